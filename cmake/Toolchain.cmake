@@ -1,0 +1,44 @@
+# Compiler cache, linker, warnings, sanitizers and third-party packages.
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# Static third-party libraries: the binaries then need nothing but libc.
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+set(protobuf_MODULE_COMPATIBLE ON)
+set(Protobuf_USE_STATIC_LIBS ON)
+find_package(Protobuf REQUIRED)
+find_package(absl REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(Threads REQUIRED)
+find_library(ZSTD_LIBRARY NAMES libzstd.a zstd REQUIRED)
+find_path(ZSTD_INCLUDE zstd.h REQUIRED)
+if(MW_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+
+add_library(mw_options INTERFACE)
+target_include_directories(mw_options INTERFACE ${PROJECT_SOURCE_DIR}
+                                                ${PROJECT_BINARY_DIR})
+# -Wrestrict: g++ 12 reports std::string operations that are fine (GCC PR105651).
+# -Wmissing-field-initializers: leaving fields out is what designated
+# initialisers are for.
+target_compile_options(
+  mw_options
+  INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+            -Wno-restrict -Wno-missing-field-initializers)
+if(MW_WERROR)
+  target_compile_options(mw_options INTERFACE -Werror)
+endif()
+if(MW_SANITIZE)
+  add_compile_options(-fsanitize=${MW_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${MW_SANITIZE})
+else()
+  add_link_options(-static-libstdc++ -static-libgcc)
+endif()

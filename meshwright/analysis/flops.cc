@@ -1,0 +1,357 @@
+#include "meshwright/analysis/flops.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "meshwright/analysis/trip_count.h"
+
+namespace meshwright {
+namespace {
+
+double Elements(const Shape& shape) {
+  if (shape.IsArray()) return static_cast<double>(ElementCount(shape));
+  double elements = 0;
+  for (const Shape* leaf : Leaves(shape)) {
+    if (leaf->IsArray()) elements += static_cast<double>(ElementCount(*leaf));
+  }
+  return elements;
+}
+
+double Bytes(const Shape& shape) {
+  return static_cast<double>(ByteSize(shape));
+}
+
+double OperandBytes(const Instruction& instruction) {
+  double bytes = 0;
+  for (const Instruction* operand : instruction.operands) {
+    bytes += Bytes(operand->shape);
+  }
+  return bytes;
+}
+
+double OperandElements(const Instruction& instruction, size_t begin,
+                       size_t end) {
+  double elements = 0;
+  for (size_t i = begin; i < end && i < instruction.operands.size(); ++i) {
+    elements += Elements(instruction.operand_shape(i));
+  }
+  return elements;
+}
+
+bool HasDimension(const Shape& shape, int64_t dimension) {
+  return dimension >= 0 && dimension < shape.rank();
+}
+
+double DotFlops(const Instruction& dot) {
+  const Shape& lhs = dot.operand_shape(0);
+  double contracted = 1;
+  if (dot.attributes->dot) {
+    for (int64_t dimension : dot.attributes->dot->lhs_contracting) {
+      if (!HasDimension(lhs, dimension)) continue;
+      contracted *= static_cast<double>(lhs.dimensions[dimension]);
+    }
+  } else if (lhs.rank() > 0) {
+    contracted = static_cast<double>(lhs.dimensions.back());
+  }
+  return 2 * Elements(dot.shape) * contracted;
+}
+
+// Pairs (output position, tap) along one dimension that meet an input element.
+double ValidTaps(int64_t input, int64_t output, const WindowDimension& window) {
+  constexpr double kMaxPairs = 1 << 22;
+  const double pairs =
+      static_cast<double>(output) * static_cast<double>(window.size);
+  if (pairs > kMaxPairs || window.base_dilation < 1) return pairs;
+  const __int128 dilated = __int128{input - 1} * window.base_dilation + 1;
+  double valid = 0;
+  for (int64_t o = 0; o < output; ++o) {
+    for (int64_t tap = 0; tap < window.size; ++tap) {
+      const __int128 position = __int128{o} * window.stride +
+                                __int128{tap} * window.window_dilation -
+                                window.padding_low;
+      if (position >= 0 && position < dilated &&
+          position % window.base_dilation == 0) {
+        ++valid;
+      }
+    }
+  }
+  return valid;
+}
+
+double ConvolutionFlops(const Instruction& convolution) {
+  const Shape& kernel = convolution.operand_shape(1);
+  const Shape& input = convolution.operand_shape(0);
+  const Shape& output = convolution.shape;
+  const auto& numbers = convolution.attributes->convolution;
+  const auto& window = convolution.attributes->window;
+  if (!numbers || !HasDimension(kernel, numbers->kernel_input_feature) ||
+      !HasDimension(output, numbers->output_batch) ||
+      !HasDimension(output, numbers->output_feature)) {
+    return 0;
+  }
+  double flops =
+      2.0 *
+      static_cast<double>(kernel.dimensions[numbers->kernel_input_feature]) *
+      static_cast<double>(output.dimensions[numbers->output_batch]) *
+      static_cast<double>(output.dimensions[numbers->output_feature]);
+  for (size_t i = 0; i < numbers->output_spatial.size(); ++i) {
+    if (!window || i >= window->dimensions.size() ||
+        i >= numbers->input_spatial.size() ||
+        !HasDimension(input, numbers->input_spatial[i]) ||
+        !HasDimension(output, numbers->output_spatial[i])) {
+      return 0;
+    }
+    flops *= ValidTaps(input.dimensions[numbers->input_spatial[i]],
+                       output.dimensions[numbers->output_spatial[i]],
+                       window->dimensions[i]);
+  }
+  return flops;
+}
+
+double WindowElements(const Instruction& instruction) {
+  double elements = 1;
+  if (!instruction.attributes->window) return elements;
+  for (const WindowDimension& d : instruction.attributes->window->dimensions) {
+    elements *= static_cast<double>(d.size);
+  }
+  return elements;
+}
+
+double SortFlops(const Instruction& sort) {
+  if (sort.operands.empty()) return 0;
+  const Shape& shape = sort.operand_shape(0);
+  const int64_t dimension =
+      sort.attributes->dimensions.empty() ? 0 : sort.attributes->dimensions[0];
+  if (!HasDimension(shape, dimension)) return 0;
+  const double n = static_cast<double>(shape.dimensions[dimension]);
+  return n < 2 ? 0 : Elements(shape) * std::ceil(std::log2(n));
+}
+
+enum class Kind { kMove, kElementwise, kTranscendental, kOther };
+
+Kind KindOf(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAtan2:
+    case Opcode::kAcos:
+    case Opcode::kAcosh:
+    case Opcode::kAsin:
+    case Opcode::kAsinh:
+    case Opcode::kAtanh:
+    case Opcode::kCbrt:
+    case Opcode::kCosh:
+    case Opcode::kCosine:
+    case Opcode::kErf:
+    case Opcode::kExponential:
+    case Opcode::kExponentialMinusOne:
+    case Opcode::kLog:
+    case Opcode::kLogPlusOne:
+    case Opcode::kLogistic:
+    case Opcode::kPower:
+    case Opcode::kRsqrt:
+    case Opcode::kSine:
+    case Opcode::kSinh:
+    case Opcode::kSqrt:
+    case Opcode::kTan:
+    case Opcode::kTanh:
+      return Kind::kTranscendental;
+    case Opcode::kAbs:
+    case Opcode::kAdd:
+    case Opcode::kAnd:
+    case Opcode::kCeil:
+    case Opcode::kClamp:
+    case Opcode::kCompare:
+    case Opcode::kComplex:
+    case Opcode::kConvert:
+    case Opcode::kCountLeadingZeros:
+    case Opcode::kDivide:
+    case Opcode::kFloor:
+    case Opcode::kImag:
+    case Opcode::kIsFinite:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kMulhi:
+    case Opcode::kMultiply:
+    case Opcode::kNegate:
+    case Opcode::kNot:
+    case Opcode::kOr:
+    case Opcode::kPopcnt:
+    case Opcode::kReal:
+    case Opcode::kReducePrecision:
+    case Opcode::kRemainder:
+    case Opcode::kRoundNearestAfz:
+    case Opcode::kRoundNearestEven:
+    case Opcode::kSelect:
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kShiftRightLogical:
+    case Opcode::kSign:
+    case Opcode::kStochasticConvert:
+    case Opcode::kSubtract:
+    case Opcode::kXor:
+      return Kind::kElementwise;
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+    case Opcode::kConvolution:
+    case Opcode::kDot:
+    case Opcode::kRaggedDot:
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+    case Opcode::kScaledDot:
+    case Opcode::kScatter:
+    case Opcode::kSelectAndScatter:
+    case Opcode::kSort:
+      return Kind::kOther;
+    default:
+      return Kind::kMove;
+  }
+}
+
+double OtherFlops(const Instruction& instruction) {
+  const size_t operands = instruction.operands.size();
+  if (operands == 0) return 0;
+  switch (instruction.opcode) {
+    case Opcode::kConvolution:
+      return operands == 2 ? ConvolutionFlops(instruction) : 0;
+    case Opcode::kReduce:
+      return OperandElements(instruction, 0, operands / 2);
+    case Opcode::kReduceWindow:
+      return Elements(instruction.shape) * WindowElements(instruction);
+    case Opcode::kSelectAndScatter:
+      return OperandElements(instruction, 1, 2) * WindowElements(instruction);
+    case Opcode::kScatter:
+      return OperandElements(instruction, operands / 2 + 1, operands);
+    case Opcode::kSort:
+      return SortFlops(instruction);
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+      return OperandElements(instruction, 0, 1);
+    default:
+      return DotFlops(instruction);
+  }
+}
+
+double TouchedBytes(const Instruction& instruction) {
+  const auto operand = [&](size_t i) {
+    return i < instruction.operands.size() ? Bytes(instruction.operand_shape(i))
+                                           : 0.0;
+  };
+  const size_t half = instruction.operands.size() / 2;
+  switch (instruction.opcode) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kBitcast:
+    case Opcode::kAfterAll:
+    case Opcode::kOptBarrier:
+    case Opcode::kDomain:
+      return 0;
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+      return 2 * Bytes(instruction.shape);
+    case Opcode::kGather:
+      return 2 * Bytes(instruction.shape) + operand(1);
+    case Opcode::kDynamicUpdateSlice:
+      return 2 * operand(1);
+    case Opcode::kScatter: {
+      double bytes = operand(half);
+      for (size_t i = half + 1; i < instruction.operands.size(); ++i) {
+        bytes += 3 * operand(i);
+      }
+      return bytes;
+    }
+    default:
+      return OperandBytes(instruction) + Bytes(instruction.shape);
+  }
+}
+
+// The instruction by itself, without what it calls.
+Work OwnWork(const Instruction& instruction) {
+  Work work{.bytes = TouchedBytes(instruction)};
+  switch (KindOf(instruction.opcode)) {
+    case Kind::kMove:
+      break;
+    case Kind::kElementwise:
+      work.flops = Elements(instruction.shape);
+      break;
+    case Kind::kTranscendental:
+      work.transcendentals = Elements(instruction.shape);
+      break;
+    case Kind::kOther:
+      work.flops = OtherFlops(instruction);
+      break;
+  }
+  return work;
+}
+
+}  // namespace
+
+Work& Work::operator+=(const Work& other) {
+  flops += other.flops;
+  transcendentals += other.transcendentals;
+  bytes += other.bytes;
+  return *this;
+}
+
+Work operator*(double count, const Work& work) {
+  return {count * work.flops, count * work.transcendentals, count * work.bytes};
+}
+
+ModuleWork::ModuleWork(const Module& module) {
+  // Callees come before their callers.
+  for (const auto& computation : module.computations()) {
+    Work sum;
+    for (const auto& instruction : computation->instructions()) {
+      if (instruction->opcode == Opcode::kWhile) {
+        const std::optional<int64_t> count = TripCount(*instruction);
+        if (!count) ++unknown_loops_;
+        trip_counts_[instruction.get()] = count.value_or(1);
+      }
+      sum += Of(*instruction);
+    }
+    computations_[computation.get()] = sum;
+  }
+  if (module.entry() != nullptr) total_ = Of(*module.entry());
+}
+
+Work ModuleWork::Of(const Computation& computation) const {
+  const auto it = computations_.find(&computation);
+  return it == computations_.end() ? Work() : it->second;
+}
+
+Work ModuleWork::Of(const Instruction& instruction) const {
+  Work work;
+  switch (instruction.opcode) {
+    case Opcode::kCall:
+    case Opcode::kAsyncStart:
+    case Opcode::kWhile:
+      for (const Computation* callee : instruction.called) work += Of(*callee);
+      break;
+    case Opcode::kConditional:
+      for (const Computation* branch : instruction.called) {
+        const Work candidate = Of(*branch);
+        if (candidate.flops >= work.flops) work = candidate;
+      }
+      return work;
+    case Opcode::kFusion:
+      for (const Computation* callee : instruction.called) work += Of(*callee);
+      work.bytes = TouchedBytes(instruction);
+      return work;
+    case Opcode::kMap:
+      if (!instruction.called.empty()) {
+        work = Elements(instruction.shape) * Of(*instruction.called[0]);
+      }
+      work.bytes = TouchedBytes(instruction);
+      return work;
+    default:
+      return OwnWork(instruction);
+  }
+  const auto count = trip_counts_.find(&instruction);
+  if (count == trip_counts_.end()) return work;
+  if (count->second == 0) return {};
+  return static_cast<double>(count->second) * work;
+}
+
+}  // namespace meshwright

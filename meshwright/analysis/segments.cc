@@ -1,0 +1,304 @@
+#include "meshwright/analysis/segments.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "meshwright/analysis/repeats.h"
+#include "meshwright/analysis/trip_count.h"
+
+namespace meshwright {
+namespace {
+
+// Beyond these many items a call is one item, of a sequence and in all.
+constexpr int64_t kMaxItems = int64_t{1} << 16;
+constexpr int64_t kMaxInlinedItems = int64_t{1} << 20;
+
+// A hash that is the same in every process.
+class Fingerprint {
+ public:
+  Fingerprint& Add(uint64_t value) {
+    state_ ^= value + 0x9e3779b97f4a7c15 + (state_ << 6) + (state_ >> 2);
+    state_ *= 0xff51afd7ed558ccd;
+    state_ ^= state_ >> 32;
+    return *this;
+  }
+  Fingerprint& Add(const std::vector<int64_t>& values) {
+    Add(values.size());
+    for (int64_t value : values) Add(static_cast<uint64_t>(value));
+    return *this;
+  }
+  Fingerprint& Add(const Shape& shape) {
+    Add(static_cast<uint64_t>(shape.element_type));
+    return Add(shape.dimensions);
+  }
+  uint64_t value() const { return state_; }
+
+ private:
+  uint64_t state_ = 0x84222325cbf29ce4;
+};
+
+// A contraction or loop, with everything since the one before it.
+struct Item {
+  uint64_t fingerprint = 0;
+  const Instruction* instruction = nullptr;
+  int64_t contractions = 0;
+  int64_t instructions = 0;
+  double flops = 0;
+};
+
+// A computation as a sequence of items; `rest` is what follows the last.
+struct Sequence {
+  std::vector<Item> items;
+  int64_t contractions = 0;
+  int64_t rest_instructions = 0;
+  double rest_flops = 0;
+  int64_t instructions = 0;  // All, calls inlined.
+  int64_t height = 0;        // Longest chain of instructions, calls inlined.
+};
+
+bool IsContraction(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kDot:
+    case Opcode::kConvolution:
+    case Opcode::kRaggedDot:
+    case Opcode::kScaledDot:
+      return true;
+    default:
+      return false;
+  }
+}
+
+uint64_t FingerprintOf(const Instruction& contraction) {
+  Fingerprint fingerprint;
+  fingerprint.Add(static_cast<uint64_t>(contraction.opcode));
+  fingerprint.Add(contraction.shape);
+  for (const Instruction* operand : contraction.operands) {
+    fingerprint.Add(operand->shape);
+  }
+  if (const auto& dot = contraction.attributes->dot) {
+    fingerprint.Add(dot->lhs_contracting).Add(dot->rhs_contracting);
+    fingerprint.Add(dot->lhs_batch).Add(dot->rhs_batch);
+  }
+  if (const auto& conv = contraction.attributes->convolution) {
+    fingerprint.Add(conv->input_batch).Add(conv->input_feature);
+    fingerprint.Add(conv->kernel_input_feature);
+    fingerprint.Add(conv->kernel_output_feature);
+    fingerprint.Add(conv->output_batch).Add(conv->output_feature);
+    fingerprint.Add(conv->input_spatial).Add(conv->kernel_spatial);
+    fingerprint.Add(conv->output_spatial);
+    fingerprint.Add(contraction.attributes->feature_group_count);
+    fingerprint.Add(contraction.attributes->batch_group_count);
+  }
+  if (const auto& window = contraction.attributes->window) {
+    for (const WindowDimension& d : window->dimensions) {
+      fingerprint.Add(std::vector<int64_t>{d.size, d.stride, d.padding_low,
+                                           d.padding_high, d.window_dilation,
+                                           d.base_dilation, d.window_reversal});
+    }
+  }
+  return fingerprint.value();
+}
+
+class Sequencer {
+ public:
+  Sequencer(const Module& module, const ModuleWork& work) : work_(work) {
+    // Callees come before their callers.
+    for (const auto& computation : module.computations()) {
+      sequences_[computation.get()] = Make(*computation);
+    }
+  }
+
+  const Sequence& Of(const Computation& computation) const {
+    return *sequences_.at(&computation);
+  }
+
+ private:
+  struct Placed {
+    int64_t depth = 0;
+    uint64_t fingerprint = 0;
+    const Instruction* instruction = nullptr;
+  };
+
+  bool IsInlined(const Instruction& instruction) const {
+    return (instruction.opcode == Opcode::kCall ||
+            instruction.opcode == Opcode::kFusion) &&
+           instruction.called.size() == 1;
+  }
+
+  int64_t Height(const Instruction& instruction) const {
+    if (!IsInlined(instruction)) return 1;
+    return std::min(Of(*instruction.called[0]).height + 1, kMaxItems);
+  }
+
+  // 0 for what is neither a contraction nor holds one.
+  uint64_t FingerprintAt(const Instruction& instruction) const {
+    if (IsContraction(instruction.opcode)) return FingerprintOf(instruction);
+    if (ContractionsOf(instruction) == 0) return 0;
+    Fingerprint fingerprint;
+    fingerprint.Add(static_cast<uint64_t>(instruction.opcode));
+    for (const Computation* called : instruction.called) {
+      for (const Item& item : Of(*called).items) {
+        fingerprint.Add(item.fingerprint);
+      }
+    }
+    if (instruction.opcode == Opcode::kWhile) {
+      fingerprint.Add(TripCount(instruction).value_or(-1));
+    }
+    return fingerprint.value();
+  }
+
+  // Of one run of what an instruction calls.
+  int64_t ContractionsOf(const Instruction& instruction) const {
+    if (IsContraction(instruction.opcode)) return 1;
+    int64_t count = 0;
+    if (!FollowsCalls(instruction)) return count;
+    for (const Computation* called : instruction.called) {
+      count = std::min(count + Of(*called).contractions, kMaxItems);
+    }
+    return count;
+  }
+
+  int64_t InstructionsOf(const Instruction& instruction) const {
+    int64_t count = 1;
+    if (!FollowsCalls(instruction)) return count;
+    for (const Computation* called : instruction.called) {
+      count = std::min(count + Of(*called).instructions, int64_t{1} << 50);
+    }
+    return count;
+  }
+
+  bool FollowsCalls(const Instruction& instruction) const {
+    return IsInlined(instruction) || instruction.opcode == Opcode::kWhile ||
+           instruction.opcode == Opcode::kConditional;
+  }
+
+  // By depth, so that the order does not hang on how the module was written;
+  // equal depths by fingerprint, so that copies of a block look alike.
+  std::vector<Placed> Place(const Computation& computation,
+                            int64_t& height) const {
+    std::vector<int64_t> depth(computation.size());
+    std::vector<Placed> placed;
+    for (const auto& instruction : computation.instructions()) {
+      int64_t start = 0;
+      for (const Instruction* operand : instruction->operands) {
+        start = std::max(start, depth[operand->id]);
+      }
+      depth[instruction->id] = start + Height(*instruction);
+      height = std::max(height, depth[instruction->id]);
+      placed.push_back({start, FingerprintAt(*instruction), instruction.get()});
+    }
+    std::sort(placed.begin(), placed.end(),
+              [](const Placed& a, const Placed& b) {
+                return std::tuple(a.depth, a.fingerprint, a.instruction->id) <
+                       std::tuple(b.depth, b.fingerprint, b.instruction->id);
+              });
+    return placed;
+  }
+
+  bool MayInline(const Instruction& instruction, const Sequence& sequence) {
+    if (!IsInlined(instruction)) return false;
+    const int64_t items = std::ssize(Of(*instruction.called[0]).items);
+    inlined_ += items;
+    return items + std::ssize(sequence.items) < kMaxItems &&
+           inlined_ < kMaxInlinedItems;
+  }
+
+  std::unique_ptr<Sequence> Make(const Computation& computation) {
+    auto sequence = std::make_unique<Sequence>();
+    for (const Placed& at : Place(computation, sequence->height)) {
+      const Instruction& instruction = *at.instruction;
+      const int64_t contractions = ContractionsOf(instruction);
+      if (MayInline(instruction, *sequence)) {
+        Inline(Of(*instruction.called[0]), *sequence);
+      } else {
+        sequence->rest_instructions += InstructionsOf(instruction);
+        sequence->rest_flops += work_.Of(instruction).flops;
+        if (contractions > 0) {
+          Close({at.fingerprint, &instruction, contractions}, *sequence);
+        }
+      }
+      sequence->contractions += contractions;
+      sequence->instructions += InstructionsOf(instruction);
+    }
+    return sequence;
+  }
+
+  // Ends what was collected since the last item with this one.
+  static void Close(Item item, Sequence& sequence) {
+    item.instructions += std::exchange(sequence.rest_instructions, 0);
+    item.flops += std::exchange(sequence.rest_flops, 0);
+    sequence.items.push_back(item);
+  }
+
+  static void Inline(const Sequence& callee, Sequence& sequence) {
+    ++sequence.rest_instructions;
+    for (const Item& item : callee.items) Close(item, sequence);
+    sequence.rest_instructions += callee.rest_instructions;
+    sequence.rest_flops += callee.rest_flops;
+  }
+
+  const ModuleWork& work_;
+  int64_t inlined_ = 0;
+  absl::flat_hash_map<const Computation*, std::unique_ptr<Sequence>> sequences_;
+};
+
+// The second copy stands for all: the first also holds what comes before.
+Segment SegmentOf(const Repeat& repeat, const std::vector<Item>& items) {
+  Segment segment{.label = items[repeat.begin].instruction->name,
+                  .count = repeat.count};
+  for (int64_t i = 0; i < repeat.period; ++i) {
+    const Item& item = items[repeat.begin + repeat.period + i];
+    segment.contractions += item.contractions;
+    segment.instructions += item.instructions;
+    segment.flops += item.flops;
+  }
+  return segment;
+}
+
+std::optional<Segment> LoopSegment(const Item& item, const Sequencer& sequencer,
+                                   const ModuleWork& work) {
+  const Instruction& loop = *item.instruction;
+  if (loop.opcode != Opcode::kWhile) return std::nullopt;
+  const std::optional<int64_t> count = TripCount(loop);
+  if (!count || *count < 2) return std::nullopt;
+  Segment segment{.label = loop.name, .count = *count};
+  for (const Computation* called : loop.called) {
+    segment.contractions += sequencer.Of(*called).contractions;
+    segment.instructions += sequencer.Of(*called).instructions;
+    segment.flops += work.Of(*called).flops;
+  }
+  return segment;
+}
+
+}  // namespace
+
+std::vector<Segment> FindSegments(const Module& module,
+                                  const ModuleWork& work) {
+  const Sequencer sequencer(module, work);
+  const std::vector<Item>& items = sequencer.Of(*module.entry()).items;
+  std::vector<uint64_t> fingerprints;
+  for (const Item& item : items) fingerprints.push_back(item.fingerprint);
+  const std::vector<Repeat> repeats = FindRepeats(fingerprints);
+
+  std::vector<Segment> segments;
+  auto repeat = repeats.begin();
+  for (int64_t i = 0; i < std::ssize(items);) {
+    if (repeat != repeats.end() && repeat->begin == i) {
+      segments.push_back(SegmentOf(*repeat, items));
+      i = repeat->end();
+      ++repeat;
+      continue;
+    }
+    if (std::optional<Segment> loop = LoopSegment(items[i], sequencer, work)) {
+      segments.push_back(*std::move(loop));
+    }
+    ++i;
+  }
+  return segments;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,39 @@
+// Repeated structure of a program, found without hints.
+//
+//   gpt, 12 layers unrolled:  {dot.40  x12, 310 instructions, 1.2e9 flops}, ...
+//   gpt, 12 layers scanned:   {while.9 x12, 295 instructions, 1.2e9 flops}, ...
+//
+// Contractions (dot, convolution) and loops are fingerprinted by their shapes
+// and dimension numbers; a segment is a stretch of the sequence of fingerprints
+// that repeats back to back, or a loop.
+#ifndef MESHWRIGHT_ANALYSIS_SEGMENTS_H_
+#define MESHWRIGHT_ANALYSIS_SEGMENTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "meshwright/analysis/flops.h"
+#include "meshwright/hlo/module.h"
+
+namespace meshwright {
+
+struct Segment {
+  std::string label;         // Name of the loop, or of the first contraction.
+  int64_t count = 0;         // Copies, or iterations; at least 2.
+  int64_t contractions = 0;  // Of one copy, as the following two.
+  int64_t instructions = 0;
+  double flops = 0;
+
+  bool operator==(const Segment&) const = default;
+};
+
+// Segments in program order; they do not overlap. Loops count when they hold a
+// contraction and their trip count is known and at least 2; loops inside a
+// segment are part of it. Deterministic, O(n log n) in the instructions.
+// Requires: passed Verify; `work` is of this module.
+std::vector<Segment> FindSegments(const Module& module, const ModuleWork& work);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_ANALYSIS_SEGMENTS_H_

@@ -1,0 +1,17 @@
+#include "meshwright/base/check.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace meshwright::internal {
+
+CheckFailure::CheckFailure(const char* file, int line, const char* condition) {
+  message_ << file << ":" << line << ": internal error: " << condition << " ";
+}
+
+CheckFailure::~CheckFailure() {
+  std::fputs((message_.str() + "\n").c_str(), stderr);
+  std::abort();
+}
+
+}  // namespace meshwright::internal

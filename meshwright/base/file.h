@@ -1,0 +1,36 @@
+// Whole files in, whole files out.
+//
+//   MW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile("step.hlo.pb"));
+//   MW_RETURN_IF_ERROR(WriteFileAtomically("plan.json", json));
+#ifndef MESHWRIGHT_BASE_FILE_H_
+#define MESHWRIGHT_BASE_FILE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace meshwright {
+
+inline constexpr int64_t kMaxFileBytes = int64_t{1} << 42;  // 4 TiB
+
+// The bytes of a regular file or pipe. Fails with one line that begins with
+// the path: kNotFound; kInvalidArgument for a folder, a device or more than
+// `max_bytes`; kPermissionDenied; kResourceExhausted when memory is short.
+absl::StatusOr<std::string> ReadFile(const std::string& path,
+                                     int64_t max_bytes = kMaxFileBytes);
+
+// Writes the pieces one after the other to a temporary file beside `path`,
+// flushes it to disk and renames it: a reader sees the old file or the new one,
+// never a part. On failure nothing is left behind.
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::Span<const absl::string_view> pieces);
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::string_view bytes);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_BASE_FILE_H_

@@ -1,0 +1,140 @@
+#include "meshwright/cli/command_line.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace meshwright {
+namespace {
+
+size_t EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+absl::Status UnknownFlag(absl::string_view name, const CommandSpec& spec) {
+  std::vector<std::string> names;
+  for (const FlagSpec& flag : spec.flags) names.push_back(flag.name);
+  const std::string nearest = Nearest(name, names);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown flag --", name,
+      nearest.empty()
+          ? absl::StrCat("; see `meshwright ", spec.name, " --help`")
+          : absl::StrCat("; did you mean --", nearest, "?")));
+}
+
+}  // namespace
+
+std::string Nearest(absl::string_view word,
+                    const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t best_distance = word.size() / 2 + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = EditDistance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string CommandSpec::Help() const {
+  std::string help = absl::StrCat("usage: meshwright ", name);
+  for (const std::string& word : positional) absl::StrAppend(&help, " ", word);
+  if (!flags.empty()) absl::StrAppend(&help, " [flags]");
+  absl::StrAppend(&help, "\n\n", summary, "\n");
+  for (const FlagSpec& flag : flags) {
+    const std::string left = absl::StrCat(
+        "--", flag.name, flag.value.empty() ? "" : " ", flag.value);
+    absl::StrAppendFormat(&help, "\n  %-18s %s", left, flag.help);
+  }
+  return absl::StrCat(help, flags.empty() ? "" : "\n");
+}
+
+absl::StatusOr<CommandLine> CommandLine::Parse(
+    absl::Span<const std::string> words, const CommandSpec& spec) {
+  CommandLine line;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (!absl::StartsWith(word, "--")) {
+      line.positional_.push_back(word);
+      continue;
+    }
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(2, equals - 2);
+    const auto flag = std::find_if(
+        spec.flags.begin(), spec.flags.end(),
+        [&](const FlagSpec& candidate) { return candidate.name == name; });
+    if (flag == spec.flags.end()) return UnknownFlag(name, spec);
+    std::vector<std::string>& values = line.flags_[name];
+    if (flag->value.empty()) {
+      if (equals != std::string::npos) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--", name, " takes no value"));
+      }
+      values.push_back("");
+    } else if (equals != std::string::npos) {
+      values.push_back(word.substr(equals + 1));
+    } else if (i + 1 < words.size()) {
+      values.push_back(words[++i]);
+    } else {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", name, " needs a value: ", flag->value));
+    }
+  }
+  if (line.positional_.size() != spec.positional.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected ",
+        spec.positional.empty() ? "no arguments"
+                                : absl::StrJoin(spec.positional, " "),
+        ", got ",
+        line.positional_.empty() ? "nothing"
+                                 : absl::StrJoin(line.positional_, " ")));
+  }
+  return line;
+}
+
+std::vector<std::string> CommandLine::All(const std::string& flag) const {
+  const auto found = flags_.find(flag);
+  return found == flags_.end() ? std::vector<std::string>() : found->second;
+}
+
+std::string CommandLine::Text(const std::string& flag,
+                              absl::string_view fallback) const {
+  const auto found = flags_.find(flag);
+  return found == flags_.end() ? std::string(fallback) : found->second.back();
+}
+
+absl::StatusOr<int64_t> CommandLine::Integer(const std::string& flag,
+                                             int64_t fallback,
+                                             IntegerRange range) const {
+  const auto found = flags_.find(flag);
+  if (found == flags_.end()) return fallback;
+  int64_t value = 0;
+  if (!absl::SimpleAtoi(found->second.back(), &value) || value < range.min ||
+      value > range.max) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--", flag, " must be a whole number from ", range.min, " to ",
+        range.max, ", got \"", found->second.back(), "\""));
+  }
+  return value;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,29 @@
+// The commands of `meshwright`, one file each, and how they are dispatched.
+#ifndef MESHWRIGHT_CLI_COMMANDS_H_
+#define MESHWRIGHT_CLI_COMMANDS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "meshwright/cli/command_line.h"
+
+namespace meshwright {
+
+struct Command {
+  const CommandSpec& (*spec)();
+  absl::Status (*run)(const CommandLine& line);
+};
+
+extern const Command kDevicesCommand;
+extern const Command kInspectCommand;
+extern const Command kRunCommand;
+extern const Command kDemoCommand;
+
+// Runs the command that `words` name; the process's exit code: 0, 2 for the
+// user's mistake, 1 for everything else that fails. Errors are one line.
+int RunCli(absl::Span<const std::string> words);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_CLI_COMMANDS_H_

@@ -1,0 +1,211 @@
+// meshwright inspect: what a module is.
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/analysis/flops.h"
+#include "meshwright/analysis/index_range.h"
+#include "meshwright/analysis/roles.h"
+#include "meshwright/analysis/segments.h"
+#include "meshwright/analysis/summary.h"
+#include "meshwright/base/file.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/units.h"
+#include "meshwright/cli/commands.h"
+#include "meshwright/cli/load_module.h"
+#include "meshwright/hlo/print_module.h"
+
+namespace meshwright {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const CommandSpec& Spec() {
+  static const auto* const spec = new CommandSpec{
+      .name = "inspect",
+      .summary = "what a module is: instructions, FLOPs, state, data, loss",
+      .positional = {"MODULE"},
+      .flags = {{"parameters", "", "list every parameter"},
+                {"text", "", "print the module as HLO text instead"},
+                {"json", "", "one JSON object on stdout"}}};
+  return *spec;
+}
+
+struct Inspection {
+  ModuleRoles roles;
+  ModuleSummary summary;
+  ModuleWork work;
+  std::vector<Segment> segments;
+  std::map<int64_t, int64_t> bounds;
+};
+
+Inspection Inspect(const Module& module) {
+  const ModuleRoles roles = AnalyzeRoles(module);
+  const ModuleWork work(module);
+  return {.roles = roles,
+          .summary = Summarize(module, roles),
+          .work = work,
+          .segments = FindSegments(module, work),
+          .bounds = IndexBounds(module)};
+}
+
+Json Parameters(const Module& module, const Inspection& inspection) {
+  Json list = Json::array();
+  const std::vector<Instruction*> parameters = module.entry()->Parameters();
+  for (size_t index = 0; index < parameters.size(); ++index) {
+    const Shape& shape = parameters[index]->shape;
+    const ParameterInfo& info = inspection.roles.parameters[index];
+    Json row = {{"index", index},
+                {"name", info.name},
+                {"shape", shape.dimensions},
+                {"dtype", std::string(Name(shape.element_type))},
+                {"role", std::string(Name(info.role))}};
+    const auto bound = inspection.bounds.find(static_cast<int64_t>(index));
+    if (bound != inspection.bounds.end()) row["bound"] = bound->second;
+    list.push_back(row);
+  }
+  return list;
+}
+
+Json Outputs(const Module& module, const Inspection& inspection) {
+  Json list = Json::array();
+  const std::vector<const Shape*> shapes =
+      Leaves(module.entry()->root()->shape);
+  for (size_t index = 0; index < shapes.size(); ++index) {
+    const OutputInfo& info = inspection.roles.outputs[index];
+    list.push_back({{"index", index},
+                    {"name", info.name},
+                    {"shape", shapes[index]->dimensions},
+                    {"dtype", std::string(Name(shapes[index]->element_type))},
+                    {"role", std::string(Name(info.role))}});
+  }
+  return list;
+}
+
+Json ToJson(const Module& module, const Inspection& inspection) {
+  const Work total = inspection.work.total();
+  Json json = {{"module", module.name()},
+               {"instructions", inspection.summary.instructions},
+               {"computations", inspection.summary.computations},
+               {"opcodes", inspection.summary.opcodes},
+               {"flops", total.flops},
+               {"transcendentals", total.transcendentals},
+               {"bytes_accessed", total.bytes},
+               {"unknown_loops", inspection.work.unknown_loops()},
+               {"state_bytes", inspection.summary.state_bytes},
+               {"data_bytes", inspection.summary.data_bytes},
+               {"constant_bytes", inspection.summary.constant_bytes},
+               {"parameters", Parameters(module, inspection)},
+               {"outputs", Outputs(module, inspection)},
+               {"loss", nullptr},
+               {"segments", Json::array()},
+               {"warnings", inspection.roles.warnings}};
+  if (inspection.roles.loss.has_value()) json["loss"] = *inspection.roles.loss;
+  for (const Segment& segment : inspection.segments) {
+    json["segments"].push_back({{"label", segment.label},
+                                {"count", segment.count},
+                                {"contractions", segment.contractions},
+                                {"instructions", segment.instructions},
+                                {"flops", segment.flops}});
+  }
+  return json;
+}
+
+std::string ShapeText(const Json& row) {
+  std::string dims;
+  for (const Json& size : row["shape"]) {
+    absl::StrAppend(&dims, dims.empty() ? "" : ",", size.get<int64_t>());
+  }
+  return absl::StrCat(row["dtype"].get<std::string>(), "[", dims, "]");
+}
+
+void PrintRow(const Json& row) {
+  absl::PrintF("  %-9s %-44s %s", row["role"].get<std::string>(),
+               row["name"].get<std::string>(), ShapeText(row));
+  if (row.contains("bound")) {
+    absl::PrintF("  in [0, %d)", row["bound"].get<int64_t>());
+  }
+  absl::PrintF("\n");
+}
+
+int64_t CountRole(const ModuleRoles& roles, ParameterRole role) {
+  int64_t count = 0;
+  for (const ParameterInfo& info : roles.parameters) count += info.role == role;
+  return count;
+}
+
+void PrintSegments(const Inspection& inspection) {
+  const double total = inspection.work.total().flops;
+  for (const Segment& segment : inspection.segments) {
+    const double flops = segment.flops * static_cast<double>(segment.count);
+    absl::PrintF(
+        "segment      %-24s x%-4d %d instructions, %s FLOPs each, %.0f %%\n",
+        segment.label, segment.count, segment.instructions,
+        FormatCount(segment.flops), total > 0 ? 100 * flops / total : 0);
+  }
+}
+
+void PrintReport(const Module& module, const Inspection& inspection,
+                 bool all_parameters) {
+  const ModuleSummary& summary = inspection.summary;
+  const Work total = inspection.work.total();
+  absl::PrintF("module       %s\n", module.name());
+  absl::PrintF("instructions %d in %d computations\n", summary.instructions,
+               summary.computations);
+  absl::PrintF("work         %s FLOPs, %s transcendentals, %s bytes touched\n",
+               FormatCount(total.flops), FormatCount(total.transcendentals),
+               FormatCount(total.bytes));
+  const std::pair<ParameterRole, int64_t> rows[] = {
+      {ParameterRole::kState, summary.state_bytes},
+      {ParameterRole::kData, summary.data_bytes},
+      {ParameterRole::kConstant, summary.constant_bytes}};
+  for (const auto& [role, bytes] : rows) {
+    const int64_t count = CountRole(inspection.roles, role);
+    if (count == 0) continue;
+    absl::PrintF("%-12s %d tensors, %s\n", std::string(Name(role)), count,
+                 FormatBytes(bytes));
+  }
+  if (inspection.roles.loss.has_value()) {
+    const int64_t loss = *inspection.roles.loss;
+    absl::PrintF("loss         output %d, %s\n", loss,
+                 inspection.roles.outputs[loss].name);
+  }
+  PrintSegments(inspection);
+  if (inspection.work.unknown_loops() > 0) {
+    absl::PrintF("note         %d loops of unknown length count as one pass\n",
+                 inspection.work.unknown_loops());
+  }
+  for (const std::string& warning : inspection.roles.warnings) {
+    absl::PrintF("warning      %s\n", warning);
+  }
+  absl::PrintF("parameters\n");
+  for (const Json& row : Parameters(module, inspection)) {
+    if (all_parameters || row["role"] != "state") PrintRow(row);
+  }
+  if (!all_parameters) {
+    absl::PrintF("  (--parameters lists the state too)\n");
+  }
+}
+
+absl::Status Run(const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  if (line.Has("text")) {
+    absl::PrintF("%s", ToString(module));
+    return absl::OkStatus();
+  }
+  const Inspection inspection = Inspect(module);
+  if (line.Has("json")) {
+    absl::PrintF("%s\n",
+                 ToJson(module, inspection)
+                     .dump(2, ' ', false, Json::error_handler_t::replace));
+  } else {
+    PrintReport(module, inspection, line.Has("parameters"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+extern const Command kInspectCommand = {&Spec, &Run};
+
+}  // namespace meshwright

@@ -1,0 +1,134 @@
+// meshwright run: steps of a module on a device, state staying there.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/base/progress.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/stopwatch.h"
+#include "meshwright/base/units.h"
+#include "meshwright/cli/commands.h"
+#include "meshwright/cli/device_client.h"
+#include "meshwright/cli/host_memory.h"
+#include "meshwright/cli/load_module.h"
+#include "meshwright/runtime/step_runner.h"
+#include "meshwright/state/tensor_file.h"
+
+namespace meshwright {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const CommandSpec& Spec() {
+  static const auto* const spec = new CommandSpec{
+      .name = "run",
+      .summary = "run steps of a module on synthetic or given inputs",
+      .positional = {"MODULE"},
+      .flags = {
+          {"steps", "K", "how many steps (default 10)"},
+          {"seed", "S", "of the synthetic inputs (default 0)"},
+          {"inputs", "FILE",
+           ".npz or .safetensors with values of parameters, by name; "
+           "repeatable"},
+          {"data", "FILE",
+           "values for one step; the k-th --data is for step k, then again"},
+          {"save", "FILE", "write the state after the last step, .safetensors"},
+          {"platform", "NAME", "cpu, cuda, tpu (default: the fastest there)"},
+          {"json", "", "one JSON object on stdout"}}};
+  return *spec;
+}
+
+struct RunLog {
+  std::vector<double> seconds;
+  std::vector<double> losses;
+};
+
+absl::StatusOr<std::vector<std::vector<Tensor>>> ReadAll(
+    const std::vector<std::string>& paths) {
+  std::vector<std::vector<Tensor>> files;
+  for (const std::string& path : paths) {
+    MW_ASSIGN_OR_RETURN(files.emplace_back(), ReadTensorFile(path));
+  }
+  return files;
+}
+
+absl::StatusOr<RunLog> RunSteps(int64_t steps,
+                                const std::vector<std::vector<Tensor>>& data,
+                                bool print_each, StepRunner* runner) {
+  RunLog log;
+  Progress progress("running", steps);
+  for (int64_t step = 0; step < steps; ++step) {
+    if (!data.empty()) {
+      MW_RETURN_IF_ERROR(runner->Set(data[step % data.size()]));
+    }
+    MW_ASSIGN_OR_RETURN(const StepResult result, runner->Step());
+    log.seconds.push_back(result.seconds);
+    if (result.loss.has_value()) log.losses.push_back(*result.loss);
+    const std::string loss =
+        result.loss ? absl::StrFormat("loss %.6f", *result.loss) : "";
+    if (print_each) {
+      absl::PrintF("step %-4d %-16s %s\n", step, loss,
+                   FormatSeconds(result.seconds));
+    }
+    progress.Advance(loss);
+  }
+  return log;
+}
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+Json ToJson(const RunLog& log, double compile_seconds, const Client& client) {
+  return {{"platform", client.platform_name()},
+          {"device", client.devices()[0]->kind()},
+          {"compile_seconds", compile_seconds},
+          {"step_seconds", log.seconds},
+          {"loss", log.losses}};
+}
+
+absl::Status Run(const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const int64_t steps,
+                      line.Integer("steps", 10, {1, 1'000'000'000}));
+  MW_ASSIGN_OR_RETURN(const int64_t seed,
+                      line.Integer("seed", 0, {0, INT64_MAX}));
+  const bool json = line.Has("json");
+  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  MW_ASSIGN_OR_RETURN(auto inputs, ReadAll(line.All("inputs")));
+  MW_ASSIGN_OR_RETURN(const auto data, ReadAll(line.All("data")));
+  MW_RETURN_IF_ERROR(CheckParametersFit(module));
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
+                      MakeClient(line.Text("platform", ""), 1));
+  const Stopwatch compile_time;
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> runner,
+                      StepRunner::Create(module, client.get()));
+  const double compile_seconds = compile_time.seconds();
+  MW_RETURN_IF_ERROR(runner->FillSynthetic(seed));
+  for (std::vector<Tensor>& file : inputs) {
+    MW_RETURN_IF_ERROR(runner->Set(std::move(file)));
+  }
+  MW_ASSIGN_OR_RETURN(const RunLog log,
+                      RunSteps(steps, data, !json, runner.get()));
+  if (line.Has("save")) {
+    MW_ASSIGN_OR_RETURN(const std::vector<Tensor> state, runner->ReadState());
+    MW_RETURN_IF_ERROR(WriteSafetensors(line.Text("save", ""), state));
+  }
+  if (json) {
+    absl::PrintF("%s\n", ToJson(log, compile_seconds, *client).dump(2));
+  } else {
+    absl::PrintF("%d steps on %s, median %s; compiled in %s\n", steps,
+                 client->devices()[0]->kind(),
+                 FormatSeconds(Median(log.seconds)),
+                 FormatSeconds(compile_seconds));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+extern const Command kRunCommand = {&Spec, &Run};
+
+}  // namespace meshwright

@@ -1,0 +1,100 @@
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "meshwright/cli/commands.h"
+
+namespace meshwright {
+namespace {
+
+constexpr const Command* kCommands[] = {&kDevicesCommand, &kInspectCommand,
+                                        &kRunCommand, &kDemoCommand};
+
+void PrintHelp(std::FILE* file) {
+  absl::FPrintF(file,
+                "meshwright %s: plans and runs a training step on many "
+                "devices\n\nusage: meshwright COMMAND ...\n",
+                MW_VERSION);
+  for (const Command* command : kCommands) {
+    absl::FPrintF(file, "\n  %-10s %s", command->spec().name,
+                  command->spec().summary);
+  }
+  absl::FPrintF(file, "\n\n`meshwright COMMAND --help` says more.\n");
+}
+
+int ExitCode(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return 0;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kResourceExhausted:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+int Report(absl::string_view command, const absl::Status& status) {
+  if (!status.ok()) {
+    // One line, whatever a plug-in or a file name put into the message.
+    const std::string line = absl::StrReplaceAll(
+        absl::string_view(status.message()), {{"\n", " "}, {"\r", " "}});
+    absl::FPrintF(stderr, "meshwright%s%s: %s\n", command.empty() ? "" : " ",
+                  command, line);
+  }
+  return ExitCode(status);
+}
+
+absl::Status UnknownCommand(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command* command : kCommands) {
+    names.push_back(command->spec().name);
+  }
+  const std::string nearest = Nearest(name, names);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown command \"", name, "\"; ",
+      nearest.empty() ? "`meshwright --help` lists them"
+                      : absl::StrCat("did you mean ", nearest, "?")));
+}
+
+bool AsksForHelp(const std::string& word) {
+  return word == "--help" || word == "-h" || word == "help";
+}
+
+}  // namespace
+
+int RunCli(absl::Span<const std::string> words) {
+  if (words.empty()) {
+    PrintHelp(stderr);
+    return 2;
+  }
+  if (AsksForHelp(words[0])) {
+    PrintHelp(stdout);
+    return 0;
+  }
+  if (words[0] == "--version") {
+    absl::PrintF("meshwright %s\n", MW_VERSION);
+    return 0;
+  }
+  for (const Command* command : kCommands) {
+    const CommandSpec& spec = command->spec();
+    if (spec.name != words[0]) continue;
+    const absl::Span<const std::string> rest = words.subspan(1);
+    if (!rest.empty() && AsksForHelp(rest[0])) {
+      absl::PrintF("%s", spec.Help());
+      return 0;
+    }
+    const auto line = CommandLine::Parse(rest, spec);
+    if (!line.ok()) return Report(spec.name, line.status());
+    return Report(spec.name, command->run(*line));
+  }
+  return Report("", UnknownCommand(words[0]));
+}
+
+}  // namespace meshwright

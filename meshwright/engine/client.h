@@ -1,0 +1,91 @@
+// The devices of one platform, and what to do with them: send arrays, compile.
+//
+//   MW_ASSIGN_OR_RETURN(const PluginFile file, FindPlugin("cpu"));
+//   MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
+//   MW_ASSIGN_OR_RETURN(auto client, plugin->CreateClient({.cpu_devices = 8}));
+//   MW_ASSIGN_OR_RETURN(BufferPtr x, client->FromHost(
+//       {.bytes = AsBytes(values), .shape = {BufferType::kF32, {2, 3}}},
+//       *client->devices()[0]));
+//
+// What lies underneath lives until the client and all its buffers, executables
+// and events are gone, in any order. Thread-safe.
+#ifndef MESHWRIGHT_ENGINE_CLIENT_H_
+#define MESHWRIGHT_ENGINE_CLIENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "meshwright/engine/buffer.h"
+#include "meshwright/engine/buffer_type.h"
+#include "meshwright/engine/device.h"
+#include "meshwright/engine/executable.h"
+#include "meshwright/engine/program.h"
+
+namespace meshwright {
+
+using OptionValue = std::variant<bool, int64_t, double, std::string>;
+using OptionMap = std::map<std::string, OptionValue>;
+
+struct CompileOptions {
+  int num_replicas = 1;
+  int num_partitions = 1;  // Above 1, XLA's own SPMD partitioner runs.
+
+  // Device id of replica r, partition p at [r * num_partitions + p]; empty
+  // means 0, 1, 2, ...
+  std::vector<int> device_ids = {};
+
+  // Reads shardings as Shardy's instead of GSPMD's.
+  bool use_shardy = false;
+
+  // Values for fields of XLA's DebugOptions, by field name, for instance
+  // {"xla_backend_optimization_level", int64_t{0}}.
+  OptionMap xla_overrides = {};
+};
+
+// A dense row-major array in host memory. Types narrower than a byte take one
+// byte per element.
+struct HostArray {
+  absl::Span<const std::byte> bytes = {};
+  BufferShape shape = {};
+
+  // Null: `bytes` need only stay valid during the call; costs a copy.
+  // Set: keeps `bytes` valid and unchanging until released, which may happen
+  // on a thread of the platform, as late as the buffer's deletion. The CPU may
+  // then use `bytes` in place if they are aligned to 64. Donating such a buffer
+  // is safe: the host's memory is never written.
+  std::shared_ptr<const void> owner = nullptr;
+};
+
+class Client {
+ public:
+  Client() = default;
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  virtual ~Client() = default;
+
+  virtual const std::string& platform_name() const = 0;
+  virtual const std::string& platform_version() const = 0;
+
+  // Those that this process drives.
+  virtual absl::Span<const Device* const> devices() const = 0;
+
+  // All devices, including those of other processes.
+  virtual int global_device_count() const = 0;
+
+  virtual absl::StatusOr<BufferPtr> FromHost(const HostArray& array,
+                                             const Device& device) = 0;
+
+  virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(
+      const Program& program, const CompileOptions& options) = 0;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_ENGINE_CLIENT_H_

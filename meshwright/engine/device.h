@@ -1,0 +1,57 @@
+// One accelerator, or one virtual device of the CPU, that this process drives.
+//
+//   for (const Device* device : client->devices())
+//     std::cout << device->id() << " " << device->kind() << "\n";
+//
+// Owned by its client; valid while the client or any of its buffers or
+// executables lives.
+#ifndef MESHWRIGHT_ENGINE_DEVICE_H_
+#define MESHWRIGHT_ENGINE_DEVICE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace meshwright {
+
+// What the device's allocator says; what it does not say is absent.
+struct DeviceMemory {
+  int64_t bytes_in_use = 0;
+  std::optional<int64_t> peak_bytes_in_use;
+  std::optional<int64_t> limit_bytes;
+};
+
+struct DeviceInfo {
+  int id = 0;               // Unique among all devices of the client.
+  int process_index = 0;    // Of the process that drives it.
+  int hardware_id = -1;     // For instance the CUDA ordinal; -1 if unknown.
+  std::string kind;         // For instance "NVIDIA H200" or "cpu".
+  std::string description;  // A line for people.
+};
+
+class Device {
+ public:
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  const DeviceInfo& info() const { return info_; }
+  int id() const { return info_.id; }
+  const std::string& kind() const { return info_.kind; }
+
+  // kUnimplemented where the platform keeps no account (XLA's CPU does not).
+  virtual absl::StatusOr<DeviceMemory> Memory() const = 0;
+
+ protected:
+  explicit Device(DeviceInfo info) : info_(std::move(info)) {}
+
+ private:
+  DeviceInfo info_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_ENGINE_DEVICE_H_

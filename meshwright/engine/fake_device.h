@@ -1,0 +1,66 @@
+// Devices of the fake engine: an account of bytes, and the arrays in it.
+//
+//   FakeDevice device(0, /*memory_limit_bytes=*/64);
+//   device.Allocate(48);  // A FakeStorage; 16 bytes are left.
+//   device.Allocate(32);  // RESOURCE_EXHAUSTED: device 0 needs 32 bytes, ...
+#ifndef MESHWRIGHT_ENGINE_FAKE_DEVICE_H_
+#define MESHWRIGHT_ENGINE_FAKE_DEVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "meshwright/engine/device.h"
+
+namespace meshwright {
+
+class FakeAccount {
+ public:
+  explicit FakeAccount(int64_t limit) : limit_(limit) {}
+
+  absl::Status Take(int64_t bytes);
+  void Return(int64_t bytes);
+  DeviceMemory Read() const;
+
+ private:
+  const int64_t limit_;
+  mutable absl::Mutex mutex_;
+  int64_t in_use_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t peak_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// The contents of a buffer. Only the stream's thread touches them, apart from
+// whoever made the storage, before handing it on.
+struct FakeStorage {
+  FakeStorage(std::shared_ptr<FakeAccount> from, int64_t size)
+      : account(std::move(from)), bytes(static_cast<size_t>(size)) {}
+  ~FakeStorage() { account->Return(static_cast<int64_t>(bytes.size())); }
+  FakeStorage(const FakeStorage&) = delete;
+  FakeStorage& operator=(const FakeStorage&) = delete;
+
+  std::shared_ptr<FakeAccount> account;
+  std::vector<std::byte> bytes;
+  absl::Status status;  // Why the contents could not be made.
+};
+
+using FakeStoragePtr = std::shared_ptr<FakeStorage>;
+
+class FakeDevice final : public Device {
+ public:
+  FakeDevice(int id, int64_t memory_limit_bytes);
+
+  absl::StatusOr<DeviceMemory> Memory() const override;
+  absl::StatusOr<FakeStoragePtr> Allocate(int64_t bytes) const;
+
+ private:
+  std::shared_ptr<FakeAccount> account_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_ENGINE_FAKE_DEVICE_H_

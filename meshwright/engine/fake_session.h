@@ -1,0 +1,52 @@
+// What the objects of one FakeClient share: devices, functions, faults and the
+// stream that work runs on.
+#ifndef MESHWRIGHT_ENGINE_FAKE_SESSION_H_
+#define MESHWRIGHT_ENGINE_FAKE_SESSION_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "meshwright/engine/fake_device.h"
+#include "meshwright/engine/fake_engine.h"
+#include "meshwright/engine/fake_stream.h"
+
+namespace meshwright {
+
+class FakeSession {
+ public:
+  explicit FakeSession(const FakeOptions& options);
+
+  absl::Span<const Device* const> devices() const { return devices_; }
+  FakeStream& stream() { return stream_; }
+
+  // Null unless the device is one of this session's.
+  const FakeDevice* Find(const Device& device) const;
+
+  void Register(const std::string& name, FakeFunction function);
+  absl::StatusOr<std::shared_ptr<const FakeFunction>> Lookup(
+      const std::string& name) const;
+
+  // Counts a use of `point`; the error that was asked for, or OK.
+  absl::Status Reach(FakeFault::Point point);
+  void Fail(const FakeFault& fault);
+
+ private:
+  std::vector<std::unique_ptr<FakeDevice>> owned_devices_;
+  std::vector<const Device*> devices_;
+  mutable absl::Mutex mutex_;
+  std::map<std::string, std::shared_ptr<const FakeFunction>> functions_
+      ABSL_GUARDED_BY(mutex_);
+  std::vector<FakeFault> faults_ ABSL_GUARDED_BY(mutex_);
+  FakeStream stream_;  // Goes first, and finishes its work.
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_ENGINE_FAKE_SESSION_H_

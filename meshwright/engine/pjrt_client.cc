@@ -1,0 +1,103 @@
+#include "meshwright/engine/pjrt_client.h"
+
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/engine/check_use.h"
+#include "meshwright/engine/pjrt_buffer.h"
+#include "meshwright/engine/pjrt_compile_options.h"
+#include "meshwright/engine/pjrt_executable.h"
+
+namespace meshwright {
+namespace {
+
+// Points into `name` and `value`.
+PJRT_NamedValue ToPjrt(const std::string& name, const OptionValue& value) {
+  PJRT_NamedValue named = {};  // Goes into an array, so no larger than it is.
+  named.struct_size = sizeof(named);
+  named.name = name.data();
+  named.name_size = name.size();
+  named.value_size = 1;
+  std::visit(
+      [&](const auto& v) {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, bool>) {
+          named.type = PJRT_NamedValue_kBool;
+          named.bool_value = v;
+        } else if constexpr (std::is_same_v<T, int64_t>) {
+          named.type = PJRT_NamedValue_kInt64;
+          named.int64_value = v;
+        } else if constexpr (std::is_same_v<T, double>) {
+          named.type = PJRT_NamedValue_kFloat;
+          named.float_value = static_cast<float>(v);
+        } else {
+          named.type = PJRT_NamedValue_kString;
+          named.string_value = v.data();
+          named.value_size = v.size();
+        }
+      },
+      value);
+  return named;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Client>> PjrtClient::Create(
+    const PjrtApi* api, const OptionMap& options, OptionMap xla_defaults) {
+  std::vector<PJRT_NamedValue> values;
+  values.reserve(options.size());
+  for (const auto& [name, value] : options) {
+    values.push_back(ToPjrt(name, value));
+  }
+  auto args = NewPjrtArgs<PJRT_Client_Create_Args>();
+  args.create_options = values.data();
+  args.num_options = values.size();
+  MW_RETURN_IF_ERROR(api->Call(MW_PJRT(PJRT_Client_Create), args));
+  MW_ASSIGN_OR_RETURN(
+      auto session,
+      PjrtSession::Create(
+          api, PjrtHandle<PJRT_Client>(args.client, PjrtDelete{api})));
+  return std::unique_ptr<Client>(
+      new PjrtClient(std::move(session), std::move(xla_defaults)));
+}
+
+absl::StatusOr<BufferPtr> PjrtClient::FromHost(const HostArray& array,
+                                               const Device& device) {
+  MW_RETURN_IF_ERROR(CheckHostArray(array));
+  const PjrtDevice* mine = session_->Find(device);
+  if (mine == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("device ", device.id(), " belongs to another client"));
+  }
+  return SendToDevice(session_, array, *mine);
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::Compile(
+    const Program& program, const CompileOptions& options) {
+  MW_RETURN_IF_ERROR(CheckCompileOptions(options, session_->global_ids()));
+  const std::string serialized =
+      SerializeCompileOptions(options, xla_defaults_);
+  auto source = NewPjrtArgs<PJRT_Program>();
+  source.code = const_cast<char*>(program.code.data());  // Only read.
+  source.code_size = program.code.size();
+  source.format = program.format.data();
+  source.format_size = program.format.size();
+  auto args = NewPjrtArgs<PJRT_Client_Compile_Args>();
+  args.client = session_->client();
+  args.program = &source;
+  args.compile_options = serialized.data();
+  args.compile_options_size = serialized.size();
+  if (absl::Status status =
+          session_->api().Call(MW_PJRT(PJRT_Client_Compile), args);
+      !status.ok()) {
+    return Annotate(status, "compiling");
+  }
+  return PjrtExecutable::Create(session_, session_->Own(args.executable));
+}
+
+}  // namespace meshwright

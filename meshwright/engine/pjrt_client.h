@@ -1,0 +1,50 @@
+// The client of a loaded plug-in.
+#ifndef MESHWRIGHT_ENGINE_PJRT_CLIENT_H_
+#define MESHWRIGHT_ENGINE_PJRT_CLIENT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "meshwright/engine/client.h"
+#include "meshwright/engine/pjrt_api.h"
+#include "meshwright/engine/pjrt_session.h"
+
+namespace meshwright {
+
+class PjrtClient final : public Client {
+ public:
+  // Opens the platform with `options`; every program is compiled with
+  // `xla_defaults` unless its own options say otherwise.
+  static absl::StatusOr<std::unique_ptr<Client>> Create(
+      const PjrtApi* api, const OptionMap& options, OptionMap xla_defaults);
+
+  const std::string& platform_name() const override {
+    return session_->platform_name();
+  }
+  const std::string& platform_version() const override {
+    return session_->platform_version();
+  }
+  absl::Span<const Device* const> devices() const override {
+    return session_->devices();
+  }
+  int global_device_count() const override {
+    return static_cast<int>(session_->global_ids().size());
+  }
+  absl::StatusOr<BufferPtr> FromHost(const HostArray& array,
+                                     const Device& device) override;
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(
+      const Program& program, const CompileOptions& options) override;
+
+ private:
+  PjrtClient(std::shared_ptr<const PjrtSession> session, OptionMap xla_defaults)
+      : session_(std::move(session)), xla_defaults_(std::move(xla_defaults)) {}
+
+  std::shared_ptr<const PjrtSession> session_;
+  OptionMap xla_defaults_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_ENGINE_PJRT_CLIENT_H_

@@ -1,0 +1,115 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "meshwright/engine/plugin.h"
+
+namespace meshwright {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Plugin& Cpu() {
+  const auto file = FindPlugin("cpu");
+  EXPECT_TRUE(file.ok()) << file.status();
+  const auto plugin = Plugin::Load(*file);
+  EXPECT_TRUE(plugin.ok()) << plugin.status();
+  return **plugin;
+}
+
+std::string LoadError(const std::string& path) {
+  const absl::Status status = Plugin::Load({"mine", path}).status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr(path));
+  return status.ToString();
+}
+
+TEST(PluginTest, FilesThatAreNoPluginsSaySo) {
+  EXPECT_THAT(LoadError("/no/such/plugin.so"),
+              HasSubstr("NOT_FOUND: plug-in mine"));
+  const std::string text =
+      std::filesystem::path(testing::TempDir()) / "not_a_library.so";
+  std::ofstream(text) << "not a library";
+  EXPECT_THAT(LoadError(text), HasSubstr("cannot be loaded"));
+  EXPECT_THAT(LoadError("/lib/x86_64-linux-gnu/libm.so.6"),
+              HasSubstr("without GetPjrtApi"));
+}
+
+TEST(PluginTest, LoadsOnce) {
+  const Plugin& plugin = Cpu();
+  EXPECT_EQ(&Cpu(), &plugin);
+  EXPECT_EQ(plugin.file().name, "cpu");
+  EXPECT_THAT(plugin.api_version(), HasSubstr("0."));
+}
+
+TEST(PluginTest, LeavesXlaFlagsAsTheyWere) {
+  const std::string before =
+      std::getenv("XLA_FLAGS") ? std::getenv("XLA_FLAGS") : "";
+  ASSERT_TRUE(Cpu().CreateClient({}).ok());
+  const std::string after =
+      std::getenv("XLA_FLAGS") ? std::getenv("XLA_FLAGS") : "";
+  EXPECT_EQ(after, before);
+}
+
+TEST(PluginTest, OptionsThatThePlatformRejectsAreErrors) {
+  EXPECT_EQ(Cpu().CreateClient({.cpu_devices = 0}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  const absl::Status status =
+      Cpu().CreateClient({.values = {{"cpu_device_count", true}}}).status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("plug-in cpu"));
+}
+
+TEST(PluginTest, ProgramsWithOtherLayoutsAreRefused) {
+  const auto client = *Cpu().CreateClient({});
+  const absl::Status status = client
+                                  ->Compile({"mlir", R"(module @columns {
+func.func @main(%a: tensor<2x3xf32>)
+    -> (tensor<2x3xf32> {mhlo.layout_mode = "{0,1}"}) {
+  return %a : tensor<2x3xf32>
+}})"},
+                                            {})
+                                  .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("program columns: output 0 of the program has layout "
+                        "{0,1}"));
+}
+
+TEST(PluginTest, OverridesReachTheCompiler) {
+  const auto client = *Cpu().CreateClient({});
+  const Program program{"mlir", R"(module @same {
+func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+  return %a : tensor<2xf32>
+}})"};
+  CompileOptions options{
+      .xla_overrides = {{"xla_backend_optimization_level", int64_t{0}},
+                        {"xla_cpu_enable_fast_math", false}}};
+  EXPECT_TRUE(client->Compile(program, options).ok());
+  options.xla_overrides["xla_no_such_option"] = true;
+  const absl::Status status = client->Compile(program, options).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("xla_no_such_option"));
+}
+
+TEST(PluginTest, AlignedHostMemoryWithOwnerIsUsedInPlaceOnTheCpu) {
+  struct alignas(64) Aligned {
+    float values[16] = {};
+  };
+  const auto client = *Cpu().CreateClient({});
+  const auto host = std::make_shared<Aligned>();
+  const auto buffer = client->FromHost(
+      {.bytes = {reinterpret_cast<const std::byte*>(host->values), 64},
+       .shape = {BufferType::kF32, {16}},
+       .owner = host},
+      *client->devices()[0]);
+  ASSERT_TRUE(buffer.ok()) << buffer.status();
+  EXPECT_EQ(*(*buffer)->Address(), reinterpret_cast<uintptr_t>(host->values));
+}
+
+}  // namespace
+}  // namespace meshwright

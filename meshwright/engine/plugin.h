@@ -1,0 +1,89 @@
+// Shared libraries that speak the PJRT C API: finding them, loading them.
+//
+//   for (const PluginFile& file : FindPlugins(PluginSearch::OfThisProcess()))
+//     std::cout << file.name << " " << file.path << "\n";
+//   // cpu /opt/mw/lib/xla_cpu_pjrt.so
+//   // cuda13 /opt/mw/.venv/.../jax_plugins/xla_cuda13/xla_cuda_plugin.so
+//
+// A plug-in stays loaded until the process ends.
+#ifndef MESHWRIGHT_ENGINE_PLUGIN_H_
+#define MESHWRIGHT_ENGINE_PLUGIN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "meshwright/engine/client.h"
+
+namespace meshwright {
+
+class PjrtApi;
+
+struct PluginFile {
+  std::string name;  // "cpu", "cuda12", "cuda13", "tpu", or the user's own.
+  std::string path;
+
+  bool operator==(const PluginFile&) const = default;
+};
+
+// Where to look, in this order. The first file for a name wins.
+struct PluginSearch {
+  // $MESHWRIGHT_PJRT_PLUGIN: "/path.so" or "name=/path.so", joined by ':'.
+  std::string named;
+  // Folders that hold plug-ins directly: the executable's own, and "../lib"
+  // from there (how `./mw dist` lays them out).
+  std::vector<std::string> libraries;
+  // Python package folders: $PYTHONPATH, $VIRTUAL_ENV, $CONDA_PREFIX, `.venv`
+  // in a folder above the executable, the user's, the system's, /opt/*/.venv.
+  std::vector<std::string> packages;
+
+  static PluginSearch OfThisProcess();
+};
+
+// Those named first, in that order; then cpu, cuda (newest first) and tpu.
+// Files named but absent are listed too: loading them says what is wrong.
+std::vector<PluginFile> FindPlugins(const PluginSearch& search);
+
+// The first plug-in whose name starts with `name`, so that "cuda" finds
+// "cuda13" and "" the first of all. kNotFound says where it looked.
+absl::StatusOr<PluginFile> FindPlugin(absl::string_view name);
+
+struct ClientOptions {
+  // Number of virtual devices of the CPU plug-in; others ignore it.
+  int cpu_devices = 1;
+
+  // Sent as they are; a plug-in rejects names it does not know. For CUDA:
+  // "visible_devices", "memory_fraction", "preallocate", "allocator", ...
+  OptionMap values = {};
+};
+
+class Plugin {
+ public:
+  // Loads and initialises the library; the second time finds it loaded.
+  // Silences its log (TF_CPP_MIN_LOG_LEVEL=3) unless the user has set a level.
+  static absl::StatusOr<const Plugin*> Load(const PluginFile& file);
+
+  Plugin(const Plugin&) = delete;
+  Plugin& operator=(const Plugin&) = delete;
+
+  const PluginFile& file() const { return file_; }
+  std::string api_version() const;  // For instance "0.81".
+
+  // For the CPU, gives collectives longer time limits through XLA_FLAGS unless
+  // the user has set some. Both functions change the environment: call them
+  // before starting threads that read it.
+  absl::StatusOr<std::unique_ptr<Client>> CreateClient(
+      const ClientOptions& options) const;
+
+ private:
+  Plugin(PluginFile file, const PjrtApi* api) : file_(file), api_(api) {}
+
+  PluginFile file_;
+  const PjrtApi* api_;  // Lives as long as the process.
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_ENGINE_PLUGIN_H_

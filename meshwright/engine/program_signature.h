@@ -1,0 +1,21 @@
+// Reads the signature of a compiled program from its bytes, skipping the rest.
+//
+//   ReadSignature({.format = "hlo_with_config", .code = bytes});
+//   // parameters f32[2], f32[2]; outputs f32[2]; parameter 0 -> output 0
+#ifndef MESHWRIGHT_ENGINE_PROGRAM_SIGNATURE_H_
+#define MESHWRIGHT_ENGINE_PROGRAM_SIGNATURE_H_
+
+#include "absl/status/statusor.h"
+#include "meshwright/engine/program.h"
+
+namespace meshwright {
+
+// Takes formats "hlo" and "hlo_with_config". kUnimplemented for others and for
+// programs whose parameters or outputs are not arrays or not row-major (PJRT
+// mixes layouts without a word); kInvalidArgument for bytes that are no HLO
+// module.
+absl::StatusOr<ProgramSignature> ReadSignature(const Program& program);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_ENGINE_PROGRAM_SIGNATURE_H_

@@ -1,0 +1,30 @@
+// Plain, gzip and zstd bytes, told apart by their first bytes.
+#ifndef MESHWRIGHT_HLO_COMPRESSION_H_
+#define MESHWRIGHT_HLO_COMPRESSION_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace meshwright {
+
+enum class Compression { kNone, kGzip, kZstd };
+
+Compression DetectCompression(absl::string_view bytes);
+// By the ending of a file's name: ".gz", ".zst", anything else is plain.
+Compression CompressionForPath(absl::string_view path);
+
+// What protobuf can parse: 2 GiB less one byte.
+inline constexpr int64_t kMaxModuleBytes = (int64_t{1} << 31) - 1;
+
+// Undoes gzip or zstd. Fails with kInvalidArgument on damaged or truncated
+// data and on results above `max_bytes`. Requires: bytes are compressed.
+absl::StatusOr<std::string> Decompress(absl::string_view bytes,
+                                       int64_t max_bytes = kMaxModuleBytes);
+std::string Compress(absl::string_view bytes, Compression compression);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_HLO_COMPRESSION_H_

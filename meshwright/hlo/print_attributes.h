@@ -1,0 +1,19 @@
+// What follows the operands of an instruction in HLO text.
+#ifndef MESHWRIGHT_HLO_PRINT_ATTRIBUTES_H_
+#define MESHWRIGHT_HLO_PRINT_ATTRIBUTES_H_
+
+#include <string>
+
+#include "meshwright/hlo/instruction.h"
+#include "meshwright/hlo/print_module.h"
+
+namespace meshwright::internal {
+
+// The attributes the instruction's opcode has, with those absent in the
+// module left out: ", dimensions={0}, to_apply=add.3, metadata={...}".
+void AppendAttributes(const Instruction& instruction,
+                      const PrintOptions& options, std::string* out);
+
+}  // namespace meshwright::internal
+
+#endif  // MESHWRIGHT_HLO_PRINT_ATTRIBUTES_H_

@@ -1,0 +1,58 @@
+// Constants carry their value, whole and in the right layout.
+#include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/shape_checks.h"
+#include "meshwright/hlo/verify_rules.h"
+
+namespace meshwright {
+namespace {
+
+// XLA takes a constant only in the layout of its literal, absence included.
+bool SameLayout(const Shape& a, const Shape& b) {
+  if (a.layout.has_value() != b.layout.has_value()) return false;
+  return !a.layout.has_value() ||
+         a.layout->minor_to_major == b.layout->minor_to_major;
+}
+
+// Requires: `shape` is valid.
+absl::Status CheckLiteral(const Literal& literal, const Shape& shape) {
+  if (!Compatible(literal.shape, shape)) {
+    return Bad("the literal has the wrong shape; expected ", Describe(shape),
+               ", got ", Describe(literal.shape));
+  }
+  if (shape.IsTuple()) {
+    if (literal.tuple.size() != shape.tuple_shapes.size()) {
+      return Bad("the literal has the wrong number of elements; expected ",
+                 shape.tuple_shapes.size(), ", got ", literal.tuple.size());
+    }
+    for (size_t i = 0; i < literal.tuple.size(); ++i) {
+      MW_RETURN_IF_ERROR(CheckLiteral(literal.tuple[i], shape.tuple_shapes[i]));
+    }
+    return absl::OkStatus();
+  }
+  if (!shape.IsArray()) return absl::OkStatus();
+  if (!SameLayout(literal.shape, shape)) {
+    return Bad("the literal has another layout; expected ",
+               shape.ToString(/*with_layout=*/true), ", got ",
+               literal.shape.ToString(/*with_layout=*/true));
+  }
+  std::optional<int64_t> bytes = CheckedProduct(shape.dimensions);
+  if (bytes.has_value()) {
+    bytes = CheckedProduct({*bytes, HostBytes(shape.element_type)});
+  }
+  if (bytes != std::ssize(literal.data)) {
+    return Bad("the literal has the wrong size for ", Describe(shape),
+               "; expected ", bytes.value_or(-1), " bytes, got ",
+               literal.data.size());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckConstant(const Instruction& instruction) {
+  const Literal* literal = instruction.attributes->literal.get();
+  if (literal == nullptr) return Bad("the constant has no literal");
+  return CheckLiteral(*literal, instruction.shape);
+}
+
+}  // namespace meshwright

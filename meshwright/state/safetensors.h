@@ -1,0 +1,33 @@
+// The safetensors format: the length of a JSON header, the header, the data.
+//
+//   {"w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
+#ifndef MESHWRIGHT_STATE_SAFETENSORS_H_
+#define MESHWRIGHT_STATE_SAFETENSORS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "meshwright/state/tensor.h"
+
+namespace meshwright {
+
+// Tensors in the order of their data, which must be contiguous, as the
+// reference reader demands; "__metadata__" is ignored.
+absl::StatusOr<std::vector<Tensor>> ParseSafetensors(absl::string_view bytes);
+
+// A file without its data: the header's bytes, and the tensors in the order in
+// which their data follow (widest elements first, then by name).
+struct SafetensorsPlan {
+  std::string header;
+  std::vector<const Tensor*> order;
+};
+
+absl::StatusOr<SafetensorsPlan> PlanSafetensors(
+    absl::Span<const Tensor> tensors);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_STATE_SAFETENSORS_H_

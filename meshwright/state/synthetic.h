@@ -1,0 +1,37 @@
+// Made-up values for a step's inputs: the same for a seed on every machine.
+//
+//   MakeSynthetic(Shape::Array(kS32, {2, 3}), "tokens", 0, {.bound = 50257});
+//
+// Every element is a hash of the seed, the tensor's name and its position.
+//   floating, complex  uniform in [-0.02, 0.02): weights small enough that deep
+//                      networks neither overflow nor saturate
+//   non-negative ones  uniform in [0.01, 0.02): second moments and variances;
+//   and float scalars  away from 0, for they are divided by
+//   bounded integers   uniform in [0, bound)
+//   other integers     0 or 1; scalars, being step counters, 0
+//   u32[..., 2 or 4]   unbounded, any bits: PRNG keys
+//   pred               0 or 1
+#ifndef MESHWRIGHT_STATE_SYNTHETIC_H_
+#define MESHWRIGHT_STATE_SYNTHETIC_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "meshwright/hlo/shape.h"
+#include "meshwright/state/tensor.h"
+
+namespace meshwright {
+
+struct SyntheticOptions {
+  std::optional<int64_t> bound;  // Exclusive; cut to what the type can hold.
+  bool non_negative = false;     // For floating types.
+};
+
+// Requires: `shape` is a valid array shape that fits in memory.
+Tensor MakeSynthetic(const Shape& shape, std::string name, uint64_t seed,
+                     const SyntheticOptions& options = {});
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_STATE_SYNTHETIC_H_

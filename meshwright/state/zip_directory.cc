@@ -1,0 +1,190 @@
+#include "meshwright/state/zip_directory.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+
+namespace meshwright {
+namespace {
+
+constexpr uint64_t kEndBytes = 22;
+constexpr uint64_t kEntryBytes = 46;
+constexpr uint64_t kLocalBytes = 30;
+constexpr uint64_t kMax32 = 0xffffffff;
+constexpr uint64_t kMax16 = 0xffff;
+
+absl::Status Bad(absl::string_view what) {
+  return absl::InvalidArgumentError(what);
+}
+
+// Little-endian numbers at given places; the places must exist.
+uint64_t Number(absl::string_view bytes, uint64_t at, int size) {
+  uint64_t value = 0;
+  for (int i = size - 1; i >= 0; --i) {
+    value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+  }
+  return value;
+}
+
+bool HasSignature(absl::string_view bytes, uint64_t at, uint64_t size,
+                  uint32_t signature) {
+  return at <= bytes.size() && size <= bytes.size() - at &&
+         Number(bytes, at, 4) == signature;
+}
+
+struct Directory {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  uint64_t entries = 0;
+};
+
+// The end record is last, before a comment of at most 64 KiB.
+absl::StatusOr<uint64_t> FindEnd(absl::string_view archive) {
+  if (archive.size() < kEndBytes) return Bad("the zip archive is cut short");
+  const uint64_t last = archive.size() - kEndBytes;
+  const uint64_t first = last > kMax16 ? last - kMax16 : 0;
+  for (uint64_t at = last + 1; at-- > first;) {
+    if (!HasSignature(archive, at, kEndBytes, 0x06054b50)) continue;
+    if (at + kEndBytes + Number(archive, at + 20, 2) == archive.size()) {
+      return at;
+    }
+  }
+  return Bad("the zip archive is cut short");
+}
+
+absl::StatusOr<Directory> FindDirectory(absl::string_view archive) {
+  MW_ASSIGN_OR_RETURN(const uint64_t end, FindEnd(archive));
+  Directory directory{.offset = Number(archive, end + 16, 4),
+                      .bytes = Number(archive, end + 12, 4),
+                      .entries = Number(archive, end + 10, 2)};
+  if (directory.offset == kMax32 || directory.bytes == kMax32 ||
+      directory.entries == kMax16) {
+    constexpr uint64_t kLocatorBytes = 20;
+    if (end >= kLocatorBytes &&
+        HasSignature(archive, end - kLocatorBytes, kLocatorBytes, 0x07064b50)) {
+      const uint64_t at = Number(archive, end - kLocatorBytes + 8, 8);
+      if (!HasSignature(archive, at, 56, 0x06064b50)) {
+        return Bad("the zip64 directory is damaged");
+      }
+      directory = {.offset = Number(archive, at + 48, 8),
+                   .bytes = Number(archive, at + 40, 8),
+                   .entries = Number(archive, at + 32, 8)};
+    }
+  }
+  if (directory.offset > end || directory.bytes > end - directory.offset ||
+      directory.entries > directory.bytes / kEntryBytes) {
+    return Bad("the zip directory lies outside the file");
+  }
+  return directory;
+}
+
+// An entry's numbers, some of which zip64 keeps in the extra field.
+struct Numbers {
+  uint64_t bytes = 0;
+  uint64_t packed_bytes = 0;
+  uint64_t offset = 0;
+};
+
+absl::Status ReadZip64(absl::string_view extra, Numbers& numbers) {
+  while (extra.size() >= 4) {
+    const uint64_t kind = Number(extra, 0, 2);
+    const uint64_t size = Number(extra, 2, 2);
+    extra.remove_prefix(4);
+    if (size > extra.size()) return Bad("the zip directory is damaged");
+    absl::string_view field = extra.substr(0, size);
+    extra.remove_prefix(size);
+    if (kind != 1) continue;
+    for (uint64_t* number :
+         {&numbers.bytes, &numbers.packed_bytes, &numbers.offset}) {
+      if (*number != kMax32) continue;
+      if (field.size() < 8) return Bad("the zip directory is damaged");
+      *number = Number(field, 0, 8);
+      field.remove_prefix(8);
+    }
+  }
+  return absl::OkStatus();
+}
+
+struct Range {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// Finds the contents behind the entry's local header.
+absl::StatusOr<Range> Locate(absl::string_view archive, const Numbers& numbers,
+                             ZipEntry& entry) {
+  const std::string name = absl::Utf8SafeCHexEscape(entry.name.substr(0, 100));
+  if (!HasSignature(archive, numbers.offset, kLocalBytes, 0x04034b50)) {
+    return Bad(absl::StrCat(name, ": not where the zip directory says"));
+  }
+  const uint64_t begin = numbers.offset + kLocalBytes +
+                         Number(archive, numbers.offset + 26, 2) +
+                         Number(archive, numbers.offset + 28, 2);
+  if (begin > archive.size() || numbers.packed_bytes > archive.size() - begin ||
+      numbers.bytes > std::numeric_limits<int64_t>::max()) {
+    return Bad(absl::StrCat(name, ": is cut short"));
+  }
+  entry.bytes = static_cast<int64_t>(numbers.bytes);
+  entry.contents = archive.substr(begin, numbers.packed_bytes);
+  return Range{numbers.offset, begin + numbers.packed_bytes};
+}
+
+// Reads the directory entry at `at` and moves past it.
+absl::StatusOr<Range> ReadEntry(absl::string_view archive,
+                                absl::string_view directory, uint64_t& at,
+                                ZipEntry& entry) {
+  if (!HasSignature(directory, at, kEntryBytes, 0x02014b50)) {
+    return Bad("the zip directory is damaged");
+  }
+  const uint64_t name_bytes = Number(directory, at + 28, 2);
+  const uint64_t extra_bytes = Number(directory, at + 30, 2);
+  const uint64_t comment_bytes = Number(directory, at + 32, 2);
+  const uint64_t size = kEntryBytes + name_bytes + extra_bytes + comment_bytes;
+  if (size > directory.size() - at) return Bad("the zip directory is damaged");
+  entry.name = std::string(directory.substr(at + kEntryBytes, name_bytes));
+  entry.method = static_cast<int>(Number(directory, at + 10, 2));
+  entry.crc32 = static_cast<uint32_t>(Number(directory, at + 16, 4));
+  if (Number(directory, at + 8, 2) & 1) {
+    return Bad(
+        absl::StrCat(absl::Utf8SafeCHexEscape(entry.name), ": is encrypted"));
+  }
+  Numbers numbers{.bytes = Number(directory, at + 24, 4),
+                  .packed_bytes = Number(directory, at + 20, 4),
+                  .offset = Number(directory, at + 42, 4)};
+  MW_RETURN_IF_ERROR(ReadZip64(
+      directory.substr(at + kEntryBytes + name_bytes, extra_bytes), numbers));
+  at += size;
+  return Locate(archive, numbers, entry);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ZipEntry>> ReadZipDirectory(
+    absl::string_view archive) {
+  MW_ASSIGN_OR_RETURN(const Directory directory, FindDirectory(archive));
+  const absl::string_view bytes =
+      archive.substr(directory.offset, directory.bytes);
+  std::vector<ZipEntry> entries(directory.entries);
+  std::vector<Range> ranges;
+  uint64_t at = 0;
+  for (ZipEntry& entry : entries) {
+    MW_ASSIGN_OR_RETURN(const Range range,
+                        ReadEntry(archive, bytes, at, entry));
+    ranges.push_back(range);
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  for (size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].begin < ranges[i - 1].end) {
+      return Bad("entries of the zip archive overlap");
+    }
+  }
+  return entries;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,115 @@
+"""A lowered training step: an HLO module that says what its parts are.
+
+The module is an HloModuleProto with these additions, format `1`:
+
+- Every entry parameter has the frontend attributes `mw.name` and `mw.role`.
+  A name is the argument's name, then the path in its pytree, joined by `/`:
+  `step(state, batch)` has `state/params/blocks/0/qkv` and `batch/tokens`, and an
+  argument that is a bare array is just `learning_rate`. Names are unique.
+  A role is `state` (kept from step to step) or `data` (given anew each step).
+- The module has the frontend attributes `mw.format` = `1`; `mw.outputs` = a JSON
+  array with the name of each output, in order; and `mw.loss` = the index of the
+  output that is the loss, absent when there is none.
+- An output that is the next value of a state parameter has that parameter's name.
+  Any other output is `out`, then its path in the result: `out/1/accuracy`.
+- `input_output_alias` pairs each state parameter with its next value, as may-alias,
+  and pairs nothing else. Other donated parameters are in `buffer_donor`.
+- The entry's root is a flat tuple; parameters are the flattened arguments, one to
+  one and in order, unused ones included.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from meshwright.files import read_file, write_file
+from meshwright.hlo_module import HloModule
+
+NAME, ROLE = "mw.name", "mw.role"
+FORMAT, OUTPUTS, LOSS = "mw.format", "mw.outputs", "mw.loss"
+FORMAT_VERSION = "1"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """`Parameter("state/w", (3, 4), "f32", "state")`; dtypes are HLO's names."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    role: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """`Output("out/1", (), "f32")`."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class LoweredModule:
+    """The bytes of an HloModuleProto; everything else is read from them.
+
+    >>> module = meshwright.lower(step, {"w": w}, x)           # doctest: +SKIP
+    >>> [(p.name, p.role) for p in module.parameters]          # doctest: +SKIP
+    [('state/w', 'state'), ('x', 'data')]
+    >>> [o.name for o in module.outputs], module.loss          # doctest: +SKIP
+    (['state/w', 'out/1'], 1)
+    """
+
+    hlo: bytes
+
+    @classmethod
+    def load(cls, path: str | Path) -> "LoweredModule":
+        """Reads a file, compressed or not."""
+        return cls(read_file(path))
+
+    def save(self, path: str | Path) -> None:
+        """Writes `.hlo.pb`, or compressed when the name ends in `.gz` or `.zst`."""
+        write_file(path, self.hlo)
+
+    @cached_property
+    def parameters(self) -> list[Parameter]:
+        return [
+            Parameter(
+                p.attributes.get(NAME, ""),
+                p.shape.dimensions,
+                p.shape.dtype,
+                p.attributes.get(ROLE, ""),
+            )
+            for p in self._module.parameters
+        ]
+
+    @cached_property
+    def outputs(self) -> list[Output]:
+        names = json.loads(self._module.attributes.get(OUTPUTS, "[]"))
+        shapes = self._module.outputs
+        names += [""] * (len(shapes) - len(names))
+        return [
+            Output(n, s.dimensions, s.dtype) for n, s in zip(names, shapes, strict=True)
+        ]
+
+    @property
+    def aliases(self) -> dict[int, int]:
+        """Index of each state parameter -> index of its next value."""
+        return self._module.aliases
+
+    @property
+    def loss(self) -> int | None:
+        """Index of the output that is the loss."""
+        index = self._module.attributes.get(LOSS)
+        return None if index is None else int(index)
+
+    def __repr__(self) -> str:
+        return (
+            f"LoweredModule({len(self.hlo)} bytes, {len(self.parameters)} parameters, "
+            f"{len(self.outputs)} outputs)"
+        )
+
+    @cached_property
+    def _module(self) -> HloModule:
+        return HloModule(self.hlo)

@@ -1,0 +1,71 @@
+"""Names of arguments and leaves.
+
+    step(state={"w": ..., "layers": [..., ...]}, lr)
+    -> state/layers/0, state/layers/1, state/w, lr
+"""
+
+import inspect
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from meshwright.errors import MeshwrightError
+
+_POSITIONAL = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+)
+
+
+def positional_names(fn: Callable, count: int) -> list[str]:
+    """What the signature of `fn` calls its first `count` positional arguments.
+
+    The arguments of `*args` are `args/0`, `args/1`, ...; those of a callable without
+    a signature are `arg0`, `arg1`, ...
+    """
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return [f"arg{i}" for i in range(count)]
+    names = [p.name for p in parameters if p.kind in _POSITIONAL]
+    rest = [p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL]
+    names += [f"{name}/{i}" for name in rest for i in range(count - len(names))]
+    return names[:count]
+
+
+def leaf_names(tree, prefix: str) -> list[str]:
+    """The name of each leaf of a pytree, in flat order."""
+    import jax
+
+    paths, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return ["/".join([prefix, *map(key_text, path)]) for path, _ in paths]
+
+
+def recorded_names(arg_names: Sequence[str]) -> set[str]:
+    """Argument names in the leaf names jax records when it traces.
+
+    >>> sorted(recorded_names(["state['w']", "args[0].mu", "lr"]))
+    ['args', 'args/0', 'lr', 'state']
+    """
+    names = set()
+    for text in arg_names:
+        top, index = re.match(r"(\w*)(?:\[(\d+)\])?", text).groups()
+        names |= {top, f"{top}/{index}"} if index else {top}
+    return names
+
+
+def require_unique(names: Sequence[str], what: str) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise MeshwrightError(
+            f"{what} names are not unique: {repeated[0]!r} occurs more than once; "
+            "rename the dictionary keys or give other names="
+        )
+
+
+def key_text(key) -> str:
+    """A pytree key without its punctuation: ['w'], .mu and [0] -> w, mu and 0."""
+    for attribute in ("key", "name", "idx"):
+        if hasattr(key, attribute):
+            return str(getattr(key, attribute))
+    return str(key)

@@ -1,0 +1,48 @@
+"""StableHLO and HLO text to HloModuleProto, through the installed jaxlib.
+
+jaxlib keeps these functions in different places from version to version; this is
+the only file that knows where.
+"""
+
+import io
+
+from jax._src.lib import xla_client
+from jax.interpreters import mlir
+from jaxlib.mlir.dialects import stablehlo
+
+from meshwright.wire import Message
+
+_MODULE_ID = 5
+
+
+def stablehlo_to_hlo(program: str | bytes) -> bytes:
+    """MLIR text or bytecode -> HloModuleProto with a flat tuple as its root."""
+    to_computation = xla_client._xla.mlir.mlir_module_to_xla_computation
+    return _serialize(to_computation(program, use_tuple_args=False, return_tuple=True))
+
+
+def portable_artifact_to_hlo(artifact: bytes) -> bytes:
+    """A versioned StableHLO artifact -> HloModuleProto."""
+    with mlir.make_ir_context() as context:
+        module = stablehlo.deserialize_portable_artifact(context, artifact)
+        return stablehlo_to_hlo(bytecode(module))
+
+
+def bytecode(module) -> bytes:
+    """An MLIR module as bytes; unlike its text, this keeps argument names."""
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def hlo_text_to_hlo(text: str) -> bytes:
+    """HLO text as XLA prints it -> HloModuleProto."""
+    namespace = getattr(xla_client, "hlo", xla_client._xla)
+    return _serialize(namespace.hlo_module_from_text(text))
+
+
+def _serialize(module) -> bytes:
+    """Without the module's id: it counts modules of this process, nothing reads it."""
+    message = Message.parse(module.as_serialized_hlo_module_proto())
+    message.remove(_MODULE_ID)
+    return message.serialize()

@@ -1,0 +1,108 @@
+"""Building blocks shared by the models: plain functions on dictionaries of arrays.
+
+    params = init_dense(key, 64, 256)      # {"w": f32[64, 256], "b": f32[256]}
+    y = dense(params, x)                   # in the dtype of x
+
+Weights are f32 and cast to the dtype of the activations where they are used.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+EMBEDDING_STDDEV = 0.02
+_NORM_EPSILON = 1e-5
+
+
+def normal(key, shape, stddev=EMBEDDING_STDDEV):
+    return stddev * jax.random.normal(key, shape, jnp.float32)
+
+
+def init_dense(key, inputs: int, outputs: int, scale=1.0):
+    """Weights that keep the variance of their inputs, times `scale` squared."""
+    stddev = scale / math.sqrt(inputs)
+    return {"w": normal(key, (inputs, outputs), stddev), "b": jnp.zeros(outputs)}
+
+
+def dense(params, x):
+    y = x @ params["w"].astype(x.dtype)
+    return y + params["b"].astype(x.dtype)
+
+
+def init_norm(width: int):
+    return {"scale": jnp.ones(width), "bias": jnp.zeros(width)}
+
+
+def layer_norm(params, x):
+    """Over the last dimension, in f32."""
+    wide = x.astype(jnp.float32)
+    centred = wide - jnp.mean(wide, axis=-1, keepdims=True)
+    variance = jnp.mean(jnp.square(centred), axis=-1, keepdims=True)
+    y = centred * jax.lax.rsqrt(variance + _NORM_EPSILON)
+    return (y * params["scale"] + params["bias"]).astype(x.dtype)
+
+
+def embed(table, ids, dtype):
+    """Rows of `table`; ids out of range are clipped."""
+    return jnp.take(table.astype(dtype), ids, axis=0, mode="clip")
+
+
+def attend(q, k, v, mask=None):
+    """Softmax attention. q: [batch, queries, heads, size]; k, v: [batch, keys, ...].
+
+    `mask` is True where a query may look: [queries, keys].
+    """
+    scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(q.shape[-1])
+    scores = scores.astype(jnp.float32)
+    if mask is not None:
+        scores = jnp.where(mask, scores, jnp.finfo(jnp.float32).min)
+    weights = jax.nn.softmax(scores, axis=-1).astype(v.dtype)
+    return jnp.einsum("bhqk,bkhd->bqhd", weights, v)
+
+
+def causal_mask(length: int):
+    return jnp.tril(jnp.ones((length, length), bool))
+
+
+def init_attention(key, width: int, out_scale=1.0):
+    qkv, out = jax.random.split(key)
+    return {
+        "qkv": init_dense(qkv, width, 3 * width),
+        "out": init_dense(out, width, width, out_scale),
+    }
+
+
+def self_attention(params, x, heads: int, mask=None):
+    """Multi-head attention with one projection for queries, keys and values.
+
+    The projection's columns are ordered head, then q/k/v, so that splitting them
+    evenly keeps heads whole.
+    """
+    batch, length, width = x.shape
+    qkv = dense(params["qkv"], x).reshape(batch, length, heads, 3, width // heads)
+    q, k, v = (qkv[..., i, :] for i in range(3))
+    return dense(params["out"], attend(q, k, v, mask).reshape(x.shape))
+
+
+def init_mlp(key, width: int, hidden: int, out_scale=1.0):
+    up, down = jax.random.split(key)
+    return {
+        "up": init_dense(up, width, hidden),
+        "down": init_dense(down, hidden, width, out_scale),
+    }
+
+
+def gelu_mlp(params, x):
+    return dense(params["down"], jax.nn.gelu(dense(params["up"], x)))
+
+
+def cross_entropy(logits, labels):
+    """Mean negative log likelihood, in f32.
+
+    Picks the label's logit by comparison and sum, which shards over the classes.
+    """
+    logits = logits.astype(jnp.float32)
+    classes = jnp.arange(logits.shape[-1])
+    chosen = jnp.where(classes == labels[..., None], logits, 0.0).sum(axis=-1)
+    return jnp.mean(jax.nn.logsumexp(logits, axis=-1) - chosen)

@@ -1,0 +1,155 @@
+"""Mixture of experts: a GPT whose every second MLP is a layer of experts.
+
+As in GShard: each token goes to its two best experts, an expert takes at most
+`capacity` tokens of a group, tokens over that pass by on the residual path, and an
+auxiliary loss asks for an even load.
+"""
+
+import math
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from meshwright.zoo import data
+from meshwright.zoo.config import TrainConfig
+from meshwright.zoo.layers import (
+    causal_mask,
+    cross_entropy,
+    embed,
+    gelu_mlp,
+    init_attention,
+    init_mlp,
+    init_norm,
+    layer_norm,
+    normal,
+    self_attention,
+)
+
+_AUXILIARY_WEIGHT = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(TrainConfig):
+    layers: int
+    width: int
+    heads: int
+    vocab: int
+    seq: int
+    experts: int
+    group: int  # Tokens that are routed together.
+    mlp_ratio: int = 8
+    capacity_factor: float = 1.0
+
+    @property
+    def hidden(self) -> int:
+        return self.mlp_ratio * self.width
+
+    @property
+    def capacity(self) -> int:
+        """Tokens per expert and group, when two experts per token load evenly."""
+        return math.ceil(2 * self.group / self.experts * self.capacity_factor)
+
+
+def batch_fields(config: Config):
+    shape = (config.batch, config.seq)
+    return {
+        "tokens": data.integers(shape, below=config.vocab),
+        "targets": data.integers(shape, below=config.vocab),
+    }
+
+
+def init(key, config: Config):
+    tokens, positions, *blocks = jax.random.split(key, 2 + config.layers)
+    params = {
+        "tokens": normal(tokens, (config.vocab, config.width)),
+        "positions": normal(positions, (config.seq, config.width)),
+        "blocks": [_init_block(k, i, config) for i, k in enumerate(blocks)],
+        "norm": init_norm(config.width),
+    }
+    return params, None
+
+
+def loss_fn(params, stats, batch, config: Config):
+    mask = causal_mask(config.seq)
+    x = embed(params["tokens"], batch["tokens"], config.compute_dtype)
+    x = x + params["positions"].astype(x.dtype)
+    auxiliary = 0.0
+    for p in params["blocks"]:
+        normed = layer_norm(p["norm1"], x)
+        x = x + self_attention(p["attention"], normed, config.heads, mask)
+        normed = layer_norm(p["norm2"], x)
+        if "experts" in p:
+            y, imbalance = expert_mlp(p["experts"], normed, config)
+            auxiliary += imbalance
+        else:
+            y = gelu_mlp(p["mlp"], normed)
+        x = x + y
+    x = layer_norm(params["norm"], x)
+    logits = jnp.einsum("bsw,vw->bsv", x, params["tokens"].astype(x.dtype))
+    loss = cross_entropy(logits, batch["targets"])
+    return loss + _AUXILIARY_WEIGHT * auxiliary, stats
+
+
+def expert_mlp(params, x, config: Config):
+    """Returns the mixed result and how uneven the load was (1 when even)."""
+    grouped = x.reshape(-1, config.group, config.width)
+    scores = grouped.astype(jnp.float32) @ params["gate"]
+    combine, imbalance = top2_gating(scores, config.capacity)
+    combine = combine.astype(x.dtype)
+    dispatch = (combine > 0).astype(x.dtype)
+    sent = jnp.einsum("gsec,gsw->egcw", dispatch, grouped)
+    hidden = jnp.einsum("egcw,ewh->egch", sent, params["up"].astype(x.dtype))
+    hidden = jax.nn.gelu(hidden)
+    done = jnp.einsum("egch,ehw->egcw", hidden, params["down"].astype(x.dtype))
+    return jnp.einsum("gsec,egcw->gsw", combine, done).reshape(x.shape), imbalance
+
+
+def top2_gating(scores, capacity: int):
+    """Weights to combine expert outputs with: [groups, tokens, experts, capacity].
+
+    `scores` is [groups, tokens, experts]. A token's two weights sum to one before
+    tokens over the capacity are dropped; first choices are served before second.
+    """
+    experts = scores.shape[-1]
+    gates = jax.nn.softmax(scores, axis=-1)
+    first = jax.nn.one_hot(jnp.argmax(gates, axis=-1), experts)
+    second = jax.nn.one_hot(jnp.argmax(gates * (1 - first), axis=-1), experts)
+    place1 = jnp.cumsum(first, axis=1) - 1
+    place2 = jnp.cumsum(second, axis=1) - 1 + first.sum(axis=1, keepdims=True)
+    weight1 = (gates * first).sum(axis=-1)
+    weight2 = (gates * second).sum(axis=-1)
+    total = weight1 + weight2
+    combine = _slots(first, place1, weight1 / total, capacity)
+    combine += _slots(second, place2, weight2 / total, capacity)
+    imbalance = jnp.mean(gates.mean(axis=1) * first.mean(axis=1)) * experts**2
+    return combine, imbalance
+
+
+def _slots(choice, place, weight, capacity: int):
+    """Each token's weight, at its expert and at its place in that expert's queue."""
+    kept = choice * (place < capacity)
+    queue = jax.nn.one_hot((place * kept).sum(axis=-1).astype(jnp.int32), capacity)
+    return jnp.einsum("gs,gse,gsc->gsec", weight, kept, queue)
+
+
+def _init_block(key, index: int, config: Config):
+    attention, mlp = jax.random.split(key)
+    block = {
+        "norm1": init_norm(config.width),
+        "attention": init_attention(attention, config.width),
+        "norm2": init_norm(config.width),
+    }
+    if index % 2:
+        return block | {"experts": _init_experts(mlp, config)}
+    return block | {"mlp": init_mlp(mlp, config.width, config.hidden)}
+
+
+def _init_experts(key, config: Config):
+    gate, up, down = jax.random.split(key, 3)
+    experts, width, hidden = config.experts, config.width, config.hidden
+    return {
+        "gate": normal(gate, (width, experts)),
+        "up": normal(up, (experts, width, hidden), 1 / math.sqrt(width)),
+        "down": normal(down, (experts, hidden, width), 1 / math.sqrt(hidden)),
+    }

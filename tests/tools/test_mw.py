@@ -1,0 +1,273 @@
+"""./mw: mistakes, missing packages, interrupted setups, order of test steps."""
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from mw import build, packages, paths, process, wheels
+from mw.main import HELP, _dispatch
+from mw.schedule import Outcome, Schedule, Skip, Step
+
+MW = Path(__file__).resolve().parents[2] / "mw"
+
+
+def mw(*args: str) -> subprocess.CompletedProcess:
+    argv = [sys.executable, MW, *args]
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
+def test_help_needs_no_setup():
+    answer = mw("--help")
+    assert answer.returncode == 0
+    assert answer.stdout == HELP + "\n"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("test", "--only", "nothing"),
+        ("test", "--sideways"),
+        ("bench", "nothing"),
+        ("dist", "--sideways"),
+        ("clean", "everything"),
+        ("setup", "everything"),
+    ],
+    ids=" ".join,
+)
+def test_a_mistake_is_one_line_and_exit_code_2(args):
+    answer = mw(*args)
+    assert answer.returncode == 2
+    assert answer.stdout == ""
+    assert answer.stderr.startswith("mw: ")
+    assert answer.stderr.count("\n") == 1
+
+
+def test_a_typing_error_is_caught_before_the_first_setup(tmp_path, monkeypatch):
+    monkeypatch.setattr("mw.main.CLI", tmp_path / "absent")
+    with pytest.raises(paths.UserError, match="did you mean 'test'?"):
+        _dispatch(["tets"])
+
+
+@pytest.fixture
+def fake_packages(tmp_path, monkeypatch):
+    """A package list of which 'nosuchpackage' is missing."""
+    listed = tmp_path / "packages.txt"
+    listed.write_text("dpkg  # There.\nnosuchpackage\n")
+    monkeypatch.setattr(packages, "LIST", listed)
+    monkeypatch.setattr(packages, "BUILD", tmp_path)
+    monkeypatch.setattr(packages.shutil, "which", lambda name: name)
+    monkeypatch.setattr(packages, "missing", lambda names: ["nosuchpackage"])
+    monkeypatch.delenv(packages.SKIP, raising=False)
+    return listed
+
+
+def test_without_root_the_apt_line_is_shown(fake_packages, monkeypatch):
+    monkeypatch.setattr(packages.os, "geteuid", lambda: 1000)
+    with pytest.raises(paths.UserError) as error:
+        packages.ensure()
+    assert str(error.value).endswith(
+        "\nsudo apt-get install -y --no-install-recommends nosuchpackage"
+    )
+
+
+def test_as_root_only_what_is_missing_is_installed(fake_packages, monkeypatch):
+    monkeypatch.setattr(packages.os, "geteuid", lambda: 0)
+    calls = []
+    monkeypatch.setattr(
+        packages.process, "run", lambda title, argv, *_, **__: calls.append(argv)
+    )
+    packages.ensure()
+    assert [call[:2] for call in calls] == [
+        ["apt-get", "update"],
+        ["apt-get", "install"],
+    ]
+    assert calls[1][-1] == "nosuchpackage"
+    assert "dpkg" not in calls[1]
+    packages.ensure()
+    assert len(calls) == 2, "a second call asks nobody"
+
+
+def test_another_system_is_told_what_to_do(fake_packages, monkeypatch):
+    monkeypatch.setattr(packages.shutil, "which", lambda name: None)
+    with pytest.raises(paths.UserError, match="MW_SKIP_PACKAGES=1"):
+        packages.ensure()
+
+
+def test_apt_progress_counts_packages():
+    text = packages.AptText()
+    lines = [
+        "0 upgraded, 2 newly installed, 0 to remove and 1 not upgraded.",
+        "Get:1 http://deb.debian.org/debian bookworm/main amd64 mold amd64 1.10 [2 MB]",
+        "Unpacking mold (1.10) ...",
+        "Setting up zlib1g-dev:amd64 (1.2) ...",
+        "Setting up mold (1.10) ...",
+    ]
+    assert [text.read(line) for line in lines] == [
+        None,
+        "[1/2] fetching mold",
+        "[1/2] unpacking mold",
+        "[1/2] setting up zlib1g-dev",
+        "[2/2] setting up mold",
+    ]
+
+
+class FakeWheels:
+    """A layer whose venv and pip are recorded, not run."""
+
+    def __init__(self, folder: Path):
+        requirements = folder / "requirements.txt"
+        requirements.write_text("thing==1\n")
+        self.layer = wheels.Layer("test", "test", folder / ".venv", requirements)
+        self.calls = []
+        self.pip_fails = False
+
+    def run(self, title, argv, *_, **__):
+        self.calls.append("venv" if "venv" in argv else "pip")
+        python = self.layer.venv / "bin" / "python"
+        python.parent.mkdir(parents=True, exist_ok=True)
+        python.touch()
+        if self.pip_fails and self.calls[-1] == "pip":
+            (self.layer.venv / "half a package").touch()
+            raise paths.StepFailed("no network")
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    made = FakeWheels(tmp_path)
+    monkeypatch.setattr(wheels.process, "run", made.run)
+    monkeypatch.setattr(paths, "BUILD", tmp_path / "build")
+    return made
+
+
+def test_wheels_are_installed_once(fake):
+    wheels.ensure(fake.layer)
+    wheels.ensure(fake.layer)
+    assert fake.calls == ["venv", "pip"]
+
+
+def test_changed_requirements_are_installed_into_the_same_venv(fake):
+    wheels.ensure(fake.layer)
+    fake.layer.requirements.write_text("thing==2\n")
+    wheels.ensure(fake.layer)
+    assert fake.calls == ["venv", "pip", "pip"]
+
+
+def test_a_change_in_an_included_file_counts(fake):
+    fake.layer.requirements.write_text("-r other.txt\n")
+    other = fake.layer.requirements.with_name("other.txt")
+    other.write_text("thing==1\n")
+    wheels.ensure(fake.layer)
+    assert fake.layer.ready()
+    other.write_text("thing==2\n")
+    assert not fake.layer.ready()
+
+
+def test_an_interrupted_installation_starts_from_nothing(fake):
+    fake.pip_fails = True
+    with pytest.raises(paths.StepFailed):
+        wheels.ensure(fake.layer)
+    assert not fake.layer.ready()
+    fake.pip_fails = False
+    wheels.ensure(fake.layer)
+    assert fake.layer.ready()
+    assert fake.calls == ["venv", "pip", "venv", "pip"]
+    assert not (fake.layer.venv / "half a package").exists()
+
+
+def interrupt_another_layer(fake) -> None:
+    """Leaves the venv as an installation of a second layer does, cut short."""
+    wheels.ensure(fake.layer)
+    fake.calls.clear()
+    wheels._busy(fake.layer.venv).touch()
+
+
+def test_what_another_interrupted_layer_left_is_not_trusted(fake):
+    interrupt_another_layer(fake)
+    wheels.ensure(fake.layer)
+    assert fake.calls == ["venv", "pip"]
+    assert not wheels._busy(fake.layer.venv).exists()
+
+
+def test_a_layer_does_not_wait_for_another_one(fake):
+    interrupt_another_layer(fake)
+    with paths.locked("fill" + fake.layer.venv.name):
+        wheels.ensure(fake.layer)
+    assert fake.calls == []
+
+
+def test_compiler_progress_is_short():
+    line = "[3/9] Building CXX object meshwright/hlo/CMakeFiles/mw_hlo.dir/shape.cc.o"
+    assert build._ninja_text(line) == "[3/9] compiling meshwright/hlo/shape.cc"
+
+
+def test_a_failed_build_shows_what_the_compiler_said(tmp_path):
+    log = tmp_path / "build.log"
+    log.write_text("[1/9] Building a\nFAILED: b.o\nb.cc:1: error: no\n[2/9] Linking\n")
+    assert build._compiler_output(log) == "FAILED: b.o\nb.cc:1: error: no"
+
+
+def test_a_failing_child_is_reported_with_its_log(tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "LOG", tmp_path)
+    code = "print('what went wrong'); raise SystemExit(3)"
+    with pytest.raises(paths.StepFailed, match="exit 3") as error:
+        process.run("child", [sys.executable, "-c", code], "child")
+    assert "what went wrong" in error.value.excerpt
+
+
+def run_steps(steps: list[Step], cores: int = 2) -> dict[str, Outcome]:
+    schedule = Schedule(steps, cores)
+    schedule.run()
+    return schedule.outcomes
+
+
+def fail(task):
+    raise paths.StepFailed("no")
+
+
+def skip(task):
+    raise Skip("nothing there")
+
+
+def test_steps_that_need_a_failed_one_are_not_run():
+    done = []
+    outcomes = run_steps(
+        [
+            Step("a", fail),
+            Step("b", done.append, needs=("a",)),
+            Step("c", done.append, needs=("b",)),
+            Step("d", skip),
+            Step("e", lambda task: Outcome(passed=7), needs=("d",)),
+        ]
+    )
+    assert done == []
+    assert {name: o.state for name, o in outcomes.items()} == {
+        "a": "FAILED",
+        "b": "not run",
+        "c": "not run",
+        "d": "skipped",
+        "e": "ok",
+    }
+    assert outcomes["a"].failed == 1
+    assert outcomes["e"].passed == 7
+
+
+def test_steps_share_the_cores():
+    busy, most, lock = [0], [0], threading.Lock()
+    both = threading.Barrier(2, timeout=20)
+
+    def work(task, meet):
+        with lock:
+            busy[0] += 1
+            most[0] = max(most[0], busy[0])
+        if meet:
+            both.wait()
+        with lock:
+            busy[0] -= 1
+
+    alone = Step("whole", lambda task: work(task, False), cores=2)
+    pair = [Step(name, lambda task: work(task, True)) for name in "ab"]
+    outcomes = run_steps([alone, *pair])
+    assert [o.state for o in outcomes.values()] == ["ok"] * 3
+    assert most[0] == 2

@@ -1,0 +1,38 @@
+"""Finds the scripts in bench/, one per published figure."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from mw.paths import ROOT, UserError
+
+
+def scripts() -> dict[str, Path]:
+    found = sorted((ROOT / "bench").glob("[!_]*.py"))
+    return {path.stem: path for path in found}
+
+
+def targets() -> list[str]:
+    """What the scripts need built besides the CLI."""
+    return ["bench/all"] if (ROOT / "bench" / "CMakeLists.txt").exists() else []
+
+
+def find(args: list[str]) -> str | None:
+    """The script that `args` names; lists them all and returns None if none."""
+    known = scripts()
+    if not args:
+        print("usage: ./mw bench NAME [ARGS]\n")
+        for name, path in known.items():
+            print(f"  {name:<20} {_summary(path)}")
+        return None
+    if args[0] not in known:
+        raise UserError(
+            f"no benchmark '{args[0]}'; there are: {', '.join(known) or 'none yet'}"
+        )
+    return str(known[args[0]])
+
+
+def _summary(path: Path) -> str:
+    text = ast.get_docstring(ast.parse(path.read_text())) or ""
+    return text.split("\n")[0]

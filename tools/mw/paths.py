@@ -1,0 +1,86 @@
+"""Where things are in the checkout, and how stamps and locks are kept there."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+LOG = BUILD / "log"
+VENV = ROOT / ".venv"
+VENV_JAX_OLD = ROOT / ".venv-jax-old"
+CLI = BUILD / "release" / "meshwright" / "cli" / "meshwright"
+
+
+class UserError(Exception):
+    """The user can fix this; shown as one line, exit code 2."""
+
+
+class StepFailed(Exception):
+    """A step went wrong; `excerpt` is what the step said about it."""
+
+    def __init__(self, message: str, excerpt: str = ""):
+        super().__init__(message)
+        self.excerpt = excerpt
+
+
+def relative(path: Path) -> str:
+    """`path` as seen from the checkout, for messages."""
+    try:
+        return str(Path(path).relative_to(ROOT))
+    except ValueError:
+        return str(path)
+
+
+def fingerprint(*parts: object) -> str:
+    """A hash of texts and of the contents of files (given as Path)."""
+    digest = hashlib.sha256(str(ROOT).encode())
+    for part in parts:
+        data = part.read_bytes() if isinstance(part, Path) else str(part).encode()
+        digest.update(b"%d:" % len(data) + data)
+    return digest.hexdigest()
+
+
+def stamp_matches(stamp: Path, value: str) -> bool:
+    try:
+        return stamp.read_text() == value
+    except OSError:
+        return False
+
+
+def write_stamp(stamp: Path, value: str) -> None:
+    """Writes all or nothing, so that an interrupted step leaves no stamp."""
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    part = stamp.with_name(stamp.name + ".part")
+    part.write_text(value)
+    os.replace(part, stamp)
+
+
+def is_locked(name: str) -> bool:
+    """Whether some ./mw is at work under `locked(name)`."""
+    try:
+        with open(BUILD / "lock" / name, "w") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def locked(name: str, waiting=lambda: None):
+    """Keeps two ./mw from working on the same thing at the same time."""
+    folder = BUILD / "lock"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / name, "w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,95 @@
+"""Runs child processes: output to build/log/, progress to the display."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from mw.paths import LOG, ROOT, StepFailed, relative
+from mw.progress import Task, display
+
+EXCERPT_LINES = 120
+
+_children: list[subprocess.Popen] = []
+_children_lock = threading.Lock()
+
+
+def last_lines(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()
+    return "\n".join(lines[-EXCERPT_LINES:])
+
+
+def run(
+    title: str,
+    argv: Sequence[object],
+    log_name: str,
+    parse: Callable[[str], str | None] = lambda line: line,
+    excerpt: Callable[[Path], str] = last_lines,
+    env: dict[str, str] | None = None,
+    append: bool = False,
+    task: Task | None = None,
+) -> Path:
+    """Runs `argv` in the checkout and returns its log.
+
+    `parse` turns a line of output into progress text, or None to keep the
+    last. Fails with StepFailed and `excerpt(log)`. With `task` given, reports
+    there instead of as a task of its own.
+    """
+    LOG.mkdir(parents=True, exist_ok=True)
+    log = LOG / f"{log_name}.log"
+    shown = task or display.start(title)
+    code: int | None = None
+    try:
+        with open(log, "a" if append else "w", errors="replace") as out:
+            out.write("$ " + " ".join(str(part) for part in argv) + "\n")
+            out.flush()
+            code = _pump(argv, {**os.environ, **(env or {})}, out, parse, shown)
+    except OSError as error:
+        raise StepFailed(f"{title}: cannot run {argv[0]}: {error.strerror}") from None
+    finally:
+        if task is None:
+            display.finish(shown, "done" if code == 0 else None)
+    if code != 0:
+        raise StepFailed(
+            f"{title} failed (exit {code}); full log: {relative(log)}", excerpt(log)
+        )
+    return log
+
+
+def _pump(argv, env, out, parse, shown) -> int:
+    child = subprocess.Popen(
+        [str(part) for part in argv],
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    with _children_lock:
+        _children.append(child)
+    try:
+        for line in child.stdout:
+            out.write(line)
+            text = parse(line.strip())
+            if text:
+                shown.update(text)
+        return child.wait()
+    except BaseException:
+        child.terminate()
+        child.wait()
+        raise
+    finally:
+        with _children_lock:
+            _children.remove(child)
+
+
+def stop_all() -> None:
+    """Ends every child that still runs; used when ./mw itself is stopped."""
+    with _children_lock:
+        for child in _children:
+            child.terminate()

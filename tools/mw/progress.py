@@ -1,0 +1,113 @@
+"""Shows what is going on, on stderr: one live line on a terminal, else lines."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import threading
+import time
+
+SHOW_AFTER_S = 0.7  # Shorter work stays silent.
+HEARTBEAT_S = 10.0
+
+
+def duration(seconds: float) -> str:
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+class Task:
+    """One running piece of work."""
+
+    def __init__(self, title: str):
+        self.title = title
+        self.text = ""
+        self.started = time.monotonic()
+        self.shown_at: float | None = None
+
+    def update(self, text: str) -> None:
+        self.text = text
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+    def line(self) -> str:
+        return f"{self.title}: {self.text or 'working'} ({duration(self.seconds())})"
+
+
+class Display:
+    """All running tasks; safe to use from several threads."""
+
+    def __init__(self, stream=None):
+        self._stream = stream or sys.stderr
+        self._live = self._stream.isatty()
+        self._tasks: dict[int, Task] = {}
+        self._lock = threading.Lock()
+        self._ticker: threading.Thread | None = None
+        self._drawn = False
+
+    def say(self, line: str) -> None:
+        with self._lock:
+            self._erase()
+            self._write(line + "\n")
+
+    def start(self, title: str) -> Task:
+        task = Task(title)
+        with self._lock:
+            self._tasks[id(task)] = task
+            if self._ticker is None:
+                self._ticker = threading.Thread(target=self._tick, daemon=True)
+                self._ticker.start()
+        return task
+
+    def finish(self, task: Task, word: str | None) -> None:
+        """Ends `task`; says so if `word` is given and it took a while."""
+        with self._lock:
+            self._tasks.pop(id(task), None)
+            self._erase()
+        if word and (task.shown_at is not None or task.seconds() > SHOW_AFTER_S):
+            self.say(f"{task.title}: {word} ({duration(task.seconds())})")
+
+    def _tick(self) -> None:
+        while True:
+            time.sleep(0.2 if self._live else 0.5)
+            with self._lock:
+                now = time.monotonic()
+                due = [t for t in self._tasks.values() if self._due(t, now)]
+                for task in due:
+                    task.shown_at = now
+                if not due:
+                    continue
+                if self._live:
+                    self._draw(" | ".join(task.line() for task in due))
+                else:
+                    self._write("".join(task.line() + "\n" for task in due))
+
+    def _due(self, task: Task, now: float) -> bool:
+        if task.shown_at is None or self._live:
+            return now - task.started > SHOW_AFTER_S
+        return now - task.shown_at > HEARTBEAT_S
+
+    def _draw(self, line: str) -> None:
+        width = max(20, shutil.get_terminal_size().columns - 1)
+        if len(line) > width:
+            line = line[: width - 3] + "..."
+        self._write("\r\x1b[K" + line)
+        self._drawn = True
+
+    def _erase(self) -> None:
+        if self._drawn:
+            self._write("\r\x1b[K")
+            self._drawn = False
+
+    def _write(self, text: str) -> None:
+        # Nobody may be listening any more; the work goes on all the same.
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.write(text)
+            self._stream.flush()
+
+
+display = Display()

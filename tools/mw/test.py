@@ -1,0 +1,248 @@
+"""./mw test: every check there is, as a list of steps."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from mw import build, dist, formatting, packages, process, wheels
+from mw.main import runtime_env
+from mw.paths import BUILD, ROOT, VENV, VENV_JAX_OLD, StepFailed, UserError
+from mw.progress import Task, duration
+from mw.schedule import CountedFailure, Outcome, Schedule, Skip, Step, table
+
+ASAN_TARGETS = ("hlo_test", "hlo_fuzz")
+FUZZ_COUNT = 20_000
+FUZZ_COUNT_LONG = 1_000_000
+SANITIZER_ENV = {"UBSAN_OPTIONS": "print_stacktrace=1"}
+
+
+def steps(long: bool) -> list[Step]:
+    """In the order in which they are started, cores permitting."""
+    every = build.cores()
+    marks = "" if long else "not long"
+    fuzz_count = FUZZ_COUNT_LONG if long else FUZZ_COUNT
+    py, both = ("wheels",), ("wheels", "build")
+    listed = [
+        Step("setup", _setup, cores=every),
+        Step("wheels", _wheels, ("setup",), cores=0),
+        Step("format", _format, ("setup",)),
+        Step("layers", _script("check_layers")),
+        Step("size", _script("size")),
+        Step("build", _build("release"), ("setup",), cores=every),
+        Step("ctest", _ctest, ("build",), cores=every),
+        Step("build-asan", _build("dev", ASAN_TARGETS), ("setup",), cores=every),
+        Step("hlo-asan", _gtest("dev", "hlo_test"), ("build-asan",)),
+        Step("fuzz-asan", _fuzz(fuzz_count), ("build-asan",)),
+        Step("tools", _pytest("tools", VENV, "tests/tools", marks), py),
+        Step("python", _pytest("python", VENV, "tests/python", marks), both),
+        Step("jax-old", _pytest("jax-old", VENV_JAX_OLD, "tests/python", marks), both),
+        Step("e2e", _pytest("e2e", VENV, "tests/e2e", marks), both),
+        Step("dist", _dist, ("build",)),
+    ]
+    if long:
+        listed += [
+            Step("build-tsan", _build("tsan", ("engine_test",)), ("setup",), every),
+            Step("engine-tsan", _gtest("tsan", "engine_test"), ("build-tsan",)),
+        ]
+    return listed
+
+
+def main(args: list[str]) -> int:
+    long, only = _parse(args)
+    chosen = _with_needs(steps(long), only)
+    started = time.monotonic()
+    schedule = Schedule(chosen, build.cores())
+    schedule.run()
+    outcomes = schedule.outcomes
+    print("\n" + table(chosen, outcomes))
+    print(f"total {duration(time.monotonic() - started)}")
+    passed = sum(outcome.passed for outcome in outcomes.values())
+    failed = sum(outcome.failed for outcome in outcomes.values())
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def _parse(args: list[str]) -> tuple[bool, list[str]]:
+    long, only = False, []
+    rest = list(args)
+    while rest:
+        word = rest.pop(0)
+        if word == "--long":
+            long = True
+        elif word == "--only" and rest:
+            only += rest.pop(0).split(",")
+        elif word.startswith("--only="):
+            only += word[len("--only=") :].split(",")
+        else:
+            raise UserError(f"test: '{word}' is not understood; see ./mw --help")
+    known = [step.name for step in steps(long)]
+    for name in only:
+        if name not in known:
+            raise UserError(f"test: no step '{name}'; there are: {', '.join(known)}")
+    return long, only
+
+
+def _with_needs(listed: list[Step], only: list[str]) -> list[Step]:
+    if not only:
+        return listed
+    by_name = {step.name: step for step in listed}
+    wanted, open_names = set(), list(only)
+    while open_names:
+        name = open_names.pop()
+        wanted.add(name)
+        open_names += by_name[name].needs
+    return [step for step in listed if step.name in wanted]
+
+
+def _setup(task: Task) -> None:
+    packages.ensure(task)
+    wheels.ensure(wheels.RUNTIME, task)
+    wheels.ensure(wheels.TOOLS, task)
+
+
+def _wheels(task: Task) -> None:
+    wheels.ensure(wheels.FULL, task)
+    wheels.ensure(wheels.JAX_OLD, task)
+
+
+def _format(task: Task) -> Outcome:
+    formatting.check(task)
+    return Outcome(passed=1)
+
+
+def _script(name: str) -> Callable[[Task], Outcome]:
+    def run(task: Task) -> Outcome:
+        process.run(name, [sys.executable, f"tools/{name}.py"], name, task=task)
+        return Outcome(passed=1)
+
+    return run
+
+
+def _build(preset: str, targets: tuple[str, ...] = ()):
+    def run(task: Task) -> Outcome | None:
+        if not targets:
+            build.ensure(preset=preset, task=task)
+            return None
+        build.configure(preset)
+        known = build.targets_of(preset)
+        there = [target for target in targets if target in known]
+        if not there:
+            raise Skip(f"no target {', '.join(targets)} yet")
+        build.ensure(there, preset, task)
+        absent = [target for target in targets if target not in there]
+        return Outcome(remark=f"no target {', '.join(absent)} yet" if absent else "")
+
+    return run
+
+
+def _ctest(task: Task) -> Outcome:
+    folder = BUILD / "release"
+    argv = ["ctest", "--test-dir", folder, "--output-on-failure", "-j", build.cores()]
+    counts = r"(?P<failed>\d+) tests? failed out of (?P<total>\d+)"
+    outcome = _counted(argv, "ctest", counts, task)
+    if outcome.passed == 0:
+        raise Skip("no C++ tests yet")
+    return outcome
+
+
+def _gtest(preset: str, target: str):
+    def run(task: Task) -> Outcome:
+        argv = [_built(preset, target), "--gtest_brief=0"]
+        counts = r"\[  PASSED  \] (?P<passed>\d+) tests?|(?P<failed>\d+) FAILED TESTS?"
+        return _counted(argv, f"{target}-{preset}", counts, task, SANITIZER_ENV)
+
+    return run
+
+
+def _fuzz(count: int):
+    def run(task: Task) -> Outcome:
+        modules = sorted((ROOT / "testdata").glob("*.hlo.pb*"))
+        argv = [_built("dev", "hlo_fuzz"), "--count", count, *modules]
+        log_name = "fuzz-asan"
+        process.run(log_name, argv, log_name, env=SANITIZER_ENV, task=task)
+        return Outcome(passed=1, remark=f"{count} mutated files")
+
+    return run
+
+
+def _built(preset: str, target: str) -> Path:
+    if target not in build.targets_of(preset):
+        raise Skip(f"no target {target} yet")
+    return build.binary(preset, target)
+
+
+def _pytest(name: str, venv: Path, folder: str, marks: str):
+    def run(task: Task) -> Outcome:
+        if not any((ROOT / folder).glob("**/test_*.py")):
+            raise Skip(f"no tests in {folder} yet")
+        argv = [venv / "bin" / "python", "-m", "pytest", folder, "-v", "--no-header"]
+        argv += ["--tb=short", "-p", "no:cacheprovider"]
+        argv += ["-m", marks] if marks else []
+        counts = r"=+ .*\bin [\d.]+s.* =+"
+        return _counted(argv, f"pytest-{name}", counts, task)
+
+    return run
+
+
+def _dist(task: Task) -> Outcome:
+    dist.make(BUILD / "dist", task)
+    return Outcome(passed=1)
+
+
+def _counted(argv, log_name: str, counts: str, task: Task, env=None) -> Outcome:
+    """Runs a test program and reads its numbers from its last lines."""
+    log = BUILD / "log" / f"{log_name}.log"
+    try:
+        process.run(
+            log_name,
+            argv,
+            log_name,
+            excerpt=_failures,
+            env={**runtime_env(), **(env or {})},
+            task=task,
+        )
+    except StepFailed as failure:
+        outcome = _read_counts(log, counts)
+        raise CountedFailure(failure, outcome.passed, outcome.failed) from None
+    return _read_counts(log, counts)
+
+
+def _read_counts(log: Path, counts: str) -> Outcome:
+    passed = failed = 0
+    remark = ""
+    for line in log.read_text(errors="replace").splitlines() if log.exists() else ():
+        match = re.search(counts, line)
+        if not match:
+            continue
+        groups = match.groupdict()
+        if not groups:  # pytest: '== 1 failed, 8 passed, 2 skipped in 3.1s =='
+            found = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", line)}
+            passed = found.get("passed", 0)
+            failed = found.get("failed", 0) + found.get("errors", 0)
+            failed += found.get("error", 0)
+            remark = f"{found['skipped']} skipped" if "skipped" in found else ""
+            continue
+        if groups.get("failed"):
+            failed = int(groups["failed"])
+        if groups.get("total"):
+            passed = int(groups["total"]) - failed
+        if groups.get("passed"):
+            passed = int(groups["passed"])
+    return Outcome(passed, failed, remark)
+
+
+def _failures(log: Path) -> str:
+    """The part of a test log that tells about failures."""
+    lines = log.read_text(errors="replace").splitlines()
+    marks = (r"=+ (FAILURES|ERRORS) =+", r".*(\*\*\*Failed|\*\*\*Exception)")
+    marks += (r"\[ RUN ", r".*ERROR: AddressSanitizer", r".*runtime error: ")
+    for mark in marks:
+        hits = [n for n, line in enumerate(lines) if re.match(mark, line)]
+        if hits:
+            first = hits[-1] if mark.startswith(r"\[ RUN") else hits[0]
+            return "\n".join(lines[first : first + process.EXCERPT_LINES])
+    return process.last_lines(log)
