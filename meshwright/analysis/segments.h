@@ -30,7 +30,7 @@ struct Segment {
 
 // Segments in program order; they do not overlap. Loops count when they hold a
 // contraction and their trip count is known and at least 2; loops inside a
-// segment are part of it. Deterministic, O(n log n) in the instructions.
+// segment are part of it. Deterministic, O(n log^2 n) in the instructions.
 // Requires: passed Verify; `work` is of this module.
 std::vector<Segment> FindSegments(const Module& module, const ModuleWork& work);
 

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -43,6 +42,16 @@ class Descriptor {
 absl::Status TooLarge(const std::string& path, int64_t max_bytes) {
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": more than ", max_bytes, " bytes"));
+}
+
+absl::Status NoMemory(const std::string& path) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(path, ": does not fit in memory"));
+}
+
+// Of this machine: Linux promises more and then ends the process.
+int64_t MemoryBytes() {
+  return int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
 }
 
 // The size of a regular file; 0 for a pipe, which does not know.
@@ -110,6 +119,7 @@ absl::StatusOr<std::string> ReadAll(const std::string& path,
   if (file.get() < 0) return Failure(errno, path);
   MW_ASSIGN_OR_RETURN(const int64_t expected, ExpectedBytes(file.get(), path));
   if (expected > max_bytes) return TooLarge(path, max_bytes);
+  if (expected >= MemoryBytes()) return NoMemory(path);
   std::string bytes;
   bytes.reserve(expected + 1);
   while (true) {
@@ -131,8 +141,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path,
   try {
     return ReadAll(path, max_bytes);
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(path, ": does not fit in memory"));
+    return NoMemory(path);
   }
 }
 

@@ -59,6 +59,14 @@ TEST_F(FileTest, SaysWhatIsWrong) {
   EXPECT_EQ(ReadFile(path, 4).status().message(), path + ": more than 4 bytes");
 }
 
+TEST_F(FileTest, RefusesWhatMemoryCannotHold) {
+  const std::string path = folder_ + "/sparse";
+  ASSERT_TRUE(WriteFileAtomically(path, "").ok());
+  if (::truncate(path.c_str(), int64_t{1} << 41) != 0) GTEST_SKIP();
+  EXPECT_EQ(ReadFile(path).status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(FileTest, FailedWritesLeaveNothing) {
   EXPECT_EQ(WriteFileAtomically(folder_ + "/no/x", "1").code(),
             absl::StatusCode::kNotFound);

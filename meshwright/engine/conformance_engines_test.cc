@@ -1,7 +1,7 @@
 #include "meshwright/engine/conformance_engines.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -103,14 +103,16 @@ absl::StatusOr<std::unique_ptr<Client>> CreateNamedClient(
 template <typename T>
 std::vector<T> Read(absl::Span<const std::byte> bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(),
+            reinterpret_cast<std::byte*>(values.data()));
   return values;
 }
 
 template <typename T>
 void Write(const std::vector<T>& values, absl::Span<std::byte> bytes) {
   MW_CHECK(values.size() * sizeof(T) == bytes.size());
-  std::memcpy(bytes.data(), values.data(), bytes.size());
+  const auto source = AsBytes(values);
+  std::copy(source.begin(), source.end(), bytes.begin());
 }
 
 template <typename T>

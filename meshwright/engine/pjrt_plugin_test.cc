@@ -4,9 +4,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "meshwright/engine/plugin.h"
 
 namespace meshwright {
@@ -109,6 +112,12 @@ TEST(PluginTest, AlignedHostMemoryWithOwnerIsUsedInPlaceOnTheCpu) {
       *client->devices()[0]);
   ASSERT_TRUE(buffer.ok()) << buffer.status();
   EXPECT_EQ(*(*buffer)->Address(), reinterpret_cast<uintptr_t>(host->values));
+  EXPECT_EQ(host.use_count(), 2);
+  (*buffer)->Delete();
+  for (int i = 0; i < 1000 && host.use_count() > 1; ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  EXPECT_EQ(host.use_count(), 1);
 }
 
 }  // namespace

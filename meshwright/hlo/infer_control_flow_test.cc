@@ -6,7 +6,9 @@ namespace meshwright {
 namespace {
 
 void ScalarLiteral(Attributes& attributes) {
-  attributes.literal = std::make_shared<const Literal>(Literal::Scalar(1.0f));
+  Literal one = Literal::Scalar(1.0f);
+  one.shape.layout.reset();
+  attributes.literal = std::make_shared<const Literal>(std::move(one));
 }
 
 std::function<void(Attributes&)> Element(int64_t index) {

@@ -201,7 +201,7 @@ TEST(InferShapeTest, SurvivesHostileInstructions) {
     const auto inferred = InferShape(*it);
     const absl::Status verified = Verify(module);
     EXPECT_EQ(std::string(verified.message()).find('\n'), std::string::npos);
-    if (!inferred.ok()) EXPECT_FALSE(verified.ok());
+    EXPECT_TRUE(inferred.ok() || !verified.ok());
   }
 }
 

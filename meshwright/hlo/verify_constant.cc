@@ -7,10 +7,20 @@ namespace meshwright {
 namespace {
 
 // XLA takes a constant only in the layout of its literal, absence included.
-bool SameLayout(const Shape& a, const Shape& b) {
-  if (a.layout.has_value() != b.layout.has_value()) return false;
-  return !a.layout.has_value() ||
-         a.layout->minor_to_major == b.layout->minor_to_major;
+absl::Status CheckLayout(const Literal& literal, const Shape& shape) {
+  const bool expected = shape.layout.has_value();
+  const bool got = literal.shape.layout.has_value();
+  if (expected != got) {
+    return Bad("literal and constant must both have a layout or neither; only ",
+               got ? "the literal" : "the constant", " has one");
+  }
+  if (!expected ||
+      literal.shape.layout->minor_to_major == shape.layout->minor_to_major) {
+    return absl::OkStatus();
+  }
+  return Bad("the literal has another layout; expected ",
+             shape.ToString(/*with_layout=*/true), ", got ",
+             literal.shape.ToString(/*with_layout=*/true));
 }
 
 // Requires: `shape` is valid.
@@ -30,11 +40,7 @@ absl::Status CheckLiteral(const Literal& literal, const Shape& shape) {
     return absl::OkStatus();
   }
   if (!shape.IsArray()) return absl::OkStatus();
-  if (!SameLayout(literal.shape, shape)) {
-    return Bad("the literal has another layout; expected ",
-               shape.ToString(/*with_layout=*/true), ", got ",
-               literal.shape.ToString(/*with_layout=*/true));
-  }
+  MW_RETURN_IF_ERROR(CheckLayout(literal, shape));
   std::optional<int64_t> bytes = CheckedProduct(shape.dimensions);
   if (bytes.has_value()) {
     bytes = CheckedProduct({*bytes, HostBytes(shape.element_type)});

@@ -174,13 +174,26 @@ TEST_F(VerifyTest, ChecksConstants) {
   EXPECT_THAT(Message(), HasSubstr("the literal has the wrong size for s32[3]; "
                                    "expected 12 bytes, got 11"));
   change([](Literal& l) { l.shape.layout = Layout{.minor_to_major = {0}}; });
-  EXPECT_THAT(Message(), HasSubstr("the literal has another layout; expected "
-                                   "s32[3], got s32[3]{0}"));
+  EXPECT_THAT(Message(), HasSubstr("both have a layout or neither; only the "
+                                   "literal has one"));
   change([](Literal& l) { l.shape = ParseShape("s32[4]"); });
   EXPECT_THAT(Message(), HasSubstr("the literal has the wrong shape; expected "
                                    "s32[3], got s32[4]"));
   constant->attributes.mutate().literal = nullptr;
   EXPECT_THAT(Message(), HasSubstr("the constant has no literal"));
+}
+
+TEST_F(VerifyTest, ChecksLayoutsOfConstants) {
+  Literal literal;
+  literal.shape = ParseShape("u8[2,3]");
+  literal.shape.layout = Layout{.minor_to_major = {0, 1}};
+  literal.data = "abcdef";
+  Instruction* constant = AddConstant("u8[2,3]", literal);
+  constant->shape.layout = Layout{.minor_to_major = {0, 1}};
+  EXPECT_EQ(Message(), "");
+  constant->shape.layout = Layout{.minor_to_major = {1, 0}};
+  EXPECT_THAT(Message(), HasSubstr("the literal has another layout; expected "
+                                   "u8[2,3]{1,0}, got u8[2,3]{0,1}"));
 }
 
 TEST_F(VerifyTest, ChecksTupleConstants) {

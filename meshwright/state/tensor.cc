@@ -21,8 +21,8 @@ std::string Describe(const Tensor& tensor) {
 
 absl::Status Mismatch(const Shape& expected, const Tensor& tensor) {
   return absl::InvalidArgumentError(
-      absl::StrCat(tensor.name, ": is ", Describe(tensor), ", expected ",
-                   expected.ToString()));
+      absl::StrCat(tensor.name.empty() ? "the tensor" : tensor.name, ": is ",
+                   Describe(tensor), ", expected ", expected.ToString()));
 }
 
 // Calls `use` with a value of the C++ type of an integer type of whole bytes.

@@ -9,7 +9,9 @@ def has_keys(traced) -> bool:
     """Whether any argument or result is a typed PRNG key."""
     import jax
 
-    return any(map(_is_key, jax.tree_util.tree_leaves((traced.args_info, traced.out_info))))
+    return any(
+        map(_is_key, jax.tree_util.tree_leaves((traced.args_info, traced.out_info)))
+    )
 
 
 def flatten(traced):

@@ -27,11 +27,13 @@ _ENTRIES, _ALIAS_OUTPUT, _ALIAS_PARAMETER, _ALIAS_KIND, _DONOR_PARAMETER = 1, 1,
 _MAY_ALIAS = 1
 
 _TUPLE = 13
-_DTYPES = (
-    "invalid pred s8 s16 s32 s64 u8 u16 u32 u64 f16 f32 f64 tuple opaque c64 bf16 token "
-    "c128 f8e5m2 f8e4m3fn s4 u4 f8e4m3b11fnuz f8e5m2fnuz f8e4m3fnuz s2 u2 f8e4m3 f8e3m4 "
-    "s1 u1 f4e2m1fn f8e8m0fnu buffer f6e3m2fn f6e2m3fn"
-).split()
+
+# XLA's PrimitiveType, by number.
+_DTYPES = """
+invalid pred s8 s16 s32 s64 u8 u16 u32 u64 f16 f32 f64 tuple opaque c64 bf16 token c128
+f8e5m2 f8e4m3fn s4 u4 f8e4m3b11fnuz f8e5m2fnuz f8e4m3fnuz s2 u2 f8e4m3 f8e3m4 s1 u1
+f4e2m1fn f8e8m0fnu buffer f6e3m2fn f6e2m3fn
+""".split()  # noqa: SIM905
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
     step(state={"w": ..., "layers": [..., ...]}, lr)
     -> state/layers/0, state/layers/1, state/w, lr
+
+A name is the argument's name and the path in its pytree, joined by slashes.
 """
 
 import inspect

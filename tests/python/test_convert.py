@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import pytest
+
 from meshwright import LoweredModule, MeshwrightError
 from meshwright.convert import convert, main
 from meshwright.files import compress, read_file

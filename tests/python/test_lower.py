@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import meshwright
 import numpy as np
 import pytest
 from jax._src.lib import xla_client
+
+import meshwright
 from meshwright.hlo_module import HloModule
 
 F32 = jnp.float32
@@ -60,8 +61,9 @@ def test_a_step_has_names_roles_aliases_and_a_loss():
 
 def test_xla_reads_what_is_written():
     printed = text(meshwright.lower(sgd, STATE, X))
-    assert "input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }" in (
-        printed
+    assert (
+        "input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }"
+        in (printed)
     )
     assert 'frontend_attributes={mw.name="state/w",mw.role="state"}' in printed
     assert re.search(r'mw\.format="?1', printed)

@@ -2,8 +2,9 @@
 
 import jax
 import jax.numpy as jnp
-import meshwright
 import pytest
+
+import meshwright
 from meshwright import LoweredModule, MeshwrightError
 from meshwright.hlo_module import HloModule
 

@@ -5,13 +5,24 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from meshwright import LoweredModule, zoo
-from meshwright.zoo.testdata import write_demo_state, write_testdata
 from safetensors.numpy import load_file
+
+from meshwright import LoweredModule, zoo
+from meshwright.wire import Message
+from meshwright.zoo.testdata import write_demo_state, write_testdata
 
 TESTDATA = Path(__file__).resolve().parents[2] / "testdata"
 VARIANTS = {"0.10.2": "", "0.4.35": "_jax0435"}
 MODULES = sorted(TESTDATA.glob("*.hlo.pb.zst"))
+
+
+def opcodes(module: LoweredModule) -> list[bytes]:
+    """The opcode of every instruction of every computation, in order."""
+    return [
+        Message.parse(instruction).first(2)
+        for computation in Message.parse(module.hlo).all(3)
+        for instruction in Message.parse(computation).all(2)
+    ]
 
 
 def test_every_model_is_there():
@@ -38,6 +49,7 @@ def test_modules_are_what_the_zoo_makes(tmp_path):
         assert made.parameters == kept.parameters
         assert made.outputs == kept.outputs
         assert made.aliases == kept.aliases
+        assert opcodes(made) == opcodes(kept)
 
 
 def test_the_demo_starts_from_the_zoos_first_state(tmp_path):

@@ -1,8 +1,10 @@
 """The wire format: what is read is what was written, and nothing is lost."""
 
+import contextlib
 import random
 
 import pytest
+
 from meshwright.wire import (
     BYTES,
     FIXED32,
@@ -82,10 +84,8 @@ def test_truncated_bytes_parse_or_are_refused(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_bytes_never_raise_anything_else(seed):
     data = random.Random(seed).randbytes(64)
-    try:
+    with contextlib.suppress(WireError):
         Message.parse(data)
-    except WireError:
-        pass
 
 
 @pytest.mark.parametrize(

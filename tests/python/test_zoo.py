@@ -6,9 +6,10 @@ import json
 import jax
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
+
 from meshwright import LoweredModule, MeshwrightError, zoo
 from meshwright.zoo.__main__ import main
-from safetensors.numpy import load_file
 
 # Parameters in millions, as the papers give them; where the name of a size says less
 # than the paper, the paper counts.
@@ -50,6 +51,18 @@ def tiny(model: str) -> zoo.Step:
     return zoo.build(model, "tiny")
 
 
+@functools.cache
+def train(model: str):
+    """First state, last state and losses of a few steps on one batch."""
+    step = tiny(model)
+    first, batch = step.init_state(), step.example_batch()
+    run, state, losses = jax.jit(step.fn), first, []
+    for _ in range(8):
+        state, loss = run(state, batch)
+        losses.append(float(loss))
+    return first, state, losses
+
+
 def published() -> list[tuple[str, str]]:
     """Every size but tiny; those that take long to trace are for the long run."""
     quick = {"117m", "7b", "380m", "base", "250m", "small"}
@@ -74,38 +87,33 @@ def test_tiny_models_lower_with_all_state_aliased(model):
 
 @pytest.mark.parametrize("model", zoo.MODELS)
 def test_the_loss_of_tiny_models_falls(model):
-    step = tiny(model)
-    state, batch = step.init_state(), step.example_batch()
-    run = jax.jit(step.fn, donate_argnums=0)
-    losses = []
-    for _ in range(8):
-        state, loss = run(state, batch)
-        losses.append(float(loss))
+    _, _, losses = train(model)
     assert np.isfinite(losses).all()
     assert losses[-1] < 0.9 * losses[0]
 
 
-def test_shapes_are_those_of_the_arrays():
-    for model in zoo.MODELS:
-        step = tiny(model)
-        arrays = step.init_state(), step.example_batch()
-        shapes = step.state_shapes, step.batch_shapes
-        assert jax.tree_util.tree_map(_type, arrays) == (
-            jax.tree_util.tree_map(_type, shapes)
-        )
+@pytest.mark.parametrize("model", zoo.MODELS)
+def test_shapes_are_those_of_the_arrays(model):
+    step = tiny(model)
+    shapes = step.state_shapes, step.batch_shapes
+    for state in train(model)[:2]:
+        arrays = state, step.example_batch()
+        assert _types(arrays) == _types(shapes)
 
 
-def _type(leaf):
-    return leaf.shape, str(leaf.dtype)
+def _types(tree):
+    return jax.tree_util.tree_map(lambda x: f"{x.dtype}{x.shape}", tree)
 
 
 def test_scanned_and_unrolled_layers_compute_the_same():
-    losses = []
-    for scan in (False, True):
-        step = zoo.build("gpt", "tiny", scan=scan)
-        batch = step.example_batch()
-        losses.append(float(jax.jit(step.fn)(step.init_state(), batch)[1]))
-    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    unrolled, scanned = tiny("gpt"), tiny("gpt-scan")
+    params, batch = train("gpt")[0]["params"], unrolled.example_batch()
+    stacked = jax.tree_util.tree_map(lambda *ws: np.stack(ws), *params["blocks"])
+    loss, _ = unrolled.model.loss_fn(params, None, batch, unrolled.config)
+    same, _ = scanned.model.loss_fn(
+        params | {"blocks": stacked}, None, batch, scanned.config
+    )
+    assert float(loss) == pytest.approx(float(same), rel=1e-5)
 
 
 @pytest.mark.parametrize("model", ["gpt", "llama", "moe", "wide-resnet", "unet"])
@@ -117,11 +125,9 @@ def test_bf16_computes_in_bf16_and_keeps_its_state_in_f32(model):
 
 
 def test_running_statistics_are_state():
-    step = tiny("wide-resnet")
-    state = step.init_state()
-    after, _ = jax.jit(step.fn)(state, step.example_batch())
-    before_mean = state["stats"]["stem"]["mean"]
-    assert not np.allclose(before_mean, after["stats"]["stem"]["mean"])
+    first, last, _ = train("wide-resnet")
+    means = [state["stats"]["stem"]["mean"] for state in (first, last)]
+    assert not np.allclose(*means)
 
 
 def test_experts_take_no_more_than_their_capacity():

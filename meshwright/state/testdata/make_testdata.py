@@ -36,7 +36,7 @@ def main():
     arrays["pred"] = base % 2 == 1
     arrays["nested/fortran"] = np.asfortranarray(base.astype(np.float32))
     arrays["big_endian"] = base.astype(">i4")
-    arrays["scalar"] = np.float32(5)
+    arrays["scalar"] = np.array(5, np.float32)
     arrays["empty"] = np.zeros((0, 3), np.float32)
     np.savez(HERE / "stored.npz", **arrays)
     np.savez_compressed(HERE / "deflated.npz", **arrays)

@@ -40,7 +40,8 @@ def build(model: str, size: str = "tiny", **overrides) -> Step:
     unknown = sorted(set(overrides) - known)
     if unknown:
         raise MeshwrightError(
-            f"{model} has no setting {unknown[0]!r}; there are {', '.join(sorted(known))}"
+            f"{model} has no setting {unknown[0]!r}; "
+            f"there are {', '.join(sorted(known))}"
         )
     return Step(module, module.Config(**SIZES[sizes][size] | variant | overrides))
 

@@ -1,9 +1,9 @@
 """Command line of the zoo.
 
-    python -m meshwright.zoo list
-    python -m meshwright.zoo lower gpt 1.3b -o gpt_1.3b.hlo.pb.zst --batch 64
-    python -m meshwright.zoo reference gpt -o reference/gpt
-    python -m meshwright.zoo testdata testdata
+python -m meshwright.zoo list
+python -m meshwright.zoo lower gpt 1.3b -o gpt_1.3b.hlo.pb.zst --batch 64
+python -m meshwright.zoo reference gpt -o reference/gpt
+python -m meshwright.zoo testdata testdata
 """
 
 import argparse
@@ -44,8 +44,9 @@ def _lower(options) -> None:
     path = options.output or Path(f"{name}.hlo.pb.zst")
     module.save(path)
     print(
-        f"{path}: {step.parameter_count:,} parameters, {len(module.parameters)} inputs, "
-        f"{len(module.hlo):,} bytes of HLO, {time.perf_counter() - start:.1f} s"
+        f"{path}: {step.parameter_count:,} parameters, "
+        f"{len(module.parameters)} inputs, {len(module.hlo):,} bytes of HLO, "
+        f"{time.perf_counter() - start:.1f} s"
     )
 
 

@@ -1,10 +1,10 @@
 """Descriptions of a model's inputs, and deterministic examples of them.
 
-    >>> fields = {"tokens": integers((8, 64), below=128)}
-    >>> shapes(fields)["tokens"].shape
-    (8, 64)
-    >>> int(example(fields, seed=0)["tokens"].max()) < 128
-    True
+>>> fields = {"tokens": integers((8, 64), below=128)}
+>>> shapes(fields)["tokens"].shape
+(8, 64)
+>>> int(example(fields, seed=0)["tokens"].max()) < 128
+True
 """
 
 from dataclasses import dataclass

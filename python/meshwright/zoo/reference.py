@@ -1,9 +1,9 @@
 """What JAX itself computes in a few steps of a model, for others to compare with.
 
-    DIR/module.hlo.pb.zst     the lowered step
-    DIR/init.safetensors      the state before the first step, by parameter name
-    DIR/batch_0.safetensors   the data of step 0, by parameter name; batch_1, ...
-    DIR/losses.json           {"model", "size", "jax", "losses": [step 0, step 1, ...]}
+DIR/module.hlo.pb.zst     the lowered step
+DIR/init.safetensors      the state before the first step, by parameter name
+DIR/batch_0.safetensors   the data of step 0, by parameter name; batch_1, ...
+DIR/losses.json           {"model", "size", "jax", "losses": [step 0, step 1, ...]}
 """
 
 import json

@@ -4,6 +4,7 @@ Levels go down by halving the image and come up again; what each step down made 
 concatenated on the way up. Shapes follow DDPM.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ def batch_fields(config: Config):
 
 
 def init(key, config: Config):
-    keys = iter(jax.random.split(key, 1024))
+    keys = (jax.random.fold_in(key, i) for i in itertools.count())
     widths = [config.channels * m for m in config.multipliers]
     embedding = 4 * config.channels
     last = len(widths) - 1
@@ -142,8 +143,8 @@ def _block(params, x, time, groups: int):
     x = y + (biased_conv(params["skip"], x) if "skip" in params else x)
     if "attention" not in params:
         return x
-    batch, height, width, channels = x.shape
-    pixels = group_norm(params["norm3"], x, groups).reshape(batch, -1, channels)
+    normed = group_norm(params["norm3"], x, groups)
+    pixels = normed.reshape(x.shape[0], -1, x.shape[-1])
     return x + self_attention(params["attention"], pixels, heads=1).reshape(x.shape)
 
 

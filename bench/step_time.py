@@ -1,0 +1,129 @@
+"""Step time through our engine against `jax.jit` of the same function.
+
+    ./mw bench step_time                                    # every tiny zoo model
+    ./mw bench step_time gpt:117m --platform cuda --batch 8 --seq 1024 --dtype bf16
+
+Both sides keep their state on the device, start from the same values and are
+stepped in turn, one step each, in the same run. Prints medians and their ratio.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from meshwright.tensors import save_tensors
+from meshwright.zoo import MODELS, build
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Ours:
+    """The step server, which compiles the module and steps on request."""
+
+    def __init__(self, server: Path, files: list[Path], options):
+        command = [server, files[0], options.platform, *files[1:]]
+        if options.platform != "cpu":
+            command += ["memory_fraction=0.4"]
+        self._process = subprocess.Popen(
+            list(map(str, command)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        if self._process.stdout.readline() != "ready\n":
+            sys.exit("step_server did not start")
+
+    def step(self) -> tuple[float, float]:
+        self._process.stdin.write("1\n")
+        self._process.stdin.flush()
+        ((seconds, loss),) = json.loads(self._process.stdout.readline())
+        return seconds, loss
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.wait()
+
+
+class Jax:
+    """`jax.jit` of the same step, its state donated."""
+
+    def __init__(self, fn, state, batch):
+        import jax
+
+        self._block = jax.block_until_ready
+        device = jax.devices()[0]
+        self._state, self._batch = jax.device_put((state, batch), device)
+        self._fn = jax.jit(fn, donate_argnums=0)
+
+    def step(self) -> tuple[float, float]:
+        start = time.perf_counter()
+        self._state, loss = self._block(self._fn(self._state, self._batch))
+        return time.perf_counter() - start, float(loss)
+
+
+def compare(name: str, options, folder: Path) -> dict:
+    model, _, size = name.partition(":")
+    overrides = {
+        key: value
+        for key in ("batch", "seq", "dtype")
+        if (value := getattr(options, key)) is not None
+    }
+    step = build(model, size or "tiny", **overrides)
+    state, batch = step.init_state(), step.example_batch()
+    files = [folder / n for n in ("m.hlo.pb", "state.safetensors", "b.safetensors")]
+    step.lower().save(files[0])
+    save_tensors(files[1], state=state)
+    save_tensors(files[2], batch=batch)
+    ours, jax = Ours(options.server, files, options), Jax(step.fn, state, batch)
+    pairs = [(ours.step(), jax.step()) for _ in range(options.warmup + options.steps)]
+    ours.close()
+    timed = pairs[options.warmup :]
+    our_median = statistics.median(seconds for (seconds, _), _ in timed)
+    jax_median = statistics.median(seconds for _, (seconds, _) in timed)
+    return {
+        "model": name,
+        "ours_ms": our_median * 1e3,
+        "jax_ms": jax_median * 1e3,
+        "ratio": our_median / jax_median,
+        "pair_ratio": statistics.median(a / b for (a, _), (b, _) in timed),
+        "loss_difference": max(abs(a - b) for (_, a), (_, b) in pairs),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="*", help="MODEL or MODEL:SIZE (default tiny)")
+    parser.add_argument("--platform", default="cpu")
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--warmup", type=int, default=5)
+    parser.add_argument("--batch", type=int)
+    parser.add_argument("--seq", type=int)
+    parser.add_argument("--dtype")
+    default = ROOT / "build/release/bench/step_server"
+    parser.add_argument("--server", type=Path, default=default)
+    options = parser.parse_args()
+    os.environ.setdefault("JAX_PLATFORMS", options.platform)
+    os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.4")
+    print(f"{'model':16} {'ours ms':>9} {'jax ms':>9} {'ratio':>6} {'by pair':>7}")
+    rows = []
+    for name in options.models or MODELS:
+        with tempfile.TemporaryDirectory() as folder:
+            row = compare(name, options, Path(folder))
+        rows.append(row)
+        print(
+            f"{row['model']:16} {row['ours_ms']:9.2f} {row['jax_ms']:9.2f} "
+            f"{row['ratio']:6.3f} {row['pair_ratio']:7.3f}   "
+            f"losses differ by {row['loss_difference']:.1e}",
+            flush=True,
+        )
+    print(json.dumps({"platform": options.platform, "rows": rows}))
+
+
+if __name__ == "__main__":
+    main()

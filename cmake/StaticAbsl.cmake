@@ -1,0 +1,17 @@
+# Debian's Abseil package names the shared libraries; the static ones lie beside
+# them. Points every absl:: target at its archive.
+get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+list(FILTER targets INCLUDE REGEX "^absl::")
+foreach(target ${targets})
+  get_target_property(configurations ${target} IMPORTED_CONFIGURATIONS)
+  foreach(configuration ${configurations})
+    set(property IMPORTED_LOCATION_${configuration})
+    get_target_property(library ${target} ${property})
+    if(library)
+      string(REGEX REPLACE "\\.so[.0-9]*$" ".a" archive ${library})
+      if(EXISTS ${archive})
+        set_target_properties(${target} PROPERTIES ${property} ${archive})
+      endif()
+    endif()
+  endforeach()
+endforeach()

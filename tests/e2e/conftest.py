@@ -1,0 +1,47 @@
+"""Runs the built CLI as a user would."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = Path(
+    os.environ.get("MESHWRIGHT_BIN", ROOT / "build/release/meshwright/cli/meshwright")
+)
+
+
+class Cli:
+    """`cli("run", path)` gives the finished process; `.json(...)` its object."""
+
+    def __call__(self, *args, timeout=300):
+        return subprocess.run(
+            [BINARY, *map(str, args)], capture_output=True, text=True, timeout=timeout
+        )
+
+    def json(self, *args):
+        done = self(*args, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def refuses(self, *args):
+        """The one line of a mistake: exit code 2, nothing on stdout."""
+        done = self(*args)
+        assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
+        assert done.stdout == ""
+        lines = done.stderr.splitlines()
+        assert len(lines) == 1, done.stderr
+        return lines[0]
+
+
+@pytest.fixture(scope="session")
+def cli():
+    assert BINARY.exists(), f"{BINARY} is not built"
+    return Cli()
+
+
+@pytest.fixture(scope="session")
+def testdata():
+    return ROOT / "testdata"

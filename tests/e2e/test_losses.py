@@ -1,0 +1,30 @@
+"""Every tiny zoo model gives the losses that JAX gives."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+STEPS = 5
+MODELS = ["gpt", "gpt-scan", "llama", "moe", "bert", "vit", "wide-resnet", "unet"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_losses_equal_jax(cli, tmp_path, model):
+    subprocess.run(
+        [sys.executable, "-m", "meshwright.zoo", "reference", model, "-o", tmp_path,
+         "--steps", str(STEPS)],
+        check=True, cwd=tmp_path,
+    )  # fmt: skip
+    want = json.loads((tmp_path / "losses.json").read_text())["losses"]
+    data = []
+    for step in range(STEPS):
+        data += ["--data", tmp_path / f"batch_{step}.safetensors"]
+    report = cli.json(
+        "run", tmp_path / "module.hlo.pb.zst", "--platform", "cpu",
+        "--inputs", tmp_path / "init.safetensors", *data, "--steps", STEPS,
+    )  # fmt: skip
+    assert len(want) == STEPS
+    np.testing.assert_allclose(report["loss"], want, rtol=1e-5)
