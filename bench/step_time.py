@@ -92,7 +92,7 @@ def compare(name: str, options, folder: Path) -> dict:
         "jax_ms": jax_median * 1e3,
         "ratio": our_median / jax_median,
         "pair_ratio": statistics.median(a / b for (a, _), (b, _) in timed),
-        "loss_difference": max(abs(a - b) for (_, a), (_, b) in pairs),
+        "losses": [[a, b] for (_, a), (_, b) in pairs],
     }
 
 
@@ -119,7 +119,7 @@ def main():
         print(
             f"{row['model']:16} {row['ours_ms']:9.2f} {row['jax_ms']:9.2f} "
             f"{row['ratio']:6.3f} {row['pair_ratio']:7.3f}   "
-            f"losses differ by {row['loss_difference']:.1e}",
+            f"first losses {row['losses'][0][0]:.6f} {row['losses'][0][1]:.6f}",
             flush=True,
         )
     print(json.dumps({"platform": options.platform, "rows": rows}))

@@ -2,14 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/engine/conformance_fixture.h"
 
@@ -106,7 +106,7 @@ TEST_P(ConformanceTest, HostMemoryWithOwnerIsKeptAndNeverWritten) {
   EXPECT_THAT(host->values, ElementsAre(1, 2, 3, 4));
   state.reset();
   for (int i = 0; i < 1000 && host.use_count() > 1; ++i) {
-    absl::SleepFor(absl::Milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(host.use_count(), 1);
 }

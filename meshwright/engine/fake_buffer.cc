@@ -10,7 +10,7 @@
 namespace meshwright {
 
 absl::StatusOr<FakeStoragePtr> FakeBuffer::Storage() const {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   if (storage_ != nullptr) return storage_;
   return absl::FailedPreconditionError(absl::StrCat(
       "a buffer of ", shape_.ToString(), " was deleted or donated"));
@@ -57,12 +57,12 @@ absl::StatusOr<BufferPtr> FakeBuffer::CopyTo(const Device& device) const {
 }
 
 void FakeBuffer::Delete() {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   storage_ = nullptr;
 }
 
 bool FakeBuffer::IsDeleted() const {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return storage_ == nullptr;
 }
 

@@ -5,10 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "meshwright/engine/buffer.h"
 #include "meshwright/engine/fake_device.h"
@@ -43,8 +42,8 @@ class FakeBuffer final : public Buffer {
   std::shared_ptr<FakeSession> session_;
   const FakeDevice* device_;
   BufferShape shape_;
-  mutable absl::Mutex mutex_;
-  FakeStoragePtr storage_ ABSL_GUARDED_BY(mutex_);  // Null once deleted.
+  mutable std::mutex mutex_;
+  FakeStoragePtr storage_;  // Null once deleted.
 };
 
 }  // namespace meshwright

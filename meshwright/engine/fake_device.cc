@@ -9,7 +9,7 @@
 namespace meshwright {
 
 absl::Status FakeAccount::Take(int64_t bytes) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   if (bytes > limit_ - in_use_) {
     return absl::ResourceExhaustedError(
         absl::StrCat("needs ", bytes, " bytes, ", limit_ - in_use_, " of ",
@@ -21,12 +21,12 @@ absl::Status FakeAccount::Take(int64_t bytes) {
 }
 
 void FakeAccount::Return(int64_t bytes) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   in_use_ -= bytes;
 }
 
 DeviceMemory FakeAccount::Read() const {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return {.bytes_in_use = in_use_,
           .peak_bytes_in_use = peak_,
           .limit_bytes = limit_};

@@ -9,12 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "meshwright/engine/device.h"
 
 namespace meshwright {
@@ -29,9 +28,9 @@ class FakeAccount {
 
  private:
   const int64_t limit_;
-  mutable absl::Mutex mutex_;
-  int64_t in_use_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t peak_ ABSL_GUARDED_BY(mutex_) = 0;
+  mutable std::mutex mutex_;
+  int64_t in_use_ = 0;
+  int64_t peak_ = 0;
 };
 
 // The contents of a buffer. Only the stream's thread touches them, apart from

@@ -3,12 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "absl/synchronization/notification.h"
 
 namespace meshwright {
 namespace {
@@ -149,10 +148,10 @@ TEST(FakeEngineTest, CompileAndTransfersFailWhenAskedTo) {
 
 TEST(FakeEngineTest, ExecutionIsAsynchronous) {
   FakeClient client({});
-  absl::Notification go;
+  std::promise<void> go;
   FakeFunction wait = Swap(/*donates=*/true);
-  wait.run = [&go](const FakeCall&) {
-    go.WaitForNotification();
+  wait.run = [gone = go.get_future().share()](const FakeCall&) {
+    gone.wait();
     return absl::OkStatus();
   };
   client.Register("wait", wait);
@@ -162,7 +161,7 @@ TEST(FakeEngineTest, ExecutionIsAsynchronous) {
   EXPECT_FALSE(execution->done[0]->IsReady());
   const auto ready = execution->outputs[0][0]->Ready();
   EXPECT_FALSE((*ready)->IsReady());
-  go.Notify();
+  go.set_value();
   EXPECT_TRUE((*ready)->Await().ok());
   EXPECT_TRUE(execution->done[0]->IsReady());
 }

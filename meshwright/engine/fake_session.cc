@@ -24,13 +24,13 @@ const FakeDevice* FakeSession::Find(const Device& device) const {
 }
 
 void FakeSession::Register(const std::string& name, FakeFunction function) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   functions_[name] = std::make_shared<const FakeFunction>(std::move(function));
 }
 
 absl::StatusOr<std::shared_ptr<const FakeFunction>> FakeSession::Lookup(
     const std::string& name) const {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   const auto found = functions_.find(name);
   if (found == functions_.end()) {
     return absl::InvalidArgumentError(
@@ -40,7 +40,7 @@ absl::StatusOr<std::shared_ptr<const FakeFunction>> FakeSession::Lookup(
 }
 
 absl::Status FakeSession::Reach(FakeFault::Point point) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   absl::Status status;
   for (auto fault = faults_.begin(); fault != faults_.end();) {
     if (fault->point == point && --fault->nth == 0) {
@@ -55,7 +55,7 @@ absl::Status FakeSession::Reach(FakeFault::Point point) {
 
 void FakeSession::Fail(const FakeFault& fault) {
   MW_CHECK(fault.nth >= 1 && !fault.status.ok());
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   faults_.push_back(fault);
 }
 

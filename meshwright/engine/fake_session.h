@@ -5,13 +5,12 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "meshwright/engine/fake_device.h"
 #include "meshwright/engine/fake_engine.h"
@@ -40,10 +39,9 @@ class FakeSession {
  private:
   std::vector<std::unique_ptr<FakeDevice>> owned_devices_;
   std::vector<const Device*> devices_;
-  mutable absl::Mutex mutex_;
-  std::map<std::string, std::shared_ptr<const FakeFunction>> functions_
-      ABSL_GUARDED_BY(mutex_);
-  std::vector<FakeFault> faults_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const FakeFunction>> functions_;
+  std::vector<FakeFault> faults_;
   FakeStream stream_;  // Goes first, and finishes its work.
 };
 

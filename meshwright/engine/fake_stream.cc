@@ -4,53 +4,62 @@ namespace meshwright {
 
 class FakeStream::OutcomeEvent final : public Event {
  public:
-  explicit OutcomeEvent(std::shared_ptr<const Outcome> outcome)
+  explicit OutcomeEvent(std::shared_ptr<Outcome> outcome)
       : outcome_(std::move(outcome)) {}
 
   absl::Status Await() override {
-    outcome_->done.WaitForNotification();
-    return outcome_->status;
+    std::unique_lock lock(outcome_->mutex);
+    outcome_->changed.wait(lock,
+                           [this] { return outcome_->status.has_value(); });
+    return *outcome_->status;
   }
-  bool IsReady() override { return outcome_->done.HasBeenNotified(); }
+  bool IsReady() override {
+    const std::lock_guard lock(outcome_->mutex);
+    return outcome_->status.has_value();
+  }
 
  private:
-  std::shared_ptr<const Outcome> outcome_;
+  std::shared_ptr<Outcome> outcome_;
 };
 
 FakeStream::FakeStream() : thread_([this] { Work(); }) {}
 
 FakeStream::~FakeStream() {
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     closing_ = true;
   }
+  changed_.notify_one();
   thread_.join();
 }
 
 EventPtr FakeStream::Enqueue(Task task) {
   auto outcome = std::make_shared<Outcome>();
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     tasks_.emplace_back(std::move(task), outcome);
   }
+  changed_.notify_one();
   return std::make_unique<OutcomeEvent>(std::move(outcome));
 }
 
 void FakeStream::Work() {
-  const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return closing_ || !tasks_.empty();
-  };
   while (true) {
     std::pair<Task, std::shared_ptr<Outcome>> next;
     {
-      const absl::MutexLock lock(&mutex_, absl::Condition(&has_work));
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return closing_ || !tasks_.empty(); });
       if (tasks_.empty()) return;
       next = std::move(tasks_.front());
       tasks_.pop_front();
     }
-    next.second->status = next.first();
+    absl::Status status = next.first();
     next.first = nullptr;  // Lets go of buffers before anyone is told.
-    next.second->done.Notify();
+    {
+      const std::lock_guard lock(next.second->mutex);
+      next.second->status = std::move(status);
+    }
+    next.second->changed.notify_all();
   }
 }
 

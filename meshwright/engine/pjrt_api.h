@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <string>
 
@@ -56,12 +55,7 @@ class PjrtApi {
       return absl::UnimplementedError(
           absl::StrCat("the plug-in (PJRT ", version(), ") has no ", name));
     }
-    try {
-      return ToStatus((table_->*slot)(&args));
-    } catch (const std::exception& thrown) {  // XLA lets some out.
-      return absl::InternalError(
-          absl::StrCat(name, " threw \"", thrown.what(), "\""));
-    }
+    return ToStatus((table_->*slot)(&args));
   }
 
   // The error's code and message; frees it. Null is OK.

@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/engine/cuda_wheels.h"
@@ -118,9 +118,9 @@ absl::Status Initialize(const PjrtApi& api) {
 }  // namespace
 
 absl::StatusOr<const Plugin*> Plugin::Load(const PluginFile& file) {
-  static absl::Mutex mutex(absl::kConstInit);
+  static auto& mutex = *new std::mutex;
   static auto& loaded = *new std::map<std::string, std::unique_ptr<Plugin>>();
-  const absl::MutexLock lock(&mutex);
+  const std::lock_guard lock(mutex);
   std::error_code ignored;
   const auto real = std::filesystem::weakly_canonical(file.path, ignored);
   std::unique_ptr<Plugin>& plugin = loaded[real.native()];
@@ -150,7 +150,12 @@ absl::StatusOr<std::unique_ptr<Client>> Plugin::CreateClient(
       return absl::InvalidArgumentError(absl::StrCat(
           "cpu_devices must be at least 1, got ", options.cpu_devices));
     }
-    values.emplace("cpu_device_count", int64_t{options.cpu_devices});
+    // Of any other type, the plug-in would throw through the C API.
+    if (!values.emplace("cpu_device_count", int64_t{options.cpu_devices})
+             .second) {
+      return absl::InvalidArgumentError(
+          "cpu_device_count is not an option of its own; set cpu_devices");
+    }
   }
   if (IsCuda(file_)) {
     const std::string folder = FindCudaDataFolder(file_.path);

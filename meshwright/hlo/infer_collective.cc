@@ -139,10 +139,11 @@ absl::StatusOr<Inferred> InferRaggedAllToAll(const Instruction& instruction) {
 
 absl::StatusOr<Inferred> InferCollectivePermute(
     const Instruction& instruction) {
-  // The forms with several operands (in place, combined) say their own shape.
-  if (instruction.operands.size() > 1) return Inferred::Own();
-  MW_RETURN_IF_ERROR(CheckArray(instruction, 0));
-  return Inferred::Like(instruction.operand_shape(0));
+  // The form that works in place says its own shape.
+  if (!instruction.attributes->dynamic_slice_sizes.empty()) {
+    return Inferred::Own();
+  }
+  return LikeOperands(instruction);
 }
 
 absl::StatusOr<Inferred> InferReplicaId(const Instruction&) {

@@ -38,6 +38,7 @@ bool UnaryTakes(Opcode opcode, ElementType type) {
     case Opcode::kRoundNearestAfz:
     case Opcode::kRoundNearestEven:
     case Opcode::kErf:
+    case Opcode::kCbrt:
     case Opcode::kIsFinite:
       return IsFloating(type);
     default:
@@ -51,13 +52,13 @@ bool BinaryTakes(Opcode opcode, ElementType type) {
     case Opcode::kOr:
     case Opcode::kXor:
       return IsLogical(type);
+    case Opcode::kAtan2:
+      return IsFloatingOrComplex(type);
     case Opcode::kShiftLeft:
     case Opcode::kShiftRightArithmetic:
     case Opcode::kShiftRightLogical:
     case Opcode::kMulhi:
-      return IsInteger(type);
     case Opcode::kSubtract:
-    case Opcode::kAtan2:
     case Opcode::kPower:
     case Opcode::kDivide:
     case Opcode::kRemainder:
@@ -74,16 +75,23 @@ absl::Status WrongType(size_t operand, ElementType type) {
              "take; got ", Name(type));
 }
 
-absl::Status CheckComparison(const Attributes& attributes) {
+// The order that "type" names is one of numbers of this kind.
+bool OrderFits(const std::string& order, ElementType type) {
+  if (order.empty()) return true;
+  if (IsSignedInteger(type)) return order == "SIGNED";
+  if (IsLogical(type)) return order == "UNSIGNED";
+  return order == "FLOAT" || order == "TOTALORDER";
+}
+
+absl::Status CheckComparison(const Attributes& attributes, ElementType type) {
   const std::string& direction = attributes.comparison_direction;
   if (direction != "EQ" && direction != "NE" && direction != "GE" &&
       direction != "GT" && direction != "LE" && direction != "LT") {
     return Bad("unknown comparison direction \"", direction, "\"");
   }
-  const std::string& type = attributes.comparison_type;
-  if (!type.empty() && type != "FLOAT" && type != "TOTALORDER" &&
-      type != "SIGNED" && type != "UNSIGNED") {
-    return Bad("unknown comparison type \"", type, "\"");
+  if (!OrderFits(attributes.comparison_type, type)) {
+    return Bad("comparison type ", attributes.comparison_type,
+               " does not fit operands of type ", Name(type));
   }
   return absl::OkStatus();
 }
@@ -126,7 +134,7 @@ absl::StatusOr<Inferred> InferBinary(const Instruction& instruction) {
   MW_RETURN_IF_ERROR(CheckAlike(instruction, 1, lhs));
   if (!BinaryTakes(instruction.opcode, type)) return WrongType(0, type);
   if (instruction.opcode == Opcode::kCompare) {
-    MW_RETURN_IF_ERROR(CheckComparison(*instruction.attributes));
+    MW_RETURN_IF_ERROR(CheckComparison(*instruction.attributes, type));
     return Inferred::Retyped(lhs, ElementType::kPred);
   }
   if (instruction.opcode == Opcode::kComplex) {
@@ -168,7 +176,7 @@ absl::StatusOr<Inferred> InferConvert(const Instruction& instruction) {
   MW_RETURN_IF_ERROR(CheckArray(instruction, 0));
   const Shape& operand = instruction.operand_shape(0);
   const ElementType to = instruction.shape.element_type;
-  if (!IsArrayType(to) || (IsComplex(operand.element_type) && !IsComplex(to))) {
+  if (!IsArrayType(to)) {
     return Bad("cannot convert ", Name(operand.element_type), " to ", Name(to));
   }
   return Inferred::Retyped(operand, to);

@@ -53,13 +53,13 @@ void AddByType(std::vector<InstructionCase>& cases) {
   AddUnary(
       cases,
       {Opcode::kAcos, Opcode::kAcosh, Opcode::kAsin, Opcode::kAsinh,
-       Opcode::kAtanh, Opcode::kCbrt, Opcode::kCosh, Opcode::kCosine,
-       Opcode::kExponential, Opcode::kExponentialMinusOne, Opcode::kLog,
-       Opcode::kLogPlusOne, Opcode::kLogistic, Opcode::kRsqrt, Opcode::kSine,
-       Opcode::kSinh, Opcode::kSqrt, Opcode::kTan, Opcode::kTanh},
+       Opcode::kAtanh, Opcode::kCosh, Opcode::kCosine, Opcode::kExponential,
+       Opcode::kExponentialMinusOne, Opcode::kLog, Opcode::kLogPlusOne,
+       Opcode::kLogistic, Opcode::kRsqrt, Opcode::kSine, Opcode::kSinh,
+       Opcode::kSqrt, Opcode::kTan, Opcode::kTanh},
       "bf16", "s32");
   AddUnary(cases,
-           {Opcode::kCeil, Opcode::kErf, Opcode::kFloor,
+           {Opcode::kCbrt, Opcode::kCeil, Opcode::kErf, Opcode::kFloor,
             Opcode::kRoundNearestAfz, Opcode::kRoundNearestEven},
            "f32", "c64");
   AddUnary(cases, {Opcode::kAbs, Opcode::kSign}, "s32", "u32");
@@ -70,15 +70,16 @@ void AddByType(std::vector<InstructionCase>& cases) {
       cases,
       {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum, Opcode::kMultiply},
       "pred", "");
-  AddBinary(cases,
-            {Opcode::kSubtract, Opcode::kDivide, Opcode::kRemainder,
-             Opcode::kPower, Opcode::kAtan2},
-            "f32", "pred");
+  AddBinary(
+      cases,
+      {Opcode::kSubtract, Opcode::kDivide, Opcode::kRemainder, Opcode::kPower},
+      "u8", "pred");
+  AddBinary(cases, {Opcode::kAtan2}, "bf16", "s32");
   AddBinary(cases, {Opcode::kAnd, Opcode::kOr, Opcode::kXor}, "pred", "f32");
   AddBinary(cases,
             {Opcode::kShiftLeft, Opcode::kShiftRightArithmetic,
              Opcode::kShiftRightLogical, Opcode::kMulhi},
-            "u32", "f32");
+            "u32", "pred");
 }
 
 void Less(Attributes& attributes) { attributes.comparison_direction = "LT"; }
@@ -120,6 +121,16 @@ std::vector<InstructionCase> ChangingTypes() {
        .operands = {"s32[3]", "s32[3]"},
        .result = "pred[3]",
        .error = "unknown comparison direction"},
+      {.name = "CompareInTheWrongOrder",
+       .opcode = Opcode::kCompare,
+       .operands = {"s32[3]", "s32[3]"},
+       .set =
+           [](Attributes& a) {
+             Less(a);
+             a.comparison_type = "TOTALORDER";
+           },
+       .result = "pred[3]",
+       .error = "comparison type TOTALORDER does not fit operands of type s32"},
       {.name = "CompareGivesPred",
        .opcode = Opcode::kCompare,
        .operands = {"s32[3]", "s32[3]"},
@@ -135,11 +146,11 @@ std::vector<InstructionCase> ChangingTypes() {
        .operands = {"f32[2,3]"},
        .result = "s32[3,2]",
        .error = "expected s32[2,3], got s32[3,2]"},
-      {.name = "ConvertComplexToReal",
+      {.name = "ConvertToToken",
        .opcode = Opcode::kConvert,
-       .operands = {"c64[2]"},
-       .result = "f32[2]",
-       .error = "cannot convert c64 to f32"},
+       .operands = {"f32[2]"},
+       .result = "token[]",
+       .error = "cannot convert f32 to token"},
       {.name = "BitcastConvertSameWidth",
        .opcode = Opcode::kBitcastConvert,
        .operands = {"f32[2]"},

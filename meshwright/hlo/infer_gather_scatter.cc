@@ -178,7 +178,7 @@ absl::Status CheckVariadic(const Instruction& instruction, size_t count) {
       return Bad("operand and updates ", i, " are not shaped like the first; ",
                  "got ", Describe(operand), " and ", Describe(update));
     }
-    if (!SameTypeIgnoringPrecision(operand.element_type, update.element_type)) {
+    if (operand.element_type != update.element_type) {
       return Bad("updates ", i, " have the wrong type; expected ",
                  Name(operand.element_type), ", got ",
                  Name(update.element_type));

@@ -63,7 +63,7 @@ absl::StatusOr<Inferred> InferReduce(const Instruction& instruction) {
     MW_RETURN_IF_ERROR(CheckScalar(instruction, count + i));
     const ElementType input = instruction.operand_shape(i).element_type;
     const ElementType init = instruction.operand_shape(count + i).element_type;
-    if (!SameTypeIgnoringPrecision(input, init)) {
+    if (input != init) {
       return Bad("initial value ", i, " has the wrong type; expected ",
                  Name(input), ", got ", Name(init));
     }

@@ -23,6 +23,7 @@ constexpr Count kNone = {0, 0};
 constexpr Count k1 = {1, 1};
 constexpr Count k2 = {2, 2};
 constexpr Count k3 = {3, 3};
+constexpr Count k4 = {4, 4};
 constexpr Count k5 = {5, 5};
 constexpr Count k6 = {6, 6};
 constexpr Count kAtMost1 = {0, 1};
@@ -146,7 +147,7 @@ constexpr Row kRows[] = {
     {Opcode::kRoundNearestAfz, k1, kNone, InferUnary},
     {Opcode::kRoundNearestEven, k1, kNone, InferUnary},
     {Opcode::kRsqrt, k1, kNone, InferUnary},
-    {Opcode::kScaledDot, kAtLeast2, kNone, InferOwn},
+    {Opcode::kScaledDot, k4, kNone, InferOwn},
     {Opcode::kScan, kAny, k1, InferOwn},
     {Opcode::kScatter, kAtLeast3, k1, InferScatter},
     {Opcode::kSelect, k3, kNone, InferSelect},

@@ -84,7 +84,7 @@ absl::StatusOr<Inferred> InferReduceWindow(const Instruction& instruction) {
     }
     MW_RETURN_IF_ERROR(CheckScalar(instruction, count + i));
     types.push_back(instruction.operand_shape(count + i).element_type);
-    if (!SameTypeIgnoringPrecision(types.back(), input.element_type)) {
+    if (types.back() != input.element_type) {
       return Bad("initial value ", i, " has the wrong type; expected ",
                  Name(input.element_type), ", got ", Name(types.back()));
     }
@@ -106,7 +106,7 @@ absl::StatusOr<Inferred> InferSelectAndScatter(const Instruction& instruction) {
     return Bad("the source must have one element per window; expected ",
                Describe(places), ", got ", Describe(source));
   }
-  if (!SameTypeIgnoringPrecision(source.element_type, init.element_type)) {
+  if (source.element_type != init.element_type) {
     return Bad("the initial value has the wrong type; expected ",
                Name(source.element_type), ", got ", Name(init.element_type));
   }

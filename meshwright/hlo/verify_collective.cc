@@ -1,4 +1,6 @@
 // Who takes part in a collective: replica groups and source-target pairs.
+#include <algorithm>
+
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/shape_checks.h"
 #include "meshwright/hlo/verify_rules.h"
@@ -11,6 +13,12 @@ constexpr int64_t kSmallIds = 1 << 20;
 bool NeedsEqualGroups(Opcode opcode) {
   return opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart ||
          opcode == Opcode::kReduceScatter || opcode == Opcode::kAllToAll;
+}
+
+// A broadcast may leave devices out; all others name every one.
+bool NeedsAllIds(Opcode opcode) {
+  return opcode != Opcode::kCollectiveBroadcast &&
+         opcode != Opcode::kCollectiveReduce;
 }
 
 }  // namespace
@@ -26,6 +34,8 @@ bool CollectiveChecker::Insert(int64_t id) {
 absl::Status CollectiveChecker::CheckGroups(const Instruction& instruction) {
   const auto& groups = instruction.attributes->replica_groups;
   Clear();
+  int64_t total = 0;
+  int64_t largest = 0;
   for (size_t i = 0; i < groups.size(); ++i) {
     if (groups[i].empty()) return Bad("replica group ", i, " is empty");
     if (NeedsEqualGroups(instruction.opcode) &&
@@ -36,7 +46,13 @@ absl::Status CollectiveChecker::CheckGroups(const Instruction& instruction) {
     for (const int64_t id : groups[i]) {
       if (id < 0) return Bad("negative id ", id, " in replica group ", i);
       if (!Insert(id)) return Bad("id ", id, " is in replica groups twice");
+      largest = std::max(largest, id);
     }
+    total += std::ssize(groups[i]);
+  }
+  if (NeedsAllIds(instruction.opcode) && largest >= total) {
+    return Bad("replica groups must name all ids below their number; expected ",
+               "ids below ", total, ", got ", largest);
   }
   return absl::OkStatus();
 }

@@ -47,6 +47,12 @@ absl::Status CheckAliasing(const Instruction& instruction,
     return Bad("operand ", alias.operand_index, " has no element ",
                Describe(alias.operand_shape_index));
   }
+  if (instruction.opcode == Opcode::kCustomCall &&
+      !Compatible(*output, *operand)) {
+    return Bad("output and operand ", alias.operand_index,
+               " differ in shape; expected ", Describe(*output), ", got ",
+               Describe(*operand));
+  }
   return absl::OkStatus();
 }
 

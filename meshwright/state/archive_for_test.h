@@ -15,7 +15,8 @@ namespace meshwright {
 inline std::string LittleEndian(uint64_t value, int size) {
   std::string bytes;
   for (int i = 0; i < size; ++i) {
-    bytes.push_back(static_cast<char>(value >> (8 * i) & 0xff));
+    bytes.push_back(static_cast<char>(value & 0xff));
+    value >>= 8;
   }
   return bytes;
 }

@@ -129,8 +129,12 @@ def lower(
 
 
 def _trace(fn, args, kwargs, static_argnums):
-    import jax
-
+    try:
+        import jax
+    except ModuleNotFoundError as error:
+        raise MeshwrightError(
+            "lowering needs jax: pip install 'meshwright[jax]'"
+        ) from error
     jitted = fn
     if not hasattr(fn, "trace"):
         if not callable(fn):

@@ -172,7 +172,7 @@ std::string MutateWire(const std::string& bytes, Random* random) {
   const std::string before = bytes.substr(0, field.begin);
   const std::string whole = bytes.substr(field.begin, field.end - field.begin);
   const std::string after = bytes.substr(field.end);
-  switch (Below(random, 24)) {
+  switch (Below(random, 48)) {
     case 0:  // Gone.
       return before + after;
     case 1:  // Twice.

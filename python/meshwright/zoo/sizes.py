@@ -1,7 +1,7 @@
 """The sizes each model comes in: `tiny` for a CPU, the others as published.
 
 Sources: GPT-2 and GPT-3 for gpt 117m and 175b; Alpa's evaluation (OSDI 2022) for the
-other gpt sizes, moe and wide-resnet; Llama 2; BERT; ViT; DDPM and ADM for unet.
+other gpt sizes, moe and wide-resnet; Llama 2; BERT; ViT; DDPM for unet.
 """
 
 Size = dict[str, object]
