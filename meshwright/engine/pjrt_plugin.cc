@@ -64,7 +64,7 @@ absl::StatusOr<const PJRT_Api*> OpenLibrary(const PluginFile& file) {
 }
 
 absl::Status CheckVersion(const PJRT_Api& table) {
-  // Everything up to here has been in the table since version 0.40 or before.
+  // What the engine cannot do without lies before this.
   constexpr size_t kNeeded =
       PJRT_STRUCT_SIZE(PJRT_Api, PJRT_Executable_OutputDimensions);
   if (table.struct_size >= kNeeded &&

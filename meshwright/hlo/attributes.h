@@ -79,6 +79,7 @@ struct Attributes {
   std::vector<Shape> operand_shapes_with_layout;
   std::vector<OutputOperandAliasing> output_operand_aliasing;
   std::string async_execution_thread;
+  bool is_composite = false;  // The call stands for an operation by name.
 };
 
 }  // namespace meshwright

@@ -77,6 +77,9 @@ void AppendCalled(const Instruction& instruction, std::string* out) {
   }
   if (called.size() == 1) {
     AppendOne("to_apply", called[0], out);
+    if (instruction.attributes->is_composite) {
+      absl::StrAppend(out, ", is_composite=true");
+    }
   } else {
     AppendAll("called_computations", called, out);
   }

@@ -34,11 +34,15 @@ bool IsScalarOf(const Shape& shape, ElementType type) {
          SameTypeIgnoringPrecision(shape.element_type, type);
 }
 
-// Parameter `number` is a scalar of `type`, up to floating precision.
+// Parameter `number` is a scalar of `type`, up to floating precision unless
+// `exact` is set.
 absl::Status CheckScalarParameter(const Signature& callee, size_t number,
-                                  ElementType type) {
+                                  ElementType type, bool exact = false) {
   const Shape& parameter = callee.parameters[number]->shape;
-  if (IsScalarOf(parameter, type)) return absl::OkStatus();
+  if (IsScalarOf(parameter, type) &&
+      (!exact || parameter.element_type == type)) {
+    return absl::OkStatus();
+  }
   return Bad("parameter ", number, " of the called computation must be a ",
              "scalar; expected ", Name(type), "[], got ", Describe(parameter));
 }
@@ -68,6 +72,7 @@ const Shape& Input(const Instruction& instruction, size_t i) {
 absl::Status CheckCombiner(const Instruction& instruction,
                            const Signature& callee) {
   const size_t count = instruction.operands.size() / 2;
+  const bool exact = instruction.opcode != Opcode::kScatter;
   MW_RETURN_IF_ERROR(CheckParameterCount(callee, 2 * count));
   const Shape& result = callee.root->shape;
   const bool tuple = result.IsTuple();
@@ -77,25 +82,24 @@ absl::Status CheckCombiner(const Instruction& instruction,
   }
   for (size_t i = 0; i < count; ++i) {
     const ElementType type = Accumulator(instruction, i).element_type;
-    MW_RETURN_IF_ERROR(CheckScalarParameter(callee, i, type));
+    MW_RETURN_IF_ERROR(CheckScalarParameter(callee, i, type, exact));
     MW_RETURN_IF_ERROR(CheckScalarParameter(
-        callee, count + i, Input(instruction, i).element_type));
+        callee, count + i, Input(instruction, i).element_type, exact));
     const Shape& returned = tuple ? result.tuple_shapes[i] : result;
-    if (!IsScalarOf(returned, type)) {
+    const Shape& accumulator = callee.parameters[i]->shape;
+    if (!Compatible(returned, accumulator)) {
       return Bad("the called computation returns the wrong shape; expected ",
-                 Name(type), "[], got ", Describe(returned));
+                 Describe(accumulator), ", got ", Describe(returned));
     }
   }
   return absl::OkStatus();
 }
 
-// all-reduce, reduce-scatter: one scalar combiner for all operands.
-absl::Status CheckCollectiveCombiner(const Instruction& instruction,
-                                     const Signature& callee) {
+// all-reduce, reduce-scatter: one scalar combiner for all operands. As in XLA,
+// only its kind (add, maximum) counts, so its type need not be the operands'.
+absl::Status CheckCollectiveCombiner(const Signature& callee) {
   MW_RETURN_IF_ERROR(CheckParameterCount(callee, 2));
-  const ElementType type = instruction.operands.size() == 1
-                               ? instruction.operand_shape(0).element_type
-                               : callee.parameters[0]->shape.element_type;
+  const ElementType type = callee.parameters[0]->shape.element_type;
   MW_RETURN_IF_ERROR(CheckScalarParameter(callee, 0, type));
   MW_RETURN_IF_ERROR(CheckScalarParameter(callee, 1, type));
   if (IsScalarOf(callee.root->shape, type)) return absl::OkStatus();
@@ -242,7 +246,7 @@ absl::Status CheckCalls(const Instruction& instruction,
     case Opcode::kAllReduce:
     case Opcode::kAllReduceStart:
     case Opcode::kReduceScatter:
-      return CheckCollectiveCombiner(instruction, *callees[0]);
+      return CheckCollectiveCombiner(*callees[0]);
     case Opcode::kSort:
       return CheckComparator(instruction, *callees[0]);
     case Opcode::kMap:

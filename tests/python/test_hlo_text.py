@@ -218,17 +218,7 @@ def test_xla_reads_modules_of_the_repository(tool, tmp_path, source):
     check(tool, path, decompressed(source))
 
 
-# What our text cannot say yet.
-GAPS = {"composite": "is_composite is kept in bytes only"}
-
-
-def mark_gap(name):
-    gap = GAPS.get(name)
-    marks = [pytest.mark.xfail(reason=gap, strict=True)] if gap else []
-    return pytest.param(name, marks=marks)
-
-
-@pytest.mark.parametrize("name", [mark_gap(name) for name in PROGRAMS])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_xla_reads_what_we_write(tool, tmp_path, name):
     data = PROGRAMS[name]()
     path = tmp_path / "module.hlo.pb"
