@@ -21,7 +21,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--tool", type=Path, default=ROOT / "build/release/bench/module_io")
+    parser.add_argument(
+        "--tool", type=Path, default=ROOT / "build/release/bench/module_io"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = options.file
@@ -40,7 +42,9 @@ def main():
     print(f"read + verify  {seconds['read'] + seconds['verify']:.3f} s")
     print(f"write          {seconds['write']:.3f} s")
     print(f"print          {seconds['print']:.3f} s")
-    print(f"peak memory    {report['peak_bytes'] / report['file_bytes']:.1f} x the file")
+    print(
+        f"peak memory    {report['peak_bytes'] / report['file_bytes']:.1f} x the file"
+    )
     print(json.dumps(report))
 
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -16,9 +17,12 @@ using ::testing::IsEmpty;
 class CudaWheelsTest : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = fs::path(testing::TempDir()) / "cuda_wheels_test";
+    // Tests of this suite may run at the same time, a process each.
+    root_ = fs::path(testing::TempDir()) /
+            ("cuda_wheels_test." + std::to_string(getpid()));
     fs::remove_all(root_);
   }
+  void TearDown() override { fs::remove_all(root_); }
   void Touch(const std::string& path) {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << "x";

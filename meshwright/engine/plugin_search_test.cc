@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -25,9 +26,12 @@ using ::testing::IsEmpty;
 class PluginSearchTest : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = fs::path(testing::TempDir()) / "plugin_search_test";
+    // Tests of this suite may run at the same time, a process each.
+    root_ = fs::path(testing::TempDir()) /
+            ("plugin_search_test." + std::to_string(getpid()));
     fs::remove_all(root_);
   }
+  void TearDown() override { fs::remove_all(root_); }
   std::string Touch(const std::string& path) {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << "x";

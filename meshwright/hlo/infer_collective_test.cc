@@ -48,6 +48,11 @@ std::vector<InstructionCase> Reducing() {
        .called = {"f32[], f32[] -> pred[]"},
        .result = "f32[4]",
        .error = "returns the wrong shape; expected f32[], got pred[]"},
+  };
+}
+
+std::vector<InstructionCase> BadGroups() {
+  return {
       {.name = "IdInTwoGroups",
        .opcode = Opcode::kAllReduce,
        .operands = {"f32[4]"},
@@ -84,6 +89,11 @@ std::vector<InstructionCase> Reducing() {
        .set = Among({{0}, {}}),
        .result = "f32[4]",
        .error = "replica group 1 is empty"},
+  };
+}
+
+std::vector<InstructionCase> Scattering() {
+  return {
       {.name = "ReduceScatter",
        .opcode = Opcode::kReduceScatter,
        .operands = {"f32[4,8]"},
@@ -186,6 +196,11 @@ std::vector<InstructionCase> Moving() {
        .operands = {"(f32[4], f32[8])"},
        .result = "f32[8]",
        .own = true},
+  };
+}
+
+std::vector<InstructionCase> Exchanging() {
+  return {
       {.name = "AllToAll",
        .opcode = Opcode::kAllToAll,
        .operands = {"f32[4,8]"},
@@ -218,6 +233,11 @@ std::vector<InstructionCase> Moving() {
        .operands = {"f32[8]", "f32[16]", "s32[2]", "s32[2]", "s32[2]",
                     "s32[2]"},
        .result = "f32[16]"},
+  };
+}
+
+std::vector<InstructionCase> Permuting() {
+  return {
       {.name = "CollectivePermute",
        .opcode = Opcode::kCollectivePermute,
        .operands = {"f32[4]"},
@@ -262,6 +282,11 @@ std::vector<InstructionCase> Moving() {
        .operands = {"(f32[4], f32[4])"},
        .result = "f32[4]",
        .own = true},
+  };
+}
+
+std::vector<InstructionCase> OtherCollectives() {
+  return {
       {.name = "CollectiveBroadcast",
        .opcode = Opcode::kCollectiveBroadcast,
        .operands = {"f32[4]"},
@@ -281,11 +306,8 @@ std::vector<InstructionCase> Moving() {
 }  // namespace
 
 std::vector<InstructionCase> CollectiveCases() {
-  std::vector<InstructionCase> cases = Reducing();
-  for (InstructionCase& test_case : Moving()) {
-    cases.push_back(std::move(test_case));
-  }
-  return cases;
+  return Joined({Reducing, BadGroups, Scattering, Moving, Exchanging, Permuting,
+                 OtherCollectives});
 }
 
 }  // namespace meshwright

@@ -70,6 +70,11 @@ std::vector<InstructionCase> Dots() {
        .set = MatrixProduct,
        .result = "token[]",
        .error = "the result must be an array; got token[]"},
+  };
+}
+
+std::vector<InstructionCase> BadDots() {
+  return {
       {.name = "ContractingSizesDiffer",
        .opcode = Opcode::kDot,
        .operands = {"f32[8,4]", "f32[5,16]"},
@@ -106,6 +111,11 @@ std::vector<InstructionCase> Dots() {
        .operands = {"f32[2]", "f32[2]"},
        .result = "f32[]",
        .error = "no dot dimension numbers"},
+  };
+}
+
+std::vector<InstructionCase> OtherDots() {
+  return {
       {.name = "SparseDot",
        .opcode = Opcode::kDot,
        .operands = {"f32[8,2]", "f32[4,16]", "u16[8,1]"},
@@ -166,6 +176,11 @@ std::vector<InstructionCase> Convolutions() {
              a.convolution = {0, 1, {}, 0, 1, {}, 0, 1, {}, ""};
            },
        .result = "f32[2,5]"},
+  };
+}
+
+std::vector<InstructionCase> BadConvolutionGroups() {
+  return {
       {.name = "FeaturesDiffer",
        .opcode = Opcode::kConvolution,
        .operands = {"f32[2,9,8,4]", "f32[3,3,5,6]"},
@@ -194,6 +209,11 @@ std::vector<InstructionCase> Convolutions() {
        }),
        .result = "f32[2,9,8,6]",
        .error = "cannot both exceed 1; got 2 and 2"},
+  };
+}
+
+std::vector<InstructionCase> BadConvolutionWindows() {
+  return {
       {.name = "WindowDiffersFromKernel",
        .opcode = Opcode::kConvolution,
        .operands = {"f32[2,9,8,4]", "f32[5,3,4,6]"},
@@ -248,11 +268,8 @@ std::vector<InstructionCase> Convolutions() {
 }  // namespace
 
 std::vector<InstructionCase> ContractionCases() {
-  std::vector<InstructionCase> cases = Dots();
-  for (InstructionCase& test_case : Convolutions()) {
-    cases.push_back(std::move(test_case));
-  }
-  return cases;
+  return Joined({Dots, BadDots, OtherDots, Convolutions, BadConvolutionGroups,
+                 BadConvolutionWindows});
 }
 
 }  // namespace meshwright

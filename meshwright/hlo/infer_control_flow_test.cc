@@ -15,7 +15,7 @@ std::function<void(Attributes&)> Element(int64_t index) {
   return [=](Attributes& a) { a.tuple_index = index; };
 }
 
-std::vector<InstructionCase> TuplesAndTokens() {
+std::vector<InstructionCase> Tuples() {
   return {
       {.name = "Parameter",
        .opcode = Opcode::kParameter,
@@ -58,6 +58,11 @@ std::vector<InstructionCase> TuplesAndTokens() {
        .operands = {"f32[4]"},
        .result = "f32[4]",
        .error = "operand 0 must be a tuple; got f32[4]"},
+  };
+}
+
+std::vector<InstructionCase> Tokens() {
+  return {
       {.name = "OptBarrier",
        .opcode = Opcode::kOptBarrier,
        .operands = {"(f32[4], s32[])"},
@@ -282,6 +287,11 @@ std::vector<InstructionCase> Calls() {
        .operands = {"f32[4]"},
        .called = {"f32[4] -> (f32[8], s32[])"},
        .result = "(f32[8], s32[])"},
+  };
+}
+
+std::vector<InstructionCase> CustomCalls() {
+  return {
       {.name = "CustomCall",
        .opcode = Opcode::kCustomCall,
        .operands = {"f32[4]", "(s32[])"},
@@ -333,13 +343,8 @@ std::vector<InstructionCase> Calls() {
 }  // namespace
 
 std::vector<InstructionCase> ControlFlowCases() {
-  std::vector<InstructionCase> cases = TuplesAndTokens();
-  for (auto* more : {Asynchronous, Loops, Branches, Calls}) {
-    for (InstructionCase& test_case : more()) {
-      cases.push_back(std::move(test_case));
-    }
-  }
-  return cases;
+  return Joined(
+      {Tuples, Tokens, Asynchronous, Loops, Branches, Calls, CustomCalls});
 }
 
 }  // namespace meshwright

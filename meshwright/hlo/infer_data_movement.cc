@@ -122,9 +122,8 @@ absl::StatusOr<Inferred> InferPad(const Instruction& instruction) {
     return Bad("the padding value has the wrong type; expected ",
                Name(operand.element_type), ", got ", Name(value.element_type));
   }
-  static const PaddingConfig* const none = new PaddingConfig();
-  const std::optional<PaddingConfig>& given = instruction.attributes->padding;
-  const PaddingConfig& config = given.has_value() ? *given : *none;
+  if (!instruction.attributes->padding) return Bad("no padding config");
+  const PaddingConfig& config = *instruction.attributes->padding;
   if (std::ssize(config.dimensions) != operand.rank()) {
     return Bad("wrong number of padded dimensions; expected ", operand.rank(),
                ", got ", config.dimensions.size());
@@ -175,6 +174,9 @@ absl::StatusOr<Inferred> InferIota(const Instruction& instruction) {
   const Shape& shape = instruction.shape;
   if (!shape.IsArray()) {
     return Bad("the result must be an array; got ", Describe(shape));
+  }
+  if (shape.element_type == ElementType::kPred) {
+    return Bad("the result must hold numbers; got ", Describe(shape));
   }
   MW_RETURN_IF_ERROR(OnlyDimension(instruction, shape.rank()).status());
   return Inferred::Own();

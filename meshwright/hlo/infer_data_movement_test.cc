@@ -50,6 +50,11 @@ std::vector<InstructionCase> Reordering() {
        .operands = {"f32[]"},
        .result = "bf16[4]",
        .error = "expected an array of f32, got bf16[4]"},
+  };
+}
+
+std::vector<InstructionCase> Reshaping() {
+  return {
       {.name = "Reshape",
        .opcode = Opcode::kReshape,
        .operands = {"f32[4,6]"},
@@ -144,7 +149,18 @@ std::vector<InstructionCase> Resizing() {
        .opcode = Opcode::kPad,
        .operands = {"f32[4]", "f32[]"},
        .result = "f32[4]",
+       .error = "no padding config"},
+      {.name = "PadOfOtherRank",
+       .opcode = Opcode::kPad,
+       .operands = {"f32[4]", "f32[]"},
+       .set = Padding({}),
+       .result = "f32[4]",
        .error = "wrong number of padded dimensions; expected 1, got 0"},
+  };
+}
+
+std::vector<InstructionCase> Joining() {
+  return {
       {.name = "Concatenate",
        .opcode = Opcode::kConcatenate,
        .operands = {"f32[4,2]", "f32[4,3]", "f32[4,0]"},
@@ -172,6 +188,11 @@ std::vector<InstructionCase> Resizing() {
        .set = Dimensions({2}),
        .result = "s32[3,4]",
        .error = "expected 0 <= d < 2, got 2"},
+      {.name = "IotaOfBits",
+       .opcode = Opcode::kIota,
+       .set = Dimensions({0}),
+       .result = "pred[3]",
+       .error = "the result must hold numbers; got pred[3]"},
       {.name = "GetDimensionSize",
        .opcode = Opcode::kGetDimensionSize,
        .operands = {"f32[4]"},
@@ -220,6 +241,11 @@ std::vector<InstructionCase> Slicing() {
        .operands = {"f32[4]"},
        .result = "f32[4]",
        .error = "wrong number of sliced dimensions; expected 1, got 0"},
+  };
+}
+
+std::vector<InstructionCase> DynamicSlicing() {
+  return {
       {.name = "DynamicSlice",
        .opcode = Opcode::kDynamicSlice,
        .operands = {"f32[4,8]", "s32[]", "s32[]"},
@@ -269,13 +295,8 @@ std::vector<InstructionCase> Slicing() {
 }  // namespace
 
 std::vector<InstructionCase> DataMovementCases() {
-  std::vector<InstructionCase> cases = Reordering();
-  for (auto* more : {Resizing, Slicing}) {
-    for (InstructionCase& test_case : more()) {
-      cases.push_back(std::move(test_case));
-    }
-  }
-  return cases;
+  return Joined(
+      {Reordering, Reshaping, Resizing, Joining, Slicing, DynamicSlicing});
 }
 
 }  // namespace meshwright

@@ -21,6 +21,11 @@ ElementType PartOf(ElementType type) {
   return type;
 }
 
+// As bitcast-convert counts: a pred has one bit, though it is stored in eight.
+int64_t ValueBits(ElementType type) {
+  return type == ElementType::kPred ? 1 : BitWidth(type);
+}
+
 bool UnaryTakes(Opcode opcode, ElementType type) {
   switch (opcode) {
     case Opcode::kNot:
@@ -58,10 +63,12 @@ bool BinaryTakes(Opcode opcode, ElementType type) {
     case Opcode::kShiftRightArithmetic:
     case Opcode::kShiftRightLogical:
     case Opcode::kMulhi:
+      return IsInteger(type);
+    case Opcode::kRemainder:
+      return IsInteger(type) || IsFloating(type);
     case Opcode::kSubtract:
     case Opcode::kPower:
     case Opcode::kDivide:
-    case Opcode::kRemainder:
       return type != ElementType::kPred;
     case Opcode::kComplex:
       return type == ElementType::kF32 || type == ElementType::kF64;
@@ -190,13 +197,9 @@ absl::StatusOr<Inferred> InferBitcastConvert(const Instruction& instruction) {
   if (!IsArrayType(to) || IsComplex(from) != IsComplex(to)) {
     return Bad("cannot reinterpret ", Name(from), " as ", Name(to));
   }
-  const int64_t from_bits = BitWidth(from);
-  const int64_t to_bits = BitWidth(to);
+  const int64_t from_bits = ValueBits(from);
+  const int64_t to_bits = ValueBits(to);
   if (from_bits == to_bits) return Inferred::Retyped(operand, to);
-  // XLA versions differ on whether a pred has one bit or eight.
-  if (from == ElementType::kPred || to == ElementType::kPred) {
-    return Inferred::Own();
-  }
   std::vector<int64_t> dimensions = operand.dimensions;
   if (from_bits > to_bits) {
     if (from_bits % to_bits != 0) {

@@ -70,16 +70,15 @@ void AddByType(std::vector<InstructionCase>& cases) {
       cases,
       {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum, Opcode::kMultiply},
       "pred", "");
-  AddBinary(
-      cases,
-      {Opcode::kSubtract, Opcode::kDivide, Opcode::kRemainder, Opcode::kPower},
-      "u8", "pred");
+  AddBinary(cases, {Opcode::kSubtract, Opcode::kDivide, Opcode::kPower}, "u8",
+            "pred");
+  AddBinary(cases, {Opcode::kRemainder}, "f32", "c64");
   AddBinary(cases, {Opcode::kAtan2}, "bf16", "s32");
   AddBinary(cases, {Opcode::kAnd, Opcode::kOr, Opcode::kXor}, "pred", "f32");
   AddBinary(cases,
             {Opcode::kShiftLeft, Opcode::kShiftRightArithmetic,
              Opcode::kShiftRightLogical, Opcode::kMulhi},
-            "u32", "pred");
+            "u32", "f32");
 }
 
 void Less(Attributes& attributes) { attributes.comparison_direction = "LT"; }
@@ -137,6 +136,11 @@ std::vector<InstructionCase> ChangingTypes() {
        .set = Less,
        .result = "s32[3]",
        .error = "wrong shape; expected pred[3], got s32[3]"},
+  };
+}
+
+std::vector<InstructionCase> Converting() {
+  return {
       {.name = "Convert",
        .opcode = Opcode::kConvert,
        .operands = {"f32[2,3]"},
@@ -163,6 +167,10 @@ std::vector<InstructionCase> ChangingTypes() {
        .opcode = Opcode::kBitcastConvert,
        .operands = {"s16[5,2]"},
        .result = "f32[5]"},
+      {.name = "BitcastConvertToBits",
+       .opcode = Opcode::kBitcastConvert,
+       .operands = {"u8[5]"},
+       .result = "pred[5,8]"},
       {.name = "BitcastConvertRest",
        .opcode = Opcode::kBitcastConvert,
        .operands = {"s16[5,3]"},
@@ -251,10 +259,8 @@ std::vector<InstructionCase> SeveralOperands() {
 }  // namespace
 
 std::vector<InstructionCase> ElementwiseCases() {
-  std::vector<InstructionCase> cases = ChangingTypes();
-  for (InstructionCase& test_case : SeveralOperands()) {
-    cases.push_back(std::move(test_case));
-  }
+  std::vector<InstructionCase> cases =
+      Joined({ChangingTypes, Converting, SeveralOperands});
   AddByType(cases);
   return cases;
 }

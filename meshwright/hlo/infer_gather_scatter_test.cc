@@ -55,7 +55,6 @@ InstructionCase BadRows(std::string name,
 }
 
 std::vector<InstructionCase> Gathers() {
-  using Numbers = GatherDimensionNumbers;
   return {
       {.name = "EmbeddingLookup",
        .opcode = Opcode::kGather,
@@ -107,6 +106,12 @@ std::vector<InstructionCase> Gathers() {
        .set = Rows(1, {1}, {1}),
        .result = "f32[3,16]",
        .error = "wrong number of slice sizes; expected 2, got 1"},
+  };
+}
+
+std::vector<InstructionCase> BadGatherNumbers() {
+  using Numbers = GatherDimensionNumbers;
+  return {
       BadRows(
           "IndexVectorOutOfRange", [](Numbers& n) { n.index_vector_dim = 4; },
           "index_vector_dim out of range; expected 0 <= d <= 3, got 4"),
@@ -153,7 +158,6 @@ std::vector<InstructionCase> Gathers() {
 }
 
 std::vector<InstructionCase> Scatters() {
-  using Numbers = ScatterDimensionNumbers;
   return {
       {.name = "ScatterAdd",
        .opcode = Opcode::kScatter,
@@ -180,6 +184,12 @@ std::vector<InstructionCase> Scatters() {
        .set =
            [](Attributes& a) { a.scatter = {{}, {1}, {1}, 2, {0}, {0}, ""}; },
        .result = "f32[4,9]"},
+  };
+}
+
+std::vector<InstructionCase> BadScatters() {
+  using Numbers = ScatterDimensionNumbers;
+  return {
       {.name = "ScatterWithoutUpdates",
        .opcode = Opcode::kScatter,
        .operands = {"f32[9,2]", "s32[3,1]", "f32[3,2]", "f32[3,2]"},
@@ -250,11 +260,7 @@ std::vector<InstructionCase> Scatters() {
 }  // namespace
 
 std::vector<InstructionCase> GatherScatterCases() {
-  std::vector<InstructionCase> cases = Gathers();
-  for (InstructionCase& test_case : Scatters()) {
-    cases.push_back(std::move(test_case));
-  }
-  return cases;
+  return Joined({Gathers, BadGatherNumbers, Scatters, BadScatters});
 }
 
 }  // namespace meshwright

@@ -27,7 +27,7 @@ std::function<void(Attributes&)> Distribution(int32_t distribution) {
   return [=](Attributes& a) { a.distribution = distribution; };
 }
 
-std::vector<InstructionCase> Matrices() {
+std::vector<InstructionCase> Transforms() {
   return {
       {.name = "Fft",
        .opcode = Opcode::kFft,
@@ -68,6 +68,11 @@ std::vector<InstructionCase> Matrices() {
        .set = Fft(9, {8}),
        .result = "c64[8]",
        .error = "unknown fft_type 9"},
+  };
+}
+
+std::vector<InstructionCase> Solvers() {
+  return {
       {.name = "Cholesky",
        .opcode = Opcode::kCholesky,
        .operands = {"f32[2,4,4]"},
@@ -180,6 +185,11 @@ std::vector<InstructionCase> RandomNumbers() {
        .operands = {"u64[2]"},
        .result = "u32[3]",
        .own = true},
+      {.name = "RngBitGeneratorOfFloats",
+       .opcode = Opcode::kRngBitGenerator,
+       .operands = {"f32[2]"},
+       .result = "(f32[2], u32[3])",
+       .error = "the state must be unsigned; got f32[2]"},
       {.name = "RngBitGeneratorOfOtherState",
        .opcode = Opcode::kRngBitGenerator,
        .operands = {"u64[2]"},
@@ -195,13 +205,7 @@ std::vector<InstructionCase> RandomNumbers() {
 }  // namespace
 
 std::vector<InstructionCase> LinearAlgebraCases() {
-  std::vector<InstructionCase> cases = Matrices();
-  for (auto* more : {Normalisation, RandomNumbers}) {
-    for (InstructionCase& test_case : more()) {
-      cases.push_back(std::move(test_case));
-    }
-  }
-  return cases;
+  return Joined({Transforms, Solvers, Normalisation, RandomNumbers});
 }
 
 }  // namespace meshwright

@@ -74,6 +74,11 @@ std::vector<InstructionCase> Reductions() {
        .set = Dimensions({0}),
        .result = "f32[]",
        .error = "operand 1 must be a scalar; got f32[1]"},
+  };
+}
+
+std::vector<InstructionCase> BadReducers() {
+  return {
       {.name = "ReducerOfWrongArity",
        .opcode = Opcode::kReduce,
        .operands = {"f32[2]", "f32[]"},
@@ -243,6 +248,11 @@ std::vector<InstructionCase> Orderings() {
        .set = [](Attributes& a) { a.k = 10; },
        .result = "(bf16[2,10], s32[2,10])",
        .error = "k is out of range of the last dimension; got k 10"},
+  };
+}
+
+std::vector<InstructionCase> Mappings() {
+  return {
       {.name = "Map",
        .opcode = Opcode::kMap,
        .operands = {"f32[2,3]", "f32[2,3]"},
@@ -276,13 +286,7 @@ std::vector<InstructionCase> Orderings() {
 }  // namespace
 
 std::vector<InstructionCase> ReduceCases() {
-  std::vector<InstructionCase> cases = Reductions();
-  for (auto* more : {Windows, Orderings}) {
-    for (InstructionCase& test_case : more()) {
-      cases.push_back(std::move(test_case));
-    }
-  }
-  return cases;
+  return Joined({Reductions, BadReducers, Windows, Orderings, Mappings});
 }
 
 }  // namespace meshwright

@@ -31,9 +31,12 @@ absl::StatusOr<Inferred> InferRngBitGenerator(const Instruction& instruction) {
   if (algorithm < 0 || algorithm > 2) {
     return Bad("unknown algorithm ", algorithm);
   }
+  const Shape& state = instruction.operand_shape(0);
+  if (!IsUnsignedInteger(state.element_type)) {
+    return Bad("the state must be unsigned; got ", Describe(state));
+  }
   const Shape& shape = instruction.shape;
   if (shape.IsArray()) return Inferred::Own();
-  const Shape& state = instruction.operand_shape(0);
   if (!shape.IsTuple() || shape.tuple_shapes.size() != 2 ||
       !Compatible(shape.tuple_shapes[0], state) ||
       !shape.tuple_shapes[1].IsArray()) {

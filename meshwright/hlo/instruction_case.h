@@ -10,6 +10,7 @@
 #define MESHWRIGHT_HLO_INSTRUCTION_CASE_H_
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -46,6 +47,10 @@ std::unique_ptr<Module> BuildModule(const InstructionCase& test_case);
 inline void PrintTo(const InstructionCase& test_case, std::ostream* out) {
   *out << test_case.name;
 }
+
+// The rows of several tables.
+using CaseTable = std::vector<InstructionCase> (*)();
+std::vector<InstructionCase> Joined(std::initializer_list<CaseTable> tables);
 
 std::vector<InstructionCase> ElementwiseCases();
 std::vector<InstructionCase> DataMovementCases();

@@ -18,7 +18,11 @@ class Cli:
 
     def __call__(self, *args, timeout=300):
         return subprocess.run(
-            [BINARY, *map(str, args)], capture_output=True, text=True, timeout=timeout
+            [BINARY, *map(str, args)],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
         )
 
     def json(self, *args):

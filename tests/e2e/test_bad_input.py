@@ -59,7 +59,9 @@ def test_zstd_bomb(cli, tmp_path):
 def test_flags(cli, testdata):
     module = testdata / "vit_tiny.hlo.pb.zst"
     assert "did you mean --steps" in cli.refuses("run", module, "--stps", 3)
-    assert "--steps must be a whole number" in cli.refuses("run", module, "--steps", "x")
+    assert "--steps must be a whole number" in cli.refuses(
+        "run", module, "--steps", "x"
+    )
     assert "--steps must be a whole number" in cli.refuses("run", module, "--steps", -1)
     assert "needs a value" in cli.refuses("run", module, "--steps")
     assert "takes no value" in cli.refuses("run", module, "--json=1")

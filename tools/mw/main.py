@@ -63,13 +63,8 @@ def _dispatch(argv: list[str]) -> int:
 
 
 def runtime_env() -> dict[str, str]:
-    """What children need to find the built CLI and the CPU plug-in."""
-    from mw import wheels
-
-    env = {"MESHWRIGHT_BIN": str(CLI)}
-    if "MESHWRIGHT_SITE_PACKAGES" not in os.environ:
-        env["MESHWRIGHT_SITE_PACKAGES"] = str(wheels.site_packages())
-    return env
+    """What children need to find the built CLI, which finds `.venv` by itself."""
+    return {"MESHWRIGHT_BIN": str(CLI)}
 
 
 def _exec(argv: list[str], env: dict[str, str]) -> int:

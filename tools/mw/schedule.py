@@ -18,7 +18,7 @@ class Outcome:
     passed: int = 0
     failed: int = 0
     remark: str = ""
-    state: str = "ok"  # ok, FAILED, skipped, not run
+    state: str = "ok"  # ok, FAILED, not run
     seconds: float = 0.0
 
 
@@ -28,10 +28,6 @@ class Step:
     run: Callable[[Task], Outcome | None]
     needs: tuple[str, ...] = ()
     cores: int = 1  # How many it keeps busy; 0 for one that mostly waits.
-
-
-class Skip(Exception):
-    """Raised by a step whose input does not exist."""
 
 
 class CountedFailure(StepFailed):
@@ -94,8 +90,6 @@ class Schedule:
         task = display.start(step.name)
         try:
             outcome = step.run(task) or Outcome()
-        except Skip as reason:
-            outcome = Outcome(0, 0, str(reason), "skipped")
         except CountedFailure as failure:
             outcome = Outcome(failure.passed, failure.failed, "", "FAILED")
             self._show(step, failure)
