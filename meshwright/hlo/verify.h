@@ -7,10 +7,11 @@
 
 namespace meshwright {
 
-// kInvalidArgument with "computation/instruction: what, expected, got" for the
-// first fault: operand counts, shapes against InferShape, operands defined
-// earlier in the same computation, called computations' signatures, parameter
-// numbers, names, aliases, entry layout, replica groups.
+// kInvalidArgument with one line, "computation/instruction (opcode): what is
+// wrong; expected X, got Y", for the first fault: operand counts, shapes
+// against InferShape, operands defined earlier in the same computation, called
+// computations' signatures, parameter numbers, names, constants, shardings,
+// aliases, entry layout, replica groups. Linear in the size of the module.
 absl::Status Verify(const Module& module);
 
 }  // namespace meshwright
