@@ -27,7 +27,7 @@ class Ours:
     """The step server, which compiles the module and steps on request."""
 
     def __init__(self, server: Path, files: list[Path], options):
-        command = [server, files[0], options.platform, *files[1:]]
+        command = [server, files[0], options.platform, *files[1:], *options.option]
         if options.platform != "cpu":
             command += ["memory_fraction=0.4"]
         self._process = subprocess.Popen(
@@ -105,6 +105,7 @@ def main():
     parser.add_argument("--batch", type=int)
     parser.add_argument("--seq", type=int)
     parser.add_argument("--dtype")
+    parser.add_argument("--option", action="append", default=[], help="NAME=VALUE")
     default = ROOT / "build/release/bench/step_server"
     parser.add_argument("--server", type=Path, default=default)
     options = parser.parse_args()

@@ -3,11 +3,13 @@
 // Compiles the module, then for every line "N" on stdin runs N steps and prints
 // a JSON array of [seconds, loss] pairs. A benchmark that drives a peer in the
 // same way can so alternate between the two, step by step. NAME=VALUE are
-// options of the plug-in's client, numbers or true/false.
+// options, numbers or true/false: of the compiler where the name begins with
+// xla_, of the plug-in's client otherwise.
 #include <cstdio>
 #include <iostream>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -55,6 +57,7 @@ absl::Status Main(int argc, char** argv) {
   MW_ASSIGN_OR_RETURN(const Module module, ReadModule(bytes));
   MW_RETURN_IF_ERROR(Verify(module));
   ClientOptions options;
+  OptionMap xla_overrides;
   std::vector<std::string> inputs;
   for (int i = 3; i < argc; ++i) {
     const std::string word = argv[i];
@@ -62,15 +65,17 @@ absl::Status Main(int argc, char** argv) {
     if (equals == std::string::npos) {
       inputs.push_back(word);
     } else {
-      options.values[word.substr(0, equals)] =
-          ParseOption(word.substr(equals + 1));
+      const std::string name = word.substr(0, equals);
+      OptionMap& map =
+          absl::StartsWith(name, "xla_") ? xla_overrides : options.values;
+      map[name] = ParseOption(word.substr(equals + 1));
     }
   }
   MW_ASSIGN_OR_RETURN(const PluginFile file, FindPlugin(argv[2]));
   MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
   MW_ASSIGN_OR_RETURN(const auto client, plugin->CreateClient(options));
   MW_ASSIGN_OR_RETURN(const auto runner,
-                      StepRunner::Create(module, client.get()));
+                      StepRunner::Create(module, client.get(), xla_overrides));
   MW_RETURN_IF_ERROR(runner->FillSynthetic(0));
   for (const std::string& path : inputs) {
     MW_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, ReadTensorFile(path));

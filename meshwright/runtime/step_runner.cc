@@ -41,10 +41,11 @@ absl::Status CheckSignature(const Module& module) {
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> CompileForOneDevice(
-    const Module& module, Client* client) {
+    const Module& module, Client* client, OptionMap xla_overrides) {
   MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
   CompileOptions options;
   options.device_ids = {client->devices()[0]->id()};
+  options.xla_overrides = std::move(xla_overrides);
   return client->Compile({.format = "hlo", .code = std::move(code)}, options);
 }
 
@@ -59,10 +60,12 @@ StepRunner::StepRunner(const Module& module, Client* client)
 }
 
 absl::StatusOr<std::unique_ptr<StepRunner>> StepRunner::Create(
-    const Module& module, Client* client) {
+    const Module& module, Client* client, OptionMap xla_overrides) {
   MW_RETURN_IF_ERROR(CheckSignature(module));
   std::unique_ptr<StepRunner> runner(new StepRunner(module, client));
-  MW_ASSIGN_OR_RETURN(runner->executable_, CompileForOneDevice(module, client));
+  MW_ASSIGN_OR_RETURN(
+      runner->executable_,
+      CompileForOneDevice(module, client, std::move(xla_overrides)));
   return runner;
 }
 

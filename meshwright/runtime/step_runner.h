@@ -37,7 +37,7 @@ class StepRunner {
   // Compiles the module for the client's first device. The module must have
   // passed Verify and outlive the runner, as must the client.
   static absl::StatusOr<std::unique_ptr<StepRunner>> Create(
-      const Module& module, Client* client);
+      const Module& module, Client* client, OptionMap xla_overrides = {});
 
   const ModuleRoles& roles() const { return roles_; }
   Executable& executable() { return *executable_; }
