@@ -22,6 +22,12 @@ namespace meshwright {
 namespace {
 
 bool IsCpu(const PluginFile& file) { return file.name == "cpu"; }
+
+// The CPU plug-in whose flags and options were tried; a name that a version
+// does not know is an error, or the end of the process.
+bool IsTriedCpu(const PluginFile& file, const PjrtApi& api) {
+  return IsCpu(file) && api.version() == "0.81";
+}
 bool IsCuda(const PluginFile& file) {
   return absl::StartsWith(file.name, "cuda");
 }
@@ -86,7 +92,7 @@ class LongerCollectives {
   explicit LongerCollectives(const PluginFile& file, const PjrtApi& api) {
     const char* flags = std::getenv("XLA_FLAGS");
     if (flags != nullptr) before_ = flags;
-    active_ = IsCpu(file) && api.version() == "0.81" &&
+    active_ = IsTriedCpu(file, api) &&
               !absl::StrContains(before_, "--xla_cpu_collective_call_");
     if (!active_) return;
     const std::string longer = absl::StrCat(
@@ -156,6 +162,11 @@ absl::StatusOr<std::unique_ptr<Client>> Plugin::CreateClient(
       return absl::InvalidArgumentError(
           "cpu_device_count is not an option of its own; set cpu_devices");
     }
+  }
+  if (IsTriedCpu(file_, *api_)) {
+    // Reductions by XNNPACK; see docs/design/0002.
+    xla_defaults["xla_cpu_experimental_xnn_fusion_type"] =
+        std::string("LIBRARY_FUSION_TYPE_REDUCE");
   }
   if (IsCuda(file_)) {
     const std::string folder = FindCudaDataFolder(file_.path);
