@@ -5,6 +5,7 @@
 
 Both sides keep their state on the device, start from the same values and are
 stepped in turn, one step each, in the same run. Prints medians and their ratio.
+Bars: at most 1.05 on the CPU, 1.02 on a GPU.
 """
 
 import argparse
@@ -17,10 +18,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from _machine import describe
 from meshwright.tensors import save_tensors
 from meshwright.zoo import MODELS, build
 
 ROOT = Path(__file__).resolve().parents[1]
+BARS = {"cpu": 1.05}
+GPU_BAR = 1.02
 
 
 class Ours:
@@ -106,11 +110,13 @@ def main():
     parser.add_argument("--seq", type=int)
     parser.add_argument("--dtype")
     parser.add_argument("--option", action="append", default=[], help="NAME=VALUE")
+    parser.add_argument("--json", type=Path, help="write every number here")
     default = ROOT / "build/release/bench/step_server"
     parser.add_argument("--server", type=Path, default=default)
     options = parser.parse_args()
     os.environ.setdefault("JAX_PLATFORMS", options.platform)
     os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.4")
+    print(describe("jax", "jaxlib"))
     print(f"{'model':16} {'ours ms':>9} {'jax ms':>9} {'ratio':>6} {'by pair':>7}")
     rows = []
     for name in options.models or MODELS:
@@ -123,7 +129,12 @@ def main():
             f"first losses {row['losses'][0][0]:.6f} {row['losses'][0][1]:.6f}",
             flush=True,
         )
-    print(json.dumps({"platform": options.platform, "rows": rows}))
+    if options.json:
+        options.json.write_text(json.dumps({"rows": rows}, indent=1))
+    bar = BARS.get(options.platform, GPU_BAR)
+    missed = [row["model"] for row in rows if row["ratio"] > bar]
+    print(f"bar {bar}: " + (f"missed by {', '.join(missed)}" if missed else "kept"))
+    sys.exit(1 if missed else 0)
 
 
 if __name__ == "__main__":

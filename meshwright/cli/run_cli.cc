@@ -13,7 +13,7 @@ constexpr const Command* kCommands[] = {&kDevicesCommand, &kInspectCommand,
 
 void PrintHelp(std::FILE* file) {
   absl::FPrintF(file,
-                "meshwright %s: plans and runs a training step on many "
+                "meshwright %s: runs a training step, given as HLO, on XLA "
                 "devices\n\nusage: meshwright COMMAND ...\n",
                 MW_VERSION);
   for (const Command* command : kCommands) {

@@ -85,8 +85,9 @@ def lower(
         Where several parts of the result fit, one with the argument's name for its
         key is taken, or else the first.
       names: names for the (non-static) arguments, in place of the signature's.
-      loss: the output that is the loss, by flat index or name. Default: the first
-        float scalar output that is not state.
+      loss: the output that is the loss, by flat index or name. Default: among
+        the float scalar outputs that are not state, the first whose key is `loss`,
+        or else the first whose key has `loss` in it, or else the first.
       static_argnums: as for `jax.jit`; only for a `fn` that is not jitted yet.
       platform: what jax lowers for, one of PLATFORMS; it need not be present.
 
@@ -255,14 +256,15 @@ def _select(arguments: list[Argument], selection: Selection) -> list[Argument]:
 
 def _find_loss(module, output_names, state_outputs, loss) -> int | None:
     if loss is None:
-        for index, shape in enumerate(module.outputs):
-            if (
-                index not in state_outputs
-                and not shape.dimensions
-                and shape.dtype.startswith(("f", "bf"))
-            ):
-                return index
-        return None
+        scalars = [
+            index
+            for index, shape in enumerate(module.outputs)
+            if index not in state_outputs
+            and not shape.dimensions
+            and shape.dtype.startswith(("f", "bf"))
+        ]
+        # Dictionaries come in the order of their keys: accuracy before loss.
+        return min(scalars, key=lambda i: _unlike_a_loss(output_names[i]), default=None)
     if isinstance(loss, str) and loss in output_names:
         return output_names.index(loss)
     if isinstance(loss, int) and 0 <= loss < len(output_names):
@@ -271,3 +273,8 @@ def _find_loss(module, output_names, state_outputs, loss) -> int | None:
         f"loss={loss!r} is not an output; there are {len(output_names)}: "
         f"{', '.join(output_names[:8])}"
     )
+
+
+def _unlike_a_loss(name: str) -> int:
+    key = name.rsplit("/", 1)[-1].lower()
+    return 0 if key == "loss" else 1 if "loss" in key else 2

@@ -17,6 +17,8 @@ import pytest
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+from meshwright import zoo
+
 # Read when the first test asks for devices.
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 
@@ -124,8 +126,7 @@ PROGRAMS = {
 
 @pytest.fixture(scope="module")
 def tool():
-    if not TOOL.exists():
-        pytest.skip(f"{TOOL} is not built")
+    assert TOOL.exists(), f"{TOOL} is not built"
 
     def run(*arguments):
         result = subprocess.run(
@@ -235,3 +236,22 @@ def test_what_xla_wrote_verifies(tool, tmp_path, name):
     path = tmp_path / "module.hlo.pb"
     path.write_bytes(PROGRAMS[name]())
     tool("verify", path)
+
+
+def published_sizes():
+    """Every size but tiny; scanned and small ones are quick."""
+    quick = {("gpt-scan", "175b"), ("llama", "70b"), ("bert", "base")}
+    for model in zoo.MODELS:
+        for size in zoo.sizes_of(model):
+            marks = () if (model, size) in quick else pytest.mark.long
+            if size != "tiny":
+                yield pytest.param(model, size, marks=marks)
+
+
+@pytest.mark.parametrize(("model", "size"), published_sizes())
+def test_published_sizes_verify_and_round_trip(tool, tmp_path, model, size):
+    data = zoo.build(model, size).lower().hlo
+    path = tmp_path / "module.hlo.pb"
+    path.write_bytes(data)
+    tool("verify", path)
+    check(tool, path, data)

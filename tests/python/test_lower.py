@@ -160,6 +160,15 @@ def test_a_function_without_state():
     assert module.loss is None
 
 
+def test_the_loss_is_known_by_its_key():
+    def fn(state, x):
+        metrics = {"aux_loss": x.max(), "gradient_norm": x.min(), "loss": x.sum()}
+        return state + x, metrics
+
+    module = meshwright.lower(fn, shape(3), shape(3), state=0)
+    assert module.outputs[module.loss].name == "out/1/loss"
+
+
 @pytest.mark.parametrize("loss", [2, "out/1/accuracy"])
 def test_the_loss_can_be_chosen(loss):
     def fn(state, x):

@@ -9,7 +9,16 @@ import signal
 import sys
 
 from mw import process
-from mw.paths import BUILD, CLI, ROOT, VENV, VENV_JAX_OLD, StepFailed, UserError
+from mw.paths import (
+    BUILD,
+    CLI,
+    ROOT,
+    RUNTIME_ENV,
+    VENV,
+    VENV_JAX_OLD,
+    StepFailed,
+    UserError,
+)
 from mw.progress import display
 
 HELP = """\
@@ -62,11 +71,6 @@ def _dispatch(argv: list[str]) -> int:
     return globals()[f"_{command}"](args)
 
 
-def runtime_env() -> dict[str, str]:
-    """What children need to find the built CLI, which finds `.venv` by itself."""
-    return {"MESHWRIGHT_BIN": str(CLI)}
-
-
 def _exec(argv: list[str], env: dict[str, str]) -> int:
     sys.stdout.flush()
     try:
@@ -83,7 +87,7 @@ def _cli(argv: list[str]) -> int:
     from mw import build
 
     build.ensure(["meshwright"])
-    return _exec([str(CLI), *argv], runtime_env())
+    return _exec([str(CLI), *argv], RUNTIME_ENV)
 
 
 def _refuse_typing_error(command: str) -> None:
@@ -129,7 +133,7 @@ def _bench(args: list[str]) -> int:
         return 0
     build.ensure(["meshwright", *bench.targets()])
     wheels.ensure(wheels.FULL)
-    return _exec([str(VENV / "bin" / "python"), script, *args[1:]], runtime_env())
+    return _exec([str(VENV / "bin" / "python"), script, *args[1:]], RUNTIME_ENV)
 
 
 def _python(args: list[str]) -> int:
@@ -138,7 +142,7 @@ def _python(args: list[str]) -> int:
     packages.ensure()
     wheels.ensure(wheels.RUNTIME)
     wheels.ensure(wheels.FULL)
-    return _exec([str(VENV / "bin" / "python"), *args], runtime_env())
+    return _exec([str(VENV / "bin" / "python"), *args], RUNTIME_ENV)
 
 
 def _dist(args: list[str]) -> int:

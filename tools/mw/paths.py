@@ -14,6 +14,8 @@ LOG = BUILD / "log"
 VENV = ROOT / ".venv"
 VENV_JAX_OLD = ROOT / ".venv-jax-old"
 CLI = BUILD / "release" / "meshwright" / "cli" / "meshwright"
+# What children need to find the built CLI, which finds `.venv` by itself.
+RUNTIME_ENV = {"MESHWRIGHT_BIN": str(CLI)}
 
 
 class UserError(Exception):

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mw import build, dist, formatting, packages, process, wheels
-from mw.main import runtime_env
-from mw.paths import BUILD, ROOT, VENV, VENV_JAX_OLD, StepFailed, UserError
+from mw.paths import BUILD, ROOT, RUNTIME_ENV, VENV, VENV_JAX_OLD, StepFailed, UserError
 from mw.progress import Task, duration
 from mw.schedule import CountedFailure, Outcome, Schedule, Step, table
 
@@ -197,7 +196,7 @@ def _counted(argv, log_name: str, counts: str, task: Task, env=None) -> Outcome:
             argv,
             log_name,
             excerpt=_failures,
-            env={**runtime_env(), **(env or {})},
+            env={**RUNTIME_ENV, **(env or {})},
             task=task,
         )
     except StepFailed as failure:
