@@ -35,7 +35,8 @@ def steps(long: bool) -> list[Step]:
         Step("ctest", _ctest, ("build",), cores=every),
         Step("build-asan", _build("dev", ASAN_TARGETS), ("setup",), cores=every),
         Step("hlo-asan", _gtest("dev", "hlo_test"), ("build-asan",)),
-        Step("fuzz-asan", _fuzz(fuzz_count), ("build-asan",)),
+        Step("fuzz-asan-1", _fuzz(fuzz_count // 2, 1), ("build-asan",)),
+        Step("fuzz-asan-2", _fuzz(fuzz_count // 2, 2), ("build-asan",)),
         Step("tools", _pytest("tools", VENV, "tests/tools", marks), py),
         Step("python", _pytest("python", VENV, "tests/python", marks), both),
         Step("jax-old", _pytest("jax-old", VENV_JAX_OLD, "tests/python", marks), both),
@@ -152,11 +153,11 @@ def _gtest(preset: str, target: str):
     return run
 
 
-def _fuzz(count: int):
+def _fuzz(count: int, seed: int):
     def run(task: Task) -> Outcome:
         modules = sorted((ROOT / "testdata").glob("*.hlo.pb*"))
-        argv = [_built("dev", "hlo_fuzz"), "--count", count, *modules]
-        log_name = "fuzz-asan"
+        argv = [_built("dev", "hlo_fuzz"), "--count", count, "--seed", seed, *modules]
+        log_name = f"fuzz-asan-{seed}"
         process.run(log_name, argv, log_name, env=SANITIZER_ENV, task=task)
         return Outcome(passed=1, remark=f"{count} mutated files")
 
