@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "meshwright/engine/buffer_type.h"
+#include "meshwright/engine/buffer_shape.h"
 #include "meshwright/engine/device.h"
 #include "meshwright/engine/event.h"
 

@@ -111,10 +111,10 @@ absl::Status CheckArguments(
 }
 
 absl::Status CheckHostArray(const HostArray& array) {
-  if (HostBytesPerElement(array.shape.type) == 0) {
+  if (!IsBufferType(array.shape.type)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "an array cannot have element type ", BufferTypeName(array.shape.type),
-        " (", static_cast<int>(array.shape.type), ")"));
+        "an array cannot have element type ", Name(array.shape.type), " (",
+        static_cast<int>(array.shape.type), ")"));
   }
   for (const int64_t size : array.shape.dimensions) {
     if (size < 0) {

@@ -4,7 +4,7 @@
 //   MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
 //   MW_ASSIGN_OR_RETURN(auto client, plugin->CreateClient({.cpu_devices = 8}));
 //   MW_ASSIGN_OR_RETURN(BufferPtr x, client->FromHost(
-//       {.bytes = AsBytes(values), .shape = {BufferType::kF32, {2, 3}}},
+//       {.bytes = AsBytes(values), .shape = {ElementType::kF32, {2, 3}}},
 //       *client->devices()[0]));
 //
 // What lies underneath lives until the client and all its buffers, executables
@@ -23,7 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "meshwright/engine/buffer.h"
-#include "meshwright/engine/buffer_type.h"
+#include "meshwright/engine/buffer_shape.h"
 #include "meshwright/engine/device.h"
 #include "meshwright/engine/executable.h"
 #include "meshwright/engine/program.h"

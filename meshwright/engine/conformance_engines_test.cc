@@ -124,10 +124,10 @@ std::vector<T> Sum(std::vector<T> a, const std::vector<T>& b) {
 FakeFunction Adding(const BufferShape& shape, double flops) {
   const auto run = [shape](const FakeCall& call) {
     const auto& in = call.inputs[0];
-    if (shape.type == BufferType::kS32) {
+    if (shape.type == ElementType::kS32) {
       Write(Sum(Read<int32_t>(in[0]), Read<int32_t>(in[1])),
             call.outputs[0][0]);
-    } else if (shape.type == BufferType::kF32) {
+    } else if (shape.type == ElementType::kF32) {
       Write(Sum(Read<float>(in[0]), Read<float>(in[1])), call.outputs[0][0]);
     } else {
       // The suite's bf16 sums are 1 + 1 = 2 and 2 + 2 = 4: one more exponent.
@@ -185,13 +185,13 @@ absl::Status SumPairs(const FakeCall& call) {
 
 absl::StatusOr<std::unique_ptr<Client>> CreateFakeClient(int devices) {
   const auto f32 = [](std::vector<int64_t> dimensions) {
-    return BufferShape{BufferType::kF32, std::move(dimensions)};
+    return BufferShape{ElementType::kF32, std::move(dimensions)};
   };
   auto client = std::make_unique<FakeClient>(FakeOptions{.devices = devices});
   client->Register("add", Adding(f32({2, 3}), 6));
-  client->Register("add_scalars", Adding({BufferType::kS32, {}}, 1));
+  client->Register("add_scalars", Adding({ElementType::kS32, {}}, 1));
   client->Register("add_nothing", Adding(f32({0, 3}), 0));
-  client->Register("add_bf16", Adding({BufferType::kBF16, {3}}, 3));
+  client->Register("add_bf16", Adding({ElementType::kBF16, {3}}, 3));
   client->Register("accumulate",
                    {.signature = {.parameters = {f32({4}), f32({4})},
                                   .outputs = {f32({4}), f32({})},

@@ -34,7 +34,7 @@ class ConformanceTest : public testing::TestWithParam<EngineUnderTest> {
   const Device& device(int i = 0) { return *client_->devices()[i]; }
 
   template <typename T>
-  BufferPtr Send(BufferType type, std::vector<int64_t> dimensions,
+  BufferPtr Send(ElementType type, std::vector<int64_t> dimensions,
                  const std::vector<T>& values, int on = 0) {
     auto buffer = client_->FromHost(
         {.bytes = AsBytes(values), .shape = {type, std::move(dimensions)}},
@@ -44,7 +44,7 @@ class ConformanceTest : public testing::TestWithParam<EngineUnderTest> {
   }
   BufferPtr Floats(std::vector<int64_t> dimensions,
                    const std::vector<float>& values, int on = 0) {
-    return Send(BufferType::kF32, std::move(dimensions), values, on);
+    return Send(ElementType::kF32, std::move(dimensions), values, on);
   }
 
   std::unique_ptr<Executable> Compile(const std::string& name,

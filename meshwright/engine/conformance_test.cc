@@ -26,7 +26,7 @@ TEST_P(ConformanceTest, ProgramsComputeWhatTheySay) {
   const BufferPtr a = Floats({2, 3}, {1, 2, 3, 4, 5, 6});
   const BufferPtr b = Floats({2, 3}, {10, 20, 30, 40, 50, 60});
   const auto sum = Outputs(*add, {a.get(), b.get()});
-  EXPECT_EQ(sum[0]->shape(), (BufferShape{BufferType::kF32, {2, 3}}));
+  EXPECT_EQ(sum[0]->shape(), (BufferShape{ElementType::kF32, {2, 3}}));
   EXPECT_EQ(&sum[0]->device(), &device());
   EXPECT_THAT(Fetch(*sum[0]), ElementsAre(11, 22, 33, 44, 55, 66));
   EXPECT_THAT(Fetch(*Outputs(*add, {a.get(), a.get()})[0]),
@@ -36,7 +36,7 @@ TEST_P(ConformanceTest, ProgramsComputeWhatTheySay) {
 
 TEST_P(ConformanceTest, ScalarsEmptyArraysAndNarrowFloatsRun) {
   const auto scalars = Compile("add_scalars");
-  const BufferPtr five = Send<int32_t>(BufferType::kS32, {}, {5});
+  const BufferPtr five = Send<int32_t>(ElementType::kS32, {}, {5});
   EXPECT_THAT(Fetch<int32_t>(*Outputs(*scalars, {five.get(), five.get()})[0]),
               ElementsAre(10));
   const auto nothing = Compile("add_nothing");
@@ -45,7 +45,7 @@ TEST_P(ConformanceTest, ScalarsEmptyArraysAndNarrowFloatsRun) {
               ElementsAre());
   const auto bf16 = Compile("add_bf16");
   const BufferPtr halves =
-      Send<uint16_t>(BufferType::kBF16, {3}, {0x3f80, 0x4000, 0x3f80});
+      Send<uint16_t>(ElementType::kBF16, {3}, {0x3f80, 0x4000, 0x3f80});
   EXPECT_THAT(Fetch<uint16_t>(*Outputs(*bf16, {halves.get(), halves.get()})[0]),
               ElementsAre(0x4000, 0x4080, 0x4000));
 }
@@ -54,7 +54,7 @@ TEST_P(ConformanceTest, TransposedResultsComeBackRowMajor) {
   const auto transpose = Compile("transpose");
   const BufferPtr a = Floats({2, 3}, {1, 2, 3, 4, 5, 6});
   const auto result = Outputs(*transpose, {a.get()});
-  EXPECT_EQ(result[0]->shape(), (BufferShape{BufferType::kF32, {3, 2}}));
+  EXPECT_EQ(result[0]->shape(), (BufferShape{ElementType::kF32, {3, 2}}));
   EXPECT_THAT(Fetch(*result[0]), ElementsAre(1, 4, 2, 5, 3, 6));
 }
 
@@ -104,12 +104,12 @@ TEST_P(ConformanceTest, ArgumentsThatDoNotFitAreInvalidAndRunNothing) {
   const BufferPtr other = Floats({4}, {1, 1, 1, 1});
   const BufferPtr longer = Floats({5}, {1, 2, 3, 4, 5});
   const BufferPtr square = Floats({2, 2}, {1, 2, 3, 4});
-  const BufferPtr whole = Send<int32_t>(BufferType::kS32, {4}, {1, 2, 3, 4});
+  const BufferPtr whole = Send<int32_t>(ElementType::kS32, {4}, {1, 2, 3, 4});
   const BufferPtr elsewhere = Floats({4}, {1, 2, 3, 4}, /*on=*/1);
   const auto stranger = *GetParam().create(1);
   const std::vector<float> values(4);
   const BufferPtr foreign = *stranger->FromHost(
-      {.bytes = AsBytes(values), .shape = {BufferType::kF32, {4}}},
+      {.bytes = AsBytes(values), .shape = {ElementType::kF32, {4}}},
       *stranger->devices()[0]);
 
   const auto code = [&](const std::vector<Buffer*>& arguments,
@@ -255,10 +255,10 @@ TEST_P(ConformanceTest, ErrorsOfARunComeOutWhenAwaited) {
 TEST_P(ConformanceTest, ExecutablesTellAboutThemselves) {
   const auto accumulate = Compile("accumulate");
   EXPECT_THAT(accumulate->name(), HasSubstr("accumulate"));
-  const BufferShape four{BufferType::kF32, {4}};
+  const BufferShape four{ElementType::kF32, {4}};
   EXPECT_EQ(accumulate->signature(),
             (ProgramSignature{.parameters = {four, four},
-                              .outputs = {four, {BufferType::kF32, {}}},
+                              .outputs = {four, {ElementType::kF32, {}}},
                               .donations = {{.parameter = 0, .output = 0}}}));
   const auto memory = accumulate->Memory();
   ASSERT_TRUE(memory.ok()) << memory.status();

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const BufferShape kPair{BufferType::kU8, {2}};
+const BufferShape kPair{ElementType::kU8, {2}};
 
 BufferPtr Send(FakeClient& client, std::vector<uint8_t> values) {
   auto buffer = client.FromHost({.bytes = AsBytes(values), .shape = kPair},

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/engine/check_use.h"
-#include "meshwright/engine/pjrt_buffer_type.h"
+#include "meshwright/engine/pjrt_element_type.h"
 
 namespace meshwright {
 namespace {

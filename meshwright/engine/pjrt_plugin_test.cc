@@ -109,7 +109,7 @@ TEST(PluginTest, AlignedHostMemoryWithOwnerIsUsedInPlaceOnTheCpu) {
   const auto host = std::make_shared<Aligned>();
   const auto buffer = client->FromHost(
       {.bytes = {reinterpret_cast<const std::byte*>(host->values), 64},
-       .shape = {BufferType::kF32, {16}},
+       .shape = {ElementType::kF32, {16}},
        .owner = host},
       *client->devices()[0]);
   ASSERT_TRUE(buffer.ok()) << buffer.status();

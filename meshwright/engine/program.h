@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "meshwright/engine/buffer_type.h"
+#include "meshwright/engine/buffer_shape.h"
 
 namespace meshwright {
 

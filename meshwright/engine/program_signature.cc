@@ -65,8 +65,8 @@ bool IsRowMajor(const pb::LayoutProto& layout) {
 
 absl::StatusOr<BufferShape> ToBufferShape(const pb::ShapeProto& shape,
                                           absl::string_view what, int index) {
-  const auto type = static_cast<BufferType>(shape.element_type());
-  if (BufferTypeName(type) == "invalid") {
+  const auto type = ElementTypeFromNumber(shape.element_type());
+  if (!type || !(IsBufferType(*type) || *type == ElementType::kToken)) {
     return absl::UnimplementedError(absl::StrCat(
         what, " ", index, " of the program is not an array (element type ",
         shape.element_type(), ")"));
@@ -77,7 +77,7 @@ absl::StatusOr<BufferShape> ToBufferShape(const pb::ShapeProto& shape,
                      absl::StrJoin(shape.layout().minor_to_major(), ","),
                      "}; only row-major arrays can be passed"));
   }
-  return BufferShape{type,
+  return BufferShape{*type,
                      {shape.dimensions().begin(), shape.dimensions().end()}};
 }
 

@@ -56,8 +56,9 @@ TEST(ReadSignatureTest, ReadsShapesAliasesAndDonors) {
     EXPECT_EQ(
         *signature,
         (ProgramSignature{
-            .parameters = {{BufferType::kF32, {2}}, {BufferType::kF32, {2, 3}}},
-            .outputs = {{BufferType::kF32, {}}, {BufferType::kF32, {2}}},
+            .parameters = {{ElementType::kF32, {2}},
+                           {ElementType::kF32, {2, 3}}},
+            .outputs = {{ElementType::kF32, {}}, {ElementType::kF32, {2}}},
             .donations = {{.parameter = 0, .output = 1},
                           {.parameter = 1, .output = -1}}}));
   }

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "meshwright/hlo/element_type.h"
+#include "meshwright/base/element_type.h"
 
 namespace meshwright::internal {
 

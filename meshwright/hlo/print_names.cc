@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "meshwright/hlo/element_type.h"
+#include "meshwright/base/element_type.h"
 
 namespace meshwright::internal {
 namespace {

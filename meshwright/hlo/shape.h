@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "meshwright/hlo/element_type.h"
+#include "meshwright/base/element_type.h"
 
 namespace meshwright {
 

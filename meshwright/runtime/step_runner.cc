@@ -17,7 +17,7 @@ namespace meshwright {
 namespace {
 
 BufferShape ToBufferShape(const Shape& shape) {
-  return {static_cast<BufferType>(shape.element_type), shape.dimensions};
+  return {shape.element_type, shape.dimensions};
 }
 
 // PJRT passes flat lists of arrays in and out.
@@ -145,8 +145,7 @@ absl::StatusOr<StepResult> StepRunner::Step() {
 
 absl::StatusOr<double> StepRunner::ReadScalar(const Buffer& buffer) const {
   Literal literal;
-  literal.shape = Shape::Array(static_cast<ElementType>(buffer.shape().type),
-                               buffer.shape().dimensions);
+  literal.shape = Shape::Array(buffer.shape().type, buffer.shape().dimensions);
   literal.data.resize(buffer.shape().host_bytes());
   MW_RETURN_IF_ERROR(
       buffer.ReadToHost({reinterpret_cast<std::byte*>(literal.data.data()),

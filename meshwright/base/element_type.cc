@@ -1,4 +1,4 @@
-#include "meshwright/hlo/element_type.h"
+#include "meshwright/base/element_type.h"
 
 #include <array>
 
@@ -36,8 +36,10 @@ constexpr std::array<Info, 37> kInfo = {{
     {"f6e2m3fn", 6, Kind::kFloat},
 }};
 
+// A number that came in by a cast reads as invalid.
 const Info& InfoOf(ElementType type) {
-  return kInfo[static_cast<size_t>(type)];
+  const auto number = static_cast<size_t>(type);
+  return kInfo[number < kInfo.size() ? number : 0];
 }
 
 }  // namespace

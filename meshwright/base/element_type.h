@@ -3,8 +3,8 @@
 //   Name(ElementType::kBF16);      // "bf16"
 //   BitWidth(ElementType::kS4);    // 4
 //   HostBytes(ElementType::kS4);   // 1: literals store a byte per element
-#ifndef MESHWRIGHT_HLO_ELEMENT_TYPE_H_
-#define MESHWRIGHT_HLO_ELEMENT_TYPE_H_
+#ifndef MESHWRIGHT_BASE_ELEMENT_TYPE_H_
+#define MESHWRIGHT_BASE_ELEMENT_TYPE_H_
 
 #include <cstdint>
 #include <optional>
@@ -76,4 +76,4 @@ inline bool IsInteger(ElementType type) {
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_HLO_ELEMENT_TYPE_H_
+#endif  // MESHWRIGHT_BASE_ELEMENT_TYPE_H_
