@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/summary.h"
-#include "meshwright/base/check.h"
+#include "meshwright/base/median.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
@@ -113,10 +113,8 @@ absl::Status Train(const Module& module, int64_t steps, StepRunner* runner) {
     seconds.push_back(result.seconds);
     PrintStep(step, result, first_loss);
   }
-  std::sort(seconds.begin(), seconds.end());
   absl::PrintF("loss %.4f -> %.4f in %d steps, %s a step (median)\n",
-               first_loss, last_loss, steps,
-               FormatSeconds(seconds[seconds.size() / 2]));
+               first_loss, last_loss, steps, FormatSeconds(Median(seconds)));
   return absl::OkStatus();
 }
 

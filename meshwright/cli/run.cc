@@ -1,9 +1,9 @@
 // meshwright run: steps of a module on a device, state staying there.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/base/median.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
@@ -74,12 +74,6 @@ absl::StatusOr<RunLog> RunSteps(int64_t steps,
     progress.Advance(loss);
   }
   return log;
-}
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 Json ToJson(const RunLog& log, double compile_seconds, const Client& client) {

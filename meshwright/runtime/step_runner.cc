@@ -1,6 +1,5 @@
 #include "meshwright/runtime/step_runner.h"
 
-#include <chrono>
 #include <map>
 #include <set>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "meshwright/analysis/index_range.h"
 #include "meshwright/analysis/sign.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/stopwatch.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/write_module.h"
 #include "meshwright/state/synthetic.h"
@@ -127,12 +127,11 @@ absl::StatusOr<StepResult> StepRunner::Step() {
     }
     arguments.push_back(arguments_[number].get());
   }
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
+  const Stopwatch step_time;
   MW_ASSIGN_OR_RETURN(Execution run, executable_->ExecuteSingle(arguments));
   MW_RETURN_IF_ERROR(AwaitAll(run.done));
   StepResult result;
-  result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  result.seconds = step_time.seconds();
   std::vector<BufferPtr>& outputs = run.outputs[0];
   if (roles_.loss.has_value()) {
     MW_ASSIGN_OR_RETURN(result.loss, ReadScalar(*outputs[*roles_.loss]));
