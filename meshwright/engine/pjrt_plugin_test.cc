@@ -101,6 +101,30 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
   EXPECT_THAT(std::string(status.message()), HasSubstr("xla_no_such_option"));
 }
 
+// docs/design/0002.
+TEST(PluginTest, TheCpuReducesWithXnnpackUnlessTold) {
+  const auto client = Cpu().CreateClient({});
+  ASSERT_TRUE(client.ok()) << client.status();
+  const Program sum = {.format = "mlir", .code = R"(
+      func.func @main(%x: tensor<64x512xf32>) -> tensor<64xf32> {
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add
+            across dimensions = [1]
+            : (tensor<64x512xf32>, tensor<f32>) -> tensor<64xf32>
+        return %sum : tensor<64xf32>
+      })"};
+  const auto uses_xnnpack = [&](const CompileOptions& options) {
+    const auto executable = (*client)->Compile(sum, options);
+    EXPECT_TRUE(executable.ok()) << executable.status();
+    return (*executable)->OptimizedProgram()->code.find("__xnn_fusion") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(uses_xnnpack({}));
+  EXPECT_FALSE(uses_xnnpack(
+      {.xla_overrides = {{"xla_cpu_experimental_xnn_fusion_type",
+                          std::string("LIBRARY_FUSION_TYPE_INVALID")}}}));
+}
+
 TEST(PluginTest, AlignedHostMemoryWithOwnerIsUsedInPlaceOnTheCpu) {
   struct alignas(64) Aligned {
     float values[16] = {};
