@@ -1,0 +1,99 @@
+// Factors and lowerings by family of opcodes, for rule_table.cc.
+//
+// A factor function answers nullopt when the instruction's attributes are
+// beyond it; the fallback takes over. LowerUnchanged serves every family whose
+// attributes hold no sizes and whose padding may be garbage.
+#ifndef MESHWRIGHT_RULES_FAMILIES_H_
+#define MESHWRIGHT_RULES_FAMILIES_H_
+
+#include <optional>
+#include <vector>
+
+#include "meshwright/rules/lowering.h"
+#include "meshwright/rules/rule.h"
+
+namespace meshwright {
+
+using LocalValues = std::vector<Instruction*>;
+
+// elementwise.cc: every dimension of every tensor alike; scalars among the
+// operands (clamp's bounds, select's predicate) have no factors.
+std::optional<Rule> ElementwiseFactors(const Instruction& instruction);
+// One factor set per leaf: opt-barrier, add-dependency, copy-start, ...
+std::optional<Rule> IdentityFactors(const Instruction& instruction);
+
+// sources.cc: constant, iota, rng-bit-generator, rng.
+std::optional<Rule> SourceFactors(const Instruction& instruction);
+LocalValues LowerConstant(const LocalOp& op, LocalBuilder& builder);
+LocalValues LowerIota(const LocalOp& op, LocalBuilder& builder);
+std::optional<Rule> RngBitGeneratorFactors(const Instruction& instruction);
+LocalValues LowerRngBitGenerator(const LocalOp& op, LocalBuilder& builder);
+
+// layout.cc: broadcast, transpose, reshape, bitcast, bitcast-convert.
+std::optional<Rule> BroadcastFactors(const Instruction& instruction);
+std::optional<Rule> TransposeFactors(const Instruction& instruction);
+std::optional<Rule> ReshapeFactors(const Instruction& instruction);
+std::optional<Rule> BitcastConvertFactors(const Instruction& instruction);
+
+// reduce.cc
+std::optional<Rule> ReduceFactors(const Instruction& instruction);
+LocalValues LowerReduce(const LocalOp& op, LocalBuilder& builder);
+
+// dot.cc
+std::optional<Rule> DotFactors(const Instruction& instruction);
+LocalValues LowerDot(const LocalOp& op, LocalBuilder& builder);
+std::optional<Rule> RaggedDotFactors(const Instruction& instruction);
+LocalValues LowerRaggedDot(const LocalOp& op, LocalBuilder& builder);
+
+// convolution.cc
+std::optional<Rule> ConvolutionFactors(const Instruction& instruction);
+LocalValues LowerConvolution(const LocalOp& op, LocalBuilder& builder);
+
+// window.cc: reduce-window (pooling and cumulative), select-and-scatter.
+std::optional<Rule> ReduceWindowFactors(const Instruction& instruction);
+LocalValues LowerReduceWindow(const LocalOp& op, LocalBuilder& builder);
+std::optional<Rule> SelectAndScatterFactors(const Instruction& instruction);
+LocalValues LowerSelectAndScatter(const LocalOp& op, LocalBuilder& builder);
+
+// slice.cc: slice, pad, concatenate, reverse.
+std::optional<Rule> SliceFactors(const Instruction& instruction);
+LocalValues LowerSlice(const LocalOp& op, LocalBuilder& builder);
+std::optional<Rule> PadFactors(const Instruction& instruction);
+LocalValues LowerPad(const LocalOp& op, LocalBuilder& builder);
+std::optional<Rule> ConcatenateFactors(const Instruction& instruction);
+LocalValues LowerConcatenate(const LocalOp& op, LocalBuilder& builder);
+std::optional<Rule> ReverseFactors(const Instruction& instruction);
+LocalValues LowerReverse(const LocalOp& op, LocalBuilder& builder);
+
+// dynamic_slice.cc
+std::optional<Rule> DynamicSliceFactors(const Instruction& instruction);
+LocalValues LowerDynamicSlice(const LocalOp& op, LocalBuilder& builder);
+std::optional<Rule> DynamicUpdateSliceFactors(const Instruction& instruction);
+LocalValues LowerDynamicUpdateSlice(const LocalOp& op, LocalBuilder& builder);
+
+// gather.cc, scatter.cc
+std::optional<Rule> GatherFactors(const Instruction& instruction);
+LocalValues LowerGather(const LocalOp& op, LocalBuilder& builder);
+std::optional<Rule> ScatterFactors(const Instruction& instruction);
+LocalValues LowerScatter(const LocalOp& op, LocalBuilder& builder);
+
+// sort.cc: sort, topk.
+std::optional<Rule> SortFactors(const Instruction& instruction);
+std::optional<Rule> TopKFactors(const Instruction& instruction);
+LocalValues LowerTopK(const LocalOp& op, LocalBuilder& builder);
+
+// linear_algebra.cc: fft, cholesky, triangular-solve.
+std::optional<Rule> FftFactors(const Instruction& instruction);
+std::optional<Rule> CholeskyFactors(const Instruction& instruction);
+std::optional<Rule> TriangularSolveFactors(const Instruction& instruction);
+
+// custom_call.cc: by target.
+std::optional<Rule> CustomCallFactors(const Instruction& instruction);
+LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder);
+
+// The reduction that a two-parameter combiner computes: add(a, b) is kSum.
+std::optional<Reduction> ReductionOf(const Computation& combiner);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RULES_FAMILIES_H_

@@ -1,0 +1,48 @@
+// The per-device program under construction, with what its builders share.
+#ifndef MESHWRIGHT_RULES_PROGRAM_H_
+#define MESHWRIGHT_RULES_PROGRAM_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/mesh/sharding.h"
+
+namespace meshwright {
+
+// The opcode that combines two values: kSum is add.
+Opcode CombinerOpcode(Reduction reduction);
+
+struct Program {
+  Program(std::string name, Mesh m)
+      : module(std::move(name)), mesh(std::move(m)) {}
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // A name not used before: "stem", "stem.1", ...
+  std::string UniqueName(const std::string& stem);
+  // (a, b) -> reduction(a, b) on scalars of `type`.
+  Computation* Combiner(Reduction reduction, ElementType type);
+  // `computation` of another module, copied with all it calls; once each.
+  Computation* Copy(const Computation& computation);
+  const std::vector<std::vector<int64_t>>& Groups(const AxisList& axes);
+
+  Module module;
+  Mesh mesh;
+  // The axes of every collective (empty for a permutation of all devices).
+  absl::flat_hash_map<const Instruction*, AxisList> collective_axes;
+
+ private:
+  absl::flat_hash_map<std::string, int64_t> names_;
+  std::map<std::pair<Reduction, ElementType>, Computation*> combiners_;
+  absl::flat_hash_map<const Computation*, Computation*> copies_;
+  std::map<AxisList, std::vector<std::vector<int64_t>>> groups_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RULES_PROGRAM_H_

@@ -1,0 +1,121 @@
+// What an instruction's dimensions mean, as factors.
+//
+//   dot f32[M,K] x f32[K,N] -> f32[M,N]: factors m, n (kept) and k (summed)
+//     operands {[m],[k]} {[k],[n]}   results {[m],[n]}
+//   reshape f32[6,4] -> f32[3,8]: factors 3, 2, 4
+//     operands {[3,2],[4]}           results {[3],[2,4]}
+//
+// To split the instruction over a mesh is to give axes to factors (a
+// Strategy). Everything else follows: how each operand must lie, how each
+// result will lie, over which axes it is a partial sum, and the local shapes.
+#ifndef MESHWRIGHT_RULES_RULE_H_
+#define MESHWRIGHT_RULES_RULE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "meshwright/hlo/instruction.h"
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/mesh/sharding.h"
+
+namespace meshwright {
+
+enum class FactorKind : uint8_t {
+  // In the result (and usually in operands): each device computes its part.
+  kKept,
+  // In operands only: the result is a partial value, to be reduced.
+  kReduced,
+  // May be split, but then the lowering itself communicates (halos, arg-max of
+  // parts, running sums). In operands and results as a kept one, or in operands
+  // only; then the result is complete and equal on all devices of the axes.
+  kExchanged,
+  // Must not be split.
+  kWhole,
+};
+
+struct Factor {
+  int64_t size = 1;
+  FactorKind kind = FactorKind::kKept;
+  Reduction reduction = Reduction::kSum;  // Of a kReduced factor.
+  // The lowering copes with shards that are partly padding. Holds only if the
+  // factor is a whole dimension wherever it occurs.
+  bool may_pad = false;
+};
+
+// Factor numbers of one dimension, major first; their sizes multiply to the
+// dimension's. A factor occurs at most once in a tensor.
+using DimFactors = std::vector<int32_t>;
+using TensorFactors = std::vector<DimFactors>;  // By dimension.
+
+// A way in which partial values may pass through unreduced: when exactly these
+// operands are pending (with equal axes) the result is as well.
+struct Linear {
+  std::optional<Reduction> reduction;  // Any, when absent (data movement).
+  std::vector<int32_t> operands;       // Ascending.
+};
+
+struct Rule {
+  std::vector<Factor> factors;
+  // By leaf array of the operands (for tuple operands their leaves in order)
+  // and of the result. Tokens have no dimensions.
+  std::vector<TensorFactors> operands;
+  std::vector<TensorFactors> results;
+  std::vector<Linear> linear;
+  // Costs nothing to make again in another sharding: constants, iotas,
+  // broadcasts of scalars.
+  bool cheap_to_repeat = false;
+  // No rule fits: gather the operands, compute on every device.
+  bool is_fallback = false;
+
+  // Adds a factor and returns its number.
+  int32_t AddFactor(int64_t size, FactorKind kind = FactorKind::kKept);
+};
+
+// Axes for each factor, and what is pending on entry and stays so.
+struct Strategy {
+  std::vector<AxisList> factor_axes;  // By factor; empty is unsplit.
+  int32_t linear = -1;                // Index into Rule::linear, or none.
+  Reduction reduction = Reduction::kSum;
+  AxisList pending;  // Ascending; disjoint from all factor axes.
+
+  bool operator==(const Strategy&) const = default;
+};
+
+// The rule of an instruction in its context of shapes and attributes. Never
+// fails: what is not understood gets the fallback. Structural instructions
+// (parameter, tuple, while, ...; see rule_table.h) have none.
+// Requires: the instruction passed Verify.
+Rule RuleFor(const Instruction& instruction);
+
+// Every dimension its own whole factor.
+Rule FallbackRule(const Instruction& instruction);
+
+// Factors of kind `kind`, one per dimension, in every tensor: `operands` of
+// them and `results` results, all with these dimensions.
+Rule AlikeRule(absl::Span<const int64_t> dimensions, int32_t operands,
+               int32_t results = 1);
+
+// The sharding that `strategy` asks of operand leaf `index`, and gives result
+// leaf `index`.
+Sharding OperandSharding(const Rule& rule, const Strategy& strategy,
+                         int32_t index, const Mesh& mesh);
+Sharding ResultSharding(const Rule& rule, const Strategy& strategy,
+                        int32_t index, const Mesh& mesh);
+
+// False if axes are used twice, a whole factor is split, a factor does not
+// divide and may not pad, kinds of reduction mix, or `linear` does not fit.
+bool IsValid(const Rule& rule, const Strategy& strategy, const Mesh& mesh);
+
+// The size of a factor on one device, padding included.
+int64_t LocalFactorSize(const Rule& rule, const Strategy& strategy,
+                        int32_t factor, const Mesh& mesh);
+// Local sizes of a tensor's dimensions.
+std::vector<int64_t> LocalDimensions(const Rule& rule, const Strategy& strategy,
+                                     const TensorFactors& tensor,
+                                     const Mesh& mesh);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RULES_RULE_H_

@@ -1,0 +1,173 @@
+#include "meshwright/rules/rule_table.h"
+
+#include <array>
+
+#include "meshwright/rules/families.h"
+
+namespace meshwright {
+namespace {
+
+constexpr OpcodeEntry kElementwise{ElementwiseFactors, LowerUnchanged};
+constexpr OpcodeEntry kIdentity{IdentityFactors, LowerUnchanged};
+
+OpcodeEntry Structural(Structure structure) { return {.structure = structure}; }
+
+// Opcodes that are not listed compute on every device (the fallback).
+OpcodeEntry MakeEntry(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAbs:
+    case Opcode::kAcos:
+    case Opcode::kAcosh:
+    case Opcode::kAdd:
+    case Opcode::kAnd:
+    case Opcode::kAsin:
+    case Opcode::kAsinh:
+    case Opcode::kAtan2:
+    case Opcode::kAtanh:
+    case Opcode::kCbrt:
+    case Opcode::kCeil:
+    case Opcode::kClamp:
+    case Opcode::kCompare:
+    case Opcode::kComplex:
+    case Opcode::kConvert:
+    case Opcode::kCopy:
+    case Opcode::kCosh:
+    case Opcode::kCosine:
+    case Opcode::kCountLeadingZeros:
+    case Opcode::kDivide:
+    case Opcode::kErf:
+    case Opcode::kExponential:
+    case Opcode::kExponentialMinusOne:
+    case Opcode::kFloor:
+    case Opcode::kImag:
+    case Opcode::kIsFinite:
+    case Opcode::kLog:
+    case Opcode::kLogPlusOne:
+    case Opcode::kLogistic:
+    case Opcode::kMap:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kMulhi:
+    case Opcode::kMultiply:
+    case Opcode::kNegate:
+    case Opcode::kNot:
+    case Opcode::kOr:
+    case Opcode::kPopcnt:
+    case Opcode::kPower:
+    case Opcode::kReal:
+    case Opcode::kReducePrecision:
+    case Opcode::kRemainder:
+    case Opcode::kRoundNearestAfz:
+    case Opcode::kRoundNearestEven:
+    case Opcode::kRsqrt:
+    case Opcode::kSelect:
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kShiftRightLogical:
+    case Opcode::kSign:
+    case Opcode::kSine:
+    case Opcode::kSinh:
+    case Opcode::kSqrt:
+    case Opcode::kStochasticConvert:
+    case Opcode::kSubtract:
+    case Opcode::kTan:
+    case Opcode::kTanh:
+    case Opcode::kXor:
+      return kElementwise;
+
+    case Opcode::kAddDependency:
+    case Opcode::kDomain:
+    case Opcode::kOptBarrier:
+      return kIdentity;
+
+    case Opcode::kConstant:
+      return {SourceFactors, LowerConstant};
+    case Opcode::kIota:
+      return {SourceFactors, LowerIota};
+    case Opcode::kRngBitGenerator:
+      return {RngBitGeneratorFactors, LowerRngBitGenerator};
+
+    case Opcode::kBroadcast:
+      return {BroadcastFactors, LowerUnchanged};
+    case Opcode::kTranspose:
+      return {TransposeFactors, LowerUnchanged};
+    case Opcode::kReshape:
+    case Opcode::kBitcast:
+      return {ReshapeFactors, LowerUnchanged};
+    case Opcode::kBitcastConvert:
+      return {BitcastConvertFactors, LowerUnchanged};
+
+    case Opcode::kReduce:
+      return {ReduceFactors, LowerReduce};
+    case Opcode::kDot:
+      return {DotFactors, LowerDot};
+    case Opcode::kRaggedDot:
+      return {RaggedDotFactors, LowerRaggedDot};
+    case Opcode::kConvolution:
+      return {ConvolutionFactors, LowerConvolution};
+    case Opcode::kReduceWindow:
+      return {ReduceWindowFactors, LowerReduceWindow};
+    case Opcode::kSelectAndScatter:
+      return {SelectAndScatterFactors, LowerSelectAndScatter};
+
+    case Opcode::kSlice:
+      return {SliceFactors, LowerSlice};
+    case Opcode::kPad:
+      return {PadFactors, LowerPad};
+    case Opcode::kConcatenate:
+      return {ConcatenateFactors, LowerConcatenate};
+    case Opcode::kReverse:
+      return {ReverseFactors, LowerReverse};
+    case Opcode::kDynamicSlice:
+      return {DynamicSliceFactors, LowerDynamicSlice};
+    case Opcode::kDynamicUpdateSlice:
+      return {DynamicUpdateSliceFactors, LowerDynamicUpdateSlice};
+    case Opcode::kGather:
+      return {GatherFactors, LowerGather};
+    case Opcode::kScatter:
+      return {ScatterFactors, LowerScatter};
+
+    case Opcode::kSort:
+      return {SortFactors, LowerUnchanged};
+    case Opcode::kTopk:
+      return {TopKFactors, LowerTopK};
+    case Opcode::kFft:
+      return {FftFactors, LowerUnchanged};
+    case Opcode::kCholesky:
+      return {CholeskyFactors, LowerUnchanged};
+    case Opcode::kTriangularSolve:
+      return {TriangularSolveFactors, LowerUnchanged};
+    case Opcode::kCustomCall:
+      return {CustomCallFactors, LowerCustomCall};
+
+    case Opcode::kParameter:
+      return Structural(Structure::kParameter);
+    case Opcode::kTuple:
+      return Structural(Structure::kTuple);
+    case Opcode::kGetTupleElement:
+      return Structural(Structure::kGetTupleElement);
+    case Opcode::kWhile:
+      return Structural(Structure::kWhile);
+    case Opcode::kConditional:
+      return Structural(Structure::kConditional);
+    case Opcode::kCall:
+      return Structural(Structure::kCall);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+const OpcodeEntry& EntryFor(Opcode opcode) {
+  static const auto* const table = [] {
+    auto* entries = new std::array<OpcodeEntry, 256>();
+    for (size_t i = 0; i < entries->size(); ++i) {
+      (*entries)[i] = MakeEntry(static_cast<Opcode>(i));
+    }
+    return entries;
+  }();
+  return (*table)[static_cast<size_t>(opcode)];
+}
+
+}  // namespace meshwright
