@@ -251,7 +251,7 @@ TEST(ReshardBruteForceTest, TheSearchFindsTheBestOrNearly) {
               ToString(from, mesh) + " to " + ToString(to, mesh) + " by " +
               ToString(resharder.Path(ElementType::kF32, from, to), mesh);
           EXPECT_GE(price, best * (1 - 1e-9)) << what;
-          EXPECT_LE(price, best * 1.2 + 1e-7 * prices.latency) << what;
+          EXPECT_LE(price, best * 1.35 + 1e-4 * prices.latency) << what;
           EXPECT_LE(price, (1 + 1e-9) * resharder.PlainPrice(ElementType::kF32,
                                                              from, to));
           if (price <= best * 1.002) ++best_count;

@@ -114,12 +114,12 @@ struct Transfer {
   int64_t size = 1;  // Product of the blocks.
 };
 
-// The transfers from `places` that may be of use on the way from problem.from
-// to problem.to; if `backward`, those that undo a useful move. If `direct`,
-// only those that bring blocks to the slot they are to get to in the end, or
-// to none.
-void AppendTransfers(const SearchProblem& problem, const BlockPlaces& places,
-                     bool backward, bool direct,
+// The transfers from a placement that may be of use on the way from
+// problem.from to problem.to; if `backward`, those that undo a useful move. If
+// `direct`, only those that bring blocks to the slot they are to get to in the
+// end, or to none.
+void AppendTransfers(const SearchProblem& problem, const BlockLists& lists,
+                     uint32_t switched, bool backward, bool direct,
                      std::vector<Transfer>* transfers);
 
 BlockPlaces Apply(const Transfer& transfer, const BlockLists& lists,

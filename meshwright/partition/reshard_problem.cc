@@ -85,8 +85,8 @@ ReshardProblem::ReshardProblem(const Mesh& mesh, int64_t bits_per_element,
   }
   search_.bytes = elements * static_cast<double>(bits_per_element) / 8;
   FindBlocks();
-  FindSlots();
   BreakBlocks();
+  FindSlots();
   PlaceBlocks();
 }
 
@@ -193,9 +193,27 @@ void ReshardProblem::FindBlocks() {
   }
 }
 
+// Two sizes are alike if the same blocks fit: for a few blocks, the least one.
+int64_t ReshardProblem::RoomOf(const ReshardDigit& digit, int64_t all) const {
+  const int64_t size = std::gcd(digit.size / mesh_.Size(digit.kept), all);
+  if (blocks_.size() > 6 || size == all) return size;
+  int64_t room = 1;
+  for (uint32_t chosen = 1; chosen < uint32_t{1} << blocks_.size(); ++chosen) {
+    int64_t product = 1;
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      if ((chosen >> i & 1) != 0) product *= search_.blocks[i];
+    }
+    if (size % product == 0) room = std::lcm(room, product);
+  }
+  return room;
+}
+
 void ReshardProblem::FindSlots() {
   int64_t all = 1;
-  for (const AxisList& block : blocks_) all *= mesh_.Size(block);
+  for (const AxisList& block : blocks_) {
+    search_.blocks.push_back(mesh_.Size(block));
+    all *= search_.blocks.back();
+  }
   // With two views, axes may have to leave a dimension and come back: one
   // digit more to rest in.
   int spare = -1;
@@ -215,7 +233,7 @@ void ReshardProblem::FindSlots() {
   absl::InlinedVector<ReshardDigit*, 6> taking_part;
   for (size_t i = 0; i < digits_.size(); ++i) {
     ReshardDigit& digit = digits_[i];
-    digit.room = std::gcd(digit.size / mesh_.Size(digit.kept), all);
+    digit.room = RoomOf(digit, all);
     const bool moves = !digit.from.empty() || !digit.to.empty();
     const bool rests = static_cast<int>(i) == spare &&
                        (!view_sizes_.empty() || blocks_.size() > 1);
@@ -290,7 +308,6 @@ void ReshardProblem::PlaceBlocks() {
     }
   };
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    search_.blocks.push_back(mesh_.Size(blocks_[i]));
     search_.from.of[i] = search_.to.of[i] = kIdle;
   }
   for (const ReshardDigit& digit : digits_) {

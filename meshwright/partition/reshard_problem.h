@@ -60,6 +60,7 @@ class ReshardProblem {
                const AxisList& kept);
   void FindBlocks();
   void BreakBlocks();
+  int64_t RoomOf(const ReshardDigit& digit, int64_t all) const;
   void FindSlots();
   void PlaceBlocks();
   void SortBlocks();

@@ -9,7 +9,7 @@ namespace meshwright {
 namespace {
 
 // Placements looked at in either direction; then the best so far is taken.
-constexpr size_t kMaxNodes = 400;
+constexpr size_t kMaxNodes = 200;
 
 // Relative; what is not better by more is not better.
 constexpr double kNoise = 1e-9;
@@ -142,7 +142,8 @@ void ReshardSearch::Expand(Front& front, int32_t node) {
   const BlockPlaces places = front.nodes[node].places;
   const BlockLists lists(*problem_, places);
   transfers_.clear();
-  AppendTransfers(*problem_, places, front.backward, direct_, &transfers_);
+  AppendTransfers(*problem_, lists, places.switched, front.backward, direct_,
+                  &transfers_);
   for (const Transfer& transfer : transfers_) {
     OfferTransfer(front, node, transfer, lists);
   }
