@@ -2,11 +2,42 @@
 
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
 namespace meshwright {
 
 Computation* Module::AddComputation(std::string name) {
   computations_.push_back(std::make_unique<Computation>(std::move(name)));
   return computations_.back().get();
+}
+
+void Module::OrderCalleesFirst() {
+  absl::flat_hash_map<const Computation*, std::unique_ptr<Computation>> owned;
+  for (auto& computation : computations_) {
+    const Computation* key = computation.get();
+    owned[key] = std::move(computation);
+  }
+  computations_.clear();
+  // Depth first without recursion: a computation is placed when it comes up
+  // for the second time, after everything it calls.
+  std::vector<std::pair<Computation*, bool>> stack = {{entry_, false}};
+  absl::flat_hash_set<const Computation*> seen;
+  while (!stack.empty()) {
+    const auto [computation, expanded] = stack.back();
+    stack.pop_back();
+    if (expanded) {
+      computations_.push_back(std::move(owned[computation]));
+      continue;
+    }
+    if (!seen.insert(computation).second) continue;
+    stack.emplace_back(computation, true);
+    for (const auto& instruction : computation->instructions()) {
+      for (Computation* called : instruction->called) {
+        if (!seen.contains(called)) stack.emplace_back(called, false);
+      }
+    }
+  }
 }
 
 int64_t Module::instruction_count() const {

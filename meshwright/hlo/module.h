@@ -56,6 +56,9 @@ class Module {
   Computation* AddComputation(std::string name);
   Computation* entry() const { return entry_; }
   void set_entry(Computation* entry) { entry_ = entry; }
+  // Puts the computations in an order where callees come before callers, and
+  // drops those that the entry does not reach. Requires an entry, no cycles.
+  void OrderCalleesFirst();
   // Instructions of all computations.
   int64_t instruction_count() const;
 
