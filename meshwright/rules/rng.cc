@@ -33,7 +33,7 @@ Instruction* Cut(const LocalOp& op, int32_t index, Instruction* value,
 // zeros.
 Computation* DrawOrNot(const Instruction& like, const Shape& arguments,
                        bool draw, LocalBuilder& outer) {
-  Program& program = outer.program();
+  auto& program = outer.program();
   Computation* computation =
       program.module.AddComputation(program.UniqueName(draw ? "draw" : "wait"));
   Instruction* parameter =
