@@ -6,13 +6,25 @@
 #include "absl/container/flat_hash_set.h"
 
 namespace meshwright {
+namespace {
+
+void AddLayouts(Shape& shape) {
+  for (Shape& element : shape.tuple_shapes) AddLayouts(element);
+  if (!shape.IsArray() || shape.layout.has_value()) return;
+  shape.layout.emplace();
+  for (int64_t i = shape.rank(); i-- > 0;) {
+    shape.layout->minor_to_major.push_back(i);
+  }
+}
+
+}  // namespace
 
 Computation* Module::AddComputation(std::string name) {
   computations_.push_back(std::make_unique<Computation>(std::move(name)));
   return computations_.back().get();
 }
 
-void Module::OrderCalleesFirst() {
+void Module::OrderComputations() {
   absl::flat_hash_map<const Computation*, std::unique_ptr<Computation>> owned;
   for (auto& computation : computations_) {
     const Computation* key = computation.get();
@@ -36,6 +48,15 @@ void Module::OrderCalleesFirst() {
       for (Computation* called : instruction->called) {
         if (!seen.contains(called)) stack.emplace_back(called, false);
       }
+    }
+  }
+}
+
+void Module::Finish() {
+  OrderComputations();
+  for (const auto& computation : computations_) {
+    for (const auto& instruction : computation->instructions()) {
+      AddLayouts(instruction->shape);
     }
   }
 }

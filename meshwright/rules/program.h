@@ -23,11 +23,11 @@ struct CollectiveNote {
   std::string tensor;  // The instruction whose value moves.
 };
 
-struct Program {
-  Program(std::string name, Mesh m)
+struct LocalProgram {
+  LocalProgram(std::string name, Mesh m)
       : module(std::move(name)), mesh(std::move(m)) {}
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
+  LocalProgram(const LocalProgram&) = delete;
+  LocalProgram& operator=(const LocalProgram&) = delete;
 
   // A name not used before: "stem", "stem.1", ...
   std::string UniqueName(const std::string& stem);

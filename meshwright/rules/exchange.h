@@ -1,0 +1,43 @@
+// Moves elements of one dimension between devices: halos, reversals, slices,
+// pads and joins of split dimensions.
+//
+//   // Each device gets the row before its first one; the first gets zeros.
+//   Movement movement = {.dimension = 0, .axes = axes};
+//   for (int64_t device : devices) {
+//     movement.held.push_back({4 * p, ..., 4 * p + 3});
+//     movement.needed.push_back({4 * p - 1 or kFilled, 4 * p, ..., 4 * p + 3});
+//   }
+//   Exchange(movement, value, zero, builder);  // One permute of one row.
+#ifndef MESHWRIGHT_RULES_EXCHANGE_H_
+#define MESHWRIGHT_RULES_EXCHANGE_H_
+
+#include <cstdint>
+
+#include "meshwright/mesh/sharding.h"
+#include "meshwright/rules/exchange_plan.h"
+#include "meshwright/rules/local_builder.h"
+
+namespace meshwright {
+
+struct Movement {
+  int64_t dimension = 0;
+  // Devices that differ only along these together hold every element.
+  AxisList axes;
+  ElementLists held;
+  ElementLists needed;
+};
+
+// `value` with `held` along its dimension becomes one with `needed`, by the
+// fewest bytes over the wire. `fill` (a scalar) may be null if none is needed.
+Instruction* Exchange(const Movement& movement, Instruction* value,
+                      Instruction* fill, LocalBuilder& builder);
+
+// What each device has of a dimension.
+ElementLists ElementsOf(const DimSharding& dim, const Mesh& mesh);
+
+// A constant whose elements are all zero.
+bool IsZero(const Instruction* value);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RULES_EXCHANGE_H_
