@@ -45,7 +45,7 @@ std::vector<std::string> CollectivesOf(const OneOp& op, int32_t operand,
   std::vector<std::string> collectives;
   for (const auto& computation : lowered.program->module.computations()) {
     for (const auto& instruction : computation->instructions()) {
-      if (lowered.program->collective_axes.contains(instruction.get())) {
+      if (lowered.program->collectives.contains(instruction.get())) {
         collectives.push_back(absl::StrCat(instruction->opcode_name(), " ",
                                            instruction->shape.ToString()));
       }
