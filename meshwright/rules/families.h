@@ -91,6 +91,10 @@ std::optional<Rule> FftFactors(const Instruction& instruction);
 std::optional<Rule> CholeskyFactors(const Instruction& instruction);
 std::optional<Rule> TriangularSolveFactors(const Instruction& instruction);
 
+// dimension_size.cc: get-dimension-size.
+std::optional<Rule> GetDimensionSizeFactors(const Instruction& instruction);
+LocalValues LowerGetDimensionSize(const LocalOp& op, LocalBuilder& builder);
+
 // batch_norm.cc: batch-norm-training, -grad, -inference.
 std::optional<Rule> BatchNormFactors(const Instruction& instruction);
 LocalValues LowerBatchNorm(const LocalOp& op, LocalBuilder& builder);

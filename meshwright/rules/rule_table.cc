@@ -144,6 +144,8 @@ OpcodeEntry MakeEntry(Opcode opcode) {
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormTraining:
       return {BatchNormFactors, LowerBatchNorm};
+    case Opcode::kGetDimensionSize:
+      return {GetDimensionSizeFactors, LowerGetDimensionSize};
     case Opcode::kCustomCall:
       return {CustomCallFactors, LowerCustomCall};
 

@@ -156,14 +156,23 @@ OneOp RandomConvolution(Random& random) {
 
 TEST(ConvolutionRule, RandomOnes) {
   Random random(7);
-  for (uint64_t i = 0; i < 40; ++i) {
-    EXPECT_EQ(CheckRule(RandomConvolution(random),
-                        {.seed = i + 1,
-                         .count = 8,
-                         .meshes = {i % 2 == 0 ? "a=2,b=2" : "4"}}),
+  int32_t exchanged = 0;
+  int32_t spatial_sums = 0;
+  for (uint64_t i = 0; i < 32; ++i) {
+    const OneOp op = RandomConvolution(random);
+    for (const Factor& factor : RuleFor(*Build(op).instruction).factors) {
+      exchanged += factor.kind == FactorKind::kExchanged ? 1 : 0;
+      spatial_sums += factor.kind == FactorKind::kReduced ? 1 : 0;
+    }
+    EXPECT_EQ(CheckRule(op, {.seed = i + 1,
+                             .count = 6,
+                             .meshes = {i % 2 == 0 ? "a=2,b=2" : "4"}}),
               absl::OkStatus())
         << "convolution " << i;
   }
+  // Enough of the hard ones; every one has a sum over its input features.
+  EXPECT_GE(exchanged, 8);
+  EXPECT_GE(spatial_sums - 32, 6);
 }
 
 TEST(ConvolutionRule, HaloOfOneRowOnEachSide) {
@@ -176,6 +185,16 @@ TEST(ConvolutionRule, HaloOfOneRowOnEachSide) {
               ElementsAre("collective-permute f32[2,1,8,3]",
                           "collective-permute f32[2,1,8,3]"));
   EXPECT_EQ(CheckRule(op, {.meshes = {"8", "a=2,b=2,c=2"}}), absl::OkStatus());
+}
+
+// A halo must fit into one neighbour's shard.
+TEST(ConvolutionRule, WideWindowsAreCutIntoFewerShards) {
+  const OneOp op = Usual({.base = {16}, .windows = {Same(7)}});
+  const Rule rule = RuleFor(*Build(op).instruction);
+  EXPECT_EQ(rule.factors[rule.operands[0][1][0]].size, 4);
+  EXPECT_THAT(CollectivesOf(op, 0, 1, 4),
+              ElementsAre("collective-permute f32[1,3,1]",
+                          "collective-permute f32[1,3,1]"));
 }
 
 TEST(ConvolutionRule, HalvingTakesOneRowFromOneSide) {

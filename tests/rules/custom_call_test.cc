@@ -89,6 +89,15 @@ TEST(CustomCallRule, OperandLayoutsTakeLocalSizes) {
             call->shape.dimensions);
 }
 
+TEST(GetDimensionSizeRule, SaysTheWholeSize) {
+  const OneOp op{
+      .opcode = Opcode::kGetDimensionSize,
+      .operands = {"f32[5,6]"},
+      .set = [](Attributes& attributes) { attributes.dimensions = {1}; }};
+  EXPECT_THAT(CollectivesOf(op, 0, 1, 2), IsEmpty());
+  EXPECT_EQ(CheckRule(op), absl::OkStatus());
+}
+
 TEST(Refusal, NamesTheReason) {
   const auto of = [](Opcode opcode) {
     Instruction instruction;

@@ -23,7 +23,8 @@ TEST(RngBitGeneratorRule, BitsAreThoseOfOneDevice) {
                    .result = algorithm == kPhilox ? "(u64[3], u32[6,5])"
                                                   : "(u64[2], u32[6,5])",
                    .draws = {{0, Integers(0, 1000000)}}};
-    EXPECT_EQ(CheckRule(op), absl::OkStatus());
+    EXPECT_EQ(CheckRule(op, {.count = 5, .meshes = {"a=3,b=2"}}),
+              absl::OkStatus());
   }
 }
 
