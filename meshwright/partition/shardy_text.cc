@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/text_cursor.h"
@@ -27,8 +28,14 @@ std::string AsIdentifier(absl::string_view name) {
   return result;
 }
 
+// Older versions of jax write quotes as \".
+std::string Unescaped(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"\\\"", "\""}});
+}
+
 class Parser {
  public:
+  // The text must outlive the parser.
   Parser(absl::string_view text, const ShardyMeshes& meshes)
       : cursor_(text), meshes_(meshes) {}
 
@@ -201,7 +208,8 @@ class Parser {
 
 absl::StatusOr<ShardyMeshes> ParseShardyMeshes(absl::string_view text) {
   const ShardyMeshes none;
-  absl::StatusOr<ShardyMeshes> meshes = Parser(text, none).ParseMeshes();
+  const std::string plain = Unescaped(text);
+  absl::StatusOr<ShardyMeshes> meshes = Parser(plain, none).ParseMeshes();
   if (!meshes.ok()) {
     return Annotate(meshes.status(), "xla.sdy.meshes of the module");
   }
@@ -211,10 +219,11 @@ absl::StatusOr<ShardyMeshes> ParseShardyMeshes(absl::string_view text) {
 absl::StatusOr<std::vector<ShardySharding>> ParseShardyShardings(
     absl::string_view text, const ShardyMeshes& meshes,
     absl::Span<const Shape* const> shapes) {
+  const std::string plain = Unescaped(text);
   absl::StatusOr<std::vector<ShardySharding>> shardings =
-      Parser(text, meshes).ParseShardings(shapes);
+      Parser(plain, meshes).ParseShardings(shapes);
   if (!shardings.ok()) {
-    return Annotate(shardings.status(), absl::StrCat("sharding ", text));
+    return Annotate(shardings.status(), absl::StrCat("sharding ", plain));
   }
   return shardings;
 }
