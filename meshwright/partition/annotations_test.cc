@@ -81,6 +81,17 @@ TEST_P(JaxAnnotationsTest, InLoopsAreFound) {
   ASSERT_THAT(CallTexts(*annotations, mesh), ElementsAre("[data, model]"));
 }
 
+TEST_P(JaxAnnotationsTest, OfAValueAreNotThoseOfTheOutputItBecomes) {
+  const Module module =
+      ReadTestModule(std::string("constrained_output.") + GetParam());
+  const Mesh mesh = DataModel();
+  const auto annotations = ReadAnnotations(module, mesh);
+  ASSERT_TRUE(annotations.ok()) << annotations.status();
+  EXPECT_THAT(Texts(annotations->outputs, mesh),
+              ElementsAre("none", "[-, model]"));
+  EXPECT_THAT(CallTexts(*annotations, mesh), ElementsAre("[data, -]"));
+}
+
 TEST_P(JaxAnnotationsTest, AreReadOnOtherMeshesThatFit) {
   const Module module = ReadTestModule(std::string("step.") + GetParam());
   const Mesh mesh = Mesh::Parse("x=2,y=2,z=2").value();
@@ -160,6 +171,18 @@ TEST(AnnotationsTest, TheModulesOwnListsAreRead) {
               ElementsAre("[model]", "[-]", "[-]"));
   EXPECT_THAT(Texts(annotations->outputs, mesh),
               ElementsAre("[(data,model)]", "[-]"));
+}
+
+TEST(AnnotationsTest, PartialSumsAreReadOnShardysOwnMesh) {
+  Module module = TupleModule();
+  module.frontend_attributes["xla.sdy.meshes"] =
+      "{mesh = #sdy.mesh<[\"data\"=4, \"model\"=2]>}";
+  module.entry()->Parameters()[0]->frontend_attributes["xla.sdy.sharding"] =
+      "#sdy.sharding<@mesh, [{\"data\"}], unreduced={\"model\"}>";
+  const auto annotations = ReadAnnotations(module, DataModel());
+  ASSERT_TRUE(annotations.ok()) << annotations.status();
+  EXPECT_EQ(Text(annotations->parameters[0], DataModel()), "[data] +{model}");
+  EXPECT_THAT(Error(module, Mesh::Parse("8").value()), HasSubstr("pending"));
 }
 
 TEST(AnnotationsTest, MistakesNameTheTensor) {

@@ -39,6 +39,10 @@ def scan(w, x):
     return jax.lax.scan(body, x, None, length=3)[0]
 
 
+def constrained_output(x):
+    return jax.lax.with_sharding_constraint(x * 2, on("data")), x + 1
+
+
 def manual(x):
     try:
         from jax import shard_map
@@ -74,6 +78,8 @@ def modules():
         jax.jit(scan, in_shardings=in_shardings),
         (shape(16, 16), shape(8, 16)),
     )
+    function = jax.jit(constrained_output, out_shardings=(None, on(None, "model")))
+    yield "constrained_output", function, (shape(8, 16),)
     yield "manual", jax.jit(manual), (shape(8, 16),)
     if jax.__version__ != "0.4.35":  # Where shard_alike does not lower.
         x = shape(8, 16)
