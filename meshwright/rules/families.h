@@ -104,6 +104,7 @@ std::optional<Rule> CustomCallFactors(const Instruction& instruction);
 LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder);
 
 // The reduction that a two-parameter combiner computes: add(a, b) is kSum.
+// Bitwise "and" and "or" of integers are none: collectives do not know them.
 std::optional<Reduction> ReductionOf(const Computation& combiner);
 
 }  // namespace meshwright

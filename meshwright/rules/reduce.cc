@@ -28,12 +28,67 @@ std::optional<Reduction> ReductionOfRoot(const Instruction* root, int64_t a,
     case Opcode::kMinimum:
       return Reduction::kMin;
     case Opcode::kAnd:
+      if (root->shape.element_type != ElementType::kPred) return std::nullopt;
       return Reduction::kAnd;
     case Opcode::kOr:
+      if (root->shape.element_type != ElementType::kPred) return std::nullopt;
       return Reduction::kOr;
     default:
       return std::nullopt;
   }
+}
+
+int32_t InputCount(const Instruction& reduce) {
+  return static_cast<int32_t>(reduce.operands.size() / 2);
+}
+
+std::optional<Reduction> SimpleReduction(const Instruction& reduce) {
+  if (InputCount(reduce) != 1) return std::nullopt;
+  return ReductionOf(*reduce.called[0]);
+}
+
+// The axes of all reduced dimensions, in order.
+AxisList SplitAxes(const LocalOp& op) {
+  AxisList split;
+  for (size_t i = 0; i < op.rule.factors.size(); ++i) {
+    if (op.rule.factors[i].kind == FactorKind::kKept) continue;
+    split.Append(op.axes(static_cast<int32_t>(i)));
+  }
+  return split;
+}
+
+// The inputs with padding of reduced dimensions replaced by `fills`.
+void MaskInputs(const LocalOp& op, const LocalValues& fills,
+                LocalValues& operands, LocalBuilder& builder) {
+  for (int32_t factor = 0;
+       factor < static_cast<int32_t>(op.rule.factors.size()); ++factor) {
+    if (op.rule.factors[factor].kind == FactorKind::kKept) continue;
+    for (int32_t i = 0; i < static_cast<int32_t>(fills.size()); ++i) {
+      operands[i] = MaskPadding(op, i, factor, operands[i], fills[i], builder);
+    }
+  }
+}
+
+// Each device's partial results, gathered and reduced again. The start values
+// must be identities, as compilers assume.
+LocalValues LowerAnyReduce(const LocalOp& op, const AxisList& split,
+                           LocalBuilder& builder) {
+  const int32_t inputs = InputCount(op.instruction);
+  const Attributes& attributes = *op.instruction.attributes;
+  LocalValues operands = op.operands;
+  const LocalValues starts(operands.begin() + inputs, operands.end());
+  MaskInputs(op, starts, operands, builder);
+  operands = LowerWith(op, attributes, std::move(operands), builder);
+  if (split.empty()) return operands;
+  for (Instruction*& partial : operands) {
+    std::vector<int64_t> row = partial->shape.dimensions;
+    row.insert(row.begin(), 1);
+    partial = builder.AllGather(builder.Reshape(partial, row), split, 0);
+  }
+  operands.insert(operands.end(), starts.begin(), starts.end());
+  Attributes again = attributes;
+  again.dimensions = {0};
+  return LowerWith(op, std::move(again), std::move(operands), builder);
 }
 
 }  // namespace
@@ -43,46 +98,51 @@ std::optional<Reduction> ReductionOf(const Computation& combiner) {
 }
 
 std::optional<Rule> ReduceFactors(const Instruction& instruction) {
-  const int32_t inputs = static_cast<int32_t>(instruction.operands.size() / 2);
-  const std::optional<Reduction> reduction =
-      inputs == 1 ? ReductionOf(*instruction.called[0]) : std::nullopt;
-  if (!reduction.has_value()) return std::nullopt;
+  const int32_t inputs = InputCount(instruction);
+  const std::optional<Reduction> reduction = SimpleReduction(instruction);
   const std::vector<int64_t>& reduced = instruction.attributes->dimensions;
   Rule rule = AlikeRule(instruction.operand_shape(0).dimensions, inputs, 0);
   TensorFactors result;
   for (int64_t i = 0; i < instruction.operand_shape(0).rank(); ++i) {
-    const int32_t factor = rule.operands[0][i][0];
+    const int32_t number = rule.operands[0][i][0];
+    Factor& factor = rule.factors[number];
     if (std::find(reduced.begin(), reduced.end(), i) == reduced.end()) {
-      result.push_back({factor});
+      result.push_back({number});
+    } else if (reduction.has_value()) {
+      factor.kind = FactorKind::kReduced;
+      factor.reduction = *reduction;
     } else {
-      rule.factors[factor].kind = FactorKind::kReduced;
-      rule.factors[factor].reduction = *reduction;
+      factor.kind = FactorKind::kExchanged;
     }
   }
   rule.operands.resize(2 * inputs);  // The start values are scalars.
   rule.results.assign(inputs, result);
-  rule.linear = {{*reduction, {0, 1}}};
+  if (reduction.has_value()) rule.linear = {{*reduction, {0, 1}}};
   return rule;
 }
 
 LocalValues LowerReduce(const LocalOp& op, LocalBuilder& builder) {
-  const Reduction reduction = *ReductionOf(*op.instruction.called[0]);
+  const std::optional<Reduction> reduction = SimpleReduction(op.instruction);
+  const AxisList split = SplitAxes(op);
+  if (!reduction.has_value()) return LowerAnyReduce(op, split, builder);
+  if (split.empty()) return LowerUnchanged(op, builder);
   LocalValues operands = op.operands;
-  const ElementType type = operands[0]->shape.element_type;
-  Instruction* identity = builder.Identity(reduction, type);
-  AxisList split;
-  for (int32_t i = 0; i < static_cast<int32_t>(op.rule.factors.size()); ++i) {
-    if (op.rule.factors[i].kind != FactorKind::kReduced) continue;
-    operands[0] = MaskPadding(op, 0, i, operands[0], identity, builder);
-    split.Append(op.axes(i));
+  Instruction* identity =
+      builder.Identity(*reduction, operands[0]->shape.element_type);
+  MaskInputs(op, {identity}, operands, builder);
+  Instruction* start = operands[1];
+  operands[1] = identity;
+  LocalValues result =
+      LowerWith(op, *op.instruction.attributes, std::move(operands), builder);
+  if (LocalBuilder::IsIdentity(*op.instruction.operands[1], *reduction)) {
+    return result;
   }
-  // The start value counts once: on the first device of the split.
-  if (!split.empty()) {
-    operands[1] =
-        builder.Select(builder.IsLeader(split), operands[1], identity);
-  }
-  return LowerWith(op, *op.instruction.attributes, std::move(operands),
-                   builder);
+  // The start value counts once: on the first device of the split. Not within
+  // the reduce itself, where compilers expect an identity.
+  start = builder.Select(builder.IsLeader(split), start, identity);
+  return {
+      builder.Combine(*reduction, result[0],
+                      builder.Broadcast(start, result[0]->shape.dimensions))};
 }
 
 }  // namespace meshwright
