@@ -53,7 +53,7 @@ std::string IntegerLimit(ElementType type, bool largest) {
 
 }  // namespace
 
-LocalBuilder::LocalBuilder(Program* program, Computation* computation)
+LocalBuilder::LocalBuilder(LocalProgram* program, Computation* computation)
     : program_(program), computation_(computation) {}
 
 Instruction* LocalBuilder::Add(Opcode opcode, Shape shape,

@@ -23,10 +23,10 @@ namespace meshwright {
 class LocalBuilder {
  public:
   // Emits into `computation`, one of `program`'s module. Both outlive it.
-  LocalBuilder(Program* program, Computation* computation);
+  LocalBuilder(LocalProgram* program, Computation* computation);
 
   const Mesh& mesh() const { return program_->mesh; }
-  Program& program() { return *program_; }
+  LocalProgram& program() { return *program_; }
   Computation* computation() const { return computation_; }
   // What following instructions are for: their names and metadata follow it.
   void set_source(const Instruction* source) { source_ = source; }
@@ -109,7 +109,7 @@ class LocalBuilder {
   Instruction* AddCollective(Opcode opcode, Shape shape, Instruction* value,
                              const AxisList& axes, Attributes attributes);
 
-  Program* program_;
+  LocalProgram* program_;
   Computation* computation_;
   const Instruction* source_ = nullptr;
   absl::flat_hash_map<std::string, Instruction*> scalars_;

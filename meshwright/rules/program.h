@@ -17,11 +17,11 @@ namespace meshwright {
 // The opcode that combines two values: kSum is add.
 Opcode CombinerOpcode(Reduction reduction);
 
-struct Program {
-  Program(std::string name, Mesh m)
+struct LocalProgram {
+  LocalProgram(std::string name, Mesh m)
       : module(std::move(name)), mesh(std::move(m)) {}
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
+  LocalProgram(const LocalProgram&) = delete;
+  LocalProgram& operator=(const LocalProgram&) = delete;
 
   // A name not used before: "stem", "stem.1", ...
   std::string UniqueName(const std::string& stem);
