@@ -102,6 +102,34 @@ ElementLists ElementsOf(const DimSharding& dim, const Mesh& mesh) {
   return lists;
 }
 
+std::optional<Reduction> JoiningReduction(ElementType type) {
+  if (type == ElementType::kPred) return Reduction::kOr;
+  if (BitWidth(type) < (IsInteger(type) ? 8 : 16)) return std::nullopt;
+  return Reduction::kSum;
+}
+
+void KeepOwn(Movement& movement) {
+  for (size_t device = 0; device < movement.held.size(); ++device) {
+    std::vector<int64_t> own = movement.held[device];
+    std::sort(own.begin(), own.end());
+    for (int64_t& index : movement.needed[device]) {
+      if (index >= 0 && !std::binary_search(own.begin(), own.end(), index)) {
+        index = kFilled;
+      }
+    }
+  }
+}
+
+bool IsSplitDimension(const LocalOp& op, int64_t dimension) {
+  for (const DimFactors& dim :
+       {op.rule.operands[0][dimension], op.rule.results[0][dimension]}) {
+    for (const int32_t factor : dim) {
+      if (op.IsSplit(factor)) return true;
+    }
+  }
+  return false;
+}
+
 Instruction* Exchange(const Movement& movement, Instruction* value,
                       Instruction* fill, LocalBuilder& builder) {
   const ExchangePlan plan = PlanExchange(

@@ -12,10 +12,11 @@
 #define MESHWRIGHT_RULES_EXCHANGE_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "meshwright/mesh/sharding.h"
 #include "meshwright/rules/exchange_plan.h"
-#include "meshwright/rules/local_builder.h"
+#include "meshwright/rules/lowering.h"
 
 namespace meshwright {
 
@@ -23,8 +24,8 @@ struct Movement {
   int64_t dimension = 0;
   // Devices that differ only along these together hold every element.
   AxisList axes;
-  ElementLists held;
-  ElementLists needed;
+  ElementLists held = {};
+  ElementLists needed = {};
 };
 
 // `value` with `held` along its dimension becomes one with `needed`, by the
@@ -34,6 +35,16 @@ Instruction* Exchange(const Movement& movement, Instruction* value,
 
 // What each device has of a dimension.
 ElementLists ElementsOf(const DimSharding& dim, const Mesh& mesh);
+
+// Changes needs that other devices would have to meet to the fill value.
+void KeepOwn(Movement& movement);
+
+// How values that are zero but on one device are joined; nullopt for types
+// that collectives do not take.
+std::optional<Reduction> JoiningReduction(ElementType type);
+
+// Whether dimension `dimension` of operand 0 or result 0 is split.
+bool IsSplitDimension(const LocalOp& op, int64_t dimension);
 
 // A constant whose elements are all zero.
 bool IsZero(const Instruction* value);

@@ -34,6 +34,11 @@ std::vector<std::string> CollectivesOf(const OneOp& op, int32_t operand,
 // The kind of the major factor of an operand's dimension.
 FactorKind KindOf(const Rule& rule, int32_t operand, int64_t dimension);
 
+// The same for any strategy.
+std::vector<std::string> Collectives(const BuiltOp& op,
+                                     const Strategy& strategy,
+                                     const Mesh& mesh);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_TESTS_RULES_LOWERED_H_
