@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<Executable>> Compile(const Module& module,
   options.num_replicas = devices;
   options.xla_overrides["xla_backend_optimization_level"] = int64_t{0};
   // What is planned is what runs.
-  options.xla_overrides["xla_disable_hlo_passes"] = "all-reduce-combiner";
+  options.xla_overrides["xla_disable_hlo_passes"] = "cpu-all-reduce-combiner";
   return client->Compile({"hlo", std::move(code)}, options);
 }
 
