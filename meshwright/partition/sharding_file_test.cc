@@ -90,13 +90,13 @@ TEST_F(ShardingFileTest, NamesComeBeforePatternsAndThoseInOrder) {
 
 TEST_F(ShardingFileTest, DimensionsCanBeLeftOpen) {
   const auto file = Parse(R"({"mesh": {"a": 2, "b": 2},
-      "parameters": {"state/w": "[?, (a,b)]", "x": ["a", "?"],
+      "parameters": {"state/w": "[(a,b), ?]", "x": ["a", "?"],
                      "state/b": "[?]"},
       "instructions": {"dot*": "[a, ?] +{b}"}})");
   ASSERT_TRUE(file.ok()) << file.status();
   const Annotations& found = file->annotations;
-  EXPECT_EQ(ToString(found.parameters[0]->sharding, file->mesh), "[-, (a,b)]");
-  EXPECT_THAT(found.parameters[0]->free, ElementsAre(true, false));
+  EXPECT_EQ(ToString(found.parameters[0]->sharding, file->mesh), "[(a,b), -]");
+  EXPECT_THAT(found.parameters[0]->free, ElementsAre(false, true));
   EXPECT_THAT(found.parameters[2]->free, ElementsAre(false, true));
   EXPECT_FALSE(found.parameters[1].has_value());
   ASSERT_EQ(found.instructions.size(), 1u);
