@@ -22,11 +22,12 @@ bool IsActive(const SearchProblem& problem, const BlockPlaces& places,
 class Collector {
  public:
   Collector(const SearchProblem& problem, const BlockPlaces& places,
-            bool backward, std::vector<Transfer>* transfers)
+            bool backward, bool direct, std::vector<Transfer>* transfers)
       : problem_(problem),
         places_(places),
         lists_(problem, places),
         backward_(backward),
+        direct_(direct),
         goal_(backward ? problem.from : problem.to),
         transfers_(transfers) {
     for (size_t i = 0; i < problem.blocks.size(); ++i) {
@@ -78,6 +79,7 @@ class Collector {
       }
       const int64_t tiles = SizeOf(problem_, lists_.slots[slot]);
       if (problem_.slots[slot].size % (tiles * size) != 0) continue;
+      if (direct_ && !EndIn(static_cast<int>(slot), taken)) continue;
       Add({from, to, taken, taken, size});
       const BlockList ordered = InGoalOrder(taken);
       if (ordered.ids != taken.ids) Add({from, to, taken, ordered, size});
@@ -111,6 +113,12 @@ class Collector {
     });
   }
 
+  bool EndIn(int slot, const BlockList& list) const {
+    return std::all_of(list.begin(), list.end(), [&](int8_t block) {
+      return SlotOf(goal_.of[block]) == slot;
+    });
+  }
+
   // As they lie in one slot at the goal; else unchanged.
   BlockList InGoalOrder(const BlockList& list) const {
     BlockList result = list;
@@ -129,6 +137,7 @@ class Collector {
   const BlockPlaces& places_;
   const BlockLists lists_;
   const bool backward_;
+  const bool direct_;
   const BlockPlaces& goal_;
   std::vector<Transfer>* transfers_;
   int64_t pending_limit_ = 1;
@@ -138,11 +147,10 @@ class Collector {
 
 void SearchProblem::AppendKey(absl::InlinedVector<int64_t, 48>* key) const {
   key->push_back(static_cast<int64_t>(blocks.size() << 16 | slots.size() << 8 |
-                                      views.size() << 1 |
-                                      static_cast<size_t>(idempotent)));
-  key->push_back(std::bit_cast<int64_t>(bytes));
+                                      views.size()));
   for (size_t i = 0; i < blocks.size(); ++i) {
-    key->push_back(blocks[i] << 32 | from.of[i] << 16 | to.of[i]);
+    key->push_back(blocks[i] << 32 | int64_t{from.of[i]} << 16 |
+                   int64_t{to.of[i]});
   }
   for (const SearchSlot& slot : slots) {
     key->push_back(slot.size << 9 | (slot.view + 1) << 1 |
@@ -170,8 +178,9 @@ BlockLists::BlockLists(const SearchProblem& problem,
 }
 
 void AppendTransfers(const SearchProblem& problem, const BlockPlaces& places,
-                     bool backward, std::vector<Transfer>* transfers) {
-  Collector(problem, places, backward, transfers).Collect();
+                     bool backward, bool direct,
+                     std::vector<Transfer>* transfers) {
+  Collector(problem, places, backward, direct, transfers).Collect();
 }
 
 BlockPlaces Apply(const Transfer& transfer, const BlockLists& lists,
@@ -214,9 +223,7 @@ SearchMove MoveOf(const SearchProblem& problem, const Prices& prices,
   const int64_t size = SizeOf(problem, blocks);
   const double after = BytesAfter({from, to, blocks, blocks, size}, before);
   move.wire_bytes = WireBytes(move.kind, size, before);
-  // What all have is a partial maximum as it is.
-  const bool nothing = from == kIdle && to == kPending && problem.idempotent;
-  move.price = nothing ? 0 : MovePrice(prices, move.kind, size, before, after);
+  move.price = MovePrice(prices, move.kind, size, before, after);
   return move;
 }
 

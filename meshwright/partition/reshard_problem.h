@@ -24,6 +24,7 @@ struct ReshardDigit {
   int8_t view = -1;  // As in SearchSlot.
   bool after = false;
   int slot = -1;       // In the search; -1 if it takes no part.
+  int64_t room = 1;    // For blocks.
   AxisList kept;       // Major axes, the same in source and target.
   AxisList from;       // Further axes in the source.
   AxisList to;         // Further axes in the target.
@@ -61,6 +62,7 @@ class ReshardProblem {
   void BreakBlocks();
   void FindSlots();
   void PlaceBlocks();
+  void SortBlocks();
   bool IsActive(const ReshardDigit& digit, const BlockPlaces& places) const;
 
   const Mesh& mesh_;
