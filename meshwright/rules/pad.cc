@@ -4,6 +4,7 @@
 
 #include "meshwright/rules/exchange.h"
 #include "meshwright/rules/families.h"
+#include "meshwright/rules/scalar_constant.h"
 
 namespace meshwright {
 namespace {

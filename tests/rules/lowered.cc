@@ -4,6 +4,15 @@
 #include "meshwright/rules/lowering.h"
 
 namespace meshwright {
+namespace {
+
+bool IsCollective(Opcode opcode) {
+  return opcode == Opcode::kAllGather || opcode == Opcode::kAllReduce ||
+         opcode == Opcode::kAllToAll || opcode == Opcode::kReduceScatter ||
+         opcode == Opcode::kCollectivePermute;
+}
+
+}  // namespace
 
 std::vector<std::string> Collectives(const BuiltOp& op,
                                      const Strategy& strategy,
@@ -30,7 +39,7 @@ std::vector<std::string> Collectives(const BuiltOp& op,
   Lower(local, builder);
   std::vector<std::string> texts;
   for (const auto& instruction : entry->instructions()) {
-    if (!program.collective_axes.contains(instruction.get())) continue;
+    if (!IsCollective(instruction->opcode)) continue;
     texts.push_back(absl::StrCat(instruction->opcode_name(), " ",
                                  instruction->shape.ToString()));
   }
