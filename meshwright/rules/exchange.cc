@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "meshwright/rules/scalar_constant.h"
-
 namespace meshwright {
 namespace {
 
@@ -69,7 +67,9 @@ class Emitter {
     Instruction* received = builder_.CollectivePermute(
         Cut(value, round.start, round.size), round.pairs);
     // A device that nothing is sent to has zeros.
-    if (!round.non_receivers_fill || IsZero(fill_)) return received;
+    if (!round.non_receivers_fill ||
+        LocalBuilder::IsIdentity(*fill_, Reduction::kSum))
+      return received;
     const std::vector<int64_t> receives(round.receives.begin(),
                                         round.receives.end());
     return builder_.Select(

@@ -86,6 +86,9 @@ OpcodeEntry MakeEntry(Opcode opcode) {
       return {SourceFactors, LowerIota};
     case Opcode::kRngBitGenerator:
       return {RngBitGeneratorFactors, LowerRngBitGenerator};
+    case Opcode::kRng:
+    case Opcode::kRngGetAndUpdateState:
+      return {RngFactors, LowerRng};
 
     case Opcode::kBroadcast:
       return {BroadcastFactors, LowerUnchanged};
@@ -137,6 +140,12 @@ OpcodeEntry MakeEntry(Opcode opcode) {
       return {CholeskyFactors, LowerUnchanged};
     case Opcode::kTriangularSolve:
       return {TriangularSolveFactors, LowerUnchanged};
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+      return {BatchNormFactors, LowerBatchNorm};
+    case Opcode::kGetDimensionSize:
+      return {GetDimensionSizeFactors, LowerGetDimensionSize};
     case Opcode::kCustomCall:
       return {CustomCallFactors, LowerCustomCall};
 

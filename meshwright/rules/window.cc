@@ -4,7 +4,6 @@
 // local ones plus the totals of the shards before.
 #include "meshwright/rules/exchange.h"
 #include "meshwright/rules/families.h"
-#include "meshwright/rules/scalar_constant.h"
 
 namespace meshwright {
 namespace {
@@ -55,7 +54,7 @@ Running RunningOf(const Instruction& instruction, int64_t dimension) {
   const std::optional<Reduction> reduction =
       ReductionOf(*instruction.called[0]);
   if (!reduction.has_value() ||
-      !IsIdentity(instruction.operands[1], *reduction)) {
+      !LocalBuilder::IsIdentity(*instruction.operands[1], *reduction)) {
     return Running::kNone;
   }
   if (window.padding_low == size - 1 && window.padding_high == 0) {

@@ -10,6 +10,8 @@
 namespace meshwright {
 namespace {
 
+const CheckOptions kQuick = {.count = 6};
+
 // (a, b, x, y) -> (first(a, x), second(b, y))
 Callee Pairwise(Opcode first, Opcode second) {
   return [=](Module& module) {
@@ -85,51 +87,32 @@ OneOp ArgMaxOf(const std::string& dimensions, std::vector<int64_t> reduced) {
 TEST(ReduceRules, EqualCombinersStayPending) {
   const OneOp op = Reduce({"f32[6,5]", "f32[6,5]", "f32[]", "f32[]"},
                           Pairwise(Opcode::kAdd, Opcode::kAdd), {0});
-  EXPECT_EQ(CheckRule(op), absl::OkStatus());
+  EXPECT_EQ(CheckRule(op, kQuick), absl::OkStatus());
   EXPECT_EQ(RuleFor(*Build(op).instruction).factors[0].kind,
             FactorKind::kReduced);
 }
 
 TEST(ReduceRules, DifferentCombiners) {
   EXPECT_EQ(CheckRule(Reduce({"f32[6,5]", "f32[6,5]", "f32[]", "f32[]"},
-                             Pairwise(Opcode::kAdd, Opcode::kMaximum), {0, 1})),
+                             Pairwise(Opcode::kAdd, Opcode::kMaximum), {0, 1}),
+                      kQuick),
             absl::OkStatus());
 }
 
 TEST(ReduceRules, ArgMax) {
-  EXPECT_EQ(CheckRule(ArgMaxOf("[4,16]", {1})), absl::OkStatus());
-  EXPECT_EQ(CheckRule(ArgMaxOf("[7,5,3]", {0, 1})), absl::OkStatus());
+  EXPECT_EQ(CheckRule(ArgMaxOf("[4,16]", {1}), kQuick), absl::OkStatus());
+  EXPECT_EQ(CheckRule(ArgMaxOf("[7,5,3]", {0, 1}), kQuick), absl::OkStatus());
 }
 
-TEST(ReduceRules, OtherBodiesKeepTheirDimensionsWhole) {
-  // Subtraction is no combiner at all.
-  const OneOp op = Reduce({"f32[6,4]", "f32[6,4]", "f32[]", "f32[]"},
-                          Pairwise(Opcode::kSubtract, Opcode::kMaximum), {0});
-  EXPECT_EQ(RuleFor(*Build(op).instruction).factors[0].kind,
-            FactorKind::kWhole);
-  EXPECT_EQ(CheckRule(op), absl::OkStatus());
-}
-
-TEST(ReduceRules, SimpleReductions) {
-  for (const Opcode opcode : {Opcode::kAdd, Opcode::kMaximum}) {
-    OneOp op =
-        Reduce({"f32[6,5]", "f32[]"}, Combiner(opcode, ElementType::kF32), {1});
-    EXPECT_EQ(CheckRule(op, {.count = 6}), absl::OkStatus());
-    op.constants = {{1, opcode == Opcode::kAdd
-                            ? 0
-                            : -std::numeric_limits<double>::infinity()}};
-    EXPECT_EQ(CheckRule(op, {.count = 6}), absl::OkStatus());
-  }
-}
-
-TEST(ReduceRules, ArgMaxGathersOnePartPerDevice) {
-  const Mesh mesh = *Mesh::Parse("d=8");
-  const BuiltOp op = Build(ArgMaxOf("[64,3]", {0}));
-  Strategy strategy;
-  strategy.factor_axes = {mesh.AllSubAxes(), {}};
+TEST(ReduceRules, WhatIsSent) {
   EXPECT_EQ(
-      Collectives(op, strategy, mesh),
+      CollectivesOf(ArgMaxOf("[64,3]", {0}), 0, 0, 8),
       std::vector<std::string>({"all-gather f32[8,3]", "all-gather s32[8,3]"}));
+  EXPECT_EQ(
+      CollectivesOf(Reduce({"f32[64,3]", "f32[64,3]", "f32[]", "f32[]"},
+                           Pairwise(Opcode::kAdd, Opcode::kMaximum), {0}),
+                    0, 0, 8),
+      std::vector<std::string>({"all-reduce f32[3]", "all-reduce f32[3]"}));
 }
 
 }  // namespace
