@@ -6,13 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/text_cursor.h"
 
 namespace meshwright {
 namespace {
@@ -99,13 +98,14 @@ absl::Status CheckAxes(const Sharding& sharding, const Mesh& mesh) {
 // Reads the text from left to right.
 class Parser {
  public:
-  Parser(absl::string_view text, const Mesh& mesh) : rest_(text), mesh_(mesh) {}
+  Parser(absl::string_view text, const Mesh& mesh)
+      : cursor_(text), mesh_(mesh) {}
 
   absl::StatusOr<Sharding> Parse(absl::Span<const int64_t> dimensions) {
-    MW_RETURN_IF_ERROR(Expect("["));
+    MW_RETURN_IF_ERROR(cursor_.Expect("["));
     std::vector<DimSharding> dims;
-    for (bool more = !Take("]"); more; more = !Take("]")) {
-      if (!dims.empty()) MW_RETURN_IF_ERROR(Expect(","));
+    for (bool more = !cursor_.Take("]"); more; more = !cursor_.Take("]")) {
+      if (!dims.empty()) MW_RETURN_IF_ERROR(cursor_.Expect(","));
       MW_ASSIGN_OR_RETURN(dims.emplace_back(), ParseDim());
     }
     if (dims.size() != dimensions.size()) {
@@ -129,37 +129,34 @@ class Parser {
   }
 
   absl::StatusOr<AxisList> ParsePiece() {
-    MW_ASSIGN_OR_RETURN(const absl::string_view name, ParseName());
-    if (!Take(":(")) {
+    MW_ASSIGN_OR_RETURN(const absl::string_view name,
+                        cursor_.Name("a mesh axis"));
+    if (!cursor_.Take(":(")) {
       const std::optional<int32_t> axis = mesh_.FindAxis(name);
       if (!axis.has_value()) return UnknownAxis(name, mesh_);
       return mesh_.SubAxes(*axis);
     }
-    MW_ASSIGN_OR_RETURN(const int64_t before, ParseNumber());
-    MW_RETURN_IF_ERROR(Expect(")"));
-    MW_ASSIGN_OR_RETURN(const int64_t size, ParseNumber());
+    MW_ASSIGN_OR_RETURN(const int64_t before, cursor_.Number());
+    MW_RETURN_IF_ERROR(cursor_.Expect(")"));
+    MW_ASSIGN_OR_RETURN(const int64_t size, cursor_.Number());
     return FindSubAxes(mesh_, name, before, size);
   }
 
-  absl::Status ExpectEnd() {
-    SkipBlanks();
-    if (!rest_.empty()) return Bad("expected nothing before '", rest_, "'");
-    return absl::OkStatus();
-  }
+  absl::Status ExpectEnd() { return cursor_.ExpectEnd(); }
 
  private:
   static constexpr int64_t kWhole = -1;  // All of the dimension.
 
   // One part of size kWhole, or parts with sizes.
   absl::StatusOr<DimSharding> ParseDim() {
-    if (!NextIsDigit()) {
+    if (!cursor_.NextIsDigit()) {
       MW_ASSIGN_OR_RETURN(const AxisList axes, ParseAxisList());
       return DimSharding{{kWhole, axes}};
     }
     DimSharding parts;
-    while (NextIsDigit()) {
-      MW_ASSIGN_OR_RETURN(const int64_t size, ParseNumber());
-      MW_RETURN_IF_ERROR(Expect(":"));
+    while (cursor_.NextIsDigit()) {
+      MW_ASSIGN_OR_RETURN(const int64_t size, cursor_.Number());
+      MW_RETURN_IF_ERROR(cursor_.Expect(":"));
       MW_ASSIGN_OR_RETURN(const AxisList axes, ParseAxisList());
       parts.push_back({size, axes});
     }
@@ -167,8 +164,8 @@ class Parser {
   }
 
   absl::StatusOr<AxisList> ParseAxisList() {
-    if (Take("-")) return AxisList();
-    if (!Take("(")) return ParsePiece();
+    if (cursor_.Take("-")) return AxisList();
+    if (!cursor_.Take("(")) return ParsePiece();
     return ParsePiecesUntil(")");
   }
 
@@ -178,24 +175,23 @@ class Parser {
       MW_ASSIGN_OR_RETURN(const AxisList piece, ParsePiece());
       if (!Disjoint(piece, axes)) return UsedTwice(piece, mesh_);
       axes.Append(piece);
-    } while (Take(","));
-    MW_RETURN_IF_ERROR(Expect(end));
+    } while (cursor_.Take(","));
+    MW_RETURN_IF_ERROR(cursor_.Expect(end));
     return axes;
   }
 
   absl::Status ParsePending(Sharding& sharding) {
-    SkipBlanks();
-    if (rest_.empty()) return absl::OkStatus();
+    if (cursor_.AtEnd()) return absl::OkStatus();
     for (const NamedReduction& named : kReductions) {
-      if (!Take(named.name)) continue;
-      MW_RETURN_IF_ERROR(Expect("{"));
+      if (!cursor_.Take(named.name)) continue;
+      MW_RETURN_IF_ERROR(cursor_.Expect("{"));
       MW_ASSIGN_OR_RETURN(sharding.pending, ParsePiecesUntil("}"));
       std::sort(sharding.pending.begin(), sharding.pending.end());
       if (!sharding.pending.empty()) sharding.reduction = named.reduction;
       return ExpectEnd();
     }
     return Bad("expected +{...}, *{...}, max{...}, min{...}, and{...} or ",
-               "or{...} before '", rest_, "'");
+               "or{...} ", cursor_.Where());
   }
 
   static absl::Status CheckParts(const DimSharding& parts, int64_t size,
@@ -214,56 +210,7 @@ class Parser {
                "; its size is ", size);
   }
 
-  absl::StatusOr<absl::string_view> ParseName() {
-    SkipBlanks();
-    size_t length = 0;
-    while (length < rest_.size() &&
-           (absl::ascii_isalnum(rest_[length]) || rest_[length] == '_' ||
-            rest_[length] == '.')) {
-      ++length;
-    }
-    if (length == 0) return Bad("expected a mesh axis ", Where());
-    const absl::string_view name = rest_.substr(0, length);
-    rest_.remove_prefix(length);
-    return name;
-  }
-
-  absl::StatusOr<int64_t> ParseNumber() {
-    SkipBlanks();
-    size_t length = 0;
-    while (length < rest_.size() && absl::ascii_isdigit(rest_[length])) {
-      ++length;
-    }
-    int64_t value = 0;
-    if (!absl::SimpleAtoi(rest_.substr(0, length), &value)) {
-      return Bad("expected a number ", Where());
-    }
-    rest_.remove_prefix(length);
-    return value;
-  }
-
-  bool NextIsDigit() {
-    SkipBlanks();
-    return !rest_.empty() && absl::ascii_isdigit(rest_[0]);
-  }
-
-  bool Take(absl::string_view token) {
-    SkipBlanks();
-    return absl::ConsumePrefix(&rest_, token);
-  }
-
-  absl::Status Expect(absl::string_view token) {
-    if (Take(token)) return absl::OkStatus();
-    return Bad("expected '", token, "' ", Where());
-  }
-
-  std::string Where() const {
-    return rest_.empty() ? "at the end" : absl::StrCat("before '", rest_, "'");
-  }
-
-  void SkipBlanks() { rest_ = absl::StripLeadingAsciiWhitespace(rest_); }
-
-  absl::string_view rest_;
+  TextCursor cursor_;
   const Mesh& mesh_;
 };
 

@@ -29,11 +29,12 @@ enum class MoveKind : uint8_t {
 absl::string_view Name(MoveKind kind);
 bool IsCollective(MoveKind kind);
 
-// In seconds, or any other unit.
+// In seconds, or any other unit. Only ratios matter here.
 struct Prices {
   double latency = 1e-6;             // Of each collective.
   double per_wire_byte = 1 / 300e9;  // Sent by a device.
   double per_local_byte = 1 / 3e12;  // Written in its memory.
+  double per_flop = 1 / 3e12;        // Of contractions.
 };
 
 // Bytes that each of `devices` devices sends when it holds `before` bytes.

@@ -39,9 +39,13 @@ class LocalBuilder {
   Instruction* Clone(const Instruction& like, Shape shape,
                      std::vector<Instruction*> operands);
 
+  // A scalar constant from its little-endian bytes.
+  Instruction* Scalar(ElementType type, std::string bytes);
   // Scalars. The value must be representable.
   Instruction* Constant(ElementType type, double value);
   Instruction* Identity(Reduction reduction, ElementType type);
+  // Whether `value` is a scalar constant that changes nothing.
+  static bool IsIdentity(const Instruction& value, Reduction reduction);
   Instruction* Broadcast(Instruction* scalar,
                          absl::Span<const int64_t> dimensions);
   // `value`'s dimension i becomes `mapping[i]` of the result.
@@ -105,7 +109,6 @@ class LocalBuilder {
       std::vector<std::pair<int64_t, int64_t>> source_target_pairs);
 
  private:
-  Instruction* Scalar(ElementType type, std::string bytes);
   Instruction* AddCollective(Opcode opcode, Shape shape, Instruction* value,
                              const AxisList& axes, Attributes attributes);
 
