@@ -1,7 +1,6 @@
 #include "meshwright/state/shard_tensor.h"
 
 #include <cstring>
-#include <vector>
 
 #include "meshwright/base/check.h"
 
@@ -24,8 +23,7 @@ struct Dim {
   int64_t local_stride = 1;
 
   bool IsWhole() const {
-    return runs.size() == 1 && runs[0].length == global_size &&
-           local_size == global_size;
+    return runs.size() == 1 && runs[0].length == global_size;
   }
 };
 
@@ -107,6 +105,18 @@ std::string MakeData(absl::Span<const int64_t> dimensions, ElementType type,
 
 }  // namespace
 
+std::vector<int64_t> FirstCopies(const Sharding& sharding, const Mesh& mesh) {
+  std::vector<bool> seen(mesh.device_count(), false);
+  std::vector<int64_t> devices;
+  const AxisList split = SplitAxes(sharding);
+  for (int64_t device = 0; device < mesh.device_count(); ++device) {
+    const int64_t shard = mesh.Coordinate(device, split);
+    if (!seen[shard]) devices.push_back(device);
+    seen[shard] = true;
+  }
+  return devices;
+}
+
 Tensor Shard(const Tensor& tensor, const Sharding& sharding, const Mesh& mesh,
              int64_t device, char padding) {
   MW_CHECK(!sharding.IsPending()) << tensor.name;
@@ -127,18 +137,12 @@ Tensor Unshard(absl::Span<const Tensor> shards, const Sharding& sharding,
                const Mesh& mesh) {
   MW_CHECK(!sharding.IsPending());
   MW_CHECK(std::ssize(shards) == mesh.device_count());
-  const Tensor& first = shards[0];
+  const Tensor& first = shards[FirstCopies(sharding, mesh)[0]];
   Tensor tensor = {.name = first.name,
                    .type = first.type,
                    .dimensions = GlobalDimensions(sharding)};
   tensor.data = MakeData(tensor.dimensions, tensor.type, 0);
-  const AxisList split = SplitAxes(sharding);
-  AxisList copied;
-  for (const AxisId axis : mesh.AllSubAxes()) {
-    if (!split.Contains(axis)) copied.push_back(axis);
-  }
-  for (int64_t device = 0; device < mesh.device_count(); ++device) {
-    if (mesh.Coordinate(device, copied) != 0) continue;
+  for (const int64_t device : FirstCopies(sharding, mesh)) {
     const std::string& data = shards[device].data;
     ForEachPiece(sharding, mesh, device, HostBytes(tensor.type),
                  [&](int64_t global, int64_t local, int64_t bytes) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "meshwright/mesh/mesh.h"
@@ -15,14 +16,17 @@
 
 namespace meshwright {
 
+// The devices that together hold a tensor once: of copies the first. Ascending.
+std::vector<int64_t> FirstCopies(const Sharding& sharding, const Mesh& mesh);
+
 // What `device` holds of `tensor`; every byte of padding is `padding`.
 // Requires: the sharding fits the tensor (CheckSharding) and is not pending;
 // the tensor has a type.
 Tensor Shard(const Tensor& tensor, const Sharding& sharding, const Mesh& mesh,
              int64_t device, char padding = 0);
 
-// The tensor of which `shards`, by device, are the parts; of copies the first
-// counts. Requires the same of the sharding; shards of the local dimensions.
+// The tensor of which `shards`, by device, are the parts; only FirstCopies are
+// looked at. Requires the same of the sharding; shards of the local dimensions.
 Tensor Unshard(absl::Span<const Tensor> shards, const Sharding& sharding,
                const Mesh& mesh);
 

@@ -122,7 +122,7 @@ TEST(ShardTensorTest, CopiesThatDifferAreFound) {
   shards[3].data[7] = 1;  // Padding.
   EXPECT_EQ(FindDifference(tensor, shards, sharding, mesh), std::nullopt);
   shards[3].data[0] = 9;
-  // The first copy counts.
+  EXPECT_THAT(FirstCopies(sharding, mesh), ElementsAre(0, 1));
   EXPECT_EQ(Unshard(shards, sharding, mesh), tensor);
   EXPECT_EQ(FindDifference(tensor, shards, sharding, mesh), 3);
 }
