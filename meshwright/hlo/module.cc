@@ -1,8 +1,9 @@
 #include "meshwright/hlo/module.h"
 
-#include <functional>
-#include <map>
 #include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 
 namespace meshwright {
 namespace {
@@ -24,25 +25,31 @@ Computation* Module::AddComputation(std::string name) {
 }
 
 void Module::OrderComputations() {
-  std::map<const Computation*, size_t> positions;
-  for (size_t i = 0; i < computations_.size(); ++i) {
-    positions[computations_[i].get()] = i;
+  absl::flat_hash_map<const Computation*, std::unique_ptr<Computation>> owned;
+  for (auto& computation : computations_) {
+    const Computation* key = computation.get();
+    owned[key] = std::move(computation);
   }
-  std::vector<std::unique_ptr<Computation>> ordered;
-  ordered.reserve(computations_.size());
-  const std::function<void(size_t)> visit = [&](size_t i) {
-    if (computations_[i] == nullptr) return;
-    // Taken before its callees: a cycle, which Verify rejects, ends here.
-    std::unique_ptr<Computation> computation = std::move(computations_[i]);
+  computations_.clear();
+  // Depth first without recursion: a computation is placed when it comes up
+  // for the second time, after everything it calls.
+  std::vector<std::pair<Computation*, bool>> stack = {{entry_, false}};
+  absl::flat_hash_set<const Computation*> seen;
+  while (!stack.empty()) {
+    const auto [computation, expanded] = stack.back();
+    stack.pop_back();
+    if (expanded) {
+      computations_.push_back(std::move(owned[computation]));
+      continue;
+    }
+    if (!seen.insert(computation).second) continue;
+    stack.emplace_back(computation, true);
     for (const auto& instruction : computation->instructions()) {
-      for (const Computation* called : instruction->called) {
-        visit(positions.at(called));
+      for (Computation* called : instruction->called) {
+        if (!seen.contains(called)) stack.emplace_back(called, false);
       }
     }
-    ordered.push_back(std::move(computation));
-  };
-  for (size_t i = 0; i < computations_.size(); ++i) visit(i);
-  computations_ = std::move(ordered);
+  }
 }
 
 void Module::Finish() {

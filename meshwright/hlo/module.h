@@ -54,8 +54,9 @@ class Module {
     return computations_;
   }
   Computation* AddComputation(std::string name);
-  // For a module made by hand: puts callees before their callers and gives
-  // every array that has no layout the row-major one, as compilers expect.
+  // For a module made by hand: puts callees before their callers, drops what
+  // the entry does not reach, and gives every array that has no layout the
+  // row-major one, as compilers expect. Requires an entry, no cycles.
   void Finish();
   Computation* entry() const { return entry_; }
   void set_entry(Computation* entry) { entry_ = entry; }

@@ -79,6 +79,7 @@ Instruction* LocalBuilder::Clone(const Instruction& like, Shape shape,
   result->attributes = like.attributes;
   result->metadata = like.metadata;
   result->frontend_attributes = like.frontend_attributes;
+  result->unknown_fields = like.unknown_fields;
   for (const Computation* called : like.called) {
     result->called.push_back(program_->Copy(*called));
   }

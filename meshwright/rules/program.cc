@@ -69,6 +69,7 @@ Computation* LocalProgram::Copy(const Computation& computation) {
     to->attributes = from->attributes;
     to->metadata = from->metadata;
     to->frontend_attributes = from->frontend_attributes;
+    to->unknown_fields = from->unknown_fields;
     for (const Computation* called : from->called) {
       to->called.push_back(copies_.at(called));
     }

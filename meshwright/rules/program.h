@@ -17,6 +17,12 @@ namespace meshwright {
 // The opcode that combines two values: kSum is add.
 Opcode CombinerOpcode(Reduction reduction);
 
+// What a collective of the program is for.
+struct CollectiveNote {
+  AxisList axes;       // None: a permutation among all devices.
+  std::string tensor;  // The instruction whose value moves.
+};
+
 struct LocalProgram {
   LocalProgram(std::string name, Mesh m)
       : module(std::move(name)), mesh(std::move(m)) {}
@@ -33,8 +39,7 @@ struct LocalProgram {
 
   Module module;
   Mesh mesh;
-  // The axes of every collective (empty for a permutation of all devices).
-  absl::flat_hash_map<const Instruction*, AxisList> collective_axes;
+  absl::flat_hash_map<const Instruction*, CollectiveNote> collectives;
 
  private:
   absl::flat_hash_map<std::string, int64_t> names_;
