@@ -152,8 +152,8 @@ class Completer {
   }
 
   // The price of moving result `index`, lying as `from`, to all that use it.
-  double UsersPrice(const FlatOp& op, int32_t index, ShardingId from,
-                    bool pending) {
+  double UsersPrice(OpId id, int32_t index, ShardingId from, bool pending) {
+    const FlatOp& op = graph_.ops[id];
     const ValueId value = op.first_result + index;
     double price = 0;
     bool any = false;
@@ -161,7 +161,7 @@ class Completer {
     seen.clear();
     for (const Use& use : uses_[value]) {
       const ShardingId wanted = WantedBy(use);
-      if (wanted == kUnset) continue;
+      if (wanted == kUnset || use.op == id) continue;
       any = true;
       if (wanted == from ||
           std::find(seen.begin(), seen.end(), wanted) != seen.end()) {
@@ -188,12 +188,16 @@ class Completer {
     double price = candidate.work * op.repeats;
     for (size_t i = 0; i < op.operands.size(); ++i) {
       const Use self{id, static_cast<int32_t>(i)};
-      price += EdgePrice(op.operands[i], ShardingOf(op.operands[i]),
-                         candidate.operands[i], self);
+      // What a loop carries unchanged comes back to the op itself.
+      const FlatValue& operand = graph_.values[op.operands[i]];
+      const ShardingId from = operand.producer == id
+                                  ? candidate.results[operand.result]
+                                  : ShardingOf(op.operands[i]);
+      price += EdgePrice(op.operands[i], from, candidate.operands[i], self);
     }
     if (!repeatable_[id]) {
       for (int32_t i = 0; i < op.result_count; ++i) {
-        price += UsersPrice(op, i, candidate.results[i], candidate.pending);
+        price += UsersPrice(id, i, candidate.results[i], candidate.pending);
       }
     }
     // Of equals the one that leaves nothing pending.

@@ -9,11 +9,15 @@
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/lower_program.h"
 #include "meshwright/rules/collectives.h"
+#include "meshwright/rules/combine.h"
 #include "meshwright/rules/program.h"
 #include "meshwright/rules/refusal.h"
 
 namespace meshwright {
 namespace {
+
+// Larger ones gain nothing and have to wait for more.
+constexpr int64_t kMaxCombinedBytes = int64_t{32} << 20;
 
 absl::Status CheckSupported(const FlatGraph& graph) {
   for (const FlatOp& op : graph.ops) {
@@ -162,6 +166,7 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
                                         Resharder& resharder) {
   LocalProgram program(module.name(), mesh);
   LowerProgram(module, graph, assignment, resharder, program);
+  CombineAllReduces(program, kMaxCombinedBytes);
   MW_RETURN_IF_ERROR(Annotate(Verify(program.module),
                               "internal error: the partitioned program"));
   std::vector<Collective> collectives = Report(program);
