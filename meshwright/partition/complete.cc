@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "meshwright/base/check.h"
@@ -49,7 +50,7 @@ class Completer {
 
   Assignment Run() {
     const int32_t count = static_cast<int32_t>(graph_.ops.size());
-    for (OpId op = 0; op < count; ++op) Visit(op);
+    VisitInOrder();
     for (int round = 0; round < kMaxRounds; ++round) {
       bool changed = false;
       for (OpId i = 0; i < count; ++i) {
@@ -70,6 +71,31 @@ class Completer {
   }
 
  private:
+  // Each op once. What a loop starts from a constant follows what the body
+  // makes of it.
+  void VisitInOrder() {
+    const OpId count = static_cast<OpId>(graph_.ops.size());
+    std::vector<bool> deferred(count, false);
+    std::multimap<OpId, OpId> carries;  // By the op they come before.
+    for (const Loop& loop : graph_.loops) {
+      for (const OpId carry : loop.carries) {
+        const FlatOp& op = graph_.ops[carry];
+        if (!op.live) continue;
+        if (!repeatable_[graph_.values[op.operands[0]].producer]) continue;
+        deferred[carry] = true;
+        carries.emplace(loop.end, carry);
+      }
+    }
+    for (OpId op = 0; op < count; ++op) {
+      const auto [begin, end] = carries.equal_range(op);
+      for (auto carry = begin; carry != end; ++carry) Visit(carry->second);
+      if (!deferred[op]) Visit(op);
+    }
+    for (OpId op = 0; op < count; ++op) {
+      if (graph_.ops[op].live && chosen_[op] == nullptr) Visit(op);
+    }
+  }
+
   void Prepare(OpId id, const Pins& pins) {
     const FlatOp& op = graph_.ops[id];
     std::vector<int32_t> bits;
@@ -178,7 +204,7 @@ class Completer {
       complete.reduction = Reduction::kSum;
       price += Price(graph_.values[value].shape->element_type, from,
                      pool_.Intern(complete)) *
-               op.repeats;
+               (op.kind == OpKind::kCarry ? op.entries : op.repeats);
     }
     return price;
   }

@@ -167,6 +167,7 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
   LocalProgram program(module.name(), mesh);
   LowerProgram(module, graph, assignment, resharder, program);
   CombineAllReduces(program, kMaxCombinedBytes);
+  program.module.Finish();
   MW_RETURN_IF_ERROR(Annotate(Verify(program.module),
                               "internal error: the partitioned program"));
   std::vector<Collective> collectives = Report(program);

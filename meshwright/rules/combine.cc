@@ -104,8 +104,9 @@ class Combiner {
           .push_back(instruction);
     }
     replacement_.resize(computation_.size(), nullptr);
+    Instruction* const root = computation_.root();
     for (const auto& [key, members] : groups) CombineGroup(members);
-    Replace();
+    Replace(root);
     computation_.Keep(Ordered(computation_));
   }
 
@@ -154,7 +155,7 @@ class Combiner {
     }
   }
 
-  void Replace() {
+  void Replace(Instruction* root) {
     const auto replaced = [&](Instruction* instruction) {
       const size_t id = static_cast<size_t>(instruction->id);
       return id < replacement_.size() && replacement_[id] != nullptr
@@ -166,7 +167,7 @@ class Combiner {
         operand = replaced(operand);
       }
     }
-    computation_.set_root(replaced(computation_.root()));
+    computation_.set_root(replaced(root));
   }
 
   LocalProgram& program_;
