@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "meshwright/analysis/trip_count.h"
+#include "meshwright/hlo/trip_count.h"
 
 namespace meshwright {
 namespace {

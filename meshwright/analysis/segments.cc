@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "meshwright/analysis/repeats.h"
-#include "meshwright/analysis/trip_count.h"
+#include "meshwright/hlo/trip_count.h"
 
 namespace meshwright {
 namespace {

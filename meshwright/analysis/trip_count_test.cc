@@ -1,4 +1,4 @@
-#include "meshwright/analysis/trip_count.h"
+#include "meshwright/hlo/trip_count.h"
 
 #include <memory>
 

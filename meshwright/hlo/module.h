@@ -54,6 +54,10 @@ class Module {
     return computations_;
   }
   Computation* AddComputation(std::string name);
+  // For a module made by hand: puts callees before their callers, drops what
+  // the entry does not reach, and gives every array that has no layout the
+  // row-major one, as compilers expect. Requires an entry, no cycles.
+  void Finish();
   Computation* entry() const { return entry_; }
   void set_entry(Computation* entry) { entry_ = entry; }
   // Instructions of all computations.
@@ -71,6 +75,8 @@ class Module {
   std::string unknown_fields;
 
  private:
+  void OrderComputations();
+
   std::string name_;
   std::vector<std::unique_ptr<Computation>> computations_;
   Computation* entry_ = nullptr;

@@ -7,7 +7,15 @@ namespace {
 bool IsWidening(const Instruction& convert) {
   const ElementType from = convert.operand_shape(0).element_type;
   const ElementType to = convert.shape.element_type;
-  return IsFloating(from) && IsFloating(to) && BitWidth(to) >= BitWidth(from);
+  return IsFloating(from) && IsFloating(to) &&
+         (from == to || BitWidth(to) > BitWidth(from));
+}
+
+// Collectives know "and" and "or" of truth values only.
+std::vector<Linear> LogicLinear(const Instruction& instruction,
+                                Reduction reduction) {
+  if (instruction.shape.element_type != ElementType::kPred) return {};
+  return {{reduction, {0, 1}}};
 }
 
 // Which operands may be partial values together.
@@ -43,9 +51,9 @@ std::vector<Linear> LinearOf(const Instruction& instruction) {
     case Opcode::kMinimum:
       return {{Reduction::kMin, {0, 1}}};
     case Opcode::kAnd:
-      return {{Reduction::kAnd, {0, 1}}};
+      return LogicLinear(instruction, Reduction::kAnd);
     case Opcode::kOr:
-      return {{Reduction::kOr, {0, 1}}};
+      return LogicLinear(instruction, Reduction::kOr);
     default:
       return {};
   }

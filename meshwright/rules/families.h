@@ -22,12 +22,16 @@ std::optional<Rule> ElementwiseFactors(const Instruction& instruction);
 // One factor set per leaf: opt-barrier, add-dependency, copy-start, ...
 std::optional<Rule> IdentityFactors(const Instruction& instruction);
 
-// sources.cc: constant, iota, rng-bit-generator, rng.
+// sources.cc: constant, iota.
 std::optional<Rule> SourceFactors(const Instruction& instruction);
 LocalValues LowerConstant(const LocalOp& op, LocalBuilder& builder);
 LocalValues LowerIota(const LocalOp& op, LocalBuilder& builder);
+
+// rng.cc: rng-bit-generator, rng.
 std::optional<Rule> RngBitGeneratorFactors(const Instruction& instruction);
 LocalValues LowerRngBitGenerator(const LocalOp& op, LocalBuilder& builder);
+std::optional<Rule> RngFactors(const Instruction& instruction);
+LocalValues LowerRng(const LocalOp& op, LocalBuilder& builder);
 
 // layout.cc: broadcast, transpose, reshape, bitcast, bitcast-convert.
 std::optional<Rule> BroadcastFactors(const Instruction& instruction);
@@ -87,11 +91,21 @@ std::optional<Rule> FftFactors(const Instruction& instruction);
 std::optional<Rule> CholeskyFactors(const Instruction& instruction);
 std::optional<Rule> TriangularSolveFactors(const Instruction& instruction);
 
+// dimension_size.cc: get-dimension-size.
+std::optional<Rule> GetDimensionSizeFactors(const Instruction& instruction);
+LocalValues LowerGetDimensionSize(const LocalOp& op, LocalBuilder& builder);
+
+// batch_norm.cc: batch-norm-training, -grad, -inference.
+std::optional<Rule> BatchNormFactors(const Instruction& instruction);
+LocalValues LowerBatchNorm(const LocalOp& op, LocalBuilder& builder);
+
 // custom_call.cc: by target.
 std::optional<Rule> CustomCallFactors(const Instruction& instruction);
 LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder);
 
-// The reduction that a two-parameter combiner computes: add(a, b) is kSum.
+// The reduction that a combiner computes: add(a, b) is kSum. With n results,
+// that of all pairs (i, n + i) of parameters, if it is the same. Bitwise "and"
+// and "or" of integers are none: collectives do not know them.
 std::optional<Reduction> ReductionOf(const Computation& combiner);
 
 }  // namespace meshwright

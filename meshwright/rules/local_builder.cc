@@ -53,7 +53,7 @@ std::string IntegerLimit(ElementType type, bool largest) {
 
 }  // namespace
 
-LocalBuilder::LocalBuilder(Program* program, Computation* computation)
+LocalBuilder::LocalBuilder(LocalProgram* program, Computation* computation)
     : program_(program), computation_(computation) {}
 
 Instruction* LocalBuilder::Add(Opcode opcode, Shape shape,
@@ -79,6 +79,7 @@ Instruction* LocalBuilder::Clone(const Instruction& like, Shape shape,
   result->attributes = like.attributes;
   result->metadata = like.metadata;
   result->frontend_attributes = like.frontend_attributes;
+  result->unknown_fields = like.unknown_fields;
   for (const Computation* called : like.called) {
     result->called.push_back(program_->Copy(*called));
   }
@@ -148,6 +149,42 @@ Instruction* LocalBuilder::Identity(Reduction reduction, ElementType type) {
       return Scalar(type, std::string(HostBytes(type), '\xff'));
   }
   MW_CHECK(false) << "unknown reduction";
+}
+
+bool LocalBuilder::IsIdentity(const Instruction& value, Reduction reduction) {
+  if (value.opcode != Opcode::kConstant || !value.shape.IsScalar()) {
+    return false;
+  }
+  const Literal& literal = *value.attributes->literal;
+  const ElementType type = value.shape.element_type;
+  const bool is_limit =
+      reduction == Reduction::kMax || reduction == Reduction::kMin;
+  if (IsInteger(type) && is_limit) {
+    return literal.data == IntegerLimit(type, reduction == Reduction::kMin);
+  }
+  if (IsInteger(type) && reduction == Reduction::kAnd) {
+    return literal.data == std::string(HostBytes(type), '\xff');
+  }
+  if (IsComplex(type)) {
+    return reduction == Reduction::kSum &&
+           literal.data.find_first_not_of('\0') == std::string::npos;
+  }
+  const double number = literal.ElementAsDouble(0);
+  switch (reduction) {
+    case Reduction::kSum:
+    case Reduction::kOr:
+      return number == 0;
+    case Reduction::kProduct:
+    case Reduction::kAnd:
+      return number == 1;
+    case Reduction::kMax:
+      return type == ElementType::kPred ? number == 0
+                                        : std::isinf(number) && number < 0;
+    case Reduction::kMin:
+      return type == ElementType::kPred ? number == 1
+                                        : std::isinf(number) && number > 0;
+  }
+  return false;
 }
 
 Instruction* LocalBuilder::Broadcast(Instruction* scalar,

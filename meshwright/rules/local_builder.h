@@ -23,10 +23,10 @@ namespace meshwright {
 class LocalBuilder {
  public:
   // Emits into `computation`, one of `program`'s module. Both outlive it.
-  LocalBuilder(Program* program, Computation* computation);
+  LocalBuilder(LocalProgram* program, Computation* computation);
 
   const Mesh& mesh() const { return program_->mesh; }
-  Program& program() { return *program_; }
+  LocalProgram& program() { return *program_; }
   Computation* computation() const { return computation_; }
   // What following instructions are for: their names and metadata follow it.
   void set_source(const Instruction* source) { source_ = source; }
@@ -39,9 +39,13 @@ class LocalBuilder {
   Instruction* Clone(const Instruction& like, Shape shape,
                      std::vector<Instruction*> operands);
 
+  // A scalar constant from its little-endian bytes.
+  Instruction* Scalar(ElementType type, std::string bytes);
   // Scalars. The value must be representable.
   Instruction* Constant(ElementType type, double value);
   Instruction* Identity(Reduction reduction, ElementType type);
+  // Whether `value` is a scalar constant that changes nothing.
+  static bool IsIdentity(const Instruction& value, Reduction reduction);
   Instruction* Broadcast(Instruction* scalar,
                          absl::Span<const int64_t> dimensions);
   // `value`'s dimension i becomes `mapping[i]` of the result.
@@ -105,11 +109,10 @@ class LocalBuilder {
       std::vector<std::pair<int64_t, int64_t>> source_target_pairs);
 
  private:
-  Instruction* Scalar(ElementType type, std::string bytes);
   Instruction* AddCollective(Opcode opcode, Shape shape, Instruction* value,
                              const AxisList& axes, Attributes attributes);
 
-  Program* program_;
+  LocalProgram* program_;
   Computation* computation_;
   const Instruction* source_ = nullptr;
   absl::flat_hash_map<std::string, Instruction*> scalars_;

@@ -13,7 +13,8 @@ Instruction* LocalBuilder::AddCollective(Opcode opcode, Shape shape,
   attributes.replica_groups = program_->Groups(axes);
   Instruction* result =
       Add(opcode, std::move(shape), {value}, std::move(attributes));
-  program_->collective_axes[result] = axes;
+  program_->collectives[result] = {
+      axes, source_ == nullptr ? std::string() : source_->name};
   return result;
 }
 
@@ -107,7 +108,8 @@ Instruction* LocalBuilder::CollectivePermute(
       Add(Opcode::kCollectivePermute,
           Shape::Array(value->shape.element_type, value->shape.dimensions),
           {value}, std::move(attributes));
-  program_->collective_axes[result] = {};
+  program_->collectives[result] = {
+      {}, source_ == nullptr ? std::string() : source_->name};
   return result;
 }
 

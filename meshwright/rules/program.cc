@@ -23,7 +23,7 @@ Opcode CombinerOpcode(Reduction reduction) {
   MW_CHECK(false) << "unknown reduction";
 }
 
-std::string Program::UniqueName(const std::string& stem) {
+std::string LocalProgram::UniqueName(const std::string& stem) {
   int64_t& next = names_[stem];
   std::string name = next == 0 ? stem : absl::StrCat(stem, ".", next);
   ++next;
@@ -33,7 +33,7 @@ std::string Program::UniqueName(const std::string& stem) {
   return name;
 }
 
-Computation* Program::Combiner(Reduction reduction, ElementType type) {
+Computation* LocalProgram::Combiner(Reduction reduction, ElementType type) {
   Computation*& combiner = combiners_[{reduction, type}];
   if (combiner == nullptr) {
     const Opcode opcode = CombinerOpcode(reduction);
@@ -47,7 +47,7 @@ Computation* Program::Combiner(Reduction reduction, ElementType type) {
   return combiner;
 }
 
-Computation* Program::Copy(const Computation& computation) {
+Computation* LocalProgram::Copy(const Computation& computation) {
   if (const auto found = copies_.find(&computation); found != copies_.end()) {
     return found->second;
   }
@@ -69,6 +69,7 @@ Computation* Program::Copy(const Computation& computation) {
     to->attributes = from->attributes;
     to->metadata = from->metadata;
     to->frontend_attributes = from->frontend_attributes;
+    to->unknown_fields = from->unknown_fields;
     for (const Computation* called : from->called) {
       to->called.push_back(copies_.at(called));
     }
@@ -78,7 +79,8 @@ Computation* Program::Copy(const Computation& computation) {
   return copy;
 }
 
-const std::vector<std::vector<int64_t>>& Program::Groups(const AxisList& axes) {
+const std::vector<std::vector<int64_t>>& LocalProgram::Groups(
+    const AxisList& axes) {
   const auto found = groups_.find(axes);
   if (found != groups_.end()) return found->second;
   return groups_[axes] = mesh.Groups(axes);

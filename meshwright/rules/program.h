@@ -17,11 +17,17 @@ namespace meshwright {
 // The opcode that combines two values: kSum is add.
 Opcode CombinerOpcode(Reduction reduction);
 
-struct Program {
-  Program(std::string name, Mesh m)
+// What a collective of the program is for.
+struct CollectiveNote {
+  AxisList axes;       // None: a permutation among all devices.
+  std::string tensor;  // The instruction whose value moves.
+};
+
+struct LocalProgram {
+  LocalProgram(std::string name, Mesh m)
       : module(std::move(name)), mesh(std::move(m)) {}
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
+  LocalProgram(const LocalProgram&) = delete;
+  LocalProgram& operator=(const LocalProgram&) = delete;
 
   // A name not used before: "stem", "stem.1", ...
   std::string UniqueName(const std::string& stem);
@@ -33,8 +39,7 @@ struct Program {
 
   Module module;
   Mesh mesh;
-  // The axes of every collective (empty for a permutation of all devices).
-  absl::flat_hash_map<const Instruction*, AxisList> collective_axes;
+  absl::flat_hash_map<const Instruction*, CollectiveNote> collectives;
 
  private:
   absl::flat_hash_map<std::string, int64_t> names_;

@@ -8,7 +8,8 @@ namespace meshwright {
 namespace {
 
 constexpr OpcodeEntry kElementwise{ElementwiseFactors, LowerUnchanged};
-constexpr OpcodeEntry kIdentity{IdentityFactors, LowerUnchanged};
+constexpr OpcodeEntry kIdentity{IdentityFactors, LowerUnchanged,
+                                Structure::kNone, /*stays_apart=*/true};
 
 OpcodeEntry Structural(Structure structure) { return {.structure = structure}; }
 
@@ -86,6 +87,9 @@ OpcodeEntry MakeEntry(Opcode opcode) {
       return {SourceFactors, LowerIota};
     case Opcode::kRngBitGenerator:
       return {RngBitGeneratorFactors, LowerRngBitGenerator};
+    case Opcode::kRng:
+    case Opcode::kRngGetAndUpdateState:
+      return {RngFactors, LowerRng, Structure::kNone, /*stays_apart=*/true};
 
     case Opcode::kBroadcast:
       return {BroadcastFactors, LowerUnchanged};
@@ -137,6 +141,12 @@ OpcodeEntry MakeEntry(Opcode opcode) {
       return {CholeskyFactors, LowerUnchanged};
     case Opcode::kTriangularSolve:
       return {TriangularSolveFactors, LowerUnchanged};
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+      return {BatchNormFactors, LowerBatchNorm};
+    case Opcode::kGetDimensionSize:
+      return {GetDimensionSizeFactors, LowerGetDimensionSize};
     case Opcode::kCustomCall:
       return {CustomCallFactors, LowerCustomCall};
 

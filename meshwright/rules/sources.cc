@@ -1,7 +1,20 @@
 // Opcodes whose result depends on no array: any split of it is free.
+#include <cstring>
+
 #include "meshwright/rules/families.h"
 
 namespace meshwright {
+namespace {
+
+// Whether all elements have the same bits.
+bool IsSplat(const Literal& literal, size_t element_bytes) {
+  const std::string& data = literal.data;
+  return data.size() >= element_bytes &&
+         std::memcmp(data.data(), data.data() + element_bytes,
+                     data.size() - element_bytes) == 0;
+}
+
+}  // namespace
 
 std::optional<Rule> SourceFactors(const Instruction& instruction) {
   if (!instruction.shape.IsArray()) return std::nullopt;
@@ -11,6 +24,15 @@ std::optional<Rule> SourceFactors(const Instruction& instruction) {
 }
 
 LocalValues LowerConstant(const LocalOp& op, LocalBuilder& builder) {
+  const std::shared_ptr<const Literal>& literal =
+      op.instruction.attributes->literal;
+  const ElementType type = op.instruction.shape.element_type;
+  if (op.instruction.shape.rank() > 0 && literal != nullptr &&
+      IsSplat(*literal, HostBytes(type))) {
+    return {builder.Broadcast(
+        builder.Scalar(type, literal->data.substr(0, HostBytes(type))),
+        LocalResultShape(op, 0, builder).dimensions)};
+  }
   // The whole constant, cut to this device's block.
   Instruction* value = builder.Clone(op.instruction, op.instruction.shape, {});
   for (int32_t i = 0; i < static_cast<int32_t>(op.rule.results[0].size());

@@ -2,8 +2,8 @@
 //
 //   i = 0; while (i < 5) { ...; i = i + 1 }   // 5
 //   i = n; while (i > 0) ...                  // nullopt: n is not a constant
-#ifndef MESHWRIGHT_ANALYSIS_TRIP_COUNT_H_
-#define MESHWRIGHT_ANALYSIS_TRIP_COUNT_H_
+#ifndef MESHWRIGHT_HLO_TRIP_COUNT_H_
+#define MESHWRIGHT_HLO_TRIP_COUNT_H_
 
 #include <cstdint>
 #include <optional>
@@ -22,4 +22,4 @@ std::optional<int64_t> TripCount(const Instruction& loop);
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_ANALYSIS_TRIP_COUNT_H_
+#endif  // MESHWRIGHT_HLO_TRIP_COUNT_H_

@@ -1,0 +1,38 @@
+// A strategy for every op of a flat graph: the whole decision of how a step is
+// split over a mesh.
+#ifndef MESHWRIGHT_PARTITION_ASSIGNMENT_H_
+#define MESHWRIGHT_PARTITION_ASSIGNMENT_H_
+
+#include <vector>
+
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/partition/flat_graph.h"
+#include "meshwright/rules/rule.h"
+
+namespace meshwright {
+
+struct Assignment {
+  std::vector<Rule> rules;           // By op.
+  std::vector<Strategy> strategies;  // By op.
+};
+
+// The rule of every live op; dead ones get an empty rule. Loops, branches,
+// parameters and outputs keep every dimension.
+std::vector<Rule> RulesOf(const FlatGraph& graph);
+
+// Everything whole on every device.
+Strategy ReplicatedStrategy(const Rule& rule);
+
+// Gives the factors of `tensor` the axes by which `sharding` splits it, as far
+// as they fit (whole factors, uneven sizes, strides). Not pending.
+Strategy StrategyFor(const Rule& rule, const TensorFactors& tensor,
+                     const Sharding& sharding, const Mesh& mesh);
+
+// `first`, and where it leaves factors unsplit what `second` asks for, as long
+// as the axes are free.
+Strategy Merged(const Rule& rule, const Strategy& first, const Strategy& second,
+                const Mesh& mesh);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PARTITION_ASSIGNMENT_H_

@@ -1,0 +1,173 @@
+#include "meshwright/partition/candidates.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "meshwright/partition/assignment.h"
+
+namespace meshwright {
+namespace {
+
+// More would cost time and find nothing that counts.
+constexpr size_t kMaxStrategies = 32;
+
+void AddUnique(std::vector<Strategy>& list, const Strategy& strategy) {
+  if (list.size() < kMaxStrategies &&
+      std::find(list.begin(), list.end(), strategy) == list.end()) {
+    list.push_back(strategy);
+  }
+}
+
+template <typename T>
+void AppendBytes(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+void AppendTensor(std::string& out, const TensorFactors& tensor) {
+  AppendBytes(out, static_cast<int32_t>(tensor.size()));
+  for (const DimFactors& dim : tensor) {
+    AppendBytes(out, static_cast<int32_t>(dim.size()));
+    for (const int32_t factor : dim) AppendBytes(out, factor);
+  }
+}
+
+std::string Key(const Rule& rule, const std::vector<int32_t>& element_bits) {
+  std::string key;
+  for (const Factor& factor : rule.factors) {
+    AppendBytes(key, factor.size);
+    AppendBytes(key, factor.kind);
+    AppendBytes(key, factor.reduction);
+    AppendBytes(key, factor.may_pad);
+  }
+  AppendBytes(key, static_cast<int32_t>(-1));
+  for (const TensorFactors& tensor : rule.operands) AppendTensor(key, tensor);
+  AppendBytes(key, static_cast<int32_t>(-1));
+  for (const TensorFactors& tensor : rule.results) AppendTensor(key, tensor);
+  for (const Linear& linear : rule.linear) {
+    AppendBytes(key, linear.reduction.has_value()
+                         ? static_cast<int32_t>(*linear.reduction)
+                         : -1);
+    for (const int32_t operand : linear.operands) AppendBytes(key, operand);
+    AppendBytes(key, static_cast<int32_t>(-1));
+  }
+  for (const int32_t bits : element_bits) AppendBytes(key, bits);
+  return key;
+}
+
+bool IsContraction(const Rule& rule, int32_t factor) {
+  int count = 0;
+  for (const TensorFactors& tensor : rule.operands) {
+    for (const DimFactors& dim : tensor) {
+      count += static_cast<int>(std::count(dim.begin(), dim.end(), factor));
+    }
+  }
+  return rule.factors[factor].kind == FactorKind::kReduced && count > 1;
+}
+
+}  // namespace
+
+int32_t CandidateTable::InternRule(const Rule& rule,
+                                   std::vector<int32_t> element_bits) {
+  const auto [entry, is_new] = rule_ids_.try_emplace(
+      Key(rule, element_bits), static_cast<int32_t>(rules_.size()));
+  if (is_new) {
+    rules_.push_back(
+        std::make_unique<Known>(Known{rule, std::move(element_bits)}));
+  }
+  return entry->second;
+}
+
+const TensorFactors& CandidateTable::Tensor(const Rule& rule,
+                                            int32_t index) const {
+  const int32_t operands = static_cast<int32_t>(rule.operands.size());
+  return index < operands ? rule.operands[index]
+                          : rule.results[index - operands];
+}
+
+std::vector<Strategy> CandidateTable::Suggest(
+    const Rule& rule, const std::vector<Seed>& seeds) const {
+  std::vector<Strategy> single;
+  for (const Seed& seed : seeds) {
+    AddUnique(single, StrategyFor(rule, Tensor(rule, seed.tensor),
+                                  pool_[seed.sharding], mesh_));
+  }
+  std::vector<Strategy> all = single;
+  for (const Strategy& first : single) {
+    for (const Strategy& second : single) {
+      AddUnique(all, Merged(rule, first, second, mesh_));
+    }
+  }
+  AddUnique(all, ReplicatedStrategy(rule));
+  // What is pending may stay so where the op is linear in it.
+  const size_t resolved = all.size();
+  for (const Seed& seed : seeds) {
+    const Sharding& sharding = pool_[seed.sharding];
+    if (!sharding.IsPending()) continue;
+    for (size_t i = 0; i < rule.linear.size(); ++i) {
+      for (size_t j = 0; j < resolved; ++j) {
+        Strategy strategy = all[j];
+        strategy.linear = static_cast<int32_t>(i);
+        strategy.reduction = sharding.reduction;
+        strategy.pending = sharding.pending;
+        if (IsValid(rule, strategy, mesh_)) AddUnique(all, strategy);
+      }
+    }
+  }
+  return all;
+}
+
+double CandidateTable::Work(const Known& known,
+                            const Strategy& strategy) const {
+  const Rule& rule = known.rule;
+  double bytes = 0;
+  const int32_t tensors =
+      static_cast<int32_t>(rule.operands.size() + rule.results.size());
+  for (int32_t i = 0; i < tensors; ++i) {
+    double bits = known.element_bits[i];
+    for (const int64_t size :
+         LocalDimensions(rule, strategy, Tensor(rule, i), mesh_)) {
+      bits *= static_cast<double>(size);
+    }
+    bytes += bits / 8;
+  }
+  double flops = 2;
+  bool contracts = false;
+  for (int32_t i = 0; i < static_cast<int32_t>(rule.factors.size()); ++i) {
+    flops *= static_cast<double>(LocalFactorSize(rule, strategy, i, mesh_));
+    contracts = contracts || IsContraction(rule, i);
+  }
+  return bytes * prices_.per_local_byte +
+         (contracts ? flops * prices_.per_flop : 0);
+}
+
+Candidate CandidateTable::Make(int32_t rule_id, const Strategy& strategy) {
+  const Known& known = *rules_[rule_id];
+  Candidate candidate{.strategy = strategy};
+  for (size_t i = 0; i < known.rule.operands.size(); ++i) {
+    candidate.operands.push_back(pool_.Intern(
+        OperandSharding(known.rule, strategy, static_cast<int32_t>(i), mesh_)));
+  }
+  for (size_t i = 0; i < known.rule.results.size(); ++i) {
+    Sharding result =
+        ResultSharding(known.rule, strategy, static_cast<int32_t>(i), mesh_);
+    candidate.pending = candidate.pending || result.IsPending();
+    candidate.results.push_back(pool_.Intern(result));
+  }
+  candidate.work = Work(known, strategy);
+  return candidate;
+}
+
+const std::vector<Candidate>& CandidateTable::Get(
+    int32_t rule, const std::vector<Seed>& seeds) {
+  std::unique_ptr<std::vector<Candidate>>& answer = answers_[{rule, seeds}];
+  if (answer == nullptr) {
+    auto made = std::make_unique<std::vector<Candidate>>();
+    for (const Strategy& strategy : Suggest(rules_[rule]->rule, seeds)) {
+      made->push_back(Make(rule, strategy));
+    }
+    answer = std::move(made);
+  }
+  return *answer;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,79 @@
+// Strategies worth considering for an op, given how its neighbours lie.
+#ifndef MESHWRIGHT_PARTITION_CANDIDATES_H_
+#define MESHWRIGHT_PARTITION_CANDIDATES_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/partition/pool.h"
+#include "meshwright/partition/prices.h"
+#include "meshwright/rules/rule.h"
+
+namespace meshwright {
+
+// A strategy with what follows from it.
+struct Candidate {
+  Strategy strategy;
+  std::vector<ShardingId> operands;
+  std::vector<ShardingId> results;
+  double work = 0;       // Price of computing it once on each device.
+  bool pending = false;  // A result is a partial value.
+};
+
+// A sharding that a neighbour has or wants for operand `tensor`, or, counting
+// on after the operands, for result `tensor - operands`.
+struct Seed {
+  int32_t tensor = 0;
+  ShardingId sharding = 0;
+
+  bool operator==(const Seed&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Seed& seed) {
+    return H::combine(std::move(h), seed.tensor, seed.sharding);
+  }
+};
+
+class CandidateTable {
+ public:
+  CandidateTable(const Mesh& mesh, const Prices& prices, ShardingPool& pool)
+      : mesh_(mesh), prices_(prices), pool_(pool) {}
+
+  // Rules that are equal, with tensors of equal element sizes, share a number.
+  int32_t InternRule(const Rule& rule, std::vector<int32_t> element_bits);
+
+  // The strategies that the seeds suggest one by one and together, passing
+  // partial values on or not, and computing everything everywhere; no two
+  // alike. The answer stays valid.
+  const std::vector<Candidate>& Get(int32_t rule,
+                                    const std::vector<Seed>& seeds);
+
+  Candidate Make(int32_t rule, const Strategy& strategy);
+
+ private:
+  struct Known {
+    Rule rule;
+    std::vector<int32_t> element_bits;  // By tensor, operands first.
+  };
+
+  const TensorFactors& Tensor(const Rule& rule, int32_t index) const;
+  std::vector<Strategy> Suggest(const Rule& rule,
+                                const std::vector<Seed>& seeds) const;
+  double Work(const Known& known, const Strategy& strategy) const;
+
+  const Mesh& mesh_;
+  const Prices& prices_;
+  ShardingPool& pool_;
+  std::vector<std::unique_ptr<Known>> rules_;
+  absl::flat_hash_map<std::string, int32_t> rule_ids_;
+  absl::flat_hash_map<std::pair<int32_t, std::vector<Seed>>,
+                      std::unique_ptr<std::vector<Candidate>>>
+      answers_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PARTITION_CANDIDATES_H_

@@ -1,0 +1,310 @@
+#include "meshwright/partition/complete.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "meshwright/base/check.h"
+#include "meshwright/partition/candidates.h"
+#include "meshwright/partition/pool.h"
+
+namespace meshwright {
+namespace {
+
+constexpr ShardingId kUnset = -1;
+constexpr int kMaxRounds = 6;
+constexpr size_t kMaxUserSeeds = 4;
+
+struct Use {
+  OpId op = 0;
+  int32_t operand = 0;
+};
+
+class Completer {
+ public:
+  Completer(const FlatGraph& graph, const Pins& pins, const Mesh& mesh,
+            const Prices& prices, Resharder& resharder)
+      : graph_(graph),
+        prices_(prices),
+        resharder_(resharder),
+        table_(mesh, prices_, pool_),
+        rules_(RulesOf(graph)) {
+    const size_t count = graph.ops.size();
+    rule_ids_.resize(count);
+    chosen_.resize(count, nullptr);
+    pins_.resize(count, kUnset);
+    repeatable_.resize(count, false);
+    dirty_.resize(count, true);
+    uses_.resize(graph.values.size());
+    for (size_t i = 0; i < count; ++i) {
+      if (graph.ops[i].live) Prepare(static_cast<OpId>(i), pins);
+    }
+    for (size_t i = 0; i < graph.parameters.size(); ++i) {
+      PinOp(graph.parameters[i], pins.parameters, i);
+    }
+    for (size_t i = 0; i < graph.outputs.size(); ++i) {
+      PinOp(graph.outputs[i], pins.outputs, i);
+    }
+  }
+
+  Assignment Run() {
+    const int32_t count = static_cast<int32_t>(graph_.ops.size());
+    for (OpId op = 0; op < count; ++op) Visit(op);
+    for (int round = 0; round < kMaxRounds; ++round) {
+      bool changed = false;
+      for (OpId i = 0; i < count; ++i) {
+        const OpId op = round % 2 == 0 ? count - 1 - i : i;
+        if (dirty_[op]) changed = Visit(op) || changed;
+      }
+      if (!changed) break;
+    }
+    Assignment assignment;
+    assignment.strategies.resize(count);
+    for (OpId op = 0; op < count; ++op) {
+      if (graph_.ops[op].live) {
+        assignment.strategies[op] = chosen_[op]->strategy;
+      }
+    }
+    assignment.rules = std::move(rules_);
+    return assignment;
+  }
+
+ private:
+  void Prepare(OpId id, const Pins& pins) {
+    const FlatOp& op = graph_.ops[id];
+    std::vector<int32_t> bits;
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      uses_[op.operands[i]].push_back({id, static_cast<int32_t>(i)});
+      bits.push_back(BitsOf(op.operands[i]));
+    }
+    for (int32_t i = 0; i < op.result_count; ++i) {
+      bits.push_back(BitsOf(op.first_result + i));
+    }
+    rule_ids_[id] = table_.InternRule(rules_[id], std::move(bits));
+    repeatable_[id] = op.kind == OpKind::kCompute && rules_[id].cheap_to_repeat;
+    if (op.kind == OpKind::kCompute) {
+      const auto pin = pins.instructions.find(op.instruction);
+      if (pin != pins.instructions.end()) pins_[id] = pool_.Intern(pin->second);
+    }
+  }
+
+  void PinOp(OpId id, const std::vector<std::optional<Sharding>>& given,
+             size_t index) {
+    const FlatOp& op = graph_.ops[id];
+    if (index < given.size() && given[index].has_value()) {
+      pins_[id] = pool_.Intern(*given[index]);
+    } else if (op.kind == OpKind::kParameter) {
+      pins_[id] = pool_.Intern(Sharding::Replicated(
+          graph_.values[op.first_result].shape->dimensions));
+    }
+  }
+
+  int32_t BitsOf(ValueId value) const {
+    return static_cast<int32_t>(
+        BitWidth(graph_.values[value].shape->element_type));
+  }
+
+  ShardingId ShardingOf(ValueId value) const {
+    const FlatValue& of = graph_.values[value];
+    const Candidate* producer = chosen_[of.producer];
+    return producer == nullptr ? kUnset : producer->results[of.result];
+  }
+  ShardingId WantedBy(const Use& use) const {
+    const Candidate* user = chosen_[use.op];
+    return user == nullptr ? kUnset : user->operands[use.operand];
+  }
+
+  // How often a value is moved for this use.
+  double RepeatsOf(const Use& use) const {
+    const FlatOp& op = graph_.ops[use.op];
+    return op.kind == OpKind::kCarry && use.operand == 0 ? op.entries
+                                                         : op.repeats;
+  }
+
+  double Price(ElementType type, ShardingId from, ShardingId to) {
+    if (from == to) return 0;
+    const uint64_t key = static_cast<uint64_t>(type) << 56 |
+                         static_cast<uint64_t>(from) << 28 |
+                         static_cast<uint64_t>(to);
+    const auto [entry, is_new] = price_cache_.try_emplace(key, 0);
+    if (is_new) {
+      const double price = resharder_.Price(type, pool_[from], pool_[to]);
+      entry->second = price;
+      return price;
+    }
+    return entry->second;
+  }
+
+  // What it adds to the whole to give `self` operand `value`, lying as `from`,
+  // in the sharding `wanted`, next to the value's other uses.
+  double EdgePrice(ValueId value, ShardingId from, ShardingId wanted,
+                   const Use& self) {
+    if (from == kUnset || from == wanted ||
+        repeatable_[graph_.values[value].producer]) {
+      return 0;
+    }
+    for (const Use& use : uses_[value]) {
+      if (use.op == self.op && use.operand == self.operand) continue;
+      if (WantedBy(use) == wanted) return 0;  // Shared.
+    }
+    return Price(graph_.values[value].shape->element_type, from, wanted) *
+           RepeatsOf(self);
+  }
+
+  // The price of moving result `index`, lying as `from`, to all that use it.
+  double UsersPrice(const FlatOp& op, int32_t index, ShardingId from,
+                    bool pending) {
+    const ValueId value = op.first_result + index;
+    double price = 0;
+    bool any = false;
+    std::vector<ShardingId>& seen = seen_;
+    seen.clear();
+    for (const Use& use : uses_[value]) {
+      const ShardingId wanted = WantedBy(use);
+      if (wanted == kUnset) continue;
+      any = true;
+      if (wanted == from ||
+          std::find(seen.begin(), seen.end(), wanted) != seen.end()) {
+        continue;
+      }
+      seen.push_back(wanted);
+      price += Price(graph_.values[value].shape->element_type, from, wanted) *
+               RepeatsOf(use);
+    }
+    if (!any && pending) {
+      // Nobody has asked yet; someone will want it complete.
+      Sharding complete = pool_[from];
+      complete.pending.clear();
+      complete.reduction = Reduction::kSum;
+      price += Price(graph_.values[value].shape->element_type, from,
+                     pool_.Intern(complete)) *
+               op.repeats;
+    }
+    return price;
+  }
+
+  double Evaluate(OpId id, const Candidate& candidate) {
+    const FlatOp& op = graph_.ops[id];
+    double price = candidate.work * op.repeats;
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      const Use self{id, static_cast<int32_t>(i)};
+      price += EdgePrice(op.operands[i], ShardingOf(op.operands[i]),
+                         candidate.operands[i], self);
+    }
+    if (!repeatable_[id]) {
+      for (int32_t i = 0; i < op.result_count; ++i) {
+        price += UsersPrice(op, i, candidate.results[i], candidate.pending);
+      }
+    }
+    // Of equals the one that leaves nothing pending.
+    if (candidate.pending) price += prices_.latency * 1e-3;
+    return price;
+  }
+
+  bool IsAllowed(OpId id, const Candidate& candidate) const {
+    const FlatOp& op = graph_.ops[id];
+    if (op.kind == OpKind::kOutput) {
+      if (pins_[id] != kUnset) return candidate.operands[0] == pins_[id];
+      const Sharding& sharding = pool_[candidate.operands[0]];
+      return std::none_of(sharding.dims.begin(), sharding.dims.end(),
+                          IsStrided);
+    }
+    return pins_[id] == kUnset || candidate.results[0] == pins_[id];
+  }
+
+  void CollectSeeds(OpId id, std::vector<Seed>& seeds) const {
+    const FlatOp& op = graph_.ops[id];
+    const auto add = [&](int32_t tensor, ShardingId sharding) {
+      if (sharding == kUnset) return;
+      const Seed seed{tensor, sharding};
+      if (std::find(seeds.begin(), seeds.end(), seed) == seeds.end()) {
+        seeds.push_back(seed);
+      }
+    };
+    const int32_t operands = static_cast<int32_t>(op.operands.size());
+    if (pins_[id] != kUnset) {
+      add(op.kind == OpKind::kOutput ? 0 : operands, pins_[id]);
+    }
+    for (int32_t i = 0; i < operands; ++i) {
+      if (repeatable_[graph_.values[op.operands[i]].producer]) continue;
+      add(i, ShardingOf(op.operands[i]));
+    }
+    for (int32_t i = 0; i < op.result_count; ++i) {
+      size_t count = 0;
+      for (const Use& use : uses_[op.first_result + i]) {
+        const ShardingId wanted = WantedBy(use);
+        if (wanted != kUnset && count++ < kMaxUserSeeds) {
+          add(operands + i, wanted);
+        }
+      }
+    }
+  }
+
+  // Chooses anew for `id`; true if the choice changed.
+  bool Visit(OpId id) {
+    dirty_[id] = false;
+    if (!graph_.ops[id].live) return false;
+    seeds_.clear();
+    CollectSeeds(id, seeds_);
+    const Candidate* best = nullptr;
+    double best_price = std::numeric_limits<double>::infinity();
+    if (chosen_[id] != nullptr) {
+      best = chosen_[id];
+      best_price = Evaluate(id, *best) * (1 - 1e-9);
+    }
+    for (const Candidate& candidate : table_.Get(rule_ids_[id], seeds_)) {
+      if (best != nullptr && candidate.strategy == best->strategy) continue;
+      if (!IsAllowed(id, candidate)) continue;
+      const double price = Evaluate(id, candidate);
+      if (price < best_price) {
+        best = &candidate;
+        best_price = price;
+      }
+    }
+    if (best == nullptr) {
+      // A pin that the rule cannot give: as near as it gets.
+      best = &table_.Get(rule_ids_[id], seeds_).front();
+    }
+    if (best == chosen_[id]) return false;
+    chosen_[id] = best;
+    MarkNeighbours(id);
+    return true;
+  }
+
+  void MarkNeighbours(OpId id) {
+    const FlatOp& op = graph_.ops[id];
+    for (const ValueId operand : op.operands) {
+      dirty_[graph_.values[operand].producer] = true;
+      for (const Use& use : uses_[operand]) dirty_[use.op] = true;
+    }
+    for (int32_t i = 0; i < op.result_count; ++i) {
+      for (const Use& use : uses_[op.first_result + i]) dirty_[use.op] = true;
+    }
+    dirty_[id] = false;
+  }
+
+  const FlatGraph& graph_;
+  const Prices prices_;
+  Resharder& resharder_;
+  ShardingPool pool_;
+  CandidateTable table_;
+  std::vector<Rule> rules_;
+  std::vector<int32_t> rule_ids_;
+  std::vector<const Candidate*> chosen_;  // By op.
+  std::vector<ShardingId> pins_;          // By op.
+  std::vector<bool> repeatable_;          // By op.
+  std::vector<bool> dirty_;               // By op: a neighbour has changed.
+  std::vector<std::vector<Use>> uses_;    // By value.
+  absl::flat_hash_map<uint64_t, double> price_cache_;
+  std::vector<Seed> seeds_;
+  std::vector<ShardingId> seen_;
+};
+
+}  // namespace
+
+Assignment Complete(const FlatGraph& graph, const Pins& pins, const Mesh& mesh,
+                    const Prices& prices, Resharder& resharder) {
+  return Completer(graph, pins, mesh, prices, resharder).Run();
+}
+
+}  // namespace meshwright

@@ -1,0 +1,36 @@
+// Fills in what the user left open: a strategy for every op, given how
+// parameters, results and perhaps some instructions lie.
+//
+// Each op in turn takes the strategy that is cheapest next to its neighbours
+// (moving operands, computing, moving results), in order first and then again
+// wherever a neighbour has changed, until nothing improves. The price of
+// computing keeps work split where communication would allow not to.
+#ifndef MESHWRIGHT_PARTITION_COMPLETE_H_
+#define MESHWRIGHT_PARTITION_COMPLETE_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "meshwright/mesh/sharding.h"
+#include "meshwright/partition/assignment.h"
+#include "meshwright/partition/flat_graph.h"
+#include "meshwright/partition/reshard.h"
+
+namespace meshwright {
+
+// What is given. Shardings are valid for their shapes and not pending.
+struct Pins {
+  std::vector<std::optional<Sharding>> parameters;  // By leaf.
+  std::vector<std::optional<Sharding>> outputs;     // By leaf.
+  // How (the first result of) these instructions must lie.
+  absl::flat_hash_map<const Instruction*, Sharding> instructions;
+};
+
+// Parameters that are not pinned are replicated; outputs lie as they come.
+Assignment Complete(const FlatGraph& graph, const Pins& pins, const Mesh& mesh,
+                    const Prices& prices, Resharder& resharder);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PARTITION_COMPLETE_H_

@@ -1,0 +1,199 @@
+#include "meshwright/partition/partition.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/verify.h"
+#include "meshwright/mesh/sharding_text.h"
+#include "meshwright/partition/lower_program.h"
+#include "meshwright/rules/collectives.h"
+#include "meshwright/rules/program.h"
+#include "meshwright/rules/refusal.h"
+
+namespace meshwright {
+namespace {
+
+absl::Status CheckSupported(const FlatGraph& graph) {
+  for (const FlatOp& op : graph.ops) {
+    if (!op.live || op.kind != OpKind::kCompute) continue;
+    const std::string reason = Refusal(*op.instruction);
+    if (!reason.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(op.instruction->name, " (",
+                       op.instruction->opcode_name(), "): ", reason));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPin(absl::string_view what, const Sharding& sharding,
+                      const Shape& shape, const Mesh& mesh) {
+  if (sharding.IsPending()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": a given sharding cannot be pending"));
+  }
+  return Annotate(CheckSharding(sharding, shape.dimensions, mesh,
+                                /*allow_uneven=*/true),
+                  what);
+}
+
+// What a parameter or output is called in messages.
+std::string NameOf(const FlatOp& op) {
+  if (op.kind == OpKind::kOutput) return absl::StrCat("output ", op.leaf);
+  const auto name = op.instruction->frontend_attributes.find("mw.name");
+  return absl::StrCat("parameter ",
+                      name == op.instruction->frontend_attributes.end()
+                          ? op.instruction->name
+                          : name->second);
+}
+
+absl::Status CheckPins(const FlatGraph& graph, const Mesh& mesh,
+                       const Pins& pins) {
+  const auto check =
+      [&](const std::vector<OpId>& ops,
+          const std::vector<std::optional<Sharding>>& given) -> absl::Status {
+    if (given.size() > ops.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          given.size(), " shardings are given for ", ops.size(), " tensors"));
+    }
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (!given[i].has_value()) continue;
+      const FlatOp& op = graph.ops[ops[i]];
+      const ValueId value =
+          op.result_count > 0 ? op.first_result : op.operands[0];
+      MW_RETURN_IF_ERROR(
+          CheckPin(NameOf(op), *given[i], *graph.values[value].shape, mesh));
+    }
+    return absl::OkStatus();
+  };
+  MW_RETURN_IF_ERROR(check(graph.parameters, pins.parameters));
+  MW_RETURN_IF_ERROR(check(graph.outputs, pins.outputs));
+  for (const auto& [instruction, sharding] : pins.instructions) {
+    MW_RETURN_IF_ERROR(CheckPin(instruction->name, sharding,
+                                *Leaves(instruction->shape)[0], mesh));
+  }
+  return absl::OkStatus();
+}
+
+// The position of the leaf at `index` of a tuple shape among all leaves.
+size_t LeafAt(const Shape& shape, const std::vector<int64_t>& index) {
+  const Shape* at = &shape;
+  size_t leaf = 0;
+  for (const int64_t step : index) {
+    for (int64_t i = 0; i < step; ++i) {
+      leaf += Leaves(at->tuple_shapes[i]).size();
+    }
+    at = &at->tuple_shapes[step];
+  }
+  return leaf;
+}
+
+// A donated parameter and the output that takes its memory lie alike.
+void PinAliases(const Module& module, const FlatGraph& graph, Pins& pins) {
+  pins.parameters.resize(graph.parameters.size());
+  pins.outputs.resize(graph.outputs.size());
+  const std::vector<Instruction*> parameters = module.entry()->Parameters();
+  std::vector<size_t> first_leaf = {0};
+  for (const Instruction* parameter : parameters) {
+    first_leaf.push_back(first_leaf.back() + Leaves(parameter->shape).size());
+  }
+  for (const Alias& alias : module.aliases) {
+    const size_t parameter = first_leaf[alias.parameter_number] +
+                             LeafAt(parameters[alias.parameter_number]->shape,
+                                    alias.parameter_index);
+    const size_t output =
+        LeafAt(module.entry()->root()->shape, alias.output_index);
+    std::optional<Sharding>& in = pins.parameters[parameter];
+    std::optional<Sharding>& out = pins.outputs[output];
+    if (!in.has_value()) in = out;
+    if (!out.has_value()) {
+      out =
+          in.has_value()
+              ? in
+              : Sharding::Replicated(
+                    Leaves(module.entry()->root()->shape)[output]->dimensions);
+    }
+  }
+}
+
+// Drops aliases whose two sides were given different shardings.
+void KeepEqualAliases(const Module& source, Partitioned& result) {
+  std::vector<size_t> first_leaf = {0};
+  for (const Instruction* parameter : source.entry()->Parameters()) {
+    first_leaf.push_back(first_leaf.back() + Leaves(parameter->shape).size());
+  }
+  std::erase_if(result.module.aliases, [&](const Alias& alias) {
+    const size_t parameter =
+        first_leaf[alias.parameter_number] +
+        LeafAt(source.entry()->Parameters()[alias.parameter_number]->shape,
+               alias.parameter_index);
+    const size_t output =
+        LeafAt(source.entry()->root()->shape, alias.output_index);
+    return result.parameters[parameter] != result.outputs[output];
+  });
+}
+
+std::vector<Collective> Report(const LocalProgram& program) {
+  std::vector<Collective> report;
+  for (const CollectiveUse& use :
+       CollectivesIn(program.module, program.mesh.device_count())) {
+    Collective collective{.kind = use.kind,
+                          .devices = use.devices,
+                          .bytes = use.bytes,
+                          .wire_bytes = use.wire_bytes,
+                          .count = use.count};
+    const auto note = program.collectives.find(use.instruction);
+    if (note != program.collectives.end()) {
+      collective.axes = AxesToString(note->second.axes, program.mesh);
+      collective.tensor = note->second.tensor;
+    }
+    report.push_back(std::move(collective));
+  }
+  return report;
+}
+
+}  // namespace
+
+absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
+                                        const FlatGraph& graph,
+                                        const Assignment& assignment,
+                                        Resharder& resharder) {
+  LocalProgram program(module.name(), mesh);
+  LowerProgram(module, graph, assignment, resharder, program);
+  MW_RETURN_IF_ERROR(Annotate(Verify(program.module),
+                              "internal error: the partitioned program"));
+  std::vector<Collective> collectives = Report(program);
+  Partitioned result{.module = std::move(program.module),
+                     .mesh = mesh,
+                     .collectives = std::move(collectives)};
+  for (const OpId op : graph.parameters) {
+    result.parameters.push_back(ResultSharding(
+        assignment.rules[op], assignment.strategies[op], 0, mesh));
+  }
+  for (const OpId op : graph.outputs) {
+    result.outputs.push_back(OperandSharding(
+        assignment.rules[op], assignment.strategies[op], 0, mesh));
+  }
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    if (graph.ops[i].live && assignment.rules[i].is_fallback) {
+      result.fallbacks.push_back(graph.ops[i].instruction->name);
+    }
+  }
+  KeepEqualAliases(module, result);
+  return result;
+}
+
+absl::StatusOr<Partitioned> Partition(const Module& module, const Mesh& mesh,
+                                      Pins pins, const Prices& prices) {
+  const FlatGraph graph = Flatten(module);
+  MW_RETURN_IF_ERROR(CheckSupported(graph));
+  MW_RETURN_IF_ERROR(CheckPins(graph, mesh, pins));
+  PinAliases(module, graph, pins);
+  Resharder resharder(&mesh, prices);
+  const Assignment assignment = Complete(graph, pins, mesh, prices, resharder);
+  return PartitionAs(module, mesh, graph, assignment, resharder);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,24 @@
+// Rows that a shard borrows from its neighbours.
+//
+//   shards [0 1 2] [3 4 5] [6 7 8], low 1, high 1:
+//     [. 0 1 2 3] [2 3 4 5 6] [5 6 7 8 .]      with zero for "."
+#ifndef MESHWRIGHT_RULES_HALO_H_
+#define MESHWRIGHT_RULES_HALO_H_
+
+#include <cstdint>
+
+#include "meshwright/rules/local_builder.h"
+
+namespace meshwright {
+
+// `value`, whose dimension is split evenly over `axes`, with the last `low`
+// elements of the shard before in front and the first `high` of the shard after
+// behind; zeros at the ends. One collective-permute for each side.
+// Requires: low and high are from 0 to the local size.
+Instruction* WithHalo(Instruction* value, int64_t dimension,
+                      const AxisList& axes, int64_t low, int64_t high,
+                      LocalBuilder& builder);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RULES_HALO_H_

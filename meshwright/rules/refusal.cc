@@ -1,0 +1,91 @@
+#include "meshwright/rules/refusal.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace meshwright {
+namespace {
+
+bool IsDynamic(const Shape& shape) {
+  const std::vector<bool>& marks = shape.dynamic_dimensions;
+  return std::find(marks.begin(), marks.end(), true) != marks.end() ||
+         std::any_of(shape.tuple_shapes.begin(), shape.tuple_shapes.end(),
+                     IsDynamic);
+}
+
+absl::string_view ReasonOfOpcode(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllGather:
+    case Opcode::kAllGatherDone:
+    case Opcode::kAllGatherStart:
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceDone:
+    case Opcode::kAllReduceStart:
+    case Opcode::kAllToAll:
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectivePermute:
+    case Opcode::kCollectivePermuteDone:
+    case Opcode::kCollectivePermuteStart:
+    case Opcode::kCollectiveReduce:
+    case Opcode::kRaggedAllToAll:
+    case Opcode::kReduceScatter:
+      return "the program already communicates between devices";
+    case Opcode::kPartitionId:
+    case Opcode::kReplicaId:
+      return "the program already tells devices apart";
+    case Opcode::kInfeed:
+    case Opcode::kOutfeed:
+    case Opcode::kRecv:
+    case Opcode::kRecvDone:
+    case Opcode::kSend:
+    case Opcode::kSendDone:
+      return "the program exchanges data with the host while it runs";
+    case Opcode::kDynamicReshape:
+    case Opcode::kSetDimensionSize:
+      return "sizes are known only at run time";
+    case Opcode::kAsyncDone:
+    case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kCopyDone:
+    case Opcode::kCopyStart:
+      return "the program is already compiled for a device";
+    default:
+      return "";
+  }
+}
+
+absl::string_view ReasonOfCustomCall(const Attributes& attributes) {
+  const std::string& target = attributes.custom_call_target;
+  for (const absl::string_view boundary :
+       {"SPMDFullToShardShape", "SPMDShardToFullShape",
+        "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"}) {
+    if (target == boundary) return "a part is partitioned by hand";
+  }
+  if (attributes.custom_call_has_side_effect) {
+    return "it has effects outside the program";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Refusal(const Instruction& instruction) {
+  absl::string_view reason = ReasonOfOpcode(instruction.opcode);
+  if (reason.empty() && instruction.opcode == Opcode::kCustomCall) {
+    reason = ReasonOfCustomCall(*instruction.attributes);
+    if (!reason.empty()) {
+      return absl::StrCat("custom-call ",
+                          instruction.attributes->custom_call_target, ": ",
+                          reason);
+    }
+  }
+  if (reason.empty() && IsDynamic(instruction.shape)) {
+    reason = "sizes are known only at run time";
+  }
+  if (reason.empty()) return "";
+  return absl::StrCat(instruction.opcode_name(), ": ", reason);
+}
+
+}  // namespace meshwright
