@@ -110,15 +110,24 @@ class Completer {
     repeatable_[id] = op.kind == OpKind::kCompute && rules_[id].cheap_to_repeat;
     if (op.kind == OpKind::kCompute) {
       const auto pin = pins.instructions.find(op.instruction);
-      if (pin != pins.instructions.end()) pins_[id] = pool_.Intern(pin->second);
+      if (pin != pins.instructions.end()) Pin(id, pin->second);
     }
   }
 
-  void PinOp(OpId id, const std::vector<std::optional<Sharding>>& given,
+  void Pin(OpId id, const Annotation& annotation) {
+    pins_[id] = pool_.Intern(annotation.sharding);
+    if (graph_.ops[id].kind != OpKind::kParameter &&
+        std::find(annotation.free.begin(), annotation.free.end(), true) !=
+            annotation.free.end()) {
+      free_[id] = annotation.free;
+    }
+  }
+
+  void PinOp(OpId id, const std::vector<std::optional<Annotation>>& given,
              size_t index) {
     const FlatOp& op = graph_.ops[id];
     if (index < given.size() && given[index].has_value()) {
-      pins_[id] = pool_.Intern(*given[index]);
+      Pin(id, *given[index]);
     } else if (op.kind == OpKind::kParameter) {
       pins_[id] = pool_.Intern(Sharding::Replicated(
           graph_.values[op.first_result].shape->dimensions));
@@ -231,15 +240,30 @@ class Completer {
     return price;
   }
 
+  // Whether `sharding` is what the pin of `id` asks for.
+  bool Meets(OpId id, ShardingId sharding) const {
+    const auto open = free_.find(id);
+    if (open == free_.end()) return sharding == pins_[id];
+    const Sharding& given = pool_[pins_[id]];
+    const Sharding& got = pool_[sharding];
+    for (size_t i = 0; i < got.dims.size(); ++i) {
+      if (!open->second[i] && got.dims[i] != given.dims[i]) return false;
+    }
+    return !got.IsPending();
+  }
+
   bool IsAllowed(OpId id, const Candidate& candidate) const {
     const FlatOp& op = graph_.ops[id];
-    if (op.kind == OpKind::kOutput) {
-      if (pins_[id] != kUnset) return candidate.operands[0] == pins_[id];
+    const bool is_output = op.kind == OpKind::kOutput;
+    if (is_output) {
       const Sharding& sharding = pool_[candidate.operands[0]];
-      return std::none_of(sharding.dims.begin(), sharding.dims.end(),
-                          IsStrided);
+      if (pins_[id] == kUnset &&
+          std::any_of(sharding.dims.begin(), sharding.dims.end(), IsStrided)) {
+        return false;
+      }
     }
-    return pins_[id] == kUnset || candidate.results[0] == pins_[id];
+    return pins_[id] == kUnset ||
+           Meets(id, is_output ? candidate.operands[0] : candidate.results[0]);
   }
 
   void CollectSeeds(OpId id, std::vector<Seed>& seeds) const {
@@ -320,11 +344,12 @@ class Completer {
   CandidateTable table_;
   std::vector<Rule> rules_;
   std::vector<int32_t> rule_ids_;
-  std::vector<const Candidate*> chosen_;  // By op.
-  std::vector<ShardingId> pins_;          // By op.
-  std::vector<bool> repeatable_;          // By op.
-  std::vector<bool> dirty_;               // By op: a neighbour has changed.
-  std::vector<std::vector<Use>> uses_;    // By value.
+  std::vector<const Candidate*> chosen_;               // By op.
+  std::vector<ShardingId> pins_;                       // By op.
+  absl::flat_hash_map<OpId, std::vector<bool>> free_;  // Dimensions left open.
+  std::vector<bool> repeatable_;                       // By op.
+  std::vector<bool> dirty_;             // By op: a neighbour has changed.
+  std::vector<std::vector<Use>> uses_;  // By value.
   absl::flat_hash_map<uint64_t, double> price_cache_;
   std::vector<Seed> seeds_;
   std::vector<ShardingId> seen_;
