@@ -37,6 +37,10 @@ class Completer {
     repeatable_.resize(count, false);
     dirty_.resize(count, true);
     uses_.resize(graph.values.size());
+    body_.resize(count, 0);
+    for (const Loop& loop : graph.loops) {
+      for (const OpId carry : loop.carries) body_[carry] = loop.body;
+    }
     for (size_t i = 0; i < count; ++i) {
       if (graph.ops[i].live) Prepare(static_cast<OpId>(i), pins);
     }
@@ -51,6 +55,7 @@ class Completer {
   Assignment Run() {
     const int32_t count = static_cast<int32_t>(graph_.ops.size());
     VisitInOrder();
+    is_first_ = false;
     for (int round = 0; round < kMaxRounds; ++round) {
       bool changed = false;
       for (OpId i = 0; i < count; ++i) {
@@ -156,6 +161,14 @@ class Completer {
                                                          : op.repeats;
   }
 
+  // Where a value is moved for this use. What a loop carries is at hand inside
+  // and after it; a move serves one of the two.
+  RegionId RegionOf(const Use& use) const {
+    const FlatOp& op = graph_.ops[use.op];
+    return op.kind == OpKind::kCarry && use.operand == 1 ? body_[use.op]
+                                                         : op.region;
+  }
+
   double Price(ElementType type, ShardingId from, ShardingId to) {
     if (from == to) return 0;
     const uint64_t key = static_cast<uint64_t>(type) << 56 |
@@ -180,7 +193,9 @@ class Completer {
     }
     for (const Use& use : uses_[value]) {
       if (use.op == self.op && use.operand == self.operand) continue;
-      if (WantedBy(use) == wanted) return 0;  // Shared.
+      if (WantedBy(use) == wanted && RegionOf(use) == RegionOf(self)) {
+        return 0;  // Shared.
+      }
     }
     return Price(graph_.values[value].shape->element_type, from, wanted) *
            RepeatsOf(self);
@@ -192,17 +207,18 @@ class Completer {
     const ValueId value = op.first_result + index;
     double price = 0;
     bool any = false;
-    std::vector<ShardingId>& seen = seen_;
+    std::vector<std::pair<ShardingId, RegionId>>& seen = seen_;
     seen.clear();
     for (const Use& use : uses_[value]) {
       const ShardingId wanted = WantedBy(use);
       if (wanted == kUnset || use.op == id) continue;
       any = true;
+      const std::pair<ShardingId, RegionId> move(wanted, RegionOf(use));
       if (wanted == from ||
-          std::find(seen.begin(), seen.end(), wanted) != seen.end()) {
+          std::find(seen.begin(), seen.end(), move) != seen.end()) {
         continue;
       }
-      seen.push_back(wanted);
+      seen.push_back(move);
       price += Price(graph_.values[value].shape->element_type, from, wanted) *
                RepeatsOf(use);
     }
@@ -235,8 +251,9 @@ class Completer {
         price += UsersPrice(id, i, candidate.results[i], candidate.pending);
       }
     }
-    // Of equals the one that leaves nothing pending.
-    if (candidate.pending) price += prices_.latency * 1e-3;
+    // Of equals the one that leaves nothing pending; but first the other, so
+    // that sums go on to where they may cost less, such as out of a loop.
+    if (candidate.pending == !is_first_) price += prices_.latency * 1e-3;
     return price;
   }
 
@@ -350,9 +367,11 @@ class Completer {
   std::vector<bool> repeatable_;                       // By op.
   std::vector<bool> dirty_;             // By op: a neighbour has changed.
   std::vector<std::vector<Use>> uses_;  // By value.
+  std::vector<RegionId> body_;          // By op: of a carry's loop.
   absl::flat_hash_map<uint64_t, double> price_cache_;
+  bool is_first_ = true;  // Each op is being visited for the first time.
   std::vector<Seed> seeds_;
-  std::vector<ShardingId> seen_;
+  std::vector<std::pair<ShardingId, RegionId>> seen_;
 };
 
 }  // namespace

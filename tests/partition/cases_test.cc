@@ -53,9 +53,9 @@ absl::StatusOr<Module> ReadCaseModule(const Case& one) {
   return module;
 }
 
-absl::StatusOr<std::vector<std::optional<Sharding>>> ParsePins(
+absl::StatusOr<std::vector<std::optional<Annotation>>> ParsePins(
     const Json& texts, const std::vector<Shape>& shapes, const Mesh& mesh) {
-  std::vector<std::optional<Sharding>> pins;
+  std::vector<std::optional<Annotation>> pins;
   for (size_t i = 0; i < texts.size(); ++i) {
     MW_ASSIGN_OR_RETURN(
         Sharding sharding,
@@ -139,6 +139,14 @@ TEST_P(PartitionCase, CommunicatesWhatIsWanted) {
   const absl::StatusOr<Partitioned> split =
       Partition(*module, *mesh, *pins, prices);
   ASSERT_TRUE(split.ok()) << split.status();
+  for (size_t i = 0; i < pins->parameters.size(); ++i) {
+    EXPECT_TRUE(split->parameters[i] == pins->parameters[i]->sharding)
+        << "parameter " << i;
+  }
+  for (size_t i = 0; i < pins->outputs.size(); ++i) {
+    EXPECT_TRUE(split->outputs[i] == pins->outputs[i]->sharding)
+        << "output " << i;
+  }
   bool matches = false;
   for (const Json& alternative : one.json["wanted"]) {
     matches = matches || Match(alternative, split->collectives);

@@ -104,6 +104,7 @@ case(
     *(["[-,x]", "[y,-]"], ["[-,-]"]),
     [permute(size(64, 8)), all_reduce("(x,y)", size(64, 64))],
     [permute(size(64, 8)), all_reduce("(y,x)", size(64, 64))],
+    [permute(size(16, 64)), all_reduce("x", size(64, 64))],
     [all_gather("y", size(32, 64)), all_reduce("x", size(64, 64))],
 )
 
@@ -158,6 +159,7 @@ case(
     *("n39_pending_both", dot, [SQUARE] * 2, XY, ["[-,(x,y)]", "[(x,y),-]"]),
     ["[x,-]"],
     [reduce_scatter("x", size(64, 64)), all_reduce("y", size(16, 64))],
+    large=True,
 )
 
 ATTENTION = [f32(8, 64, 32)] * 3

@@ -216,6 +216,7 @@ case(
 case(
     *("n38_moved_and_dropped", identity, SQUARE, ABC, ["[(a,b,c),-]"], ["[c,a]"]),
     [all_to_all(), permute(), all_gather()],
+    [all_to_all("(a,b,c)", size(8, 64)), all_to_all("c"), all_gather("b")],
     large=True,
 )
 case(
