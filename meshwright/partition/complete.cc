@@ -54,16 +54,11 @@ class Completer {
 
   Assignment Run() {
     const int32_t count = static_cast<int32_t>(graph_.ops.size());
-    VisitInOrder();
-    is_first_ = false;
-    for (int round = 0; round < kMaxRounds; ++round) {
-      bool changed = false;
-      for (OpId i = 0; i < count; ++i) {
-        const OpId op = round % 2 == 0 ? count - 1 - i : i;
-        if (dirty_[op]) changed = Visit(op) || changed;
-      }
-      if (!changed) break;
-    }
+    Search(/*sums_wait=*/false);
+    const std::vector<const Candidate*> first = chosen_;
+    const double first_price = TotalPrice();
+    Search(/*sums_wait=*/true);
+    if (TotalPrice() >= first_price) chosen_ = first;
     Assignment assignment;
     assignment.strategies.resize(count);
     for (OpId op = 0; op < count; ++op) {
@@ -76,6 +71,38 @@ class Completer {
   }
 
  private:
+  // Chooses for all ops, from the beginning.
+  void Search(bool sums_wait) {
+    const int32_t count = static_cast<int32_t>(graph_.ops.size());
+    chosen_.assign(count, nullptr);
+    dirty_.assign(count, true);
+    sums_wait_ = sums_wait;
+    VisitInOrder();
+    sums_wait_ = false;
+    for (int round = 0; round < kMaxRounds; ++round) {
+      bool changed = false;
+      for (OpId i = 0; i < count; ++i) {
+        const OpId op = round % 2 == 0 ? count - 1 - i : i;
+        if (dirty_[op]) changed = Visit(op) || changed;
+      }
+      if (!changed) break;
+    }
+  }
+
+  // Of all that is chosen.
+  double TotalPrice() {
+    double price = 0;
+    for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
+      const FlatOp& op = graph_.ops[id];
+      if (!op.live || repeatable_[id]) continue;
+      price += chosen_[id]->work * op.repeats;
+      for (int32_t i = 0; i < op.result_count; ++i) {
+        price += UsersPrice(id, i, chosen_[id]->results[i], false);
+      }
+    }
+    return price;
+  }
+
   // Each op once. What a loop starts from a constant follows what the body
   // makes of it.
   void VisitInOrder() {
@@ -251,9 +278,8 @@ class Completer {
         price += UsersPrice(id, i, candidate.results[i], candidate.pending);
       }
     }
-    // Of equals the one that leaves nothing pending; but first the other, so
-    // that sums go on to where they may cost less, such as out of a loop.
-    if (candidate.pending == !is_first_) price += prices_.latency * 1e-3;
+    // Of equals the one that leaves nothing pending, unless told otherwise.
+    if (candidate.pending != sums_wait_) price += prices_.latency * 1e-3;
     return price;
   }
 
@@ -369,7 +395,9 @@ class Completer {
   std::vector<std::vector<Use>> uses_;  // By value.
   std::vector<RegionId> body_;          // By op: of a carry's loop.
   absl::flat_hash_map<uint64_t, double> price_cache_;
-  bool is_first_ = true;  // Each op is being visited for the first time.
+  // Of equal choices those that leave sums pending: they may end where that
+  // costs less, such as after a loop.
+  bool sums_wait_ = false;
   std::vector<Seed> seeds_;
   std::vector<std::pair<ShardingId, RegionId>> seen_;
 };
