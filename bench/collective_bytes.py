@@ -121,7 +121,9 @@ def main():
     parser.add_argument("cases", nargs="*", help="MODEL or MODEL:PLAN")
     parser.add_argument("--verbose", action="store_true", help="by kind; the largest")
     parser.add_argument("--json", type=Path, help="write every number here")
-    default = os.environ.get("MESHWRIGHT_BIN", ROOT / "build/release/meshwright")
+    default = os.environ.get(
+        "MESHWRIGHT_BIN", ROOT / "build/release/meshwright/cli/meshwright"
+    )
     parser.add_argument("--tool", type=Path, default=default)
     options = parser.parse_args()
     # The step is not run; XLA partitions it in the same way.
