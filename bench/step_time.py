@@ -12,13 +12,12 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from _machine import describe
+from _peers import Jax, Ours
 from meshwright.tensors import save_tensors
 from meshwright.zoo import MODELS, build
 
@@ -27,48 +26,16 @@ BARS = {"cpu": 1.05}
 GPU_BAR = 1.02
 
 
-class Ours:
-    """The step server, which compiles the module and steps on request."""
-
-    def __init__(self, server: Path, files: list[Path], options):
-        command = [server, files[0], options.platform, *files[1:], *options.option]
-        if options.platform != "cpu":
-            command += ["memory_fraction=0.4"]
-        self._process = subprocess.Popen(
-            list(map(str, command)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        if self._process.stdout.readline() != "ready\n":
-            sys.exit("step_server did not start")
-
-    def step(self) -> tuple[float, float]:
-        self._process.stdin.write("1\n")
-        self._process.stdin.flush()
-        ((seconds, loss),) = json.loads(self._process.stdout.readline())
-        return seconds, loss
-
-    def close(self):
-        self._process.stdin.close()
-        self._process.wait()
+def our_options(options) -> list[str]:
+    shared_memory = ["memory_fraction=0.4"] if options.platform != "cpu" else []
+    return options.option + shared_memory
 
 
-class Jax:
-    """`jax.jit` of the same step, its state donated."""
+def jax_side(fn, state, batch) -> Jax:
+    import jax
 
-    def __init__(self, fn, state, batch):
-        import jax
-
-        self._block = jax.block_until_ready
-        device = jax.devices()[0]
-        self._state, self._batch = jax.device_put((state, batch), device)
-        self._fn = jax.jit(fn, donate_argnums=0)
-
-    def step(self) -> tuple[float, float]:
-        start = time.perf_counter()
-        self._state, loss = self._block(self._fn(self._state, self._batch))
-        return time.perf_counter() - start, float(loss)
+    state, batch = jax.device_put((state, batch), jax.devices()[0])
+    return Jax(jax.jit(fn, donate_argnums=0), state, batch)
 
 
 def compare(name: str, options, folder: Path) -> dict:
@@ -84,7 +51,14 @@ def compare(name: str, options, folder: Path) -> dict:
     step.lower().save(files[0])
     save_tensors(files[1], state=state)
     save_tensors(files[2], batch=batch)
-    ours, jax = Ours(options.server, files, options), Jax(step.fn, state, batch)
+    ours = Ours(
+        options.server,
+        files[0],
+        inputs=files[1:],
+        platform=options.platform,
+        options=our_options(options),
+    )
+    jax = jax_side(step.fn, state, batch)
     pairs = [(ours.step(), jax.step()) for _ in range(options.warmup + options.steps)]
     ours.close()
     timed = pairs[options.warmup :]

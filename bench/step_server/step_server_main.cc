@@ -1,28 +1,46 @@
-// step_server MODULE PLATFORM [INPUTS...] [NAME=VALUE...]: steps on request.
+// step_server MODULE [flags]: steps on request.
 //
-// Compiles the module, then for every line "N" on stdin runs N steps and prints
-// a JSON array of [seconds, loss] pairs. A benchmark that drives a peer in the
-// same way can so alternate between the two, step by step. NAME=VALUE are
-// options, numbers or true/false: of the compiler where the name begins with
-// xla_, of the plug-in's client otherwise.
+// Compiles the module, split over devices when there is a sharding file, then
+// for every line "N" on stdin runs N steps and prints a JSON array of
+// [seconds, loss] pairs. A benchmark that drives a peer in the same way can so
+// alternate between the two, step by step.
 #include <cstdio>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/cli/command_line.h"
+#include "meshwright/cli/load_module.h"
+#include "meshwright/cli/split_module.h"
 #include "meshwright/engine/plugin.h"
-#include "meshwright/hlo/read_module.h"
-#include "meshwright/hlo/verify.h"
 #include "meshwright/runtime/step_runner.h"
 #include "meshwright/state/tensor_file.h"
 
 namespace meshwright {
 namespace {
+
+CommandSpec Spec() {
+  CommandSpec spec{
+      .name = "step_server",
+      .summary = "runs steps on request",
+      .positional = {"MODULE"},
+      .flags = {
+          {"platform", "NAME", "cpu (default) or another plug-in"},
+          {"inputs", "FILE", "tensors by parameter name; may be repeated"},
+          {"option", "NAME=VALUE",
+           "a number or true/false: of the compiler where the name begins with "
+           "xla_, of the plug-in's client otherwise; may be repeated"}}};
+  for (FlagSpec& flag : SplitFlags()) spec.flags.push_back(std::move(flag));
+  return spec;
+}
 
 OptionValue ParseOption(const std::string& text) {
   int64_t integer = 0;
@@ -33,51 +51,79 @@ OptionValue ParseOption(const std::string& text) {
   return text;
 }
 
+struct Options {
+  ClientOptions client;
+  OptionMap xla_overrides;
+};
+
+Options ReadOptions(const CommandLine& line) {
+  Options options;
+  for (const std::string& text : line.All("option")) {
+    const size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    OptionMap& map = absl::StartsWith(name, "xla_") ? options.xla_overrides
+                                                    : options.client.values;
+    map[name] = equals == std::string::npos
+                    ? OptionValue(true)
+                    : ParseOption(text.substr(equals + 1));
+  }
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<Client>> MakeClient(
+    const std::string& platform, const ClientOptions& options) {
+  MW_ASSIGN_OR_RETURN(const PluginFile file, FindPlugin(platform));
+  MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
+  return plugin->CreateClient(options);
+}
+
+absl::StatusOr<std::unique_ptr<StepRunner>> MakeRunner(
+    const Module& module, const std::optional<Partitioned>& split,
+    Client* client, const OptionMap& xla_overrides) {
+  if (!split.has_value()) {
+    return StepRunner::Create(module, client, xla_overrides);
+  }
+  return StepRunner::CreateSharded(module,
+                                   {.program = split->module,
+                                    .mesh = split->mesh,
+                                    .parameters = split->parameters,
+                                    .outputs = split->outputs},
+                                   client, xla_overrides);
+}
+
 absl::Status Serve(StepRunner* runner) {
   int steps = 0;
   while (std::cin >> steps) {
-    std::string line = "[";
+    std::string text = "[";
     for (int step = 0; step < steps; ++step) {
       MW_ASSIGN_OR_RETURN(const StepResult result, runner->Step());
-      absl::StrAppendFormat(&line, "%s[%.9f, %.9g]", step > 0 ? ", " : "",
+      absl::StrAppendFormat(&text, "%s[%.9f, %.9g]", step > 0 ? ", " : "",
                             result.seconds, result.loss.value_or(0));
     }
-    absl::PrintF("%s]\n", line);
+    absl::PrintF("%s]\n", text);
     std::fflush(stdout);
   }
   return absl::OkStatus();
 }
 
 absl::Status Main(int argc, char** argv) {
-  if (argc < 3) {
-    return absl::InvalidArgumentError(
-        "usage: step_server MODULE PLATFORM [INPUTS...] [NAME=VALUE...]");
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  MW_ASSIGN_OR_RETURN(const CommandLine line,
+                      CommandLine::Parse(words, Spec()));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  Options options = ReadOptions(line);
+  std::optional<Partitioned> split;
+  if (line.Has("sharding")) {
+    MW_ASSIGN_OR_RETURN(split, SplitModule(module, AnalyzeRoles(module), line));
+    options.client.cpu_devices = static_cast<int>(split->mesh.device_count());
   }
-  MW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(argv[1]));
-  MW_ASSIGN_OR_RETURN(const Module module, ReadModule(bytes));
-  MW_RETURN_IF_ERROR(Verify(module));
-  ClientOptions options;
-  OptionMap xla_overrides;
-  std::vector<std::string> inputs;
-  for (int i = 3; i < argc; ++i) {
-    const std::string word = argv[i];
-    const size_t equals = word.find('=');
-    if (equals == std::string::npos) {
-      inputs.push_back(word);
-    } else {
-      const std::string name = word.substr(0, equals);
-      OptionMap& map =
-          absl::StartsWith(name, "xla_") ? xla_overrides : options.values;
-      map[name] = ParseOption(word.substr(equals + 1));
-    }
-  }
-  MW_ASSIGN_OR_RETURN(const PluginFile file, FindPlugin(argv[2]));
-  MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
-  MW_ASSIGN_OR_RETURN(const auto client, plugin->CreateClient(options));
-  MW_ASSIGN_OR_RETURN(const auto runner,
-                      StepRunner::Create(module, client.get(), xla_overrides));
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
+                      MakeClient(line.Text("platform", "cpu"), options.client));
+  MW_ASSIGN_OR_RETURN(
+      const std::unique_ptr<StepRunner> runner,
+      MakeRunner(module, split, client.get(), options.xla_overrides));
   MW_RETURN_IF_ERROR(runner->FillSynthetic(0));
-  for (const std::string& path : inputs) {
+  for (const std::string& path : line.All("inputs")) {
     MW_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, ReadTensorFile(path));
     MW_RETURN_IF_ERROR(runner->Set(std::move(tensors)));
   }

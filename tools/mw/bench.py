@@ -26,11 +26,12 @@ def find(args: list[str]) -> str | None:
         for name, path in known.items():
             print(f"  {name:<20} {_summary(path)}")
         return None
-    if args[0] not in known:
+    name = args[0].replace("-", "_")
+    if name not in known:
         raise UserError(
             f"no benchmark '{args[0]}'; there are: {', '.join(known) or 'none yet'}"
         )
-    return str(known[args[0]])
+    return str(known[name])
 
 
 def _summary(path: Path) -> str:
