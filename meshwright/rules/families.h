@@ -103,8 +103,9 @@ LocalValues LowerBatchNorm(const LocalOp& op, LocalBuilder& builder);
 std::optional<Rule> CustomCallFactors(const Instruction& instruction);
 LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder);
 
-// The reduction that a two-parameter combiner computes: add(a, b) is kSum.
-// Bitwise "and" and "or" of integers are none: collectives do not know them.
+// The reduction that a combiner computes: add(a, b) is kSum. With n results,
+// that of all pairs (i, n + i) of parameters, if it is the same. Bitwise "and"
+// and "or" of integers are none: collectives do not know them.
 std::optional<Reduction> ReductionOf(const Computation& combiner);
 
 }  // namespace meshwright

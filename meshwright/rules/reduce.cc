@@ -8,6 +8,22 @@
 namespace meshwright {
 namespace {
 
+// Of truth values.
+std::optional<Reduction> LogicOf(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAdd:
+    case Opcode::kMaximum:
+    case Opcode::kOr:
+      return Reduction::kOr;
+    case Opcode::kMultiply:
+    case Opcode::kMinimum:
+    case Opcode::kAnd:
+      return Reduction::kAnd;
+    default:
+      return std::nullopt;
+  }
+}
+
 std::optional<Reduction> ReductionOfRoot(const Instruction* root, int64_t a,
                                          int64_t b) {
   if (root->operands.size() != 2) return std::nullopt;
@@ -18,21 +34,19 @@ std::optional<Reduction> ReductionOfRoot(const Instruction* root, int64_t a,
   }
   std::sort(numbers.begin(), numbers.end());
   if (numbers != std::vector<int64_t>{a, b}) return std::nullopt;
+  const ElementType type = root->shape.element_type;
+  if (type == ElementType::kPred) return LogicOf(root->opcode);
   switch (root->opcode) {
     case Opcode::kAdd:
       return Reduction::kSum;
     case Opcode::kMultiply:
       return Reduction::kProduct;
     case Opcode::kMaximum:
+      if (IsComplex(type)) return std::nullopt;
       return Reduction::kMax;
     case Opcode::kMinimum:
+      if (IsComplex(type)) return std::nullopt;
       return Reduction::kMin;
-    case Opcode::kAnd:
-      if (root->shape.element_type != ElementType::kPred) return std::nullopt;
-      return Reduction::kAnd;
-    case Opcode::kOr:
-      if (root->shape.element_type != ElementType::kPred) return std::nullopt;
-      return Reduction::kOr;
     default:
       return std::nullopt;
   }
@@ -94,7 +108,18 @@ LocalValues LowerAnyReduce(const LocalOp& op, const AxisList& split,
 }  // namespace
 
 std::optional<Reduction> ReductionOf(const Computation& combiner) {
-  return ReductionOfRoot(combiner.root(), 0, 1);
+  const Instruction* root = combiner.root();
+  if (root->opcode != Opcode::kTuple) return ReductionOfRoot(root, 0, 1);
+  // Several results, each combined from its own pair of parameters.
+  const int64_t count = static_cast<int64_t>(root->operands.size());
+  std::optional<Reduction> reduction;
+  for (int64_t i = 0; i < count; ++i) {
+    const std::optional<Reduction> one =
+        ReductionOfRoot(root->operands[i], i, count + i);
+    if (!one.has_value() || (i > 0 && one != reduction)) return std::nullopt;
+    reduction = one;
+  }
+  return reduction;
 }
 
 std::optional<Rule> ReduceFactors(const Instruction& instruction) {
