@@ -22,36 +22,6 @@
 namespace meshwright {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Executable>> Compile(const Module& module,
-                                                    int devices) {
-  MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
-  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
-  CompileOptions options;
-  options.num_replicas = devices;
-  options.xla_overrides["xla_backend_optimization_level"] = int64_t{0};
-  // What is planned is what runs.
-  options.xla_overrides["xla_disable_hlo_passes"] = "all-reduce-combiner";
-  return client->Compile({"hlo", std::move(code)}, options);
-}
-
-absl::StatusOr<BufferPtr> Upload(const Literal& value, const Device& device) {
-  MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
-  return client->FromHost(
-      {.bytes = absl::MakeConstSpan(
-           reinterpret_cast<const std::byte*>(value.data.data()),
-           value.data.size()),
-       .shape = {value.shape.element_type, value.shape.dimensions}},
-      device);
-}
-
-absl::StatusOr<Literal> Download(const Buffer& buffer) {
-  Literal value =
-      Zeros(Shape::Array(buffer.shape().type, buffer.shape().dimensions));
-  MW_RETURN_IF_ERROR(buffer.ReadToHost(absl::MakeSpan(
-      reinterpret_cast<std::byte*>(value.data.data()), value.data.size())));
-  return value;
-}
-
 // Runs `steps` steps; state outputs become parameters. Outputs by device.
 absl::StatusOr<std::vector<std::vector<BufferPtr>>> RunSteps(
     Executable& executable, std::vector<std::vector<BufferPtr>> arguments,
@@ -113,11 +83,41 @@ double Largest(const Literal& literal) {
   return largest;
 }
 
-// Compares one device's shard; returns the largest error relative to the
-// tensor's scale, or why it does not fit.
-absl::StatusOr<double> Compare(const Literal& shard, const Literal& whole,
-                               const Sharding& sharding, const Mesh& mesh,
-                               int64_t device, double tolerance) {
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executable>> CompileForOracle(
+    const Module& module, int devices) {
+  MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
+  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
+  CompileOptions options;
+  options.num_replicas = devices;
+  options.xla_overrides["xla_backend_optimization_level"] = int64_t{0};
+  // What is planned is what runs.
+  options.xla_overrides["xla_disable_hlo_passes"] = "all-reduce-combiner";
+  return client->Compile({"hlo", std::move(code)}, options);
+}
+
+absl::StatusOr<BufferPtr> Upload(const Literal& value, const Device& device) {
+  MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
+  return client->FromHost(
+      {.bytes = absl::MakeConstSpan(
+           reinterpret_cast<const std::byte*>(value.data.data()),
+           value.data.size()),
+       .shape = {value.shape.element_type, value.shape.dimensions}},
+      device);
+}
+
+absl::StatusOr<Literal> Download(const Buffer& buffer) {
+  Literal value =
+      Zeros(Shape::Array(buffer.shape().type, buffer.shape().dimensions));
+  MW_RETURN_IF_ERROR(buffer.ReadToHost(absl::MakeSpan(
+      reinterpret_cast<std::byte*>(value.data.data()), value.data.size())));
+  return value;
+}
+
+absl::StatusOr<double> CompareScaled(const Literal& shard, const Literal& whole,
+                                     const Sharding& sharding, const Mesh& mesh,
+                                     int64_t device, double tolerance) {
   std::vector<std::vector<int64_t>> indices;
   for (const DimSharding& dim : sharding.dims) {
     indices.push_back(GlobalIndices(dim, mesh, device));
@@ -152,8 +152,6 @@ absl::StatusOr<double> Compare(const Literal& shard, const Literal& whole,
   return worst;
 }
 
-}  // namespace
-
 absl::StatusOr<Client*> OracleClient() {
   static auto* const client = new absl::StatusOr<std::unique_ptr<Client>>([]() {
     const auto create = []() -> absl::StatusOr<std::unique_ptr<Client>> {
@@ -182,7 +180,7 @@ absl::StatusOr<std::unique_ptr<PartitionOracle>> PartitionOracle::Create(
   oracle->steps_ = steps;
   oracle->roles_ = AnalyzeRoles(module);
   oracle->inputs_ = SyntheticInputs(module, oracle->roles_, seed);
-  MW_ASSIGN_OR_RETURN(const auto executable, Compile(module, 1));
+  MW_ASSIGN_OR_RETURN(const auto executable, CompileForOracle(module, 1));
   std::vector<std::vector<BufferPtr>> arguments(1);
   for (const Literal& input : oracle->inputs_) {
     MW_ASSIGN_OR_RETURN(BufferPtr buffer,
@@ -202,9 +200,9 @@ absl::StatusOr<std::unique_ptr<PartitionOracle>> PartitionOracle::Create(
 absl::Status PartitionOracle::Check(const Partitioned& partitioned,
                                     double tolerance) {
   const Mesh& mesh = partitioned.mesh;
-  MW_ASSIGN_OR_RETURN(
-      const auto executable,
-      Compile(partitioned.module, static_cast<int>(mesh.device_count())));
+  MW_ASSIGN_OR_RETURN(const auto executable,
+                      CompileForOracle(partitioned.module,
+                                       static_cast<int>(mesh.device_count())));
   MW_ASSIGN_OR_RETURN(const Program optimized, executable->OptimizedProgram());
   MW_ASSIGN_OR_RETURN(const Module compiled, ReadModule(optimized.code));
   MW_RETURN_IF_ERROR(CompareCollectives(compiled, partitioned));
@@ -226,7 +224,7 @@ absl::Status PartitionOracle::Check(const Partitioned& partitioned,
   for (int64_t device = 0; device < mesh.device_count(); ++device) {
     for (size_t i = 0; i < wanted_.size(); ++i) {
       MW_ASSIGN_OR_RETURN(const Literal shard, Download(*outputs[device][i]));
-      const absl::StatusOr<double> error = Compare(
+      const absl::StatusOr<double> error = CompareScaled(
           shard, wanted_[i], partitioned.outputs[i], mesh, device, tolerance);
       if (!error.ok()) {
         return absl::InternalError(absl::StrCat(
