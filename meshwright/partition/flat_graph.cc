@@ -3,6 +3,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "meshwright/hlo/instruction_key.h"
 #include "meshwright/hlo/trip_count.h"
 #include "meshwright/rules/rule_table.h"
 
@@ -128,18 +131,34 @@ class Flattener {
       case Structure::kNone:
         break;
     }
-    FlatOp op{.kind = OpKind::kCompute,
-              .instruction = &instruction,
-              .operands = OperandLeaves(instruction, values),
-              .region = region,
-              .repeats = repeats};
-    const OpId id = AddOp(std::move(op), Leaves(instruction.shape));
-    AddItem(region, Region::Item::Kind::kOp, id);
+    const OpId id = Compute(instruction, OperandLeaves(instruction, values),
+                            region, repeats);
     Values results;
     for (int32_t i = 0; i < graph_.ops[id].result_count; ++i) {
       results.push_back(graph_.ops[id].first_result + i);
     }
     return results;
+  }
+
+  // The op that applies `instruction` to these operands; an earlier one of the
+  // region if there is one that does the same.
+  OpId Compute(const Instruction& instruction, Values operands, RegionId region,
+               double repeats) {
+    const OpId next = static_cast<OpId>(graph_.ops.size());
+    if (!EntryFor(instruction.opcode).stays_apart) {
+      std::string key = keys_.Of(instruction);
+      absl::StrAppend(&key, "@", region, "(", absl::StrJoin(operands, ","));
+      const auto [known, is_new] = computed_.try_emplace(std::move(key), next);
+      if (!is_new) return known->second;
+    }
+    FlatOp op{.kind = OpKind::kCompute,
+              .instruction = &instruction,
+              .operands = std::move(operands),
+              .region = region,
+              .repeats = repeats};
+    AddOp(std::move(op), Leaves(instruction.shape));
+    AddItem(region, Region::Item::Kind::kOp, next);
+    return next;
   }
 
   static Values Element(const Instruction& instruction,
@@ -220,6 +239,8 @@ class Flattener {
 
   const Module& module_;
   FlatGraph graph_;
+  InstructionKeys keys_;
+  absl::flat_hash_map<std::string, OpId> computed_;
 };
 
 // Marks what the outputs depend on, and drops the rest from the regions.

@@ -12,6 +12,8 @@
 //   entry                  a kParameter op per array that comes in, a kOutput
 //                          op per array that leaves
 //
+// Equal instructions on equal operands become one op.
+//
 // So "which sharding" is one question per op, whatever the nesting.
 #ifndef MESHWRIGHT_PARTITION_FLAT_GRAPH_H_
 #define MESHWRIGHT_PARTITION_FLAT_GRAPH_H_

@@ -61,8 +61,10 @@ double WireBytes(MoveKind kind, int64_t devices, double before) {
 double MovePrice(const Prices& prices, MoveKind kind, int64_t devices,
                  double before, double after) {
   if (kind == MoveKind::kRegroup) return 0;
-  // A slice reads no more than it keeps.
-  const double local = kind == MoveKind::kSlice ? 2 * after : before + after;
+  // A mask is computed along with what uses it.
+  if (kind == MoveKind::kMakePending && before == after) return 0;
+  // An all-reduce may work in place; all others write their result anew.
+  const double local = kind == MoveKind::kAllReduce ? 0 : after;
   return (IsCollective(kind) ? prices.latency : 0) +
          WireBytes(kind, devices, before) * prices.per_wire_byte +
          local * prices.per_local_byte;

@@ -33,7 +33,7 @@ bool IsCollective(MoveKind kind);
 struct Prices {
   double latency = 1e-6;             // Of each collective.
   double per_wire_byte = 1 / 300e9;  // Sent by a device.
-  double per_local_byte = 1 / 3e12;  // Read or written in its memory.
+  double per_local_byte = 1 / 3e12;  // Written in its memory.
   double per_flop = 1 / 3e12;        // Of contractions.
 };
 

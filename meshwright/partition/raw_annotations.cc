@@ -199,7 +199,7 @@ class Collector {
     const Instruction& value = *root.operands[i];
     std::vector<const Instruction*> marks;
     for (const Instruction* user : users_[value.id]) {
-      if (user != &root && users_[user->id].empty() && IsCopyOf(*user, value)) {
+      if (users_[user->id].empty() && IsCopyOf(*user, value)) {
         marks.push_back(user);
       }
     }

@@ -152,15 +152,15 @@ double Resharder::FindPrice(int64_t bits, const Sharding& from,
     return FindPrice(bits, from, *between) + FindPrice(bits, *between, to);
   }
   const ReshardProblem problem(*mesh_, bits, from, to);
-  if (problem.search().blocks.empty() && problem.search().views.empty()) {
-    return 0;
-  }
+  const double bytes = problem.search().bytes;
+  return CheapestWay(Ways(problem.search()), bytes).Price(bytes);
+}
+
+const std::vector<ReshardWay>& Resharder::Ways(const SearchProblem& problem) {
   ProblemKey key;
-  problem.search().AppendKey(&key);
-  const auto [entry, inserted] = problem_prices_.try_emplace(std::move(key), 0);
-  if (inserted) {
-    entry->second = search_.Run(problem.search(), /*with_moves=*/false).price;
-  }
+  problem.AppendKey(&key);
+  const auto [entry, inserted] = ways_.try_emplace(std::move(key));
+  if (inserted) entry->second = FindWays(problem, prices_, search_);
   return entry->second;
 }
 
@@ -185,11 +185,15 @@ void Resharder::AppendPath(int64_t bits, const Sharding& from,
     return;
   }
   const ReshardProblem problem(*mesh_, bits, from, to);
-  const SearchResult result =
-      search_.Run(problem.search(), /*with_moves=*/true);
+  const double bytes = problem.search().bytes;
   StepWriter writer(problem, path);
   writer.Start(from);
-  for (const SearchMove& move : result.moves) writer.Write(move);
+  for (SearchMove move : CheapestWay(Ways(problem.search()), bytes).moves) {
+    move.wire_bytes *= bytes;
+    move.price *= bytes;
+    if (IsCollective(move.kind)) move.price += prices_.latency;
+    writer.Write(move);
+  }
   writer.Finish(to);
 }
 

@@ -1,8 +1,8 @@
 // From any sharding of a tensor to any other by the cheapest sequence of moves.
 //
 //   Resharder resharder(&mesh, Prices());           // mesh a=2,b=2,c=2
-//   resharder.Path(ElementType::kF32, from, to);    // [(a,b,c), -] to [c, a]
-//     // all-to-all c, permute to [(c,b), a], all-gather b
+//   resharder.Path(ElementType::kF32, from, to);    // [(a,b), -] to [b, -]
+//     // permute to [(b,a), -], all-gather a
 #ifndef MESHWRIGHT_PARTITION_RESHARD_H_
 #define MESHWRIGHT_PARTITION_RESHARD_H_
 
@@ -20,6 +20,7 @@
 #include "meshwright/mesh/sharding.h"
 #include "meshwright/partition/prices.h"
 #include "meshwright/partition/reshard_search.h"
+#include "meshwright/partition/reshard_ways.h"
 
 namespace meshwright {
 
@@ -57,6 +58,9 @@ class Resharder {
   int32_t Number(const Sharding& sharding);
   double Price(ElementType type, int32_t from, int32_t to);
 
+  // Problems solved; other questions had the answer of one of these.
+  size_t problem_count() const { return ways_.size(); }
+
   // The price of resolving what is pending, gathering all that differs and
   // slicing. Never below Price.
   double PlainPrice(ElementType type, const Sharding& from, const Sharding& to);
@@ -76,6 +80,7 @@ class Resharder {
   using ProblemKey = absl::InlinedVector<int64_t, 48>;
 
   double FindPrice(int64_t bits, const Sharding& from, const Sharding& to);
+  const std::vector<ReshardWay>& Ways(const SearchProblem& problem);
   void AppendPath(int64_t bits, const Sharding& from, const Sharding& to,
                   std::vector<ReshardStep>* path);
 
@@ -85,8 +90,8 @@ class Resharder {
   absl::node_hash_map<Sharding, int32_t> numbers_;
   std::vector<const Sharding*> shardings_;  // By number.
   absl::flat_hash_map<Pair, double> pair_prices_;
-  // Shardings that differ in names and sizes only are one problem.
-  absl::flat_hash_map<ProblemKey, double> problem_prices_;
+  // Tensors that are split alike have the same ways.
+  absl::node_hash_map<ProblemKey, std::vector<ReshardWay>> ways_;
   absl::flat_hash_map<Pair, std::unique_ptr<std::vector<ReshardStep>>> paths_;
 };
 

@@ -12,25 +12,30 @@ int64_t SizeOf(const SearchProblem& problem, const BlockList& list) {
   return size;
 }
 
-bool IsActive(const SearchProblem& problem, const BlockPlaces& places,
-              int slot) {
-  const SearchSlot& s = problem.slots[slot];
-  return s.view < 0 || ((places.switched >> s.view & 1) != 0) == s.after;
+bool IsActive(const SearchSlot& slot, uint32_t switched) {
+  return slot.view < 0 || ((switched >> slot.view & 1) != 0) == slot.after;
 }
 
 // Collects transfers out of one placement.
 class Collector {
  public:
-  Collector(const SearchProblem& problem, const BlockPlaces& places,
-            bool backward, std::vector<Transfer>* transfers)
+  Collector(const SearchProblem& problem, const BlockLists& lists,
+            uint32_t switched, bool backward, bool direct,
+            std::vector<Transfer>* transfers)
       : problem_(problem),
-        places_(places),
-        lists_(problem, places),
+        lists_(lists),
         backward_(backward),
+        direct_(direct),
         goal_(backward ? problem.from : problem.to),
         transfers_(transfers) {
     for (size_t i = 0; i < problem.blocks.size(); ++i) {
       if (problem.from.of[i] == kPending) pending_limit_ *= problem.blocks[i];
+    }
+    for (size_t i = 0; i < problem.slots.size(); ++i) {
+      const SearchSlot& slot = problem.slots[i];
+      rooms_.push_back(IsActive(slot, switched)
+                           ? slot.size / SizeOf(problem, lists.slots[i])
+                           : 1);
     }
   }
 
@@ -71,15 +76,12 @@ class Collector {
 
   void AddAllFrom(Place from, const BlockList& taken) {
     const int64_t size = SizeOf(problem_, taken);
-    for (size_t slot = 0; slot < problem_.slots.size(); ++slot) {
+    for (size_t slot = 0; slot < rooms_.size(); ++slot) {
       const Place to = InSlot(static_cast<int>(slot), 0);
-      if (to == from || !IsActive(problem_, places_, static_cast<int>(slot))) {
-        continue;
-      }
-      const int64_t tiles = SizeOf(problem_, lists_.slots[slot]);
-      if (problem_.slots[slot].size % (tiles * size) != 0) continue;
+      if (to == from || rooms_[slot] % size != 0) continue;
+      if (direct_ && !EndIn(static_cast<int>(slot), taken)) continue;
       Add({from, to, taken, taken, size});
-      const BlockList ordered = InGoalOrder(taken);
+      const BlockList ordered = InGoalOrder(static_cast<int>(slot), taken);
       if (ordered.ids != taken.ids) Add({from, to, taken, ordered, size});
     }
     if (from != kIdle) Add({from, kIdle, taken, taken, size});
@@ -111,38 +113,43 @@ class Collector {
     });
   }
 
-  // As they lie in one slot at the goal; else unchanged.
-  BlockList InGoalOrder(const BlockList& list) const {
+  bool EndIn(int slot, const BlockList& list) const {
+    return std::all_of(list.begin(), list.end(), [&](int8_t block) {
+      return SlotOf(goal_.of[block]) == slot;
+    });
+  }
+
+  // Those that lie in `slot` at the goal first, in that order.
+  BlockList InGoalOrder(int slot, const BlockList& list) const {
     BlockList result = list;
     if (list.size < 2) return result;
-    const Place first = goal_.of[list.ids[0]];
-    for (const int8_t block : list) {
+    const auto key = [&](int8_t block) {
       const Place place = goal_.of[block];
-      if (!IsSlot(place) || SlotOf(place) != SlotOf(first)) return result;
-    }
-    std::sort(result.ids.begin(), result.ids.begin() + result.size,
-              [&](int8_t a, int8_t b) { return goal_.of[a] < goal_.of[b]; });
+      return SlotOf(place) == slot ? place : kIdle;
+    };
+    std::stable_sort(result.ids.begin(), result.ids.begin() + result.size,
+                     [&](int8_t x, int8_t y) { return key(x) < key(y); });
     return result;
   }
 
   const SearchProblem& problem_;
-  const BlockPlaces& places_;
-  const BlockLists lists_;
+  const BlockLists& lists_;
   const bool backward_;
+  const bool direct_;
   const BlockPlaces& goal_;
   std::vector<Transfer>* transfers_;
   int64_t pending_limit_ = 1;
+  absl::InlinedVector<int64_t, 8> rooms_;  // By slot.
 };
 
 }  // namespace
 
 void SearchProblem::AppendKey(absl::InlinedVector<int64_t, 48>* key) const {
   key->push_back(static_cast<int64_t>(blocks.size() << 16 | slots.size() << 8 |
-                                      views.size() << 1 |
-                                      static_cast<size_t>(idempotent)));
-  key->push_back(std::bit_cast<int64_t>(bytes));
+                                      views.size()));
   for (size_t i = 0; i < blocks.size(); ++i) {
-    key->push_back(blocks[i] << 32 | from.of[i] << 16 | to.of[i]);
+    key->push_back(blocks[i] << 32 | int64_t{from.of[i]} << 16 |
+                   int64_t{to.of[i]});
   }
   for (const SearchSlot& slot : slots) {
     key->push_back(slot.size << 9 | (slot.view + 1) << 1 |
@@ -169,9 +176,10 @@ BlockLists::BlockLists(const SearchProblem& problem,
   }
 }
 
-void AppendTransfers(const SearchProblem& problem, const BlockPlaces& places,
-                     bool backward, std::vector<Transfer>* transfers) {
-  Collector(problem, places, backward, transfers).Collect();
+void AppendTransfers(const SearchProblem& problem, const BlockLists& lists,
+                     uint32_t switched, bool backward, bool direct,
+                     std::vector<Transfer>* transfers) {
+  Collector(problem, lists, switched, backward, direct, transfers).Collect();
 }
 
 BlockPlaces Apply(const Transfer& transfer, const BlockLists& lists,
@@ -214,9 +222,7 @@ SearchMove MoveOf(const SearchProblem& problem, const Prices& prices,
   const int64_t size = SizeOf(problem, blocks);
   const double after = BytesAfter({from, to, blocks, blocks, size}, before);
   move.wire_bytes = WireBytes(move.kind, size, before);
-  // What all have is a partial maximum as it is.
-  const bool nothing = from == kIdle && to == kPending && problem.idempotent;
-  move.price = nothing ? 0 : MovePrice(prices, move.kind, size, before, after);
+  move.price = MovePrice(prices, move.kind, size, before, after);
   return move;
 }
 

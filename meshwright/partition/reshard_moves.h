@@ -70,10 +70,9 @@ struct SearchProblem {
   absl::InlinedVector<SearchView, 2> views;
   BlockPlaces from;
   BlockPlaces to;
-  double bytes = 0;         // On a device at the start.
-  bool idempotent = false;  // The pending reduction is max, min, and, or.
+  double bytes = 0;  // On a device at the start.
 
-  // Equal for problems with equal answers.
+  // Equal for problems that differ in `bytes` only.
   void AppendKey(absl::InlinedVector<int64_t, 48>* key) const;
 };
 
@@ -115,10 +114,13 @@ struct Transfer {
   int64_t size = 1;  // Product of the blocks.
 };
 
-// The transfers from `places` that may be of use on the way from problem.from
-// to problem.to; if `backward`, those that undo a useful move.
-void AppendTransfers(const SearchProblem& problem, const BlockPlaces& places,
-                     bool backward, std::vector<Transfer>* transfers);
+// The transfers from a placement that may be of use on the way from
+// problem.from to problem.to; if `backward`, those that undo a useful move. If
+// `direct`, only those that bring blocks to the slot they are to get to in the
+// end, or to none.
+void AppendTransfers(const SearchProblem& problem, const BlockLists& lists,
+                     uint32_t switched, bool backward, bool direct,
+                     std::vector<Transfer>* transfers);
 
 BlockPlaces Apply(const Transfer& transfer, const BlockLists& lists,
                   const BlockPlaces& places);

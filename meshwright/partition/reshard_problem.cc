@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "meshwright/base/check.h"
@@ -57,6 +58,9 @@ int64_t PaddedSize(const DimSharding& dim, const Mesh& mesh) {
   return LocalSize(dim, mesh) * mesh.Size(AxesOf(dim));
 }
 
+// More blocks than these are not broken further.
+constexpr size_t kMaxBroken = 5;
+
 // Where an axis is: the digit and position, or kIdle, or kPending.
 using AxisPlaces = std::array<Place, AxisList::kCapacity>;
 
@@ -80,11 +84,9 @@ ReshardProblem::ReshardProblem(const Mesh& mesh, int64_t bits_per_element,
     AddDimension(from.dims[i], to.dims[i]);
   }
   search_.bytes = elements * static_cast<double>(bits_per_element) / 8;
-  search_.idempotent =
-      reduction_ != Reduction::kSum && reduction_ != Reduction::kProduct;
   FindBlocks();
-  FindSlots();
   BreakBlocks();
+  FindSlots();
   PlaceBlocks();
 }
 
@@ -95,7 +97,7 @@ void ReshardProblem::AddDimension(const DimSharding& from,
     digits_.push_back({.size = GlobalSize(from), .opaque = from});
     return;
   }
-  if (!even) {
+  if (!IsStrided(from) && !IsStrided(to)) {
     const int64_t size = PaddedSize(from, mesh_);
     if (size != PaddedSize(to, mesh_)) return AddView(from, to, {});
     ReshardDigit digit{.size = size, .from = from[0].axes, .to = to[0].axes};
@@ -103,6 +105,7 @@ void ReshardProblem::AddDimension(const DimSharding& from,
     digits_.push_back(std::move(digit));
     return;
   }
+  if (!even) return AddView(from, to, {});
   DimSharding a = from;
   DimSharding b = to;
   const AxisList kept = TakeCommonStart(a[0].axes, b[0].axes);
@@ -190,9 +193,27 @@ void ReshardProblem::FindBlocks() {
   }
 }
 
+// Two sizes are alike if the same blocks fit: for a few blocks, the least one.
+int64_t ReshardProblem::RoomOf(const ReshardDigit& digit, int64_t all) const {
+  const int64_t size = std::gcd(digit.size / mesh_.Size(digit.kept), all);
+  if (blocks_.size() > 6 || size == all) return size;
+  int64_t room = 1;
+  for (uint32_t chosen = 1; chosen < uint32_t{1} << blocks_.size(); ++chosen) {
+    int64_t product = 1;
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      if ((chosen >> i & 1) != 0) product *= search_.blocks[i];
+    }
+    if (size % product == 0) room = std::lcm(room, product);
+  }
+  return room;
+}
+
 void ReshardProblem::FindSlots() {
   int64_t all = 1;
-  for (const AxisList& block : blocks_) all *= mesh_.Size(block);
+  for (const AxisList& block : blocks_) {
+    search_.blocks.push_back(mesh_.Size(block));
+    all *= search_.blocks.back();
+  }
   // With two views, axes may have to leave a dimension and come back: one
   // digit more to rest in.
   int spare = -1;
@@ -209,16 +230,29 @@ void ReshardProblem::FindSlots() {
       spare_room = room;
     }
   }
+  absl::InlinedVector<ReshardDigit*, 6> taking_part;
   for (size_t i = 0; i < digits_.size(); ++i) {
     ReshardDigit& digit = digits_[i];
+    digit.room = RoomOf(digit, all);
     const bool moves = !digit.from.empty() || !digit.to.empty();
-    const bool rests = !view_sizes_.empty() && static_cast<int>(i) == spare;
-    if (!moves && digit.view < 0 && !rests) continue;
-    digit.slot = static_cast<int>(search_.slots.size());
+    const bool rests = static_cast<int>(i) == spare &&
+                       (!view_sizes_.empty() || blocks_.size() > 1);
+    if (moves || digit.view >= 0 || rests) taking_part.push_back(&digit);
+  }
+  // In an order of their own, so that the order of dimensions makes no
+  // difference to the search.
+  const auto key = [&](const ReshardDigit& digit) {
+    return std::make_tuple(digit.view, digit.after, mesh_.Size(digit.from),
+                           mesh_.Size(digit.to), digit.room);
+  };
+  std::stable_sort(taking_part.begin(), taking_part.end(),
+                   [&](const ReshardDigit* a, const ReshardDigit* b) {
+                     return key(*a) < key(*b);
+                   });
+  for (ReshardDigit* digit : taking_part) {
+    digit->slot = static_cast<int>(search_.slots.size());
     search_.slots.push_back(
-        {.size = std::gcd(digit.size / mesh_.Size(digit.kept), all),
-         .view = digit.view,
-         .after = digit.after});
+        {.size = digit->room, .view = digit->view, .after = digit->after});
   }
   MW_CHECK(search_.slots.size() < SlotOf(kIdle));
 }
@@ -256,7 +290,7 @@ void ReshardProblem::BreakBlocks() {
       broken.back().push_back(block[i]);
     }
   }
-  blocks_ = std::move(broken);
+  if (broken.size() <= kMaxBroken) blocks_ = std::move(broken);
 }
 
 void ReshardProblem::PlaceBlocks() {
@@ -274,7 +308,6 @@ void ReshardProblem::PlaceBlocks() {
     }
   };
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    search_.blocks.push_back(mesh_.Size(blocks_[i]));
     search_.from.of[i] = search_.to.of[i] = kIdle;
   }
   for (const ReshardDigit& digit : digits_) {
@@ -284,6 +317,25 @@ void ReshardProblem::PlaceBlocks() {
   }
   place(from_pending_, -1, search_.from);
   place(to_pending_, -1, search_.to);
+  SortBlocks();
+}
+
+void ReshardProblem::SortBlocks() {
+  absl::InlinedVector<size_t, 8> order(blocks_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto key = [&](size_t block) {
+    return std::make_tuple(search_.from.of[block], search_.to.of[block]);
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return key(a) < key(b); });
+  const auto blocks = blocks_;
+  const SearchProblem old = search_;
+  for (size_t i = 0; i < order.size(); ++i) {
+    blocks_[i] = blocks[order[i]];
+    search_.blocks[i] = old.blocks[order[i]];
+    search_.from.of[i] = old.from.of[order[i]];
+    search_.to.of[i] = old.to.of[order[i]];
+  }
 }
 
 bool ReshardProblem::IsActive(const ReshardDigit& digit,

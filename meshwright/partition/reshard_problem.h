@@ -24,6 +24,7 @@ struct ReshardDigit {
   int8_t view = -1;  // As in SearchSlot.
   bool after = false;
   int slot = -1;       // In the search; -1 if it takes no part.
+  int64_t room = 1;    // For blocks.
   AxisList kept;       // Major axes, the same in source and target.
   AxisList from;       // Further axes in the source.
   AxisList to;         // Further axes in the target.
@@ -59,8 +60,10 @@ class ReshardProblem {
                const AxisList& kept);
   void FindBlocks();
   void BreakBlocks();
+  int64_t RoomOf(const ReshardDigit& digit, int64_t all) const;
   void FindSlots();
   void PlaceBlocks();
+  void SortBlocks();
   bool IsActive(const ReshardDigit& digit, const BlockPlaces& places) const;
 
   const Mesh& mesh_;

@@ -9,21 +9,26 @@ namespace meshwright {
 namespace {
 
 // Placements looked at in either direction; then the best so far is taken.
-constexpr size_t kMaxNodes = 4096;
+constexpr size_t kMaxNodes = 200;
+
 // Relative; what is not better by more is not better.
 constexpr double kNoise = 1e-9;
 
 }  // namespace
 
-SearchResult ReshardSearch::Run(const SearchProblem& problem, bool with_moves) {
+std::vector<SearchMove> ReshardSearch::Run(const SearchProblem& problem,
+                                           double at_most) {
   problem_ = &problem;
-  std::vector<SearchMove> plain = PlainMoves(problem, prices_);
-  best_ = 0;
+  std::vector<SearchMove> moves = PlainMoves(problem, prices_);
+  double price = 0;
+  for (const SearchMove& move : moves) price += move.price;
+  if (price >= at_most * (1 - kNoise)) {
+    price = at_most;
+    moves.clear();
+  }
+  best_ = price * (1 - kNoise);
   target_bytes_ = problem.bytes;
-  for (const SearchMove& move : plain) best_ += move.price;
-  const BlockLists start(problem, problem.from);
-  const BlockLists end(problem, problem.to);
-  growth_is_wired_ = end.pending.size == 0;
+  growth_is_wired_ = true;
   for (const SearchView& view : problem.views) {
     target_bytes_ *= view.growth;
     growth_is_wired_ = growth_is_wired_ && !view.resizes;
@@ -32,13 +37,23 @@ SearchResult ReshardSearch::Run(const SearchProblem& problem, bool with_moves) {
     const double size = static_cast<double>(problem.blocks[i]);
     if (IsSlot(problem.from.of[i])) target_bytes_ *= size;
     if (IsSlot(problem.to.of[i])) target_bytes_ /= size;
+    growth_is_wired_ = growth_is_wired_ && problem.to.of[i] != kPending;
   }
+  // First the direct ways, which are few, for a good bound.
+  for (const bool direct : {true, false}) {
+    if (Explore(direct)) moves = Moves();
+  }
+  return moves;
+}
+
+bool ReshardSearch::Explore(bool direct) {
+  direct_ = direct;
   best_forward_ = best_backward_ = -1;
   best_permutes_ = false;
   forward_.backward = false;
   backward_.backward = true;
-  Start(forward_, problem.from, problem.bytes);
-  Start(backward_, problem.to, target_bytes_);
+  Start(forward_, problem_->from, problem_->bytes);
+  Start(backward_, problem_->to, target_bytes_);
   Settle(forward_, 0, backward_);
   Settle(backward_, 0, forward_);
   while (true) {
@@ -46,12 +61,7 @@ SearchResult ReshardSearch::Run(const SearchProblem& problem, bool with_moves) {
     Front& front = back ? backward_ : forward_;
     if (!Step(front, back ? forward_ : backward_)) break;
   }
-  SearchResult result;
-  result.price = best_;
-  if (with_moves) {
-    result.moves = best_forward_ < 0 ? std::move(plain) : Moves();
-  }
-  return result;
+  return best_forward_ >= 0;
 }
 
 void ReshardSearch::Start(Front& front, const BlockPlaces& places,
@@ -87,7 +97,7 @@ double ReshardSearch::Top(Front& front) const {
 }
 
 bool ReshardSearch::Step(Front& front, const Front& other) {
-  if (Top(front) >= best_ * (1 - kNoise)) return false;
+  if (Top(front) >= best_) return false;
   if (front.nodes.size() > kMaxNodes) return false;
   Settle(front, front.heap[0].second, other);
   return true;
@@ -102,8 +112,8 @@ void ReshardSearch::Settle(Front& front, int32_t node, const Front& other) {
 void ReshardSearch::Join(Front& front, int32_t node, const Front& other) {
   const Node& here = front.nodes[node];
   const auto accept = [&](double price, int32_t there, bool permutes) {
-    if (price >= best_ * (1 - kNoise)) return;
-    best_ = price;
+    if (price >= best_) return;
+    best_ = price * (1 - kNoise);
     best_forward_ = front.backward ? there : node;
     best_backward_ = front.backward ? node : there;
     best_permutes_ = permutes;
@@ -130,53 +140,87 @@ void ReshardSearch::Join(Front& front, int32_t node, const Front& other) {
 
 void ReshardSearch::Expand(Front& front, int32_t node) {
   const BlockPlaces places = front.nodes[node].places;
-  const double bytes = front.nodes[node].bytes;
   const BlockLists lists(*problem_, places);
   transfers_.clear();
-  AppendTransfers(*problem_, places, front.backward, &transfers_);
+  AppendTransfers(*problem_, lists, places.switched, front.backward, direct_,
+                  &transfers_);
   for (const Transfer& transfer : transfers_) {
-    const double after = BytesAfter(transfer, bytes);
-    const SearchMove move = front.backward
-                                ? MoveOf(*problem_, prices_, transfer.to,
-                                         transfer.from, transfer.taken, after)
-                                : MoveOf(*problem_, prices_, transfer.from,
-                                         transfer.to, transfer.put, bytes);
-    Offer(front, node, Apply(transfer, lists, places), after, move);
+    OfferTransfer(front, node, transfer, lists);
   }
   for (size_t i = 0; i < problem_->views.size(); ++i) {
     const int view = static_cast<int>(i);
-    if (!CanSwitch(*problem_, lists, places.switched, view, front.backward)) {
-      continue;
+    if (CanSwitch(*problem_, lists, places.switched, view, front.backward)) {
+      OfferSwitch(front, node, view);
     }
-    const double growth = problem_->views[i].growth;
-    BlockPlaces switched = places;
-    switched.switched ^= uint32_t{1} << view;
-    const double after = front.backward ? bytes / growth : bytes * growth;
-    Offer(front, node, switched, after,
-          SwitchOf(*problem_, prices_, view, front.backward ? after : bytes));
   }
 }
 
-void ReshardSearch::Offer(Front& front, int32_t parent,
-                          const BlockPlaces& places, double bytes,
-                          const SearchMove& move) {
-  const double distance = front.nodes[parent].distance + move.price;
-  const double bound = distance + AtLeast(front, bytes);
-  if (bound >= best_ * (1 - kNoise)) return;
+void ReshardSearch::OfferTransfer(Front& front, int32_t parent,
+                                  const Transfer& transfer,
+                                  const BlockLists& lists) {
+  const double bytes = front.nodes[parent].bytes;
+  const double after = BytesAfter(transfer, bytes);
+  const double price =
+      front.backward ? MovePrice(prices_, KindOf(transfer.to, transfer.from),
+                                 transfer.size, after, bytes)
+                     : MovePrice(prices_, KindOf(transfer.from, transfer.to),
+                                 transfer.size, bytes, after);
+  const double distance = front.nodes[parent].distance + price;
+  if (IsTooFar(front, distance, after)) return;
+  const BlockPlaces places = Apply(transfer, lists, front.nodes[parent].places);
+  if (Node* node = Reach(front, parent, places, after, distance)) {
+    node->transfer = transfer;
+    node->view = -1;
+  }
+}
+
+void ReshardSearch::OfferSwitch(Front& front, int32_t parent, int view) {
+  const double bytes = front.nodes[parent].bytes;
+  const double growth = problem_->views[view].growth;
+  const double after = front.backward ? bytes / growth : bytes * growth;
+  const double distance =
+      front.nodes[parent].distance +
+      SwitchOf(*problem_, prices_, view, front.backward ? after : bytes).price;
+  if (IsTooFar(front, distance, after)) return;
+  BlockPlaces places = front.nodes[parent].places;
+  places.switched ^= uint32_t{1} << view;
+  if (Node* node = Reach(front, parent, places, after, distance)) {
+    node->view = view;
+  }
+}
+
+ReshardSearch::Node* ReshardSearch::Reach(Front& front, int32_t parent,
+                                          const BlockPlaces& places,
+                                          double bytes, double distance) {
   const auto [entry, inserted] =
       front.index.emplace(places, static_cast<int32_t>(front.nodes.size()));
   if (inserted) {
     front.nodes.push_back({.places = places, .bytes = bytes});
   } else if (front.nodes[entry->second].distance <= distance * (1 + kNoise)) {
-    return;
+    return nullptr;
   }
   Node& node = front.nodes[entry->second];
   node.distance = distance;
   node.parent = parent;
   node.settled = false;
-  node.move = move;
-  front.heap.emplace_back(bound, entry->second);
+  front.heap.emplace_back(distance + AtLeast(front, bytes), entry->second);
   std::push_heap(front.heap.begin(), front.heap.end(), std::greater<>());
+  return &node;
+}
+
+SearchMove ReshardSearch::MoveTo(const Front& front, const Node& node) const {
+  const Node& parent = front.nodes[node.parent];
+  const Node& before = front.backward ? node : parent;
+  const Node& after = front.backward ? parent : node;
+  const Transfer& t = node.transfer;
+  SearchMove move =
+      node.view >= 0 ? SwitchOf(*problem_, prices_, node.view, before.bytes)
+                     : (front.backward ? MoveOf(*problem_, prices_, t.to,
+                                                t.from, t.taken, before.bytes)
+                                       : MoveOf(*problem_, prices_, t.from,
+                                                t.to, t.put, before.bytes));
+  move.after = after.places;
+  return move;
 }
 
 ReshardSearch::Signature ReshardSearch::SignatureOf(
@@ -196,25 +240,21 @@ ReshardSearch::Signature ReshardSearch::SignatureOf(
 std::vector<SearchMove> ReshardSearch::Moves() const {
   std::vector<SearchMove> moves;
   for (int32_t i = best_forward_; i > 0; i = forward_.nodes[i].parent) {
-    moves.push_back(forward_.nodes[i].move);
-    moves.back().after = forward_.nodes[i].places;
+    moves.push_back(MoveTo(forward_, forward_.nodes[i]));
   }
   std::reverse(moves.begin(), moves.end());
-  const Node& middle = backward_.nodes[best_backward_];
   if (best_permutes_) {
+    const Node& middle = backward_.nodes[best_backward_];
     SearchMove permute;
     permute.kind = MoveKind::kPermute;
     permute.after = middle.places;
     permute.wire_bytes = WireBytes(permute.kind, 1, middle.bytes);
     permute.price =
         MovePrice(prices_, permute.kind, 1, middle.bytes, middle.bytes);
-    moves.push_back(std::move(permute));
+    moves.push_back(permute);
   }
-  for (int32_t i = best_backward_; i > 0;) {
-    const Node& node = backward_.nodes[i];
-    moves.push_back(node.move);
-    i = node.parent;
-    moves.back().after = backward_.nodes[i].places;
+  for (int32_t i = best_backward_; i > 0; i = backward_.nodes[i].parent) {
+    moves.push_back(MoveTo(backward_, backward_.nodes[i]));
   }
   return moves;
 }

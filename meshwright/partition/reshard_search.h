@@ -7,6 +7,9 @@
 #ifndef MESHWRIGHT_PARTITION_RESHARD_SEARCH_H_
 #define MESHWRIGHT_PARTITION_RESHARD_SEARCH_H_
 
+#include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -16,17 +19,14 @@
 
 namespace meshwright {
 
-struct SearchResult {
-  double price = 0;
-  std::vector<SearchMove> moves;
-};
-
 class ReshardSearch {
  public:
   explicit ReshardSearch(const Prices& prices) : prices_(prices) {}
 
-  // Deterministic. The moves are left out unless asked for.
-  SearchResult Run(const SearchProblem& problem, bool with_moves);
+  // Deterministic. Nothing if no way is found that costs less than `at_most`.
+  std::vector<SearchMove> Run(
+      const SearchProblem& problem,
+      double at_most = std::numeric_limits<double>::infinity());
 
  private:
   // Tiles of each slot, of pending, and the switched views: a permute leads
@@ -38,7 +38,9 @@ class ReshardSearch {
     double distance = 0;
     int32_t parent = -1;
     bool settled = false;
-    SearchMove move;  // From the parent; if backward, to the parent.
+    // How the parent became this: a transfer, or a switch of a view.
+    Transfer transfer;
+    int view = -1;
   };
   struct Front {
     bool backward = false;
@@ -48,10 +50,22 @@ class ReshardSearch {
     absl::flat_hash_map<Signature, int32_t> nearest;  // Settled ones.
   };
 
+  // Looks for what is better than the best so far; true if found.
+  bool Explore(bool direct);
   void Start(Front& front, const BlockPlaces& places, double bytes);
   void Expand(Front& front, int32_t node);
-  void Offer(Front& front, int32_t parent, const BlockPlaces& places,
-             double bytes, const SearchMove& move);
+  // The places of the parent after a transfer or a switch.
+  void OfferTransfer(Front& front, int32_t parent, const Transfer& transfer,
+                     const BlockLists& lists);
+  void OfferSwitch(Front& front, int32_t parent, int view);
+  bool IsTooFar(const Front& front, double distance, double bytes) const {
+    return distance + AtLeast(front, bytes) >= best_;
+  }
+  // The node of `places` if this is a shorter way to it.
+  Node* Reach(Front& front, int32_t parent, const BlockPlaces& places,
+              double bytes, double distance);
+  // The move between a node and its parent.
+  SearchMove MoveTo(const Front& front, const Node& node) const;
   // Settles the nearest open node. False if none can lead to a better path.
   bool Step(Front& front, const Front& other);
   void Settle(Front& front, int32_t node, const Front& other);
@@ -69,7 +83,8 @@ class ReshardSearch {
   std::vector<Transfer> transfers_;
   double target_bytes_ = 0;
   bool growth_is_wired_ = true;
-  double best_ = 0;
+  bool direct_ = false;
+  double best_ = 0;  // Less than the price of the best so far by a little.
   int32_t best_forward_ = -1;
   int32_t best_backward_ = -1;
   bool best_permutes_ = false;

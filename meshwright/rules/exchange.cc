@@ -67,7 +67,9 @@ class Emitter {
     Instruction* received = builder_.CollectivePermute(
         Cut(value, round.start, round.size), round.pairs);
     // A device that nothing is sent to has zeros.
-    if (!round.non_receivers_fill || IsZero(fill_)) return received;
+    if (!round.non_receivers_fill ||
+        LocalBuilder::IsIdentity(*fill_, Reduction::kSum))
+      return received;
     const std::vector<int64_t> receives(round.receives.begin(),
                                         round.receives.end());
     return builder_.Select(
@@ -84,22 +86,27 @@ class Emitter {
 
 }  // namespace
 
-bool IsZero(const Instruction* value) {
-  if (value->opcode != Opcode::kConstant || !value->shape.IsArray() ||
-      value->attributes->literal == nullptr) {
-    return false;
-  }
-  const std::string& data = value->attributes->literal->data;
-  return std::all_of(data.begin(), data.end(),
-                     [](char byte) { return byte == '\0'; });
-}
-
 ElementLists ElementsOf(const DimSharding& dim, const Mesh& mesh) {
   ElementLists lists;
   for (int64_t device = 0; device < mesh.device_count(); ++device) {
     lists.push_back(GlobalIndices(dim, mesh, device));
   }
   return lists;
+}
+
+Movement Stretches(const DimSharding& dim, int64_t dimension, int64_t first,
+                   int64_t step, int64_t size, const Mesh& mesh) {
+  Movement movement = {.dimension = dimension,
+                       .axes = AxesOf(dim),
+                       .held = ElementsOf(dim, mesh)};
+  for (int64_t device = 0; device < mesh.device_count(); ++device) {
+    const int64_t start = first + mesh.Coordinate(device, movement.axes) * step;
+    std::vector<int64_t>& list = movement.needed.emplace_back();
+    for (int64_t index = start; index < start + size; ++index) {
+      list.push_back(index < 0 || index >= GlobalSize(dim) ? kFilled : index);
+    }
+  }
+  return movement;
 }
 
 std::optional<Reduction> JoiningReduction(ElementType type) {

@@ -36,6 +36,11 @@ Instruction* Exchange(const Movement& movement, Instruction* value,
 // What each device has of a dimension.
 ElementLists ElementsOf(const DimSharding& dim, const Mesh& mesh);
 
+// The p-th device along the axes of `dim` needs `size` elements from
+// `first + p * step` on; those beyond the ends are the fill value.
+Movement Stretches(const DimSharding& dim, int64_t dimension, int64_t first,
+                   int64_t step, int64_t size, const Mesh& mesh);
+
 // Changes needs that other devices would have to meet to the fill value.
 void KeepOwn(Movement& movement);
 
@@ -45,9 +50,6 @@ std::optional<Reduction> JoiningReduction(ElementType type);
 
 // Whether dimension `dimension` of operand 0 or result 0 is split.
 bool IsSplitDimension(const LocalOp& op, int64_t dimension);
-
-// A constant whose elements are all zero.
-bool IsZero(const Instruction* value);
 
 }  // namespace meshwright
 

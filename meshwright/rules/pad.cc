@@ -153,7 +153,7 @@ Instruction* GiveOwn(Movement movement, const PaddingDimension& padding,
   }
   KeepOwn(movement);
   value = Exchange(movement, value, nullptr, builder);
-  if (IsZero(fill)) return value;
+  if (LocalBuilder::IsIdentity(*fill, Reduction::kSum)) return value;
   std::vector<int64_t> inside = value->shape.dimensions;
   inside[movement.dimension] = size;
   Instruction* is_padding =
@@ -206,7 +206,7 @@ LocalValues LowerPad(const LocalOp& op, LocalBuilder& builder) {
       // The padding is given by one device of all that give.
       giving.Append(movement.axes);
       fill =
-          IsZero(op.operands[1])
+          LocalBuilder::IsIdentity(*op.operands[1], Reduction::kSum)
               ? op.operands[1]
               : builder.Select(builder.IsLeader(giving), op.operands[1],
                                builder.Constant(value->shape.element_type, 0));

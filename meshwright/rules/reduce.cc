@@ -1,7 +1,10 @@
 // reduce: kept dimensions are split freely; over the reduced ones each device
-// reduces its part. With a simple combiner that leaves a partial value; with
-// any other (arg-max) the parts are gathered and reduced again.
+// reduces its part. With a simple combiner that leaves a partial value. Several
+// different ones are all-reduced here; with any other combiner (arg-max) the
+// parts are gathered and reduced again.
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "meshwright/rules/families.h"
 
@@ -56,9 +59,30 @@ int32_t InputCount(const Instruction& reduce) {
   return static_cast<int32_t>(reduce.operands.size() / 2);
 }
 
-std::optional<Reduction> SimpleReduction(const Instruction& reduce) {
-  if (InputCount(reduce) != 1) return std::nullopt;
-  return ReductionOf(*reduce.called[0]);
+// One for each input, or none if the combiner is not that simple.
+std::vector<Reduction> SimpleReductions(const Instruction& reduce) {
+  const int32_t inputs = InputCount(reduce);
+  const Instruction* root = reduce.called[0]->root();
+  const std::vector<const Instruction*> roots =
+      root->opcode == Opcode::kTuple
+          ? std::vector<const Instruction*>(root->operands.begin(),
+                                            root->operands.end())
+          : std::vector<const Instruction*>{root};
+  std::vector<Reduction> reductions;
+  for (int32_t i = 0; i < static_cast<int32_t>(roots.size()); ++i) {
+    const std::optional<Reduction> reduction =
+        ReductionOfRoot(roots[i], i, inputs + i);
+    if (!reduction.has_value()) return {};
+    reductions.push_back(*reduction);
+  }
+  return reductions;
+}
+
+// Whether one kind of partial value stands for all results.
+bool LeavesPending(const std::vector<Reduction>& reductions) {
+  return !reductions.empty() &&
+         std::adjacent_find(reductions.begin(), reductions.end(),
+                            std::not_equal_to<>()) == reductions.end();
 }
 
 // The axes of all reduced dimensions, in order.
@@ -105,6 +129,41 @@ LocalValues LowerAnyReduce(const LocalOp& op, const AxisList& split,
   return LowerWith(op, std::move(again), std::move(operands), builder);
 }
 
+LocalValues LowerSimpleReduce(const LocalOp& op, const AxisList& split,
+                              const std::vector<Reduction>& reductions,
+                              LocalBuilder& builder) {
+  LocalValues operands = op.operands;
+  LocalValues identities;
+  for (size_t i = 0; i < reductions.size(); ++i) {
+    identities.push_back(
+        builder.Identity(reductions[i], operands[i]->shape.element_type));
+  }
+  MaskInputs(op, identities, operands, builder);
+  std::copy(identities.begin(), identities.end(),
+            operands.begin() + InputCount(op.instruction));
+  LocalValues results =
+      LowerWith(op, *op.instruction.attributes, std::move(operands), builder);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const size_t start = reductions.size() + i;
+    if (LocalBuilder::IsIdentity(*op.instruction.operands[start],
+                                 reductions[i])) {
+      continue;
+    }
+    // The start value counts once: on the first device of the split. Not
+    // within the reduce itself, where compilers expect an identity.
+    results[i] = builder.Combine(
+        reductions[i], results[i],
+        builder.Broadcast(builder.Select(builder.IsLeader(split),
+                                         op.operands[start], identities[i]),
+                          results[i]->shape.dimensions));
+  }
+  if (LeavesPending(reductions)) return results;
+  for (size_t i = 0; i < results.size(); ++i) {
+    results[i] = builder.AllReduce(results[i], reductions[i], split);
+  }
+  return results;
+}
+
 }  // namespace
 
 std::optional<Reduction> ReductionOf(const Computation& combiner) {
@@ -124,7 +183,8 @@ std::optional<Reduction> ReductionOf(const Computation& combiner) {
 
 std::optional<Rule> ReduceFactors(const Instruction& instruction) {
   const int32_t inputs = InputCount(instruction);
-  const std::optional<Reduction> reduction = SimpleReduction(instruction);
+  const std::vector<Reduction> reductions = SimpleReductions(instruction);
+  const bool pends = LeavesPending(reductions);
   const std::vector<int64_t>& reduced = instruction.attributes->dimensions;
   Rule rule = AlikeRule(instruction.operand_shape(0).dimensions, inputs, 0);
   TensorFactors result;
@@ -133,41 +193,30 @@ std::optional<Rule> ReduceFactors(const Instruction& instruction) {
     Factor& factor = rule.factors[number];
     if (std::find(reduced.begin(), reduced.end(), i) == reduced.end()) {
       result.push_back({number});
-    } else if (reduction.has_value()) {
+    } else if (pends) {
       factor.kind = FactorKind::kReduced;
-      factor.reduction = *reduction;
+      factor.reduction = reductions[0];
     } else {
       factor.kind = FactorKind::kExchanged;
     }
   }
   rule.operands.resize(2 * inputs);  // The start values are scalars.
   rule.results.assign(inputs, result);
-  if (reduction.has_value()) rule.linear = {{*reduction, {0, 1}}};
+  if (pends) {
+    Linear& linear = rule.linear.emplace_back();
+    linear.reduction = reductions[0];
+    linear.operands.resize(2 * inputs);
+    std::iota(linear.operands.begin(), linear.operands.end(), 0);
+  }
   return rule;
 }
 
 LocalValues LowerReduce(const LocalOp& op, LocalBuilder& builder) {
-  const std::optional<Reduction> reduction = SimpleReduction(op.instruction);
+  const std::vector<Reduction> reductions = SimpleReductions(op.instruction);
   const AxisList split = SplitAxes(op);
-  if (!reduction.has_value()) return LowerAnyReduce(op, split, builder);
+  if (reductions.empty()) return LowerAnyReduce(op, split, builder);
   if (split.empty()) return LowerUnchanged(op, builder);
-  LocalValues operands = op.operands;
-  Instruction* identity =
-      builder.Identity(*reduction, operands[0]->shape.element_type);
-  MaskInputs(op, {identity}, operands, builder);
-  Instruction* start = operands[1];
-  operands[1] = identity;
-  LocalValues result =
-      LowerWith(op, *op.instruction.attributes, std::move(operands), builder);
-  if (LocalBuilder::IsIdentity(*op.instruction.operands[1], *reduction)) {
-    return result;
-  }
-  // The start value counts once: on the first device of the split. Not within
-  // the reduce itself, where compilers expect an identity.
-  start = builder.Select(builder.IsLeader(split), start, identity);
-  return {
-      builder.Combine(*reduction, result[0],
-                      builder.Broadcast(start, result[0]->shape.dimensions))};
+  return LowerSimpleReduce(op, split, reductions, builder);
 }
 
 }  // namespace meshwright

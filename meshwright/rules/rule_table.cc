@@ -8,7 +8,8 @@ namespace meshwright {
 namespace {
 
 constexpr OpcodeEntry kElementwise{ElementwiseFactors, LowerUnchanged};
-constexpr OpcodeEntry kIdentity{IdentityFactors, LowerUnchanged};
+constexpr OpcodeEntry kIdentity{IdentityFactors, LowerUnchanged,
+                                Structure::kNone, /*stays_apart=*/true};
 
 OpcodeEntry Structural(Structure structure) { return {.structure = structure}; }
 
@@ -88,7 +89,7 @@ OpcodeEntry MakeEntry(Opcode opcode) {
       return {RngBitGeneratorFactors, LowerRngBitGenerator};
     case Opcode::kRng:
     case Opcode::kRngGetAndUpdateState:
-      return {RngFactors, LowerRng};
+      return {RngFactors, LowerRng, Structure::kNone, /*stays_apart=*/true};
 
     case Opcode::kBroadcast:
       return {BroadcastFactors, LowerUnchanged};

@@ -30,6 +30,9 @@ struct OpcodeEntry {
   FactorsOf factors = nullptr;  // Null: always the fallback.
   Lowering lower = nullptr;
   Structure structure = Structure::kNone;
+  // Two alike are not one: they draw from hidden state, or are there to keep
+  // things apart (barriers of rematerialised code).
+  bool stays_apart = false;
 };
 
 const OpcodeEntry& EntryFor(Opcode opcode);

@@ -7,18 +7,16 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/analysis/index_range.h"
 #include "meshwright/analysis/sign.h"
+#include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/write_module.h"
+#include "meshwright/mesh/sharding_text.h"
 #include "meshwright/state/synthetic.h"
 
 namespace meshwright {
 namespace {
-
-BufferShape ToBufferShape(const Shape& shape) {
-  return {shape.element_type, shape.dimensions};
-}
 
 // PJRT passes flat lists of arrays in and out.
 absl::Status CheckSignature(const Module& module) {
@@ -40,19 +38,103 @@ absl::Status CheckSignature(const Module& module) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Executable>> CompileForOneDevice(
-    const Module& module, Client* client, OptionMap xla_overrides) {
-  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
+ShardedStep OnOneDevice(const Module& module) {
+  ShardedStep step = {module, Mesh::Create({}).value(), {}, {}};
+  for (const Instruction* parameter : module.entry()->Parameters()) {
+    step.parameters.push_back(
+        Sharding::Replicated(parameter->shape.dimensions));
+  }
+  for (const Shape* leaf : Leaves(module.entry()->root()->shape)) {
+    step.outputs.push_back(Sharding::Replicated(leaf->dimensions));
+  }
+  return step;
+}
+
+std::vector<const Shape*> ParameterShapes(const Module& module) {
+  std::vector<const Shape*> shapes;
+  for (const Instruction* parameter : module.entry()->Parameters()) {
+    shapes.push_back(&parameter->shape);
+  }
+  return shapes;
+}
+
+// The program's arrays are the shards of the module's.
+absl::Status CheckShards(absl::string_view what,
+                         const std::vector<const Shape*>& whole,
+                         const std::vector<const Shape*>& local,
+                         const std::vector<Sharding>& shardings,
+                         const Mesh& mesh) {
+  if (whole.size() != local.size() || whole.size() != shardings.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the step has ", whole.size(), " ", what, "s, the program ",
+        local.size(), ", with ", shardings.size(), " shardings"));
+  }
+  for (size_t i = 0; i < whole.size(); ++i) {
+    absl::Status status = CheckSharding(shardings[i], whole[i]->dimensions,
+                                        mesh, /*allow_uneven=*/true);
+    const Shape expected = Shape::Array(whole[i]->element_type,
+                                        LocalDimensions(shardings[i], mesh));
+    if (status.ok() && shardings[i].IsPending()) {
+      status = absl::InvalidArgumentError("is a pending partial value");
+    }
+    if (status.ok() && !Compatible(expected, *local[i])) {
+      status = absl::InvalidArgumentError(
+          absl::StrCat("is ", local[i]->ToString(), " in the program; the ",
+                       "shards are ", expected.ToString()));
+    }
+    if (!status.ok()) return Annotate(status, absl::StrCat(what, " ", i));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFits(const Module& module, const ShardedStep& step) {
+  MW_RETURN_IF_ERROR(CheckShards("parameter", ParameterShapes(module),
+                                 ParameterShapes(step.program), step.parameters,
+                                 step.mesh));
+  return CheckShards("output", Leaves(module.entry()->root()->shape),
+                     Leaves(step.program.entry()->root()->shape), step.outputs,
+                     step.mesh);
+}
+
+// What comes out as the next value must lie as it went in.
+absl::Status CheckState(const ModuleRoles& roles, const ShardedStep& step) {
+  for (const StatePair& pair : roles.state_pairs) {
+    const Sharding& in = step.parameters[pair.parameter];
+    const Sharding& out = step.outputs[pair.output];
+    if (in == out) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(roles.parameters[pair.parameter].name, " goes in as ",
+                     ToString(in, step.mesh), " and comes out as ",
+                     ToString(out, step.mesh)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> CompileStep(
+    const ShardedStep& step, Client* client, OptionMap xla_overrides) {
+  const int64_t count = step.mesh.device_count();
+  if (std::ssize(client->devices()) < count) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the mesh ", step.mesh.ToString(), " needs ", count, " devices, ",
+        client->platform_name(), " has ", client->devices().size()));
+  }
+  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(step.program));
   CompileOptions options;
-  options.device_ids = {client->devices()[0]->id()};
+  options.num_replicas = static_cast<int>(count);
+  for (int64_t device = 0; device < count; ++device) {
+    options.device_ids.push_back(client->devices()[device]->id());
+  }
   options.xla_overrides = std::move(xla_overrides);
   return client->Compile({.format = "hlo", .code = std::move(code)}, options);
 }
 
 }  // namespace
 
-StepRunner::StepRunner(const Module& module, Client* client)
-    : module_(module), client_(client), roles_(AnalyzeRoles(module)) {
+StepRunner::StepRunner(const Module& module, ShardedStep step, Client* client)
+    : module_(module),
+      step_(std::move(step)),
+      client_(client),
+      roles_(AnalyzeRoles(module)) {
   for (const Instruction* parameter : module.entry()->Parameters()) {
     shapes_.push_back(parameter->shape);
   }
@@ -61,26 +143,31 @@ StepRunner::StepRunner(const Module& module, Client* client)
 
 absl::StatusOr<std::unique_ptr<StepRunner>> StepRunner::Create(
     const Module& module, Client* client, OptionMap xla_overrides) {
+  return CreateSharded(module, OnOneDevice(module), client,
+                       std::move(xla_overrides));
+}
+
+absl::StatusOr<std::unique_ptr<StepRunner>> StepRunner::CreateSharded(
+    const Module& module, ShardedStep step, Client* client,
+    OptionMap xla_overrides) {
   MW_RETURN_IF_ERROR(CheckSignature(module));
-  std::unique_ptr<StepRunner> runner(new StepRunner(module, client));
+  MW_RETURN_IF_ERROR(CheckFits(module, step));
+  std::unique_ptr<StepRunner> runner(
+      new StepRunner(module, std::move(step), client));
+  MW_RETURN_IF_ERROR(CheckState(runner->roles_, runner->step_));
   MW_ASSIGN_OR_RETURN(
       runner->executable_,
-      CompileForOneDevice(module, client, std::move(xla_overrides)));
+      CompileStep(runner->step_, client, std::move(xla_overrides)));
   return runner;
 }
 
 absl::Status StepRunner::SetParameter(int64_t number, Tensor tensor) {
   MW_RETURN_IF_ERROR(Conform(shapes_[number], tensor));
-  const auto owner =
-      std::make_shared<const std::string>(std::move(tensor.data));
-  const HostArray array = {
-      .bytes = {reinterpret_cast<const std::byte*>(owner->data()),
-                owner->size()},
-      .shape = ToBufferShape(shapes_[number]),
-      .owner = owner};
-  arguments_[number].reset();
-  MW_ASSIGN_OR_RETURN(arguments_[number],
-                      client_->FromHost(array, *client_->devices()[0]));
+  arguments_[number].clear();
+  MW_ASSIGN_OR_RETURN(
+      arguments_[number],
+      Upload(std::move(tensor), step_.parameters[number],
+             {client_, step_.mesh, client_->devices()}, step_.padding));
   return absl::OkStatus();
 }
 
@@ -118,26 +205,37 @@ absl::Status StepRunner::Set(std::vector<Tensor> tensors) {
 }
 
 absl::StatusOr<StepResult> StepRunner::Step() {
-  std::vector<Buffer*> arguments;
-  arguments.reserve(arguments_.size());
+  const int64_t devices = step_.mesh.device_count();
+  std::vector<std::vector<Buffer*>> arguments(devices);
   for (size_t number = 0; number < arguments_.size(); ++number) {
-    if (arguments_[number] == nullptr) {
+    if (arguments_[number].empty()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "parameter \"", roles_.parameters[number].name, "\" has no value"));
     }
-    arguments.push_back(arguments_[number].get());
+    for (int64_t device = 0; device < devices; ++device) {
+      arguments[device].push_back(arguments_[number][device].get());
+    }
   }
+  outputs_.clear();
+  const std::vector<absl::Span<Buffer* const>> spans(arguments.begin(),
+                                                     arguments.end());
   const Stopwatch step_time;
-  MW_ASSIGN_OR_RETURN(Execution run, executable_->ExecuteSingle(arguments));
+  MW_ASSIGN_OR_RETURN(Execution run, executable_->Execute(spans));
   MW_RETURN_IF_ERROR(AwaitAll(run.done));
   StepResult result;
   result.seconds = step_time.seconds();
-  std::vector<BufferPtr>& outputs = run.outputs[0];
+  outputs_.resize(run.outputs[0].size());
+  for (size_t output = 0; output < outputs_.size(); ++output) {
+    for (int64_t device = 0; device < devices; ++device) {
+      outputs_[output].push_back(std::move(run.outputs[device][output]));
+    }
+  }
   if (roles_.loss.has_value()) {
-    MW_ASSIGN_OR_RETURN(result.loss, ReadScalar(*outputs[*roles_.loss]));
+    MW_ASSIGN_OR_RETURN(result.loss, ReadScalar(*outputs_[*roles_.loss][0]));
   }
   for (const StatePair& pair : roles_.state_pairs) {
-    arguments_[pair.parameter] = std::move(outputs[pair.output]);
+    arguments_[pair.parameter] = std::move(outputs_[pair.output]);
+    outputs_[pair.output].clear();
   }
   return result;
 }
@@ -155,17 +253,52 @@ absl::StatusOr<double> StepRunner::ReadScalar(const Buffer& buffer) const {
 absl::StatusOr<std::vector<Tensor>> StepRunner::ReadState() const {
   std::vector<Tensor> state;
   for (const StatePair& pair : roles_.state_pairs) {
-    const Buffer& buffer = *arguments_[pair.parameter];
-    Tensor& tensor = state.emplace_back();
-    tensor.name = roles_.parameters[pair.parameter].name;
-    tensor.type = shapes_[pair.parameter].element_type;
-    tensor.dimensions = shapes_[pair.parameter].dimensions;
-    tensor.data.resize(buffer.shape().host_bytes());
-    MW_RETURN_IF_ERROR(
-        buffer.ReadToHost({reinterpret_cast<std::byte*>(tensor.data.data()),
-                           tensor.data.size()}));
+    const ShardedArray& array = arguments_[pair.parameter];
+    const std::string& name = roles_.parameters[pair.parameter].name;
+    if (array.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("parameter \"", name, "\" has no value"));
+    }
+    MW_ASSIGN_OR_RETURN(
+        state.emplace_back(),
+        Download(array, step_.parameters[pair.parameter], step_.mesh));
+    state.back().name = name;
   }
   return state;
+}
+
+std::vector<const ShardedArray*> StepRunner::OutputArrays() const {
+  std::vector<const ShardedArray*> arrays;
+  for (const ShardedArray& output : outputs_) arrays.push_back(&output);
+  if (arrays.empty()) return arrays;
+  for (const StatePair& pair : roles_.state_pairs) {
+    arrays[pair.output] = &arguments_[pair.parameter];
+  }
+  return arrays;
+}
+
+absl::StatusOr<std::vector<Tensor>> StepRunner::ReadOutputs() const {
+  const std::vector<const ShardedArray*> arrays = OutputArrays();
+  if (arrays.size() != step_.outputs.size()) {
+    return absl::FailedPreconditionError("no step has run");
+  }
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    MW_ASSIGN_OR_RETURN(outputs.emplace_back(),
+                        Download(*arrays[i], step_.outputs[i], step_.mesh));
+    outputs.back().name = roles_.outputs[i].name;
+  }
+  return outputs;
+}
+
+absl::Status StepRunner::CheckOutputCopies() const {
+  const std::vector<const ShardedArray*> arrays = OutputArrays();
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    MW_RETURN_IF_ERROR(
+        Annotate(CheckCopies(*arrays[i], step_.outputs[i], step_.mesh),
+                 roles_.outputs[i].name));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace meshwright

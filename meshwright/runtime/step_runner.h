@@ -1,4 +1,5 @@
-// Runs a training step again and again on one device; its state stays there.
+// Runs a training step again and again, on one device or, once it has been
+// partitioned, on a mesh of them; its state stays there.
 //
 //   MW_ASSIGN_OR_RETURN(auto runner, StepRunner::Create(module, client.get()));
 //   MW_RETURN_IF_ERROR(runner->FillSynthetic(/*seed=*/0));
@@ -8,6 +9,7 @@
 //
 // After a step, the outputs that are the next value of a state parameter take
 // that parameter's place. Everything else keeps its value until Set again.
+// Tensors go in and come out whole, however they lie on the devices.
 #ifndef MESHWRIGHT_RUNTIME_STEP_RUNNER_H_
 #define MESHWRIGHT_RUNTIME_STEP_RUNNER_H_
 
@@ -23,6 +25,9 @@
 #include "meshwright/analysis/roles.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/mesh/sharding.h"
+#include "meshwright/runtime/sharded_array.h"
 #include "meshwright/state/tensor.h"
 
 namespace meshwright {
@@ -32,12 +37,31 @@ struct StepResult {
   std::optional<double> loss;
 };
 
+// A step as each device of a mesh runs it: a program for as many replicas as
+// there are devices, replica i on device i of the mesh.
+struct ShardedStep {
+  const Module& program;  // For one device; collectives between replicas.
+  Mesh mesh;
+  // How the whole step's parameters and outputs lie on the mesh, by number.
+  std::vector<Sharding> parameters;
+  std::vector<Sharding> outputs;
+  char padding = 0;  // Fills the bytes of uneven shards that hold no element.
+};
+
 class StepRunner {
  public:
   // Compiles the module for the client's first device. The module must have
   // passed Verify and outlive the runner, as must the client.
   static absl::StatusOr<std::unique_ptr<StepRunner>> Create(
       const Module& module, Client* client, OptionMap xla_overrides = {});
+
+  // Compiles step.program for the client's first devices. Names, roles and
+  // shapes are those of `module`, the whole step. kInvalidArgument when there
+  // are too few devices, the program does not fit the shardings, or state does
+  // not come out split as it goes in.
+  static absl::StatusOr<std::unique_ptr<StepRunner>> CreateSharded(
+      const Module& module, ShardedStep step, Client* client,
+      OptionMap xla_overrides = {});
 
   const ModuleRoles& roles() const { return roles_; }
   Executable& executable() { return *executable_; }
@@ -53,18 +77,28 @@ class StepRunner {
 
   // The present values of the state parameters.
   absl::StatusOr<std::vector<Tensor>> ReadState() const;
+  // All outputs of the last step. Requires that there was one, and no Set of
+  // state since.
+  absl::StatusOr<std::vector<Tensor>> ReadOutputs() const;
+  // kInternal, naming it, when an output of the last step is not the same, bit
+  // for bit, on devices that are to hold copies of it.
+  absl::Status CheckOutputCopies() const;
 
  private:
-  StepRunner(const Module& module, Client* client);
+  StepRunner(const Module& module, ShardedStep step, Client* client);
 
   absl::Status SetParameter(int64_t number, Tensor tensor);
   absl::StatusOr<double> ReadScalar(const Buffer& buffer) const;
+  // By output number; none before the first step.
+  std::vector<const ShardedArray*> OutputArrays() const;
 
   const Module& module_;
+  const ShardedStep step_;
   Client* client_;
   ModuleRoles roles_;
-  std::vector<Shape> shapes_;         // Of the parameters.
-  std::vector<BufferPtr> arguments_;  // By parameter number.
+  std::vector<Shape> shapes_;            // Of the parameters.
+  std::vector<ShardedArray> arguments_;  // By parameter number.
+  std::vector<ShardedArray> outputs_;    // Empty for those that are state.
   std::unique_ptr<Executable> executable_;
 };
 

@@ -20,6 +20,37 @@
 #include "tests/rules/host_values.h"
 
 namespace meshwright {
+
+absl::StatusOr<std::unique_ptr<Executable>> CompileForOracle(
+    const Module& module, int devices) {
+  MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
+  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
+  CompileOptions options;
+  options.num_replicas = devices;
+  options.xla_overrides["xla_backend_optimization_level"] = int64_t{0};
+  // What is planned is what runs.
+  options.xla_overrides["xla_disable_hlo_passes"] = "cpu-all-reduce-combiner";
+  return client->Compile({"hlo", std::move(code)}, options);
+}
+
+absl::StatusOr<BufferPtr> Upload(const Literal& value, const Device& device) {
+  MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
+  return client->FromHost(
+      {.bytes = absl::MakeConstSpan(
+           reinterpret_cast<const std::byte*>(value.data.data()),
+           value.data.size()),
+       .shape = {value.shape.element_type, value.shape.dimensions}},
+      device);
+}
+
+absl::StatusOr<Literal> Download(const Buffer& buffer) {
+  Literal value =
+      Zeros(Shape::Array(buffer.shape().type, buffer.shape().dimensions));
+  MW_RETURN_IF_ERROR(buffer.ReadToHost(absl::MakeSpan(
+      reinterpret_cast<std::byte*>(value.data.data()), value.data.size())));
+  return value;
+}
+
 namespace {
 
 // Runs `steps` steps; state outputs become parameters. Outputs by device.
@@ -84,36 +115,6 @@ double Largest(const Literal& literal) {
 }
 
 }  // namespace
-
-absl::StatusOr<std::unique_ptr<Executable>> CompileForOracle(
-    const Module& module, int devices) {
-  MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
-  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
-  CompileOptions options;
-  options.num_replicas = devices;
-  options.xla_overrides["xla_backend_optimization_level"] = int64_t{0};
-  // What is planned is what runs.
-  options.xla_overrides["xla_disable_hlo_passes"] = "all-reduce-combiner";
-  return client->Compile({"hlo", std::move(code)}, options);
-}
-
-absl::StatusOr<BufferPtr> Upload(const Literal& value, const Device& device) {
-  MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
-  return client->FromHost(
-      {.bytes = absl::MakeConstSpan(
-           reinterpret_cast<const std::byte*>(value.data.data()),
-           value.data.size()),
-       .shape = {value.shape.element_type, value.shape.dimensions}},
-      device);
-}
-
-absl::StatusOr<Literal> Download(const Buffer& buffer) {
-  Literal value =
-      Zeros(Shape::Array(buffer.shape().type, buffer.shape().dimensions));
-  MW_RETURN_IF_ERROR(buffer.ReadToHost(absl::MakeSpan(
-      reinterpret_cast<std::byte*>(value.data.data()), value.data.size())));
-  return value;
-}
 
 absl::StatusOr<double> CompareScaled(const Literal& shard, const Literal& whole,
                                      const Sharding& sharding, const Mesh& mesh,

@@ -123,7 +123,6 @@ WindowDimension RandomWindow(Random& random, int64_t base) {
         reach - window.padding_low - (base - 1) * window.base_dilation - 1;
   } else if (Pick(random, 0, 1) == 0) {
     // A kernel gradient: a window of the base's extent.
-    window.window_reversal = false;
     window.size = base * window.base_dilation / window.window_dilation;
     window.padding_high = Pick(random, 0, 3);
   }

@@ -18,7 +18,8 @@ OneOp ReduceOp(Opcode combiner, ElementType type, std::vector<int64_t> sizes,
   return {.opcode = Opcode::kReduce,
           .operands = {ShapeText(type, sizes), ShapeText(type, {})},
           .set = [reduced](Attributes& a) { a.dimensions = reduced; },
-          .called = {Combiner(combiner, type)}};
+          .called = {Combiner(combiner, type)},
+          .draws = {{1, Integers(1, 3)}}};
 }
 
 TEST(CoreRules, Reductions) {
@@ -35,6 +36,7 @@ TEST(CoreRules, Reductions) {
            {Opcode::kAnd, ElementType::kPred},
            {Opcode::kOr, ElementType::kPred}}) {
     OneOp op = ReduceOp(combiner, type, {3, 6, 5}, {0, 2});
+    if (type == ElementType::kPred) op.draws[1] = Integers(0, 1);
     if (combiner == Opcode::kMultiply) op.draws[0] = Integers(-2, 2);
     EXPECT_EQ(CheckRule(op, kQuick), absl::OkStatus());
   }

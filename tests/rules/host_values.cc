@@ -72,14 +72,18 @@ void CopyElement(const Literal& from, int64_t i, Literal& to, int64_t j) {
   std::memcpy(to.data.data() + j * bytes, from.data.data() + i * bytes, bytes);
 }
 
+// NaN; for integers by turns a large one and a harmless looking 1.
 void Poison(Literal& literal, int64_t index) {
   const ElementType type = literal.shape.element_type;
   const int64_t bytes = HostBytes(type);
-  const char fill = type == ElementType::kPred            ? '\x01'
-                    : IsFloating(type) || IsComplex(type) ? '\xff'
-                    : BitWidth(type) < 8                  ? '\x01'
-                                                          : '\x7b';
-  std::memset(literal.data.data() + index * bytes, fill, bytes);
+  if (IsFloating(type) || IsComplex(type)) {
+    std::memset(literal.data.data() + index * bytes, '\xff', bytes);
+  } else if (index % 2 == 1 || BitWidth(type) < 8 ||
+             type == ElementType::kPred) {
+    SetElement(literal, index, 1);
+  } else {
+    std::memset(literal.data.data() + index * bytes, '\x7b', bytes);
+  }
 }
 
 // The part at `place` of `places` that combine to `value`.

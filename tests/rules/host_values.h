@@ -16,7 +16,8 @@ Literal Zeros(const Shape& shape);
 // Sets element `index` to the nearest value of the type.
 void SetElement(Literal& literal, int64_t index, double value);
 
-// What `device` holds of `whole`. Padding is NaN or a large integer. If
+// What `device` holds of `whole`. Padding is NaN, or integers both
+// large and small. If
 // pending, random partial values that combine to `whole`; `seed` must be the
 // same on all devices.
 Literal ShardOf(const Literal& whole, const Sharding& sharding,

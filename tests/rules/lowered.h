@@ -25,7 +25,11 @@ struct LoweredOp {
 LoweredOp LowerOp(const OneOp& op, int32_t operand, int64_t dimension,
                   const Mesh& mesh);
 
+// The instruction under any strategy.
+LoweredOp LowerOp(const OneOp& op, const Strategy& strategy, const Mesh& mesh);
+
 // Its collectives, as "collective-permute f32[2,1,8,3]", in order.
+std::vector<std::string> CollectivesOf(const LoweredOp& lowered);
 std::vector<std::string> CollectivesOf(const OneOp& op, int32_t operand,
                                        int64_t dimension, const Mesh& mesh);
 std::vector<std::string> CollectivesOf(const OneOp& op, int32_t operand,
@@ -33,11 +37,6 @@ std::vector<std::string> CollectivesOf(const OneOp& op, int32_t operand,
 
 // The kind of the major factor of an operand's dimension.
 FactorKind KindOf(const Rule& rule, int32_t operand, int64_t dimension);
-
-// The same for any strategy.
-std::vector<std::string> Collectives(const BuiltOp& op,
-                                     const Strategy& strategy,
-                                     const Mesh& mesh);
 
 }  // namespace meshwright
 

@@ -2,7 +2,7 @@
 //
 // The instruction runs whole on one virtual CPU device; its per-device form
 // runs on a mesh of them, for many random strategies; every element that every
-// device holds must agree. Padding of the inputs is NaN or a large integer.
+// device holds must agree. Padding of the inputs is NaN, or wrong integers.
 #ifndef MESHWRIGHT_TESTS_RULES_RULE_ORACLE_H_
 #define MESHWRIGHT_TESTS_RULES_RULE_ORACLE_H_
 

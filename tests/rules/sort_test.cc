@@ -81,11 +81,11 @@ TEST(TopKRule, TiesKeepTheLowestIndex) {
   }
 }
 
-TEST(TopKRule, InfinitiesAndZerosOfBothSigns) {
+TEST(TopKRule, NansInfinitiesAndZerosOfBothSigns) {
   OneOp op = TopK("f32[2,24]", 9);
   op.draws[0] = [](Random& random) {
-    const double values[] = {0.0, -0.0, INFINITY, -INFINITY, 1.0};
-    return values[random() % 5];
+    const double values[] = {0.0, -0.0, INFINITY, -INFINITY, 1.0, NAN};
+    return values[random() % 6];
   };
   EXPECT_EQ(CheckRule(op), absl::OkStatus());
 }

@@ -1,0 +1,34 @@
+// A text that tells what an instruction does with its operands, for finding
+// instructions that do the same.
+//
+//   InstructionKeys keys;
+//   keys.Of(a) == keys.Of(b);   // Equal results for equal operands.
+//
+// Names and metadata do not count; called computations count by what they
+// compute.
+#ifndef MESHWRIGHT_HLO_INSTRUCTION_KEY_H_
+#define MESHWRIGHT_HLO_INSTRUCTION_KEY_H_
+
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "meshwright/hlo/computation.h"
+#include "meshwright/hlo/instruction.h"
+
+namespace meshwright {
+
+class InstructionKeys {
+ public:
+  std::string Of(const Instruction& instruction);
+
+ private:
+  // Equal for computations with equal instructions.
+  int64_t NumberOf(const Computation& computation);
+
+  absl::flat_hash_map<const Computation*, int64_t> numbers_;
+  absl::flat_hash_map<std::string, int64_t> texts_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_HLO_INSTRUCTION_KEY_H_
