@@ -301,9 +301,9 @@ class Writer {
 
 absl::StatusOr<MicroBatched> SplitMicroBatches(
     const Module& module, const MicroBatchOptions& options) {
-  if (options.count < 1 || options.count > kMaxMicroBatches) {
+  if (options.count < 2 || options.count > kMaxMicroBatches) {
     return absl::InvalidArgumentError(absl::StrCat(
-        options.count, " micro-batches: must be 1 to ", kMaxMicroBatches));
+        options.count, " micro-batches: must be 2 to ", kMaxMicroBatches));
   }
   const FlatGraph graph = Flatten(module);
   MW_RETURN_IF_ERROR(CheckSupported(graph));

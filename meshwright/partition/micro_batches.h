@@ -30,7 +30,7 @@ inline constexpr int64_t kMaxMicroBatches = 65536;
 inline constexpr int64_t kNoBatch = -1;
 
 struct MicroBatchOptions {
-  int64_t count = 1;
+  int64_t count = 2;  // 2 to kMaxMicroBatches.
   // By leaf array of the entry's parameters: the dimension to cut, or kNoBatch.
   // Absent: dimension 0 of data parameters (frontend attribute mw.role; where
   // none says, those not aliased to an output) whose size is the batch's, that

@@ -8,31 +8,77 @@ namespace {
 class Demand {
  public:
   Demand(const FlatGraph& part, const TimeSplit& split)
-      : graph_(part),
-        mesh_(split.mesh),
-        assignment_(split.assignment),
-        wanted_(part.values.size()),
-        disputed_(part.values.size()) {}
+      : graph_(part), mesh_(split.mesh), assignment_(split.assignment) {}
 
   Assignment Run() {
-    for (const Loop& loop : graph_.loops) Want(loop.go_on, {});
-    for (const Branch& branch : graph_.branches) Want(branch.selector, {});
-    // What comes back to a loop is produced after the op that wants it.
+    FindWants();
+    // Loops: as what comes after them takes their results, if their inside can
+    // do with that.
     for (OpId id = 0; id < OpCount(); ++id) {
-      if (graph_.ops[id].live && graph_.ops[id].kind == OpKind::kCarry) {
-        WantOperands(id);
+      if (IsLive(id, OpKind::kCarry) && IsWhole(id)) Suppose(id);
+    }
+    while (true) {
+      FindWants();
+      bool settled = true;
+      for (const OpId carry : supposed_) {
+        if (IsWhole(carry) || GetsWhatItGives(carry)) continue;
+        assignment_.strategies[carry] = WholeStrategy(carry);
+        settled = false;
       }
+      if (settled) return std::move(assignment_);
     }
-    for (OpId id = OpCount(); id-- > 0;) {
-      if (!graph_.ops[id].live) continue;
-      if (graph_.ops[id].kind == OpKind::kCompute && IsWhole(id)) Split(id);
-      WantOperands(id);
-    }
-    return std::move(assignment_);
   }
 
  private:
   OpId OpCount() const { return static_cast<OpId>(graph_.ops.size()); }
+
+  bool IsLive(OpId id, OpKind kind) const {
+    return graph_.ops[id].live && graph_.ops[id].kind == kind;
+  }
+  Strategy WholeStrategy(OpId id) const {
+    return ReplicatedStrategy(assignment_.rules[id]);
+  }
+
+  // Splits what can be, and notes how each value is wanted, from the end on.
+  void FindWants() {
+    wanted_.assign(graph_.values.size(), std::nullopt);
+    outside_.assign(graph_.values.size(), std::nullopt);
+    disputed_.assign(graph_.values.size(), false);
+    for (const OpId id : split_) assignment_.strategies[id] = WholeStrategy(id);
+    split_.clear();
+    for (const Loop& loop : graph_.loops) Want(loop.go_on, {});
+    for (const Branch& branch : graph_.branches) Want(branch.selector, {});
+    // What comes back to a loop is produced after the op that wants it.
+    for (OpId id = 0; id < OpCount(); ++id) {
+      if (IsLive(id, OpKind::kCarry)) WantOperands(id);
+    }
+    for (OpId id = OpCount(); id-- > 0;) {
+      if (!graph_.ops[id].live) continue;
+      if (IsLive(id, OpKind::kCompute) && IsWhole(id)) Split(id);
+      if (!IsLive(id, OpKind::kCarry)) WantOperands(id);
+    }
+  }
+
+  // Lets a carry lie as the first op after its loop takes it.
+  void Suppose(OpId id) {
+    const FlatOp& op = graph_.ops[id];
+    const std::optional<Sharding>& wanted = outside_[op.first_result];
+    if (!wanted.has_value() || wanted->IsPending() || IsReplicated(*wanted)) {
+      return;
+    }
+    const Rule& rule = assignment_.rules[id];
+    assignment_.strategies[id] =
+        StrategyFor(rule, rule.results[0], *wanted, mesh_);
+    supposed_.push_back(id);
+  }
+
+  bool GetsWhatItGives(OpId id) const {
+    const ValueId value = graph_.ops[id].first_result;
+    return !disputed_[value] && wanted_[value].has_value() &&
+           *wanted_[value] == ResultSharding(assignment_.rules[id],
+                                             assignment_.strategies[id], 0,
+                                             mesh_);
+  }
 
   void Want(ValueId value, const Sharding& sharding) {
     if (!wanted_[value].has_value()) wanted_[value] = sharding;
@@ -42,9 +88,13 @@ class Demand {
   void WantOperands(OpId id) {
     const FlatOp& op = graph_.ops[id];
     for (size_t i = 0; i < op.operands.size(); ++i) {
-      Want(op.operands[i],
-           OperandSharding(assignment_.rules[id], assignment_.strategies[id],
-                           static_cast<int32_t>(i), mesh_));
+      const ValueId value = op.operands[i];
+      if (graph_.values[value].producer == id) continue;
+      const Sharding wanted =
+          OperandSharding(assignment_.rules[id], assignment_.strategies[id],
+                          static_cast<int32_t>(i), mesh_);
+      Want(value, wanted);
+      if (op.region == graph_.producer(value).region) outside_[value] = wanted;
     }
   }
 
@@ -83,13 +133,19 @@ class Demand {
       }
     }
     assignment_.strategies[id] = strategy;
+    split_.push_back(id);
   }
 
   const FlatGraph& graph_;
   const Mesh& mesh_;
   Assignment assignment_;
-  std::vector<std::optional<Sharding>> wanted_;  // By value; by its first user.
-  std::vector<bool> disputed_;                   // Users want different things.
+  // By value: what one user wants, one in the same region, and whether others
+  // want something else.
+  std::vector<std::optional<Sharding>> wanted_;
+  std::vector<std::optional<Sharding>> outside_;
+  std::vector<bool> disputed_;
+  std::vector<OpId> split_;     // By Split.
+  std::vector<OpId> supposed_;  // Carries.
 };
 
 }  // namespace

@@ -71,7 +71,7 @@ class Phases {
     absl::flat_hash_map<ValueId, int32_t> phase_of;
     for (const ValueId value : apply.given) phase_of[value] = last;
     std::vector<TimeProgram> programs(last + 1);
-    for (int32_t phase = last; phase >= 0 && error_.empty(); --phase) {
+    for (int32_t phase = last; phase >= 0; --phase) {
       programs[phase] = CollectPhase(phase, phase_of);
     }
     if (!error_.empty()) return absl::InvalidArgumentError(error_);
@@ -224,7 +224,7 @@ class Phases {
         entry->second = phase - 1;
         moved = true;
       }
-      if (moved && error_.empty()) continue;
+      if (moved) continue;
       program.accumulated = std::move(accumulated);
       return program;
     }
@@ -236,22 +236,22 @@ class Phases {
     if (!nested && !(in_batch && heavy_[value])) return;
     const Sharding& state = split_.states[value];
     const FlatOp& user = graph_.ops[use.op];
+    const absl::string_view where =
+        nested ? "inside a loop or branch" : "within them";
     const absl::string_view why =
-        nested ? "inside a loop or branch"
-               : "and to know it first takes a second pass over the batch";
+        nested ? "" : "; to know it first takes a second pass over the batch";
     if (!SplitAxes(state).empty()) {
       Refuse(use.op, absl::StrCat(NameOf(user),
                                   ": works across micro-batches, and its "
-                                  "result is needed within them, ",
-                                  why));
+                                  "result is needed ",
+                                  where, why));
       return;
     }
     const OpId origin = OriginOf(value);
     Refuse(origin, absl::StrCat(NameOf(graph_.ops[origin]), ": its ",
                                 NameOf(state.reduction),
-                                " over all micro-batches is needed within "
-                                "them, by ",
-                                NameOf(user), ", ", why));
+                                " over all micro-batches is needed ", where,
+                                ", by ", NameOf(user), why));
   }
 
   // The op that made a partial value which others passed on.

@@ -6,7 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/read_module.h"
+#include "meshwright/hlo/verify.h"
 #include "tests/rules/host_values.h"
 
 namespace meshwright {
@@ -195,6 +198,16 @@ class MicroBatchRun {
 };
 
 }  // namespace
+
+absl::StatusOr<Module> ReadStep(const std::string& name) {
+  MW_ASSIGN_OR_RETURN(
+      const std::string bytes,
+      ReadFile(absl::StrCat(MW_SOURCE_DIR, "/tests/partition/testdata/", name,
+                            ".hlo.pb.zst")));
+  MW_ASSIGN_OR_RETURN(Module module, ReadModule(bytes));
+  MW_RETURN_IF_ERROR(Verify(module));
+  return module;
+}
 
 absl::Status CheckMicroBatches(const PartitionOracle& oracle,
                                const MicroBatched& split, const Mesh& mesh,

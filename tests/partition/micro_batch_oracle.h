@@ -3,12 +3,19 @@
 #ifndef MESHWRIGHT_TESTS_PARTITION_MICRO_BATCH_ORACLE_H_
 #define MESHWRIGHT_TESTS_PARTITION_MICRO_BATCH_ORACLE_H_
 
+#include <string>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "meshwright/hlo/module.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/micro_batches.h"
 #include "tests/partition/partition_oracle.h"
 
 namespace meshwright {
+
+// tests/partition/testdata/NAME.hlo.pb.zst, made by make_steps.py there.
+absl::StatusOr<Module> ReadStep(const std::string& name);
 
 // Runs as many steps as the oracle did and compares the last one's outputs, as
 // PartitionOracle::Check. Every program is partitioned over `mesh`: what is cut
