@@ -1,4 +1,7 @@
 #include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "meshwright/partition/time_split.h"
 
@@ -11,22 +14,23 @@ class Demand {
       : graph_(part), mesh_(split.mesh), assignment_(split.assignment) {}
 
   Assignment Run() {
-    FindWants();
-    // Loops: as what comes after them takes their results, if their inside can
-    // do with that.
-    for (OpId id = 0; id < OpCount(); ++id) {
-      if (IsLive(id, OpKind::kCarry) && IsWhole(id)) Suppose(id);
-    }
-    while (true) {
+    // Carries: as what comes after their loop takes them, if its inside can do
+    // with that. One may lead to another.
+    bool settled = false;
+    while (!settled) {
+      settled = true;
       FindWants();
-      bool settled = true;
       for (const OpId carry : supposed_) {
         if (IsWhole(carry) || GetsWhatItGives(carry)) continue;
         assignment_.strategies[carry] = WholeStrategy(carry);
         settled = false;
       }
-      if (settled) return std::move(assignment_);
+      if (!settled) continue;
+      for (OpId id = 0; id < OpCount(); ++id) {
+        if (IsLive(id, OpKind::kCarry) && Suppose(id)) settled = false;
+      }
     }
+    return std::move(assignment_);
   }
 
  private:
@@ -59,17 +63,21 @@ class Demand {
     }
   }
 
-  // Lets a carry lie as the first op after its loop takes it.
-  void Suppose(OpId id) {
-    const FlatOp& op = graph_.ops[id];
-    const std::optional<Sharding>& wanted = outside_[op.first_result];
+  // Lets a carry lie as an op after its loop takes it, or else one inside.
+  // False if it has to stay as it is.
+  bool Suppose(OpId id) {
+    if (!IsWhole(id) || supposed_.contains(id)) return false;
+    const ValueId value = graph_.ops[id].first_result;
+    const std::optional<Sharding>& wanted =
+        outside_[value].has_value() ? outside_[value] : wanted_[value];
     if (!wanted.has_value() || wanted->IsPending() || IsReplicated(*wanted)) {
-      return;
+      return false;
     }
     const Rule& rule = assignment_.rules[id];
     assignment_.strategies[id] =
         StrategyFor(rule, rule.results[0], *wanted, mesh_);
-    supposed_.push_back(id);
+    supposed_.insert(id);
+    return true;
   }
 
   bool GetsWhatItGives(OpId id) const {
@@ -144,8 +152,8 @@ class Demand {
   std::vector<std::optional<Sharding>> wanted_;
   std::vector<std::optional<Sharding>> outside_;
   std::vector<bool> disputed_;
-  std::vector<OpId> split_;     // By Split.
-  std::vector<OpId> supposed_;  // Carries.
+  std::vector<OpId> split_;  // By Split.
+  std::set<OpId> supposed_;  // Carries, also where it was wrong.
 };
 
 }  // namespace

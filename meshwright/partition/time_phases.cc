@@ -11,6 +11,8 @@
 namespace meshwright {
 namespace {
 
+constexpr OpId kNone = -1;
+
 // An operand that an op takes completed.
 struct Use {
   OpId op = 0;
@@ -48,7 +50,8 @@ class Phases {
         allow_inexact_(allow_inexact),
         nested_(NestedOps(graph)),
         levels_(graph.values.size()),
-        heavy_(graph.values.size()) {
+        heavy_(graph.values.size()),
+        stacked_(graph.values.size(), kNone) {
     for (const Loop& loop : graph.loops) {
       for (const OpId carry : loop.carries) control_[carry] = loop.go_on;
     }
@@ -59,6 +62,7 @@ class Phases {
 
   absl::StatusOr<std::vector<TimeProgram>> Run() {
     FindLevels();
+    CheckStacked();
     TimeProgram apply = Collect(graph_.outputs, /*in_batch=*/false);
     if (apply.given.empty()) {
       return absl::InvalidArgumentError(
@@ -159,6 +163,32 @@ class Phases {
     for (int32_t i = 0; i < op.result_count; ++i) {
       levels_[op.first_result + i] = level;
       heavy_[op.first_result + i] = heavy;
+    }
+  }
+
+  // Contractions of a stacked batch would undo what micro-batches are for.
+  void CheckStacked() {
+    for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
+      const FlatOp& op = graph_.ops[id];
+      if (!op.live) continue;
+      OpId origin = kNone;
+      for (size_t i = 0; i < op.operands.size(); ++i) {
+        const ValueId value = op.operands[i];
+        if (split_.Completes(graph_, id, i) &&
+            !SplitAxes(split_.states[value]).empty()) {
+          origin = std::max(origin, id);
+        } else if (split_.IsInvariant(value)) {
+          origin = std::max(origin, stacked_[value]);
+        }
+      }
+      for (int32_t i = 0; i < op.result_count; ++i) {
+        stacked_[op.first_result + i] = origin;
+      }
+      if (origin == kNone || !Contracts(id)) continue;
+      Refuse(origin, absl::StrCat(NameOf(graph_.ops[origin]),
+                                  ": works across micro-batches, and ",
+                                  origin == id ? "is a contraction"
+                                               : "contractions depend on it"));
     }
   }
 
@@ -285,6 +315,8 @@ class Phases {
   absl::flat_hash_map<OpId, ValueId> control_;  // Of carries and merges.
   std::vector<int32_t> levels_;                 // By value.
   std::vector<bool> heavy_;                     // By value.
+  // By value: the op before it that took a stacked value.
+  std::vector<OpId> stacked_;
   std::string error_;
   OpId error_op_ = 0;
 };

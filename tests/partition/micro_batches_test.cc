@@ -202,7 +202,8 @@ TEST(MicroBatchesTest, RefusesWhatWorksAcrossTheBatch) {
       {"accumulated_by_hand",
        "its sum over all micro-batches is needed inside a loop"},
       {"batch_norm", "its sum over all micro-batches is needed within them"},
-      {"contrastive", "dot_general)"},
+      {"contrastive", "works across micro-batches"},
+      {"flattened", "works across micro-batches"},
       {"hard_examples", "sort"},
       {"ranked", "reduce_window"},
   };

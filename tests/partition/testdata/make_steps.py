@@ -161,14 +161,20 @@ def metrics(weights, x):
 
 def digits(weights, x):
     """The batch as the minor part of a dimension, and cut in two."""
-    def loss(w, x):
-        x = jnp.stack([x, 2 * x, 3 * x])  # [3, B, F]
-        y = forward(w, x.reshape(3 * BATCH, FEATURES))
-        return jnp.mean(y**2), y
+    new, value, gradients = mean(weights, x)
+    y = forward(weights, x)
+    copies = jnp.stack([y, 2 * y, 3 * y]).reshape(3 * BATCH, FEATURES)
+    halves = jnp.sum(y.reshape(2, BATCH // 2, FEATURES), axis=(0, 2))
+    return new, value, gradients, copies, halves
 
-    (value, y), gradients = jax.value_and_grad(loss, has_aux=True)(weights, x)
-    halves = jnp.sum(y.reshape(3, 2, BATCH // 2, FEATURES), axis=(1, 3))
-    return update(weights, gradients), value, y, halves
+
+def flattened(weights, x):
+    """The batch as the minor part of what is contracted."""
+    def loss(w, x):
+        x = jnp.stack([x, 2 * x, 3 * x]).reshape(3 * BATCH, FEATURES)
+        return jnp.mean(forward(w, x) ** 2)
+
+    return train(weights, loss, x)
 
 
 def sequence_major(weights, x, position):
@@ -261,6 +267,7 @@ STEPS = {
     skipped_when_infinite: (WEIGHTS, X),
     metrics: (WEIGHTS, X),
     digits: (WEIGHTS, X),
+    flattened: (WEIGHTS, X),
     sequence_major: (WEIGHTS, array(LENGTH, BATCH, FEATURES),
                      array(LENGTH, FEATURES)),
     accumulated_by_hand: (WEIGHTS, array(2, BATCH, FEATURES)),
