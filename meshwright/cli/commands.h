@@ -18,6 +18,8 @@ struct Command {
 extern const Command kDevicesCommand;
 extern const Command kInspectCommand;
 extern const Command kRunCommand;
+extern const Command kPartitionCommand;
+extern const Command kCheckCommand;
 extern const Command kDemoCommand;
 
 // Runs the command that `words` name; the process's exit code: 0, 2 for the

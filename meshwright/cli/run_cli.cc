@@ -9,7 +9,8 @@ namespace meshwright {
 namespace {
 
 constexpr const Command* kCommands[] = {&kDevicesCommand, &kInspectCommand,
-                                        &kRunCommand, &kDemoCommand};
+                                        &kRunCommand,     &kPartitionCommand,
+                                        &kCheckCommand,   &kDemoCommand};
 
 void PrintHelp(std::FILE* file) {
   absl::FPrintF(file,

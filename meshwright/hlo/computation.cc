@@ -25,6 +25,18 @@ Instruction* Computation::AddParameter(Shape shape, std::string name) {
   return parameter;
 }
 
+void Computation::Keep(const std::vector<Instruction*>& order) {
+  std::vector<std::unique_ptr<Instruction>> kept;
+  kept.reserve(order.size());
+  for (Instruction* instruction : order) {
+    kept.push_back(std::move(instructions_[instruction->id]));
+  }
+  instructions_ = std::move(kept);
+  for (size_t i = 0; i < instructions_.size(); ++i) {
+    instructions_[i]->id = static_cast<int32_t>(i);
+  }
+}
+
 std::vector<Instruction*> Computation::Parameters() const {
   std::vector<Instruction*> parameters;
   for (const auto& instruction : instructions_) {

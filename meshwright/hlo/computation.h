@@ -35,6 +35,10 @@ class Computation {
   // The parameters by number; null where a number is missing (see Verify).
   std::vector<Instruction*> Parameters() const;
 
+  // Keeps exactly these instructions, in this order, and numbers them anew.
+  // Operands must come before their users, parameters and the root among them.
+  void Keep(const std::vector<Instruction*>& order);
+
   bool is_fusion = false;
   bool is_scheduled = false;  // Instruction order is the execution order.
   std::string execution_thread;

@@ -7,6 +7,7 @@
 #define MESHWRIGHT_PARTITION_ANNOTATIONS_H_
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -18,8 +19,13 @@
 namespace meshwright {
 
 struct Annotation {
+  Annotation() = default;
+  Annotation(Sharding given, std::vector<bool> open = {})     // NOLINT: a plain
+      : sharding(std::move(given)), free(std::move(open)) {}  // one is common.
+
   Sharding sharding;
-  // By dimension: left open; not split in `sharding`. Not all of them are.
+  // By dimension: left open; not split in `sharding`. Not all of them are;
+  // empty when none is.
   std::vector<bool> free;
 
   bool operator==(const Annotation&) const = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "meshwright/base/check.h"
@@ -49,7 +50,7 @@ class Completer {
 
   Assignment Run() {
     const int32_t count = static_cast<int32_t>(graph_.ops.size());
-    for (OpId op = 0; op < count; ++op) Visit(op);
+    VisitInOrder();
     for (int round = 0; round < kMaxRounds; ++round) {
       bool changed = false;
       for (OpId i = 0; i < count; ++i) {
@@ -70,6 +71,31 @@ class Completer {
   }
 
  private:
+  // Each op once. What a loop starts from a constant follows what the body
+  // makes of it.
+  void VisitInOrder() {
+    const OpId count = static_cast<OpId>(graph_.ops.size());
+    std::vector<bool> deferred(count, false);
+    std::multimap<OpId, OpId> carries;  // By the op they come before.
+    for (const Loop& loop : graph_.loops) {
+      for (const OpId carry : loop.carries) {
+        const FlatOp& op = graph_.ops[carry];
+        if (!op.live) continue;
+        if (!repeatable_[graph_.values[op.operands[0]].producer]) continue;
+        deferred[carry] = true;
+        carries.emplace(loop.end, carry);
+      }
+    }
+    for (OpId op = 0; op < count; ++op) {
+      const auto [begin, end] = carries.equal_range(op);
+      for (auto carry = begin; carry != end; ++carry) Visit(carry->second);
+      if (!deferred[op]) Visit(op);
+    }
+    for (OpId op = 0; op < count; ++op) {
+      if (graph_.ops[op].live && chosen_[op] == nullptr) Visit(op);
+    }
+  }
+
   void Prepare(OpId id, const Pins& pins) {
     const FlatOp& op = graph_.ops[id];
     std::vector<int32_t> bits;
@@ -84,15 +110,24 @@ class Completer {
     repeatable_[id] = op.kind == OpKind::kCompute && rules_[id].cheap_to_repeat;
     if (op.kind == OpKind::kCompute) {
       const auto pin = pins.instructions.find(op.instruction);
-      if (pin != pins.instructions.end()) pins_[id] = pool_.Intern(pin->second);
+      if (pin != pins.instructions.end()) Pin(id, pin->second);
     }
   }
 
-  void PinOp(OpId id, const std::vector<std::optional<Sharding>>& given,
+  void Pin(OpId id, const Annotation& annotation) {
+    pins_[id] = pool_.Intern(annotation.sharding);
+    if (graph_.ops[id].kind != OpKind::kParameter &&
+        std::find(annotation.free.begin(), annotation.free.end(), true) !=
+            annotation.free.end()) {
+      free_[id] = annotation.free;
+    }
+  }
+
+  void PinOp(OpId id, const std::vector<std::optional<Annotation>>& given,
              size_t index) {
     const FlatOp& op = graph_.ops[id];
     if (index < given.size() && given[index].has_value()) {
-      pins_[id] = pool_.Intern(*given[index]);
+      Pin(id, *given[index]);
     } else if (op.kind == OpKind::kParameter) {
       pins_[id] = pool_.Intern(Sharding::Replicated(
           graph_.values[op.first_result].shape->dimensions));
@@ -152,8 +187,8 @@ class Completer {
   }
 
   // The price of moving result `index`, lying as `from`, to all that use it.
-  double UsersPrice(const FlatOp& op, int32_t index, ShardingId from,
-                    bool pending) {
+  double UsersPrice(OpId id, int32_t index, ShardingId from, bool pending) {
+    const FlatOp& op = graph_.ops[id];
     const ValueId value = op.first_result + index;
     double price = 0;
     bool any = false;
@@ -161,7 +196,7 @@ class Completer {
     seen.clear();
     for (const Use& use : uses_[value]) {
       const ShardingId wanted = WantedBy(use);
-      if (wanted == kUnset) continue;
+      if (wanted == kUnset || use.op == id) continue;
       any = true;
       if (wanted == from ||
           std::find(seen.begin(), seen.end(), wanted) != seen.end()) {
@@ -178,7 +213,7 @@ class Completer {
       complete.reduction = Reduction::kSum;
       price += Price(graph_.values[value].shape->element_type, from,
                      pool_.Intern(complete)) *
-               op.repeats;
+               (op.kind == OpKind::kCarry ? op.entries : op.repeats);
     }
     return price;
   }
@@ -188,12 +223,16 @@ class Completer {
     double price = candidate.work * op.repeats;
     for (size_t i = 0; i < op.operands.size(); ++i) {
       const Use self{id, static_cast<int32_t>(i)};
-      price += EdgePrice(op.operands[i], ShardingOf(op.operands[i]),
-                         candidate.operands[i], self);
+      // What a loop carries unchanged comes back to the op itself.
+      const FlatValue& operand = graph_.values[op.operands[i]];
+      const ShardingId from = operand.producer == id
+                                  ? candidate.results[operand.result]
+                                  : ShardingOf(op.operands[i]);
+      price += EdgePrice(op.operands[i], from, candidate.operands[i], self);
     }
     if (!repeatable_[id]) {
       for (int32_t i = 0; i < op.result_count; ++i) {
-        price += UsersPrice(op, i, candidate.results[i], candidate.pending);
+        price += UsersPrice(id, i, candidate.results[i], candidate.pending);
       }
     }
     // Of equals the one that leaves nothing pending.
@@ -201,15 +240,30 @@ class Completer {
     return price;
   }
 
+  // Whether `sharding` is what the pin of `id` asks for.
+  bool Meets(OpId id, ShardingId sharding) const {
+    const auto open = free_.find(id);
+    if (open == free_.end()) return sharding == pins_[id];
+    const Sharding& given = pool_[pins_[id]];
+    const Sharding& got = pool_[sharding];
+    for (size_t i = 0; i < got.dims.size(); ++i) {
+      if (!open->second[i] && got.dims[i] != given.dims[i]) return false;
+    }
+    return !got.IsPending();
+  }
+
   bool IsAllowed(OpId id, const Candidate& candidate) const {
     const FlatOp& op = graph_.ops[id];
-    if (op.kind == OpKind::kOutput) {
-      if (pins_[id] != kUnset) return candidate.operands[0] == pins_[id];
+    const bool is_output = op.kind == OpKind::kOutput;
+    if (is_output) {
       const Sharding& sharding = pool_[candidate.operands[0]];
-      return std::none_of(sharding.dims.begin(), sharding.dims.end(),
-                          IsStrided);
+      if (pins_[id] == kUnset &&
+          std::any_of(sharding.dims.begin(), sharding.dims.end(), IsStrided)) {
+        return false;
+      }
     }
-    return pins_[id] == kUnset || candidate.results[0] == pins_[id];
+    return pins_[id] == kUnset ||
+           Meets(id, is_output ? candidate.operands[0] : candidate.results[0]);
   }
 
   void CollectSeeds(OpId id, std::vector<Seed>& seeds) const {
@@ -290,11 +344,12 @@ class Completer {
   CandidateTable table_;
   std::vector<Rule> rules_;
   std::vector<int32_t> rule_ids_;
-  std::vector<const Candidate*> chosen_;  // By op.
-  std::vector<ShardingId> pins_;          // By op.
-  std::vector<bool> repeatable_;          // By op.
-  std::vector<bool> dirty_;               // By op: a neighbour has changed.
-  std::vector<std::vector<Use>> uses_;    // By value.
+  std::vector<const Candidate*> chosen_;               // By op.
+  std::vector<ShardingId> pins_;                       // By op.
+  absl::flat_hash_map<OpId, std::vector<bool>> free_;  // Dimensions left open.
+  std::vector<bool> repeatable_;                       // By op.
+  std::vector<bool> dirty_;             // By op: a neighbour has changed.
+  std::vector<std::vector<Use>> uses_;  // By value.
   absl::flat_hash_map<uint64_t, double> price_cache_;
   std::vector<Seed> seeds_;
   std::vector<ShardingId> seen_;

@@ -11,21 +11,17 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "meshwright/mesh/sharding.h"
+#include "meshwright/partition/annotations.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/flat_graph.h"
 #include "meshwright/partition/reshard.h"
 
 namespace meshwright {
 
-// What is given. Shardings are valid for their shapes and not pending.
-struct Pins {
-  std::vector<std::optional<Sharding>> parameters;  // By leaf.
-  std::vector<std::optional<Sharding>> outputs;     // By leaf.
-  // How (the first result of) these instructions must lie.
-  absl::flat_hash_map<const Instruction*, Sharding> instructions;
-};
+// What is given: how parameters, outputs and (first results of) instructions
+// must lie. Valid for their shapes and not pending. Values to be split alike
+// are a hint that is not followed.
+using Pins = Annotations;
 
 // Parameters that are not pinned are replicated; outputs lie as they come.
 Assignment Complete(const FlatGraph& graph, const Pins& pins, const Mesh& mesh,

@@ -199,6 +199,7 @@ class Flattener {
       carry.repeats = inner;
       carry.entries = repeats;
     }
+    loop.end = static_cast<OpId>(graph_.ops.size());
     graph_.loops[index] = std::move(loop);
     AddItem(region, Region::Item::Kind::kLoop, index);
     return carried;

@@ -77,6 +77,7 @@ struct Loop {
   RegionId condition = 0;
   RegionId body = 0;
   ValueId go_on = 0;  // The condition's root.
+  OpId end = 0;       // Its ops, carries first, come before this one.
 };
 
 struct Branch {

@@ -90,7 +90,6 @@ void LowerProgram(const Module& source, const FlatGraph& graph,
   program.module.aliases = source.aliases;
   program.module.buffer_donors = source.buffer_donors;
   program.module.frontend_attributes = source.frontend_attributes;
-  program.module.Finish();
 }
 
 }  // namespace meshwright

@@ -12,7 +12,7 @@ namespace meshwright {
 
 // Fills `program` with the local form of `source`: same parameters and results
 // in the same order, in the shardings that their ops' strategies say. Values
-// that several users want alike are resharded once.
+// that several users want alike are resharded once. Call Module::Finish after.
 // Requires: `graph` is Flatten(source), every strategy is valid for its rule.
 void LowerProgram(const Module& source, const FlatGraph& graph,
                   const Assignment& assignment, Resharder& resharder,

@@ -9,11 +9,15 @@
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/lower_program.h"
 #include "meshwright/rules/collectives.h"
+#include "meshwright/rules/combine.h"
 #include "meshwright/rules/program.h"
 #include "meshwright/rules/refusal.h"
 
 namespace meshwright {
 namespace {
+
+// Larger ones gain nothing and have to wait for more.
+constexpr int64_t kMaxCombinedBytes = int64_t{32} << 20;
 
 absl::Status CheckSupported(const FlatGraph& graph) {
   for (const FlatOp& op : graph.ops) {
@@ -53,7 +57,7 @@ absl::Status CheckPins(const FlatGraph& graph, const Mesh& mesh,
                        const Pins& pins) {
   const auto check =
       [&](const std::vector<OpId>& ops,
-          const std::vector<std::optional<Sharding>>& given) -> absl::Status {
+          const std::vector<std::optional<Annotation>>& given) -> absl::Status {
     if (given.size() > ops.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
           given.size(), " shardings are given for ", ops.size(), " tensors"));
@@ -63,15 +67,15 @@ absl::Status CheckPins(const FlatGraph& graph, const Mesh& mesh,
       const FlatOp& op = graph.ops[ops[i]];
       const ValueId value =
           op.result_count > 0 ? op.first_result : op.operands[0];
-      MW_RETURN_IF_ERROR(
-          CheckPin(NameOf(op), *given[i], *graph.values[value].shape, mesh));
+      MW_RETURN_IF_ERROR(CheckPin(NameOf(op), given[i]->sharding,
+                                  *graph.values[value].shape, mesh));
     }
     return absl::OkStatus();
   };
   MW_RETURN_IF_ERROR(check(graph.parameters, pins.parameters));
   MW_RETURN_IF_ERROR(check(graph.outputs, pins.outputs));
-  for (const auto& [instruction, sharding] : pins.instructions) {
-    MW_RETURN_IF_ERROR(CheckPin(instruction->name, sharding,
+  for (const auto& [instruction, annotation] : pins.instructions) {
+    MW_RETURN_IF_ERROR(CheckPin(instruction->name, annotation.sharding,
                                 *Leaves(instruction->shape)[0], mesh));
   }
   return absl::OkStatus();
@@ -105,15 +109,13 @@ void PinAliases(const Module& module, const FlatGraph& graph, Pins& pins) {
                                     alias.parameter_index);
     const size_t output =
         LeafAt(module.entry()->root()->shape, alias.output_index);
-    std::optional<Sharding>& in = pins.parameters[parameter];
-    std::optional<Sharding>& out = pins.outputs[output];
+    std::optional<Annotation>& in = pins.parameters[parameter];
+    std::optional<Annotation>& out = pins.outputs[output];
     if (!in.has_value()) in = out;
+    if (!out.has_value()) out = in;
     if (!out.has_value()) {
-      out =
-          in.has_value()
-              ? in
-              : Sharding::Replicated(
-                    Leaves(module.entry()->root()->shape)[output]->dimensions);
+      out = Annotation(Sharding::Replicated(
+          Leaves(module.entry()->root()->shape)[output]->dimensions));
     }
   }
 }
@@ -162,6 +164,8 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
                                         Resharder& resharder) {
   LocalProgram program(module.name(), mesh);
   LowerProgram(module, graph, assignment, resharder, program);
+  CombineAllReduces(program, kMaxCombinedBytes);
+  program.module.Finish();
   MW_RETURN_IF_ERROR(Annotate(Verify(program.module),
                               "internal error: the partitioned program"));
   std::vector<Collective> collectives = Report(program);

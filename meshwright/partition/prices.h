@@ -2,7 +2,7 @@
 //
 //   Prices prices;  // An all-reduce of 1 MB over 4 devices, 1.5 MB on the
 //   wire: MovePrice(prices, MoveKind::kAllReduce, 4, 1e6, 1e6);  //
-//   about 6.7e-6 s
+//   6e-6 s
 #ifndef MESHWRIGHT_PARTITION_PRICES_H_
 #define MESHWRIGHT_PARTITION_PRICES_H_
 

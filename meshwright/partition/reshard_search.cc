@@ -29,8 +29,10 @@ std::vector<SearchMove> ReshardSearch::Run(const SearchProblem& problem,
   best_ = price * (1 - kNoise);
   target_bytes_ = problem.bytes;
   growth_is_wired_ = true;
+  shrinkage_ = 1;
   for (const SearchView& view : problem.views) {
     target_bytes_ *= view.growth;
+    shrinkage_ *= std::min(view.growth, 1 / view.growth);
     growth_is_wired_ = growth_is_wired_ && !view.resizes;
   }
   for (size_t i = 0; i < problem.blocks.size(); ++i) {
@@ -72,19 +74,57 @@ void ReshardSearch::Start(Front& front, const BlockPlaces& places,
   front.nearest.clear();
   front.nodes.push_back({.places = places, .bytes = bytes});
   front.index.emplace(places, 0);
-  front.heap.emplace_back(AtLeast(front, bytes), 0);
+  front.heap.emplace_back(0, 0);
 }
 
-// What is still to pay at least from (or to) a placement with these bytes:
-// without new pending values only gathers make a tensor grow, and all that it
-// grows by comes over the wire.
-double ReshardSearch::AtLeast(const Front& front, double bytes) const {
-  // Backward nodes end in a permute; else the forward search finds the path.
-  const double latency = front.backward ? prices_.latency : 0;
-  if (!growth_is_wired_) return latency;
+double ReshardSearch::AtLeast(const Front& front, const BlockPlaces& places,
+                              double bytes) const {
+  return front.backward ? AtLeastBackward(places, bytes)
+                        : AtLeastForward(places, bytes);
+}
+
+// All growth comes over the wire. So do, at the size that is left when all that
+// is idle has been sliced off, what is pending and what is in a wrong slot.
+double ReshardSearch::AtLeastForward(const BlockPlaces& places,
+                                     double bytes) const {
+  double idle = 1;
+  double pending = 1;
+  double misplaced = 1;
+  for (size_t i = 0; i < problem_->blocks.size(); ++i) {
+    const double size = static_cast<double>(problem_->blocks[i]);
+    const Place here = places.of[i];
+    const Place there = problem_->to.of[i];
+    if (here == kIdle) {
+      idle *= size;
+    } else if (here == kPending) {
+      if (there != kPending) pending *= size;
+    } else if (IsSlot(there) && here != there) {
+      misplaced = std::max(misplaced, size);
+    }
+  }
   const double growth =
-      front.backward ? bytes - problem_->bytes : target_bytes_ - bytes;
-  return latency + std::max(0.0, growth) * prices_.per_wire_byte;
+      growth_is_wired_ ? std::max(0.0, target_bytes_ - bytes) : 0;
+  const double least = bytes * shrinkage_ / idle;
+  const double wire = growth + (1 - 1 / pending) * least +
+                      (1 - 1 / misplaced) * least / pending;
+  const int collectives =
+      (pending > 1 ? 1 : 0) + (growth > 0 || misplaced > 1 ? 1 : 0);
+  return collectives * prices_.latency + wire * prices_.per_wire_byte;
+}
+
+// Counts on a permute; without one, the forward search finds the way.
+double ReshardSearch::AtLeastBackward(const BlockPlaces& places,
+                                      double bytes) const {
+  double rest = 1;
+  for (size_t i = 0; i < problem_->blocks.size(); ++i) {
+    if (!IsSlot(places.of[i])) {
+      rest *= static_cast<double>(problem_->blocks[i]);
+    }
+  }
+  const double growth =
+      growth_is_wired_ ? std::max(0.0, bytes - problem_->bytes) : 0;
+  const double wire = growth + bytes * shrinkage_ / rest;
+  return prices_.latency + wire * prices_.per_wire_byte;
 }
 
 double ReshardSearch::Top(Front& front) const {
@@ -166,7 +206,6 @@ void ReshardSearch::OfferTransfer(Front& front, int32_t parent,
                      : MovePrice(prices_, KindOf(transfer.from, transfer.to),
                                  transfer.size, bytes, after);
   const double distance = front.nodes[parent].distance + price;
-  if (IsTooFar(front, distance, after)) return;
   const BlockPlaces places = Apply(transfer, lists, front.nodes[parent].places);
   if (Node* node = Reach(front, parent, places, after, distance)) {
     node->transfer = transfer;
@@ -181,7 +220,6 @@ void ReshardSearch::OfferSwitch(Front& front, int32_t parent, int view) {
   const double distance =
       front.nodes[parent].distance +
       SwitchOf(*problem_, prices_, view, front.backward ? after : bytes).price;
-  if (IsTooFar(front, distance, after)) return;
   BlockPlaces places = front.nodes[parent].places;
   places.switched ^= uint32_t{1} << view;
   if (Node* node = Reach(front, parent, places, after, distance)) {
@@ -192,6 +230,9 @@ void ReshardSearch::OfferSwitch(Front& front, int32_t parent, int view) {
 ReshardSearch::Node* ReshardSearch::Reach(Front& front, int32_t parent,
                                           const BlockPlaces& places,
                                           double bytes, double distance) {
+  if (distance >= best_) return nullptr;
+  const double bound = distance + AtLeast(front, places, bytes);
+  if (bound >= best_) return nullptr;
   const auto [entry, inserted] =
       front.index.emplace(places, static_cast<int32_t>(front.nodes.size()));
   if (inserted) {
@@ -203,7 +244,7 @@ ReshardSearch::Node* ReshardSearch::Reach(Front& front, int32_t parent,
   node.distance = distance;
   node.parent = parent;
   node.settled = false;
-  front.heap.emplace_back(distance + AtLeast(front, bytes), entry->second);
+  front.heap.emplace_back(bound, entry->second);
   std::push_heap(front.heap.begin(), front.heap.end(), std::greater<>());
   return &node;
 }

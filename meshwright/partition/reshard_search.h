@@ -58,10 +58,7 @@ class ReshardSearch {
   void OfferTransfer(Front& front, int32_t parent, const Transfer& transfer,
                      const BlockLists& lists);
   void OfferSwitch(Front& front, int32_t parent, int view);
-  bool IsTooFar(const Front& front, double distance, double bytes) const {
-    return distance + AtLeast(front, bytes) >= best_;
-  }
-  // The node of `places` if this is a shorter way to it.
+  // The node of `places` if this is a shorter way to it that may be of use.
   Node* Reach(Front& front, int32_t parent, const BlockPlaces& places,
               double bytes, double distance);
   // The move between a node and its parent.
@@ -71,7 +68,11 @@ class ReshardSearch {
   void Settle(Front& front, int32_t node, const Front& other);
   void Join(Front& front, int32_t node, const Front& other);
   double Top(Front& front) const;
-  double AtLeast(const Front& front, double bytes) const;
+  // What is still to pay at least from a placement or, if backward, to it.
+  double AtLeast(const Front& front, const BlockPlaces& places,
+                 double bytes) const;
+  double AtLeastForward(const BlockPlaces& places, double bytes) const;
+  double AtLeastBackward(const BlockPlaces& places, double bytes) const;
   Signature SignatureOf(const BlockPlaces& places) const;
   std::vector<SearchMove> Moves() const;
 
@@ -82,7 +83,8 @@ class ReshardSearch {
   Front backward_;
   std::vector<Transfer> transfers_;
   double target_bytes_ = 0;
-  bool growth_is_wired_ = true;
+  bool growth_is_wired_ = true;  // A tensor grows by gathers only.
+  double shrinkage_ = 1;         // By switches of views, at most.
   bool direct_ = false;
   double best_ = 0;  // Less than the price of the best so far by a little.
   int32_t best_forward_ = -1;

@@ -13,6 +13,7 @@
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/write_module.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/runtime/collective_options.h"
 #include "meshwright/state/synthetic.h"
 
 namespace meshwright {
@@ -125,6 +126,9 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileStep(
     options.device_ids.push_back(client->devices()[device]->id());
   }
   options.xla_overrides = std::move(xla_overrides);
+  if (step.mesh.device_count() > 1) {
+    options.xla_overrides.merge(CollectivesAsWritten(client->platform_name()));
+  }
   return client->Compile({.format = "hlo", .code = std::move(code)}, options);
 }
 

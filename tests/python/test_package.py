@@ -38,7 +38,7 @@ def test_lowering_without_jax_says_what_to_install():
     assert "pip install 'meshwright[jax]'" in output_of(WITHOUT_JAX)
 
 
-@pytest.mark.parametrize("name", ["errors", "naming", "wire", "zoo.data"])
+@pytest.mark.parametrize("name", ["errors", "naming", "shardings", "wire", "zoo.data"])
 def test_examples_in_docstrings_are_true(name):
     module = importlib.import_module(f"meshwright.{name}")
     failed, attempted = doctest.testmod(module)

@@ -267,7 +267,7 @@ TEST_P(ReshardRunTest, EveryDeviceGetsItsPart) {
   Random random(20);
   for (const Prices& prices : kPrices) {
     std::vector<Reshard> reshards;
-    while (reshards.size() < 60) {
+    while (reshards.size() < 30) {
       Reshard reshard = DrawReshard(mesh, random);
       if (reshard.from != reshard.to) reshards.push_back(std::move(reshard));
     }

@@ -1,0 +1,209 @@
+// meshwright check: a partitioned step against the whole step on one device.
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/base/median.h"
+#include "meshwright/base/progress.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/units.h"
+#include "meshwright/cli/commands.h"
+#include "meshwright/cli/device_client.h"
+#include "meshwright/cli/host_memory.h"
+#include "meshwright/cli/load_module.h"
+#include "meshwright/cli/split_module.h"
+#include "meshwright/hlo/literal.h"
+#include "meshwright/hlo/read_module.h"
+#include "meshwright/rules/collectives.h"
+#include "meshwright/runtime/step_runner.h"
+
+namespace meshwright {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const CommandSpec& Spec() {
+  static const auto* const spec = [] {
+    auto* made = new CommandSpec{
+        .name = "check",
+        .summary = "run a partitioned module and compare it with one device",
+        .positional = {"MODULE"},
+        .flags = SplitFlags()};
+    made->flags.push_back({"steps", "K", "how many steps (default 3)"});
+    made->flags.push_back({"seed", "S", "of the inputs (default 0)"});
+    made->flags.push_back(
+        {"tolerance", "T",
+         "allowed error relative to a tensor's values (default 2e-5; 2e-2 "
+         "for 16-bit types)"});
+    made->flags.push_back(
+        {"platform", "NAME", "cpu, cuda, tpu (default: cpu)"});
+    made->flags.push_back({"json", "", "one JSON object on stdout"});
+    return made;
+  }();
+  return *spec;
+}
+
+struct Errors {
+  double absolute = 0;
+  double relative = 0;  // To the tensor's largest value.
+  std::string worst;    // The tensor with the largest relative error.
+  std::string wrong;    // The first that is out of tolerance.
+};
+
+double Tolerance(ElementType type, double given) {
+  if (given > 0) return given;
+  return BitWidth(type) < 32 ? 2e-2 : 2e-5;
+}
+
+Literal AsLiteral(const Tensor& tensor) {
+  Literal literal;
+  literal.shape = Shape::Array(tensor.type, tensor.dimensions);
+  literal.data = tensor.data;
+  return literal;
+}
+
+void Compare(const Tensor& want, const Tensor& got, double given,
+             Errors& errors) {
+  const Literal a = AsLiteral(want);
+  const Literal b = AsLiteral(got);
+  const int64_t count = ElementCount(a.shape);
+  double scale = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double value = std::abs(a.ElementAsDouble(i));
+    if (std::isfinite(value)) scale = std::max(scale, value);
+  }
+  const double tolerance = Tolerance(want.type, given);
+  for (int64_t i = 0; i < count; ++i) {
+    const double x = a.ElementAsDouble(i);
+    const double y = b.ElementAsDouble(i);
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    const double error = std::abs(x - y);
+    if (!(error <= tolerance * (std::abs(x) + 0.1 * scale)) &&
+        errors.wrong.empty()) {
+      errors.wrong = absl::StrFormat("%s: element %d is %g, on one device %g",
+                                     want.name, i, y, x);
+    }
+    errors.absolute = std::max(errors.absolute, error);
+    if (error / scale > errors.relative) {
+      errors.relative = error / scale;
+      errors.worst = want.name;
+    }
+  }
+}
+
+absl::StatusOr<std::vector<double>> RunSteps(StepRunner& runner, int64_t steps,
+                                             uint64_t seed,
+                                             Progress& progress) {
+  MW_RETURN_IF_ERROR(runner.FillSynthetic(seed));
+  std::vector<double> seconds;
+  for (int64_t step = 0; step < steps; ++step) {
+    MW_ASSIGN_OR_RETURN(const StepResult result, runner.Step());
+    seconds.push_back(result.seconds);
+    progress.Advance("");
+  }
+  return seconds;
+}
+
+// The collectives that the compiler left in the program.
+absl::StatusOr<std::vector<Collective>> CompiledCollectives(
+    const Executable& executable, int64_t devices) {
+  MW_ASSIGN_OR_RETURN(const Program program, executable.OptimizedProgram());
+  MW_ASSIGN_OR_RETURN(const Module module, ReadModule(program.code));
+  std::vector<Collective> collectives;
+  for (const CollectiveUse& use : CollectivesIn(module, devices)) {
+    collectives.push_back({.kind = use.kind,
+                           .tensor = use.instruction->name,
+                           .devices = use.devices,
+                           .bytes = use.bytes,
+                           .wire_bytes = use.wire_bytes,
+                           .count = use.count});
+  }
+  return collectives;
+}
+
+absl::Status Run(const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const int64_t steps,
+                      line.Integer("steps", 3, {1, 1'000'000}));
+  MW_ASSIGN_OR_RETURN(const int64_t seed,
+                      line.Integer("seed", 0, {0, INT64_MAX}));
+  double tolerance = 0;
+  if (line.Has("tolerance") &&
+      (!absl::SimpleAtod(line.Text("tolerance", ""), &tolerance) ||
+       !(tolerance > 0))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--tolerance must be a positive number, not '",
+                     line.Text("tolerance", ""), "'"));
+  }
+  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  const ModuleRoles roles = AnalyzeRoles(module);
+  MW_ASSIGN_OR_RETURN(const Partitioned split,
+                      SplitModule(module, roles, line));
+  MW_RETURN_IF_ERROR(CheckParametersFit(module));
+  const int64_t devices = split.mesh.device_count();
+  MW_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Client> client,
+      MakeClient(line.Text("platform", "cpu"), static_cast<int>(devices)));
+  Progress progress("checking", 2 * steps + 2);
+  MW_ASSIGN_OR_RETURN(const auto whole,
+                      StepRunner::Create(module, client.get()));
+  progress.Advance("");
+  ShardedStep sharded{.program = split.module,
+                      .mesh = split.mesh,
+                      .parameters = split.parameters,
+                      .outputs = split.outputs,
+                      .padding = '\xff'};
+  MW_ASSIGN_OR_RETURN(
+      const auto runner,
+      StepRunner::CreateSharded(module, std::move(sharded), client.get()));
+  progress.Advance("");
+  MW_ASSIGN_OR_RETURN(const std::vector<double> whole_seconds,
+                      RunSteps(*whole, steps, seed, progress));
+  MW_ASSIGN_OR_RETURN(const std::vector<double> seconds,
+                      RunSteps(*runner, steps, seed, progress));
+  MW_RETURN_IF_ERROR(runner->CheckOutputCopies());
+  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> want, whole->ReadOutputs());
+  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> got, runner->ReadOutputs());
+  Errors errors;
+  for (size_t i = 0; i < want.size(); ++i) {
+    Compare(want[i], got[i], tolerance, errors);
+  }
+  MW_ASSIGN_OR_RETURN(const ProgramMemory memory,
+                      runner->executable().Memory());
+  MW_ASSIGN_OR_RETURN(const std::vector<Collective> compiled,
+                      CompiledCollectives(runner->executable(), devices));
+  const bool ok = errors.wrong.empty();
+  if (line.Has("json")) {
+    const Json json = {{"ok", ok},
+                       {"max_abs_error", errors.absolute},
+                       {"max_rel_error", errors.relative},
+                       {"worst", errors.worst},
+                       {"steps", steps},
+                       {"devices", devices},
+                       {"collectives", ToJson(compiled)},
+                       {"peak_bytes", memory.total_bytes()},
+                       {"step_seconds", Median(seconds)},
+                       {"one_device_step_seconds", Median(whole_seconds)}};
+    absl::PrintF("%s\n", json.dump(2));
+  } else {
+    absl::PrintF(
+        "%s after %d steps on %d devices (%s): largest error %.2g of a "
+        "tensor's scale%s\n",
+        ok ? "equal" : "NOT EQUAL", steps, devices, split.mesh.ToString(),
+        errors.relative,
+        errors.worst.empty() ? "" : absl::StrCat(" (", errors.worst, ")"));
+    PrintCollectives(split.collectives);
+    absl::PrintF("  %s per device, step %s (one device %s)\n",
+                 FormatBytes(memory.total_bytes()),
+                 FormatSeconds(Median(seconds)),
+                 FormatSeconds(Median(whole_seconds)));
+  }
+  return ok ? absl::OkStatus() : absl::InternalError(errors.wrong);
+}
+
+}  // namespace
+
+extern const Command kCheckCommand = {&Spec, &Run};
+
+}  // namespace meshwright

@@ -1,0 +1,97 @@
+// meshwright partition: the program that each device of a mesh runs.
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "meshwright/base/file.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/stopwatch.h"
+#include "meshwright/base/units.h"
+#include "meshwright/cli/commands.h"
+#include "meshwright/cli/load_module.h"
+#include "meshwright/cli/split_module.h"
+#include "meshwright/hlo/print_module.h"
+#include "meshwright/hlo/write_module.h"
+#include "meshwright/mesh/sharding_text.h"
+
+namespace meshwright {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const CommandSpec& Spec() {
+  static const auto* const spec = [] {
+    auto* made = new CommandSpec{
+        .name = "partition",
+        .summary = "split a module over a mesh, given how its tensors lie",
+        .positional = {"MODULE"},
+        .flags = SplitFlags()};
+    made->flags.push_back({"output", "FILE", "write the program, .hlo.pb"});
+    made->flags.push_back({"text", "", "print the program as HLO text"});
+    made->flags.push_back({"json", "", "one JSON object on stdout"});
+    return made;
+  }();
+  return *spec;
+}
+
+Json ShardingsToJson(const std::vector<Sharding>& shardings, const Mesh& mesh) {
+  Json json = Json::array();
+  for (const Sharding& sharding : shardings) {
+    json.push_back(ToString(sharding, mesh));
+  }
+  return json;
+}
+
+Json ResultToJson(const Partitioned& split, double seconds) {
+  Json mesh = Json::object();
+  for (const MeshAxis& axis : split.mesh.axes()) mesh[axis.name] = axis.size;
+  return {{"mesh", mesh},
+          {"devices", split.mesh.device_count()},
+          {"instructions", split.module.instruction_count()},
+          {"shardings",
+           {{"parameters", ShardingsToJson(split.parameters, split.mesh)},
+            {"outputs", ShardingsToJson(split.outputs, split.mesh)}}},
+          {"wire_bytes", WireBytes(split.collectives)},
+          {"collectives", ToJson(split.collectives)},
+          {"fallbacks", split.fallbacks},
+          {"seconds", seconds}};
+}
+
+absl::Status Run(const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  const ModuleRoles roles = AnalyzeRoles(module);
+  const Stopwatch watch;
+  MW_ASSIGN_OR_RETURN(const Partitioned split,
+                      SplitModule(module, roles, line));
+  const double seconds = watch.seconds();
+  if (line.Has("output")) {
+    MW_ASSIGN_OR_RETURN(const std::string bytes, WriteModule(split.module));
+    MW_RETURN_IF_ERROR(WriteFileAtomically(line.Text("output", ""), bytes));
+  }
+  if (line.Has("json")) {
+    absl::PrintF("%s\n", ResultToJson(split, seconds).dump(2));
+    return absl::OkStatus();
+  }
+  if (line.Has("text")) {
+    absl::PrintF("%s", ToString(split.module));
+    return absl::OkStatus();
+  }
+  absl::PrintF("%s: %d devices (%s), %d instructions each, in %s\n",
+               module.name(), split.mesh.device_count(), split.mesh.ToString(),
+               split.module.instruction_count(), FormatSeconds(seconds));
+  PrintCollectives(split.collectives);
+  absl::PrintF("  %s per device and step in all\n",
+               FormatBytes(static_cast<int64_t>(WireBytes(split.collectives))));
+  if (!split.fallbacks.empty()) {
+    absl::PrintF("  computed whole on every device: %s\n",
+                 absl::StrJoin(split.fallbacks, ", "));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+extern const Command kPartitionCommand = {&Spec, &Run};
+
+}  // namespace meshwright

@@ -1,0 +1,38 @@
+// Partitions the module of a command line as its flags, a sharding file and the
+// module's own annotations say.
+#ifndef MESHWRIGHT_CLI_SPLIT_MODULE_H_
+#define MESHWRIGHT_CLI_SPLIT_MODULE_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "meshwright/analysis/roles.h"
+#include "meshwright/cli/command_line.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/partition/partition.h"
+
+namespace meshwright {
+
+// The flags that it reads: --sharding and --mesh.
+std::vector<FlagSpec> SplitFlags();
+
+// What the file says counts before what the module says. kInvalidArgument,
+// beginning with the file's name where it is at fault, when there is no mesh or
+// a sharding does not fit. Requires: `module` passed Verify.
+absl::StatusOr<Partitioned> SplitModule(const Module& module,
+                                        const ModuleRoles& roles,
+                                        const CommandLine& line);
+
+// [{"kind", "axes", "devices", "bytes", "wire_bytes", "count", "tensor"}].
+nlohmann::ordered_json ToJson(const std::vector<Collective>& collectives);
+
+// The sum of wire_bytes over a step.
+double WireBytes(const std::vector<Collective>& collectives);
+
+// A line per kind and axes: "all-reduce over data: 1 x, 449.5 kB on the wire".
+void PrintCollectives(const std::vector<Collective>& collectives);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_CLI_SPLIT_MODULE_H_

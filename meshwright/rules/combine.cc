@@ -1,0 +1,187 @@
+#include "meshwright/rules/combine.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "meshwright/rules/local_builder.h"
+
+namespace meshwright {
+namespace {
+
+bool IsPlainAllReduce(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kAllReduce &&
+         instruction.operands.size() == 1;
+}
+
+// The instructions that the root needs, and all parameters.
+std::vector<bool> Needed(const Computation& computation) {
+  std::vector<bool> needed(computation.size(), false);
+  needed[computation.root()->id] = true;
+  for (int32_t id = computation.size(); id-- > 0;) {
+    const Instruction& instruction = *computation.instruction(id);
+    if (instruction.opcode == Opcode::kParameter) needed[id] = true;
+    if (!needed[id]) continue;
+    for (const Instruction* operand : instruction.operands) {
+      needed[operand->id] = true;
+    }
+  }
+  return needed;
+}
+
+// For each instruction, how many all-reduces follow one another on the longest
+// way from it to the end. Two with an equal number never wait for each other.
+std::vector<int32_t> AllReducesAfter(const Computation& computation,
+                                     const std::vector<bool>& needed) {
+  std::vector<int32_t> after(computation.size(), 0);
+  for (int32_t id = computation.size(); id-- > 0;) {
+    if (!needed[id]) continue;
+    const Instruction& instruction = *computation.instruction(id);
+    const int32_t before = after[id] + (IsPlainAllReduce(instruction) ? 1 : 0);
+    for (const Instruction* operand : instruction.operands) {
+      after[operand->id] = std::max(after[operand->id], before);
+    }
+  }
+  return after;
+}
+
+// Operands before users, otherwise in the present order.
+std::vector<Instruction*> Ordered(const Computation& computation) {
+  std::vector<bool> needed(computation.size(), false);
+  std::vector<Instruction*> stack = {computation.root()};
+  for (Instruction* parameter : computation.Parameters()) {
+    stack.push_back(parameter);
+  }
+  std::vector<std::vector<Instruction*>> users(computation.size());
+  std::vector<size_t> waiting(computation.size(), 0);
+  while (!stack.empty()) {
+    Instruction* instruction = stack.back();
+    stack.pop_back();
+    if (needed[instruction->id]) continue;
+    needed[instruction->id] = true;
+    waiting[instruction->id] = instruction->operands.size();
+    for (Instruction* operand : instruction->operands) {
+      users[operand->id].push_back(instruction);
+      stack.push_back(operand);
+    }
+  }
+  std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
+  for (int32_t id = 0; id < computation.size(); ++id) {
+    if (needed[id] && waiting[id] == 0) ready.push(id);
+  }
+  std::vector<Instruction*> order;
+  while (!ready.empty()) {
+    Instruction* instruction = computation.instruction(ready.top());
+    ready.pop();
+    order.push_back(instruction);
+    for (const Instruction* user : users[instruction->id]) {
+      if (--waiting[user->id] == 0) ready.push(user->id);
+    }
+  }
+  return order;
+}
+
+class Combiner {
+ public:
+  Combiner(LocalProgram& program, Computation& computation, int64_t max_bytes)
+      : program_(program), computation_(computation), max_bytes_(max_bytes) {}
+
+  void Run() {
+    const std::vector<bool> needed = Needed(computation_);
+    const std::vector<int32_t> after = AllReducesAfter(computation_, needed);
+    using Key = std::tuple<int32_t, const Computation*, ElementType, AxisList>;
+    std::map<Key, std::vector<Instruction*>> groups;
+    for (int32_t id = 0; id < computation_.size(); ++id) {
+      Instruction* instruction = computation_.instruction(id);
+      if (!needed[id] || !IsPlainAllReduce(*instruction)) continue;
+      const auto note = program_.collectives.find(instruction);
+      if (note == program_.collectives.end()) continue;
+      groups[{after[id], instruction->called[0],
+              instruction->shape.element_type, note->second.axes}]
+          .push_back(instruction);
+    }
+    replacement_.resize(computation_.size(), nullptr);
+    Instruction* const root = computation_.root();
+    for (const auto& [key, members] : groups) CombineGroup(members);
+    Replace(root);
+    computation_.Keep(Ordered(computation_));
+  }
+
+ private:
+  void CombineGroup(const std::vector<Instruction*>& members) {
+    std::vector<Instruction*> bucket;
+    int64_t bytes = 0;
+    for (Instruction* member : members) {
+      const int64_t more = ByteSize(member->shape);
+      if (!bucket.empty() && bytes + more > max_bytes_) {
+        Combine(bucket);
+        bucket.clear();
+        bytes = 0;
+      }
+      bucket.push_back(member);
+      bytes += more;
+    }
+    Combine(bucket);
+  }
+
+  void Combine(const std::vector<Instruction*>& members) {
+    if (members.size() < 2) return;
+    std::vector<Instruction*> operands;
+    std::vector<Shape> shapes;
+    for (const Instruction* member : members) {
+      operands.push_back(member->operands[0]);
+      shapes.push_back(member->shape);
+    }
+    const Instruction& first = *members[0];
+    Instruction* combined =
+        computation_.Add(first.opcode, Shape::Tuple(std::move(shapes)),
+                         std::move(operands), program_.UniqueName(first.name));
+    combined->attributes = first.attributes;
+    combined->called = first.called;
+    combined->metadata = first.metadata;
+    CollectiveNote note = program_.collectives.at(&first);
+    for (size_t i = 1; i < members.size() && i < 3; ++i) {
+      note.tensor += "," + program_.collectives.at(members[i]).tensor;
+    }
+    if (members.size() > 3) note.tensor += ",...";
+    program_.collectives[combined] = std::move(note);
+    LocalBuilder builder(&program_, &computation_);
+    for (size_t i = 0; i < members.size(); ++i) {
+      replacement_[members[i]->id] =
+          builder.GetTupleElement(combined, static_cast<int64_t>(i));
+    }
+  }
+
+  void Replace(Instruction* root) {
+    const auto replaced = [&](Instruction* instruction) {
+      const size_t id = static_cast<size_t>(instruction->id);
+      return id < replacement_.size() && replacement_[id] != nullptr
+                 ? replacement_[id]
+                 : instruction;
+    };
+    for (const auto& instruction : computation_.instructions()) {
+      for (Instruction*& operand : instruction->operands) {
+        operand = replaced(operand);
+      }
+    }
+    computation_.set_root(replaced(root));
+  }
+
+  LocalProgram& program_;
+  Computation& computation_;
+  int64_t max_bytes_;
+  std::vector<Instruction*> replacement_;  // By id.
+};
+
+}  // namespace
+
+void CombineAllReduces(LocalProgram& program, int64_t max_bytes) {
+  for (const auto& computation : program.module.computations()) {
+    Combiner(program, *computation, max_bytes).Run();
+  }
+}
+
+}  // namespace meshwright

@@ -1,0 +1,280 @@
+"""jax shardings to the sharding file of `meshwright check --sharding`, and back.
+
+    mesh = jax.make_mesh((4, 2), ("data", "model"))
+    module = meshwright.lower(step, state, batch)
+    file = sharding_file(
+        module,
+        {"state": {"w": P(None, "model"), "b": None}, "batch": P("data")},
+        mesh=mesh,
+    )
+    Path("step.json").write_text(json.dumps(file))
+
+    named_shardings(file, module, mesh)["state/w"]   # NamedSharding(mesh, P(None, ...))
+
+A sharding stands for all leaves below it, as in `jax.jit`'s in_shardings; None leaves
+the choice open.
+"""
+
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+from meshwright.errors import MeshwrightError
+from meshwright.lowered_module import LoweredModule
+from meshwright.naming import key_text
+
+OPEN = "?"
+
+
+def sharding_file(
+    module: LoweredModule, in_shardings=None, out_shardings=None, *, mesh=None
+) -> dict:
+    """The content of a sharding file; write it with `json.dumps`.
+
+    Args:
+      in_shardings: pytrees of NamedSharding, PartitionSpec or None: a mapping by
+        argument name, or a sequence with one for each argument.
+      out_shardings: one sharding for all outputs, a mapping by output name, or a
+        pytree with a leaf for each output of the module.
+      mesh: for PartitionSpecs without one: a jax Mesh or AbstractMesh, or a mapping
+        of axis names to sizes.
+
+    Raises MeshwrightError, in one line, naming the tensor at fault.
+    """
+    sizes = None if mesh is None else _axis_sizes(mesh)
+    parameters = _by_name(
+        [(p.name, len(p.shape)) for p in module.parameters],
+        _prefixes(_by_argument(module, in_shardings)),
+        "parameter",
+    )
+    outputs = _by_name(
+        [(o.name, len(o.shape)) for o in module.outputs],
+        _output_prefixes(module, out_shardings),
+        "output",
+    )
+    for name, (sharding, _) in (parameters | outputs).items():
+        sizes = _merge_mesh(sizes, sharding, name)
+    if sizes is None:
+        raise MeshwrightError("no sharding has a mesh: give mesh=")
+    return {
+        "mesh": sizes,
+        "parameters": _lists(parameters, sizes),
+        "outputs": _lists(outputs, sizes),
+    }
+
+
+def named_shardings(file: Mapping, module: LoweredModule, mesh=None) -> dict:
+    """The NamedSharding of each parameter that the file gives one, by name.
+
+    `mesh` is a jax Mesh with the axes of the file; by default one of the first
+    devices. Raises MeshwrightError for what jax cannot express: pending reductions,
+    strided dimensions and parts of axes.
+    """
+    names = [(p.name, len(p.shape)) for p in module.parameters]
+    return _named(file, "parameters", names, mesh)
+
+
+def named_output_shardings(file: Mapping, module: LoweredModule, mesh=None) -> dict:
+    """The same for outputs."""
+    names = [(o.name, len(o.shape)) for o in module.outputs]
+    return _named(file, "outputs", names, mesh)
+
+
+def parse_sharding(text: str) -> list[list[str] | str]:
+    """The axes of each dimension of a sharding written as text.
+
+    >>> parse_sharding("[data, -, (model,expert), ?]")
+    [['data'], [], ['model', 'expert'], '?']
+    """
+    match = re.fullmatch(r"\s*\[(.*)\]\s*", text)
+    if match is None or re.search(r"[:{}\[\]]", match[1]):
+        raise MeshwrightError(f"jax cannot express the sharding {text!r}")
+    items = re.findall(r"\(([^()]*)\)|([^\s,()]+)", match[1])
+    dims = []
+    for group, single in items:
+        if single == OPEN:
+            dims.append(OPEN)
+        else:
+            axes = re.split(r"\s*,\s*", group.strip()) if group else [single]
+            dims.append([axis for axis in axes if axis != "-"])
+    return dims
+
+
+def _is_leaf(value) -> bool:
+    import jax
+
+    leaves = (jax.sharding.NamedSharding, jax.sharding.PartitionSpec)
+    return value is None or isinstance(value, leaves)
+
+
+def _by_argument(module: LoweredModule, in_shardings) -> dict:
+    """The pytrees by argument name."""
+    if in_shardings is None or isinstance(in_shardings, Mapping):
+        return dict(in_shardings or {})
+    names = list(dict.fromkeys(p.name.split("/")[0] for p in module.parameters))
+    if _is_leaf(in_shardings):
+        return dict.fromkeys(names, in_shardings)
+    if len(in_shardings) != len(names):
+        raise MeshwrightError(
+            f"{len(in_shardings)} in_shardings for {len(names)} arguments "
+            f"({', '.join(names)}): give a mapping by argument name"
+        )
+    return dict(zip(names, in_shardings, strict=True))
+
+
+def _prefixes(trees: Mapping) -> dict:
+    """Shardings by the path at which they stand: {'state/params': P('data')}."""
+    import jax
+
+    prefixes = {}
+    for name, tree in trees.items():
+        leaves, _ = jax.tree_util.tree_flatten_with_path(tree, is_leaf=_is_leaf)
+        for path, leaf in leaves:
+            if not _is_leaf(leaf):
+                raise MeshwrightError(
+                    f"{name}: {leaf!r} is no NamedSharding, PartitionSpec or None"
+                )
+            prefixes["/".join([name, *map(key_text, path)])] = leaf
+    return prefixes
+
+
+def _output_prefixes(module: LoweredModule, out_shardings) -> dict:
+    import jax
+
+    names = [output.name for output in module.outputs]
+    if _is_leaf(out_shardings):
+        return dict.fromkeys(names, out_shardings)
+    if isinstance(out_shardings, Mapping) and set(out_shardings) <= set(names):
+        return dict(out_shardings)
+    leaves = jax.tree_util.tree_leaves(out_shardings, is_leaf=_is_leaf)
+    if len(leaves) != len(names):
+        raise MeshwrightError(
+            f"{len(leaves)} out_shardings for {len(names)} outputs: give one for each, "
+            "or a mapping by output name"
+        )
+    return dict(zip(names, leaves, strict=True))
+
+
+def _by_name(tensors, prefixes: Mapping, what: str) -> dict:
+    """(sharding, rank) of each tensor that has one, by name."""
+    found, used = {}, set()
+    for name, rank in tensors:
+        parts = name.split("/")
+        paths = ("/".join(parts[:end]) for end in range(len(parts), 0, -1))
+        path = next((path for path in paths if path in prefixes), None)
+        if path is not None:
+            used.add(path)
+            if prefixes[path] is not None:
+                found[name] = (prefixes[path], rank)
+    unused = [path for path in prefixes if path not in used]
+    if unused:
+        raise MeshwrightError(f"no {what} is called {unused[0]!r}")
+    return found
+
+
+def _axis_sizes(mesh) -> dict[str, int]:
+    shape = mesh if isinstance(mesh, Mapping) else mesh.shape
+    return {str(axis): int(size) for axis, size in shape.items()}
+
+
+def _merge_mesh(sizes, sharding, name: str):
+    """The mesh of all shardings so far."""
+    if not hasattr(sharding, "mesh"):
+        return sizes
+    own = _axis_sizes(sharding.mesh)
+    if sizes is not None and list(own.items()) != list(sizes.items()):
+        raise MeshwrightError(f"{name} is on the mesh {own}, others are on {sizes}")
+    return own
+
+
+def _lists(shardings: Mapping, sizes: Mapping) -> dict:
+    return {
+        name: _axes_list(name, getattr(sharding, "spec", sharding), rank, sizes)
+        for name, (sharding, rank) in shardings.items()
+    }
+
+
+def _axes_list(name: str, spec, rank: int, sizes: Mapping) -> list:
+    """P('data', None, ('a', 'b')) -> [['data'], [], ['a', 'b']]."""
+    from jax.sharding import PartitionSpec
+
+    if getattr(spec, "unreduced", None):
+        raise MeshwrightError(f"{name}: unreduced axes are not supported")
+    dims = []
+    for entry in spec:
+        if entry is PartitionSpec.UNCONSTRAINED:
+            dims.append(OPEN)
+            continue
+        axes = [] if entry is None else [entry] if isinstance(entry, str) else entry
+        for axis in axes:
+            if axis not in sizes:
+                raise MeshwrightError(
+                    f"{name}: no mesh axis {axis!r}; the mesh is {dict(sizes)}"
+                )
+        dims.append(list(axes))
+    if len(dims) > rank:
+        raise MeshwrightError(f"{name}: {spec} is longer than its rank, {rank}")
+    return dims + [[] for _ in range(rank - len(dims))]
+
+
+def _named(file: Mapping, section: str, tensors, mesh) -> dict:
+    from jax.sharding import NamedSharding
+
+    if mesh is None:
+        mesh = _first_devices(file["mesh"])
+    entries = file.get(section, {})
+    result = {}
+    for name, rank in tensors:
+        value = _entry(entries, name)
+        if value is None:
+            continue
+        dims = parse_sharding(value) if isinstance(value, str) else value
+        if len(dims) != rank:
+            raise MeshwrightError(
+                f"{name}: the sharding has {len(dims)} dimensions, the tensor has "
+                f"{rank}"
+            )
+        result[name] = NamedSharding(mesh, _partition_spec(name, dims))
+    return result
+
+
+def _entry(entries: Mapping, name: str):
+    """The exact name counts first, then the first pattern."""
+    if name in entries:
+        return entries[name]
+    for key, value in entries.items():
+        # Only * is special.
+        if "*" in key and fnmatchcase(name, re.sub(r"([\[?])", r"[\1]", key)):
+            return value
+    return None
+
+
+def _partition_spec(name: str, dims):
+    from jax.sharding import PartitionSpec
+
+    entries = []
+    for dim in dims:
+        if dim == OPEN:
+            entries.append(PartitionSpec.UNCONSTRAINED)
+            continue
+        axes = [dim] if isinstance(dim, str) else list(dim or ())
+        if any(":" in axis for axis in axes):
+            raise MeshwrightError(f"{name}: jax cannot express parts of axes: {axes}")
+        entries.append(axes[0] if len(axes) == 1 else tuple(axes) or None)
+    return PartitionSpec(*entries)
+
+
+def _first_devices(sizes: Mapping):
+    import math
+
+    import jax
+    import numpy as np
+
+    count = math.prod(sizes.values())
+    devices = jax.devices()
+    if len(devices) < count:
+        raise MeshwrightError(
+            f"the mesh {dict(sizes)} needs {count} devices, there are {len(devices)}"
+        )
+    grid = np.array(devices[:count]).reshape(tuple(sizes.values()))
+    return jax.sharding.Mesh(grid, tuple(sizes))
