@@ -185,8 +185,8 @@ class Phases {
         stacked_[op.first_result + i] = origin;
       }
       if (origin == kNone || !Contracts(id)) continue;
-      Refuse(origin, absl::StrCat(NameOf(graph_.ops[origin]),
-                                  ": works across micro-batches, and ",
+      Refuse(origin, absl::StrCat(NameOf(graph_.ops[origin]), ": ",
+                                  WhyNotSplit(origin), ", and ",
                                   origin == id ? "is a contraction"
                                                : "contractions depend on it"));
     }
@@ -271,10 +271,8 @@ class Phases {
     const absl::string_view why =
         nested ? "" : "; to know it first takes a second pass over the batch";
     if (!SplitAxes(state).empty()) {
-      Refuse(use.op, absl::StrCat(NameOf(user),
-                                  ": works across micro-batches, and its "
-                                  "result is needed ",
-                                  where, why));
+      Refuse(use.op, absl::StrCat(NameOf(user), ": ", WhyNotSplit(use.op),
+                                  ", and its result is needed ", where, why));
       return;
     }
     const OpId origin = OriginOf(value);
@@ -282,6 +280,16 @@ class Phases {
                                 NameOf(state.reduction),
                                 " over all micro-batches is needed ", where,
                                 ", by ", NameOf(user), why));
+  }
+
+  absl::string_view WhyNotSplit(OpId id) const {
+    for (const ValueId value : graph_.ops[id].operands) {
+      for (const DimSharding& dim : split_.states[value].dims) {
+        if (IsStrided(dim))
+          return "has the batch as the minor part of a dimension";
+      }
+    }
+    return "works across micro-batches";
   }
 
   // The op that made a partial value which others passed on.

@@ -147,7 +147,7 @@ class MicroBatchRun {
     for (size_t i = 0; i < program.arguments.size(); ++i) {
       const MicroBatchArgument& argument = program.arguments[i];
       const Shape& shape = program.module.entry()->Parameters()[i]->shape;
-      std::optional<Sharding>& pin = pins.parameters.emplace_back();
+      auto& pin = pins.parameters.emplace_back();
       const bool whole_rows =
           shape.rank() > 0 && shape.dimensions[0] % mesh_.Size(axes) == 0;
       if (argument.cut.has_value()) {

@@ -203,7 +203,7 @@ TEST(MicroBatchesTest, RefusesWhatWorksAcrossTheBatch) {
        "its sum over all micro-batches is needed inside a loop"},
       {"batch_norm", "its sum over all micro-batches is needed within them"},
       {"contrastive", "works across micro-batches"},
-      {"flattened", "works across micro-batches"},
+      {"flattened", "has the batch as the minor part of a dimension"},
       {"hard_examples", "sort"},
       {"ranked", "reduce_window"},
   };
