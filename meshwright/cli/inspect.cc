@@ -14,6 +14,8 @@
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/hlo/print_module.h"
+#include "meshwright/partition/assignment.h"
+#include "meshwright/partition/flat_graph.h"
 
 namespace meshwright {
 namespace {
@@ -37,7 +39,23 @@ struct Inspection {
   ModuleWork work;
   std::vector<Segment> segments;
   std::map<int64_t, int64_t> bounds;
+  // "name (opcode)" of instructions that a partitioned step computes whole on
+  // every device, because no rule can split them.
+  std::vector<std::string> whole;
 };
+
+std::vector<std::string> WholeInstructions(const Module& module) {
+  const FlatGraph graph = Flatten(module);
+  const std::vector<Rule> rules = RulesOf(graph);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < rules.size(); ++i) {
+    if (!rules[i].is_fallback) continue;
+    const Instruction& instruction = *graph.ops[i].instruction;
+    names.push_back(
+        absl::StrCat(instruction.name, " (", instruction.opcode_name(), ")"));
+  }
+  return names;
+}
 
 Inspection Inspect(const Module& module) {
   const ModuleRoles roles = AnalyzeRoles(module);
@@ -46,7 +64,8 @@ Inspection Inspect(const Module& module) {
           .summary = Summarize(module, roles),
           .work = work,
           .segments = FindSegments(module, work),
-          .bounds = IndexBounds(module)};
+          .bounds = IndexBounds(module),
+          .whole = WholeInstructions(module)};
 }
 
 Json Parameters(const Module& module, const Inspection& inspection) {
@@ -99,6 +118,7 @@ Json ToJson(const Module& module, const Inspection& inspection) {
                {"outputs", Outputs(module, inspection)},
                {"loss", nullptr},
                {"segments", Json::array()},
+               {"whole", inspection.whole},
                {"warnings", inspection.roles.warnings}};
   if (inspection.roles.loss.has_value()) json["loss"] = *inspection.roles.loss;
   for (const Segment& segment : inspection.segments) {
@@ -174,6 +194,9 @@ void PrintReport(const Module& module, const Inspection& inspection,
   if (inspection.work.unknown_loops() > 0) {
     absl::PrintF("note         %d loops of unknown length count as one pass\n",
                  inspection.work.unknown_loops());
+  }
+  for (const std::string& name : inspection.whole) {
+    absl::PrintF("whole        %s: no rule splits it over devices\n", name);
   }
   for (const std::string& warning : inspection.roles.warnings) {
     absl::PrintF("warning      %s\n", warning);

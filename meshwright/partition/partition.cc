@@ -12,6 +12,7 @@
 #include "meshwright/rules/combine.h"
 #include "meshwright/rules/program.h"
 #include "meshwright/rules/refusal.h"
+#include "meshwright/rules/simplify.h"
 
 namespace meshwright {
 namespace {
@@ -164,6 +165,7 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
                                         Resharder& resharder) {
   LocalProgram program(module.name(), mesh);
   LowerProgram(module, graph, assignment, resharder, program);
+  Simplify(program);
   CombineAllReduces(program, kMaxCombinedBytes);
   program.module.Finish();
   MW_RETURN_IF_ERROR(Annotate(Verify(program.module),

@@ -1,0 +1,107 @@
+#include "meshwright/rules/simplify.h"
+
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "meshwright/hlo/instruction_key.h"
+#include "meshwright/rules/rule_table.h"
+
+namespace meshwright {
+namespace {
+
+bool IsInOrder(const std::vector<int64_t>& dimensions) {
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    if (dimensions[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+// Whether the result is the first operand, element by element.
+bool HandsOn(const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kReshape:
+    case Opcode::kConvert:
+    case Opcode::kCopy:
+      break;
+    case Opcode::kTranspose:
+    case Opcode::kBroadcast:
+      if (!IsInOrder(instruction.attributes->dimensions)) return false;
+      break;
+    default:
+      return false;
+  }
+  return instruction.operand_shape(0).IsArray() &&
+         Compatible(instruction.operand_shape(0), instruction.shape);
+}
+
+class Simplifier {
+ public:
+  Simplifier(Computation& computation, InstructionKeys& keys)
+      : computation_(computation), keys_(keys) {}
+
+  void Run() {
+    std::vector<Instruction*> stands_for(computation_.size());
+    for (const auto& instruction : computation_.instructions()) {
+      for (Instruction*& operand : instruction->operands) {
+        operand = stands_for[operand->id];
+      }
+      stands_for[instruction->id] = StandIn(instruction.get());
+    }
+    computation_.set_root(stands_for[computation_.root()->id]);
+    computation_.Keep(Needed());
+  }
+
+ private:
+  Instruction* StandIn(Instruction* instruction) {
+    if (HandsOn(*instruction)) return instruction->operands[0];
+    const OpcodeEntry& entry = EntryFor(instruction->opcode);
+    if (entry.stays_apart || entry.structure == Structure::kParameter ||
+        entry.structure == Structure::kWhile) {
+      return instruction;
+    }
+    std::string key = keys_.Of(*instruction);
+    for (const Instruction* operand : instruction->operands) {
+      absl::StrAppend(&key, ",", operand->id);
+    }
+    return known_.try_emplace(std::move(key), instruction).first->second;
+  }
+
+  std::vector<Instruction*> Needed() const {
+    std::vector<bool> needed(computation_.size(), false);
+    needed[computation_.root()->id] = true;
+    for (int32_t id = computation_.size(); id-- > 0;) {
+      const Instruction& instruction = *computation_.instruction(id);
+      if (EntryFor(instruction.opcode).structure == Structure::kParameter) {
+        needed[id] = true;
+      }
+      if (!needed[id]) continue;
+      for (const Instruction* operand : instruction.operands) {
+        needed[operand->id] = true;
+      }
+    }
+    std::vector<Instruction*> order;
+    for (int32_t id = 0; id < computation_.size(); ++id) {
+      if (needed[id]) order.push_back(computation_.instruction(id));
+    }
+    return order;
+  }
+
+  Computation& computation_;
+  InstructionKeys& keys_;
+  absl::flat_hash_map<std::string, Instruction*> known_;
+};
+
+}  // namespace
+
+void Simplify(LocalProgram& program) {
+  InstructionKeys keys;
+  for (const auto& computation : program.module.computations()) {
+    Simplifier(*computation, keys).Run();
+  }
+}
+
+}  // namespace meshwright

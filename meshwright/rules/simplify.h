@@ -1,0 +1,16 @@
+// Removes from a program what computes nothing new, so that what is left, the
+// collectives above all, is what runs.
+#ifndef MESHWRIGHT_RULES_SIMPLIFY_H_
+#define MESHWRIGHT_RULES_SIMPLIFY_H_
+
+#include "meshwright/rules/program.h"
+
+namespace meshwright {
+
+// Instructions that hand on their operand unchanged go, equal instructions on
+// equal operands become one, and what nothing needs is dropped.
+void Simplify(LocalProgram& program);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RULES_SIMPLIFY_H_
