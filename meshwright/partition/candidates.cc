@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "meshwright/partition/assignment.h"
+#include "meshwright/partition/exchange_price.h"
 
 namespace meshwright {
 namespace {
@@ -64,15 +65,51 @@ bool IsContraction(const Rule& rule, int32_t factor) {
   return rule.factors[factor].kind == FactorKind::kReduced && count > 1;
 }
 
+bool MayExchange(const Rule& rule) {
+  return std::any_of(rule.factors.begin(), rule.factors.end(),
+                     [](const Factor& factor) {
+                       return factor.kind == FactorKind::kExchanged;
+                     });
+}
+
+// Axes that split the tensor in `sharding` but no factor in `strategy`.
+AxisList Homeless(const Sharding& sharding, const Strategy& strategy) {
+  uint32_t used = strategy.pending.Bits();
+  for (const AxisList& axes : strategy.factor_axes) used |= axes.Bits();
+  AxisList homeless;
+  for (const AxisId axis : SplitAxes(sharding)) {
+    if ((used >> axis & 1) == 0) homeless.push_back(axis);
+  }
+  return homeless;
+}
+
+// `strategy` with all `axes` on one more factor of the tensor, for each that
+// takes them: what must be whole in one dimension may be split in another.
+void AddMoved(const Rule& rule, const TensorFactors& tensor,
+              const Strategy& strategy, const AxisList& axes, const Mesh& mesh,
+              std::vector<Strategy>& all) {
+  for (const DimFactors& dim : tensor) {
+    for (const int32_t factor : dim) {
+      if (rule.factors[factor].kind != FactorKind::kKept) continue;
+      Strategy moved = strategy;
+      moved.factor_axes[factor].Append(axes);
+      if (IsValid(rule, moved, mesh)) AddUnique(all, moved);
+    }
+  }
+}
+
 }  // namespace
 
 int32_t CandidateTable::InternRule(const Rule& rule,
-                                   std::vector<int32_t> element_bits) {
+                                   std::vector<int32_t> element_bits,
+                                   const Instruction* instruction) {
+  std::string key = Key(rule, element_bits);
+  if (MayExchange(rule)) AppendBytes(key, instruction);
   const auto [entry, is_new] = rule_ids_.try_emplace(
-      Key(rule, element_bits), static_cast<int32_t>(rules_.size()));
+      std::move(key), static_cast<int32_t>(rules_.size()));
   if (is_new) {
-    rules_.push_back(
-        std::make_unique<Known>(Known{rule, std::move(element_bits)}));
+    rules_.push_back(std::make_unique<Known>(
+        Known{rule, std::move(element_bits), instruction}));
   }
   return entry->second;
 }
@@ -84,8 +121,9 @@ const TensorFactors& CandidateTable::Tensor(const Rule& rule,
                           : rule.results[index - operands];
 }
 
-std::vector<Strategy> CandidateTable::Suggest(
-    const Rule& rule, const std::vector<Seed>& seeds) const {
+std::vector<Strategy> CandidateTable::Suggest(const Rule& rule,
+                                              const std::vector<Seed>& seeds,
+                                              bool may_move) const {
   std::vector<Strategy> single;
   for (const Seed& seed : seeds) {
     AddUnique(single, StrategyFor(rule, Tensor(rule, seed.tensor),
@@ -98,6 +136,14 @@ std::vector<Strategy> CandidateTable::Suggest(
     }
   }
   AddUnique(all, ReplicatedStrategy(rule));
+  for (const Seed& seed : seeds) {
+    const TensorFactors& tensor = Tensor(rule, seed.tensor);
+    const Strategy strategy =
+        StrategyFor(rule, tensor, pool_[seed.sharding], mesh_);
+    const AxisList homeless = Homeless(pool_[seed.sharding], strategy);
+    if (!may_move || homeless.empty()) continue;
+    AddMoved(rule, tensor, strategy, homeless, mesh_, all);
+  }
   // What is pending may stay so where the op is linear in it.
   const size_t resolved = all.size();
   for (const Seed& seed : seeds) {
@@ -136,8 +182,12 @@ double CandidateTable::Work(const Known& known,
     flops *= static_cast<double>(LocalFactorSize(rule, strategy, i, mesh_));
     contracts = contracts || IsContraction(rule, i);
   }
-  return bytes * prices_.per_local_byte +
-         (contracts ? flops * prices_.per_flop : 0);
+  double price = bytes * prices_.per_local_byte;
+  if (contracts) price += flops * prices_.per_flop;
+  if (Exchanges(rule, strategy)) {
+    price += ExchangePrice(*known.instruction, rule, strategy, mesh_, prices_);
+  }
+  return price;
 }
 
 Candidate CandidateTable::Make(int32_t rule_id, const Strategy& strategy) {
@@ -158,11 +208,13 @@ Candidate CandidateTable::Make(int32_t rule_id, const Strategy& strategy) {
 }
 
 const std::vector<Candidate>& CandidateTable::Get(
-    int32_t rule, const std::vector<Seed>& seeds) {
-  std::unique_ptr<std::vector<Candidate>>& answer = answers_[{rule, seeds}];
+    int32_t rule, const std::vector<Seed>& seeds, bool may_move) {
+  std::unique_ptr<std::vector<Candidate>>& answer =
+      answers_[{rule, may_move, seeds}];
   if (answer == nullptr) {
     auto made = std::make_unique<std::vector<Candidate>>();
-    for (const Strategy& strategy : Suggest(rules_[rule]->rule, seeds)) {
+    for (const Strategy& strategy :
+         Suggest(rules_[rule]->rule, seeds, may_move)) {
       made->push_back(Make(rule, strategy));
     }
     answer = std::move(made);

@@ -3,7 +3,9 @@
 #define MESHWRIGHT_PARTITION_CANDIDATES_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,7 +22,7 @@ struct Candidate {
   Strategy strategy;
   std::vector<ShardingId> operands;
   std::vector<ShardingId> results;
-  double work = 0;       // Price of computing it once on each device.
+  double work = 0;       // Price of computing it once, with what it exchanges.
   bool pending = false;  // A result is a partial value.
 };
 
@@ -42,14 +44,19 @@ class CandidateTable {
   CandidateTable(const Mesh& mesh, const Prices& prices, ShardingPool& pool)
       : mesh_(mesh), prices_(prices), pool_(pool) {}
 
-  // Rules that are equal, with tensors of equal element sizes, share a number.
-  int32_t InternRule(const Rule& rule, std::vector<int32_t> element_bits);
+  // Rules that are equal, with tensors of equal element sizes, share a number;
+  // not those of instructions that may communicate by themselves. `instruction`
+  // is null for what is none, and outlives the table.
+  int32_t InternRule(const Rule& rule, std::vector<int32_t> element_bits,
+                     const Instruction* instruction);
 
   // The strategies that the seeds suggest one by one and together, passing
   // partial values on or not, and computing everything everywhere; no two
-  // alike. The answer stays valid.
+  // alike. With `may_move`, also those with axes that do not fit moved to other
+  // dimensions. The answer stays valid.
   const std::vector<Candidate>& Get(int32_t rule,
-                                    const std::vector<Seed>& seeds);
+                                    const std::vector<Seed>& seeds,
+                                    bool may_move);
 
   Candidate Make(int32_t rule, const Strategy& strategy);
 
@@ -57,11 +64,13 @@ class CandidateTable {
   struct Known {
     Rule rule;
     std::vector<int32_t> element_bits;  // By tensor, operands first.
+    const Instruction* instruction = nullptr;
   };
 
   const TensorFactors& Tensor(const Rule& rule, int32_t index) const;
   std::vector<Strategy> Suggest(const Rule& rule,
-                                const std::vector<Seed>& seeds) const;
+                                const std::vector<Seed>& seeds,
+                                bool may_move) const;
   double Work(const Known& known, const Strategy& strategy) const;
 
   const Mesh& mesh_;
@@ -69,7 +78,7 @@ class CandidateTable {
   ShardingPool& pool_;
   std::vector<std::unique_ptr<Known>> rules_;
   absl::flat_hash_map<std::string, int32_t> rule_ids_;
-  absl::flat_hash_map<std::pair<int32_t, std::vector<Seed>>,
+  absl::flat_hash_map<std::tuple<int32_t, bool, std::vector<Seed>>,
                       std::unique_ptr<std::vector<Candidate>>>
       answers_;
 };

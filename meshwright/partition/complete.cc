@@ -54,11 +54,18 @@ class Completer {
 
   Assignment Run() {
     const int32_t count = static_cast<int32_t>(graph_.ops.size());
-    Search(/*sums_wait=*/false);
-    const std::vector<const Candidate*> first = chosen_;
-    const double first_price = TotalPrice();
-    Search(/*sums_wait=*/true);
-    if (TotalPrice() >= first_price) chosen_ = first;
+    // Where a search ends depends on where it starts.
+    constexpr Start kStarts[] = {{}, {true, false}, {true, true}};
+    std::vector<const Candidate*> best;
+    double best_price = std::numeric_limits<double>::infinity();
+    for (const Start& start : kStarts) {
+      Search(start);
+      const double price = TotalPrice();
+      if (price >= best_price) continue;
+      best = chosen_;
+      best_price = price;
+    }
+    chosen_ = std::move(best);
     Assignment assignment;
     assignment.strategies.resize(count);
     for (OpId op = 0; op < count; ++op) {
@@ -71,14 +78,23 @@ class Completer {
   }
 
  private:
+  // How ops are chosen when not all around them are yet.
+  struct Start {
+    // Of equal choices those that leave sums pending: they may end where that
+    // costs less, such as after a loop.
+    bool sums_wait = false;
+    // Axes may be moved to other dimensions, whatever that does to users.
+    bool may_move = false;
+  };
+
   // Chooses for all ops, from the beginning.
-  void Search(bool sums_wait) {
+  void Search(const Start& start) {
     const int32_t count = static_cast<int32_t>(graph_.ops.size());
     chosen_.assign(count, nullptr);
     dirty_.assign(count, true);
-    sums_wait_ = sums_wait;
+    how_ = start;
     VisitInOrder();
-    sums_wait_ = false;
+    how_ = {.sums_wait = false, .may_move = true};
     for (int round = 0; round < kMaxRounds; ++round) {
       bool changed = false;
       for (OpId i = 0; i < count; ++i) {
@@ -138,7 +154,9 @@ class Completer {
     for (int32_t i = 0; i < op.result_count; ++i) {
       bits.push_back(BitsOf(op.first_result + i));
     }
-    rule_ids_[id] = table_.InternRule(rules_[id], std::move(bits));
+    rule_ids_[id] = table_.InternRule(
+        rules_[id], std::move(bits),
+        op.kind == OpKind::kCompute ? op.instruction : nullptr);
     repeatable_[id] = op.kind == OpKind::kCompute && rules_[id].cheap_to_repeat;
     if (op.kind == OpKind::kCompute) {
       const auto pin = pins.instructions.find(op.instruction);
@@ -279,7 +297,7 @@ class Completer {
       }
     }
     // Of equals the one that leaves nothing pending, unless told otherwise.
-    if (candidate.pending != sums_wait_) price += prices_.latency * 1e-3;
+    if (candidate.pending != how_.sums_wait) price += prices_.latency * 1e-3;
     return price;
   }
 
@@ -349,7 +367,8 @@ class Completer {
       best = chosen_[id];
       best_price = Evaluate(id, *best) * (1 - 1e-9);
     }
-    for (const Candidate& candidate : table_.Get(rule_ids_[id], seeds_)) {
+    for (const Candidate& candidate :
+         table_.Get(rule_ids_[id], seeds_, how_.may_move)) {
       if (best != nullptr && candidate.strategy == best->strategy) continue;
       if (!IsAllowed(id, candidate)) continue;
       const double price = Evaluate(id, candidate);
@@ -360,7 +379,7 @@ class Completer {
     }
     if (best == nullptr) {
       // A pin that the rule cannot give: as near as it gets.
-      best = &table_.Get(rule_ids_[id], seeds_).front();
+      best = &table_.Get(rule_ids_[id], seeds_, how_.may_move).front();
     }
     if (best == chosen_[id]) return false;
     chosen_[id] = best;
@@ -395,9 +414,7 @@ class Completer {
   std::vector<std::vector<Use>> uses_;  // By value.
   std::vector<RegionId> body_;          // By op: of a carry's loop.
   absl::flat_hash_map<uint64_t, double> price_cache_;
-  // Of equal choices those that leave sums pending: they may end where that
-  // costs less, such as after a loop.
-  bool sums_wait_ = false;
+  Start how_;
   std::vector<Seed> seeds_;
   std::vector<std::pair<ShardingId, RegionId>> seen_;
 };

@@ -147,4 +147,5 @@ case(
     *("n43_top_four", top_four, [f32(16, 256)], D8, ["[-,d]"]),
     ["[-,-]", "[-,-]"],
     [all_gather("d", size(16, 4), count=2)],
+    large=True,
 )

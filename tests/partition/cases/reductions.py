@@ -105,6 +105,7 @@ TWO_SCALARS = [all_gather("d", 4, count=2)]
 case(
     *("n13_arg_max_ties", arg_max_with_ties, [f32(64)], D8, ["[d]"], ["[]"]),
     TWO_SCALARS,
+    large=True,
 )
 case(
     *("n14_sum_and_max", sum_and_max, [f32(64, 32)] * 2, D8, ["[d,-]"] * 2),
@@ -168,6 +169,7 @@ case(
 case(
     *("n50_uneven_arg_max", arg_max, [f32(60)], D8, ["[d]"], ["[]"]),
     TWO_SCALARS,
+    large=True,
 )
 case(
     *("n50_uneven_rows", softmax, [f32(60, 16)], D8, ["[d,-]"], ["[d,-]"]),
