@@ -19,6 +19,7 @@ namespace meshwright {
 
 // A strategy with what follows from it.
 struct Candidate {
+  int32_t rule = 0;  // Of the table: that which was asked for, or a division.
   Strategy strategy;
   std::vector<ShardingId> operands;
   std::vector<ShardingId> results;
@@ -49,11 +50,13 @@ class CandidateTable {
   // is null for what is none, and outlives the table.
   int32_t InternRule(const Rule& rule, std::vector<int32_t> element_bits,
                      const Instruction* instruction);
+  const Rule& rule(int32_t id) const { return rules_[id]->rule; }
 
   // The strategies that the seeds suggest one by one and together, passing
   // partial values on or not, and computing everything everywhere; no two
-  // alike. With `may_move`, also those with axes that do not fit moved to other
-  // dimensions. The answer stays valid.
+  // alike. Where seeds are strided, also with the rule divided to suit. With
+  // `may_move`, also those with axes that do not fit moved to other dimensions.
+  // The answer stays valid.
   const std::vector<Candidate>& Get(int32_t rule,
                                     const std::vector<Seed>& seeds,
                                     bool may_move);
@@ -71,6 +74,7 @@ class CandidateTable {
   std::vector<Strategy> Suggest(const Rule& rule,
                                 const std::vector<Seed>& seeds,
                                 bool may_move) const;
+  int32_t DivideFor(int32_t rule, const std::vector<Seed>& seeds);
   double Work(const Known& known, const Strategy& strategy) const;
 
   const Mesh& mesh_;

@@ -68,12 +68,16 @@ class Completer {
     chosen_ = std::move(best);
     Assignment assignment;
     assignment.strategies.resize(count);
-    for (OpId op = 0; op < count; ++op) {
-      if (graph_.ops[op].live) {
-        assignment.strategies[op] = chosen_[op]->strategy;
-      }
-    }
     assignment.rules = std::move(rules_);
+    for (OpId op = 0; op < count; ++op) {
+      if (!graph_.ops[op].live) continue;
+      assignment.strategies[op] = chosen_[op]->strategy;
+      Rule& rule = assignment.rules[op];
+      const Rule& chosen = table_.rule(chosen_[op]->rule);
+      rule.factors = chosen.factors;
+      rule.operands = chosen.operands;
+      rule.results = chosen.results;
+    }
     return assignment;
   }
 
@@ -369,7 +373,10 @@ class Completer {
     }
     for (const Candidate& candidate :
          table_.Get(rule_ids_[id], seeds_, how_.may_move)) {
-      if (best != nullptr && candidate.strategy == best->strategy) continue;
+      if (best != nullptr && candidate.rule == best->rule &&
+          candidate.strategy == best->strategy) {
+        continue;
+      }
       if (!IsAllowed(id, candidate)) continue;
       const double price = Evaluate(id, candidate);
       if (price < best_price) {

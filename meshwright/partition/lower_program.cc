@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "meshwright/base/check.h"
 #include "meshwright/partition/reshard_emit.h"
+#include "meshwright/rules/divide.h"
 #include "meshwright/rules/local_builder.h"
 #include "meshwright/rules/lowering.h"
 
@@ -149,10 +150,9 @@ class Emitter {
            assignment_.strategies[op].pending.empty();
   }
 
-  std::vector<Instruction*> EmitWith(OpId id, const Strategy& strategy,
-                                     Scope& scope) {
+  std::vector<Instruction*> EmitWith(OpId id, const Rule& rule,
+                                     const Strategy& strategy, Scope& scope) {
     const FlatOp& op = graph_.ops[id];
-    const Rule& rule = assignment_.rules[id];
     LocalOp local{*op.instruction, rule, strategy, {}};
     for (size_t i = 0; i < op.operands.size(); ++i) {
       local.operands.push_back(Get(
@@ -165,7 +165,7 @@ class Emitter {
   void EmitOp(OpId id, Scope& scope) {
     const FlatOp& op = graph_.ops[id];
     const std::vector<Instruction*> results =
-        EmitWith(id, assignment_.strategies[id], scope);
+        EmitWith(id, assignment_.rules[id], assignment_.strategies[id], scope);
     for (int32_t i = 0; i < op.result_count; ++i) {
       Define(scope, op.first_result + i, results[i]);
     }
@@ -187,8 +187,12 @@ class Emitter {
   // Null when the op cannot give this sharding by itself.
   Instruction* Repeat(Scope& scope, ValueId value, const Sharding& wanted) {
     const OpId producer = graph_.values[value].producer;
-    const Rule& rule = assignment_.rules[producer];
     const int32_t result = graph_.values[value].result;
+    const Rule& given = assignment_.rules[producer];
+    const Rule rule =
+        Divided(given, static_cast<int32_t>(given.operands.size()) + result,
+                wanted)
+            .value_or(given);
     Sharding resolved = wanted;
     resolved.pending.clear();
     resolved.reduction = Reduction::kSum;
@@ -198,12 +202,12 @@ class Emitter {
       if (scope.variants[value].empty()) {
         // Something to reshard from.
         const Sharding made = ResultSharding(rule, strategy, result, mesh());
-        Instruction* local = EmitWith(producer, strategy, scope)[result];
+        Instruction* local = EmitWith(producer, rule, strategy, scope)[result];
         scope.variants[value].push_back({made, local});
       }
       return nullptr;
     }
-    return EmitWith(producer, strategy, scope)[result];
+    return EmitWith(producer, rule, strategy, scope)[result];
   }
 
   Instruction* Reshard(Scope& scope, ValueId value, const Sharding& wanted) {
