@@ -235,19 +235,19 @@ Candidate CandidateTable::Make(int32_t rule_id, const Strategy& strategy) {
 }
 
 const std::vector<Candidate>& CandidateTable::Get(
-    int32_t rule, const std::vector<Seed>& seeds, bool may_move) {
+    int32_t rule, const std::vector<Seed>& seeds, const Freedom& freedom) {
   std::unique_ptr<std::vector<Candidate>>& answer =
-      answers_[{rule, may_move, seeds}];
+      answers_[{rule, freedom, seeds}];
   if (answer == nullptr) {
     auto made = std::make_unique<std::vector<Candidate>>();
     for (const Strategy& strategy :
-         Suggest(rules_[rule]->rule, seeds, may_move)) {
+         Suggest(rules_[rule]->rule, seeds, freedom.may_move)) {
       made->push_back(Make(rule, strategy));
     }
-    const int32_t divided = DivideFor(rule, seeds);
+    const int32_t divided = freedom.may_divide ? DivideFor(rule, seeds) : rule;
     if (divided != rule) {
       for (const Strategy& strategy :
-           Suggest(rules_[divided]->rule, seeds, may_move)) {
+           Suggest(rules_[divided]->rule, seeds, freedom.may_move)) {
         AddNew(Make(divided, strategy), *made);
       }
     }

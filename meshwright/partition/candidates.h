@@ -40,6 +40,20 @@ struct Seed {
   }
 };
 
+// Strategies that fit less well, and may lead further.
+struct Freedom {
+  // Axes that do not fit may be moved to other dimensions.
+  bool may_move = false;
+  // Rules may be divided to suit strided seeds.
+  bool may_divide = false;
+
+  bool operator==(const Freedom&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Freedom& freedom) {
+    return H::combine(std::move(h), freedom.may_move, freedom.may_divide);
+  }
+};
+
 class CandidateTable {
  public:
   CandidateTable(const Mesh& mesh, const Prices& prices, ShardingPool& pool)
@@ -54,12 +68,10 @@ class CandidateTable {
 
   // The strategies that the seeds suggest one by one and together, passing
   // partial values on or not, and computing everything everywhere; no two
-  // alike. Where seeds are strided, also with the rule divided to suit. With
-  // `may_move`, also those with axes that do not fit moved to other dimensions.
-  // The answer stays valid.
+  // alike. The answer stays valid.
   const std::vector<Candidate>& Get(int32_t rule,
                                     const std::vector<Seed>& seeds,
-                                    bool may_move);
+                                    const Freedom& freedom);
 
   Candidate Make(int32_t rule, const Strategy& strategy);
 
@@ -82,7 +94,7 @@ class CandidateTable {
   ShardingPool& pool_;
   std::vector<std::unique_ptr<Known>> rules_;
   absl::flat_hash_map<std::string, int32_t> rule_ids_;
-  absl::flat_hash_map<std::tuple<int32_t, bool, std::vector<Seed>>,
+  absl::flat_hash_map<std::tuple<int32_t, Freedom, std::vector<Seed>>,
                       std::unique_ptr<std::vector<Candidate>>>
       answers_;
 };

@@ -55,7 +55,8 @@ class Completer {
   Assignment Run() {
     const int32_t count = static_cast<int32_t>(graph_.ops.size());
     // Where a search ends depends on where it starts.
-    constexpr Start kStarts[] = {{}, {true, false}, {true, true}};
+    constexpr Start kStarts[] = {
+        {}, {true, {}}, {true, {true, false}}, {true, {true, true}}};
     std::vector<const Candidate*> best;
     double best_price = std::numeric_limits<double>::infinity();
     for (const Start& start : kStarts) {
@@ -87,8 +88,7 @@ class Completer {
     // Of equal choices those that leave sums pending: they may end where that
     // costs less, such as after a loop.
     bool sums_wait = false;
-    // Axes may be moved to other dimensions, whatever that does to users.
-    bool may_move = false;
+    Freedom freedom;
   };
 
   // Chooses for all ops, from the beginning.
@@ -98,7 +98,7 @@ class Completer {
     dirty_.assign(count, true);
     how_ = start;
     VisitInOrder();
-    how_ = {.sums_wait = false, .may_move = true};
+    how_ = {false, {true, true}};
     for (int round = 0; round < kMaxRounds; ++round) {
       bool changed = false;
       for (OpId i = 0; i < count; ++i) {
@@ -371,8 +371,11 @@ class Completer {
       best = chosen_[id];
       best_price = Evaluate(id, *best) * (1 - 1e-9);
     }
-    for (const Candidate& candidate :
-         table_.Get(rule_ids_[id], seeds_, how_.may_move)) {
+    Freedom freedom = how_.freedom;
+    freedom.may_divide = freedom.may_divide || pins_[id] != kUnset;
+    const std::vector<Candidate>& candidates =
+        table_.Get(rule_ids_[id], seeds_, freedom);
+    for (const Candidate& candidate : candidates) {
       if (best != nullptr && candidate.rule == best->rule &&
           candidate.strategy == best->strategy) {
         continue;
@@ -386,7 +389,7 @@ class Completer {
     }
     if (best == nullptr) {
       // A pin that the rule cannot give: as near as it gets.
-      best = &table_.Get(rule_ids_[id], seeds_, how_.may_move).front();
+      best = &candidates.front();
     }
     if (best == chosen_[id]) return false;
     chosen_[id] = best;
