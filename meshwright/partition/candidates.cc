@@ -5,6 +5,7 @@
 
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/exchange_price.h"
+#include "meshwright/rules/divide.h"
 
 namespace meshwright {
 namespace {
@@ -39,6 +40,7 @@ std::string Key(const Rule& rule, const std::vector<int32_t>& element_bits) {
     AppendBytes(key, factor.kind);
     AppendBytes(key, factor.reduction);
     AppendBytes(key, factor.may_pad);
+    AppendBytes(key, factor.may_divide);
   }
   AppendBytes(key, static_cast<int32_t>(-1));
   for (const TensorFactors& tensor : rule.operands) AppendTensor(key, tensor);
@@ -63,6 +65,17 @@ bool IsContraction(const Rule& rule, int32_t factor) {
     }
   }
   return rule.factors[factor].kind == FactorKind::kReduced && count > 1;
+}
+
+// Unless one is there that lies the same.
+void AddNew(Candidate candidate, std::vector<Candidate>& list) {
+  for (const Candidate& other : list) {
+    if (other.operands == candidate.operands &&
+        other.results == candidate.results) {
+      return;
+    }
+  }
+  list.push_back(std::move(candidate));
 }
 
 bool MayExchange(const Rule& rule) {
@@ -162,6 +175,20 @@ std::vector<Strategy> CandidateTable::Suggest(const Rule& rule,
   return all;
 }
 
+int32_t CandidateTable::DivideFor(int32_t rule,
+                                  const std::vector<Seed>& seeds) {
+  std::optional<Rule> divided;
+  for (const Seed& seed : seeds) {
+    std::optional<Rule> more =
+        Divided(divided.has_value() ? *divided : rules_[rule]->rule,
+                seed.tensor, pool_[seed.sharding]);
+    if (more.has_value()) divided = std::move(more);
+  }
+  if (!divided.has_value()) return rule;
+  return InternRule(*divided, rules_[rule]->element_bits,
+                    rules_[rule]->instruction);
+}
+
 double CandidateTable::Work(const Known& known,
                             const Strategy& strategy) const {
   const Rule& rule = known.rule;
@@ -192,7 +219,7 @@ double CandidateTable::Work(const Known& known,
 
 Candidate CandidateTable::Make(int32_t rule_id, const Strategy& strategy) {
   const Known& known = *rules_[rule_id];
-  Candidate candidate{.strategy = strategy};
+  Candidate candidate{.rule = rule_id, .strategy = strategy};
   for (size_t i = 0; i < known.rule.operands.size(); ++i) {
     candidate.operands.push_back(pool_.Intern(
         OperandSharding(known.rule, strategy, static_cast<int32_t>(i), mesh_)));
@@ -208,14 +235,21 @@ Candidate CandidateTable::Make(int32_t rule_id, const Strategy& strategy) {
 }
 
 const std::vector<Candidate>& CandidateTable::Get(
-    int32_t rule, const std::vector<Seed>& seeds, bool may_move) {
+    int32_t rule, const std::vector<Seed>& seeds, const Freedom& freedom) {
   std::unique_ptr<std::vector<Candidate>>& answer =
-      answers_[{rule, may_move, seeds}];
+      answers_[{rule, freedom, seeds}];
   if (answer == nullptr) {
     auto made = std::make_unique<std::vector<Candidate>>();
     for (const Strategy& strategy :
-         Suggest(rules_[rule]->rule, seeds, may_move)) {
+         Suggest(rules_[rule]->rule, seeds, freedom.may_move)) {
       made->push_back(Make(rule, strategy));
+    }
+    const int32_t divided = freedom.may_divide ? DivideFor(rule, seeds) : rule;
+    if (divided != rule) {
+      for (const Strategy& strategy :
+           Suggest(rules_[divided]->rule, seeds, freedom.may_move)) {
+        AddNew(Make(divided, strategy), *made);
+      }
     }
     answer = std::move(made);
   }

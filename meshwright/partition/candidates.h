@@ -19,6 +19,7 @@ namespace meshwright {
 
 // A strategy with what follows from it.
 struct Candidate {
+  int32_t rule = 0;  // Of the table: that which was asked for, or a division.
   Strategy strategy;
   std::vector<ShardingId> operands;
   std::vector<ShardingId> results;
@@ -39,6 +40,20 @@ struct Seed {
   }
 };
 
+// Strategies that fit less well, and may lead further.
+struct Freedom {
+  // Axes that do not fit may be moved to other dimensions.
+  bool may_move = false;
+  // Rules may be divided to suit strided seeds.
+  bool may_divide = false;
+
+  bool operator==(const Freedom&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Freedom& freedom) {
+    return H::combine(std::move(h), freedom.may_move, freedom.may_divide);
+  }
+};
+
 class CandidateTable {
  public:
   CandidateTable(const Mesh& mesh, const Prices& prices, ShardingPool& pool)
@@ -49,14 +64,14 @@ class CandidateTable {
   // is null for what is none, and outlives the table.
   int32_t InternRule(const Rule& rule, std::vector<int32_t> element_bits,
                      const Instruction* instruction);
+  const Rule& rule(int32_t id) const { return rules_[id]->rule; }
 
   // The strategies that the seeds suggest one by one and together, passing
   // partial values on or not, and computing everything everywhere; no two
-  // alike. With `may_move`, also those with axes that do not fit moved to other
-  // dimensions. The answer stays valid.
+  // alike. The answer stays valid.
   const std::vector<Candidate>& Get(int32_t rule,
                                     const std::vector<Seed>& seeds,
-                                    bool may_move);
+                                    const Freedom& freedom);
 
   Candidate Make(int32_t rule, const Strategy& strategy);
 
@@ -71,6 +86,7 @@ class CandidateTable {
   std::vector<Strategy> Suggest(const Rule& rule,
                                 const std::vector<Seed>& seeds,
                                 bool may_move) const;
+  int32_t DivideFor(int32_t rule, const std::vector<Seed>& seeds);
   double Work(const Known& known, const Strategy& strategy) const;
 
   const Mesh& mesh_;
@@ -78,7 +94,7 @@ class CandidateTable {
   ShardingPool& pool_;
   std::vector<std::unique_ptr<Known>> rules_;
   absl::flat_hash_map<std::string, int32_t> rule_ids_;
-  absl::flat_hash_map<std::tuple<int32_t, bool, std::vector<Seed>>,
+  absl::flat_hash_map<std::tuple<int32_t, Freedom, std::vector<Seed>>,
                       std::unique_ptr<std::vector<Candidate>>>
       answers_;
 };

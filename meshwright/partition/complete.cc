@@ -55,7 +55,8 @@ class Completer {
   Assignment Run() {
     const int32_t count = static_cast<int32_t>(graph_.ops.size());
     // Where a search ends depends on where it starts.
-    constexpr Start kStarts[] = {{}, {true, false}, {true, true}};
+    constexpr Start kStarts[] = {
+        {}, {true, {}}, {true, {true, false}}, {true, {true, true}}};
     std::vector<const Candidate*> best;
     double best_price = std::numeric_limits<double>::infinity();
     for (const Start& start : kStarts) {
@@ -68,12 +69,16 @@ class Completer {
     chosen_ = std::move(best);
     Assignment assignment;
     assignment.strategies.resize(count);
-    for (OpId op = 0; op < count; ++op) {
-      if (graph_.ops[op].live) {
-        assignment.strategies[op] = chosen_[op]->strategy;
-      }
-    }
     assignment.rules = std::move(rules_);
+    for (OpId op = 0; op < count; ++op) {
+      if (!graph_.ops[op].live) continue;
+      assignment.strategies[op] = chosen_[op]->strategy;
+      Rule& rule = assignment.rules[op];
+      const Rule& chosen = table_.rule(chosen_[op]->rule);
+      rule.factors = chosen.factors;
+      rule.operands = chosen.operands;
+      rule.results = chosen.results;
+    }
     return assignment;
   }
 
@@ -83,8 +88,7 @@ class Completer {
     // Of equal choices those that leave sums pending: they may end where that
     // costs less, such as after a loop.
     bool sums_wait = false;
-    // Axes may be moved to other dimensions, whatever that does to users.
-    bool may_move = false;
+    Freedom freedom;
   };
 
   // Chooses for all ops, from the beginning.
@@ -94,7 +98,7 @@ class Completer {
     dirty_.assign(count, true);
     how_ = start;
     VisitInOrder();
-    how_ = {.sums_wait = false, .may_move = true};
+    how_ = {false, {true, true}};
     for (int round = 0; round < kMaxRounds; ++round) {
       bool changed = false;
       for (OpId i = 0; i < count; ++i) {
@@ -367,9 +371,15 @@ class Completer {
       best = chosen_[id];
       best_price = Evaluate(id, *best) * (1 - 1e-9);
     }
-    for (const Candidate& candidate :
-         table_.Get(rule_ids_[id], seeds_, how_.may_move)) {
-      if (best != nullptr && candidate.strategy == best->strategy) continue;
+    Freedom freedom = how_.freedom;
+    freedom.may_divide = freedom.may_divide || pins_[id] != kUnset;
+    const std::vector<Candidate>& candidates =
+        table_.Get(rule_ids_[id], seeds_, freedom);
+    for (const Candidate& candidate : candidates) {
+      if (best != nullptr && candidate.rule == best->rule &&
+          candidate.strategy == best->strategy) {
+        continue;
+      }
       if (!IsAllowed(id, candidate)) continue;
       const double price = Evaluate(id, candidate);
       if (price < best_price) {
@@ -379,7 +389,7 @@ class Completer {
     }
     if (best == nullptr) {
       // A pin that the rule cannot give: as near as it gets.
-      best = &table_.Get(rule_ids_[id], seeds_, how_.may_move).front();
+      best = &candidates.front();
     }
     if (best == chosen_[id]) return false;
     chosen_[id] = best;

@@ -2,6 +2,7 @@
 
 #include "meshwright/base/check.h"
 #include "meshwright/partition/reshard_emit.h"
+#include "meshwright/rules/divide.h"
 #include "meshwright/rules/lowering.h"
 
 namespace meshwright {
@@ -62,10 +63,10 @@ bool Emitter::IsRepeatable(OpId op) const {
          assignment_.strategies[op].pending.empty();
 }
 
-std::vector<Instruction*> Emitter::EmitWith(OpId id, const Strategy& strategy,
+std::vector<Instruction*> Emitter::EmitWith(OpId id, const Rule& rule,
+                                            const Strategy& strategy,
                                             EmitScope& scope) {
   const FlatOp& op = graph_.ops[id];
-  const Rule& rule = assignment_.rules[id];
   LocalOp local{*op.instruction, rule, strategy, {}};
   for (size_t i = 0; i < op.operands.size(); ++i) {
     local.operands.push_back(
@@ -78,7 +79,7 @@ std::vector<Instruction*> Emitter::EmitWith(OpId id, const Strategy& strategy,
 void Emitter::EmitOp(OpId id, EmitScope& scope) {
   const FlatOp& op = graph_.ops[id];
   const std::vector<Instruction*> results =
-      EmitWith(id, assignment_.strategies[id], scope);
+      EmitWith(id, assignment_.rules[id], assignment_.strategies[id], scope);
   for (int32_t i = 0; i < op.result_count; ++i) {
     const ValueId value = op.first_result + i;
     Define(scope, value, ShardingOf(value), results[i]);
@@ -103,8 +104,12 @@ Instruction* Emitter::Get(EmitScope& scope, ValueId value,
 Instruction* Emitter::Repeat(EmitScope& scope, ValueId value,
                              const Sharding& wanted) {
   const OpId producer = graph_.values[value].producer;
-  const Rule& rule = assignment_.rules[producer];
   const int32_t result = graph_.values[value].result;
+  const Rule& given = assignment_.rules[producer];
+  const Rule rule =
+      Divided(given, static_cast<int32_t>(given.operands.size()) + result,
+              wanted)
+          .value_or(given);
   Sharding resolved = wanted;
   resolved.pending.clear();
   resolved.reduction = Reduction::kSum;
@@ -114,12 +119,12 @@ Instruction* Emitter::Repeat(EmitScope& scope, ValueId value,
     if (scope.variants[value].empty()) {
       // Something to reshard from.
       const Sharding made = ResultSharding(rule, strategy, result, mesh());
-      Instruction* local = EmitWith(producer, strategy, scope)[result];
+      Instruction* local = EmitWith(producer, rule, strategy, scope)[result];
       scope.variants[value].push_back({made, local});
     }
     return nullptr;
   }
-  return EmitWith(producer, strategy, scope)[result];
+  return EmitWith(producer, rule, strategy, scope)[result];
 }
 
 Instruction* Emitter::Reshard(EmitScope& scope, ValueId value,

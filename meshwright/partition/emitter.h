@@ -75,7 +75,8 @@ class Emitter {
   const Mesh& mesh() const { return program_.mesh; }
 
   bool IsRepeatable(OpId op) const;
-  std::vector<Instruction*> EmitWith(OpId id, const Strategy& strategy,
+  std::vector<Instruction*> EmitWith(OpId id, const Rule& rule,
+                                     const Strategy& strategy,
                                      EmitScope& scope);
   void EmitOp(OpId id, EmitScope& scope);
   Instruction* Repeat(EmitScope& scope, ValueId value, const Sharding& wanted);

@@ -57,7 +57,10 @@ std::optional<Rule> DotFactors(const Instruction& instruction) {
   };
   append_free(lhs_shape, lhs);
   append_free(rhs_shape, rhs);
-  for (Factor& factor : rule.factors) factor.may_pad = true;
+  for (Factor& factor : rule.factors) {
+    factor.may_pad = true;
+    factor.may_divide = true;
+  }
   rule.operands = {AsTensor(lhs), AsTensor(rhs)};
   rule.results = {std::move(result)};
   rule.linear = {{Reduction::kSum, {0}}, {Reduction::kSum, {1}}};

@@ -65,11 +65,10 @@ class Slices {
  private:
   int32_t Dimension(int64_t i) const { return op_.rule.operands[0][i][0]; }
   int64_t Global(int64_t i) const {
-    return op_.rule.factors[Dimension(i)].size;
+    return op_.instruction.operand_shape(0).dimensions[i];
   }
   int64_t Local(int64_t i) const {
-    return LocalFactorSize(op_.rule, op_.strategy, Dimension(i),
-                           builder_.mesh());
+    return op_.operands[0]->shape.dimensions[i];
   }
   bool IsWhole(int64_t i) const { return sizes_[i] == Global(i); }
 
@@ -127,6 +126,7 @@ std::optional<Rule> DynamicSliceFactors(const Instruction& instruction) {
     Factor& factor = rule.factors[rule.operands[0][i][0]];
     if (size == factor.size) continue;
     factor.kind = FactorKind::kReduced;
+    factor.may_divide = false;
     factor.reduction = MaskedReduction(type);
     rule.results[0][i] = {rule.AddFactor(size, FactorKind::kWhole)};
   }
@@ -151,6 +151,7 @@ std::optional<Rule> DynamicUpdateSliceFactors(const Instruction& instruction) {
   const Shape& update = instruction.operand_shape(1);
   for (int64_t i = 0; i < update.rank(); ++i) {
     if (update.dimensions[i] == instruction.shape.dimensions[i]) continue;
+    rule.factors[rule.results[0][i][0]].may_divide = false;
     rule.operands[1][i] = {
         rule.AddFactor(update.dimensions[i], FactorKind::kWhole)};
   }

@@ -95,6 +95,7 @@ std::optional<Rule> IdentityFactors(const Instruction& instruction) {
       for (const int64_t size : operands[i]->dimensions) {
         const int32_t factor = rule.AddFactor(size);
         rule.factors[factor].may_pad = true;
+        rule.factors[factor].may_divide = true;
         tensor.push_back({factor});
       }
       rule.results.push_back(tensor);

@@ -105,6 +105,7 @@ std::optional<Rule> ReshapeFactors(const Instruction& instruction) {
       }
       const int32_t factor = rule.AddFactor(common);
       rule.factors[factor].may_pad = true;
+      rule.factors[factor].may_divide = true;
       in.Take(factor, common);
       out.Take(factor, common);
       continue;

@@ -61,6 +61,7 @@ Rule AlikeRule(absl::Span<const int64_t> dimensions, int32_t operands,
   for (const int64_t size : dimensions) {
     const int32_t factor = rule.AddFactor(size);
     rule.factors[factor].may_pad = true;
+    rule.factors[factor].may_divide = true;
     tensor.push_back({factor});
   }
   rule.operands.assign(operands, tensor);

@@ -42,6 +42,9 @@ struct Factor {
   // The lowering copes with shards that are partly padding. Holds only if the
   // factor is a whole dimension wherever it occurs.
   bool may_pad = false;
+  // Along a kept or reduced factor the lowering looks at local sizes only, so
+  // that it may be seen as several (divide.h).
+  bool may_divide = false;
 };
 
 // Factor numbers of one dimension, major first; their sizes multiply to the

@@ -12,6 +12,7 @@ namespace {
 void AddKept(int64_t size, Rule& rule, DimFactors& from, DimFactors& to) {
   const int32_t factor = rule.AddFactor(size);
   rule.factors[factor].may_pad = true;
+  rule.factors[factor].may_divide = true;
   from = to = {factor};
 }
 

@@ -12,6 +12,7 @@
 #include "meshwright/hlo/print_module.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/hlo/write_module.h"
+#include "meshwright/rules/divide.h"
 #include "meshwright/rules/lowering.h"
 #include "tests/rules/host_values.h"
 
@@ -243,6 +244,49 @@ absl::Status CheckStrategy(const OneOp& op, const Strategy& strategy,
   return CheckStrategies(built, rule, {strategy}, mesh, inputs, wanted);
 }
 
+namespace {
+
+// A sharding that splits a random dimension of a tensor in strides of a random
+// divisor, if one has any.
+std::optional<Sharding> RandomStrides(const std::vector<int64_t>& dimensions,
+                                      const Mesh& mesh, Random& random) {
+  Sharding sharding = Sharding::Replicated(dimensions);
+  std::vector<std::pair<size_t, int64_t>> ways;
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    for (int64_t major = 2; major < dimensions[i]; ++major) {
+      if (dimensions[i] % (2 * major) == 0) ways.push_back({i, major});
+    }
+  }
+  if (ways.empty()) return std::nullopt;
+  const auto [dimension, major] = ways[random() % ways.size()];
+  sharding.dims[dimension] =
+      Normalised({{major, {}}, {dimensions[dimension] / major, {0}}}, mesh);
+  return sharding;
+}
+
+// The same with factors divided as some strided tensor asks for.
+absl::Status CheckDivided(const BuiltOp& op, const Rule& rule,
+                          const CheckOptions& options, const Values& inputs,
+                          const Values& wanted, Random& random) {
+  MW_ASSIGN_OR_RETURN(const Mesh mesh, Mesh::Parse("a=2,b=2"));
+  std::vector<Shape> leaves = op.operand_leaves;
+  leaves.insert(leaves.end(), op.result_leaves.begin(), op.result_leaves.end());
+  for (int32_t i = 0; i < static_cast<int32_t>(leaves.size()); ++i) {
+    const std::optional<Sharding> sharding =
+        RandomStrides(leaves[i].dimensions, mesh, random);
+    if (!sharding.has_value()) continue;
+    const std::optional<Rule> divided = Divided(rule, i, *sharding);
+    if (!divided.has_value()) continue;
+    return CheckStrategies(
+        op, *divided,
+        SampleStrategies(op, *divided, mesh, random, options.count), mesh,
+        inputs, wanted);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status CheckRule(const OneOp& op, const CheckOptions& options) {
   const BuiltOp built = Build(op);
   const Rule rule = RuleFor(*built.instruction);
@@ -267,7 +311,7 @@ absl::Status CheckRule(const OneOp& op, const CheckOptions& options) {
         built, rule, SampleStrategies(built, rule, mesh, random, options.count),
         mesh, inputs, wanted));
   }
-  return absl::OkStatus();
+  return CheckDivided(built, rule, options, inputs, wanted, random);
 }
 
 }  // namespace meshwright
