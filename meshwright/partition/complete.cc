@@ -37,6 +37,10 @@ class Completer {
     repeatable_.resize(count, false);
     dirty_.resize(count, true);
     uses_.resize(graph.values.size());
+    body_.resize(count, 0);
+    for (const Loop& loop : graph.loops) {
+      for (const OpId carry : loop.carries) body_[carry] = loop.body;
+    }
     for (size_t i = 0; i < count; ++i) {
       if (graph.ops[i].live) Prepare(static_cast<OpId>(i), pins);
     }
@@ -50,15 +54,11 @@ class Completer {
 
   Assignment Run() {
     const int32_t count = static_cast<int32_t>(graph_.ops.size());
-    VisitInOrder();
-    for (int round = 0; round < kMaxRounds; ++round) {
-      bool changed = false;
-      for (OpId i = 0; i < count; ++i) {
-        const OpId op = round % 2 == 0 ? count - 1 - i : i;
-        if (dirty_[op]) changed = Visit(op) || changed;
-      }
-      if (!changed) break;
-    }
+    Search(/*sums_wait=*/false);
+    const std::vector<const Candidate*> first = chosen_;
+    const double first_price = TotalPrice();
+    Search(/*sums_wait=*/true);
+    if (TotalPrice() >= first_price) chosen_ = first;
     Assignment assignment;
     assignment.strategies.resize(count);
     for (OpId op = 0; op < count; ++op) {
@@ -71,6 +71,38 @@ class Completer {
   }
 
  private:
+  // Chooses for all ops, from the beginning.
+  void Search(bool sums_wait) {
+    const int32_t count = static_cast<int32_t>(graph_.ops.size());
+    chosen_.assign(count, nullptr);
+    dirty_.assign(count, true);
+    sums_wait_ = sums_wait;
+    VisitInOrder();
+    sums_wait_ = false;
+    for (int round = 0; round < kMaxRounds; ++round) {
+      bool changed = false;
+      for (OpId i = 0; i < count; ++i) {
+        const OpId op = round % 2 == 0 ? count - 1 - i : i;
+        if (dirty_[op]) changed = Visit(op) || changed;
+      }
+      if (!changed) break;
+    }
+  }
+
+  // Of all that is chosen.
+  double TotalPrice() {
+    double price = 0;
+    for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
+      const FlatOp& op = graph_.ops[id];
+      if (!op.live || repeatable_[id]) continue;
+      price += chosen_[id]->work * op.repeats;
+      for (int32_t i = 0; i < op.result_count; ++i) {
+        price += UsersPrice(id, i, chosen_[id]->results[i], false);
+      }
+    }
+    return price;
+  }
+
   // Each op once. What a loop starts from a constant follows what the body
   // makes of it.
   void VisitInOrder() {
@@ -156,6 +188,14 @@ class Completer {
                                                          : op.repeats;
   }
 
+  // Where a value is moved for this use. What a loop carries is at hand inside
+  // and after it; a move serves one of the two.
+  RegionId RegionOf(const Use& use) const {
+    const FlatOp& op = graph_.ops[use.op];
+    return op.kind == OpKind::kCarry && use.operand == 1 ? body_[use.op]
+                                                         : op.region;
+  }
+
   double Price(ElementType type, ShardingId from, ShardingId to) {
     if (from == to) return 0;
     const uint64_t key = static_cast<uint64_t>(type) << 56 |
@@ -180,7 +220,9 @@ class Completer {
     }
     for (const Use& use : uses_[value]) {
       if (use.op == self.op && use.operand == self.operand) continue;
-      if (WantedBy(use) == wanted) return 0;  // Shared.
+      if (WantedBy(use) == wanted && RegionOf(use) == RegionOf(self)) {
+        return 0;  // Shared.
+      }
     }
     return Price(graph_.values[value].shape->element_type, from, wanted) *
            RepeatsOf(self);
@@ -192,17 +234,18 @@ class Completer {
     const ValueId value = op.first_result + index;
     double price = 0;
     bool any = false;
-    std::vector<ShardingId>& seen = seen_;
+    std::vector<std::pair<ShardingId, RegionId>>& seen = seen_;
     seen.clear();
     for (const Use& use : uses_[value]) {
       const ShardingId wanted = WantedBy(use);
       if (wanted == kUnset || use.op == id) continue;
       any = true;
+      const std::pair<ShardingId, RegionId> move(wanted, RegionOf(use));
       if (wanted == from ||
-          std::find(seen.begin(), seen.end(), wanted) != seen.end()) {
+          std::find(seen.begin(), seen.end(), move) != seen.end()) {
         continue;
       }
-      seen.push_back(wanted);
+      seen.push_back(move);
       price += Price(graph_.values[value].shape->element_type, from, wanted) *
                RepeatsOf(use);
     }
@@ -235,8 +278,8 @@ class Completer {
         price += UsersPrice(id, i, candidate.results[i], candidate.pending);
       }
     }
-    // Of equals the one that leaves nothing pending.
-    if (candidate.pending) price += prices_.latency * 1e-3;
+    // Of equals the one that leaves nothing pending, unless told otherwise.
+    if (candidate.pending != sums_wait_) price += prices_.latency * 1e-3;
     return price;
   }
 
@@ -350,9 +393,13 @@ class Completer {
   std::vector<bool> repeatable_;                       // By op.
   std::vector<bool> dirty_;             // By op: a neighbour has changed.
   std::vector<std::vector<Use>> uses_;  // By value.
+  std::vector<RegionId> body_;          // By op: of a carry's loop.
   absl::flat_hash_map<uint64_t, double> price_cache_;
+  // Of equal choices those that leave sums pending: they may end where that
+  // costs less, such as after a loop.
+  bool sums_wait_ = false;
   std::vector<Seed> seeds_;
-  std::vector<ShardingId> seen_;
+  std::vector<std::pair<ShardingId, RegionId>> seen_;
 };
 
 }  // namespace

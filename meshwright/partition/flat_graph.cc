@@ -268,6 +268,10 @@ class LivenessPass {
         Mark(graph_.values[extra->second].producer);
       }
     }
+    DropDeadItems();
+  }
+
+  void DropDeadItems() {
     for (Region& region : graph_.regions) {
       std::erase_if(region.items,
                     [&](const Region::Item& item) { return !IsLive(item); });
@@ -311,6 +315,15 @@ FlatGraph Flatten(const Module& module) {
   FlatGraph graph = Flattener(module).Run();
   LivenessPass(graph).Run();
   return graph;
+}
+
+FlatGraph Restricted(const FlatGraph& graph, const std::vector<bool>& live) {
+  FlatGraph part = graph;
+  for (size_t i = 0; i < part.ops.size(); ++i) {
+    part.ops[i].live = part.ops[i].live && live[i];
+  }
+  LivenessPass(part).DropDeadItems();
+  return part;
 }
 
 std::vector<std::vector<OpId>> UsersOf(const FlatGraph& graph) {

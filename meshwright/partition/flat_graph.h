@@ -107,6 +107,10 @@ struct FlatGraph {
 // Requires: `module` passed Verify and outlives the graph.
 FlatGraph Flatten(const Module& module);
 
+// The same graph with only these ops live, of those that were.
+// Requires: what a live op depends on is live, or not needed.
+FlatGraph Restricted(const FlatGraph& graph, const std::vector<bool>& live);
+
 // For each value, the live ops that use it (once per use).
 std::vector<std::vector<OpId>> UsersOf(const FlatGraph& graph);
 

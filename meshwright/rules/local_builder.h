@@ -30,6 +30,7 @@ class LocalBuilder {
   Computation* computation() const { return computation_; }
   // What following instructions are for: their names and metadata follow it.
   void set_source(const Instruction* source) { source_ = source; }
+  const Instruction* source() const { return source_; }
 
   Instruction* Add(Opcode opcode, Shape shape,
                    std::vector<Instruction*> operands,
@@ -80,6 +81,10 @@ class LocalBuilder {
   Instruction* Reduce(Reduction reduction, Instruction* value,
                       std::vector<int64_t> dimensions);
 
+  // Which device this is, an s32[] of the computation, in place of the
+  // program's own knowledge of it: for devices that are points in time.
+  void set_device(Instruction* device) { scalars_["device"] = given_ = device; }
+  Instruction* device() const { return given_; }  // Null if not given.
   // s32[]: values[d] on device d.
   Instruction* DeviceTable(absl::Span<const int64_t> values);
   // s32[]: where this device stands along `axes`.
@@ -115,6 +120,7 @@ class LocalBuilder {
   LocalProgram* program_;
   Computation* computation_;
   const Instruction* source_ = nullptr;
+  Instruction* given_ = nullptr;
   absl::flat_hash_map<std::string, Instruction*> scalars_;
 };
 

@@ -20,10 +20,9 @@
 #include "tests/rules/host_values.h"
 
 namespace meshwright {
-namespace {
 
-absl::StatusOr<std::unique_ptr<Executable>> Compile(const Module& module,
-                                                    int devices) {
+absl::StatusOr<std::unique_ptr<Executable>> CompileForOracle(
+    const Module& module, int devices) {
   MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
   MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
   CompileOptions options;
@@ -51,6 +50,8 @@ absl::StatusOr<Literal> Download(const Buffer& buffer) {
       reinterpret_cast<std::byte*>(value.data.data()), value.data.size())));
   return value;
 }
+
+namespace {
 
 // Runs `steps` steps; state outputs become parameters. Outputs by device.
 absl::StatusOr<std::vector<std::vector<BufferPtr>>> RunSteps(
@@ -113,11 +114,11 @@ double Largest(const Literal& literal) {
   return largest;
 }
 
-// Compares one device's shard; returns the largest error relative to the
-// tensor's scale, or why it does not fit.
-absl::StatusOr<double> Compare(const Literal& shard, const Literal& whole,
-                               const Sharding& sharding, const Mesh& mesh,
-                               int64_t device, double tolerance) {
+}  // namespace
+
+absl::StatusOr<double> CompareScaled(const Literal& shard, const Literal& whole,
+                                     const Sharding& sharding, const Mesh& mesh,
+                                     int64_t device, double tolerance) {
   std::vector<std::vector<int64_t>> indices;
   for (const DimSharding& dim : sharding.dims) {
     indices.push_back(GlobalIndices(dim, mesh, device));
@@ -152,8 +153,6 @@ absl::StatusOr<double> Compare(const Literal& shard, const Literal& whole,
   return worst;
 }
 
-}  // namespace
-
 absl::StatusOr<Client*> OracleClient() {
   static auto* const client = new absl::StatusOr<std::unique_ptr<Client>>([]() {
     const auto create = []() -> absl::StatusOr<std::unique_ptr<Client>> {
@@ -182,7 +181,7 @@ absl::StatusOr<std::unique_ptr<PartitionOracle>> PartitionOracle::Create(
   oracle->steps_ = steps;
   oracle->roles_ = AnalyzeRoles(module);
   oracle->inputs_ = SyntheticInputs(module, oracle->roles_, seed);
-  MW_ASSIGN_OR_RETURN(const auto executable, Compile(module, 1));
+  MW_ASSIGN_OR_RETURN(const auto executable, CompileForOracle(module, 1));
   std::vector<std::vector<BufferPtr>> arguments(1);
   for (const Literal& input : oracle->inputs_) {
     MW_ASSIGN_OR_RETURN(BufferPtr buffer,
@@ -202,9 +201,9 @@ absl::StatusOr<std::unique_ptr<PartitionOracle>> PartitionOracle::Create(
 absl::Status PartitionOracle::Check(const Partitioned& partitioned,
                                     double tolerance) {
   const Mesh& mesh = partitioned.mesh;
-  MW_ASSIGN_OR_RETURN(
-      const auto executable,
-      Compile(partitioned.module, static_cast<int>(mesh.device_count())));
+  MW_ASSIGN_OR_RETURN(const auto executable,
+                      CompileForOracle(partitioned.module,
+                                       static_cast<int>(mesh.device_count())));
   MW_ASSIGN_OR_RETURN(const Program optimized, executable->OptimizedProgram());
   MW_ASSIGN_OR_RETURN(const Module compiled, ReadModule(optimized.code));
   MW_RETURN_IF_ERROR(CompareCollectives(compiled, partitioned));
@@ -226,7 +225,7 @@ absl::Status PartitionOracle::Check(const Partitioned& partitioned,
   for (int64_t device = 0; device < mesh.device_count(); ++device) {
     for (size_t i = 0; i < wanted_.size(); ++i) {
       MW_ASSIGN_OR_RETURN(const Literal shard, Download(*outputs[device][i]));
-      const absl::StatusOr<double> error = Compare(
+      const absl::StatusOr<double> error = CompareScaled(
           shard, wanted_[i], partitioned.outputs[i], mesh, device, tolerance);
       if (!error.ok()) {
         return absl::InternalError(absl::StrCat(

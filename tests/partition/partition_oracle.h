@@ -29,6 +29,16 @@ absl::StatusOr<Client*> OracleClient();
 // testdata/NAME.hlo.pb.zst
 absl::StatusOr<Module> ReadZooModule(const std::string& name);
 
+absl::StatusOr<std::unique_ptr<Executable>> CompileForOracle(
+    const Module& module, int devices);
+absl::StatusOr<BufferPtr> Upload(const Literal& value, const Device& device);
+absl::StatusOr<Literal> Download(const Buffer& buffer);
+// Compares what `device` holds; returns the largest error relative to the
+// tensor's scale, or why it does not fit. See PartitionOracle::Check.
+absl::StatusOr<double> CompareScaled(const Literal& shard, const Literal& whole,
+                                     const Sharding& sharding, const Mesh& mesh,
+                                     int64_t device, double tolerance);
+
 class PartitionOracle {
  public:
   // Runs `module` (which outlives the oracle) whole, `steps` times.
@@ -36,6 +46,10 @@ class PartitionOracle {
       const Module& module, int steps, uint64_t seed = 0);
 
   const ModuleRoles& roles() const { return roles_; }
+  int steps() const { return steps_; }
+  // What goes into the first step and comes out of the last.
+  const Literals& inputs() const { return inputs_; }
+  const Literals& wanted() const { return wanted_; }
 
   // Runs the partitioned form as often and compares all outputs of the last
   // step: |a - b| <= tolerance * (|b| + largest |b| of the tensor * 0.1).

@@ -1,0 +1,28 @@
+// Which parameters of a step hold the batch, and in which dimension.
+#ifndef MESHWRIGHT_PARTITION_BATCH_DIMENSIONS_H_
+#define MESHWRIGHT_PARTITION_BATCH_DIMENSIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/partition/flat_graph.h"
+#include "meshwright/partition/micro_batches.h"
+
+namespace meshwright {
+
+// By leaf array of the parameters; see MicroBatchOptions. kInvalidArgument when
+// a given one does not exist or cannot be cut, or none is found.
+absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
+    const Module& module, const FlatGraph& graph,
+    const MicroBatchOptions& options);
+
+// The leaf, of all parameters in order, that an alias or donor names.
+size_t ParameterLeaf(const Module& module, int64_t parameter,
+                     const std::vector<int64_t>& index);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PARTITION_BATCH_DIMENSIONS_H_

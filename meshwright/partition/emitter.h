@@ -1,0 +1,104 @@
+// Emits regions of a flat graph in their per-device form.
+//
+//   Emitter emitter(graph, assignment, resharder, program);
+//   EmitScope scope(&program, computation);
+//   emitter.Define(scope, value, sharding, parameter);   // What comes in.
+//   emitter.EmitRegion(0, scope);
+//   emitter.Get(scope, value, sharding);                 // What goes out.
+#ifndef MESHWRIGHT_PARTITION_EMITTER_H_
+#define MESHWRIGHT_PARTITION_EMITTER_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "meshwright/partition/assignment.h"
+#include "meshwright/partition/flat_graph.h"
+#include "meshwright/partition/reshard.h"
+#include "meshwright/rules/local_builder.h"
+
+namespace meshwright {
+
+// A computation while it is being emitted.
+struct EmitScope {
+  // A value as it is at hand.
+  struct Variant {
+    Sharding sharding;
+    Instruction* value = nullptr;
+  };
+
+  EmitScope(LocalProgram* program, Computation* to) : builder(program, to) {}
+
+  LocalBuilder builder;
+  absl::flat_hash_map<ValueId, std::vector<Variant>> variants;
+};
+
+class Emitter {
+ public:
+  // Makes a complete value of a partial one, in place of a collective.
+  using Completion = std::function<Instruction*(
+      Instruction* value, Reduction reduction, LocalBuilder& builder)>;
+
+  // All outlive it. Every live op's strategy is valid for its rule.
+  Emitter(const FlatGraph& graph, const Assignment& assignment,
+          Resharder& resharder, LocalProgram& program)
+      : graph_(graph),
+        assignment_(assignment),
+        resharder_(resharder),
+        program_(program) {}
+
+  void set_completion(Completion completion) {
+    completion_ = std::move(completion);
+  }
+
+  // How (the first result of) an op's producer leaves it.
+  Sharding ShardingOf(ValueId value) const;
+  Sharding OperandOf(OpId op, int32_t index) const;
+  Shape LocalShape(ValueId value, const Sharding& sharding) const;
+
+  void Define(EmitScope& scope, ValueId value, Sharding sharding,
+              Instruction* instruction);
+  // The live ops, in order. Values of other regions that they use must be
+  // defined.
+  void EmitRegion(RegionId region, EmitScope& scope);
+  // `value` in the sharding `wanted`: as it is, or made from what is at hand.
+  Instruction* Get(EmitScope& scope, ValueId value, const Sharding& wanted);
+
+  // The leaves, from `next` on, in a value of `shape`.
+  static Instruction* Assemble(const Shape& shape,
+                               const std::vector<Instruction*>& leaves,
+                               size_t& next, LocalBuilder& builder);
+
+ private:
+  const Mesh& mesh() const { return program_.mesh; }
+
+  bool IsRepeatable(OpId op) const;
+  std::vector<Instruction*> EmitWith(OpId id, const Strategy& strategy,
+                                     EmitScope& scope);
+  void EmitOp(OpId id, EmitScope& scope);
+  Instruction* Repeat(EmitScope& scope, ValueId value, const Sharding& wanted);
+  Instruction* Reshard(EmitScope& scope, ValueId value, const Sharding& wanted);
+
+  std::unique_ptr<EmitScope> Enter(const Computation& source,
+                                   const std::vector<OpId>& ops,
+                                   const EmitScope& from);
+  std::vector<OpId> Live(const std::vector<OpId>& ops) const;
+  Instruction* TupleOfOperands(const std::vector<OpId>& ops, int32_t index,
+                               EmitScope& scope);
+  void DefineElements(const std::vector<OpId>& ops, Instruction* tuple,
+                      EmitScope& scope);
+  void EmitLoop(const Loop& loop, EmitScope& scope);
+  void EmitBranch(const Branch& branch, EmitScope& scope);
+
+  const FlatGraph& graph_;
+  const Assignment& assignment_;
+  Resharder& resharder_;
+  LocalProgram& program_;
+  Completion completion_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PARTITION_EMITTER_H_

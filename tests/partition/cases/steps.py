@@ -1,0 +1,69 @@
+"""Loops and what a training step does with its state."""
+
+import jax
+import jax.numpy as jnp
+from case import (
+    D8,
+    NONE,
+    all_gather,
+    all_reduce,
+    case,
+    f32,
+    size,
+)
+from jax import lax
+
+
+def layers(x, weights):
+    return lax.scan(lambda x, w: (jnp.tanh(x @ w), None), x, weights)[0]
+
+
+def gradient_in_loop(w, batches):
+    def body(total, x):
+        return total + jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w)))(w), None
+
+    return lax.scan(body, jnp.zeros_like(w), batches)[0]
+
+
+def momentum(parameter, moment, gradient):
+    moment = 0.9 * moment + 0.1 * gradient
+    return parameter - 0.01 * moment, moment
+
+
+def adam(parameter, first, second, gradient):
+    first = 0.9 * first + 0.1 * gradient
+    second = 0.999 * second + 0.001 * gradient * gradient
+    return parameter - 0.01 * first / (jnp.sqrt(second) + 1e-8), first, second
+
+
+def global_norm(a, b, c):
+    return jnp.sqrt(jnp.sum(a * a) + jnp.sum(b * b) + jnp.sum(c * c))
+
+
+SQUARE = f32(64, 64)
+case(
+    *("n48_layers", layers, [f32(16, 64), f32(4, 64, 64)], D8),
+    *(["[-,-]", "[-,-,d]"], ["[-,-]"]),
+    [all_gather("d", size(16, 8), count=4)],
+)
+case(
+    *("n48_gradient_in_loop", gradient_in_loop, [SQUARE, f32(4, 64, 64)], D8),
+    *(["[-,-]", "[-,d,-]"], ["[-,-]"]),
+    [all_reduce("d", size(64, 64))],
+)
+
+case(
+    *("n49_split_moments", momentum, [SQUARE] * 3, D8),
+    *(["[-,-]", "[d,-]", "[-,-]"], ["[-,-]", "[d,-]"]),
+    [all_gather("d", size(8, 64))],
+)
+case(
+    *("n49_split_adam", adam, [SQUARE] * 4, D8, ["[d,-]"] * 4, ["[d,-]"] * 3),
+    NONE,
+)
+case(
+    *("n49_global_norm", global_norm, [SQUARE, f32(128), f32(32, 16)], D8),
+    *(["[d,-]", "[d]", "[-,d]"], ["[]"]),
+    [all_reduce("d", 4)],
+    [all_reduce("d", 3 * 4)],
+)
