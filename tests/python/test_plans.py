@@ -22,12 +22,14 @@ def state(name, *shape):
 STEP = [
     state("opt/0/count"),
     state("opt/0/mu/mlp/up/w", 6, 8),
+    state("opt/0/rows/mlp/up/w", 8),  # Of no model parameter's shape.
     state("params/mlp/down/w", 8, 6),
     state("params/mlp/up/b", 8),
     state("params/mlp/up/w", 6, 8),
     state("params/norm/scale", 6),
     Parameter("batch/tokens", (4, 16), "s32", "data"),
     Parameter("batch/rate", (), "f32", "data"),
+    Parameter("batch/params/mlp/up/w", (6, 8), "f32", "data"),
 ]
 
 SPLIT = {
