@@ -309,7 +309,8 @@ absl::StatusOr<MicroBatched> SplitMicroBatches(
   MW_RETURN_IF_ERROR(CheckSupported(graph));
   MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> cuts,
                       BatchDimensions(module, graph, options));
-  TimeSplit split = SplitOverTime(graph, options.count, cuts);
+  TimeSplit split =
+      SplitOverTime(graph, options.count, cuts, options.allow_inexact);
   PlaceAccumulators(graph, split);
   MW_ASSIGN_OR_RETURN(std::vector<TimeProgram> programs,
                       CutIntoPhases(graph, split, options.allow_inexact));

@@ -129,6 +129,13 @@ def clipped(weights, x):
     return update(weights, gradients), value, norm
 
 
+def scaled_rows(weights, x):
+    """What is cheapest to accumulate depends on the loss."""
+    new, value, gradients = mean(weights, x)
+    rows = (gradients["out"] / (1 + value))[:2]
+    return {"in": new["in"], "out": weights["out"]}, value, rows
+
+
 def skipped_when_infinite(weights, x):
     loss = lambda w, x: jnp.mean(example_losses(w, x))
     value, gradients = jax.value_and_grad(loss)(weights, x)
@@ -210,23 +217,38 @@ def running_mean(weights, average, x):
     return new, 0.9 * average + 0.1 * jnp.mean(x, axis=0), value, gradients
 
 
-def batch_norm(weights, x):
+def normalised(y, parts):
+    """Batch norm of each of equal parts of the batch."""
+    z = y.reshape(parts, BATCH // parts, y.shape[-1])
+    centred = z - jnp.mean(z, 1, keepdims=True)
+    z = centred / jnp.sqrt(jnp.mean(centred**2, 1, keepdims=True) + 1e-2)
+    return z.reshape(y.shape)
+
+
+def batch_norm(weights, x, parts=1):
     def loss(w, x):
-        y = 40 * x @ w["in"]
-        y = (y - jnp.mean(y, 0)) / jnp.sqrt(jnp.var(y, 0) + 1e-3)
+        y = normalised(40 * x @ w["in"], parts)
         return jnp.mean((y @ (20 * w["out"]) - x) ** 2)
 
     return train(weights, loss, x)
 
 
 def batch_norm_of_thirds(weights, x):
-    def loss(w, x):
-        y = (40 * x @ w["in"]).reshape(3, BATCH // 3, HIDDEN)
-        mean, variance = jnp.mean(y, 1), jnp.var(y, 1)
-        y = (y - mean[:, None]) / jnp.sqrt(variance[:, None] + 1e-3)
-        return jnp.mean((y.reshape(BATCH, HIDDEN) @ (20 * w["out"]) - x) ** 2)
+    return batch_norm(weights, x, 3)
 
-    return train(weights, loss, x)
+
+def scanned_batch_norm(stacked, x, parts=1):
+    def loss(w, x):
+        def layer(carry, weight):
+            return normalised(carry @ (30 * weight), parts), None
+
+        return jnp.mean((lax.scan(layer, 40 * x, w)[0] - 30 * x) ** 2)
+
+    return train(stacked, loss, x)
+
+
+def scanned_batch_norm_of_thirds(stacked, x):
+    return scanned_batch_norm(stacked, x, 3)
 
 
 def hard_examples(weights, x):
@@ -264,6 +286,7 @@ STEPS = {
     tied_embeddings: (array(VOCABULARY, FEATURES), TOKENS),
     schedule: (WEIGHTS, COUNT, X),
     clipped: (WEIGHTS, X),
+    scaled_rows: (WEIGHTS, X),
     skipped_when_infinite: (WEIGHTS, X),
     metrics: (WEIGHTS, X),
     digits: (WEIGHTS, X),
@@ -275,6 +298,8 @@ STEPS = {
     running_mean: (WEIGHTS, array(FEATURES), X),
     batch_norm: (WEIGHTS, X),
     batch_norm_of_thirds: (WEIGHTS, X),
+    scanned_batch_norm: (STACKED, X),
+    scanned_batch_norm_of_thirds: (STACKED, X),
     hard_examples: (WEIGHTS, X),
     contrastive: (WEIGHTS, X),
     ranked: (WEIGHTS, X),
