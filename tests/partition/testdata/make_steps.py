@@ -142,8 +142,11 @@ def skipped_when_infinite(weights, x):
     finite = jnp.array([jnp.all(jnp.isfinite(g)) for g in gradients.values()])
     return (
         lax.cond(
-            jnp.all(finite), lambda w, g: update(w, g), lambda w, g: w,
-            weights, gradients,
+            jnp.all(finite),
+            lambda w, g: update(w, g),
+            lambda w, g: w,
+            weights,
+            gradients,
         ),
         value,
     )
@@ -154,16 +157,20 @@ def metrics(weights, x):
     losses = example_losses(weights, x)
     logits = forward(weights, x)
     new, value, _ = mean(weights, x)
-    return new, value, {
-        "losses": losses,
-        "best": jnp.argmax(logits, -1),
-        "largest": jnp.max(losses),
-        "smallest": jnp.min(losses),
-        "sane": jnp.all(losses < 1e9),
-        "any": jnp.any(losses > 1),
-        "median": jnp.sort(losses)[BATCH // 2],
-        "logits": logits.T,
-    }
+    return (
+        new,
+        value,
+        {
+            "losses": losses,
+            "best": jnp.argmax(logits, -1),
+            "largest": jnp.max(losses),
+            "smallest": jnp.min(losses),
+            "sane": jnp.all(losses < 1e9),
+            "any": jnp.any(losses > 1),
+            "median": jnp.sort(losses)[BATCH // 2],
+            "logits": logits.T,
+        },
+    )
 
 
 def digits(weights, x):
@@ -177,6 +184,7 @@ def digits(weights, x):
 
 def flattened(weights, x):
     """The batch as the minor part of what is contracted."""
+
     def loss(w, x):
         x = jnp.stack([x, 2 * x, 3 * x]).reshape(3 * BATCH, FEATURES)
         return jnp.mean(forward(w, x) ** 2)
@@ -291,8 +299,7 @@ STEPS = {
     metrics: (WEIGHTS, X),
     digits: (WEIGHTS, X),
     flattened: (WEIGHTS, X),
-    sequence_major: (WEIGHTS, array(LENGTH, BATCH, FEATURES),
-                     array(LENGTH, FEATURES)),
+    sequence_major: (WEIGHTS, array(LENGTH, BATCH, FEATURES), array(LENGTH, FEATURES)),
     accumulated_by_hand: (WEIGHTS, array(2, BATCH, FEATURES)),
     half_precision: (WEIGHTS, X),
     running_mean: (WEIGHTS, array(FEATURES), X),
