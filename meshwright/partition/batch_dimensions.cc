@@ -35,9 +35,9 @@ std::vector<bool> DataLeaves(const Module& module, const FlatGraph& graph) {
     data.push_back(!any_role || (role != nullptr && *role == "data"));
   }
   if (any_role) return data;
+  const ParameterLeaves leaves(module);
   for (const Alias& alias : module.aliases) {
-    data[ParameterLeaf(module, alias.parameter_number, alias.parameter_index)] =
-        false;
+    data[leaves.Of(alias.parameter_number, alias.parameter_index)] = false;
   }
   return data;
 }
@@ -59,14 +59,19 @@ absl::Status CheckDimension(const FlatOp& op, const Shape& shape,
 
 }  // namespace
 
-size_t ParameterLeaf(const Module& module, int64_t parameter,
-                     const std::vector<int64_t>& index) {
-  size_t leaf = 0;
-  const std::vector<Instruction*> parameters = module.entry()->Parameters();
-  for (int64_t i = 0; i < parameter; ++i) {
-    leaf += Leaves(parameters[i]->shape).size();
+ParameterLeaves::ParameterLeaves(const Module& module) {
+  size_t next = 0;
+  for (const Instruction* parameter : module.entry()->Parameters()) {
+    shapes_.push_back(&parameter->shape);
+    first_.push_back(next);
+    next += Leaves(parameter->shape).size();
   }
-  const Shape* at = &parameters[parameter]->shape;
+}
+
+size_t ParameterLeaves::Of(int64_t parameter,
+                           const std::vector<int64_t>& index) const {
+  size_t leaf = first_[parameter];
+  const Shape* at = shapes_[parameter];
   for (const int64_t step : index) {
     for (int64_t i = 0; i < step; ++i) {
       leaf += Leaves(at->tuple_shapes[i]).size();

@@ -19,9 +19,18 @@ absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
     const Module& module, const FlatGraph& graph,
     const MicroBatchOptions& options);
 
-// The leaf, of all parameters in order, that an alias or donor names.
-size_t ParameterLeaf(const Module& module, int64_t parameter,
-                     const std::vector<int64_t>& index);
+// Numbers the leaves of all parameters in order.
+class ParameterLeaves {
+ public:
+  explicit ParameterLeaves(const Module& module);
+
+  // Of the array that an alias or donor names.
+  size_t Of(int64_t parameter, const std::vector<int64_t>& index) const;
+
+ private:
+  std::vector<const Shape*> shapes_;
+  std::vector<size_t> first_;  // By parameter.
+};
 
 }  // namespace meshwright
 

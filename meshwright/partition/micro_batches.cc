@@ -42,7 +42,8 @@ class Writer {
         graph_(graph),
         split_(split),
         cuts_(cuts),
-        allow_inexact_(allow_inexact) {}
+        allow_inexact_(allow_inexact),
+        leaves_(source) {}
 
   absl::StatusOr<MicroBatched> Run(std::vector<TimeProgram> programs) {
     TimeProgram apply = std::move(programs.back());
@@ -213,8 +214,8 @@ class Writer {
   // Donated parameters stay, used or not.
   void KeepAliased(TimeProgram& apply) const {
     for (const Alias& alias : source_.aliases) {
-      apply.live[graph_.parameters[ParameterLeaf(
-          source_, alias.parameter_number, alias.parameter_index)]] = true;
+      apply.live[graph_.parameters[leaves_.Of(alias.parameter_number,
+                                              alias.parameter_index)]] = true;
     }
   }
 
@@ -251,14 +252,14 @@ class Writer {
       }
     }
     for (Alias alias : source_.aliases) {
-      alias.parameter_number = number_of.at(ParameterLeaf(
-          source_, alias.parameter_number, alias.parameter_index));
+      alias.parameter_number = number_of.at(
+          leaves_.Of(alias.parameter_number, alias.parameter_index));
       alias.parameter_index.clear();
       draft.program.module.aliases.push_back(std::move(alias));
     }
     for (BufferDonor donor : source_.buffer_donors) {
-      const auto found = number_of.find(ParameterLeaf(
-          source_, donor.parameter_number, donor.parameter_index));
+      const auto found = number_of.find(
+          leaves_.Of(donor.parameter_number, donor.parameter_index));
       if (found == number_of.end()) continue;
       donor.parameter_number = found->second;
       donor.parameter_index.clear();
@@ -291,6 +292,7 @@ class Writer {
   const TimeSplit& split_;
   const std::vector<std::optional<int64_t>>& cuts_;
   const bool allow_inexact_;
+  const ParameterLeaves leaves_;
   std::vector<Accumulator> accumulators_;
   absl::flat_hash_map<ValueId, int64_t> numbers_;  // Of accumulators.
   std::vector<MicroBatchProgram> phases_;
@@ -309,7 +311,8 @@ absl::StatusOr<MicroBatched> SplitMicroBatches(
   MW_RETURN_IF_ERROR(CheckSupported(graph));
   MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> cuts,
                       BatchDimensions(module, graph, options));
-  TimeSplit split = SplitOverTime(graph, options.count, cuts);
+  TimeSplit split =
+      SplitOverTime(graph, options.count, cuts, options.allow_inexact);
   PlaceAccumulators(graph, split);
   MW_ASSIGN_OR_RETURN(std::vector<TimeProgram> programs,
                       CutIntoPhases(graph, split, options.allow_inexact));

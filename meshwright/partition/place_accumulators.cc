@@ -20,6 +20,7 @@ class Placement {
       : graph_(graph), split_(split), nodes_(graph.ops.size(), -1) {}
 
   void Run() {
+    FindLate();
     for (OpId id = 0; id < OpCount(); ++id) {
       if (graph_.ops[id].live) AddUses(id);
     }
@@ -53,10 +54,38 @@ class Placement {
     return true;
   }
 
+  // Values that depend on complete ones.
+  void FindLate() {
+    late_.resize(graph_.values.size());
+    for (OpId id = 0; id < OpCount(); ++id) {
+      const FlatOp& op = graph_.ops[id];
+      if (!op.live) continue;
+      bool late = false;
+      for (size_t i = 0; i < op.operands.size(); ++i) {
+        late = late || late_[op.operands[i]] || split_.Completes(graph_, id, i);
+      }
+      for (int32_t i = 0; i < op.result_count; ++i) {
+        late_[op.first_result + i] = late;
+      }
+    }
+  }
+
+  // Whether the op has to wait for another operand anyway.
+  bool IsLate(OpId id) const {
+    for (const ValueId value : graph_.ops[id].operands) {
+      if (late_[value] && split_.IsInvariant(value)) return true;
+    }
+    return false;
+  }
+
   int32_t NodeOf(OpId id) {
     if (nodes_[id] < 0) {
       nodes_[id] = cut_.AddNode();
-      if (!IsFree(id)) cut_.AddEdge(cut_.source(), nodes_[id], MinCut::kNever);
+      if (!IsFree(id)) {
+        cut_.AddEdge(cut_.source(), nodes_[id], MinCut::kNever);
+      } else if (IsLate(id)) {
+        cut_.AddEdge(nodes_[id], cut_.sink(), MinCut::kNever);
+      }
     }
     return nodes_[id];
   }
@@ -115,6 +144,7 @@ class Placement {
   TimeSplit& split_;
   MinCut cut_;
   std::vector<int32_t> nodes_;  // By op; -1 if it has none.
+  std::vector<bool> late_;      // By value.
   absl::flat_hash_map<ValueId, int32_t> crossings_;
 };
 

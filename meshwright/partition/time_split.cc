@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/check.h"
+#include "meshwright/rules/local_builder.h"
 
 namespace meshwright {
 namespace {
@@ -32,8 +33,11 @@ std::vector<RegionId> Parents(const FlatGraph& graph) {
 
 class Follower {
  public:
-  Follower(const FlatGraph& graph, TimeSplit& split)
-      : graph_(graph), split_(split), parents_(Parents(graph)) {
+  Follower(const FlatGraph& graph, bool estimates, TimeSplit& split)
+      : graph_(graph),
+        estimates_(estimates),
+        split_(split),
+        parents_(Parents(graph)) {
     group_of_.assign(graph.ops.size(), nullptr);
     for (const Loop& loop : graph.loops) AddGroup(loop.carries);
     for (const Branch& branch : graph.branches) {
@@ -200,7 +204,7 @@ class Follower {
     for (size_t i = 0; i < rule(id).linear.size(); ++i) {
       chosen.linear = static_cast<int32_t>(i);
       if (!IsValid(rule(id), chosen, mesh()) ||
-          !IsLinear(id, rule(id).linear[i])) {
+          !IsLinear(id, rule(id).linear[i], chosen.reduction)) {
         continue;
       }
       strategy(id) = chosen;
@@ -209,7 +213,7 @@ class Follower {
     return false;
   }
 
-  bool IsLinear(OpId id, const Linear& linear) const {
+  bool IsLinear(OpId id, const Linear& linear, Reduction reduction) const {
     for (size_t i = 0; i < split_.completed[id].size(); ++i) {
       const bool listed =
           std::binary_search(linear.operands.begin(), linear.operands.end(),
@@ -217,7 +221,7 @@ class Follower {
       const bool completed = split_.completed[id][i];
       if (!completed && State(id, i).IsPending()) {
         if (!listed) return false;
-      } else if (listed && (completed || !MayBecomePending(id, i))) {
+      } else if (listed && (completed || !MayBecomePending(id, i, reduction))) {
         return false;
       }
     }
@@ -226,14 +230,33 @@ class Follower {
 
   // An invariant value joins partial ones by counting in the first micro-batch
   // only. Better not, where they can be completed instead.
-  bool MayBecomePending(OpId id, size_t operand) const {
+  bool MayBecomePending(OpId id, size_t operand, Reduction reduction) const {
     if (!IsReplicated(State(id, operand))) return false;
     const FlatOp& op = graph_.ops[id];
-    return op.kind != OpKind::kCompute || op.region != 0 ||
-           rule(graph_.values[op.operands[operand]].producer).cheap_to_repeat;
+    if (op.kind != OpKind::kCompute) return true;
+    if (op.region != 0 && !estimates_) return true;
+    return IsIdentity(op.operands[operand], reduction, op.region != 0);
+  }
+
+  // Whether the value is a constant that changes nothing; or, in a loop, begins
+  // so (and becomes pending itself, where sums are added to it).
+  bool IsIdentity(ValueId value, Reduction reduction, bool in_loop) const {
+    while (true) {
+      const OpId id = graph_.values[value].producer;
+      const FlatOp& op = graph_.ops[id];
+      if (!(in_loop && op.kind == OpKind::kCarry) &&
+          (op.kind != OpKind::kCompute || !rule(id).cheap_to_repeat)) {
+        return false;
+      }
+      if (op.operands.empty()) {
+        return LocalBuilder::IsIdentity(*op.instruction, reduction);
+      }
+      value = op.operands[0];  // Of a broadcast or carry.
+    }
   }
 
   const FlatGraph& graph_;
+  const bool estimates_;
   TimeSplit& split_;
   const std::vector<RegionId> parents_;
   // The ops that lead into one loop or branch.
@@ -256,7 +279,8 @@ std::vector<bool> NestedOps(const FlatGraph& graph) {
 }
 
 TimeSplit SplitOverTime(const FlatGraph& graph, int64_t count,
-                        const std::vector<std::optional<int64_t>>& dimensions) {
+                        const std::vector<std::optional<int64_t>>& dimensions,
+                        bool estimates) {
   absl::StatusOr<Mesh> mesh = Mesh::Create({{"time", count}});
   MW_CHECK(mesh.ok()) << mesh.status();
   TimeSplit split{.mesh = *std::move(mesh)};
@@ -276,7 +300,7 @@ TimeSplit SplitOverTime(const FlatGraph& graph, int64_t count,
     split.states[graph.ops[op].first_result] =
         ResultSharding(split.assignment.rules[op], strategy, 0, split.mesh);
   }
-  Follower(graph, split).Run();
+  Follower(graph, estimates, split).Run();
   return split;
 }
 

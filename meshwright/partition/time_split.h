@@ -40,8 +40,11 @@ struct TimeSplit {
 
 // Splits the parameters given, by leaf, along a dimension that `count`
 // divides, and follows them through the step. Every output is completed.
+// `estimates`: what is pending may be estimated later from one micro-batch, so
+// that each must have its fair share.
 TimeSplit SplitOverTime(const FlatGraph& graph, int64_t count,
-                        const std::vector<std::optional<int64_t>>& dimensions);
+                        const std::vector<std::optional<int64_t>>& dimensions,
+                        bool estimates);
 
 // Whether an op's operand lives inside a loop or branch, where nothing can be
 // completed.

@@ -123,9 +123,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"half_precision", 4}, Case{"masked_mean", 4, 2, 4},
         Case{"metrics", 4, 1, 10}, Case{"random_bits", 2},
         Case{"running_mean", 4, 1, 4}, Case{"scanned_dropout", 3, 1, 2},
-        Case{"schedule", 4}, Case{"skipped_when_infinite", 4},
-        Case{"softmax_weights", 4, 3, 5}, Case{"tied_embeddings", 3, 1, 2},
-        Case{"digits", 2, 1, 5, "data=2"}, Case{"dropout", 2, 1, 3, "data=3"},
+        Case{"scaled_rows", 3}, Case{"schedule", 4},
+        Case{"skipped_when_infinite", 4}, Case{"softmax_weights", 4, 3, 5},
+        Case{"tied_embeddings", 3, 1, 2}, Case{"digits", 2, 1, 5, "data=2"},
+        Case{"dropout", 2, 1, 3, "data=3"},
         Case{"masked_mean", 2, 2, 4, "data=3", true},
         Case{"metrics", 3, 1, 10, "data=2", true},
         Case{"random_bits", 3, 1, 3, "data=4"},
@@ -222,15 +223,18 @@ TEST(MicroBatchesTest, RefusesWhatWorksAcrossTheBatch) {
 
 // As if each micro-batch were a batch of its own.
 TEST(MicroBatchesTest, EstimatesWhereThatIsAllowed) {
-  const Module module = ValueOf(ReadStep("batch_norm"));
-  const MicroBatched split =
-      ValueOf(SplitMicroBatches(module, {.count = 3, .allow_inexact = true}));
-  EXPECT_EQ(split.phases.size(), 1);
-  EXPECT_FALSE(split.estimated.empty());
-  const Module thirds = ValueOf(ReadStep("batch_norm_of_thirds"));
-  EXPECT_EQ(CheckMicroBatches(OracleOf(thirds, "thirds"), split,
-                              ValueOf(Mesh::Parse("1"))),
-            absl::OkStatus());
+  for (const std::string name : {"batch_norm", "scanned_batch_norm"}) {
+    const Module module = ValueOf(ReadStep(name));
+    const MicroBatched split =
+        ValueOf(SplitMicroBatches(module, {.count = 3, .allow_inexact = true}));
+    EXPECT_EQ(split.phases.size(), 1);
+    EXPECT_FALSE(split.estimated.empty());
+    const std::string thirds_name = name + "_of_thirds";
+    const Module thirds = ValueOf(ReadStep(thirds_name));
+    EXPECT_EQ(CheckMicroBatches(OracleOf(thirds, thirds_name), split,
+                                ValueOf(Mesh::Parse("1"))),
+              absl::OkStatus());
+  }
   const Module exact = ValueOf(ReadStep("masked_mean"));
   EXPECT_TRUE(
       ValueOf(SplitMicroBatches(exact, {.count = 3, .allow_inexact = true}))

@@ -129,14 +129,24 @@ def clipped(weights, x):
     return update(weights, gradients), value, norm
 
 
+def scaled_rows(weights, x):
+    """What is cheapest to accumulate depends on the loss."""
+    new, value, gradients = mean(weights, x)
+    rows = (gradients["out"] / (1 + value))[:2]
+    return {"in": new["in"], "out": weights["out"]}, value, rows
+
+
 def skipped_when_infinite(weights, x):
     loss = lambda w, x: jnp.mean(example_losses(w, x))
     value, gradients = jax.value_and_grad(loss)(weights, x)
     finite = jnp.array([jnp.all(jnp.isfinite(g)) for g in gradients.values()])
     return (
         lax.cond(
-            jnp.all(finite), lambda w, g: update(w, g), lambda w, g: w,
-            weights, gradients,
+            jnp.all(finite),
+            lambda w, g: update(w, g),
+            lambda w, g: w,
+            weights,
+            gradients,
         ),
         value,
     )
@@ -147,16 +157,20 @@ def metrics(weights, x):
     losses = example_losses(weights, x)
     logits = forward(weights, x)
     new, value, _ = mean(weights, x)
-    return new, value, {
-        "losses": losses,
-        "best": jnp.argmax(logits, -1),
-        "largest": jnp.max(losses),
-        "smallest": jnp.min(losses),
-        "sane": jnp.all(losses < 1e9),
-        "any": jnp.any(losses > 1),
-        "median": jnp.sort(losses)[BATCH // 2],
-        "logits": logits.T,
-    }
+    return (
+        new,
+        value,
+        {
+            "losses": losses,
+            "best": jnp.argmax(logits, -1),
+            "largest": jnp.max(losses),
+            "smallest": jnp.min(losses),
+            "sane": jnp.all(losses < 1e9),
+            "any": jnp.any(losses > 1),
+            "median": jnp.sort(losses)[BATCH // 2],
+            "logits": logits.T,
+        },
+    )
 
 
 def digits(weights, x):
@@ -170,6 +184,7 @@ def digits(weights, x):
 
 def flattened(weights, x):
     """The batch as the minor part of what is contracted."""
+
     def loss(w, x):
         x = jnp.stack([x, 2 * x, 3 * x]).reshape(3 * BATCH, FEATURES)
         return jnp.mean(forward(w, x) ** 2)
@@ -210,23 +225,38 @@ def running_mean(weights, average, x):
     return new, 0.9 * average + 0.1 * jnp.mean(x, axis=0), value, gradients
 
 
-def batch_norm(weights, x):
+def normalised(y, parts):
+    """Batch norm of each of equal parts of the batch."""
+    z = y.reshape(parts, BATCH // parts, y.shape[-1])
+    centred = z - jnp.mean(z, 1, keepdims=True)
+    z = centred / jnp.sqrt(jnp.mean(centred**2, 1, keepdims=True) + 1e-2)
+    return z.reshape(y.shape)
+
+
+def batch_norm(weights, x, parts=1):
     def loss(w, x):
-        y = 40 * x @ w["in"]
-        y = (y - jnp.mean(y, 0)) / jnp.sqrt(jnp.var(y, 0) + 1e-3)
+        y = normalised(40 * x @ w["in"], parts)
         return jnp.mean((y @ (20 * w["out"]) - x) ** 2)
 
     return train(weights, loss, x)
 
 
 def batch_norm_of_thirds(weights, x):
-    def loss(w, x):
-        y = (40 * x @ w["in"]).reshape(3, BATCH // 3, HIDDEN)
-        mean, variance = jnp.mean(y, 1), jnp.var(y, 1)
-        y = (y - mean[:, None]) / jnp.sqrt(variance[:, None] + 1e-3)
-        return jnp.mean((y.reshape(BATCH, HIDDEN) @ (20 * w["out"]) - x) ** 2)
+    return batch_norm(weights, x, 3)
 
-    return train(weights, loss, x)
+
+def scanned_batch_norm(stacked, x, parts=1):
+    def loss(w, x):
+        def layer(carry, weight):
+            return normalised(carry @ (30 * weight), parts), None
+
+        return jnp.mean((lax.scan(layer, 40 * x, w)[0] - 30 * x) ** 2)
+
+    return train(stacked, loss, x)
+
+
+def scanned_batch_norm_of_thirds(stacked, x):
+    return scanned_batch_norm(stacked, x, 3)
 
 
 def hard_examples(weights, x):
@@ -264,17 +294,19 @@ STEPS = {
     tied_embeddings: (array(VOCABULARY, FEATURES), TOKENS),
     schedule: (WEIGHTS, COUNT, X),
     clipped: (WEIGHTS, X),
+    scaled_rows: (WEIGHTS, X),
     skipped_when_infinite: (WEIGHTS, X),
     metrics: (WEIGHTS, X),
     digits: (WEIGHTS, X),
     flattened: (WEIGHTS, X),
-    sequence_major: (WEIGHTS, array(LENGTH, BATCH, FEATURES),
-                     array(LENGTH, FEATURES)),
+    sequence_major: (WEIGHTS, array(LENGTH, BATCH, FEATURES), array(LENGTH, FEATURES)),
     accumulated_by_hand: (WEIGHTS, array(2, BATCH, FEATURES)),
     half_precision: (WEIGHTS, X),
     running_mean: (WEIGHTS, array(FEATURES), X),
     batch_norm: (WEIGHTS, X),
     batch_norm_of_thirds: (WEIGHTS, X),
+    scanned_batch_norm: (STACKED, X),
+    scanned_batch_norm_of_thirds: (STACKED, X),
     hard_examples: (WEIGHTS, X),
     contrastive: (WEIGHTS, X),
     ranked: (WEIGHTS, X),
