@@ -50,7 +50,7 @@ Strategy StrategyFor(const Rule& rule, const TensorFactors& tensor,
     for (size_t j = 0; j < tensor[i].size(); ++j) {
       const int32_t factor = tensor[i][j];
       if (rule.factors[factor].kind == FactorKind::kWhole) continue;
-      strategy.factor_axes[factor] = projection.axes[j];
+      SetAxes(rule, factor, projection.axes[j], strategy);
     }
     if (!IsValid(rule, strategy, mesh)) strategy.factor_axes = before;
   }
@@ -63,18 +63,18 @@ Strategy Merged(const Rule& rule, const Strategy& first, const Strategy& second,
   uint32_t used = first.pending.Bits();
   for (const AxisList& axes : first.factor_axes) used |= axes.Bits();
   for (size_t i = 0; i < merged.factor_axes.size(); ++i) {
-    if (!merged.factor_axes[i].empty()) continue;
+    if (!merged.factor_axes[i].empty() || rule.factors[i].tied >= 0) continue;
     AxisList more;  // As long as they are free.
     for (const AxisId axis : second.factor_axes[i]) {
       if ((used >> axis & 1) != 0) break;
       more.push_back(axis);
     }
     if (more.empty()) continue;
-    merged.factor_axes[i] = more;
+    SetAxes(rule, static_cast<int32_t>(i), more, merged);
     if (IsValid(rule, merged, mesh)) {
       used |= more.Bits();
     } else {
-      merged.factor_axes[i].clear();
+      SetAxes(rule, static_cast<int32_t>(i), {}, merged);
     }
   }
   return merged;

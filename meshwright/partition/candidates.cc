@@ -41,6 +41,7 @@ std::string Key(const Rule& rule, const std::vector<int32_t>& element_bits) {
     AppendBytes(key, factor.reduction);
     AppendBytes(key, factor.may_pad);
     AppendBytes(key, factor.may_divide);
+    AppendBytes(key, factor.tied);
   }
   AppendBytes(key, static_cast<int32_t>(-1));
   for (const TensorFactors& tensor : rule.operands) AppendTensor(key, tensor);
@@ -244,7 +245,7 @@ const std::vector<Candidate>& CandidateTable::Get(
          Suggest(rules_[rule]->rule, seeds, freedom.may_move)) {
       made->push_back(Make(rule, strategy));
     }
-    const int32_t divided = freedom.may_divide ? DivideFor(rule, seeds) : rule;
+    const int32_t divided = freedom.other_rules ? DivideFor(rule, seeds) : rule;
     if (divided != rule) {
       for (const Strategy& strategy :
            Suggest(rules_[divided]->rule, seeds, freedom.may_move)) {

@@ -44,13 +44,13 @@ struct Seed {
 struct Freedom {
   // Axes that do not fit may be moved to other dimensions.
   bool may_move = false;
-  // Rules may be divided to suit strided seeds.
-  bool may_divide = false;
+  // Rules may be divided to suit strided seeds, or be others (OtherRuleFor).
+  bool other_rules = false;
 
   bool operator==(const Freedom&) const = default;
   template <typename H>
   friend H AbslHashValue(H h, const Freedom& freedom) {
-    return H::combine(std::move(h), freedom.may_move, freedom.may_divide);
+    return H::combine(std::move(h), freedom.may_move, freedom.other_rules);
   }
 };
 

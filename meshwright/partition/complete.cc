@@ -32,6 +32,7 @@ class Completer {
         rules_(RulesOf(graph)) {
     const size_t count = graph.ops.size();
     rule_ids_.resize(count);
+    other_rule_ids_.resize(count, kUnset);
     chosen_.resize(count, nullptr);
     pins_.resize(count, kUnset);
     repeatable_.resize(count, false);
@@ -78,6 +79,7 @@ class Completer {
       rule.factors = chosen.factors;
       rule.operands = chosen.operands;
       rule.results = chosen.results;
+      rule.linear = chosen.linear;
     }
     return assignment;
   }
@@ -158,9 +160,14 @@ class Completer {
     for (int32_t i = 0; i < op.result_count; ++i) {
       bits.push_back(BitsOf(op.first_result + i));
     }
-    rule_ids_[id] = table_.InternRule(
-        rules_[id], std::move(bits),
-        op.kind == OpKind::kCompute ? op.instruction : nullptr);
+    const Instruction* instruction =
+        op.kind == OpKind::kCompute ? op.instruction : nullptr;
+    rule_ids_[id] = table_.InternRule(rules_[id], bits, instruction);
+    if (instruction != nullptr) {
+      if (const std::optional<Rule> other = OtherRuleFor(*instruction)) {
+        other_rule_ids_[id] = table_.InternRule(*other, bits, instruction);
+      }
+    }
     repeatable_[id] = op.kind == OpKind::kCompute && rules_[id].cheap_to_repeat;
     if (op.kind == OpKind::kCompute) {
       const auto pin = pins.instructions.find(op.instruction);
@@ -372,24 +379,27 @@ class Completer {
       best_price = Evaluate(id, *best) * (1 - 1e-9);
     }
     Freedom freedom = how_.freedom;
-    freedom.may_divide = freedom.may_divide || pins_[id] != kUnset;
-    const std::vector<Candidate>& candidates =
-        table_.Get(rule_ids_[id], seeds_, freedom);
-    for (const Candidate& candidate : candidates) {
-      if (best != nullptr && candidate.rule == best->rule &&
-          candidate.strategy == best->strategy) {
+    freedom.other_rules = freedom.other_rules || pins_[id] != kUnset;
+    for (const int32_t rule : {rule_ids_[id], other_rule_ids_[id]}) {
+      if (rule == kUnset || (rule != rule_ids_[id] && !freedom.other_rules)) {
         continue;
       }
-      if (!IsAllowed(id, candidate)) continue;
-      const double price = Evaluate(id, candidate);
-      if (price < best_price) {
-        best = &candidate;
-        best_price = price;
+      for (const Candidate& candidate : table_.Get(rule, seeds_, freedom)) {
+        if (best != nullptr && candidate.rule == best->rule &&
+            candidate.strategy == best->strategy) {
+          continue;
+        }
+        if (!IsAllowed(id, candidate)) continue;
+        const double price = Evaluate(id, candidate);
+        if (price < best_price) {
+          best = &candidate;
+          best_price = price;
+        }
       }
     }
     if (best == nullptr) {
       // A pin that the rule cannot give: as near as it gets.
-      best = &candidates.front();
+      best = &table_.Get(rule_ids_[id], seeds_, freedom).front();
     }
     if (best == chosen_[id]) return false;
     chosen_[id] = best;
@@ -416,6 +426,7 @@ class Completer {
   CandidateTable table_;
   std::vector<Rule> rules_;
   std::vector<int32_t> rule_ids_;
+  std::vector<int32_t> other_rule_ids_;                // Or kUnset.
   std::vector<const Candidate*> chosen_;               // By op.
   std::vector<ShardingId> pins_;                       // By op.
   absl::flat_hash_map<OpId, std::vector<bool>> free_;  // Dimensions left open.

@@ -127,6 +127,13 @@ void KeepOwn(Movement& movement) {
   }
 }
 
+int32_t AddShifted(int64_t size, int32_t first, Rule& rule) {
+  const int32_t factor = rule.AddFactor(size, FactorKind::kExchanged);
+  rule.factors[factor].may_pad = true;
+  rule.factors[factor].tied = first;
+  return factor;
+}
+
 bool IsSplitDimension(const LocalOp& op, int64_t dimension) {
   for (const DimFactors& dim :
        {op.rule.operands[0][dimension], op.rule.results[0][dimension]}) {

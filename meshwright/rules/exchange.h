@@ -48,6 +48,10 @@ void KeepOwn(Movement& movement);
 // that collectives do not take.
 std::optional<Reduction> JoiningReduction(ElementType type);
 
+// Factors for a dimension whose elements move when it is split: one of `size`,
+// tied to `first` unless that is negative.
+int32_t AddShifted(int64_t size, int32_t first, Rule& rule);
+
 // Whether dimension `dimension` of operand 0 or result 0 is split.
 bool IsSplitDimension(const LocalOp& op, int64_t dimension);
 

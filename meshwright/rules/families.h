@@ -59,7 +59,12 @@ LocalValues LowerReduceWindow(const LocalOp& op, LocalBuilder& builder);
 std::optional<Rule> SelectAndScatterFactors(const Instruction& instruction);
 LocalValues LowerSelectAndScatter(const LocalOp& op, LocalBuilder& builder);
 
-// slice.cc: slice, pad, concatenate, reverse.
+// slice.cc, pad.cc: slice, pad, concatenate, reverse. Shifted: dimensions that
+// change their size are split before and after, with elements moving between
+// devices.
+std::optional<Rule> ShiftedSliceFactors(const Instruction& instruction);
+std::optional<Rule> ShiftedPadFactors(const Instruction& instruction);
+std::optional<Rule> ShiftedConcatenateFactors(const Instruction& instruction);
 std::optional<Rule> SliceFactors(const Instruction& instruction);
 LocalValues LowerSlice(const LocalOp& op, LocalBuilder& builder);
 std::optional<Rule> PadFactors(const Instruction& instruction);

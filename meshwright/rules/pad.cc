@@ -182,6 +182,26 @@ std::optional<Rule> PadFactors(const Instruction& instruction) {
   return rule;
 }
 
+std::optional<Rule> ShiftedPadFactors(const Instruction& instruction) {
+  const Shape& from = instruction.operand_shape(0);
+  Rule rule = AlikeRule(from.dimensions, 1);
+  rule.operands.emplace_back();  // The fill is a scalar.
+  bool any = false;
+  for (int64_t i = 0; i < from.rank(); ++i) {
+    if (IsPlain(instruction.attributes->padding->dimensions[i])) continue;
+    any = true;
+    const int32_t factor = rule.operands[0][i][0];
+    rule.factors[factor] = {.size = from.dimensions[i],
+                            .kind = FactorKind::kExchanged,
+                            .may_pad = true};
+    rule.results[0][i] = {
+        AddShifted(instruction.shape.dimensions[i], factor, rule)};
+  }
+  if (!any) return std::nullopt;
+  rule.linear = {{std::nullopt, {0, 1}}};
+  return rule;
+}
+
 LocalValues LowerPad(const LocalOp& op, LocalBuilder& builder) {
   const Mesh& mesh = builder.mesh();
   const Shape& shape = op.instruction.operand_shape(0);

@@ -88,6 +88,12 @@ Rule FallbackRule(const Instruction& instruction) {
   return rule;
 }
 
+std::optional<Rule> OtherRuleFor(const Instruction& instruction) {
+  const OpcodeEntry& entry = EntryFor(instruction.opcode);
+  if (entry.other_factors == nullptr) return std::nullopt;
+  return entry.other_factors(instruction);
+}
+
 Rule RuleFor(const Instruction& instruction) {
   const OpcodeEntry& entry = EntryFor(instruction.opcode);
   if (entry.factors != nullptr) {
@@ -127,6 +133,16 @@ Sharding ResultSharding(const Rule& rule, const Strategy& strategy,
   return sharding;
 }
 
+void SetAxes(const Rule& rule, int32_t factor, const AxisList& axes,
+             Strategy& strategy) {
+  const int32_t tied = rule.factors[factor].tied;
+  const int32_t first = tied >= 0 ? tied : factor;
+  strategy.factor_axes[first] = axes;
+  for (size_t i = first; i < rule.factors.size(); ++i) {
+    if (rule.factors[i].tied == first) strategy.factor_axes[i] = axes;
+  }
+}
+
 bool IsValid(const Rule& rule, const Strategy& strategy, const Mesh& mesh) {
   if (strategy.factor_axes.size() != rule.factors.size()) return false;
   uint64_t used = 0;
@@ -154,9 +170,13 @@ bool IsValid(const Rule& rule, const Strategy& strategy, const Mesh& mesh) {
   }
   for (int32_t i = 0; i < static_cast<int32_t>(rule.factors.size()); ++i) {
     const AxisList& axes = strategy.factor_axes[i];
-    if (axes.empty()) continue;
     const Factor& factor = rule.factors[i];
-    if (factor.kind == FactorKind::kWhole || factor.size == 0 || !use(axes)) {
+    if (factor.tied >= 0 && axes != strategy.factor_axes[factor.tied]) {
+      return false;
+    }
+    if (axes.empty()) continue;
+    if (factor.kind == FactorKind::kWhole || factor.size == 0 ||
+        (factor.tied < 0 && !use(axes))) {
       return false;
     }
     if (factor.kind == FactorKind::kReduced) {

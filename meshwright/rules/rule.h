@@ -45,6 +45,9 @@ struct Factor {
   // Along a kept or reduced factor the lowering looks at local sizes only, so
   // that it may be seen as several (divide.h).
   bool may_divide = false;
+  // An earlier factor that it is always split with, over the same axes: those
+  // of a dimension before and after its size changes.
+  int32_t tied = -1;
 };
 
 // Factor numbers of one dimension, major first; their sizes multiply to the
@@ -92,6 +95,10 @@ struct Strategy {
 // Requires: the instruction passed Verify.
 Rule RuleFor(const Instruction& instruction);
 
+// Another way to see it, on which it can be split where RuleFor does not fit:
+// slices, pads and joins whose parts move along with the split.
+std::optional<Rule> OtherRuleFor(const Instruction& instruction);
+
 // Every dimension its own whole factor.
 Rule FallbackRule(const Instruction& instruction);
 
@@ -107,8 +114,13 @@ Sharding OperandSharding(const Rule& rule, const Strategy& strategy,
 Sharding ResultSharding(const Rule& rule, const Strategy& strategy,
                         int32_t index, const Mesh& mesh);
 
-// False if axes are used twice, a whole factor is split, a factor does not
-// divide and may not pad, kinds of reduction mix, or `linear` does not fit.
+// Splits `factor`, and those it is tied to, over `axes`.
+void SetAxes(const Rule& rule, int32_t factor, const AxisList& axes,
+             Strategy& strategy);
+
+// False if axes are used twice (but for tied factors, which have the same), a
+// whole factor is split, a factor does not divide and may not pad, kinds of
+// reduction mix, or `linear` does not fit.
 bool IsValid(const Rule& rule, const Strategy& strategy, const Mesh& mesh);
 
 // The size of a factor on one device, padding included.

@@ -115,11 +115,17 @@ OpcodeEntry MakeEntry(Opcode opcode) {
       return {SelectAndScatterFactors, LowerSelectAndScatter};
 
     case Opcode::kSlice:
-      return {SliceFactors, LowerSlice};
+      return {.factors = SliceFactors,
+              .lower = LowerSlice,
+              .other_factors = ShiftedSliceFactors};
     case Opcode::kPad:
-      return {PadFactors, LowerPad};
+      return {.factors = PadFactors,
+              .lower = LowerPad,
+              .other_factors = ShiftedPadFactors};
     case Opcode::kConcatenate:
-      return {ConcatenateFactors, LowerConcatenate};
+      return {.factors = ConcatenateFactors,
+              .lower = LowerConcatenate,
+              .other_factors = ShiftedConcatenateFactors};
     case Opcode::kReverse:
       return {ReverseFactors, LowerReverse};
     case Opcode::kDynamicSlice:

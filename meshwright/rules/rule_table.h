@@ -33,6 +33,7 @@ struct OpcodeEntry {
   // Two alike are not one: they draw from hidden state, or are there to keep
   // things apart (barriers of rematerialised code).
   bool stays_apart = false;
+  FactorsOf other_factors = nullptr;  // OtherRuleFor.
 };
 
 const OpcodeEntry& EntryFor(Opcode opcode);

@@ -157,6 +157,29 @@ std::optional<Rule> SliceFactors(const Instruction& instruction) {
   return rule;
 }
 
+std::optional<Rule> ShiftedSliceFactors(const Instruction& instruction) {
+  const Shape& from = instruction.operand_shape(0);
+  Rule rule;
+  TensorFactors operand(from.rank());
+  TensorFactors result(from.rank());
+  bool any = false;
+  for (int64_t i = 0; i < from.rank(); ++i) {
+    if (TakesAll(instruction.attributes->slice[i], from.dimensions[i])) {
+      AddKept(from.dimensions[i], rule, operand[i], result[i]);
+      continue;
+    }
+    any = true;
+    operand[i] = {AddShifted(from.dimensions[i], -1, rule)};
+    result[i] = {
+        AddShifted(instruction.shape.dimensions[i], operand[i][0], rule)};
+  }
+  if (!any) return std::nullopt;
+  rule.operands = {std::move(operand)};
+  rule.results = {std::move(result)};
+  rule.linear = {{std::nullopt, {0}}};
+  return rule;
+}
+
 LocalValues LowerSlice(const LocalOp& op, LocalBuilder& builder) {
   const Shape& shape = op.instruction.operand_shape(0);
   const std::vector<SliceDimension>& slices = op.instruction.attributes->slice;
@@ -198,6 +221,24 @@ std::optional<Rule> ConcatenateFactors(const Instruction& instruction) {
   rule.factors[joined].size = count;
   rule.results[0][dimension].push_back(kept);
   for (TensorFactors& operand : rule.operands) operand[dimension] = {kept};
+  return rule;
+}
+
+std::optional<Rule> ShiftedConcatenateFactors(const Instruction& instruction) {
+  const int64_t dimension = instruction.attributes->dimensions[0];
+  const int32_t count = static_cast<int32_t>(instruction.operands.size());
+  if (count == 1) return std::nullopt;
+  Rule rule = AlikeRule(instruction.shape.dimensions, count);
+  const int32_t joined = rule.results[0][dimension][0];
+  rule.factors[joined] = {.size = instruction.shape.dimensions[dimension],
+                          .kind = FactorKind::kExchanged,
+                          .may_pad = true};
+  rule.linear = {{std::nullopt, {}}};
+  for (int32_t i = 0; i < count; ++i) {
+    rule.operands[i][dimension] = {AddShifted(
+        instruction.operand_shape(i).dimensions[dimension], joined, rule)};
+    rule.linear[0].operands.push_back(i);
+  }
   return rule;
 }
 

@@ -304,12 +304,18 @@ absl::Status CheckRule(const OneOp& op, const CheckOptions& options) {
   Random random(options.seed);
   const Values inputs = DrawInputs(built, random);
   MW_ASSIGN_OR_RETURN(const Values wanted, RunWhole(built, inputs));
+  std::vector<Rule> rules = {rule};
+  if (std::optional<Rule> other = OtherRuleFor(*built.instruction)) {
+    rules.push_back(*std::move(other));
+  }
   for (const std::string& text : options.meshes) {
     MW_ASSIGN_OR_RETURN(const Mesh mesh, Mesh::Parse(text));
     MW_CHECK(mesh.device_count() <= kDevices);
-    MW_RETURN_IF_ERROR(CheckStrategies(
-        built, rule, SampleStrategies(built, rule, mesh, random, options.count),
-        mesh, inputs, wanted));
+    for (const Rule& one : rules) {
+      MW_RETURN_IF_ERROR(CheckStrategies(
+          built, one, SampleStrategies(built, one, mesh, random, options.count),
+          mesh, inputs, wanted));
+    }
   }
   return CheckDivided(built, rule, options, inputs, wanted, random);
 }

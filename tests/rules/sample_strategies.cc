@@ -94,9 +94,12 @@ class Sampler {
   }
 
   void AddAxis(Strategy& strategy, int32_t factor, AxisId axis) {
-    strategy.factor_axes[factor].push_back(axis);
+    const AxisList before = strategy.factor_axes[factor];
+    AxisList more = before;
+    more.push_back(axis);
+    SetAxes(rule_, factor, more, strategy);
     if (!IsValid(rule_, strategy, mesh_)) {
-      strategy.factor_axes[factor].pop_back();
+      SetAxes(rule_, factor, before, strategy);
     }
   }
 

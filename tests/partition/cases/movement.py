@@ -14,6 +14,7 @@ from case import (
     f32,
     permute,
     permutes,
+    reduce_scatter,
     s32,
     size,
     u32,
@@ -107,6 +108,9 @@ case(
 case(
     *("n19_roll", roll, [f32(64, 4)], D8, ["[d,-]"], ["[d,-]"]),
     [permute(size(1, 4))],
+    # One for each part, as they are cut and joined.
+    [permute(size(1, 4), count=2)],
+    large=True,
 )
 
 case(
@@ -162,6 +166,9 @@ case(
 case(
     *("n24_rotary_features", rotary, ROTARY, D8, ["[-,-,d]"] * 3, ["[-,-,d]"]),
     [permutes(size(2, 16, 8, 8))],
+    # As much on the wire as one permute.
+    [reduce_scatter("d:(1)2", size(2, 16, 8, 8))],
+    [all_to_all("d:(1)2", size(16, 8, 8), count=2)],
     large=True,
 )
 case(
