@@ -15,12 +15,13 @@ sys.path[:0] = [str(HERE / "cases"), str(HERE.parents[1] / "python")]
 import dots  # noqa: F401
 import indexing  # noqa: F401
 import jax
-import meshwright
 import movement  # noqa: F401
 import reductions  # noqa: F401
 import steps  # noqa: F401
 import windows  # noqa: F401
 from case import CASES
+
+import meshwright
 
 
 def main() -> None:

@@ -1,6 +1,5 @@
 """Dynamic slices, gathers, scatters and sorts."""
 
-import jax
 import jax.numpy as jnp
 from case import (
     D8,
