@@ -86,8 +86,9 @@ void Compare(const Tensor& want, const Tensor& got, double given,
                                      want.name, i, y, x);
     }
     errors.absolute = std::max(errors.absolute, error);
-    if (error / scale > errors.relative) {
-      errors.relative = error / scale;
+    const double relative = scale > 0 ? error / scale : 1;
+    if (relative > errors.relative) {
+      errors.relative = relative;
       errors.worst = want.name;
     }
   }

@@ -39,9 +39,22 @@ absl::Status CheckPin(absl::string_view what, const Sharding& sharding,
     return absl::InvalidArgumentError(
         absl::StrCat(what, ": a given sharding cannot be pending"));
   }
-  return Annotate(CheckSharding(sharding, shape.dimensions, mesh,
-                                /*allow_uneven=*/true),
-                  what);
+  MW_RETURN_IF_ERROR(Annotate(CheckSharding(sharding, shape.dimensions, mesh,
+                                            /*allow_uneven=*/true),
+                              what));
+  for (size_t i = 0; i < sharding.dims.size(); ++i) {
+    const DimSharding& dim = sharding.dims[i];
+    const int64_t shards = mesh.Size(AxesOf(dim));
+    if (IsEven(dim, mesh) ||
+        LocalSize(dim, mesh) * (shards - 1) < GlobalSize(dim)) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": dimension ", i, " of size ", GlobalSize(dim),
+                     " does not divide over ", AxesToString(AxesOf(dim), mesh),
+                     ": of ", shards, " devices some would hold nothing"));
+  }
+  return absl::OkStatus();
 }
 
 // What a parameter or output is called in messages.

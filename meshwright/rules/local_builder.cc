@@ -51,6 +51,13 @@ std::string IntegerLimit(ElementType type, bool largest) {
   return Bytes(bits).substr(0, HostBytes(type));
 }
 
+// Without what refers to tables that the new module does not have.
+Metadata PlainMetadata(const Instruction& instruction) {
+  Metadata metadata = instruction.metadata;
+  metadata.unknown_fields.clear();
+  return metadata;
+}
+
 }  // namespace
 
 LocalBuilder::LocalBuilder(LocalProgram* program, Computation* computation)
@@ -67,7 +74,7 @@ Instruction* LocalBuilder::Add(Opcode opcode, Shape shape,
       computation_->Add(opcode, std::move(shape), std::move(operands),
                         program_->UniqueName(stem));
   result->attributes.mutate() = std::move(attributes);
-  if (source_ != nullptr) result->metadata = source_->metadata;
+  if (source_ != nullptr) result->metadata = PlainMetadata(*source_);
   return result;
 }
 
@@ -77,7 +84,7 @@ Instruction* LocalBuilder::Clone(const Instruction& like, Shape shape,
       computation_->Add(like.opcode, std::move(shape), std::move(operands),
                         program_->UniqueName(like.name));
   result->attributes = like.attributes;
-  result->metadata = like.metadata;
+  result->metadata = PlainMetadata(like);
   result->frontend_attributes = like.frontend_attributes;
   result->unknown_fields = like.unknown_fields;
   for (const Computation* called : like.called) {

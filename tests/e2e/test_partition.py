@@ -1,0 +1,74 @@
+"""`meshwright partition` and `check`: good plans and shardings that do not fit."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def gpt(testdata):
+    return testdata / "gpt_tiny.hlo.pb.zst"
+
+
+@pytest.fixture
+def sharding(tmp_path):
+    def write(parameters, mesh=None, **more):
+        path = tmp_path / "sharding.json"
+        mesh = mesh or {"data": 4, "model": 2}
+        path.write_text(json.dumps({"mesh": mesh, "parameters": parameters, **more}))
+        return path
+
+    return write
+
+
+def test_partition_reports_and_writes(cli, gpt, sharding, tmp_path):
+    out = tmp_path / "program.hlo.pb"
+    plan = sharding({"batch/*": "[data, -]"})
+    report = cli.json("partition", gpt, "--sharding", plan, "--output", out)
+    assert report["devices"] == 8
+    assert report["fallbacks"] == []
+    total = sum(c["wire_bytes"] * c["count"] for c in report["collectives"])
+    assert total == pytest.approx(report["wire_bytes"])
+    assert {c["axes"] for c in report["collectives"]} == {"data"}
+    assert cli.json("inspect", out)["opcodes"]["all-reduce"] >= 1
+
+
+def test_check_equals_one_device(cli, gpt, sharding):
+    plan = sharding(
+        {"batch/*": "[data, -]", "*/up/w": "[-, model]", "*/down/w": "[model, -]"}
+    )
+    report = cli.json("check", gpt, "--sharding", plan, "--steps", "2")
+    assert report["ok"]
+    assert report["max_rel_error"] < 1e-5
+    assert {c["kind"] for c in report["collectives"]} >= {"all-reduce"}
+
+
+def test_a_vocabulary_that_does_not_divide(cli, gpt, sharding):
+    plan = sharding({"*/tokens": "[d, -]"}, mesh={"d": 3})
+    assert cli.json("check", gpt, "--sharding", plan, "--steps", "2")["ok"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reasons"),
+    [
+        ({"batch/tokens": "[rows, -]"}, ["batch/tokens", "rows", "data"]),
+        ({"batch/tokens": "[data, data]"}, ["batch/tokens", "twice"]),
+        ({"batch/tokens": "[data]"}, ["batch/tokens", "2"]),
+        ({"batch/tokns": "[data, -]"}, ["batch/tokns", "batch/tokens"]),
+    ],
+)
+def test_shardings_that_do_not_fit(cli, gpt, sharding, parameters, reasons):
+    line = cli.refuses("check", gpt, "--sharding", sharding(parameters))
+    for reason in reasons:
+        assert reason in line
+
+
+def test_too_many_devices_for_a_dimension(cli, gpt, sharding):
+    plan = sharding({"batch/tokens": "[d, -]"}, mesh={"d": 9})
+    line = cli.refuses("partition", gpt, "--sharding", plan)
+    assert "batch/tokens" in line
+    assert "divide" in line
+
+
+def test_no_mesh(cli, gpt):
+    assert "--sharding" in cli.refuses("partition", gpt)
