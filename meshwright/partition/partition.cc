@@ -95,60 +95,87 @@ absl::Status CheckPins(const FlatGraph& graph, const Mesh& mesh,
   return absl::OkStatus();
 }
 
-// The position of the leaf at `index` of a tuple shape among all leaves.
-size_t LeafAt(const Shape& shape, const std::vector<int64_t>& index) {
-  const Shape* at = &shape;
-  size_t leaf = 0;
-  for (const int64_t step : index) {
-    for (int64_t i = 0; i < step; ++i) {
-      leaf += Leaves(at->tuple_shapes[i]).size();
+// Where a path into a tuple shape ends, counted in leaves.
+class LeafPositions {
+ public:
+  explicit LeafPositions(const Shape& shape) : shape_(shape) {
+    size_t next = 0;
+    for (const Shape& element : shape.tuple_shapes) {
+      first_.push_back(next);
+      next += Leaves(element).size();
     }
-    at = &at->tuple_shapes[step];
   }
-  return leaf;
+
+  size_t At(const std::vector<int64_t>& path) const {
+    if (path.empty()) return 0;
+    size_t leaf = first_[path[0]];
+    const Shape* at = &shape_.tuple_shapes[path[0]];
+    for (size_t depth = 1; depth < path.size(); ++depth) {
+      for (int64_t i = 0; i < path[depth]; ++i) {
+        leaf += Leaves(at->tuple_shapes[i]).size();
+      }
+      at = &at->tuple_shapes[path[depth]];
+    }
+    return leaf;
+  }
+
+ private:
+  const Shape& shape_;
+  std::vector<size_t> first_;  // By element.
+};
+
+// The leaves of parameters and root that share memory.
+struct AliasedLeaves {
+  size_t parameter = 0;
+  size_t output = 0;
+};
+
+std::vector<AliasedLeaves> LeavesOfAliases(const Module& module) {
+  const std::vector<Instruction*> parameters = module.entry()->Parameters();
+  std::vector<size_t> first = {0};
+  for (const Instruction* parameter : parameters) {
+    first.push_back(first.back() + Leaves(parameter->shape).size());
+  }
+  const LeafPositions root(module.entry()->root()->shape);
+  std::vector<AliasedLeaves> leaves;
+  for (const Alias& alias : module.aliases) {
+    const Instruction& parameter = *parameters[alias.parameter_number];
+    leaves.push_back(
+        {first[alias.parameter_number] +
+             LeafPositions(parameter.shape).At(alias.parameter_index),
+         root.At(alias.output_index)});
+  }
+  return leaves;
 }
 
 // A donated parameter and the output that takes its memory lie alike.
 void PinAliases(const Module& module, const FlatGraph& graph, Pins& pins) {
   pins.parameters.resize(graph.parameters.size());
   pins.outputs.resize(graph.outputs.size());
-  const std::vector<Instruction*> parameters = module.entry()->Parameters();
-  std::vector<size_t> first_leaf = {0};
-  for (const Instruction* parameter : parameters) {
-    first_leaf.push_back(first_leaf.back() + Leaves(parameter->shape).size());
-  }
-  for (const Alias& alias : module.aliases) {
-    const size_t parameter = first_leaf[alias.parameter_number] +
-                             LeafAt(parameters[alias.parameter_number]->shape,
-                                    alias.parameter_index);
-    const size_t output =
-        LeafAt(module.entry()->root()->shape, alias.output_index);
-    std::optional<Annotation>& in = pins.parameters[parameter];
-    std::optional<Annotation>& out = pins.outputs[output];
+  const std::vector<const Shape*> shapes =
+      Leaves(module.entry()->root()->shape);
+  for (const AliasedLeaves& alias : LeavesOfAliases(module)) {
+    std::optional<Annotation>& in = pins.parameters[alias.parameter];
+    std::optional<Annotation>& out = pins.outputs[alias.output];
     if (!in.has_value()) in = out;
     if (!out.has_value()) out = in;
     if (!out.has_value()) {
-      out = Annotation(Sharding::Replicated(
-          Leaves(module.entry()->root()->shape)[output]->dimensions));
+      out = Annotation(Sharding::Replicated(shapes[alias.output]->dimensions));
     }
   }
 }
 
 // Drops aliases whose two sides were given different shardings.
 void KeepEqualAliases(const Module& source, Partitioned& result) {
-  std::vector<size_t> first_leaf = {0};
-  for (const Instruction* parameter : source.entry()->Parameters()) {
-    first_leaf.push_back(first_leaf.back() + Leaves(parameter->shape).size());
+  const std::vector<AliasedLeaves> leaves = LeavesOfAliases(source);
+  std::vector<Alias> kept;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (result.parameters[leaves[i].parameter] ==
+        result.outputs[leaves[i].output]) {
+      kept.push_back(source.aliases[i]);
+    }
   }
-  std::erase_if(result.module.aliases, [&](const Alias& alias) {
-    const size_t parameter =
-        first_leaf[alias.parameter_number] +
-        LeafAt(source.entry()->Parameters()[alias.parameter_number]->shape,
-               alias.parameter_index);
-    const size_t output =
-        LeafAt(source.entry()->root()->shape, alias.output_index);
-    return result.parameters[parameter] != result.outputs[output];
-  });
+  result.module.aliases = std::move(kept);
 }
 
 std::vector<Collective> Report(const LocalProgram& program) {
