@@ -1,6 +1,6 @@
 // Small modules of which it is known what they should communicate: the results
 // are right and the collectives are the wanted ones. The cases come from
-// cases/*.py; make_cases.py lowers them into testdata/.
+// cases/*.py; make_cases.py lowers them into testdata/cases/.
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kFolder[] = MW_SOURCE_DIR "/tests/partition/testdata/";
+constexpr char kFolder[] = MW_SOURCE_DIR "/tests/partition/testdata/cases/";
 
 struct Case {
   std::string name;

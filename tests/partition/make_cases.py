@@ -1,6 +1,7 @@
-"""Lowers the cases of cases/*.py into testdata/ (with jax 0.10.2).
+"""Lowers the cases of cases/*.py into testdata/cases/ (with jax 0.10.2).
 
-Writes testdata/cases.json and the modules, one for all cases that share it.
+Writes cases.json and the modules, one for all cases that share it. What is in that
+folder is replaced.
 """
 
 import json
@@ -27,7 +28,8 @@ import meshwright
 def main() -> None:
     # Where a line came from is nothing to keep.
     jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*")
-    folder = HERE / "testdata"
+    jax.config.update("jax_traceback_in_locations_limit", 0)
+    folder = HERE / "testdata" / "cases"
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
         old.unlink()

@@ -24,7 +24,8 @@ using ::testing::HasSubstr;
 absl::StatusOr<Module> ReadMlp() {
   MW_ASSIGN_OR_RETURN(
       const std::string bytes,
-      ReadFile(MW_SOURCE_DIR "/tests/partition/testdata/n07_mlp.hlo.pb.zst"));
+      ReadFile(MW_SOURCE_DIR
+               "/tests/partition/testdata/cases/n07_mlp.hlo.pb.zst"));
   MW_ASSIGN_OR_RETURN(Module module, ReadModule(bytes));
   MW_RETURN_IF_ERROR(Verify(module));
   return module;
