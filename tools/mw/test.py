@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -53,6 +54,8 @@ def steps(long: bool) -> list[Step]:
 
 def main(args: list[str]) -> int:
     long, only = _parse(args)
+    if long:
+        os.environ["MW_LONG"] = "1"  # For the C++ tests.
     chosen = _with_needs(steps(long), only)
     started = time.monotonic()
     schedule = Schedule(chosen, build.cores())
