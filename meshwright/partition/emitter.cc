@@ -24,17 +24,6 @@ Shape Emitter::LocalShape(ValueId value, const Sharding& sharding) const {
   return Shape::Array(shape.element_type, LocalDimensions(sharding, mesh()));
 }
 
-Instruction* Emitter::Assemble(const Shape& shape,
-                               const std::vector<Instruction*>& leaves,
-                               size_t& next, LocalBuilder& builder) {
-  if (!shape.IsTuple()) return leaves[next++];
-  std::vector<Instruction*> elements;
-  for (const Shape& element : shape.tuple_shapes) {
-    elements.push_back(Assemble(element, leaves, next, builder));
-  }
-  return builder.Tuple(std::move(elements));
-}
-
 void Emitter::Define(EmitScope& scope, ValueId value, Sharding sharding,
                      Instruction* instruction) {
   scope.variants[value].push_back({std::move(sharding), instruction});

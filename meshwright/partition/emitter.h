@@ -66,11 +66,6 @@ class Emitter {
   // `value` in the sharding `wanted`: as it is, or made from what is at hand.
   Instruction* Get(EmitScope& scope, ValueId value, const Sharding& wanted);
 
-  // The leaves, from `next` on, in a value of `shape`.
-  static Instruction* Assemble(const Shape& shape,
-                               const std::vector<Instruction*>& leaves,
-                               size_t& next, LocalBuilder& builder);
-
  private:
   const Mesh& mesh() const { return program_.mesh; }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "meshwright/partition/emitter.h"
+#include "meshwright/rules/lowering.h"
 
 namespace meshwright {
 namespace {
@@ -31,8 +32,7 @@ class EntryLowering {
     }
     const Instruction& root = *source.entry()->root();
     size_t next = 0;
-    entry->set_root(
-        Emitter::Assemble(root.shape, results, next, scope.builder));
+    entry->set_root(Assemble(root.shape, results, next, scope.builder));
     return entry;
   }
 

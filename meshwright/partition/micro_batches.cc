@@ -14,6 +14,7 @@
 #include "meshwright/partition/emitter.h"
 #include "meshwright/partition/time_phases.h"
 #include "meshwright/partition/time_split.h"
+#include "meshwright/rules/lowering.h"
 #include "meshwright/rules/refusal.h"
 
 namespace meshwright {
@@ -237,8 +238,8 @@ class Writer {
                                           draft.emitter.OperandOf(output, 0)));
     }
     size_t next = 0;
-    draft.entry->set_root(Emitter::Assemble(
-        source_.entry()->root()->shape, results, next, draft.scope.builder));
+    draft.entry->set_root(Assemble(source_.entry()->root()->shape, results,
+                                   next, draft.scope.builder));
     CopyAliases(draft);
     draft.program.module.frontend_attributes = source_.frontend_attributes;
     return Finish(draft);

@@ -17,28 +17,11 @@ bool IsPlainAllReduce(const Instruction& instruction) {
          instruction.operands.size() == 1;
 }
 
-// The instructions that the root needs, and all parameters.
-std::vector<bool> Needed(const Computation& computation) {
-  std::vector<bool> needed(computation.size(), false);
-  needed[computation.root()->id] = true;
-  for (int32_t id = computation.size(); id-- > 0;) {
-    const Instruction& instruction = *computation.instruction(id);
-    if (instruction.opcode == Opcode::kParameter) needed[id] = true;
-    if (!needed[id]) continue;
-    for (const Instruction* operand : instruction.operands) {
-      needed[operand->id] = true;
-    }
-  }
-  return needed;
-}
-
 // For each instruction, how many all-reduces follow one another on the longest
 // way from it to the end. Two with an equal number never wait for each other.
-std::vector<int32_t> AllReducesAfter(const Computation& computation,
-                                     const std::vector<bool>& needed) {
+std::vector<int32_t> AllReducesAfter(const Computation& computation) {
   std::vector<int32_t> after(computation.size(), 0);
   for (int32_t id = computation.size(); id-- > 0;) {
-    if (!needed[id]) continue;
     const Instruction& instruction = *computation.instruction(id);
     const int32_t before = after[id] + (IsPlainAllReduce(instruction) ? 1 : 0);
     for (const Instruction* operand : instruction.operands) {
@@ -90,13 +73,12 @@ class Combiner {
       : program_(program), computation_(computation), max_bytes_(max_bytes) {}
 
   void Run() {
-    const std::vector<bool> needed = Needed(computation_);
-    const std::vector<int32_t> after = AllReducesAfter(computation_, needed);
+    const std::vector<int32_t> after = AllReducesAfter(computation_);
     using Key = std::tuple<int32_t, const Computation*, ElementType, AxisList>;
     std::map<Key, std::vector<Instruction*>> groups;
     for (int32_t id = 0; id < computation_.size(); ++id) {
       Instruction* instruction = computation_.instruction(id);
-      if (!needed[id] || !IsPlainAllReduce(*instruction)) continue;
+      if (!IsPlainAllReduce(*instruction)) continue;
       const auto note = program_.collectives.find(instruction);
       if (note == program_.collectives.end()) continue;
       groups[{after[id], instruction->called[0],

@@ -10,7 +10,7 @@
 namespace meshwright {
 
 // No combined one moves more than `max_bytes` (unless a single one does).
-// Also drops instructions that nothing needs.
+// Requires: nothing dead, so after Simplify.
 void CombineAllReduces(LocalProgram& program, int64_t max_bytes);
 
 }  // namespace meshwright

@@ -9,18 +9,6 @@
 namespace meshwright {
 namespace {
 
-// The value of `shape` whose leaves are the next ones of `leaves`.
-Instruction* Assemble(const Shape& shape,
-                      const std::vector<Instruction*>& leaves, size_t& next,
-                      LocalBuilder& builder) {
-  if (!shape.IsTuple()) return leaves[next++];
-  std::vector<Instruction*> elements;
-  for (const Shape& element : shape.tuple_shapes) {
-    elements.push_back(Assemble(element, leaves, next, builder));
-  }
-  return builder.Tuple(std::move(elements));
-}
-
 void Disassemble(Instruction* value, std::vector<Instruction*>& leaves,
                  LocalBuilder& builder) {
   if (!value->shape.IsTuple()) {
@@ -51,6 +39,17 @@ Shape Localised(const Shape& shape, const LocalOp& op, int32_t& next,
 }
 
 }  // namespace
+
+Instruction* Assemble(const Shape& shape,
+                      const std::vector<Instruction*>& leaves, size_t& next,
+                      LocalBuilder& builder) {
+  if (!shape.IsTuple()) return leaves[next++];
+  std::vector<Instruction*> elements;
+  for (const Shape& element : shape.tuple_shapes) {
+    elements.push_back(Assemble(element, leaves, next, builder));
+  }
+  return builder.Tuple(std::move(elements));
+}
 
 std::vector<Instruction*> Lower(const LocalOp& op, LocalBuilder& builder) {
   builder.set_source(&op.instruction);

@@ -43,6 +43,11 @@ std::vector<Instruction*> LowerWith(const LocalOp& op, Attributes attributes,
                                     std::vector<Instruction*> operands,
                                     LocalBuilder& builder);
 
+// The value of `shape` whose leaves are those of `leaves` from `next` on.
+Instruction* Assemble(const Shape& shape,
+                      const std::vector<Instruction*>& leaves, size_t& next,
+                      LocalBuilder& builder);
+
 // The local shape of result leaf `index`.
 Shape LocalResultShape(const LocalOp& op, int32_t index,
                        const LocalBuilder& builder);
