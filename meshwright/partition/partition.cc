@@ -10,6 +10,7 @@
 #include "meshwright/partition/lower_program.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/rules/combine.h"
+#include "meshwright/rules/hoist.h"
 #include "meshwright/rules/program.h"
 #include "meshwright/rules/refusal.h"
 #include "meshwright/rules/simplify.h"
@@ -205,6 +206,8 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
                                         Resharder& resharder) {
   LocalProgram program(module.name(), mesh);
   LowerProgram(module, graph, assignment, resharder, program);
+  Simplify(program);
+  HoistCollectives(program);
   Simplify(program);
   CombineAllReduces(program, kMaxCombinedBytes);
   program.module.Finish();

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <queue>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "meshwright/rules/local_builder.h"
+#include "meshwright/rules/reorder.h"
 
 namespace meshwright {
 namespace {
@@ -29,42 +29,6 @@ std::vector<int32_t> AllReducesAfter(const Computation& computation) {
     }
   }
   return after;
-}
-
-// Operands before users, otherwise in the present order.
-std::vector<Instruction*> Ordered(const Computation& computation) {
-  std::vector<bool> needed(computation.size(), false);
-  std::vector<Instruction*> stack = {computation.root()};
-  for (Instruction* parameter : computation.Parameters()) {
-    stack.push_back(parameter);
-  }
-  std::vector<std::vector<Instruction*>> users(computation.size());
-  std::vector<size_t> waiting(computation.size(), 0);
-  while (!stack.empty()) {
-    Instruction* instruction = stack.back();
-    stack.pop_back();
-    if (needed[instruction->id]) continue;
-    needed[instruction->id] = true;
-    waiting[instruction->id] = instruction->operands.size();
-    for (Instruction* operand : instruction->operands) {
-      users[operand->id].push_back(instruction);
-      stack.push_back(operand);
-    }
-  }
-  std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
-  for (int32_t id = 0; id < computation.size(); ++id) {
-    if (needed[id] && waiting[id] == 0) ready.push(id);
-  }
-  std::vector<Instruction*> order;
-  while (!ready.empty()) {
-    Instruction* instruction = computation.instruction(ready.top());
-    ready.pop();
-    order.push_back(instruction);
-    for (const Instruction* user : users[instruction->id]) {
-      if (--waiting[user->id] == 0) ready.push(user->id);
-    }
-  }
-  return order;
 }
 
 class Combiner {
@@ -89,7 +53,7 @@ class Combiner {
     Instruction* const root = computation_.root();
     for (const auto& [key, members] : groups) CombineGroup(members);
     Replace(root);
-    computation_.Keep(Ordered(computation_));
+    Reorder(computation_);
   }
 
  private:

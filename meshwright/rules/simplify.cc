@@ -38,10 +38,41 @@ bool HandsOn(const Instruction& instruction) {
          Compatible(instruction.operand_shape(0), instruction.shape);
 }
 
+// Whether the result holds elements of the first operand, on this or another
+// device, and nothing else.
+bool OnlyMoves(const Instruction& instruction, int64_t devices) {
+  switch (instruction.opcode) {
+    case Opcode::kReshape:
+    case Opcode::kTranspose:
+    case Opcode::kBroadcast:
+    case Opcode::kCopy:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+    case Opcode::kAllGather:
+    case Opcode::kAllToAll:
+      return instruction.shape.IsArray();
+    case Opcode::kCollectivePermute:  // Who is sent nothing holds zeros.
+      return static_cast<int64_t>(
+                 instruction.attributes->source_target_pairs.size()) == devices;
+    default:
+      return false;
+  }
+}
+
+// The constant scalar that every element of the value is, on every device.
+Instruction* SplatOf(Instruction* value) {
+  if (value->opcode == Opcode::kBroadcast) value = value->operands[0];
+  return value->opcode == Opcode::kConstant && value->shape.IsArray() &&
+                 value->shape.rank() == 0
+             ? value
+             : nullptr;
+}
+
 class Simplifier {
  public:
-  Simplifier(Computation& computation, InstructionKeys& keys)
-      : computation_(computation), keys_(keys) {}
+  Simplifier(Computation& computation, InstructionKeys& keys, int64_t devices)
+      : computation_(computation), keys_(keys), devices_(devices) {}
 
   void Run() {
     std::vector<Instruction*> stands_for(computation_.size());
@@ -49,6 +80,7 @@ class Simplifier {
       for (Instruction*& operand : instruction->operands) {
         operand = stands_for[operand->id];
       }
+      Fold(*instruction);
       stands_for[instruction->id] = StandIn(instruction.get());
     }
     computation_.set_root(stands_for[computation_.root()->id]);
@@ -56,6 +88,20 @@ class Simplifier {
   }
 
  private:
+  // Rewrites the instruction to the same on something earlier.
+  void Fold(Instruction& instruction) const {
+    if (instruction.opcode == Opcode::kReshape &&
+        instruction.operands[0]->opcode == Opcode::kReshape) {
+      instruction.operands[0] = instruction.operands[0]->operands[0];
+    }
+    if (!OnlyMoves(instruction, devices_)) return;
+    Instruction* const splat = SplatOf(instruction.operands[0]);
+    if (splat == nullptr || instruction.shape.rank() == 0) return;
+    instruction.opcode = Opcode::kBroadcast;
+    instruction.operands = {splat};
+    instruction.attributes.reset();
+  }
+
   Instruction* StandIn(Instruction* instruction) {
     if (HandsOn(*instruction)) return instruction->operands[0];
     const OpcodeEntry& entry = EntryFor(instruction->opcode);
@@ -92,6 +138,7 @@ class Simplifier {
 
   Computation& computation_;
   InstructionKeys& keys_;
+  const int64_t devices_;
   absl::flat_hash_map<std::string, Instruction*> known_;
 };
 
@@ -100,7 +147,7 @@ class Simplifier {
 void Simplify(LocalProgram& program) {
   InstructionKeys keys;
   for (const auto& computation : program.module.computations()) {
-    Simplifier(*computation, keys).Run();
+    Simplifier(*computation, keys, program.mesh.device_count()).Run();
   }
 }
 

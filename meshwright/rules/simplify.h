@@ -7,7 +7,8 @@
 
 namespace meshwright {
 
-// Instructions that hand on their operand unchanged go, equal instructions on
+// Instructions that hand on their operand unchanged go, moving a splat of a
+// constant (between devices too) makes another splat, equal instructions on
 // equal operands become one, and what nothing needs is dropped.
 void Simplify(LocalProgram& program);
 

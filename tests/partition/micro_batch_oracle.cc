@@ -53,8 +53,8 @@ class HostProgram {
     std::unique_ptr<HostProgram> program(new HostProgram(std::move(split)));
     MW_ASSIGN_OR_RETURN(
         program->executable_,
-        CompileForOracle(program->split_.module,
-                         static_cast<int>(mesh.device_count())));
+        CompileForDevices(program->split_.module,
+                          static_cast<int>(mesh.device_count())));
     return program;
   }
 

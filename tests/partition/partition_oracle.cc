@@ -11,45 +11,13 @@
 #include "meshwright/analysis/sign.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/engine/plugin.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
-#include "meshwright/hlo/write_module.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/state/synthetic.h"
 #include "tests/rules/host_values.h"
 
 namespace meshwright {
-
-absl::StatusOr<std::unique_ptr<Executable>> CompileForOracle(
-    const Module& module, int devices) {
-  MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
-  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
-  CompileOptions options;
-  options.num_replicas = devices;
-  options.xla_overrides["xla_backend_optimization_level"] = int64_t{0};
-  // What is planned is what runs.
-  options.xla_overrides["xla_disable_hlo_passes"] = "cpu-all-reduce-combiner";
-  return client->Compile({"hlo", std::move(code)}, options);
-}
-
-absl::StatusOr<BufferPtr> Upload(const Literal& value, const Device& device) {
-  MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
-  return client->FromHost(
-      {.bytes = absl::MakeConstSpan(
-           reinterpret_cast<const std::byte*>(value.data.data()),
-           value.data.size()),
-       .shape = {value.shape.element_type, value.shape.dimensions}},
-      device);
-}
-
-absl::StatusOr<Literal> Download(const Buffer& buffer) {
-  Literal value =
-      Zeros(Shape::Array(buffer.shape().type, buffer.shape().dimensions));
-  MW_RETURN_IF_ERROR(buffer.ReadToHost(absl::MakeSpan(
-      reinterpret_cast<std::byte*>(value.data.data()), value.data.size())));
-  return value;
-}
 
 namespace {
 
@@ -153,19 +121,6 @@ absl::StatusOr<double> CompareScaled(const Literal& shard, const Literal& whole,
   return worst;
 }
 
-absl::StatusOr<Client*> OracleClient() {
-  static auto* const client = new absl::StatusOr<std::unique_ptr<Client>>([]() {
-    const auto create = []() -> absl::StatusOr<std::unique_ptr<Client>> {
-      MW_ASSIGN_OR_RETURN(const PluginFile file, FindPlugin("cpu"));
-      MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
-      return plugin->CreateClient({.cpu_devices = kOracleDevices});
-    };
-    return create();
-  }());
-  MW_RETURN_IF_ERROR(client->status());
-  return (*client)->get();
-}
-
 absl::StatusOr<Module> ReadZooModule(const std::string& name) {
   MW_ASSIGN_OR_RETURN(
       const std::string bytes,
@@ -181,7 +136,7 @@ absl::StatusOr<std::unique_ptr<PartitionOracle>> PartitionOracle::Create(
   oracle->steps_ = steps;
   oracle->roles_ = AnalyzeRoles(module);
   oracle->inputs_ = SyntheticInputs(module, oracle->roles_, seed);
-  MW_ASSIGN_OR_RETURN(const auto executable, CompileForOracle(module, 1));
+  MW_ASSIGN_OR_RETURN(const auto executable, CompileForDevices(module, 1));
   std::vector<std::vector<BufferPtr>> arguments(1);
   for (const Literal& input : oracle->inputs_) {
     MW_ASSIGN_OR_RETURN(BufferPtr buffer,
@@ -199,14 +154,14 @@ absl::StatusOr<std::unique_ptr<PartitionOracle>> PartitionOracle::Create(
 }
 
 absl::Status PartitionOracle::Check(const Partitioned& partitioned,
-                                    double tolerance, bool exact) {
+                                    double tolerance) {
   const Mesh& mesh = partitioned.mesh;
   MW_ASSIGN_OR_RETURN(const auto executable,
-                      CompileForOracle(partitioned.module,
-                                       static_cast<int>(mesh.device_count())));
+                      CompileForDevices(partitioned.module,
+                                        static_cast<int>(mesh.device_count())));
   MW_ASSIGN_OR_RETURN(const Program optimized, executable->OptimizedProgram());
   MW_ASSIGN_OR_RETURN(const Module compiled, ReadModule(optimized.code));
-  MW_RETURN_IF_ERROR(CompareCollectives(compiled, partitioned, exact));
+  MW_RETURN_IF_ERROR(CompareCollectives(compiled, partitioned));
   std::vector<std::vector<BufferPtr>> arguments(mesh.device_count());
   for (int64_t device = 0; device < mesh.device_count(); ++device) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -238,7 +193,7 @@ absl::Status PartitionOracle::Check(const Partitioned& partitioned,
 }
 
 absl::Status CompareCollectives(const Module& compiled,
-                                const Partitioned& reported, bool exact) {
+                                const Partitioned& reported) {
   // (kind, bytes, devices) -> times per step.
   using Key = std::tuple<std::string, int64_t, int64_t>;
   std::map<Key, double> difference;
@@ -251,7 +206,7 @@ absl::Status CompareCollectives(const Module& compiled,
   }
   std::string message;
   for (const auto& [key, count] : difference) {
-    if (count == 0 || (count > 0 && !exact)) continue;
+    if (count == 0) continue;
     const auto& [kind, bytes, devices] = key;
     absl::StrAppend(&message, message.empty() ? "" : "; ", kind, " of ", bytes,
                     " bytes among ", devices, ": reported ",

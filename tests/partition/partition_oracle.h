@@ -13,26 +13,18 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "meshwright/analysis/roles.h"
-#include "meshwright/engine/client.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/partition/partition.h"
+#include "tests/rules/device_run.h"
 
 namespace meshwright {
 
 using Literals = std::vector<Literal>;
 
-// One process-wide client with this many virtual CPU devices.
-inline constexpr int kOracleDevices = 8;
-absl::StatusOr<Client*> OracleClient();
-
 // testdata/NAME.hlo.pb.zst
 absl::StatusOr<Module> ReadZooModule(const std::string& name);
 
-absl::StatusOr<std::unique_ptr<Executable>> CompileForOracle(
-    const Module& module, int devices);
-absl::StatusOr<BufferPtr> Upload(const Literal& value, const Device& device);
-absl::StatusOr<Literal> Download(const Buffer& buffer);
 // Compares what `device` holds; returns the largest error relative to the
 // tensor's scale, or why it does not fit. See PartitionOracle::Check.
 absl::StatusOr<double> CompareScaled(const Literal& shard, const Literal& whole,
@@ -53,11 +45,8 @@ class PartitionOracle {
 
   // Runs the partitioned form as often and compares all outputs of the last
   // step: |a - b| <= tolerance * (|b| + largest |b| of the tensor * 0.1).
-  // Also compares the collectives in the compiled program with the reported
-  // ones: the same, or, if not `exact`, none that was not reported (the
-  // compiler drops some of what makes no sense, as random assignments do).
-  absl::Status Check(const Partitioned& partitioned, double tolerance = 2e-5,
-                     bool exact = true);
+  // The collectives in the compiled program must be the reported ones.
+  absl::Status Check(const Partitioned& partitioned, double tolerance = 2e-5);
 
   // The largest error relative to its tensor that the last Check met.
   double max_error() const { return max_error_; }
@@ -75,7 +64,7 @@ class PartitionOracle {
 
 // Kinds, bytes and counts of the collectives in `compiled` against `reported`.
 absl::Status CompareCollectives(const Module& compiled,
-                                const Partitioned& reported, bool exact = true);
+                                const Partitioned& reported);
 
 }  // namespace meshwright
 

@@ -105,8 +105,7 @@ TEST_P(Zoo, RandomAssignments) {
         PartitionAs(*module_, mesh, graph,
                     RandomAssignment(*module_, graph, mesh, i), resharder);
     ASSERT_TRUE(split.ok()) << split.status();
-    const absl::Status status =
-        oracle_->Check(*split, /*tolerance=*/2e-5, /*exact=*/false);
+    const absl::Status status = oracle_->Check(*split);
     EXPECT_TRUE(status.ok()) << status;
   }
 }

@@ -12,12 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/engine/client.h"
-#include "meshwright/engine/plugin.h"
-#include "meshwright/hlo/verify.h"
-#include "meshwright/hlo/write_module.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/reshard_emit.h"
+#include "tests/rules/device_run.h"
 #include "tests/rules/host_values.h"
 
 namespace meshwright {
@@ -134,64 +131,18 @@ Reshard DrawReshard(const Mesh& mesh, Random& random) {
   return reshard;
 }
 
-absl::StatusOr<Client*> SharedClient() {
-  static auto* const client = new absl::StatusOr<std::unique_ptr<Client>>([] {
-    const auto create = []() -> absl::StatusOr<std::unique_ptr<Client>> {
-      MW_ASSIGN_OR_RETURN(const PluginFile file, FindPlugin("cpu"));
-      MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
-      return plugin->CreateClient({.cpu_devices = 8});
-    };
-    return create();
-  }());
-  MW_RETURN_IF_ERROR(client->status());
-  return (*client)->get();
-}
-
-// The outputs by device and reshard.
-absl::StatusOr<std::vector<std::vector<Literal>>> Run(
-    const Module& module, const std::vector<Reshard>& reshards,
-    const Mesh& mesh) {
-  MW_RETURN_IF_ERROR(Verify(module));
-  MW_ASSIGN_OR_RETURN(Client* const client, SharedClient());
-  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
-  CompileOptions options;
-  options.num_replicas = static_cast<int>(mesh.device_count());
-  options.xla_overrides["xla_backend_optimization_level"] = int64_t{0};
-  MW_ASSIGN_OR_RETURN(const auto executable,
-                      client->Compile({"hlo", std::move(code)}, options));
-  std::vector<BufferPtr> owned;
-  std::vector<std::vector<Buffer*>> arguments(mesh.device_count());
+// What each device holds before.
+std::vector<std::vector<Literal>> Arguments(
+    const std::vector<Reshard>& reshards, const Mesh& mesh) {
+  std::vector<std::vector<Literal>> arguments(mesh.device_count());
   for (int64_t device = 0; device < mesh.device_count(); ++device) {
     uint64_t seed = 0;
     for (const Reshard& reshard : reshards) {
-      const Literal shard =
-          ShardOf(reshard.whole, reshard.from, mesh, device, ++seed);
-      MW_ASSIGN_OR_RETURN(
-          BufferPtr buffer,
-          client->FromHost(
-              {.bytes = absl::MakeConstSpan(
-                   reinterpret_cast<const std::byte*>(shard.data.data()),
-                   shard.data.size()),
-               .shape = {shard.shape.element_type, shard.shape.dimensions}},
-              *executable->devices()[device]));
-      arguments[device].push_back(buffer.get());
-      owned.push_back(std::move(buffer));
+      arguments[device].push_back(
+          ShardOf(reshard.whole, reshard.from, mesh, device, ++seed));
     }
   }
-  const std::vector<absl::Span<Buffer* const>> spans(arguments.begin(),
-                                                     arguments.end());
-  MW_ASSIGN_OR_RETURN(const Execution execution, executable->Execute(spans));
-  std::vector<std::vector<Literal>> outputs(mesh.device_count());
-  for (int64_t device = 0; device < mesh.device_count(); ++device) {
-    for (const BufferPtr& buffer : execution.outputs[device]) {
-      Literal value =
-          Zeros(Shape::Array(buffer->shape().type, buffer->shape().dimensions));
-      MW_RETURN_IF_ERROR(buffer->ReadToHost(absl::MakeSpan(
-          reinterpret_cast<std::byte*>(value.data.data()), value.data.size())));
-      outputs[device].push_back(std::move(value));
-    }
-  }
-  return outputs;
+  return arguments;
 }
 
 // Runs all reshards in one program; what is pending at the end is combined.
@@ -232,7 +183,7 @@ void Check(const std::vector<Reshard>& reshards, const Mesh& mesh,
   entry->set_root(builder.Tuple(std::move(outputs)));
   program.module.set_entry(entry);
   program.module.Finish();
-  const auto got = Run(program.module, reshards, mesh);
+  const auto got = RunOnDevices(program.module, Arguments(reshards, mesh));
   ASSERT_TRUE(got.ok()) << got.status();
   for (size_t i = 0; i < reshards.size(); ++i) {
     for (int64_t device = 0; device < mesh.device_count(); ++device) {

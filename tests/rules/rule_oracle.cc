@@ -7,76 +7,16 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/check.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/engine/client.h"
-#include "meshwright/engine/plugin.h"
 #include "meshwright/hlo/print_module.h"
-#include "meshwright/hlo/verify.h"
-#include "meshwright/hlo/write_module.h"
 #include "meshwright/rules/divide.h"
 #include "meshwright/rules/lowering.h"
+#include "tests/rules/device_run.h"
 #include "tests/rules/host_values.h"
 
 namespace meshwright {
 namespace {
 
-constexpr int kDevices = 8;
 constexpr double kTolerance = 1e-5;
-
-absl::StatusOr<Client*> SharedClient() {
-  static auto* const client = new absl::StatusOr<std::unique_ptr<Client>>([]() {
-    const auto create = []() -> absl::StatusOr<std::unique_ptr<Client>> {
-      MW_ASSIGN_OR_RETURN(const PluginFile file, FindPlugin("cpu"));
-      MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
-      return plugin->CreateClient({.cpu_devices = kDevices});
-    };
-    return create();
-  }());
-  MW_RETURN_IF_ERROR(client->status());
-  return (*client)->get();
-}
-
-// Runs `module` on the first devices; arguments and outputs by device.
-absl::StatusOr<std::vector<Values>> Run(const Module& module,
-                                        const std::vector<Values>& arguments) {
-  MW_RETURN_IF_ERROR(Verify(module));
-  MW_ASSIGN_OR_RETURN(Client* const client, SharedClient());
-  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
-  CompileOptions options;
-  options.num_replicas = static_cast<int>(arguments.size());
-  options.xla_overrides["xla_backend_optimization_level"] = int64_t{0};
-  MW_ASSIGN_OR_RETURN(const auto executable,
-                      client->Compile({"hlo", std::move(code)}, options));
-  std::vector<BufferPtr> owned;
-  std::vector<std::vector<Buffer*>> buffers(arguments.size());
-  std::vector<absl::Span<Buffer* const>> spans;
-  for (size_t device = 0; device < arguments.size(); ++device) {
-    for (const Literal& value : arguments[device]) {
-      MW_ASSIGN_OR_RETURN(
-          BufferPtr buffer,
-          client->FromHost(
-              {.bytes = absl::MakeConstSpan(
-                   reinterpret_cast<const std::byte*>(value.data.data()),
-                   value.data.size()),
-               .shape = {value.shape.element_type, value.shape.dimensions}},
-              *executable->devices()[device]));
-      buffers[device].push_back(buffer.get());
-      owned.push_back(std::move(buffer));
-    }
-    spans.push_back(buffers[device]);
-  }
-  MW_ASSIGN_OR_RETURN(const Execution execution, executable->Execute(spans));
-  std::vector<Values> outputs(arguments.size());
-  for (size_t device = 0; device < arguments.size(); ++device) {
-    for (const BufferPtr& buffer : execution.outputs[device]) {
-      Literal value =
-          Zeros(Shape::Array(buffer->shape().type, buffer->shape().dimensions));
-      MW_RETURN_IF_ERROR(buffer->ReadToHost(absl::MakeSpan(
-          reinterpret_cast<std::byte*>(value.data.data()), value.data.size())));
-      outputs[device].push_back(std::move(value));
-    }
-  }
-  return outputs;
-}
 
 // The per-device forms of one instruction under several strategies.
 class LocalForms {
@@ -179,7 +119,7 @@ absl::Status CheckTogether(const BuiltOp& op, const Rule& rule,
   MW_RETURN_IF_ERROR(forms.Build(strategies, inputs));
   if (text != nullptr) *text = ToString(forms.module());
   MW_ASSIGN_OR_RETURN(const std::vector<Values> got,
-                      Run(forms.module(), forms.arguments()));
+                      RunOnDevices(forms.module(), forms.arguments()));
   for (size_t i = 0; i < strategies.size(); ++i) {
     const bool exact = op.spec.exact && !SumsUp(rule, strategies[i]);
     for (size_t leaf = 0; leaf < wanted.size(); ++leaf) {
@@ -205,7 +145,7 @@ absl::StatusOr<Values> RunWhole(const BuiltOp& op, const Values& inputs) {
     }
   }
   MW_ASSIGN_OR_RETURN(std::vector<Values> outputs,
-                      Run(*op.module, {std::move(parameters)}));
+                      RunOnDevices(*op.module, {std::move(parameters)}));
   return std::move(outputs[0]);
 }
 
@@ -310,7 +250,7 @@ absl::Status CheckRule(const OneOp& op, const CheckOptions& options) {
   }
   for (const std::string& text : options.meshes) {
     MW_ASSIGN_OR_RETURN(const Mesh mesh, Mesh::Parse(text));
-    MW_CHECK(mesh.device_count() <= kDevices);
+    MW_CHECK(mesh.device_count() <= kOracleDevices);
     for (const Rule& one : rules) {
       MW_RETURN_IF_ERROR(CheckStrategies(
           built, one, SampleStrategies(built, one, mesh, random, options.count),
