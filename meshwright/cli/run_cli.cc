@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
@@ -87,7 +88,8 @@ int RunCli(absl::Span<const std::string> words) {
     const CommandSpec& spec = command->spec();
     if (spec.name != words[0]) continue;
     const absl::Span<const std::string> rest = words.subspan(1);
-    if (!rest.empty() && AsksForHelp(rest[0])) {
+    if ((!rest.empty() && AsksForHelp(rest[0])) ||
+        std::find(rest.begin(), rest.end(), "--help") != rest.end()) {
       absl::PrintF("%s", spec.Help());
       return 0;
     }

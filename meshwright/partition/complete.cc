@@ -5,7 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/base/check.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/candidates.h"
 #include "meshwright/partition/pool.h"
 
@@ -27,6 +30,7 @@ class Completer {
   Completer(const FlatGraph& graph, const Pins& pins, const Mesh& mesh,
             const Prices& prices, Resharder& resharder)
       : graph_(graph),
+        mesh_(mesh),
         prices_(prices),
         resharder_(resharder),
         table_(mesh, prices_, pool_),
@@ -54,7 +58,7 @@ class Completer {
     }
   }
 
-  Assignment Run() {
+  absl::StatusOr<Assignment> Run() {
     const int32_t count = static_cast<int32_t>(graph_.ops.size());
     // Where a search ends depends on where it starts. Long steps repeat
     // themselves; there one start has to do.
@@ -71,6 +75,7 @@ class Completer {
       best_price = price;
     }
     chosen_ = std::move(best);
+    MW_RETURN_IF_ERROR(CheckPins());
     Assignment assignment;
     assignment.strategies.resize(count);
     assignment.rules = std::move(rules_);
@@ -341,6 +346,20 @@ class Completer {
            Meets(id, is_output ? candidate.operands[0] : candidate.results[0]);
   }
 
+  // Every pin is kept, or named.
+  absl::Status CheckPins() const {
+    for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
+      const FlatOp& op = graph_.ops[id];
+      if (!op.live || IsAllowed(id, *chosen_[id])) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          op.instruction->name, ": ", op.instruction->opcode_name(),
+          " cannot give ", ToString(pool_[pins_[id]], mesh_),
+          "; the nearest is ", ToString(pool_[chosen_[id]->results[0]], mesh_),
+          ". Give it that, or split a user of it"));
+    }
+    return absl::OkStatus();
+  }
+
   void CollectSeeds(OpId id, std::vector<Seed>& seeds) const {
     const FlatOp& op = graph_.ops[id];
     const auto add = [&](int32_t tensor, ShardingId sharding) {
@@ -401,7 +420,7 @@ class Completer {
       }
     }
     if (best == nullptr) {
-      // A pin that the rule cannot give: as near as it gets.
+      // A pin that the rule cannot give: as near as it gets; see CheckPins.
       best = &table_.Get(rule_ids_[id], seeds_, freedom).front();
     }
     if (best == chosen_[id]) return false;
@@ -423,6 +442,7 @@ class Completer {
   }
 
   const FlatGraph& graph_;
+  const Mesh& mesh_;
   const Prices prices_;
   Resharder& resharder_;
   ShardingPool pool_;
@@ -445,8 +465,9 @@ class Completer {
 
 }  // namespace
 
-Assignment Complete(const FlatGraph& graph, const Pins& pins, const Mesh& mesh,
-                    const Prices& prices, Resharder& resharder) {
+absl::StatusOr<Assignment> Complete(const FlatGraph& graph, const Pins& pins,
+                                    const Mesh& mesh, const Prices& prices,
+                                    Resharder& resharder) {
   return Completer(graph, pins, mesh, prices, resharder).Run();
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "meshwright/partition/annotations.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/flat_graph.h"
@@ -23,9 +24,11 @@ namespace meshwright {
 // are a hint that is not followed.
 using Pins = Annotations;
 
-// Parameters that are not pinned are replicated; outputs lie as they come.
-Assignment Complete(const FlatGraph& graph, const Pins& pins, const Mesh& mesh,
-                    const Prices& prices, Resharder& resharder);
+// Parameters that are not pinned are replicated; outputs lie as they come. An
+// error names an instruction that no strategy splits as pinned.
+absl::StatusOr<Assignment> Complete(const FlatGraph& graph, const Pins& pins,
+                                    const Mesh& mesh, const Prices& prices,
+                                    Resharder& resharder);
 
 }  // namespace meshwright
 

@@ -241,7 +241,8 @@ absl::StatusOr<Partitioned> Partition(const Module& module, const Mesh& mesh,
   MW_RETURN_IF_ERROR(CheckPins(graph, mesh, pins));
   PinAliases(module, graph, pins);
   Resharder resharder(&mesh, prices);
-  const Assignment assignment = Complete(graph, pins, mesh, prices, resharder);
+  MW_ASSIGN_OR_RETURN(const Assignment assignment,
+                      Complete(graph, pins, mesh, prices, resharder));
   return PartitionAs(module, mesh, graph, assignment, resharder);
 }
 
