@@ -1,0 +1,286 @@
+#include "meshwright/mesh/cluster_file.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/mesh/cluster_json.h"
+#include "meshwright/mesh/cluster_links.h"
+
+namespace meshwright {
+namespace {
+
+using internal::Bad;
+using internal::Json;
+using internal::JsonObject;
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr int64_t kMaxHosts = int64_t{1} << 20;
+constexpr int64_t kTepdistPort = 1688;  // Its server's default.
+// What TePDist's files are about: its planner knows no other device.
+constexpr char kTepdistKind[] = "v100";
+
+absl::StatusOr<const DeviceKind*> KindNamed(const std::string& name) {
+  const DeviceKind* kind = FindDeviceKind(name);
+  if (kind != nullptr) return kind;
+  return Bad("unknown device kind \"", name, "\"; known are ",
+             absl::StrJoin(KnownDeviceKinds(), ", "));
+}
+
+absl::Status SetMemory(double gib, Device& device) {
+  if (!std::isfinite(gib) || gib <= 0 || gib > 1e9) {
+    return Bad("device: \"memory_gib\" must be above 0, not ", gib);
+  }
+  device.memory_bytes = std::llround(gib * kGib);
+  return absl::OkStatus();
+}
+
+Device DeviceOf(const DeviceKind& kind) {
+  return {kind.name, kind.tflops, std::llround(kind.memory_gib * kGib),
+          kind.memory_gbps};
+}
+
+absl::StatusOr<Device> ParseDevice(const Json& json) {
+  MW_ASSIGN_OR_RETURN(
+      const JsonObject object,
+      JsonObject::Create(json, "device",
+                         {"kind", "memory_gib", "memory_gbps", "tflops"}));
+  std::string name;
+  MW_RETURN_IF_ERROR(object.Read("kind", name));
+  if (!object.Has("kind")) {
+    return Bad("device: no \"kind\"; known are ",
+               absl::StrJoin(KnownDeviceKinds(), ", "));
+  }
+  MW_ASSIGN_OR_RETURN(const DeviceKind* kind, KindNamed(name));
+  Device device = DeviceOf(*kind);
+  MW_RETURN_IF_ERROR(object.Read("memory_gbps", device.memory_gbps));
+  if (object.Has("memory_gib")) {
+    double gib = 0;
+    MW_RETURN_IF_ERROR(object.Read("memory_gib", gib));
+    MW_RETURN_IF_ERROR(SetMemory(gib, device));
+  }
+  if (object.Has("tflops")) {
+    MW_ASSIGN_OR_RETURN(
+        const JsonObject tflops,
+        JsonObject::Create(object["tflops"], "device: tflops",
+                           {"f64", "f32", "tf32", "bf16", "f16", "f8", "s8"}));
+    for (const TflopsField& field : TflopsFields()) {
+      MW_RETURN_IF_ERROR(tflops.Read(field.name, device.tflops.*field.member));
+    }
+  }
+  return device;
+}
+
+absl::Status AddHosts(const Json& json, std::vector<Host>& hosts) {
+  MW_ASSIGN_OR_RETURN(
+      const JsonObject object,
+      JsonObject::Create(json, absl::StrCat("hosts[", hosts.size(), "]"),
+                         {"address", "devices", "count"}));
+  Host host;
+  MW_RETURN_IF_ERROR(object.Read("address", host.address));
+  if (!object.Has("devices")) return Bad(object.where(), ": no \"devices\"");
+  if (object["devices"].is_array()) {
+    MW_RETURN_IF_ERROR(object.Read("devices", host.local_ids));
+    host.devices = std::ssize(host.local_ids);
+  } else {
+    MW_RETURN_IF_ERROR(object.Read("devices", host.devices));
+  }
+  int64_t count = 1;
+  MW_RETURN_IF_ERROR(object.Read("count", count));
+  if (count < 1 || count > kMaxHosts - std::ssize(hosts)) {
+    return Bad(object.where(), ": \"count\" must be 1 to 2^20, not ", count);
+  }
+  if (count > 1 && !host.address.empty()) {
+    return Bad(object.where(), ": ", count, " hosts cannot share the address ",
+               host.address);
+  }
+  hosts.insert(hosts.end(), static_cast<size_t>(count), host);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Host>> ParseHosts(const Json& json) {
+  if (!json.is_array()) return Bad("\"hosts\" must be a list");
+  std::vector<Host> hosts;
+  for (const Json& host : json) MW_RETURN_IF_ERROR(AddHosts(host, hosts));
+  return hosts;
+}
+
+absl::StatusOr<Host> ParseTepdistHost(const Json& json, std::string where) {
+  MW_ASSIGN_OR_RETURN(const JsonObject object,
+                      JsonObject::Create(json, std::move(where), {}));
+  Host host;
+  std::string ip, port = absl::StrCat(kTepdistPort);
+  for (const char* key : {"ip", "gpu_ids"}) {
+    if (!object.Has(key)) return Bad(object.where(), ": no \"", key, "\"");
+  }
+  MW_RETURN_IF_ERROR(object.Read("ip", ip));
+  if (object.Has("port") && object["port"].is_number_integer()) {
+    port = absl::StrCat(object["port"].get<int64_t>());
+  } else {
+    MW_RETURN_IF_ERROR(object.Read("port", port));
+  }
+  host.address = absl::StrCat(ip, ":", port);
+  if (object["gpu_ids"].is_array()) {
+    MW_RETURN_IF_ERROR(object.Read("gpu_ids", host.local_ids));
+  } else {
+    std::string ids;
+    MW_RETURN_IF_ERROR(object.Read("gpu_ids", ids));
+    for (const absl::string_view id : absl::StrSplit(ids, ',')) {
+      if (!absl::SimpleAtoi(id, &host.local_ids.emplace_back())) {
+        return object.Wrong("gpu_ids", "numbers with commas between");
+      }
+    }
+  }
+  host.devices = std::ssize(host.local_ids);
+  return host;
+}
+
+absl::StatusOr<std::vector<Host>> ParseTepdistHosts(const JsonObject& object) {
+  std::vector<Host> hosts;
+  MW_ASSIGN_OR_RETURN(hosts.emplace_back(),
+                      ParseTepdistHost(object["master"], "master"));
+  for (const char* key : {"workers", "slaves"}) {
+    if (!object.Has(key)) continue;
+    if (!object[key].is_array()) return object.Wrong(key, "a list");
+    for (size_t i = 0; i < object[key].size(); ++i) {
+      MW_ASSIGN_OR_RETURN(
+          hosts.emplace_back(),
+          ParseTepdistHost(object[key][i], absl::StrCat(key, "[", i, "]")));
+    }
+  }
+  return hosts;
+}
+
+absl::StatusOr<Device> ChooseDevice(const JsonObject& object,
+                                    Cluster& cluster) {
+  if (object.Has("device")) return ParseDevice(object["device"]);
+  if (!object.Has("master")) {
+    return Bad("no \"device\"; add for instance \"device\": {\"kind\": ",
+               "\"h200\"}");
+  }
+  cluster.warnings.push_back(
+      absl::StrCat("no \"device\" given; taken to be ", kTepdistKind));
+  return DeviceOf(*FindDeviceKind(kTepdistKind));
+}
+
+// Splits "kind:4x8"; false if it is none.
+bool SplitSpec(absl::string_view spec, std::string& kind, int64_t& hosts,
+               int64_t& devices) {
+  const std::vector<absl::string_view> halves = absl::StrSplit(spec, ':');
+  if (halves.size() != 2 || halves[0].empty()) return false;
+  for (const char c : halves[0]) {
+    if (!absl::ascii_isalnum(c) && c != '-') return false;
+  }
+  kind = std::string(halves[0]);
+  const std::vector<absl::string_view> sizes = absl::StrSplit(halves[1], 'x');
+  hosts = 1;
+  if (sizes.size() == 2 && !absl::SimpleAtoi(sizes[0], &hosts)) return false;
+  return sizes.size() <= 2 && absl::SimpleAtoi(sizes.back(), &devices);
+}
+
+// Gives each device its part of the machine.
+void Share(const Machine& machine, Cluster& cluster) {
+  cluster.shared_host = true;
+  cluster.cores = machine.cores;
+  const double devices = static_cast<double>(cluster.device_count());
+  const double part = static_cast<double>(machine.cores) / devices;
+  for (const TflopsField& field : TflopsFields()) {
+    cluster.device.tflops.*field.member *= part;
+  }
+  cluster.device.memory_gbps *= part;
+  cluster.device.memory_bytes = machine.memory_bytes / cluster.device_count();
+}
+
+}  // namespace
+
+absl::StatusOr<Cluster> ParseCluster(absl::string_view json) {
+  const Json file = Json::parse(json.begin(), json.end(), nullptr,
+                                /*allow_exceptions=*/false);
+  if (file.is_discarded()) return Bad("is not valid JSON");
+  MW_ASSIGN_OR_RETURN(
+      const JsonObject object,
+      JsonObject::Create(file, "the cluster",
+                         {"device", "hosts", "links", "shared_host", "cores",
+                          "master", "workers", "slaves"}));
+  if (object.Has("hosts") == object.Has("master")) {
+    return Bad("needs \"hosts\", or \"master\" as TePDist has it");
+  }
+  Cluster cluster;
+  MW_ASSIGN_OR_RETURN(cluster.device, ChooseDevice(object, cluster));
+  MW_ASSIGN_OR_RETURN(cluster.hosts, object.Has("hosts")
+                                         ? ParseHosts(object["hosts"])
+                                         : ParseTepdistHosts(object));
+  MW_RETURN_IF_ERROR(object.Read("shared_host", cluster.shared_host));
+  MW_RETURN_IF_ERROR(object.Read("cores", cluster.cores));
+  MW_RETURN_IF_ERROR(CheckHosts(cluster));
+  const Json links = object.Has("links") ? object["links"] : Json::object();
+  MW_RETURN_IF_ERROR(internal::ReadLinks(links, cluster));
+  MW_RETURN_IF_ERROR(Check(cluster));
+  return cluster;
+}
+
+bool IsClusterSpec(absl::string_view text) {
+  std::string kind;
+  int64_t hosts = 0, devices = 0;
+  return SplitSpec(text, kind, hosts, devices);
+}
+
+absl::StatusOr<Cluster> ParseClusterSpec(absl::string_view spec,
+                                         const Machine& machine) {
+  std::string name;
+  int64_t hosts = 0, devices = 0;
+  if (!SplitSpec(spec, name, hosts, devices)) {
+    return Bad("'", spec, "' is no cluster; write KIND:DEVICES or ",
+               "KIND:HOSTSxDEVICES, such as cpu:8 or h200:4x8");
+  }
+  MW_ASSIGN_OR_RETURN(const DeviceKind* kind, KindNamed(name));
+  if (hosts < 1 || hosts > kMaxHosts) {
+    return Bad("'", spec, "' has ", hosts, " hosts; there are 1 to 2^20");
+  }
+  Cluster cluster;
+  cluster.device = DeviceOf(*kind);
+  cluster.hosts.resize(static_cast<size_t>(hosts));
+  for (Host& host : cluster.hosts) host.devices = devices;
+  MW_RETURN_IF_ERROR(Annotate(CheckHosts(cluster), spec));
+  if (name == "cpu") {
+    if (hosts != 1) {
+      return Bad("'", spec, "': virtual devices are on this machine alone; ",
+                 "write cpu:", devices);
+    }
+    Share(machine, cluster);
+  }
+  MW_RETURN_IF_ERROR(internal::ReadLinks(Json::object(), cluster));
+  MW_RETURN_IF_ERROR(Check(cluster));
+  return cluster;
+}
+
+std::string ToJson(const Cluster& cluster) {
+  const Device& device = cluster.device;
+  Json file;
+  file["device"] = {
+      {"kind", device.kind},
+      {"memory_gib", static_cast<double>(device.memory_bytes) / kGib},
+      {"memory_gbps", device.memory_gbps}};
+  for (const TflopsField& field : TflopsFields()) {
+    file["device"]["tflops"][field.name] = device.tflops.*field.member;
+  }
+  file["hosts"] = Json::array();
+  for (const Host& host : cluster.hosts) {
+    Json row = Json::object();
+    if (!host.address.empty()) row["address"] = host.address;
+    row["devices"] = host.devices;
+    if (!host.local_ids.empty()) row["devices"] = host.local_ids;
+    file["hosts"].push_back(row);
+  }
+  file["links"] = internal::WriteLinks(cluster);
+  if (cluster.shared_host) {
+    file["shared_host"] = true;
+    file["cores"] = cluster.cores;
+  }
+  return file.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace meshwright

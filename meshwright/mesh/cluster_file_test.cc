@@ -1,0 +1,282 @@
+#include "meshwright/mesh/cluster_file.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace meshwright {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr int64_t kGib = int64_t{1} << 30;
+
+std::string Error(const absl::StatusOr<Cluster>& cluster) {
+  if (cluster.ok()) return "";
+  EXPECT_EQ(cluster.status().code(), absl::StatusCode::kInvalidArgument);
+  const std::string message(cluster.status().message());
+  EXPECT_THAT(message, Not(HasSubstr("\n")));
+  return message;
+}
+
+// A file of four hosts of 8 h200 with these links.
+absl::StatusOr<Cluster> WithLinks(const std::string& links) {
+  return ParseCluster(R"({"device": {"kind": "h200"}, "hosts":
+      [{"devices": 8, "count": 4}], "links": )" +
+                      links + "}");
+}
+
+TEST(ClusterFileTest, TheFormOfTheDesign) {
+  const Cluster cluster = ParseCluster(R"(
+    {"device": {"kind": "h200", "memory_gib": 140},
+     "hosts": [{"address": "10.0.0.1:7070", "devices": 8},
+               {"address": "10.0.0.2:7070", "devices": 8}],
+     "links": {"host": {"gbps": 3600, "us": 3},
+               "cluster": {"gbps": 400, "us": 8}}})")
+                              .value();
+  EXPECT_EQ(cluster.device_count(), 16);
+  EXPECT_EQ(cluster.devices_per_host(), 8);
+  EXPECT_EQ(cluster.hosts[1].address, "10.0.0.2:7070");
+  EXPECT_EQ(cluster.device.kind, "h200");
+  EXPECT_EQ(cluster.device.memory_bytes, 140 * kGib);
+  EXPECT_EQ(cluster.device.tflops, FindDeviceKind("h200")->tflops);
+  EXPECT_THAT(cluster.levels, ElementsAre(LinkLevel{"host", 8, 3600, 3, 1},
+                                          LinkLevel{"cluster", 16, 400, 8, 8}));
+  EXPECT_FALSE(cluster.shared_host);
+  EXPECT_THAT(cluster.warnings, IsEmpty());
+  EXPECT_EQ(cluster.ToString(),
+            "2 hosts x 8 h200, 140 GiB; host 3600 Gbit/s 3 us; cluster 400 "
+            "Gbit/s 8 us per 8");
+  EXPECT_EQ(cluster.levels[0].BytesPerSecond(), 450e9);
+  EXPECT_DOUBLE_EQ(cluster.levels[1].LatencySeconds(), 8e-6);
+}
+
+TEST(ClusterFileTest, KindsFillInAndFilesOverride) {
+  Cluster cluster = ParseCluster(R"({"device": {"kind": "a100-40"},
+      "hosts": [{"devices": 4, "count": 2}]})")
+                        .value();
+  EXPECT_EQ(cluster.device.memory_bytes, 40 * kGib);
+  EXPECT_EQ(cluster.device.memory_gbps, 1555);
+  // A port beside every device.
+  EXPECT_THAT(cluster.levels, ElementsAre(LinkLevel{"host", 4, 2400, 4, 1},
+                                          LinkLevel{"cluster", 8, 200, 8, 1}));
+  cluster = ParseCluster(R"({"device": {"kind": "v100", "memory_gbps": 800.5,
+      "tflops": {"f16": 100}}, "hosts": [{"devices": 2}],
+      "links": {"cluster": {"us": 99}}})")
+                .value();
+  EXPECT_EQ(cluster.device.memory_gbps, 800.5);
+  EXPECT_EQ(cluster.device.tflops.f16, 100);
+  EXPECT_EQ(cluster.device.tflops.f32, 15.7);
+  EXPECT_EQ(cluster.levels[1], (LinkLevel{"cluster", 2, 400, 99, 2}));
+}
+
+TEST(ClusterFileTest, MoreLevels) {
+  const Cluster cluster =
+      WithLinks(R"({"cluster": {"gbps": 100, "us": 9, "per": "host"},
+                    "pod": {"hosts": 2, "gbps": 200, "us": 5, "per": "device"},
+                    "pair": {"devices": 2, "gbps": 7200, "us": 1}})")
+          .value();
+  EXPECT_THAT(cluster.levels, ElementsAre(LinkLevel{"pair", 2, 7200, 1, 1},
+                                          LinkLevel{"host", 8, 3600, 3, 1},
+                                          LinkLevel{"pod", 16, 200, 5, 1},
+                                          LinkLevel{"cluster", 32, 100, 9, 8}));
+  // Above the cluster, which then has a size.
+  EXPECT_THAT(WithLinks(R"({"cluster": {"hosts": 2},
+                            "region": {"gbps": 10, "us": 900}})")
+                  ->levels,
+              ElementsAre(LinkLevel{"host", 8, 3600, 3, 1},
+                          LinkLevel{"cluster", 16, 400, 8, 1},
+                          LinkLevel{"region", 32, 10, 900, 16}));
+  // Larger than the cluster.
+  EXPECT_EQ(WithLinks(R"({"pod": {"hosts": 64, "gbps": 1, "us": 1}})")
+                ->levels[1]
+                .devices,
+            32);
+}
+
+TEST(ClusterFileTest, LocalIdsAndTepdist) {
+  EXPECT_THAT(ParseCluster(R"({"device": {"kind": "h100"},
+                  "hosts": [{"devices": [2, 3]}]})")
+                  ->hosts[0]
+                  .local_ids,
+              ElementsAre(2, 3));
+  const Cluster cluster = ParseCluster(R"(
+    {"master": {"ip": "10.0.0.1", "port": "2222", "gpu_ids": "0,1,2"},
+     "workers": [{"ip": "10.0.0.2", "port": 2223, "gpu_ids": "4, 5,6"}],
+     "slaves": [{"ip": "10.0.0.3", "gpu_ids": [1, 2, 3]}]})")
+                              .value();
+  EXPECT_THAT(cluster.hosts, ElementsAre(Host{"10.0.0.1:2222", 3, {0, 1, 2}},
+                                         Host{"10.0.0.2:2223", 3, {4, 5, 6}},
+                                         Host{"10.0.0.3:1688", 3, {1, 2, 3}}));
+  EXPECT_EQ(cluster.device.kind, "v100");
+  EXPECT_THAT(cluster.warnings, ElementsAre(HasSubstr("taken to be v100")));
+  const Cluster named = ParseCluster(R"({"device": {"kind": "b200"},
+      "master": {"ip": "h", "port": 1, "gpu_ids": "0"}})")
+                            .value();
+  EXPECT_EQ(named.device.kind, "b200");
+  EXPECT_THAT(named.warnings, IsEmpty());
+}
+
+TEST(ClusterFileTest, Specs) {
+  const Machine machine = {2, 16 * kGib};
+  const Cluster cpu = ParseClusterSpec("cpu:8", machine).value();
+  EXPECT_TRUE(cpu.shared_host);
+  EXPECT_EQ(cpu.cores, 2);
+  EXPECT_EQ(cpu.device_count(), 8);
+  EXPECT_EQ(cpu.device.memory_bytes, 2 * kGib);
+  // Two cores over eight devices.
+  const DeviceKind& core = *FindDeviceKind("cpu");
+  EXPECT_DOUBLE_EQ(cpu.device.tflops.f32, core.tflops.f32 / 4);
+  EXPECT_DOUBLE_EQ(cpu.device.memory_gbps, core.memory_gbps / 4);
+  const Cluster h200 = ParseClusterSpec("h200:4x8", machine).value();
+  EXPECT_FALSE(h200.shared_host);
+  EXPECT_EQ(h200.device_count(), 32);
+  EXPECT_EQ(h200.hosts.size(), 4);
+  EXPECT_EQ(h200.levels[1], (LinkLevel{"cluster", 32, 400, 8, 1}));
+  for (const char* text : {"cpu:8", "h200:4x8", "abacus:2", "a100-80:0"}) {
+    EXPECT_TRUE(IsClusterSpec(text)) << text;
+  }
+  for (const char* text : {"cpu", "cpu:", "cluster.json", "c:/x.json", ":8",
+                           "cpu:8x", "cpu:1x2x3", "cpu:8:8", ""}) {
+    EXPECT_FALSE(IsClusterSpec(text)) << text;
+  }
+}
+
+TEST(ClusterFileTest, WhatIsWrittenIsReadBack) {
+  const Machine machine = {3, 12345678901};
+  std::vector<Cluster> clusters;
+  for (const std::string& kind : KnownDeviceKinds()) {
+    clusters.push_back(ParseClusterSpec(kind + ":6", machine).value());
+  }
+  clusters.push_back(ParseClusterSpec("a100:16x1", machine).value());
+  for (const char* links : {R"({"pod": {"hosts": 2, "gbps": 200, "us": 5},
+            "pair": {"devices": 2, "gbps": 7200, "us": 1},
+            "cluster": {"gbps": 1.25, "us": 0, "per": "pair"}})",
+                            R"({"pod": {"hosts": 64, "gbps": 2, "us": 5}})",
+                            R"({"wan": {"gbps": 2, "us": 5, "per": "host"},
+            "cluster": {"hosts": 1}})"}) {
+    clusters.push_back(WithLinks(links).value());
+  }
+  clusters.push_back(ParseCluster(R"({"device": {"kind": "h100"},
+      "hosts": [{"address": "a:1", "devices": [1]},
+                {"address": "b:1", "devices": [0]}]})")
+                         .value());
+  for (const Cluster& cluster : clusters) {
+    EXPECT_EQ(ParseCluster(ToJson(cluster)).value(), cluster)
+        << ToJson(cluster);
+  }
+}
+
+TEST(ClusterFileTest, MistakesInHostsAreNamed) {
+  const auto with_hosts = [](const std::string& hosts) {
+    return Error(ParseCluster(R"({"device": {"kind": "h200"}, "hosts": )" +
+                              hosts + "}"));
+  };
+  EXPECT_THAT(with_hosts("[]"), HasSubstr("no hosts"));
+  EXPECT_THAT(with_hosts("8"), HasSubstr("\"hosts\" must be a list"));
+  EXPECT_THAT(with_hosts("[8]"), HasSubstr("hosts[0] must be an object"));
+  EXPECT_THAT(with_hosts("[{}]"), HasSubstr("hosts[0]: no \"devices\""));
+  EXPECT_THAT(with_hosts(R"([{"devices": 0}])"), HasSubstr("0 devices"));
+  EXPECT_THAT(with_hosts(R"([{"devices": []}])"), HasSubstr("0 devices"));
+  EXPECT_THAT(with_hosts(R"([{"devices": "x"}])"), HasSubstr("an integer"));
+  EXPECT_THAT(with_hosts(R"([{"devices": [0, 0]}])"),
+              HasSubstr("device 0 twice"));
+  EXPECT_THAT(with_hosts(R"([{"devices": 8}, {"gpus": 8}])"),
+              HasSubstr("hosts[1]: unknown key \"gpus\""));
+  EXPECT_THAT(
+      with_hosts(R"([{"devices": 8}, {"address": "b:1", "devices": 4}])"),
+      HasSubstr("hosts[1] (b:1) has 4 devices, hosts[0] has 8; all hosts"));
+  EXPECT_THAT(with_hosts(R"([{"address": "b:1", "devices": 4},
+                             {"address": "b:1", "devices": 4}])"),
+              HasSubstr("same address b:1"));
+  EXPECT_THAT(with_hosts(R"([{"devices": 4, "count": 0}])"),
+              HasSubstr("\"count\" must be"));
+  EXPECT_THAT(with_hosts(R"([{"devices": 4096, "count": 4096}])"),
+              HasSubstr("more than 2^20 devices"));
+  EXPECT_THAT(with_hosts(R"([{"address": "b:1", "devices": 4, "count": 2}])"),
+              HasSubstr("cannot share the address b:1"));
+}
+
+TEST(ClusterFileTest, MistakesInLinksAreNamed) {
+  EXPECT_THAT(Error(WithLinks("[]")), HasSubstr("\"links\" must be"));
+  EXPECT_THAT(Error(WithLinks(R"({"host": {"gbps": 0}})")),
+              HasSubstr("link \"host\": gbps must be above 0"));
+  EXPECT_THAT(Error(WithLinks(R"({"host": {"us": -1}})")),
+              HasSubstr("link \"host\": us must be 0 or more"));
+  EXPECT_THAT(Error(WithLinks(R"({"host": {"gbps": "fast"}})")),
+              HasSubstr("\"gbps\" must be a number, not \"fast\""));
+  EXPECT_THAT(Error(WithLinks(R"({"host": {"mbps": 1}})")),
+              HasSubstr("link \"host\": unknown key \"mbps\""));
+  EXPECT_THAT(Error(WithLinks(R"({"host": {"devices": 4}})")),
+              HasSubstr("its size is that of \"hosts\""));
+  EXPECT_THAT(Error(WithLinks(R"({"pod": {"gbps": 1, "us": 1}})")),
+              HasSubstr("\"cluster\" and \"pod\" both have no size"));
+  EXPECT_THAT(Error(WithLinks(R"({"pod": {"hosts": 2, "us": 1}})")),
+              HasSubstr("link \"pod\": no \"gbps\""));
+  EXPECT_THAT(Error(WithLinks(R"({"pod": {"hosts": 3, "gbps": 1, "us": 1}})")),
+              HasSubstr("\"cluster\" joins 32 devices, no multiple of the 24 "
+                        "that \"pod\" joins"));
+  EXPECT_THAT(
+      Error(WithLinks(R"({"pair": {"devices": 3, "gbps": 1, "us": 1}})")),
+      HasSubstr("no multiple of the 3"));
+  EXPECT_THAT(Error(WithLinks(R"({"cluster": {"hosts": 2}})")),
+              HasSubstr("outermost link, \"cluster\", joins 16 of 32"));
+  EXPECT_THAT(Error(WithLinks(R"({"cluster": {"gbps": 1, "per": "rack"}})")),
+              HasSubstr("not \"rack\""));
+  EXPECT_THAT(Error(WithLinks(R"({"pod": {"hosts": 2, "devices": 2,
+                                          "gbps": 1, "us": 1}})")),
+              HasSubstr("not both"));
+}
+
+TEST(ClusterFileTest, OtherMistakesAreNamed) {
+  EXPECT_THAT(Error(ParseCluster("{")), HasSubstr("not valid JSON"));
+  EXPECT_THAT(Error(ParseCluster("[]")), HasSubstr("must be an object"));
+  EXPECT_THAT(Error(ParseCluster("{}")), HasSubstr("needs \"hosts\""));
+  EXPECT_THAT(Error(ParseCluster(R"({"hosts": [], "nodes": 1})")),
+              HasSubstr("unknown key \"nodes\""));
+  EXPECT_THAT(Error(ParseCluster(R"({"hosts": [{"devices": 1}]})")),
+              HasSubstr("no \"device\"; add"));
+  const auto with_device = [](const std::string& device) {
+    return Error(ParseCluster("{\"device\": " + device +
+                              R"(, "hosts": [{"devices": 1}]})"));
+  };
+  EXPECT_THAT(with_device(R"({"kind": "abacus"})"),
+              HasSubstr("unknown device kind \"abacus\"; known are v100, "));
+  EXPECT_THAT(with_device("{}"), HasSubstr("no \"kind\"; known are"));
+  EXPECT_THAT(with_device(R"({"kind": 7})"), HasSubstr("a string, not 7"));
+  EXPECT_THAT(with_device(R"({"kind": "h100", "memory_gib": -1})"),
+              HasSubstr("memory_gib"));
+  EXPECT_THAT(with_device(R"({"kind": "h100", "memory_gb": 1})"),
+              HasSubstr("unknown key \"memory_gb\""));
+  EXPECT_THAT(with_device(R"({"kind": "h100", "tflops": {"fp16": 1}})"),
+              HasSubstr("device: tflops: unknown key \"fp16\""));
+  EXPECT_THAT(with_device(R"({"kind": "h100", "tflops": {"f16": 0}})"),
+              HasSubstr("tflops of f16 must be above 0"));
+  EXPECT_THAT(Error(ParseCluster(R"({"master": {"port": 1}})")),
+              HasSubstr("master: no \"ip\""));
+  EXPECT_THAT(
+      Error(ParseCluster(R"({"master": {"ip": "a", "gpu_ids": "0,x"}})")),
+      HasSubstr("master: \"gpu_ids\" must be numbers"));
+  EXPECT_THAT(Error(ParseCluster(R"({"master": {"ip": "a", "gpu_ids": "0"},
+                  "workers": [{"ip": "b", "gpu_ids": "0,1"}]})")),
+              HasSubstr("hosts[1] (b:1688) has 2 devices"));
+  EXPECT_THAT(Error(ParseCluster(R"({"device": {"kind": "cpu"}, "hosts":
+                  [{"devices": 1}], "shared_host": true})")),
+              HasSubstr("cores must be above 0"));
+  const Machine machine = {2, kGib};
+  EXPECT_THAT(Error(ParseClusterSpec("abacus:2", machine)),
+              HasSubstr("\"abacus\"; known are"));
+  EXPECT_THAT(Error(ParseClusterSpec("cpu", machine)),
+              HasSubstr("'cpu' is no cluster"));
+  EXPECT_THAT(Error(ParseClusterSpec("cpu:0", machine)),
+              HasSubstr("cpu:0: hosts[0] has 0 devices"));
+  EXPECT_THAT(Error(ParseClusterSpec("cpu:2x4", machine)),
+              HasSubstr("write cpu:4"));
+  EXPECT_THAT(Error(ParseClusterSpec("h100:0x4", machine)),
+              HasSubstr("0 hosts"));
+}
+
+}  // namespace
+}  // namespace meshwright

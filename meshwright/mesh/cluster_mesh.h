@@ -1,0 +1,64 @@
+// How a mesh lies on a cluster: which links the groups along its axes use.
+//
+//   two hosts of 4 devices, mesh data=2,model=4:
+//   LinkOf(cluster, mesh, {model})   level 0 (host), 4 parts
+//   LinkOf(cluster, mesh, {data})    level 1 (cluster), 2 parts of 1 member;
+//                                    4 groups send through one host's port
+//   mesh data=4,model=2:
+//   LinkOf(cluster, mesh, {data})    level 1, 2 parts of 2 members, 2 groups
+#ifndef MESHWRIGHT_MESH_CLUSTER_MESH_H_
+#define MESHWRIGHT_MESH_CLUSTER_MESH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "meshwright/mesh/axis_list.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/mesh/mesh.h"
+
+namespace meshwright {
+
+// The use that the groups of a collective, all running at once, make of the
+// links of one level. Where groups or ports differ, the most of any.
+struct LinkUse {
+  int32_t level = -1;  // Into Cluster::levels; -1 for groups of one device.
+  // Blocks of the level below that a group has members in, within one block of
+  // this level; at least 2.
+  int64_t parts = 1;
+  // Of one group, behind one port (LinkLevel::port_devices).
+  int64_t members = 1;
+  // That send through one port.
+  int64_t groups = 1;
+
+  bool operator==(const LinkUse&) const = default;
+};
+
+// Of every level that groups over `axes` cross, innermost first; none for
+// groups of one device. Device i of the mesh is device `first_device` + i of
+// the cluster. Linear in the mesh's devices.
+// Requires: the mesh's devices are there.
+std::vector<LinkUse> LinksOf(const Cluster& cluster, const Mesh& mesh,
+                             const AxisList& axes, int64_t first_device = 0);
+
+// Of the outermost level crossed: the slowest part of a collective.
+LinkUse LinkOf(const Cluster& cluster, const Mesh& mesh, const AxisList& axes,
+               int64_t first_device = 0);
+
+// A mesh, and for each of its axes the level that LinkOf finds for it.
+struct LaidMesh {
+  Mesh mesh;
+  std::vector<int32_t> axis_levels;
+};
+
+// Every way to write `device_count` as a product of at most `max_axes` (1 to 3)
+// ordered factors above 1, as meshes with axes "x", "y", "z" on the first
+// devices of the cluster; the first axis varies slowest, so that it lies on the
+// outermost links. By number of axes, then by sizes, largest first axis first.
+//   16 devices, 2 axes: x=16; x=8,y=2; x=4,y=4; x=2,y=8
+// Requires: 1 <= device_count <= cluster.device_count().
+std::vector<LaidMesh> MeshesOn(const Cluster& cluster, int64_t device_count,
+                               int max_axes = 3);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_MESH_CLUSTER_MESH_H_
