@@ -20,6 +20,7 @@ extern const Command kInspectCommand;
 extern const Command kRunCommand;
 extern const Command kPartitionCommand;
 extern const Command kCheckCommand;
+extern const Command kSolveCommand;
 extern const Command kDemoCommand;
 
 // Runs the command that `words` name; the process's exit code: 0, 2 for the

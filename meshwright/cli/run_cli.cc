@@ -9,9 +9,9 @@
 namespace meshwright {
 namespace {
 
-constexpr const Command* kCommands[] = {&kDevicesCommand, &kInspectCommand,
-                                        &kRunCommand,     &kPartitionCommand,
-                                        &kCheckCommand,   &kDemoCommand};
+constexpr const Command* kCommands[] = {
+    &kDevicesCommand, &kInspectCommand, &kRunCommand, &kPartitionCommand,
+    &kCheckCommand,   &kSolveCommand,   &kDemoCommand};
 
 void PrintHelp(std::FILE* file) {
   absl::FPrintF(file,

@@ -1,0 +1,104 @@
+#include "meshwright/solve/core.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "meshwright/base/check.h"
+
+namespace meshwright {
+namespace {
+
+void AddNode(const GraphNode& node, Core* core) {
+  for (const int64_t cost : node.costs) {
+    core->costs.push_back(std::min(cost, kCoreInfinity));
+  }
+  core->first_option.push_back(static_cast<int32_t>(core->costs.size()));
+  for (const PointPiece& piece : node.pieces) {
+    core->pieces.push_back({piece.first, piece.last, std::ssize(core->usage)});
+    core->usage.insert(core->usage.end(), piece.usage.begin(),
+                       piece.usage.end());
+  }
+  core->first_piece.push_back(static_cast<int32_t>(core->pieces.size()));
+}
+
+void AddLinks(Graph& graph, Core* core) {
+  std::vector<int32_t> core_node(graph.node_count(), -1);
+  for (int32_t v = 0; v < core->nodes; ++v) core_node[core->graph_node[v]] = v;
+  absl::flat_hash_map<TableId, int64_t> where;
+  core->first_link = {0};
+  for (int32_t v = 0; v < core->nodes; ++v) {
+    const int32_t node = core->graph_node[v];
+    for (const int32_t e : graph.Edges(node)) {
+      const TableId table = graph.Oriented(e, node);
+      const auto [entry, is_new] = where.try_emplace(table, 0);
+      if (is_new) {
+        entry->second = std::ssize(core->cells);
+        for (const int64_t cell : graph.tables()[table].cells) {
+          core->cells.push_back(std::min(cell, kCoreInfinity));
+        }
+      }
+      core->links.push_back({.other = core_node[graph.edge(e).Other(node)],
+                             .cells = entry->second});
+    }
+    std::sort(
+        core->links.begin() + core->first_link.back(), core->links.end(),
+        [](const CoreLink& a, const CoreLink& b) { return a.other < b.other; });
+    core->first_link.push_back(static_cast<int32_t>(core->links.size()));
+  }
+}
+
+void PairLinks(Core* core) {
+  for (int32_t v = 0; v < core->nodes; ++v) {
+    for (int32_t l = core->first_link[v]; l < core->first_link[v + 1]; ++l) {
+      CoreLink& link = core->links[l];
+      link.slot = core->link_options;
+      core->link_options += core->options(v);
+      const auto begin = core->links.begin() + core->first_link[link.other];
+      const auto end = core->links.begin() + core->first_link[link.other + 1];
+      const auto back =
+          std::ranges::lower_bound(begin, end, v, {}, &CoreLink::other);
+      MW_CHECK(back != end && back->other == v);
+      link.reverse = static_cast<int32_t>(back - core->links.begin());
+      if (link.other < v) continue;
+      core->work_per_pass +=
+          int64_t{core->options(v)} * core->options(link.other);
+    }
+  }
+}
+
+}  // namespace
+
+Core BuildCore(Graph& graph) {
+  Core core;
+  core.graph_node = graph.AliveNodes();
+  core.nodes = static_cast<int32_t>(core.graph_node.size());
+  core.first_option = {0};
+  core.first_piece = {0};
+  for (const int32_t v : core.graph_node) AddNode(graph.node(v), &core);
+  AddLinks(graph, &core);
+  PairLinks(&core);
+  core.double_cells.assign(core.cells.begin(), core.cells.end());
+  for (const Point& point : graph.points()) {
+    core.capacity.push_back(point.capacity);
+  }
+  core.constant = graph.constant();
+  core.work_per_pass += std::ssize(core.costs);
+  return core;
+}
+
+void ClampCosts(Core& core, int64_t most) {
+  for (int64_t& cost : core.costs) cost = std::min(cost, most);
+  for (int64_t& cell : core.cells) cell = std::min(cell, most);
+  core.double_cells.assign(core.cells.begin(), core.cells.end());
+}
+
+std::vector<int32_t> ExpandCore(const Graph& graph, const Core& core,
+                                absl::Span<const int32_t> choice) {
+  std::vector<int32_t> by_node(graph.node_count(), 0);
+  for (int32_t v = 0; v < core.nodes; ++v) {
+    by_node[core.graph_node[v]] = choice[v];
+  }
+  return graph.Expand(by_node);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,28 @@
+// The times at which a usage limit can break.
+#ifndef MESHWRIGHT_SOLVE_POINTS_H_
+#define MESHWRIGHT_SOLVE_POINTS_H_
+
+#include <vector>
+
+#include "meshwright/solve/graph.h"
+#include "meshwright/solve/problem.h"
+
+namespace meshwright {
+
+struct ProblemPoints {
+  std::vector<Point> points;                    // Ordered by time.
+  std::vector<std::vector<PointPiece>> pieces;  // By node.
+};
+
+// One point per maximal set of pieces that are alive together under a limit.
+ProblemPoints FindPoints(const Problem& problem);
+
+// Brings the pieces of every node into disjoint, ordered form; moves what all
+// options use into the capacities; forbids options that fit nowhere; drops
+// points that cannot break or are implied by a neighbour. True when anything
+// became smaller. May set `infeasible`.
+bool ReducePoints(Graph& graph);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SOLVE_POINTS_H_

@@ -1,0 +1,65 @@
+// Looks for better assignments of a core.
+//
+// Three moves: *repair* brings an assignment within the capacities by raising
+// the prices of broken points between sweeps; *polish* (selection.h) tries
+// single nodes; a *neighbourhood* re-chooses a ball of nodes under scaled
+// prices while all others stand still.
+#ifndef MESHWRIGHT_SOLVE_PRIMAL_H_
+#define MESHWRIGHT_SOLVE_PRIMAL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "meshwright/solve/core.h"
+#include "meshwright/solve/forest_sweep.h"
+#include "meshwright/solve/prices.h"
+#include "meshwright/solve/random.h"
+#include "meshwright/solve/selection.h"
+
+namespace meshwright {
+
+class Primal {
+ public:
+  Primal(const Core& core, uint64_t seed);
+
+  // kCoreInfinity until an allowed assignment is known. Without core.constant.
+  int64_t best_cost() const { return best_cost_; }
+  const std::vector<int32_t>& best() const { return best_; }
+
+  // Good prices, from the dual.
+  void SetPrices(const Prices& prices) { prices_ = prices; }
+  // An assignment worth a repair; it may break limits. Returns the work.
+  int64_t Offer(absl::Span<const int32_t> choice);
+  // Tries until an allowed assignment is known, at most `attempts` times.
+  int64_t FindFirst(int attempts, absl::FunctionRef<bool()> stop);
+  // Neighbourhoods until `work` is spent or `stop`. Returns the work.
+  int64_t Run(int64_t work, absl::FunctionRef<bool()> stop);
+
+ private:
+  bool Repair(Prices& prices, int rounds);
+  bool Keep(double margin);
+  void RaiseBroken(const std::vector<int64_t>& usage, Prices& prices) const;
+  bool Neighbourhood(double margin);
+  void PriceBall(const Prices& prices);
+  bool SearchBall(Prices& prices);
+
+  const Core& core_;
+  Random random_;
+  ForestSweep sweep_;
+  Selection now_;  // Within the capacities when best_cost_ is known.
+  Prices prices_;
+  double least_price_ = 0;  // What a broken point costs at least.
+  std::vector<int32_t> all_nodes_, ball_, ball_before_, choice_;
+  std::vector<double> unary_;
+  std::vector<int64_t> usage_;
+  std::vector<int32_t> best_;
+  int64_t best_cost_ = kCoreInfinity;
+  double margin_ = 1e-3;
+  int64_t work_ = 0;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SOLVE_PRIMAL_H_

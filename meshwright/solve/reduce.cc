@@ -1,0 +1,139 @@
+#include "meshwright/solve/reduce.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/solve/points.h"
+
+namespace meshwright {
+namespace {
+
+// Keeps the options with drop[option] == 0. False when none is dropped.
+bool Drop(Graph& graph, int32_t v, const std::vector<char>& drop) {
+  std::vector<int32_t> keep;
+  for (int32_t option = 0; option < std::ssize(drop); ++option) {
+    if (!drop[option]) keep.push_back(option);
+  }
+  if (keep.size() == drop.size()) return false;
+  if (keep.empty()) {
+    graph.SetInfeasible(absl::StrCat("no option of node ", v, " can be taken"));
+    return false;
+  }
+  graph.KeepOptions(v, keep);
+  return true;
+}
+
+bool Separate(Graph& graph, int32_t e) {
+  const GraphEdge edge = graph.edge(e);
+  const TableFacts& facts = graph.tables().Facts(edge.table);
+  if (!facts.separable) return false;
+  for (int32_t i = 0; i < std::ssize(facts.row_part); ++i) {
+    graph.AddCost(edge.a, i, facts.row_part[i]);
+  }
+  for (int32_t i = 0; i < std::ssize(facts.column_part); ++i) {
+    graph.AddCost(edge.b, i, facts.column_part[i]);
+  }
+  graph.RemoveEdge(e);
+  return true;
+}
+
+// b may replace a as far as usage goes.
+bool UsesNoMore(const GraphNode& node, int32_t b, int32_t a) {
+  return std::ranges::all_of(node.pieces, [&](const PointPiece& piece) {
+    return piece.usage[b] <= piece.usage[a];
+  });
+}
+
+void RunWorkLists(Graph& graph, absl::FunctionRef<bool()> stop) {
+  while (graph.infeasible().empty() && !stop()) {
+    if (const int32_t e = graph.TakeEdge(); e >= 0) {
+      ReduceEdge(graph, e);
+      continue;
+    }
+    const int32_t v = graph.TakeNode();
+    if (v < 0) return;
+    if (DropInfiniteOptions(graph, v)) continue;
+    if (EliminateSmallDegree(graph, v)) continue;
+    DropDominatedOptions(graph, v);
+  }
+}
+
+}  // namespace
+
+bool ReduceEdge(Graph& graph, int32_t e) {
+  const GraphEdge edge = graph.edge(e);
+  for (const int32_t v : {edge.a, edge.b}) {
+    const TableFacts& facts = graph.tables().Facts(graph.Oriented(e, v));
+    if (!facts.dead_rows.empty()) return Drop(graph, v, facts.dead_rows);
+  }
+  if (Separate(graph, e)) return true;
+  // The end with fewer edges goes when either could.
+  const bool a_first = graph.node(edge.a).degree >= graph.node(edge.b).degree;
+  for (const int32_t u :
+       {a_first ? edge.a : edge.b, a_first ? edge.b : edge.a}) {
+    const TableFacts& facts = graph.tables().Facts(graph.Oriented(e, u));
+    if (facts.implied.empty()) continue;
+    graph.Fold(edge.Other(u), u, facts.implied);
+    return true;
+  }
+  return false;
+}
+
+bool DropInfiniteOptions(Graph& graph, int32_t v) {
+  std::vector<char> drop;
+  for (const int64_t cost : graph.node(v).costs) {
+    drop.push_back(cost >= kInfiniteCost);
+  }
+  return Drop(graph, v, drop);
+}
+
+bool DropDominatedOptions(Graph& graph, int32_t v) {
+  const GraphNode& node = graph.node(v);
+  const int32_t options = node.options();
+  if (options == 1) return false;
+  // By b * options + a: how much b costs above a at most.
+  std::vector<int64_t> excess(int64_t{options} * options);
+  for (int32_t b = 0; b < options; ++b) {
+    for (int32_t a = 0; a < options; ++a) {
+      excess[int64_t{b} * options + a] = node.costs[b] - node.costs[a];
+    }
+  }
+  for (const int32_t e : graph.Edges(v)) {
+    const std::vector<int64_t>& more =
+        graph.tables().RowExcess(graph.Oriented(e, v));
+    for (size_t i = 0; i < excess.size(); ++i) {
+      if (excess[i] >= kInfiniteCost || more[i] >= kInfiniteCost) {
+        excess[i] = kInfiniteCost;
+      } else {
+        excess[i] += more[i];
+      }
+    }
+  }
+  std::vector<char> drop(options, 0);
+  for (int32_t a = 0; a < options; ++a) {
+    for (int32_t b = 0; b < options && !drop[a]; ++b) {
+      if (a == b || drop[b]) continue;
+      if (excess[int64_t{b} * options + a] > 0) continue;
+      drop[a] = UsesNoMore(node, b, a);
+    }
+  }
+  return Drop(graph, v, drop);
+}
+
+bool EliminateSmallDegree(Graph& graph, int32_t v) {
+  const GraphNode& node = graph.node(v);
+  if (!node.pieces.empty() || node.degree > 2) return false;
+  graph.Eliminate(v);
+  return true;
+}
+
+void Reduce(Graph& graph, absl::FunctionRef<bool()> stop) {
+  bool changed = true;
+  while (changed && graph.infeasible().empty() && !stop()) {
+    RunWorkLists(graph, stop);
+    if (!graph.infeasible().empty()) return;
+    changed = ReducePoints(graph);
+  }
+}
+
+}  // namespace meshwright

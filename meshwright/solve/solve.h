@@ -1,0 +1,58 @@
+// Solves "choose one option per node" problems: an assignment and a bound.
+//
+//   MW_ASSIGN_OR_RETURN(const Solution solution,
+//                       Solve(problem, {.time_limit_seconds = 60}));
+//   solution.cost;          // of solution.assignment
+//   solution.lower_bound;   // no allowed assignment costs less
+//
+// Reduces the problem exactly, then searches from both sides until the bound
+// meets the cost or a limit stops it. Small and tree-like problems end with a
+// proof within milliseconds.
+#ifndef MESHWRIGHT_SOLVE_SOLVE_H_
+#define MESHWRIGHT_SOLVE_SOLVE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "meshwright/solve/problem.h"
+
+namespace meshwright {
+
+struct SolveOptions {
+  // The clock only stops the search; what it does before depends on the
+  // problem, the seed and the initial assignment alone.
+  double time_limit_seconds = 60;
+  // Cells touched; about 10^9 a second on each thread. Two runs stopped by
+  // work, or by a proof, give the same answer on any machine.
+  int64_t work_limit = INT64_MAX;
+  uint64_t seed = 1;
+  // 1 or 2; the answer does not depend on it unless the clock stops the search.
+  int threads = 2;
+  // Stop when cost <= lower_bound * (1 + gap).
+  double gap = 0;
+  // An assignment to start from; empty, or one option per node. It may be bad.
+  std::vector<int32_t> initial;
+};
+
+struct Solution {
+  std::vector<int32_t> assignment;  // An option per node.
+  int64_t cost = 0;
+  int64_t lower_bound = 0;  // At most `cost`.
+  bool proved_optimal = false;
+  int64_t work = 0;
+  // What the reductions left.
+  int32_t core_nodes = 0;
+  int32_t core_points = 0;
+};
+
+// kInvalidArgument for problems that Verify refuses; kResourceExhausted, with
+// one line that says why, when no assignment is allowed; kDeadlineExceeded when
+// none was found before a limit. Costs of 4 * 10^15 and more in total are out
+// of reach.
+absl::StatusOr<Solution> Solve(const Problem& problem,
+                               const SolveOptions& options);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SOLVE_SOLVE_H_
