@@ -316,7 +316,8 @@ class Completer {
       }
     }
     // Of equals the one that leaves nothing pending, unless told otherwise.
-    if (candidate.pending != how_.sums_wait) price += prices_.latency * 1e-3;
+    if (candidate.pending != how_.sums_wait)
+      price += prices_.Least().latency * 1e-3;
     return price;
   }
 

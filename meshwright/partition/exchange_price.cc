@@ -39,8 +39,13 @@ double ExchangePrice(const Instruction& instruction, const Rule& rule,
   double price = 0;
   for (const CollectiveUse& use :
        CollectivesIn(program.module, mesh.device_count())) {
-    price +=
-        use.count * (prices.latency + use.wire_bytes * prices.per_wire_byte);
+    const auto note = program.collectives.find(use.instruction);
+    const bool known =
+        note != program.collectives.end() && !note->second.axes.empty();
+    const CollectivePrice& one =
+        prices.Of(CollectiveNamed(use.kind),
+                  known ? note->second.axes.Bits() : mesh.AllSubAxes().Bits());
+    price += use.count * (one.latency + use.wire_bytes * one.per_wire_byte);
   }
   return price;
 }

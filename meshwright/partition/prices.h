@@ -1,12 +1,14 @@
 // What moving a tensor costs.
 //
 //   Prices prices;  // An all-reduce of 1 MB over 4 devices, 1.5 MB on the
-//   wire: MovePrice(prices, MoveKind::kAllReduce, 4, 1e6, 1e6);  //
-//   6e-6 s
+//   wire: MovePrice(prices, MoveKind::kAllReduce, axes, 4, 1e6, 1e6);   // 6e-6
+//   s
 #ifndef MESHWRIGHT_PARTITION_PRICES_H_
 #define MESHWRIGHT_PARTITION_PRICES_H_
 
+#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -28,21 +30,47 @@ enum class MoveKind : uint8_t {
 // "all-gather"
 absl::string_view Name(MoveKind kind);
 bool IsCollective(MoveKind kind);
+// The collective of this name.
+MoveKind CollectiveNamed(absl::string_view name);
+
+// Of a collective: so much for each, and so much for each byte a device sends.
+struct CollectivePrice {
+  double latency = 1e-6;
+  double per_wire_byte = 1 / 300e9;
+};
 
 // In seconds, or any other unit. Only ratios matter here.
 struct Prices {
-  double latency = 1e-6;             // Of each collective.
-  double per_wire_byte = 1 / 300e9;  // Sent by a device.
-  double per_local_byte = 1 / 3e12;  // Written in its memory.
+  CollectivePrice collective;        // All of them, unless `by_axes` tells.
+  double per_local_byte = 1 / 3e12;  // Written in a device's memory.
   double per_flop = 1 / 3e12;        // Of contractions.
+
+  // By the bits of the axes (AxisList::Bits) that a collective runs along, and
+  // by kind (KindIndex). Empty, or all of them.
+  using ByKind = std::array<CollectivePrice, 5>;
+  std::vector<ByKind> by_axes;
+  CollectivePrice least_by_axes;  // SetByAxes sees to it.
+
+  // No collective has less, in either part.
+  const CollectivePrice& Least() const {
+    return by_axes.empty() ? collective : least_by_axes;
+  }
+  const CollectivePrice& Of(MoveKind kind, uint32_t axes) const;
+  // Takes `table` for by_axes.
+  void SetByAxes(std::vector<ByKind> table);
 };
+
+// Collectives count from 0: reduce-scatter, all-reduce, all-to-all, permute,
+// all-gather.
+int KindIndex(MoveKind kind);
 
 // Bytes that each of `devices` devices sends when it holds `before` bytes.
 double WireBytes(MoveKind kind, int64_t devices, double before);
 
-// For a move that leaves `after` of `before` bytes on each device.
-double MovePrice(const Prices& prices, MoveKind kind, int64_t devices,
-                 double before, double after);
+// For a move along `axes` (as bits; all that are involved, for a permute) that
+// leaves `after` of `before` bytes on each of `devices` devices.
+double MovePrice(const Prices& prices, MoveKind kind, uint32_t axes,
+                 int64_t devices, double before, double after);
 
 }  // namespace meshwright
 

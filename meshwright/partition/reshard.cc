@@ -159,8 +159,11 @@ double Resharder::FindPrice(int64_t bits, const Sharding& from,
 const std::vector<ReshardWay>& Resharder::Ways(const SearchProblem& problem) {
   ProblemKey key;
   problem.AppendKey(&key);
+  if (!prices_.by_axes.empty()) {
+    key.insert(key.end(), problem.axes.begin(), problem.axes.end());
+  }
   const auto [entry, inserted] = ways_.try_emplace(std::move(key));
-  if (inserted) entry->second = FindWays(problem, prices_, search_);
+  if (inserted) entry->second = FindWays(problem, search_);
   return entry->second;
 }
 
@@ -191,7 +194,7 @@ void Resharder::AppendPath(int64_t bits, const Sharding& from,
   for (SearchMove move : CheapestWay(Ways(problem.search()), bytes).moves) {
     move.wire_bytes *= bytes;
     move.price *= bytes;
-    if (IsCollective(move.kind)) move.price += prices_.latency;
+    move.price += move.latency;
     writer.Write(move);
   }
   writer.Finish(to);

@@ -83,7 +83,7 @@ class BruteForce {
   void Add(const State& from, const State& to, MoveKind kind, int64_t size) {
     if (!Fits(to)) return;
     neighbours_.emplace_back(
-        to, MovePrice(prices_, kind, size, Bytes(from), Bytes(to)));
+        to, MovePrice(prices_, kind, 0, size, Bytes(from), Bytes(to)));
   }
 
   // All ordered choices out of `from`, the empty one aside.
@@ -227,8 +227,7 @@ Sharding RandomState(const Mesh& mesh, const std::vector<int64_t>& dimensions,
 // Plain tensors on few axes: the search leaves out idle axes, second permutes
 // and splits of several slices, which seldom matter.
 TEST(ReshardBruteForceTest, TheSearchFindsTheBestOrNearly) {
-  constexpr Prices kBytes = {
-      .latency = 1e-9, .per_wire_byte = 1e-9, .per_local_byte = 1e-15};
+  const Prices kBytes = {.collective = {1e-9, 1e-9}, .per_local_byte = 1e-15};
   constexpr int kCount = 60;
   std::mt19937_64 random(7);
   for (const Prices& prices : {kBytes, Prices()}) {
@@ -251,7 +250,8 @@ TEST(ReshardBruteForceTest, TheSearchFindsTheBestOrNearly) {
               ToString(from, mesh) + " to " + ToString(to, mesh) + " by " +
               ToString(resharder.Path(ElementType::kF32, from, to), mesh);
           EXPECT_GE(price, best * (1 - 1e-9)) << what;
-          EXPECT_LE(price, best * 1.35 + 1e-4 * prices.latency) << what;
+          EXPECT_LE(price, best * 1.35 + 1e-4 * prices.collective.latency)
+              << what;
           EXPECT_LE(price, (1 + 1e-9) * resharder.PlainPrice(ElementType::kF32,
                                                              from, to));
           if (price <= best * 1.002) ++best_count;

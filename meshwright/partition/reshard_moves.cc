@@ -195,6 +195,18 @@ BlockPlaces Apply(const Transfer& transfer, const BlockLists& lists,
   return result;
 }
 
+uint32_t AxesOf(const SearchProblem& problem, const BlockList& blocks) {
+  uint32_t axes = 0;
+  for (const int8_t block : blocks) axes |= problem.axes[block];
+  return axes;
+}
+
+uint32_t AllAxes(const SearchProblem& problem) {
+  uint32_t axes = 0;
+  for (const uint32_t block : problem.axes) axes |= block;
+  return axes;
+}
+
 double BytesAfter(const Transfer& transfer, double bytes) {
   const double size = static_cast<double>(transfer.size);
   if (IsSlot(transfer.from)) bytes *= size;
@@ -222,7 +234,11 @@ SearchMove MoveOf(const SearchProblem& problem, const Prices& prices,
   const int64_t size = SizeOf(problem, blocks);
   const double after = BytesAfter({from, to, blocks, blocks, size}, before);
   move.wire_bytes = WireBytes(move.kind, size, before);
-  move.price = MovePrice(prices, move.kind, size, before, after);
+  const uint32_t axes = AxesOf(problem, blocks);
+  move.price = MovePrice(prices, move.kind, axes, size, before, after);
+  if (IsCollective(move.kind)) {
+    move.latency = prices.Of(move.kind, axes).latency;
+  }
   return move;
 }
 
@@ -232,7 +248,7 @@ SearchMove SwitchOf(const SearchProblem& problem, const Prices& prices,
   SearchMove move;
   move.kind = v.resizes ? MoveKind::kResize : MoveKind::kRegroup;
   move.from = view;
-  move.price = MovePrice(prices, move.kind, 1, before, before * v.growth);
+  move.price = MovePrice(prices, move.kind, 0, 1, before, before * v.growth);
   return move;
 }
 

@@ -66,6 +66,7 @@ struct SearchView {
 
 struct SearchProblem {
   absl::InlinedVector<int64_t, 8> blocks;  // Sizes.
+  absl::InlinedVector<uint32_t, 8> axes;   // Of each, as bits.
   absl::InlinedVector<SearchSlot, 8> slots;
   absl::InlinedVector<SearchView, 2> views;
   BlockPlaces from;
@@ -93,6 +94,7 @@ struct SearchMove {
   int to = -1;
   BlockPlaces after;
   double wire_bytes = 0;
+  double latency = 0;  // The part of the price that any size pays.
   double price = 0;
 };
 
@@ -124,6 +126,9 @@ void AppendTransfers(const SearchProblem& problem, const BlockLists& lists,
 
 BlockPlaces Apply(const Transfer& transfer, const BlockLists& lists,
                   const BlockPlaces& places);
+// As bits: those of some blocks, and of all.
+uint32_t AxesOf(const SearchProblem& problem, const BlockList& blocks);
+uint32_t AllAxes(const SearchProblem& problem);
 // Bytes on a device afterwards.
 double BytesAfter(const Transfer& transfer, double bytes);
 MoveKind KindOf(Place from, Place to);

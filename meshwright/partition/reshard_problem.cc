@@ -212,6 +212,7 @@ void ReshardProblem::FindSlots() {
   int64_t all = 1;
   for (const AxisList& block : blocks_) {
     search_.blocks.push_back(mesh_.Size(block));
+    search_.axes.push_back(block.Bits());
     all *= search_.blocks.back();
   }
   // With two views, axes may have to leave a dimension and come back: one

@@ -109,7 +109,7 @@ double ReshardSearch::AtLeastForward(const BlockPlaces& places,
                       (1 - 1 / misplaced) * least / pending;
   const int collectives =
       (pending > 1 ? 1 : 0) + (growth > 0 || misplaced > 1 ? 1 : 0);
-  return collectives * prices_.latency + wire * prices_.per_wire_byte;
+  return collectives * least_.latency + wire * least_.per_wire_byte;
 }
 
 // Counts on a permute; without one, the forward search finds the way.
@@ -124,7 +124,7 @@ double ReshardSearch::AtLeastBackward(const BlockPlaces& places,
   const double growth =
       growth_is_wired_ ? std::max(0.0, bytes - problem_->bytes) : 0;
   const double wire = growth + bytes * shrinkage_ / rest;
-  return prices_.latency + wire * prices_.per_wire_byte;
+  return least_.latency + wire * least_.per_wire_byte;
 }
 
 double ReshardSearch::Top(Front& front) const {
@@ -166,10 +166,10 @@ void ReshardSearch::Join(Front& front, int32_t node, const Front& other) {
   const Signature signature = SignatureOf(here.places);
   if (const auto alike = other.nearest.find(signature);
       alike != other.nearest.end()) {
-    accept(
-        here.distance + other.nodes[alike->second].distance +
-            MovePrice(prices_, MoveKind::kPermute, 1, here.bytes, here.bytes),
-        alike->second, /*permutes=*/true);
+    accept(here.distance + other.nodes[alike->second].distance +
+               MovePrice(prices_, MoveKind::kPermute, AllAxes(*problem_), 1,
+                         here.bytes, here.bytes),
+           alike->second, /*permutes=*/true);
   }
   // Nodes settle in the order of a bound, not of the distance.
   const auto [entry, inserted] = front.nearest.emplace(signature, node);
@@ -200,11 +200,12 @@ void ReshardSearch::OfferTransfer(Front& front, int32_t parent,
                                   const BlockLists& lists) {
   const double bytes = front.nodes[parent].bytes;
   const double after = BytesAfter(transfer, bytes);
+  const uint32_t axes = AxesOf(*problem_, transfer.taken);
   const double price =
       front.backward ? MovePrice(prices_, KindOf(transfer.to, transfer.from),
-                                 transfer.size, after, bytes)
+                                 axes, transfer.size, after, bytes)
                      : MovePrice(prices_, KindOf(transfer.from, transfer.to),
-                                 transfer.size, bytes, after);
+                                 axes, transfer.size, bytes, after);
   const double distance = front.nodes[parent].distance + price;
   const BlockPlaces places = Apply(transfer, lists, front.nodes[parent].places);
   if (Node* node = Reach(front, parent, places, after, distance)) {
@@ -290,8 +291,10 @@ std::vector<SearchMove> ReshardSearch::Moves() const {
     permute.kind = MoveKind::kPermute;
     permute.after = middle.places;
     permute.wire_bytes = WireBytes(permute.kind, 1, middle.bytes);
+    const uint32_t axes = AllAxes(*problem_);
+    permute.latency = prices_.Of(permute.kind, axes).latency;
     permute.price =
-        MovePrice(prices_, permute.kind, 1, middle.bytes, middle.bytes);
+        MovePrice(prices_, permute.kind, axes, 1, middle.bytes, middle.bytes);
     moves.push_back(permute);
   }
   for (int32_t i = best_backward_; i > 0; i = backward_.nodes[i].parent) {

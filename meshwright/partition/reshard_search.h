@@ -21,7 +21,8 @@ namespace meshwright {
 
 class ReshardSearch {
  public:
-  explicit ReshardSearch(const Prices& prices) : prices_(prices) {}
+  explicit ReshardSearch(const Prices& prices)
+      : prices_(prices), least_(prices.Least()) {}
 
   // Deterministic. Nothing if no way is found that costs less than `at_most`.
   std::vector<SearchMove> Run(
@@ -77,6 +78,7 @@ class ReshardSearch {
   std::vector<SearchMove> Moves() const;
 
   const Prices prices_;
+  const CollectivePrice least_;
   // Of the current run; kept for their memory.
   const SearchProblem* problem_ = nullptr;
   Front forward_;

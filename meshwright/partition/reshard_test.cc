@@ -12,8 +12,7 @@ namespace meshwright {
 namespace {
 
 // Bytes decide, the number of collectives only between equals.
-constexpr Prices kBytes = {
-    .latency = 1e-9, .per_wire_byte = 1e-9, .per_local_byte = 1e-14};
+const Prices kBytes = {.collective = {1e-9, 1e-9}, .per_local_byte = 1e-14};
 
 struct PathCase {
   std::string name;

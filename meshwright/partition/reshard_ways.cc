@@ -12,9 +12,8 @@ constexpr int kMaxWays = 8;
 
 class WayFinder {
  public:
-  WayFinder(const SearchProblem& problem, const Prices& prices,
-            ReshardSearch& search)
-      : problem_(problem), prices_(prices), search_(search) {}
+  WayFinder(const SearchProblem& problem, ReshardSearch& search)
+      : problem_(problem), search_(search) {}
 
   std::vector<ReshardWay> Find() && {
     if (!AddBetterFor(kSmallest)) ways_.emplace_back();  // Nothing to do.
@@ -49,11 +48,8 @@ class WayFinder {
             : search_.Run(problem_, CheapestWay(ways_, bytes).Price(bytes));
     if (way.moves.empty()) return false;
     for (SearchMove& move : way.moves) {
-      if (IsCollective(move.kind)) {
-        move.price -= prices_.latency;
-        way.latency += prices_.latency;
-      }
-      move.price /= bytes;
+      way.latency += move.latency;
+      move.price = (move.price - move.latency) / bytes;
       move.wire_bytes /= bytes;
       way.per_byte += move.price;
     }
@@ -62,7 +58,6 @@ class WayFinder {
   }
 
   SearchProblem problem_;
-  const Prices& prices_;
   ReshardSearch& search_;
   std::vector<ReshardWay> ways_;
 };
@@ -70,8 +65,8 @@ class WayFinder {
 }  // namespace
 
 std::vector<ReshardWay> FindWays(const SearchProblem& problem,
-                                 const Prices& prices, ReshardSearch& search) {
-  return WayFinder(problem, prices, search).Find();
+                                 ReshardSearch& search) {
+  return WayFinder(problem, search).Find();
 }
 
 const ReshardWay& CheapestWay(const std::vector<ReshardWay>& ways,

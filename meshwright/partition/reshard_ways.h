@@ -9,7 +9,6 @@
 
 #include <vector>
 
-#include "meshwright/partition/prices.h"
 #include "meshwright/partition/reshard_moves.h"
 #include "meshwright/partition/reshard_search.h"
 
@@ -26,7 +25,7 @@ struct ReshardWay {
 
 // At least one. Ignores problem.bytes.
 std::vector<ReshardWay> FindWays(const SearchProblem& problem,
-                                 const Prices& prices, ReshardSearch& search);
+                                 ReshardSearch& search);
 
 // The one with the lowest price; of equals the first.
 const ReshardWay& CheapestWay(const std::vector<ReshardWay>& ways,

@@ -135,7 +135,7 @@ TEST_P(PartitionCase, CommunicatesWhatIsWanted) {
   const absl::StatusOr<Pins> pins = PinsOf(one, *module, *mesh);
   ASSERT_TRUE(pins.ok()) << pins.status();
   Prices prices;
-  if (one.json.contains("large")) prices.latency = 1e-12;
+  if (one.json.contains("large")) prices.collective.latency = 1e-12;
   const absl::StatusOr<Partitioned> split =
       Partition(*module, *mesh, *pins, prices);
   ASSERT_TRUE(split.ok()) << split.status();

@@ -211,9 +211,9 @@ class ReshardRunTest : public testing::TestWithParam<MeshCase> {
 
 TEST_P(ReshardRunTest, EveryDeviceGetsItsPart) {
   // Bytes count, and collectives do: other ways come out.
-  constexpr Prices kPrices[] = {
-      {.latency = 1e-9, .per_wire_byte = 1e-9, .per_local_byte = 1e-13},
-      {.latency = 1e-6, .per_wire_byte = 1e-9, .per_local_byte = 1e-10}};
+  const Prices kPrices[] = {
+      {.collective = {1e-9, 1e-9}, .per_local_byte = 1e-13},
+      {.collective = {1e-6, 1e-9}, .per_local_byte = 1e-10}};
   const Mesh mesh = MakeMesh();
   Random random(20);
   for (const Prices& prices : kPrices) {
