@@ -1,0 +1,32 @@
+// Groups ops of a flat graph that stand in equal surroundings: the same op of
+// each of 96 layers. They get one strategy, so that a deep model is as easy to
+// plan as a shallow one.
+#ifndef MESHWRIGHT_SEARCH_ALIKE_OPS_H_
+#define MESHWRIGHT_SEARCH_ALIKE_OPS_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "meshwright/partition/flat_graph.h"
+
+namespace meshwright {
+
+struct AlikeOps {
+  std::vector<int32_t> group_of;           // By op; -1 for dead ones.
+  std::vector<std::vector<OpId>> members;  // By group, ascending.
+
+  int32_t count() const { return static_cast<int32_t>(members.size()); }
+};
+
+// Two ops are alike when they and all ops within a number of steps of them do
+// the same on the same shapes. `rule_ids` tells which ops do the same, by op;
+// `tied` are pairs of ops that count as neighbours (a state parameter and its
+// next value). Deterministic, linear in the graph.
+AlikeOps FindAlikeOps(const FlatGraph& graph,
+                      const std::vector<int32_t>& rule_ids,
+                      const std::vector<std::pair<OpId, OpId>>& tied);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SEARCH_ALIKE_OPS_H_

@@ -1,0 +1,17 @@
+// The moments of a step at which memory may be scarce.
+#ifndef MESHWRIGHT_SEARCH_MEMORY_POINTS_H_
+#define MESHWRIGHT_SEARCH_MEMORY_POINTS_H_
+
+#include "meshwright/search/step_model.h"
+
+namespace meshwright {
+
+// Sets `alive` of all values at some moments, those with most unsplit bytes of
+// each stretch of the step; returns their number. Values that are not stored
+// are never alive; what a state parameter's next value takes over counts as the
+// parameter, which is alive throughout.
+int32_t AddMemoryPoints(StepModel& model);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SEARCH_MEMORY_POINTS_H_

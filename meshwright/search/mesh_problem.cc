@@ -1,0 +1,287 @@
+#include "meshwright/search/mesh_problem.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meshwright {
+namespace {
+
+int64_t Units(double seconds) {
+  return static_cast<int64_t>(
+      std::llround(std::min(seconds * kUnitsPerSecond, 1e15)));
+}
+
+}  // namespace
+
+MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
+                         const Prices& prices, Resharder& resharder,
+                         std::optional<int64_t> memory_limit,
+                         const Demand& demand)
+    : model_(model), mesh_(mesh), prices_(prices), resharder_(resharder) {
+  const int32_t groups = model.alike.count();
+  options_.resize(groups);
+  for (int32_t g = 0; g < groups; ++g) AddGroup(g, demand);
+  for (const auto& [parameter, output] : model.state_pairs) {
+    AddStatePair(parameter, output);
+  }
+  AddCopies();
+  AddUses();
+  if (memory_limit.has_value() && model.points > 0) {
+    problem_.limits.push_back(
+        {.first = 0, .last = model.points, .limit = *memory_limit});
+  }
+}
+
+double MeshProblem::LocalBytes(const Shape& shape, ShardingId sharding) const {
+  double bits = static_cast<double>(BitWidth(shape.element_type));
+  for (const int64_t size : LocalDimensions(pool_[sharding], mesh_)) {
+    bits *= static_cast<double>(size);
+  }
+  return bits / 8;
+}
+
+std::vector<ShardingId> MeshProblem::Results(int32_t value) const {
+  const GroupValue& of = model_.values[value];
+  std::vector<ShardingId> forms;
+  for (const Option& option : options_[of.group]) {
+    forms.push_back(option.results[of.result]);
+  }
+  return forms;
+}
+
+std::vector<ShardingId> MeshProblem::Operands(int32_t group,
+                                              int32_t operand) const {
+  std::vector<ShardingId> forms;
+  for (const Option& option : options_[group]) {
+    forms.push_back(option.operands[operand]);
+  }
+  return forms;
+}
+
+// Arithmetic of contractions, and the traffic of what is stored.
+double MeshProblem::WorkOf(int32_t group, const Option& option) const {
+  const Rule& rule = model_.rule(group);
+  if (model_.op(group).kind != OpKind::kCompute) return 0;
+  double seconds = 0;
+  if (IsContraction(rule)) {
+    double flops = 2;
+    for (size_t i = 0; i < rule.factors.size(); ++i) {
+      flops *= static_cast<double>(LocalFactorSize(
+          rule, option.strategy, static_cast<int32_t>(i), mesh_));
+    }
+    seconds += flops * prices_.per_flop;
+  }
+  double bytes = 0;
+  for (const int32_t use : uses_of_[group]) {
+    const GroupValue& value = model_.values[model_.uses[use].value];
+    if (!value.is_stored) continue;
+    bytes +=
+        LocalBytes(*value.shape, option.operands[model_.uses[use].operand]);
+  }
+  for (const int32_t value : model_.group_values[group]) {
+    if (!model_.values[value].is_stored) continue;
+    bytes += LocalBytes(*model_.values[value].shape,
+                        option.results[model_.values[value].result]);
+  }
+  return seconds + bytes * prices_.per_local_byte;
+}
+
+void MeshProblem::AddUsage(const GroupValue& value,
+                           const std::vector<double>& bytes,
+                           ProblemNode& node) const {
+  const int32_t points = model_.points;
+  for (int32_t first = 0; first < points;) {
+    int32_t last = first + 1;
+    while (last < points && value.alive[last] == value.alive[first]) ++last;
+    if (value.alive[first] > 0) {
+      UsagePiece piece{.first = first, .last = last};
+      for (const double each : bytes) {
+        piece.usage.push_back(static_cast<int64_t>(
+            std::ceil(each * static_cast<double>(value.alive[first]))));
+      }
+      node.pieces.push_back(std::move(piece));
+    }
+    first = last;
+  }
+}
+
+void MeshProblem::AddGroup(int32_t group, const Demand& demand) {
+  if (uses_of_.empty()) {
+    uses_of_.resize(model_.alike.count());
+    for (size_t i = 0; i < model_.uses.size(); ++i) {
+      uses_of_[model_.uses[i].user].push_back(static_cast<int32_t>(i));
+    }
+  }
+  std::vector<Option>& options = options_[group];
+  const bool is_output = model_.op(group).kind == OpKind::kOutput;
+  for (Option& option : OptionsOf(model_.rule(group), mesh_, pool_)) {
+    const Sharding& lies =
+        pool_[is_output                ? option.operands[0]
+              : option.results.empty() ? pool_.Intern(Sharding())
+                                       : option.results[0]];
+    if (demand && !demand(group, lies)) continue;
+    options.push_back(std::move(option));
+  }
+  ProblemNode node;
+  if (options.empty()) {
+    impossible_.push_back(group);
+    options.push_back(OptionsOf(model_.rule(group), mesh_, pool_)[0]);
+  }
+  for (const Option& option : options) {
+    node.costs.push_back(Units(WorkOf(group, option) * model_.weights[group]));
+  }
+  for (const int32_t value : model_.group_values[group]) {
+    std::vector<double> bytes;
+    for (const ShardingId form : Results(value)) {
+      bytes.push_back(LocalBytes(*model_.values[value].shape, form));
+    }
+    AddUsage(model_.values[value], bytes, node);
+  }
+  problem_.nodes.push_back(std::move(node));
+}
+
+// The next value lies as the parameter does.
+void MeshProblem::AddStatePair(int32_t parameter, int32_t output) {
+  CostTable table;
+  table.rows = static_cast<int32_t>(options_[parameter].size());
+  table.columns = static_cast<int32_t>(options_[output].size());
+  for (const Option& row : options_[parameter]) {
+    for (const Option& column : options_[output]) {
+      table.cells.push_back(
+          row.results[0] == column.operands[0] ? 0 : kInfiniteCost);
+    }
+  }
+  problem_.edges.push_back(
+      {parameter, output, problem_.AddTable(std::move(table))});
+}
+
+int32_t MeshProblem::MoveTable(ElementType type,
+                               const std::vector<ShardingId>& from,
+                               const std::vector<ShardingId>& to,
+                               double weight) {
+  const auto list = [&](const std::vector<ShardingId>& forms) {
+    return lists_.try_emplace(forms, static_cast<int32_t>(lists_.size()))
+        .first->second;
+  };
+  const auto [entry, is_new] = tables_.try_emplace(
+      {BitWidth(type), list(from), list(to), Units(weight * 1e-6)}, 0);
+  if (!is_new) return entry->second;
+  CostTable table;
+  table.rows = static_cast<int32_t>(from.size());
+  table.columns = static_cast<int32_t>(to.size());
+  table.cells.reserve(from.size() * to.size());
+  std::vector<int32_t> wanted;
+  for (const ShardingId form : to) {
+    wanted.push_back(resharder_.Number(pool_[form]));
+  }
+  for (const ShardingId form : from) {
+    const int32_t number = resharder_.Number(pool_[form]);
+    for (const int32_t other : wanted) {
+      table.cells.push_back(
+          Units(resharder_.Price(type, number, other) * weight));
+    }
+  }
+  return entry->second = problem_.AddTable(std::move(table));
+}
+
+void MeshProblem::AddCopies() {
+  copy_of_.assign(model_.values.size(), -1);
+  std::vector<std::vector<int32_t>> uses(model_.values.size());
+  for (size_t i = 0; i < model_.uses.size(); ++i) {
+    uses[model_.uses[i].value].push_back(static_cast<int32_t>(i));
+  }
+  for (size_t v = 0; v < model_.values.size(); ++v) {
+    const GroupValue& value = model_.values[v];
+    if (uses[v].size() < 2 || !value.shape->IsArray() ||
+        value.shape->rank() == 0 || model_.rule(value.group).cheap_to_repeat) {
+      continue;
+    }
+    const std::vector<ShardingId> made = Results(static_cast<int32_t>(v));
+    std::vector<ShardingId> forms = made;
+    for (const int32_t use : uses[v]) {
+      const std::vector<ShardingId> wanted =
+          Operands(model_.uses[use].user, model_.uses[use].operand);
+      forms.insert(forms.end(), wanted.begin(), wanted.end());
+    }
+    std::sort(forms.begin(), forms.end());
+    forms.erase(std::unique(forms.begin(), forms.end()), forms.end());
+    const int32_t node = static_cast<int32_t>(problem_.nodes.size());
+    const size_t count = forms.size();
+    ProblemNode copy;
+    copy.costs.assign(2 * count, 0);
+    std::vector<double> bytes(2 * count, 0);
+    for (size_t i = 0; i < count; ++i) {
+      bytes[count + i] = LocalBytes(*value.shape, forms[i]);
+      // A partial value is not handed around.
+      if (pool_[forms[i]].IsPending()) copy.costs[count + i] = kInfiniteCost;
+    }
+    AddUsage(value, bytes, copy);
+    problem_.nodes.push_back(std::move(copy));
+    CostTable table;
+    table.rows = static_cast<int32_t>(made.size());
+    table.columns = static_cast<int32_t>(2 * count);
+    for (const ShardingId form : made) {
+      for (const ShardingId other : forms) {
+        table.cells.push_back(form == other ? 0 : kInfiniteCost);
+      }
+      for (const ShardingId other : forms) {
+        table.cells.push_back(
+            Units(resharder_.Price(value.shape->element_type, pool_[form],
+                                   pool_[other]) *
+                  model_.weights[value.group]));
+      }
+    }
+    problem_.edges.push_back(
+        {value.group, node, problem_.AddTable(std::move(table))});
+    copy_of_[v] = node;
+    forms.insert(forms.end(), forms.begin(), forms.begin() + count);
+    copies_[node] = {static_cast<int32_t>(v), std::move(forms)};
+  }
+}
+
+void MeshProblem::AddUses() {
+  for (const GroupUse& use : model_.uses) {
+    const GroupValue& value = model_.values[use.value];
+    if (!value.shape->IsArray() || model_.rule(value.group).cheap_to_repeat) {
+      continue;
+    }
+    const std::vector<ShardingId> wanted = Operands(use.user, use.operand);
+    const int32_t copy = copy_of_[use.value];
+    if (copy >= 0) {
+      problem_.edges.push_back(
+          {copy, use.user,
+           MoveTable(value.shape->element_type, copies_[copy].forms, wanted,
+                     use.weight)});
+      continue;
+    }
+    const std::vector<ShardingId> made = Results(use.value);
+    if (value.group != use.user) {
+      problem_.edges.push_back(
+          {value.group, use.user,
+           MoveTable(value.shape->element_type, made, wanted, use.weight)});
+      continue;
+    }
+    // Alike ops one after the other: a cost of their common choice.
+    for (size_t i = 0; i < made.size(); ++i) {
+      int64_t& cost = problem_.nodes[use.user].costs[i];
+      cost = AddCosts(cost,
+                      Units(resharder_.Price(value.shape->element_type,
+                                             pool_[made[i]], pool_[wanted[i]]) *
+                            use.weight));
+    }
+  }
+}
+
+Assignment MeshProblem::ToAssignment(absl::Span<const int32_t> chosen) const {
+  Assignment assignment;
+  assignment.rules = model_.rules;
+  assignment.strategies.resize(model_.rules.size());
+  for (int32_t g = 0; g < model_.alike.count(); ++g) {
+    for (const OpId op : model_.alike.members[g]) {
+      assignment.strategies[op] = options_[g][chosen[g]].strategy;
+    }
+  }
+  return assignment;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,92 @@
+// "Which strategy for each group of ops on this mesh" as a problem for solve/.
+//
+// A node per group, an option per strategy. What computing takes is the cost of
+// a node, moving an operand that of an edge. A value that several groups use
+// has a node of its own, for the form in which they share it: as it is made, or
+// moved once. Memory is bounded at every point of the step model.
+#ifndef MESHWRIGHT_SEARCH_MESH_PROBLEM_H_
+#define MESHWRIGHT_SEARCH_MESH_PROBLEM_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/partition/assignment.h"
+#include "meshwright/partition/pool.h"
+#include "meshwright/partition/reshard.h"
+#include "meshwright/search/options.h"
+#include "meshwright/search/step_model.h"
+#include "meshwright/solve/problem.h"
+
+namespace meshwright {
+
+// Problems count time in these.
+inline constexpr double kUnitsPerSecond = 1e12;
+
+// Whether a group may lie so: by its first result, or an output's operand.
+using Demand = std::function<bool(int32_t group, const Sharding& sharding)>;
+
+class MeshProblem {
+ public:
+  // All outlive it. No `memory_limit`: memory is not bounded.
+  MeshProblem(const StepModel& model, const Mesh& mesh, const Prices& prices,
+              Resharder& resharder, std::optional<int64_t> memory_limit,
+              const Demand& demand);
+
+  const Problem& problem() const { return problem_; }
+  const ShardingPool& pool() const { return pool_; }
+  const std::vector<Option>& options(int32_t group) const {
+    return options_[group];
+  }
+  // Groups with no option that the demand allows.
+  const std::vector<int32_t>& impossible() const { return impossible_; }
+
+  // Of a solution of problem().
+  Assignment ToAssignment(absl::Span<const int32_t> chosen) const;
+
+  // Bytes on a device of a value in this sharding.
+  double LocalBytes(const Shape& shape, ShardingId sharding) const;
+
+ private:
+  struct Copy {
+    int32_t value = 0;
+    std::vector<ShardingId> forms;  // Options: as made, then moved.
+  };
+
+  void AddGroup(int32_t group, const Demand& demand);
+  void AddStatePair(int32_t parameter, int32_t output);
+  void AddCopies();
+  void AddUses();
+  double WorkOf(int32_t group, const Option& option) const;
+  void AddUsage(const GroupValue& value, const std::vector<double>& bytes,
+                ProblemNode& node) const;
+  // The table of moving from forms to forms, `weight` times.
+  int32_t MoveTable(ElementType type, const std::vector<ShardingId>& from,
+                    const std::vector<ShardingId>& to, double weight);
+  std::vector<ShardingId> Results(int32_t value) const;
+  std::vector<ShardingId> Operands(int32_t group, int32_t operand) const;
+
+  const StepModel& model_;
+  const Mesh& mesh_;
+  const Prices& prices_;
+  Resharder& resharder_;
+  Problem problem_;
+  ShardingPool pool_;
+  std::vector<std::vector<Option>> options_;  // By group.
+  std::vector<int32_t> impossible_;
+  std::vector<int32_t> copy_of_;    // By value: a node, or -1.
+  std::map<int32_t, Copy> copies_;  // By node.
+  // By bits of an element, lists of forms, and weight.
+  std::map<std::tuple<int64_t, int32_t, int32_t, int64_t>, int32_t> tables_;
+  std::vector<std::vector<int32_t>> uses_of_;  // By group and operand.
+  std::map<std::vector<ShardingId>, int32_t> lists_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SEARCH_MESH_PROBLEM_H_

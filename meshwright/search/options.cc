@@ -1,0 +1,86 @@
+#include "meshwright/search/options.h"
+
+#include <algorithm>
+
+#include "meshwright/partition/assignment.h"
+
+namespace meshwright {
+namespace {
+
+// Padding may add this part to a dimension.
+constexpr double kMaxWaste = 0.125;
+
+class Enumerator {
+ public:
+  Enumerator(const Rule& rule, const Mesh& mesh, ShardingPool& pool)
+      : rule_(rule), mesh_(mesh), pool_(pool) {}
+
+  std::vector<Option> Run() && {
+    Strategy strategy = ReplicatedStrategy(rule_);
+    Place(0, strategy);
+    return std::move(options_);
+  }
+
+ private:
+  void Place(int32_t axis, Strategy& strategy) {
+    if (axis == static_cast<int32_t>(mesh_.axes().size())) {
+      Add(strategy);
+      return;
+    }
+    Place(axis + 1, strategy);
+    const AxisList axes = mesh_.SubAxes(axis);
+    if (axes.empty() || rule_.is_fallback) return;
+    for (size_t i = 0; i < rule_.factors.size(); ++i) {
+      const int32_t factor = static_cast<int32_t>(i);
+      if (!MaySplit(factor)) continue;
+      const Strategy before = strategy;
+      AxisList all = strategy.factor_axes[factor];
+      all.Append(axes);
+      SetAxes(rule_, factor, all, strategy);
+      if (Fits(factor, strategy)) Place(axis + 1, strategy);
+      strategy = before;
+    }
+  }
+
+  bool MaySplit(int32_t factor) const {
+    const Factor& f = rule_.factors[factor];
+    return f.tied < 0 && f.size > 1 &&
+           (f.kind == FactorKind::kKept || f.kind == FactorKind::kReduced);
+  }
+
+  bool Fits(int32_t factor, const Strategy& strategy) const {
+    if (!IsValid(rule_, strategy, mesh_)) return false;
+    const double size = static_cast<double>(rule_.factors[factor].size);
+    const double split =
+        static_cast<double>(LocalFactorSize(rule_, strategy, factor, mesh_) *
+                            mesh_.Size(strategy.factor_axes[factor]));
+    return split <= size * (1 + kMaxWaste);
+  }
+
+  void Add(const Strategy& strategy) {
+    Option option{.strategy = strategy};
+    for (size_t i = 0; i < rule_.operands.size(); ++i) {
+      option.operands.push_back(pool_.Intern(
+          OperandSharding(rule_, strategy, static_cast<int32_t>(i), mesh_)));
+    }
+    for (size_t i = 0; i < rule_.results.size(); ++i) {
+      option.results.push_back(pool_.Intern(
+          ResultSharding(rule_, strategy, static_cast<int32_t>(i), mesh_)));
+    }
+    options_.push_back(std::move(option));
+  }
+
+  const Rule& rule_;
+  const Mesh& mesh_;
+  ShardingPool& pool_;
+  std::vector<Option> options_;
+};
+
+}  // namespace
+
+std::vector<Option> OptionsOf(const Rule& rule, const Mesh& mesh,
+                              ShardingPool& pool) {
+  return Enumerator(rule, mesh, pool).Run();
+}
+
+}  // namespace meshwright

@@ -1,0 +1,29 @@
+// The ways to split a group of ops over the axes of a mesh.
+#ifndef MESHWRIGHT_SEARCH_OPTIONS_H_
+#define MESHWRIGHT_SEARCH_OPTIONS_H_
+
+#include <vector>
+
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/partition/pool.h"
+#include "meshwright/rules/rule.h"
+
+namespace meshwright {
+
+// A strategy, and how its tensors lie.
+struct Option {
+  Strategy strategy;
+  std::vector<ShardingId> operands;
+  std::vector<ShardingId> results;
+};
+
+// Each axis of the mesh, whole, along one factor or none; several along one
+// factor lie in the order of the mesh. Deterministic; the first one is not
+// split at all. Dimensions that do not divide are split where the rule allows
+// it and little is wasted.
+std::vector<Option> OptionsOf(const Rule& rule, const Mesh& mesh,
+                              ShardingPool& pool);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SEARCH_OPTIONS_H_

@@ -1,0 +1,41 @@
+// The best split of a step over one mesh.
+#ifndef MESHWRIGHT_SEARCH_PLAN_MESH_H_
+#define MESHWRIGHT_SEARCH_PLAN_MESH_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/partition/assignment.h"
+#include "meshwright/partition/prices.h"
+#include "meshwright/search/mesh_problem.h"
+#include "meshwright/search/step_model.h"
+#include "meshwright/solve/solve.h"
+
+namespace meshwright {
+
+struct MeshTask {
+  Mesh mesh;
+  Prices prices;
+  std::optional<int64_t> memory_limit;  // Bytes on a device.
+  Demand demand;                        // May be empty.
+  SolveOptions solve;
+};
+
+struct MeshPlan {
+  Assignment assignment;
+  double seconds = 0;        // Work and moves, as the search counts them.
+  double bound_seconds = 0;  // No plan on this mesh takes less.
+  int64_t peak_bytes = 0;
+  int32_t groups = 0;
+  int32_t core_nodes = 0;
+};
+
+// kResourceExhausted when memory does not suffice; kInvalidArgument, naming an
+// instruction, when the demand leaves it nothing.
+absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model, const MeshTask& task);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SEARCH_PLAN_MESH_H_

@@ -1,0 +1,223 @@
+#include "meshwright/search/step_model.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "meshwright/partition/assignment.h"
+#include "meshwright/partition/candidates.h"
+#include "meshwright/search/memory_points.h"
+
+namespace meshwright {
+namespace {
+
+// Ops that do the same on the same shapes share a number.
+std::vector<int32_t> RuleIds(const FlatGraph& graph,
+                             const std::vector<Rule>& rules) {
+  const Mesh mesh = *Mesh::Parse("1");
+  const Prices prices;
+  ShardingPool pool;
+  CandidateTable table(mesh, prices, pool);
+  std::vector<int32_t> ids(graph.ops.size(), -1);
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    const FlatOp& op = graph.ops[i];
+    if (!op.live) continue;
+    std::vector<int32_t> bits;
+    const auto add = [&](ValueId value) {
+      bits.push_back(
+          static_cast<int32_t>(graph.values[value].shape->element_type));
+    };
+    for (const ValueId operand : op.operands) add(operand);
+    for (int32_t r = 0; r < op.result_count; ++r) add(op.first_result + r);
+    ids[i] = table.InternRule(rules[i], std::move(bits), nullptr);
+  }
+  return ids;
+}
+
+// The groups that the loss depends on.
+std::vector<bool> BehindLoss(const StepModel& model) {
+  std::vector<bool> behind(model.graph.ops.size(), false);
+  std::vector<OpId> stack;
+  if (model.roles.loss.has_value()) {
+    stack.push_back(model.graph.outputs[*model.roles.loss]);
+  }
+  while (!stack.empty()) {
+    const OpId id = stack.back();
+    stack.pop_back();
+    if (behind[id]) continue;
+    behind[id] = true;
+    for (const ValueId operand : model.graph.ops[id].operands) {
+      stack.push_back(model.graph.values[operand].producer);
+    }
+  }
+  return behind;
+}
+
+class Modeller {
+ public:
+  explicit Modeller(StepModel& model) : model_(model), graph_(model.graph) {}
+
+  void Run() {
+    std::vector<std::pair<OpId, OpId>> tied;
+    for (const StatePair& pair : model_.roles.state_pairs) {
+      tied.emplace_back(graph_.parameters[pair.parameter],
+                        graph_.outputs[pair.output]);
+    }
+    model_.rules = RulesOf(graph_);
+    model_.alike = FindAlikeOps(graph_, RuleIds(graph_, model_.rules), tied);
+    const int32_t groups = model_.alike.count();
+    model_.weights.assign(groups, 0);
+    for (int32_t g = 0; g < groups; ++g) {
+      for (const OpId op : model_.alike.members[g]) {
+        model_.weights[g] += graph_.ops[op].repeats;
+      }
+    }
+    for (const auto& [parameter, output] : tied) {
+      AddPair(GroupOf(parameter), GroupOf(output));
+    }
+    FindValues();
+    FindUses();
+    FindKinds();
+    FindStored();
+    model_.points = AddMemoryPoints(model_);
+  }
+
+ private:
+  int32_t GroupOf(OpId op) const { return model_.alike.group_of[op]; }
+
+  void AddPair(int32_t parameter, int32_t output) {
+    if (parameter < 0 || output < 0) return;  // A dead one.
+    const std::pair<int32_t, int32_t> pair(parameter, output);
+    auto& pairs = model_.state_pairs;
+    if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) {
+      pairs.push_back(pair);
+    }
+  }
+
+  void FindValues() {
+    const int32_t groups = model_.alike.count();
+    model_.group_values.resize(groups);
+    for (int32_t g = 0; g < groups; ++g) {
+      const FlatOp& op = model_.op(g);
+      for (int32_t r = 0; r < op.result_count; ++r) {
+        model_.group_values[g].push_back(
+            static_cast<int32_t>(model_.values.size()));
+        model_.values.push_back(
+            {.group = g,
+             .result = r,
+             .shape = graph_.values[op.first_result + r].shape});
+      }
+    }
+  }
+
+  void FindUses() {
+    std::map<std::tuple<int32_t, int32_t, int32_t>, double> uses;
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      const FlatOp& op = graph_.ops[i];
+      if (!op.live) continue;
+      for (size_t k = 0; k < op.operands.size(); ++k) {
+        const FlatValue& from = graph_.values[op.operands[k]];
+        const int32_t value =
+            model_.group_values[GroupOf(from.producer)][from.result];
+        const double times =
+            op.kind == OpKind::kCarry && k == 0 ? op.entries : op.repeats;
+        uses[{GroupOf(static_cast<OpId>(i)), static_cast<int32_t>(k), value}] +=
+            times;
+      }
+    }
+    for (const auto& [key, weight] : uses) {
+      const auto& [user, operand, value] = key;
+      model_.uses.push_back({value, user, operand, weight});
+    }
+  }
+
+  void FindKinds() {
+    model_.kinds.assign(model_.alike.count(), StateKind::kNone);
+    const std::vector<bool> behind = BehindLoss(model_);
+    for (size_t i = 0; i < graph_.parameters.size(); ++i) {
+      const OpId op = graph_.parameters[i];
+      if (!graph_.ops[op].live) continue;
+      StateKind kind = StateKind::kData;
+      if (model_.roles.parameters[i].role != ParameterRole::kData) {
+        kind = behind[op] ? StateKind::kWeight : StateKind::kOptimizer;
+      }
+      model_.kinds[GroupOf(op)] = kind;
+    }
+  }
+
+  // Values are stored unless all that uses them can take them up.
+  void FindStored() {
+    std::vector<int32_t> users(model_.values.size(), 0);
+    std::vector<bool> asked(model_.values.size(), false);
+    for (const GroupUse& use : model_.uses) {
+      ++users[use.value];
+      if (!Fuses(use.user) && !IsReduction(use.user)) asked[use.value] = true;
+    }
+    for (size_t i = 0; i < model_.values.size(); ++i) {
+      GroupValue& value = model_.values[i];
+      if (model_.rule(value.group).cheap_to_repeat) continue;
+      value.is_stored = !Fuses(value.group) || asked[i] ||
+                        (users[i] > 1 && !Expands(value));
+    }
+  }
+
+  // Made of so little that it is made again wherever it is used.
+  bool Expands(const GroupValue& value) const {
+    int64_t bytes = 0;
+    for (const ValueId operand : model_.op(value.group).operands) {
+      bytes += ByteSize(*graph_.values[operand].shape);
+    }
+    return 4 * bytes <= ByteSize(*value.shape);
+  }
+
+  // Elementwise work and plain movement is done where it is used.
+  bool Fuses(int32_t group) const {
+    if (model_.op(group).kind != OpKind::kCompute) return false;
+    const Rule& rule = model_.rule(group);
+    if (rule.is_fallback) return false;
+    return std::all_of(
+        rule.factors.begin(), rule.factors.end(), [](const Factor& factor) {
+          return factor.kind == FactorKind::kKept || factor.size == 1;
+        });
+  }
+
+  bool IsReduction(int32_t group) const {
+    const Rule& rule = model_.rule(group);
+    return model_.op(group).kind == OpKind::kCompute && !rule.is_fallback &&
+           !IsContraction(rule);
+  }
+
+  StepModel& model_;
+  const FlatGraph& graph_;
+};
+
+}  // namespace
+
+bool IsContracted(const Rule& rule, int32_t factor) {
+  if (rule.factors[factor].kind != FactorKind::kReduced) return false;
+  int64_t count = 0;
+  for (const TensorFactors& tensor : rule.operands) {
+    for (const DimFactors& dim : tensor) {
+      count += std::count(dim.begin(), dim.end(), factor);
+    }
+  }
+  return count > 1;
+}
+
+bool IsContraction(const Rule& rule) {
+  for (size_t i = 0; i < rule.factors.size(); ++i) {
+    if (IsContracted(rule, static_cast<int32_t>(i))) return true;
+  }
+  return false;
+}
+
+StepModel ModelStep(const Module& module) {
+  StepModel model;
+  model.module = &module;
+  model.roles = AnalyzeRoles(module);
+  model.graph = Flatten(module);
+  Modeller(model).Run();
+  return model;
+}
+
+}  // namespace meshwright

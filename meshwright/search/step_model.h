@@ -1,0 +1,77 @@
+// A training step as the search sees it: groups of alike ops, the values that
+// pass between them, and what is in memory when. Made once, for all meshes.
+#ifndef MESHWRIGHT_SEARCH_STEP_MODEL_H_
+#define MESHWRIGHT_SEARCH_STEP_MODEL_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "meshwright/analysis/roles.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/partition/flat_graph.h"
+#include "meshwright/rules/rule.h"
+#include "meshwright/search/alike_ops.h"
+
+namespace meshwright {
+
+// A value of every member of a group: result `result`.
+struct GroupValue {
+  int32_t group = 0;
+  int32_t result = 0;
+  const Shape* shape = nullptr;
+  // Written to memory; others are computed within what uses them.
+  bool is_stored = false;
+  // By memory point: how many members' values are alive.
+  std::vector<float> alive;
+};
+
+// Operand `operand` of group `user` is `value`; the same pair may occur with
+// several operands.
+struct GroupUse {
+  int32_t value = 0;  // Into StepModel::values.
+  int32_t user = 0;
+  int32_t operand = 0;
+  double weight = 0;  // Moves per step, over all members.
+};
+
+enum class StateKind : uint8_t {
+  kNone,
+  kWeight,     // State that the loss depends on.
+  kOptimizer,  // Other state.
+  kData,       // What every step gets anew.
+};
+
+struct StepModel {
+  const Module* module = nullptr;
+  ModuleRoles roles;
+  FlatGraph graph;
+  std::vector<Rule> rules;  // By op.
+  AlikeOps alike;
+  std::vector<double> weights;                     // By group: runs per step.
+  std::vector<std::vector<int32_t>> group_values;  // By group and result.
+  std::vector<GroupValue> values;
+  std::vector<GroupUse> uses;    // By user, then operand.
+  std::vector<StateKind> kinds;  // By group.
+  // Groups of a state parameter and of its next value.
+  std::vector<std::pair<int32_t, int32_t>> state_pairs;
+  int32_t points = 0;  // Moments at which memory is looked at.
+
+  const Rule& rule(int32_t group) const {
+    return rules[alike.members[group][0]];
+  }
+  const FlatOp& op(int32_t group) const {
+    return graph.ops[alike.members[group][0]];
+  }
+};
+
+// Requires: passed Verify; outlives the model.
+StepModel ModelStep(const Module& module);
+
+// Whether a factor is summed over in a product of operands, as of a dot.
+bool IsContracted(const Rule& rule, int32_t factor);
+bool IsContraction(const Rule& rule);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SEARCH_STEP_MODEL_H_
