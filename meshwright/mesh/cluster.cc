@@ -85,7 +85,7 @@ absl::Status CheckLevels(const Cluster& cluster) {
 }
 
 absl::Status CheckDevice(const Cluster& cluster) {
-  const Device& device = cluster.device;
+  const DeviceModel& device = cluster.device;
   for (const TflopsField& field : TflopsFields()) {
     if (!IsPositive(device.tflops.*field.member)) {
       return Bad("device: tflops of ", field.name, " must be above 0");

@@ -47,17 +47,17 @@ struct LinkLevel {
 };
 
 // One device; `kind` is a name of the table, the figures may differ from it.
-struct Device {
+struct DeviceModel {
   std::string kind;
   Tflops tflops;
   int64_t memory_bytes = 0;
   double memory_gbps = 0;  // 10^9 bytes per second.
 
-  bool operator==(const Device&) const = default;
+  bool operator==(const DeviceModel&) const = default;
 };
 
 struct Cluster {
-  Device device;
+  DeviceModel device;
   std::vector<Host> hosts;        // All with equally many devices.
   std::vector<LinkLevel> levels;  // Innermost first; the last joins all.
   // The devices are virtual: they share the cores and the memory of one

@@ -30,7 +30,7 @@ absl::StatusOr<const DeviceKind*> KindNamed(const std::string& name) {
              absl::StrJoin(KnownDeviceKinds(), ", "));
 }
 
-absl::Status SetMemory(double gib, Device& device) {
+absl::Status SetMemory(double gib, DeviceModel& device) {
   if (!std::isfinite(gib) || gib <= 0 || gib > 1e9) {
     return Bad("device: \"memory_gib\" must be above 0, not ", gib);
   }
@@ -38,12 +38,12 @@ absl::Status SetMemory(double gib, Device& device) {
   return absl::OkStatus();
 }
 
-Device DeviceOf(const DeviceKind& kind) {
+DeviceModel DeviceOf(const DeviceKind& kind) {
   return {kind.name, kind.tflops, std::llround(kind.memory_gib * kGib),
           kind.memory_gbps};
 }
 
-absl::StatusOr<Device> ParseDevice(const Json& json) {
+absl::StatusOr<DeviceModel> ParseDevice(const Json& json) {
   MW_ASSIGN_OR_RETURN(
       const JsonObject object,
       JsonObject::Create(json, "device",
@@ -55,7 +55,7 @@ absl::StatusOr<Device> ParseDevice(const Json& json) {
                absl::StrJoin(KnownDeviceKinds(), ", "));
   }
   MW_ASSIGN_OR_RETURN(const DeviceKind* kind, KindNamed(name));
-  Device device = DeviceOf(*kind);
+  DeviceModel device = DeviceOf(*kind);
   MW_RETURN_IF_ERROR(object.Read("memory_gbps", device.memory_gbps));
   if (object.Has("memory_gib")) {
     double gib = 0;
@@ -154,7 +154,7 @@ absl::StatusOr<std::vector<Host>> ParseTepdistHosts(const JsonObject& object) {
   return hosts;
 }
 
-absl::StatusOr<Device> ChooseDevice(const JsonObject& object,
+absl::StatusOr<DeviceModel> ChooseDevice(const JsonObject& object,
                                     Cluster& cluster) {
   if (object.Has("device")) return ParseDevice(object["device"]);
   if (!object.Has("master")) {
@@ -258,7 +258,7 @@ absl::StatusOr<Cluster> ParseClusterSpec(absl::string_view spec,
 }
 
 std::string ToJson(const Cluster& cluster) {
-  const Device& device = cluster.device;
+  const DeviceModel& device = cluster.device;
   Json file;
   file["device"] = {
       {"kind", device.kind},
