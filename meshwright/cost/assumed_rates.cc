@@ -1,0 +1,106 @@
+// Rates of devices that nobody has measured.
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/cost/rates.h"
+#include "meshwright/mesh/device_kind.h"
+
+namespace meshwright {
+namespace {
+
+// The share of the peak that a contraction reaches, by how long it would take
+// at the peak. An accelerator has to fill more than a hundred cores before it
+// is fast; a core of a CPU only its caches.
+struct Efficiency {
+  double seconds;
+  double share;
+};
+constexpr Efficiency kAccelerator[] = {
+    {1e-7, 0.03}, {1e-6, 0.2}, {1e-5, 0.5}, {1e-4, 0.65}, {1e-3, 0.7}};
+constexpr Efficiency kCore[] = {{1e-6, 0.2}, {1e-4, 0.6}, {1e-2, 0.8}};
+
+constexpr double kMemoryShare = 0.85;
+constexpr double kLinkShare = 0.85;
+// A memory-bound kernel below this size does not use the whole bandwidth.
+constexpr double kSmallKernelSeconds = 2e-6;
+constexpr double kLaunchSeconds = 4e-6;
+constexpr double kCoreLaunchSeconds = 2e-6;
+// Kernels of collectives and of computation share an accelerator.
+constexpr double kOverlap = 0.8;
+// Two points carry a line in the logarithm.
+constexpr int64_t kGroupSizes[] = {2, 1 << 20};
+
+bool IsCpu(const Cluster& cluster) {
+  return cluster.shared_host || cluster.device.kind == "cpu";
+}
+
+Curve MatmulCurve(double peak, bool cpu) {
+  Curve curve;
+  const auto add = [&](const Efficiency& point) {
+    curve.points.push_back({peak * point.seconds, peak * point.share});
+  };
+  if (cpu) {
+    for (const Efficiency& point : kCore) add(point);
+  } else {
+    for (const Efficiency& point : kAccelerator) add(point);
+  }
+  return curve;
+}
+
+LevelRates LevelOf(const LinkLevel& level, double launch) {
+  LevelRates rates;
+  for (const MoveKind kind :
+       {MoveKind::kReduceScatter, MoveKind::kAllReduce, MoveKind::kAllToAll,
+        MoveKind::kPermute, MoveKind::kAllGather}) {
+    // A tree of reductions, and one back; a permute is one message.
+    const double rounds = kind == MoveKind::kAllReduce ? 2 : 1;
+    for (const int64_t devices : kGroupSizes) {
+      const double hops = kind == MoveKind::kPermute
+                              ? 1
+                              : std::log2(static_cast<double>(devices));
+      rates.kinds[KindIndex(kind)].push_back(
+          {.devices = devices,
+           .latency = launch + rounds * hops * level.LatencySeconds(),
+           .per_byte = 1 / (kLinkShare * level.BytesPerSecond())});
+    }
+  }
+  return rates;
+}
+
+}  // namespace
+
+Rates AssumedRates(const Cluster& cluster) {
+  const bool cpu = IsCpu(cluster);
+  // A virtual device gets to run for its part of the time only.
+  const double turns =
+      cluster.shared_host && cluster.cores > 0
+          ? std::max(1.0, static_cast<double>(cluster.device_count()) /
+                              static_cast<double>(cluster.cores))
+          : 1;
+  const Tflops& tflops = cluster.device.tflops;
+  Rates rates;
+  rates.device = cluster.shared_host
+                     ? absl::StrCat(cluster.device_count(), " x cpu on ",
+                                    cluster.cores, " cores")
+                     : cluster.device.kind;
+  for (const ElementType type :
+       {ElementType::kF64, ElementType::kF32, ElementType::kBF16,
+        ElementType::kF16, ElementType::kF8E4M3, ElementType::kS8}) {
+    rates.matmul[type] = MatmulCurve(MatmulFlops(tflops, type), cpu);
+  }
+  const double bandwidth = kMemoryShare * cluster.device.memory_gbps * 1e9;
+  rates.memory.points = {
+      {bandwidth * kSmallKernelSeconds, bandwidth * (cpu ? 1 : 0.5)},
+      {bandwidth * kSmallKernelSeconds * 100, bandwidth}};
+  rates.vector_flops.value =
+      0.5 * VectorFlops(tflops, ElementType::kF32) * (cpu ? 0.1 : 1);
+  rates.transcendentals.value = rates.vector_flops.value / 8;
+  rates.op_seconds.value = cpu ? turns * kCoreLaunchSeconds : kLaunchSeconds;
+  rates.overlap.value = cpu ? 0 : kOverlap;
+  for (const LinkLevel& level : cluster.levels) {
+    rates.levels.push_back(LevelOf(level, rates.op_seconds.value));
+  }
+  return rates;
+}
+
+}  // namespace meshwright

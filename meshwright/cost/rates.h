@@ -1,0 +1,119 @@
+// What the devices and links of a cluster really achieve, and how we know.
+//
+//   Rates rates = AssumedRates(cluster);                  // Eight h200.
+//   rates.Matmul(ElementType::kBF16).At(1e12);            // 7e14 a second
+//   rates.memory.At(1e9);                                 // 4.1e12 bytes/s
+//   rates.Of(MoveKind::kAllReduce, /*level=*/0, 8);       // 22 us, 2.6e-12 s/B
+//
+// Rates are those of one device while all devices of the cluster are busy with
+// the same. Virtual devices share the cores and the memory of one machine, so
+// theirs are the machine's, divided by the devices: work that every device
+// repeats is then as dear as it is.
+#ifndef MESHWRIGHT_COST_RATES_H_
+#define MESHWRIGHT_COST_RATES_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "meshwright/base/element_type.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/partition/prices.h"
+
+namespace meshwright {
+
+enum class Origin : uint8_t {
+  kAssumed,     // From data sheets and experience.
+  kCalibrated,  // Measured once on such devices, with programs made for it.
+  kProfiled,    // Measured on the program in question.
+};
+absl::string_view Name(Origin origin);  // "assumed"
+
+struct Figure {
+  double value = 0;
+  Origin origin = Origin::kAssumed;
+
+  bool operator==(const Figure&) const = default;
+};
+
+// A figure that depends on size. Between two points the logarithms are on a
+// line; beyond the ends it stays as at the end.
+//   {{1e6, 1e9}, {1e8, 4e9}}: At(1e7) is 2e9
+struct Curve {
+  struct Point {
+    double size = 0;
+    double value = 0;
+    bool operator==(const Point&) const = default;
+  };
+  std::vector<Point> points;  // Sizes ascend; all positive.
+  Origin origin = Origin::kAssumed;
+
+  double At(double size) const;  // 0 without points.
+  double Last() const { return points.empty() ? 0 : points.back().value; }
+  bool operator==(const Curve&) const = default;
+};
+
+// A collective between `devices` that one level of links joins.
+struct CollectiveRate {
+  int64_t devices = 2;
+  double latency = 0;   // Seconds, however few the bytes.
+  double per_byte = 0;  // Seconds per byte that leaves through a port.
+
+  bool operator==(const CollectiveRate&) const = default;
+};
+
+// Of one link level: by kind (KindIndex), group sizes ascending.
+struct LevelRates {
+  std::array<std::vector<CollectiveRate>, 5> kinds;
+  Origin origin = Origin::kAssumed;
+
+  bool operator==(const LevelRates&) const = default;
+};
+
+struct Rates {
+  std::string device;  // "h200", "8 x cpu on 2 cores": what they are of.
+  // Operations per second by the operations of one contraction.
+  std::map<ElementType, Curve> matmul;
+  // Convolutions: their share of what a contraction of their size reaches.
+  Figure convolution_share = {1};
+  // Bytes per second, by the bytes that one kernel reads and writes.
+  Curve memory;
+  // Outside of contractions: additions and the like, and exp, tanh, ... per
+  // second.
+  Figure vector_flops;
+  Figure transcendentals;
+  // Seconds from the start of one small kernel to that of the next.
+  Figure op_seconds;
+  // The share of a collective that can run beside computation.
+  Figure overlap;
+  std::vector<LevelRates> levels;  // As Cluster::levels.
+
+  // For types without a curve of their own, that of the type they are computed
+  // in.
+  const Curve& Matmul(ElementType type) const;
+  // Between sizes that are known, linear in the logarithm of `devices`; beyond
+  // them the latency goes on like that, the rest stays.
+  // Requires: `level` is one of `levels`.
+  CollectiveRate Of(MoveKind kind, int32_t level, int64_t devices) const;
+
+  std::string ToString() const;  // A few lines, each with its origin.
+  bool operator==(const Rates&) const = default;
+};
+
+// Contractions reach up to 70 % of the peak of an accelerator, less when they
+// last under a millisecond; memory 85 %, kernels start 4 us apart; links give
+// 85 % of their rate, a collective takes its link's latency times the
+// logarithm of the group. See assumed_rates.cc. Requires: Check(cluster).
+Rates AssumedRates(const Cluster& cluster);
+
+// Round trip. kInvalidArgument in one line.
+std::string ToJson(const Rates& rates);
+absl::StatusOr<Rates> ParseRates(absl::string_view json);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_COST_RATES_H_
