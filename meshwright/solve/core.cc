@@ -12,6 +12,8 @@ void AddNode(const GraphNode& node, Core* core) {
   for (const int64_t cost : node.costs) {
     core->costs.push_back(std::min(cost, kCoreInfinity));
   }
+  core->origin.insert(core->origin.end(), node.origin.begin(),
+                      node.origin.end());
   core->first_option.push_back(static_cast<int32_t>(core->costs.size()));
   for (const PointPiece& piece : node.pieces) {
     core->pieces.push_back({piece.first, piece.last, std::ssize(core->usage)});
@@ -80,6 +82,7 @@ Core BuildCore(Graph& graph) {
   core.double_cells.assign(core.cells.begin(), core.cells.end());
   for (const Point& point : graph.points()) {
     core.capacity.push_back(point.capacity);
+    core.point_time.push_back(point.time);
   }
   core.constant = graph.constant();
   core.work_per_pass += std::ssize(core.costs);
@@ -90,6 +93,59 @@ void ClampCosts(Core& core, int64_t most) {
   for (int64_t& cost : core.costs) cost = std::min(cost, most);
   for (int64_t& cell : core.cells) cell = std::min(cell, most);
   core.double_cells.assign(core.cells.begin(), core.cells.end());
+}
+
+std::vector<int32_t> ChoiceInCore(const Core& core,
+                                  absl::Span<const int32_t> assignment) {
+  std::vector<int32_t> choice(core.nodes, 0);
+  for (int32_t v = 0; v < core.nodes; ++v) {
+    const auto begin = core.origin.begin() + core.first_option[v];
+    const auto end = core.origin.begin() + core.first_option[v + 1];
+    const int32_t want = assignment[core.graph_node[v]];
+    const auto found = std::find(begin, end, want);
+    if (found != end) choice[v] = static_cast<int32_t>(found - begin);
+  }
+  return choice;
+}
+
+Problem ProblemOfCore(const Core& core) {
+  Problem problem;
+  absl::flat_hash_map<std::pair<int64_t, int32_t>, int32_t> tables;
+  const auto allowed = [](int64_t cost) {
+    return cost >= kCoreInfinity ? kInfiniteCost : cost;
+  };
+  for (int32_t v = 0; v < core.nodes; ++v) {
+    ProblemNode node;
+    const int32_t options = core.options(v);
+    for (int32_t a = 0; a < options; ++a) {
+      node.costs.push_back(allowed(core.costs[core.first_option[v] + a]));
+    }
+    for (const CorePiece& piece : core.Pieces(v)) {
+      const auto usage = core.usage.begin() + piece.usage;
+      node.pieces.push_back(
+          {piece.first, piece.last, {usage, usage + options}});
+    }
+    problem.nodes.push_back(std::move(node));
+    for (const CoreLink& link : core.Links(v)) {
+      if (link.other < v) continue;
+      const int32_t columns = core.options(link.other);
+      const auto [entry, is_new] = tables.try_emplace({link.cells, columns}, 0);
+      if (is_new) {
+        CostTable table = {options, columns, {}};
+        const int64_t* const cells = core.Row(link, 0);
+        for (int64_t i = 0; i < int64_t{options} * columns; ++i) {
+          table.cells.push_back(allowed(cells[i]));
+        }
+        entry->second = problem.AddTable(std::move(table));
+      }
+      problem.edges.push_back({v, link.other, entry->second});
+    }
+  }
+  for (int32_t p = 0; p < core.points(); ++p) {
+    problem.limits.push_back(
+        {.first = p, .last = p + 1, .limit = core.capacity[p]});
+  }
+  return problem;
 }
 
 std::vector<int32_t> ExpandCore(const Graph& graph, const Core& core,

@@ -34,6 +34,7 @@ struct Core {
   std::vector<int32_t> graph_node;    // By node.
   std::vector<int32_t> first_option;  // By node, one more at the end.
   std::vector<int64_t> costs;         // By option of all nodes.
+  std::vector<int32_t> origin;        // The problem's options, likewise.
   std::vector<int32_t> first_link;    // By node, one more at the end.
   std::vector<CoreLink> links;        // Of a node by ascending `other`.
   std::vector<int64_t> cells;
@@ -41,10 +42,11 @@ struct Core {
   std::vector<int32_t> first_piece;  // By node, one more at the end.
   std::vector<CorePiece> pieces;     // Of a node disjoint and ordered.
   std::vector<int64_t> usage;
-  std::vector<int64_t> capacity;  // By point.
-  int64_t constant = 0;           // Cost of what the reductions removed.
-  int64_t link_options = 0;       // Slots of all links together.
-  int64_t work_per_pass = 0;      // Cells touched when all edges are.
+  std::vector<int64_t> capacity;    // By point.
+  std::vector<int64_t> point_time;  // By point.
+  int64_t constant = 0;             // Cost of what the reductions removed.
+  int64_t link_options = 0;         // Slots of all links together.
+  int64_t work_per_pass = 0;        // Cells touched when all edges are.
 
   int32_t points() const { return static_cast<int32_t>(capacity.size()); }
   int32_t options(int32_t v) const {
@@ -71,6 +73,14 @@ Core BuildCore(Graph& graph);
 
 // Costs above `most` become `most`: no better assignment can take them.
 void ClampCosts(Core& core, int64_t most);
+
+// The core's choice behind a problem's assignment; option 0 where the option
+// taken is no longer there.
+std::vector<int32_t> ChoiceInCore(const Core& core,
+                                  absl::Span<const int32_t> assignment);
+
+// The core as a problem of its own: nodes, options and points as they are.
+Problem ProblemOfCore(const Core& core);
 
 // The problem's assignment behind one of the core.
 std::vector<int32_t> ExpandCore(const Graph& graph, const Core& core,

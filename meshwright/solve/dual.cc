@@ -16,13 +16,16 @@ constexpr int kPatience = 10;
 
 }  // namespace
 
-Dual::Dual(const Core& core, uint64_t seed)
+DualStart FreshStart(const Core& core) {
+  return {Prices(core.points(), 0.0), NoMessages(core)};
+}
+
+Dual::Dual(const Core& core, DualStart start, uint64_t seed)
     : core_(core),
       random_(seed),
-      prices_(core.points(), 0.0),
-      best_prices_(prices_),
-      messages_(NoMessages(core)),
-      best_messages_(messages_),
+      prices_(start.prices),
+      messages_(start.messages),
+      best_(std::move(start)),
       passes_(core, unary_),
       sweep_(core),
       all_nodes_(core.nodes),
@@ -36,10 +39,13 @@ void Dual::Pass() {
   passes_.Forward(messages_);
   bound_ = passes_.Backward(messages_) - PriceOfCapacity(core_, prices_);
   if (bound_ <= best_bound_) return;
-  if (bound_ > best_bound_ + 1e-5 * std::abs(best_bound_)) since_gain_ = 0;
+  if (bound_ > best_bound_ + 1e-5 * std::abs(best_bound_)) {
+    since_gain_ = 0;
+    steps_since_gain_ = 0;
+  }
   best_bound_ = bound_;
-  best_prices_ = prices_;
-  best_messages_ = messages_;
+  best_.prices = prices_;
+  best_.messages = messages_;
 }
 
 int64_t Dual::Settle(int iterations) {
@@ -48,6 +54,7 @@ int64_t Dual::Settle(int iterations) {
 }
 
 int64_t Dual::Step(double upper) {
+  ++steps_since_gain_;
   int64_t work = Settle(kPassesPerStep);
   passes_.Decode(messages_, candidate_);
   for (int i = 0; i < 3; ++i) {
@@ -80,28 +87,28 @@ void Dual::Move(double upper) {
 }
 
 int64_t Dual::Certify() const {
-  return CertifiedBound(core_, best_prices_, best_messages_);
+  return CertifiedBound(core_, best_.prices, best_.messages);
 }
 
-int64_t Dual::FindUseless(double upper, std::vector<char>& useless) {
+std::vector<double> Dual::OptionSlack() const {
   std::vector<double> unary;
-  PriceOptions(core_, best_prices_, unary);
+  PriceOptions(core_, best_.prices, unary);
   Passes passes(core_, unary);
-  Messages messages = best_messages_;
-  const double capacity = PriceOfCapacity(core_, best_prices_);
+  Messages messages = best_.messages;
+  const double capacity = PriceOfCapacity(core_, best_.prices);
+  // Far above what rounding can make of sums of this size.
+  const double margin = 1e-9 * (std::abs(best_bound_) + capacity) + 1e-6;
   std::vector<double> slack;
-  useless.assign(core_.costs.size(), 0);
+  std::vector<double> most(core_.costs.size(), 0.0);
   constexpr int kRounds = 3;
   for (int round = 0; round < kRounds; ++round) {
     const double bound = passes.Forward(messages) - capacity;
     passes.BackwardWithSlack(messages, slack);
-    // Far above what rounding can make of sums of this size.
-    const double margin = 1e-9 * (std::abs(upper) + capacity) + 1e-6;
     for (size_t i = 0; i < slack.size(); ++i) {
-      useless[i] |= bound + slack[i] > upper - 1 + margin;
+      most[i] = std::max(most[i], bound + slack[i] - best_bound_ - margin);
     }
   }
-  return 2 * kRounds * core_.work_per_pass;
+  return most;
 }
 
 }  // namespace meshwright

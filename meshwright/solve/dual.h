@@ -18,10 +18,22 @@
 
 namespace meshwright {
 
+// Where to start: prices and messages, whatever they come from.
+struct DualStart {
+  Prices prices;
+  Messages messages;
+};
+
+DualStart FreshStart(const Core& core);
+// What `dual` of a core of the same graph, from before it was reduced further,
+// knows about the points and links that `core` still has.
+DualStart CarryOver(const Graph& graph, const Core& before,
+                    const DualStart& start, const Core& core);
+
 class Dual {
  public:
   // All bounds and costs here are without `core.constant`, except Certify's.
-  Dual(const Core& core, uint64_t seed);
+  Dual(const Core& core, DualStart start, uint64_t seed);
 
   // One move of the prices; `upper` is the cost to aim for. Returns the work.
   int64_t Step(double upper);
@@ -29,17 +41,20 @@ class Dual {
   int64_t Settle(int iterations);
 
   const Prices& prices() const { return prices_; }
-  const Prices& best_prices() const { return best_prices_; }
+  // Those of the best bound.
+  const DualStart& best() const { return best_; }
   double best_bound() const { return best_bound_; }
+  // Steps have become small without much gain.
+  bool stalled() const { return step_ < 0.05 || steps_since_gain_ > 30; }
   // A good assignment under the prices of the last step; it may break limits.
   const std::vector<int32_t>& candidate() const { return candidate_; }
 
   // The best bound, `core.constant` included, safe to report.
   int64_t Certify() const;
 
-  // Marks options that no assignment cheaper than `upper` takes, at the best
-  // prices. Returns the work.
-  int64_t FindUseless(double upper, std::vector<char>& useless);
+  // What an assignment with this option costs above best_bound() at least, by
+  // option of all nodes; a little less where rounding might matter.
+  std::vector<double> OptionSlack() const;
 
  private:
   void Pass();
@@ -47,9 +62,10 @@ class Dual {
 
   const Core& core_;
   Random random_;
-  Prices prices_, best_prices_;
+  Prices prices_;
   std::vector<double> unary_;
-  Messages messages_, best_messages_;
+  Messages messages_;
+  DualStart best_;
   Passes passes_;
   ForestSweep sweep_;
   std::vector<int32_t> all_nodes_, candidate_;
@@ -58,7 +74,8 @@ class Dual {
   double bound_ = 0;
   double best_bound_ = 0;
   double step_ = 0.3;
-  int since_gain_ = 0;
+  int since_gain_ = 0;        // Steps, or since the step became smaller.
+  int steps_since_gain_ = 0;  // Steps.
 };
 
 }  // namespace meshwright

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/base/check.h"
 #include "meshwright/solve/points.h"
 
@@ -64,6 +65,11 @@ Graph::Graph(const Problem& problem) {
 
 void Graph::SetInfeasible(std::string reason) {
   if (infeasible_.empty()) infeasible_ = std::move(reason);
+}
+
+int64_t Graph::ImpliedBy(int64_t time) const {
+  const auto entry = implied_by_.find(time);
+  return entry == implied_by_.end() ? time : entry->second;
 }
 
 const std::vector<int32_t>& Graph::Edges(int32_t v) {
@@ -237,6 +243,9 @@ void Graph::Eliminate(int32_t v) {
   int32_t option;
   BestOptions(v, {}, 0, 0, &cost, &option);
   constant_ = AddCosts(constant_, cost);
+  if (constant_ >= kInfiniteCost) {
+    SetInfeasible(absl::StrCat("no option of node ", v, " can be taken"));
+  }
   undo_.push_back({.node = v, .choice = {nodes_[v].origin[option]}});
   RemoveNode(v);
 }
@@ -257,8 +266,8 @@ void Graph::TouchEdge(int32_t e) {
 
 int32_t Graph::TakeEdge() {
   while (!edge_work_.empty()) {
-    const int32_t e = edge_work_.back();
-    edge_work_.pop_back();
+    const int32_t e = edge_work_.front();
+    edge_work_.pop_front();
     edge_waits_[e] = 0;
     if (edges_[e].alive) return e;
   }
@@ -267,8 +276,8 @@ int32_t Graph::TakeEdge() {
 
 int32_t Graph::TakeNode() {
   while (!node_work_.empty()) {
-    const int32_t v = node_work_.back();
-    node_work_.pop_back();
+    const int32_t v = node_work_.front();
+    node_work_.pop_front();
     node_waits_[v] = 0;
     if (nodes_[v].alive) return v;
   }

@@ -14,6 +14,7 @@
 #define MESHWRIGHT_SOLVE_GRAPH_H_
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +70,10 @@ class Graph {
   const GraphEdge& edge(int32_t e) const { return edges_[e]; }
   std::vector<Point>& points() { return points_; }
   const std::vector<Point>& points() const { return points_; }
+  // The point (by time) that made the point of this time superfluous; itself
+  // when none did.
+  int64_t ImpliedBy(int64_t time) const;
+  void SetImpliedBy(int64_t time, int64_t by) { implied_by_[time] = by; }
   TableStore& tables() { return tables_; }
   int64_t constant() const { return constant_; }
   // Why there is no assignment; empty as long as there may be one.
@@ -126,11 +131,12 @@ class Graph {
   std::vector<GraphEdge> edges_;
   absl::flat_hash_map<std::pair<int32_t, int32_t>, int32_t> edge_of_;
   std::vector<Point> points_;
+  absl::flat_hash_map<int64_t, int64_t> implied_by_;
   TableStore tables_;
   int64_t constant_ = 0;
   std::string infeasible_;
   std::vector<Undo> undo_;
-  std::vector<int32_t> edge_work_, node_work_;
+  std::deque<int32_t> edge_work_, node_work_;
   std::vector<char> edge_waits_, node_waits_;
 };
 

@@ -18,14 +18,15 @@ double LogUniform(double low, double high, Random& random) {
 
 }  // namespace
 
-Primal::Primal(const Core& core, uint64_t seed)
+Primal::Primal(const Core& core, int64_t upper, uint64_t seed)
     : core_(core),
       random_(seed),
       sweep_(core),
       now_(core),
       prices_(core.points(), 0.0),
       all_nodes_(core.nodes),
-      unary_(core.costs.size()) {
+      unary_(core.costs.size()),
+      best_cost_(upper) {
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
 }
 
@@ -80,10 +81,19 @@ int64_t Primal::Offer(absl::Span<const int32_t> choice) {
   choice_.assign(choice.begin(), choice.end());
   Prices prices = prices_;
   const std::vector<int32_t> before = now_.choice();
-  const bool had_one = best_cost_ < kCoreInfinity;
-  const bool found = Repair(prices, 12) && Keep(margin_);
-  if (!found && had_one) now_.Assign(before);
+  if (!Repair(prices, 12)) return work_;
+  if (!Keep(margin_) && has_start_) {
+    now_.Assign(before);
+  } else {
+    has_start_ = true;
+  }
   return work_;
+}
+
+void Primal::Adopt(absl::Span<const int32_t> choice) {
+  now_.Assign(choice);
+  has_start_ = true;
+  Keep(0);
 }
 
 int64_t Primal::FindFirst(int attempts, absl::FunctionRef<bool()> stop) {
@@ -108,7 +118,10 @@ int64_t Primal::FindFirst(int attempts, absl::FunctionRef<bool()> stop) {
   for (int i = 0; i < attempts && !stop(); ++i) {
     choice_ = start;
     Prices prices = prices_;
-    if (Repair(prices, 60) && Keep(0)) break;
+    if (!Repair(prices, 60)) continue;
+    Keep(0);
+    has_start_ = true;
+    break;
   }
   return work_;
 }
@@ -171,7 +184,7 @@ bool Primal::Neighbourhood(double margin) {
 
 int64_t Primal::Run(int64_t work, absl::FunctionRef<bool()> stop) {
   work_ = 0;
-  if (best_cost_ == kCoreInfinity || core_.nodes == 0) return 0;
+  if (!has_start_ || core_.nodes == 0) return 0;
   while (work_ < work && !stop()) {
     const int64_t before = best_cost_;
     Neighbourhood(margin_);
@@ -179,7 +192,7 @@ int64_t Primal::Run(int64_t work, absl::FunctionRef<bool()> stop) {
     if (best_cost_ < before) margin_ = std::min(margin_ * 1.1, kWidestMargin);
     if (margin_ < kNarrowestMargin) {
       margin_ = kWidestMargin;
-      now_.Assign(best_);
+      if (!best_.empty()) now_.Assign(best_);
     }
   }
   return work_;

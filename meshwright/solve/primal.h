@@ -22,17 +22,24 @@ namespace meshwright {
 
 class Primal {
  public:
-  Primal(const Core& core, uint64_t seed);
+  // Only assignments cheaper than `upper` count. Costs here are without
+  // `core.constant`.
+  Primal(const Core& core, int64_t upper, uint64_t seed);
 
-  // kCoreInfinity until an allowed assignment is known. Without core.constant.
+  // `upper`, or what the best assignment found costs.
   int64_t best_cost() const { return best_cost_; }
+  // Empty as long as none was found.
   const std::vector<int32_t>& best() const { return best_; }
+  // An assignment within the capacities is known, cheap or not.
+  bool has_start() const { return has_start_; }
 
   // Good prices, from the dual.
   void SetPrices(const Prices& prices) { prices_ = prices; }
   // An assignment worth a repair; it may break limits. Returns the work.
   int64_t Offer(absl::Span<const int32_t> choice);
-  // Tries until an allowed assignment is known, at most `attempts` times.
+  // Somebody else found this one, which is allowed.
+  void Adopt(absl::Span<const int32_t> choice);
+  // Tries until it has a start, at most `attempts` times.
   int64_t FindFirst(int attempts, absl::FunctionRef<bool()> stop);
   // Neighbourhoods until `work` is spent or `stop`. Returns the work.
   int64_t Run(int64_t work, absl::FunctionRef<bool()> stop);
@@ -48,14 +55,15 @@ class Primal {
   const Core& core_;
   Random random_;
   ForestSweep sweep_;
-  Selection now_;  // Within the capacities when best_cost_ is known.
+  Selection now_;  // Within the capacities when has_start_.
+  bool has_start_ = false;
   Prices prices_;
   double least_price_ = 0;  // What a broken point costs at least.
   std::vector<int32_t> all_nodes_, ball_, ball_before_, choice_;
   std::vector<double> unary_;
   std::vector<int64_t> usage_;
   std::vector<int32_t> best_;
-  int64_t best_cost_ = kCoreInfinity;
+  int64_t best_cost_;
   double margin_ = 1e-3;
   int64_t work_ = 0;
 };

@@ -44,6 +44,60 @@ bool UsesNoMore(const GraphNode& node, int32_t b, int32_t a) {
   });
 }
 
+constexpr int kSamples = 8;
+
+// By option, kSamples costs of the node and its edges beside some choices of
+// the neighbours: a quick way to see that one option does not dominate another.
+std::vector<int64_t> SampleCosts(const GraphNode& node,
+                                 absl::Span<const CostTable* const> tables) {
+  std::vector<int64_t> samples(int64_t{node.options()} * kSamples);
+  for (int32_t a = 0; a < node.options(); ++a) {
+    for (int k = 0; k < kSamples; ++k) {
+      int64_t& sum = samples[int64_t{a} * kSamples + k];
+      sum = node.costs[a];
+      for (size_t i = 0; i < tables.size(); ++i) {
+        const CostTable& table = *tables[i];
+        const int64_t x =
+            (k * table.columns / kSamples + static_cast<int64_t>(i)) %
+            table.columns;
+        sum = AddCosts(sum, table.cells[int64_t{a} * table.columns + x]);
+      }
+    }
+  }
+  return samples;
+}
+
+bool NeverAbove(absl::Span<const int64_t> samples, int32_t b, int32_t a) {
+  for (int k = 0; k < kSamples; ++k) {
+    if (samples[int64_t{b} * kSamples + k] >
+        samples[int64_t{a} * kSamples + k]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The most that b costs above a, over what the neighbours may choose beside a.
+int64_t MostExcess(const GraphNode& node,
+                   absl::Span<const CostTable* const> tables, int32_t b,
+                   int32_t a) {
+  int64_t total = node.costs[b] - node.costs[a];
+  for (const CostTable* table : tables) {
+    const int64_t* const row_a = &table->cells[int64_t{a} * table->columns];
+    const int64_t* const row_b = &table->cells[int64_t{b} * table->columns];
+    int64_t most = INT64_MIN;
+    for (int32_t x = 0; x < table->columns; ++x) {
+      if (row_a[x] >= kInfiniteCost) continue;
+      if (row_b[x] >= kInfiniteCost) return kInfiniteCost;
+      most = std::max(most, row_b[x] - row_a[x]);
+    }
+    // a is forbidden altogether: another rule's business.
+    if (most == INT64_MIN) return kInfiniteCost;
+    total += most;
+  }
+  return total;
+}
+
 void RunWorkLists(Graph& graph, absl::FunctionRef<bool()> stop) {
   while (graph.infeasible().empty() && !stop()) {
     if (const int32_t e = graph.TakeEdge(); e >= 0) {
@@ -91,30 +145,17 @@ bool DropDominatedOptions(Graph& graph, int32_t v) {
   const GraphNode& node = graph.node(v);
   const int32_t options = node.options();
   if (options == 1) return false;
-  // By b * options + a: how much b costs above a at most.
-  std::vector<int64_t> excess(int64_t{options} * options);
-  for (int32_t b = 0; b < options; ++b) {
-    for (int32_t a = 0; a < options; ++a) {
-      excess[int64_t{b} * options + a] = node.costs[b] - node.costs[a];
-    }
-  }
+  std::vector<const CostTable*> tables;
   for (const int32_t e : graph.Edges(v)) {
-    const std::vector<int64_t>& more =
-        graph.tables().RowExcess(graph.Oriented(e, v));
-    for (size_t i = 0; i < excess.size(); ++i) {
-      if (excess[i] >= kInfiniteCost || more[i] >= kInfiniteCost) {
-        excess[i] = kInfiniteCost;
-      } else {
-        excess[i] += more[i];
-      }
-    }
+    tables.push_back(&graph.tables()[graph.Oriented(e, v)]);
   }
+  const std::vector<int64_t> samples = SampleCosts(node, tables);
   std::vector<char> drop(options, 0);
   for (int32_t a = 0; a < options; ++a) {
     for (int32_t b = 0; b < options && !drop[a]; ++b) {
       if (a == b || drop[b]) continue;
-      if (excess[int64_t{b} * options + a] > 0) continue;
-      drop[a] = UsesNoMore(node, b, a);
+      drop[a] = NeverAbove(samples, b, a) && UsesNoMore(node, b, a) &&
+                MostExcess(node, tables, b, a) <= 0;
     }
   }
   return Drop(graph, v, drop);

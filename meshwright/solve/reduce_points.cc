@@ -204,7 +204,7 @@ class Walk {
 };
 
 // Marks points that the last point kept implies, or that imply that one.
-bool MarkDominated(const Graph& graph, std::vector<char>* drop) {
+bool MarkDominated(Graph& graph, std::vector<char>* drop) {
   Walk walk(graph);
   const std::vector<Point>& points = graph.points();
   int64_t kept = -1;
@@ -216,11 +216,13 @@ bool MarkDominated(const Graph& graph, std::vector<char>* drop) {
       const int64_t room = points[p].capacity - points[kept].capacity;
       if (walk.fall() >= -room) {
         (*drop)[p] = 1;
+        graph.SetImpliedBy(points[p].time, points[kept].time);
         any = true;
         continue;
       }
       if (walk.growth() >= room) {
         (*drop)[kept] = 1;
+        graph.SetImpliedBy(points[kept].time, points[p].time);
         any = true;
       }
     }

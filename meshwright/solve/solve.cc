@@ -1,79 +1,159 @@
 #include "meshwright/solve/solve.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/base/check.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/solve/core.h"
-#include "meshwright/solve/dual.h"
+#include "meshwright/solve/core_search.h"
 #include "meshwright/solve/graph.h"
-#include "meshwright/solve/primal.h"
 #include "meshwright/solve/reduce.h"
 
 namespace meshwright {
+namespace {
+
+// The search over one problem: reduce, search the core, reduce again by what
+// the search ruled out.
+class Solver {
+ public:
+  Solver(const Problem& problem, const SolveOptions& options)
+      : problem_(problem), options_(options), graph_(problem) {}
+
+  absl::StatusOr<Solution> Run();
+
+ private:
+  bool Stop() const { return watch_.seconds() >= options_.time_limit_seconds; }
+  void Offer(std::vector<int32_t> assignment);
+  // True when there is more to search.
+  bool SearchOnce();
+  void DropUseless(const std::vector<char>& useless);
+  absl::StatusOr<Solution> Finish();
+
+  const Problem& problem_;
+  const SolveOptions& options_;
+  const Stopwatch watch_;
+  Graph graph_;
+  Core core_;
+  DualStart start_;
+  Solution solution_;
+  // Nothing allowed is cheaper than best_cost_.
+  bool proved_ = false;
+  int64_t best_cost_ = kCoreInfinity;
+};
+
+void Solver::Offer(std::vector<int32_t> assignment) {
+  const Evaluation evaluation = Evaluate(problem_, assignment);
+  if (!evaluation.allowed() || evaluation.cost >= best_cost_) return;
+  best_cost_ = evaluation.cost;
+  solution_.assignment = std::move(assignment);
+}
+
+void Solver::DropUseless(const std::vector<char>& useless) {
+  for (int32_t v = 0; v < core_.nodes; ++v) {
+    std::vector<int32_t> keep;
+    for (int32_t a = 0; a < core_.options(v); ++a) {
+      if (!useless[core_.first_option[v] + a]) keep.push_back(a);
+    }
+    if (keep.empty()) {
+      graph_.SetInfeasible("nothing cheaper is left");
+      return;
+    }
+    if (std::ssize(keep) < core_.options(v)) {
+      graph_.KeepOptions(core_.graph_node[v], keep);
+    }
+  }
+}
+
+bool Solver::SearchOnce() {
+  const std::vector<int32_t> first =
+      solution_.assignment.empty() ? std::vector<int32_t>()
+                                   : ChoiceInCore(core_, solution_.assignment);
+  if (core_.constant >= best_cost_) {
+    proved_ = true;
+    return false;
+  }
+  if (best_cost_ < kCoreInfinity) {
+    ClampCosts(core_, best_cost_ - core_.constant + 1);
+  }
+  CoreSearch search(core_, start_, best_cost_ - core_.constant, first,
+                    {.seed = options_.seed,
+                     .threads = options_.threads,
+                     .work_limit = options_.work_limit - solution_.work,
+                     .gap = options_.gap});
+  const CoreSearchEnd end = search.Run([&] { return Stop(); });
+  solution_.work += search.work();
+  if (!search.best().empty()) {
+    Offer(ExpandCore(graph_, core_, search.best()));
+  }
+  if (end == CoreSearchEnd::kProved) {
+    proved_ = true;
+    return false;
+  }
+  const int64_t bound = search.dual().Certify();
+  solution_.lower_bound = std::max(
+      solution_.lower_bound, std::max(bound, search.bound() + core_.constant));
+  if (end == CoreSearchEnd::kStopped) return false;
+  DropUseless(search.useless());
+  start_ = search.dual().best();
+  return true;
+}
+
+absl::StatusOr<Solution> Solver::Finish() {
+  if (best_cost_ == kCoreInfinity) {
+    if (proved_) {
+      return absl::ResourceExhaustedError(
+          "no assignment stays within the usage limit");
+    }
+    return absl::DeadlineExceededError(
+        "no assignment within the usage limit was found in the time given");
+  }
+  solution_.cost = best_cost_;
+  solution_.lower_bound =
+      proved_ ? best_cost_ : std::min(solution_.lower_bound, best_cost_);
+  solution_.proved_optimal = solution_.lower_bound == solution_.cost;
+  return std::move(solution_);
+}
+
+absl::StatusOr<Solution> Solver::Run() {
+  if (!options_.initial.empty()) Offer(options_.initial);
+  Reduce(graph_, [&] { return Stop(); });
+  if (!graph_.infeasible().empty()) {
+    return absl::ResourceExhaustedError(graph_.infeasible());
+  }
+  core_ = BuildCore(graph_);
+  solution_.core_nodes = core_.nodes;
+  solution_.core_points = core_.points();
+  start_ = FreshStart(core_);
+  while (true) {
+    if (core_.nodes == 0) {
+      Offer(ExpandCore(graph_, core_, {}));
+      proved_ = true;
+      break;
+    }
+    if (!SearchOnce()) break;
+    Reduce(graph_, [&] { return Stop(); });
+    if (!graph_.infeasible().empty()) {
+      proved_ = true;
+      break;
+    }
+    Core smaller = BuildCore(graph_);
+    start_ = CarryOver(graph_, core_, start_, smaller);
+    core_ = std::move(smaller);
+  }
+  return Finish();
+}
+
+}  // namespace
 
 absl::StatusOr<Solution> Solve(const Problem& problem,
                                const SolveOptions& options) {
   MW_RETURN_IF_ERROR(Verify(problem));
-  const Stopwatch watch;
-  const auto stop = [&] {
-    return watch.seconds() >= options.time_limit_seconds;
-  };
-  const bool log = getenv("MW_LOG") != nullptr;
-  Graph graph(problem);
-  Reduce(graph, stop);
-  if (!graph.infeasible().empty()) {
-    return absl::ResourceExhaustedError(graph.infeasible());
-  }
-  Core core = BuildCore(graph);
-  if (log) {
-    fprintf(stderr,
-            "%.2f reduced %d nodes %zu links %zu options %d points %ld cells "
-            "%zu pieces\n",
-            watch.seconds(), core.nodes, core.links.size() / 2,
-            core.costs.size(), core.points(), core.work_per_pass,
-            core.pieces.size());
-  }
-  Solution solution;
-  solution.core_nodes = core.nodes;
-  solution.core_points = core.points();
-  Dual dual(core, options.seed);
-  Primal primal(core, options.seed + 1);
-  int64_t work = 0;
-  work += primal.FindFirst(10, stop);
-  if (log)
-    fprintf(stderr, "%.2f first %ld\n", watch.seconds(), primal.best_cost());
-  int64_t last = primal.best_cost();
-  for (int round = 0; !stop() && core.nodes > 0; ++round) {
-    const double upper = primal.best_cost() < kCoreInfinity
-                             ? double(primal.best_cost())
-                             : dual.best_bound() * 1.1 + 1;
-    const int64_t spent = dual.Step(upper);
-    primal.SetPrices(dual.prices());
-    work += spent;
-    if (round % 3 == 0) work += primal.Offer(dual.candidate());
-    work += primal.Run(spent, stop);
-    if (dual.best_bound() > double(primal.best_cost()) - 0.999) break;
-    if (log && (primal.best_cost() < last || round % 50 == 0)) {
-      last = primal.best_cost();
-      fprintf(stderr, "%.2f r%d cost %ld bound %.0f now\n", watch.seconds(),
-              round, last + core.constant,
-              dual.best_bound() + double(core.constant));
-    }
-  }
-  if (primal.best_cost() == kCoreInfinity && core.nodes > 0) {
-    return absl::DeadlineExceededError("no assignment found in time");
-  }
-  solution.assignment = ExpandCore(
-      graph, core, core.nodes > 0 ? primal.best() : std::vector<int32_t>());
-  solution.cost = Evaluate(problem, solution.assignment).cost;
-  solution.lower_bound = std::min(dual.Certify(), solution.cost);
-  solution.proved_optimal = solution.lower_bound == solution.cost;
-  solution.work = work;
-  return solution;
+  MW_CHECK(options.initial.empty() ||
+           options.initial.size() == problem.nodes.size());
+  return Solver(problem, options).Run();
 }
 
 }  // namespace meshwright

@@ -121,25 +121,4 @@ const TableFacts& TableStore::Facts(TableId id) {
   return entry.facts;
 }
 
-const std::vector<int64_t>& TableStore::RowExcess(TableId id) {
-  Entry& entry = tables_[id];
-  if (!entry.row_excess.empty()) return entry.row_excess;
-  const CostTable& table = entry.table;
-  entry.row_excess.assign(int64_t{table.rows} * table.rows, 0);
-  for (int32_t b = 0; b < table.rows; ++b) {
-    const int64_t* const row_b = &table.cells[int64_t{b} * table.columns];
-    for (int32_t a = 0; a < table.rows; ++a) {
-      const int64_t* const row_a = &table.cells[int64_t{a} * table.columns];
-      int64_t most = INT64_MIN;
-      for (int32_t x = 0; x < table.columns; ++x) {
-        if (row_a[x] >= kInfiniteCost) continue;
-        most = std::max(most, row_b[x] >= kInfiniteCost ? kInfiniteCost
-                                                        : row_b[x] - row_a[x]);
-      }
-      entry.row_excess[int64_t{b} * table.rows + a] = most;
-    }
-  }
-  return entry.row_excess;
-}
-
 }  // namespace meshwright

@@ -36,9 +36,6 @@ class TableStore {
   TableId Sum(TableId a, TableId b);
 
   const TableFacts& Facts(TableId id);
-  // By b * rows + a: the most that row b costs above row a, over columns that
-  // row a allows; kInfiniteCost when b forbids one of them.
-  const std::vector<int64_t>& RowExcess(TableId id);
 
  private:
   struct Entry {
@@ -46,7 +43,6 @@ class TableStore {
     TableId transposed = -1;
     bool has_facts = false;
     TableFacts facts;
-    std::vector<int64_t> row_excess;
   };
 
   std::deque<Entry> tables_;

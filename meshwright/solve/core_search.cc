@@ -1,0 +1,136 @@
+#include "meshwright/solve/core_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+namespace meshwright {
+namespace {
+
+// Below this much work, a round is over before a thread has started.
+constexpr int64_t kWorkWorthAThread = 2'000'000;
+constexpr int64_t kLongestRound = 30'000'000;
+
+}  // namespace
+
+CoreSearch::CoreSearch(const Core& core, DualStart start, int64_t upper,
+                       absl::Span<const int32_t> first,
+                       const CoreSearchOptions& options)
+    : core_(core),
+      options_(options),
+      dual_(core, std::move(start), options.seed),
+      primal_(core, upper, options.seed + 1),
+      prices_(dual_.prices()),
+      candidate_(first.begin(), first.end()) {
+  primal_.SetPrices(prices_);
+}
+
+int64_t CoreSearch::DualRound(int64_t work, absl::FunctionRef<bool()> stop) {
+  if (branching_ != nullptr) return branching_->Run(work, stop);
+  int64_t spent = 0;
+  while (spent < work && !stop()) spent += dual_.Step(aim_);
+  return spent;
+}
+
+int64_t CoreSearch::PrimalRound(int64_t work, absl::FunctionRef<bool()> stop) {
+  int64_t spent = 0;
+  if (!candidate_.empty()) spent += primal_.Offer(candidate_);
+  if (!primal_.has_start()) spent += primal_.FindFirst(1, stop);
+  return spent + primal_.Run(work - spent, stop);
+}
+
+void CoreSearch::Round(int64_t work, absl::FunctionRef<bool()> stop) {
+  // Without an assignment, aim somewhat above the bound.
+  const double bound = std::max(dual_.best_bound(), 0.0);
+  aim_ = std::min(static_cast<double>(primal_.best_cost()),
+                  primal_.best().empty() && !primal_.has_start()
+                      ? 1.2 * bound + 1000
+                      : 1e300);
+  int64_t dual_spent = 0;
+  int64_t primal_spent = 0;
+  if (options_.threads > 1 && work >= kWorkWorthAThread) {
+    std::thread other([&] { dual_spent = DualRound(work, stop); });
+    primal_spent = PrimalRound(work, stop);
+    other.join();
+  } else {
+    dual_spent = DualRound(work, stop);
+    primal_spent = PrimalRound(work, stop);
+  }
+  dual_work_ += dual_spent;
+  work_ += dual_spent + primal_spent;
+  if (branching_ == nullptr) {
+    prices_ = dual_.prices();
+    candidate_ = dual_.candidate();
+    primal_.SetPrices(prices_);
+  } else {
+    candidate_.clear();
+    if (branching_->upper() < primal_.best_cost()) {
+      primal_.Adopt(branching_->best());
+    }
+    branching_->SetUpper(primal_.best_cost());
+  }
+}
+
+void CoreSearch::UpdateBound() {
+  const double upper = static_cast<double>(primal_.best_cost());
+  if (branching_ != nullptr) {
+    bound_ = std::max(bound_, branching_->bound());
+  } else if (dual_.best_bound() > upper - 0.99) {
+    bound_ = std::max(bound_, dual_.Certify() - core_.constant);
+  }
+  bound_ = std::min(bound_, primal_.best_cost());
+}
+
+bool CoreSearch::FindUseless() {
+  if (branching_ != nullptr || !primal_.has_start()) return false;
+  const double gap =
+      static_cast<double>(primal_.best_cost()) - dual_.best_bound();
+  if (gap_at_last_look_ > 0 && gap > 0.8 * gap_at_last_look_) return false;
+  gap_at_last_look_ = gap;
+  const std::vector<double> slack = dual_.OptionSlack();
+  work_ += 8 * core_.work_per_pass;
+  useless_.assign(slack.size(), 0);
+  int64_t count = 0;
+  for (size_t i = 0; i < slack.size(); ++i) {
+    useless_[i] = slack[i] > gap;
+    count += useless_[i];
+  }
+  return count * 20 > std::ssize(slack);
+}
+
+bool CoreSearch::ShouldBranch() const {
+  if (branching_ != nullptr) return false;
+  const bool is_small = core_.work_per_pass < 300'000 && core_.nodes < 600;
+  return is_small && dual_work_ > 400 * core_.work_per_pass + 20000 &&
+         dual_.stalled();
+}
+
+CoreSearchEnd CoreSearch::Run(absl::FunctionRef<bool()> stop) {
+  const int64_t step = 10 * core_.work_per_pass;
+  if (candidate_.empty()) work_ += primal_.FindFirst(3, stop);
+  while (!stop() && work_ < options_.work_limit) {
+    const int64_t work =
+        std::clamp(work_ / 8, step, std::max(2 * step, kLongestRound));
+    Round(std::min(work, options_.work_limit - work_), stop);
+    UpdateBound();
+    if (bound_ >= primal_.best_cost()) return CoreSearchEnd::kProved;
+    if (getenv("MW_LOG")) {
+      fprintf(stderr, "  work %.1fM cost %ld bound %.0f %ld branch %d\n",
+              double(work_) / 1e6, primal_.best_cost() + core_.constant,
+              dual_.best_bound() + double(core_.constant),
+              bound_ + core_.constant, branching_ != nullptr);
+    }
+    if (FindUseless()) return CoreSearchEnd::kSmaller;
+    if (ShouldBranch()) {
+      branching_ = std::make_unique<Branching>(
+          core_, dual_.best(), primal_.best_cost(), options_.seed);
+    }
+  }
+  bound_ = std::min(primal_.best_cost(),
+                    std::max(bound_, dual_.Certify() - core_.constant));
+  return CoreSearchEnd::kStopped;
+}
+
+}  // namespace meshwright
