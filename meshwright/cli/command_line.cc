@@ -72,7 +72,8 @@ absl::StatusOr<CommandLine> CommandLine::Parse(
     absl::Span<const std::string> words, const CommandSpec& spec) {
   CommandLine line;
   for (size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
+    // The one short flag: what everybody types.
+    const std::string word = words[i] == "-o" ? "--output" : words[i];
     if (!absl::StartsWith(word, "--")) {
       line.positional_.push_back(word);
       continue;

@@ -20,6 +20,7 @@ extern const Command kInspectCommand;
 extern const Command kRunCommand;
 extern const Command kPartitionCommand;
 extern const Command kCheckCommand;
+extern const Command kPlanCommand;
 extern const Command kSolveCommand;
 extern const Command kDemoCommand;
 

@@ -10,8 +10,8 @@ namespace meshwright {
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kDevicesCommand, &kInspectCommand, &kRunCommand, &kPartitionCommand,
-    &kCheckCommand,   &kSolveCommand,   &kDemoCommand};
+    &kDevicesCommand, &kInspectCommand, &kRunCommand,   &kPartitionCommand,
+    &kPlanCommand,    &kCheckCommand,   &kSolveCommand, &kDemoCommand};
 
 void PrintHelp(std::FILE* file) {
   absl::FPrintF(file,

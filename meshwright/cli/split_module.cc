@@ -14,6 +14,7 @@
 #include "meshwright/partition/annotations.h"
 #include "meshwright/partition/infer_mesh.h"
 #include "meshwright/partition/sharding_file.h"
+#include "meshwright/plan/plan.h"
 
 namespace meshwright {
 namespace {
@@ -56,7 +57,8 @@ void Complete(Annotations& given, const Annotations& more) {
 }  // namespace
 
 std::vector<FlagSpec> SplitFlags() {
-  return {{"sharding", "FILE",
+  return {{"plan", "FILE", "a plan of meshwright plan"},
+          {"sharding", "FILE",
            "JSON: the mesh, and how parameters, outputs and instructions lie "
            "on it"},
           {"mesh", "AXES",
@@ -67,6 +69,12 @@ std::vector<FlagSpec> SplitFlags() {
 absl::StatusOr<Partitioned> SplitModule(const Module& module,
                                         const ModuleRoles& roles,
                                         const CommandLine& line) {
+  if (line.Has("plan")) {
+    MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(line.Text("plan", "")));
+    absl::StatusOr<Partitioned> split = PartitionPlan(module, plan);
+    if (!split.ok()) return Annotate(split.status(), line.Text("plan", ""));
+    return split;
+  }
   std::optional<Mesh> mesh;
   if (line.Has("mesh")) {
     MW_ASSIGN_OR_RETURN(mesh, Mesh::Parse(line.Text("mesh", "")));
@@ -94,6 +102,44 @@ absl::StatusOr<Partitioned> SplitModule(const Module& module,
   MW_ASSIGN_OR_RETURN(const Annotations own, ReadAnnotations(module, *mesh));
   Complete(pins, own);
   return Partition(module, *mesh, std::move(pins));
+}
+
+absl::StatusOr<Plan> LoadPlan(const std::string& path) {
+  MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  absl::StatusOr<Plan> plan = ParsePlan(text);
+  if (!plan.ok()) return Annotate(plan.status(), path);
+  return plan;
+}
+
+absl::Status ReadPins(const Module& module, const ModuleRoles& roles,
+                      const CommandLine& line, PlanRequest& request) {
+  if (line.Has("mesh")) {
+    MW_ASSIGN_OR_RETURN(request.mesh, Mesh::Parse(line.Text("mesh", "")));
+  }
+  if (line.Has("pin")) {
+    const std::string path = line.Text("pin", "");
+    MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+    absl::StatusOr<ShardingFile> file = ParseShardingFile(
+        text, module, NamesOf(module, roles), {.mesh = request.mesh});
+    if (!file.ok()) return Annotate(file.status(), path);
+    request.mesh = file->mesh;
+    MW_ASSIGN_OR_RETURN(const Annotations own,
+                        ReadAnnotations(module, file->mesh));
+    Complete(file->annotations, own);
+    request.annotations = [pins = file->annotations](const Mesh&) {
+      return absl::StatusOr<Annotations>(pins);
+    };
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Mesh> inferred = InferMesh(module);
+  if (absl::IsNotFound(inferred.status())) return absl::OkStatus();
+  MW_RETURN_IF_ERROR(inferred.status());
+  // The module names axes; it can only be planned on a mesh that has them.
+  if (!request.mesh.has_value()) request.mesh = *std::move(inferred);
+  request.annotations = [&module](const Mesh& mesh) {
+    return ReadAnnotations(module, mesh);
+  };
+  return absl::OkStatus();
 }
 
 nlohmann::ordered_json ToJson(const std::vector<Collective>& collectives) {

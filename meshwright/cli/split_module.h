@@ -11,10 +11,11 @@
 #include "meshwright/cli/command_line.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/partition/partition.h"
+#include "meshwright/planner/planner.h"
 
 namespace meshwright {
 
-// The flags that it reads: --sharding and --mesh.
+// The flags that it reads: --plan, or --sharding and --mesh.
 std::vector<FlagSpec> SplitFlags();
 
 // What the file says counts before what the module says. kInvalidArgument,
@@ -23,6 +24,13 @@ std::vector<FlagSpec> SplitFlags();
 absl::StatusOr<Partitioned> SplitModule(const Module& module,
                                         const ModuleRoles& roles,
                                         const CommandLine& line);
+
+absl::StatusOr<Plan> LoadPlan(const std::string& path);
+
+// What --mesh, --pin and the module's own annotations ask of a plan. `module`
+// and `roles` outlive the request.
+absl::Status ReadPins(const Module& module, const ModuleRoles& roles,
+                      const CommandLine& line, PlanRequest& request);
 
 // [{"kind", "axes", "devices", "bytes", "wire_bytes", "count", "tensor"}].
 nlohmann::ordered_json ToJson(const std::vector<Collective>& collectives);

@@ -1,0 +1,110 @@
+// meshwright plan: decide how a module runs on a cluster.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/file.h"
+#include "meshwright/base/progress.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/units.h"
+#include "meshwright/cli/commands.h"
+#include "meshwright/cli/load_cluster.h"
+#include "meshwright/cli/load_module.h"
+#include "meshwright/cli/print_plan.h"
+#include "meshwright/cli/split_module.h"
+#include "meshwright/planner/planner.h"
+
+namespace meshwright {
+namespace {
+
+const CommandSpec& Spec() {
+  static const auto* const spec = new CommandSpec{
+      .name = "plan",
+      .summary = "decide how a module runs on a cluster",
+      .positional = {"MODULE"},
+      .flags = {
+          {"cluster", "C",
+           "a cluster file, or cpu:8, h200:8, h200:64x8 (hosts x devices)"},
+          {"output", "FILE", "write the plan here (also -o)"},
+          {"strategy", "NAME",
+           "auto (default), dp, zero2, zero3, megatron, sequence, volume"},
+          {"mesh", "AXES", "data=4,model=2: this mesh only"},
+          {"micro-batches", "M", "this many (default: as few as fit)"},
+          {"memory", "GIB", "what a device may use (default: 92 % of it)"},
+          {"pin", "FILE",
+           "JSON: how parameters, outputs and instructions must lie; needs "
+           "--mesh or a mesh in the file"},
+          {"database", "FILE", "calibrated rates (default: the user's cache)"},
+          {"assumed", "", "do not use calibrated rates"},
+          {"time-limit", "S", "seconds (default 60)"},
+          {"seed", "S", "of the search (default 1)"},
+          {"json", "", "the plan as one JSON object on stdout"}}};
+  return *spec;
+}
+
+absl::StatusOr<double> Positive(const CommandLine& line, const char* flag,
+                                double otherwise) {
+  if (!line.Has(flag)) return otherwise;
+  double value = 0;
+  if (!absl::SimpleAtod(line.Text(flag, ""), &value) || !(value > 0) ||
+      value > 1e9) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " must be a positive number, not '",
+                     line.Text(flag, ""), "'"));
+  }
+  return value;
+}
+
+absl::Status Run(const CommandLine& line) {
+  if (!line.Has("cluster")) {
+    return absl::InvalidArgumentError(
+        "--cluster says what to plan for: a cluster file, or cpu:8, h200:8");
+  }
+  PlanRequest request;
+  MW_ASSIGN_OR_RETURN(request.expert,
+                      ParseExpert(line.Text("strategy", "auto")));
+  MW_ASSIGN_OR_RETURN(request.time_limit_seconds,
+                      Positive(line, "time-limit", 60));
+  MW_ASSIGN_OR_RETURN(const int64_t seed,
+                      line.Integer("seed", 1, {0, INT64_MAX}));
+  request.seed = static_cast<uint64_t>(seed);
+  if (line.Has("memory")) {
+    MW_ASSIGN_OR_RETURN(const double gib, Positive(line, "memory", 0));
+    request.memory_bytes = static_cast<int64_t>(gib * (1 << 30));
+  }
+  if (line.Has("micro-batches")) {
+    MW_ASSIGN_OR_RETURN(request.micro_batches,
+                        line.Integer("micro-batches", 1, {1, 65536}));
+  }
+  MW_ASSIGN_OR_RETURN(const Cluster cluster,
+                      LoadCluster(line.Text("cluster", "")));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  const ModuleRoles roles = AnalyzeRoles(module);
+  MW_RETURN_IF_ERROR(ReadPins(module, roles, line, request));
+  MW_ASSIGN_OR_RETURN(const Rates rates, LoadRates(cluster, line));
+  auto progress = std::make_unique<Progress>("planning", 0);
+  request.report = [&](absl::string_view what) { progress->Advance(what); };
+  MW_ASSIGN_OR_RETURN(const Plan plan,
+                      MakePlan(module, cluster, rates, request));
+  progress.reset();
+  if (line.Has("output")) {
+    MW_RETURN_IF_ERROR(WriteFileAtomically(line.Text("output", ""),
+                                           absl::StrCat(ToJson(plan), "\n")));
+  }
+  if (line.Has("json")) {
+    absl::PrintF(
+        "%s\n", ToJson(plan, {.with_seconds = true, .with_strategies = false}));
+  } else {
+    PrintPlan(plan, cluster);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+extern const Command kPlanCommand = {&Spec, &Run};
+
+}  // namespace meshwright

@@ -1,0 +1,108 @@
+#include "meshwright/cli/print_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/base/units.h"
+#include "meshwright/mesh/sharding_text.h"
+
+namespace meshwright {
+namespace {
+
+constexpr size_t kMaxRows = 8;
+
+std::string Percent(double part) {
+  return absl::StrFormat("%.1f %%", part * 100);
+}
+
+void PrintTensors(const Plan& plan) {
+  // Shardings by the bytes that lie so.
+  std::map<std::string, std::pair<double, int64_t>> by_text;
+  std::map<std::string, std::string> example;
+  for (const PlannedTensor& tensor : plan.parameters) {
+    double elements = 1;
+    for (const int64_t size : tensor.dimensions) {
+      elements *= static_cast<double>(size);
+    }
+    const std::string text = ToString(tensor.sharding, plan.mesh);
+    by_text[text].first += elements;
+    ++by_text[text].second;
+    example.try_emplace(text, tensor.name);
+  }
+  std::vector<std::pair<std::string, std::pair<double, int64_t>>> rows(
+      by_text.begin(), by_text.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.second.first > b.second.first;
+  });
+  absl::PrintF("parameters\n");
+  for (size_t i = 0; i < rows.size() && i < kMaxRows; ++i) {
+    absl::PrintF("  %-28s %5d tensors, %.3g elements, such as %s\n",
+                 rows[i].first, rows[i].second.second, rows[i].second.first,
+                 example[rows[i].first]);
+  }
+  if (rows.size() > kMaxRows) {
+    absl::PrintF("  and %d other ways\n", rows.size() - kMaxRows);
+  }
+}
+
+void PrintCollectives(const Plan& plan) {
+  std::map<std::pair<std::string, std::string>, std::pair<double, double>> sums;
+  for (const PlannedCollective& one : plan.collectives) {
+    auto& [count, bytes] = sums[{one.kind, one.axes}];
+    count += one.count;
+    bytes += one.count * one.wire_bytes;
+  }
+  if (sums.empty()) {
+    absl::PrintF("no communication\n");
+    return;
+  }
+  absl::PrintF("communication, per device and step\n");
+  for (const auto& [key, sum] : sums) {
+    absl::PrintF("  %-20s along %-16s %6g times, %s\n", key.first, key.second,
+                 sum.first, FormatBytes(static_cast<int64_t>(sum.second)));
+  }
+}
+
+}  // namespace
+
+void PrintPlan(const Plan& plan, const Cluster& cluster) {
+  const Prediction& predicted = plan.predicted;
+  absl::PrintF("%s on %s\n", plan.module_name, cluster.ToString());
+  absl::PrintF("mesh %s, %d micro-batch%s, strategy %s\n", plan.mesh.ToString(),
+               plan.micro_batches, plan.micro_batches == 1 ? "" : "es",
+               plan.strategy);
+  absl::PrintF(
+      "predicted (%s): step %s = compute %s + communication %s; %s of %s per "
+      "device\n",
+      predicted.origin, FormatSeconds(predicted.step_seconds),
+      FormatSeconds(predicted.compute_seconds),
+      FormatSeconds(predicted.exposed_comm_seconds),
+      FormatBytes(predicted.peak_bytes), FormatBytes(plan.memory_bytes));
+  absl::PrintF("%s\n", plan.gap < 1e-6
+                           ? std::string("proved best on this mesh")
+                           : absl::StrCat("within ", Percent(plan.gap),
+                                          " of the best on this mesh"));
+  PrintTensors(plan);
+  PrintCollectives(plan);
+  if (plan.alternatives.size() > 1) {
+    absl::PrintF("also looked at\n");
+    for (size_t i = 0; i < plan.alternatives.size() && i < kMaxRows; ++i) {
+      const Alternative& one = plan.alternatives[i];
+      absl::PrintF(
+          "  %-24s x%-4d %s\n", one.mesh, one.micro_batches,
+          one.why_not.empty() ? FormatSeconds(one.seconds) : one.why_not);
+    }
+  }
+  for (const std::string& note : plan.notes) absl::PrintF("note: %s\n", note);
+  const auto total = plan.seconds.find("total");
+  if (total != plan.seconds.end()) {
+    absl::PrintF("planned in %s\n", FormatSeconds(total->second));
+  }
+}
+
+}  // namespace meshwright

@@ -1,0 +1,15 @@
+// A plan in words.
+#ifndef MESHWRIGHT_CLI_PRINT_PLAN_H_
+#define MESHWRIGHT_CLI_PRINT_PLAN_H_
+
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/plan/plan.h"
+
+namespace meshwright {
+
+// On stdout: what was decided, what it should take, and the runners-up.
+void PrintPlan(const Plan& plan, const Cluster& cluster);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_CLI_PRINT_PLAN_H_

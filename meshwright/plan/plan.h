@@ -1,0 +1,99 @@
+// How a step is to run on a cluster: everything that was decided, what it is
+// predicted to take, and how good it is. docs/formats.md describes the file.
+#ifndef MESHWRIGHT_PLAN_PLAN_H_
+#define MESHWRIGHT_PLAN_PLAN_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/mesh/sharding.h"
+#include "meshwright/rules/rule.h"
+
+namespace meshwright {
+
+struct PlannedTensor {
+  std::string name;
+  std::vector<int64_t> dimensions;
+  std::string type;
+  Sharding sharding;
+};
+
+// Collectives of one kind along the same axes on tensors of one size.
+struct PlannedCollective {
+  std::string kind;
+  std::string axes;
+  std::string tensor;
+  int64_t devices = 1;
+  int64_t bytes = 0;      // Of the operand on one device, each time.
+  double wire_bytes = 0;  // Sent by a device, each time.
+  double count = 1;       // Times per step.
+};
+
+struct Prediction {
+  double step_seconds = 0;
+  double compute_seconds = 0;
+  double comm_seconds = 0;
+  double exposed_comm_seconds = 0;  // Not hidden under computation.
+  double comm_bytes = 0;            // Sent by a device per step.
+  int64_t peak_bytes = 0;           // On a device.
+  std::string origin;               // "assumed", "calibrated", "profiled"
+};
+
+// A mesh or number of micro-batches that was looked at.
+struct Alternative {
+  std::string mesh;
+  int64_t micro_batches = 1;
+  double seconds = 0;   // As the search counts; 0 when it does not fit.
+  double bound = 0;     // No plan there takes less.
+  std::string why_not;  // Empty when it fits.
+};
+
+struct Plan {
+  Plan(Mesh m) : mesh(std::move(m)) {}  // NOLINT: all else has a default.
+
+  std::string module_name;
+  uint64_t fingerprint = 0;  // Of the module (Fingerprint).
+  std::string strategy = "auto";
+  std::string cluster;       // JSON.
+  std::string rates;         // JSON; what moving is priced with.
+  int64_t memory_bytes = 0;  // That a device may use.
+  Mesh mesh;
+  int64_t micro_batches = 1;
+  // By op of the flat graph of the step (looped over its micro-batches).
+  std::vector<Strategy> strategies;
+  std::vector<PlannedTensor> parameters;
+  std::vector<PlannedTensor> outputs;
+  std::vector<PlannedCollective> collectives;
+  Prediction predicted;
+  double gap = 0;  // At most this part above the best on this mesh.
+  std::vector<Alternative> alternatives;  // Best first.
+  std::vector<std::string> notes;  // What a user should know, a line each.
+  // How long planning took, by phase; not part of the file.
+  std::map<std::string, double> seconds;
+};
+
+// A number that changes with anything a plan depends on.
+uint64_t Fingerprint(const Module& module);
+
+struct PlanJsonOptions {
+  bool with_seconds = false;
+  bool with_strategies = true;  // Needed to run it.
+};
+// One JSON object; the same plan gives the same bytes.
+std::string ToJson(const Plan& plan, const PlanJsonOptions& options = {});
+
+// kInvalidArgument in one line that names the culprit.
+absl::StatusOr<Plan> ParsePlan(absl::string_view json);
+
+// kInvalidArgument when the plan was made for another module.
+absl::Status CheckFits(const Plan& plan, const Module& module);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLAN_PLAN_H_

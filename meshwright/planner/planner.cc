@@ -1,0 +1,377 @@
+#include "meshwright/planner/planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/stopwatch.h"
+#include "meshwright/base/units.h"
+#include "meshwright/cost/price_list.h"
+#include "meshwright/mesh/cluster_file.h"
+#include "meshwright/mesh/cluster_mesh.h"
+#include "meshwright/mesh/sharding_text.h"
+#include "meshwright/partition/micro_batch_loop.h"
+#include "meshwright/planner/summary.h"
+#include "meshwright/search/plan_mesh.h"
+#include "meshwright/search/step_model.h"
+
+namespace meshwright {
+namespace {
+
+// What the runtime and the compiler need besides.
+constexpr double kUsableMemory = 0.92;
+// Cells that the solver may touch on one mesh: first on each, then on the best.
+constexpr int64_t kFirstWork = 400'000'000;
+constexpr int64_t kLastWork = 2'000'000'000;
+constexpr double kFirstGap = 0.005;
+constexpr double kLastGap = 0.0005;
+
+struct Found {
+  MeshTask task;
+  MeshPlan plan;
+};
+
+class Planner {
+ public:
+  Planner(const Module& module, const Cluster& cluster, const Rates& rates,
+          const PlanRequest& request)
+      : module_(module),
+        cluster_(cluster),
+        rates_(rates),
+        request_(request),
+        limit_(request.memory_bytes.value_or(static_cast<int64_t>(
+            kUsableMemory *
+            static_cast<double>(cluster.device.memory_bytes)))) {}
+
+  absl::StatusOr<Plan> Run() {
+    MW_RETURN_IF_ERROR(FindMeshes());
+    MW_ASSIGN_OR_RETURN(const std::vector<int64_t> counts, Counts());
+    absl::Status last = absl::OkStatus();
+    for (const int64_t count : counts) {
+      Stopwatch watch;
+      absl::StatusOr<PlannedStep> step = PlannedStep::Of(module_, count);
+      if (!step.ok()) {
+        // This many do not divide the batch, or the step cannot be cut at all.
+        if (last.ok() || request_.micro_batches.has_value()) {
+          last = step.status();
+        }
+        continue;
+      }
+      const StepModel model = ModelStep(step->module());
+      seconds_["model"] += watch.seconds();
+      std::optional<Found> best = TryMeshes(model, count, last);
+      if (best.has_value()) {
+        MW_RETURN_IF_ERROR(Improve(model, *best));
+        return Write(step->module(), model, count, *best);
+      }
+      if (absl::IsInvalidArgument(last)) return last;
+    }
+    if (absl::IsResourceExhausted(last)) return NothingFits();
+    return last;
+  }
+
+ private:
+  absl::Status FindMeshes() {
+    if (request_.mesh.has_value()) {
+      const int64_t devices = request_.mesh->device_count();
+      if (devices > cluster_.device_count()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "the mesh ", request_.mesh->ToString(), " has ", devices,
+            " devices, the cluster ", cluster_.device_count()));
+      }
+      meshes_.push_back(*request_.mesh);
+      return absl::OkStatus();
+    }
+    const int axes = AxesFor(request_.expert);
+    for (LaidMesh& laid : MeshesOn(cluster_, cluster_.device_count(), axes)) {
+      const size_t own = laid.mesh.axes().size();
+      // One axis is among the two-axis ones where the other is not used.
+      if (static_cast<int>(own) == axes || request_.expert == Expert::kAuto ||
+          request_.expert == Expert::kVolume) {
+        meshes_.push_back(std::move(laid.mesh));
+      }
+    }
+    if (meshes_.empty()) meshes_.push_back(*Mesh::Parse("data=1"));
+    return absl::OkStatus();
+  }
+
+  // Numbers of micro-batches worth a look, ascending.
+  absl::StatusOr<std::vector<int64_t>> Counts() {
+    if (request_.micro_batches.has_value()) {
+      return std::vector<int64_t>{*request_.micro_batches};
+    }
+    Stopwatch watch;
+    const StepModel model = ModelStep(module_);
+    seconds_["model"] += watch.seconds();
+    double state = 0;
+    double most = 0;
+    for (int32_t point = 0; point < model.points; ++point) {
+      double here = 0;
+      double kept = 0;
+      for (const GroupValue& value : model.values) {
+        const double bytes = static_cast<double>(value.alive[point]) *
+                             static_cast<double>(ByteSize(*value.shape));
+        here += bytes;
+        if (model.op(value.group).kind == OpKind::kParameter) kept += bytes;
+      }
+      state = kept;
+      most = std::max(most, here - kept);
+    }
+    const double devices = static_cast<double>(meshes_[0].device_count());
+    least_state_ = state;
+    const double left = static_cast<double>(limit_) * devices - state;
+    std::vector<int64_t> counts;
+    for (int64_t count = 1; count <= 4096; count *= 2) {
+      if (left <= 0) break;
+      if (most / static_cast<double>(count) <= left) counts.push_back(count);
+      if (counts.size() >= 6) break;
+    }
+    if (counts.empty()) counts.push_back(1);
+    return counts;
+  }
+
+  Demand DemandFor(const StepModel& model, const Mesh& mesh,
+                   const Annotations& pins) const {
+    Demand expert = DemandOf(request_.expert, model, mesh);
+    std::vector<const Annotation*> asked(model.alike.count(), nullptr);
+    bool any = false;
+    const auto ask = [&](OpId op, const Annotation& annotation) {
+      const int32_t group = model.alike.group_of[op];
+      if (group >= 0) asked[group] = &annotation;
+      any = any || group >= 0;
+    };
+    for (size_t i = 0; i < pins.parameters.size(); ++i) {
+      if (pins.parameters[i])
+        ask(model.graph.parameters[i], *pins.parameters[i]);
+    }
+    for (size_t i = 0; i < pins.outputs.size(); ++i) {
+      if (pins.outputs[i]) ask(model.graph.outputs[i], *pins.outputs[i]);
+    }
+    if (!pins.instructions.empty()) {
+      for (size_t i = 0; i < model.graph.ops.size(); ++i) {
+        const FlatOp& op = model.graph.ops[i];
+        if (!op.live || op.kind != OpKind::kCompute) continue;
+        const auto pin = pins.instructions.find(op.instruction);
+        if (pin != pins.instructions.end()) {
+          ask(static_cast<OpId>(i), pin->second);
+        }
+      }
+    }
+    if (!any) return expert;
+    return [expert, asked](int32_t group, const Sharding& sharding) {
+      if (const Annotation* pin = asked[group]) {
+        for (size_t i = 0; i < sharding.dims.size(); ++i) {
+          if (!pin->free.empty() && pin->free[i]) continue;
+          if (sharding.dims[i] != pin->sharding.dims[i]) return false;
+        }
+        return !sharding.IsPending();
+      }
+      return !expert || expert(group, sharding);
+    };
+  }
+
+  std::optional<Found> TryMeshes(const StepModel& model, int64_t count,
+                                 absl::Status& last) {
+    std::optional<Found> best;
+    for (const Mesh& mesh : meshes_) {
+      if (watch_.seconds() > request_.time_limit_seconds && best.has_value()) {
+        notes_.push_back("the time limit came before all meshes were tried");
+        break;
+      }
+      if (request_.report) {
+        request_.report(absl::StrCat(mesh.ToString(), " x", count));
+      }
+      MeshTask task{.mesh = mesh};
+      task.prices = PricesOn(mesh);
+      task.memory_limit = limit_;
+      task.solve = {.time_limit_seconds = request_.time_limit_seconds,
+                    .work_limit = kFirstWork,
+                    .seed = request_.seed,
+                    .gap = kFirstGap};
+      Alternative alternative{.mesh = mesh.ToString(), .micro_batches = count};
+      Annotations pins;
+      if (request_.annotations) {
+        absl::StatusOr<Annotations> read = request_.annotations(mesh);
+        if (!read.ok()) {
+          last = read.status();
+          alternative.why_not = std::string(last.message());
+          alternatives_.push_back(std::move(alternative));
+          continue;
+        }
+        pins = *std::move(read);
+        if (count > 1) pins.instructions.clear();
+      }
+      task.demand = DemandFor(model, mesh, pins);
+      absl::StatusOr<MeshPlan> plan = PlanMesh(model, task);
+      task.demand = nullptr;
+      if (!plan.ok()) {
+        last = plan.status();
+        alternative.why_not = std::string(last.message());
+        alternatives_.push_back(std::move(alternative));
+        continue;
+      }
+      alternative.seconds = plan->seconds;
+      alternative.bound = plan->bound_seconds;
+      alternatives_.push_back(std::move(alternative));
+      if (!best.has_value() || plan->seconds < best->plan.seconds) {
+        best = Found{std::move(task), *std::move(plan)};
+        best_pins_ = std::move(pins);
+      }
+    }
+    seconds_["search"] = watch_.seconds() - seconds_["model"];
+    return best;
+  }
+
+  Prices PricesOn(const Mesh& mesh) const {
+    Prices prices = PricesFor(rates_, cluster_, mesh);
+    if (request_.expert != Expert::kVolume) return prices;
+    Prices volume = {
+        .collective = {1e-9, 1e-9}, .per_local_byte = 1e-15, .per_flop = 1e-18};
+    return volume;
+  }
+
+  // More work on the best mesh, if its bound leaves room.
+  absl::Status Improve(const StepModel& model, Found& best) {
+    const double gap = 1 - best.plan.bound_seconds / best.plan.seconds;
+    if (!(gap > kLastGap)) return absl::OkStatus();
+    const double left = request_.time_limit_seconds - watch_.seconds();
+    if (left < 0.1) return absl::OkStatus();
+    MeshTask task = best.task;
+    task.demand = DemandFor(model, task.mesh, best_pins_);
+    task.solve.work_limit = kLastWork;
+    task.solve.gap = kLastGap;
+    task.solve.time_limit_seconds = left;
+    absl::StatusOr<MeshPlan> plan = PlanMesh(model, task);
+    if (plan.ok() && plan->seconds <= best.plan.seconds) {
+      best.plan = *std::move(plan);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status NothingFits() const {
+    const double devices = static_cast<double>(meshes_[0].device_count());
+    const int64_t each = static_cast<int64_t>(least_state_ / devices);
+    std::string hint;
+    if (each > limit_) {
+      hint = absl::StrFormat(
+          "; its state alone takes %s on each of %d devices; %d devices would "
+          "hold it",
+          FormatBytes(each), meshes_[0].device_count(),
+          static_cast<int64_t>(
+              std::ceil(least_state_ / static_cast<double>(limit_))));
+    }
+    std::string least;
+    for (const Alternative& one : alternatives_) {
+      if (!one.why_not.empty()) least = one.why_not;
+    }
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("the step does not fit into %s on a device%s (%s)",
+                        FormatBytes(limit_), hint, least));
+  }
+
+  absl::StatusOr<Plan> Write(const Module& step, const StepModel& model,
+                             int64_t count, const Found& best) {
+    Stopwatch watch;
+    Mesh mesh = best.task.mesh;
+    if (!request_.mesh.has_value()) {
+      mesh = NameAxes(model, best.plan.assignment, mesh);
+    }
+    Plan plan(mesh);
+    plan.module_name = module_.name();
+    plan.fingerprint = Fingerprint(module_);
+    plan.strategy = std::string(Name(request_.expert));
+    plan.cluster = meshwright::ToJson(cluster_);
+    plan.rates = meshwright::ToJson(rates_);
+    plan.memory_bytes = limit_;
+    plan.micro_batches = count;
+    plan.strategies = best.plan.assignment.strategies;
+    plan.gap = best.plan.seconds > 0
+                   ? 1 - best.plan.bound_seconds / best.plan.seconds
+                   : 0;
+    plan.notes = notes_;
+    std::stable_sort(alternatives_.begin(), alternatives_.end(),
+                     [](const Alternative& a, const Alternative& b) {
+                       if (a.why_not.empty() != b.why_not.empty()) {
+                         return a.why_not.empty();
+                       }
+                       return a.seconds < b.seconds;
+                     });
+    plan.alternatives = alternatives_;
+    Resharder resharder(&mesh, PricesFor(rates_, cluster_, mesh));
+    MW_ASSIGN_OR_RETURN(
+        const Partitioned split,
+        PartitionAs(step, mesh, model.graph, best.plan.assignment, resharder));
+    seconds_["partition"] = watch.seconds();
+    Summarise(model, split, cluster_, rates_, best.plan, plan);
+    seconds_["total"] = watch_.seconds();
+    plan.seconds = seconds_;
+    return plan;
+  }
+
+  const Module& module_;
+  const Cluster& cluster_;
+  const Rates& rates_;
+  const PlanRequest& request_;
+  const int64_t limit_;
+  Stopwatch watch_;
+  std::vector<Mesh> meshes_;
+  double least_state_ = 0;  // Bytes of state, on all devices together.
+  std::vector<Alternative> alternatives_;
+  Annotations best_pins_;
+  std::vector<std::string> notes_;
+  std::map<std::string, double> seconds_;
+};
+
+}  // namespace
+
+absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
+                                            int64_t micro_batches) {
+  PlannedStep step;
+  step.given_ = &module;
+  if (micro_batches > 1) {
+    MW_ASSIGN_OR_RETURN(Module looped,
+                        LoopOverMicroBatches(module, {.count = micro_batches}));
+    step.looped_ = std::make_unique<Module>(std::move(looped));
+  }
+  return step;
+}
+
+absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
+                              const Rates& rates, const PlanRequest& request) {
+  return Planner(module, cluster, rates, request).Run();
+}
+
+absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
+                                          const Plan& plan) {
+  MW_RETURN_IF_ERROR(CheckFits(plan, module));
+  MW_ASSIGN_OR_RETURN(const PlannedStep step,
+                      PlannedStep::Of(module, plan.micro_batches));
+  const FlatGraph graph = Flatten(step.module());
+  Assignment assignment{.rules = RulesOf(graph)};
+  if (plan.strategies.size() != graph.ops.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan has ", plan.strategies.size(), " strategies, the step ",
+        graph.ops.size(), " operations; plan it again"));
+  }
+  assignment.strategies = plan.strategies;
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    if (!graph.ops[i].live) continue;
+    if (plan.strategies[i].factor_axes.size() !=
+            assignment.rules[i].factors.size() ||
+        !IsValid(assignment.rules[i], plan.strategies[i], plan.mesh)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the plan's strategy for ",
+                       graph.ops[i].instruction->name, " does not fit it"));
+    }
+  }
+  MW_ASSIGN_OR_RETURN(const Cluster cluster, ParseCluster(plan.cluster));
+  MW_ASSIGN_OR_RETURN(const Rates rates, ParseRates(plan.rates));
+  Resharder resharder(&plan.mesh, PricesFor(rates, cluster, plan.mesh));
+  return PartitionAs(step.module(), plan.mesh, graph, assignment, resharder);
+}
+
+}  // namespace meshwright

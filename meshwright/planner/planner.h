@@ -1,0 +1,68 @@
+// Decides how a step runs on a cluster.
+//
+//   MW_ASSIGN_OR_RETURN(Plan plan, MakePlan(module, cluster, rates, {}));
+//   MW_ASSIGN_OR_RETURN(Partitioned split, PartitionPlan(module, plan));
+//
+// For numbers of micro-batches from one upwards until it fits, and for every
+// way to lay the devices out as a mesh: the best strategies (search/). The best
+// of all is lowered and priced as the program that will run (cost/).
+#ifndef MESHWRIGHT_PLANNER_PLANNER_H_
+#define MESHWRIGHT_PLANNER_PLANNER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "meshwright/cost/rates.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/partition/partition.h"
+#include "meshwright/plan/plan.h"
+#include "meshwright/search/expert.h"
+
+namespace meshwright {
+
+struct PlanRequest {
+  Expert expert = Expert::kAuto;
+  std::optional<Mesh> mesh;              // As it is; else any.
+  std::optional<int64_t> micro_batches;  // As many; else as few as fit.
+  std::optional<int64_t> memory_bytes;   // On a device; else most of it.
+  // How tensors must lie on a mesh: pins of a file, annotations of the module.
+  std::function<absl::StatusOr<Annotations>(const Mesh& mesh)> annotations;
+  double time_limit_seconds = 60;
+  uint64_t seed = 1;
+  // Called as work goes on, with what is looked at.
+  std::function<void(absl::string_view)> report;
+};
+
+// kResourceExhausted, saying what would do, when nothing fits;
+// kInvalidArgument for what cannot be.
+absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
+                              const Rates& rates, const PlanRequest& request);
+
+// The step that a plan is for: the module, or its loop over micro-batches.
+class PlannedStep {
+ public:
+  // `module` outlives it.
+  static absl::StatusOr<PlannedStep> Of(const Module& module,
+                                        int64_t micro_batches);
+  const Module& module() const {
+    return looped_ != nullptr ? *looped_ : *given_;
+  }
+
+ private:
+  const Module* given_ = nullptr;
+  std::unique_ptr<Module> looped_;
+};
+
+// Lowers a plan of this module.
+absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
+                                          const Plan& plan);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_PLANNER_H_

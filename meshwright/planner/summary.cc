@@ -1,0 +1,135 @@
+#include "meshwright/planner/summary.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "meshwright/base/element_type.h"
+#include "meshwright/cost/price_list.h"
+
+namespace meshwright {
+namespace {
+
+std::vector<PlannedTensor> TensorsOf(const std::vector<Sharding>& shardings,
+                                     const std::vector<std::string>& names,
+                                     const std::vector<const Shape*>& shapes) {
+  std::vector<PlannedTensor> tensors;
+  for (size_t i = 0; i < shardings.size(); ++i) {
+    tensors.push_back({.name = i < names.size() ? names[i] : "",
+                       .dimensions = shapes[i]->dimensions,
+                       .type = std::string(Name(shapes[i]->element_type)),
+                       .sharding = shardings[i]});
+  }
+  return tensors;
+}
+
+// "(data,model)" as bits; all axes for "-".
+uint32_t AxisBits(const std::string& axes, const Mesh& mesh) {
+  uint32_t bits = 0;
+  for (size_t i = 0; i < mesh.axes().size(); ++i) {
+    if (absl::StrContains(axes, mesh.axes()[i].name)) {
+      bits |= mesh.SubAxes(static_cast<int32_t>(i)).Bits();
+    }
+  }
+  return bits != 0 ? bits : mesh.AllSubAxes().Bits();
+}
+
+}  // namespace
+
+Mesh NameAxes(const StepModel& model, const Assignment& assignment,
+              const Mesh& mesh) {
+  const size_t count = mesh.axes().size();
+  std::vector<double> weights(count, 0);
+  std::vector<double> batch(count, 0);
+  double all = 0;
+  for (int32_t g = 0; g < model.alike.count(); ++g) {
+    if (model.kinds[g] == StateKind::kNone) continue;
+    const OpId op = model.alike.members[g][0];
+    const Sharding sharding = ResultSharding(
+        assignment.rules[op], assignment.strategies[op], 0, mesh);
+    const double bytes = static_cast<double>(ByteSize(
+                             *model.values[model.group_values[g][0]].shape)) *
+                         static_cast<double>(model.alike.members[g].size());
+    if (model.kinds[g] == StateKind::kWeight) all += bytes;
+    for (size_t i = 0; i < count; ++i) {
+      if ((SplitAxes(sharding).Bits() &
+           mesh.SubAxes(static_cast<int32_t>(i)).Bits()) == 0) {
+        continue;
+      }
+      if (model.kinds[g] == StateKind::kWeight) weights[i] += bytes;
+      if (model.kinds[g] == StateKind::kData) batch[i] += bytes;
+    }
+  }
+  std::vector<MeshAxis> axes = mesh.axes();
+  size_t data = 0;  // The least of the weights; of equals that of the batch.
+  for (size_t i = 1; i < count; ++i) {
+    if (std::make_tuple(-batch[i], weights[i]) <
+        std::make_tuple(-batch[data], weights[data])) {
+      data = i;
+    }
+  }
+  const bool has_data = count > 1 || batch[0] > 0 || weights[0] < 0.5 * all;
+  int number = 1;
+  for (size_t i = 0; i < count; ++i) {
+    if (i == data && has_data) {
+      axes[i].name = "data";
+    } else {
+      axes[i].name = number == 1 ? "model" : "model2";
+      ++number;
+    }
+  }
+  return *Mesh::Create(std::move(axes), mesh.device_ids());
+}
+
+void Summarise(const StepModel& model, const Partitioned& split,
+               const Cluster& cluster, const Rates& rates,
+               const MeshPlan& found, Plan& plan) {
+  std::vector<std::string> names;
+  std::vector<const Shape*> shapes;
+  for (size_t i = 0; i < split.parameters.size(); ++i) {
+    names.push_back(model.roles.parameters[i].name);
+    const FlatOp& op = model.graph.ops[model.graph.parameters[i]];
+    shapes.push_back(model.graph.values[op.first_result].shape);
+  }
+  plan.parameters = TensorsOf(split.parameters, names, shapes);
+  names.clear();
+  shapes.clear();
+  for (size_t i = 0; i < split.outputs.size(); ++i) {
+    names.push_back(model.roles.outputs[i].name);
+    const FlatOp& op = model.graph.ops[model.graph.outputs[i]];
+    shapes.push_back(model.graph.values[op.operands[0]].shape);
+  }
+  plan.outputs = TensorsOf(split.outputs, names, shapes);
+
+  const Prices prices = PricesFor(rates, cluster, plan.mesh);
+  std::map<std::tuple<std::string, std::string, int64_t, std::string>, size_t>
+      known;
+  Prediction& predicted = plan.predicted;
+  for (const Collective& one : split.collectives) {
+    const auto [entry, is_new] = known.try_emplace(
+        {one.kind, one.axes, one.bytes, one.tensor}, plan.collectives.size());
+    if (is_new) {
+      plan.collectives.push_back({one.kind, one.axes, one.tensor, one.devices,
+                                  one.bytes, one.wire_bytes, 0});
+    }
+    plan.collectives[entry->second].count += one.count;
+    predicted.comm_bytes += one.wire_bytes * one.count;
+  }
+  for (const Collective& one : split.collectives) {
+    const CollectivePrice& price =
+        prices.Of(CollectiveNamed(one.kind), AxisBits(one.axes, plan.mesh));
+    predicted.comm_seconds +=
+        one.count * (price.latency + one.wire_bytes * price.per_wire_byte);
+  }
+  predicted.step_seconds = found.seconds;
+  predicted.exposed_comm_seconds = predicted.comm_seconds;
+  predicted.compute_seconds =
+      std::max(0.0, found.seconds - predicted.comm_seconds);
+  predicted.peak_bytes = found.peak_bytes;
+  predicted.origin = std::string(Name(rates.memory.origin));
+}
+
+}  // namespace meshwright

@@ -1,0 +1,27 @@
+// What a plan says about itself once it is decided.
+#ifndef MESHWRIGHT_PLANNER_SUMMARY_H_
+#define MESHWRIGHT_PLANNER_SUMMARY_H_
+
+#include "meshwright/cost/rates.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/partition/partition.h"
+#include "meshwright/plan/plan.h"
+#include "meshwright/search/plan_mesh.h"
+#include "meshwright/search/step_model.h"
+
+namespace meshwright {
+
+// The same mesh with names that tell what its axes are for: "data" for the one
+// that splits the batch, "model" for the one that splits most of the weights.
+Mesh NameAxes(const StepModel& model, const Assignment& assignment,
+              const Mesh& mesh);
+
+// Fills tensors, collectives and predictions of `plan` from the program.
+void Summarise(const StepModel& model, const Partitioned& split,
+               const Cluster& cluster, const Rates& rates,
+               const MeshPlan& found, Plan& plan);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_SUMMARY_H_

@@ -1,0 +1,103 @@
+#include "meshwright/search/expert.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace meshwright {
+namespace {
+
+constexpr std::pair<Expert, absl::string_view> kNames[] = {
+    {Expert::kAuto, "auto"},         {Expert::kDp, "dp"},
+    {Expert::kZero2, "zero2"},       {Expert::kZero3, "zero3"},
+    {Expert::kMegatron, "megatron"}, {Expert::kSequence, "sequence"},
+    {Expert::kVolume, "volume"}};
+
+bool IsSplitBy(const Sharding& sharding, uint32_t axes) {
+  return (SplitAxes(sharding).Bits() & axes) != 0;
+}
+
+// Some dimension takes all of the axes.
+bool CanSplit(const Sharding& sharding, int64_t devices) {
+  return std::any_of(
+      sharding.dims.begin(), sharding.dims.end(),
+      [&](const DimSharding& dim) { return GlobalSize(dim) % devices == 0; });
+}
+
+// Dimension `index` by exactly these axes, if it divides; else whole.
+bool LiesAlong(const Sharding& sharding, size_t index, const AxisList& axes,
+               const Mesh& mesh) {
+  if (index >= sharding.dims.size()) return true;
+  const bool divides = GlobalSize(sharding.dims[index]) % mesh.Size(axes) == 0;
+  return AxesOf(sharding.dims[index]) == (divides ? axes : AxisList());
+}
+
+}  // namespace
+
+absl::StatusOr<Expert> ParseExpert(absl::string_view name) {
+  for (const auto& [expert, known] : kNames) {
+    if (known == name) return expert;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("no strategy is called '", name, "'; there are ",
+                   absl::StrJoin(ExpertNames(), ", ")));
+}
+
+absl::string_view Name(Expert expert) {
+  for (const auto& [known, name] : kNames) {
+    if (known == expert) return name;
+  }
+  return "";
+}
+
+std::vector<std::string> ExpertNames() {
+  std::vector<std::string> names;
+  for (const auto& [expert, name] : kNames) names.emplace_back(name);
+  return names;
+}
+
+int AxesFor(Expert expert) {
+  switch (expert) {
+    case Expert::kDp:
+    case Expert::kZero2:
+    case Expert::kZero3:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+Demand DemandOf(Expert expert, const StepModel& model, const Mesh& mesh) {
+  if (expert == Expert::kAuto || expert == Expert::kVolume) return {};
+  const AxisList batch = mesh.SubAxes(0);
+  const AxisList second = mesh.axes().size() > 1 ? mesh.SubAxes(1) : AxisList();
+  return [=, &model, &mesh](int32_t group, const Sharding& sharding) {
+    switch (model.kinds[group]) {
+      case StateKind::kNone:
+        return true;
+      case StateKind::kData: {
+        if (!LiesAlong(sharding, 0, batch, mesh)) return false;
+        for (size_t i = 1; i < sharding.dims.size(); ++i) {
+          const bool along = i == 1 && expert == Expert::kSequence;
+          if (!LiesAlong(sharding, i, along ? second : AxisList(), mesh)) {
+            return false;
+          }
+        }
+        return true;
+      }
+      case StateKind::kWeight:
+      case StateKind::kOptimizer:
+        break;
+    }
+    const bool is_weight = model.kinds[group] == StateKind::kWeight;
+    const bool split = IsSplitBy(sharding, batch.Bits());
+    if (expert == Expert::kZero3 || (expert == Expert::kZero2 && !is_weight)) {
+      return split == CanSplit(sharding, mesh.Size(batch));
+    }
+    return !split;
+  };
+}
+
+}  // namespace meshwright
