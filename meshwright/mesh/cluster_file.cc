@@ -155,7 +155,7 @@ absl::StatusOr<std::vector<Host>> ParseTepdistHosts(const JsonObject& object) {
 }
 
 absl::StatusOr<DeviceModel> ChooseDevice(const JsonObject& object,
-                                    Cluster& cluster) {
+                                         Cluster& cluster) {
   if (object.Has("device")) return ParseDevice(object["device"]);
   if (!object.Has("master")) {
     return Bad("no \"device\"; add for instance \"device\": {\"kind\": ",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/micro_batch_loop.h"
 #include "meshwright/planner/summary.h"
+#include "meshwright/search/memory_points.h"
 #include "meshwright/search/plan_mesh.h"
 #include "meshwright/search/step_model.h"
 
@@ -30,9 +33,15 @@ constexpr int64_t kLastWork = 2'000'000'000;
 constexpr double kFirstGap = 0.005;
 constexpr double kLastGap = 0.0005;
 
+// How many more numbers of micro-batches are tried once one fits.
+constexpr int kMoreCounts = 2;
+
 struct Found {
   MeshTask task;
   MeshPlan plan;
+  int64_t count = 1;  // Of micro-batches.
+  PlannedStep step;
+  std::unique_ptr<StepModel> model;
 };
 
 class Planner {
@@ -49,9 +58,11 @@ class Planner {
 
   absl::StatusOr<Plan> Run() {
     MW_RETURN_IF_ERROR(FindMeshes());
-    MW_ASSIGN_OR_RETURN(const std::vector<int64_t> counts, Counts());
     absl::Status last = absl::OkStatus();
-    for (const int64_t count : counts) {
+    std::optional<Found> best;
+    int after_first = 0;
+    for (const int64_t count : Counts()) {
+      if (best.has_value() && ++after_first > kMoreCounts) break;
       Stopwatch watch;
       absl::StatusOr<PlannedStep> step = PlannedStep::Of(module_, count);
       if (!step.ok()) {
@@ -61,14 +72,24 @@ class Planner {
         }
         continue;
       }
-      const StepModel model = ModelStep(step->module());
+      auto model = std::make_unique<StepModel>(ModelStep(step->module()));
       seconds_["model"] += watch.seconds();
-      std::optional<Found> best = TryMeshes(model, count, last);
-      if (best.has_value()) {
-        MW_RETURN_IF_ERROR(Improve(model, *best));
-        return Write(step->module(), model, count, *best);
+      std::optional<Found> found = TryMeshes(*model, count, last);
+      if (found.has_value()) {
+        const bool better =
+            !best.has_value() || found->plan.seconds < best->plan.seconds;
+        if (!better) break;
+        best = std::move(found);
+        best->count = count;
+        best->step = *std::move(step);
+        best->model = std::move(model);
+        if (count == 1) break;
       }
       if (absl::IsInvalidArgument(last)) return last;
+    }
+    if (best.has_value()) {
+      Improve(*best);
+      return Write(*best);
     }
     if (absl::IsResourceExhausted(last)) return NothingFits();
     return last;
@@ -99,39 +120,42 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // Numbers of micro-batches worth a look, ascending.
-  absl::StatusOr<std::vector<int64_t>> Counts() {
-    if (request_.micro_batches.has_value()) {
-      return std::vector<int64_t>{*request_.micro_batches};
-    }
+  // Numbers of micro-batches worth a look, ascending: those that leave an axis
+  // of some mesh a whole number of examples, from the first that may fit on.
+  std::vector<int64_t> Counts() {
+    if (request_.micro_batches.has_value()) return {*request_.micro_batches};
     Stopwatch watch;
     const StepModel model = ModelStep(module_);
     seconds_["model"] += watch.seconds();
-    double state = 0;
-    double most = 0;
-    for (int32_t point = 0; point < model.points; ++point) {
-      double here = 0;
-      double kept = 0;
-      for (const GroupValue& value : model.values) {
-        const double bytes = static_cast<double>(value.alive[point]) *
-                             static_cast<double>(ByteSize(*value.shape));
-        here += bytes;
-        if (model.op(value.group).kind == OpKind::kParameter) kept += bytes;
+    const MemoryNeed need = LeastMemory(model);
+    least_state_ = need.state;
+    batch_ = BatchSize(model);
+    const double room = static_cast<double>(limit_) *
+                            static_cast<double>(meshes_[0].device_count()) -
+                        need.state;
+    std::set<int64_t> counts = {1};
+    for (const Mesh& mesh : meshes_) {
+      for (const MeshAxis& axis : mesh.axes()) {
+        for (const int64_t more : {1, 2, 4}) {
+          const int64_t size = axis.size * more;
+          if (batch_ % size == 0) counts.insert(batch_ / size);
+        }
       }
-      state = kept;
-      most = std::max(most, here - kept);
     }
-    const double devices = static_cast<double>(meshes_[0].device_count());
-    least_state_ = state;
-    const double left = static_cast<double>(limit_) * devices - state;
-    std::vector<int64_t> counts;
-    for (int64_t count = 1; count <= 4096; count *= 2) {
-      if (left <= 0) break;
-      if (most / static_cast<double>(count) <= left) counts.push_back(count);
-      if (counts.size() >= 6) break;
+    std::vector<int64_t> kept;
+    for (const int64_t count : counts) {
+      if (need.rest / static_cast<double>(count) <= room) kept.push_back(count);
     }
-    if (counts.empty()) counts.push_back(1);
-    return counts;
+    if (kept.empty()) kept.push_back(1);
+    return kept;
+  }
+
+  // Some axis takes a whole number of a micro-batch's examples.
+  bool Suits(const Mesh& mesh, int64_t count) const {
+    if (count == 1 || request_.micro_batches.has_value()) return true;
+    return std::any_of(
+        mesh.axes().begin(), mesh.axes().end(),
+        [&](const MeshAxis& axis) { return batch_ / count % axis.size == 0; });
   }
 
   Demand DemandFor(const StepModel& model, const Mesh& mesh,
@@ -178,6 +202,7 @@ class Planner {
                                  absl::Status& last) {
     std::optional<Found> best;
     for (const Mesh& mesh : meshes_) {
+      if (!Suits(mesh, count)) continue;
       if (watch_.seconds() > request_.time_limit_seconds && best.has_value()) {
         notes_.push_back("the time limit came before all meshes were tried");
         break;
@@ -218,7 +243,7 @@ class Planner {
       alternative.bound = plan->bound_seconds;
       alternatives_.push_back(std::move(alternative));
       if (!best.has_value() || plan->seconds < best->plan.seconds) {
-        best = Found{std::move(task), *std::move(plan)};
+        best = Found{.task = std::move(task), .plan = *std::move(plan)};
         best_pins_ = std::move(pins);
       }
     }
@@ -235,21 +260,20 @@ class Planner {
   }
 
   // More work on the best mesh, if its bound leaves room.
-  absl::Status Improve(const StepModel& model, Found& best) {
+  void Improve(Found& best) {
     const double gap = 1 - best.plan.bound_seconds / best.plan.seconds;
-    if (!(gap > kLastGap)) return absl::OkStatus();
+    if (!(gap > kLastGap)) return;
     const double left = request_.time_limit_seconds - watch_.seconds();
-    if (left < 0.1) return absl::OkStatus();
+    if (left < 0.1) return;
     MeshTask task = best.task;
-    task.demand = DemandFor(model, task.mesh, best_pins_);
+    task.demand = DemandFor(*best.model, task.mesh, best_pins_);
     task.solve.work_limit = kLastWork;
     task.solve.gap = kLastGap;
     task.solve.time_limit_seconds = left;
-    absl::StatusOr<MeshPlan> plan = PlanMesh(model, task);
+    absl::StatusOr<MeshPlan> plan = PlanMesh(*best.model, task);
     if (plan.ok() && plan->seconds <= best.plan.seconds) {
       best.plan = *std::move(plan);
     }
-    return absl::OkStatus();
   }
 
   absl::Status NothingFits() const {
@@ -273,9 +297,9 @@ class Planner {
                         FormatBytes(limit_), hint, least));
   }
 
-  absl::StatusOr<Plan> Write(const Module& step, const StepModel& model,
-                             int64_t count, const Found& best) {
+  absl::StatusOr<Plan> Write(const Found& best) {
     Stopwatch watch;
+    const StepModel& model = *best.model;
     Mesh mesh = best.task.mesh;
     if (!request_.mesh.has_value()) {
       mesh = NameAxes(model, best.plan.assignment, mesh);
@@ -287,7 +311,7 @@ class Planner {
     plan.cluster = meshwright::ToJson(cluster_);
     plan.rates = meshwright::ToJson(rates_);
     plan.memory_bytes = limit_;
-    plan.micro_batches = count;
+    plan.micro_batches = best.count;
     plan.strategies = best.plan.assignment.strategies;
     plan.gap = best.plan.seconds > 0
                    ? 1 - best.plan.bound_seconds / best.plan.seconds
@@ -302,9 +326,9 @@ class Planner {
                      });
     plan.alternatives = alternatives_;
     Resharder resharder(&mesh, PricesFor(rates_, cluster_, mesh));
-    MW_ASSIGN_OR_RETURN(
-        const Partitioned split,
-        PartitionAs(step, mesh, model.graph, best.plan.assignment, resharder));
+    MW_ASSIGN_OR_RETURN(const Partitioned split,
+                        PartitionAs(best.step.module(), mesh, model.graph,
+                                    best.plan.assignment, resharder));
     seconds_["partition"] = watch.seconds();
     Summarise(model, split, cluster_, rates_, best.plan, plan);
     seconds_["total"] = watch_.seconds();
@@ -319,6 +343,7 @@ class Planner {
   const int64_t limit_;
   Stopwatch watch_;
   std::vector<Mesh> meshes_;
+  int64_t batch_ = 1;
   double least_state_ = 0;  // Bytes of state, on all devices together.
   std::vector<Alternative> alternatives_;
   Annotations best_pins_;

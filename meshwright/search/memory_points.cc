@@ -138,4 +138,35 @@ class Liveness {
 
 int32_t AddMemoryPoints(StepModel& model) { return Liveness(model).Run(); }
 
+MemoryNeed LeastMemory(const StepModel& model) {
+  MemoryNeed need;
+  for (int32_t point = 0; point < model.points; ++point) {
+    double state = 0;
+    double rest = 0;
+    for (const GroupValue& value : model.values) {
+      const double bytes = static_cast<double>(value.alive[point]) *
+                           static_cast<double>(ByteSize(*value.shape));
+      const bool kept = model.op(value.group).kind == OpKind::kParameter;
+      (kept ? state : rest) += bytes;
+    }
+    need.state = std::max(need.state, state);
+    need.rest = std::max(need.rest, rest);
+  }
+  return need;
+}
+
+int64_t BatchSize(const StepModel& model) {
+  int64_t batch = 1;
+  int64_t most = 0;
+  for (int32_t group = 0; group < model.alike.count(); ++group) {
+    if (model.kinds[group] != StateKind::kData) continue;
+    const Shape& shape = *model.values[model.group_values[group][0]].shape;
+    if (shape.rank() > 0 && ByteSize(shape) > most) {
+      most = ByteSize(shape);
+      batch = shape.dimensions[0];
+    }
+  }
+  return batch;
+}
+
 }  // namespace meshwright

@@ -12,6 +12,16 @@ namespace meshwright {
 // parameter, which is alive throughout.
 int32_t AddMemoryPoints(StepModel& model);
 
+// What a step holds when it holds most, unsplit, on one device.
+struct MemoryNeed {
+  double state = 0;  // Bytes of parameters.
+  double rest = 0;   // Of everything else.
+};
+MemoryNeed LeastMemory(const StepModel& model);
+
+// The leading dimension of the largest data parameter; 1 when there is none.
+int64_t BatchSize(const StepModel& model);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_SEARCH_MEMORY_POINTS_H_

@@ -114,7 +114,8 @@ void MeshProblem::AddGroup(int32_t group, const Demand& demand) {
   }
   std::vector<Option>& options = options_[group];
   const bool is_output = model_.op(group).kind == OpKind::kOutput;
-  for (Option& option : OptionsOf(model_.rule(group), mesh_, pool_)) {
+  for (Option& option :
+       OptionsOf(model_.rule(group), mesh_, pool_, model_.may_pend[group])) {
     const Sharding& lies =
         pool_[is_output                ? option.operands[0]
               : option.results.empty() ? pool_.Intern(Sharding())

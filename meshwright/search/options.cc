@@ -1,6 +1,7 @@
 #include "meshwright/search/options.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "meshwright/partition/assignment.h"
 
@@ -15,21 +16,36 @@ class Enumerator {
   Enumerator(const Rule& rule, const Mesh& mesh, ShardingPool& pool)
       : rule_(rule), mesh_(mesh), pool_(pool) {}
 
-  std::vector<Option> Run() && {
+  std::vector<Option> Run(bool may_pend) && {
     Strategy strategy = ReplicatedStrategy(rule_);
     Place(0, strategy);
+    if (!may_pend) return std::move(options_);
+    for (size_t i = 0; i < rule_.linear.size(); ++i) {
+      const std::optional<Reduction>& reduction = rule_.linear[i].reduction;
+      if (reduction.has_value() && *reduction != Reduction::kSum) continue;
+      linear_ = static_cast<int32_t>(i);
+      Place(0, strategy);
+    }
     return std::move(options_);
   }
 
  private:
   void Place(int32_t axis, Strategy& strategy) {
     if (axis == static_cast<int32_t>(mesh_.axes().size())) {
-      Add(strategy);
+      if ((linear_ < 0) == strategy.pending.empty()) Add(strategy);
       return;
     }
     Place(axis + 1, strategy);
     const AxisList axes = mesh_.SubAxes(axis);
     if (axes.empty() || rule_.is_fallback) return;
+    if (linear_ >= 0) {
+      const Strategy before = strategy;
+      strategy.linear = linear_;
+      strategy.reduction = Reduction::kSum;
+      strategy.pending.Append(axes);
+      if (IsValid(rule_, strategy, mesh_)) Place(axis + 1, strategy);
+      strategy = before;
+    }
     for (size_t i = 0; i < rule_.factors.size(); ++i) {
       const int32_t factor = static_cast<int32_t>(i);
       if (!MaySplit(factor)) continue;
@@ -73,14 +89,15 @@ class Enumerator {
   const Rule& rule_;
   const Mesh& mesh_;
   ShardingPool& pool_;
+  int32_t linear_ = -1;  // The way in which partial sums pass, if they do.
   std::vector<Option> options_;
 };
 
 }  // namespace
 
 std::vector<Option> OptionsOf(const Rule& rule, const Mesh& mesh,
-                              ShardingPool& pool) {
-  return Enumerator(rule, mesh, pool).Run();
+                              ShardingPool& pool, bool may_pend) {
+  return Enumerator(rule, mesh, pool).Run(may_pend);
 }
 
 }  // namespace meshwright

@@ -21,8 +21,10 @@ struct Option {
 // factor lie in the order of the mesh. Deterministic; the first one is not
 // split at all. Dimensions that do not divide are split where the rule allows
 // it and little is wasted.
+// If `may_pend`, an axis may also be one along which partial sums come in and
+// go out.
 std::vector<Option> OptionsOf(const Rule& rule, const Mesh& mesh,
-                              ShardingPool& pool);
+                              ShardingPool& pool, bool may_pend = false);
 
 }  // namespace meshwright
 

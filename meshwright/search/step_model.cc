@@ -79,6 +79,7 @@ class Modeller {
     FindUses();
     FindKinds();
     FindStored();
+    FindPending();
     model_.points = AddMemoryPoints(model_);
   }
 
@@ -145,6 +146,28 @@ class Modeller {
     }
   }
 
+  // What leads to the next value of a loop's carry, as far as sums can pass.
+  void FindPending() {
+    model_.may_pend.assign(model_.alike.count(), false);
+    std::vector<OpId> stack;
+    for (const Loop& loop : graph_.loops) {
+      for (const OpId carry : loop.carries) stack.push_back(carry);
+    }
+    std::vector<bool> seen(graph_.ops.size(), false);
+    while (!stack.empty()) {
+      const OpId id = stack.back();
+      stack.pop_back();
+      const FlatOp& op = graph_.ops[id];
+      if (seen[id] || !op.live || model_.rules[id].linear.empty()) continue;
+      seen[id] = true;
+      model_.may_pend[GroupOf(id)] = true;
+      for (size_t i = op.kind == OpKind::kCarry ? 1 : 0; i < op.operands.size();
+           ++i) {
+        stack.push_back(graph_.values[op.operands[i]].producer);
+      }
+    }
+  }
+
   // Values are stored unless all that uses them can take them up.
   void FindStored() {
     std::vector<int32_t> users(model_.values.size(), 0);
@@ -156,8 +179,8 @@ class Modeller {
     for (size_t i = 0; i < model_.values.size(); ++i) {
       GroupValue& value = model_.values[i];
       if (model_.rule(value.group).cheap_to_repeat) continue;
-      value.is_stored = !Fuses(value.group) || asked[i] ||
-                        (users[i] > 1 && !Expands(value));
+      value.is_stored =
+          !Fuses(value.group) || asked[i] || (users[i] > 1 && !Expands(value));
     }
   }
 

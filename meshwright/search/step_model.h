@@ -53,6 +53,9 @@ struct StepModel {
   std::vector<GroupValue> values;
   std::vector<GroupUse> uses;    // By user, then operand.
   std::vector<StateKind> kinds;  // By group.
+  // By group: partial sums may be worth passing on unreduced, since a loop adds
+  // to them.
+  std::vector<bool> may_pend;
   // Groups of a state parameter and of its next value.
   std::vector<std::pair<int32_t, int32_t>> state_pairs;
   int32_t points = 0;  // Moments at which memory is looked at.
