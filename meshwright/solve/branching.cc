@@ -90,11 +90,11 @@ int64_t Branching::Examine(Part part, absl::FunctionRef<bool()> stop) {
     const int steps = is_root ? kStepsAtRoot : kSteps;
     for (int i = 0; i < steps && !stop(); ++i) {
       work += dual.Step(static_cast<double>(upper_ - core->constant));
-      Take(*graph, *core, dual.candidate());
       if (dual.best_bound() >= static_cast<double>(upper_ - core->constant)) {
         break;
       }
     }
+    Take(*graph, *core, dual.Candidate(&work));
     part.bound = std::max(part.bound, dual.Certify());
     if (part.bound >= upper_) return work;
     const std::vector<double> slack = dual.OptionSlack();

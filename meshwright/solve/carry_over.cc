@@ -30,6 +30,8 @@ void CarryPrices(const Graph& graph, const Core& before, const Prices& prices,
 DualStart CarryOver(const Graph& graph, const Core& before,
                     const DualStart& start, const Core& core) {
   DualStart carried = FreshStart(core);
+  carried.step = start.step;
+  carried.softness = start.softness;
   CarryPrices(graph, before, start.prices, core, carried.prices);
   std::vector<int32_t> old_node(graph.node_count(), -1);
   for (int32_t v = 0; v < before.nodes; ++v) old_node[before.graph_node[v]] = v;

@@ -31,6 +31,7 @@ int64_t CoreSearch::DualRound(int64_t work, absl::FunctionRef<bool()> stop) {
   if (branching_ != nullptr) return branching_->Run(work, stop);
   int64_t spent = 0;
   while (spent < work && !stop()) spent += dual_.Step(aim_);
+  next_candidate_ = dual_.Candidate(&spent);
   return spent;
 }
 
@@ -62,7 +63,7 @@ void CoreSearch::Round(int64_t work, absl::FunctionRef<bool()> stop) {
   work_ += dual_spent + primal_spent;
   if (branching_ == nullptr) {
     prices_ = dual_.prices();
-    candidate_ = dual_.candidate();
+    candidate_ = std::move(next_candidate_);
     primal_.SetPrices(prices_);
   } else {
     candidate_.clear();
@@ -109,6 +110,10 @@ bool CoreSearch::ShouldBranch() const {
 
 CoreSearchEnd CoreSearch::Run(absl::FunctionRef<bool()> stop) {
   const int64_t step = 10 * core_.work_per_pass;
+  if (getenv("MW_LOG"))
+    fprintf(stderr, "core %d nodes %zu links %zu options %d points %ld cells\n",
+            core_.nodes, core_.links.size() / 2, core_.costs.size(),
+            core_.points(), core_.work_per_pass);
   if (candidate_.empty()) work_ += primal_.FindFirst(3, stop);
   while (!stop() && work_ < options_.work_limit) {
     const int64_t work =

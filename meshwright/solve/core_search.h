@@ -66,7 +66,8 @@ class CoreSearch {
   std::unique_ptr<Branching> branching_;
   Prices prices_;                   // What the primal works with this round.
   std::vector<int32_t> candidate_;  // What it starts this round with.
-  double aim_ = 0;                  // What the dual aims for this round.
+  std::vector<int32_t> next_candidate_;  // What the dual found this round.
+  double aim_ = 0;                       // What the dual aims for this round.
   int64_t bound_ = 0;
   int64_t work_ = 0;
   int64_t dual_work_ = 0;

@@ -10,14 +10,17 @@ namespace meshwright {
 namespace {
 
 constexpr int kPassesPerStep = 3;
+constexpr int kSweeps = 3;
 constexpr double kMomentum = 0.7;
-constexpr double kSmallestStep = 0.003;
 constexpr int kPatience = 10;
+constexpr double kShorter = 0.8;
+constexpr double kSharper = 0.5;
+constexpr double kSharpest = 1e-4;
 
 }  // namespace
 
 DualStart FreshStart(const Core& core) {
-  return {Prices(core.points(), 0.0), NoMessages(core)};
+  return {.prices = Prices(core.points(), 0.0), .messages = NoMessages(core)};
 }
 
 Dual::Dual(const Core& core, DualStart start, uint64_t seed)
@@ -30,14 +33,17 @@ Dual::Dual(const Core& core, DualStart start, uint64_t seed)
       sweep_(core),
       all_nodes_(core.nodes),
       direction_(core.points(), 0.0),
-      best_bound_(-static_cast<double>(kCoreInfinity)) {
+      best_bound_(-static_cast<double>(kCoreInfinity)),
+      step_(best_.step),
+      softness_(best_.softness) {
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
   PriceOptions(core_, prices_, unary_);
 }
 
 void Dual::Pass() {
   passes_.Forward(messages_);
-  bound_ = passes_.Backward(messages_) - PriceOfCapacity(core_, prices_);
+  bound_ = passes_.BackwardWithSlack(messages_, slack_) -
+           PriceOfCapacity(core_, prices_);
   if (bound_ <= best_bound_) return;
   if (bound_ > best_bound_ + 1e-5 * std::abs(best_bound_)) {
     since_gain_ = 0;
@@ -46,6 +52,8 @@ void Dual::Pass() {
   best_bound_ = bound_;
   best_.prices = prices_;
   best_.messages = messages_;
+  best_.step = step_;
+  best_.softness = softness_;
 }
 
 int64_t Dual::Settle(int iterations) {
@@ -55,26 +63,40 @@ int64_t Dual::Settle(int iterations) {
 
 int64_t Dual::Step(double upper) {
   ++steps_since_gain_;
-  int64_t work = Settle(kPassesPerStep);
-  passes_.Decode(messages_, candidate_);
-  for (int i = 0; i < 3; ++i) {
-    work += sweep_.Run(all_nodes_, unary_, random_, candidate_);
-  }
+  const int64_t work = Settle(kPassesPerStep);
   if (core_.points() == 0) return work;
-  UsageOf(core_, candidate_, usage_);
   Move(upper);
-  return work + PriceOptions(core_, prices_, unary_);
+  return work + std::ssize(core_.usage) + PriceOptions(core_, prices_, unary_);
+}
+
+std::vector<int32_t> Dual::Candidate(int64_t* work) {
+  std::vector<int32_t> choice;
+  passes_.Decode(messages_, choice);
+  for (int i = 0; i < kSweeps; ++i) {
+    *work += sweep_.Run(all_nodes_, unary_, random_, choice);
+  }
+  return choice;
 }
 
 void Dual::Move(double upper) {
   if (++since_gain_ > kPatience) {
-    step_ = std::max(kSmallestStep, step_ * 0.7);
     since_gain_ = 0;
+    step_ *= kShorter;
+    softness_ *= kSharper;
+    if (softness_ < kSharpest) {
+      // Start again from the best, wide.
+      step_ = DualStart().step;
+      softness_ = DualStart().softness;
+      prices_ = best_.prices;
+      messages_ = best_.messages;
+    }
   }
+  const double gap = std::max(upper - best_bound_, 1.0);
+  SoftUsage(core_, slack_, softness_ * gap, usage_);
   double square = 0;
   for (int32_t p = 0; p < core_.points(); ++p) {
-    const auto gradient = static_cast<double>(usage_[p] - core_.capacity[p]);
-    direction_[p] = kMomentum * direction_[p] + (1 - kMomentum) * gradient;
+    const double excess = usage_[p] - static_cast<double>(core_.capacity[p]);
+    direction_[p] = kMomentum * direction_[p] + (1 - kMomentum) * excess;
     // What the projection would undo does not count.
     if (prices_[p] <= 0 && direction_[p] < 0) direction_[p] = 0;
     square += direction_[p] * direction_[p];

@@ -1,5 +1,9 @@
-// Raises the lower bound: prices on the points move along a subgradient while
-// messages stay warm.
+// Raises the lower bound: prices on the points move towards what a mixture of
+// good assignments overuses, while messages stay warm.
+//
+// The mixture weighs each option by its slack (messages.h): a single assignment
+// jumps between far ends and makes the prices swing, a mixture does not. It is
+// wide at first and becomes sharper whenever the bound stalls.
 //
 //   Dual dual(core, seed);
 //   while (...) dual.Step(incumbent_cost);
@@ -22,6 +26,8 @@ namespace meshwright {
 struct DualStart {
   Prices prices;
   Messages messages;
+  double step = 0.3;       // Part of the way that is gone at once.
+  double softness = 0.01;  // Part of the gap at which an option loses weight.
 };
 
 DualStart FreshStart(const Core& core);
@@ -45,9 +51,9 @@ class Dual {
   const DualStart& best() const { return best_; }
   double best_bound() const { return best_bound_; }
   // Steps have become small without much gain.
-  bool stalled() const { return step_ < 0.05 || steps_since_gain_ > 30; }
-  // A good assignment under the prices of the last step; it may break limits.
-  const std::vector<int32_t>& candidate() const { return candidate_; }
+  bool stalled() const { return softness_ < 5e-4 || steps_since_gain_ > 30; }
+  // A good assignment under the prices now; it may break limits. Adds to *work.
+  std::vector<int32_t> Candidate(int64_t* work);
 
   // The best bound, `core.constant` included, safe to report.
   int64_t Certify() const;
@@ -63,17 +69,17 @@ class Dual {
   const Core& core_;
   Random random_;
   Prices prices_;
-  std::vector<double> unary_;
+  std::vector<double> unary_, slack_;
   Messages messages_;
   DualStart best_;
   Passes passes_;
   ForestSweep sweep_;
-  std::vector<int32_t> all_nodes_, candidate_;
-  std::vector<int64_t> usage_;
-  std::vector<double> direction_;
+  std::vector<int32_t> all_nodes_;
+  std::vector<double> usage_, direction_;
   double bound_ = 0;
   double best_bound_ = 0;
-  double step_ = 0.3;
+  double step_;
+  double softness_;
   int since_gain_ = 0;        // Steps, or since the step became smaller.
   int steps_since_gain_ = 0;  // Steps.
 };

@@ -1,5 +1,7 @@
 #include "meshwright/solve/prices.h"
 
+#include <cmath>
+
 namespace meshwright {
 
 int64_t PriceOptions(const Core& core, const Prices& prices,
@@ -30,6 +32,34 @@ double PriceOfCapacity(const Core& core, const Prices& prices) {
     total += prices[p] * static_cast<double>(core.capacity[p]);
   }
   return total;
+}
+
+void SoftUsage(const Core& core, absl::Span<const double> slack,
+               double temperature, std::vector<double>& usage) {
+  usage.assign(core.points() + 1, 0.0);
+  std::vector<double> weight;
+  for (int32_t v = 0; v < core.nodes; ++v) {
+    if (core.Pieces(v).empty()) continue;
+    const int32_t options = core.options(v);
+    weight.resize(options);
+    double total = 0;
+    for (int32_t a = 0; a < options; ++a) {
+      // Beyond 30, an option weighs nothing.
+      const double distance = slack[core.first_option[v] + a] / temperature;
+      weight[a] = distance > 30 ? 0.0 : std::exp(-distance);
+      total += weight[a];
+    }
+    for (const CorePiece& piece : core.Pieces(v)) {
+      double used = 0;
+      for (int32_t a = 0; a < options; ++a) {
+        used += weight[a] * static_cast<double>(core.usage[piece.usage + a]);
+      }
+      usage[piece.first] += used / total;
+      usage[piece.last] -= used / total;
+    }
+  }
+  for (int32_t p = 0; p < core.points(); ++p) usage[p + 1] += usage[p];
+  usage.pop_back();
 }
 
 void UsageOf(const Core& core, absl::Span<const int32_t> choice,

@@ -20,6 +20,11 @@ int64_t PriceOptions(const Core& core, const Prices& prices,
 // What the capacities are worth.
 double PriceOfCapacity(const Core& core, const Prices& prices);
 
+// Usage at every point when each node takes a mixture of its options: an option
+// weighs exp(-slack / temperature).
+void SoftUsage(const Core& core, absl::Span<const double> slack,
+               double temperature, std::vector<double>& usage);
+
 // Usage at every point.
 void UsageOf(const Core& core, absl::Span<const int32_t> choice,
              std::vector<int64_t>& usage);
