@@ -12,10 +12,15 @@ namespace {
 constexpr int kPassesPerStep = 3;
 constexpr int kSweeps = 3;
 constexpr double kMomentum = 0.7;
-constexpr int kPatience = 10;
+// How many steps are one try.
+constexpr int kPatience = 8;
+// How much the logarithm of the gap must fall in one.
+constexpr double kSlowGain = 0.02;
+constexpr double kSharper = 0.6;
+constexpr double kSharpest = 2e-4;
+constexpr double kLonger = 1.2;
 constexpr double kShorter = 0.8;
-constexpr double kSharper = 0.5;
-constexpr double kSharpest = 1e-4;
+constexpr double kSmallestStep = 0.01;
 
 }  // namespace
 
@@ -46,7 +51,6 @@ void Dual::Pass() {
            PriceOfCapacity(core_, prices_);
   if (bound_ <= best_bound_) return;
   if (bound_ > best_bound_ + 1e-5 * std::abs(best_bound_)) {
-    since_gain_ = 0;
     steps_since_gain_ = 0;
   }
   best_bound_ = bound_;
@@ -78,20 +82,31 @@ std::vector<int32_t> Dual::Candidate(int64_t* work) {
   return choice;
 }
 
-void Dual::Move(double upper) {
-  if (++since_gain_ > kPatience) {
-    since_gain_ = 0;
-    step_ *= kShorter;
-    softness_ *= kSharper;
-    if (softness_ < kSharpest) {
-      // Start again from the best, wide.
-      step_ = DualStart().step;
-      softness_ = DualStart().softness;
-      prices_ = best_.prices;
-      messages_ = best_.messages;
-    }
+// Whatever gained is kept up. What did not is undone, and something else tried:
+// sharper, with shorter steps; wide again after the sharpest.
+void Dual::Tune(double gap) {
+  const double rate = std::log(gap_before_ / gap);
+  if (rate > kSlowGain) {
+    step_ = std::min(step_ * kLonger, DualStart().step);
+    return;
   }
+  softness_ *= kSharper;
+  step_ = std::max(step_ * kShorter, kSmallestStep);
+  if (softness_ < kSharpest) softness_ = DualStart().softness;
+  if (rate > 0) return;
+  prices_ = best_.prices;
+  messages_ = best_.messages;
+  std::ranges::fill(direction_, 0.0);
+  PriceOptions(core_, prices_, unary_);
+  Pass();
+}
+
+void Dual::Move(double upper) {
   const double gap = std::max(upper - best_bound_, 1.0);
+  if (++steps_ % kPatience == 0) {
+    if (steps_ > kPatience) Tune(gap);
+    gap_before_ = gap;
+  }
   SoftUsage(core_, slack_, softness_ * gap, usage_);
   double square = 0;
   for (int32_t p = 0; p < core_.points(); ++p) {

@@ -26,8 +26,8 @@ namespace meshwright {
 struct DualStart {
   Prices prices;
   Messages messages;
-  double step = 0.3;       // Part of the way that is gone at once.
-  double softness = 0.01;  // Part of the gap at which an option loses weight.
+  double step = 0.3;        // Part of the way that is gone at once.
+  double softness = 0.003;  // Part of the gap at which an option loses weight.
 };
 
 DualStart FreshStart(const Core& core);
@@ -51,7 +51,7 @@ class Dual {
   const DualStart& best() const { return best_; }
   double best_bound() const { return best_bound_; }
   // Steps have become small without much gain.
-  bool stalled() const { return softness_ < 5e-4 || steps_since_gain_ > 30; }
+  bool stalled() const { return step_ < 0.1 || steps_since_gain_ > 30; }
   // A good assignment under the prices now; it may break limits. Adds to *work.
   std::vector<int32_t> Candidate(int64_t* work);
 
@@ -64,6 +64,7 @@ class Dual {
 
  private:
   void Pass();
+  void Tune(double gap);
   void Move(double upper);
 
   const Core& core_;
@@ -80,8 +81,9 @@ class Dual {
   double best_bound_ = 0;
   double step_;
   double softness_;
-  int since_gain_ = 0;        // Steps, or since the step became smaller.
-  int steps_since_gain_ = 0;  // Steps.
+  int steps_ = 0;
+  int steps_since_gain_ = 0;
+  double gap_before_ = 0;  // A few steps ago.
 };
 
 }  // namespace meshwright
