@@ -1,0 +1,61 @@
+// What a compiler makes of a computation: instructions that run by themselves,
+// with those that it computes along with them.
+//
+//   sub = subtract(dot, broadcast(max))     fused into exp
+//   exp = exponential(sub)                  a kernel: reads dot and max
+//   sum = reduce(exp)                       a kernel
+//   out = divide(exp, broadcast(sum))       a kernel: reads exp and sum
+//
+// A model of XLA's fusion. Elementwise instructions, broadcasts, slices and the
+// like are computed again in every kernel that uses them, and need no memory,
+// unless something that cannot fuse needs them whole (contractions,
+// collectives, the result), they are dear (exp, divide) and used twice, or
+// computing them again would read more than storing them. Reshapes are free.
+#ifndef MESHWRIGHT_COST_KERNELS_H_
+#define MESHWRIGHT_COST_KERNELS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "meshwright/analysis/flops.h"
+#include "meshwright/hlo/computation.h"
+
+namespace meshwright {
+
+struct FusionStyle {
+  // Reductions compute their operand on the way (GPU); else it is stored (CPU).
+  bool reduce_reads_fused = false;
+  // Convolutions want their arrays with channels last and copy those that are
+  // not.
+  bool transposes_for_convolution = true;
+  // The result of an all-reduce may take its operand's memory.
+  bool all_reduce_in_place = false;
+};
+
+// Instructions that only name (parts of) values: tuples, reshapes, ...
+bool IsFree(const Instruction& instruction);
+// Computed element by element as part of another kernel.
+bool IsFusible(const Instruction& instruction);
+// Too dear to be computed twice.
+bool IsExpensive(const Instruction& instruction);
+
+struct Kernel {
+  const Instruction* root = nullptr;
+  // What it reads: results of kernels, parameters and constants, each once.
+  std::vector<const Instruction*> inputs;
+  // Those whose memory the result may take: read element for element.
+  std::vector<int32_t> in_place;  // Into `inputs`.
+  Work work;                      // Bytes: what it reads and writes.
+  int64_t scratch_bytes = 0;      // That it needs while it runs.
+  int32_t fused = 0;              // Instructions besides the root.
+};
+
+// In the order of the computation; for control flow and opaque instructions a
+// kernel with their operands as inputs and without work of what they call.
+// Free instructions have none. Time linear in the instructions.
+std::vector<Kernel> KernelsOf(const Computation& computation,
+                              const ModuleWork& work, const FusionStyle& style);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_COST_KERNELS_H_

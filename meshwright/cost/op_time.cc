@@ -1,0 +1,50 @@
+#include "meshwright/cost/op_time.h"
+
+#include <algorithm>
+
+namespace meshwright {
+namespace {
+
+double Over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
+
+}  // namespace
+
+Unit UnitOf(const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kDot:
+    case Opcode::kRaggedDot:
+    case Opcode::kScaledDot:
+      return Unit::kContraction;
+    case Opcode::kConvolution:
+      return Unit::kConvolution;
+    default:
+      return Unit::kVector;
+  }
+}
+
+double FusedSeconds(const LocalWork& local, const Rates& rates) {
+  const double flops = local.work.flops;
+  if (local.unit == Unit::kVector) {
+    return Over(flops, rates.vector_flops.value) +
+           Over(local.work.transcendentals, rates.transcendentals.value);
+  }
+  const double share =
+      local.unit == Unit::kConvolution ? rates.convolution_share.value : 1;
+  return Over(flops, share * rates.Matmul(local.type).At(flops));
+}
+
+double KernelSeconds(const LocalWork& local, const Rates& rates) {
+  const double bytes = local.work.bytes;
+  return rates.op_seconds.value + std::max(FusedSeconds(local, rates),
+                                           Over(bytes, rates.memory.At(bytes)));
+}
+
+double KernelSeconds(const Kernel& kernel, const Rates& rates) {
+  LocalWork local{.unit = UnitOf(*kernel.root), .work = kernel.work};
+  if (!kernel.root->operands.empty()) {
+    local.type = kernel.root->operand_shape(0).element_type;
+  }
+  return KernelSeconds(local, rates);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,37 @@
+// How long one instruction, or one kernel, takes on one device.
+//
+//   a dot of 2 GFLOP that touches 12 MB, on a device that reaches 500 TFLOP/s
+//   and 4 TB/s and starts a kernel every 4 us:
+//   max(2e9 / 500e12, 12e6 / 4e12) + 4e-6 = 8 us
+#ifndef MESHWRIGHT_COST_OP_TIME_H_
+#define MESHWRIGHT_COST_OP_TIME_H_
+
+#include "meshwright/analysis/flops.h"
+#include "meshwright/base/element_type.h"
+#include "meshwright/cost/kernels.h"
+#include "meshwright/cost/rates.h"
+
+namespace meshwright {
+
+// Which of the rates counts.
+enum class Unit : uint8_t { kVector, kContraction, kConvolution };
+Unit UnitOf(const Instruction& instruction);
+
+// What one device does: the work with its local shapes.
+struct LocalWork {
+  Unit unit = Unit::kVector;
+  ElementType type = ElementType::kF32;  // Of the operands.
+  Work work;
+};
+
+// A kernel by itself: the slower of arithmetic and memory, and its start.
+double KernelSeconds(const LocalWork& local, const Rates& rates);
+double KernelSeconds(const Kernel& kernel, const Rates& rates);
+
+// The same, when the instruction becomes part of another kernel: arithmetic
+// only.
+double FusedSeconds(const LocalWork& local, const Rates& rates);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_COST_OP_TIME_H_

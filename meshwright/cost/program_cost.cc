@@ -1,0 +1,222 @@
+#include "meshwright/cost/program_cost.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "meshwright/cost/op_time.h"
+#include "meshwright/cost/price_list.h"
+#include "meshwright/hlo/trip_count.h"
+#include "meshwright/rules/collectives.h"
+
+namespace meshwright {
+namespace {
+
+std::optional<MoveKind> CollectiveOf(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+      return MoveKind::kAllReduce;
+    case Opcode::kAllGather:
+    case Opcode::kAllGatherStart:
+      return MoveKind::kAllGather;
+    case Opcode::kReduceScatter:
+      return MoveKind::kReduceScatter;
+    case Opcode::kAllToAll:
+    case Opcode::kRaggedAllToAll:
+      return MoveKind::kAllToAll;
+    case Opcode::kCollectivePermute:
+    case Opcode::kCollectivePermuteStart:
+    case Opcode::kCollectiveBroadcast:
+      return MoveKind::kPermute;
+    default:
+      return std::nullopt;
+  }
+}
+
+class Walker {
+ public:
+  Walker(const ProgramKernels& kernels, const Rates& rates, const Mesh& mesh,
+         const Prices& prices)
+      : kernels_(kernels), rates_(rates), mesh_(mesh), prices_(prices) {
+    for (AxisId axis = 0; axis < std::ssize(mesh.sub_axes()); ++axis) {
+      axes_.push_back(AxisList{axis});
+    }
+  }
+
+  const ProgramEstimate& Visit(const Computation& computation) {
+    const auto [known, is_new] = known_.try_emplace(&computation);
+    if (!is_new) return known->second;
+    const ProgramEstimate estimate = Simulate(computation);
+    return known_[&computation] = estimate;
+  }
+
+ private:
+  // Two streams: kernels, and collectives beside them.
+  ProgramEstimate Simulate(const Computation& computation) {
+    ProgramEstimate sum;
+    const auto found = kernels_.find(&computation);
+    if (found == kernels_.end()) return sum;
+    double compute = 0;  // When each stream is free.
+    double link = 0;
+    // When a collective's result is there; results of kernels always are.
+    std::vector<double> ready(computation.size(), 0);
+    for (const Kernel& kernel : found->second) {
+      double start = compute;
+      for (const Instruction* input : kernel.inputs) {
+        start = std::max(start, ReadyOf(*input, ready));
+      }
+      if (const auto kind = CollectiveOf(kernel.root->opcode)) {
+        const double seconds = Communicate(*kernel.root, *kind, sum);
+        const double hidden = seconds * rates_.overlap.value;
+        // The part that needs the device itself stops the kernels.
+        compute += seconds - hidden;
+        link = std::max({link, start, compute}) + hidden;
+        ready[kernel.root->id] = link;
+        continue;
+      }
+      compute = start + Compute(kernel, sum);
+    }
+    sum.step_seconds = std::max(compute, link);
+    sum.exposed_seconds = std::max(0.0, sum.step_seconds - sum.compute_seconds);
+    return sum;
+  }
+
+  // Through tuples and reshapes.
+  static double ReadyOf(const Instruction& value,
+                        const std::vector<double>& ready) {
+    const Instruction* at = &value;
+    double when = ready[at->id];
+    while (IsFree(*at) && !at->operands.empty()) {
+      if (at->opcode == Opcode::kTuple) {
+        for (const Instruction* operand : at->operands) {
+          when = std::max(when, ready[operand->id]);
+        }
+        return when;
+      }
+      at = at->operands[0];
+      when = std::max(when, ready[at->id]);
+    }
+    return when;
+  }
+
+  // The duration of what is no collective.
+  double Compute(const Kernel& kernel, ProgramEstimate& sum) {
+    const Instruction& root = *kernel.root;
+    if (root.opcode != Opcode::kWhile && root.opcode != Opcode::kCall &&
+        root.opcode != Opcode::kConditional) {
+      const double seconds = KernelSeconds(kernel, rates_);
+      sum.compute_seconds += seconds;
+      sum.kernels += 1;
+      return seconds;
+    }
+    double count = 1;
+    if (root.opcode == Opcode::kWhile) {
+      count = static_cast<double>(TripCount(root).value_or(1));
+    }
+    ProgramEstimate inside;
+    for (const Computation* called : root.called) {
+      const ProgramEstimate& part = Visit(*called);
+      if (root.opcode != Opcode::kConditional) {
+        Add(part, 1, inside);
+      } else if (part.step_seconds >= inside.step_seconds) {
+        inside = part;
+      }
+    }
+    const double seconds = count * inside.step_seconds;
+    Add(inside, count, sum);
+    return seconds;
+  }
+
+  static void Add(const ProgramEstimate& part, double count,
+                  ProgramEstimate& sum) {
+    sum.compute_seconds += count * part.compute_seconds;
+    sum.comm_seconds += count * part.comm_seconds;
+    sum.step_seconds += count * part.step_seconds;
+    sum.comm_bytes += count * part.comm_bytes;
+    sum.kernels += count * part.kernels;
+    sum.collectives += count * part.collectives;
+  }
+
+  double Communicate(const Instruction& instruction, MoveKind kind,
+                     ProgramEstimate& sum) {
+    double bytes = 0;
+    for (const Instruction* operand : instruction.operands) {
+      bytes += static_cast<double>(ByteSize(operand->shape));
+    }
+    const uint32_t axes = AxesOf(instruction);
+    int64_t devices = 1;
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      if (axes >> i & 1) devices *= mesh_.Size(axes_[i]);
+    }
+    const double wire = WireBytes(kind, devices, bytes);
+    const double after = static_cast<double>(ByteSize(instruction.shape));
+    const double seconds =
+        MovePrice(prices_, kind, axes, devices, bytes, after);
+    sum.comm_seconds += seconds;
+    sum.comm_bytes += wire;
+    sum.collectives += 1;
+    return seconds;
+  }
+
+  // The sub-axes along which partners of the collective lie.
+  uint32_t AxesOf(const Instruction& instruction) {
+    const Attributes& attributes = *instruction.attributes;
+    uint32_t bits = 0;
+    if (!attributes.source_target_pairs.empty()) {
+      for (const SourceTarget& pair : attributes.source_target_pairs) {
+        bits |= Between(pair.source, pair.target);
+      }
+      return bits;
+    }
+    if (attributes.replica_groups.empty()) {
+      return (uint32_t{1} << axes_.size()) - 1;
+    }
+    const std::vector<int64_t>& group = attributes.replica_groups[0];
+    for (const int64_t device : group) bits |= Between(group[0], device);
+    return bits;
+  }
+
+  uint32_t Between(int64_t a, int64_t b) const {
+    uint32_t bits = 0;
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      if (mesh_.Coordinate(a, axes_[i]) != mesh_.Coordinate(b, axes_[i])) {
+        bits |= uint32_t{1} << i;
+      }
+    }
+    return bits;
+  }
+
+  const ProgramKernels& kernels_;
+  const Rates& rates_;
+  const Mesh& mesh_;
+  const Prices& prices_;
+  std::vector<AxisList> axes_;
+  absl::flat_hash_map<const Computation*, ProgramEstimate> known_;
+};
+
+}  // namespace
+
+ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
+                                const Cluster& cluster, const Mesh& mesh,
+                                const Prices& prices) {
+  const bool cpu = cluster.shared_host || cluster.device.kind == "cpu";
+  const ModuleWork work(program);
+  const FusionStyle style{.reduce_reads_fused = !cpu,
+                          .transposes_for_convolution = cpu,
+                          .all_reduce_in_place = !cpu};
+  const ProgramKernels kernels = KernelsOf(program, work, style);
+  ProgramEstimate estimate =
+      Walker(kernels, rates, mesh, prices).Visit(*program.entry());
+  estimate.memory = EstimateMemory(program, kernels, style);
+  return estimate;
+}
+
+ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
+                                const Cluster& cluster, const Mesh& mesh,
+                                int64_t first_device) {
+  return EstimateProgram(program, rates, cluster, mesh,
+                         PricesFor(rates, cluster, mesh, first_device));
+}
+
+}  // namespace meshwright
