@@ -212,6 +212,7 @@ class Planner {
       }
       MeshTask task{.mesh = mesh};
       task.prices = PricesOn(mesh);
+      if (request_.expert != Expert::kVolume) task.rates = &rates_;
       task.memory_limit = limit_;
       task.solve = {.time_limit_seconds = request_.time_limit_seconds,
                     .work_limit = kFirstWork,
@@ -330,7 +331,7 @@ class Planner {
                         PartitionAs(best.step.module(), mesh, model.graph,
                                     best.plan.assignment, resharder));
     seconds_["partition"] = watch.seconds();
-    Summarise(model, split, cluster_, rates_, best.plan, plan);
+    Summarise(model, split, cluster_, rates_, plan);
     seconds_["total"] = watch_.seconds();
     plan.seconds = seconds_;
     return plan;

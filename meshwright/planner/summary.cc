@@ -6,9 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "meshwright/base/element_type.h"
-#include "meshwright/cost/price_list.h"
+#include "meshwright/cost/program_cost.h"
 
 namespace meshwright {
 namespace {
@@ -24,17 +23,6 @@ std::vector<PlannedTensor> TensorsOf(const std::vector<Sharding>& shardings,
                        .sharding = shardings[i]});
   }
   return tensors;
-}
-
-// "(data,model)" as bits; all axes for "-".
-uint32_t AxisBits(const std::string& axes, const Mesh& mesh) {
-  uint32_t bits = 0;
-  for (size_t i = 0; i < mesh.axes().size(); ++i) {
-    if (absl::StrContains(axes, mesh.axes()[i].name)) {
-      bits |= mesh.SubAxes(static_cast<int32_t>(i)).Bits();
-    }
-  }
-  return bits != 0 ? bits : mesh.AllSubAxes().Bits();
 }
 
 }  // namespace
@@ -85,8 +73,7 @@ Mesh NameAxes(const StepModel& model, const Assignment& assignment,
 }
 
 void Summarise(const StepModel& model, const Partitioned& split,
-               const Cluster& cluster, const Rates& rates,
-               const MeshPlan& found, Plan& plan) {
+               const Cluster& cluster, const Rates& rates, Plan& plan) {
   std::vector<std::string> names;
   std::vector<const Shape*> shapes;
   for (size_t i = 0; i < split.parameters.size(); ++i) {
@@ -104,7 +91,6 @@ void Summarise(const StepModel& model, const Partitioned& split,
   }
   plan.outputs = TensorsOf(split.outputs, names, shapes);
 
-  const Prices prices = PricesFor(rates, cluster, plan.mesh);
   std::map<std::tuple<std::string, std::string, int64_t, std::string>, size_t>
       known;
   Prediction& predicted = plan.predicted;
@@ -118,17 +104,13 @@ void Summarise(const StepModel& model, const Partitioned& split,
     plan.collectives[entry->second].count += one.count;
     predicted.comm_bytes += one.wire_bytes * one.count;
   }
-  for (const Collective& one : split.collectives) {
-    const CollectivePrice& price =
-        prices.Of(CollectiveNamed(one.kind), AxisBits(one.axes, plan.mesh));
-    predicted.comm_seconds +=
-        one.count * (price.latency + one.wire_bytes * price.per_wire_byte);
-  }
-  predicted.step_seconds = found.seconds;
-  predicted.exposed_comm_seconds = predicted.comm_seconds;
-  predicted.compute_seconds =
-      std::max(0.0, found.seconds - predicted.comm_seconds);
-  predicted.peak_bytes = found.peak_bytes;
+  const ProgramEstimate step =
+      EstimateProgram(split.module, rates, cluster, plan.mesh);
+  predicted.step_seconds = step.step_seconds;
+  predicted.compute_seconds = step.compute_seconds;
+  predicted.comm_seconds = step.comm_seconds;
+  predicted.exposed_comm_seconds = step.exposed_seconds;
+  predicted.peak_bytes = step.peak_bytes();
   predicted.origin = std::string(Name(rates.memory.origin));
 }
 

@@ -19,8 +19,7 @@ Mesh NameAxes(const StepModel& model, const Assignment& assignment,
 
 // Fills tensors, collectives and predictions of `plan` from the program.
 void Summarise(const StepModel& model, const Partitioned& split,
-               const Cluster& cluster, const Rates& rates,
-               const MeshPlan& found, Plan& plan);
+               const Cluster& cluster, const Rates& rates, Plan& plan);
 
 }  // namespace meshwright
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meshwright/cost/op_time.h"
+
 namespace meshwright {
 namespace {
 
@@ -14,10 +16,15 @@ int64_t Units(double seconds) {
 }  // namespace
 
 MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
-                         const Prices& prices, Resharder& resharder,
+                         const Prices& prices, const Rates* rates,
+                         Resharder& resharder,
                          std::optional<int64_t> memory_limit,
                          const Demand& demand)
-    : model_(model), mesh_(mesh), prices_(prices), resharder_(resharder) {
+    : model_(model),
+      mesh_(mesh),
+      prices_(prices),
+      rates_(rates),
+      resharder_(resharder) {
   const int32_t groups = model.alike.count();
   options_.resize(groups);
   for (int32_t g = 0; g < groups; ++g) AddGroup(g, demand);
@@ -58,18 +65,32 @@ std::vector<ShardingId> MeshProblem::Operands(int32_t group,
   return forms;
 }
 
-// Arithmetic of contractions, and the traffic of what is stored.
+// Arithmetic, and the traffic of what is stored.
 double MeshProblem::WorkOf(int32_t group, const Option& option) const {
   const Rule& rule = model_.rule(group);
   if (model_.op(group).kind != OpKind::kCompute) return 0;
+  double part = 1;  // Of the whole, on one device.
+  for (size_t i = 0; i < rule.factors.size(); ++i) {
+    part *= static_cast<double>(LocalFactorSize(
+                rule, option.strategy, static_cast<int32_t>(i), mesh_)) /
+            static_cast<double>(rule.factors[i].size);
+  }
+  const Work& work = model_.work[group];
+  const double flops = part * work.flops;
   double seconds = 0;
-  if (IsContraction(rule)) {
-    double flops = 2;
-    for (size_t i = 0; i < rule.factors.size(); ++i) {
-      flops *= static_cast<double>(LocalFactorSize(
-          rule, option.strategy, static_cast<int32_t>(i), mesh_));
-    }
-    seconds += flops * prices_.per_flop;
+  if (rates_ == nullptr) {
+    seconds = IsContraction(rule) ? flops * prices_.per_flop : 0;
+  } else if (flops > 0 && IsContraction(rule)) {
+    const ElementType type =
+        model_.graph.values[model_.op(group).operands[0]].shape->element_type;
+    const double share =
+        UnitOf(*model_.op(group).instruction) == Unit::kConvolution
+            ? rates_->convolution_share.value
+            : 1;
+    seconds = flops / (rates_->Matmul(type).At(flops) * share);
+  } else {
+    seconds = flops / rates_->vector_flops.value +
+              part * work.transcendentals / rates_->transcendentals.value;
   }
   double bytes = 0;
   for (const int32_t use : uses_of_[group]) {
@@ -83,7 +104,9 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
     bytes += LocalBytes(*model_.values[value].shape,
                         option.results[model_.values[value].result]);
   }
-  return seconds + bytes * prices_.per_local_byte;
+  return seconds + (rates_ == nullptr || bytes == 0
+                        ? bytes * prices_.per_local_byte
+                        : bytes / rates_->memory.At(bytes));
 }
 
 void MeshProblem::AddUsage(const GroupValue& value,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "meshwright/cost/rates.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/pool.h"
@@ -33,10 +34,11 @@ using Demand = std::function<bool(int32_t group, const Sharding& sharding)>;
 
 class MeshProblem {
  public:
-  // All outlive it. No `memory_limit`: memory is not bounded.
+  // All outlive it. `rates` may be null: the prices tell what computing takes.
+  // No `memory_limit`: memory is not bounded.
   MeshProblem(const StepModel& model, const Mesh& mesh, const Prices& prices,
-              Resharder& resharder, std::optional<int64_t> memory_limit,
-              const Demand& demand);
+              const Rates* rates, Resharder& resharder,
+              std::optional<int64_t> memory_limit, const Demand& demand);
 
   const Problem& problem() const { return problem_; }
   const ShardingPool& pool() const { return pool_; }
@@ -74,6 +76,7 @@ class MeshProblem {
   const StepModel& model_;
   const Mesh& mesh_;
   const Prices& prices_;
+  const Rates* rates_;
   Resharder& resharder_;
   Problem problem_;
   ShardingPool pool_;

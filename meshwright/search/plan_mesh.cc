@@ -13,8 +13,8 @@ absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
                                   const MeshTask& task) {
   Stopwatch watch;
   Resharder resharder(&task.mesh, task.prices);
-  const MeshProblem problem(model, task.mesh, task.prices, resharder,
-                            task.memory_limit, task.demand);
+  const MeshProblem problem(model, task.mesh, task.prices, task.rates,
+                            resharder, task.memory_limit, task.demand);
   if (!problem.impossible().empty()) {
     const FlatOp& op = model.op(problem.impossible()[0]);
     return absl::InvalidArgumentError(absl::StrCat(

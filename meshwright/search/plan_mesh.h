@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "meshwright/cost/rates.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/prices.h"
@@ -18,6 +19,8 @@ namespace meshwright {
 struct MeshTask {
   Mesh mesh;
   Prices prices;
+  // What computing takes; null: as the prices say.
+  const Rates* rates = nullptr;
   std::optional<int64_t> memory_limit;  // Bytes on a device.
   Demand demand;                        // May be empty.
   SolveOptions solve;

@@ -67,6 +67,12 @@ class Modeller {
     model_.alike = FindAlikeOps(graph_, RuleIds(graph_, model_.rules), tied);
     const int32_t groups = model_.alike.count();
     model_.weights.assign(groups, 0);
+    model_.work.resize(groups);
+    const ModuleWork work(*model_.module);
+    for (int32_t g = 0; g < groups; ++g) {
+      if (model_.op(g).kind != OpKind::kCompute) continue;
+      model_.work[g] = work.Of(*model_.op(g).instruction);
+    }
     for (int32_t g = 0; g < groups; ++g) {
       for (const OpId op : model_.alike.members[g]) {
         model_.weights[g] += graph_.ops[op].repeats;

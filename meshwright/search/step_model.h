@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/partition/flat_graph.h"
@@ -48,7 +49,8 @@ struct StepModel {
   FlatGraph graph;
   std::vector<Rule> rules;  // By op.
   AlikeOps alike;
-  std::vector<double> weights;                     // By group: runs per step.
+  std::vector<Work> work;       // By group: of one member, unsplit.
+  std::vector<double> weights;  // By group: runs per step.
   std::vector<std::vector<int32_t>> group_values;  // By group and result.
   std::vector<GroupValue> values;
   std::vector<GroupUse> uses;    // By user, then operand.
