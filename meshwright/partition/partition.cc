@@ -209,6 +209,7 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
   Simplify(program);
   HoistCollectives(program);
   Simplify(program);
+  CombinePermutes(program);
   CombineAllReduces(program, kMaxCombinedBytes);
   program.module.Finish();
   MW_RETURN_IF_ERROR(Annotate(Verify(program.module),

@@ -52,8 +52,7 @@ class Combiner {
     replacement_.resize(computation_.size(), nullptr);
     Instruction* const root = computation_.root();
     for (const auto& [key, members] : groups) CombineGroup(members);
-    Replace(root);
-    Reorder(computation_);
+    Replace(computation_, replacement_, root);
   }
 
  private:
@@ -99,21 +98,6 @@ class Combiner {
       replacement_[members[i]->id] =
           builder.GetTupleElement(combined, static_cast<int64_t>(i));
     }
-  }
-
-  void Replace(Instruction* root) {
-    const auto replaced = [&](Instruction* instruction) {
-      const size_t id = static_cast<size_t>(instruction->id);
-      return id < replacement_.size() && replacement_[id] != nullptr
-                 ? replacement_[id]
-                 : instruction;
-    };
-    for (const auto& instruction : computation_.instructions()) {
-      for (Instruction*& operand : instruction->operands) {
-        operand = replaced(operand);
-      }
-    }
-    computation_.set_root(replaced(root));
   }
 
   LocalProgram& program_;

@@ -53,10 +53,14 @@ LocalValues LowerRaggedDot(const LocalOp& op, LocalBuilder& builder);
 std::optional<Rule> ConvolutionFactors(const Instruction& instruction);
 LocalValues LowerConvolution(const LocalOp& op, LocalBuilder& builder);
 
-// window.cc: reduce-window (pooling and cumulative), select-and-scatter.
+// window.cc: reduce-window (pooling and cumulative); window_scatter.cc:
+// select-and-scatter. Shifted: places and base are split each for itself.
 std::optional<Rule> ReduceWindowFactors(const Instruction& instruction);
+std::optional<Rule> ShiftedReduceWindowFactors(const Instruction& instruction);
 LocalValues LowerReduceWindow(const LocalOp& op, LocalBuilder& builder);
 std::optional<Rule> SelectAndScatterFactors(const Instruction& instruction);
+std::optional<Rule> ShiftedSelectAndScatterFactors(
+    const Instruction& instruction);
 LocalValues LowerSelectAndScatter(const LocalOp& op, LocalBuilder& builder);
 
 // slice.cc, pad.cc: slice, pad, concatenate, reverse. Shifted: dimensions that

@@ -42,4 +42,21 @@ void Reorder(Computation& computation) {
   computation.Keep(order);
 }
 
+void Replace(Computation& computation,
+             const std::vector<Instruction*>& replacement, Instruction* root) {
+  const auto replaced = [&](Instruction* instruction) {
+    const size_t id = static_cast<size_t>(instruction->id);
+    return id < replacement.size() && replacement[id] != nullptr
+               ? replacement[id]
+               : instruction;
+  };
+  for (const auto& instruction : computation.instructions()) {
+    for (Instruction*& operand : instruction->operands) {
+      operand = replaced(operand);
+    }
+  }
+  computation.set_root(replaced(root));
+  Reorder(computation);
+}
+
 }  // namespace meshwright

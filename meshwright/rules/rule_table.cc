@@ -110,9 +110,13 @@ OpcodeEntry MakeEntry(Opcode opcode) {
     case Opcode::kConvolution:
       return {ConvolutionFactors, LowerConvolution};
     case Opcode::kReduceWindow:
-      return {ReduceWindowFactors, LowerReduceWindow};
+      return {.factors = ReduceWindowFactors,
+              .lower = LowerReduceWindow,
+              .other_factors = ShiftedReduceWindowFactors};
     case Opcode::kSelectAndScatter:
-      return {SelectAndScatterFactors, LowerSelectAndScatter};
+      return {.factors = SelectAndScatterFactors,
+              .lower = LowerSelectAndScatter,
+              .other_factors = ShiftedSelectAndScatterFactors};
 
     case Opcode::kSlice:
       return {.factors = SliceFactors,

@@ -26,6 +26,7 @@ bool HandsOn(const Instruction& instruction) {
     case Opcode::kReshape:
     case Opcode::kConvert:
     case Opcode::kCopy:
+    case Opcode::kSlice:  // Of everything, if the shape is the same.
       break;
     case Opcode::kTranspose:
     case Opcode::kBroadcast:
@@ -57,6 +58,29 @@ bool OnlyMoves(const Instruction& instruction, int64_t devices) {
                  instruction.attributes->source_target_pairs.size()) == devices;
     default:
       return false;
+  }
+}
+
+// A slice of joined values that lies within one of them becomes a slice of
+// that, and so waits for nothing else.
+void SliceOnePart(Instruction& slice) {
+  while (slice.operands[0]->opcode == Opcode::kConcatenate) {
+    const Instruction& joined = *slice.operands[0];
+    const int64_t dimension = joined.attributes->dimensions[0];
+    const SliceDimension& cut = slice.attributes->slice[dimension];
+    int64_t offset = 0;
+    Instruction* part = nullptr;
+    for (Instruction* operand : joined.operands) {
+      const int64_t size = operand->shape.dimensions[dimension];
+      if (cut.start >= offset && cut.limit <= offset + size) part = operand;
+      if (part != nullptr) break;
+      offset += size;
+    }
+    if (part == nullptr) return;
+    SliceDimension& changed = slice.attributes.mutate().slice[dimension];
+    changed.start -= offset;
+    changed.limit -= offset;
+    slice.operands[0] = part;
   }
 }
 
@@ -94,6 +118,7 @@ class Simplifier {
         instruction.operands[0]->opcode == Opcode::kReshape) {
       instruction.operands[0] = instruction.operands[0]->operands[0];
     }
+    if (instruction.opcode == Opcode::kSlice) SliceOnePart(instruction);
     if (!OnlyMoves(instruction, devices_)) return;
     Instruction* const splat = SplatOf(instruction.operands[0]);
     if (splat == nullptr || instruction.shape.rank() == 0) return;

@@ -8,7 +8,8 @@
 namespace meshwright {
 
 // Instructions that hand on their operand unchanged go, moving a splat of a
-// constant (between devices too) makes another splat, equal instructions on
+// constant (between devices too) makes another splat, a slice that falls into
+// one of several joined values is cut from that one, equal instructions on
 // equal operands become one, and what nothing needs is dropped.
 void Simplify(LocalProgram& program);
 

@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "absl/status/status.h"
+#include "meshwright/hlo/window_size.h"
 #include "tests/rules/lowered.h"
+#include "tests/rules/random_shapes.h"
 #include "tests/rules/rule_oracle.h"
 
 namespace meshwright {
@@ -122,12 +124,74 @@ TEST(WindowRules, SelectAndScatter) {
             absl::OkStatus());
 }
 
+// Windows of any size, stride, padding and dilation on bases of any size.
+WindowDimension RandomWindow(Random& random, int64_t base, bool dilated) {
+  for (;;) {
+    WindowDimension window = {.size = 1 + RandomBelow(random, 4),
+                              .stride = 1 + RandomBelow(random, 3)};
+    window.padding_low = RandomBelow(random, window.size);
+    window.padding_high = RandomBelow(random, window.size);
+    if (RandomBelow(random, 2) == 0) {
+      window.padding_low = window.padding_high = 0;  // VALID.
+    }
+    if (dilated) {
+      window.padding_low -= RandomBelow(random, 2);
+      window.window_dilation = 1 + RandomBelow(random, 2);
+      window.base_dilation = 1 + RandomBelow(random, 3);
+    }
+    const absl::StatusOr<int64_t> places = WindowPlaces(base, window);
+    if (places.ok() && *places > 0) return window;
+  }
+}
+
+constexpr const char* kMeshes[] = {"2", "a=2,b=2", "a=2,b=2,c=2", "a=3,b=2"};
+constexpr int64_t kBases[] = {5, 7, 8, 9, 12, 16, 17};
+
+TEST(WindowRules, RandomPooling) {
+  Random random(5);
+  for (uint64_t i = 0; i < 24; ++i) {
+    const int64_t base = kBases[random() % std::size(kBases)];
+    const int64_t other = kBases[random() % std::size(kBases)];
+    const Windows windows = {
+        RandomWindow(random, base, i % 2 == 0),
+        i % 4 == 0 ? RandomWindow(random, other, false) : kNone};
+    OneOp op =
+        ReduceWindow(ShapeText(ElementType::kF32, {base, other}), windows,
+                     i % 3 == 0 ? Opcode::kMaximum : Opcode::kAdd);
+    op.draws = {{0, Integers(-9, -1)}, {1, Integers(-20, -10)}};
+    const CheckOptions options = {.seed = i + 1, .count = 4};
+    EXPECT_EQ(CheckRule(op, options), absl::OkStatus()) << "pooling " << i;
+  }
+}
+
+TEST(WindowRules, RandomSelectAndScatter) {
+  Random random(6);
+  for (uint64_t i = 0; i < 24; ++i) {
+    const int64_t base = kBases[random() % std::size(kBases)];
+    const int64_t other = kBases[random() % std::size(kBases)];
+    const Windows windows = {
+        RandomWindow(random, base, false),
+        i % 4 == 0 ? RandomWindow(random, other, false) : kNone};
+    const std::vector<int64_t> places = {*WindowPlaces(base, windows[0]),
+                                         *WindowPlaces(other, windows[1])};
+    const CheckOptions options = {.seed = i + 1, .count = 4};
+    EXPECT_EQ(
+        CheckRule(SelectAndScatter(ShapeText(ElementType::kF32, {base, other}),
+                                   ShapeText(ElementType::kF32, places),
+                                   windows, i % 2 == 0 ? "GE" : "LE"),
+                  options),
+        absl::OkStatus())
+        << "select-and-scatter " << i;
+  }
+}
+
 std::vector<std::string> Sent(const OneOp& op) {
   const Mesh mesh = *Mesh::Parse("d=8");
   const BuiltOp built = Build(op);
+  const Rule rule = RuleFor(*built.instruction);
   Strategy strategy;
-  strategy.factor_axes.resize(RuleFor(*built.instruction).factors.size());
-  strategy.factor_axes[0] = mesh.AllSubAxes();
+  strategy.factor_axes.resize(rule.factors.size());
+  SetAxes(rule, 0, mesh.AllSubAxes(), strategy);
   EXPECT_EQ(CheckStrategy(op, strategy, mesh), absl::OkStatus());
   return CollectivesOf(LowerOp(op, strategy, mesh));
 }
@@ -145,6 +209,15 @@ TEST(WindowRules, WhatIsSent) {
             Texts({"all-gather f32[8,3]"}));
   EXPECT_EQ(Sent(SelectAndScatter("f32[32,3]", "f32[16,3]", {kPool, kNone})),
             Texts());
+  // Rows on both sides of the part, the windows that begin before it.
+  EXPECT_EQ(
+      Sent(SelectAndScatter("f32[32,3]", "f32[16,3]", {kSameStrided, kNone})),
+      Texts({"collective-permute f32[2,3]", "collective-permute f32[1,3]",
+             "collective-permute f32[1,3]"}));
+  // 65 rows in parts of 9, 32 places in parts of 4: no fit, and no gather.
+  const WindowDimension valid = {.size = 3, .stride = 2};
+  EXPECT_EQ(Sent(ReduceWindow("f32[65,3]", {valid, kNone})),
+            Texts({"collective-permute f32[7,3]"}));
 }
 
 }  // namespace

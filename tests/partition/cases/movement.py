@@ -108,8 +108,6 @@ case(
 case(
     *("n19_roll", roll, [f32(64, 4)], D8, ["[d,-]"], ["[d,-]"]),
     [permute(size(1, 4))],
-    # One for each part, as they are cut and joined.
-    [permute(size(1, 4), count=2)],
     large=True,
 )
 

@@ -113,6 +113,4 @@ case(
     *([HEIGHT, HEIGHT], [HEIGHT]),
     [permutes(4 * ROW)],
     large=True,
-    known="jax pads to 33 rows first: select-and-scatter with shards that are no "
-    "multiple of the stride is not split",
 )
