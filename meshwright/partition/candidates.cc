@@ -207,6 +207,8 @@ double CandidateTable::Work(const Known& known,
   double flops = 2;
   bool contracts = false;
   for (int32_t i = 0; i < static_cast<int32_t>(rule.factors.size()); ++i) {
+    // What it is tied to counts for both.
+    if (rule.factors[i].tied >= 0) continue;
     flops *= static_cast<double>(LocalFactorSize(rule, strategy, i, mesh_));
     contracts = contracts || IsContraction(rule, i);
   }

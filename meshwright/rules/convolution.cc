@@ -9,12 +9,15 @@
 //                          kept, with a halo of lhs
 //   taps       lhs, rhs    a spatial dimension with the place in the window
 //                          (kernel gradients): summed, with a halo of lhs
+// Where shards of lhs and of windows (or taps) do not fit each other, both are
+// split for themselves, and a device fetches what it reads (windows.h).
 #include <algorithm>
 #include <numeric>
 
 #include "meshwright/hlo/window_size.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/halo.h"
+#include "meshwright/rules/windows.h"
 
 namespace meshwright {
 namespace {
@@ -91,8 +94,28 @@ DimFactors WithRest(int32_t factor, int64_t size, Rule& rule) {
   return {factor, rule.AddFactor(rest, FactorKind::kWhole)};
 }
 
+// Windows or taps, whichever are more, each for itself.
+void AddSeparate(const Spatial& spatial, Rule& rule, DimFactors& lhs,
+                 DimFactors& rhs, DimFactors& out) {
+  const WindowDimension& window = spatial.window;
+  const bool by_windows = spatial.windows >= window.size;
+  if (spatial.base == 0 || (!by_windows && window.window_reversal)) {
+    lhs = {rule.AddFactor(spatial.base, FactorKind::kWhole)};
+    rhs = {rule.AddFactor(window.size, FactorKind::kWhole)};
+    out = {rule.AddFactor(spatial.windows, FactorKind::kWhole)};
+    return;
+  }
+  const ItemFactors factors =
+      AddItems(by_windows ? spatial.windows : window.size, spatial.base, rule);
+  lhs = {factors.base};
+  (by_windows ? out : rhs) = {factors.item};
+  (by_windows ? rhs : out) = {rule.AddFactor(
+      by_windows ? window.size : spatial.windows, FactorKind::kWhole)};
+  if (!by_windows) rule.factors[factors.item].kind = FactorKind::kReduced;
+}
+
 void AddSpatialFactors(const ConvolutionDimensionNumbers& numbers, size_t index,
-                       const Spatial& spatial, Rule& rule) {
+                       const Spatial& spatial, bool separate, Rule& rule) {
   DimFactors& lhs = rule.operands[0][numbers.input_spatial[index]];
   DimFactors& rhs = rule.operands[1][numbers.kernel_spatial[index]];
   DimFactors& out = rule.results[0][numbers.output_spatial[index]];
@@ -110,6 +133,7 @@ void AddSpatialFactors(const ConvolutionDimensionNumbers& numbers, size_t index,
   const auto whole = [&](int64_t size) {
     return DimFactors{rule.AddFactor(size, FactorKind::kWhole)};
   };
+  if (separate && !IsPointwise(window)) windows = taps = 1;
   if (windows > 1 && windows >= taps) {
     const Halo halo = spatial.NeededHalo();
     const bool alone = halo.low == 0 && halo.high == 0;
@@ -125,9 +149,7 @@ void AddSpatialFactors(const ConvolutionDimensionNumbers& numbers, size_t index,
     rhs = WithRest(factor, window.size, rule);
     out = whole(spatial.windows);
   } else {
-    lhs = whole(spatial.base);
-    rhs = whole(window.size);
-    out = whole(spatial.windows);
+    AddSeparate(spatial, rule, lhs, rhs, out);
   }
 }
 
@@ -180,9 +202,10 @@ int32_t SpatialFactor(const LocalOp& op, size_t index) {
 
 // Borrows what the shard's windows reach beyond it, and moves the window's
 // padding to the borrowed edges.
-Instruction* ExchangeSpatial(const LocalOp& op, size_t index, Spatial spatial,
-                             Instruction* lhs, WindowDimension& window,
-                             LocalBuilder& builder) {
+Instruction* ExchangeSpatial(const LocalOp& op, size_t index,
+                             const Spatial& whole, Instruction* lhs,
+                             WindowDimension& window, LocalBuilder& builder) {
+  Spatial spatial = whole;
   const ConvolutionDimensionNumbers& numbers =
       *op.instruction.attributes->convolution;
   const int32_t factor = SpatialFactor(op, index);
@@ -206,9 +229,34 @@ Instruction* ExchangeSpatial(const LocalOp& op, size_t index, Spatial spatial,
                   halo.high, builder);
 }
 
-}  // namespace
+// As ExchangeSpatial, where lhs and what reads it are split for themselves.
+Instruction* FetchSpatial(const LocalOp& op, size_t index,
+                          const Spatial& spatial, Instruction* lhs,
+                          WindowDimension& window, LocalBuilder& builder) {
+  const int32_t item = op.rule.factors[SpatialFactor(op, index)].tied;
+  const bool by_taps = op.rule.factors[item].kind == FactorKind::kReduced;
+  const Reach reach = {.step = by_taps ? window.window_dilation : window.stride,
+                       .extent = by_taps
+                                     ? (spatial.windows - 1) * window.stride + 1
+                                     : Extent(window),
+                       .padding_low = window.padding_low,
+                       .base_dilation = window.base_dilation};
+  // What padding would read counts in a sum, even times zero.
+  const Fetched fetched = FetchReach(
+      SplitOf(op, op.instruction.attributes->convolution->input_spatial[index],
+              item, builder.mesh()),
+      reach, /*clean=*/by_taps, lhs,
+      builder.Constant(lhs->shape.element_type, 0), builder);
+  window.padding_low = fetched.padding_low;
+  window.padding_high = fetched.padding_high;
+  window.base_dilation = fetched.base_dilation;
+  if (by_taps) {
+    window.size = LocalFactorSize(op.rule, op.strategy, item, builder.mesh());
+  }
+  return fetched.value;
+}
 
-std::optional<Rule> ConvolutionFactors(const Instruction& instruction) {
+std::optional<Rule> FactorsOf(const Instruction& instruction, bool separate) {
   const Attributes& attributes = *instruction.attributes;
   if (!attributes.convolution.has_value() || instruction.operands.size() != 2 ||
       (attributes.feature_group_count > 1 &&
@@ -223,9 +271,41 @@ std::optional<Rule> ConvolutionFactors(const Instruction& instruction) {
   AddFeatureFactors(instruction, rule);
   const std::vector<Spatial> spatial = SpatialDimensions(instruction);
   for (size_t i = 0; i < spatial.size(); ++i) {
-    AddSpatialFactors(*attributes.convolution, i, spatial[i], rule);
+    AddSpatialFactors(*attributes.convolution, i, spatial[i], separate, rule);
   }
   rule.linear = {{Reduction::kSum, {0}}, {Reduction::kSum, {1}}};
+  return rule;
+}
+
+// Cuts off what negative padding would, where there is padding at the other
+// end: XLA's CPU convolutions read beyond their operand then.
+void CropLow(const ConvolutionDimensionNumbers& numbers, Window& window,
+             Instruction*& lhs, LocalBuilder& builder) {
+  for (size_t i = 0; i < window.dimensions.size(); ++i) {
+    WindowDimension& one = window.dimensions[i];
+    const int64_t dimension = numbers.input_spatial[i];
+    const int64_t size = lhs->shape.dimensions[dimension];
+    if (one.padding_low >= 0 || one.padding_high <= 0 ||
+        one.base_dilation != 1 || size + one.padding_low <= 0) {
+      continue;
+    }
+    lhs = builder.Slice(lhs, dimension, -one.padding_low, size);
+    one.padding_low = 0;
+  }
+}
+
+}  // namespace
+
+std::optional<Rule> ConvolutionFactors(const Instruction& instruction) {
+  return FactorsOf(instruction, /*separate=*/false);
+}
+
+std::optional<Rule> ShiftedConvolutionFactors(const Instruction& instruction) {
+  std::optional<Rule> rule = FactorsOf(instruction, /*separate=*/true);
+  if (!rule.has_value() ||
+      rule->operands == ConvolutionFactors(instruction)->operands) {
+    return std::nullopt;
+  }
   return rule;
 }
 
@@ -242,9 +322,15 @@ LocalValues LowerConvolution(const LocalOp& op, LocalBuilder& builder) {
   }
   const std::vector<Spatial> spatial = SpatialDimensions(op.instruction);
   for (size_t i = 0; i < spatial.size(); ++i) {
-    if (!op.IsSplit(SpatialFactor(op, i))) continue;
-    operands[0] = ExchangeSpatial(op, i, spatial[i], operands[0],
-                                  attributes.window->dimensions[i], builder);
+    const int32_t factor = SpatialFactor(op, i);
+    if (!op.IsSplit(factor)) continue;
+    const bool separate = op.rule.factors[factor].tied >= 0;
+    operands[0] = (separate ? FetchSpatial : ExchangeSpatial)(
+        op, i, spatial[i], operands[0], attributes.window->dimensions[i],
+        builder);
+  }
+  if (attributes.window.has_value()) {
+    CropLow(*attributes.convolution, *attributes.window, operands[0], builder);
   }
   // The group factor, where there is one, is major among the output features.
   const DimFactors& features =

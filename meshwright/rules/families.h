@@ -51,6 +51,7 @@ LocalValues LowerRaggedDot(const LocalOp& op, LocalBuilder& builder);
 
 // convolution.cc
 std::optional<Rule> ConvolutionFactors(const Instruction& instruction);
+std::optional<Rule> ShiftedConvolutionFactors(const Instruction& instruction);
 LocalValues LowerConvolution(const LocalOp& op, LocalBuilder& builder);
 
 // window.cc: reduce-window (pooling and cumulative); window_scatter.cc:

@@ -108,7 +108,9 @@ OpcodeEntry MakeEntry(Opcode opcode) {
     case Opcode::kRaggedDot:
       return {RaggedDotFactors, LowerRaggedDot};
     case Opcode::kConvolution:
-      return {ConvolutionFactors, LowerConvolution};
+      return {.factors = ConvolutionFactors,
+              .lower = LowerConvolution,
+              .other_factors = ShiftedConvolutionFactors};
     case Opcode::kReduceWindow:
       return {.factors = ReduceWindowFactors,
               .lower = LowerReduceWindow,

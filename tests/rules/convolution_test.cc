@@ -196,6 +196,49 @@ TEST(ConvolutionRule, WideWindowsAreCutIntoFewerShards) {
                           "collective-permute f32[1,3,1]"));
 }
 
+// The windows do not fit the shards of lhs: 14 windows on 16 rows.
+TEST(ConvolutionRule, WithoutPadding) {
+  WindowDimension window{.size = 3, .unknown_fields = ""};
+  const OneOp op = Usual(
+      {.batch = 2, .input = 3, .output = 4, .base = {16}, .windows = {window}});
+  EXPECT_THAT(CollectivesOf(op, 0, 1, 8),
+              ElementsAre("collective-permute f32[2,2,3]"));
+  EXPECT_EQ(CheckRule(op), absl::OkStatus());
+  window.base_dilation = 3;
+  window.stride = 2;
+  window.padding_low = 2;
+  EXPECT_EQ(CheckRule(Usual({.base = {7}, .windows = {window}})),
+            absl::OkStatus());
+}
+
+// Padding on one side only, and less than none on the other.
+TEST(ConvolutionRule, NegativePadding) {
+  const WindowDimension shifted{.size = 2,
+                                .stride = 2,
+                                .padding_low = -1,
+                                .padding_high = 1,
+                                .unknown_fields = ""};
+  const WindowDimension spread{
+      .size = 2, .padding_low = 3, .base_dilation = 2, .unknown_fields = ""};
+  EXPECT_EQ(CheckRule(Usual({.batch = 2,
+                             .input = 3,
+                             .output = 4,
+                             .base = {8, 12},
+                             .windows = {spread, shifted}})),
+            absl::OkStatus());
+}
+
+TEST(ConvolutionRule, KernelGradientWithoutPadding) {
+  const WindowDimension window{
+      .size = 7, .window_dilation = 2, .unknown_fields = ""};
+  const OneOp op = Convolution(
+      {.batch = 2, .input = 3, .output = 2, .base = {16}, .windows = {window}},
+      {2, 0, {1}}, {0, 2, {1}}, {1, 2, {0}});
+  EXPECT_EQ(KindOf(RuleFor(*Build(op).instruction), 1, 1),
+            FactorKind::kReduced);
+  EXPECT_EQ(CheckRule(op), absl::OkStatus());
+}
+
 TEST(ConvolutionRule, HalvingTakesOneRowFromOneSide) {
   const OneOp op = Usual({.base = {16}, .windows = {Same(3, 2)}});
   EXPECT_THAT(CollectivesOf(op, 0, 1, 8),

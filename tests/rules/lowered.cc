@@ -19,8 +19,8 @@ LoweredOp LowerOp(const OneOp& op, int32_t operand, int64_t dimension,
   Strategy strategy;
   strategy.factor_axes.resize(rule.factors.size());
   if (operand >= 0) {
-    strategy.factor_axes[rule.operands[operand][dimension][0]] =
-        mesh.AllSubAxes();
+    SetAxes(rule, rule.operands[operand][dimension][0], mesh.AllSubAxes(),
+            strategy);
   }
   return LowerOp(op, strategy, mesh);
 }
