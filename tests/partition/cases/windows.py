@@ -9,7 +9,6 @@ from case import (
     case,
     f32,
     permute,
-    permutes,
     size,
 )
 from jax import lax
@@ -111,6 +110,12 @@ case(
 case(
     *("n42_pool_gradient", pool_gradient(3, 2), [IMAGES, f32(8, 16, 4, 16)], D8),
     *([HEIGHT, HEIGHT], [HEIGHT]),
-    [permutes(4 * ROW)],
+    # jax pads 32 x 8 to 33 x 9 and cuts the gradient back to 32 x 8: 33 rows lie in
+    # parts of 5, so rows move before and after, and with them parts of two.
+    [
+        *(permute(4 * ROW, count=2), permute(2 * ROW, count=2)),
+        permute(size(8, 2, 9, 16), count=2),
+        *(permute(size(8, 2, 4, 16)), permute(size(8, 1, 4, 16))),
+    ],
     large=True,
 )
