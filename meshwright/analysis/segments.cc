@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "meshwright/analysis/fingerprint.h"
 #include "meshwright/analysis/repeats.h"
 #include "meshwright/hlo/trip_count.h"
 
@@ -16,30 +17,6 @@ namespace {
 // Beyond these many items a call is one item, of a sequence and in all.
 constexpr int64_t kMaxItems = int64_t{1} << 16;
 constexpr int64_t kMaxInlinedItems = int64_t{1} << 20;
-
-// A hash that is the same in every process.
-class Fingerprint {
- public:
-  Fingerprint& Add(uint64_t value) {
-    state_ ^= value + 0x9e3779b97f4a7c15 + (state_ << 6) + (state_ >> 2);
-    state_ *= 0xff51afd7ed558ccd;
-    state_ ^= state_ >> 32;
-    return *this;
-  }
-  Fingerprint& Add(const std::vector<int64_t>& values) {
-    Add(values.size());
-    for (int64_t value : values) Add(static_cast<uint64_t>(value));
-    return *this;
-  }
-  Fingerprint& Add(const Shape& shape) {
-    Add(static_cast<uint64_t>(shape.element_type));
-    return Add(shape.dimensions);
-  }
-  uint64_t value() const { return state_; }
-
- private:
-  uint64_t state_ = 0x84222325cbf29ce4;
-};
 
 // A contraction or loop, with everything since the one before it.
 struct Item {

@@ -1,0 +1,225 @@
+#include "meshwright/analysis/blocks.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "meshwright/analysis/op_graph_for_test.h"
+
+namespace meshwright {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// Factors of a dot are numbered: contracted ones, then free ones of the left
+// side, then of the right. So of y = dot(x, w): k is 0, m is 1, n is 2.
+constexpr Label k = 0, m = 1, n = 2;
+
+std::vector<Family> FamiliesOf(const OpGraph& graph) {
+  return FindFamilies(graph, Origins(graph));
+}
+
+struct Layer {
+  TestGraph graph;
+  Instruction* x = graph.Parameter({64, 12});
+  Instruction* w = graph.Parameter({12, 20});
+  Instruction* dy = graph.Parameter({64, 20});
+  Instruction* y = graph.Dot(x, w, {1}, {0});
+};
+
+// With the strategies of a dot as 0 = right free, 1 = left free, 2 = contracted
+// dimension, a forward plan 0, 1, 2 asks 0, 2, 1 of dw and 2, 1, 0 of dx.
+TEST(GradientsTest, RolesOfTheThreeDots) {
+  Layer layer;
+  Instruction* dw = layer.graph.Dot(layer.x, layer.dy, {0}, {0});
+  Instruction* dx = layer.graph.Dot(layer.dy, layer.w, {1}, {1});
+  // dw contracts m, keeps k on the left and n on the right.
+  EXPECT_THAT(FamiliesOf(layer.graph.Graph()),
+              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}},
+                                      LabelledOp{dw->id, {m, k, n}},
+                                      LabelledOp{dx->id, {n, m, k}})));
+}
+
+TEST(GradientsTest, ThroughTransposesAndReshapes) {
+  Layer layer;
+  TestGraph& graph = layer.graph;
+  Instruction* xt =
+      graph.Permute(Opcode::kTranspose, {12, 64}, layer.x, {1, 0});
+  Instruction* dw = graph.Dot(layer.dy, xt, {0}, {1});  // As [n, k].
+  Instruction* wt =
+      graph.Permute(Opcode::kTranspose, {20, 12}, layer.w, {1, 0});
+  Instruction* dyt =
+      graph.Permute(Opcode::kTranspose, {20, 64}, layer.dy, {1, 0});
+  Instruction* dx = graph.Dot(wt, dyt, {0}, {0});  // As [k, m].
+  EXPECT_THAT(FamiliesOf(graph.Graph()),
+              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}},
+                                      LabelledOp{dw->id, {m, n, k}},
+                                      LabelledOp{dx->id, {n, k, m}})));
+}
+
+// Three projections of one input, of equal shapes: the input gradient tells
+// which weight gradient is whose, whatever their order.
+TEST(GradientsTest, EqualProjectionsOfOneInput) {
+  TestGraph graph;
+  Instruction* x = graph.Parameter({64, 12});
+  std::vector<Instruction*> w, dy, y, dw, dx;
+  for (int i = 0; i < 3; ++i) {
+    w.push_back(graph.Parameter({12, 12}));
+    dy.push_back(graph.Parameter({64, 12}));
+    y.push_back(graph.Dot(x, w[i], {1}, {0}));
+  }
+  dw.resize(3);
+  for (const int i : {2, 0, 1}) dw[i] = graph.Dot(x, dy[i], {0}, {0});
+  for (int i = 0; i < 3; ++i) dx.push_back(graph.Dot(dy[i], w[i], {1}, {1}));
+  const std::vector<Family> families = FamiliesOf(graph.Graph());
+  ASSERT_EQ(families.size(), 3);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(families[i].size(), 3);
+    EXPECT_EQ(families[i][0].op, y[i]->id);
+    EXPECT_EQ(families[i][1].op, dw[i]->id);
+    EXPECT_EQ(families[i][2].op, dx[i]->id);
+  }
+}
+
+TEST(GradientsTest, WithoutInputGradient) {
+  Layer layer;
+  Instruction* dw = layer.graph.Dot(layer.x, layer.dy, {0}, {0});
+  EXPECT_THAT(FamiliesOf(layer.graph.Graph()),
+              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}},
+                                      LabelledOp{dw->id, {m, k, n}})));
+}
+
+TEST(GradientsTest, ComputedAgainBehindABarrier) {
+  Layer layer;
+  Instruction* x = layer.graph.Add(Opcode::kOptBarrier, {64, 12}, {layer.x});
+  Instruction* again = layer.graph.Dot(x, layer.w, {1}, {0});
+  Instruction* dw = layer.graph.Dot(x, layer.dy, {0}, {0});
+  EXPECT_THAT(FamiliesOf(layer.graph.Graph()),
+              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}},
+                                      LabelledOp{dw->id, {m, k, n}},
+                                      LabelledOp{again->id, {k, m, n}})));
+}
+
+// Layers that share an input, or stand on each other, are no gradients.
+TEST(GradientsTest, OtherReadersOfAnOperand) {
+  Layer layer;
+  Instruction* u = layer.graph.Parameter({12, 20});
+  Instruction* beside = layer.graph.Dot(layer.x, u, {1}, {0});
+  Instruction* v = layer.graph.Parameter({20, 20});
+  Instruction* above = layer.graph.Dot(layer.y, v, {1}, {0});
+  EXPECT_THAT(FamiliesOf(layer.graph.Graph()),
+              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}}),
+                          ElementsAre(LabelledOp{beside->id, {k, m, n}}),
+                          ElementsAre(LabelledOp{above->id, {k, m, n}})));
+}
+
+TEST(BlocksTest, ChainsAroundAContraction) {
+  TestGraph graph;
+  Instruction* a = graph.Parameter({64, 12});
+  Instruction* b = graph.Parameter({64, 12});
+  Instruction* w = graph.Parameter({12, 20});
+  Instruction* v = graph.Parameter({20, 12});
+  Instruction* scale = graph.Parameter({12});
+  Instruction* wide = graph.Permute(Opcode::kBroadcast, {64, 12}, scale, {1});
+  Instruction* x = graph.Add(Opcode::kMultiply, {64, 12}, {a, wide});
+  Instruction* y = graph.Dot(x, w, {1}, {0});
+  Instruction* cube = graph.Add(Opcode::kReshape, {8, 8, 20}, {y});
+  Instruction* tanh = graph.Add(Opcode::kTanh, {8, 8, 20}, {cube});
+  Instruction* flat = graph.Add(Opcode::kReshape, {64, 20}, {tanh});
+  Instruction* z = graph.Dot(flat, v, {1}, {0});
+  Instruction* sum = graph.Add(Opcode::kAdd, {64, 12}, {z, b});
+  Instruction* both = graph.Add(Opcode::kAdd, {64, 12}, {sum, x});
+
+  const Blocks found = FindBlocks(graph.Graph());
+  ASSERT_EQ(found.blocks.size(), 2);
+  EXPECT_EQ(found.blocks[0].key, y->id);
+  EXPECT_EQ(found.blocks[1].key, z->id);
+  for (const Instruction* member : {w, y, cube, tanh, flat}) {
+    EXPECT_EQ(found.block_of[member->id], 0) << member->id;
+  }
+  // Its readers are in both.
+  EXPECT_EQ(found.block_of[x->id], -1);
+  for (const Instruction* member : {v, z, b, sum}) {
+    EXPECT_EQ(found.block_of[member->id], 1) << member->id;
+  }
+  // Made of parameters alone, x leaves the sum to the block it is added to.
+  EXPECT_EQ(found.block_of[both->id], 1);
+  const auto labels = [&](const Instruction* op) {
+    for (const LabelledOp& member :
+         found.blocks[found.block_of[op->id]].members) {
+      if (member.op == op->id) return member.labels;
+    }
+    return FactorLabels();
+  };
+  // [8, 8, 20]: the major 8 is split with m.
+  EXPECT_THAT(labels(tanh), ElementsAre(m, kNoLabel, n));
+  EXPECT_THAT(labels(v), ElementsAre(k, n));
+  EXPECT_THAT(labels(sum), ElementsAre(m, n));
+  // 64 = m passes the reshape in parts that divide 8.
+  EXPECT_THAT(
+      found.blocks[0].splits,
+      ElementsAre(BlockSplit{k, 12, 1, 0, false}, BlockSplit{m, 8, 0, 0, false},
+                  BlockSplit{n, 20, 0, 0, false}));
+}
+
+TEST(BlocksTest, SumsInsideABlock) {
+  Layer layer;
+  Instruction* zero = layer.graph.Add(Opcode::kConstant, {}, {});
+  Instruction* sum = layer.graph.Permute(Opcode::kReduce, {64}, layer.y, {1});
+  sum->operands.push_back(zero);
+  Module adder("adder");
+  Computation* add = adder.AddComputation("add");
+  const Shape scalar = Shape::Scalar(ElementType::kF32);
+  Instruction* p = add->AddParameter(scalar, "p");
+  Instruction* q = add->AddParameter(scalar, "q");
+  add->Add(Opcode::kAdd, scalar, {p, q}, "sum");
+  sum->called = {add};
+  Instruction* wide =
+      layer.graph.Permute(Opcode::kBroadcast, {64, 20}, sum, {0});
+  Instruction* part =
+      layer.graph.Add(Opcode::kDivide, {64, 20}, {layer.y, wide});
+  const Blocks found = FindBlocks(layer.graph.Graph());
+  ASSERT_EQ(found.blocks.size(), 1);
+  EXPECT_EQ(found.block_of[part->id], 0);
+  EXPECT_THAT(found.blocks[0].splits,
+              ElementsAre(BlockSplit{k, 12, 1, 0, false},
+                          BlockSplit{m, 64, 0, 0, false},
+                          BlockSplit{n, 20, 0, 1, false}));
+  // The broadcast makes n anew, split as its reader asks.
+  for (const LabelledOp& member : found.blocks[0].members) {
+    if (member.op == wide->id) {
+      EXPECT_THAT(member.labels, testing::UnorderedElementsAre(m, n));
+    }
+  }
+}
+
+TEST(BlocksTest, WhatContradictsIsNoMember) {
+  TestGraph graph;
+  Instruction* x = graph.Parameter({12, 12});
+  Instruction* w = graph.Parameter({12, 12});
+  Instruction* y = graph.Dot(x, w, {1}, {0});
+  Instruction* yt = graph.Permute(Opcode::kTranspose, {12, 12}, y, {1, 0});
+  Instruction* sum = graph.Add(Opcode::kAdd, {12, 12}, {y, yt});
+  const Blocks found = FindBlocks(graph.Graph());
+  // A split of rows of one is a split of columns of the other.
+  EXPECT_EQ(found.block_of[yt->id], 0);
+  EXPECT_EQ(found.block_of[sum->id], -1);
+}
+
+TEST(BlocksTest, EqualBlocksHaveEqualFingerprints) {
+  TestGraph graph;
+  Instruction* x = graph.Parameter({64, 12});
+  for (int i = 0; i < 4; ++i) {
+    Instruction* y = graph.Dot(x, graph.Parameter({12, 12}), {1}, {0});
+    x = graph.Add(i == 3 ? Opcode::kCosine : Opcode::kTanh, {64, 12}, {y});
+  }
+  const Blocks found = FindBlocks(graph.Graph());
+  ASSERT_EQ(found.blocks.size(), 4);
+  EXPECT_EQ(found.blocks[1].fingerprint, found.blocks[2].fingerprint);
+  // The first has its input as a member, the last another function.
+  EXPECT_NE(found.blocks[0].fingerprint, found.blocks[1].fingerprint);
+  EXPECT_NE(found.blocks[2].fingerprint, found.blocks[3].fingerprint);
+  EXPECT_THAT(FindBlocks(TestGraph().Graph()).blocks, IsEmpty());
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,42 @@
+// Contractions that belong together: a forward one, its weight gradient and its
+// input gradient, found without hints.
+//
+//   y  = dot(x, w)          x[m,k] w[k,n] y[m,n]       key; m n kept, k summed
+//   dw = dot(x, dy)         m is summed, k and n kept
+//   dx = dot(dy, w)         n is summed, m and k kept
+//
+// The three read x, w and dy in pairs, and what is kept in one is summed in
+// another. So each factor of a gradient is a factor of the key, and a split of
+// the key's factors splits all three with x, w, y and their gradients alike.
+#ifndef MESHWRIGHT_ANALYSIS_GRADIENTS_H_
+#define MESHWRIGHT_ANALYSIS_GRADIENTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "meshwright/analysis/dim_labels.h"
+#include "meshwright/analysis/op_graph.h"
+#include "meshwright/analysis/origins.h"
+
+namespace meshwright {
+
+// An op, and for each of its factors the factor of the key that it is split
+// with.
+struct LabelledOp {
+  int32_t op = 0;
+  FactorLabels labels;
+
+  bool operator==(const LabelledOp&) const = default;
+};
+
+// The key comes first; then its gradients, at most one per operand, and what
+// computes any of these once more. Every contraction is in exactly one family,
+// most often as a gradient where it could be one. In the order of keys.
+// Linear time but for operands that very many contractions share, of which only
+// some are considered.
+using Family = std::vector<LabelledOp>;
+std::vector<Family> FindFamilies(const OpGraph& graph, const Origins& origins);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_ANALYSIS_GRADIENTS_H_

@@ -1,0 +1,170 @@
+#include "meshwright/analysis/origins.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/hash/hash.h"
+#include "meshwright/analysis/fingerprint.h"
+#include "meshwright/hlo/instruction_key.h"
+#include "meshwright/rules/rule_table.h"
+
+namespace meshwright {
+namespace {
+
+bool IsBarrier(Opcode opcode) {
+  return opcode == Opcode::kOptBarrier || opcode == Opcode::kDomain ||
+         opcode == Opcode::kAddDependency;
+}
+
+// One element of a stack: a slice of size 1 along some dimensions.
+bool TakesFromStack(const Instruction& slice) {
+  const Shape& stack = slice.operand_shape(0);
+  bool smaller = false;
+  for (size_t i = 0; i < slice.shape.dimensions.size(); ++i) {
+    if (slice.shape.dimensions[i] == stack.dimensions[i]) continue;
+    if (slice.shape.dimensions[i] != 1) return false;
+    smaller = true;
+  }
+  return smaller;
+}
+
+}  // namespace
+
+Origins::Origins(const OpGraph& graph) : graph_(graph) {
+  NumberValues();
+  LinkValues();
+}
+
+void Origins::NumberValues() {
+  InstructionKeys keys;
+  numbers_.resize(graph_.producers.size());
+  for (size_t i = 0; i < graph_.ops.size(); ++i) {
+    const OpGraph::Op& op = graph_.ops[i];
+    if (op.kind == OpGraph::Kind::kDead) continue;
+    Fingerprint fingerprint;
+    const bool computes = op.kind == OpGraph::Kind::kCompute;
+    if (computes && !EntryFor(op.instruction->opcode).stays_apart) {
+      fingerprint.Add(absl::string_view(keys.Of(*op.instruction)));
+      for (const int32_t operand : op.operands) {
+        fingerprint.Add(numbers_[operand]);
+      }
+    } else {
+      fingerprint.Add(i);
+    }
+    for (int32_t result = 0; result < op.result_count; ++result) {
+      uint64_t& number = numbers_[op.first_result + result];
+      if (computes && IsBarrier(op.instruction->opcode) &&
+          result < std::ssize(op.operands)) {
+        number = numbers_[op.operands[result]];
+      } else {
+        number = Fingerprint(fingerprint).Add(result).value();
+      }
+    }
+  }
+}
+
+// What goes round a loop unchanged comes from before it; a stack holds what is
+// written to it.
+int32_t Origins::CarryLink(const OpGraph::Op& op) const {
+  if (op.operands.size() != 2) return -1;
+  const int32_t after = op.operands[1];
+  if (after == op.first_result) return op.operands[0];
+  const OpGraph::Op& writer = graph_.producer(after);
+  if (writer.kind == OpGraph::Kind::kCompute &&
+      writer.instruction->opcode == Opcode::kDynamicUpdateSlice &&
+      writer.operands[0] == op.first_result) {
+    return writer.operands[1];
+  }
+  return -1;
+}
+
+int32_t Origins::LinkOf(const OpGraph::Op& op) const {
+  if (op.kind == OpGraph::Kind::kCarry) return CarryLink(op);
+  if (op.kind != OpGraph::Kind::kCompute) return -1;
+  switch (op.instruction->opcode) {
+    case Opcode::kBitcast:
+    case Opcode::kConvert:
+    case Opcode::kCopy:
+    case Opcode::kReshape:
+    case Opcode::kReverse:
+    case Opcode::kTranspose:
+      return op.operands[0];
+    case Opcode::kDynamicSlice:
+      return TakesFromStack(*op.instruction) ? op.operands[0] : -1;
+    default:
+      return -1;
+  }
+}
+
+void Origins::LinkValues() {
+  links_.assign(numbers_.size(), -1);
+  for (const OpGraph::Op& op : graph_.ops) {
+    if (op.result_count == 0) continue;
+    if (op.kind == OpGraph::Kind::kCompute &&
+        IsBarrier(op.instruction->opcode)) {
+      for (int32_t i = 0; i < op.result_count; ++i) {
+        if (i < std::ssize(op.operands)) {
+          links_[op.first_result + i] = op.operands[i];
+        }
+      }
+    } else {
+      links_[op.first_result] = LinkOf(op);
+    }
+  }
+  // A stack may be filled from itself; such a circle is cut where it closes.
+  roots_.assign(links_.size(), -1);
+  std::vector<int32_t> path;
+  std::vector<bool> on_path(links_.size(), false);
+  for (int32_t value = 0; value < std::ssize(links_); ++value) {
+    int32_t at = value;
+    while (roots_[at] < 0) {
+      path.push_back(at);
+      on_path[at] = true;
+      if (links_[at] >= 0 && on_path[links_[at]]) links_[at] = -1;
+      if (links_[at] < 0) {
+        roots_[at] = at;
+        break;
+      }
+      at = links_[at];
+    }
+    const int32_t root = roots_[at];
+    for (const int32_t passed : path) {
+      roots_[passed] = root;
+      on_path[passed] = false;
+    }
+    path.clear();
+  }
+}
+
+// One link from `value` up, or down to it.
+DimLabels Origins::Step(const DimLabels& labels, int32_t value, bool up) const {
+  const OpGraph::Op* op = &graph_.producer(value);
+  const TensorFactors* below = &op->rule->results[graph_.ResultIndex(value)];
+  size_t operand = 0;
+  if (op->kind == OpGraph::Kind::kCarry) {
+    if (links_[value] == op->operands[0]) return labels;
+    op = &graph_.producer(op->operands[1]);  // Writes the stack.
+    below = &op->rule->results[0];
+    operand = 1;
+  } else if (IsBarrier(op->instruction->opcode)) {
+    operand = static_cast<size_t>(graph_.ResultIndex(value));
+  }
+  const TensorFactors& above = op->rule->operands[operand];
+  return up ? Carried(*op->rule, *below, labels, above)
+            : Carried(*op->rule, above, labels, *below);
+}
+
+DimLabels Origins::Carry(DimLabels labels, int32_t from, int32_t to) const {
+  if (numbers_[from] == numbers_[to]) return labels;
+  for (; links_[from] >= 0; from = links_[from]) {
+    labels = Step(labels, from, /*up=*/true);
+  }
+  std::vector<int32_t> path;
+  for (; links_[to] >= 0; to = links_[to]) path.push_back(to);
+  for (auto value = path.rbegin(); value != path.rend(); ++value) {
+    labels = Step(labels, *value, /*up=*/false);
+  }
+  return labels;
+}
+
+}  // namespace meshwright
