@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "meshwright/hlo/trip_count.h"
 
@@ -56,24 +57,45 @@ double DotFlops(const Instruction& dot) {
   return 2 * Elements(dot.shape) * contracted;
 }
 
+// How many of first, first + step, ... (`count` numbers) lie in [0, limit) and
+// are multiples of `divisor`. Requires: step, divisor at least 1.
+int64_t CountMultiples(__int128 first, __int128 step, int64_t count,
+                       __int128 limit, int64_t divisor) {
+  const auto ceil_divide = [](__int128 a, __int128 b) {
+    return a <= 0 ? -(-a / b) : (a + b - 1) / b;
+  };
+  __int128 begin = std::max<__int128>(0, ceil_divide(-first, step));
+  const __int128 end =
+      std::min<__int128>(count, ceil_divide(limit - first, step));
+  // Multiples come back after `period` steps, if at all.
+  const int64_t period =
+      divisor / std::gcd(divisor, static_cast<int64_t>(step % divisor));
+  for (int64_t i = 0; i < period && begin < end; ++i, ++begin) {
+    if ((first + begin * step) % divisor != 0) continue;
+    return static_cast<int64_t>((end - begin + period - 1) / period);
+  }
+  return 0;
+}
+
 // Pairs (output position, tap) along one dimension that meet an input element.
 double ValidTaps(int64_t input, int64_t output, const WindowDimension& window) {
-  constexpr double kMaxPairs = 1 << 22;
-  const double pairs =
-      static_cast<double>(output) * static_cast<double>(window.size);
-  if (pairs > kMaxPairs || window.base_dilation < 1) return pairs;
+  constexpr int64_t kMaxCounted = 1 << 22;
+  if (window.base_dilation < 1 || window.stride < 1 ||
+      window.window_dilation < 1 ||
+      std::min(output, window.size) > kMaxCounted / window.base_dilation) {
+    return static_cast<double>(output) * static_cast<double>(window.size);
+  }
   const __int128 dilated = __int128{input - 1} * window.base_dilation + 1;
+  // Goes along the shorter of the two and counts along the other.
+  const bool by_output = output < window.size;
+  const int64_t one = by_output ? window.stride : window.window_dilation;
+  const int64_t other = by_output ? window.window_dilation : window.stride;
   double valid = 0;
-  for (int64_t o = 0; o < output; ++o) {
-    for (int64_t tap = 0; tap < window.size; ++tap) {
-      const __int128 position = __int128{o} * window.stride +
-                                __int128{tap} * window.window_dilation -
-                                window.padding_low;
-      if (position >= 0 && position < dilated &&
-          position % window.base_dilation == 0) {
-        ++valid;
-      }
-    }
+  for (int64_t i = 0; i < std::min(output, window.size); ++i) {
+    const __int128 first = __int128{i} * one - window.padding_low;
+    valid += static_cast<double>(CountMultiples(first, other,
+                                                std::max(output, window.size),
+                                                dilated, window.base_dilation));
   }
   return valid;
 }

@@ -1,5 +1,7 @@
 #include "meshwright/analysis/flops.h"
 
+#include <random>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/analysis/testdata_for_test.h"
@@ -117,6 +119,44 @@ TEST_F(FlopsTest, StridedConvolutionAndItsInputGradientCostTheSame) {
   backward.padding_low = backward.padding_high = 1;
   Convolution({1, 5, 1}, {2, 1, 1}, {1, 10, 1}, backward);
   EXPECT_EQ(Total().flops, 2 * 10);
+}
+
+// Against looking at every output and tap.
+TEST_F(FlopsTest, ConvolutionWindowsByBruteForce) {
+  std::mt19937 random(3);
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (int trial = 0; trial < 500; ++trial) {
+    const int64_t input = pick(1, 12), output = pick(1, 12);
+    WindowDimension window;
+    window.size = pick(1, 8);
+    window.stride = pick(1, 4);
+    window.padding_low = pick(-3, 6);
+    window.window_dilation = pick(1, 4);
+    window.base_dilation = pick(1, 4);
+    int64_t taps = 0;
+    for (int64_t o = 0; o < output; ++o) {
+      for (int64_t t = 0; t < window.size; ++t) {
+        const int64_t at =
+            o * window.stride + t * window.window_dilation - window.padding_low;
+        taps += at >= 0 && at % window.base_dilation == 0 &&
+                at / window.base_dilation < input;
+      }
+    }
+    Restart("main");
+    Convolution({1, input, 1}, {window.size, 1, 1}, {1, output, 1}, window);
+    EXPECT_EQ(Total().flops, 2 * taps) << trial;
+  }
+}
+
+TEST_F(FlopsTest, LongConvolutionsAreExactToo) {
+  WindowDimension window;
+  window.size = 5;
+  window.padding_low = window.padding_high = 2;
+  const int64_t n = int64_t{1} << 30;
+  Convolution({1, n, 1}, {5, 1, 1}, {1, n, 1}, window);
+  EXPECT_EQ(Total().flops, 2.0 * static_cast<double>(5 * n - 6));
 }
 
 TEST_F(FlopsTest, GroupedConvolution) {

@@ -31,6 +31,7 @@ struct OpGraph {
     absl::Span<const int32_t> operands;  // Values.
     int32_t first_result = 0;
     int32_t result_count = 0;
+    ElementType element_type = ElementType::kInvalid;  // Of the first result.
     double repeats = 1;  // Times it runs per step.
   };
 

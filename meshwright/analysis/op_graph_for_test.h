@@ -73,7 +73,8 @@ class TestGraph {
                             .rule = &rules_.back(),
                             .operands = operands,
                             .first_result = instruction->id,
-                            .result_count = 1});
+                            .result_count = 1,
+                            .element_type = instruction->shape.element_type});
       graph_.producers.push_back(instruction->id);
     }
     return graph_;

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "meshwright/analysis/demand.h"
 #include "meshwright/analysis/fingerprint.h"
 #include "meshwright/analysis/repeats.h"
 #include "meshwright/hlo/trip_count.h"
@@ -24,7 +26,8 @@ struct Item {
   const Instruction* instruction = nullptr;
   int64_t contractions = 0;
   int64_t instructions = 0;
-  double flops = 0;
+  Work work;
+  std::vector<const Instruction*> parameters;  // Of the entry that it reads.
 };
 
 // A computation as a sequence of items; `rest` is what follows the last.
@@ -32,7 +35,8 @@ struct Sequence {
   std::vector<Item> items;
   int64_t contractions = 0;
   int64_t rest_instructions = 0;
-  double rest_flops = 0;
+  Work rest_work;
+  std::vector<const Instruction*> rest_parameters;
   int64_t instructions = 0;  // All, calls inlined.
   int64_t height = 0;        // Longest chain of instructions, calls inlined.
 };
@@ -82,7 +86,8 @@ uint64_t FingerprintOf(const Instruction& contraction) {
 
 class Sequencer {
  public:
-  Sequencer(const Module& module, const ModuleWork& work) : work_(work) {
+  Sequencer(const Module& module, const ModuleWork& work)
+      : work_(work), entry_(module.entry()) {
     // Callees come before their callers.
     for (const auto& computation : module.computations()) {
       sequences_[computation.get()] = Make(*computation);
@@ -189,13 +194,17 @@ class Sequencer {
     for (const Placed& at : Place(computation, sequence->height)) {
       const Instruction& instruction = *at.instruction;
       const int64_t contractions = ContractionsOf(instruction);
+      if (&computation == entry_) AddParameters(instruction, *sequence);
       if (MayInline(instruction, *sequence)) {
         Inline(Of(*instruction.called[0]), *sequence);
       } else {
         sequence->rest_instructions += InstructionsOf(instruction);
-        sequence->rest_flops += work_.Of(instruction).flops;
+        sequence->rest_work += work_.Of(instruction);
         if (contractions > 0) {
-          Close({at.fingerprint, &instruction, contractions}, *sequence);
+          Close({.fingerprint = at.fingerprint,
+                 .instruction = &instruction,
+                 .contractions = contractions},
+                *sequence);
         }
       }
       sequence->contractions += contractions;
@@ -207,18 +216,34 @@ class Sequencer {
   // Ends what was collected since the last item with this one.
   static void Close(Item item, Sequence& sequence) {
     item.instructions += std::exchange(sequence.rest_instructions, 0);
-    item.flops += std::exchange(sequence.rest_flops, 0);
-    sequence.items.push_back(item);
+    item.work += std::exchange(sequence.rest_work, Work());
+    const auto parameters = std::exchange(sequence.rest_parameters, {});
+    item.parameters.insert(item.parameters.end(), parameters.begin(),
+                           parameters.end());
+    sequence.items.push_back(std::move(item));
   }
 
   static void Inline(const Sequence& callee, Sequence& sequence) {
     ++sequence.rest_instructions;
     for (const Item& item : callee.items) Close(item, sequence);
     sequence.rest_instructions += callee.rest_instructions;
-    sequence.rest_flops += callee.rest_flops;
+    sequence.rest_work += callee.rest_work;
+  }
+
+  static void AddParameters(const Instruction& instruction,
+                            Sequence& sequence) {
+    // What only rearranges a parameter is read by somebody else.
+    if (&Source(instruction) != &instruction) return;
+    for (const Instruction* operand : instruction.operands) {
+      const Instruction& source = Source(*operand);
+      if (source.opcode == Opcode::kParameter) {
+        sequence.rest_parameters.push_back(&source);
+      }
+    }
   }
 
   const ModuleWork& work_;
+  const Computation* entry_;
   int64_t inlined_ = 0;
   absl::flat_hash_map<const Computation*, std::unique_ptr<Sequence>> sequences_;
 };
@@ -227,13 +252,41 @@ class Sequencer {
 Segment SegmentOf(const Repeat& repeat, const std::vector<Item>& items) {
   Segment segment{.label = items[repeat.begin].instruction->name,
                   .count = repeat.count};
+  absl::flat_hash_set<const Instruction*> parameters;
   for (int64_t i = 0; i < repeat.period; ++i) {
     const Item& item = items[repeat.begin + repeat.period + i];
     segment.contractions += item.contractions;
     segment.instructions += item.instructions;
-    segment.flops += item.flops;
+    segment.flops += item.work.flops;
+    segment.bytes += item.work.bytes;
+    for (const Instruction* parameter : item.parameters) {
+      if (!parameters.insert(parameter).second) continue;
+      ++segment.parameters;
+      segment.parameter_bytes +=
+          static_cast<double>(ByteSize(parameter->shape));
+    }
   }
   return segment;
+}
+
+// The parameters among what a loop starts from.
+void AddLoopParameters(const Instruction& loop, Segment& segment) {
+  absl::flat_hash_set<const Instruction*> seen;
+  const Instruction& start = *loop.operands[0];
+  if (start.opcode != Opcode::kTuple) return;
+  for (const Instruction* element : start.operands) {
+    const Instruction& source = Source(*element);
+    if (source.opcode != Opcode::kParameter || !seen.insert(&source).second) {
+      continue;
+    }
+    const Shape& shape = source.shape;
+    const bool is_stack =
+        !shape.dimensions.empty() && shape.dimensions[0] == segment.count;
+    ++segment.parameters;
+    segment.parameter_bytes +=
+        static_cast<double>(ByteSize(shape)) /
+        static_cast<double>(is_stack ? segment.count : 1);
+  }
 }
 
 std::optional<Segment> LoopSegment(const Item& item, const Sequencer& sequencer,
@@ -247,7 +300,9 @@ std::optional<Segment> LoopSegment(const Item& item, const Sequencer& sequencer,
     segment.contractions += sequencer.Of(*called).contractions;
     segment.instructions += sequencer.Of(*called).instructions;
     segment.flops += work.Of(*called).flops;
+    segment.bytes += work.Of(*called).bytes;
   }
+  AddLoopParameters(loop, segment);
   return segment;
 }
 

@@ -3,6 +3,8 @@
 //   gpt, 12 layers unrolled:  {dot.40  x12, 310 instructions, 1.2e9 flops}, ...
 //   gpt, 12 layers scanned:   {while.9 x12, 295 instructions, 1.2e9 flops}, ...
 //
+// The forward part of the layers is one segment, the backward part another.
+//
 // Contractions (dot, convolution) and loops are fingerprinted by their shapes
 // and dimension numbers; a segment is a stretch of the sequence of fingerprints
 // that repeats back to back, or a loop.
@@ -21,9 +23,14 @@ namespace meshwright {
 struct Segment {
   std::string label;         // Name of the loop, or of the first contraction.
   int64_t count = 0;         // Copies, or iterations; at least 2.
-  int64_t contractions = 0;  // Of one copy, as the following two.
+  int64_t contractions = 0;  // Of one copy, as all of the following.
   int64_t instructions = 0;
   double flops = 0;
+  double bytes = 0;  // Touched (flops.h).
+  // Parameters of the step that a copy reads, as they are or converted or
+  // rearranged. Of those that a loop has stacked, one slice per iteration.
+  int64_t parameters = 0;
+  double parameter_bytes = 0;
 
   bool operator==(const Segment&) const = default;
 };

@@ -27,12 +27,17 @@ OpGraph ViewOf(const FlatGraph& graph, const std::vector<Rule>& rules) {
   view.ops.reserve(graph.ops.size());
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     const FlatOp& op = graph.ops[i];
+    const ElementType type =
+        op.result_count == 0
+            ? ElementType::kInvalid
+            : graph.values[op.first_result].shape->element_type;
     view.ops.push_back({.kind = KindOf(op),
                         .instruction = op.instruction,
                         .rule = &rules[i],
                         .operands = op.operands,
                         .first_result = op.first_result,
                         .result_count = op.result_count,
+                        .element_type = type,
                         .repeats = op.repeats});
   }
   view.producers.reserve(graph.values.size());

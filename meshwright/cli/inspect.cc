@@ -3,14 +3,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/analysis/block_kinds.h"
+#include "meshwright/analysis/blocks.h"
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/index_range.h"
+#include "meshwright/analysis/liveness.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/analysis/segments.h"
 #include "meshwright/analysis/summary.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
+#include "meshwright/cli/block_graph.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/hlo/print_module.h"
@@ -25,7 +29,7 @@ using Json = nlohmann::ordered_json;
 const CommandSpec& Spec() {
   static const auto* const spec = new CommandSpec{
       .name = "inspect",
-      .summary = "what a module is: instructions, FLOPs, state, data, loss",
+      .summary = "what a module is: FLOPs, state, data, loss, blocks, segments",
       .positional = {"MODULE"},
       .flags = {{"parameters", "", "list every parameter"},
                 {"text", "", "print the module as HLO text instead"},
@@ -38,15 +42,16 @@ struct Inspection {
   ModuleSummary summary;
   ModuleWork work;
   std::vector<Segment> segments;
+  MemoryUse memory;
+  BlockSummary blocks;
   std::map<int64_t, int64_t> bounds;
   // "name (opcode)" of instructions that a partitioned step computes whole on
   // every device, because no rule can split them.
   std::vector<std::string> whole;
 };
 
-std::vector<std::string> WholeInstructions(const Module& module) {
-  const FlatGraph graph = Flatten(module);
-  const std::vector<Rule> rules = RulesOf(graph);
+std::vector<std::string> WholeInstructions(const FlatGraph& graph,
+                                           const std::vector<Rule>& rules) {
   std::vector<std::string> names;
   for (size_t i = 0; i < rules.size(); ++i) {
     if (!rules[i].is_fallback) continue;
@@ -60,12 +65,17 @@ std::vector<std::string> WholeInstructions(const Module& module) {
 Inspection Inspect(const Module& module) {
   const ModuleRoles roles = AnalyzeRoles(module);
   const ModuleWork work(module);
+  const FlatGraph graph = Flatten(module);
+  const std::vector<Rule> rules = RulesOf(graph);
+  const OpGraph view = ViewOf(graph, rules);
   return {.roles = roles,
           .summary = Summarize(module, roles),
           .work = work,
           .segments = FindSegments(module, work),
+          .memory = AnalyzeMemory(module),
+          .blocks = SummarizeBlocks(view, FindBlocks(view), work),
           .bounds = IndexBounds(module),
-          .whole = WholeInstructions(module)};
+          .whole = WholeInstructions(graph, rules)};
 }
 
 Json Parameters(const Module& module, const Inspection& inspection) {
@@ -101,6 +111,56 @@ Json Outputs(const Module& module, const Inspection& inspection) {
   return list;
 }
 
+Json Memory(const Module& module, const MemoryUse& memory) {
+  return {{"peak_bytes", memory.peak_bytes},
+          {"peak_at", module.entry()->instruction(memory.peak_at)->name},
+          {"parameter_bytes", memory.parameter_bytes},
+          {"output_bytes", memory.output_bytes}};
+}
+
+Json Segments(const std::vector<Segment>& segments) {
+  Json list = Json::array();
+  for (const Segment& segment : segments) {
+    list.push_back({{"label", segment.label},
+                    {"count", segment.count},
+                    {"contractions", segment.contractions},
+                    {"instructions", segment.instructions},
+                    {"flops", segment.flops},
+                    {"bytes", segment.bytes},
+                    {"parameters", segment.parameters},
+                    {"parameter_bytes", segment.parameter_bytes}});
+  }
+  return list;
+}
+
+Json Blocks(const BlockSummary& summary) {
+  Json list = Json::array();
+  for (const BlockKind& kind : summary.kinds) {
+    Json row = {{"label", kind.label},
+                {"count", kind.count},
+                {"contractions", kind.contractions},
+                {"instructions", kind.ops},
+                {"flops", kind.work.flops},
+                {"bytes", kind.work.bytes},
+                {"parameters", kind.parameters},
+                {"parameter_bytes", kind.parameter_bytes},
+                {"splits", Json::array()}};
+    for (const BlockSplit& split : kind.splits) {
+      const Factor& factor = kind.factors[split.factor];
+      const bool summed = factor.kind == FactorKind::kReduced;
+      row["splits"].push_back({{"factor", split.factor},
+                               {"size", factor.size},
+                               {"kind", summed ? "summed" : "kept"},
+                               {"parts", split.parts},
+                               {"contraction_sums", split.contraction_sums},
+                               {"other_sums", split.other_sums},
+                               {"blocked", split.blocked}});
+    }
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
 Json ToJson(const Module& module, const Inspection& inspection) {
   const Work total = inspection.work.total();
   Json json = {{"module", module.name()},
@@ -117,17 +177,12 @@ Json ToJson(const Module& module, const Inspection& inspection) {
                {"parameters", Parameters(module, inspection)},
                {"outputs", Outputs(module, inspection)},
                {"loss", nullptr},
-               {"segments", Json::array()},
+               {"segments", Segments(inspection.segments)},
+               {"blocks", Blocks(inspection.blocks)},
+               {"memory", Memory(module, inspection.memory)},
                {"whole", inspection.whole},
                {"warnings", inspection.roles.warnings}};
   if (inspection.roles.loss.has_value()) json["loss"] = *inspection.roles.loss;
-  for (const Segment& segment : inspection.segments) {
-    json["segments"].push_back({{"label", segment.label},
-                                {"count", segment.count},
-                                {"contractions", segment.contractions},
-                                {"instructions", segment.instructions},
-                                {"flops", segment.flops}});
-  }
   return json;
 }
 
@@ -154,14 +209,43 @@ int64_t CountRole(const ModuleRoles& roles, ParameterRole role) {
   return count;
 }
 
+double Percent(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 0;
+}
+
 void PrintSegments(const Inspection& inspection) {
-  const double total = inspection.work.total().flops;
   for (const Segment& segment : inspection.segments) {
     const double flops = segment.flops * static_cast<double>(segment.count);
     absl::PrintF(
-        "segment      %-24s x%-4d %d instructions, %s FLOPs each, %.0f %%\n",
+        "segment      %-24s x%-4d %d instructions, %s FLOPs and %s bytes each, "
+        "%d parameters, %s; %.0f %%\n",
         segment.label, segment.count, segment.instructions,
-        FormatCount(segment.flops), total > 0 ? 100 * flops / total : 0);
+        FormatCount(segment.flops), FormatCount(segment.bytes),
+        segment.parameters,
+        FormatBytes(static_cast<int64_t>(segment.parameter_bytes)),
+        Percent(flops, inspection.work.total().flops));
+  }
+}
+
+void PrintBlocks(const BlockSummary& summary) {
+  int64_t count = 0;
+  for (const BlockKind& kind : summary.kinds) count += kind.count;
+  if (count == 0) return;
+  absl::PrintF(
+      "blocks       %d of %d kinds, with %d of %d ops and %.1f %% of the "
+      "FLOPs\n",
+      count, summary.kinds.size(), summary.block_ops, summary.ops,
+      Percent(summary.block_work.flops, summary.work.flops));
+  for (const BlockKind& kind : summary.kinds) {
+    const double flops = kind.work.flops * static_cast<double>(kind.count);
+    absl::PrintF(
+        "block        %-24s x%-4d %d ops with %d contractions, %s FLOPs and %s "
+        "bytes each, %d parameters, %s; %.0f %%\n",
+        kind.label, kind.count, kind.ops, kind.contractions,
+        FormatCount(kind.work.flops), FormatCount(kind.work.bytes),
+        kind.parameters,
+        FormatBytes(static_cast<int64_t>(kind.parameter_bytes)),
+        Percent(flops, summary.work.flops));
   }
 }
 
@@ -190,7 +274,11 @@ void PrintReport(const Module& module, const Inspection& inspection,
     absl::PrintF("loss         output %d, %s\n", loss,
                  inspection.roles.outputs[loss].name);
   }
+  absl::PrintF("memory       %s at the peak, at %s\n",
+               FormatBytes(inspection.memory.peak_bytes),
+               module.entry()->instruction(inspection.memory.peak_at)->name);
   PrintSegments(inspection);
+  PrintBlocks(inspection.blocks);
   if (inspection.work.unknown_loops() > 0) {
     absl::PrintF("note         %d loops of unknown length count as one pass\n",
                  inspection.work.unknown_loops());
