@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/analysis/block_kinds.h"
 #include "meshwright/analysis/op_graph_for_test.h"
 
 namespace meshwright {
@@ -219,6 +220,34 @@ TEST(BlocksTest, EqualBlocksHaveEqualFingerprints) {
   EXPECT_NE(found.blocks[0].fingerprint, found.blocks[1].fingerprint);
   EXPECT_NE(found.blocks[2].fingerprint, found.blocks[3].fingerprint);
   EXPECT_THAT(FindBlocks(TestGraph().Graph()).blocks, IsEmpty());
+}
+
+TEST(BlockKindsTest, CountsWhatOneBlockTakes) {
+  TestGraph graph;
+  Instruction* x = graph.Parameter({64, 12});
+  for (int i = 0; i < 3; ++i) {
+    x = graph.Dot(x, graph.Parameter({12, 12}), {1}, {0});
+    x = graph.Add(Opcode::kTanh, {64, 12}, {x});
+  }
+  const OpGraph& view = graph.Graph();
+  const BlockSummary summary =
+      SummarizeBlocks(view, FindBlocks(view), graph.Work());
+  ASSERT_EQ(summary.kinds.size(), 2);
+  const BlockKind& first = summary.kinds[0];
+  const BlockKind& next = summary.kinds[1];
+  EXPECT_EQ(first.count, 1);
+  EXPECT_EQ(next.count, 2);
+  EXPECT_EQ(first.parameters, 2);
+  EXPECT_EQ(first.parameter_bytes, 4 * (64 * 12 + 12 * 12));
+  EXPECT_EQ(next.parameters, 1);
+  EXPECT_EQ(next.parameter_bytes, 4 * 12 * 12);
+  EXPECT_EQ(next.ops, 3);
+  EXPECT_EQ(next.contractions, 1);
+  EXPECT_EQ(next.work,
+            (Work{2 * 64 * 12 * 12, 64 * 12, 4 * (12 * 12 + 4 * 64 * 12)}));
+  EXPECT_EQ(summary.ops, 10);
+  EXPECT_EQ(summary.block_ops, 10);
+  EXPECT_EQ(summary.work, summary.block_work);
 }
 
 }  // namespace

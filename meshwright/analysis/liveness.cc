@@ -52,6 +52,32 @@ bool IsMadeOfScalars(const Instruction& instruction) {
       [](const Instruction* operand) { return operand->shape.IsScalar(); });
 }
 
+// Compilers rather compute it again for every reader than keep it.
+bool IsCheap(const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kAbs:
+    case Opcode::kAdd:
+    case Opcode::kAnd:
+    case Opcode::kBroadcast:
+    case Opcode::kClamp:
+    case Opcode::kCompare:
+    case Opcode::kConvert:
+    case Opcode::kIota:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kMultiply:
+    case Opcode::kNegate:
+    case Opcode::kNot:
+    case Opcode::kOr:
+    case Opcode::kSelect:
+    case Opcode::kSign:
+    case Opcode::kSubtract:
+      return true;
+    default:
+      return IsMadeOfScalars(instruction);
+  }
+}
+
 // Leaves of a shape, without the list.
 int32_t LeafCount(const Shape& shape) {
   if (!shape.IsTuple()) return 1;
@@ -189,7 +215,7 @@ class ComputationMemory {
     for (const auto& instruction : computation_.instructions()) {
       const int32_t id = instruction->id;
       virtual_[id] = fusible[id] && MayFuse(*instruction) &&
-                     (readers[id] == 1 || IsMadeOfScalars(*instruction));
+                     (readers[id] == 1 || IsCheap(*instruction));
     }
   }
 

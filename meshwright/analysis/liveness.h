@@ -13,8 +13,8 @@
 //
 // Compilers fuse: with `fuse`, the result of an elementwise op or broadcast, or
 // of a call to such, is never made if only elementwise ops and reductions read
-// it, and either one alone reads it or it is made of scalars. What it is made
-// of lives on until it is read.
+// it, and it is cheap to compute again for each (an add, no exponential) or
+// only one reads it. What it is made of lives on until then.
 #ifndef MESHWRIGHT_ANALYSIS_LIVENESS_H_
 #define MESHWRIGHT_ANALYSIS_LIVENESS_H_
 

@@ -120,7 +120,7 @@ TEST_F(LivenessTest, FusedArraysAreNotMade) {
   Instruction* c = Add(Opcode::kMultiply, 100, {b, wide});
   Instruction* d = Make(2, {c});
   Make(2, {d, a});
-  // wide is read twice, and so made; b is not, and c takes wide's place.
+  // Only a, c and d are made.
   EXPECT_EQ(Peak(), 1 + 202);
   EXPECT_EQ(Peak(/*fuse=*/false), 1 + 300);
   Restart("once");
@@ -132,6 +132,39 @@ TEST_F(LivenessTest, FusedArraysAreNotMade) {
   Make(2, {c});
   // c takes a's place, which b and wide are computed from on the way.
   EXPECT_EQ(Peak(), 1 + 102);
+  EXPECT_EQ(Peak(/*fuse=*/false), 1 + 200);
+}
+
+TEST_F(LivenessTest, OnlyCheapArraysAreComputedForEachReader) {
+  for (const bool cheap : {true, false}) {
+    Restart("main");
+    Instruction* a = Make(100, {Parameter(1)});
+    Instruction* b = Add(cheap ? Opcode::kNegate : Opcode::kTanh, 100, {a});
+    Instruction* c = Make(2, {Add(Opcode::kSine, 100, {b})});
+    Instruction* d = Make(2, {Add(Opcode::kCosine, 100, {b})});
+    Make(1, {c, d});
+    // The sine beside a or b; tanh takes a's place.
+    EXPECT_EQ(Peak(), 1 + 100 + 100 + 2) << cheap;
+    bool made = false;
+    for (const LiveRange& range : AnalyzeMemory(module_).ranges) {
+      made |= range.instruction == b;
+    }
+    EXPECT_EQ(made, !cheap);
+  }
+}
+
+TEST_F(LivenessTest, ElementwiseCallsAreFused) {
+  Restart("f");
+  Instruction* x = Parameter(100);
+  Instruction* y = Add(Opcode::kTanh, 100, {x});
+  Add(Opcode::kMultiply, 100, {y, x});
+  Computation* f = computation_;
+  Restart("main");
+  Instruction* a = Make(100, {Parameter(1)});
+  Instruction* call = Add(Opcode::kCall, 100, {a});
+  call->called = {f};
+  Make(1, {Add(Opcode::kNegate, 100, {call})});
+  EXPECT_EQ(Peak(), 1 + 100 + 1);
   EXPECT_EQ(Peak(/*fuse=*/false), 1 + 200);
 }
 

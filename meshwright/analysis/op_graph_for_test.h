@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/op_graph.h"
 #include "meshwright/hlo/module.h"
 
@@ -53,6 +54,11 @@ class TestGraph {
     numbers.lhs_contracting = std::move(lhs_contracting);
     numbers.rhs_contracting = std::move(rhs_contracting);
     return dot;
+  }
+
+  ModuleWork Work() {
+    module_.set_entry(computation_);
+    return ModuleWork(module_);
   }
 
   // Ops and values are numbered as the instructions.

@@ -51,6 +51,11 @@ TEST(SegmentsTest, UnrolledLayers) {
     EXPECT_EQ(segments[0].count, 4);
     EXPECT_EQ(segments[0].contractions, 6);
     EXPECT_GT(segments[0].flops, 24 * 10 * 64 + 4 * 2 * 25 * 8);
+    // Four weights of 12 h^2 elements together.
+    EXPECT_EQ(segments[0].parameters, 4);
+    EXPECT_EQ(segments[0].parameter_bytes, 4 * 12 * 64);
+    // At least the weights and the scores.
+    EXPECT_GT(segments[0].bytes, 4 * (12 * 64 + 2 * 2 * 25));
     // Backward: both gradients of each.
     EXPECT_EQ(segments[1].count, 4);
     EXPECT_EQ(segments[1].contractions, 12);
@@ -70,6 +75,8 @@ TEST(SegmentsTest, ScannedLayers) {
     ASSERT_EQ(segments.size(), 2);
     EXPECT_EQ(segments[0].count, 4);
     EXPECT_EQ(segments[0].contractions, 6);
+    EXPECT_EQ(segments[0].parameters, 4);
+    EXPECT_EQ(segments[0].parameter_bytes, 4 * 12 * 64);
     EXPECT_EQ(segments[1].count, 4);
     EXPECT_EQ(segments[1].contractions, 12);
   }
