@@ -1,5 +1,7 @@
 #include "meshwright/mesh/cluster_file.h"
 
+#include <random>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -276,6 +278,52 @@ TEST(ClusterFileTest, OtherMistakesAreNamed) {
               HasSubstr("write cpu:4"));
   EXPECT_THAT(Error(ParseClusterSpec("h100:0x4", machine)),
               HasSubstr("0 hosts"));
+}
+
+// Whatever the text, either a cluster that is written and read back, or one
+// line.
+TEST(ClusterFileTest, MutatedFiles) {
+  const std::string files[] = {
+      R"({"device": {"kind": "h200", "memory_gib": 141, "tflops": {"f8": 2}},
+          "hosts": [{"address": "a:1", "devices": 2}, {"devices": [0, 1]}],
+          "links": {"host": {"gbps": 3600, "us": 3}, "pod": {"hosts": 2,
+          "gbps": 8, "us": 1, "per": "host"}, "cluster": {"gbps": 4}}})",
+      R"({"hosts": [{"devices": 8, "count": 1}], "device": {"kind": "cpu"},
+          "shared_host": true, "cores": 2})",
+      R"({"master": {"ip": "a", "port": 1, "gpu_ids": "0,1"},
+          "workers": [{"ip": "b", "port": "1", "gpu_ids": [0, 1]}]})"};
+  constexpr absl::string_view kBytes = "0123456789-.e{}[]:,\"xtn \xff";
+  std::mt19937 random(11);
+  int64_t read = 0;
+  for (int trial = 0; trial < 20000; ++trial) {
+    std::string text = files[random() % 3];
+    for (uint64_t edits = random() % 3 + 1; edits > 0; --edits) {
+      const size_t at = random() % text.size();
+      switch (random() % 3) {
+        case 0:
+          text[at] = kBytes[random() % kBytes.size()];
+          break;
+        case 1:
+          text.erase(at, random() % 4 + 1);
+          break;
+        default:
+          text.insert(at, 1, kBytes[random() % kBytes.size()]);
+      }
+    }
+    const absl::StatusOr<Cluster> cluster = ParseCluster(text);
+    if (!cluster.ok()) {
+      EXPECT_NE(Error(cluster), "") << text;
+      continue;
+    }
+    ++read;
+    Cluster again = ParseCluster(ToJson(*cluster)).value();
+    again.warnings = cluster->warnings;
+    // Text that is no UTF-8 is replaced in writing.
+    if (text.find('\xff') == std::string::npos) {
+      EXPECT_EQ(again, *cluster) << text;
+    }
+  }
+  EXPECT_GT(read, 500);
 }
 
 }  // namespace

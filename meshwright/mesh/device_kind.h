@@ -2,9 +2,9 @@
 // its kind usually comes with.
 //
 //   const DeviceKind* h200 = FindDeviceKind("h200");
-//   MatmulFlops(*h200, ElementType::kBF16);   // 989e12 per second
-//   MatmulFlops(*h200, ElementType::kF32);    // 495e12: as TF32, XLA's default
-//   VectorFlops(*h200, ElementType::kF32);    // 67e12
+//   MatmulFlops(h200->tflops, ElementType::kBF16);   // 989e12 per second
+//   MatmulFlops(h200->tflops, ElementType::kF32);    // 495e12: TF32 by default
+//   VectorFlops(h200->tflops, ElementType::kF32);    // 67e12
 //
 // The figures are the makers' peaks for dense operands; what a program reaches
 // is the cost model's business.

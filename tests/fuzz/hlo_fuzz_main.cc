@@ -18,6 +18,7 @@
 
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/index_range.h"
+#include "meshwright/analysis/liveness.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/analysis/segments.h"
 #include "meshwright/analysis/sign.h"
@@ -89,6 +90,7 @@ void Exercise(const std::string& bytes, bool thorough, Outcome* outcome) {
   Summarize(*module, roles);
   FindSegments(*module, work);
   IndexBounds(*module);
+  AnalyzeMemory(*module);
   NonNegativeParameters(*module);
 }
 
