@@ -162,18 +162,36 @@ TEST(BlocksTest, ChainsAroundAContraction) {
                   BlockSplit{n, 20, 0, 0, false}));
 }
 
+// x + y of scalars, for reductions.
+class Adder {
+ public:
+  Adder() {
+    const Shape scalar = Shape::Scalar(ElementType::kF32);
+    computation_ = module_.AddComputation("add");
+    Instruction* p = computation_->AddParameter(scalar, "p");
+    Instruction* q = computation_->AddParameter(scalar, "q");
+    computation_->Add(Opcode::kAdd, scalar, {p, q}, "sum");
+  }
+  // Sums over these dimensions.
+  Instruction* Sum(TestGraph& graph, Instruction* operand,
+                   std::vector<int64_t> result, std::vector<int64_t> over) {
+    Instruction* zero = graph.Add(Opcode::kConstant, {}, {});
+    Instruction* sum = graph.Permute(Opcode::kReduce, std::move(result),
+                                     operand, std::move(over));
+    sum->operands.push_back(zero);
+    sum->called = {computation_};
+    return sum;
+  }
+
+ private:
+  Module module_{"adder"};
+  Computation* computation_ = nullptr;
+};
+
 TEST(BlocksTest, SumsInsideABlock) {
   Layer layer;
-  Instruction* zero = layer.graph.Add(Opcode::kConstant, {}, {});
-  Instruction* sum = layer.graph.Permute(Opcode::kReduce, {64}, layer.y, {1});
-  sum->operands.push_back(zero);
-  Module adder("adder");
-  Computation* add = adder.AddComputation("add");
-  const Shape scalar = Shape::Scalar(ElementType::kF32);
-  Instruction* p = add->AddParameter(scalar, "p");
-  Instruction* q = add->AddParameter(scalar, "q");
-  add->Add(Opcode::kAdd, scalar, {p, q}, "sum");
-  sum->called = {add};
+  Adder adder;
+  Instruction* sum = adder.Sum(layer.graph, layer.y, {64}, {1});
   Instruction* wide =
       layer.graph.Permute(Opcode::kBroadcast, {64, 20}, sum, {0});
   Instruction* part =
@@ -191,6 +209,43 @@ TEST(BlocksTest, SumsInsideABlock) {
       EXPECT_THAT(member.labels, testing::UnorderedElementsAre(m, n));
     }
   }
+}
+
+// A clipped gradient still follows its block, though the norm is everybody's.
+TEST(BlocksTest, ScalarsAskForNothing) {
+  Layer layer;
+  Adder adder;
+  Instruction* other = layer.graph.Dot(
+      layer.graph.Parameter({64, 9}), layer.graph.Parameter({9, 20}), {1}, {0});
+  Instruction* both = layer.graph.Add(Opcode::kAdd, {64, 20}, {layer.y, other});
+  Instruction* norm = adder.Sum(layer.graph, both, {}, {0, 1});
+  Instruction* wide =
+      layer.graph.Permute(Opcode::kBroadcast, {64, 20}, norm, {});
+  Instruction* clipped =
+      layer.graph.Add(Opcode::kDivide, {64, 20}, {layer.y, wide});
+  const Blocks found = FindBlocks(layer.graph.Graph());
+  EXPECT_EQ(found.block_of[both->id], -1);
+  EXPECT_EQ(found.block_of[norm->id], -1);
+  EXPECT_EQ(found.block_of[clipped->id], 0);
+  EXPECT_EQ(found.block_of[wide->id], 0);
+}
+
+// The gradient reads columns of y where the family says rows.
+TEST(BlocksTest, ContradictionsBlockASplit) {
+  TestGraph graph;
+  Instruction* x = graph.Parameter({12, 12});
+  Instruction* w = graph.Parameter({12, 12});
+  Instruction* y = graph.Dot(x, w, {1}, {0});
+  Instruction* yt = graph.Permute(Opcode::kTranspose, {12, 12}, y, {1, 0});
+  Instruction* tanh = graph.Add(Opcode::kTanh, {12, 12}, {yt});
+  Instruction* dw = graph.Dot(x, tanh, {0}, {0});
+  const Blocks found = FindBlocks(graph.Graph());
+  ASSERT_EQ(found.blocks.size(), 1);
+  EXPECT_THAT(found.blocks[0].contractions, ElementsAre(y->id, dw->id));
+  EXPECT_THAT(
+      found.blocks[0].splits,
+      ElementsAre(BlockSplit{k, 12, 1, 0, false}, BlockSplit{m, 12, 1, 0, true},
+                  BlockSplit{n, 12, 0, 0, true}));
 }
 
 TEST(BlocksTest, WhatContradictsIsNoMember) {
