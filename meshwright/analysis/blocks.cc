@@ -180,7 +180,7 @@ class Builder {
       FactorLabels labels(op.rule->factors.size(), kNoLabel);
       if (AddOperandLabels(op, block, labels) &&
           AddReaderLabels(i, block, readers[i], labels) &&
-          !SplitsInStrides(*op.rule, labels)) {
+          KeepsLabel(*op.rule, labels) && !SplitsInStrides(*op.rule, labels)) {
         Assign(i, block, std::move(labels));
       }
     }
