@@ -53,6 +53,20 @@ def test_inspect_finds_scanned_layers(cli, testdata):
                report["segments"])  # fmt: skip
 
 
+@pytest.mark.parametrize("model, blocks", [("gpt_tiny", 13), ("gpt_scan_tiny", 7)])
+def test_inspect_finds_blocks_and_memory(cli, testdata, model, blocks):
+    report = cli.json("inspect", testdata / f"{model}.hlo.pb.zst")
+    assert sum(b["count"] for b in report["blocks"]) == blocks
+    # Forward, weight gradient and input gradient, each split with the others.
+    assert all(b["contractions"] == 3 for b in report["blocks"])
+    assert all(s["parts"] > 1 for b in report["blocks"] for s in b["splits"])
+    flops = sum(b["count"] * b["flops"] for b in report["blocks"])
+    assert 0.9 * report["flops"] < flops < report["flops"]
+    assert sum(s["parameters"] for s in report["segments"]) > 10
+    memory = report["memory"]
+    assert memory["peak_bytes"] > memory["parameter_bytes"] > report["state_bytes"]
+
+
 def test_inspect_text_is_hlo(cli, testdata):
     done = cli("inspect", testdata / "vit_tiny.hlo.pb.zst", "--text")
     assert done.returncode == 0
