@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -27,21 +29,35 @@ namespace {
 
 // What the runtime and the compiler need besides.
 constexpr double kUsableMemory = 0.92;
-// Cells that the solver may touch on one mesh: first on each, then on the best.
-constexpr int64_t kFirstWork = 400'000'000;
-constexpr int64_t kLastWork = 2'000'000'000;
+// Cells that the solver may touch on one mesh: on each, on the most promising,
+// on the best.
+constexpr int64_t kFirstWork = 120'000'000;
+constexpr int64_t kSecondWork = 400'000'000;
+constexpr int64_t kLastWork = 1'200'000'000;
 constexpr double kFirstGap = 0.005;
 constexpr double kLastGap = 0.0005;
 
 // How many more numbers of micro-batches are tried once one fits.
 constexpr int kMoreCounts = 2;
 
-struct Found {
-  MeshTask task;
-  MeshPlan plan;
-  int64_t count = 1;  // Of micro-batches.
+// Meshes that take longer than the best by this factor with some micro-batches
+// are left out with more of them.
+constexpr double kHopeless = 1.6;
+// So many go on to the second round.
+constexpr size_t kPromising = 3;
+
+// A step cut into some micro-batches.
+struct CutStep {
+  int64_t count = 1;
   PlannedStep step;
-  std::unique_ptr<StepModel> model;
+  StepModel model;
+};
+
+struct Found {
+  std::shared_ptr<const CutStep> cut;
+  MeshTask task;
+  Annotations pins;
+  MeshPlan plan;
 };
 
 class Planner {
@@ -59,10 +75,9 @@ class Planner {
   absl::StatusOr<Plan> Run() {
     MW_RETURN_IF_ERROR(FindMeshes());
     absl::Status last = absl::OkStatus();
-    std::optional<Found> best;
     int after_first = 0;
     for (const int64_t count : Counts()) {
-      if (best.has_value() && ++after_first > kMoreCounts) break;
+      if (!found_.empty() && ++after_first > kMoreCounts) break;
       Stopwatch watch;
       absl::StatusOr<PlannedStep> step = PlannedStep::Of(module_, count);
       if (!step.ok()) {
@@ -72,27 +87,28 @@ class Planner {
         }
         continue;
       }
-      auto model = std::make_unique<StepModel>(ModelStep(step->module()));
+      auto cut = std::make_shared<CutStep>();
+      cut->count = count;
+      cut->step = *std::move(step);
+      cut->model = ModelStep(cut->step.module());
       seconds_["model"] += watch.seconds();
-      std::optional<Found> found = TryMeshes(*model, count, last);
-      if (found.has_value()) {
-        const bool better =
-            !best.has_value() || found->plan.seconds < best->plan.seconds;
-        if (!better) break;
-        best = std::move(found);
-        best->count = count;
-        best->step = *std::move(step);
-        best->model = std::move(model);
-        if (count == 1) break;
-      }
-      if (absl::IsInvalidArgument(last)) return last;
+      const double before = BestSeconds();
+      TryMeshes(cut, last);
+      if (absl::IsInvalidArgument(last) && found_.empty()) return last;
+      // With one micro-batch, or when more of them made it worse, it is done.
+      if (!found_.empty() && (count == 1 || !(BestSeconds() < before))) break;
     }
-    if (best.has_value()) {
-      Improve(*best);
-      return Write(*best);
+    if (found_.empty()) {
+      return absl::IsResourceExhausted(last) ? NothingFits() : last;
     }
-    if (absl::IsResourceExhausted(last)) return NothingFits();
-    return last;
+    KeepPromising();
+    if (found_.size() > 1) {
+      for (Found& found : found_) Improve(found, kSecondWork, kFirstGap);
+      KeepPromising();
+    }
+    Improve(found_[0], kLastWork, kLastGap);
+    seconds_["search"] = watch_.seconds() - seconds_["model"];
+    return Write(found_[0]);
   }
 
  private:
@@ -198,58 +214,86 @@ class Planner {
     };
   }
 
-  std::optional<Found> TryMeshes(const StepModel& model, int64_t count,
-                                 absl::Status& last) {
-    std::optional<Found> best;
+  double BestSeconds() const {
+    double best = std::numeric_limits<double>::infinity();
+    for (const Found& found : found_) {
+      best = std::min(best, found.plan.seconds);
+    }
+    return best;
+  }
+
+  void KeepPromising() {
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Found& a, const Found& b) {
+                       return a.plan.seconds < b.plan.seconds;
+                     });
+    if (found_.size() > kPromising) {
+      found_.erase(found_.begin() + kPromising, found_.end());
+    }
+  }
+
+  // Whether the mesh was far behind with fewer micro-batches.
+  bool IsHopeless(const Mesh& mesh) const {
+    const double best = BestSeconds();
+    return std::any_of(alternatives_.begin(), alternatives_.end(),
+                       [&](const Alternative& one) {
+                         return one.mesh == mesh.ToString() &&
+                                one.why_not.empty() &&
+                                one.seconds > kHopeless * best;
+                       });
+  }
+
+  void TryMeshes(const std::shared_ptr<const CutStep>& cut,
+                 absl::Status& last) {
+    std::vector<AxisPlaces> like;
     for (const Mesh& mesh : meshes_) {
-      if (!Suits(mesh, count)) continue;
-      if (watch_.seconds() > request_.time_limit_seconds && best.has_value()) {
+      if (!Suits(mesh, cut->count) || IsHopeless(mesh)) continue;
+      if (watch_.seconds() > request_.time_limit_seconds && !found_.empty()) {
         notes_.push_back("the time limit came before all meshes were tried");
         break;
       }
       if (request_.report) {
-        request_.report(absl::StrCat(mesh.ToString(), " x", count));
+        request_.report(absl::StrCat(mesh.ToString(), " x", cut->count));
       }
-      MeshTask task{.mesh = mesh};
-      task.prices = PricesOn(mesh);
-      if (request_.expert != Expert::kVolume) task.rates = &rates_;
-      task.memory_limit = limit_;
-      task.solve = {.time_limit_seconds = request_.time_limit_seconds,
-                    .work_limit = kFirstWork,
-                    .seed = request_.seed,
-                    .gap = kFirstGap};
-      Alternative alternative{.mesh = mesh.ToString(), .micro_batches = count};
-      Annotations pins;
-      if (request_.annotations) {
-        absl::StatusOr<Annotations> read = request_.annotations(mesh);
-        if (!read.ok()) {
-          last = read.status();
-          alternative.why_not = std::string(last.message());
-          alternatives_.push_back(std::move(alternative));
-          continue;
-        }
-        pins = *std::move(read);
-        if (count > 1) pins.instructions.clear();
-      }
-      task.demand = DemandFor(model, mesh, pins);
-      absl::StatusOr<MeshPlan> plan = PlanMesh(model, task);
-      task.demand = nullptr;
-      if (!plan.ok()) {
-        last = plan.status();
+      absl::StatusOr<Found> found = TryMesh(cut, mesh, like);
+      Alternative alternative{.mesh = mesh.ToString(),
+                              .micro_batches = cut->count};
+      if (!found.ok()) {
+        last = found.status();
         alternative.why_not = std::string(last.message());
-        alternatives_.push_back(std::move(alternative));
-        continue;
+      } else {
+        alternative.seconds = found->plan.seconds;
+        alternative.bound = found->plan.bound_seconds;
+        if (like.empty() || found->plan.seconds <= BestSeconds()) {
+          like = found->plan.placements;
+        }
+        found_.push_back(*std::move(found));
       }
-      alternative.seconds = plan->seconds;
-      alternative.bound = plan->bound_seconds;
       alternatives_.push_back(std::move(alternative));
-      if (!best.has_value() || plan->seconds < best->plan.seconds) {
-        best = Found{.task = std::move(task), .plan = *std::move(plan)};
-        best_pins_ = std::move(pins);
-      }
     }
-    seconds_["search"] = watch_.seconds() - seconds_["model"];
-    return best;
+  }
+
+  absl::StatusOr<Found> TryMesh(const std::shared_ptr<const CutStep>& cut,
+                                const Mesh& mesh,
+                                const std::vector<AxisPlaces>& like) {
+    Found found{.cut = cut, .task = {.mesh = mesh}};
+    MeshTask& task = found.task;
+    task.prices = PricesOn(mesh);
+    if (request_.expert != Expert::kVolume) task.rates = &rates_;
+    task.memory_limit = limit_;
+    task.like = like;
+    task.solve = {.time_limit_seconds = request_.time_limit_seconds,
+                  .work_limit = kFirstWork,
+                  .seed = request_.seed,
+                  .gap = kFirstGap};
+    if (request_.annotations) {
+      MW_ASSIGN_OR_RETURN(found.pins, request_.annotations(mesh));
+      if (cut->count > 1) found.pins.instructions.clear();
+    }
+    task.demand = DemandFor(cut->model, task.mesh, found.pins);
+    MW_ASSIGN_OR_RETURN(found.plan, PlanMesh(cut->model, task));
+    task.demand = nullptr;  // It refers to this very value.
+    return found;
   }
 
   Prices PricesOn(const Mesh& mesh) const {
@@ -260,20 +304,22 @@ class Planner {
     return volume;
   }
 
-  // More work on the best mesh, if its bound leaves room.
-  void Improve(Found& best) {
-    const double gap = 1 - best.plan.bound_seconds / best.plan.seconds;
-    if (!(gap > kLastGap)) return;
+  // More work on a mesh, if its bound leaves room.
+  void Improve(Found& found, int64_t work, double wanted_gap) {
+    const double gap = 1 - found.plan.bound_seconds / found.plan.seconds;
+    if (!(gap > wanted_gap)) return;
     const double left = request_.time_limit_seconds - watch_.seconds();
     if (left < 0.1) return;
-    MeshTask task = best.task;
-    task.demand = DemandFor(*best.model, task.mesh, best_pins_);
-    task.solve.work_limit = kLastWork;
-    task.solve.gap = kLastGap;
+    MeshTask& task = found.task;
+    task.demand = DemandFor(found.cut->model, task.mesh, found.pins);
+    task.like = found.plan.placements;
+    task.solve.work_limit = work;
+    task.solve.gap = wanted_gap;
     task.solve.time_limit_seconds = left;
-    absl::StatusOr<MeshPlan> plan = PlanMesh(*best.model, task);
-    if (plan.ok() && plan->seconds <= best.plan.seconds) {
-      best.plan = *std::move(plan);
+    absl::StatusOr<MeshPlan> plan = PlanMesh(found.cut->model, task);
+    task.demand = nullptr;
+    if (plan.ok() && plan->seconds <= found.plan.seconds) {
+      found.plan = *std::move(plan);
     }
   }
 
@@ -300,7 +346,7 @@ class Planner {
 
   absl::StatusOr<Plan> Write(const Found& best) {
     Stopwatch watch;
-    const StepModel& model = *best.model;
+    const StepModel& model = best.cut->model;
     Mesh mesh = best.task.mesh;
     if (!request_.mesh.has_value()) {
       mesh = NameAxes(model, best.plan.assignment, mesh);
@@ -312,7 +358,7 @@ class Planner {
     plan.cluster = meshwright::ToJson(cluster_);
     plan.rates = meshwright::ToJson(rates_);
     plan.memory_bytes = limit_;
-    plan.micro_batches = best.count;
+    plan.micro_batches = best.cut->count;
     plan.strategies = best.plan.assignment.strategies;
     plan.gap = best.plan.seconds > 0
                    ? 1 - best.plan.bound_seconds / best.plan.seconds
@@ -328,7 +374,7 @@ class Planner {
     plan.alternatives = alternatives_;
     Resharder resharder(&mesh, PricesFor(rates_, cluster_, mesh));
     MW_ASSIGN_OR_RETURN(const Partitioned split,
-                        PartitionAs(best.step.module(), mesh, model.graph,
+                        PartitionAs(best.cut->step.module(), mesh, model.graph,
                                     best.plan.assignment, resharder));
     seconds_["partition"] = watch.seconds();
     Summarise(model, split, cluster_, rates_, plan);
@@ -347,7 +393,7 @@ class Planner {
   int64_t batch_ = 1;
   double least_state_ = 0;  // Bytes of state, on all devices together.
   std::vector<Alternative> alternatives_;
-  Annotations best_pins_;
+  std::vector<Found> found_;
   std::vector<std::string> notes_;
   std::map<std::string, double> seconds_;
 };

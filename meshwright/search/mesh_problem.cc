@@ -8,6 +8,9 @@
 namespace meshwright {
 namespace {
 
+// Values that take less than this part of the memory count as set aside.
+constexpr double kLittle = 2e-5;
+
 int64_t Units(double seconds) {
   return static_cast<int64_t>(
       std::llround(std::min(seconds * kUnitsPerSecond, 1e15)));
@@ -33,10 +36,7 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
   }
   AddCopies();
   AddUses();
-  if (memory_limit.has_value() && model.points > 0) {
-    problem_.limits.push_back(
-        {.first = 0, .last = model.points, .limit = *memory_limit});
-  }
+  if (memory_limit.has_value() && model.points > 0) LimitMemory(*memory_limit);
 }
 
 double MeshProblem::LocalBytes(const Shape& shape, ShardingId sharding) const {
@@ -296,6 +296,32 @@ void MeshProblem::AddUses() {
   }
 }
 
+// Of what hardly counts the most it may take is set aside, which leaves the
+// solver free to deal with it exactly.
+void MeshProblem::LimitMemory(int64_t limit) {
+  const int64_t little =
+      static_cast<int64_t>(static_cast<double>(limit) * kLittle);
+  std::vector<int64_t> aside(model_.points, 0);
+  for (ProblemNode& node : problem_.nodes) {
+    const auto counts = [&](const UsagePiece& piece) {
+      const int64_t most =
+          *std::max_element(piece.usage.begin(), piece.usage.end());
+      if (most > little) return true;
+      for (int64_t t = piece.first; t < piece.last; ++t) aside[t] += most;
+      return false;
+    };
+    std::vector<UsagePiece> kept;
+    for (UsagePiece& piece : node.pieces) {
+      if (counts(piece)) kept.push_back(std::move(piece));
+    }
+    node.pieces = std::move(kept);
+  }
+  for (int32_t t = 0; t < model_.points; ++t) {
+    problem_.limits.push_back(
+        {.first = t, .last = t + 1, .limit = limit - aside[t]});
+  }
+}
+
 Assignment MeshProblem::ToAssignment(absl::Span<const int32_t> chosen) const {
   Assignment assignment;
   assignment.rules = model_.rules;
@@ -306,6 +332,68 @@ Assignment MeshProblem::ToAssignment(absl::Span<const int32_t> chosen) const {
     }
   }
   return assignment;
+}
+
+namespace {
+
+AxisPlaces AxisPlacesOf(const Strategy& strategy, const Mesh& mesh) {
+  AxisPlaces placement;
+  for (size_t i = 0; i < mesh.axes().size(); ++i) {
+    const uint32_t bits = mesh.SubAxes(static_cast<int32_t>(i)).Bits();
+    int32_t place = (strategy.pending.Bits() & bits) != 0 ? -2 : -1;
+    for (size_t f = 0; f < strategy.factor_axes.size(); ++f) {
+      if ((strategy.factor_axes[f].Bits() & bits) != 0) {
+        place = static_cast<int32_t>(f);
+        break;
+      }
+    }
+    placement.push_back(place);
+  }
+  return placement;
+}
+
+}  // namespace
+
+std::vector<AxisPlaces> MeshProblem::PlacementsOf(
+    absl::Span<const int32_t> chosen) const {
+  std::vector<AxisPlaces> placements;
+  for (int32_t g = 0; g < model_.alike.count(); ++g) {
+    placements.push_back(AxisPlacesOf(options_[g][chosen[g]].strategy, mesh_));
+  }
+  return placements;
+}
+
+std::vector<int32_t> MeshProblem::Like(
+    const std::vector<AxisPlaces>& placements) const {
+  if (static_cast<int32_t>(placements.size()) != model_.alike.count()) {
+    return {};
+  }
+  std::vector<int32_t> chosen(problem_.nodes.size(), 0);
+  for (int32_t g = 0; g < model_.alike.count(); ++g) {
+    size_t most = 0;
+    for (size_t i = 0; i < options_[g].size(); ++i) {
+      const AxisPlaces placement = AxisPlacesOf(options_[g][i].strategy, mesh_);
+      size_t same = 1;
+      for (size_t a = 0; a < placement.size() && a < placements[g].size();
+           ++a) {
+        if (placement[a] == placements[g][a]) ++same;
+      }
+      if (same > most) {
+        most = same;
+        chosen[g] = static_cast<int32_t>(i);
+      }
+    }
+  }
+  // Values are shared as they are made.
+  for (const auto& [node, copy] : copies_) {
+    const GroupValue& value = model_.values[copy.value];
+    const ShardingId made =
+        options_[value.group][chosen[value.group]].results[value.result];
+    for (size_t i = 0; i < copy.forms.size() / 2; ++i) {
+      if (copy.forms[i] == made) chosen[node] = static_cast<int32_t>(i);
+    }
+  }
+  return chosen;
 }
 
 }  // namespace meshwright

@@ -32,6 +32,9 @@ inline constexpr double kUnitsPerSecond = 1e12;
 // Whether a group may lie so: by its first result, or an output's operand.
 using Demand = std::function<bool(int32_t group, const Sharding& sharding)>;
 
+// By axis of a mesh the factor that it splits; -1 for none, -2 for pending.
+using AxisPlaces = std::vector<int32_t>;
+
 class MeshProblem {
  public:
   // All outlive it. `rates` may be null: the prices tell what computing takes.
@@ -48,6 +51,12 @@ class MeshProblem {
   // Groups with no option that the demand allows.
   const std::vector<int32_t>& impossible() const { return impossible_; }
 
+  // Options that lie along the axes as those of a plan on another mesh do, to
+  // start from; see AxisPlaces.
+  std::vector<int32_t> Like(const std::vector<AxisPlaces>& placements) const;
+  // What was chosen, by group.
+  std::vector<AxisPlaces> PlacementsOf(absl::Span<const int32_t> chosen) const;
+
   // Of a solution of problem().
   Assignment ToAssignment(absl::Span<const int32_t> chosen) const;
 
@@ -61,6 +70,7 @@ class MeshProblem {
   };
 
   void AddGroup(int32_t group, const Demand& demand);
+  void LimitMemory(int64_t limit);
   void AddStatePair(int32_t parameter, int32_t output);
   void AddCopies();
   void AddUses();

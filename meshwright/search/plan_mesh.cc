@@ -22,8 +22,10 @@ absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
         task.mesh.ToString()));
   }
   const double built = watch.seconds();
+  SolveOptions options = task.solve;
+  if (!task.like.empty()) options.initial = problem.Like(task.like);
   MW_ASSIGN_OR_RETURN(const Solution solution,
-                      Solve(problem.problem(), task.solve));
+                      Solve(problem.problem(), options));
   if (std::getenv("MW_LOG_SEARCH")) {
     absl::FPrintF(
         stderr,
@@ -41,6 +43,7 @@ absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
   plan.bound_seconds =
       static_cast<double>(solution.lower_bound) / kUnitsPerSecond;
   plan.peak_bytes = Evaluate(problem.problem(), solution.assignment).peak_usage;
+  plan.placements = problem.PlacementsOf(solution.assignment);
   plan.groups = model.alike.count();
   plan.core_nodes = solution.core_nodes;
   return plan;

@@ -24,12 +24,15 @@ struct MeshTask {
   std::optional<int64_t> memory_limit;  // Bytes on a device.
   Demand demand;                        // May be empty.
   SolveOptions solve;
+  // A plan to start from, of this mesh or one with as many axes.
+  std::vector<AxisPlaces> like;
 };
 
 struct MeshPlan {
   Assignment assignment;
   double seconds = 0;        // Work and moves, as the search counts them.
   double bound_seconds = 0;  // No plan on this mesh takes less.
+  std::vector<AxisPlaces> placements;  // By group.
   int64_t peak_bytes = 0;
   int32_t groups = 0;
   int32_t core_nodes = 0;
