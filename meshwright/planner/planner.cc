@@ -31,20 +31,22 @@ namespace {
 constexpr double kUsableMemory = 0.92;
 // Cells that the solver may touch on one mesh: on each, on the most promising,
 // on the best.
-constexpr int64_t kFirstWork = 120'000'000;
+constexpr int64_t kFirstWork = 80'000'000;
 constexpr int64_t kSecondWork = 400'000'000;
 constexpr int64_t kLastWork = 1'200'000'000;
 constexpr double kFirstGap = 0.005;
 constexpr double kLastGap = 0.0005;
 
 // How many more numbers of micro-batches are tried once one fits.
-constexpr int kMoreCounts = 2;
+constexpr int kMoreCounts = 1;
 
 // Meshes that take longer than the best by this factor with some micro-batches
 // are left out with more of them.
 constexpr double kHopeless = 1.6;
 // So many go on to the second round.
-constexpr size_t kPromising = 3;
+constexpr size_t kPromising = 2;
+// Times that memory is counted anew when the program turns out larger.
+constexpr int kMaxRounds = 1;
 
 // A step cut into some micro-batches.
 struct CutStep {
@@ -69,14 +71,42 @@ class Planner {
         rates_(rates),
         request_(request),
         limit_(request.memory_bytes.value_or(static_cast<int64_t>(
-            kUsableMemory *
-            static_cast<double>(cluster.device.memory_bytes)))) {}
+            kUsableMemory * static_cast<double>(cluster.device.memory_bytes)))),
+        search_limit_(limit_) {}
 
   absl::StatusOr<Plan> Run() {
     MW_RETURN_IF_ERROR(FindMeshes());
+    std::vector<int64_t> counts = Counts();
+    for (int round = 0;; ++round) {
+      MW_ASSIGN_OR_RETURN(Plan plan, Search(counts));
+      const int64_t peak = plan.predicted.peak_bytes;
+      if (peak <= limit_ || round == kMaxRounds) {
+        if (peak > limit_) {
+          plan.notes.push_back(absl::StrCat(
+              "the program is predicted to take ", FormatBytes(peak), " of ",
+              FormatBytes(limit_), "; it may not fit"));
+        }
+        seconds_["total"] = watch_.seconds();
+        plan.seconds = seconds_;
+        return plan;
+      }
+      // The program takes more than the search counted: it has to aim lower,
+      // where it was, or with more micro-batches.
+      search_limit_ = static_cast<int64_t>(static_cast<double>(search_limit_) *
+                                           static_cast<double>(limit_) /
+                                           static_cast<double>(peak) * 0.98);
+      meshes_ = {found_[0].task.mesh};
+      std::erase_if(counts,
+                    [&](int64_t count) { return count < plan.micro_batches; });
+      found_.clear();
+    }
+  }
+
+ private:
+  absl::StatusOr<Plan> Search(const std::vector<int64_t>& counts) {
     absl::Status last = absl::OkStatus();
     int after_first = 0;
-    for (const int64_t count : Counts()) {
+    for (const int64_t count : counts) {
       if (!found_.empty() && ++after_first > kMoreCounts) break;
       Stopwatch watch;
       absl::StatusOr<PlannedStep> step = PlannedStep::Of(module_, count);
@@ -107,11 +137,11 @@ class Planner {
       KeepPromising();
     }
     Improve(found_[0], kLastWork, kLastGap);
-    seconds_["search"] = watch_.seconds() - seconds_["model"];
+    seconds_["search"] =
+        watch_.seconds() - seconds_["model"] - seconds_["partition"];
     return Write(found_[0]);
   }
 
- private:
   absl::Status FindMeshes() {
     if (request_.mesh.has_value()) {
       const int64_t devices = request_.mesh->device_count();
@@ -133,6 +163,15 @@ class Planner {
       }
     }
     if (meshes_.empty()) meshes_.push_back(*Mesh::Parse("data=1"));
+    // Those whose inner axes fill a host first: the rest has to keep up.
+    const double host = static_cast<double>(cluster_.devices_per_host());
+    const auto away = [&](const Mesh& mesh) {
+      return std::abs(
+          std::log(static_cast<double>(mesh.axes().back().size) / host));
+    };
+    std::stable_sort(
+        meshes_.begin(), meshes_.end(),
+        [&](const Mesh& a, const Mesh& b) { return away(a) < away(b); });
     return absl::OkStatus();
   }
 
@@ -232,15 +271,25 @@ class Planner {
     }
   }
 
-  // Whether the mesh was far behind with fewer micro-batches.
+  // Whether the mesh was far behind with fewer micro-batches, or one between it
+  // and a host's size is.
   bool IsHopeless(const Mesh& mesh) const {
     const double best = BestSeconds();
-    return std::any_of(alternatives_.begin(), alternatives_.end(),
-                       [&](const Alternative& one) {
-                         return one.mesh == mesh.ToString() &&
-                                one.why_not.empty() &&
-                                one.seconds > kHopeless * best;
-                       });
+    const double host = static_cast<double>(cluster_.devices_per_host());
+    const auto log_size = [&](const Mesh& of) {
+      return std::log(static_cast<double>(of.axes().back().size) / host);
+    };
+    return std::any_of(
+        times_.begin(), times_.end(), [&](const std::pair<Mesh, double>& one) {
+          if (one.second <= kHopeless * best ||
+              one.first.axes().size() != mesh.axes().size()) {
+            return false;
+          }
+          const double there = log_size(one.first);
+          const double here = log_size(mesh);
+          return there * here > 0 ? std::abs(here) >= std::abs(there)
+                                  : one.first == mesh;
+        });
   }
 
   void TryMeshes(const std::shared_ptr<const CutStep>& cut,
@@ -249,7 +298,9 @@ class Planner {
     for (const Mesh& mesh : meshes_) {
       if (!Suits(mesh, cut->count) || IsHopeless(mesh)) continue;
       if (watch_.seconds() > request_.time_limit_seconds && !found_.empty()) {
-        notes_.push_back("the time limit came before all meshes were tried");
+        if (notes_.empty()) {
+          notes_.push_back("the time limit came before all meshes were tried");
+        }
         break;
       }
       if (request_.report) {
@@ -267,6 +318,7 @@ class Planner {
         if (like.empty() || found->plan.seconds <= BestSeconds()) {
           like = found->plan.placements;
         }
+        times_.emplace_back(mesh, found->plan.seconds);
         found_.push_back(*std::move(found));
       }
       alternatives_.push_back(std::move(alternative));
@@ -280,7 +332,7 @@ class Planner {
     MeshTask& task = found.task;
     task.prices = PricesOn(mesh);
     if (request_.expert != Expert::kVolume) task.rates = &rates_;
-    task.memory_limit = limit_;
+    task.memory_limit = search_limit_;
     task.like = like;
     task.solve = {.time_limit_seconds = request_.time_limit_seconds,
                   .work_limit = kFirstWork,
@@ -376,10 +428,8 @@ class Planner {
     MW_ASSIGN_OR_RETURN(const Partitioned split,
                         PartitionAs(best.cut->step.module(), mesh, model.graph,
                                     best.plan.assignment, resharder));
-    seconds_["partition"] = watch.seconds();
+    seconds_["partition"] += watch.seconds();
     Summarise(model, split, cluster_, rates_, plan);
-    seconds_["total"] = watch_.seconds();
-    plan.seconds = seconds_;
     return plan;
   }
 
@@ -388,12 +438,14 @@ class Planner {
   const Rates& rates_;
   const PlanRequest& request_;
   const int64_t limit_;
+  int64_t search_limit_;  // What the search may count, to stay below it.
   Stopwatch watch_;
   std::vector<Mesh> meshes_;
   int64_t batch_ = 1;
   double least_state_ = 0;  // Bytes of state, on all devices together.
   std::vector<Alternative> alternatives_;
   std::vector<Found> found_;
+  std::vector<std::pair<Mesh, double>> times_;  // Meshes and their times.
   std::vector<std::string> notes_;
   std::map<std::string, double> seconds_;
 };

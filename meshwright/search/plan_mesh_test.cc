@@ -1,0 +1,134 @@
+#include "meshwright/search/plan_mesh.h"
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "meshwright/hlo/verify.h"
+#include "meshwright/partition/partition.h"
+
+namespace meshwright {
+namespace {
+
+// y = tanh(x a) b, layer after layer.
+Module Layers(int count, int64_t rows, int64_t width) {
+  Module module("layers");
+  Computation* const entry = module.AddComputation("main");
+  const Shape weights = Shape::Array(ElementType::kF32, {width, width});
+  const Shape values = Shape::Array(ElementType::kF32, {rows, width});
+  Instruction* x = entry->AddParameter(values, "x");
+  std::vector<Instruction*> parameters;
+  for (int i = 0; i < count; ++i) {
+    parameters.push_back(entry->AddParameter(weights, "w" + std::to_string(i)));
+  }
+  for (int i = 0; i < count; ++i) {
+    Instruction* dot = entry->Add(Opcode::kDot, values, {x, parameters[i]},
+                                  "dot" + std::to_string(i));
+    dot->attributes.mutate().dot =
+        DotDimensionNumbers{.lhs_contracting = {1}, .rhs_contracting = {0}};
+    x = entry->Add(Opcode::kTanh, values, {dot}, "tanh" + std::to_string(i));
+  }
+  module.set_entry(entry);
+  entry->set_root(x);
+  return module;
+}
+
+MeshTask TaskOn(const char* mesh) {
+  MeshTask task{.mesh = *Mesh::Parse(mesh)};
+  task.prices.collective = {1e-7, 1e-9};
+  task.prices.per_flop = 1e-11;
+  task.prices.per_local_byte = 1e-10;
+  return task;
+}
+
+// The best of all assignments, by trying each.
+int64_t BruteForce(const Problem& problem) {
+  std::vector<int32_t> choice(problem.nodes.size(), 0);
+  int64_t best = std::numeric_limits<int64_t>::max();
+  while (true) {
+    const Evaluation value = Evaluate(problem, choice);
+    if (value.allowed()) best = std::min(best, value.cost);
+    size_t i = 0;
+    while (i < choice.size() &&
+           ++choice[i] == static_cast<int32_t>(problem.nodes[i].costs.size())) {
+      choice[i++] = 0;
+    }
+    if (i == choice.size()) return best;
+  }
+}
+
+TEST(PlanMesh, EqualsBruteForce) {
+  const Module module = Layers(2, 8, 16);
+  ASSERT_EQ(Verify(module), absl::OkStatus());
+  const StepModel model = ModelStep(module);
+  for (const int64_t limit : {1'000'000, 3000, 2600}) {
+    MeshTask task = TaskOn("d=2");
+    task.memory_limit = limit;
+    Resharder resharder(&task.mesh, task.prices);
+    const MeshProblem problem(model, task.mesh, task.prices, nullptr, resharder,
+                              limit, {});
+    const int64_t best = BruteForce(problem.problem());
+    const absl::StatusOr<MeshPlan> plan = PlanMesh(model, task);
+    if (best == std::numeric_limits<int64_t>::max()) {
+      EXPECT_TRUE(absl::IsResourceExhausted(plan.status())) << plan.status();
+      continue;
+    }
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_NEAR(plan->seconds, static_cast<double>(best) / kUnitsPerSecond,
+                1e-12)
+        << limit;
+    EXPECT_NEAR(plan->bound_seconds, plan->seconds, 1e-12);
+    EXPECT_LE(plan->peak_bytes, limit);
+  }
+}
+
+// Alike layers in the middle of a deep stack share a group, so that the problem
+// does not grow with it.
+TEST(PlanMesh, DepthCostsNothing) {
+  const Module deep = Layers(80, 8, 16);
+  const Module deeper = Layers(160, 8, 16);
+  EXPECT_EQ(ModelStep(deep).alike.count(), ModelStep(deeper).alike.count());
+}
+
+TEST(PlanMesh, AssignmentsLower) {
+  const Module module = Layers(3, 8, 16);
+  const StepModel model = ModelStep(module);
+  for (const char* text : {"d=2", "a=2,b=2", "a=2,b=4"}) {
+    MeshTask task = TaskOn(text);
+    task.memory_limit = 6000;
+    const absl::StatusOr<MeshPlan> plan = PlanMesh(model, task);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    Resharder resharder(&task.mesh, task.prices);
+    const absl::StatusOr<Partitioned> split = PartitionAs(
+        module, task.mesh, model.graph, plan->assignment, resharder);
+    EXPECT_TRUE(split.ok()) << split.status();
+  }
+}
+
+TEST(PlanMesh, KeepsADemand) {
+  const Module module = Layers(1, 8, 16);
+  const StepModel model = ModelStep(module);
+  MeshTask task = TaskOn("d=2");
+  task.demand = [&](int32_t group, const Sharding& sharding) {
+    return model.op(group).instruction->name != "w0" ||
+           AxesOf(sharding.dims[1]) == task.mesh.SubAxes(0);
+  };
+  const absl::StatusOr<MeshPlan> plan = PlanMesh(model, task);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const OpId w0 = model.graph.parameters[1];
+  EXPECT_EQ(AxesOf(ResultSharding(plan->assignment.rules[w0],
+                                  plan->assignment.strategies[w0], 0, task.mesh)
+                       .dims[1]),
+            task.mesh.SubAxes(0));
+  task.demand = [&](int32_t group, const Sharding&) {
+    return model.op(group).instruction->name != "dot0";
+  };
+  EXPECT_THAT(PlanMesh(model, task).status().message(),
+              testing::HasSubstr("dot0"));
+}
+
+}  // namespace
+}  // namespace meshwright
