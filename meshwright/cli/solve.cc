@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Left for writing the answer.
-constexpr double kReserveSeconds = 0.4;
+constexpr double kReserveSeconds = 0.5;
 
 const CommandSpec& Spec() {
   static const auto* const spec = new CommandSpec{

@@ -4,9 +4,21 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "meshwright/base/check.h"
+#include "meshwright/solve/points.h"
 
 namespace meshwright {
 namespace {
+
+void FinishCosts(Core* core) {
+  core->double_cells.assign(core->cells.begin(), core->cells.end());
+  core->largest_cost = 0;
+  for (const int64_t cost : core->costs) {
+    core->largest_cost = std::max(core->largest_cost, cost);
+  }
+  for (const int64_t cell : core->cells) {
+    core->largest_cost = std::max(core->largest_cost, cell);
+  }
+}
 
 void AddNode(const GraphNode& node, Core* core) {
   for (const int64_t cost : node.costs) {
@@ -15,7 +27,7 @@ void AddNode(const GraphNode& node, Core* core) {
   core->origin.insert(core->origin.end(), node.origin.begin(),
                       node.origin.end());
   core->first_option.push_back(static_cast<int32_t>(core->costs.size()));
-  for (const PointPiece& piece : node.pieces) {
+  for (const PointPiece& piece : DisjointPieces(node.pieces, node.options())) {
     core->pieces.push_back({piece.first, piece.last, std::ssize(core->usage)});
     core->usage.insert(core->usage.end(), piece.usage.begin(),
                        piece.usage.end());
@@ -79,7 +91,7 @@ Core BuildCore(Graph& graph) {
   for (const int32_t v : core.graph_node) AddNode(graph.node(v), &core);
   AddLinks(graph, &core);
   PairLinks(&core);
-  core.double_cells.assign(core.cells.begin(), core.cells.end());
+  FinishCosts(&core);
   for (const Point& point : graph.points()) {
     core.capacity.push_back(point.capacity);
     core.point_time.push_back(point.time);
@@ -92,7 +104,7 @@ Core BuildCore(Graph& graph) {
 void ClampCosts(Core& core, int64_t most) {
   for (int64_t& cost : core.costs) cost = std::min(cost, most);
   for (int64_t& cell : core.cells) cell = std::min(cell, most);
-  core.double_cells.assign(core.cells.begin(), core.cells.end());
+  FinishCosts(&core);
 }
 
 std::vector<int32_t> ChoiceInCore(const Core& core,

@@ -44,6 +44,7 @@ struct Core {
   std::vector<int64_t> usage;
   std::vector<int64_t> capacity;    // By point.
   std::vector<int64_t> point_time;  // By point.
+  int64_t largest_cost = 0;         // Among costs and cells.
   int64_t constant = 0;             // Cost of what the reductions removed.
   int64_t link_options = 0;         // Slots of all links together.
   int64_t work_per_pass = 0;        // Cells touched when all edges are.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <thread>
 
 namespace meshwright {
@@ -37,7 +35,10 @@ int64_t CoreSearch::DualRound(int64_t work, absl::FunctionRef<bool()> stop) {
 
 int64_t CoreSearch::PrimalRound(int64_t work, absl::FunctionRef<bool()> stop) {
   int64_t spent = 0;
-  if (!candidate_.empty()) spent += primal_.Offer(candidate_);
+  // A repair takes long; the same candidate comes again and again.
+  if (!candidate_.empty() && (!primal_.has_start() || rounds_ % 4 == 0)) {
+    spent += primal_.Offer(candidate_);
+  }
   if (!primal_.has_start()) spent += primal_.FindFirst(1, stop);
   return spent + primal_.Run(work - spent, stop);
 }
@@ -45,10 +46,8 @@ int64_t CoreSearch::PrimalRound(int64_t work, absl::FunctionRef<bool()> stop) {
 void CoreSearch::Round(int64_t work, absl::FunctionRef<bool()> stop) {
   // Without an assignment, aim somewhat above the bound.
   const double bound = std::max(dual_.best_bound(), 0.0);
-  aim_ = std::min(static_cast<double>(primal_.best_cost()),
-                  primal_.best().empty() && !primal_.has_start()
-                      ? 1.2 * bound + 1000
-                      : 1e300);
+  aim_ = static_cast<double>(primal_.best_cost());
+  if (primal_.best_cost() == kCoreInfinity) aim_ = 1.2 * bound + 1000;
   int64_t dual_spent = 0;
   int64_t primal_spent = 0;
   if (options_.threads > 1 && work >= kWorkWorthAThread) {
@@ -59,6 +58,7 @@ void CoreSearch::Round(int64_t work, absl::FunctionRef<bool()> stop) {
     dual_spent = DualRound(work, stop);
     primal_spent = PrimalRound(work, stop);
   }
+  ++rounds_;
   dual_work_ += dual_spent;
   work_ += dual_spent + primal_spent;
   if (branching_ == nullptr) {
@@ -82,6 +82,13 @@ void CoreSearch::UpdateBound() {
     bound_ = std::max(bound_, dual_.Certify() - core_.constant);
   }
   bound_ = std::min(bound_, primal_.best_cost());
+}
+
+bool CoreSearch::WithinGap() const {
+  const auto constant = static_cast<double>(core_.constant);
+  return options_.gap > 0 &&
+         static_cast<double>(primal_.best_cost()) + constant <=
+             (1 + options_.gap) * (dual_.best_bound() + constant);
 }
 
 bool CoreSearch::FindUseless() {
@@ -110,10 +117,6 @@ bool CoreSearch::ShouldBranch() const {
 
 CoreSearchEnd CoreSearch::Run(absl::FunctionRef<bool()> stop) {
   const int64_t step = 10 * core_.work_per_pass;
-  if (getenv("MW_LOG"))
-    fprintf(stderr, "core %d nodes %zu links %zu options %d points %ld cells\n",
-            core_.nodes, core_.links.size() / 2, core_.costs.size(),
-            core_.points(), core_.work_per_pass);
   if (candidate_.empty()) work_ += primal_.FindFirst(3, stop);
   while (!stop() && work_ < options_.work_limit) {
     const int64_t work =
@@ -121,20 +124,13 @@ CoreSearchEnd CoreSearch::Run(absl::FunctionRef<bool()> stop) {
     Round(std::min(work, options_.work_limit - work_), stop);
     UpdateBound();
     if (bound_ >= primal_.best_cost()) return CoreSearchEnd::kProved;
-    if (getenv("MW_LOG")) {
-      fprintf(stderr, "  work %.1fM cost %ld bound %.0f %ld branch %d\n",
-              double(work_) / 1e6, primal_.best_cost() + core_.constant,
-              dual_.best_bound() + double(core_.constant),
-              bound_ + core_.constant, branching_ != nullptr);
-    }
+    if (WithinGap()) break;
     if (FindUseless()) return CoreSearchEnd::kSmaller;
     if (ShouldBranch()) {
       branching_ = std::make_unique<Branching>(
           core_, dual_.best(), primal_.best_cost(), options_.seed);
     }
   }
-  bound_ = std::min(primal_.best_cost(),
-                    std::max(bound_, dual_.Certify() - core_.constant));
   return CoreSearchEnd::kStopped;
 }
 

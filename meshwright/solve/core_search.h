@@ -45,7 +45,8 @@ class CoreSearch {
   int64_t upper() const { return primal_.best_cost(); }
   // Cheaper than `upper`; empty when nothing was.
   const std::vector<int32_t>& best() const { return primal_.best(); }
-  // Nothing cheaper than upper() costs less than this; checked in integers.
+  // Nothing cheaper than upper() costs less than this; checked in integers. Set
+  // when the search proved something; dual().Certify() may be better.
   int64_t bound() const { return bound_; }
   const Dual& dual() const { return dual_; }
   // By option of all nodes: nothing cheaper than upper() takes it.
@@ -58,6 +59,7 @@ class CoreSearch {
   void UpdateBound();
   bool FindUseless();
   bool ShouldBranch() const;
+  bool WithinGap() const;
 
   const Core& core_;
   CoreSearchOptions options_;
@@ -71,6 +73,7 @@ class CoreSearch {
   int64_t bound_ = 0;
   int64_t work_ = 0;
   int64_t dual_work_ = 0;
+  int64_t rounds_ = 0;
   double gap_at_last_look_ = 0;
   std::vector<char> useless_;
 };

@@ -134,7 +134,8 @@ std::vector<double> Dual::OptionSlack() const {
   Messages messages = best_.messages;
   const double capacity = PriceOfCapacity(core_, best_.prices);
   // Far above what rounding can make of sums of this size.
-  const double margin = 1e-9 * (std::abs(best_bound_) + capacity) + 1e-6;
+  const double margin = 1e-9 * (std::abs(best_bound_) + capacity) +
+                        1e-12 * static_cast<double>(core_.largest_cost) + 1e-6;
   std::vector<double> slack;
   std::vector<double> most(core_.costs.size(), 0.0);
   constexpr int kRounds = 3;

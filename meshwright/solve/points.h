@@ -17,6 +17,11 @@ struct ProblemPoints {
 // One point per maximal set of pieces that are alive together under a limit.
 ProblemPoints FindPoints(const Problem& problem);
 
+// The same usage in pieces that are disjoint, ordered, and different from their
+// neighbours.
+std::vector<PointPiece> DisjointPieces(const std::vector<PointPiece>& pieces,
+                                       int32_t options);
+
 // Brings the pieces of every node into disjoint, ordered form; moves what all
 // options use into the capacities; forbids options that fit nowhere; drops
 // points that cannot break or are implied by a neighbour. True when anything

@@ -28,6 +28,16 @@ Primal::Primal(const Core& core, int64_t upper, uint64_t seed)
       unary_(core.costs.size()),
       best_cost_(upper) {
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
+  // Enough to matter beside the costs, however large usage is.
+  double cost = 1;
+  for (int32_t v = 0; v < core.nodes; ++v) {
+    const auto first = core.costs.begin() + core.first_option[v];
+    cost +=
+        static_cast<double>(*std::min_element(first, first + core.options(v)));
+  }
+  int64_t capacity = 1;
+  for (const int64_t one : core.capacity) capacity = std::max(capacity, one);
+  least_total_ = 0.01 * cost / static_cast<double>(capacity);
 }
 
 // Keeps the selection as the best when it is, and says whether to go on from
@@ -43,11 +53,18 @@ bool Primal::Keep(double margin) {
   return static_cast<double>(now_.cost()) <= most;
 }
 
-void Primal::RaiseBroken(const std::vector<int64_t>& usage,
+// Adds `part` of all prices together to those of broken points.
+void Primal::RaiseBroken(const std::vector<int64_t>& usage, double part,
                          Prices& prices) const {
+  double total = 0;
+  int32_t broken = 0;
   for (int32_t p = 0; p < core_.points(); ++p) {
-    if (usage[p] <= core_.capacity[p]) continue;
-    prices[p] = std::max(prices[p] * 1.5, least_price_);
+    total += prices[p];
+    broken += usage[p] > core_.capacity[p];
+  }
+  const double more = part * std::max(total, least_total_) / broken;
+  for (int32_t p = 0; p < core_.points(); ++p) {
+    if (usage[p] > core_.capacity[p]) prices[p] += more;
   }
 }
 
@@ -68,10 +85,7 @@ bool Primal::Repair(Prices& prices, int rounds) {
       work_ += Polish(core_, all_nodes_, now_);
       return true;
     }
-    RaiseBroken(usage_, prices);
-    if (round % 4 == 3) {
-      for (double& price : prices) price *= 1.2;
-    }
+    RaiseBroken(usage_, 0.02 * std::pow(1.25, round), prices);
   }
   return false;
 }
@@ -81,7 +95,7 @@ int64_t Primal::Offer(absl::Span<const int32_t> choice) {
   choice_.assign(choice.begin(), choice.end());
   Prices prices = prices_;
   const std::vector<int32_t> before = now_.choice();
-  if (!Repair(prices, 12)) return work_;
+  if (!Repair(prices, 20)) return work_;
   if (!Keep(margin_) && has_start_) {
     now_.Assign(before);
   } else {
@@ -104,16 +118,6 @@ int64_t Primal::FindFirst(int attempts, absl::FunctionRef<bool()> stop) {
     PriceOptions(core_, prices_, unary_);
     work_ += sweep_.Run(all_nodes_, unary_, random_, choice_);
   }
-  Selection cheap(core_);
-  cheap.Assign(choice_);
-  double capacity = 1;
-  for (const int64_t one : core_.capacity) {
-    capacity += static_cast<double>(one);
-  }
-  least_price_ =
-      1e-3 *
-      (static_cast<double>(std::min(cheap.cost(), kCoreInfinity / 1000)) + 1) /
-      capacity;
   const std::vector<int32_t> start = choice_;
   for (int i = 0; i < attempts && !stop(); ++i) {
     choice_ = start;
@@ -162,7 +166,7 @@ bool Primal::SearchBall(Prices& prices) {
       work_ += Polish(core_, ball_, now_);
       return true;
     }
-    RaiseBroken(now_.usage(), prices);
+    RaiseBroken(now_.usage(), 0.02 * std::pow(2.0, attempt), prices);
   }
   return false;
 }

@@ -47,7 +47,8 @@ class Primal {
  private:
   bool Repair(Prices& prices, int rounds);
   bool Keep(double margin);
-  void RaiseBroken(const std::vector<int64_t>& usage, Prices& prices) const;
+  void RaiseBroken(const std::vector<int64_t>& usage, double part,
+                   Prices& prices) const;
   bool Neighbourhood(double margin);
   void PriceBall(const Prices& prices);
   bool SearchBall(Prices& prices);
@@ -58,7 +59,7 @@ class Primal {
   Selection now_;  // Within the capacities when has_start_.
   bool has_start_ = false;
   Prices prices_;
-  double least_price_ = 0;  // What a broken point costs at least.
+  double least_total_ = 0;  // All prices together count as this at least.
   std::vector<int32_t> all_nodes_, ball_, ball_before_, choice_;
   std::vector<double> unary_;
   std::vector<int64_t> usage_;

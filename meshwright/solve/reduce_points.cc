@@ -9,35 +9,6 @@
 namespace meshwright {
 namespace {
 
-// Disjoint, ordered, neighbours different, no piece that is zero throughout.
-std::vector<PointPiece> Disjoint(const std::vector<PointPiece>& pieces,
-                                 int32_t options) {
-  if (pieces.size() == 1) return pieces;
-  std::map<int32_t, std::vector<std::pair<size_t, int64_t>>> changes;
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    changes[pieces[i].first].push_back({i, 1});
-    changes[pieces[i].last].push_back({i, -1});
-  }
-  std::vector<PointPiece> result;
-  std::vector<int64_t> now(options, 0);
-  for (auto change = changes.begin(); change != changes.end(); ++change) {
-    for (const auto& [i, sign] : change->second) {
-      for (int32_t option = 0; option < options; ++option) {
-        now[option] += sign * pieces[i].usage[option];
-      }
-    }
-    const auto next = std::next(change);
-    if (next == changes.end()) break;
-    if (!result.empty() && result.back().last == change->first &&
-        result.back().usage == now) {
-      result.back().last = next->first;
-    } else {
-      result.push_back({change->first, next->first, now});
-    }
-  }
-  return result;
-}
-
 // What every option uses moves into the capacities, as steps by point.
 void SubtractSmallest(std::vector<PointPiece>* pieces,
                       std::vector<int64_t>* steps) {
@@ -247,7 +218,7 @@ void DropPoints(Graph& graph, const std::vector<char>& drop) {
     std::erase_if(node.pieces, [](const PointPiece& piece) {
       return piece.first == piece.last;
     });
-    node.pieces = Disjoint(node.pieces, node.options());
+    node.pieces = DisjointPieces(node.pieces, node.options());
     graph.TouchNode(v);
   }
   std::vector<Point> kept;
@@ -259,13 +230,41 @@ void DropPoints(Graph& graph, const std::vector<char>& drop) {
 
 }  // namespace
 
+std::vector<PointPiece> DisjointPieces(const std::vector<PointPiece>& pieces,
+                                       int32_t options) {
+  if (pieces.size() <= 1) return pieces;
+  std::map<int32_t, std::vector<std::pair<size_t, int64_t>>> changes;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    changes[pieces[i].first].push_back({i, 1});
+    changes[pieces[i].last].push_back({i, -1});
+  }
+  std::vector<PointPiece> result;
+  std::vector<int64_t> now(options, 0);
+  for (auto change = changes.begin(); change != changes.end(); ++change) {
+    for (const auto& [i, sign] : change->second) {
+      for (int32_t option = 0; option < options; ++option) {
+        now[option] += sign * pieces[i].usage[option];
+      }
+    }
+    const auto next = std::next(change);
+    if (next == changes.end()) break;
+    if (!result.empty() && result.back().last == change->first &&
+        result.back().usage == now) {
+      result.back().last = next->first;
+    } else {
+      result.push_back({change->first, next->first, now});
+    }
+  }
+  return result;
+}
+
 bool ReducePoints(Graph& graph) {
   std::vector<Point>& points = graph.points();
   std::vector<int64_t> steps(points.size() + 1, 0);
   for (const int32_t v : graph.AliveNodes()) {
     GraphNode& node = graph.mutable_node(v);
     if (node.pieces.empty()) continue;
-    node.pieces = Disjoint(node.pieces, node.options());
+    node.pieces = DisjointPieces(node.pieces, node.options());
     SubtractSmallest(&node.pieces, &steps);
     if (node.pieces.empty()) graph.TouchNode(v);
   }

@@ -7,9 +7,11 @@
 #include "meshwright/base/check.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
+#include "meshwright/solve/certify.h"
 #include "meshwright/solve/core.h"
 #include "meshwright/solve/core_search.h"
 #include "meshwright/solve/graph.h"
+#include "meshwright/solve/primal.h"
 #include "meshwright/solve/reduce.h"
 
 namespace meshwright {
@@ -20,12 +22,17 @@ namespace {
 class Solver {
  public:
   Solver(const Problem& problem, const SolveOptions& options)
-      : problem_(problem), options_(options), graph_(problem) {}
+      : problem_(problem),
+        options_(options),
+        stop_seconds_(options.time_limit_seconds),
+        graph_(problem) {}
 
   absl::StatusOr<Solution> Run();
 
  private:
-  bool Stop() const { return watch_.seconds() >= options_.time_limit_seconds; }
+  bool Stop() const { return watch_.seconds() >= stop_seconds_; }
+  // The first assignment and the first bound; how long a bound takes to check.
+  void Begin();
   void Offer(std::vector<int32_t> assignment);
   // True when there is more to search.
   bool SearchOnce();
@@ -35,6 +42,7 @@ class Solver {
   const Problem& problem_;
   const SolveOptions& options_;
   const Stopwatch watch_;
+  double stop_seconds_;
   Graph graph_;
   Core core_;
   DualStart start_;
@@ -49,6 +57,17 @@ void Solver::Offer(std::vector<int32_t> assignment) {
   if (!evaluation.allowed() || evaluation.cost >= best_cost_) return;
   best_cost_ = evaluation.cost;
   solution_.assignment = std::move(assignment);
+}
+
+void Solver::Begin() {
+  Primal primal(core_, kCoreInfinity, options_.seed);
+  solution_.work += primal.FindFirst(3, [&] { return Stop(); });
+  if (!primal.best().empty()) Offer(ExpandCore(graph_, core_, primal.best()));
+  const Stopwatch check;
+  solution_.lower_bound = CertifiedBound(core_, start_.prices, start_.messages);
+  // The end of the search checks a bound as well; a busy machine may need
+  // longer then.
+  stop_seconds_ -= std::min(0.3 * stop_seconds_, 4 * check.seconds());
 }
 
 void Solver::DropUseless(const std::vector<char>& useless) {
@@ -127,6 +146,7 @@ absl::StatusOr<Solution> Solver::Run() {
   solution_.core_nodes = core_.nodes;
   solution_.core_points = core_.points();
   start_ = FreshStart(core_);
+  if (core_.nodes > 0) Begin();
   while (true) {
     if (core_.nodes == 0) {
       Offer(ExpandCore(graph_, core_, {}));
