@@ -122,7 +122,12 @@ int64_t Primal::FindFirst(int attempts, absl::FunctionRef<bool()> stop) {
   for (int i = 0; i < attempts && !stop(); ++i) {
     choice_ = start;
     Prices prices = prices_;
-    if (!Repair(prices, 60)) continue;
+    // When raising broken points alone leads nowhere, all count from the start.
+    if (i > 0) {
+      const double price = least_total_ * std::pow(100.0, i);
+      for (double& one : prices) one += price;
+    }
+    if (!Repair(prices, 40)) continue;
     Keep(0);
     has_start_ = true;
     break;
