@@ -94,7 +94,7 @@ int64_t Branching::Examine(Part part, absl::FunctionRef<bool()> stop) {
         break;
       }
     }
-    Take(*graph, *core, dual.Candidate(&work));
+    Take(*graph, *core, dual.Candidate(1, &work));
     part.bound = std::max(part.bound, dual.Certify());
     if (part.bound >= upper_) return work;
     const std::vector<double> slack = dual.OptionSlack();

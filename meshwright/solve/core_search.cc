@@ -11,7 +11,17 @@ namespace {
 constexpr int64_t kWorkWorthAThread = 2'000'000;
 constexpr int64_t kLongestRound = 30'000'000;
 
+// A candidate and its repair take long.
+constexpr int kRoundsPerOffer = 4;
+// The dual's prices often lie where one large item more or less fits; lower
+// ones lead to assignments from the other side.
+constexpr double kScales[] = {1, 0.85, 0.6, 0.95, 0.4, 0.75};
+
 }  // namespace
+
+bool CoreSearch::TimeToOffer(int64_t round) const {
+  return !primal_.has_start() || round % kRoundsPerOffer == 0;
+}
 
 CoreSearch::CoreSearch(const Core& core, DualStart start, int64_t upper,
                        absl::Span<const int32_t> first,
@@ -29,16 +39,17 @@ int64_t CoreSearch::DualRound(int64_t work, absl::FunctionRef<bool()> stop) {
   if (branching_ != nullptr) return branching_->Run(work, stop);
   int64_t spent = 0;
   while (spent < work && !stop()) spent += dual_.Step(aim_);
-  next_candidate_ = dual_.Candidate(&spent);
+  if (TimeToOffer(rounds_ + 1)) {
+    const int64_t turn = (rounds_ + 1) / kRoundsPerOffer;
+    next_candidate_ =
+        dual_.Candidate(kScales[turn % std::ssize(kScales)], &spent);
+  }
   return spent;
 }
 
 int64_t CoreSearch::PrimalRound(int64_t work, absl::FunctionRef<bool()> stop) {
   int64_t spent = 0;
-  // A repair takes long; the same candidate comes again and again.
-  if (!candidate_.empty() && (!primal_.has_start() || rounds_ % 4 == 0)) {
-    spent += primal_.Offer(candidate_);
-  }
+  if (!candidate_.empty()) spent += primal_.Offer(candidate_);
   if (!primal_.has_start()) spent += primal_.FindFirst(1, stop);
   return spent + primal_.Run(work - spent, stop);
 }
@@ -64,6 +75,7 @@ void CoreSearch::Round(int64_t work, absl::FunctionRef<bool()> stop) {
   if (branching_ == nullptr) {
     prices_ = dual_.prices();
     candidate_ = std::move(next_candidate_);
+    next_candidate_.clear();
     primal_.SetPrices(prices_);
   } else {
     candidate_.clear();

@@ -60,6 +60,7 @@ class CoreSearch {
   bool FindUseless();
   bool ShouldBranch() const;
   bool WithinGap() const;
+  bool TimeToOffer(int64_t round) const;
 
   const Core& core_;
   CoreSearchOptions options_;

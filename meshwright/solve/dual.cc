@@ -10,6 +10,7 @@ namespace meshwright {
 namespace {
 
 constexpr int kPassesPerStep = 3;
+constexpr int kPassesPerCandidate = 4;
 constexpr int kSweeps = 3;
 constexpr double kMomentum = 0.7;
 // How many steps are one try.
@@ -73,12 +74,23 @@ int64_t Dual::Step(double upper) {
   return work + std::ssize(core_.usage) + PriceOptions(core_, prices_, unary_);
 }
 
-std::vector<int32_t> Dual::Candidate(int64_t* work) {
-  std::vector<int32_t> choice;
-  passes_.Decode(messages_, choice);
-  for (int i = 0; i < kSweeps; ++i) {
-    *work += sweep_.Run(all_nodes_, unary_, random_, choice);
+std::vector<int32_t> Dual::Candidate(double scale, int64_t* work) {
+  Prices prices = best_.prices;
+  for (double& price : prices) price *= scale;
+  std::vector<double> unary;
+  *work += PriceOptions(core_, prices, unary);
+  Passes passes(core_, unary);
+  Messages messages = best_.messages;
+  for (int i = 0; i < kPassesPerCandidate; ++i) {
+    passes.Forward(messages);
+    passes.Backward(messages);
   }
+  std::vector<int32_t> choice;
+  passes.Decode(messages, choice);
+  for (int i = 0; i < kSweeps; ++i) {
+    *work += sweep_.Run(all_nodes_, unary, random_, choice);
+  }
+  *work += 2 * kPassesPerCandidate * core_.work_per_pass;
   return choice;
 }
 

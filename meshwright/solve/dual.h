@@ -52,8 +52,9 @@ class Dual {
   double best_bound() const { return best_bound_; }
   // Steps have become small without much gain.
   bool stalled() const { return step_ < 0.1 || steps_since_gain_ > 30; }
-  // A good assignment under the prices now; it may break limits. Adds to *work.
-  std::vector<int32_t> Candidate(int64_t* work);
+  // A good assignment under `scale` times the best prices; it may break limits.
+  // Adds to *work.
+  std::vector<int32_t> Candidate(double scale, int64_t* work);
 
   // The best bound, `core.constant` included, safe to report.
   int64_t Certify() const;

@@ -68,26 +68,37 @@ void Primal::RaiseBroken(const std::vector<int64_t>& usage, double part,
   }
 }
 
+// Sweeps choice_ under `prices`; when it fits, it is polished into now_.
+bool Primal::TryPrices(const Prices& prices) {
+  work_ += PriceOptions(core_, prices, unary_);
+  for (int i = 0; i < 2; ++i) {
+    work_ += sweep_.Run(all_nodes_, unary_, random_, choice_);
+  }
+  UsageOf(core_, choice_, usage_);
+  for (int32_t p = 0; p < core_.points(); ++p) {
+    if (usage_[p] > core_.capacity[p]) return false;
+  }
+  now_.Assign(choice_);
+  work_ += Polish(core_, all_nodes_, now_);
+  return true;
+}
+
 // Brings choice_ within the capacities; leaves the result in now_.
 bool Primal::Repair(Prices& prices, int rounds) {
   for (int round = 0; round < rounds; ++round) {
-    work_ += PriceOptions(core_, prices, unary_);
-    for (int i = 0; i < 2; ++i) {
-      work_ += sweep_.Run(all_nodes_, unary_, random_, choice_);
-    }
-    UsageOf(core_, choice_, usage_);
-    bool fits = true;
-    for (int32_t p = 0; p < core_.points(); ++p) {
-      fits &= usage_[p] <= core_.capacity[p];
-    }
-    if (fits) {
-      now_.Assign(choice_);
-      work_ += Polish(core_, all_nodes_, now_);
-      return true;
-    }
+    if (TryPrices(prices)) return true;
     RaiseBroken(usage_, 0.02 * std::pow(1.25, round), prices);
   }
   return false;
+}
+
+// Goes on from now_ if it is good enough, else back to `before`.
+void Primal::KeepOrReturn(absl::Span<const int32_t> before) {
+  if (!Keep(margin_) && has_start_) {
+    now_.Assign(before);
+  } else {
+    has_start_ = true;
+  }
 }
 
 int64_t Primal::Offer(absl::Span<const int32_t> choice) {
@@ -95,12 +106,7 @@ int64_t Primal::Offer(absl::Span<const int32_t> choice) {
   choice_.assign(choice.begin(), choice.end());
   Prices prices = prices_;
   const std::vector<int32_t> before = now_.choice();
-  if (!Repair(prices, 20)) return work_;
-  if (!Keep(margin_) && has_start_) {
-    now_.Assign(before);
-  } else {
-    has_start_ = true;
-  }
+  if (Repair(prices, 20)) KeepOrReturn(before);
   return work_;
 }
 

@@ -45,7 +45,9 @@ class Primal {
   int64_t Run(int64_t work, absl::FunctionRef<bool()> stop);
 
  private:
+  bool TryPrices(const Prices& prices);
   bool Repair(Prices& prices, int rounds);
+  void KeepOrReturn(absl::Span<const int32_t> before);
   bool Keep(double margin);
   void RaiseBroken(const std::vector<int64_t>& usage, double part,
                    Prices& prices) const;
