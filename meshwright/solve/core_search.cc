@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kWorkWorthAThread = 2'000'000;
 constexpr int64_t kLongestRound = 30'000'000;
 
+constexpr double kMuchLower = 0.7;
 // A candidate and its repair take long.
 constexpr int kRoundsPerOffer = 4;
 // The dual's prices often lie where one large item more or less fits; lower
@@ -18,10 +19,6 @@ constexpr int kRoundsPerOffer = 4;
 constexpr double kScales[] = {1, 0.85, 0.6, 0.95, 0.4, 0.75};
 
 }  // namespace
-
-bool CoreSearch::TimeToOffer(int64_t round) const {
-  return !primal_.has_start() || round % kRoundsPerOffer == 0;
-}
 
 CoreSearch::CoreSearch(const Core& core, DualStart start, int64_t upper,
                        absl::Span<const int32_t> first,
@@ -31,15 +28,23 @@ CoreSearch::CoreSearch(const Core& core, DualStart start, int64_t upper,
       dual_(core, std::move(start), options.seed),
       primal_(core, upper, options.seed + 1),
       prices_(dual_.prices()),
-      candidate_(first.begin(), first.end()) {
+      upper_at_start_(upper) {
   primal_.SetPrices(prices_);
+  if (first.empty()) return;
+  Selection given(core);
+  given.Assign(first);
+  if (given.allowed() && given.cost() <= upper) {
+    primal_.Adopt(first);
+  } else {
+    candidate_.assign(first.begin(), first.end());
+  }
 }
 
 int64_t CoreSearch::DualRound(int64_t work, absl::FunctionRef<bool()> stop) {
   if (branching_ != nullptr) return branching_->Run(work, stop);
   int64_t spent = 0;
   while (spent < work && !stop()) spent += dual_.Step(aim_);
-  if (TimeToOffer(rounds_ + 1)) {
+  if (wants_candidate_) {
     const int64_t turn = (rounds_ + 1) / kRoundsPerOffer;
     next_candidate_ =
         dual_.Candidate(kScales[turn % std::ssize(kScales)], &spent);
@@ -59,6 +64,8 @@ void CoreSearch::Round(int64_t work, absl::FunctionRef<bool()> stop) {
   const double bound = std::max(dual_.best_bound(), 0.0);
   aim_ = static_cast<double>(primal_.best_cost());
   if (primal_.best_cost() == kCoreInfinity) aim_ = 1.2 * bound + 1000;
+  wants_candidate_ =
+      !primal_.has_start() || (rounds_ + 1) % kRoundsPerOffer == 0;
   int64_t dual_spent = 0;
   int64_t primal_spent = 0;
   if (options_.threads > 1 && work >= kWorkWorthAThread) {
@@ -104,6 +111,13 @@ bool CoreSearch::WithinGap() const {
 }
 
 bool CoreSearch::FindUseless() {
+  // Costs cut at a much lower `upper` make the messages converge faster.
+  if (!primal_.best().empty() &&
+      static_cast<double>(primal_.best_cost()) <
+          kMuchLower * static_cast<double>(upper_at_start_)) {
+    useless_.assign(core_.costs.size(), 0);
+    return true;
+  }
   if (branching_ != nullptr || !primal_.has_start()) return false;
   const double gap =
       static_cast<double>(primal_.best_cost()) - dual_.best_bound();
@@ -129,7 +143,9 @@ bool CoreSearch::ShouldBranch() const {
 
 CoreSearchEnd CoreSearch::Run(absl::FunctionRef<bool()> stop) {
   const int64_t step = 10 * core_.work_per_pass;
-  if (candidate_.empty()) work_ += primal_.FindFirst(3, stop);
+  if (candidate_.empty() && !primal_.has_start()) {
+    work_ += primal_.FindFirst(3, stop);
+  }
   while (!stop() && work_ < options_.work_limit) {
     const int64_t work =
         std::clamp(work_ / 8, step, std::max(2 * step, kLongestRound));

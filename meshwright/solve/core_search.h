@@ -29,7 +29,7 @@ struct CoreSearchOptions {
 enum class CoreSearchEnd {
   kProved,   // bound() has reached upper(): nothing is cheaper.
   kStopped,  // By a limit, or within the gap.
-  kSmaller,  // Many options turned out useless: reduce and search again.
+  kSmaller,  // Many options or high costs turned out useless: reduce again.
 };
 
 class CoreSearch {
@@ -60,7 +60,6 @@ class CoreSearch {
   bool FindUseless();
   bool ShouldBranch() const;
   bool WithinGap() const;
-  bool TimeToOffer(int64_t round) const;
 
   const Core& core_;
   CoreSearchOptions options_;
@@ -70,7 +69,9 @@ class CoreSearch {
   Prices prices_;                   // What the primal works with this round.
   std::vector<int32_t> candidate_;  // What it starts this round with.
   std::vector<int32_t> next_candidate_;  // What the dual found this round.
+  bool wants_candidate_ = false;         // Whether the dual shall look for one.
   double aim_ = 0;                       // What the dual aims for this round.
+  int64_t upper_at_start_;
   int64_t bound_ = 0;
   int64_t work_ = 0;
   int64_t dual_work_ = 0;
