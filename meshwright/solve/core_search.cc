@@ -54,7 +54,7 @@ int64_t CoreSearch::DualRound(int64_t work, absl::FunctionRef<bool()> stop) {
 
 int64_t CoreSearch::PrimalRound(int64_t work, absl::FunctionRef<bool()> stop) {
   int64_t spent = 0;
-  if (!candidate_.empty()) spent += primal_.Offer(candidate_);
+  if (!candidate_.empty()) spent += primal_.Offer(candidate_, stop);
   if (!primal_.has_start()) spent += primal_.FindFirst(1, stop);
   return spent + primal_.Run(work - spent, stop);
 }

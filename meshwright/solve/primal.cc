@@ -84,8 +84,9 @@ bool Primal::TryPrices(const Prices& prices) {
 }
 
 // Brings choice_ within the capacities; leaves the result in now_.
-bool Primal::Repair(Prices& prices, int rounds) {
-  for (int round = 0; round < rounds; ++round) {
+bool Primal::Repair(Prices& prices, int rounds,
+                    absl::FunctionRef<bool()> stop) {
+  for (int round = 0; round < rounds && !stop(); ++round) {
     if (TryPrices(prices)) return true;
     RaiseBroken(usage_, 0.02 * std::pow(1.25, round), prices);
   }
@@ -101,12 +102,13 @@ void Primal::KeepOrReturn(absl::Span<const int32_t> before) {
   }
 }
 
-int64_t Primal::Offer(absl::Span<const int32_t> choice) {
+int64_t Primal::Offer(absl::Span<const int32_t> choice,
+                      absl::FunctionRef<bool()> stop) {
   work_ = 0;
   choice_.assign(choice.begin(), choice.end());
   Prices prices = prices_;
   const std::vector<int32_t> before = now_.choice();
-  if (Repair(prices, 20)) KeepOrReturn(before);
+  if (Repair(prices, 20, stop)) KeepOrReturn(before);
   return work_;
 }
 
@@ -133,7 +135,7 @@ int64_t Primal::FindFirst(int attempts, absl::FunctionRef<bool()> stop) {
       const double price = least_total_ * std::pow(100.0, i);
       for (double& one : prices) one += price;
     }
-    if (!Repair(prices, 40)) continue;
+    if (!Repair(prices, 40, stop)) continue;
     Keep(0);
     has_start_ = true;
     break;

@@ -36,7 +36,8 @@ class Primal {
   // Good prices, from the dual.
   void SetPrices(const Prices& prices) { prices_ = prices; }
   // An assignment worth a repair; it may break limits. Returns the work.
-  int64_t Offer(absl::Span<const int32_t> choice);
+  int64_t Offer(absl::Span<const int32_t> choice,
+                absl::FunctionRef<bool()> stop);
   // Somebody else found this one, which is allowed.
   void Adopt(absl::Span<const int32_t> choice);
   // Tries until it has a start, at most `attempts` times.
@@ -46,7 +47,7 @@ class Primal {
 
  private:
   bool TryPrices(const Prices& prices);
-  bool Repair(Prices& prices, int rounds);
+  bool Repair(Prices& prices, int rounds, absl::FunctionRef<bool()> stop);
   void KeepOrReturn(absl::Span<const int32_t> before);
   bool Keep(double margin);
   void RaiseBroken(const std::vector<int64_t>& usage, double part,
