@@ -22,6 +22,7 @@ extern const Command kPartitionCommand;
 extern const Command kCheckCommand;
 extern const Command kPlanCommand;
 extern const Command kSolveCommand;
+extern const Command kProfileCommand;
 extern const Command kDemoCommand;
 
 // Runs the command that `words` name; the process's exit code: 0, 2 for the

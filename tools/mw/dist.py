@@ -39,6 +39,7 @@ NOTICES = (
     "libprotobuf-dev",
     "libzstd-dev",
     "zlib1g-dev",
+    "libsqlite3-dev",
     "nlohmann-json3-dev",
     "libstdc++6",
     "libgcc-s1",

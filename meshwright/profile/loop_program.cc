@@ -1,0 +1,277 @@
+#include "meshwright/profile/loop_program.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/check.h"
+#include "meshwright/hlo/literal.h"
+
+namespace meshwright {
+namespace {
+
+constexpr int kDotsInATurn = 2;
+constexpr int kSmallKernelsInATurn = 32;
+constexpr int64_t kImages = 8;
+constexpr int64_t kSide = 16;
+
+// Adds instructions under names of their own.
+class Builder {
+ public:
+  Builder(Module& module, Computation& computation)
+      : module_(module), computation_(computation) {}
+
+  Instruction* Add(Opcode opcode, Shape shape,
+                   std::vector<Instruction*> operands) {
+    return computation_.Add(
+        opcode, std::move(shape), std::move(operands),
+        absl::StrCat(computation_.name(), ".", computation_.size()));
+  }
+  Instruction* Constant(Literal value) {
+    Instruction* constant = Add(Opcode::kConstant, value.shape, {});
+    constant->attributes.mutate().literal =
+        std::make_shared<const Literal>(std::move(value));
+    return constant;
+  }
+  Instruction* Element(Instruction* tuple, int64_t index) {
+    Instruction* element = Add(Opcode::kGetTupleElement,
+                               tuple->shape.tuple_shapes[index], {tuple});
+    element->attributes.mutate().tuple_index = index;
+    return element;
+  }
+  // A computation that adds two scalars.
+  Computation* Adder(ElementType type) {
+    Computation* adder = module_.AddComputation("adder");
+    Instruction* a = adder->AddParameter(Shape::Scalar(type), "adder.a");
+    Instruction* b = adder->AddParameter(Shape::Scalar(type), "adder.b");
+    adder->Add(Opcode::kAdd, Shape::Scalar(type), {a, b}, "adder.sum");
+    return adder;
+  }
+
+ private:
+  Module& module_;
+  Computation& computation_;
+};
+
+// From what a turn begins with to what the next one begins with, for the first
+// argument; the others stay.
+using Turn = std::function<Instruction*(Builder&, std::vector<Instruction*>)>;
+
+LoopProgram MakeLoop(std::vector<Shape> arguments, double repeats,
+                     const Turn& turn) {
+  LoopProgram loop{Module("loop"), arguments, repeats};
+  const Shape integer = Shape::Scalar(ElementType::kS32);
+  std::vector<Shape> carried = {integer, integer};
+  carried.insert(carried.end(), arguments.begin(), arguments.end());
+  const Shape state = Shape::Tuple(carried);
+
+  Computation* condition = loop.module.AddComputation("condition");
+  {
+    Builder build(loop.module, *condition);
+    Instruction* in = condition->AddParameter(state, "condition.in");
+    Instruction* less =
+        build.Add(Opcode::kCompare, Shape::Scalar(ElementType::kPred),
+                  {build.Element(in, 0), build.Element(in, 1)});
+    less->attributes.mutate().comparison_direction = "LT";
+  }
+  Computation* body = loop.module.AddComputation("body");
+  {
+    Builder build(loop.module, *body);
+    Instruction* in = body->AddParameter(state, "body.in");
+    std::vector<Instruction*> next;
+    Instruction* one = build.Constant(Literal::Scalar(int32_t{1}));
+    next.push_back(
+        build.Add(Opcode::kAdd, integer, {build.Element(in, 0), one}));
+    next.push_back(build.Element(in, 1));
+    std::vector<Instruction*> values;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      values.push_back(build.Element(in, static_cast<int64_t>(i) + 2));
+    }
+    next.insert(next.end(), values.begin(), values.end());
+    next[2] = turn(build, values);
+    build.Add(Opcode::kTuple, state, next);
+  }
+  Computation* entry = loop.module.AddComputation("main");
+  Builder build(loop.module, *entry);
+  std::vector<Instruction*> first = {nullptr};
+  first.push_back(entry->AddParameter(integer, "turns"));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    first.push_back(
+        entry->AddParameter(arguments[i], absl::StrCat("argument.", i)));
+  }
+  first[0] = build.Constant(Literal::Scalar(int32_t{0}));
+  Instruction* start = build.Add(Opcode::kTuple, state, first);
+  Instruction* last = build.Add(Opcode::kWhile, state, {start});
+  last->called = {body, condition};
+  build.Element(last, 2);
+  loop.module.set_entry(entry);
+  loop.module.Finish();
+  return loop;
+}
+
+std::vector<std::vector<int64_t>> Groups(int64_t group, int64_t devices) {
+  std::vector<std::vector<int64_t>> groups(devices / group);
+  for (int64_t device = 0; device < devices; ++device) {
+    groups[device / group].push_back(device);
+  }
+  return groups;
+}
+
+Instruction* Collect(Builder& build, MoveKind kind, Instruction* x,
+                     int64_t group, int64_t devices) {
+  static constexpr std::pair<MoveKind, Opcode> kOpcodes[] = {
+      {MoveKind::kAllReduce, Opcode::kAllReduce},
+      {MoveKind::kReduceScatter, Opcode::kReduceScatter},
+      {MoveKind::kAllGather, Opcode::kAllGather},
+      {MoveKind::kAllToAll, Opcode::kAllToAll},
+      {MoveKind::kPermute, Opcode::kCollectivePermute}};
+  Opcode opcode = Opcode::kUnknown;
+  for (const auto& [move, code] : kOpcodes) {
+    if (move == kind) opcode = code;
+  }
+  Shape shape = x->shape;
+  if (kind == MoveKind::kAllGather) shape.dimensions[0] *= group;
+  if (kind == MoveKind::kReduceScatter) shape.dimensions[0] /= group;
+  Instruction* made = build.Add(opcode, shape, {x});
+  Attributes& attributes = made->attributes.mutate();
+  attributes.channel_id = 0;
+  if (kind == MoveKind::kAllReduce || kind == MoveKind::kReduceScatter) {
+    made->called = {build.Adder(shape.element_type)};
+  }
+  if (kind != MoveKind::kPermute) {
+    attributes.replica_groups = Groups(group, devices);
+    if (kind != MoveKind::kAllReduce) attributes.dimensions = {0};
+    return made;
+  }
+  for (int64_t device = 0; device < devices; ++device) {
+    const int64_t first = device / group * group;
+    attributes.source_target_pairs.push_back(
+        {device, first + (device - first + 1) % group});
+  }
+  return made;
+}
+
+}  // namespace
+
+LoopProgram MatmulLoop(ElementType type, int64_t size) {
+  const Shape square = Shape::Array(type, {size, size});
+  return MakeLoop({square, square}, kDotsInATurn,
+                  [&](Builder& build, std::vector<Instruction*> values) {
+                    Instruction* x = values[0];
+                    for (int i = 0; i < kDotsInATurn; ++i) {
+                      x = build.Add(Opcode::kDot, square, {x, values[1]});
+                      x->attributes.mutate().dot = DotDimensionNumbers{
+                          .lhs_contracting = {1}, .rhs_contracting = {0}};
+                    }
+                    return x;
+                  });
+}
+
+LoopProgram MemoryLoop(int64_t elements) {
+  const Shape shape = Shape::Array(ElementType::kF32, {elements});
+  return MakeLoop(
+      {shape}, 1, [&](Builder& build, std::vector<Instruction*> values) {
+        Instruction* square =
+            build.Add(Opcode::kMultiply, shape, {values[0], values[0]});
+        return build.Add(Opcode::kAdd, shape, {square, values[0]});
+      });
+}
+
+LoopProgram SmallKernelLoop() {
+  constexpr int64_t kSize = 16;
+  const Shape square = Shape::Array(ElementType::kF32, {kSize, kSize});
+  const Shape row = Shape::Array(ElementType::kF32, {kSize});
+  return MakeLoop(
+      {square}, kSmallKernelsInATurn,
+      [&](Builder& build, std::vector<Instruction*> values) {
+        Instruction* x = values[0];
+        Instruction* zero = build.Constant(Literal::Scalar(0.0f));
+        Computation* adder = build.Adder(ElementType::kF32);
+        for (int i = 0; i < kSmallKernelsInATurn / 2; ++i) {
+          Instruction* sum = build.Add(Opcode::kReduce, row, {x, zero});
+          sum->called = {adder};
+          sum->attributes.mutate().dimensions = {1};
+          Instruction* back = build.Add(Opcode::kBroadcast, square, {sum});
+          back->attributes.mutate().dimensions = {0};
+          x = build.Add(Opcode::kMultiply, square, {x, back});
+        }
+        return x;
+      });
+}
+
+LoopProgram ArithmeticLoop(int64_t elements, int operations) {
+  const Shape shape = Shape::Array(ElementType::kF32, {elements});
+  return MakeLoop(
+      {shape}, 1, [&](Builder& build, std::vector<Instruction*> values) {
+        Instruction* y = values[0];
+        for (int i = 0; i < operations; ++i) {
+          const Opcode opcode = i % 2 == 0 ? Opcode::kMultiply : Opcode::kAdd;
+          y = build.Add(opcode, shape, {y, values[0]});
+        }
+        return y;
+      });
+}
+
+LoopProgram TanhLoop(int64_t elements) {
+  const Shape shape = Shape::Array(ElementType::kF32, {elements});
+  return MakeLoop({shape}, 1,
+                  [&](Builder& build, std::vector<Instruction*> values) {
+                    return build.Add(Opcode::kTanh, shape, {values[0]});
+                  });
+}
+
+LoopProgram ConvolutionLoop(int64_t channels) {
+  const Shape images =
+      Shape::Array(ElementType::kF32, {kImages, kSide, kSide, channels});
+  const Shape kernel =
+      Shape::Array(ElementType::kF32, {3, 3, channels, channels});
+  return MakeLoop({images, kernel}, 1,
+                  [&](Builder& build, std::vector<Instruction*> values) {
+                    Instruction* y =
+                        build.Add(Opcode::kConvolution, images, values);
+                    Attributes& attributes = y->attributes.mutate();
+                    const WindowDimension side{
+                        .size = 3, .padding_low = 1, .padding_high = 1};
+                    attributes.window = Window{.dimensions = {side, side}};
+                    attributes.convolution =
+                        ConvolutionDimensionNumbers{.input_batch = 0,
+                                                    .input_feature = 3,
+                                                    .input_spatial = {1, 2},
+                                                    .kernel_input_feature = 2,
+                                                    .kernel_output_feature = 3,
+                                                    .kernel_spatial = {0, 1},
+                                                    .output_batch = 0,
+                                                    .output_feature = 3,
+                                                    .output_spatial = {1, 2}};
+                    attributes.feature_group_count = 1;
+                    attributes.batch_group_count = 1;
+                    return y;
+                  });
+}
+
+LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,
+                           int64_t devices) {
+  MW_CHECK(devices % group == 0 && elements % group == 0);
+  const Shape shape =
+      kind == MoveKind::kAllToAll
+          ? Shape::Array(ElementType::kF32, {group, elements / group})
+          : Shape::Array(ElementType::kF32, {elements});
+  return MakeLoop(
+      {shape}, 1, [&](Builder& build, std::vector<Instruction*> values) {
+        Instruction* y = Collect(build, kind, values[0], group, devices);
+        // Back to the shape that a turn begins with, at little cost.
+        if (kind == MoveKind::kAllGather) {
+          y = build.Add(Opcode::kSlice, shape, {y});
+          y->attributes.mutate().slice = {{.start = 0, .limit = elements}};
+        } else if (kind == MoveKind::kReduceScatter) {
+          Instruction* zero = build.Constant(Literal::Scalar(int32_t{0}));
+          y = build.Add(Opcode::kDynamicUpdateSlice, shape,
+                        {values[0], y, zero});
+        }
+        return y;
+      });
+}
+
+}  // namespace meshwright

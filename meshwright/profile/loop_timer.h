@@ -1,0 +1,25 @@
+// Times what a loop program does in one turn, on several devices at once.
+#ifndef MESHWRIGHT_PROFILE_LOOP_TIMER_H_
+#define MESHWRIGHT_PROFILE_LOOP_TIMER_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "meshwright/engine/client.h"
+#include "meshwright/profile/loop_program.h"
+
+namespace meshwright {
+
+struct LoopTimerOptions {
+  int64_t devices = 1;    // The first of the client's.
+  double seconds = 0.25;  // To spend, compilation aside.
+};
+
+// Seconds per repeat, all devices doing it at the same time. The fastest of
+// several runs: whatever else a machine does only makes it slower.
+absl::StatusOr<double> TimeLoop(const LoopProgram& loop, Client& client,
+                                const LoopTimerOptions& options);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PROFILE_LOOP_TIMER_H_
