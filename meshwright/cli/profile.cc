@@ -34,6 +34,8 @@ const CommandSpec& Spec() {
           {"devices", "N", "virtual devices of the CPU (default 8)"},
           {"platform", "NAME", "cpu, cuda, tpu (default: cpu)"},
           {"seconds", "S", "to spend on measuring (default 45)"},
+          {"cpu-time", "",
+           "count processor time, not the clock: others use the machine too"},
           {"database", "PATH",
            "SQLite file (default: meshwright/profile.db in the user's cache)"},
           {"json", "", "one JSON object on stdout"}}};
@@ -100,8 +102,10 @@ absl::Status CalibrateHere(const CommandLine& line, const std::string& path) {
       MakeClient(line.Text("platform", "cpu"), static_cast<int>(devices)));
   MW_ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(*client));
   const Stopwatch watch;
-  MW_ASSIGN_OR_RETURN(Calibration made,
-                      Calibrate(*client, cluster, {.seconds = seconds}));
+  MW_ASSIGN_OR_RETURN(
+      Calibration made,
+      Calibrate(*client, cluster,
+                {.seconds = seconds, .cpu_time = line.Has("cpu-time")}));
   const ProfileEntry entry{
       .key = KeyOf(cluster),
       .measured = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(),
@@ -155,7 +159,7 @@ absl::Status Show(const CommandLine& line, const std::string& path) {
 absl::Status Run(const CommandLine& line) {
   const std::string path = line.Text("database", DefaultProfilePath());
   if (line.Has("calibrate")) return CalibrateHere(line, path);
-  for (const char* flag : {"devices", "platform", "seconds"}) {
+  for (const char* flag : {"devices", "platform", "seconds", "cpu-time"}) {
     if (line.Has(flag)) {
       return absl::InvalidArgumentError(
           absl::StrCat("--", flag, " goes with --calibrate"));

@@ -25,6 +25,7 @@ constexpr double kLinkShare = 0.85;
 constexpr double kSmallKernelSeconds = 2e-6;
 constexpr double kLaunchSeconds = 4e-6;
 constexpr double kCoreLaunchSeconds = 2e-6;
+constexpr double kCoreArgumentSeconds = 1e-6;
 // Kernels of collectives and of computation share an accelerator.
 constexpr double kOverlap = 0.8;
 // Two points carry a line in the logarithm.
@@ -92,10 +93,13 @@ Rates AssumedRates(const Cluster& cluster) {
   rates.memory.points = {
       {bandwidth * kSmallKernelSeconds, bandwidth * (cpu ? 1 : 0.5)},
       {bandwidth * kSmallKernelSeconds * 100, bandwidth}};
+  rates.strided_share.value = cpu ? 0.2 : 0.5;
   rates.vector_flops.value =
       0.5 * VectorFlops(tflops, ElementType::kF32) * (cpu ? 0.1 : 1);
   rates.transcendentals.value = rates.vector_flops.value / 8;
   rates.op_seconds.value = cpu ? turns * kCoreLaunchSeconds : kLaunchSeconds;
+  // An accelerator computes while the next step is being prepared.
+  rates.argument_seconds.value = cpu ? turns * kCoreArgumentSeconds : 0;
   rates.overlap.value = cpu ? 0 : kOverlap;
   for (const LinkLevel& level : cluster.levels) {
     rates.levels.push_back(LevelOf(level, rates.op_seconds.value));

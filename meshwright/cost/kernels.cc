@@ -64,6 +64,13 @@ bool IsElementwise(const Instruction& instruction) {
   }
 }
 
+bool Reorders(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kTranspose ||
+         instruction.opcode == Opcode::kGather ||
+         instruction.opcode == Opcode::kReverse ||
+         instruction.opcode == Opcode::kScatter;
+}
+
 bool Repeats(const Instruction& user) {
   return user.opcode == Opcode::kBroadcast || user.opcode == Opcode::kGather ||
          user.opcode == Opcode::kPad;
@@ -237,7 +244,7 @@ class Fuser {
   }
 
   Kernel Gather(const Instruction& root) {
-    Kernel kernel{.root = &root};
+    Kernel kernel{.root = &root, .strided = Reorders(root)};
     const Work own = work_.Of(root);
     const bool opens = IsFusible(root) || root.opcode == Opcode::kReduce;
     if (!opens) {
@@ -288,6 +295,7 @@ class Fuser {
       seen_[operand->id] = stamp_;
       if (!IsFree(*operand)) {
         ++kernel.fused;
+        kernel.strided = kernel.strided || Reorders(*operand);
         const Work work = work_.Of(*operand);
         kernel.work.flops += work.flops;
         kernel.work.transcendentals += work.transcendentals;

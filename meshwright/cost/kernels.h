@@ -47,6 +47,7 @@ struct Kernel {
   std::vector<int32_t> in_place;  // Into `inputs`.
   Work work;                      // Bytes: what it reads and writes.
   int64_t scratch_bytes = 0;      // That it needs while it runs.
+  bool strided = false;           // Elements change their order in memory.
   int32_t fused = 0;              // Instructions besides the root.
 };
 

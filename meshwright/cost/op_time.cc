@@ -22,6 +22,17 @@ Unit UnitOf(const Instruction& instruction) {
   }
 }
 
+double BatchOf(const Instruction& instruction) {
+  double batch = 1;
+  const auto& numbers = instruction.attributes->dot;
+  if (!numbers || instruction.operands.empty()) return batch;
+  for (const int64_t dimension : numbers->lhs_batch) {
+    batch *=
+        static_cast<double>(instruction.operand_shape(0).dimensions[dimension]);
+  }
+  return std::max(batch, 1.0);
+}
+
 double FusedSeconds(const LocalWork& local, const Rates& rates) {
   const double flops = local.work.flops;
   if (local.unit == Unit::kVector) {
@@ -30,7 +41,7 @@ double FusedSeconds(const LocalWork& local, const Rates& rates) {
   }
   const double share =
       local.unit == Unit::kConvolution ? rates.convolution_share.value : 1;
-  return Over(flops, share * rates.Matmul(local.type).At(flops));
+  return Over(flops, share * rates.Matmul(local.type).At(flops / local.batch));
 }
 
 double KernelSeconds(const LocalWork& local, const Rates& rates) {
@@ -40,7 +51,10 @@ double KernelSeconds(const LocalWork& local, const Rates& rates) {
 }
 
 double KernelSeconds(const Kernel& kernel, const Rates& rates) {
-  LocalWork local{.unit = UnitOf(*kernel.root), .work = kernel.work};
+  LocalWork local{.unit = UnitOf(*kernel.root),
+                  .work = kernel.work,
+                  .batch = BatchOf(*kernel.root),
+                  .strided = kernel.strided};
   if (!kernel.root->operands.empty()) {
     local.type = kernel.root->operand_shape(0).element_type;
   }

@@ -22,10 +22,16 @@ struct LocalWork {
   Unit unit = Unit::kVector;
   ElementType type = ElementType::kF32;  // Of the operands.
   Work work;
+  // Contractions of so many pairs, each by itself: every one must be large to
+  // be fast.
+  double batch = 1;
+  bool strided = false;  // Elements change their order in memory.
 };
 
 // A kernel by itself: the slower of arithmetic and memory, and its start.
 double KernelSeconds(const LocalWork& local, const Rates& rates);
+// The product of the sizes of a dot's batch dimensions; else 1.
+double BatchOf(const Instruction& instruction);
 double KernelSeconds(const Kernel& kernel, const Rates& rates);
 
 // The same, when the instruction becomes part of another kernel: arithmetic

@@ -107,6 +107,7 @@ class Walker {
         root.opcode != Opcode::kConditional) {
       const double seconds = KernelSeconds(kernel, rates_);
       sum.compute_seconds += seconds;
+      if (UnitOf(root) != Unit::kVector) sum.contraction_seconds += seconds;
       sum.kernels += 1;
       return seconds;
     }
@@ -131,6 +132,7 @@ class Walker {
   static void Add(const ProgramEstimate& part, double count,
                   ProgramEstimate& sum) {
     sum.compute_seconds += count * part.compute_seconds;
+    sum.contraction_seconds += count * part.contraction_seconds;
     sum.comm_seconds += count * part.comm_seconds;
     sum.step_seconds += count * part.step_seconds;
     sum.comm_bytes += count * part.comm_bytes;
@@ -208,6 +210,12 @@ ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
   const ProgramKernels kernels = KernelsOf(program, work, style);
   ProgramEstimate estimate =
       Walker(kernels, rates, mesh, prices).Visit(*program.entry());
+  const double arguments =
+      rates.argument_seconds.value *
+      static_cast<double>(program.entry()->Parameters().size() +
+                          Leaves(program.entry()->root()->shape).size());
+  estimate.compute_seconds += arguments;
+  estimate.step_seconds += arguments;
   estimate.memory = EstimateMemory(program, kernels, style);
   return estimate;
 }

@@ -24,11 +24,12 @@ namespace meshwright {
 
 struct ProgramEstimate {
   double compute_seconds = 0;
-  double comm_seconds = 0;     // All of it, hidden or not.
-  double exposed_seconds = 0;  // The part that computation waits for.
-  double step_seconds = 0;     // compute_seconds + exposed_seconds.
-  double comm_bytes = 0;       // Sent by a device.
-  double kernels = 0;          // Started.
+  double contraction_seconds = 0;  // The part of dots and convolutions.
+  double comm_seconds = 0;         // All of it, hidden or not.
+  double exposed_seconds = 0;      // The part that computation waits for.
+  double step_seconds = 0;         // compute_seconds + exposed_seconds.
+  double comm_bytes = 0;           // Sent by a device.
+  double kernels = 0;              // Started.
   double collectives = 0;
   ProgramBytes memory;
 

@@ -82,12 +82,16 @@ struct Rates {
   Figure convolution_share = {1};
   // Bytes per second, by the bytes that one kernel reads and writes.
   Curve memory;
+  // The share of it when elements change their order: transposes, gathers.
+  Figure strided_share = {1};
   // Outside of contractions: additions and the like, and exp, tanh, ... per
   // second.
   Figure vector_flops;
   Figure transcendentals;
   // Seconds from the start of one small kernel to that of the next.
   Figure op_seconds;
+  // Seconds of a step for each array that goes in or comes out.
+  Figure argument_seconds;
   // The share of a collective that can run beside computation.
   Figure overlap;
   std::vector<LevelRates> levels;  // As Cluster::levels.

@@ -21,9 +21,11 @@ struct NamedFigure {
 };
 constexpr NamedFigure kFigures[] = {
     {"convolution_share", &Rates::convolution_share},
+    {"strided_share", &Rates::strided_share},
     {"vector_flops", &Rates::vector_flops},
     {"transcendentals", &Rates::transcendentals},
     {"op_seconds", &Rates::op_seconds},
+    {"argument_seconds", &Rates::argument_seconds},
     {"overlap", &Rates::overlap}};
 
 absl::Status Bad(absl::string_view what) {

@@ -20,6 +20,7 @@ constexpr MoveKind kKinds[] = {MoveKind::kAllReduce, MoveKind::kReduceScatter,
                                MoveKind::kAllGather, MoveKind::kAllToAll,
                                MoveKind::kPermute};
 constexpr int64_t kFloatBytes = 4;
+constexpr int64_t kColumns = 64;
 
 // What there is to measure on a platform.
 struct Sizes {
@@ -56,11 +57,14 @@ class Calibrator {
         devices_(cluster.device_count()),
         sizes_(SizesFor(client.platform_name() == "cpu")),
         rates_(AssumedRates(cluster)) {
+    if (options.cpu_time && cluster.shared_host) {
+      cores_ = std::min(cluster.cores, devices_);
+    }
     for (int64_t group = 2; group <= devices_; group *= 2) {
       if (devices_ % group == 0) groups_.push_back(group);
     }
     const size_t loops = sizes_.types.size() * sizes_.squares.size() +
-                         sizes_.arrays.size() + 4 +
+                         sizes_.arrays.size() + 6 +
                          5 * groups_.size() * sizes_.messages.size();
     loops_ = static_cast<int64_t>(loops);
     seconds_each_ = options.seconds / static_cast<double>(loops);
@@ -70,6 +74,7 @@ class Calibrator {
     Progress progress("calibrating", loops_);
     progress_ = &progress;
     MW_RETURN_IF_ERROR(SmallKernels());
+    MW_RETURN_IF_ERROR(Arguments());
     MW_RETURN_IF_ERROR(Memory());
     MW_RETURN_IF_ERROR(Matmuls());
     MW_RETURN_IF_ERROR(Arithmetic());
@@ -83,6 +88,12 @@ class Calibrator {
   }
 
  private:
+  LoopTimerOptions Timing() const {
+    return {.devices = devices_,
+            .seconds = seconds_each_,
+            .cpu_time_of_cores = cores_};
+  }
+
   absl::StatusOr<double> Time(const LoopProgram& loop, Sample sample) {
     MW_ASSIGN_OR_RETURN(sample.seconds, TimeLoop(loop, client_,
                                                  {.devices = devices_,
@@ -96,6 +107,22 @@ class Calibrator {
     MW_ASSIGN_OR_RETURN(const double seconds,
                         Time(SmallKernelLoop(), {.what = "small kernel"}));
     rates_.op_seconds = {seconds, Origin::kCalibrated};
+    return absl::OkStatus();
+  }
+
+  absl::Status Arguments() {
+    constexpr int64_t kCount = 64;
+    MW_ASSIGN_OR_RETURN(const double one,
+                        TimeRun(ArgumentProgram(1), client_, Timing()));
+    Sample sample{.what = "arguments", .size = kCount};
+    MW_ASSIGN_OR_RETURN(sample.seconds,
+                        TimeRun(ArgumentProgram(kCount), client_, Timing()));
+    samples_.push_back(sample);
+    progress_->Advance(sample.what);
+    // Each goes in and comes out.
+    rates_.argument_seconds = {
+        std::max(0.0, sample.seconds - one) / (2 * (kCount - 1)),
+        Origin::kCalibrated};
     return absl::OkStatus();
   }
 
@@ -136,25 +163,31 @@ class Calibrator {
 
   absl::Status Arithmetic() {
     const double elements = static_cast<double>(sizes_.elements);
-    constexpr int kOperations = 32;
+    const double flops = kArithmeticFlops * elements;
+    MW_ASSIGN_OR_RETURN(double seconds,
+                        Time(ArithmeticLoop(sizes_.elements),
+                             {.what = "arithmetic", .size = flops}));
+    rates_.vector_flops = {flops / WithoutStart(seconds), Origin::kCalibrated};
+    const double bytes = 2 * kFloatBytes * elements;
     MW_ASSIGN_OR_RETURN(
-        double seconds,
-        Time(ArithmeticLoop(sizes_.elements, kOperations),
-             {.what = "arithmetic", .size = kOperations * elements}));
-    rates_.vector_flops = {kOperations * elements / WithoutStart(seconds),
-                           Origin::kCalibrated};
+        seconds, Time(TransposeLoop(sizes_.elements / kColumns, kColumns),
+                      {.what = "transpose", .size = bytes}));
+    rates_.strided_share = {
+        std::min(1.0, bytes / WithoutStart(seconds) / rates_.memory.At(bytes)),
+        Origin::kCalibrated};
     MW_ASSIGN_OR_RETURN(seconds, Time(TanhLoop(sizes_.elements),
                                       {.what = "tanh", .size = elements}));
     rates_.transcendentals = {elements / WithoutStart(seconds),
                               Origin::kCalibrated};
     const double channels = static_cast<double>(sizes_.channels);
-    const double flops = 2 * 9 * 8 * 16 * 16 * channels * channels;
-    MW_ASSIGN_OR_RETURN(seconds, Time(ConvolutionLoop(sizes_.channels),
-                                      {.what = "convolution", .size = flops}));
-    const double rate = flops / WithoutStart(seconds);
+    const double multiplied = 2 * 9 * 8 * 16 * 16 * channels * channels;
+    MW_ASSIGN_OR_RETURN(seconds,
+                        Time(ConvolutionLoop(sizes_.channels),
+                             {.what = "convolution", .size = multiplied}));
+    const double rate = multiplied / WithoutStart(seconds);
     rates_.convolution_share = {
-        rate / rates_.Matmul(ElementType::kF32).At(flops), Origin::kCalibrated};
-    progress_->Advance("");
+        rate / rates_.Matmul(ElementType::kF32).At(multiplied),
+        Origin::kCalibrated};
     return absl::OkStatus();
   }
 
@@ -191,6 +224,7 @@ class Calibrator {
   Rates rates_;
   std::vector<int64_t> groups_;
   int64_t loops_ = 0;
+  int64_t cores_ = 0;
   double seconds_each_ = 0;
   std::vector<Sample> samples_;
   Progress* progress_ = nullptr;

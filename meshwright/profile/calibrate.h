@@ -35,6 +35,8 @@ struct Calibration {
 
 struct CalibrateOptions {
   double seconds = 45;  // For all of it, compilation aside.
+  // On a CPU: count processor time, as others use the machine too.
+  bool cpu_time = false;
 };
 
 // On all devices of the cluster, which are the first of the client's; shows

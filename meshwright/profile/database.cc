@@ -87,6 +87,7 @@ void Slow(double times, Rates& rates) {
   rates.vector_flops.value /= times;
   rates.transcendentals.value /= times;
   rates.op_seconds.value *= times;
+  rates.argument_seconds.value *= times;
 }
 
 // What was measured instead of what is assumed.

@@ -13,7 +13,9 @@ namespace meshwright {
 namespace {
 
 constexpr int kDotsInATurn = 2;
-constexpr int kSmallKernelsInATurn = 32;
+// Pairs of small kernels, side by side as in the update of many parameters.
+constexpr int kPairs = 32;
+constexpr int64_t kSmall = 64;
 constexpr int64_t kImages = 8;
 constexpr int64_t kSide = 16;
 
@@ -180,38 +182,84 @@ LoopProgram MemoryLoop(int64_t elements) {
 }
 
 LoopProgram SmallKernelLoop() {
-  constexpr int64_t kSize = 16;
-  const Shape square = Shape::Array(ElementType::kF32, {kSize, kSize});
-  const Shape row = Shape::Array(ElementType::kF32, {kSize});
+  const Shape square = Shape::Array(ElementType::kF32, {kSmall, kSmall});
+  const Shape row = Shape::Array(ElementType::kF32, {kSmall});
   return MakeLoop(
-      {square}, kSmallKernelsInATurn,
+      {square}, 2 * kPairs,
       [&](Builder& build, std::vector<Instruction*> values) {
-        Instruction* x = values[0];
         Instruction* zero = build.Constant(Literal::Scalar(0.0f));
         Computation* adder = build.Adder(ElementType::kF32);
-        for (int i = 0; i < kSmallKernelsInATurn / 2; ++i) {
+        Instruction* total = nullptr;
+        for (int pair = 0; pair < kPairs; ++pair) {
+          // Of its own, or the pairs would be found to be the same.
+          Instruction* own = build.Add(
+              Opcode::kBroadcast, square,
+              {build.Constant(Literal::Scalar(static_cast<float>(pair + 2)))});
+          Instruction* x =
+              build.Add(Opcode::kMultiply, square, {values[0], own});
           Instruction* sum = build.Add(Opcode::kReduce, row, {x, zero});
           sum->called = {adder};
           sum->attributes.mutate().dimensions = {1};
-          Instruction* back = build.Add(Opcode::kBroadcast, square, {sum});
-          back->attributes.mutate().dimensions = {0};
-          x = build.Add(Opcode::kMultiply, square, {x, back});
+          total = total == nullptr ? sum
+                                   : build.Add(Opcode::kAdd, row, {total, sum});
         }
-        return x;
+        Instruction* back = build.Add(Opcode::kBroadcast, square, {total});
+        back->attributes.mutate().dimensions = {0};
+        return back;
       });
 }
 
-LoopProgram ArithmeticLoop(int64_t elements, int operations) {
+LoopProgram ArgumentProgram(int64_t count) {
+  const Shape shape = Shape::Array(ElementType::kF32, {kSmall});
+  LoopProgram program{Module("arguments"), {}, 1};
+  program.arguments.assign(count, shape);
+  Computation* entry = program.module.AddComputation("main");
+  Builder build(program.module, *entry);
+  entry->AddParameter(Shape::Scalar(ElementType::kS32), "turns");
+  std::vector<Instruction*> arguments;
+  for (int64_t i = 0; i < count; ++i) {
+    arguments.push_back(
+        entry->AddParameter(shape, absl::StrCat("argument.", i)));
+  }
+  std::vector<Instruction*> results;
+  for (Instruction* argument : arguments) {
+    results.push_back(build.Add(Opcode::kNegate, shape, {argument}));
+  }
+  build.Add(Opcode::kTuple, Shape::Tuple(program.arguments), results);
+  program.module.set_entry(entry);
+  program.module.Finish();
+  return program;
+}
+
+LoopProgram ArithmeticLoop(int64_t elements) {
   const Shape shape = Shape::Array(ElementType::kF32, {elements});
   return MakeLoop(
-      {shape}, 1, [&](Builder& build, std::vector<Instruction*> values) {
-        Instruction* y = values[0];
-        for (int i = 0; i < operations; ++i) {
-          const Opcode opcode = i % 2 == 0 ? Opcode::kMultiply : Opcode::kAdd;
-          y = build.Add(opcode, shape, {y, values[0]});
-        }
-        return y;
+      {shape, shape, shape}, 1,
+      [&](Builder& build, std::vector<Instruction*> values) {
+        // x * a - b / (x * x + 1): a parameter's update, more or less.
+        Instruction* one = build.Add(Opcode::kBroadcast, shape,
+                                     {build.Constant(Literal::Scalar(1.0f))});
+        Instruction* x = values[0];
+        Instruction* decay =
+            build.Add(Opcode::kMultiply, shape, {x, values[1]});
+        Instruction* square = build.Add(Opcode::kMultiply, shape, {x, x});
+        Instruction* above = build.Add(Opcode::kAdd, shape, {square, one});
+        Instruction* step =
+            build.Add(Opcode::kDivide, shape, {values[2], above});
+        return build.Add(Opcode::kSubtract, shape, {decay, step});
       });
+}
+
+LoopProgram TransposeLoop(int64_t rows, int64_t columns) {
+  const Shape shape = Shape::Array(ElementType::kF32, {rows, columns});
+  const Shape turned = Shape::Array(ElementType::kF32, {columns, rows});
+  return MakeLoop({shape}, 1,
+                  [&](Builder& build, std::vector<Instruction*> values) {
+                    Instruction* transpose =
+                        build.Add(Opcode::kTranspose, turned, {values[0]});
+                    transpose->attributes.mutate().dimensions = {1, 0};
+                    return build.Add(Opcode::kReshape, shape, {transpose});
+                  });
 }
 
 LoopProgram TanhLoop(int64_t elements) {

@@ -28,10 +28,16 @@ struct LoopProgram {
 LoopProgram MatmulLoop(ElementType type, int64_t size);
 // A kernel that reads and writes an array of f32, once each.
 LoopProgram MemoryLoop(int64_t elements);
-// Kernels of a few elements, each waiting for the one before.
+// Kernels of 4096 elements in pairs, many pairs at once.
 LoopProgram SmallKernelLoop();
-// One kernel with `operations` additions and multiplications per element.
-LoopProgram ArithmeticLoop(int64_t elements, int operations);
+// No loop: so many arrays in, and as many out. It ignores its turns.
+LoopProgram ArgumentProgram(int64_t count);
+// One kernel of kArithmeticFlops additions, multiplications and divisions per
+// element of three arrays, as when an optimizer updates a parameter.
+inline constexpr int kArithmeticFlops = 5;
+LoopProgram ArithmeticLoop(int64_t elements);
+// One kernel that transposes.
+LoopProgram TransposeLoop(int64_t rows, int64_t columns);
 // One kernel with a tanh per element.
 LoopProgram TanhLoop(int64_t elements);
 // A 3x3 convolution, `channels` to as many, of 8 images of 16 x 16.

@@ -13,12 +13,19 @@ namespace meshwright {
 struct LoopTimerOptions {
   int64_t devices = 1;    // The first of the client's.
   double seconds = 0.25;  // To spend, compilation aside.
+  // Above 0: count the processor time of this process, over so many cores,
+  // instead of the time of day. For a machine that others use at the same time.
+  int64_t cpu_time_of_cores = 0;
 };
 
 // Seconds per repeat, all devices doing it at the same time. The fastest of
 // several runs: whatever else a machine does only makes it slower.
 absl::StatusOr<double> TimeLoop(const LoopProgram& loop, Client& client,
                                 const LoopTimerOptions& options);
+
+// Seconds of one run with one turn.
+absl::StatusOr<double> TimeRun(const LoopProgram& loop, Client& client,
+                               const LoopTimerOptions& options);
 
 }  // namespace meshwright
 

@@ -1,0 +1,128 @@
+// cost_probe MODULE --sharding FILE [flags]: what the cost model says about a
+// partitioned step, and what the compiler and the clock say.
+//
+// Prints one JSON object: "predicted", and with --steps also "memory" (the
+// compiler's count) and "seconds" and "cpu_seconds" (of each step).
+#include <time.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/stopwatch.h"
+#include "meshwright/cli/command_line.h"
+#include "meshwright/cli/device_client.h"
+#include "meshwright/cli/load_module.h"
+#include "meshwright/cli/split_module.h"
+#include "meshwright/cost/program_cost.h"
+#include "meshwright/mesh/cluster_file.h"
+#include "meshwright/profile/database.h"
+#include "meshwright/runtime/step_runner.h"
+
+namespace meshwright {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+CommandSpec Spec() {
+  CommandSpec spec{
+      .name = "cost_probe",
+      .summary = "a step's predicted and real cost",
+      .positional = {"MODULE"},
+      .flags = {{"steps", "K", "to run after compiling (default 0: neither)"},
+                {"database", "PATH", "of measured rates (default: assumed)"},
+                {"cluster", "SPEC",
+                 "h200:2x8 (default: cpu and the mesh's "
+                 "devices)"}}};
+  for (FlagSpec& flag : SplitFlags()) spec.flags.push_back(std::move(flag));
+  return spec;
+}
+
+double CpuSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) +
+         1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+Json ToJson(const ProgramEstimate& estimate, double seconds) {
+  return {{"step_seconds", estimate.step_seconds},
+          {"compute_seconds", estimate.compute_seconds},
+          {"contraction_seconds", estimate.contraction_seconds},
+          {"comm_seconds", estimate.comm_seconds},
+          {"exposed_seconds", estimate.exposed_seconds},
+          {"comm_bytes", estimate.comm_bytes},
+          {"kernels", estimate.kernels},
+          {"collectives", estimate.collectives},
+          {"peak_bytes", estimate.peak_bytes()},
+          {"temporary_bytes", estimate.memory.temporaries},
+          {"estimated_in_seconds", seconds}};
+}
+
+absl::Status Measure(const Module& module, const Partitioned& split,
+                     int64_t steps, Json& json) {
+  MW_ASSIGN_OR_RETURN(
+      const auto client,
+      MakeClient("cpu", static_cast<int>(split.mesh.device_count())));
+  MW_ASSIGN_OR_RETURN(const auto runner,
+                      StepRunner::CreateSharded(module,
+                                                {.program = split.module,
+                                                 .mesh = split.mesh,
+                                                 .parameters = split.parameters,
+                                                 .outputs = split.outputs},
+                                                client.get()));
+  MW_ASSIGN_OR_RETURN(const ProgramMemory memory,
+                      runner->executable().Memory());
+  json["memory"] = {{"peak_bytes", memory.total_bytes()},
+                    {"temporary_bytes", memory.temporary_bytes}};
+  MW_RETURN_IF_ERROR(runner->FillSynthetic(0));
+  for (int64_t step = 0; step < steps; ++step) {
+    const double before = CpuSeconds();
+    MW_ASSIGN_OR_RETURN(const StepResult result, runner->Step());
+    json["cpu_seconds"].push_back(CpuSeconds() - before);
+    json["seconds"].push_back(result.seconds);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  MW_ASSIGN_OR_RETURN(const CommandLine line,
+                      CommandLine::Parse(words, Spec()));
+  MW_ASSIGN_OR_RETURN(const int64_t steps,
+                      line.Integer("steps", 0, {0, 1'000'000}));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  MW_ASSIGN_OR_RETURN(const Partitioned split,
+                      SplitModule(module, AnalyzeRoles(module), line));
+  const Machine machine{.cores = std::thread::hardware_concurrency(),
+                        .memory_bytes = int64_t{1} << 34};
+  MW_ASSIGN_OR_RETURN(
+      const Cluster cluster,
+      ParseClusterSpec(
+          line.Text("cluster", absl::StrCat("cpu:", split.mesh.device_count())),
+          machine));
+  MW_ASSIGN_OR_RETURN(const Rates rates,
+                      LoadRates(line.Text("database", ""), cluster));
+  const Stopwatch watch;
+  const ProgramEstimate estimate =
+      EstimateProgram(split.module, rates, cluster, split.mesh);
+  Json json = {{"predicted", ToJson(estimate, watch.seconds())},
+               {"instructions", split.module.instruction_count()}};
+  if (steps > 0) MW_RETURN_IF_ERROR(Measure(module, split, steps, json));
+  absl::PrintF("%s\n", json.dump());
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace meshwright
+
+int main(int argc, char** argv) {
+  const absl::Status status = meshwright::Main(argc, argv);
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return status.ok() ? 0 : 1;
+}
