@@ -9,6 +9,7 @@
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/cluster_file.h"
+#include "meshwright/profile/database.h"
 
 namespace meshwright {
 namespace {
@@ -31,10 +32,10 @@ absl::StatusOr<Cluster> LoadCluster(const std::string& text) {
   return cluster;
 }
 
-absl::StatusOr<Rates> LoadRates(const Cluster& cluster,
-                                const CommandLine& line) {
-  (void)line;
-  return AssumedRates(cluster);
+absl::StatusOr<Rates> RatesFor(const Cluster& cluster,
+                               const CommandLine& line) {
+  if (line.Has("assumed")) return AssumedRates(cluster);
+  return LoadRates(line.Text("database", DefaultProfilePath()), cluster);
 }
 
 }  // namespace meshwright

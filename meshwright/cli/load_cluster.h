@@ -14,10 +14,10 @@ namespace meshwright {
 // A file, or a spec such as "cpu:8".
 absl::StatusOr<Cluster> LoadCluster(const std::string& text);
 
-// What devices and links achieve: calibrated where that is known (--database),
-// else assumed.
-absl::StatusOr<Rates> LoadRates(const Cluster& cluster,
-                                const CommandLine& line);
+// What devices and links achieve: calibrated where that is known (--database,
+// by default the user's) unless --assumed is given, else assumed.
+absl::StatusOr<Rates> RatesFor(const Cluster& cluster,
+                               const CommandLine& line);
 
 }  // namespace meshwright
 

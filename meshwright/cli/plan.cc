@@ -84,7 +84,7 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
   const ModuleRoles roles = AnalyzeRoles(module);
   MW_RETURN_IF_ERROR(ReadPins(module, roles, line, request));
-  MW_ASSIGN_OR_RETURN(const Rates rates, LoadRates(cluster, line));
+  MW_ASSIGN_OR_RETURN(const Rates rates, RatesFor(cluster, line));
   auto progress = std::make_unique<Progress>("planning", 0);
   request.report = [&](absl::string_view what) { progress->Advance(what); };
   MW_ASSIGN_OR_RETURN(const Plan plan,
