@@ -19,6 +19,7 @@
 #include "meshwright/mesh/cluster_mesh.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/micro_batch_loop.h"
+#include "meshwright/planner/demand.h"
 #include "meshwright/planner/summary.h"
 #include "meshwright/search/memory_points.h"
 #include "meshwright/search/plan_mesh.h"
@@ -43,8 +44,9 @@ constexpr int kMoreCounts = 1;
 // Meshes that take longer than the best by this factor with some micro-batches
 // are left out with more of them.
 constexpr double kHopeless = 1.6;
-// So many go on to the second round.
+// So many go on to the second round; of small steps more.
 constexpr size_t kPromising = 2;
+constexpr size_t kManyOps = 10000;
 // Times that memory is counted anew when the program turns out larger.
 constexpr int kMaxRounds = 1;
 
@@ -57,6 +59,7 @@ struct CutStep {
 
 struct Found {
   std::shared_ptr<const CutStep> cut;
+  Expert expert = Expert::kAuto;
   MeshTask task;
   Annotations pins;
   MeshPlan plan;
@@ -139,7 +142,28 @@ class Planner {
     Improve(found_[0], kLastWork, kLastGap);
     seconds_["search"] =
         watch_.seconds() - seconds_["model"] - seconds_["partition"];
-    return Write(found_[0]);
+    return WriteBest();
+  }
+
+  // The search counts ops one by one; of its best plans the one whose program
+  // is quickest, fused and combined as it will run, and fits.
+  absl::StatusOr<Plan> WriteBest() {
+    std::optional<Plan> best;
+    size_t index = 0;
+    for (Found& found : experts_) found_.push_back(std::move(found));
+    experts_.clear();
+    for (size_t i = 0; i < found_.size(); ++i) {
+      MW_ASSIGN_OR_RETURN(Plan plan, Write(found_[i]));
+      const auto rank = [&](const Plan& of) {
+        return std::make_pair(of.predicted.peak_bytes > limit_,
+                              of.predicted.step_seconds);
+      };
+      if (best.has_value() && !(rank(plan) < rank(*best))) continue;
+      best = std::move(plan);
+      index = i;
+    }
+    std::swap(found_[0], found_[index]);
+    return *std::move(best);
   }
 
   absl::Status FindMeshes() {
@@ -213,46 +237,6 @@ class Planner {
         [&](const MeshAxis& axis) { return batch_ / count % axis.size == 0; });
   }
 
-  Demand DemandFor(const StepModel& model, const Mesh& mesh,
-                   const Annotations& pins) const {
-    Demand expert = DemandOf(request_.expert, model, mesh);
-    std::vector<const Annotation*> asked(model.alike.count(), nullptr);
-    bool any = false;
-    const auto ask = [&](OpId op, const Annotation& annotation) {
-      const int32_t group = model.alike.group_of[op];
-      if (group >= 0) asked[group] = &annotation;
-      any = any || group >= 0;
-    };
-    for (size_t i = 0; i < pins.parameters.size(); ++i) {
-      if (pins.parameters[i])
-        ask(model.graph.parameters[i], *pins.parameters[i]);
-    }
-    for (size_t i = 0; i < pins.outputs.size(); ++i) {
-      if (pins.outputs[i]) ask(model.graph.outputs[i], *pins.outputs[i]);
-    }
-    if (!pins.instructions.empty()) {
-      for (size_t i = 0; i < model.graph.ops.size(); ++i) {
-        const FlatOp& op = model.graph.ops[i];
-        if (!op.live || op.kind != OpKind::kCompute) continue;
-        const auto pin = pins.instructions.find(op.instruction);
-        if (pin != pins.instructions.end()) {
-          ask(static_cast<OpId>(i), pin->second);
-        }
-      }
-    }
-    if (!any) return expert;
-    return [expert, asked](int32_t group, const Sharding& sharding) {
-      if (const Annotation* pin = asked[group]) {
-        for (size_t i = 0; i < sharding.dims.size(); ++i) {
-          if (!pin->free.empty() && pin->free[i]) continue;
-          if (sharding.dims[i] != pin->sharding.dims[i]) return false;
-        }
-        return !sharding.IsPending();
-      }
-      return !expert || expert(group, sharding);
-    };
-  }
-
   double BestSeconds() const {
     double best = std::numeric_limits<double>::infinity();
     for (const Found& found : found_) {
@@ -266,8 +250,11 @@ class Planner {
                      [](const Found& a, const Found& b) {
                        return a.plan.seconds < b.plan.seconds;
                      });
-    if (found_.size() > kPromising) {
-      found_.erase(found_.begin() + kPromising, found_.end());
+    const size_t kept = found_[0].cut->model.graph.ops.size() > kManyOps
+                            ? kPromising
+                            : 2 * kPromising;
+    if (found_.size() > kept) {
+      found_.erase(found_.begin() + static_cast<int64_t>(kept), found_.end());
     }
   }
 
@@ -306,7 +293,7 @@ class Planner {
       if (request_.report) {
         request_.report(absl::StrCat(mesh.ToString(), " x", cut->count));
       }
-      absl::StatusOr<Found> found = TryMesh(cut, mesh, like);
+      absl::StatusOr<Found> found = TryMesh(cut, request_.expert, mesh, like);
       Alternative alternative{.mesh = mesh.ToString(),
                               .micro_batches = cut->count};
       if (!found.ok()) {
@@ -323,12 +310,28 @@ class Planner {
       }
       alternatives_.push_back(std::move(alternative));
     }
+    if (request_.expert == Expert::kAuto && !request_.mesh.has_value() &&
+        cut->model.graph.ops.size() <= kManyOps) {
+      TryExperts(cut);
+    }
+  }
+
+  // What experts would do may be better than the search's best, by the little
+  // that it does not count (fusions, combined collectives).
+  void TryExperts(const std::shared_ptr<const CutStep>& cut) {
+    for (const Expert expert : {Expert::kDp, Expert::kMegatron}) {
+      for (const Mesh& mesh : meshes_) {
+        if (static_cast<int>(mesh.axes().size()) != AxesFor(expert)) continue;
+        absl::StatusOr<Found> found = TryMesh(cut, expert, mesh, {});
+        if (found.ok()) experts_.push_back(*std::move(found));
+      }
+    }
   }
 
   absl::StatusOr<Found> TryMesh(const std::shared_ptr<const CutStep>& cut,
-                                const Mesh& mesh,
+                                Expert expert, const Mesh& mesh,
                                 const std::vector<AxisPlaces>& like) {
-    Found found{.cut = cut, .task = {.mesh = mesh}};
+    Found found{.cut = cut, .expert = expert, .task = {.mesh = mesh}};
     MeshTask& task = found.task;
     task.prices = PricesOn(mesh);
     if (request_.expert != Expert::kVolume) task.rates = &rates_;
@@ -342,7 +345,7 @@ class Planner {
       MW_ASSIGN_OR_RETURN(found.pins, request_.annotations(mesh));
       if (cut->count > 1) found.pins.instructions.clear();
     }
-    task.demand = DemandFor(cut->model, task.mesh, found.pins);
+    task.demand = PlanDemand(cut->model, expert, task.mesh, found.pins);
     MW_ASSIGN_OR_RETURN(found.plan, PlanMesh(cut->model, task));
     task.demand = nullptr;  // It refers to this very value.
     return found;
@@ -363,7 +366,8 @@ class Planner {
     const double left = request_.time_limit_seconds - watch_.seconds();
     if (left < 0.1) return;
     MeshTask& task = found.task;
-    task.demand = DemandFor(found.cut->model, task.mesh, found.pins);
+    task.demand =
+        PlanDemand(found.cut->model, found.expert, task.mesh, found.pins);
     task.like = found.plan.placements;
     task.solve.work_limit = work;
     task.solve.gap = wanted_gap;
@@ -445,6 +449,7 @@ class Planner {
   double least_state_ = 0;  // Bytes of state, on all devices together.
   std::vector<Alternative> alternatives_;
   std::vector<Found> found_;
+  std::vector<Found> experts_;
   std::vector<std::pair<Mesh, double>> times_;  // Meshes and their times.
   std::vector<std::string> notes_;
   std::map<std::string, double> seconds_;

@@ -1,17 +1,12 @@
 #include "meshwright/search/plan_mesh.h"
 
-#include <cstdlib>
-
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/base/stopwatch.h"
 
 namespace meshwright {
 
 absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
                                   const MeshTask& task) {
-  Stopwatch watch;
   Resharder resharder(&task.mesh, task.prices);
   const MeshProblem problem(model, task.mesh, task.prices, task.rates,
                             resharder, task.memory_limit, task.demand);
@@ -21,22 +16,10 @@ absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
         op.instruction->name, " cannot be split as asked for on the mesh ",
         task.mesh.ToString()));
   }
-  const double built = watch.seconds();
   SolveOptions options = task.solve;
   if (!task.like.empty()) options.initial = problem.Like(task.like);
   MW_ASSIGN_OR_RETURN(const Solution solution,
                       Solve(problem.problem(), options));
-  if (std::getenv("MW_LOG_SEARCH")) {
-    absl::FPrintF(
-        stderr,
-        "%s: %d groups %d nodes %d tables, built %.2f solved %.2f core %d pts "
-        "%d cost %.6f bound %.6f\n",
-        task.mesh.ToString(), model.alike.count(),
-        problem.problem().nodes.size(), problem.problem().tables.size(), built,
-        watch.seconds() - built, solution.core_nodes, solution.core_points,
-        static_cast<double>(solution.cost) / kUnitsPerSecond,
-        static_cast<double>(solution.lower_bound) / kUnitsPerSecond);
-  }
   MeshPlan plan;
   plan.assignment = problem.ToAssignment(solution.assignment);
   plan.seconds = static_cast<double>(solution.cost) / kUnitsPerSecond;
