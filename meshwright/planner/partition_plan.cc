@@ -1,0 +1,55 @@
+// From a plan back to the program that it stands for.
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/cost/price_list.h"
+#include "meshwright/mesh/cluster_file.h"
+#include "meshwright/partition/micro_batch_loop.h"
+#include "meshwright/planner/planner.h"
+
+namespace meshwright {
+
+absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
+                                            int64_t micro_batches) {
+  PlannedStep step;
+  step.given_ = &module;
+  if (micro_batches > 1) {
+    MW_ASSIGN_OR_RETURN(Module looped,
+                        LoopOverMicroBatches(module, {.count = micro_batches}));
+    step.looped_ = std::make_unique<Module>(std::move(looped));
+  }
+  return step;
+}
+
+absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
+                                          const Plan& plan) {
+  MW_RETURN_IF_ERROR(CheckFits(plan, module));
+  MW_ASSIGN_OR_RETURN(const PlannedStep step,
+                      PlannedStep::Of(module, plan.micro_batches));
+  const FlatGraph graph = Flatten(step.module());
+  Assignment assignment{.rules = RulesOf(graph)};
+  if (plan.strategies.size() != graph.ops.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan has ", plan.strategies.size(), " strategies, the step ",
+        graph.ops.size(), " operations; plan it again"));
+  }
+  assignment.strategies = plan.strategies;
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    if (!graph.ops[i].live) continue;
+    if (plan.strategies[i].factor_axes.size() !=
+            assignment.rules[i].factors.size() ||
+        !IsValid(assignment.rules[i], plan.strategies[i], plan.mesh)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the plan's strategy for ",
+                       graph.ops[i].instruction->name, " does not fit it"));
+    }
+  }
+  MW_ASSIGN_OR_RETURN(const Cluster cluster, ParseCluster(plan.cluster));
+  MW_ASSIGN_OR_RETURN(const Rates rates, ParseRates(plan.rates));
+  Resharder resharder(&plan.mesh, PricesFor(rates, cluster, plan.mesh));
+  return PartitionAs(step.module(), plan.mesh, graph, assignment, resharder);
+}
+
+}  // namespace meshwright
