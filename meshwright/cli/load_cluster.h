@@ -16,8 +16,7 @@ absl::StatusOr<Cluster> LoadCluster(const std::string& text);
 
 // What devices and links achieve: calibrated where that is known (--database,
 // by default the user's) unless --assumed is given, else assumed.
-absl::StatusOr<Rates> RatesFor(const Cluster& cluster,
-                               const CommandLine& line);
+absl::StatusOr<Rates> RatesFor(const Cluster& cluster, const CommandLine& line);
 
 }  // namespace meshwright
 
