@@ -1,5 +1,7 @@
-// meshwright run: steps of a module on a device, state staying there.
+// meshwright run: steps of a module on a device, or on several as a plan says;
+// state stays there.
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -12,6 +14,8 @@
 #include "meshwright/cli/device_client.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
+#include "meshwright/cli/planned_runner.h"
+#include "meshwright/cli/split_module.h"
 #include "meshwright/runtime/step_runner.h"
 #include "meshwright/state/tensor_file.h"
 
@@ -21,21 +25,29 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const CommandSpec& Spec() {
-  static const auto* const spec = new CommandSpec{
-      .name = "run",
-      .summary = "run steps of a module on synthetic or given inputs",
-      .positional = {"MODULE"},
-      .flags = {
-          {"steps", "K", "how many steps (default 10)"},
-          {"seed", "S", "of the synthetic inputs (default 0)"},
-          {"inputs", "FILE",
-           ".npz or .safetensors with values of parameters, by name; "
-           "repeatable"},
-          {"data", "FILE",
-           "values for one step; the k-th --data is for step k, then again"},
-          {"save", "FILE", "write the state after the last step, .safetensors"},
-          {"platform", "NAME", "cpu, cuda, tpu (default: the fastest there)"},
-          {"json", "", "one JSON object on stdout"}}};
+  static const auto* const spec = [] {
+    auto* made = new CommandSpec{
+        .name = "run",
+        .summary = "run steps of a module on synthetic or given inputs",
+        .positional = {"MODULE"},
+        .flags = {
+            {"steps", "K", "how many steps (default 10)"},
+            {"seed", "S", "of the synthetic inputs (default 0)"},
+            {"inputs", "FILE",
+             ".npz or .safetensors with values of parameters, by name; "
+             "repeatable"},
+            {"data", "FILE",
+             "values for one step; the k-th --data is for step k, then again"},
+            {"save", "FILE",
+             "write the state after the last step, .safetensors"},
+            {"platform", "NAME",
+             "cpu, cuda, tpu (default: what the plan is for, or the fastest "
+             "there)"},
+            {"json", "", "one JSON object on stdout"}}};
+    const std::vector<FlagSpec> split = SplitFlags();
+    made->flags.insert(made->flags.begin(), split.begin(), split.end());
+    return made;
+  }();
   return *spec;
 }
 
@@ -76,9 +88,11 @@ absl::StatusOr<RunLog> RunSteps(int64_t steps,
   return log;
 }
 
-Json ToJson(const RunLog& log, double compile_seconds, const Client& client) {
+Json ToJson(const RunLog& log, double compile_seconds, int64_t devices,
+            const Client& client) {
   return {{"platform", client.platform_name()},
           {"device", client.devices()[0]->kind()},
+          {"devices", devices},
           {"compile_seconds", compile_seconds},
           {"step_seconds", log.seconds},
           {"loss", log.losses}};
@@ -94,11 +108,19 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(auto inputs, ReadAll(line.All("inputs")));
   MW_ASSIGN_OR_RETURN(const auto data, ReadAll(line.All("data")));
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
+  std::optional<Partitioned> split;
+  if (line.Has("plan") || line.Has("sharding") || line.Has("mesh")) {
+    MW_ASSIGN_OR_RETURN(split, SplitModule(module, AnalyzeRoles(module), line));
+  }
+  const int64_t devices = split.has_value() ? split->mesh.device_count() : 1;
+  MW_ASSIGN_OR_RETURN(const std::string platform, PlatformFor(line));
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                      MakeClient(line.Text("platform", ""), 1));
+                      MakeClientFor(platform, devices));
   const Stopwatch compile_time;
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> runner,
-                      StepRunner::Create(module, client.get()));
+                      split.has_value()
+                          ? MakeRunner(module, *split, client.get())
+                          : StepRunner::Create(module, client.get()));
   const double compile_seconds = compile_time.seconds();
   MW_RETURN_IF_ERROR(runner->FillSynthetic(seed));
   for (std::vector<Tensor>& file : inputs) {
@@ -111,9 +133,11 @@ absl::Status Run(const CommandLine& line) {
     MW_RETURN_IF_ERROR(WriteSafetensors(line.Text("save", ""), state));
   }
   if (json) {
-    absl::PrintF("%s\n", ToJson(log, compile_seconds, *client).dump(2));
+    absl::PrintF("%s\n",
+                 ToJson(log, compile_seconds, devices, *client).dump(2));
   } else {
-    absl::PrintF("%d steps on %s, median %s; compiled in %s\n", steps,
+    absl::PrintF("%d steps on %s%s, median %s; compiled in %s\n", steps,
+                 devices == 1 ? "" : absl::StrCat(devices, " x "),
                  client->devices()[0]->kind(),
                  FormatSeconds(Median(log.seconds)),
                  FormatSeconds(compile_seconds));

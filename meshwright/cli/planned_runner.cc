@@ -1,0 +1,57 @@
+#include "meshwright/cli/planned_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/cli/device_client.h"
+#include "meshwright/cli/split_module.h"
+#include "meshwright/mesh/cluster_file.h"
+#include "meshwright/plan/plan.h"
+
+namespace meshwright {
+namespace {
+
+// Virtual devices are threads of one process.
+constexpr int64_t kMaxVirtualDevices = 256;
+
+}  // namespace
+
+absl::StatusOr<std::string> PlatformFor(const CommandLine& line) {
+  if (line.Has("platform") || !line.Has("plan")) {
+    return line.Text("platform", "");
+  }
+  MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(line.Text("plan", "")));
+  MW_ASSIGN_OR_RETURN(const Cluster cluster, ParseCluster(plan.cluster));
+  return cluster.shared_host ? std::string("cpu") : std::string();
+}
+
+absl::StatusOr<std::unique_ptr<Client>> MakeClientFor(
+    const std::string& platform, int64_t devices) {
+  const int virtual_devices =
+      static_cast<int>(std::min(devices, kMaxVirtualDevices));
+  MW_ASSIGN_OR_RETURN(std::unique_ptr<Client> client,
+                      MakeClient(platform, virtual_devices));
+  const int64_t present = std::ssize(client->devices());
+  if (present >= devices) return client;
+  const std::string name = client->platform_name();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the step is split for ", devices, " devices; ",
+      name == "cpu"
+          ? absl::StrCat("one process stands in for up to ", present)
+          : absl::StrCat("this machine has ", present, " (", name,
+                         "); --platform cpu runs it on virtual ones")));
+}
+
+absl::StatusOr<std::unique_ptr<StepRunner>> MakeRunner(const Module& module,
+                                                       const Partitioned& split,
+                                                       Client* client) {
+  ShardedStep step{.program = split.module,
+                   .mesh = split.mesh,
+                   .parameters = split.parameters,
+                   .outputs = split.outputs};
+  return StepRunner::CreateSharded(module, std::move(step), client);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,33 @@
+// Steps of a module on several devices, as it was split.
+#ifndef MESHWRIGHT_CLI_PLANNED_RUNNER_H_
+#define MESHWRIGHT_CLI_PLANNED_RUNNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "meshwright/cli/command_line.h"
+#include "meshwright/engine/client.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/partition/partition.h"
+#include "meshwright/runtime/step_runner.h"
+
+namespace meshwright {
+
+// --platform, or what a --plan for virtual devices runs on; empty: any.
+absl::StatusOr<std::string> PlatformFor(const CommandLine& line);
+
+// A client with that many devices. kInvalidArgument, saying how many there are,
+// when the machine has fewer.
+absl::StatusOr<std::unique_ptr<Client>> MakeClientFor(
+    const std::string& platform, int64_t devices);
+
+// All outlive the runner.
+absl::StatusOr<std::unique_ptr<StepRunner>> MakeRunner(const Module& module,
+                                                       const Partitioned& split,
+                                                       Client* client);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_CLI_PLANNED_RUNNER_H_
