@@ -15,8 +15,9 @@ A sharding stands for all leaves below it, as in `jax.jit`'s in_shardings; None 
 the choice open.
 """
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from meshwright.errors import MeshwrightError
@@ -98,6 +99,43 @@ def parse_sharding(text: str) -> list[list[str] | str]:
             axes = re.split(r"\s*,\s*", group.strip()) if group else [single]
             dims.append([axis for axis in axes if axis != "-"])
     return dims
+
+
+def named_sharding(name: str, text: str, dimensions: Sequence[int], mesh):
+    """The NamedSharding of a tensor with these dimensions.
+
+    Raises MeshwrightError, naming the tensor, for what jax cannot express.
+    """
+    from jax.sharding import NamedSharding
+
+    try:
+        dims = parse_sharding(text)
+    except MeshwrightError as error:
+        raise MeshwrightError(f"{name}: {error}") from error
+    _check_rank(name, dims, len(dimensions))
+    spec = _partition_spec(name, dims)
+    for size, axes in zip(dimensions, dims, strict=True):
+        parts = math.prod(mesh.shape[axis] for axis in axes)
+        if size % parts:
+            raise MeshwrightError(
+                f"{name}: jax cannot split a dimension of {size} into {parts} parts"
+            )
+    return NamedSharding(mesh, spec)
+
+
+def mesh_of_first(sizes: Mapping, devices: Sequence | None = None):
+    """A jax Mesh with these axes, of the first devices."""
+    import jax
+    import numpy as np
+
+    count = math.prod(sizes.values())
+    devices = jax.devices() if devices is None else devices
+    if len(devices) < count:
+        raise MeshwrightError(
+            f"the mesh {dict(sizes)} needs {count} devices, there are {len(devices)}"
+        )
+    grid = np.array(devices[:count]).reshape(tuple(sizes.values()))
+    return jax.sharding.Mesh(grid, tuple(sizes))
 
 
 def _is_leaf(value) -> bool:
@@ -221,7 +259,7 @@ def _named(file: Mapping, section: str, tensors, mesh) -> dict:
     from jax.sharding import NamedSharding
 
     if mesh is None:
-        mesh = _first_devices(file["mesh"])
+        mesh = mesh_of_first(file["mesh"])
     entries = file.get(section, {})
     result = {}
     for name, rank in tensors:
@@ -229,13 +267,16 @@ def _named(file: Mapping, section: str, tensors, mesh) -> dict:
         if value is None:
             continue
         dims = parse_sharding(value) if isinstance(value, str) else value
-        if len(dims) != rank:
-            raise MeshwrightError(
-                f"{name}: the sharding has {len(dims)} dimensions, the tensor has "
-                f"{rank}"
-            )
+        _check_rank(name, dims, rank)
         result[name] = NamedSharding(mesh, _partition_spec(name, dims))
     return result
+
+
+def _check_rank(name: str, dims: Sequence, rank: int) -> None:
+    if len(dims) != rank:
+        raise MeshwrightError(
+            f"{name}: the sharding has {len(dims)} dimensions, the tensor has {rank}"
+        )
 
 
 def _entry(entries: Mapping, name: str):
@@ -262,19 +303,3 @@ def _partition_spec(name: str, dims):
             raise MeshwrightError(f"{name}: jax cannot express parts of axes: {axes}")
         entries.append(axes[0] if len(axes) == 1 else tuple(axes) or None)
     return PartitionSpec(*entries)
-
-
-def _first_devices(sizes: Mapping):
-    import math
-
-    import jax
-    import numpy as np
-
-    count = math.prod(sizes.values())
-    devices = jax.devices()
-    if len(devices) < count:
-        raise MeshwrightError(
-            f"the mesh {dict(sizes)} needs {count} devices, there are {len(devices)}"
-        )
-    grid = np.array(devices[:count]).reshape(tuple(sizes.values()))
-    return jax.sharding.Mesh(grid, tuple(sizes))
