@@ -100,7 +100,11 @@ absl::StatusOr<CommandLine> CommandLine::Parse(
           absl::StrCat("--", name, " needs a value: ", flag->value));
     }
   }
-  if (line.positional_.size() != spec.positional.size()) {
+  const size_t required = static_cast<size_t>(std::count_if(
+      spec.positional.begin(), spec.positional.end(),
+      [](const std::string& word) { return !absl::StartsWith(word, "["); }));
+  if (line.positional_.size() < required ||
+      line.positional_.size() > spec.positional.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "expected ",
         spec.positional.empty() ? "no arguments"

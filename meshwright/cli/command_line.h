@@ -29,7 +29,7 @@ struct FlagSpec {
 struct CommandSpec {
   std::string name;
   std::string summary;
-  std::vector<std::string> positional;
+  std::vector<std::string> positional;  // "[NAME]" may be left out.
   std::vector<FlagSpec> flags;
 
   // Usage, a line per flag.
@@ -51,6 +51,7 @@ class CommandLine {
   const std::string& positional(size_t index) const {
     return positional_[index];
   }
+  size_t positional_count() const { return positional_.size(); }
   bool Has(const std::string& flag) const { return flags_.contains(flag); }
   // Every value of a repeated flag, in order.
   std::vector<std::string> All(const std::string& flag) const;

@@ -21,6 +21,7 @@ extern const Command kRunCommand;
 extern const Command kPartitionCommand;
 extern const Command kCheckCommand;
 extern const Command kPlanCommand;
+extern const Command kExplainCommand;
 extern const Command kSolveCommand;
 extern const Command kProfileCommand;
 extern const Command kDemoCommand;

@@ -1,0 +1,115 @@
+// meshwright explain: why a plan, or one choice in it, is as it is.
+#include "meshwright/planner/explain.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/progress.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/cli/block_graph.h"
+#include "meshwright/cli/commands.h"
+#include "meshwright/cli/explain_print.h"
+#include "meshwright/cli/load_module.h"
+#include "meshwright/cli/split_module.h"
+
+namespace meshwright {
+namespace {
+
+const CommandSpec& Spec() {
+  static const auto* const spec = new CommandSpec{
+      .name = "explain",
+      .summary =
+          "why a plan is as it is: the options there were, their costs, "
+          "and what would change the choice",
+      .positional = {"PLAN", "[INSTRUCTION or PARAMETER]"},
+      .flags = {{"module", "MODULE", "that the plan is for"},
+                {"pin", "FILE", "the pins that it was planned with"},
+                {"options", "N",
+                 "solve again with at most so many options (default 16 of an "
+                 "instruction, 60 of all blocks)"},
+                {"json", "", "one JSON object on stdout"}}};
+  return *spec;
+}
+
+absl::StatusOr<Annotations> PinsOf(const Module& module,
+                                   const ModuleRoles& roles, const Plan& plan,
+                                   const CommandLine& line) {
+  PlanRequest request;
+  MW_RETURN_IF_ERROR(ReadPins(module, roles, line, request));
+  if (line.Has("pin") && !(*request.mesh == plan.mesh)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        line.Text("pin", ""), ": its mesh is ", request.mesh->ToString(),
+        ", the plan's ", plan.mesh.ToString()));
+  }
+  if (!request.annotations) return Annotations();
+  return request.annotations(plan.mesh);
+}
+
+absl::Status NoSuchName(const PlanStudy& study, const std::string& name) {
+  std::vector<std::string> names;
+  for (int32_t g = 0; g < study.model().alike.count(); ++g) {
+    names.push_back(study.NameOf(g));
+  }
+  const std::string nearest = Nearest(name, names);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no parameter or instruction that matters is called \"", name, "\"",
+      nearest.empty() ? "; meshwright inspect lists parameters"
+                      : absl::StrCat("; did you mean ", nearest, "?")));
+}
+
+template <typename Report>
+void Show(const Report& report, bool as_json) {
+  if (as_json) {
+    absl::PrintF("%s\n", ToJson(report).dump(2));
+  } else {
+    Print(report);
+  }
+}
+
+absl::Status Run(const CommandLine& line) {
+  if (!line.Has("module")) {
+    return absl::InvalidArgumentError(
+        "--module says which module the plan is for");
+  }
+  MW_ASSIGN_OR_RETURN(const int64_t most,
+                      line.Integer("options", 0, {1, 100'000}));
+  const std::string path = line.positional(0);
+  MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(path));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.Text("module", "")));
+  MW_RETURN_IF_ERROR(Annotate(CheckFits(plan, module), path));
+  MW_ASSIGN_OR_RETURN(Annotations pins,
+                      PinsOf(module, AnalyzeRoles(module), plan, line));
+  auto progress = std::make_unique<Progress>("explaining", 0);
+  absl::StatusOr<std::unique_ptr<PlanStudy>> made =
+      PlanStudy::Of(module, plan, std::move(pins));
+  if (!made.ok()) return Annotate(made.status(), path);
+  PlanStudy& study = **made;
+  study.set_report([&] { progress->Advance("solving again"); });
+  if (line.positional_count() > 1) {
+    const int32_t group = study.GroupNamed(line.positional(1));
+    if (group < 0) return NoSuchName(study, line.positional(1));
+    ChoiceLimits limits;
+    if (most > 0) limits.options = static_cast<int>(most);
+    MW_ASSIGN_OR_RETURN(const ChoiceReport report,
+                        ExplainChoice(study, group, limits));
+    progress.reset();
+    Show(report, line.Has("json"));
+    return absl::OkStatus();
+  }
+  const Blocks blocks =
+      FindBlocks(ViewOf(study.model().graph, study.model().rules));
+  PlanReport report{.plan = plan, .binds = ExplainBinds(study)};
+  report.blocks =
+      ExplainBlocks(study, blocks, most > 0 ? static_cast<int>(most) : 60);
+  progress.reset();
+  Show(report, line.Has("json"));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+extern const Command kExplainCommand = {&Spec, &Run};
+
+}  // namespace meshwright

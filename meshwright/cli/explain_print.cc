@@ -1,0 +1,256 @@
+#include "meshwright/cli/explain_print.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/base/units.h"
+
+namespace meshwright {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMaxMeshes = 8;
+constexpr size_t kMaxBlockOptions = 4;
+
+std::string Signed(double seconds) {
+  return absl::StrCat(seconds < 0 ? "-" : "+",
+                      FormatSeconds(std::abs(seconds)));
+}
+
+std::string Alike(int64_t count, const char* what) {
+  return count == 1 ? "" : absl::StrCat(", ", count, " ", what, " alike");
+}
+
+// What choosing it would cost.
+std::string Difference(const OptionReport& option) {
+  if (option.is_chosen) return "chosen";
+  if (!option.why_not.empty()) return "impossible";
+  if (option.regret.has_value()) {
+    return absl::StrCat(Signed(*option.regret), option.is_exact ? "" : "?");
+  }
+  if (option.regret_if_fixed.has_value()) {
+    return absl::StrCat(Signed(*option.regret_if_fixed), " *");
+  }
+  return "not tried";
+}
+
+void PrintOption(const OptionReport& option, const char* indent) {
+  absl::PrintF("%s%-12s %s\n", indent, Difference(option), option.text);
+  std::string line = absl::StrCat(
+      "compute ", FormatSeconds(option.compute_seconds), ", moves ",
+      option.move_seconds.has_value() ? FormatSeconds(*option.move_seconds)
+                                      : "-",
+      ", ", FormatBytes(option.bytes), " of result");
+  if (option.peak_bytes.has_value()) {
+    absl::StrAppend(&line, ", step holds ", FormatBytes(*option.peak_bytes));
+  }
+  if (!option.is_allowed) {
+    absl::StrAppend(&line, "; not what the strategy or a pin asks");
+  }
+  if (!option.why_not.empty()) absl::StrAppend(&line, "; ", option.why_not);
+  absl::PrintF("%s%-12s %s\n", indent, "", line);
+}
+
+void PrintLegend(const std::vector<OptionReport>& options) {
+  bool fixed = false;
+  bool open = false;
+  for (const OptionReport& one : options) {
+    fixed = fixed || absl::StrContains(Difference(one), "*");
+    open = open || absl::StrContains(Difference(one), "?");
+  }
+  absl::PrintF("  +: a step takes so much more, all else at its best\n");
+  if (fixed) absl::PrintF("  *: all else as planned\n");
+  if (open) absl::PrintF("  ?: found, not proved\n");
+}
+
+const char* Words(Flip::Of of) {
+  switch (of) {
+    case Flip::Of::kSlowerLinks:
+      return "slower links";
+    case Flip::Of::kFasterLinks:
+      return "faster links";
+    case Flip::Of::kLessMemory:
+      return "less memory";
+    case Flip::Of::kMoreMemory:
+      return "more memory";
+  }
+  return "";
+}
+
+void PrintFlips(const ChoiceReport& report) {
+  absl::PrintF("what would change it\n");
+  for (const Flip& flip : report.flips) {
+    std::string when;
+    if (flip.of == Flip::Of::kSlowerLinks) {
+      when = absl::StrFormat("links %.2g times slower", 1 / flip.factor);
+    } else if (flip.of == Flip::Of::kFasterLinks) {
+      when = absl::StrFormat("links %.2g times faster", flip.factor);
+    } else {
+      when = absl::StrCat(FormatBytes(flip.bytes), " per device");
+    }
+    absl::PrintF("  %-28s %s\n", when,
+                 flip.instead.empty() ? "nothing fits" : flip.instead);
+  }
+  if (report.flips.empty()) {
+    absl::PrintF(
+        "  no memory limit, no links from %g times slower to %g times "
+        "faster\n",
+        1 / report.least_speed, report.most_speed);
+  }
+}
+
+Json OptionJson(const OptionReport& option) {
+  Json json = {{"option", option.text},
+               {"chosen", option.is_chosen},
+               {"allowed", option.is_allowed},
+               {"compute_seconds", option.compute_seconds},
+               {"move_seconds", nullptr},
+               {"bytes", option.bytes},
+               {"peak_bytes", nullptr},
+               {"regret_seconds", nullptr},
+               {"exact", option.is_exact},
+               {"regret_if_fixed_seconds", nullptr},
+               {"why_not", option.why_not}};
+  if (option.move_seconds) json["move_seconds"] = *option.move_seconds;
+  if (option.peak_bytes) json["peak_bytes"] = *option.peak_bytes;
+  if (option.regret) json["regret_seconds"] = *option.regret;
+  if (option.regret_if_fixed) {
+    json["regret_if_fixed_seconds"] = *option.regret_if_fixed;
+  }
+  return json;
+}
+
+Json OptionsJson(const std::vector<OptionReport>& options) {
+  Json json = Json::array();
+  for (const OptionReport& option : options) {
+    json.push_back(OptionJson(option));
+  }
+  return json;
+}
+
+}  // namespace
+
+void Print(const PlanReport& report) {
+  const Plan& plan = report.plan;
+  absl::PrintF("%s: mesh %s, %d micro-batch%s, strategy %s\n", plan.module_name,
+               plan.mesh.ToString(), plan.micro_batches,
+               plan.micro_batches == 1 ? "" : "es", plan.strategy);
+  absl::PrintF("meshes, by what the search counts\n");
+  const std::vector<Alternative>& all = plan.alternatives;
+  for (size_t i = 0; i < all.size() && i < kMaxMeshes; ++i) {
+    absl::PrintF("  %-24s x%-4d %-10s %s\n", all[i].mesh, all[i].micro_batches,
+                 all[i].why_not.empty() ? FormatSeconds(all[i].seconds) : "-",
+                 !all[i].why_not.empty() ? all[i].why_not
+                 : i == 0                ? "chosen"
+                          : Signed(all[i].seconds - all[0].seconds));
+  }
+  absl::PrintF("held back by%s\n", report.binds.empty()
+                                       ? " nothing: no limit or pin costs time"
+                                       : "");
+  for (const BindReport& bind : report.binds) {
+    absl::PrintF("  %s %s: without it a step takes %s less\n", bind.what,
+                 bind.asked, FormatSeconds(bind.saves));
+  }
+  absl::PrintF("blocks, those with most computing first\n");
+  std::vector<OptionReport> shown;
+  for (const BlockReport& block : report.blocks) {
+    absl::PrintF("  %s %s, %d member%s%s\n", block.name, block.shape,
+                 block.members, block.members == 1 ? "" : "s",
+                 Alike(block.count, "blocks"));
+    for (size_t i = 0; i < block.options.size(); ++i) {
+      if (i == kMaxBlockOptions) {
+        absl::PrintF("    and %d other ways\n", block.options.size() - i);
+        break;
+      }
+      PrintOption(block.options[i], "    ");
+      shown.push_back(block.options[i]);
+    }
+  }
+  PrintLegend(shown);
+}
+
+void Print(const ChoiceReport& report) {
+  absl::PrintF("%s (%s %s%s)\n", report.name, report.opcode, report.shape,
+               Alike(report.count, "ops"));
+  if (!report.pin.empty()) absl::PrintF("pinned to %s\n", report.pin);
+  for (const OptionReport& option : report.options) PrintOption(option, "  ");
+  PrintLegend(report.options);
+  if (!report.moves.empty())
+    absl::PrintF("how its operands come, as planned\n");
+  for (const MoveReport& move : report.moves) {
+    absl::PrintF(
+        "  %d from %s: %s\n", move.operand, move.from,
+        move.moves.empty()
+            ? "as it lies"
+            : absl::StrCat(move.moves, ", ", FormatSeconds(move.seconds)));
+  }
+  PrintFlips(report);
+}
+
+nlohmann::ordered_json ToJson(const PlanReport& report) {
+  const Plan& plan = report.plan;
+  Json meshes = Json::array();
+  for (const Alternative& one : plan.alternatives) {
+    meshes.push_back({{"mesh", one.mesh},
+                      {"micro_batches", one.micro_batches},
+                      {"seconds", one.seconds},
+                      {"bound", one.bound},
+                      {"why_not", one.why_not}});
+  }
+  Json binds = Json::array();
+  for (const BindReport& bind : report.binds) {
+    binds.push_back({{"what", bind.what},
+                     {"asked", bind.asked},
+                     {"saves_seconds", bind.saves}});
+  }
+  Json blocks = Json::array();
+  for (const BlockReport& block : report.blocks) {
+    blocks.push_back({{"name", block.name},
+                      {"shape", block.shape},
+                      {"count", block.count},
+                      {"members", block.members},
+                      {"options", OptionsJson(block.options)}});
+  }
+  return {{"mesh", plan.mesh.ToString()},
+          {"micro_batches", plan.micro_batches},
+          {"strategy", plan.strategy},
+          {"alternatives", meshes},
+          {"binds", binds},
+          {"blocks", blocks}};
+}
+
+nlohmann::ordered_json ToJson(const ChoiceReport& report) {
+  Json moves = Json::array();
+  for (const MoveReport& move : report.moves) {
+    moves.push_back({{"operand", move.operand},
+                     {"from", move.from},
+                     {"moves", move.moves},
+                     {"seconds", move.seconds}});
+  }
+  Json flips = Json::array();
+  for (const Flip& flip : report.flips) {
+    flips.push_back({{"of", Words(flip.of)},
+                     {"factor", flip.factor},
+                     {"bytes", nullptr},
+                     {"instead", flip.instead}});
+    if (flip.of == Flip::Of::kLessMemory || flip.of == Flip::Of::kMoreMemory) {
+      flips.back()["bytes"] = flip.bytes;
+    }
+  }
+  return {{"name", report.name},
+          {"opcode", report.opcode},
+          {"shape", report.shape},
+          {"count", report.count},
+          {"pin", report.pin},
+          {"options", OptionsJson(report.options)},
+          {"moves", moves},
+          {"flips", flips},
+          {"least_link_speed", report.least_speed},
+          {"most_link_speed", report.most_speed}};
+}
+
+}  // namespace meshwright

@@ -1,0 +1,27 @@
+// What meshwright explain says, as text and as JSON.
+#ifndef MESHWRIGHT_CLI_EXPLAIN_PRINT_H_
+#define MESHWRIGHT_CLI_EXPLAIN_PRINT_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "meshwright/plan/plan.h"
+#include "meshwright/planner/explain.h"
+
+namespace meshwright {
+
+// Of a whole plan.
+struct PlanReport {
+  const Plan& plan;
+  std::vector<BindReport> binds;
+  std::vector<BlockReport> blocks;
+};
+
+void Print(const PlanReport& report);
+void Print(const ChoiceReport& report);
+nlohmann::ordered_json ToJson(const PlanReport& report);
+nlohmann::ordered_json ToJson(const ChoiceReport& report);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_CLI_EXPLAIN_PRINT_H_

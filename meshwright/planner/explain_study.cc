@@ -1,0 +1,233 @@
+#include "meshwright/planner/explain_study.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/cost/price_list.h"
+#include "meshwright/mesh/cluster_file.h"
+#include "meshwright/mesh/sharding_text.h"
+#include "meshwright/search/expert.h"
+
+namespace meshwright {
+namespace {
+
+// Cells that the solver may touch for one question: the clock does not count.
+constexpr int64_t kWork = 400'000'000;
+constexpr double kSeconds = 600;
+constexpr double kGap = 1e-5;
+
+Prices WithLinks(Prices prices, double speed) {
+  if (speed == 1) return prices;
+  const auto scale = [&](CollectivePrice& price) {
+    price.latency /= speed;
+    price.per_wire_byte /= speed;
+  };
+  scale(prices.collective);
+  if (!prices.by_axes.empty()) {
+    std::vector<Prices::ByKind> table = std::move(prices.by_axes);
+    for (Prices::ByKind& kinds : table) {
+      for (CollectivePrice& price : kinds) scale(price);
+    }
+    prices.SetByAxes(std::move(table));
+  }
+  return prices;
+}
+
+void KeepOnly(int32_t option, ProblemNode& node) {
+  for (size_t i = 0; i < node.costs.size(); ++i) {
+    if (static_cast<int32_t>(i) != option) node.costs[i] = kInfiniteCost;
+  }
+}
+
+double Seconds(int64_t units) {
+  return static_cast<double>(units) / kUnitsPerSecond;
+}
+
+}  // namespace
+
+PlanStudy::PlanStudy(const Plan& plan, PlannedStep step, Cluster cluster,
+                     Rates rates, Annotations annotations)
+    : plan_(plan),
+      step_(std::move(step)),
+      cluster_(std::move(cluster)),
+      rates_(std::move(rates)),
+      annotations_(std::move(annotations)),
+      model_(std::make_unique<StepModel>(ModelStep(step_.module()))) {}
+
+absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
+    const Module& module, const Plan& plan, Annotations annotations) {
+  MW_RETURN_IF_ERROR(CheckFits(plan, module));
+  MW_ASSIGN_OR_RETURN(Cluster cluster, ParseCluster(plan.cluster));
+  MW_ASSIGN_OR_RETURN(Rates rates, ParseRates(plan.rates));
+  MW_ASSIGN_OR_RETURN(PlannedStep step,
+                      PlannedStep::Of(module, plan.micro_batches));
+  // As the planner does: the loop has instructions of its own.
+  if (plan.micro_batches > 1) annotations.instructions.clear();
+  std::unique_ptr<PlanStudy> study(
+      new PlanStudy(plan, std::move(step), std::move(cluster), std::move(rates),
+                    std::move(annotations)));
+  if (plan.strategies.size() != study->model_->graph.ops.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan has ", plan.strategies.size(), " strategies, the step ",
+        study->model_->graph.ops.size(), " operations; plan it again"));
+  }
+  MW_ASSIGN_OR_RETURN(const Expert expert, ParseExpert(plan.strategy));
+  study->expert_ = DemandOf(expert, *study->model_, plan.mesh);
+  study->pins_ = PinnedGroups(*study->model_, study->annotations_);
+  study->FindChosen();
+  MW_RETURN_IF_ERROR(study->EvaluatePlan());
+  return study;
+}
+
+const PlanStudy::PricedProblem& PlanStudy::Priced(double link_speed) const {
+  const auto known = priced_.find(link_speed);
+  if (known != priced_.end()) return known->second;
+  std::erase_if(priced_, [](const auto& entry) { return entry.first != 1; });
+  PricedProblem& made = priced_[link_speed];
+  made.prices = WithLinks(PricesFor(rates_, cluster_, plan_.mesh), link_speed);
+  made.resharder = std::make_unique<Resharder>(&plan_.mesh, made.prices);
+  made.problem = std::make_unique<MeshProblem>(*model_, plan_.mesh, made.prices,
+                                               &rates_, *made.resharder,
+                                               plan_.memory_bytes, Demand());
+  return made;
+}
+
+void PlanStudy::FindChosen() {
+  chosen_.assign(model_->alike.count(), -1);
+  for (int32_t g = 0; g < model_->alike.count(); ++g) {
+    const Strategy& taken = plan_.strategies[model_->alike.members[g][0]];
+    const std::vector<Option>& options = problem().options(g);
+    for (size_t i = 0; i < options.size(); ++i) {
+      if (options[i].strategy == taken) chosen_[g] = static_cast<int32_t>(i);
+    }
+  }
+}
+
+absl::Status PlanStudy::EvaluatePlan() {
+  Problem fixed = problem().problem();
+  for (size_t g = 0; g < chosen_.size(); ++g) {
+    if (chosen_[g] >= 0) KeepOnly(chosen_[g], fixed.nodes[g]);
+  }
+  absl::StatusOr<Answer> answer = SolveOne(fixed);
+  if (absl::IsResourceExhausted(answer.status())) {
+    // Its memory was counted in another way.
+    fixed.limits.clear();
+    answer = SolveOne(fixed);
+  }
+  MW_RETURN_IF_ERROR(answer.status());
+  as_planned_ = *std::move(answer);
+  return absl::OkStatus();
+}
+
+bool PlanStudy::Allows(int32_t group, int32_t option,
+                       const Whatif& whatif) const {
+  const MeshProblem& of = problem();
+  const Option& one = of.options(group)[option];
+  const Sharding whole;
+  const Sharding& lies = model_->op(group).kind == OpKind::kOutput
+                             ? of.pool()[one.operands[0]]
+                         : one.results.empty() ? whole
+                                               : of.pool()[one.results[0]];
+  const auto pin = pins_.find(group);
+  if (pin != pins_.end() && !whatif.no_pins && whatif.unpinned != group) {
+    return Satisfies(lies, *pin->second.asked);
+  }
+  return whatif.any_strategy || !expert_ || expert_(group, lies);
+}
+
+absl::StatusOr<Answer> PlanStudy::Ask(const Whatif& whatif) const {
+  Problem problem = Priced(whatif.link_speed).problem->problem();
+  for (int32_t g = 0; g < model_->alike.count(); ++g) {
+    std::vector<int64_t>& costs = problem.nodes[g].costs;
+    for (size_t i = 0; i < costs.size(); ++i) {
+      // What is forced need not be allowed.
+      if (g != whatif.group && !Allows(g, static_cast<int32_t>(i), whatif)) {
+        costs[i] = kInfiniteCost;
+      }
+    }
+  }
+  if (whatif.group >= 0) KeepOnly(whatif.option, problem.nodes[whatif.group]);
+  if (whatif.any_memory) problem.limits.clear();
+  if (whatif.memory.has_value()) {
+    for (UsageLimit& limit : problem.limits) limit.limit = *whatif.memory;
+  }
+  if (report_) report_();
+  ++questions_;
+  return SolveOne(problem);
+}
+
+absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem) const {
+  SolveOptions options{
+      .time_limit_seconds = kSeconds, .work_limit = kWork, .gap = kGap};
+  options.initial = as_planned_.nodes;
+  MW_ASSIGN_OR_RETURN(const Solution solution, Solve(problem, options));
+  Answer answer;
+  answer.seconds = Seconds(solution.cost);
+  answer.bound = Seconds(solution.lower_bound);
+  answer.nodes = solution.assignment;
+  answer.peak_bytes = Evaluate(problem, solution.assignment).peak_usage;
+  for (int32_t g = 0; g < model_->alike.count(); ++g) {
+    answer.compute_seconds +=
+        Seconds(problem.nodes[g].costs[solution.assignment[g]]);
+  }
+  answer.move_seconds = answer.seconds - answer.compute_seconds;
+  return answer;
+}
+
+int32_t PlanStudy::GroupNamed(absl::string_view name) const {
+  const FlatGraph& graph = model_->graph;
+  for (size_t i = 0; i < graph.parameters.size(); ++i) {
+    if (ParameterName(*model_, i) == name) {
+      return model_->alike.group_of[graph.parameters[i]];
+    }
+  }
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    const FlatOp& op = graph.ops[i];
+    if (op.live && op.kind == OpKind::kCompute &&
+        op.instruction->name == name) {
+      return model_->alike.group_of[i];
+    }
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (model_->roles.outputs[i].name == name) {
+      return model_->alike.group_of[graph.outputs[i]];
+    }
+  }
+  return -1;
+}
+
+std::string PlanStudy::NameOf(int32_t group) const {
+  const FlatGraph& graph = model_->graph;
+  const OpId first = model_->alike.members[group][0];
+  for (size_t i = 0; i < graph.parameters.size(); ++i) {
+    if (graph.parameters[i] == first) {
+      return ParameterName(*model_, i);
+    }
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (graph.outputs[i] == first) return model_->roles.outputs[i].name;
+  }
+  return graph.ops[first].instruction->name;
+}
+
+std::string PlanStudy::TextOf(int32_t group, int32_t option) const {
+  const MeshProblem& of = problem();
+  const Option& one = of.options(group)[option];
+  const auto texts = [&](const std::vector<ShardingId>& ids) {
+    std::vector<std::string> all;
+    for (const ShardingId id : ids) {
+      all.push_back(ToString(of.pool()[id], plan_.mesh));
+    }
+    return all;
+  };
+  const std::string operands = absl::StrJoin(texts(one.operands), " x ");
+  const std::string results = absl::StrJoin(texts(one.results), ", ");
+  if (operands.empty()) return results;
+  return results.empty() ? operands : absl::StrCat(operands, " -> ", results);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,131 @@
+// A plan taken apart: the problem that it solves, with every option of every
+// group, and what would be best if something were different.
+//
+//   MW_ASSIGN_OR_RETURN(auto study, PlanStudy::Of(module, plan, {}));
+//   study->Ask({})->seconds;                          // 0.0312
+//   study->Ask({.group = 7, .option = 3})->seconds;   // 0.0330: forced
+//   study->Ask({.link_speed = 0.5})->seconds;         // 0.0401
+//
+// The mesh and the micro-batches stay those of the plan. Times are as the
+// search counts them. Answers are the same on every run.
+#ifndef MESHWRIGHT_PLANNER_EXPLAIN_STUDY_H_
+#define MESHWRIGHT_PLANNER_EXPLAIN_STUDY_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "meshwright/cost/rates.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/plan/plan.h"
+#include "meshwright/planner/pinned_groups.h"
+#include "meshwright/planner/planner.h"
+#include "meshwright/search/mesh_problem.h"
+#include "meshwright/search/step_model.h"
+#include "meshwright/solve/solve.h"
+
+namespace meshwright {
+
+// What is different from the plan's own setting.
+struct Whatif {
+  int32_t group = -1;  // Has to take `option`.
+  int32_t option = -1;
+  double link_speed = 1;          // Links are this many times as fast.
+  std::optional<int64_t> memory;  // Bytes on a device.
+  bool any_memory = false;        // As many as it takes.
+  bool any_strategy = false;      // Without what --strategy demands.
+  bool no_pins = false;
+  int32_t unpinned = -1;  // This group is not pinned.
+};
+
+struct Answer {
+  double seconds = 0;
+  double bound = 0;  // Nothing takes less.
+  double compute_seconds = 0;
+  double move_seconds = 0;
+  int64_t peak_bytes = 0;
+  std::vector<int32_t> nodes;  // By node of the problem: groups, then others.
+};
+
+class PlanStudy {
+ public:
+  // `annotations` are the pins that the plan was made with.
+  // kInvalidArgument when the plan is not for this module, which outlives the
+  // study, as the plan does.
+  static absl::StatusOr<std::unique_ptr<PlanStudy>> Of(const Module& module,
+                                                       const Plan& plan,
+                                                       Annotations annotations);
+
+  const Plan& plan() const { return plan_; }
+  const StepModel& model() const { return *model_; }
+  const MeshProblem& problem() const { return *Priced(1).problem; }
+  const std::map<int32_t, Pin>& pins() const { return pins_; }
+  // The options that the plan takes, by group; -1 for one that the search does
+  // not know.
+  const std::vector<int32_t>& chosen() const { return chosen_; }
+  // The plan itself.
+  const Answer& as_planned() const { return as_planned_; }
+
+  // Whether the strategy and the pins let a group take an option.
+  bool Allows(int32_t group, int32_t option, const Whatif& whatif = {}) const;
+
+  // kResourceExhausted when nothing fits.
+  absl::StatusOr<Answer> Ask(const Whatif& whatif) const;
+
+  // The group of a parameter, instruction or output of this name; -1 if none.
+  int32_t GroupNamed(absl::string_view name) const;
+  // The name of a group's first member.
+  std::string NameOf(int32_t group) const;
+  // "[data, -] x [-, model] -> [data, model]"
+  std::string TextOf(int32_t group, int32_t option) const;
+
+  // How a tensor is moved at the plan's prices.
+  const std::vector<ReshardStep>& PathOf(ElementType type, const Sharding& from,
+                                         const Sharding& to) const {
+    return Priced(1).resharder->Path(type, from, to);
+  }
+
+  // Called before every question.
+  void set_report(std::function<void()> report) { report_ = std::move(report); }
+  int64_t questions() const { return questions_; }
+
+ private:
+  struct PricedProblem {
+    Prices prices;
+    std::unique_ptr<Resharder> resharder;
+    std::unique_ptr<MeshProblem> problem;
+  };
+
+  PlanStudy(const Plan& plan, PlannedStep step, Cluster cluster, Rates rates,
+            Annotations annotations);
+  void FindChosen();
+  absl::Status EvaluatePlan();
+  const PricedProblem& Priced(double link_speed) const;
+  absl::StatusOr<Answer> SolveOne(const Problem& problem) const;
+
+  const Plan& plan_;
+  const PlannedStep step_;
+  const Cluster cluster_;
+  const Rates rates_;
+  const Annotations annotations_;
+  std::unique_ptr<StepModel> model_;
+  Demand expert_;
+  std::map<int32_t, Pin> pins_;
+  std::vector<int32_t> chosen_;
+  Answer as_planned_;
+  std::function<void()> report_;
+  mutable int64_t questions_ = 0;
+  // The plan's own links, and those asked about last.
+  mutable std::map<double, PricedProblem> priced_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_EXPLAIN_STUDY_H_

@@ -1,0 +1,32 @@
+// What pins and annotations ask of the groups of a step.
+#ifndef MESHWRIGHT_PLANNER_PINNED_GROUPS_H_
+#define MESHWRIGHT_PLANNER_PINNED_GROUPS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "meshwright/mesh/sharding.h"
+#include "meshwright/partition/annotations.h"
+#include "meshwright/search/step_model.h"
+
+namespace meshwright {
+
+struct Pin {
+  std::string name;  // Of the parameter, output or instruction.
+  const Annotation* asked = nullptr;
+};
+
+// By group. Where several members of a group are pinned, the last one counts:
+// they are to lie alike. `pins` outlives the result.
+std::map<int32_t, Pin> PinnedGroups(const StepModel& model,
+                                    const Annotations& pins);
+
+// Of a leaf of the entry's parameters; empty within a tuple.
+std::string ParameterName(const StepModel& model, size_t leaf);
+
+bool Satisfies(const Sharding& sharding, const Annotation& asked);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_PINNED_GROUPS_H_
