@@ -92,8 +92,9 @@ void PrintFlips(const ChoiceReport& report) {
     } else {
       when = absl::StrCat(FormatBytes(flip.bytes), " per device");
     }
-    absl::PrintF("  %-28s %s\n", when,
-                 flip.instead.empty() ? "nothing fits" : flip.instead);
+    absl::PrintF(
+        "  %-28s %s\n", when,
+        flip.instead.empty() ? "nothing was found that fits" : flip.instead);
   }
   if (report.flips.empty()) {
     absl::PrintF(

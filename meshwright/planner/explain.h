@@ -53,7 +53,7 @@ struct Flip {
   Of of = Of::kSlowerLinks;
   double factor = 1;    // Of the speed of links or the memory of a device.
   int64_t bytes = 0;    // That much memory.
-  std::string instead;  // The best option there; empty: nothing fits.
+  std::string instead;  // The best option there; empty: none found.
 };
 
 // How an operand gets to where it is needed.

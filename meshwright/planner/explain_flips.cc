@@ -51,7 +51,7 @@ class Finder {
  private:
   Outcome Try(Whatif whatif) {
     const absl::StatusOr<Answer> best = study_.Ask(whatif);
-    if (!best.ok()) return {.is_flipped = true};
+    if (!best.ok()) return {.is_flipped = true};  // Nothing was found.
     const int32_t option = best->nodes[group_];
     if (option == chosen_) return {};
     whatif.group = group_;

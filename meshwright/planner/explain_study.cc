@@ -16,7 +16,7 @@ namespace meshwright {
 namespace {
 
 // Cells that the solver may touch for one question: the clock does not count.
-constexpr int64_t kWork = 400'000'000;
+constexpr int64_t kWork = 60'000'000;
 constexpr double kSeconds = 600;
 constexpr double kGap = 1e-5;
 
@@ -40,6 +40,43 @@ Prices WithLinks(Prices prices, double speed) {
 void KeepOnly(int32_t option, ProblemNode& node) {
   for (size_t i = 0; i < node.costs.size(); ++i) {
     if (static_cast<int32_t>(i) != option) node.costs[i] = kInfiniteCost;
+  }
+}
+
+// Values that groups share lie in the form that takes least memory of those
+// that cost as little: nothing else makes the solver care. Such nodes come
+// after the groups and have edges to groups only.
+void DropIdleCopies(const Problem& problem, int32_t groups,
+                    std::vector<int32_t>& nodes) {
+  const size_t count = problem.nodes.size();
+  std::vector<std::vector<int64_t>> costs(count);
+  for (size_t n = groups; n < count; ++n) costs[n] = problem.nodes[n].costs;
+  for (const ProblemEdge& edge : problem.edges) {
+    if (edge.a < groups && edge.b < groups) continue;
+    const CostTable& table = problem.tables[edge.table];
+    const bool is_first = edge.a >= groups;
+    const int32_t node = is_first ? edge.a : edge.b;
+    for (size_t i = 0; i < costs[node].size(); ++i) {
+      const size_t row = is_first ? i : nodes[edge.a];
+      const size_t column = is_first ? nodes[edge.b] : i;
+      costs[node][i] =
+          AddCosts(costs[node][i], table.cells[row * table.columns + column]);
+    }
+  }
+  for (size_t n = groups; n < count; ++n) {
+    const auto usage = [&](size_t option) {
+      int64_t sum = 0;
+      for (const UsagePiece& piece : problem.nodes[n].pieces) {
+        sum += piece.usage[option];
+      }
+      return sum;
+    };
+    for (size_t i = 0; i < costs[n].size(); ++i) {
+      const size_t now = nodes[n];
+      if (costs[n][i] <= costs[n][now] && usage(i) < usage(now)) {
+        nodes[n] = static_cast<int32_t>(i);
+      }
+    }
   }
 }
 
@@ -169,10 +206,10 @@ absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem) const {
   answer.seconds = Seconds(solution.cost);
   answer.bound = Seconds(solution.lower_bound);
   answer.nodes = solution.assignment;
-  answer.peak_bytes = Evaluate(problem, solution.assignment).peak_usage;
+  DropIdleCopies(problem, model_->alike.count(), answer.nodes);
+  answer.peak_bytes = Evaluate(problem, answer.nodes).peak_usage;
   for (int32_t g = 0; g < model_->alike.count(); ++g) {
-    answer.compute_seconds +=
-        Seconds(problem.nodes[g].costs[solution.assignment[g]]);
+    answer.compute_seconds += Seconds(problem.nodes[g].costs[answer.nodes[g]]);
   }
   answer.move_seconds = answer.seconds - answer.compute_seconds;
   return answer;
