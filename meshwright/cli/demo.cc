@@ -1,4 +1,5 @@
-// meshwright demo: trains the embedded character-level GPT on real text.
+// meshwright demo: plans the embedded character-level GPT for eight devices and
+// trains it on real text, on them and on one.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -15,8 +16,12 @@
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/device_client.h"
+#include "meshwright/cli/load_cluster.h"
+#include "meshwright/cli/planned_runner.h"
+#include "meshwright/cli/print_plan.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
+#include "meshwright/planner/planner.h"
 #include "meshwright/runtime/step_runner.h"
 #include "meshwright/state/tensor_file.h"
 
@@ -30,14 +35,25 @@ namespace meshwright {
 namespace {
 
 constexpr int64_t kDefaultSteps = 20;
+constexpr int64_t kDefaultDevices = 8;
+// Sums are in another order on several devices; training makes the difference
+// grow.
+constexpr double kLossTolerance = 1e-3;
 
 const CommandSpec& Spec() {
   static const auto* const spec = new CommandSpec{
       .name = "demo",
-      .summary = "train a small GPT on real text, on real XLA, here and now",
+      .summary =
+          "plan a small GPT for eight devices and train it on real "
+          "text, on real XLA, here and now",
       .positional = {},
-      .flags = {{"steps", "K", "how many steps (default 20)"},
-                {"platform", "NAME", "cpu, cuda, tpu (default: the fastest)"}}};
+      .flags = {
+          {"steps", "K", "how many steps (default 20)"},
+          {"devices", "N", "virtual devices (default 8)"},
+          {"database", "FILE", "calibrated rates (default: the user's cache)"},
+          {"assumed", "", "do not use calibrated rates"},
+          {"platform", "NAME",
+           "cuda, tpu: train on one device there, without a plan"}}};
   return *spec;
 }
 
@@ -93,29 +109,127 @@ void Describe(const Module& module, const ModuleRoles& roles) {
       FormatBytes(summary.state_bytes), roles.state_pairs.size());
 }
 
-void PrintStep(int64_t step, const StepResult& result, double first_loss) {
-  const double share = std::clamp(*result.loss / first_loss, 0.0, 1.0);
-  const auto width = static_cast<size_t>(std::lround(40 * share));
-  absl::PrintF("  step %2d  loss %.4f  %9s  %s\n", step + 1, *result.loss,
-               FormatSeconds(result.seconds), std::string(width, '#'));
-  std::fflush(stdout);
+std::string Bar(double loss, double first_loss) {
+  const double share = std::clamp(loss / first_loss, 0.0, 1.0);
+  return std::string(static_cast<size_t>(std::lround(40 * share)), '#');
 }
 
-absl::Status Train(const Module& module, int64_t steps, StepRunner* runner) {
+absl::StatusOr<std::unique_ptr<StepRunner>> Ready(
+    absl::StatusOr<std::unique_ptr<StepRunner>> runner) {
+  MW_RETURN_IF_ERROR(runner.status());
+  MW_ASSIGN_OR_RETURN(
+      std::vector<Tensor> state,
+      ParseTensors(Embedded(mw_demo_state_begin, mw_demo_state_end)));
+  MW_RETURN_IF_ERROR((*runner)->Set(std::move(state)));
+  return runner;
+}
+
+absl::StatusOr<StepResult> StepOn(const Module& module, int64_t step,
+                                  StepRunner& runner) {
+  MW_RETURN_IF_ERROR(runner.Set(TextBatch(module, runner.roles(), step)));
+  return runner.Step();
+}
+
+absl::Status TrainOnOne(const Module& module, int64_t steps, Client* client) {
+  const Stopwatch compile_time;
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> runner,
+                      Ready(StepRunner::Create(module, client)));
+  absl::PrintF("compiled by XLA for %s in %s; training on %s of text\n",
+               client->devices()[0]->kind(),
+               FormatSeconds(compile_time.seconds()),
+               FormatBytes(mw_demo_text_end - mw_demo_text_begin));
+  std::vector<double> seconds;
+  std::vector<double> losses;
+  for (int64_t step = 0; step < steps; ++step) {
+    MW_ASSIGN_OR_RETURN(const StepResult result, StepOn(module, step, *runner));
+    losses.push_back(*result.loss);
+    seconds.push_back(result.seconds);
+    absl::PrintF("  step %2d  loss %.4f  %9s  %s\n", step + 1, *result.loss,
+                 FormatSeconds(result.seconds), Bar(*result.loss, losses[0]));
+    std::fflush(stdout);
+  }
+  absl::PrintF("loss %.4f -> %.4f in %d steps, %s a step (median)\n", losses[0],
+               losses.back(), steps, FormatSeconds(Median(seconds)));
+  return absl::OkStatus();
+}
+
+// What virtual devices on this machine achieve.
+absl::StatusOr<Rates> RatesHere(const Cluster& cluster,
+                                const CommandLine& line) {
+  // Calibrating, where LoadRates knows of no measured rates, goes here.
+  MW_ASSIGN_OR_RETURN(Rates rates, LoadRates(cluster, line));
+  if (rates.memory.origin == Origin::kAssumed) {
+    absl::PrintF("rates of this machine are assumed, not measured\n");
+  }
+  return rates;
+}
+
+struct Trained {
+  std::vector<double> one_seconds;
   std::vector<double> seconds;
   double first_loss = 0;
-  double last_loss = 0;
+  double loss = 0;
+  double worst = 0;  // Difference of losses, relative.
+};
+
+absl::StatusOr<Trained> TrainBeside(const Module& module, int64_t steps,
+                                    StepRunner& one, StepRunner& all) {
+  Trained trained;
   for (int64_t step = 0; step < steps; ++step) {
-    MW_RETURN_IF_ERROR(runner->Set(TextBatch(module, runner->roles(), step)));
-    MW_ASSIGN_OR_RETURN(const StepResult result, runner->Step());
-    if (step == 0) first_loss = *result.loss;
-    last_loss = *result.loss;
-    seconds.push_back(result.seconds);
-    PrintStep(step, result, first_loss);
+    MW_ASSIGN_OR_RETURN(const StepResult alone, StepOn(module, step, one));
+    MW_ASSIGN_OR_RETURN(const StepResult split, StepOn(module, step, all));
+    if (step == 0) trained.first_loss = *alone.loss;
+    trained.loss = *split.loss;
+    trained.worst =
+        std::max(trained.worst, std::abs(*split.loss / *alone.loss - 1));
+    trained.one_seconds.push_back(alone.seconds);
+    trained.seconds.push_back(split.seconds);
+    absl::PrintF("  step %2d  loss %.4f, on one device %.4f  %s\n", step + 1,
+                 *split.loss, *alone.loss,
+                 Bar(*split.loss, trained.first_loss));
+    std::fflush(stdout);
   }
-  absl::PrintF("loss %.4f -> %.4f in %d steps, %s a step (median)\n",
-               first_loss, last_loss, steps, FormatSeconds(Median(seconds)));
-  return absl::OkStatus();
+  return trained;
+}
+
+absl::Status PlanAndTrain(const Module& module, int64_t steps,
+                          const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const int64_t devices,
+                      line.Integer("devices", kDefaultDevices, {1, 64}));
+  MW_ASSIGN_OR_RETURN(const Cluster cluster,
+                      LoadCluster(absl::StrCat("cpu:", devices)));
+  MW_ASSIGN_OR_RETURN(const Rates rates, RatesHere(cluster, line));
+  absl::PrintF("\nplan\n");
+  MW_ASSIGN_OR_RETURN(const Plan plan, MakePlan(module, cluster, rates, {}));
+  PrintPlan(plan, cluster);
+  MW_ASSIGN_OR_RETURN(const Partitioned split, PartitionPlan(module, plan));
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
+                      MakeClientFor("cpu", split.mesh.device_count()));
+  const Stopwatch compile_time;
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> one,
+                      Ready(StepRunner::Create(module, client.get())));
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> all,
+                      Ready(MakeRunner(module, split, client.get())));
+  absl::PrintF(
+      "\ncompiled by XLA for one device and for %d in %s; training on "
+      "%s of text\n",
+      split.mesh.device_count(), FormatSeconds(compile_time.seconds()),
+      FormatBytes(mw_demo_text_end - mw_demo_text_begin));
+  MW_ASSIGN_OR_RETURN(const Trained trained,
+                      TrainBeside(module, steps, *one, *all));
+  MW_ASSIGN_OR_RETURN(const ProgramMemory memory, all->executable().Memory());
+  absl::PrintF("loss %.4f -> %.4f in %d steps; at most %.1g %% apart\n",
+               trained.first_loss, trained.loss, steps, 100 * trained.worst);
+  absl::PrintF("%-12s %-12s %s\n", "", "predicted", "measured");
+  absl::PrintF("%-12s %-12s %s (one device %s; medians)\n", "step",
+               FormatSeconds(plan.predicted.step_seconds),
+               FormatSeconds(Median(trained.seconds)),
+               FormatSeconds(Median(trained.one_seconds)));
+  absl::PrintF("%-12s %-12s %s per device\n", "memory",
+               FormatBytes(plan.predicted.peak_bytes),
+               FormatBytes(memory.total_bytes()));
+  if (trained.worst <= kLossTolerance) return absl::OkStatus();
+  return absl::InternalError("the plan does not train as one device does");
 }
 
 absl::Status Run(const CommandLine& line) {
@@ -126,20 +240,11 @@ absl::Status Run(const CommandLine& line) {
       ReadModule(Embedded(mw_demo_module_begin, mw_demo_module_end)));
   MW_RETURN_IF_ERROR(Verify(module));
   Describe(module, AnalyzeRoles(module));
+  const std::string platform = line.Text("platform", "cpu");
+  if (platform == "cpu") return PlanAndTrain(module, steps, line);
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                      MakeClient(line.Text("platform", ""), 1));
-  const Stopwatch compile_time;
-  MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> runner,
-                      StepRunner::Create(module, client.get()));
-  absl::PrintF("compiled by XLA for %s in %s; training on %s of text\n",
-               client->devices()[0]->kind(),
-               FormatSeconds(compile_time.seconds()),
-               FormatBytes(mw_demo_text_end - mw_demo_text_begin));
-  MW_ASSIGN_OR_RETURN(
-      std::vector<Tensor> state,
-      ParseTensors(Embedded(mw_demo_state_begin, mw_demo_state_end)));
-  MW_RETURN_IF_ERROR(runner->Set(std::move(state)));
-  return Train(module, steps, runner.get());
+                      MakeClient(platform, 1));
+  return TrainOnOne(module, steps, client.get());
 }
 
 }  // namespace
