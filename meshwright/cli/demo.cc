@@ -17,11 +17,13 @@
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/device_client.h"
 #include "meshwright/cli/load_cluster.h"
+#include "meshwright/cli/measure_rates.h"
 #include "meshwright/cli/planned_runner.h"
 #include "meshwright/cli/print_plan.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/profile/database.h"
 #include "meshwright/runtime/step_runner.h"
 #include "meshwright/state/tensor_file.h"
 
@@ -36,6 +38,7 @@ namespace {
 
 constexpr int64_t kDefaultSteps = 20;
 constexpr int64_t kDefaultDevices = 8;
+constexpr double kCalibrateSeconds = 10;
 // Sums are in another order on several devices; training makes the difference
 // grow.
 constexpr double kLossTolerance = 1e-3;
@@ -153,15 +156,19 @@ absl::Status TrainOnOne(const Module& module, int64_t steps, Client* client) {
   return absl::OkStatus();
 }
 
-// What virtual devices on this machine achieve.
-absl::StatusOr<Rates> RatesHere(const Cluster& cluster,
+// What virtual devices on this machine achieve; measured, if it never was.
+absl::StatusOr<Rates> RatesHere(Client& client, const Cluster& cluster,
                                 const CommandLine& line) {
-  // Calibrating, where LoadRates knows of no measured rates, goes here.
-  MW_ASSIGN_OR_RETURN(Rates rates, LoadRates(cluster, line));
-  if (rates.memory.origin == Origin::kAssumed) {
-    absl::PrintF("rates of this machine are assumed, not measured\n");
+  MW_ASSIGN_OR_RETURN(Rates rates, RatesFor(cluster, line));
+  if (line.Has("assumed") || rates.memory.origin != Origin::kAssumed) {
+    return rates;
   }
-  return rates;
+  const std::string database = line.Text("database", DefaultProfilePath());
+  absl::PrintF("measuring what this machine achieves, once, into %s\n",
+               database);
+  std::fflush(stdout);
+  return MeasureRates(client, cluster, database,
+                      {.seconds = kCalibrateSeconds});
 }
 
 struct Trained {
@@ -198,13 +205,13 @@ absl::Status PlanAndTrain(const Module& module, int64_t steps,
                       line.Integer("devices", kDefaultDevices, {1, 64}));
   MW_ASSIGN_OR_RETURN(const Cluster cluster,
                       LoadCluster(absl::StrCat("cpu:", devices)));
-  MW_ASSIGN_OR_RETURN(const Rates rates, RatesHere(cluster, line));
-  absl::PrintF("\nplan\n");
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
+                      MakeClientFor("cpu", devices));
+  MW_ASSIGN_OR_RETURN(const Rates rates, RatesHere(*client, cluster, line));
+  absl::PrintF("\n");
   MW_ASSIGN_OR_RETURN(const Plan plan, MakePlan(module, cluster, rates, {}));
   PrintPlan(plan, cluster);
   MW_ASSIGN_OR_RETURN(const Partitioned split, PartitionPlan(module, plan));
-  MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                      MakeClientFor("cpu", split.mesh.device_count()));
   const Stopwatch compile_time;
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> one,
                       Ready(StepRunner::Create(module, client.get())));

@@ -199,8 +199,12 @@ class Reader {
     if (json.contains("pending")) {
       const Json& pending = json.at("pending");
       strategy.linear = pending.at("linear").get<int32_t>();
-      strategy.reduction =
-          static_cast<Reduction>(pending.at("reduction").get<int>());
+      const int reduction = pending.at("reduction").get<int>();
+      if (reduction < 0 || reduction > static_cast<int>(Reduction::kOr)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("a strategy has reduction ", reduction));
+      }
+      strategy.reduction = static_cast<Reduction>(reduction);
       for (const Json& one : pending.at("axes")) {
         MW_ASSIGN_OR_RETURN(const AxisId id, axis(one));
         strategy.pending.push_back(id);

@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cost/price_list.h"
-#include "meshwright/mesh/cluster_file.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/planner/plan_setting.h"
 #include "meshwright/search/expert.h"
 
 namespace meshwright {
@@ -98,15 +98,14 @@ PlanStudy::PlanStudy(const Plan& plan, PlannedStep step, Cluster cluster,
 absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
     const Module& module, const Plan& plan, Annotations annotations) {
   MW_RETURN_IF_ERROR(CheckFits(plan, module));
-  MW_ASSIGN_OR_RETURN(Cluster cluster, ParseCluster(plan.cluster));
-  MW_ASSIGN_OR_RETURN(Rates rates, ParseRates(plan.rates));
+  MW_ASSIGN_OR_RETURN(PlanSetting setting, SettingOf(plan));
   MW_ASSIGN_OR_RETURN(PlannedStep step,
                       PlannedStep::Of(module, plan.micro_batches));
   // As the planner does: the loop has instructions of its own.
   if (plan.micro_batches > 1) annotations.instructions.clear();
   std::unique_ptr<PlanStudy> study(
-      new PlanStudy(plan, std::move(step), std::move(cluster), std::move(rates),
-                    std::move(annotations)));
+      new PlanStudy(plan, std::move(step), std::move(setting.cluster),
+                    std::move(setting.rates), std::move(annotations)));
   if (plan.strategies.size() != study->model_->graph.ops.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the plan has ", plan.strategies.size(), " strategies, the step ",
@@ -127,9 +126,9 @@ const PlanStudy::PricedProblem& PlanStudy::Priced(double link_speed) const {
   PricedProblem& made = priced_[link_speed];
   made.prices = WithLinks(PricesFor(rates_, cluster_, plan_.mesh), link_speed);
   made.resharder = std::make_unique<Resharder>(&plan_.mesh, made.prices);
-  made.problem = std::make_unique<MeshProblem>(*model_, plan_.mesh, made.prices,
-                                               &rates_, *made.resharder,
-                                               plan_.memory_bytes, Demand());
+  made.problem = std::make_unique<MeshProblem>(
+      *model_, plan_.mesh, made.prices, &rates_, *made.resharder,
+      /*memory_limit=*/std::nullopt, Demand());
   return made;
 }
 
@@ -149,14 +148,7 @@ absl::Status PlanStudy::EvaluatePlan() {
   for (size_t g = 0; g < chosen_.size(); ++g) {
     if (chosen_[g] >= 0) KeepOnly(chosen_[g], fixed.nodes[g]);
   }
-  absl::StatusOr<Answer> answer = SolveOne(fixed);
-  if (absl::IsResourceExhausted(answer.status())) {
-    // Its memory was counted in another way.
-    fixed.limits.clear();
-    answer = SolveOne(fixed);
-  }
-  MW_RETURN_IF_ERROR(answer.status());
-  as_planned_ = *std::move(answer);
+  MW_ASSIGN_OR_RETURN(as_planned_, SolveOne(fixed, std::nullopt));
   return absl::OkStatus();
 }
 
@@ -188,20 +180,23 @@ absl::StatusOr<Answer> PlanStudy::Ask(const Whatif& whatif) const {
     }
   }
   if (whatif.group >= 0) KeepOnly(whatif.option, problem.nodes[whatif.group]);
-  if (whatif.any_memory) problem.limits.clear();
-  if (whatif.memory.has_value()) {
-    for (UsageLimit& limit : problem.limits) limit.limit = *whatif.memory;
-  }
   if (report_) report_();
   ++questions_;
-  return SolveOne(problem);
+  std::optional<int64_t> limit = whatif.memory.value_or(plan_.memory_bytes);
+  if (whatif.any_memory) limit.reset();
+  return SolveOne(problem, limit);
 }
 
-absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem) const {
+absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem,
+                                           std::optional<int64_t> limit) const {
   SolveOptions options{
       .time_limit_seconds = kSeconds, .work_limit = kWork, .gap = kGap};
   options.initial = as_planned_.nodes;
-  MW_ASSIGN_OR_RETURN(const Solution solution, Solve(problem, options));
+  Problem limited = problem;
+  if (limit.has_value() && model_->points > 0) {
+    LimitMemory(*limit, model_->points, limited);
+  }
+  MW_ASSIGN_OR_RETURN(const Solution solution, Solve(limited, options));
   Answer answer;
   answer.seconds = Seconds(solution.cost);
   answer.bound = Seconds(solution.lower_bound);

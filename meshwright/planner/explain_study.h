@@ -108,7 +108,8 @@ class PlanStudy {
   void FindChosen();
   absl::Status EvaluatePlan();
   const PricedProblem& Priced(double link_speed) const;
-  absl::StatusOr<Answer> SolveOne(const Problem& problem) const;
+  absl::StatusOr<Answer> SolveOne(const Problem& problem,
+                                  std::optional<int64_t> limit) const;
 
   const Plan& plan_;
   const PlannedStep step_;

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cost/price_list.h"
-#include "meshwright/mesh/cluster_file.h"
 #include "meshwright/partition/micro_batch_loop.h"
+#include "meshwright/planner/plan_setting.h"
 #include "meshwright/planner/planner.h"
 
 namespace meshwright {
@@ -26,6 +26,7 @@ absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
 absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
                                           const Plan& plan) {
   MW_RETURN_IF_ERROR(CheckFits(plan, module));
+  MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
   MW_ASSIGN_OR_RETURN(const PlannedStep step,
                       PlannedStep::Of(module, plan.micro_batches));
   const FlatGraph graph = Flatten(step.module());
@@ -46,9 +47,8 @@ absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
                        graph.ops[i].instruction->name, " does not fit it"));
     }
   }
-  MW_ASSIGN_OR_RETURN(const Cluster cluster, ParseCluster(plan.cluster));
-  MW_ASSIGN_OR_RETURN(const Rates rates, ParseRates(plan.rates));
-  Resharder resharder(&plan.mesh, PricesFor(rates, cluster, plan.mesh));
+  Resharder resharder(&plan.mesh,
+                      PricesFor(setting.rates, setting.cluster, plan.mesh));
   return PartitionAs(step.module(), plan.mesh, graph, assignment, resharder);
 }
 

@@ -1,6 +1,26 @@
 #include "meshwright/planner/pinned_groups.h"
 
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/mesh/sharding_text.h"
+
 namespace meshwright {
+namespace {
+
+// Some sharding satisfies both.
+bool Agree(const Annotation& a, const Annotation& b) {
+  const auto is_free = [](const Annotation& one, size_t dim) {
+    return !one.free.empty() && one.free[dim];
+  };
+  for (size_t i = 0; i < a.sharding.dims.size(); ++i) {
+    if (is_free(a, i) || is_free(b, i)) continue;
+    if (a.sharding.dims[i] != b.sharding.dims[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 std::map<int32_t, Pin> PinnedGroups(const StepModel& model,
                                     const Annotations& pins) {
@@ -28,6 +48,25 @@ std::map<int32_t, Pin> PinnedGroups(const StepModel& model,
     ask(static_cast<OpId>(i), op.instruction->name, pin->second);
   }
   return pinned;
+}
+
+absl::Status CheckPins(const StepModel& model, const Annotations& pins,
+                       const Mesh& mesh) {
+  for (const StatePair& pair : model.roles.state_pairs) {
+    const auto at = [](const std::vector<std::optional<Annotation>>& list,
+                       int64_t index) -> const Annotation* {
+      const bool is_there = index < std::ssize(list) && list[index].has_value();
+      return is_there ? &*list[index] : nullptr;
+    };
+    const Annotation* in = at(pins.parameters, pair.parameter);
+    const Annotation* out = at(pins.outputs, pair.output);
+    if (in == nullptr || out == nullptr || Agree(*in, *out)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        ParameterName(model, pair.parameter), " is pinned to ",
+        ToString(in->sharding, mesh), ", its next value to ",
+        ToString(out->sharding, mesh), "; state has to lie in one way"));
+  }
+  return absl::OkStatus();
 }
 
 std::string ParameterName(const StepModel& model, size_t leaf) {

@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+#include "absl/status/status.h"
+#include "meshwright/mesh/mesh.h"
 #include "meshwright/mesh/sharding.h"
 #include "meshwright/partition/annotations.h"
 #include "meshwright/search/step_model.h"
@@ -21,6 +23,11 @@ struct Pin {
 // they are to lie alike. `pins` outlives the result.
 std::map<int32_t, Pin> PinnedGroups(const StepModel& model,
                                     const Annotations& pins);
+
+// kInvalidArgument, naming it, when a state parameter and its next value are
+// pinned to lie in different ways.
+absl::Status CheckPins(const StepModel& model, const Annotations& pins,
+                       const Mesh& mesh);
 
 // Of a leaf of the entry's parameters; empty within a tuple.
 std::string ParameterName(const StepModel& model, size_t leaf);

@@ -19,6 +19,7 @@
 #include "meshwright/mesh/cluster_mesh.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/planner/demand.h"
+#include "meshwright/planner/pinned_groups.h"
 #include "meshwright/planner/summary.h"
 #include "meshwright/search/memory_points.h"
 #include "meshwright/search/plan_mesh.h"
@@ -343,6 +344,7 @@ class Planner {
     if (request_.annotations) {
       MW_ASSIGN_OR_RETURN(found.pins, request_.annotations(mesh));
       if (cut->count > 1) found.pins.instructions.clear();
+      MW_RETURN_IF_ERROR(CheckPins(cut->model, found.pins, mesh));
     }
     task.demand = PlanDemand(cut->model, expert, task.mesh, found.pins);
     MW_ASSIGN_OR_RETURN(found.plan, PlanMesh(cut->model, task));

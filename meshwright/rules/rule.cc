@@ -158,7 +158,10 @@ bool IsValid(const Rule& rule, const Strategy& strategy, const Mesh& mesh) {
   };
   std::optional<Reduction> reduction;
   if (!strategy.pending.empty()) {
-    if (strategy.linear < 0 || !use(strategy.pending)) return false;
+    if (strategy.linear < 0 || strategy.linear >= std::ssize(rule.linear) ||
+        !use(strategy.pending)) {
+      return false;
+    }
     const Linear& linear = rule.linear[strategy.linear];
     if (linear.reduction.has_value() &&
         *linear.reduction != strategy.reduction) {

@@ -18,6 +18,32 @@ int64_t Units(double seconds) {
 
 }  // namespace
 
+// Of what hardly counts the most it may take is set aside, which leaves the
+// solver free to deal with it exactly.
+void LimitMemory(int64_t limit, int32_t points, Problem& problem) {
+  const int64_t little =
+      static_cast<int64_t>(static_cast<double>(limit) * kLittle);
+  std::vector<int64_t> aside(points, 0);
+  for (ProblemNode& node : problem.nodes) {
+    const auto counts = [&](const UsagePiece& piece) {
+      const int64_t most =
+          *std::max_element(piece.usage.begin(), piece.usage.end());
+      if (most > little) return true;
+      for (int64_t t = piece.first; t < piece.last; ++t) aside[t] += most;
+      return false;
+    };
+    std::vector<UsagePiece> kept;
+    for (UsagePiece& piece : node.pieces) {
+      if (counts(piece)) kept.push_back(std::move(piece));
+    }
+    node.pieces = std::move(kept);
+  }
+  for (int32_t t = 0; t < points; ++t) {
+    problem.limits.push_back(
+        {.first = t, .last = t + 1, .limit = limit - aside[t]});
+  }
+}
+
 MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
                          const Prices& prices, const Rates* rates,
                          Resharder& resharder,
@@ -36,7 +62,9 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
   }
   AddCopies();
   AddUses();
-  if (memory_limit.has_value() && model.points > 0) LimitMemory(*memory_limit);
+  if (memory_limit.has_value() && model.points > 0) {
+    LimitMemory(*memory_limit, model.points, problem_);
+  }
 }
 
 double MeshProblem::LocalBytes(const Shape& shape, ShardingId sharding) const {
@@ -293,32 +321,6 @@ void MeshProblem::AddUses() {
                                              pool_[made[i]], pool_[wanted[i]]) *
                             use.weight));
     }
-  }
-}
-
-// Of what hardly counts the most it may take is set aside, which leaves the
-// solver free to deal with it exactly.
-void MeshProblem::LimitMemory(int64_t limit) {
-  const int64_t little =
-      static_cast<int64_t>(static_cast<double>(limit) * kLittle);
-  std::vector<int64_t> aside(model_.points, 0);
-  for (ProblemNode& node : problem_.nodes) {
-    const auto counts = [&](const UsagePiece& piece) {
-      const int64_t most =
-          *std::max_element(piece.usage.begin(), piece.usage.end());
-      if (most > little) return true;
-      for (int64_t t = piece.first; t < piece.last; ++t) aside[t] += most;
-      return false;
-    };
-    std::vector<UsagePiece> kept;
-    for (UsagePiece& piece : node.pieces) {
-      if (counts(piece)) kept.push_back(std::move(piece));
-    }
-    node.pieces = std::move(kept);
-  }
-  for (int32_t t = 0; t < model_.points; ++t) {
-    problem_.limits.push_back(
-        {.first = t, .last = t + 1, .limit = limit - aside[t]});
   }
 }
 

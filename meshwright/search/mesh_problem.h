@@ -35,6 +35,10 @@ using Demand = std::function<bool(int32_t group, const Sharding& sharding)>;
 // By axis of a mesh the factor that it splits; -1 for none, -2 for pending.
 using AxisPlaces = std::vector<int32_t>;
 
+// Bounds the memory of a problem at every one of `points` moments. What hardly
+// counts is taken from the limit and not looked at again.
+void LimitMemory(int64_t limit, int32_t points, Problem& problem);
+
 class MeshProblem {
  public:
   // All outlive it. `rates` may be null: the prices tell what computing takes.
@@ -70,7 +74,6 @@ class MeshProblem {
   };
 
   void AddGroup(int32_t group, const Demand& demand);
-  void LimitMemory(int64_t limit);
   void AddStatePair(int32_t parameter, int32_t output);
   void AddCopies();
   void AddUses();

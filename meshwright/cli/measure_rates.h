@@ -1,0 +1,23 @@
+// Measures what virtual devices here achieve, and keeps it for other commands.
+#ifndef MESHWRIGHT_CLI_MEASURE_RATES_H_
+#define MESHWRIGHT_CLI_MEASURE_RATES_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "meshwright/cost/rates.h"
+#include "meshwright/engine/client.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/profile/calibrate.h"
+
+namespace meshwright {
+
+// On the client's first devices, which are the cluster's. Not being able to
+// write the database is no error.
+absl::StatusOr<Rates> MeasureRates(Client& client, const Cluster& cluster,
+                                   const std::string& database,
+                                   const CalibrateOptions& options);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_CLI_MEASURE_RATES_H_

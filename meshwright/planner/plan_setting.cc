@@ -1,0 +1,31 @@
+#include "meshwright/planner/plan_setting.h"
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/mesh/cluster_file.h"
+
+namespace meshwright {
+
+absl::StatusOr<PlanSetting> SettingOf(const Plan& plan) {
+  PlanSetting setting;
+  MW_ASSIGN_OR_RETURN(setting.cluster, ParseCluster(plan.cluster));
+  MW_ASSIGN_OR_RETURN(setting.rates, ParseRates(plan.rates));
+  if (setting.rates.levels.size() != setting.cluster.levels.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan's rates are of ", setting.rates.levels.size(),
+        " levels of links, its cluster has ", setting.cluster.levels.size()));
+  }
+  if (plan.mesh.device_count() > setting.cluster.device_count()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan's mesh ", plan.mesh.ToString(), " has ",
+                     plan.mesh.device_count(), " devices, its cluster ",
+                     setting.cluster.device_count()));
+  }
+  if (plan.micro_batches < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan has ", plan.micro_batches, " micro-batches"));
+  }
+  return setting;
+}
+
+}  // namespace meshwright

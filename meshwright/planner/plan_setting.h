@@ -1,0 +1,22 @@
+// What a plan was made for, read back from its text and checked.
+#ifndef MESHWRIGHT_PLANNER_PLAN_SETTING_H_
+#define MESHWRIGHT_PLANNER_PLAN_SETTING_H_
+
+#include "absl/status/statusor.h"
+#include "meshwright/cost/rates.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/plan/plan.h"
+
+namespace meshwright {
+
+struct PlanSetting {
+  Cluster cluster;
+  Rates rates;  // Of that cluster.
+};
+
+// kInvalidArgument when they do not fit each other or the plan's mesh.
+absl::StatusOr<PlanSetting> SettingOf(const Plan& plan);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_PLAN_SETTING_H_
