@@ -3,11 +3,13 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 BINARY = Path(
     os.environ.get("MESHWRIGHT_BIN", ROOT / "build/release/meshwright/cli/meshwright")
 )
@@ -44,6 +46,14 @@ class Cli:
 def cli():
     assert BINARY.exists(), f"{BINARY} is not built"
     return Cli()
+
+
+@pytest.fixture(scope="session")
+def mlp(tmp_path_factory):
+    """A training step of two layers."""
+    path = tmp_path_factory.mktemp("mlp") / "mlp.hlo.pb"
+    subprocess.run([sys.executable, HERE / "mlp_step.py", path], check=True)
+    return path
 
 
 @pytest.fixture(scope="session")
