@@ -74,5 +74,17 @@ TEST(CommandLineTest, NearestNeedsSomeLikeness) {
   EXPECT_EQ(Nearest("zzz", {"run", "inspect"}), "");
 }
 
+TEST(CommandLineTest, WordsInBracketsMayBeLeftOut) {
+  const CommandSpec spec = {.name = "explain",
+                            .positional = {"PLAN", "[NAME]"}};
+  const auto parse = [&](std::vector<std::string> words) {
+    return CommandLine::Parse(words, spec);
+  };
+  EXPECT_EQ(parse({"p.json"})->positional_count(), 1);
+  EXPECT_EQ(parse({"p.json", "dot.3"})->positional(1), "dot.3");
+  EXPECT_EQ(parse({}).status().message(), "expected PLAN [NAME], got nothing");
+  EXPECT_FALSE(parse({"p.json", "dot.3", "more"}).ok());
+}
+
 }  // namespace
 }  // namespace meshwright
