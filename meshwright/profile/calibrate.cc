@@ -21,6 +21,9 @@ constexpr MoveKind kKinds[] = {MoveKind::kAllReduce, MoveKind::kReduceScatter,
                                MoveKind::kPermute};
 constexpr int64_t kFloatBytes = 4;
 constexpr int64_t kColumns = 64;
+constexpr int64_t kArguments = 64;
+// What disturbs one round has a chance to be over in the next.
+constexpr int kRounds = 4;
 
 // What there is to measure on a platform.
 struct Sizes {
@@ -49,185 +52,205 @@ Sizes SizesFor(bool cpu) {
           .channels = 256};
 }
 
+// Compiles everything there is to time, then goes round it until the time is
+// over.
 class Calibrator {
  public:
   Calibrator(Client& client, const Cluster& cluster,
              const CalibrateOptions& options)
       : client_(client),
-        devices_(cluster.device_count()),
+        options_(options),
         sizes_(SizesFor(client.platform_name() == "cpu")),
         rates_(AssumedRates(cluster)) {
+    timing_.devices = cluster.device_count();
     if (options.cpu_time && cluster.shared_host) {
-      cores_ = std::min(cluster.cores, devices_);
+      timing_.cpu_time_of_cores = std::min(cluster.cores, timing_.devices);
     }
-    for (int64_t group = 2; group <= devices_; group *= 2) {
-      if (devices_ % group == 0) groups_.push_back(group);
+    for (int64_t group = 2; group <= timing_.devices; group *= 2) {
+      if (timing_.devices % group == 0) groups_.push_back(group);
     }
-    const size_t loops = sizes_.types.size() * sizes_.squares.size() +
-                         sizes_.arrays.size() + 6 +
-                         5 * groups_.size() * sizes_.messages.size();
-    loops_ = static_cast<int64_t>(loops);
-    seconds_each_ = options.seconds / static_cast<double>(loops);
   }
 
   absl::StatusOr<Calibration> Run() {
-    Progress progress("calibrating", loops_);
-    progress_ = &progress;
-    MW_RETURN_IF_ERROR(SmallKernels());
-    MW_RETURN_IF_ERROR(Arguments());
-    MW_RETURN_IF_ERROR(Memory());
-    MW_RETURN_IF_ERROR(Matmuls());
-    MW_RETURN_IF_ERROR(Arithmetic());
-    for (const MoveKind kind : kKinds) {
-      for (const int64_t group : groups_) {
-        MW_RETURN_IF_ERROR(Collective(kind, group));
-      }
+    MW_RETURN_IF_ERROR(Compile());
+    MW_RETURN_IF_ERROR(GoRound());
+    for (size_t i = 0; i < timers_.size(); ++i) {
+      samples_[i].seconds = timers_[i].seconds();
     }
-    if (!groups_.empty()) rates_.levels[0].origin = Origin::kCalibrated;
+    TakeKernels();
+    TakeMatmuls();
+    for (const MoveKind kind : kKinds) TakeCollective(kind);
     return Calibration{std::move(rates_), std::move(samples_)};
   }
 
  private:
-  LoopTimerOptions Timing() const {
-    return {.devices = devices_,
-            .seconds = seconds_each_,
-            .cpu_time_of_cores = cores_};
-  }
+  struct Plan {
+    Sample sample;
+    std::function<LoopProgram()> program;
+  };
 
-  absl::StatusOr<double> Time(const LoopProgram& loop, Sample sample) {
-    MW_ASSIGN_OR_RETURN(sample.seconds, TimeLoop(loop, client_,
-                                                 {.devices = devices_,
-                                                  .seconds = seconds_each_}));
-    progress_->Advance(sample.what);
-    samples_.push_back(sample);
-    return sample.seconds;
-  }
-
-  absl::Status SmallKernels() {
-    MW_ASSIGN_OR_RETURN(const double seconds,
-                        Time(SmallKernelLoop(), {.what = "small kernel"}));
-    rates_.op_seconds = {seconds, Origin::kCalibrated};
-    return absl::OkStatus();
-  }
-
-  absl::Status Arguments() {
-    constexpr int64_t kCount = 64;
-    MW_ASSIGN_OR_RETURN(const double one,
-                        TimeRun(ArgumentProgram(1), client_, Timing()));
-    Sample sample{.what = "arguments", .size = kCount};
-    MW_ASSIGN_OR_RETURN(sample.seconds,
-                        TimeRun(ArgumentProgram(kCount), client_, Timing()));
-    samples_.push_back(sample);
-    progress_->Advance(sample.what);
-    // Each goes in and comes out.
-    rates_.argument_seconds = {
-        std::max(0.0, sample.seconds - one) / (2 * (kCount - 1)),
-        Origin::kCalibrated};
-    return absl::OkStatus();
-  }
-
-  // A loop has a kernel or two that count its turns.
-  double WithoutStart(double seconds) const {
-    return std::max(seconds - 2 * rates_.op_seconds.value, 0.1 * seconds);
-  }
-
-  absl::Status Memory() {
-    rates_.memory = {.origin = Origin::kCalibrated};
+  std::vector<Plan> Plans() const {
+    std::vector<Plan> plans;
+    const auto add = [&](absl::string_view what, double size, auto program) {
+      Plan& plan = plans.emplace_back();
+      plan.sample.what = std::string(what);
+      plan.sample.size = size;
+      plan.program = program;
+    };
+    add("kernel", 0, SmallKernelLoop);
+    for (const int64_t count : {int64_t{1}, kArguments}) {
+      add("arguments", static_cast<double>(count),
+          [count] { return ArgumentProgram(count); });
+    }
     for (const int64_t elements : sizes_.arrays) {
-      const double bytes = 2.0 * kFloatBytes * static_cast<double>(elements);
-      MW_ASSIGN_OR_RETURN(
-          const double seconds,
-          Time(MemoryLoop(elements), {.what = "memory", .size = bytes}));
-      rates_.memory.points.push_back({bytes, bytes / WithoutStart(seconds)});
+      add("memory", 2.0 * kFloatBytes * static_cast<double>(elements),
+          [elements] { return MemoryLoop(elements); });
+    }
+    for (const ElementType type : sizes_.types) {
+      for (const int64_t size : sizes_.squares) {
+        add(absl::StrCat("matmul ", Name(type)),
+            2 * std::pow(static_cast<double>(size), 3),
+            [type, size] { return MatmulLoop(type, size); });
+      }
+    }
+    const int64_t elements = sizes_.elements;
+    const double count = static_cast<double>(elements);
+    add("arithmetic", kArithmeticFlops * count,
+        [elements] { return ArithmeticLoop(elements); });
+    add("transpose", 2 * kFloatBytes * count,
+        [elements] { return TransposeLoop(elements / kColumns, kColumns); });
+    add("tanh", count, [elements] { return TanhLoop(elements); });
+    const int64_t channels = sizes_.channels;
+    add("convolution", ConvolutionFlops(channels),
+        [channels] { return ConvolutionLoop(channels); });
+    for (const MoveKind kind : kKinds) {
+      for (const int64_t group : groups_) {
+        for (const int64_t message : sizes_.messages) {
+          const int64_t devices = timing_.devices;
+          add(Name(kind), static_cast<double>(kFloatBytes * message),
+              [kind, message, group, devices] {
+                return CollectiveLoop(kind, message, group, devices);
+              });
+          plans.back().sample.group = group;
+        }
+      }
+    }
+    return plans;
+  }
+
+  absl::Status Compile() {
+    const std::vector<Plan> plans = Plans();
+    Progress progress("compiling", std::ssize(plans));
+    for (const Plan& plan : plans) {
+      progress.Advance(plan.sample.what);
+      MW_ASSIGN_OR_RETURN(LoopTimer timer,
+                          LoopTimer::Create(plan.program(), client_, timing_));
+      timers_.push_back(std::move(timer));
+      samples_.push_back(plan.sample);
     }
     return absl::OkStatus();
   }
 
-  absl::Status Matmuls() {
+  absl::Status GoRound() {
+    const double each =
+        options_.seconds / static_cast<double>(kRounds * std::ssize(timers_));
+    Progress progress("calibrating", kRounds * std::ssize(timers_));
+    for (int round = 0; round < kRounds; ++round) {
+      for (size_t i = 0; i < timers_.size(); ++i) {
+        MW_RETURN_IF_ERROR(timers_[i].Measure(each));
+        progress.Advance(samples_[i].what);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<const Sample*> Of(absl::string_view what) const {
+    std::vector<const Sample*> found;
+    for (const Sample& sample : samples_) {
+      if (sample.what == what) found.push_back(&sample);
+    }
+    return found;
+  }
+  const Sample& One(absl::string_view what) const { return *Of(what)[0]; }
+
+  // Without what a loop takes to count its turns, at most half of what its
+  // smallest kernel takes.
+  double WithoutLoop(double seconds) const {
+    return std::max(seconds - 0.5 * One("memory").seconds, 0.5 * seconds);
+  }
+  double Rate(const Sample& sample) const {
+    return sample.size / WithoutLoop(sample.seconds);
+  }
+
+  void TakeKernels() {
+    constexpr Origin kOrigin = Origin::kCalibrated;
+    rates_.op_seconds = {One("kernel").seconds, kOrigin};
+    double run_seconds[2] = {};  // With one argument, and with many.
+    for (size_t i = 0, k = 0; i < samples_.size() && k < 2; ++i) {
+      if (samples_[i].what != "arguments") continue;
+      run_seconds[k++] = samples_[i].seconds = timers_[i].run_seconds();
+    }
+    // Each goes in and comes out.
+    rates_.argument_seconds = {
+        std::max(0.0, run_seconds[1] - run_seconds[0]) / (2 * (kArguments - 1)),
+        kOrigin};
+    rates_.memory = {.origin = kOrigin};
+    for (const Sample* sample : Of("memory")) {
+      rates_.memory.points.push_back({sample->size, Rate(*sample)});
+    }
+    const Sample& transpose = One("transpose");
+    rates_.strided_share = {
+        std::min(1.0, Rate(transpose) / rates_.memory.At(transpose.size)),
+        kOrigin};
+    rates_.vector_flops = {Rate(One("arithmetic")), kOrigin};
+    rates_.transcendentals = {Rate(One("tanh")), kOrigin};
+  }
+
+  void TakeMatmuls() {
     for (const ElementType type : sizes_.types) {
       Curve curve{.origin = Origin::kCalibrated};
-      for (const int64_t size : sizes_.squares) {
-        const double flops = 2 * std::pow(static_cast<double>(size), 3);
-        MW_ASSIGN_OR_RETURN(
-            const double seconds,
-            Time(MatmulLoop(type, size),
-                 {.what = absl::StrCat("matmul ", Name(type)), .size = flops}));
-        const double work =
-            std::max(seconds - rates_.op_seconds.value, 0.1 * seconds);
-        curve.points.push_back({flops, flops / work});
+      for (const Sample* sample : Of(absl::StrCat("matmul ", Name(type)))) {
+        curve.points.push_back({sample->size, Rate(*sample)});
       }
       rates_.matmul[type] = std::move(curve);
     }
-    return absl::OkStatus();
-  }
-
-  absl::Status Arithmetic() {
-    const double elements = static_cast<double>(sizes_.elements);
-    const double flops = kArithmeticFlops * elements;
-    MW_ASSIGN_OR_RETURN(double seconds,
-                        Time(ArithmeticLoop(sizes_.elements),
-                             {.what = "arithmetic", .size = flops}));
-    rates_.vector_flops = {flops / WithoutStart(seconds), Origin::kCalibrated};
-    const double bytes = 2 * kFloatBytes * elements;
-    MW_ASSIGN_OR_RETURN(
-        seconds, Time(TransposeLoop(sizes_.elements / kColumns, kColumns),
-                      {.what = "transpose", .size = bytes}));
-    rates_.strided_share = {
-        std::min(1.0, bytes / WithoutStart(seconds) / rates_.memory.At(bytes)),
-        Origin::kCalibrated};
-    MW_ASSIGN_OR_RETURN(seconds, Time(TanhLoop(sizes_.elements),
-                                      {.what = "tanh", .size = elements}));
-    rates_.transcendentals = {elements / WithoutStart(seconds),
-                              Origin::kCalibrated};
-    const double channels = static_cast<double>(sizes_.channels);
-    const double multiplied = 2 * 9 * 8 * 16 * 16 * channels * channels;
-    MW_ASSIGN_OR_RETURN(seconds,
-                        Time(ConvolutionLoop(sizes_.channels),
-                             {.what = "convolution", .size = multiplied}));
-    const double rate = multiplied / WithoutStart(seconds);
+    const Sample& convolution = One("convolution");
     rates_.convolution_share = {
-        rate / rates_.Matmul(ElementType::kF32).At(multiplied),
+        Rate(convolution) /
+            rates_.Matmul(ElementType::kF32).At(convolution.size),
         Origin::kCalibrated};
-    return absl::OkStatus();
   }
 
-  absl::Status Collective(MoveKind kind, int64_t group) {
-    std::vector<Sample> rows;
-    for (const int64_t elements : sizes_.messages) {
-      const double bytes = static_cast<double>(kFloatBytes * elements);
-      Sample sample{
-          .what = std::string(Name(kind)), .size = bytes, .group = group};
-      MW_ASSIGN_OR_RETURN(
-          sample.seconds,
-          Time(CollectiveLoop(kind, elements, group, devices_), sample));
-      rows.push_back(sample);
+  // The smallest message tells the latency; larger ones, alike, the rate.
+  void TakeCollective(MoveKind kind) {
+    if (groups_.empty()) return;
+    LevelRates& level = rates_.levels[0];
+    level.origin = Origin::kCalibrated;
+    auto& known = level.kinds[KindIndex(kind)];
+    known.clear();
+    const size_t count = sizes_.messages.size();
+    const std::vector<const Sample*> rows = Of(Name(kind));
+    for (size_t first = 0; first < rows.size(); first += count) {
+      const Sample& smallest = *rows[first];
+      double logs = 0;
+      for (size_t i = first + 1; i < first + count; ++i) {
+        const double more = std::max(rows[i]->seconds - smallest.seconds,
+                                     0.02 * rows[i]->seconds);
+        logs += std::log(more / WireBytes(kind, smallest.group, rows[i]->size));
+      }
+      known.push_back({smallest.group, WithoutLoop(smallest.seconds),
+                       std::exp(logs / static_cast<double>(count - 1))});
     }
-    // The smallest tells the latency; larger ones, alike, the rate.
-    const double latency = WithoutStart(rows[0].seconds);
-    double logs = 0;
-    for (size_t i = 1; i < rows.size(); ++i) {
-      const double more =
-          std::max(rows[i].seconds - rows[0].seconds, 0.02 * rows[i].seconds);
-      logs += std::log(more / WireBytes(kind, group, rows[i].size));
-    }
-    const double per_byte =
-        std::exp(logs / static_cast<double>(rows.size() - 1));
-    auto& known = rates_.levels[0].kinds[KindIndex(kind)];
-    if (group == groups_[0]) known.clear();
-    known.push_back({group, latency, per_byte});
-    return absl::OkStatus();
   }
 
   Client& client_;
-  const int64_t devices_;
+  const CalibrateOptions options_;
   const Sizes sizes_;
+  LoopTimerOptions timing_;
   Rates rates_;
   std::vector<int64_t> groups_;
-  int64_t loops_ = 0;
-  int64_t cores_ = 0;
-  double seconds_each_ = 0;
-  std::vector<Sample> samples_;
-  Progress* progress_ = nullptr;
+  std::vector<LoopTimer> timers_;
+  std::vector<Sample> samples_;  // By timer.
 };
 
 }  // namespace

@@ -299,6 +299,11 @@ LoopProgram ConvolutionLoop(int64_t channels) {
                   });
 }
 
+double ConvolutionFlops(int64_t channels) {
+  return 2.0 * 3 * 3 * static_cast<double>(kImages * kSide * kSide) *
+         static_cast<double>(channels * channels);
+}
+
 LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,
                            int64_t devices) {
   MW_CHECK(devices % group == 0 && elements % group == 0);

@@ -42,6 +42,7 @@ LoopProgram TransposeLoop(int64_t rows, int64_t columns);
 LoopProgram TanhLoop(int64_t elements);
 // A 3x3 convolution, `channels` to as many, of 8 images of 16 x 16.
 LoopProgram ConvolutionLoop(int64_t channels);
+double ConvolutionFlops(int64_t channels);  // Padding counted too.
 // A collective of f32[elements] per device, in groups of `group` consecutive
 // devices. Requires: `group` divides `devices` and `elements`.
 LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
@@ -18,9 +16,9 @@ namespace {
 
 // Long enough to tell from the noise of a clock and of starting, short enough
 // to fit between two interruptions.
-constexpr double kRunSeconds = 8e-3;
+constexpr double kRunSeconds = 4e-3;
+constexpr int32_t kFirstTurns = 4;
 constexpr int32_t kMaxTurns = 1 << 20;
-constexpr int kMinRuns = 3;
 
 double CpuSeconds() {
   timespec time{};
@@ -29,118 +27,89 @@ double CpuSeconds() {
          1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-class LoopRunner {
- public:
-  static absl::StatusOr<LoopRunner> Create(const LoopProgram& loop,
-                                           Client& client,
-                                           const LoopTimerOptions& timing) {
-    LoopRunner runner(client, timing.cpu_time_of_cores);
-    const int64_t devices = timing.devices;
-    CompileOptions options;
-    options.num_replicas = static_cast<int>(devices);
-    for (int64_t i = 0; i < devices; ++i) {
-      options.device_ids.push_back(client.devices()[i]->id());
-    }
-    MW_ASSIGN_OR_RETURN(std::string code, WriteModule(loop.module));
-    MW_ASSIGN_OR_RETURN(
-        runner.executable_,
-        client.Compile({.format = "hlo", .code = std::move(code)}, options));
-    runner.arrays_.resize(devices);
-    for (const Shape& shape : loop.arguments) {
-      const BufferShape array{shape.element_type, shape.dimensions};
-      const std::vector<std::byte> zeros(array.host_bytes());
-      for (int64_t i = 0; i < devices; ++i) {
-        MW_ASSIGN_OR_RETURN(runner.arrays_[i].emplace_back(),
-                            client.FromHost({.bytes = zeros, .shape = array},
-                                            *client.devices()[i]));
-      }
-    }
-    return runner;
-  }
-
-  // Of one run.
-  absl::StatusOr<double> Seconds(int32_t turns) {
-    std::vector<std::byte> bytes(sizeof(turns));
-    std::memcpy(bytes.data(), &turns, sizeof(turns));
-    std::vector<BufferPtr> counts;
-    std::vector<std::vector<Buffer*>> arguments(arrays_.size());
-    for (size_t i = 0; i < arrays_.size(); ++i) {
-      MW_ASSIGN_OR_RETURN(
-          counts.emplace_back(),
-          client_->FromHost({.bytes = bytes, .shape = {ElementType::kS32, {}}},
-                            *client_->devices()[i]));
-      arguments[i].push_back(counts.back().get());
-      for (const BufferPtr& array : arrays_[i]) {
-        arguments[i].push_back(array.get());
-      }
-    }
-    const std::vector<absl::Span<Buffer* const>> spans(arguments.begin(),
-                                                       arguments.end());
-    const Stopwatch watch;
-    const double cpu = CpuSeconds();
-    MW_ASSIGN_OR_RETURN(const Execution run, executable_->Execute(spans));
-    MW_RETURN_IF_ERROR(AwaitAll(run.done));
-    if (cores_ == 0) return watch.seconds();
-    return (CpuSeconds() - cpu) / static_cast<double>(cores_);
-  }
-
- private:
-  LoopRunner(Client& client, int64_t cores) : client_(&client), cores_(cores) {}
-
-  Client* client_;
-  int64_t cores_;  // Of LoopTimerOptions::cpu_time_of_cores.
-  std::unique_ptr<Executable> executable_;
-  std::vector<std::vector<BufferPtr>> arrays_;  // By device.
-};
-
 }  // namespace
 
-absl::StatusOr<double> TimeRun(const LoopProgram& loop, Client& client,
-                               const LoopTimerOptions& options) {
-  MW_ASSIGN_OR_RETURN(LoopRunner runner,
-                      LoopRunner::Create(loop, client, options));
-  const Stopwatch spent;
-  MW_ASSIGN_OR_RETURN(double best, runner.Seconds(1));
-  for (int run = 1; run < kMinRuns || spent.seconds() < options.seconds;
-       ++run) {
-    MW_ASSIGN_OR_RETURN(const double again, runner.Seconds(1));
-    best = std::min(best, again);
+absl::StatusOr<LoopTimer> LoopTimer::Create(const LoopProgram& loop,
+                                            Client& client,
+                                            const LoopTimerOptions& options) {
+  LoopTimer timer(client, options, loop.repeats);
+  CompileOptions compile;
+  compile.num_replicas = static_cast<int>(options.devices);
+  for (int64_t i = 0; i < options.devices; ++i) {
+    compile.device_ids.push_back(client.devices()[i]->id());
   }
-  return best;
+  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(loop.module));
+  MW_ASSIGN_OR_RETURN(
+      timer.executable_,
+      client.Compile({.format = "hlo", .code = std::move(code)}, compile));
+  timer.arrays_.resize(options.devices);
+  for (const Shape& shape : loop.arguments) {
+    const BufferShape array{shape.element_type, shape.dimensions};
+    const std::vector<std::byte> zeros(array.host_bytes());
+    for (int64_t i = 0; i < options.devices; ++i) {
+      MW_ASSIGN_OR_RETURN(timer.arrays_[i].emplace_back(),
+                          client.FromHost({.bytes = zeros, .shape = array},
+                                          *client.devices()[i]));
+    }
+  }
+  MW_RETURN_IF_ERROR(timer.Run(1).status());
+  MW_ASSIGN_OR_RETURN(timer.once_, timer.Run(1));
+  return timer;
 }
 
-absl::StatusOr<double> TimeLoop(const LoopProgram& loop, Client& client,
-                                const LoopTimerOptions& options) {
-  MW_ASSIGN_OR_RETURN(LoopRunner runner,
-                      LoopRunner::Create(loop, client, options));
-  const Stopwatch spent;
-  MW_ASSIGN_OR_RETURN(double once, runner.Seconds(1));  // Warms up.
-  MW_ASSIGN_OR_RETURN(once, runner.Seconds(1));
-  int32_t turns = 4;
-  double many = 0;
-  while (true) {
-    MW_ASSIGN_OR_RETURN(many, runner.Seconds(turns));
-    if (many - once > kRunSeconds || turns >= kMaxTurns ||
-        spent.seconds() > options.seconds) {
-      break;
+absl::StatusOr<double> LoopTimer::Run(int32_t turns) {
+  std::vector<std::byte> bytes(sizeof(turns));
+  std::memcpy(bytes.data(), &turns, sizeof(turns));
+  std::vector<BufferPtr> counts;
+  std::vector<std::vector<Buffer*>> arguments(arrays_.size());
+  for (size_t i = 0; i < arrays_.size(); ++i) {
+    MW_ASSIGN_OR_RETURN(
+        counts.emplace_back(),
+        client_->FromHost({.bytes = bytes, .shape = {ElementType::kS32, {}}},
+                          *client_->devices()[i]));
+    arguments[i].push_back(counts.back().get());
+    for (const BufferPtr& array : arrays_[i]) {
+      arguments[i].push_back(array.get());
     }
-    // Towards the goal, but not too far at once: the first figures are rough.
-    const double factor = kRunSeconds / std::max(many - once, 1e-9);
-    turns =
-        static_cast<int32_t>(turns * std::clamp(1.2 * factor, 1.5, 8.0)) + 1;
   }
-  for (int run = 1; run < kMinRuns || spent.seconds() < options.seconds;
-       ++run) {
-    MW_ASSIGN_OR_RETURN(const double again, runner.Seconds(1));
-    MW_ASSIGN_OR_RETURN(const double longer, runner.Seconds(turns));
-    once = std::min(once, again);
-    many = std::min(many, longer);
+  const std::vector<absl::Span<Buffer* const>> spans(arguments.begin(),
+                                                     arguments.end());
+  const Stopwatch watch;
+  const double cpu = CpuSeconds();
+  MW_ASSIGN_OR_RETURN(const Execution run, executable_->Execute(spans));
+  MW_RETURN_IF_ERROR(AwaitAll(run.done));
+  if (options_.cpu_time_of_cores == 0) return watch.seconds();
+  return (CpuSeconds() - cpu) / static_cast<double>(options_.cpu_time_of_cores);
+}
+
+absl::Status LoopTimer::Measure(double seconds) {
+  const Stopwatch spent;
+  while (turns_ == 0 || many_ - once_ < kRunSeconds) {
+    // Towards the goal, but not too far at once: first figures are rough.
+    const double factor =
+        turns_ == 0 ? 0 : 1.2 * kRunSeconds / std::max(many_ - once_, 1e-9);
+    const int32_t turns =
+        turns_ == 0
+            ? kFirstTurns
+            : static_cast<int32_t>(turns_ * std::clamp(factor, 1.5, 8.0));
+    if (turns > kMaxTurns || (turns_ != 0 && spent.seconds() > seconds)) break;
+    turns_ = turns;
+    MW_ASSIGN_OR_RETURN(many_, Run(turns_));
   }
+  do {
+    MW_ASSIGN_OR_RETURN(const double once, Run(1));
+    MW_ASSIGN_OR_RETURN(const double many, Run(turns_));
+    once_ = std::min(once_, once);
+    many_ = std::min(many_, many);
+  } while (spent.seconds() < seconds);
+  return absl::OkStatus();
+}
+
+double LoopTimer::seconds() const {
   // Where starting took most of the time, or noise did, the difference may be
-  // anything; what a turn takes is then between nothing and all of it.
-  const double turns_apart = turns - 1;
-  const double least = 0.2 * many / turns;
-  return std::max((many - once) / turns_apart, least) / loop.repeats;
+  // anything; what a turn takes is at most all of it.
+  const double least = 0.2 * many_ / turns_;
+  return std::max((many_ - once_) / (turns_ - 1), least) / repeats_;
 }
 
 }  // namespace meshwright

@@ -1,9 +1,19 @@
 // Times what a loop program does in one turn, on several devices at once.
+//
+//   MW_ASSIGN_OR_RETURN(LoopTimer timer, LoopTimer::Create(loop, client, {}));
+//   while (...) MW_RETURN_IF_ERROR(timer.Measure(/*seconds=*/0.05));
+//   timer.seconds();
+//
+// Of all runs the fastest counts: whatever else a machine does only makes it
+// slower. It does so for a while, so measure again later, after others.
 #ifndef MESHWRIGHT_PROFILE_LOOP_TIMER_H_
 #define MESHWRIGHT_PROFILE_LOOP_TIMER_H_
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/profile/loop_program.h"
@@ -11,21 +21,42 @@
 namespace meshwright {
 
 struct LoopTimerOptions {
-  int64_t devices = 1;    // The first of the client's.
-  double seconds = 0.25;  // To spend, compilation aside.
+  int64_t devices = 1;  // The first of the client's, all at the same time.
   // Above 0: count the processor time of this process, over so many cores,
   // instead of the time of day. For a machine that others use at the same time.
   int64_t cpu_time_of_cores = 0;
 };
 
-// Seconds per repeat, all devices doing it at the same time. The fastest of
-// several runs: whatever else a machine does only makes it slower.
-absl::StatusOr<double> TimeLoop(const LoopProgram& loop, Client& client,
-                                const LoopTimerOptions& options);
+class LoopTimer {
+ public:
+  // Compiles and warms up. The client outlives the timer.
+  static absl::StatusOr<LoopTimer> Create(const LoopProgram& loop,
+                                          Client& client,
+                                          const LoopTimerOptions& options);
 
-// Seconds of one run with one turn.
-absl::StatusOr<double> TimeRun(const LoopProgram& loop, Client& client,
-                               const LoopTimerOptions& options);
+  // Runs for about so long, at least once.
+  absl::Status Measure(double seconds);
+
+  // Of one repeat. Requires: Measure was called.
+  double seconds() const;
+  // Of a run with one turn.
+  double run_seconds() const { return once_; }
+
+ private:
+  LoopTimer(Client& client, const LoopTimerOptions& options, double repeats)
+      : client_(&client), options_(options), repeats_(repeats) {}
+
+  absl::StatusOr<double> Run(int32_t turns);
+
+  Client* client_;
+  LoopTimerOptions options_;
+  double repeats_;
+  std::unique_ptr<Executable> executable_;
+  std::vector<std::vector<BufferPtr>> arrays_;  // By device.
+  int32_t turns_ = 0;  // Of long runs; 0 until it is known how many.
+  double once_ = 0;    // The fastest of one turn, and of turns_.
+  double many_ = 0;
+};
 
 }  // namespace meshwright
 
