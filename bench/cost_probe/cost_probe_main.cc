@@ -1,11 +1,13 @@
 // cost_probe MODULE --sharding FILE [flags]: what the cost model says about a
 // partitioned step, and what the compiler and the clock say.
 //
-// Prints one JSON object: "predicted", and with --steps also "memory" (the
-// compiler's count) and "seconds" and "cpu_seconds" (of each step).
+// Prints one JSON object: "predicted", and with --serve also "memory" as the
+// compiler counts it. Then, for every line "N" on stdin, runs N steps and
+// prints a JSON array of [seconds, processor seconds] pairs.
 #include <time.h>
 
 #include <cstdio>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -34,7 +36,7 @@ CommandSpec Spec() {
       .name = "cost_probe",
       .summary = "a step's predicted and real cost",
       .positional = {"MODULE"},
-      .flags = {{"steps", "K", "to run after compiling (default 0: neither)"},
+      .flags = {{"serve", "", "compile, and run steps on request"},
                 {"database", "PATH", "of measured rates (default: assumed)"},
                 {"cluster", "SPEC",
                  "h200:2x8 (default: cpu and the mesh's "
@@ -64,28 +66,17 @@ Json ToJson(const ProgramEstimate& estimate, double seconds) {
           {"estimated_in_seconds", seconds}};
 }
 
-absl::Status Measure(const Module& module, const Partitioned& split,
-                     int64_t steps, Json& json) {
-  MW_ASSIGN_OR_RETURN(
-      const auto client,
-      MakeClient("cpu", static_cast<int>(split.mesh.device_count())));
-  MW_ASSIGN_OR_RETURN(const auto runner,
-                      StepRunner::CreateSharded(module,
-                                                {.program = split.module,
-                                                 .mesh = split.mesh,
-                                                 .parameters = split.parameters,
-                                                 .outputs = split.outputs},
-                                                client.get()));
-  MW_ASSIGN_OR_RETURN(const ProgramMemory memory,
-                      runner->executable().Memory());
-  json["memory"] = {{"peak_bytes", memory.total_bytes()},
-                    {"temporary_bytes", memory.temporary_bytes}};
-  MW_RETURN_IF_ERROR(runner->FillSynthetic(0));
-  for (int64_t step = 0; step < steps; ++step) {
-    const double before = CpuSeconds();
-    MW_ASSIGN_OR_RETURN(const StepResult result, runner->Step());
-    json["cpu_seconds"].push_back(CpuSeconds() - before);
-    json["seconds"].push_back(result.seconds);
+absl::Status Serve(StepRunner& runner) {
+  int steps = 0;
+  while (std::cin >> steps) {
+    Json rows = Json::array();
+    for (int step = 0; step < steps; ++step) {
+      const double before = CpuSeconds();
+      MW_ASSIGN_OR_RETURN(const StepResult result, runner.Step());
+      rows.push_back({result.seconds, CpuSeconds() - before});
+    }
+    absl::PrintF("%s\n", rows.dump());
+    std::fflush(stdout);
   }
   return absl::OkStatus();
 }
@@ -94,8 +85,6 @@ absl::Status Main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   MW_ASSIGN_OR_RETURN(const CommandLine line,
                       CommandLine::Parse(words, Spec()));
-  MW_ASSIGN_OR_RETURN(const int64_t steps,
-                      line.Integer("steps", 0, {0, 1'000'000}));
   MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
   MW_ASSIGN_OR_RETURN(const Partitioned split,
                       SplitModule(module, AnalyzeRoles(module), line));
@@ -113,9 +102,28 @@ absl::Status Main(int argc, char** argv) {
       EstimateProgram(split.module, rates, cluster, split.mesh);
   Json json = {{"predicted", ToJson(estimate, watch.seconds())},
                {"instructions", split.module.instruction_count()}};
-  if (steps > 0) MW_RETURN_IF_ERROR(Measure(module, split, steps, json));
+  if (!line.Has("serve")) {
+    absl::PrintF("%s\n", json.dump());
+    return absl::OkStatus();
+  }
+  MW_ASSIGN_OR_RETURN(
+      const auto client,
+      MakeClient("cpu", static_cast<int>(split.mesh.device_count())));
+  MW_ASSIGN_OR_RETURN(const auto runner,
+                      StepRunner::CreateSharded(module,
+                                                {.program = split.module,
+                                                 .mesh = split.mesh,
+                                                 .parameters = split.parameters,
+                                                 .outputs = split.outputs},
+                                                client.get()));
+  MW_ASSIGN_OR_RETURN(const ProgramMemory memory,
+                      runner->executable().Memory());
+  json["memory"] = {{"peak_bytes", memory.total_bytes()},
+                    {"temporary_bytes", memory.temporary_bytes}};
+  MW_RETURN_IF_ERROR(runner->FillSynthetic(0));
   absl::PrintF("%s\n", json.dump());
-  return absl::OkStatus();
+  std::fflush(stdout);
+  return Serve(*runner);
 }
 
 }  // namespace

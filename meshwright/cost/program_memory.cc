@@ -119,7 +119,8 @@ class Estimator {
     if (found == kernels_.end()) return 0;
     const std::vector<Kernel>& kernels = found->second;
     Buffers values(computation, kernels);
-    MarkResults(computation, take_over, values);
+    MarkResults(computation, kernels, take_over, values);
+    PassThroughLoops(kernels, values);
     int64_t live = 0;
     int64_t most = 0;
     std::vector<std::vector<int32_t>> dying(kernels.size());
@@ -146,6 +147,7 @@ class Estimator {
  private:
   // Results that have memory of their own, or a parameter's.
   static void MarkResults(const Computation& computation,
+                          absl::Span<const Kernel> kernels,
                           absl::Span<const int32_t> take_over,
                           Buffers& values) {
     const std::vector<int32_t>& root = values.of(*computation.root());
@@ -158,11 +160,41 @@ class Estimator {
       Buffer& buffer = values.buffers[root[i]];
       buffer.result = true;
       if (i >= take_over.size() || take_over[i] == kNever) continue;
-      const Buffer& old = values.buffers[parameters[take_over[i]]];
+      if (buffer.defined == kNever) continue;
+      const int32_t old = parameters[take_over[i]];
+      const int32_t last_read = values.buffers[old].last_read;
       // Written while the old value is still read: a place of its own.
-      if (buffer.defined != kNever && old.last_read > buffer.defined) {
+      if (last_read > buffer.defined ||
+          (last_read == buffer.defined &&
+           !InPlace(kernels[buffer.defined], old, values))) {
         buffer.result = false;
         buffer.kept = true;
+      }
+    }
+  }
+
+  static bool InPlace(const Kernel& kernel, int32_t leaf,
+                      const Buffers& values) {
+    for (const int32_t input : kernel.in_place) {
+      const auto& leaves = values.of(*kernel.inputs[input]);
+      if (leaves.size() == 1 && leaves[0] == leaf) return true;
+    }
+    return false;
+  }
+
+  // What a loop starts from lies where its result will.
+  static void PassThroughLoops(absl::Span<const Kernel> kernels,
+                               Buffers& values) {
+    for (int32_t k = static_cast<int32_t>(kernels.size()) - 1; k >= 0; --k) {
+      const Instruction& root = *kernels[k].root;
+      if (root.opcode != Opcode::kWhile) continue;
+      const std::vector<int32_t>& from = values.of(*root.operands[0]);
+      const std::vector<int32_t>& to = values.of(root);
+      for (size_t i = 0; i < to.size() && i < from.size(); ++i) {
+        Buffer& start = values.buffers[from[i]];
+        if (values.buffers[to[i]].result && start.last_read == k) {
+          start.result = start.result || start.defined != kNever;
+        }
       }
     }
   }

@@ -35,18 +35,20 @@ struct Sizes {
   int64_t channels = 0;           // Of convolutions.
 };
 
+// Arrays are not so small that they stay in a cache: a step comes back to one
+// long after.
 Sizes SizesFor(bool cpu) {
   if (cpu) {
     return {.types = {ElementType::kF32, ElementType::kBF16},
             .squares = {8, 16, 32, 64, 128, 256, 512},
-            .arrays = {1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 22},
+            .arrays = {1 << 16, 1 << 19, 1 << 22},
             .messages = {1 << 6, 1 << 14, 1 << 18},
-            .elements = 1 << 14,
+            .elements = 1 << 16,
             .channels = 16};
   }
   return {.types = {ElementType::kF32, ElementType::kBF16, ElementType::kF16},
           .squares = {256, 512, 1024, 2048, 4096, 8192},
-          .arrays = {1 << 16, 1 << 19, 1 << 22, 1 << 25, 1 << 27},
+          .arrays = {1 << 19, 1 << 22, 1 << 25, 1 << 27},
           .messages = {1 << 8, 1 << 18, 1 << 23},
           .elements = 1 << 24,
           .channels = 256};
@@ -173,13 +175,8 @@ class Calibrator {
   }
   const Sample& One(absl::string_view what) const { return *Of(what)[0]; }
 
-  // Without what a loop takes to count its turns, at most half of what its
-  // smallest kernel takes.
-  double WithoutLoop(double seconds) const {
-    return std::max(seconds - 0.5 * One("memory").seconds, 0.5 * seconds);
-  }
   double Rate(const Sample& sample) const {
-    return sample.size / WithoutLoop(sample.seconds);
+    return sample.size / sample.seconds;
   }
 
   void TakeKernels() {
@@ -238,7 +235,7 @@ class Calibrator {
                                      0.02 * rows[i]->seconds);
         logs += std::log(more / WireBytes(kind, smallest.group, rows[i]->size));
       }
-      known.push_back({smallest.group, WithoutLoop(smallest.seconds),
+      known.push_back({smallest.group, smallest.seconds,
                        std::exp(logs / static_cast<double>(count - 1))});
     }
   }

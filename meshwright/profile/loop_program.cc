@@ -185,18 +185,14 @@ LoopProgram SmallKernelLoop() {
   const Shape square = Shape::Array(ElementType::kF32, {kSmall, kSmall});
   const Shape row = Shape::Array(ElementType::kF32, {kSmall});
   return MakeLoop(
-      {square}, 2 * kPairs,
+      std::vector<Shape>(kPairs, square), 2 * kPairs,
       [&](Builder& build, std::vector<Instruction*> values) {
         Instruction* zero = build.Constant(Literal::Scalar(0.0f));
         Computation* adder = build.Adder(ElementType::kF32);
         Instruction* total = nullptr;
         for (int pair = 0; pair < kPairs; ++pair) {
-          // Of its own, or the pairs would be found to be the same.
-          Instruction* own = build.Add(
-              Opcode::kBroadcast, square,
-              {build.Constant(Literal::Scalar(static_cast<float>(pair + 2)))});
           Instruction* x =
-              build.Add(Opcode::kMultiply, square, {values[0], own});
+              build.Add(Opcode::kMultiply, square, {values[pair], values[0]});
           Instruction* sum = build.Add(Opcode::kReduce, row, {x, zero});
           sum->called = {adder};
           sum->attributes.mutate().dimensions = {1};

@@ -1,0 +1,172 @@
+"""What the cost model predicts against what runs, on 8 virtual CPU devices.
+
+    ./mw bench cost_accuracy                     # every plan of gpt, moe, wide_resnet
+    ./mw bench cost_accuracy vit bert --rounds 20
+
+Devices are calibrated first (`meshwright profile --calibrate`), unless --database names
+rates. Then, model by model, all plans are compiled, and stepped in turn. A step counts
+with the processor time it takes, over the cores: what else runs on the machine would
+otherwise decide the order. Of all rounds the fastest tenth is taken. Prints per plan
+the predicted and measured step and the predicted memory over the compiler's own count.
+Bars: Spearman's rank correlation over all plans at least 0.9; memory within 10 %.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from _machine import describe
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build/release"
+MODELS = ["gpt", "moe", "wide_resnet"]
+RANK_BAR, MEMORY_BAR = 0.9, 0.1
+
+
+class Probe:
+    """A plan, compiled, to be stepped."""
+
+    def __init__(self, model: str, plan: Path, database: Path):
+        self.name = plan.stem
+        module = ROOT / f"testdata/{model}_tiny.hlo.pb.zst"
+        command = [BUILD / "bench/cost_probe", module, "--sharding", plan]
+        self._process = subprocess.Popen(
+            [*map(str, command), "--database", str(database), "--serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.report = json.loads(self._process.stdout.readline())
+        self.steps: list[list[float]] = []
+        self.step(2)
+        self.steps.clear()
+
+    def step(self, count: int) -> None:
+        self._process.stdin.write(f"{count}\n")
+        self._process.stdin.flush()
+        self.steps += json.loads(self._process.stdout.readline())
+
+    def close(self) -> None:
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def plans_of(model: str) -> list[Path]:
+    others = [m for m in ("gpt_scan",) if m.startswith(model) and m != model]
+    return [
+        path
+        for path in sorted((ROOT / "testdata/plans").glob(f"{model}_*.json"))
+        if not any(path.stem.startswith(f"{other}_") for other in others)
+    ]
+
+
+def fast_tenth(values) -> float:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 10]
+
+
+def measure(model: str, database: Path, rounds: int) -> list[dict]:
+    probes = [Probe(model, plan, database) for plan in plans_of(model)]
+    for _ in range(rounds):
+        for probe in probes:
+            probe.step(1)
+    rows = []
+    for probe in probes:
+        probe.close()
+        wall, cpu = zip(*probe.steps, strict=True)
+        predicted = probe.report["predicted"]
+        rows.append(
+            {
+                "case": probe.name,
+                "model": model,
+                "predicted_ms": predicted["step_seconds"] * 1e3,
+                "comm_ms": predicted["comm_seconds"] * 1e3,
+                "measured_ms": fast_tenth(cpu) / min(8, os.cpu_count()) * 1e3,
+                "wall_ms": fast_tenth(wall) * 1e3,
+                "memory_ratio": predicted["peak_bytes"]
+                / probe.report["memory"]["peak_bytes"],
+            }
+        )
+        _print_row(rows[-1])
+    return rows
+
+
+def _print_row(row: dict) -> None:
+    ratio = row["predicted_ms"] / row["measured_ms"]
+    print(
+        f"{row['case']:24} {row['predicted_ms']:9.2f} {row['comm_ms']:7.2f} "
+        f"{row['measured_ms']:9.2f} {ratio:6.2f} {row['wall_ms']:9.2f} "
+        f"{row['memory_ratio']:7.3f}",
+        flush=True,
+    )
+
+
+def spearman(a: list[float], b: list[float]) -> float:
+    def ranks(values):
+        # Equal values share the mean of their ranks.
+        return [
+            sum(x < v for x in values) + (sum(x == v for x in values) - 1) / 2
+            for v in values
+        ]
+
+    a, b = ranks(a), ranks(b)
+    mean = (len(a) - 1) / 2
+    top = sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=True))
+    squares = [sum((x - mean) ** 2 for x in v) for v in (a, b)]
+    return top / (squares[0] * squares[1]) ** 0.5
+
+
+def correlation(rows: list[dict]) -> float:
+    return spearman(
+        [row["predicted_ms"] for row in rows], [row["measured_ms"] for row in rows]
+    )
+
+
+def calibrate(path: Path) -> Path:
+    command = [BUILD / "meshwright/cli/meshwright", "profile", "--calibrate"]
+    subprocess.run(
+        [*map(str, command), "--cpu-time", "--database", str(path)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    return path
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="*", default=MODELS)
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--database", type=Path, help="of rates measured before")
+    parser.add_argument("--json", type=Path, help="write every number here")
+    options = parser.parse_args()
+    print(describe())
+    with tempfile.TemporaryDirectory() as folder:
+        database = options.database or calibrate(Path(folder) / "profile.db")
+        print(
+            f"{'case':24} {'predicted':>9} {'comm':>7} {'measured':>9} {'ratio':>6} "
+            f"{'wall ms':>9} {'memory':>7}"
+        )
+        rows = []
+        for model in options.models:
+            rows += measure(model, database, options.rounds)
+    for model in options.models:
+        chosen = [row for row in rows if row["model"] == model]
+        print(f"rank correlation, {model}: {correlation(chosen):.2f}")
+    rank = correlation(rows)
+    worst = max(abs(row["memory_ratio"] - 1) for row in rows)
+    print(f"rank correlation, all {len(rows)}: {rank:.3f}")
+    print(f"memory within {100 * worst:.1f} %")
+    if options.json:
+        options.json.write_text(json.dumps({"rows": rows, "rank": rank}, indent=1))
+    missed = rank < RANK_BAR or worst > MEMORY_BAR
+    print(f"bars {RANK_BAR} and {MEMORY_BAR}: {'missed' if missed else 'kept'}")
+    sys.exit(missed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+#include "meshwright/cost/kernels.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "meshwright/cost/module_for_test.h"
+
+namespace meshwright {
+namespace {
+
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+const Kernel* KernelOf(const std::vector<Kernel>& kernels,
+                       const Instruction* root) {
+  for (const Kernel& kernel : kernels) {
+    if (kernel.root == root) return &kernel;
+  }
+  return nullptr;
+}
+
+std::vector<const Instruction*> Roots(const std::vector<Kernel>& kernels) {
+  std::vector<const Instruction*> roots;
+  for (const Kernel& kernel : kernels) roots.push_back(kernel.root);
+  return roots;
+}
+
+// out = exp(x - max) / sum of it, the example of the header.
+struct Softmax {
+  Softmax() : body(module.AddComputation("main")) {
+    Computation* adder = AdderForTest(module);
+    x = body.Parameter(F32({8, 16}));
+    max = body.Parameter(F32({8}));
+    Instruction* wide = body.Broadcast(max, F32({8, 16}), {0});
+    exp = body.Add(Opcode::kExponential, F32({8, 16}),
+                   {body.Add(Opcode::kSubtract, F32({8, 16}), {x, wide})});
+    sum = body.Reduce(exp, adder);
+    out = body.Add(Opcode::kDivide, F32({8, 16}),
+                   {exp, body.Broadcast(sum, F32({8, 16}), {0})});
+    module.set_entry(body.computation());
+    module.Finish();
+  }
+  Module module{"softmax"};
+  BodyForTest body;
+  Instruction *x, *max, *exp, *sum, *out;
+};
+
+TEST(KernelsTest, Softmax) {
+  const Softmax softmax;
+  const auto kernels =
+      KernelsOf(*softmax.module.entry(), ModuleWork(softmax.module), {});
+  EXPECT_THAT(Roots(kernels),
+              ElementsAre(softmax.exp, softmax.sum, softmax.out));
+  EXPECT_THAT(kernels[0].inputs, UnorderedElementsAre(softmax.x, softmax.max));
+  EXPECT_EQ(kernels[0].fused, 2);  // The broadcast and the subtraction.
+  EXPECT_EQ(kernels[0].work.flops, 128);
+  EXPECT_EQ(kernels[0].work.transcendentals, 128);
+  EXPECT_EQ(kernels[0].work.bytes, 4 * (128 + 8 + 128));
+  EXPECT_THAT(kernels[2].inputs,
+              UnorderedElementsAre(softmax.exp, softmax.sum));
+  // The result may lie where exp was: of the two only it is read in order.
+  ASSERT_EQ(kernels[2].in_place.size(), 1u);
+  EXPECT_EQ(kernels[2].inputs[kernels[2].in_place[0]], softmax.exp);
+}
+
+TEST(KernelsTest, ReshapesAreFreeAndCheapOpsComputedAgain) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({4, 4}));
+  Instruction* w = body.Parameter(F32({4, 4}));
+  Instruction* twice = body.Add(Opcode::kNegate, F32({4, 4}), {x});
+  Instruction* flat = body.Add(Opcode::kReshape, F32({16}), {twice});
+  Instruction* a = body.Add(Opcode::kTanh, F32({16}), {flat});
+  Instruction* dot = body.Dot(twice, w);
+  body.Tuple({a, dot});
+  module.set_entry(body.computation());
+  module.Finish();
+  const auto kernels = KernelsOf(*module.entry(), ModuleWork(module), {});
+  // The dot needs it stored; the tanh computes it again rather than read it.
+  EXPECT_THAT(Roots(kernels), ElementsAre(twice, a, dot));
+  EXPECT_THAT(KernelOf(kernels, a)->inputs, ElementsAre(x));
+  EXPECT_THAT(KernelOf(kernels, dot)->inputs, ElementsAre(twice, w));
+}
+
+TEST(KernelsTest, WhatReadsTwoArraysIsNotComputedAgain) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({4, 4}));
+  Instruction* w = body.Parameter(F32({4, 4}));
+  Instruction* sum = body.Add(Opcode::kAdd, F32({4, 4}), {x, w});
+  Instruction* a = body.Add(Opcode::kNegate, F32({4, 4}), {sum});
+  Instruction* dot = body.Dot(sum, w);
+  body.Tuple({a, dot});
+  module.set_entry(body.computation());
+  module.Finish();
+  const auto kernels = KernelsOf(*module.entry(), ModuleWork(module), {});
+  EXPECT_THAT(KernelOf(kernels, a)->inputs, ElementsAre(sum));
+}
+
+TEST(KernelsTest, ReductionsOfAnAcceleratorFuseTheirOperand) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Computation* adder = AdderForTest(module);
+  Instruction* x = body.Parameter(F32({4, 8}));
+  Instruction* square = body.Add(Opcode::kMultiply, F32({4, 8}), {x, x});
+  Instruction* sum = body.Reduce(square, adder);
+  module.set_entry(body.computation());
+  module.Finish();
+  const ModuleWork work(module);
+  EXPECT_THAT(Roots(KernelsOf(*module.entry(), work, {})),
+              ElementsAre(square, sum));
+  const auto fused =
+      KernelsOf(*module.entry(), work, {.reduce_reads_fused = true});
+  EXPECT_THAT(Roots(fused), ElementsAre(sum));
+  EXPECT_EQ(fused[0].work.bytes, 4 * (32 + 4));
+}
+
+// Adding up without end would make every kernel read everything before it.
+TEST(KernelsTest, KernelsDoNotGrowWithoutLimit) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 8}));
+  Instruction* sum = x;
+  std::vector<Instruction*> dots;
+  for (int i = 0; i < 200; ++i) {
+    Instruction* dot = body.Dot(sum, x);
+    sum = body.Add(Opcode::kAdd, F32({8, 8}), {sum, dot});
+  }
+  body.Add(Opcode::kNegate, F32({8, 8}), {sum});
+  module.set_entry(body.computation());
+  module.Finish();
+  for (const Kernel& kernel :
+       KernelsOf(*module.entry(), ModuleWork(module), {})) {
+    EXPECT_LE(kernel.inputs.size(), 64u);
+  }
+}
+
+TEST(KernelsTest, SlicesReadWhatTheyTake) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({1000}));
+  Instruction* slice = body.Add(Opcode::kSlice, F32({10}), {x});
+  slice->attributes.mutate().slice = {{.start = 0, .limit = 10}};
+  body.Add(Opcode::kNegate, F32({10}), {slice});
+  module.set_entry(body.computation());
+  module.Finish();
+  const auto kernels = KernelsOf(*module.entry(), ModuleWork(module), {});
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].work.bytes, 80);
+}
+
+TEST(KernelsTest, ConvolutionsCopyWhatHasChannelsElsewhere) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* images = body.Parameter(F32({2, 3, 5, 5}));  // Channels second.
+  Instruction* kernel = body.Parameter(F32({1, 1, 3, 4}));
+  Instruction* made =
+      body.Add(Opcode::kConvolution, F32({2, 5, 5, 4}), {images, kernel});
+  made->attributes.mutate().window = Window{.dimensions = {{}, {}}};
+  made->attributes.mutate().convolution =
+      ConvolutionDimensionNumbers{.input_batch = 0,
+                                  .input_feature = 1,
+                                  .input_spatial = {2, 3},
+                                  .kernel_input_feature = 2,
+                                  .kernel_output_feature = 3,
+                                  .kernel_spatial = {0, 1},
+                                  .output_batch = 0,
+                                  .output_feature = 3,
+                                  .output_spatial = {1, 2}};
+  module.set_entry(body.computation());
+  module.Finish();
+  const auto kernels = KernelsOf(*module.entry(), ModuleWork(module), {});
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].scratch_bytes, 4 * 2 * 3 * 5 * 5);
+}
+
+}  // namespace
+}  // namespace meshwright

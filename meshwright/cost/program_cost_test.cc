@@ -1,0 +1,152 @@
+#include "meshwright/cost/program_cost.h"
+
+#include "gtest/gtest.h"
+#include "meshwright/cost/module_for_test.h"
+#include "meshwright/cost/op_time.h"
+
+namespace meshwright {
+namespace {
+
+// Eight devices of one host.
+Cluster OneHost() {
+  Cluster cluster;
+  cluster.hosts.resize(1);
+  cluster.hosts[0].devices = 8;
+  cluster.levels = {{"host", 8, 8, 10, 1}};
+  return cluster;
+}
+
+// 1 ns per operation and byte, 1 us per kernel, 10 us per collective.
+Rates SimpleRates(double overlap) {
+  Rates rates;
+  rates.matmul[ElementType::kF32].points = {{1, 1e9}};
+  rates.memory.points = {{1, 1e9}};
+  rates.vector_flops.value = 1e9;
+  rates.transcendentals.value = 1e8;
+  rates.op_seconds.value = 1e-6;
+  rates.overlap.value = overlap;
+  rates.levels.resize(1);
+  for (auto& kind : rates.levels[0].kinds) kind = {{2, 10e-6, 1e-9}};
+  return rates;
+}
+
+constexpr double kDot = 1e-6 + 1024e-9;     // 2 * 8 * 8 * 8 operations.
+constexpr double kSum = 1e-6 + 768e-9;      // Reads two, writes one of 256 B.
+constexpr double kReduce = 10e-6 + 256e-9;  // Between two devices.
+
+// out = all-reduce(x w) + w w: the second dot need not wait.
+Module Sum() {
+  Module module("sum");
+  Computation* adder = AdderForTest(module);
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 8}));
+  Instruction* w = body.Parameter(F32({8, 8}));
+  Instruction* reduced =
+      body.AllReduce(body.Dot(x, w), adder, {{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  Instruction* other = body.Dot(w, w);
+  body.Add(Opcode::kAdd, F32({8, 8}), {reduced, other});
+  module.set_entry(body.computation());
+  module.Finish();
+  return module;
+}
+
+TEST(EstimateProgramTest, OneAfterTheOther) {
+  const Mesh mesh = Mesh::Parse("data=4,model=2").value();
+  const ProgramEstimate step =
+      EstimateProgram(Sum(), SimpleRates(0), OneHost(), mesh);
+  EXPECT_NEAR(step.compute_seconds, 2 * kDot + kSum, 1e-12);
+  EXPECT_NEAR(step.contraction_seconds, 2 * kDot, 1e-12);
+  EXPECT_NEAR(step.comm_seconds, kReduce, 1e-12);
+  EXPECT_NEAR(step.exposed_seconds, kReduce, 1e-12);
+  EXPECT_NEAR(step.step_seconds, 2 * kDot + kSum + kReduce, 1e-12);
+  EXPECT_EQ(step.comm_bytes, 256);
+  EXPECT_EQ(step.kernels, 3);
+  EXPECT_EQ(step.collectives, 1);
+}
+
+TEST(EstimateProgramTest, SideBySide) {
+  const Mesh mesh = Mesh::Parse("data=4,model=2").value();
+  const ProgramEstimate step =
+      EstimateProgram(Sum(), SimpleRates(1), OneHost(), mesh);
+  // The second dot hides; the sum waits for the rest.
+  EXPECT_NEAR(step.step_seconds, kDot + kReduce + kSum, 1e-12);
+  EXPECT_NEAR(step.exposed_seconds, kReduce - kDot, 1e-12);
+  // Half of it needs the device.
+  const ProgramEstimate half =
+      EstimateProgram(Sum(), SimpleRates(0.5), OneHost(), mesh);
+  EXPECT_NEAR(half.step_seconds, kDot + kReduce + kSum, 1e-12);
+  EXPECT_NEAR(half.comm_seconds, kReduce, 1e-12);
+}
+
+TEST(EstimateProgramTest, GroupsTellTheAxes) {
+  // Eight in a group: 2 * 7/8 of 256 bytes.
+  Module module("all");
+  Computation* adder = AdderForTest(module);
+  BodyForTest body(module.AddComputation("main"));
+  body.AllReduce(body.Parameter(F32({8, 8})), adder,
+                 {{0, 1, 2, 3, 4, 5, 6, 7}});
+  module.set_entry(body.computation());
+  module.Finish();
+  const ProgramEstimate step = EstimateProgram(
+      module, SimpleRates(0), OneHost(), Mesh::Parse("data=4,model=2").value());
+  EXPECT_EQ(step.comm_bytes, 448);
+  EXPECT_NEAR(step.step_seconds, 10e-6 + 448e-9, 1e-12);
+}
+
+TEST(EstimateProgramTest, LoopsCountTheirTrips) {
+  Module module("loop");
+  Computation* adder = AdderForTest(module);
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 8}));
+  Instruction* loop = LoopForTest(
+      module, body, {x}, 5,
+      [&](BodyForTest& inner, const std::vector<Instruction*>& carried) {
+        return std::vector<Instruction*>{
+            inner.AllReduce(inner.Dot(carried[0], carried[0]), adder,
+                            {{0, 1, 2, 3, 4, 5, 6, 7}})};
+      });
+  body.Element(loop, 1);
+  module.set_entry(body.computation());
+  module.Finish();
+  const ProgramEstimate step = EstimateProgram(
+      module, SimpleRates(0), OneHost(), Mesh::Parse("8").value());
+  EXPECT_EQ(step.collectives, 5);
+  EXPECT_EQ(step.comm_bytes, 5 * 448);
+  EXPECT_EQ(step.kernels, 5 * 3);  // The dot, the counter, the condition.
+  EXPECT_NEAR(step.contraction_seconds, 5 * kDot, 1e-12);
+}
+
+TEST(EstimateProgramTest, ArgumentsCost) {
+  Rates rates = SimpleRates(0);
+  rates.argument_seconds.value = 1e-3;
+  const ProgramEstimate step = EstimateProgram(
+      Sum(), rates, OneHost(), Mesh::Parse("data=4,model=2").value());
+  EXPECT_NEAR(step.step_seconds, 3e-3 + 2 * kDot + kSum + kReduce, 1e-12);
+}
+
+TEST(KernelSecondsTest, TheSlowerOfArithmeticAndMemory) {
+  const Rates rates = SimpleRates(0);
+  EXPECT_NEAR(
+      KernelSeconds(LocalWork{.work = {.flops = 100, .bytes = 300}}, rates),
+      1e-6 + 300e-9, 1e-15);
+  EXPECT_NEAR(KernelSeconds(LocalWork{.work = {.flops = 100,
+                                               .transcendentals = 100,
+                                               .bytes = 300}},
+                            rates),
+              1e-6 + 1100e-9, 1e-15);
+  EXPECT_NEAR(FusedSeconds({.work = {.flops = 100, .bytes = 300}}, rates),
+              100e-9, 1e-15);
+}
+
+TEST(KernelSecondsTest, SmallPartsOfABatchAreSlow) {
+  Rates rates = SimpleRates(0);
+  rates.matmul[ElementType::kF32].points = {{100, 1e8}, {1000, 1e9}};
+  const LocalWork whole{.unit = Unit::kContraction, .work = {.flops = 1000}};
+  LocalWork parts = whole;
+  parts.batch = 10;
+  EXPECT_NEAR(FusedSeconds(whole, rates), 1e-6, 1e-15);
+  EXPECT_NEAR(FusedSeconds(parts, rates), 1e-5, 1e-15);
+}
+
+}  // namespace
+}  // namespace meshwright

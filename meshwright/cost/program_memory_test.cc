@@ -1,0 +1,107 @@
+#include "meshwright/cost/program_memory.h"
+
+#include "gtest/gtest.h"
+#include "meshwright/cost/module_for_test.h"
+
+namespace meshwright {
+namespace {
+
+constexpr int64_t kArray = 256;  // Bytes of f32[8,8].
+constexpr int64_t kPointer = 8;  // Of a result in a tuple.
+
+ProgramBytes Estimate(Module& module, BodyForTest& body,
+                      const FusionStyle& style = {}) {
+  module.set_entry(body.computation());
+  module.Finish();
+  return EstimateMemory(module, KernelsOf(module, ModuleWork(module), style),
+                        style);
+}
+
+TEST(EstimateMemoryTest, ValuesLiveUntilTheirLastReader) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 8}));
+  Instruction* a = body.Dot(x, x);
+  Instruction* b = body.Dot(a, a);
+  Instruction* c = body.Dot(b, a);  // a and b are there.
+  Instruction* d = body.Dot(c, c);  // Only c.
+  body.Tuple({d});
+  const ProgramBytes bytes = Estimate(module, body);
+  EXPECT_EQ(bytes.arguments, kArray);
+  EXPECT_EQ(bytes.outputs, kArray + kPointer);
+  EXPECT_EQ(bytes.aliased, 0);
+  EXPECT_EQ(bytes.temporaries, 3 * kArray);
+  EXPECT_EQ(bytes.peak(), 5 * kArray + kPointer);
+}
+
+TEST(EstimateMemoryTest, ElementwiseKernelsWorkInPlace) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 8}));
+  Instruction* a = body.Dot(x, x);
+  Instruction* b = body.Add(Opcode::kTanh, F32({8, 8}), {a});
+  body.Tuple({body.Dot(b, b)});
+  EXPECT_EQ(Estimate(module, body).temporaries, kArray);
+}
+
+TEST(EstimateMemoryTest, AResultTakesThePlaceOfTheArgumentItReplaces) {
+  const auto temporaries = [](bool read_later) {
+    Module module("m");
+    BodyForTest body(module.AddComputation("main"));
+    Instruction* w = body.Parameter(F32({8, 8}));
+    Instruction* next = body.Add(Opcode::kTanh, F32({8, 8}), {w});
+    Instruction* other = body.Dot(read_later ? w : next, next);
+    body.Tuple({next, other});
+    module.aliases.push_back({.output_index = {0}, .parameter_number = 0});
+    const ProgramBytes bytes = Estimate(module, body);
+    EXPECT_EQ(bytes.aliased, kArray);
+    return bytes.temporaries;
+  };
+  EXPECT_EQ(temporaries(false), 0);
+  EXPECT_EQ(temporaries(true), kArray);  // Not before w has been read.
+}
+
+TEST(EstimateMemoryTest, AllReduceInPlaceOrNot) {
+  const auto temporaries = [](bool in_place) {
+    Module module("m");
+    Computation* adder = AdderForTest(module);
+    BodyForTest body(module.AddComputation("main"));
+    Instruction* x = body.Parameter(F32({8, 8}));
+    Instruction* sum = body.AllReduce(body.Dot(x, x), adder, {{0, 1}});
+    body.Tuple({body.Dot(sum, sum)});
+    return Estimate(module, body, {.all_reduce_in_place = in_place})
+        .temporaries;
+  };
+  EXPECT_EQ(temporaries(true), kArray);
+  EXPECT_EQ(temporaries(false), 2 * kArray);
+}
+
+// A loop carries an array and collects rows in another, in place.
+TEST(EstimateMemoryTest, LoopsUpdateInPlace) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 8}));
+  Instruction* start = body.Dot(x, x);
+  Instruction* rows = body.Broadcast(body.Constant(Literal::Scalar(0.0f)),
+                                     F32({100, 8, 8}), {});
+  Instruction* loop = LoopForTest(
+      module, body, {start, rows}, 100,
+      [](BodyForTest& inner, const std::vector<Instruction*>& carried) {
+        Instruction* next = inner.Dot(carried[0], carried[0]);
+        Instruction* row = inner.Add(Opcode::kReshape, F32({1, 8, 8}), {next});
+        Instruction* zero = inner.Constant(Literal::Scalar(int32_t{0}));
+        Instruction* all =
+            inner.Add(Opcode::kDynamicUpdateSlice, F32({100, 8, 8}),
+                      {carried[1], row, zero, zero, zero});
+        return std::vector<Instruction*>{next, all};
+      });
+  body.Tuple({body.Element(loop, 2)});
+  const ProgramBytes bytes = Estimate(module, body);
+  // The carried array and the counter; the next array is written while the old
+  // one is read, and takes a place of its own. The rows are the result, from
+  // the start.
+  EXPECT_EQ(bytes.temporaries, 2 * kArray + 4);
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,53 @@
+#include "meshwright/profile/loop_program.h"
+
+#include "gtest/gtest.h"
+#include "meshwright/analysis/flops.h"
+#include "meshwright/hlo/verify.h"
+#include "meshwright/rules/collectives.h"
+
+namespace meshwright {
+namespace {
+
+// A turn: a loop of unknown length counts as one.
+Work WorkOf(const LoopProgram& loop) {
+  const absl::Status status = Verify(loop.module);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(loop.module.entry()->Parameters().size(),
+            loop.arguments.size() + 1);
+  return ModuleWork(loop.module).total();
+}
+
+TEST(LoopProgramTest, DoWhatTheySay) {
+  constexpr double kCount = 2;  // The counter and the condition.
+  EXPECT_EQ(WorkOf(MatmulLoop(ElementType::kF32, 16)).flops,
+            2 * 2.0 * 16 * 16 * 16 + kCount);
+  EXPECT_EQ(WorkOf(MemoryLoop(100)).flops, 200 + kCount);
+  EXPECT_EQ(WorkOf(ArithmeticLoop(100)).flops, 100 * kArithmeticFlops + kCount);
+  EXPECT_EQ(WorkOf(TanhLoop(100)).transcendentals, 100);
+  EXPECT_EQ(WorkOf(TransposeLoop(4, 8)).flops, kCount);
+  EXPECT_GT(WorkOf(SmallKernelLoop()).flops, 0);
+  EXPECT_EQ(WorkOf(ArgumentProgram(3)).flops, 3 * 64);
+  // But for what falls on padding.
+  const double flops = WorkOf(ConvolutionLoop(4)).flops;
+  EXPECT_LT(flops, ConvolutionFlops(4));
+  EXPECT_GT(flops, 0.9 * ConvolutionFlops(4));
+}
+
+TEST(LoopProgramTest, CollectivesOfEachKind) {
+  for (const MoveKind kind :
+       {MoveKind::kAllReduce, MoveKind::kReduceScatter, MoveKind::kAllGather,
+        MoveKind::kAllToAll, MoveKind::kPermute}) {
+    for (const int64_t group : {2, 4, 8}) {
+      const LoopProgram loop = CollectiveLoop(kind, 64, group, 8);
+      WorkOf(loop);
+      const auto uses = CollectivesIn(loop.module, 8);
+      ASSERT_EQ(uses.size(), 1u);
+      EXPECT_EQ(uses[0].kind, Name(kind));
+      EXPECT_EQ(uses[0].bytes, 256);
+      EXPECT_EQ(uses[0].wire_bytes, WireBytes(kind, group, 256)) << group;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace meshwright
