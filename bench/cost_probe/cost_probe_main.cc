@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/base/stopwatch.h"
 #include "meshwright/cli/command_line.h"
 #include "meshwright/cli/device_client.h"
 #include "meshwright/cli/load_module.h"
@@ -52,7 +51,7 @@ double CpuSeconds() {
          1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-Json ToJson(const ProgramEstimate& estimate, double seconds) {
+Json ToJson(const ProgramEstimate& estimate, double cpu_seconds) {
   return {{"step_seconds", estimate.step_seconds},
           {"compute_seconds", estimate.compute_seconds},
           {"contraction_seconds", estimate.contraction_seconds},
@@ -63,7 +62,7 @@ Json ToJson(const ProgramEstimate& estimate, double seconds) {
           {"collectives", estimate.collectives},
           {"peak_bytes", estimate.peak_bytes()},
           {"temporary_bytes", estimate.memory.temporaries},
-          {"estimated_in_seconds", seconds}};
+          {"estimated_in_cpu_seconds", cpu_seconds}};
 }
 
 absl::Status Serve(StepRunner& runner) {
@@ -97,10 +96,10 @@ absl::Status Main(int argc, char** argv) {
           machine));
   MW_ASSIGN_OR_RETURN(const Rates rates,
                       LoadRates(line.Text("database", ""), cluster));
-  const Stopwatch watch;
+  const double before = CpuSeconds();
   const ProgramEstimate estimate =
       EstimateProgram(split.module, rates, cluster, split.mesh);
-  Json json = {{"predicted", ToJson(estimate, watch.seconds())},
+  Json json = {{"predicted", ToJson(estimate, CpuSeconds() - before)},
                {"instructions", split.module.instruction_count()}};
   if (!line.Has("serve")) {
     absl::PrintF("%s\n", json.dump());

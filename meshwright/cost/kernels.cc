@@ -64,11 +64,23 @@ bool IsElementwise(const Instruction& instruction) {
   }
 }
 
+// Whether loops over the elements no longer run along memory: compilers then
+// compute an index for each element.
 bool Reorders(const Instruction& instruction) {
-  return instruction.opcode == Opcode::kTranspose ||
-         instruction.opcode == Opcode::kGather ||
-         instruction.opcode == Opcode::kReverse ||
-         instruction.opcode == Opcode::kScatter;
+  switch (instruction.opcode) {
+    case Opcode::kConcatenate:
+    case Opcode::kGather:
+    case Opcode::kPad:
+    case Opcode::kReverse:
+    case Opcode::kScatter:
+    case Opcode::kTranspose:
+      return !IsFree(instruction);
+    case Opcode::kReshape:
+      return TrueRank(instruction.shape) !=
+             TrueRank(instruction.operand_shape(0));
+    default:
+      return false;
+  }
 }
 
 bool Repeats(const Instruction& user) {
@@ -258,7 +270,6 @@ class Fuser {
       if (root.opcode == Opcode::kConvolution &&
           style_.transposes_for_convolution) {
         kernel.scratch_bytes = TransposedBytes(root);
-        kernel.work.bytes += 2 * static_cast<double>(kernel.scratch_bytes);
       }
       for (const Instruction* operand : root.operands) {
         AddInput(*operand, kernel);
@@ -293,9 +304,9 @@ class Fuser {
       }
       if (seen_[operand->id] == stamp_) continue;
       seen_[operand->id] = stamp_;
+      kernel.strided = kernel.strided || Reorders(*operand);
       if (!IsFree(*operand)) {
         ++kernel.fused;
-        kernel.strided = kernel.strided || Reorders(*operand);
         const Work work = work_.Of(*operand);
         kernel.work.flops += work.flops;
         kernel.work.transcendentals += work.transcendentals;

@@ -46,7 +46,7 @@ struct Kernel {
   // Those whose memory the result may take: read element for element.
   std::vector<int32_t> in_place;  // Into `inputs`.
   Work work;                      // Bytes: what it reads and writes.
-  int64_t scratch_bytes = 0;      // That it needs while it runs.
+  int64_t scratch_bytes = 0;      // Transposed copies that it needs.
   bool strided = false;           // Elements change their order in memory.
   int32_t fused = 0;              // Instructions besides the root.
 };

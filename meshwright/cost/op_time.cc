@@ -46,8 +46,10 @@ double FusedSeconds(const LocalWork& local, const Rates& rates) {
 
 double KernelSeconds(const LocalWork& local, const Rates& rates) {
   const double bytes = local.work.bytes;
-  return rates.op_seconds.value + std::max(FusedSeconds(local, rates),
-                                           Over(bytes, rates.memory.At(bytes)));
+  const double share = local.strided ? rates.strided_share.value : 1;
+  return rates.op_seconds.value +
+         std::max(FusedSeconds(local, rates),
+                  Over(bytes, share * rates.memory.At(bytes)));
 }
 
 double KernelSeconds(const Kernel& kernel, const Rates& rates) {
@@ -58,7 +60,14 @@ double KernelSeconds(const Kernel& kernel, const Rates& rates) {
   if (!kernel.root->operands.empty()) {
     local.type = kernel.root->operand_shape(0).element_type;
   }
-  return KernelSeconds(local, rates);
+  double seconds = KernelSeconds(local, rates);
+  if (kernel.scratch_bytes > 0) {
+    // Read and written, before or after.
+    const double bytes = 2 * static_cast<double>(kernel.scratch_bytes);
+    seconds += KernelSeconds(
+        LocalWork{.work = {.bytes = bytes}, .strided = true}, rates);
+  }
+  return seconds;
 }
 
 }  // namespace meshwright

@@ -138,6 +138,14 @@ TEST(KernelSecondsTest, TheSlowerOfArithmeticAndMemory) {
               100e-9, 1e-15);
 }
 
+TEST(KernelSecondsTest, OutOfOrderIsSlower) {
+  Rates rates = SimpleRates(0);
+  rates.strided_share.value = 0.25;
+  EXPECT_NEAR(
+      KernelSeconds(LocalWork{.work = {.bytes = 300}, .strided = true}, rates),
+      1e-6 + 1200e-9, 1e-15);
+}
+
 TEST(KernelSecondsTest, SmallPartsOfABatchAreSlow) {
   Rates rates = SimpleRates(0);
   rates.matmul[ElementType::kF32].points = {{100, 1e8}, {1000, 1e9}};

@@ -229,20 +229,40 @@ LoopProgram ArgumentProgram(int64_t count) {
 
 LoopProgram ArithmeticLoop(int64_t elements) {
   const Shape shape = Shape::Array(ElementType::kF32, {elements});
+  const Shape scalar = Shape::Scalar(ElementType::kF32);
   return MakeLoop(
-      {shape, shape, shape}, 1,
+      {shape, shape, shape, scalar, scalar}, 1,
       [&](Builder& build, std::vector<Instruction*> values) {
-        // x * a - b / (x * x + 1): a parameter's update, more or less.
-        Instruction* one = build.Add(Opcode::kBroadcast, shape,
-                                     {build.Constant(Literal::Scalar(1.0f))});
-        Instruction* x = values[0];
-        Instruction* decay =
-            build.Add(Opcode::kMultiply, shape, {x, values[1]});
-        Instruction* square = build.Add(Opcode::kMultiply, shape, {x, x});
-        Instruction* above = build.Add(Opcode::kAdd, shape, {square, one});
+        const auto add = [&](Opcode opcode,
+                             std::vector<Instruction*> operands) {
+          return build.Add(opcode, shape, std::move(operands));
+        };
+        const auto constant = [&](float value) {
+          return add(Opcode::kBroadcast,
+                     {build.Constant(Literal::Scalar(value))});
+        };
+        const auto decayed = [&](Instruction* old, Instruction* by,
+                                 float rate) {
+          return add(Opcode::kAdd,
+                     {add(Opcode::kMultiply, {old, constant(rate)}),
+                      add(Opcode::kMultiply, {by, constant(1 - rate)})});
+        };
+        const auto corrected = [&](Instruction* moment, Instruction* by) {
+          return add(Opcode::kDivide, {moment, add(Opcode::kBroadcast, {by})});
+        };
+        // Not another array: what is the same in every turn is computed once.
+        Instruction* gradient = values[0];
+        Instruction* square = add(Opcode::kMultiply, {gradient, gradient});
+        Instruction* mean =
+            corrected(decayed(values[1], gradient, 0.9f), values[3]);
+        Instruction* variance =
+            corrected(decayed(values[2], square, 0.999f), values[4]);
+        Instruction* scale = add(
+            Opcode::kAdd, {add(Opcode::kSqrt, {variance}), constant(1e-8f)});
         Instruction* step =
-            build.Add(Opcode::kDivide, shape, {values[2], above});
-        return build.Add(Opcode::kSubtract, shape, {decay, step});
+            add(Opcode::kMultiply,
+                {add(Opcode::kDivide, {mean, scale}), constant(1e-3f)});
+        return add(Opcode::kSubtract, {values[0], step});
       });
 }
 

@@ -33,8 +33,8 @@ LoopProgram SmallKernelLoop();
 // No loop: so many arrays in, and as many out. It ignores its turns.
 LoopProgram ArgumentProgram(int64_t count);
 // One kernel of kArithmeticFlops additions, multiplications and divisions per
-// element of three arrays, as when an optimizer updates a parameter.
-inline constexpr int kArithmeticFlops = 5;
+// element, and a square root: Adam's update of a parameter.
+inline constexpr int kArithmeticFlops = 13;
 LoopProgram ArithmeticLoop(int64_t elements);
 // One kernel that transposes.
 LoopProgram TransposeLoop(int64_t rows, int64_t columns);
