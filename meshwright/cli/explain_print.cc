@@ -25,6 +25,25 @@ std::string Alike(int64_t count, const char* what) {
   return count == 1 ? "" : absl::StrCat(", ", count, " ", what, " alike");
 }
 
+// The alternative that became the plan; its axes may have other names. None:
+// past the end.
+size_t ChosenOf(const Plan& plan) {
+  const auto sizes = [](const Mesh& mesh) {
+    std::vector<int64_t> all;
+    for (const MeshAxis& axis : mesh.axes()) all.push_back(axis.size);
+    return all;
+  };
+  for (size_t i = 0; i < plan.alternatives.size(); ++i) {
+    const Alternative& one = plan.alternatives[i];
+    const absl::StatusOr<Mesh> mesh = Mesh::Parse(one.mesh);
+    if (one.why_not.empty() && one.micro_batches == plan.micro_batches &&
+        mesh.ok() && sizes(*mesh) == sizes(plan.mesh)) {
+      return i;
+    }
+  }
+  return plan.alternatives.size();
+}
+
 // What choosing it would cost.
 std::string Difference(const OptionReport& option) {
   if (option.is_chosen) return "chosen";
@@ -64,7 +83,7 @@ void PrintLegend(const std::vector<OptionReport>& options) {
   }
   absl::PrintF("  +: a step takes so much more, all else at its best\n");
   if (fixed) absl::PrintF("  *: all else as planned\n");
-  if (open) absl::PrintF("  ?: found, not proved\n");
+  if (open) absl::PrintF("  ?: as far as was found; it may be less\n");
 }
 
 const char* Words(Flip::Of of) {
@@ -142,12 +161,17 @@ void Print(const PlanReport& report) {
                plan.micro_batches == 1 ? "" : "es", plan.strategy);
   absl::PrintF("meshes, by what the search counts\n");
   const std::vector<Alternative>& all = plan.alternatives;
-  for (size_t i = 0; i < all.size() && i < kMaxMeshes; ++i) {
+  const size_t chosen = ChosenOf(plan);
+  for (size_t i = 0; i < all.size() && (i < kMaxMeshes || i <= chosen); ++i) {
+    std::string remark = all[i].why_not;
+    if (i == chosen) {
+      remark = i == 0 ? "chosen" : "chosen: its program is predicted quicker";
+    } else if (remark.empty() && chosen < all.size()) {
+      remark = Signed(all[i].seconds - all[chosen].seconds);
+    }
     absl::PrintF("  %-24s x%-4d %-10s %s\n", all[i].mesh, all[i].micro_batches,
                  all[i].why_not.empty() ? FormatSeconds(all[i].seconds) : "-",
-                 !all[i].why_not.empty() ? all[i].why_not
-                 : i == 0                ? "chosen"
-                          : Signed(all[i].seconds - all[0].seconds));
+                 remark);
   }
   absl::PrintF("held back by%s\n", report.binds.empty()
                                        ? " nothing: no limit or pin costs time"

@@ -16,7 +16,7 @@ namespace meshwright {
 namespace {
 
 // Cells that the solver may touch for one question: the clock does not count.
-constexpr int64_t kWork = 60'000'000;
+constexpr int64_t kWork = 100'000'000;
 constexpr double kSeconds = 600;
 constexpr double kGap = 1e-5;
 
@@ -43,41 +43,67 @@ void KeepOnly(int32_t option, ProblemNode& node) {
   }
 }
 
-// Values that groups share lie in the form that takes least memory of those
-// that cost as little: nothing else makes the solver care. Such nodes come
-// after the groups and have edges to groups only.
-void DropIdleCopies(const Problem& problem, int32_t groups,
-                    std::vector<int32_t>& nodes) {
+int64_t Cell(const Problem& problem, const ProblemEdge& edge, int32_t a,
+             int32_t b) {
+  const CostTable& table = problem.tables[edge.table];
+  return table.cells[static_cast<size_t>(a) * table.columns + b];
+}
+
+// Values that groups share take the cheapest form, of equally cheap ones that
+// with least memory: nothing else makes the solver care. Their nodes come after
+// the groups and have edges to groups only.
+void SettleCopies(const Problem& problem, int32_t groups,
+                  std::vector<int32_t>& nodes) {
   const size_t count = problem.nodes.size();
   std::vector<std::vector<int64_t>> costs(count);
   for (size_t n = groups; n < count; ++n) costs[n] = problem.nodes[n].costs;
   for (const ProblemEdge& edge : problem.edges) {
     if (edge.a < groups && edge.b < groups) continue;
-    const CostTable& table = problem.tables[edge.table];
     const bool is_first = edge.a >= groups;
-    const int32_t node = is_first ? edge.a : edge.b;
-    for (size_t i = 0; i < costs[node].size(); ++i) {
-      const size_t row = is_first ? i : nodes[edge.a];
-      const size_t column = is_first ? nodes[edge.b] : i;
-      costs[node][i] =
-          AddCosts(costs[node][i], table.cells[row * table.columns + column]);
+    std::vector<int64_t>& of = costs[is_first ? edge.a : edge.b];
+    for (size_t i = 0; i < of.size(); ++i) {
+      const int32_t own = static_cast<int32_t>(i);
+      of[i] =
+          AddCosts(of[i], Cell(problem, edge, is_first ? own : nodes[edge.a],
+                               is_first ? nodes[edge.b] : own));
     }
   }
   for (size_t n = groups; n < count; ++n) {
-    const auto usage = [&](size_t option) {
-      int64_t sum = 0;
+    const auto key = [&](size_t option) {
+      int64_t usage = 0;
       for (const UsagePiece& piece : problem.nodes[n].pieces) {
-        sum += piece.usage[option];
+        usage += piece.usage[option];
       }
-      return sum;
+      return std::make_pair(costs[n][option], usage);
     };
     for (size_t i = 0; i < costs[n].size(); ++i) {
-      const size_t now = nodes[n];
-      if (costs[n][i] <= costs[n][now] && usage(i) < usage(now)) {
-        nodes[n] = static_cast<int32_t>(i);
+      if (key(i) < key(nodes[n])) nodes[n] = static_cast<int32_t>(i);
+    }
+  }
+}
+
+// Takes `option` for `group`, and for what then could not stay as it is the
+// nearest that can.
+void Force(const Problem& problem, int32_t groups, int32_t group,
+           int32_t option, std::vector<int32_t>& nodes) {
+  nodes[group] = option;
+  for (const ProblemEdge& edge : problem.edges) {
+    if ((edge.a != group && edge.b != group) || edge.a >= groups ||
+        edge.b >= groups || edge.a == edge.b) {
+      continue;
+    }
+    if (Cell(problem, edge, nodes[edge.a], nodes[edge.b]) < kInfiniteCost) {
+      continue;
+    }
+    const int32_t other = edge.a == group ? edge.b : edge.a;
+    for (size_t i = 0; i < problem.nodes[other].costs.size(); ++i) {
+      nodes[other] = static_cast<int32_t>(i);
+      if (Cell(problem, edge, nodes[edge.a], nodes[edge.b]) < kInfiniteCost) {
+        break;
       }
     }
   }
+  SettleCopies(problem, groups, nodes);
 }
 
 double Seconds(int64_t units) {
@@ -148,7 +174,7 @@ absl::Status PlanStudy::EvaluatePlan() {
   for (size_t g = 0; g < chosen_.size(); ++g) {
     if (chosen_[g] >= 0) KeepOnly(chosen_[g], fixed.nodes[g]);
   }
-  MW_ASSIGN_OR_RETURN(as_planned_, SolveOne(fixed, std::nullopt));
+  MW_ASSIGN_OR_RETURN(as_planned_, SolveOne(fixed, std::nullopt, {}));
   return absl::OkStatus();
 }
 
@@ -184,14 +210,19 @@ absl::StatusOr<Answer> PlanStudy::Ask(const Whatif& whatif) const {
   ++questions_;
   std::optional<int64_t> limit = whatif.memory.value_or(plan_.memory_bytes);
   if (whatif.any_memory) limit.reset();
-  return SolveOne(problem, limit);
+  std::vector<int32_t> start = as_planned_.nodes;
+  if (whatif.group >= 0) {
+    Force(problem, model_->alike.count(), whatif.group, whatif.option, start);
+  }
+  return SolveOne(problem, limit, std::move(start));
 }
 
 absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem,
-                                           std::optional<int64_t> limit) const {
+                                           std::optional<int64_t> limit,
+                                           std::vector<int32_t> start) const {
   SolveOptions options{
       .time_limit_seconds = kSeconds, .work_limit = kWork, .gap = kGap};
-  options.initial = as_planned_.nodes;
+  options.initial = std::move(start);
   Problem limited = problem;
   if (limit.has_value() && model_->points > 0) {
     LimitMemory(*limit, model_->points, limited);
@@ -201,7 +232,7 @@ absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem,
   answer.seconds = Seconds(solution.cost);
   answer.bound = Seconds(solution.lower_bound);
   answer.nodes = solution.assignment;
-  DropIdleCopies(problem, model_->alike.count(), answer.nodes);
+  SettleCopies(problem, model_->alike.count(), answer.nodes);
   answer.peak_bytes = Evaluate(problem, answer.nodes).peak_usage;
   for (int32_t g = 0; g < model_->alike.count(); ++g) {
     answer.compute_seconds += Seconds(problem.nodes[g].costs[answer.nodes[g]]);

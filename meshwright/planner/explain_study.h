@@ -109,7 +109,8 @@ class PlanStudy {
   absl::Status EvaluatePlan();
   const PricedProblem& Priced(double link_speed) const;
   absl::StatusOr<Answer> SolveOne(const Problem& problem,
-                                  std::optional<int64_t> limit) const;
+                                  std::optional<int64_t> limit,
+                                  std::vector<int32_t> start) const;
 
   const Plan& plan_;
   const PlannedStep step_;
