@@ -51,9 +51,10 @@ struct Flip {
     kMoreMemory
   };
   Of of = Of::kSlowerLinks;
-  double factor = 1;    // Of the speed of links or the memory of a device.
-  int64_t bytes = 0;    // That much memory.
-  std::string instead;  // The best option there; empty: none found.
+  double factor = 1;     // Of the speed of links or the memory of a device.
+  int64_t bytes = 0;     // That much memory.
+  std::string instead;   // The best option there; empty: none found.
+  bool is_exact = true;  // Proved: the chosen option is worse there.
 };
 
 // How an operand gets to where it is needed.

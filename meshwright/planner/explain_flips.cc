@@ -16,6 +16,7 @@ constexpr double kPrecision = 1.1;
 struct Outcome {
   bool is_flipped = false;
   std::string instead;
+  bool is_exact = true;
 };
 
 class Finder {
@@ -51,14 +52,19 @@ class Finder {
  private:
   Outcome Try(Whatif whatif) {
     const absl::StatusOr<Answer> best = study_.Ask(whatif);
-    if (!best.ok()) return {.is_flipped = true};  // Nothing was found.
+    if (!best.ok()) {
+      return {.is_flipped = true,
+              .is_exact = absl::IsResourceExhausted(best.status())};
+    }
     const int32_t option = best->nodes[group_];
     if (option == chosen_) return {};
     whatif.group = group_;
     whatif.option = chosen_;
     const absl::StatusOr<Answer> same = study_.Ask(whatif);
     if (same.ok() && same->seconds <= best->seconds * (1 + kSlack)) return {};
-    return {.is_flipped = true, .instead = study_.TextOf(group_, option)};
+    return {.is_flipped = true,
+            .instead = study_.TextOf(group_, option),
+            .is_exact = !same.ok() || same->bound > best->seconds};
   }
 
   // Doubles the distance from `start` until the choice flips, then halves the
@@ -90,7 +96,8 @@ class Finder {
          .factor = other,
          .bytes = static_cast<int64_t>(
              other * static_cast<double>(study_.plan().memory_bytes)),
-         .instead = std::move(found.instead)});
+         .instead = std::move(found.instead),
+         .is_exact = found.is_exact});
   }
 
   const PlanStudy& study_;

@@ -82,24 +82,38 @@ void SettleCopies(const Problem& problem, int32_t groups,
   }
 }
 
-// Takes `option` for `group`, and for what then could not stay as it is the
-// nearest that can.
+// Takes `option` for `group`, and for groups that then could not stay as they
+// are something that can be: a state parameter takes its next value along.
 void Force(const Problem& problem, int32_t groups, int32_t group,
            int32_t option, std::vector<int32_t>& nodes) {
+  std::vector<std::vector<int32_t>> edges(groups);
+  for (size_t i = 0; i < problem.edges.size(); ++i) {
+    const ProblemEdge& edge = problem.edges[i];
+    if (edge.a >= groups || edge.b >= groups || edge.a == edge.b) continue;
+    edges[edge.a].push_back(static_cast<int32_t>(i));
+    edges[edge.b].push_back(static_cast<int32_t>(i));
+  }
   nodes[group] = option;
-  for (const ProblemEdge& edge : problem.edges) {
-    if ((edge.a != group && edge.b != group) || edge.a >= groups ||
-        edge.b >= groups || edge.a == edge.b) {
-      continue;
-    }
-    if (Cell(problem, edge, nodes[edge.a], nodes[edge.b]) < kInfiniteCost) {
-      continue;
-    }
-    const int32_t other = edge.a == group ? edge.b : edge.a;
-    for (size_t i = 0; i < problem.nodes[other].costs.size(); ++i) {
-      nodes[other] = static_cast<int32_t>(i);
-      if (Cell(problem, edge, nodes[edge.a], nodes[edge.b]) < kInfiniteCost) {
-        break;
+  std::vector<bool> is_changed(groups, false);
+  is_changed[group] = true;
+  std::vector<int32_t> open = {group};
+  while (!open.empty()) {
+    const int32_t now = open.back();
+    open.pop_back();
+    for (const int32_t index : edges[now]) {
+      const ProblemEdge& edge = problem.edges[index];
+      const auto is_possible = [&] {
+        return Cell(problem, edge, nodes[edge.a], nodes[edge.b]) <
+               kInfiniteCost;
+      };
+      const int32_t other = edge.a == now ? edge.b : edge.a;
+      if (is_changed[other] || is_possible()) continue;
+      is_changed[other] = true;
+      open.push_back(other);
+      const std::vector<int64_t>& costs = problem.nodes[other].costs;
+      for (size_t i = 0; i < costs.size(); ++i) {
+        nodes[other] = static_cast<int32_t>(i);
+        if (costs[i] < kInfiniteCost && is_possible()) break;
       }
     }
   }
