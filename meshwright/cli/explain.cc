@@ -92,8 +92,9 @@ absl::Status Run(const CommandLine& line) {
     if (group < 0) return NoSuchName(study, line.positional(1));
     ChoiceLimits limits;
     if (most > 0) limits.options = static_cast<int>(most);
-    MW_ASSIGN_OR_RETURN(const ChoiceReport report,
+    MW_ASSIGN_OR_RETURN(ChoiceReport report,
                         ExplainChoice(study, group, limits));
+    report.name = line.positional(1);
     progress.reset();
     Show(report, line.Has("json"));
     return absl::OkStatus();

@@ -112,7 +112,7 @@ void PrintFlips(const ChoiceReport& report) {
       when = absl::StrCat(FormatBytes(flip.bytes), " per device");
     }
     absl::PrintF(
-        "  %-28s %s\n", when,
+        "  %-28s %s\n", absl::StrCat(when, flip.is_exact ? "" : "?"),
         flip.instead.empty() ? "nothing was found that fits" : flip.instead);
   }
   if (report.flips.empty()) {
@@ -261,7 +261,8 @@ nlohmann::ordered_json ToJson(const ChoiceReport& report) {
     flips.push_back({{"of", Words(flip.of)},
                      {"factor", flip.factor},
                      {"bytes", nullptr},
-                     {"instead", flip.instead}});
+                     {"instead", flip.instead},
+                     {"exact", flip.is_exact}});
     if (flip.of == Flip::Of::kLessMemory || flip.of == Flip::Of::kMoreMemory) {
       flips.back()["bytes"] = flip.bytes;
     }

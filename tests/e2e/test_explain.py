@@ -43,7 +43,7 @@ def test_one_parameter(cli, mlp, planned):
     for flip in report["flips"]:
         assert flip["of"] in {"slower links", "faster links", "less memory",
                               "more memory"}  # fmt: skip
-        assert flip["factor"] > 0
+        assert flip["factor"] > 0 and isinstance(flip["exact"], bool)
 
 
 def test_one_instruction_in_words(cli, mlp, planned):
