@@ -255,12 +255,14 @@ SearchMove ReshardSearch::MoveTo(const Front& front, const Node& node) const {
   const Node& before = front.backward ? node : parent;
   const Node& after = front.backward ? parent : node;
   const Transfer& t = node.transfer;
-  SearchMove move =
-      node.view >= 0 ? SwitchOf(*problem_, prices_, node.view, before.bytes)
-                     : (front.backward ? MoveOf(*problem_, prices_, t.to,
-                                                t.from, t.taken, before.bytes)
-                                       : MoveOf(*problem_, prices_, t.from,
-                                                t.to, t.put, before.bytes));
+  // What is gathered goes in the order in which it lay, all else as it arrives.
+  const BlockList& undone = t.from == kIdle ? t.put : t.taken;
+  SearchMove move = node.view >= 0
+                        ? SwitchOf(*problem_, prices_, node.view, before.bytes)
+                        : (front.backward ? MoveOf(*problem_, prices_, t.to,
+                                                   t.from, undone, before.bytes)
+                                          : MoveOf(*problem_, prices_, t.from,
+                                                   t.to, t.put, before.bytes));
   move.after = after.places;
   return move;
 }

@@ -259,6 +259,46 @@ TEST(ResharderTest, SmallTensorsTakeFewCollectives) {
             "all-gather (a,b,c) from 0, slice a to 1, slice c to 0");
 }
 
+// What is gathered from a dimension is gathered in the order in which it lay.
+TEST(ResharderTest, AxesAreGatheredInTheirOrder) {
+  const auto ends_with = [](const AxisList& all, const AxisList& part) {
+    return all.size() >= part.size() &&
+           std::equal(part.begin(), part.end(), all.end() - part.size());
+  };
+  const Mesh mesh = Mesh::Parse("a=2,b=2,c=2").value();
+  const std::vector<int64_t> dimensions = {3, 3, 8, 3};
+  const char* const dims[] = {"-", "a", "b", "c", "(c,b)", "(b,a)", "(a,b,c)"};
+  std::vector<Sharding> all;
+  for (const char* first : dims) {
+    for (const char* second : dims) {
+      for (const char* last : dims) {
+        const absl::StatusOr<Sharding> sharding = ParseSharding(
+            absl::StrCat("[", first, ", -, ", second, ", ", last, "]"),
+            dimensions, mesh);
+        if (sharding.ok()) all.push_back(*sharding);
+      }
+    }
+  }
+  ASSERT_GT(all.size(), 40);
+  for (const Prices& prices : {Prices(), kBytes}) {
+    Resharder resharder(&mesh, prices);
+    for (const Sharding& from : all) {
+      for (const Sharding& to : all) {
+        Sharding before = from;
+        const auto& path = resharder.Path(ElementType::kF32, from, to);
+        for (const ReshardStep& step : path) {
+          if (step.kind == MoveKind::kAllGather) {
+            ASSERT_TRUE(ends_with(AxesOf(before.dims[step.from]), step.axes))
+                << ToString(from, mesh) << " to " << ToString(to, mesh) << ": "
+                << ToString(path, mesh);
+          }
+          before = step.after;
+        }
+      }
+    }
+  }
+}
+
 TEST(ResharderTest, TensorsWithoutElementsAreFree) {
   const Mesh mesh = Mesh::Parse("d=8").value();
   const Sharding from = ParseSharding("[d, -]", {0, 8}, mesh).value();
