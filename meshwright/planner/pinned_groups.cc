@@ -71,7 +71,7 @@ absl::Status CheckPins(const StepModel& model, const Annotations& pins,
 
 std::string ParameterName(const StepModel& model, size_t leaf) {
   if (leaf >= model.roles.parameters.size()) return "";
-  return model.roles.parameters[leaf].name;
+  return model.roles.parameters[model.parameter_of_leaf[leaf]].name;
 }
 
 bool Satisfies(const Sharding& sharding, const Annotation& asked) {

@@ -77,7 +77,7 @@ void Summarise(const StepModel& model, const Partitioned& split,
   std::vector<std::string> names;
   std::vector<const Shape*> shapes;
   for (size_t i = 0; i < split.parameters.size(); ++i) {
-    names.push_back(model.roles.parameters[i].name);
+    names.push_back(model.roles.parameters[model.parameter_of_leaf[i]].name);
     const FlatOp& op = model.graph.ops[model.graph.parameters[i]];
     shapes.push_back(model.graph.values[op.first_result].shape);
   }

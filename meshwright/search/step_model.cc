@@ -58,9 +58,17 @@ class Modeller {
   explicit Modeller(StepModel& model) : model_(model), graph_(model.graph) {}
 
   void Run() {
+    std::vector<size_t> first_leaf;
+    for (const Instruction* parameter : model_.module->entry()->Parameters()) {
+      const int32_t number = static_cast<int32_t>(first_leaf.size());
+      first_leaf.push_back(model_.parameter_of_leaf.size());
+      for (size_t i = Leaves(parameter->shape).size(); i > 0; --i) {
+        model_.parameter_of_leaf.push_back(number);
+      }
+    }
     std::vector<std::pair<OpId, OpId>> tied;
     for (const StatePair& pair : model_.roles.state_pairs) {
-      tied.emplace_back(graph_.parameters[pair.parameter],
+      tied.emplace_back(graph_.parameters[first_leaf[pair.parameter]],
                         graph_.outputs[pair.output]);
     }
     model_.rules = RulesOf(graph_);
@@ -145,7 +153,8 @@ class Modeller {
       const OpId op = graph_.parameters[i];
       if (!graph_.ops[op].live) continue;
       StateKind kind = StateKind::kData;
-      if (model_.roles.parameters[i].role != ParameterRole::kData) {
+      if (model_.roles.parameters[model_.parameter_of_leaf[i]].role !=
+          ParameterRole::kData) {
         kind = behind[op] ? StateKind::kWeight : StateKind::kOptimizer;
       }
       model_.kinds[GroupOf(op)] = kind;

@@ -58,6 +58,8 @@ struct StepModel {
   // By group: partial sums may be worth passing on unreduced, since a loop adds
   // to them.
   std::vector<bool> may_pend;
+  // By leaf array of the entry's parameters: the parameter it belongs to.
+  std::vector<int32_t> parameter_of_leaf;
   // Groups of a state parameter and of its next value.
   std::vector<std::pair<int32_t, int32_t>> state_pairs;
   int32_t points = 0;  // Moments at which memory is looked at.
