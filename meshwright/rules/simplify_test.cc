@@ -49,5 +49,22 @@ TEST(Simplify, ASliceOfTwoPartsStays) {
   EXPECT_EQ(slice.root().operands[0]->opcode, Opcode::kConcatenate);
 }
 
+// Every device holds the same everywhere: nothing has to be sent.
+TEST(Simplify, ASplatIsNotGathered) {
+  LocalProgram program("splat", *Mesh::Parse("2"));
+  Computation* entry = program.module.AddComputation("entry");
+  program.module.set_entry(entry);
+  LocalBuilder builder(&program, entry);
+  const std::vector<int64_t> part = {4};
+  Instruction* splat =
+      builder.Broadcast(builder.Constant(ElementType::kF32, 3), part);
+  entry->set_root(
+      builder.AllGather(splat, program.mesh.AllSubAxes(), /*dimension=*/0));
+  Simplify(program);
+  EXPECT_EQ(entry->root()->opcode, Opcode::kBroadcast);
+  EXPECT_EQ(entry->root()->shape.dimensions, std::vector<int64_t>({8}));
+  EXPECT_EQ(entry->size(), 2);
+}
+
 }  // namespace
 }  // namespace meshwright
