@@ -310,6 +310,10 @@ Work OwnWork(const Instruction& instruction) {
 
 }  // namespace
 
+bool IsElementwise(Opcode opcode) {
+  return KindOf(opcode) == Kind::kElementwise;
+}
+
 Work& Work::operator+=(const Work& other) {
   flops += other.flops;
   transcendentals += other.transcendentals;

@@ -37,6 +37,10 @@ struct Work {
 
 Work operator*(double count, const Work& work);
 
+// Whether it computes each element from those at the same place, at one
+// operation each; not exp, tanh and the like.
+bool IsElementwise(Opcode opcode);
+
 // The work of everything in a module, computed once, in linear time.
 // Requires: the module passed Verify and outlives this.
 class ModuleWork {

@@ -3,14 +3,24 @@
 #define MESHWRIGHT_CLI_MEASURE_RATES_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/profile/calibrate.h"
+#include "meshwright/profile/database.h"
 
 namespace meshwright {
+
+// Calibrates, and says when and on what.
+struct Measured {
+  ProfileEntry entry;
+  std::vector<Sample> samples;
+};
+absl::StatusOr<Measured> Measure(Client& client, const Cluster& cluster,
+                                 const CalibrateOptions& options);
 
 // On the client's first devices, which are the cluster's. Not being able to
 // write the database is no error.

@@ -16,6 +16,7 @@
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/device_client.h"
+#include "meshwright/cli/measure_rates.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/profile/calibrate.h"
 #include "meshwright/profile/database.h"
@@ -103,16 +104,10 @@ absl::Status CalibrateHere(const CommandLine& line, const std::string& path) {
   MW_ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(*client));
   const Stopwatch watch;
   MW_ASSIGN_OR_RETURN(
-      Calibration made,
-      Calibrate(*client, cluster,
-                {.seconds = seconds, .cpu_time = line.Has("cpu-time")}));
-  const ProfileEntry entry{
-      .key = KeyOf(cluster),
-      .measured = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(),
-                                   absl::UTCTimeZone()),
-      .platform = absl::StrCat(client->platform_name(), " ",
-                               client->platform_version()),
-      .rates = std::move(made.rates)};
+      const Measured made,
+      Measure(*client, cluster,
+              {.seconds = seconds, .cpu_time = line.Has("cpu-time")}));
+  const ProfileEntry& entry = made.entry;
   MW_RETURN_IF_ERROR(database->Store(entry, made.samples));
   if (line.Has("json")) {
     Json json = ToJson(entry);

@@ -46,8 +46,9 @@ bool CheapToRepeat(const Instruction& instruction) {
   return large <= 1 || bytes <= ByteSize(instruction.shape);
 }
 
-bool IsElementwise(const Instruction& instruction) {
-  switch (instruction.opcode) {
+// Puts elements elsewhere, or makes them from their place.
+bool IsMovement(Opcode opcode) {
+  switch (opcode) {
     case Opcode::kBroadcast:
     case Opcode::kConcatenate:
     case Opcode::kDynamicSlice:
@@ -58,10 +59,14 @@ bool IsElementwise(const Instruction& instruction) {
     case Opcode::kReverse:
     case Opcode::kSlice:
     case Opcode::kTranspose:
-      return false;
+      return true;
     default:
-      return IsFusible(instruction) || IsFree(instruction);
+      return false;
   }
+}
+
+bool KeepsPlaces(const Instruction& instruction) {
+  return !IsMovement(instruction.opcode);
 }
 
 // Whether loops over the elements no longer run along memory: compilers then
@@ -282,7 +287,7 @@ class Fuser {
         root.opcode == Opcode::kDynamicUpdateSlice
             ? static_cast<double>(ByteSize(root.operands[1]->shape))
             : static_cast<double>(ByteSize(root.shape));
-    Walk(root, IsElementwise(root), kernel);
+    Walk(root, KeepsPlaces(root), kernel);
     return kernel;
   }
 
@@ -311,7 +316,7 @@ class Fuser {
         kernel.work.flops += work.flops;
         kernel.work.transcendentals += work.transcendentals;
       }
-      Walk(*operand, elementwise && IsElementwise(*operand), kernel);
+      Walk(*operand, elementwise && KeepsPlaces(*operand), kernel);
     }
   }
 
@@ -370,58 +375,15 @@ bool IsFree(const Instruction& instruction) {
 bool IsFusible(const Instruction& instruction) {
   if (IsFree(instruction) || !instruction.shape.IsArray()) return false;
   switch (instruction.opcode) {
-    case Opcode::kBroadcast:
-    case Opcode::kConcatenate:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kGather:
-    case Opcode::kIota:
-    case Opcode::kPad:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
     case Opcode::kCopy:
     case Opcode::kBitcastConvert:
     case Opcode::kMap:
     case Opcode::kPartitionId:
     case Opcode::kReplicaId:
-    case Opcode::kAbs:
-    case Opcode::kAdd:
-    case Opcode::kAnd:
-    case Opcode::kCeil:
-    case Opcode::kClamp:
-    case Opcode::kCompare:
-    case Opcode::kComplex:
-    case Opcode::kConvert:
-    case Opcode::kCountLeadingZeros:
-    case Opcode::kDivide:
-    case Opcode::kFloor:
-    case Opcode::kImag:
-    case Opcode::kIsFinite:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kMulhi:
-    case Opcode::kMultiply:
-    case Opcode::kNegate:
-    case Opcode::kNot:
-    case Opcode::kOr:
-    case Opcode::kPopcnt:
-    case Opcode::kReal:
-    case Opcode::kReducePrecision:
-    case Opcode::kRemainder:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-    case Opcode::kSelect:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kSign:
-    case Opcode::kStochasticConvert:
-    case Opcode::kSubtract:
-    case Opcode::kXor:
       return true;
     default:
-      return IsExpensive(instruction);
+      return IsMovement(instruction.opcode) ||
+             IsElementwise(instruction.opcode) || IsExpensive(instruction);
   }
 }
 

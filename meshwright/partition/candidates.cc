@@ -58,16 +58,6 @@ std::string Key(const Rule& rule, const std::vector<int32_t>& element_bits) {
   return key;
 }
 
-bool IsContraction(const Rule& rule, int32_t factor) {
-  int count = 0;
-  for (const TensorFactors& tensor : rule.operands) {
-    for (const DimFactors& dim : tensor) {
-      count += static_cast<int>(std::count(dim.begin(), dim.end(), factor));
-    }
-  }
-  return rule.factors[factor].kind == FactorKind::kReduced && count > 1;
-}
-
 // Unless one is there that lies the same.
 void AddNew(Candidate candidate, std::vector<Candidate>& list) {
   for (const Candidate& other : list) {
@@ -113,6 +103,16 @@ void AddMoved(const Rule& rule, const TensorFactors& tensor,
 }
 
 }  // namespace
+
+bool IsContracted(const Rule& rule, int32_t factor) {
+  int count = 0;
+  for (const TensorFactors& tensor : rule.operands) {
+    for (const DimFactors& dim : tensor) {
+      count += static_cast<int>(std::count(dim.begin(), dim.end(), factor));
+    }
+  }
+  return rule.factors[factor].kind == FactorKind::kReduced && count > 1;
+}
 
 int32_t CandidateTable::InternRule(const Rule& rule,
                                    std::vector<int32_t> element_bits,
@@ -210,7 +210,7 @@ double CandidateTable::Work(const Known& known,
     // What it is tied to counts for both.
     if (rule.factors[i].tied >= 0) continue;
     flops *= static_cast<double>(LocalFactorSize(rule, strategy, i, mesh_));
-    contracts = contracts || IsContraction(rule, i);
+    contracts = contracts || IsContracted(rule, i);
   }
   double price = bytes * prices_.per_local_byte;
   if (contracts) price += flops * prices_.per_flop;

@@ -54,6 +54,9 @@ struct Freedom {
   }
 };
 
+// Whether a factor is summed over in a product of operands, as of a dot.
+bool IsContracted(const Rule& rule, int32_t factor);
+
 class CandidateTable {
  public:
   CandidateTable(const Mesh& mesh, const Prices& prices, ShardingPool& pool)

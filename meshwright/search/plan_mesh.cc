@@ -27,8 +27,6 @@ absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
       static_cast<double>(solution.lower_bound) / kUnitsPerSecond;
   plan.peak_bytes = Evaluate(problem.problem(), solution.assignment).peak_usage;
   plan.placements = problem.PlacementsOf(solution.assignment);
-  plan.groups = model.alike.count();
-  plan.core_nodes = solution.core_nodes;
   return plan;
 }
 

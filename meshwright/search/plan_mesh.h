@@ -34,8 +34,6 @@ struct MeshPlan {
   double bound_seconds = 0;  // No plan on this mesh takes less.
   std::vector<AxisPlaces> placements;  // By group.
   int64_t peak_bytes = 0;
-  int32_t groups = 0;
-  int32_t core_nodes = 0;
 };
 
 // kResourceExhausted when memory does not suffice; kInvalidArgument, naming an

@@ -231,17 +231,6 @@ class Modeller {
 
 }  // namespace
 
-bool IsContracted(const Rule& rule, int32_t factor) {
-  if (rule.factors[factor].kind != FactorKind::kReduced) return false;
-  int64_t count = 0;
-  for (const TensorFactors& tensor : rule.operands) {
-    for (const DimFactors& dim : tensor) {
-      count += std::count(dim.begin(), dim.end(), factor);
-    }
-  }
-  return count > 1;
-}
-
 bool IsContraction(const Rule& rule) {
   for (size_t i = 0; i < rule.factors.size(); ++i) {
     if (IsContracted(rule, static_cast<int32_t>(i))) return true;

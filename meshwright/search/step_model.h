@@ -75,8 +75,7 @@ struct StepModel {
 // Requires: passed Verify; outlives the model.
 StepModel ModelStep(const Module& module);
 
-// Whether a factor is summed over in a product of operands, as of a dot.
-bool IsContracted(const Rule& rule, int32_t factor);
+// Whether a factor is contracted, as of a dot.
 bool IsContraction(const Rule& rule);
 
 }  // namespace meshwright
