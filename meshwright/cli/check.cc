@@ -137,7 +137,7 @@ absl::Status Run(const CommandLine& line) {
         absl::StrCat("--tolerance must be a positive number, not '",
                      line.Text("tolerance", ""), "'"));
   }
-  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
   const ModuleRoles roles = AnalyzeRoles(module);
   MW_ASSIGN_OR_RETURN(const Partitioned split,
                       SplitModule(module, roles, line));

@@ -77,7 +77,7 @@ absl::Status Run(const CommandLine& line) {
                       line.Integer("options", 0, {1, 100'000}));
   const std::string path = line.positional(0);
   MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(path));
-  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.Text("module", "")));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.Text("module", "")));
   MW_RETURN_IF_ERROR(Annotate(CheckFits(plan, module), path));
   MW_ASSIGN_OR_RETURN(Annotations pins,
                       PinsOf(module, AnalyzeRoles(module), plan, line));

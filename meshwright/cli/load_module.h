@@ -11,6 +11,8 @@ namespace meshwright {
 
 // Fails with one line that begins with the path.
 absl::StatusOr<Module> LoadModule(const std::string& path);
+// The same, its calls inlined: as it is planned and run.
+absl::StatusOr<Module> LoadStep(const std::string& path);
 
 }  // namespace meshwright
 

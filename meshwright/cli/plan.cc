@@ -81,7 +81,7 @@ absl::Status Run(const CommandLine& line) {
   }
   MW_ASSIGN_OR_RETURN(const Cluster cluster,
                       LoadCluster(line.Text("cluster", "")));
-  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
   const ModuleRoles roles = AnalyzeRoles(module);
   MW_RETURN_IF_ERROR(ReadPins(module, roles, line, request));
   MW_ASSIGN_OR_RETURN(const Rates rates, RatesFor(cluster, line));

@@ -31,10 +31,6 @@ constexpr double kOverlap = 0.8;
 // Two points carry a line in the logarithm.
 constexpr int64_t kGroupSizes[] = {2, 1 << 20};
 
-bool IsCpu(const Cluster& cluster) {
-  return cluster.shared_host || cluster.device.kind == "cpu";
-}
-
 Curve MatmulCurve(double peak, bool cpu) {
   Curve curve;
   const auto add = [&](const Efficiency& point) {
@@ -71,7 +67,7 @@ LevelRates LevelOf(const LinkLevel& level, double launch) {
 }  // namespace
 
 Rates AssumedRates(const Cluster& cluster) {
-  const bool cpu = IsCpu(cluster);
+  const bool cpu = cluster.IsCpu();
   // A virtual device gets to run for its part of the time only.
   const double turns =
       cluster.shared_host && cluster.cores > 0

@@ -276,8 +276,8 @@ class Fuser {
           style_.transposes_for_convolution) {
         kernel.scratch_bytes = TransposedBytes(root);
       }
-      for (const Instruction* operand : root.operands) {
-        AddInput(*operand, kernel);
+      for (size_t i = 0; i < root.operands.size(); ++i) {
+        AddInput(root, static_cast<int32_t>(i), kernel);
       }
       return kernel;
     }
@@ -292,26 +292,29 @@ class Fuser {
   }
 
   // An input of something that takes it whole: the value behind reshapes.
-  void AddInput(const Instruction& operand, Kernel& kernel) {
+  void AddInput(const Instruction& root, int32_t index, Kernel& kernel) {
+    const Instruction* operand = root.operands[index];
     for (const Instruction* input : kernel.inputs) {
-      if (input == &operand) return;
+      if (input == operand) return;
     }
-    kernel.inputs.push_back(&operand);
+    kernel.inputs.push_back(operand);
+    kernel.reads.push_back({&root, index});
   }
 
   void Walk(const Instruction& user, bool elementwise, Kernel& kernel) {
-    for (const Instruction* operand : user.operands) {
+    for (size_t i = 0; i < user.operands.size(); ++i) {
+      const Instruction* operand = user.operands[i];
       const bool whole =
           user.opcode == Opcode::kReduce && !style_.reduce_reads_fused;
       if (whole || IsInput(*operand)) {
-        kernel.work.bytes += Reads(user, *operand, elementwise, kernel);
+        Read(user, static_cast<int32_t>(i), elementwise, kernel);
         continue;
       }
       if (seen_[operand->id] == stamp_) continue;
       seen_[operand->id] = stamp_;
       kernel.strided = kernel.strided || Reorders(*operand);
       if (!IsFree(*operand)) {
-        ++kernel.fused;
+        kernel.fused.push_back(operand);
         const Work work = work_.Of(*operand);
         kernel.work.flops += work.flops;
         kernel.work.transcendentals += work.transcendentals;
@@ -320,20 +323,25 @@ class Fuser {
     }
   }
 
-  // Bytes of a first reading.
-  double Reads(const Instruction& user, const Instruction& operand,
-               bool elementwise, Kernel& kernel) {
+  // Counts a first reading.
+  void Read(const Instruction& user, int32_t index, bool elementwise,
+            Kernel& kernel) {
+    const Instruction& operand = *user.operands[index];
     const bool first = seen_[operand.id] != stamp_;
     seen_[operand.id] = stamp_;
-    if (!first) return 0;
+    if (!first) return;
     const bool update = user.opcode == Opcode::kDynamicUpdateSlice &&
                         user.operands[0] == &operand && &user == kernel.root;
+    const double size = static_cast<double>(ByteSize(operand.shape));
     if ((elementwise || update) &&
         ByteSize(operand.shape) == ByteSize(kernel.root->shape)) {
       kernel.in_place.push_back(static_cast<int32_t>(kernel.inputs.size()));
     }
     kernel.inputs.push_back(&operand);
-    return operand.opcode == Opcode::kConstant ? 0 : Touched(user, operand);
+    const double touched =
+        operand.opcode == Opcode::kConstant ? 0 : Touched(user, operand);
+    kernel.work.bytes += touched;
+    kernel.reads.push_back({&user, index, size > 0 ? touched / size : 0});
   }
 
   const Computation& computation_;
@@ -346,6 +354,12 @@ class Fuser {
 };
 
 }  // namespace
+
+FusionStyle FusionStyleFor(bool cpu) {
+  return {.reduce_reads_fused = !cpu,
+          .transposes_for_convolution = cpu,
+          .all_reduce_in_place = !cpu};
+}
 
 bool IsFree(const Instruction& instruction) {
   switch (instruction.opcode) {

@@ -32,6 +32,9 @@ struct FusionStyle {
   bool all_reduce_in_place = false;
 };
 
+// What compilers for this kind of device do.
+FusionStyle FusionStyleFor(bool cpu);
+
 // Instructions that only name (parts of) values: tuples, reshapes, ...
 bool IsFree(const Instruction& instruction);
 // Computed element by element as part of another kernel.
@@ -39,16 +42,24 @@ bool IsFusible(const Instruction& instruction);
 // Too dear to be computed twice.
 bool IsExpensive(const Instruction& instruction);
 
+// Operand `operand` of `user` is read from memory: this share of its bytes.
+struct KernelRead {
+  const Instruction* user = nullptr;
+  int32_t operand = 0;
+  double share = 1;
+};
+
 struct Kernel {
   const Instruction* root = nullptr;
   // What it reads: results of kernels, parameters and constants, each once.
   std::vector<const Instruction*> inputs;
   // Those whose memory the result may take: read element for element.
   std::vector<int32_t> in_place;  // Into `inputs`.
-  Work work;                      // Bytes: what it reads and writes.
-  int64_t scratch_bytes = 0;      // Transposed copies that it needs.
-  bool strided = false;           // Elements change their order in memory.
-  int32_t fused = 0;              // Instructions besides the root.
+  std::vector<KernelRead> reads;  // By its instructions, each input once.
+  std::vector<const Instruction*> fused;  // Instructions besides the root.
+  Work work;                              // Bytes: what it reads and writes.
+  int64_t scratch_bytes = 0;              // Transposed copies that it needs.
+  bool strided = false;  // Elements change their order in memory.
 };
 
 // In the order of the computation; for control flow and opaque instructions a

@@ -51,7 +51,7 @@ TEST(KernelsTest, Softmax) {
   EXPECT_THAT(Roots(kernels),
               ElementsAre(softmax.exp, softmax.sum, softmax.out));
   EXPECT_THAT(kernels[0].inputs, UnorderedElementsAre(softmax.x, softmax.max));
-  EXPECT_EQ(kernels[0].fused, 2);  // The broadcast and the subtraction.
+  EXPECT_EQ(kernels[0].fused.size(), 2);  // The broadcast and the subtraction.
   EXPECT_EQ(kernels[0].work.flops, 128);
   EXPECT_EQ(kernels[0].work.transcendentals, 128);
   EXPECT_EQ(kernels[0].work.bytes, 4 * (128 + 8 + 128));

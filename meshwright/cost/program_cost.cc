@@ -12,6 +12,9 @@
 namespace meshwright {
 namespace {
 
+// Kernels by which compilers move a collective ahead.
+constexpr int64_t kAhead = 32;
+
 std::optional<MoveKind> CollectiveOf(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAllReduce:
@@ -52,30 +55,33 @@ class Walker {
   }
 
  private:
-  // Two streams: kernels, and collectives beside them.
+  // Two streams: kernels in order, and collectives beside them, each as soon as
+  // its operands are there, but not long before its turn.
   ProgramEstimate Simulate(const Computation& computation) {
     ProgramEstimate sum;
     const auto found = kernels_.find(&computation);
     if (found == kernels_.end()) return sum;
     double compute = 0;  // When each stream is free.
     double link = 0;
-    // When a collective's result is there; results of kernels always are.
-    std::vector<double> ready(computation.size(), 0);
+    std::vector<double> ready(computation.size(), 0);  // Results, by id.
+    std::vector<double> ends;                          // By kernel.
     for (const Kernel& kernel : found->second) {
-      double start = compute;
+      double start = 0;
       for (const Instruction* input : kernel.inputs) {
         start = std::max(start, ReadyOf(*input, ready));
       }
       if (const auto kind = CollectiveOf(kernel.root->opcode)) {
         const double seconds = Communicate(*kernel.root, *kind, sum);
-        const double hidden = seconds * rates_.overlap.value;
         // The part that needs the device itself stops the kernels.
-        compute += seconds - hidden;
-        link = std::max({link, start, compute}) + hidden;
-        ready[kernel.root->id] = link;
-        continue;
+        compute += seconds * (1 - rates_.overlap.value);
+        const double turn = ends.size() > kAhead ? *(ends.end() - kAhead) : 0;
+        link = std::max({link, start, turn}) + seconds;
+        ready[kernel.root->id] = std::max(link, compute);
+      } else {
+        compute = std::max(compute, start) + Compute(kernel, sum);
+        ready[kernel.root->id] = compute;
       }
-      compute = start + Compute(kernel, sum);
+      ends.push_back(compute);
     }
     sum.step_seconds = std::max(compute, link);
     sum.exposed_seconds = std::max(0.0, sum.step_seconds - sum.compute_seconds);
@@ -202,11 +208,8 @@ class Walker {
 ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
                                 const Cluster& cluster, const Mesh& mesh,
                                 const Prices& prices) {
-  const bool cpu = cluster.shared_host || cluster.device.kind == "cpu";
   const ModuleWork work(program);
-  const FusionStyle style{.reduce_reads_fused = !cpu,
-                          .transposes_for_convolution = cpu,
-                          .all_reduce_in_place = !cpu};
+  const FusionStyle style = FusionStyleFor(cluster.IsCpu());
   const ProgramKernels kernels = KernelsOf(program, work, style);
   ProgramEstimate estimate =
       Walker(kernels, rates, mesh, prices).Visit(*program.entry());

@@ -1,5 +1,7 @@
 #include "meshwright/cost/program_cost.h"
 
+#include <algorithm>
+
 #include "gtest/gtest.h"
 #include "meshwright/cost/module_for_test.h"
 #include "meshwright/cost/op_time.h"
@@ -76,6 +78,24 @@ TEST(EstimateProgramTest, SideBySide) {
       EstimateProgram(Sum(), SimpleRates(0.5), OneHost(), mesh);
   EXPECT_NEAR(half.step_seconds, kDot + kReduce + kSum, 1e-12);
   EXPECT_NEAR(half.comm_seconds, kReduce, 1e-12);
+}
+
+// What needs nothing but a parameter starts ahead of the kernels before it.
+TEST(EstimateProgramTest, CollectivesStartWhenTheirOperandsAreThere) {
+  Module module("ahead");
+  Computation* adder = AdderForTest(module);
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 8}));
+  Instruction* y = body.Parameter(F32({8, 8}));
+  Instruction* dot = body.Dot(x, x);
+  Instruction* reduced =
+      body.AllReduce(y, adder, {{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  body.Add(Opcode::kAdd, F32({8, 8}), {dot, reduced});
+  module.set_entry(body.computation());
+  module.Finish();
+  const ProgramEstimate step = EstimateProgram(
+      module, SimpleRates(1), OneHost(), Mesh::Parse("data=4,model=2").value());
+  EXPECT_NEAR(step.step_seconds, std::max(kDot, kReduce) + kSum, 1e-12);
 }
 
 TEST(EstimateProgramTest, GroupsTellTheAxes) {

@@ -74,6 +74,7 @@ struct Cluster {
   int64_t device_count() const {
     return devices_per_host() * static_cast<int64_t>(hosts.size());
   }
+  bool IsCpu() const { return shared_host || device.kind == "cpu"; }
   std::string ToString() const;  // One line.
 
   bool operator==(const Cluster&) const = default;

@@ -3,6 +3,7 @@
 #ifndef MESHWRIGHT_PARTITION_ASSIGNMENT_H_
 #define MESHWRIGHT_PARTITION_ASSIGNMENT_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "meshwright/mesh/mesh.h"
@@ -11,9 +12,17 @@
 
 namespace meshwright {
 
+// When ops want a value in another form than it has.
+enum class Sharing : uint8_t {
+  kOnce,     // Moved once for all that want it alike, ahead of loops too.
+  kInPlace,  // The same, but anew in every iteration of the loop it is in.
+  kApart,    // Moved for each op that uses it, and let go.
+};
+
 struct Assignment {
   std::vector<Rule> rules;           // By op.
   std::vector<Strategy> strategies;  // By op.
+  std::vector<Sharing> sharing;      // By value; if empty, all kOnce.
 };
 
 // The rule of every live op; dead ones get an empty rule. Loops, branches,

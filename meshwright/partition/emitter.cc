@@ -6,6 +6,13 @@
 #include "meshwright/rules/lowering.h"
 
 namespace meshwright {
+namespace {
+
+bool IsFor(const EmitScope::Variant& variant, int32_t use) {
+  return variant.use == kAnyUse || variant.use == use;
+}
+
+}  // namespace
 
 Sharding Emitter::OperandOf(OpId op, int32_t index) const {
   return OperandSharding(assignment_.rules[op], assignment_.strategies[op],
@@ -57,6 +64,7 @@ std::vector<Instruction*> Emitter::EmitWith(OpId id, const Rule& rule,
                                             EmitScope& scope) {
   const FlatOp& op = graph_.ops[id];
   LocalOp local{*op.instruction, rule, strategy, {}};
+  user_ = id;
   for (size_t i = 0; i < op.operands.size(); ++i) {
     local.operands.push_back(
         Get(scope, op.operands[i],
@@ -78,15 +86,31 @@ void Emitter::EmitOp(OpId id, EmitScope& scope) {
 // `value` in the sharding `wanted`: as it is, or made from what is at hand.
 Instruction* Emitter::Get(EmitScope& scope, ValueId value,
                           const Sharding& wanted) {
+  const int32_t use = UseOf(value);
   for (const EmitScope::Variant& variant : scope.variants[value]) {
-    if (variant.sharding == wanted) return variant.value;
+    if (variant.sharding == wanted && IsFor(variant, use)) return variant.value;
   }
   const OpId producer = graph_.values[value].producer;
+  const OpId user = user_;
   Instruction* made = nullptr;
   if (IsRepeatable(producer)) made = Repeat(scope, value, wanted);
-  if (made == nullptr) made = Reshard(scope, value, wanted);
-  scope.variants[value].push_back({wanted, made});
+  user_ = user;
+  if (made == nullptr) made = Reshard(scope, value, wanted, use);
+  scope.variants[value].push_back({wanted, made, use});
   return made;
+}
+
+int32_t Emitter::UseOf(ValueId value) const {
+  if (assignment_.sharing.empty()) return kAnyUse;
+  switch (assignment_.sharing[value]) {
+    case Sharing::kOnce:
+      return kAnyUse;
+    case Sharing::kInPlace:
+      return kLocalUse;
+    case Sharing::kApart:
+      return kLocalUse + 1 + user_;
+  }
+  return kAnyUse;
 }
 
 // Null when the op cannot give this sharding by itself.
@@ -117,13 +141,14 @@ Instruction* Emitter::Repeat(EmitScope& scope, ValueId value,
 }
 
 Instruction* Emitter::Reshard(EmitScope& scope, ValueId value,
-                              const Sharding& wanted) {
+                              const Sharding& wanted, int32_t use) {
   const ElementType type = graph_.values[value].shape->element_type;
   const std::vector<EmitScope::Variant>& variants = scope.variants[value];
   MW_CHECK(!variants.empty()) << "value " << value << " is not at hand";
   const EmitScope::Variant* best = nullptr;
   double best_price = 0;
   for (const EmitScope::Variant& variant : variants) {
+    if (!IsFor(variant, use)) continue;
     const double price = resharder_.Price(type, variant.sharding, wanted);
     if (best == nullptr || price < best_price) {
       best = &variant;
@@ -138,8 +163,14 @@ Instruction* Emitter::Reshard(EmitScope& scope, ValueId value,
     from.pending.clear();
     from.reduction = Reduction::kSum;
   }
+  const Computation& computation = *scope.builder.computation();
+  const int32_t first = computation.size();
   result = EmitReshard(result, from, wanted, resharder_, scope.builder);
   scope.builder.set_source(nullptr);
+  for (int32_t id = first; use != kAnyUse && id < computation.size(); ++id) {
+    const auto note = program_.collectives.find(computation.instruction(id));
+    if (note != program_.collectives.end()) note->second.use = use;
+  }
   return result;
 }
 
@@ -182,6 +213,7 @@ Instruction* Emitter::TupleOfOperands(const std::vector<OpId>& ops,
                                       int32_t index, EmitScope& scope) {
   std::vector<Instruction*> values;
   for (const OpId op : ops) {
+    user_ = op;
     values.push_back(
         Get(scope, graph_.ops[op].operands[index], OperandOf(op, index)));
   }

@@ -21,12 +21,18 @@
 
 namespace meshwright {
 
+// Numbers of uses: 0 for all; of what stays inside a loop 1, of what is moved
+// for an op alone that op's number and 2.
+inline constexpr int32_t kAnyUse = 0;
+inline constexpr int32_t kLocalUse = 1;
+
 // A computation while it is being emitted.
 struct EmitScope {
   // A value as it is at hand.
   struct Variant {
     Sharding sharding;
     Instruction* value = nullptr;
+    int32_t use = kAnyUse;  // The only one that it is for.
   };
 
   EmitScope(LocalProgram* program, Computation* to) : builder(program, to) {}
@@ -75,7 +81,10 @@ class Emitter {
                                      EmitScope& scope);
   void EmitOp(OpId id, EmitScope& scope);
   Instruction* Repeat(EmitScope& scope, ValueId value, const Sharding& wanted);
-  Instruction* Reshard(EmitScope& scope, ValueId value, const Sharding& wanted);
+  Instruction* Reshard(EmitScope& scope, ValueId value, const Sharding& wanted,
+                       int32_t use);
+  // The number under which a move for the present op goes.
+  int32_t UseOf(ValueId value) const;
 
   std::unique_ptr<EmitScope> Enter(const Computation& source,
                                    const std::vector<OpId>& ops,
@@ -93,6 +102,7 @@ class Emitter {
   Resharder& resharder_;
   LocalProgram& program_;
   Completion completion_;
+  OpId user_ = 0;  // The op whose operands are being fetched.
 };
 
 }  // namespace meshwright

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/rules/local_builder.h"
 
@@ -54,7 +55,7 @@ class LoopWriter {
     module.frontend_attributes = step_.frontend_attributes;
     module.entry_layout = step_.entry_layout;
     module.Finish();
-    return std::move(module);
+    return InlineCalls(module);
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "meshwright/rules/collectives.h"
 #include "meshwright/rules/combine.h"
 #include "meshwright/rules/hoist.h"
+#include "meshwright/rules/keep_apart.h"
 #include "meshwright/rules/program.h"
 #include "meshwright/rules/refusal.h"
 #include "meshwright/rules/simplify.h"
@@ -211,6 +212,7 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
   Simplify(program);
   CombinePermutes(program);
   CombineAllReduces(program, kMaxCombinedBytes);
+  KeepApart(program);
   program.module.Finish();
   MW_RETURN_IF_ERROR(Annotate(Verify(program.module),
                               "internal error: the partitioned program"));

@@ -67,6 +67,10 @@ struct Plan {
   int64_t micro_batches = 1;
   // By op of the flat graph of the step (looped over its micro-batches).
   std::vector<Strategy> strategies;
+  // By value of that graph: moved for each op that uses it; moved anew in each
+  // iteration of the loop it is in. Ascending.
+  std::vector<int64_t> moved_apart;
+  std::vector<int64_t> moved_in_place;
   std::vector<PlannedTensor> parameters;
   std::vector<PlannedTensor> outputs;
   std::vector<PlannedCollective> collectives;

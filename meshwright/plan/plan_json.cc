@@ -124,6 +124,9 @@ class Reader {
                                    one.at("why_not").get<std::string>()});
     }
     plan.notes = json.at("notes").get<std::vector<std::string>>();
+    const Json& moved = json.at("moved");
+    plan.moved_apart = moved.at("apart").get<std::vector<int64_t>>();
+    plan.moved_in_place = moved.at("in_place").get<std::vector<int64_t>>();
     return ReadStrategies(json.at("strategies"), std::move(plan));
   }
 
@@ -296,6 +299,8 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
       {"notes", plan.notes}};
   if (options.with_strategies) {
     json["strategies"] = StrategiesJson(plan.strategies);
+    json["moved"] = {{"apart", plan.moved_apart},
+                     {"in_place", plan.moved_in_place}};
   }
   if (options.with_seconds) {
     Json seconds = Json::object();

@@ -133,7 +133,8 @@ PlanStudy::PlanStudy(const Plan& plan, PlannedStep step, Cluster cluster,
       cluster_(std::move(cluster)),
       rates_(std::move(rates)),
       annotations_(std::move(annotations)),
-      model_(std::make_unique<StepModel>(ModelStep(step_.module()))) {}
+      model_(std::make_unique<StepModel>(
+          ModelStep(step_.module(), FusionStyleFor(cluster_.IsCpu())))) {}
 
 absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
     const Module& module, const Plan& plan, Annotations annotations) {

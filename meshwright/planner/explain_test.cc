@@ -62,7 +62,8 @@ class ExplainTest : public testing::Test {
   // The best plan by the search itself, the results of `group` lying so.
   double SecondsWith(const Plan& plan, int32_t group, const Sharding& sharding,
                      double link_speed = 1, bool pinned = true) {
-    const StepModel model = ModelStep(*module_);
+    const StepModel model =
+        ModelStep(*module_, FusionStyleFor(cluster_.IsCpu()));
     MeshTask task{.mesh = plan.mesh};
     task.prices = PricesFor(rates_, cluster_, plan.mesh);
     std::vector<Prices::ByKind> table = task.prices.by_axes;

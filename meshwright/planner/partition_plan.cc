@@ -47,6 +47,19 @@ absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
                        graph.ops[i].instruction->name, " does not fit it"));
     }
   }
+  assignment.sharing.assign(graph.values.size(), Sharing::kOnce);
+  const auto mark = [&](const std::vector<int64_t>& values, Sharing as) {
+    for (const int64_t value : values) {
+      if (value < 0 || value >= std::ssize(graph.values)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "the plan moves value ", value, ", which the step does not have"));
+      }
+      assignment.sharing[value] = as;
+    }
+    return absl::OkStatus();
+  };
+  MW_RETURN_IF_ERROR(mark(plan.moved_apart, Sharing::kApart));
+  MW_RETURN_IF_ERROR(mark(plan.moved_in_place, Sharing::kInPlace));
   Resharder resharder(&plan.mesh,
                       PricesFor(setting.rates, setting.cluster, plan.mesh));
   return PartitionAs(step.module(), plan.mesh, graph, assignment, resharder);

@@ -75,7 +75,8 @@ class Planner {
         request_(request),
         limit_(request.memory_bytes.value_or(static_cast<int64_t>(
             kUsableMemory * static_cast<double>(cluster.device.memory_bytes)))),
-        search_limit_(limit_) {}
+        search_limit_(limit_),
+        style_(FusionStyleFor(cluster.IsCpu())) {}
 
   absl::StatusOr<Plan> Run() {
     MW_RETURN_IF_ERROR(FindMeshes());
@@ -123,7 +124,7 @@ class Planner {
       auto cut = std::make_shared<CutStep>();
       cut->count = count;
       cut->step = *std::move(step);
-      cut->model = ModelStep(cut->step.module());
+      cut->model = ModelStep(cut->step.module(), style_);
       seconds_["model"] += watch.seconds();
       const double before = BestSeconds();
       TryMeshes(cut, last);
@@ -187,11 +188,14 @@ class Planner {
       }
     }
     if (meshes_.empty()) meshes_.push_back(*Mesh::Parse("data=1"));
-    // Those whose inner axes fill a host first: the rest has to keep up.
+    // One axis first, which is soon done and a start for two; then those whose
+    // inner axes fill a host: the rest has to keep up.
     const double host = static_cast<double>(cluster_.devices_per_host());
     const auto away = [&](const Mesh& mesh) {
-      return std::abs(
-          std::log(static_cast<double>(mesh.axes().back().size) / host));
+      return std::make_pair(
+          mesh.axes().size(),
+          std::abs(
+              std::log(static_cast<double>(mesh.axes().back().size) / host)));
     };
     std::stable_sort(
         meshes_.begin(), meshes_.end(),
@@ -204,7 +208,7 @@ class Planner {
   std::vector<int64_t> Counts() {
     if (request_.micro_batches.has_value()) return {*request_.micro_batches};
     Stopwatch watch;
-    const StepModel model = ModelStep(module_);
+    const StepModel model = ModelStep(module_, style_);
     seconds_["model"] += watch.seconds();
     const MemoryNeed need = LeastMemory(model);
     least_state_ = need.state;
@@ -417,6 +421,14 @@ class Planner {
     plan.memory_bytes = limit_;
     plan.micro_batches = best.cut->count;
     plan.strategies = best.plan.assignment.strategies;
+    const std::vector<Sharing>& sharing = best.plan.assignment.sharing;
+    for (size_t value = 0; value < sharing.size(); ++value) {
+      const int64_t id = static_cast<int64_t>(value);
+      if (sharing[value] == Sharing::kApart) plan.moved_apart.push_back(id);
+      if (sharing[value] == Sharing::kInPlace) {
+        plan.moved_in_place.push_back(id);
+      }
+    }
     plan.gap = best.plan.seconds > 0
                    ? 1 - best.plan.bound_seconds / best.plan.seconds
                    : 0;
@@ -444,6 +456,7 @@ class Planner {
   const PlanRequest& request_;
   const int64_t limit_;
   int64_t search_limit_;  // What the search may count, to stay below it.
+  const FusionStyle style_;
   Stopwatch watch_;
   std::vector<Mesh> meshes_;
   int64_t batch_ = 1;

@@ -58,8 +58,9 @@ class Hoister {
     const std::vector<bool> invariant = Invariant(body_);
     std::vector<Instruction*> moved;
     for (const auto& instruction : body_.instructions()) {
-      if (invariant[instruction->id] &&
-          program_.collectives.contains(instruction.get())) {
+      const auto note = program_.collectives.find(instruction.get());
+      if (invariant[instruction->id] && note != program_.collectives.end() &&
+          note->second.use == 0) {
         moved.push_back(instruction.get());
       }
     }

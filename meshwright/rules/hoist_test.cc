@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "meshwright/hlo/verify.h"
+#include "meshwright/rules/keep_apart.h"
 #include "meshwright/rules/local_builder.h"
 
 namespace meshwright {
@@ -20,7 +21,8 @@ int64_t Gathers(const Computation& computation) {
 // for (i = 0; i < 4; ++i) y = gather(x); x changes if not `same`.
 class Loop {
  public:
-  explicit Loop(bool same) : program_("loop", *Mesh::Parse("2")) {
+  explicit Loop(bool same, int32_t use = 0)
+      : program_("loop", *Mesh::Parse("2")) {
     const Shape part = Shape::Array(ElementType::kF32, {4});
     const Shape whole = Shape::Array(ElementType::kF32, {8});
     entry_ = program_.module.AddComputation("entry");
@@ -37,6 +39,7 @@ class Loop {
       Instruction* const held = in.GetTupleElement(carry, 1);
       Instruction* const gathered =
           in.AllGather(held, program_.mesh.AllSubAxes(), 0);
+      for (auto& [collective, note] : program_.collectives) note.use = use;
       body_->set_root(in.Tuple(
           {in.Binary(Opcode::kAdd, index, in.Constant(ElementType::kS32, 1)),
            same ? held : in.Unary(Opcode::kNegate, held), gathered}));
@@ -53,6 +56,7 @@ class Loop {
     entry_->set_root(out.GetTupleElement(loop, 2));
     program_.module.set_entry(entry_);
     HoistCollectives(program_);
+    KeepApart(program_);
     program_.module.Finish();
   }
 
@@ -71,6 +75,20 @@ TEST(Hoist, WhatTheLoopCarriesUnchangedIsGatheredBeforeIt) {
   EXPECT_EQ(Verify(loop.module()), absl::OkStatus());
   EXPECT_EQ(loop.before(), 1);
   EXPECT_EQ(loop.inside(), 0);
+}
+
+TEST(Hoist, WhatIsForOneUseStays) {
+  const Loop loop(/*same=*/true, /*use=*/1);
+  EXPECT_EQ(Verify(loop.module()), absl::OkStatus());
+  EXPECT_EQ(loop.before(), 0);
+  EXPECT_EQ(loop.inside(), 1);
+  int64_t waiting = 0;  // What holds compilers back too.
+  for (const auto& computation : loop.module().computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      waiting += instruction->control_predecessors.empty() ? 0 : 1;
+    }
+  }
+  EXPECT_EQ(waiting, 1);
 }
 
 TEST(Hoist, WhatChangesIsGatheredEachTime) {

@@ -21,6 +21,9 @@ Opcode CombinerOpcode(Reduction reduction);
 struct CollectiveNote {
   AxisList axes;       // None: a permutation among all devices.
   std::string tensor;  // The instruction whose value moves.
+  // Not 0: it stays where it is, and is not the same as one with another
+  // number.
+  int32_t use = 0;
 };
 
 struct LocalProgram {

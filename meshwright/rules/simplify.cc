@@ -95,8 +95,12 @@ Instruction* SplatOf(Instruction* value) {
 
 class Simplifier {
  public:
-  Simplifier(Computation& computation, InstructionKeys& keys, int64_t devices)
-      : computation_(computation), keys_(keys), devices_(devices) {}
+  Simplifier(Computation& computation, InstructionKeys& keys,
+             const LocalProgram& program)
+      : computation_(computation),
+        keys_(keys),
+        notes_(program.collectives),
+        devices_(program.mesh.device_count()) {}
 
   void Run() {
     std::vector<Instruction*> stands_for(computation_.size());
@@ -138,6 +142,10 @@ class Simplifier {
     for (const Instruction* operand : instruction->operands) {
       absl::StrAppend(&key, ",", operand->id);
     }
+    if (const auto note = notes_.find(instruction);
+        note != notes_.end() && note->second.use != 0) {
+      absl::StrAppend(&key, "@", note->second.use);
+    }
     return known_.try_emplace(std::move(key), instruction).first->second;
   }
 
@@ -163,6 +171,7 @@ class Simplifier {
 
   Computation& computation_;
   InstructionKeys& keys_;
+  const absl::flat_hash_map<const Instruction*, CollectiveNote>& notes_;
   const int64_t devices_;
   absl::flat_hash_map<std::string, Instruction*> known_;
 };
@@ -172,7 +181,7 @@ class Simplifier {
 void Simplify(LocalProgram& program) {
   InstructionKeys keys;
   for (const auto& computation : program.module.computations()) {
-    Simplifier(*computation, keys, program.mesh.device_count()).Run();
+    Simplifier(*computation, keys, program).Run();
   }
 }
 

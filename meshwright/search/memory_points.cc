@@ -1,6 +1,7 @@
 #include "meshwright/search/memory_points.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace meshwright {
@@ -19,24 +20,28 @@ class Liveness {
   explicit Liveness(StepModel& model) : model_(model), graph_(model.graph) {}
 
   int32_t Run() {
+    FindLastReads();
     FindIntervals();
     const std::vector<OpId> points = ChoosePoints();
-    for (GroupValue& value : model_.values)
+    for (GroupValue& value : model_.values) {
       value.alive.assign(points.size(), 0);
-    for (const Interval& interval : intervals_) {
+      value.copies_alive.assign(points.size(), 0);
+    }
+    const auto count = [&](const Interval& interval,
+                           std::vector<float> GroupValue::*alive) {
       const FlatValue& value = graph_.values[interval.value];
-      GroupValue& group =
-          model_
-              .values[model_.group_values[model_.alike.group_of[value.producer]]
-                                         [value.result]];
+      const int32_t group = model_.alike.group_of[value.producer];
+      GroupValue& of = model_.values[model_.group_values[group][value.result]];
       const auto begin =
           std::lower_bound(points.begin(), points.end(), interval.first);
       const auto end =
           std::upper_bound(points.begin(), points.end(), interval.last);
       for (auto point = begin; point < end; ++point) {
-        group.alive[point - points.begin()] += 1;
+        (of.*alive)[point - points.begin()] += 1;
       }
-    }
+    };
+    for (const Interval& one : intervals_) count(one, &GroupValue::alive);
+    for (const Interval& one : Copies()) count(one, &GroupValue::copies_alive);
     return static_cast<int32_t>(points.size());
   }
 
@@ -48,55 +53,86 @@ class Liveness {
            model_.values[model_.group_values[group][value.result]].is_stored;
   }
 
-  // A use inside a loop of what comes from outside lasts to the loop's end.
-  std::vector<OpId> LastUses() const {
-    std::vector<OpId> loop_end(graph_.ops.size(), -1);
+  // A read inside a loop of what comes from outside lasts to the loop's end.
+  void FindLastReads() {
+    loop_end_.assign(graph_.ops.size(), -1);
     for (const Loop& loop : graph_.loops) {  // Outer ones first.
       OpId first = loop.end;
       for (const OpId carry : loop.carries) first = std::min(first, carry);
       for (OpId op = first; op < loop.end; ++op) {
-        if (loop_end[op] < 0) loop_end[op] = loop.end;
+        if (loop_end_[op] < 0) loop_end_[op] = loop.end;
       }
     }
-    std::vector<OpId> last(graph_.values.size(), -1);
-    for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      const FlatOp& op = graph_.ops[i];
-      if (!op.live) continue;
-      for (const ValueId operand : op.operands) {
-        const OpId producer = graph_.values[operand].producer;
-        OpId until = static_cast<OpId>(i);
-        // The end of the outermost loop that holds the use, not the value.
-        if (loop_end[i] >= 0 && loop_end[producer] != loop_end[i]) {
-          until = std::max(until, static_cast<OpId>(loop_end[i] - 1));
-        }
-        last[operand] = std::max(last[operand], until);
+    last_read_ = model_.traffic.last_read;
+    for (size_t v = 0; v < graph_.values.size(); ++v) {
+      if (last_read_[v] >= 0) {
+        last_read_[v] = Outlasting(graph_.values[v].producer, last_read_[v]);
       }
     }
-    return last;
+  }
+
+  OpId Outlasting(OpId producer, OpId read) const {
+    const OpId end = loop_end_[read];
+    return end >= 0 && loop_end_[producer] != end ? std::max(read, end - 1)
+                                                  : read;
+  }
+
+  // A loop that only reads what it carries holds it in place of what came in.
+  std::vector<std::vector<std::pair<OpId, OpId>>> HeldByLoops() const {
+    std::vector<std::vector<std::pair<OpId, OpId>>> held(graph_.values.size());
+    for (const Loop& loop : graph_.loops) {
+      for (const OpId id : loop.carries) {
+        const FlatOp& carry = graph_.ops[id];
+        if (!carry.live || carry.operands[1] != carry.first_result) continue;
+        held[carry.operands[0]].emplace_back(id, loop.end);
+      }
+    }
+    return held;
   }
 
   void FindIntervals() {
     const OpId end = static_cast<OpId>(graph_.ops.size()) - 1;
-    const std::vector<OpId> last = LastUses();
     std::vector<bool> takes_over(graph_.values.size(), false);
     for (const StatePair& pair : model_.roles.state_pairs) {
       const FlatOp& output = graph_.ops[graph_.outputs[pair.output]];
       if (output.live) takes_over[output.operands[0]] = true;
     }
+    const auto held = HeldByLoops();
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const FlatOp& op = graph_.ops[i];
       if (!op.live) continue;
       for (int32_t r = 0; r < op.result_count; ++r) {
         const ValueId value = op.first_result + r;
-        if (!IsStored(value)) continue;
-        if (op.kind == OpKind::kParameter) {
-          intervals_.push_back({value, 0, end});
-        } else if (!takes_over[value]) {
-          intervals_.push_back(
-              {value, static_cast<OpId>(i), std::max<OpId>(last[value], 0)});
+        if (!IsStored(value) || takes_over[value]) continue;
+        OpId first = op.kind == OpKind::kParameter ? 0 : static_cast<OpId>(i);
+        const OpId last =
+            op.kind == OpKind::kParameter ? end : last_read_[value];
+        for (const auto& [from, to] : held[value]) {
+          if (first < from) intervals_.push_back({value, first, from - 1});
+          first = std::max(first, to);
         }
+        // What goes back into a loop takes the memory of what came in.
+        if (first <= last) intervals_.push_back({value, first, last});
       }
     }
+  }
+
+  // From the first op that uses a value to the last.
+  std::vector<Interval> Copies() const {
+    std::vector<Interval> copies(graph_.values.size(), {0, -1, -1});
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      const FlatOp& op = graph_.ops[i];
+      if (!op.live) continue;
+      for (const ValueId operand : op.operands) {
+        Interval& copy = copies[operand];
+        const OpId user = static_cast<OpId>(i);
+        if (copy.first < 0) copy = {operand, user, user};
+        copy.last = std::max(copy.last,
+                             Outlasting(graph_.values[operand].producer, user));
+      }
+    }
+    std::erase_if(copies, [](const Interval& one) { return one.first < 0; });
+    return copies;
   }
 
   std::vector<OpId> ChoosePoints() const {
@@ -131,6 +167,8 @@ class Liveness {
 
   StepModel& model_;
   const FlatGraph& graph_;
+  std::vector<OpId> loop_end_;   // By op: of the outermost loop around it.
+  std::vector<OpId> last_read_;  // By value.
   std::vector<Interval> intervals_;
 };
 

@@ -10,6 +10,8 @@ namespace {
 
 // Values that take less than this part of the memory count as set aside.
 constexpr double kLittle = 2e-5;
+// What goes on beside the slower of computing and reading still counts a bit.
+constexpr double kBeside = 0.05;
 
 int64_t Units(double seconds) {
   return static_cast<int64_t>(
@@ -93,62 +95,77 @@ std::vector<ShardingId> MeshProblem::Operands(int32_t group,
   return forms;
 }
 
-// Arithmetic, and the traffic of what is stored.
+// Arithmetic, and what is read and stored, whichever takes longer.
 double MeshProblem::WorkOf(int32_t group, const Option& option) const {
+  const FlatOp& op = model_.op(group);
+  const OpTraffic& traffic = model_.traffic_of(group);
+  if (op.kind != OpKind::kCompute || traffic.kernels == 0) return 0;
   const Rule& rule = model_.rule(group);
-  if (model_.op(group).kind != OpKind::kCompute) return 0;
   double part = 1;  // Of the whole, on one device.
   for (size_t i = 0; i < rule.factors.size(); ++i) {
     part *= static_cast<double>(LocalFactorSize(
                 rule, option.strategy, static_cast<int32_t>(i), mesh_)) /
             static_cast<double>(rule.factors[i].size);
   }
-  const Work& work = model_.work[group];
-  const double flops = part * work.flops;
-  double seconds = 0;
-  if (rates_ == nullptr) {
-    seconds = IsContraction(rule) ? flops * prices_.per_flop : 0;
-  } else if (flops > 0 && IsContraction(rule)) {
-    const ElementType type =
-        model_.graph.values[model_.op(group).operands[0]].shape->element_type;
-    const double share =
-        UnitOf(*model_.op(group).instruction) == Unit::kConvolution
-            ? rates_->convolution_share.value
-            : 1;
-    seconds = flops / (rates_->Matmul(type).At(flops) * share);
-  } else {
-    seconds = flops / rates_->vector_flops.value +
-              part * work.transcendentals / rates_->transcendentals.value;
-  }
   double bytes = 0;
-  for (const int32_t use : uses_of_[group]) {
-    const GroupValue& value = model_.values[model_.uses[use].value];
-    if (!value.is_stored) continue;
-    bytes +=
-        LocalBytes(*value.shape, option.operands[model_.uses[use].operand]);
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    if (traffic.reads[i] == 0) continue;
+    bytes += traffic.reads[i] *
+             LocalBytes(*model_.graph.values[op.operands[i]].shape,
+                        option.operands[i]);
   }
   for (const int32_t value : model_.group_values[group]) {
     if (!model_.values[value].is_stored) continue;
-    bytes += LocalBytes(*model_.values[value].shape,
+    bytes += traffic.writes *
+             LocalBytes(*model_.values[value].shape,
                         option.results[model_.values[value].result]);
   }
-  return seconds + (rates_ == nullptr || bytes == 0
-                        ? bytes * prices_.per_local_byte
-                        : bytes / rates_->memory.At(bytes));
+  const Work& work = model_.work[group];
+  if (rates_ == nullptr) {
+    return (IsContraction(rule) ? part * work.flops * prices_.per_flop : 0) +
+           bytes * prices_.per_local_byte;
+  }
+  const auto moving = [&](double amount, double kernel_bytes) {
+    const double share = traffic.strided ? rates_->strided_share.value : 1;
+    return amount == 0 ? 0 : amount / (share * rates_->memory.At(kernel_bytes));
+  };
+  const double start = traffic.is_root ? rates_->op_seconds.value : 0;
+  LocalWork local{.unit = UnitOf(*op.instruction), .work = part * work};
+  if (local.unit != Unit::kVector) {
+    local.type = model_.graph.values[op.operands[0]].shape->element_type;
+    if (const auto& numbers = op.instruction->attributes->dot) {
+      const auto sizes = LocalDimensions(pool_[option.operands[0]], mesh_);
+      for (const int64_t dimension : numbers->lhs_batch) {
+        local.batch *= static_cast<double>(sizes[dimension]);
+      }
+    }
+    // Copies in another order are read and written besides.
+    const double copied = part * 2 * traffic.scratch_bytes;
+    return start + moving(copied / rates_->strided_share.value, copied) +
+           std::max(FusedSeconds(local, *rates_), moving(bytes, bytes));
+  }
+  // Of a kernel, that counts which the whole of it waits for.
+  const double arithmetic = traffic.kernels * FusedSeconds(local, *rates_);
+  const double kernel_bytes = part * traffic.kernel.bytes;
+  const double memory = moving(bytes, kernel_bytes);
+  const bool computes = FusedSeconds({.work = part * traffic.kernel}, *rates_) >
+                        moving(kernel_bytes, kernel_bytes);
+  return start + (computes ? arithmetic + kBeside * memory
+                           : memory + kBeside * arithmetic);
 }
 
-void MeshProblem::AddUsage(const GroupValue& value,
+void MeshProblem::AddUsage(const std::vector<float>& alive,
                            const std::vector<double>& bytes,
                            ProblemNode& node) const {
   const int32_t points = model_.points;
   for (int32_t first = 0; first < points;) {
     int32_t last = first + 1;
-    while (last < points && value.alive[last] == value.alive[first]) ++last;
-    if (value.alive[first] > 0) {
+    while (last < points && alive[last] == alive[first]) ++last;
+    if (alive[first] > 0) {
       UsagePiece piece{.first = first, .last = last};
       for (const double each : bytes) {
         piece.usage.push_back(static_cast<int64_t>(
-            std::ceil(each * static_cast<double>(value.alive[first]))));
+            std::ceil(each * static_cast<double>(alive[first]))));
       }
       node.pieces.push_back(std::move(piece));
     }
@@ -157,12 +174,6 @@ void MeshProblem::AddUsage(const GroupValue& value,
 }
 
 void MeshProblem::AddGroup(int32_t group, const Demand& demand) {
-  if (uses_of_.empty()) {
-    uses_of_.resize(model_.alike.count());
-    for (size_t i = 0; i < model_.uses.size(); ++i) {
-      uses_of_[model_.uses[i].user].push_back(static_cast<int32_t>(i));
-    }
-  }
   std::vector<Option>& options = options_[group];
   const bool is_output = model_.op(group).kind == OpKind::kOutput;
   for (Option& option :
@@ -187,7 +198,7 @@ void MeshProblem::AddGroup(int32_t group, const Demand& demand) {
     for (const ShardingId form : Results(value)) {
       bytes.push_back(LocalBytes(*model_.values[value].shape, form));
     }
-    AddUsage(model_.values[value], bytes, node);
+    AddUsage(model_.values[value].alive, bytes, node);
   }
   problem_.nodes.push_back(std::move(node));
 }
@@ -267,7 +278,7 @@ void MeshProblem::AddCopies() {
       // A partial value is not handed around.
       if (pool_[forms[i]].IsPending()) copy.costs[count + i] = kInfiniteCost;
     }
-    AddUsage(value, bytes, copy);
+    AddUsage(value.copies_alive, bytes, copy);
     problem_.nodes.push_back(std::move(copy));
     CostTable table;
     table.rows = static_cast<int32_t>(made.size());
@@ -324,6 +335,42 @@ void MeshProblem::AddUses() {
   }
 }
 
+// Loops move what they only read as often as they run, unless they carry it
+// moved: the form of their carry says so.
+std::vector<Sharing> MeshProblem::SharingOf(
+    absl::Span<const int32_t> chosen) const {
+  const FlatGraph& graph = model_.graph;
+  std::vector<Sharing> sharing(graph.values.size(), Sharing::kOnce);
+  std::vector<bool> moved(model_.values.size(), false);
+  for (const GroupUse& use : model_.uses) {
+    const GroupValue& value = model_.values[use.value];
+    moved[use.value] =
+        moved[use.value] ||
+        options_[value.group][chosen[value.group]].results[value.result] !=
+            options_[use.user][chosen[use.user]].operands[use.operand];
+  }
+  for (size_t v = 0; v < model_.values.size(); ++v) {
+    if (!moved[v]) continue;
+    const GroupValue& value = model_.values[v];
+    const int32_t copy = copy_of_[v];
+    const bool apart =
+        copy < 0 ||
+        chosen[copy] < static_cast<int32_t>(copies_.at(copy).forms.size() / 2);
+    for (const OpId op : model_.alike.members[value.group]) {
+      const FlatOp& made = graph.ops[op];
+      const ValueId id = made.first_result + value.result;
+      const bool only_read =
+          made.kind == OpKind::kCarry && made.operands[1] == id;
+      if (apart && (copy >= 0 || only_read)) {
+        sharing[id] = Sharing::kApart;
+      } else if (only_read) {
+        sharing[id] = Sharing::kInPlace;
+      }
+    }
+  }
+  return sharing;
+}
+
 Assignment MeshProblem::ToAssignment(absl::Span<const int32_t> chosen) const {
   Assignment assignment;
   assignment.rules = model_.rules;
@@ -333,6 +380,7 @@ Assignment MeshProblem::ToAssignment(absl::Span<const int32_t> chosen) const {
       assignment.strategies[op] = options_[g][chosen[g]].strategy;
     }
   }
+  assignment.sharing = SharingOf(chosen);
   return assignment;
 }
 
@@ -376,9 +424,10 @@ std::vector<int32_t> MeshProblem::Like(
     for (size_t i = 0; i < options_[g].size(); ++i) {
       const AxisPlaces placement = AxisPlacesOf(options_[g][i].strategy, mesh_);
       size_t same = 1;
-      for (size_t a = 0; a < placement.size() && a < placements[g].size();
-           ++a) {
-        if (placement[a] == placements[g][a]) ++same;
+      // Axes that the other mesh does not have go with its last.
+      for (size_t a = 0; a < placement.size(); ++a) {
+        const size_t like = std::min(a, placements[g].size() - 1);
+        if (placement[a] == placements[g][like]) ++same;
       }
       if (same > most) {
         most = same;

@@ -78,11 +78,12 @@ class MeshProblem {
   void AddCopies();
   void AddUses();
   double WorkOf(int32_t group, const Option& option) const;
-  void AddUsage(const GroupValue& value, const std::vector<double>& bytes,
-                ProblemNode& node) const;
+  void AddUsage(const std::vector<float>& alive,
+                const std::vector<double>& bytes, ProblemNode& node) const;
   // The table of moving from forms to forms, `weight` times.
   int32_t MoveTable(ElementType type, const std::vector<ShardingId>& from,
                     const std::vector<ShardingId>& to, double weight);
+  std::vector<Sharing> SharingOf(absl::Span<const int32_t> chosen) const;
   std::vector<ShardingId> Results(int32_t value) const;
   std::vector<ShardingId> Operands(int32_t group, int32_t operand) const;
 
@@ -99,7 +100,6 @@ class MeshProblem {
   std::map<int32_t, Copy> copies_;  // By node.
   // By bits of an element, lists of forms, and weight.
   std::map<std::tuple<int64_t, int32_t, int32_t, int64_t>, int32_t> tables_;
-  std::vector<std::vector<int32_t>> uses_of_;  // By group and operand.
   std::map<std::vector<ShardingId>, int32_t> lists_;
 };
 

@@ -63,7 +63,7 @@ int64_t BruteForce(const Problem& problem) {
 TEST(PlanMesh, EqualsBruteForce) {
   const Module module = Layers(2, 8, 16);
   ASSERT_EQ(Verify(module), absl::OkStatus());
-  const StepModel model = ModelStep(module);
+  const StepModel model = ModelStep(module, FusionStyleFor(true));
   for (const int64_t limit : {1'000'000, 3000, 2600}) {
     MeshTask task = TaskOn("d=2");
     task.memory_limit = limit;
@@ -90,12 +90,13 @@ TEST(PlanMesh, EqualsBruteForce) {
 TEST(PlanMesh, DepthCostsNothing) {
   const Module deep = Layers(80, 8, 16);
   const Module deeper = Layers(160, 8, 16);
-  EXPECT_EQ(ModelStep(deep).alike.count(), ModelStep(deeper).alike.count());
+  EXPECT_EQ(ModelStep(deep, FusionStyleFor(true)).alike.count(),
+            ModelStep(deeper, FusionStyleFor(true)).alike.count());
 }
 
 TEST(PlanMesh, AssignmentsLower) {
   const Module module = Layers(3, 8, 16);
-  const StepModel model = ModelStep(module);
+  const StepModel model = ModelStep(module, FusionStyleFor(true));
   for (const char* text : {"d=2", "a=2,b=2", "a=2,b=4"}) {
     MeshTask task = TaskOn(text);
     task.memory_limit = 6000;
@@ -110,7 +111,7 @@ TEST(PlanMesh, AssignmentsLower) {
 
 TEST(PlanMesh, KeepsADemand) {
   const Module module = Layers(1, 8, 16);
-  const StepModel model = ModelStep(module);
+  const StepModel model = ModelStep(module, FusionStyleFor(true));
   MeshTask task = TaskOn("d=2");
   task.demand = [&](int32_t group, const Sharding& sharding) {
     return model.op(group).instruction->name != "w0" ||

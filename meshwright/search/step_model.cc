@@ -183,46 +183,13 @@ class Modeller {
     }
   }
 
-  // Values are stored unless all that uses them can take them up.
+  // What a kernel ends in is stored; what is fused or made again is not.
   void FindStored() {
-    std::vector<int32_t> users(model_.values.size(), 0);
-    std::vector<bool> asked(model_.values.size(), false);
-    for (const GroupUse& use : model_.uses) {
-      ++users[use.value];
-      if (!Fuses(use.user) && !IsReduction(use.user)) asked[use.value] = true;
+    for (GroupValue& value : model_.values) {
+      value.is_stored = !model_.rule(value.group).cheap_to_repeat &&
+                        (model_.op(value.group).kind != OpKind::kCompute ||
+                         model_.traffic_of(value.group).is_root);
     }
-    for (size_t i = 0; i < model_.values.size(); ++i) {
-      GroupValue& value = model_.values[i];
-      if (model_.rule(value.group).cheap_to_repeat) continue;
-      value.is_stored =
-          !Fuses(value.group) || asked[i] || (users[i] > 1 && !Expands(value));
-    }
-  }
-
-  // Made of so little that it is made again wherever it is used.
-  bool Expands(const GroupValue& value) const {
-    int64_t bytes = 0;
-    for (const ValueId operand : model_.op(value.group).operands) {
-      bytes += ByteSize(*graph_.values[operand].shape);
-    }
-    return 4 * bytes <= ByteSize(*value.shape);
-  }
-
-  // Elementwise work and plain movement is done where it is used.
-  bool Fuses(int32_t group) const {
-    if (model_.op(group).kind != OpKind::kCompute) return false;
-    const Rule& rule = model_.rule(group);
-    if (rule.is_fallback) return false;
-    return std::all_of(
-        rule.factors.begin(), rule.factors.end(), [](const Factor& factor) {
-          return factor.kind == FactorKind::kKept || factor.size == 1;
-        });
-  }
-
-  bool IsReduction(int32_t group) const {
-    const Rule& rule = model_.rule(group);
-    return model_.op(group).kind == OpKind::kCompute && !rule.is_fallback &&
-           !IsContraction(rule);
   }
 
   StepModel& model_;
@@ -238,11 +205,12 @@ bool IsContraction(const Rule& rule) {
   return false;
 }
 
-StepModel ModelStep(const Module& module) {
+StepModel ModelStep(const Module& module, const FusionStyle& style) {
   StepModel model;
   model.module = &module;
   model.roles = AnalyzeRoles(module);
   model.graph = Flatten(module);
+  model.traffic = TrafficOf(module, model.graph, style);
   Modeller(model).Run();
   return model;
 }

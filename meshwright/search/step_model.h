@@ -13,6 +13,7 @@
 #include "meshwright/partition/flat_graph.h"
 #include "meshwright/rules/rule.h"
 #include "meshwright/search/alike_ops.h"
+#include "meshwright/search/traffic.h"
 
 namespace meshwright {
 
@@ -23,8 +24,10 @@ struct GroupValue {
   const Shape* shape = nullptr;
   // Written to memory; others are computed within what uses them.
   bool is_stored = false;
-  // By memory point: how many members' values are alive.
+  // By memory point: how many members' values are alive; and how many copies,
+  // moved for all that use them, would be.
   std::vector<float> alive;
+  std::vector<float> copies_alive;
 };
 
 // Operand `operand` of group `user` is `value`; the same pair may occur with
@@ -49,8 +52,9 @@ struct StepModel {
   FlatGraph graph;
   std::vector<Rule> rules;  // By op.
   AlikeOps alike;
-  std::vector<Work> work;       // By group: of one member, unsplit.
-  std::vector<double> weights;  // By group: runs per step.
+  std::vector<Work> work;  // By group: of one member, unsplit.
+  StepTraffic traffic;
+  std::vector<double> weights;                     // By group: runs per step.
   std::vector<std::vector<int32_t>> group_values;  // By group and result.
   std::vector<GroupValue> values;
   std::vector<GroupUse> uses;    // By user, then operand.
@@ -70,10 +74,14 @@ struct StepModel {
   const FlatOp& op(int32_t group) const {
     return graph.ops[alike.members[group][0]];
   }
+  const OpTraffic& traffic_of(int32_t group) const {
+    return traffic.ops[alike.members[group][0]];
+  }
 };
 
-// Requires: passed Verify; outlives the model.
-StepModel ModelStep(const Module& module);
+// Requires: passed Verify; outlives the model. Best without calls, through
+// which nothing fuses (InlineCalls).
+StepModel ModelStep(const Module& module, const FusionStyle& style);
 
 // Whether a factor is contracted, as of a dot.
 bool IsContraction(const Rule& rule);

@@ -1,0 +1,117 @@
+#include "meshwright/search/traffic.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "meshwright/cost/program_memory.h"
+
+namespace meshwright {
+namespace {
+
+// How much of its result a kernel stores: an update writes in place.
+double SharePut(const Instruction& root) {
+  const Instruction* update = nullptr;
+  if (root.opcode == Opcode::kDynamicUpdateSlice) update = root.operands[1];
+  if (root.opcode == Opcode::kScatter) update = root.operands.back();
+  const double all = static_cast<double>(ByteSize(root.shape));
+  if (update == nullptr || all == 0) return 1;
+  return std::min(1.0, static_cast<double>(ByteSize(update->shape)) / all);
+}
+
+class Reader {
+ public:
+  Reader(const FlatGraph& graph, StepTraffic& traffic)
+      : graph_(graph), traffic_(traffic) {
+    for (size_t i = 0; i < graph.ops.size(); ++i) {
+      const FlatOp& op = graph.ops[i];
+      if (!op.live || op.kind != OpKind::kCompute) continue;
+      op_of_[op.instruction] = static_cast<OpId>(i);
+      traffic_.ops[i].reads.assign(op.operands.size(), 0);
+    }
+  }
+
+  void Add(const Kernel& kernel) {
+    const OpId root = OpOf(kernel.root);
+    if (root < 0) return;  // Control flow, or the same as another one.
+    OpTraffic& own = traffic_.ops[root];
+    own.is_root = true;
+    own.writes = SharePut(*kernel.root);
+    own.scratch_bytes = static_cast<double>(kernel.scratch_bytes);
+    AddPart(root, kernel);
+    for (const Instruction* fused : kernel.fused) {
+      if (const OpId op = OpOf(fused); op >= 0) AddPart(op, kernel);
+    }
+    for (const KernelRead& read : kernel.reads) {
+      const OpId op = OpOf(read.user);
+      if (op < 0 || read.operand >= std::ssize(traffic_.ops[op].reads)) {
+        continue;
+      }
+      const bool in_place =
+          read.user->opcode == Opcode::kScatter && read.operand == 0;
+      traffic_.ops[op].reads[read.operand] += in_place ? 0 : read.share;
+      Touch(graph_.ops[op].operands[read.operand], root);
+    }
+  }
+
+  // What is no kernel reads where it stands: carries, outputs.
+  void AddOthers() {
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      const FlatOp& op = graph_.ops[i];
+      if (!op.live || op.kind == OpKind::kCompute) continue;
+      for (const ValueId operand : op.operands) {
+        Touch(operand, static_cast<OpId>(i));
+      }
+    }
+  }
+
+ private:
+  OpId OpOf(const Instruction* instruction) const {
+    const auto found = op_of_.find(instruction);
+    return found == op_of_.end() ? -1 : found->second;
+  }
+
+  void AddPart(OpId op, const Kernel& kernel) {
+    OpTraffic& traffic = traffic_.ops[op];
+    if (traffic.kernels++ == 0) {
+      traffic.kernel = kernel.work;
+      traffic.strided = kernel.strided;
+    }
+  }
+
+  // Reading a reshaped value is reading the value.
+  void Touch(ValueId value, OpId when) {
+    for (;;) {
+      OpId& last = traffic_.last_read[value];
+      last = std::max(last, when);
+      const FlatValue& of = graph_.values[value];
+      const FlatOp& producer = graph_.ops[of.producer];
+      if (producer.kind != OpKind::kCompute || !IsFree(*producer.instruction) ||
+          of.result >= std::ssize(producer.operands)) {
+        return;
+      }
+      value = producer.operands[of.result];
+    }
+  }
+
+  const FlatGraph& graph_;
+  StepTraffic& traffic_;
+  absl::flat_hash_map<const Instruction*, OpId> op_of_;
+};
+
+}  // namespace
+
+StepTraffic TrafficOf(const Module& module, const FlatGraph& graph,
+                      const FusionStyle& style) {
+  StepTraffic traffic;
+  traffic.ops.resize(graph.ops.size());
+  traffic.last_read.assign(graph.values.size(), -1);
+  Reader reader(graph, traffic);
+  for (const auto& [computation, kernels] :
+       KernelsOf(module, ModuleWork(module), style)) {
+    for (const Kernel& kernel : kernels) reader.Add(kernel);
+  }
+  reader.AddOthers();
+  return traffic;
+}
+
+}  // namespace meshwright
