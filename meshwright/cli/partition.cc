@@ -59,7 +59,7 @@ Json ResultToJson(const Partitioned& split, double seconds) {
 }
 
 absl::Status Run(const CommandLine& line) {
-  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
   const ModuleRoles roles = AnalyzeRoles(module);
   const Stopwatch watch;
   MW_ASSIGN_OR_RETURN(const Partitioned split,

@@ -3,6 +3,7 @@
 #include "meshwright/base/check.h"
 #include "meshwright/partition/reshard_emit.h"
 #include "meshwright/rules/divide.h"
+#include "meshwright/rules/keep_apart.h"
 #include "meshwright/rules/lowering.h"
 
 namespace meshwright {
@@ -168,8 +169,8 @@ Instruction* Emitter::Reshard(EmitScope& scope, ValueId value,
   result = EmitReshard(result, from, wanted, resharder_, scope.builder);
   scope.builder.set_source(nullptr);
   for (int32_t id = first; use != kAnyUse && id < computation.size(); ++id) {
-    const auto note = program_.collectives.find(computation.instruction(id));
-    if (note != program_.collectives.end()) note->second.use = use;
+    const Instruction* made = computation.instruction(id);
+    if (CanStayApart(*made)) program_.collectives.at(made).use = use;
   }
   return result;
 }

@@ -334,6 +334,7 @@ void ReshardProblem::SortBlocks() {
   for (size_t i = 0; i < order.size(); ++i) {
     blocks_[i] = blocks[order[i]];
     search_.blocks[i] = old.blocks[order[i]];
+    search_.axes[i] = old.axes[order[i]];
     search_.from.of[i] = old.from.of[order[i]];
     search_.to.of[i] = old.to.of[order[i]];
   }

@@ -11,16 +11,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cost/price_list.h"
 #include "meshwright/mesh/cluster_file.h"
-#include "meshwright/mesh/cluster_mesh.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/planner/demand.h"
+#include "meshwright/planner/lean_settings.h"
+#include "meshwright/planner/meshes_to_try.h"
 #include "meshwright/planner/pinned_groups.h"
 #include "meshwright/planner/summary.h"
+#include "meshwright/planner/what_fits.h"
 #include "meshwright/search/memory_points.h"
 #include "meshwright/search/plan_mesh.h"
 #include "meshwright/search/step_model.h"
@@ -30,13 +33,17 @@ namespace {
 
 // What the runtime and the compiler need besides.
 constexpr double kUsableMemory = 0.92;
-// Cells that the solver may touch on one mesh: on each, on the most promising,
-// on the best.
-constexpr int64_t kFirstWork = 80'000'000;
-constexpr int64_t kSecondWork = 400'000'000;
-constexpr int64_t kLastWork = 1'200'000'000;
-constexpr double kFirstGap = 0.005;
+// Cells that the solver may touch: for each axis of a mesh, on the most
+// promising meshes, on the best.
+constexpr int64_t kFirstWork = 15'000'000;
+constexpr int64_t kSecondWork = 100'000'000;
+constexpr int64_t kLastWork = 300'000'000;
+constexpr double kFirstGap = 0.01;
 constexpr double kLastGap = 0.0005;
+
+// Meshes looked at together. Which ones are depends on what those before gave,
+// so that it is not a matter of the machine's cores.
+constexpr size_t kSideBySide = 2;
 
 // How many more numbers of micro-batches are tried once one fits.
 constexpr int kMoreCounts = 1;
@@ -48,7 +55,8 @@ constexpr double kHopeless = 1.6;
 constexpr size_t kPromising = 2;
 constexpr size_t kManyOps = 10000;
 // Times that memory is counted anew when the program turns out larger.
-constexpr int kMaxRounds = 1;
+constexpr int kMaxRounds = 2;
+constexpr double kTighter = 0.985;  // And a bit more.
 
 // A step cut into some micro-batches.
 struct CutStep {
@@ -79,31 +87,20 @@ class Planner {
         style_(FusionStyleFor(cluster.IsCpu())) {}
 
   absl::StatusOr<Plan> Run() {
-    MW_RETURN_IF_ERROR(FindMeshes());
+    MW_ASSIGN_OR_RETURN(meshes_, MeshesToTry(cluster_, request_));
     std::vector<int64_t> counts = Counts();
-    for (int round = 0;; ++round) {
-      MW_ASSIGN_OR_RETURN(Plan plan, Search(counts));
-      const int64_t peak = plan.predicted.peak_bytes;
-      if (peak <= limit_ || round == kMaxRounds) {
-        if (peak > limit_) {
-          plan.notes.push_back(absl::StrCat(
-              "the program is predicted to take ", FormatBytes(peak), " of ",
-              FormatBytes(limit_), "; it may not fit"));
-        }
-        seconds_["total"] = watch_.seconds();
-        plan.seconds = seconds_;
-        return plan;
-      }
-      // The program takes more than the search counted: it has to aim lower,
-      // where it was, or with more micro-batches.
-      search_limit_ = static_cast<int64_t>(static_cast<double>(search_limit_) *
-                                           static_cast<double>(limit_) /
-                                           static_cast<double>(peak) * 0.98);
-      meshes_ = {found_[0].task.mesh};
-      std::erase_if(counts,
-                    [&](int64_t count) { return count < plan.micro_batches; });
-      found_.clear();
+    if (request_.leanest_below.has_value()) return Leanest(counts);
+    MW_ASSIGN_OR_RETURN(Plan plan, Search(counts));
+    for (int round = 0; round < kMaxRounds; ++round) {
+      if (plan.predicted.peak_bytes <= limit_) break;
+      absl::StatusOr<Plan> tighter = Tighten(found_[0], plan);
+      if (!tighter.ok()) break;
+      plan = *std::move(tighter);
     }
+    if (plan.predicted.peak_bytes > limit_) return NothingFits();
+    seconds_["total"] = watch_.seconds();
+    plan.seconds = seconds_;
+    return plan;
   }
 
  private:
@@ -112,38 +109,63 @@ class Planner {
     int after_first = 0;
     for (const int64_t count : counts) {
       if (!found_.empty() && ++after_first > kMoreCounts) break;
-      Stopwatch watch;
-      absl::StatusOr<PlannedStep> step = PlannedStep::Of(module_, count);
-      if (!step.ok()) {
+      const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(count);
+      if (!cut.ok()) {
         // This many do not divide the batch, or the step cannot be cut at all.
         if (last.ok() || request_.micro_batches.has_value()) {
-          last = step.status();
+          last = cut.status();
         }
         continue;
       }
-      auto cut = std::make_shared<CutStep>();
-      cut->count = count;
-      cut->step = *std::move(step);
-      cut->model = ModelStep(cut->step.module(), style_);
-      seconds_["model"] += watch.seconds();
       const double before = BestSeconds();
-      TryMeshes(cut, last);
+      TryMeshes(*cut, last);
       if (absl::IsInvalidArgument(last) && found_.empty()) return last;
       // With one micro-batch, or when more of them made it worse, it is done.
       if (!found_.empty() && (count == 1 || !(BestSeconds() < before))) break;
     }
     if (found_.empty()) {
-      return absl::IsResourceExhausted(last) ? NothingFits() : last;
+      // A batch that cannot be cut further is not the user's mistake.
+      const bool fits_nowhere = last.ok() || absl::IsResourceExhausted(last) ||
+                                absl::IsDeadlineExceeded(last) ||
+                                !request_.micro_batches.has_value();
+      return fits_nowhere ? NothingFits() : last;
     }
     KeepPromising();
     if (found_.size() > 1) {
-      for (Found& found : found_) Improve(found, kSecondWork, kFirstGap);
+      SideBySide(static_cast<int>(found_.size()),
+                 [&](int i) { Improve(found_[i], kSecondWork, kFirstGap); });
       KeepPromising();
     }
     Improve(found_[0], kLastWork, kLastGap);
     seconds_["search"] =
         watch_.seconds() - seconds_["model"] - seconds_["partition"];
     return WriteBest();
+  }
+
+  absl::StatusOr<std::shared_ptr<const CutStep>> Cut(int64_t count) {
+    if (count == 1 && whole_ != nullptr) return whole_;
+    const Stopwatch watch;
+    auto cut = std::make_shared<CutStep>();
+    cut->count = count;
+    MW_ASSIGN_OR_RETURN(cut->step, PlannedStep::Of(module_, count));
+    cut->model = ModelStep(cut->step.module(), style_);
+    seconds_["model"] += watch.seconds();
+    if (count == 1) whole_ = cut;
+    return cut;
+  }
+
+  // The program takes more than the search counted: it has to aim lower.
+  absl::StatusOr<Plan> Tighten(Found& found, const Plan& plan) {
+    search_limit_ =
+        static_cast<int64_t>(static_cast<double>(search_limit_) * kTighter *
+                             static_cast<double>(limit_) /
+                             static_cast<double>(plan.predicted.peak_bytes));
+    MW_ASSIGN_OR_RETURN(Found tighter,
+                        TryMesh(found.cut, found.expert, found.task.mesh,
+                                found.plan.placements));
+    tighter.plan.bound_seconds = found.plan.bound_seconds;
+    found = std::move(tighter);
+    return Write(found);
   }
 
   // The search counts ops one by one; of its best plans the one whose program
@@ -153,8 +175,14 @@ class Planner {
     size_t index = 0;
     for (Found& found : experts_) found_.push_back(std::move(found));
     experts_.clear();
+    SortAlternatives();
+    const Stopwatch watch;
+    std::vector<absl::StatusOr<Plan>> plans(found_.size());
+    SideBySide(static_cast<int>(found_.size()),
+               [&](int i) { plans[i] = Write(found_[i]); });
+    seconds_["partition"] += watch.seconds();
     for (size_t i = 0; i < found_.size(); ++i) {
-      MW_ASSIGN_OR_RETURN(Plan plan, Write(found_[i]));
+      MW_ASSIGN_OR_RETURN(Plan plan, std::move(plans[i]));
       const auto rank = [&](const Plan& of) {
         return std::make_pair(of.predicted.peak_bytes > limit_,
                               of.predicted.step_seconds);
@@ -167,51 +195,12 @@ class Planner {
     return *std::move(best);
   }
 
-  absl::Status FindMeshes() {
-    if (request_.mesh.has_value()) {
-      const int64_t devices = request_.mesh->device_count();
-      if (devices > cluster_.device_count()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "the mesh ", request_.mesh->ToString(), " has ", devices,
-            " devices, the cluster ", cluster_.device_count()));
-      }
-      meshes_.push_back(*request_.mesh);
-      return absl::OkStatus();
-    }
-    const int axes = AxesFor(request_.expert);
-    for (LaidMesh& laid : MeshesOn(cluster_, cluster_.device_count(), axes)) {
-      const size_t own = laid.mesh.axes().size();
-      // One axis is among the two-axis ones where the other is not used.
-      if (static_cast<int>(own) == axes || request_.expert == Expert::kAuto ||
-          request_.expert == Expert::kVolume) {
-        meshes_.push_back(std::move(laid.mesh));
-      }
-    }
-    if (meshes_.empty()) meshes_.push_back(*Mesh::Parse("data=1"));
-    // One axis first, which is soon done and a start for two; then those whose
-    // inner axes fill a host: the rest has to keep up.
-    const double host = static_cast<double>(cluster_.devices_per_host());
-    const auto away = [&](const Mesh& mesh) {
-      return std::make_pair(
-          mesh.axes().size(),
-          std::abs(
-              std::log(static_cast<double>(mesh.axes().back().size) / host)));
-    };
-    std::stable_sort(
-        meshes_.begin(), meshes_.end(),
-        [&](const Mesh& a, const Mesh& b) { return away(a) < away(b); });
-    return absl::OkStatus();
-  }
-
   // Numbers of micro-batches worth a look, ascending: those that leave an axis
   // of some mesh a whole number of examples, from the first that may fit on.
   std::vector<int64_t> Counts() {
     if (request_.micro_batches.has_value()) return {*request_.micro_batches};
-    Stopwatch watch;
-    const StepModel model = ModelStep(module_, style_);
-    seconds_["model"] += watch.seconds();
+    const StepModel& model = (*Cut(1))->model;
     const MemoryNeed need = LeastMemory(model);
-    least_state_ = need.state;
     batch_ = BatchSize(model);
     const double room = static_cast<double>(limit_) *
                             static_cast<double>(meshes_[0].device_count()) -
@@ -227,7 +216,10 @@ class Planner {
     }
     std::vector<int64_t> kept;
     for (const int64_t count : counts) {
-      if (need.rest / static_cast<double>(count) <= room) kept.push_back(count);
+      if (request_.leanest_below.has_value() ||
+          need.rest / static_cast<double>(count) <= room) {
+        kept.push_back(count);
+      }
     }
     if (kept.empty()) kept.push_back(1);
     return kept;
@@ -285,39 +277,55 @@ class Planner {
 
   void TryMeshes(const std::shared_ptr<const CutStep>& cut,
                  absl::Status& last) {
-    std::vector<AxisPlaces> like;
-    for (const Mesh& mesh : meshes_) {
-      if (!Suits(mesh, cut->count) || IsHopeless(mesh)) continue;
+    size_t next = 0;
+    while (next < meshes_.size()) {
       if (watch_.seconds() > request_.time_limit_seconds && !found_.empty()) {
         if (notes_.empty()) {
           notes_.push_back("the time limit came before all meshes were tried");
         }
         break;
       }
-      if (request_.report) {
-        request_.report(absl::StrCat(mesh.ToString(), " x", cut->count));
-      }
-      absl::StatusOr<Found> found = TryMesh(cut, request_.expert, mesh, like);
-      Alternative alternative{.mesh = mesh.ToString(),
-                              .micro_batches = cut->count};
-      if (!found.ok()) {
-        last = found.status();
-        alternative.why_not = std::string(last.message());
-      } else {
-        alternative.seconds = found->plan.seconds;
-        alternative.bound = found->plan.bound_seconds;
-        if (like.empty() || found->plan.seconds <= BestSeconds()) {
-          like = found->plan.placements;
+      // The first alone: what it finds is where the others start.
+      const size_t most = like_.empty() ? 1 : kSideBySide;
+      std::vector<Mesh> batch;
+      for (; next < meshes_.size() && batch.size() < most; ++next) {
+        const Mesh& mesh = meshes_[next];
+        if (!Suits(mesh, cut->count) || IsHopeless(mesh)) continue;
+        if (request_.report) {
+          request_.report(absl::StrCat(mesh.ToString(), " x", cut->count));
         }
-        times_.emplace_back(mesh, found->plan.seconds);
-        found_.push_back(*std::move(found));
+        batch.push_back(mesh);
       }
-      alternatives_.push_back(std::move(alternative));
+      std::vector<absl::StatusOr<Found>> found(batch.size());
+      SideBySide(static_cast<int>(batch.size()), [&](int i) {
+        found[i] = TryMesh(cut, request_.expert, batch[i], like_);
+      });
+      for (size_t i = 0; i < batch.size(); ++i) {
+        Keep(batch[i], cut->count, std::move(found[i]), last);
+      }
     }
     if (request_.expert == Expert::kAuto && !request_.mesh.has_value() &&
         cut->model.graph.ops.size() <= kManyOps) {
       TryExperts(cut);
     }
+  }
+
+  void Keep(const Mesh& mesh, int64_t count, absl::StatusOr<Found> found,
+            absl::Status& last) {
+    Alternative alternative{.mesh = mesh.ToString(), .micro_batches = count};
+    if (!found.ok()) {
+      last = found.status();
+      alternative.why_not = std::string(last.message());
+    } else {
+      alternative.seconds = found->plan.seconds;
+      alternative.bound = found->plan.bound_seconds;
+      if (like_.empty() || found->plan.seconds <= BestSeconds()) {
+        like_ = found->plan.placements;
+      }
+      times_.emplace_back(mesh, found->plan.seconds);
+      found_.push_back(*std::move(found));
+    }
+    alternatives_.push_back(std::move(alternative));
   }
 
   // What experts would do may be better than the search's best, by the little
@@ -341,17 +349,18 @@ class Planner {
     if (request_.expert != Expert::kVolume) task.rates = &rates_;
     task.memory_limit = search_limit_;
     task.like = like;
-    task.solve = {.time_limit_seconds = request_.time_limit_seconds,
-                  .work_limit = kFirstWork,
-                  .seed = request_.seed,
-                  .gap = kFirstGap};
+    task.solve = {
+        .time_limit_seconds = request_.time_limit_seconds,
+        .work_limit = kFirstWork,
+        .seed = request_.seed,
+        .gap = request_.leanest_below.has_value() ? kLeanGap : kFirstGap};
     if (request_.annotations) {
       MW_ASSIGN_OR_RETURN(found.pins, request_.annotations(mesh));
       if (cut->count > 1) found.pins.instructions.clear();
       MW_RETURN_IF_ERROR(CheckPins(cut->model, found.pins, mesh));
     }
     task.demand = PlanDemand(cut->model, expert, task.mesh, found.pins);
-    MW_ASSIGN_OR_RETURN(found.plan, PlanMesh(cut->model, task));
+    MW_ASSIGN_OR_RETURN(found.plan, SketchMesh(cut->model, task));
     task.demand = nullptr;  // It refers to this very value.
     return found;
   }
@@ -379,34 +388,81 @@ class Planner {
     task.solve.time_limit_seconds = left;
     absl::StatusOr<MeshPlan> plan = PlanMesh(found.cut->model, task);
     task.demand = nullptr;
-    if (plan.ok() && plan->seconds <= found.plan.seconds) {
-      found.plan = *std::move(plan);
-    }
+    if (!plan.ok()) return;
+    const double bound =
+        std::max(found.plan.bound_seconds, plan->bound_seconds);
+    if (plan->seconds <= found.plan.seconds) found.plan = *std::move(plan);
+    found.plan.bound_seconds = std::min(bound, found.plan.seconds);
   }
 
-  absl::Status NothingFits() const {
-    const double devices = static_cast<double>(meshes_[0].device_count());
-    const int64_t each = static_cast<int64_t>(least_state_ / devices);
-    std::string hint;
-    if (each > limit_) {
-      hint = absl::StrFormat(
-          "; its state alone takes %s on each of %d devices; %d devices would "
-          "hold it",
-          FormatBytes(each), meshes_[0].device_count(),
-          static_cast<int64_t>(
-              std::ceil(least_state_ / static_cast<double>(limit_))));
+  // The plan that needs least, if that is little enough; else what would do.
+  absl::StatusOr<Plan> NothingFits() const {
+    absl::StatusOr<Plan> leanest =
+        MakePlan(module_, cluster_, rates_, LeanestOf(request_, INT64_MAX));
+    if (leanest.ok() && leanest->predicted.peak_bytes <= limit_) {
+      leanest->memory_bytes = limit_;
+      return leanest;
     }
-    std::string least;
-    for (const Alternative& one : alternatives_) {
-      if (!one.why_not.empty()) least = one.why_not;
-    }
-    return absl::ResourceExhaustedError(
-        absl::StrFormat("the step does not fit into %s on a device%s (%s)",
-                        FormatBytes(limit_), hint, least));
+    return DoesNotFit(
+        FindWhatFits(module_, cluster_, rates_, request_, limit_, leanest),
+        meshes_[0].device_count(), limit_);
   }
 
-  absl::StatusOr<Plan> Write(const Found& best) {
-    Stopwatch watch;
+  // Tries the settings that could take least, with hardly more than that.
+  absl::StatusOr<Plan> Leanest(const std::vector<int64_t>& counts) {
+    std::vector<LeanSetting> settings;
+    std::map<int64_t, std::shared_ptr<const CutStep>> cuts;
+    absl::Status last = absl::OkStatus();
+    for (const int64_t count : CountsOfLeast(counts)) {
+      absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(count);
+      if (!cut.ok()) {
+        last = cut.status();
+        continue;
+      }
+      AddLeanSettings((*cut)->model, count, meshes_, request_.expert, settings);
+      cuts[count] = *std::move(cut);
+    }
+    SortLeanSettings(settings);
+    std::optional<Plan> best;
+    for (const LeanSetting& setting : settings) {
+      if (setting.least >= (best.has_value() ? best->predicted.peak_bytes
+                                             : *request_.leanest_below)) {
+        break;
+      }
+      for (const double slack : kLeanSlacks) {
+        search_limit_ =
+            static_cast<int64_t>(slack * static_cast<double>(setting.least));
+        absl::StatusOr<Found> found = TryMesh(
+            cuts[setting.count], request_.expert, meshes_[setting.mesh], {});
+        if (!found.ok()) {
+          last = found.status();
+          continue;
+        }
+        MW_ASSIGN_OR_RETURN(Plan plan, Write(*found));
+        if (!best.has_value() ||
+            plan.predicted.peak_bytes < best->predicted.peak_bytes) {
+          best = std::move(plan);
+        }
+        break;
+      }
+    }
+    if (!best.has_value()) {
+      return last.ok() ? absl::ResourceExhaustedError("takes more") : last;
+    }
+    return *std::move(best);
+  }
+
+  void SortAlternatives() {
+    std::stable_sort(alternatives_.begin(), alternatives_.end(),
+                     [](const Alternative& a, const Alternative& b) {
+                       if (a.why_not.empty() != b.why_not.empty()) {
+                         return a.why_not.empty();
+                       }
+                       return a.seconds < b.seconds;
+                     });
+  }
+
+  absl::StatusOr<Plan> Write(const Found& best) const {
     const StepModel& model = best.cut->model;
     Mesh mesh = best.task.mesh;
     if (!request_.mesh.has_value()) {
@@ -433,19 +489,11 @@ class Planner {
                    ? 1 - best.plan.bound_seconds / best.plan.seconds
                    : 0;
     plan.notes = notes_;
-    std::stable_sort(alternatives_.begin(), alternatives_.end(),
-                     [](const Alternative& a, const Alternative& b) {
-                       if (a.why_not.empty() != b.why_not.empty()) {
-                         return a.why_not.empty();
-                       }
-                       return a.seconds < b.seconds;
-                     });
     plan.alternatives = alternatives_;
     Resharder resharder(&mesh, PricesFor(rates_, cluster_, mesh));
     MW_ASSIGN_OR_RETURN(const Partitioned split,
                         PartitionAs(best.cut->step.module(), mesh, model.graph,
                                     best.plan.assignment, resharder));
-    seconds_["partition"] += watch.seconds();
     Summarise(model, split, cluster_, rates_, plan);
     return plan;
   }
@@ -457,12 +505,13 @@ class Planner {
   const int64_t limit_;
   int64_t search_limit_;  // What the search may count, to stay below it.
   const FusionStyle style_;
+  std::shared_ptr<const CutStep> whole_;
   Stopwatch watch_;
   std::vector<Mesh> meshes_;
   int64_t batch_ = 1;
-  double least_state_ = 0;  // Bytes of state, on all devices together.
   std::vector<Alternative> alternatives_;
   std::vector<Found> found_;
+  std::vector<AxisPlaces> like_;  // Of the best so far, to start from.
   std::vector<Found> experts_;
   std::vector<std::pair<Mesh, double>> times_;  // Meshes and their times.
   std::vector<std::string> notes_;

@@ -35,6 +35,9 @@ struct PlanRequest {
   std::function<absl::StatusOr<Annotations>(const Mesh& mesh)> annotations;
   double time_limit_seconds = 60;
   uint64_t seed = 1;
+  // Take the least memory that can be, whatever the time; but look no further
+  // where it is sure to be this much or more.
+  std::optional<int64_t> leanest_below;
   // Called as work goes on, with what is looked at.
   std::function<void(absl::string_view)> report;
 };

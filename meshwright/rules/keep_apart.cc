@@ -61,6 +61,10 @@ void KeepApart(Computation& computation, const LocalProgram& program) {
 
 }  // namespace
 
+bool CanStayApart(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kAllGather;
+}
+
 void KeepApart(LocalProgram& program) {
   for (const auto& computation : program.module.computations()) {
     KeepApart(*computation, program);

@@ -6,6 +6,10 @@
 
 namespace meshwright {
 
+// All-gathers, which are what takes memory. XLA's CPU compiler decomposes other
+// collectives and loses its way when they have control dependences.
+bool CanStayApart(const Instruction& instruction);
+
 // Collectives that were noted with a use wait, by a control dependence, for
 // what the user of the one before works on: compilers neither merge such ones
 // nor take them out of loops, and have one ready while the user of the last is

@@ -69,6 +69,14 @@ class Liveness {
         last_read_[v] = Outlasting(graph_.values[v].producer, last_read_[v]);
       }
     }
+    // What a loop carries is there until its end.
+    for (const Loop& loop : graph_.loops) {
+      for (const OpId carry : loop.carries) {
+        if (!graph_.ops[carry].live) continue;
+        OpId& last = last_read_[graph_.ops[carry].first_result];
+        last = std::max(last, loop.end - 1);
+      }
+    }
   }
 
   OpId Outlasting(OpId producer, OpId read) const {

@@ -50,7 +50,7 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
                          const Prices& prices, const Rates* rates,
                          Resharder& resharder,
                          std::optional<int64_t> memory_limit,
-                         const Demand& demand)
+                         const Demand& demand, const OneAxisFree* only)
     : model_(model),
       mesh_(mesh),
       prices_(prices),
@@ -58,7 +58,7 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
       resharder_(resharder) {
   const int32_t groups = model.alike.count();
   options_.resize(groups);
-  for (int32_t g = 0; g < groups; ++g) AddGroup(g, demand);
+  for (int32_t g = 0; g < groups; ++g) AddGroup(g, demand, only);
   for (const auto& [parameter, output] : model.state_pairs) {
     AddStatePair(parameter, output);
   }
@@ -173,17 +173,31 @@ void MeshProblem::AddUsage(const std::vector<float>& alive,
   }
 }
 
-void MeshProblem::AddGroup(int32_t group, const Demand& demand) {
-  std::vector<Option>& options = options_[group];
+std::vector<Option> MeshProblem::Allowed(int32_t group, const Demand& demand,
+                                         const OneAxisFree* only) {
+  std::vector<Option> options;
   const bool is_output = model_.op(group).kind == OpKind::kOutput;
   for (Option& option :
-       OptionsOf(model_.rule(group), mesh_, pool_, model_.may_pend[group])) {
+       only == nullptr
+           ? OptionsOf(model_.rule(group), mesh_, pool_, model_.may_pend[group])
+           : OptionsOf(model_.rule(group), mesh_, pool_, model_.may_pend[group],
+                       &only->places[group], only->free)) {
     const Sharding& lies =
         pool_[is_output                ? option.operands[0]
               : option.results.empty() ? pool_.Intern(Sharding())
                                        : option.results[0]];
     if (demand && !demand(group, lies)) continue;
     options.push_back(std::move(option));
+  }
+  return options;
+}
+
+void MeshProblem::AddGroup(int32_t group, const Demand& demand,
+                           const OneAxisFree* only) {
+  std::vector<Option>& options = options_[group];
+  options = Allowed(group, demand, only);
+  if (options.empty() && only != nullptr) {
+    options = Allowed(group, demand, nullptr);
   }
   ProblemNode node;
   if (options.empty()) {
@@ -390,7 +404,7 @@ AxisPlaces AxisPlacesOf(const Strategy& strategy, const Mesh& mesh) {
   AxisPlaces placement;
   for (size_t i = 0; i < mesh.axes().size(); ++i) {
     const uint32_t bits = mesh.SubAxes(static_cast<int32_t>(i)).Bits();
-    int32_t place = (strategy.pending.Bits() & bits) != 0 ? -2 : -1;
+    int32_t place = (strategy.pending.Bits() & bits) != 0 ? kPends : kNowhere;
     for (size_t f = 0; f < strategy.factor_axes.size(); ++f) {
       if ((strategy.factor_axes[f].Bits() & bits) != 0) {
         place = static_cast<int32_t>(f);

@@ -32,20 +32,25 @@ inline constexpr double kUnitsPerSecond = 1e12;
 // Whether a group may lie so: by its first result, or an output's operand.
 using Demand = std::function<bool(int32_t group, const Sharding& sharding)>;
 
-// By axis of a mesh the factor that it splits; -1 for none, -2 for pending.
-using AxisPlaces = std::vector<int32_t>;
-
 // Bounds the memory of a problem at every one of `points` moments. What hardly
 // counts is taken from the limit and not looked at again.
 void LimitMemory(int64_t limit, int32_t points, Problem& problem);
 
+// Options in which all axes but one are where they are.
+struct OneAxisFree {
+  std::vector<AxisPlaces> places;  // By group.
+  int32_t free = 0;
+};
+
 class MeshProblem {
  public:
   // All outlive it. `rates` may be null: the prices tell what computing takes.
-  // No `memory_limit`: memory is not bounded.
+  // No `memory_limit`: memory is not bounded. With `only`, groups that it
+  // leaves nothing have all their options.
   MeshProblem(const StepModel& model, const Mesh& mesh, const Prices& prices,
               const Rates* rates, Resharder& resharder,
-              std::optional<int64_t> memory_limit, const Demand& demand);
+              std::optional<int64_t> memory_limit, const Demand& demand,
+              const OneAxisFree* only = nullptr);
 
   const Problem& problem() const { return problem_; }
   const ShardingPool& pool() const { return pool_; }
@@ -73,7 +78,9 @@ class MeshProblem {
     std::vector<ShardingId> forms;  // Options: as made, then moved.
   };
 
-  void AddGroup(int32_t group, const Demand& demand);
+  void AddGroup(int32_t group, const Demand& demand, const OneAxisFree* only);
+  std::vector<Option> Allowed(int32_t group, const Demand& demand,
+                              const OneAxisFree* only);
   void AddStatePair(int32_t parameter, int32_t output);
   void AddCopies();
   void AddUses();

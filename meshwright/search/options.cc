@@ -13,8 +13,9 @@ constexpr double kMaxWaste = 0.125;
 
 class Enumerator {
  public:
-  Enumerator(const Rule& rule, const Mesh& mesh, ShardingPool& pool)
-      : rule_(rule), mesh_(mesh), pool_(pool) {}
+  Enumerator(const Rule& rule, const Mesh& mesh, ShardingPool& pool,
+             const AxisPlaces* fixed, int32_t free)
+      : rule_(rule), mesh_(mesh), pool_(pool), fixed_(fixed), free_(free) {}
 
   std::vector<Option> Run(bool may_pend) && {
     Strategy strategy = ReplicatedStrategy(rule_);
@@ -35,10 +36,10 @@ class Enumerator {
       if ((linear_ < 0) == strategy.pending.empty()) Add(strategy);
       return;
     }
-    Place(axis + 1, strategy);
+    if (MayBe(axis, kNowhere)) Place(axis + 1, strategy);
     const AxisList axes = mesh_.SubAxes(axis);
     if (axes.empty() || rule_.is_fallback) return;
-    if (linear_ >= 0) {
+    if (linear_ >= 0 && MayBe(axis, kPends)) {
       const Strategy before = strategy;
       strategy.linear = linear_;
       strategy.reduction = Reduction::kSum;
@@ -48,7 +49,7 @@ class Enumerator {
     }
     for (size_t i = 0; i < rule_.factors.size(); ++i) {
       const int32_t factor = static_cast<int32_t>(i);
-      if (!MaySplit(factor)) continue;
+      if (!MaySplit(factor) || !MayBe(axis, factor)) continue;
       const Strategy before = strategy;
       AxisList all = strategy.factor_axes[factor];
       all.Append(axes);
@@ -56,6 +57,10 @@ class Enumerator {
       if (Fits(factor, strategy)) Place(axis + 1, strategy);
       strategy = before;
     }
+  }
+
+  bool MayBe(int32_t axis, int32_t place) const {
+    return fixed_ == nullptr || axis == free_ || (*fixed_)[axis] == place;
   }
 
   bool MaySplit(int32_t factor) const {
@@ -89,6 +94,8 @@ class Enumerator {
   const Rule& rule_;
   const Mesh& mesh_;
   ShardingPool& pool_;
+  const AxisPlaces* const fixed_;
+  const int32_t free_;
   int32_t linear_ = -1;  // The way in which partial sums pass, if they do.
   std::vector<Option> options_;
 };
@@ -96,8 +103,9 @@ class Enumerator {
 }  // namespace
 
 std::vector<Option> OptionsOf(const Rule& rule, const Mesh& mesh,
-                              ShardingPool& pool, bool may_pend) {
-  return Enumerator(rule, mesh, pool).Run(may_pend);
+                              ShardingPool& pool, bool may_pend,
+                              const AxisPlaces* fixed, int32_t free) {
+  return Enumerator(rule, mesh, pool, fixed, free).Run(may_pend);
 }
 
 }  // namespace meshwright

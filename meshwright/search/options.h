@@ -2,6 +2,7 @@
 #ifndef MESHWRIGHT_SEARCH_OPTIONS_H_
 #define MESHWRIGHT_SEARCH_OPTIONS_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "meshwright/mesh/mesh.h"
@@ -17,14 +18,22 @@ struct Option {
   std::vector<ShardingId> results;
 };
 
+// By axis of a mesh the factor that it splits.
+using AxisPlaces = std::vector<int32_t>;
+inline constexpr int32_t kNowhere = -1;
+inline constexpr int32_t kPends = -2;
+
 // Each axis of the mesh, whole, along one factor or none; several along one
 // factor lie in the order of the mesh. Deterministic; the first one is not
 // split at all. Dimensions that do not divide are split where the rule allows
 // it and little is wasted.
 // If `may_pend`, an axis may also be one along which partial sums come in and
 // go out.
+// With `fixed`, all axes but `free` are where it says.
 std::vector<Option> OptionsOf(const Rule& rule, const Mesh& mesh,
-                              ShardingPool& pool, bool may_pend = false);
+                              ShardingPool& pool, bool may_pend = false,
+                              const AxisPlaces* fixed = nullptr,
+                              int32_t free = -1);
 
 }  // namespace meshwright
 

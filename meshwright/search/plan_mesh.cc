@@ -1,15 +1,21 @@
 #include "meshwright/search/plan_mesh.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 
 namespace meshwright {
+namespace {
 
-absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
-                                  const MeshTask& task) {
-  Resharder resharder(&task.mesh, task.prices);
+// Rounds over the axes.
+constexpr int kRounds = 2;
+
+absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
+                                 Resharder& resharder,
+                                 const OneAxisFree* only) {
   const MeshProblem problem(model, task.mesh, task.prices, task.rates,
-                            resharder, task.memory_limit, task.demand);
+                            resharder, task.memory_limit, task.demand, only);
   if (!problem.impossible().empty()) {
     const FlatOp& op = model.op(problem.impossible()[0]);
     return absl::InvalidArgumentError(absl::StrCat(
@@ -23,11 +29,66 @@ absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
   MeshPlan plan;
   plan.assignment = problem.ToAssignment(solution.assignment);
   plan.seconds = static_cast<double>(solution.cost) / kUnitsPerSecond;
-  plan.bound_seconds =
-      static_cast<double>(solution.lower_bound) / kUnitsPerSecond;
+  if (only == nullptr) {
+    plan.bound_seconds =
+        static_cast<double>(solution.lower_bound) / kUnitsPerSecond;
+  }
   plan.peak_bytes = Evaluate(problem.problem(), solution.assignment).peak_usage;
   plan.placements = problem.PlacementsOf(solution.assignment);
   return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
+                                  const MeshTask& task) {
+  Resharder resharder(&task.mesh, task.prices);
+  return SolveOn(model, task, resharder, nullptr);
+}
+
+absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
+                                    const MeshTask& task) {
+  const int32_t axes = static_cast<int32_t>(task.mesh.axes().size());
+  if (axes < 2) return PlanMesh(model, task);
+  Resharder resharder(&task.mesh, task.prices);
+  MeshTask part = task;
+  OneAxisFree only{.places = task.like};
+  absl::StatusOr<MeshPlan> best = absl::InternalError("nothing tried");
+  const auto solve = [&](int32_t axis) -> absl::Status {
+    only.free = axis;
+    part.like = only.places;
+    absl::StatusOr<MeshPlan> plan = SolveOn(model, part, resharder, &only);
+    if (!plan.ok()) return plan.status();
+    only.places = plan->placements;
+    if (!best.ok() || plan->seconds <= best->seconds) best = std::move(plan);
+    return absl::OkStatus();
+  };
+  if (std::ssize(only.places) != model.alike.count()) {
+    // One axis after the other, each with the room that those after it make.
+    only.places.assign(model.alike.count(), AxisPlaces(axes, kNowhere));
+    double room = static_cast<double>(task.mesh.device_count());
+    for (int32_t axis = 0; axis < axes; ++axis) {
+      room /= static_cast<double>(task.mesh.axes()[axis].size);
+      if (task.memory_limit.has_value()) {
+        part.memory_limit = static_cast<int64_t>(
+            room * static_cast<double>(*task.memory_limit));
+      }
+      best = absl::InternalError("no plan of all axes yet");
+      MW_RETURN_IF_ERROR(solve(axis));
+    }
+  } else {
+    for (AxisPlaces& places : only.places) {
+      places.resize(axes, places.empty() ? kNowhere : places.back());
+    }
+  }
+  absl::Status last;
+  for (int32_t turn = 0; turn < kRounds * axes; ++turn) {
+    const double before = best.ok() ? best->seconds : 0;
+    last = solve(turn % axes);
+    if (turn > 0 && best.ok() && best->seconds == before) break;
+  }
+  if (!best.ok() && !last.ok()) return last;
+  return best;
 }
 
 }  // namespace meshwright

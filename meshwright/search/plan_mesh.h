@@ -40,6 +40,11 @@ struct MeshPlan {
 // instruction, when the demand leaves it nothing.
 absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model, const MeshTask& task);
 
+// A good plan, soon: axis by axis, with the others where they are, until that
+// gains nothing. Of more than one axis without a bound.
+absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
+                                    const MeshTask& task);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_SEARCH_PLAN_MESH_H_

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/partition/partition.h"
+#include "meshwright/search/least_peak.h"
 
 namespace meshwright {
 namespace {
@@ -82,6 +83,21 @@ TEST(PlanMesh, EqualsBruteForce) {
         << limit;
     EXPECT_NEAR(plan->bound_seconds, plan->seconds, 1e-12);
     EXPECT_LE(plan->peak_bytes, limit);
+  }
+}
+
+TEST(LeastPeak, IsTheLeastThatCanBePlanned) {
+  const Module module = Layers(2, 8, 16);
+  const StepModel model = ModelStep(module, FusionStyleFor(true));
+  for (const char* text : {"d=2", "a=2,b=2", "a=2,b=4"}) {
+    MeshTask task = TaskOn(text);
+    const int64_t least = LeastPeak(model, task.mesh, {});
+    task.memory_limit = least;
+    const absl::StatusOr<MeshPlan> plan = PlanMesh(model, task);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->peak_bytes, least);
+    task.memory_limit = least - 1;
+    EXPECT_TRUE(absl::IsResourceExhausted(PlanMesh(model, task).status()));
   }
 }
 

@@ -1,6 +1,7 @@
 """`meshwright plan`: plans that run, say what they promise, and refuse mistakes."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -178,7 +179,7 @@ def test_jax_trains_with_a_plans_shardings(make, testdata):
         (["--cluster", "none.json"], ["none.json"]),
         (["--strategy", "zero4"], ["zero4", "zero3"]),
         (["--memory", "-1"], ["--memory must be a positive number"]),
-        (["--memory", "1e-9"], ["does not fit into 1 B", "8 devices"]),
+        (["--memory", "1e-9"], ["does not fit into 1 B", "8 devices", "--memory"]),
         (["--micro-batches", "3"], ["batch/x", "does not divide into 3"]),
         (["--pin", "none.json"], ["none.json"]),
     ],
@@ -187,6 +188,34 @@ def test_mistakes_are_named(cli, mlp, flags, reasons):
     line = cli.refuses("plan", mlp, "--cluster", "cpu:8", "--assumed", *flags)
     for reason in reasons:
         assert reason in line
+
+
+@pytest.mark.parametrize(
+    "flags", [[], ["--strategy", "dp"], ["--mesh", "data=2,model=2"]]
+)
+def test_what_would_fit(cli, mlp, make, flags):
+    line = cli.refuses(
+        "plan", mlp, "--cluster", "cpu:4", "--assumed", "--memory", 1e-5, *flags
+    )
+    said = re.search(r"10.5 KiB on each of 4 devices; .* \(--memory (\S+)\)", line)
+    memory = float(said[1])
+    report, path = make(*flags, "--memory", said[1], cluster="cpu:4")
+    assert 1e-5 < report["predicted"]["peak_bytes"] / 2**30 <= memory
+    assert report["notes"] == []
+    assert cli.json("check", mlp, "--plan", path)["ok"]
+    # With a good deal less it does not.
+    cli.refuses("plan", mlp, "--cluster", "cpu:4", "--assumed", *flags,
+                "--memory", memory / 2)  # fmt: skip
+
+
+def test_on_how_many_devices_it_would_fit(cli, testdata, make):
+    module = testdata / "gpt_tiny.hlo.pb.zst"
+    flags = ("--memory", 6e-4, "--assumed")
+    line = cli.refuses("plan", module, "--cluster", "h200:4", *flags)
+    devices = int(re.search(r", or (\d+) such devices", line)[1])
+    assert devices % 4 == 0 and devices > 4
+    report, _ = make("--memory", 6e-4, cluster=f"h200:{devices // 4}x4", module=module)
+    assert report["predicted"]["peak_bytes"] <= 6e-4 * 2**30
 
 
 def test_no_cluster(cli, mlp):

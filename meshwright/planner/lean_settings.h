@@ -1,0 +1,39 @@
+// Which meshes and numbers of micro-batches may take least memory.
+#ifndef MESHWRIGHT_PLANNER_LEAN_SETTINGS_H_
+#define MESHWRIGHT_PLANNER_LEAN_SETTINGS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/search/expert.h"
+#include "meshwright/search/step_model.h"
+
+namespace meshwright {
+
+struct LeanSetting {
+  int64_t least = 0;  // Bytes on a device, as the search counts.
+  int64_t count = 1;  // Of micro-batches.
+  size_t mesh = 0;    // Into the list of meshes.
+};
+
+// What a lean plan may take of the least, in the order in which it is tried.
+inline constexpr double kLeanSlacks[] = {1.05, 1.5};
+// How close to the best time it must be.
+inline constexpr double kLeanGap = 0.1;
+
+// Of ascending numbers of micro-batches the first and the last ones.
+std::vector<int64_t> CountsOfLeast(const std::vector<int64_t>& counts);
+
+// Appends a setting for every mesh.
+void AddLeanSettings(const StepModel& model, int64_t count,
+                     const std::vector<Mesh>& meshes, Expert expert,
+                     std::vector<LeanSetting>& settings);
+
+// The first few, least first.
+void SortLeanSettings(std::vector<LeanSetting>& settings);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_LEAN_SETTINGS_H_

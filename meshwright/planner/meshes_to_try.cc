@@ -1,0 +1,49 @@
+#include "meshwright/planner/meshes_to_try.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/mesh/cluster_mesh.h"
+
+namespace meshwright {
+
+absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
+                                              const PlanRequest& request) {
+  if (request.mesh.has_value()) {
+    const int64_t devices = request.mesh->device_count();
+    if (devices > cluster.device_count()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the mesh ", request.mesh->ToString(), " has ", devices,
+                       " devices, the cluster ", cluster.device_count()));
+    }
+    return std::vector<Mesh>{*request.mesh};
+  }
+  std::vector<Mesh> meshes;
+  const int axes = AxesFor(request.expert);
+  for (LaidMesh& laid : MeshesOn(cluster, cluster.device_count(), axes)) {
+    const size_t own = laid.mesh.axes().size();
+    // One axis is among the two-axis ones where the other is not used.
+    if (static_cast<int>(own) == axes || request.expert == Expert::kAuto ||
+        request.expert == Expert::kVolume) {
+      meshes.push_back(std::move(laid.mesh));
+    }
+  }
+  if (meshes.empty()) meshes.push_back(*Mesh::Parse("data=1"));
+  // One axis first, which is soon done and a start for two; then those whose
+  // inner axes fill a host: the rest has to keep up.
+  const double host = static_cast<double>(cluster.devices_per_host());
+  const auto away = [&](const Mesh& mesh) {
+    return std::make_pair(
+        mesh.axes().size(),
+        std::abs(
+            std::log(static_cast<double>(mesh.axes().back().size) / host)));
+  };
+  std::stable_sort(
+      meshes.begin(), meshes.end(),
+      [&](const Mesh& a, const Mesh& b) { return away(a) < away(b); });
+  return meshes;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,110 @@
+#include "meshwright/planner/what_fits.h"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/base/check.h"
+#include "meshwright/base/stopwatch.h"
+#include "meshwright/base/units.h"
+#include "meshwright/mesh/mesh.h"
+
+namespace meshwright {
+namespace {
+
+constexpr double kGib = 1 << 30;
+constexpr int64_t kMostDevices = 4096;
+
+// A number that can be given as --memory, no less than `bytes`.
+std::pair<std::string, int64_t> Writable(int64_t bytes) {
+  const double gib = static_cast<double>(bytes + 1) / kGib;
+  const double digit = std::pow(10, std::floor(std::log10(gib)) - 2);
+  const std::string text =
+      absl::StrFormat("%.4g", std::ceil(gib / digit) * digit);
+  double read = 0;
+  MW_CHECK(absl::SimpleAtod(text, &read));
+  return {text, static_cast<int64_t>(read * kGib)};
+}
+
+// More hosts by this factor, or more virtual devices.
+Cluster Grown(const Cluster& cluster, int64_t factor) {
+  Cluster grown = cluster;
+  if (cluster.shared_host) {
+    for (LinkLevel& level : grown.levels) level.devices *= factor;
+    grown.hosts[0].devices *= factor;
+    grown.hosts[0].local_ids.clear();
+    return grown;
+  }
+  Host more;
+  more.devices = cluster.devices_per_host();
+  grown.hosts.resize(grown.hosts.size() * static_cast<size_t>(factor), more);
+  grown.levels.back().devices *= factor;
+  return grown;
+}
+
+}  // namespace
+
+PlanRequest LeanestOf(const PlanRequest& request, int64_t below) {
+  PlanRequest leanest = request;
+  leanest.leanest_below = below;
+  return leanest;
+}
+
+WhatFits FindWhatFits(const Module& module, const Cluster& cluster,
+                      const Rates& rates, const PlanRequest& request,
+                      int64_t limit, const absl::StatusOr<Plan>& leanest) {
+  WhatFits fits;
+  if (leanest.ok()) {
+    std::tie(fits.memory_gib, fits.memory_bytes) =
+        Writable(leanest->predicted.peak_bytes);
+  }
+  // Pins are about one mesh, and virtual devices have no memory of their own.
+  if (request.annotations ||
+      (cluster.shared_host && !request.memory_bytes.has_value())) {
+    return fits;
+  }
+  const Stopwatch watch;
+  PlanRequest again = LeanestOf(request, limit + 1);
+  for (int64_t factor = 2; factor * cluster.device_count() <= kMostDevices &&
+                           watch.seconds() < request.time_limit_seconds;
+       factor *= 2) {
+    const Cluster grown = Grown(cluster, factor);
+    int64_t devices = grown.device_count();
+    if (request.mesh.has_value()) {
+      std::vector<MeshAxis> axes = request.mesh->axes();
+      axes[0].size *= factor;
+      again.mesh = *Mesh::Create(std::move(axes));
+      devices = again.mesh->device_count();
+    }
+    const absl::StatusOr<Plan> plan = MakePlan(module, grown, rates, again);
+    if (plan.ok() && plan->predicted.peak_bytes <= limit) {
+      fits.devices = devices;
+      return fits;
+    }
+    fits.most_devices = devices;
+  }
+  return fits;
+}
+
+absl::Status DoesNotFit(const WhatFits& fits, int64_t devices, int64_t limit) {
+  std::string line =
+      absl::StrCat("the step does not fit into ", FormatBytes(limit),
+                   " on each of ", devices, " devices");
+  if (!fits.memory_gib.empty()) {
+    absl::StrAppend(&line, "; ", FormatBytes(fits.memory_bytes),
+                    " would do (--memory ", fits.memory_gib, ")");
+  }
+  if (fits.devices.has_value()) {
+    absl::StrAppend(&line, fits.memory_gib.empty() ? "; " : ", or ",
+                    *fits.devices, " such devices");
+  } else if (fits.most_devices > 0) {
+    absl::StrAppend(&line, "; ", fits.most_devices,
+                    " such devices would not either");
+  }
+  return absl::ResourceExhaustedError(line);
+}
+
+}  // namespace meshwright
