@@ -37,6 +37,13 @@ const CommandSpec& Spec() {
           {"pin", "FILE",
            "JSON: how parameters, outputs and instructions must lie; needs "
            "--mesh or a mesh in the file"},
+          {"forbid", "KINDS",
+           "all-reduce, all-gather, reduce-scatter, all-to-all, "
+           "collective-permute: collectives to do without, commas between; "
+           "all-gather@data only along an axis of --mesh"},
+          {"batch-axis", "AXIS",
+           "the inputs' batch is split along this axis: of --mesh, or the "
+           "first one"},
           {"database", "FILE", "calibrated rates (default: the user's cache)"},
           {"assumed", "", "do not use calibrated rates"},
           {"time-limit", "S", "seconds (default 60)"},
@@ -78,6 +85,11 @@ absl::Status Run(const CommandLine& line) {
   if (line.Has("micro-batches")) {
     MW_ASSIGN_OR_RETURN(request.micro_batches,
                         line.Integer("micro-batches", 1, {1, 65536}));
+  }
+  request.batch_axis = line.Text("batch-axis", "");
+  if (line.Has("forbid")) {
+    MW_ASSIGN_OR_RETURN(request.forbidden,
+                        ParseForbidden(line.Text("forbid", "")));
   }
   MW_ASSIGN_OR_RETURN(const Cluster cluster,
                       LoadCluster(line.Text("cluster", "")));

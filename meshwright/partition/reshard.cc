@@ -30,6 +30,36 @@ std::optional<Sharding> Between(const Sharding& from, const Sharding& to) {
   return between;
 }
 
+// Partial values where no all-reduce may make them whole: scattered first.
+std::optional<Sharding> Scattered(const Sharding& from, const Sharding& to,
+                                  const Mesh& mesh, const Prices& prices) {
+  AxisList whole;  // Axes that end up splitting nothing.
+  uint32_t split = to.pending.Bits();
+  for (const DimSharding& dim : to.dims) split |= AxesOf(dim).Bits();
+  for (const AxisId axis : from.pending) {
+    if ((split >> axis & 1) == 0) whole.push_back(axis);
+  }
+  if (whole.empty() || prices.Of(MoveKind::kAllReduce, whole.Bits()).latency <
+                           kForbiddenSeconds) {
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < from.dims.size(); ++i) {
+    if (from.dims[i].size() != 1 || !IsEven(from.dims[i], mesh) ||
+        LocalSize(from.dims[i], mesh) % mesh.Size(whole) != 0) {
+      continue;
+    }
+    Sharding between = from;
+    between.dims[i][0].axes.Append(whole);
+    between.pending.clear();
+    for (const AxisId axis : from.pending) {
+      if ((whole.Bits() >> axis & 1) == 0) between.pending.push_back(axis);
+    }
+    if (between.pending.empty()) between.reduction = Reduction::kSum;
+    return between;
+  }
+  return std::nullopt;
+}
+
 // Turns moves of blocks into steps, one by one.
 class StepWriter {
  public:
@@ -145,10 +175,16 @@ double Resharder::Price(ElementType type, int32_t from, int32_t to) {
   return entry->second;
 }
 
+std::optional<Sharding> Resharder::Through(const Sharding& from,
+                                           const Sharding& to) const {
+  if (std::optional<Sharding> between = Between(from, to)) return between;
+  return from.IsPending() ? Scattered(from, to, *mesh_, prices_) : std::nullopt;
+}
+
 double Resharder::FindPrice(int64_t bits, const Sharding& from,
                             const Sharding& to) {
   if (!HasElements(from)) return 0;
-  if (const auto between = Between(from, to)) {
+  if (const auto between = Through(from, to)) {
     return FindPrice(bits, from, *between) + FindPrice(bits, *between, to);
   }
   const ReshardProblem problem(*mesh_, bits, from, to);
@@ -182,7 +218,7 @@ const std::vector<ReshardStep>& Resharder::Path(ElementType type,
 void Resharder::AppendPath(int64_t bits, const Sharding& from,
                            const Sharding& to, std::vector<ReshardStep>* path) {
   if (from == to || !HasElements(from)) return;
-  if (const auto between = Between(from, to)) {
+  if (const auto between = Through(from, to)) {
     AppendPath(bits, from, *between, path);
     AppendPath(bits, *between, to, path);
     return;
@@ -203,7 +239,7 @@ void Resharder::AppendPath(int64_t bits, const Sharding& from,
 double Resharder::PlainPrice(ElementType type, const Sharding& from,
                              const Sharding& to) {
   if (from == to || !HasElements(from)) return 0;
-  if (const auto between = Between(from, to)) {
+  if (const auto between = Through(from, to)) {
     return PlainPrice(type, from, *between) + PlainPrice(type, *between, to);
   }
   const ReshardProblem problem(*mesh_, BitWidth(type), from, to);

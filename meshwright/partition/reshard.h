@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +80,9 @@ class Resharder {
   };
   using ProblemKey = absl::InlinedVector<int64_t, 48>;
 
+  // What a way has to pass, if anything.
+  std::optional<Sharding> Through(const Sharding& from,
+                                  const Sharding& to) const;
   double FindPrice(int64_t bits, const Sharding& from, const Sharding& to);
   const std::vector<ReshardWay>& Ways(const SearchProblem& problem);
   void AppendPath(int64_t bits, const Sharding& from, const Sharding& to,

@@ -61,7 +61,8 @@ absl::StatusOr<Mesh> ChooseMesh(const Json& file,
   return mesh;
 }
 
-// "[data, ?]": the dimensions of "?", which becomes "-".
+}  // namespace
+
 std::vector<bool> TakeFree(std::string& text, size_t rank) {
   std::vector<bool> free(rank, false);
   size_t dim = 0;
@@ -77,6 +78,8 @@ std::vector<bool> TakeFree(std::string& text, size_t rank) {
   }
   return free;
 }
+
+namespace {
 
 // A string, a list of strings, or null.
 absl::StatusOr<AxisList> ParseDimAxes(const Json& json, const Mesh& mesh) {

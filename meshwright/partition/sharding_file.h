@@ -50,6 +50,9 @@ absl::StatusOr<ShardingFile> ParseShardingFile(
     absl::string_view text, const Module& module, const TensorNames& names,
     const ShardingFileOptions& options = {});
 
+// "[data, ?]": which dimensions are "?"; in the text they become "-".
+std::vector<bool> TakeFree(std::string& text, size_t rank);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_PARTITION_SHARDING_FILE_H_

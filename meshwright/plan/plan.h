@@ -54,6 +54,19 @@ struct Alternative {
   std::string why_not;  // Empty when it fits.
 };
 
+// What the user asked for, beyond the strategy, the mesh and the numbers.
+struct Steering {
+  struct Pin {
+    std::string what;  // "parameter", "output", "instruction"
+    std::string name;
+    std::string sharding;  // "?" where it is open.
+  };
+
+  std::vector<std::string> forbidden;  // "all-gather", "all-gather@data"
+  std::string batch_axis;              // Empty: none was given.
+  std::vector<Pin> pins;               // Annotations of the module too.
+};
+
 struct Plan {
   Plan(Mesh m) : mesh(std::move(m)) {}  // NOLINT: all else has a default.
 
@@ -63,6 +76,7 @@ struct Plan {
   std::string cluster;       // JSON.
   std::string rates;         // JSON; what moving is priced with.
   int64_t memory_bytes = 0;  // That a device may use.
+  Steering steering;
   Mesh mesh;
   int64_t micro_batches = 1;
   // By op of the flat graph of the step (looped over its micro-batches).

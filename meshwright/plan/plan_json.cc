@@ -86,6 +86,29 @@ Json StrategiesJson(const std::vector<Strategy>& strategies) {
   return {{"distinct", distinct}, {"runs", runs}};
 }
 
+Json SteeringJson(const Steering& steering) {
+  Json pins = Json::array();
+  for (const Steering::Pin& pin : steering.pins) {
+    pins.push_back(
+        {{"what", pin.what}, {"name", pin.name}, {"sharding", pin.sharding}});
+  }
+  return {{"forbidden", steering.forbidden},
+          {"batch_axis", steering.batch_axis},
+          {"pins", pins}};
+}
+
+Steering ReadSteering(const Json& json) {
+  Steering steering;
+  steering.forbidden = json.at("forbidden").get<std::vector<std::string>>();
+  steering.batch_axis = json.at("batch_axis").get<std::string>();
+  for (const Json& one : json.at("pins")) {
+    steering.pins.push_back({one.at("what").get<std::string>(),
+                             one.at("name").get<std::string>(),
+                             one.at("sharding").get<std::string>()});
+  }
+  return steering;
+}
+
 class Reader {
  public:
   absl::StatusOr<Plan> Read(const Json& json) {
@@ -109,6 +132,9 @@ class Reader {
     plan.cluster = json.at("cluster").dump();
     plan.rates = json.at("rates").dump();
     plan.memory_bytes = json.at("memory_bytes").get<int64_t>();
+    if (json.contains("steering")) {
+      plan.steering = ReadSteering(json.at("steering"));
+    }
     plan.micro_batches = json.at("micro_batches").get<int64_t>();
     MW_RETURN_IF_ERROR(ReadTensors(json.at("tensors").at("parameters"),
                                    plan.mesh, plan.parameters));
@@ -276,6 +302,7 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
       {"cluster", Json::parse(plan.cluster, nullptr, false)},
       {"rates", Json::parse(plan.rates, nullptr, false)},
       {"memory_bytes", plan.memory_bytes},
+      {"steering", SteeringJson(plan.steering)},
       {"mesh", mesh},
       {"devices", plan.mesh.device_count()},
       {"stages", 1},

@@ -9,7 +9,9 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cost/price_list.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/planner/loop_pins.h"
 #include "meshwright/planner/plan_setting.h"
+#include "meshwright/planner/steering.h"
 #include "meshwright/search/expert.h"
 
 namespace meshwright {
@@ -142,8 +144,9 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
   MW_ASSIGN_OR_RETURN(PlanSetting setting, SettingOf(plan));
   MW_ASSIGN_OR_RETURN(PlannedStep step,
                       PlannedStep::Of(module, plan.micro_batches));
-  // As the planner does: the loop has instructions of its own.
-  if (plan.micro_batches > 1) annotations.instructions.clear();
+  if (plan.micro_batches > 1) {
+    annotations = PinsInLoop(annotations, step.module(), plan.micro_batches);
+  }
   std::unique_ptr<PlanStudy> study(
       new PlanStudy(plan, std::move(step), std::move(setting.cluster),
                     std::move(setting.rates), std::move(annotations)));
@@ -154,7 +157,12 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
   }
   MW_ASSIGN_OR_RETURN(const Expert expert, ParseExpert(plan.strategy));
   study->expert_ = DemandOf(expert, *study->model_, plan.mesh);
+  if (!plan.steering.pins.empty()) {
+    MW_ASSIGN_OR_RETURN(study->annotations_,
+                        PinsOf(plan.steering, *study->model_, plan.mesh));
+  }
   study->pins_ = PinnedGroups(*study->model_, study->annotations_);
+  study->forbidden_ = std::move(setting.forbidden);
   study->FindChosen();
   MW_RETURN_IF_ERROR(study->EvaluatePlan());
   return study;
@@ -165,7 +173,8 @@ const PlanStudy::PricedProblem& PlanStudy::Priced(double link_speed) const {
   if (known != priced_.end()) return known->second;
   std::erase_if(priced_, [](const auto& entry) { return entry.first != 1; });
   PricedProblem& made = priced_[link_speed];
-  made.prices = WithLinks(PricesFor(rates_, cluster_, plan_.mesh), link_speed);
+  made.prices = WithLinks(PlanPrices(rates_, cluster_, forbidden_, plan_.mesh),
+                          link_speed);
   made.resharder = std::make_unique<Resharder>(&plan_.mesh, made.prices);
   made.problem = std::make_unique<MeshProblem>(
       *model_, plan_.mesh, made.prices, &rates_, *made.resharder,

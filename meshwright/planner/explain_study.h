@@ -56,7 +56,8 @@ struct Answer {
 
 class PlanStudy {
  public:
-  // `annotations` are the pins that the plan was made with.
+  // `annotations` are the pins that the plan was made with, if it does not say
+  // itself.
   // kInvalidArgument when the plan is not for this module, which outlives the
   // study, as the plan does.
   static absl::StatusOr<std::unique_ptr<PlanStudy>> Of(const Module& module,
@@ -116,7 +117,8 @@ class PlanStudy {
   const PlannedStep step_;
   const Cluster cluster_;
   const Rates rates_;
-  const Annotations annotations_;
+  std::vector<Forbidden> forbidden_;
+  Annotations annotations_;
   std::unique_ptr<StepModel> model_;
   Demand expert_;
   std::map<int32_t, Pin> pins_;

@@ -20,6 +20,8 @@ struct LeanSetting {
 
 // What a lean plan may take of the least, in the order in which it is tried.
 inline constexpr double kLeanSlacks[] = {1.05, 1.5};
+// Bytes that are as good as any number.
+inline constexpr int64_t kNoLimit = int64_t{1} << 60;
 // How close to the best time it must be.
 inline constexpr double kLeanGap = 0.1;
 

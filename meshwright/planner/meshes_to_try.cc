@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/mesh/cluster_mesh.h"
+#include "meshwright/search/memory_points.h"
 
 namespace meshwright {
 
@@ -44,6 +46,31 @@ absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
       meshes.begin(), meshes.end(),
       [&](const Mesh& a, const Mesh& b) { return away(a) < away(b); });
   return meshes;
+}
+
+std::vector<int64_t> CountsToTry(const StepModel& model,
+                                 const std::vector<Mesh>& meshes,
+                                 int64_t memory) {
+  const MemoryNeed need = LeastMemory(model);
+  const int64_t batch = BatchSize(model);
+  const double room = static_cast<double>(memory) *
+                          static_cast<double>(meshes[0].device_count()) -
+                      need.state;
+  std::set<int64_t> counts = {1};
+  for (const Mesh& mesh : meshes) {
+    for (const MeshAxis& axis : mesh.axes()) {
+      for (const int64_t more : {1, 2, 4}) {
+        const int64_t size = axis.size * more;
+        if (batch % size == 0) counts.insert(batch / size);
+      }
+    }
+  }
+  std::vector<int64_t> kept;
+  for (const int64_t count : counts) {
+    if (need.rest / static_cast<double>(count) <= room) kept.push_back(count);
+  }
+  if (kept.empty()) kept.push_back(1);
+  return kept;
 }
 
 }  // namespace meshwright

@@ -8,6 +8,7 @@
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/search/step_model.h"
 
 namespace meshwright {
 
@@ -16,6 +17,13 @@ namespace meshwright {
 // kInvalidArgument when the requested one needs more devices than there are.
 absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
                                               const PlanRequest& request);
+
+// Numbers of micro-batches worth a look, ascending: those that leave an axis of
+// some mesh a whole number of examples, from the first that may fit into
+// `memory` bytes a device on.
+std::vector<int64_t> CountsToTry(const StepModel& model,
+                                 const std::vector<Mesh>& meshes,
+                                 int64_t memory);
 
 }  // namespace meshwright
 

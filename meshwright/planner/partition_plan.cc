@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/cost/price_list.h"
 #include "meshwright/partition/micro_batch_loop.h"
 #include "meshwright/planner/plan_setting.h"
 #include "meshwright/planner/planner.h"
@@ -60,8 +59,8 @@ absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
   };
   MW_RETURN_IF_ERROR(mark(plan.moved_apart, Sharing::kApart));
   MW_RETURN_IF_ERROR(mark(plan.moved_in_place, Sharing::kInPlace));
-  Resharder resharder(&plan.mesh,
-                      PricesFor(setting.rates, setting.cluster, plan.mesh));
+  Resharder resharder(&plan.mesh, PlanPrices(setting.rates, setting.cluster,
+                                             setting.forbidden, plan.mesh));
   return PartitionAs(step.module(), plan.mesh, graph, assignment, resharder);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/mesh/sharding_text.h"
 
@@ -20,15 +21,13 @@ bool Agree(const Annotation& a, const Annotation& b) {
   return true;
 }
 
-}  // namespace
-
-std::map<int32_t, Pin> PinnedGroups(const StepModel& model,
-                                    const Annotations& pins) {
-  std::map<int32_t, Pin> pinned;
+// Calls `take` with every pin of a live group, and its group.
+void ForEachPin(const StepModel& model, const Annotations& pins,
+                absl::FunctionRef<void(int32_t, const Pin&)> take) {
   const auto ask = [&](OpId op, const std::string& name,
                        const Annotation& annotation) {
     const int32_t group = model.alike.group_of[op];
-    if (group >= 0) pinned[group] = {name, &annotation};
+    if (group >= 0) take(group, {name, &annotation});
   };
   for (size_t i = 0; i < pins.parameters.size(); ++i) {
     if (!pins.parameters[i].has_value()) continue;
@@ -39,7 +38,7 @@ std::map<int32_t, Pin> PinnedGroups(const StepModel& model,
     if (!pins.outputs[i].has_value()) continue;
     ask(model.graph.outputs[i], model.roles.outputs[i].name, *pins.outputs[i]);
   }
-  if (pins.instructions.empty()) return pinned;
+  if (pins.instructions.empty()) return;
   for (size_t i = 0; i < model.graph.ops.size(); ++i) {
     const FlatOp& op = model.graph.ops[i];
     if (!op.live || op.kind != OpKind::kCompute) continue;
@@ -47,9 +46,33 @@ std::map<int32_t, Pin> PinnedGroups(const StepModel& model,
     if (pin == pins.instructions.end()) continue;
     ask(static_cast<OpId>(i), op.instruction->name, pin->second);
   }
-  return pinned;
 }
 
+// Ops that get one strategy are not pinned in two ways.
+absl::Status CheckAlike(const StepModel& model, const Annotations& pins,
+                        const Mesh& mesh) {
+  std::map<int32_t, Pin> first;
+  absl::Status status = absl::OkStatus();
+  ForEachPin(model, pins, [&](int32_t group, const Pin& pin) {
+    const Pin& other = first.try_emplace(group, pin).first->second;
+    if (!status.ok() || Agree(*other.asked, *pin.asked)) return;
+    status = absl::InvalidArgumentError(absl::StrCat(
+        other.name, " is pinned to ", ToString(other.asked->sharding, mesh),
+        ", ", pin.name, " to ", ToString(pin.asked->sharding, mesh),
+        "; they are alike and have to lie in one way"));
+  });
+  return status;
+}
+
+}  // namespace
+
+std::map<int32_t, Pin> PinnedGroups(const StepModel& model,
+                                    const Annotations& pins) {
+  std::map<int32_t, Pin> pinned;
+  ForEachPin(model, pins,
+             [&](int32_t group, const Pin& pin) { pinned[group] = pin; });
+  return pinned;
+}
 absl::Status CheckPins(const StepModel& model, const Annotations& pins,
                        const Mesh& mesh) {
   for (const StatePair& pair : model.roles.state_pairs) {
@@ -66,7 +89,7 @@ absl::Status CheckPins(const StepModel& model, const Annotations& pins,
         ToString(in->sharding, mesh), ", its next value to ",
         ToString(out->sharding, mesh), "; state has to lie in one way"));
   }
-  return absl::OkStatus();
+  return CheckAlike(model, pins, mesh);
 }
 
 std::string ParameterName(const StepModel& model, size_t leaf) {

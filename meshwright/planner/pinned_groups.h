@@ -19,13 +19,13 @@ struct Pin {
   const Annotation* asked = nullptr;
 };
 
-// By group. Where several members of a group are pinned, the last one counts:
-// they are to lie alike. `pins` outlives the result.
+// By group. Where several members of a group are pinned, the last one counts;
+// CheckPins sees to it that they agree. `pins` outlives the result.
 std::map<int32_t, Pin> PinnedGroups(const StepModel& model,
                                     const Annotations& pins);
 
-// kInvalidArgument, naming it, when a state parameter and its next value are
-// pinned to lie in different ways.
+// kInvalidArgument, naming both, when a state parameter and its next value, or
+// two members of a group, are pinned to lie in different ways.
 absl::Status CheckPins(const StepModel& model, const Annotations& pins,
                        const Mesh& mesh);
 

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/cost/price_list.h"
 #include "meshwright/mesh/cluster_file.h"
 
 namespace meshwright {
@@ -25,7 +26,17 @@ absl::StatusOr<PlanSetting> SettingOf(const Plan& plan) {
     return absl::InvalidArgumentError(
         absl::StrCat("the plan has ", plan.micro_batches, " micro-batches"));
   }
+  for (const std::string& text : plan.steering.forbidden) {
+    MW_ASSIGN_OR_RETURN(const std::vector<Forbidden> one, ParseForbidden(text));
+    setting.forbidden.insert(setting.forbidden.end(), one.begin(), one.end());
+  }
+  MW_RETURN_IF_ERROR(CheckAxes(setting.forbidden, plan.mesh));
   return setting;
+}
+
+Prices PlanPrices(const Rates& rates, const Cluster& cluster,
+                  const std::vector<Forbidden>& forbidden, const Mesh& mesh) {
+  return Without(PricesFor(rates, cluster, mesh), forbidden, mesh);
 }
 
 }  // namespace meshwright

@@ -2,9 +2,12 @@
 #ifndef MESHWRIGHT_PLANNER_PLAN_SETTING_H_
 #define MESHWRIGHT_PLANNER_PLAN_SETTING_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/mesh/cluster.h"
+#include "meshwright/partition/forbidden.h"
 #include "meshwright/plan/plan.h"
 
 namespace meshwright {
@@ -12,10 +15,15 @@ namespace meshwright {
 struct PlanSetting {
   Cluster cluster;
   Rates rates;  // Of that cluster.
+  std::vector<Forbidden> forbidden;
 };
 
 // kInvalidArgument when they do not fit each other or the plan's mesh.
 absl::StatusOr<PlanSetting> SettingOf(const Plan& plan);
+
+// What moves are priced with: the rates, without what is forbidden.
+Prices PlanPrices(const Rates& rates, const Cluster& cluster,
+                  const std::vector<Forbidden>& forbidden, const Mesh& mesh);
 
 }  // namespace meshwright
 

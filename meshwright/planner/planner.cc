@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -15,13 +14,17 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
-#include "meshwright/cost/price_list.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/planner/batch_axis.h"
+#include "meshwright/planner/cut_step.h"
 #include "meshwright/planner/demand.h"
 #include "meshwright/planner/lean_settings.h"
+#include "meshwright/planner/loop_pins.h"
 #include "meshwright/planner/meshes_to_try.h"
 #include "meshwright/planner/pinned_groups.h"
+#include "meshwright/planner/plan_setting.h"
+#include "meshwright/planner/steering.h"
 #include "meshwright/planner/summary.h"
 #include "meshwright/planner/what_fits.h"
 #include "meshwright/search/memory_points.h"
@@ -58,13 +61,6 @@ constexpr size_t kManyOps = 10000;
 constexpr int kMaxRounds = 2;
 constexpr double kTighter = 0.985;  // And a bit more.
 
-// A step cut into some micro-batches.
-struct CutStep {
-  int64_t count = 1;
-  PlannedStep step;
-  StepModel model;
-};
-
 struct Found {
   std::shared_ptr<const CutStep> cut;
   Expert expert = Expert::kAuto;
@@ -88,6 +84,8 @@ class Planner {
 
   absl::StatusOr<Plan> Run() {
     MW_ASSIGN_OR_RETURN(meshes_, MeshesToTry(cluster_, request_));
+    MW_RETURN_IF_ERROR(CheckSteering(request_));
+    MW_RETURN_IF_ERROR(KeepBatchMeshes(module_, request_, meshes_));
     std::vector<int64_t> counts = Counts();
     if (request_.leanest_below.has_value()) return Leanest(counts);
     MW_ASSIGN_OR_RETURN(Plan plan, Search(counts));
@@ -145,12 +143,10 @@ class Planner {
   absl::StatusOr<std::shared_ptr<const CutStep>> Cut(int64_t count) {
     if (count == 1 && whole_ != nullptr) return whole_;
     const Stopwatch watch;
-    auto cut = std::make_shared<CutStep>();
-    cut->count = count;
-    MW_ASSIGN_OR_RETURN(cut->step, PlannedStep::Of(module_, count));
-    cut->model = ModelStep(cut->step.module(), style_);
+    absl::StatusOr<std::shared_ptr<const CutStep>> cut =
+        CutStep::Of(module_, count, style_);
     seconds_["model"] += watch.seconds();
-    if (count == 1) whole_ = cut;
+    if (count == 1 && cut.ok()) whole_ = *cut;
     return cut;
   }
 
@@ -175,7 +171,6 @@ class Planner {
     size_t index = 0;
     for (Found& found : experts_) found_.push_back(std::move(found));
     experts_.clear();
-    SortAlternatives();
     const Stopwatch watch;
     std::vector<absl::StatusOr<Plan>> plans(found_.size());
     SideBySide(static_cast<int>(found_.size()),
@@ -195,34 +190,12 @@ class Planner {
     return *std::move(best);
   }
 
-  // Numbers of micro-batches worth a look, ascending: those that leave an axis
-  // of some mesh a whole number of examples, from the first that may fit on.
   std::vector<int64_t> Counts() {
     if (request_.micro_batches.has_value()) return {*request_.micro_batches};
     const StepModel& model = (*Cut(1))->model;
-    const MemoryNeed need = LeastMemory(model);
     batch_ = BatchSize(model);
-    const double room = static_cast<double>(limit_) *
-                            static_cast<double>(meshes_[0].device_count()) -
-                        need.state;
-    std::set<int64_t> counts = {1};
-    for (const Mesh& mesh : meshes_) {
-      for (const MeshAxis& axis : mesh.axes()) {
-        for (const int64_t more : {1, 2, 4}) {
-          const int64_t size = axis.size * more;
-          if (batch_ % size == 0) counts.insert(batch_ / size);
-        }
-      }
-    }
-    std::vector<int64_t> kept;
-    for (const int64_t count : counts) {
-      if (request_.leanest_below.has_value() ||
-          need.rest / static_cast<double>(count) <= room) {
-        kept.push_back(count);
-      }
-    }
-    if (kept.empty()) kept.push_back(1);
-    return kept;
+    return CountsToTry(model, meshes_,
+                       request_.leanest_below.has_value() ? INT64_MAX : limit_);
   }
 
   // Some axis takes a whole number of a micro-batch's examples.
@@ -301,7 +274,7 @@ class Planner {
         found[i] = TryMesh(cut, request_.expert, batch[i], like_);
       });
       for (size_t i = 0; i < batch.size(); ++i) {
-        Keep(batch[i], cut->count, std::move(found[i]), last);
+        Keep(batch[i], *cut, std::move(found[i]), last);
       }
     }
     if (request_.expert == Expert::kAuto && !request_.mesh.has_value() &&
@@ -310,9 +283,11 @@ class Planner {
     }
   }
 
-  void Keep(const Mesh& mesh, int64_t count, absl::StatusOr<Found> found,
+  void Keep(const Mesh& mesh, const CutStep& cut, absl::StatusOr<Found> found,
             absl::Status& last) {
-    Alternative alternative{.mesh = mesh.ToString(), .micro_batches = count};
+    Alternative alternative{
+        .mesh = Named(found.ok() ? &*found : nullptr, cut, mesh).ToString(),
+        .micro_batches = cut.count};
     if (!found.ok()) {
       last = found.status();
       alternative.why_not = std::string(last.message());
@@ -326,6 +301,14 @@ class Planner {
       found_.push_back(*std::move(found));
     }
     alternatives_.push_back(std::move(alternative));
+  }
+
+  // The mesh with the names that its axes have in a plan or, if none, might.
+  Mesh Named(const Found* found, const CutStep& cut, const Mesh& mesh) const {
+    if (request_.mesh.has_value()) return mesh;
+    if (found == nullptr) return NameInOrder(mesh, request_.batch_axis);
+    return NameAxes(cut.model, found->plan.assignment, mesh,
+                    request_.batch_axis);
   }
 
   // What experts would do may be better than the search's best, by the little
@@ -345,7 +328,7 @@ class Planner {
                                 const std::vector<AxisPlaces>& like) {
     Found found{.cut = cut, .expert = expert, .task = {.mesh = mesh}};
     MeshTask& task = found.task;
-    task.prices = PricesOn(mesh);
+    task.prices = SearchPrices(request_, rates_, cluster_, mesh);
     if (request_.expert != Expert::kVolume) task.rates = &rates_;
     task.memory_limit = search_limit_;
     task.like = like;
@@ -356,21 +339,16 @@ class Planner {
         .gap = request_.leanest_below.has_value() ? kLeanGap : kFirstGap};
     if (request_.annotations) {
       MW_ASSIGN_OR_RETURN(found.pins, request_.annotations(mesh));
-      if (cut->count > 1) found.pins.instructions.clear();
-      MW_RETURN_IF_ERROR(CheckPins(cut->model, found.pins, mesh));
+      if (cut->count > 1) {
+        found.pins = PinsInLoop(found.pins, cut->step.module(), cut->count);
+      }
     }
+    MW_RETURN_IF_ERROR(PinBatch(request_, cut->model, mesh, found.pins));
+    MW_RETURN_IF_ERROR(CheckPins(cut->model, found.pins, mesh));
     task.demand = PlanDemand(cut->model, expert, task.mesh, found.pins);
     MW_ASSIGN_OR_RETURN(found.plan, SketchMesh(cut->model, task));
     task.demand = nullptr;  // It refers to this very value.
     return found;
-  }
-
-  Prices PricesOn(const Mesh& mesh) const {
-    Prices prices = PricesFor(rates_, cluster_, mesh);
-    if (request_.expert != Expert::kVolume) return prices;
-    Prices volume = {
-        .collective = {1e-9, 1e-9}, .per_local_byte = 1e-15, .per_flop = 1e-18};
-    return volume;
   }
 
   // More work on a mesh, if its bound leaves room.
@@ -396,16 +374,33 @@ class Planner {
   }
 
   // The plan that needs least, if that is little enough; else what would do.
-  absl::StatusOr<Plan> NothingFits() const {
-    absl::StatusOr<Plan> leanest =
-        MakePlan(module_, cluster_, rates_, LeanestOf(request_, INT64_MAX));
-    if (leanest.ok() && leanest->predicted.peak_bytes <= limit_) {
-      leanest->memory_bytes = limit_;
-      return leanest;
-    }
+  absl::StatusOr<Plan> NothingFits() {
+    MW_RETURN_IF_ERROR(CheckPossible());
+    absl::StatusOr<Plan> leanest = LeanestPlan();
+    if (leanest.ok() && Fits(*leanest)) return leanest;
     return DoesNotFit(
         FindWhatFits(module_, cluster_, rates_, request_, limit_, leanest),
         meshes_[0].device_count(), limit_);
+  }
+
+  absl::StatusOr<Plan> LeanestPlan() const {
+    return MakePlan(module_, cluster_, rates_, LeanestOf(request_, INT64_MAX));
+  }
+
+  bool Fits(const Plan& plan) const {
+    return plan.predicted.peak_bytes <= limit_;
+  }
+
+  // Whether the step can do without what is forbidden, memory or not.
+  absl::Status CheckPossible() {
+    if (request_.forbidden.empty()) return absl::OkStatus();
+    MW_ASSIGN_OR_RETURN(const auto cut,
+                        Cut(request_.micro_batches.value_or(1)));
+    search_limit_ = kNoLimit;
+    for (const Mesh& mesh : meshes_) {
+      if (TryMesh(cut, request_.expert, mesh, {}).ok()) return absl::OkStatus();
+    }
+    return NoWayWithout(request_);
   }
 
   // Tries the settings that could take least, with hardly more than that.
@@ -449,25 +444,14 @@ class Planner {
     if (!best.has_value()) {
       return last.ok() ? absl::ResourceExhaustedError("takes more") : last;
     }
+    seconds_["total"] = watch_.seconds();
+    best->seconds = seconds_;
     return *std::move(best);
-  }
-
-  void SortAlternatives() {
-    std::stable_sort(alternatives_.begin(), alternatives_.end(),
-                     [](const Alternative& a, const Alternative& b) {
-                       if (a.why_not.empty() != b.why_not.empty()) {
-                         return a.why_not.empty();
-                       }
-                       return a.seconds < b.seconds;
-                     });
   }
 
   absl::StatusOr<Plan> Write(const Found& best) const {
     const StepModel& model = best.cut->model;
-    Mesh mesh = best.task.mesh;
-    if (!request_.mesh.has_value()) {
-      mesh = NameAxes(model, best.plan.assignment, mesh);
-    }
+    const Mesh mesh = Named(&best, *best.cut, best.task.mesh);
     Plan plan(mesh);
     plan.module_name = module_.name();
     plan.fingerprint = Fingerprint(module_);
@@ -475,25 +459,21 @@ class Planner {
     plan.cluster = meshwright::ToJson(cluster_);
     plan.rates = meshwright::ToJson(rates_);
     plan.memory_bytes = limit_;
+    plan.steering = SteeringOf(request_, best.pins, best.cut->model, mesh);
     plan.micro_batches = best.cut->count;
     plan.strategies = best.plan.assignment.strategies;
-    const std::vector<Sharing>& sharing = best.plan.assignment.sharing;
-    for (size_t value = 0; value < sharing.size(); ++value) {
-      const int64_t id = static_cast<int64_t>(value);
-      if (sharing[value] == Sharing::kApart) plan.moved_apart.push_back(id);
-      if (sharing[value] == Sharing::kInPlace) {
-        plan.moved_in_place.push_back(id);
-      }
-    }
+    RecordSharing(best.plan.assignment.sharing, plan);
     plan.gap = best.plan.seconds > 0
                    ? 1 - best.plan.bound_seconds / best.plan.seconds
                    : 0;
     plan.notes = notes_;
-    plan.alternatives = alternatives_;
-    Resharder resharder(&mesh, PricesFor(rates_, cluster_, mesh));
+    plan.alternatives = BestFirst(alternatives_);
+    Resharder resharder(&mesh,
+                        PlanPrices(rates_, cluster_, request_.forbidden, mesh));
     MW_ASSIGN_OR_RETURN(const Partitioned split,
                         PartitionAs(best.cut->step.module(), mesh, model.graph,
                                     best.plan.assignment, resharder));
+    MW_RETURN_IF_ERROR(CheckNone(split, request_.forbidden));
     Summarise(model, split, cluster_, rates_, plan);
     return plan;
   }

@@ -14,12 +14,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/cluster.h"
+#include "meshwright/partition/forbidden.h"
 #include "meshwright/partition/partition.h"
 #include "meshwright/plan/plan.h"
 #include "meshwright/search/expert.h"
@@ -31,6 +33,10 @@ struct PlanRequest {
   std::optional<Mesh> mesh;              // As it is; else any.
   std::optional<int64_t> micro_batches;  // As many; else as few as fit.
   std::optional<int64_t> memory_bytes;   // On a device; else most of it.
+  std::vector<Forbidden> forbidden;      // Axes only of `mesh`.
+  // The axis that splits the batch; of `mesh`, or the name to give the first
+  // axis of every mesh that is tried. Empty: any or none.
+  std::string batch_axis;
   // How tensors must lie on a mesh: pins of a file, annotations of the module.
   std::function<absl::StatusOr<Annotations>(const Mesh& mesh)> annotations;
   double time_limit_seconds = 60;

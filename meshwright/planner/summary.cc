@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/base/element_type.h"
 #include "meshwright/cost/program_cost.h"
 
@@ -25,10 +26,28 @@ std::vector<PlannedTensor> TensorsOf(const std::vector<Sharding>& shardings,
   return tensors;
 }
 
+// Axis `data` has the name `name`, the others "model", "model2", ...
+Mesh Named(const Mesh& mesh, size_t data, const std::string& name) {
+  std::vector<MeshAxis> axes = mesh.axes();
+  int number = 1;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (i == data) {
+      axes[i].name = name;
+      continue;
+    }
+    do {
+      axes[i].name = number == 1 ? "model" : absl::StrCat("model", number);
+      ++number;
+    } while (data < axes.size() && axes[i].name == name);
+  }
+  return *Mesh::Create(std::move(axes), mesh.device_ids());
+}
+
 }  // namespace
 
 Mesh NameAxes(const StepModel& model, const Assignment& assignment,
-              const Mesh& mesh) {
+              const Mesh& mesh, const std::string& batch_axis) {
+  if (!batch_axis.empty()) return NameInOrder(mesh, batch_axis);
   const size_t count = mesh.axes().size();
   std::vector<double> weights(count, 0);
   std::vector<double> batch(count, 0);
@@ -51,7 +70,6 @@ Mesh NameAxes(const StepModel& model, const Assignment& assignment,
       if (model.kinds[g] == StateKind::kData) batch[i] += bytes;
     }
   }
-  std::vector<MeshAxis> axes = mesh.axes();
   size_t data = 0;  // The least of the weights; of equals that of the batch.
   for (size_t i = 1; i < count; ++i) {
     if (std::make_tuple(-batch[i], weights[i]) <
@@ -60,16 +78,30 @@ Mesh NameAxes(const StepModel& model, const Assignment& assignment,
     }
   }
   const bool has_data = count > 1 || batch[0] > 0 || weights[0] < 0.5 * all;
-  int number = 1;
-  for (size_t i = 0; i < count; ++i) {
-    if (i == data && has_data) {
-      axes[i].name = "data";
-    } else {
-      axes[i].name = number == 1 ? "model" : "model2";
-      ++number;
-    }
+  return Named(mesh, has_data ? data : count, "data");
+}
+
+Mesh NameInOrder(const Mesh& mesh, const std::string& batch_axis) {
+  return Named(mesh, 0, batch_axis.empty() ? "data" : batch_axis);
+}
+
+std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives) {
+  std::stable_sort(alternatives.begin(), alternatives.end(),
+                   [](const Alternative& a, const Alternative& b) {
+                     if (a.why_not.empty() != b.why_not.empty()) {
+                       return a.why_not.empty();
+                     }
+                     return a.seconds < b.seconds;
+                   });
+  return alternatives;
+}
+
+void RecordSharing(const std::vector<Sharing>& sharing, Plan& plan) {
+  for (size_t value = 0; value < sharing.size(); ++value) {
+    const int64_t id = static_cast<int64_t>(value);
+    if (sharing[value] == Sharing::kApart) plan.moved_apart.push_back(id);
+    if (sharing[value] == Sharing::kInPlace) plan.moved_in_place.push_back(id);
   }
-  return *Mesh::Create(std::move(axes), mesh.device_ids());
 }
 
 void Summarise(const StepModel& model, const Partitioned& split,

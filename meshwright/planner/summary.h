@@ -2,6 +2,9 @@
 #ifndef MESHWRIGHT_PLANNER_SUMMARY_H_
 #define MESHWRIGHT_PLANNER_SUMMARY_H_
 
+#include <string>
+#include <vector>
+
 #include "meshwright/cost/rates.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/mesh/mesh.h"
@@ -14,8 +17,17 @@ namespace meshwright {
 
 // The same mesh with names that tell what its axes are for: "data" for the one
 // that splits the batch, "model" for the one that splits most of the weights.
+// If `batch_axis` is not empty, the first axis has that name.
 Mesh NameAxes(const StepModel& model, const Assignment& assignment,
-              const Mesh& mesh);
+              const Mesh& mesh, const std::string& batch_axis = "");
+// The same when nothing is known of what the axes carry.
+Mesh NameInOrder(const Mesh& mesh, const std::string& batch_axis = "");
+
+// Those that fit by their time, then the others.
+std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives);
+
+// Which values are moved apart or in place.
+void RecordSharing(const std::vector<Sharing>& sharing, Plan& plan);
 
 // Fills tensors, collectives and predictions of `plan` from the program.
 void Summarise(const StepModel& model, const Partitioned& split,

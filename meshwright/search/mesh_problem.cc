@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "meshwright/cost/op_time.h"
+#include "meshwright/partition/forbidden.h"
 
 namespace meshwright {
 namespace {
@@ -14,6 +15,7 @@ constexpr double kLittle = 2e-5;
 constexpr double kBeside = 0.05;
 
 int64_t Units(double seconds) {
+  if (seconds >= kForbiddenSeconds) return kInfiniteCost;
   return static_cast<int64_t>(
       std::llround(std::min(seconds * kUnitsPerSecond, 1e15)));
 }

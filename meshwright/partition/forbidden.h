@@ -1,0 +1,51 @@
+// Kinds of collectives that a program must do without.
+//
+//   MW_ASSIGN_OR_RETURN(auto list,
+//   ParseForbidden("all-to-all,all-gather@data")); Resharder resharder(&mesh,
+//   Without(prices, list, mesh));
+//   ...
+//   MW_RETURN_IF_ERROR(CheckNone(split, list));
+#ifndef MESHWRIGHT_PARTITION_FORBIDDEN_H_
+#define MESHWRIGHT_PARTITION_FORBIDDEN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/partition/partition.h"
+#include "meshwright/partition/prices.h"
+
+namespace meshwright {
+
+struct Forbidden {
+  MoveKind kind = MoveKind::kAllReduce;  // A collective.
+  std::string axis;                      // That it runs along; empty: any.
+
+  bool operator==(const Forbidden&) const = default;
+};
+
+// "KIND" or "KIND@AXIS", with commas between. kInvalidArgument names what is
+// none.
+absl::StatusOr<std::vector<Forbidden>> ParseForbidden(absl::string_view text);
+std::string ToString(const Forbidden& forbidden);
+std::string ToString(const std::vector<Forbidden>& list);  // Commas between.
+
+// kInvalidArgument for an axis that `mesh` does not have.
+absl::Status CheckAxes(const std::vector<Forbidden>& list, const Mesh& mesh);
+
+// The same prices, but kForbiddenSeconds for what is forbidden.
+// Requires: CheckAxes.
+Prices Without(Prices prices, const std::vector<Forbidden>& list,
+               const Mesh& mesh);
+
+// kInvalidArgument, naming the first, when a program holds what is forbidden.
+// Requires: CheckAxes for the program's mesh.
+absl::Status CheckNone(const Partitioned& split,
+                       const std::vector<Forbidden>& list);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PARTITION_FORBIDDEN_H_

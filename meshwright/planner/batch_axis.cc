@@ -1,0 +1,99 @@
+#include "meshwright/planner/batch_axis.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/mesh/sharding_text.h"
+#include "meshwright/partition/batch_dimensions.h"
+#include "meshwright/planner/pinned_groups.h"
+
+namespace meshwright {
+namespace {
+
+using BatchDims = std::vector<std::optional<int64_t>>;
+
+int32_t AxisOf(const PlanRequest& request, const Mesh& mesh) {
+  return request.mesh.has_value() ? *mesh.FindAxis(request.batch_axis) : 0;
+}
+
+const Shape& ShapeOf(const FlatGraph& graph, size_t leaf) {
+  return *graph.values[graph.ops[graph.parameters[leaf]].first_result].shape;
+}
+
+}  // namespace
+
+absl::Status KeepBatchMeshes(const Module& module, const PlanRequest& request,
+                             std::vector<Mesh>& meshes) {
+  if (request.batch_axis.empty()) return absl::OkStatus();
+  if (request.mesh.has_value() &&
+      !request.mesh->FindAxis(request.batch_axis).has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--batch-axis ", request.batch_axis, ": the mesh ",
+                     request.mesh->ToString(), " has no such axis"));
+  }
+  const FlatGraph graph = Flatten(module);
+  MW_ASSIGN_OR_RETURN(const BatchDims dims,
+                      BatchDimensions(module, graph, {.count = 1}));
+  int64_t batch = 0;
+  std::string name;
+  std::string sizes;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!dims[i].has_value()) continue;
+    batch = ShapeOf(graph, i).dimensions[*dims[i]];
+    name = graph.ops[graph.parameters[i]].instruction->name;
+    const auto& attributes =
+        graph.ops[graph.parameters[i]].instruction->frontend_attributes;
+    if (const auto found = attributes.find("mw.name");
+        found != attributes.end()) {
+      name = found->second;
+    }
+    const int64_t size = batch;
+    std::erase_if(meshes, [&](const Mesh& mesh) {
+      const int64_t axis = mesh.axes()[AxisOf(request, mesh)].size;
+      if (size % axis == 0) return false;
+      sizes = absl::StrCat(axis);
+      return true;
+    });
+    if (!meshes.empty()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--batch-axis ", request.batch_axis, ": the batch of ", name, ", ",
+        batch, ", does not divide into ", sizes, " parts"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PinBatch(const PlanRequest& request, const StepModel& model,
+                      const Mesh& mesh, Annotations& pins) {
+  if (request.batch_axis.empty()) return absl::OkStatus();
+  MW_ASSIGN_OR_RETURN(
+      const BatchDims dims,
+      BatchDimensions(*model.module, model.graph, {.count = 1}));
+  const AxisList axes = mesh.SubAxes(AxisOf(request, mesh));
+  pins.parameters.resize(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!dims[i].has_value()) continue;
+    const size_t at = static_cast<size_t>(*dims[i]);
+    const Shape& shape = ShapeOf(model.graph, i);
+    std::optional<Annotation>& pin = pins.parameters[i];
+    if (!pin.has_value()) {
+      pin = Annotation(Sharding::Replicated(shape.dimensions),
+                       std::vector<bool>(shape.dimensions.size(), true));
+    } else if (pin->free.empty() || !pin->free[at]) {
+      if (AxesOf(pin->sharding.dims[at]) == axes) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(ParameterName(model, i), " is pinned to ",
+                       ToString(pin->sharding, mesh), ", --batch-axis ",
+                       request.batch_axis, " splits its dimension ", at));
+    }
+    pin->sharding.dims[at] = {Part{shape.dimensions[at], axes}};
+    pin->free[at] = false;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace meshwright

@@ -1,0 +1,28 @@
+// Splitting the batch along an axis that the user names.
+#ifndef MESHWRIGHT_PLANNER_BATCH_AXIS_H_
+#define MESHWRIGHT_PLANNER_BATCH_AXIS_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/partition/annotations.h"
+#include "meshwright/planner/planner.h"
+#include "meshwright/search/step_model.h"
+
+namespace meshwright {
+
+// Keeps the meshes among whose batch axis the batch divides, all if none is
+// asked for. kInvalidArgument, naming the axis or the tensor, if none is left.
+absl::Status KeepBatchMeshes(const Module& module, const PlanRequest& request,
+                             std::vector<Mesh>& meshes);
+
+// Adds to `pins` that the inputs that hold the batch are split along the axis.
+// kInvalidArgument, naming the tensor, where a pin says otherwise.
+absl::Status PinBatch(const PlanRequest& request, const StepModel& model,
+                      const Mesh& mesh, Annotations& pins);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_BATCH_AXIS_H_

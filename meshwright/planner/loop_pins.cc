@@ -1,0 +1,79 @@
+#include "meshwright/planner/loop_pins.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/string_view.h"
+
+namespace meshwright {
+namespace {
+
+// "dot.17" for "dot.17.2"; the name itself when no number is behind it.
+absl::string_view WithoutNumber(absl::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == absl::string_view::npos || dot + 1 == name.size()) return name;
+  const absl::string_view number = name.substr(dot + 1);
+  return std::all_of(number.begin(), number.end(), absl::ascii_isdigit)
+             ? name.substr(0, dot)
+             : name;
+}
+
+// The same sharding of a micro-batch's part; absent when it is something else.
+std::optional<Annotation> OfPart(const Annotation& pin, const Shape& part,
+                                 int64_t micro_batches) {
+  Annotation result = pin;
+  if (part.rank() != std::ssize(pin.sharding.dims)) return std::nullopt;
+  for (size_t i = 0; i < result.sharding.dims.size(); ++i) {
+    DimSharding& dim = result.sharding.dims[i];
+    const int64_t whole = GlobalSize(dim);
+    if (part.dimensions[i] == whole) continue;
+    if (part.dimensions[i] * micro_batches != whole || dim.size() != 1) {
+      return std::nullopt;
+    }
+    dim[0].size = part.dimensions[i];
+  }
+  return result;
+}
+
+}  // namespace
+
+Annotations PinsInLoop(const Annotations& pins, const Module& looped,
+                       int64_t micro_batches) {
+  Annotations result = pins;
+  result.instructions.clear();
+  result.alike.clear();
+  absl::flat_hash_map<absl::string_view, const Instruction*> by_name;
+  for (const auto& [instruction, pin] : pins.instructions) {
+    by_name.emplace(instruction->name, instruction);
+  }
+  if (by_name.empty()) return result;
+  const auto offer = [&](absl::string_view name, const Instruction& to) {
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) return;
+    const Instruction& from = *found->second;
+    if (from.opcode != to.opcode ||
+        from.metadata.op_name != to.metadata.op_name) {
+      return;
+    }
+    std::optional<Annotation> pin =
+        OfPart(pins.instructions.at(&from), to.shape, micro_batches);
+    if (pin.has_value()) result.instructions.try_emplace(&to, *std::move(pin));
+  };
+  for (const auto& computation : looped.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (!instruction->shape.IsArray()) continue;
+      offer(instruction->name, *instruction);
+      offer(WithoutNumber(instruction->name), *instruction);
+      // Copied twice: into the part, and into the loop.
+      offer(WithoutNumber(WithoutNumber(instruction->name)), *instruction);
+    }
+  }
+  return result;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,161 @@
+#include "meshwright/planner/steering.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/mesh/sharding_text.h"
+#include "meshwright/partition/sharding_file.h"
+#include "meshwright/planner/pinned_groups.h"
+#include "meshwright/planner/plan_setting.h"
+
+namespace meshwright {
+namespace {
+
+// "[data, ?]"
+std::string ToText(const Annotation& asked, const Mesh& mesh) {
+  if (asked.free.empty()) return ToString(asked.sharding, mesh);
+  std::vector<std::string> dims;
+  for (size_t i = 0; i < asked.sharding.dims.size(); ++i) {
+    dims.push_back(asked.free[i]
+                       ? "?"
+                       : AxesToString(AxesOf(asked.sharding.dims[i]), mesh));
+  }
+  return absl::StrCat("[", absl::StrJoin(dims, ", "), "]");
+}
+
+// The inverse.
+absl::StatusOr<Annotation> ParseText(std::string text, const Shape& shape,
+                                     const Mesh& mesh) {
+  std::vector<bool> free = TakeFree(text, shape.dimensions.size());
+  MW_ASSIGN_OR_RETURN(Sharding sharding,
+                      ParseSharding(text, shape.dimensions, mesh));
+  return Annotation(std::move(sharding), std::move(free));
+}
+
+}  // namespace
+
+absl::Status CheckSteering(const PlanRequest& request) {
+  if (!request.batch_axis.empty() &&
+      !Mesh::Create({{request.batch_axis, 1}}).ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--batch-axis: '", request.batch_axis, "' is no name of an axis"));
+  }
+  if (request.mesh.has_value()) {
+    return CheckAxes(request.forbidden, *request.mesh);
+  }
+  for (const Forbidden& forbidden : request.forbidden) {
+    if (forbidden.axis.empty()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--forbid ", ToString(forbidden),
+                     " names an axis; --mesh has to say which there are"));
+  }
+  return absl::OkStatus();
+}
+
+Prices SearchPrices(const PlanRequest& request, const Rates& rates,
+                    const Cluster& cluster, const Mesh& mesh) {
+  if (request.expert != Expert::kVolume) {
+    return PlanPrices(rates, cluster, request.forbidden, mesh);
+  }
+  const Prices volume = {
+      .collective = {1e-9, 1e-9}, .per_local_byte = 1e-15, .per_flop = 1e-18};
+  return Without(volume, request.forbidden, mesh);
+}
+
+Steering SteeringOf(const PlanRequest& request, const Annotations& pins,
+                    const StepModel& model, const Mesh& mesh) {
+  Steering steering;
+  for (const Forbidden& forbidden : request.forbidden) {
+    steering.forbidden.push_back(ToString(forbidden));
+  }
+  steering.batch_axis = request.batch_axis;
+  const auto add = [&](const char* what, const std::string& name,
+                       const Annotation& asked) {
+    steering.pins.push_back({what, name, ToText(asked, mesh)});
+  };
+  for (size_t i = 0; i < pins.parameters.size(); ++i) {
+    if (!pins.parameters[i].has_value()) continue;
+    add("parameter", ParameterName(model, i), *pins.parameters[i]);
+  }
+  for (size_t i = 0; i < pins.outputs.size(); ++i) {
+    if (!pins.outputs[i].has_value()) continue;
+    add("output", model.roles.outputs[i].name, *pins.outputs[i]);
+  }
+  if (pins.instructions.empty()) return steering;
+  for (const FlatOp& op : model.graph.ops) {
+    if (!op.live || op.kind != OpKind::kCompute) continue;
+    const auto pin = pins.instructions.find(op.instruction);
+    if (pin == pins.instructions.end()) continue;
+    add("instruction", op.instruction->name, pin->second);
+  }
+  return steering;
+}
+
+absl::StatusOr<Annotations> PinsOf(const Steering& steering,
+                                   const StepModel& model, const Mesh& mesh) {
+  Annotations pins;
+  pins.parameters.resize(model.graph.parameters.size());
+  pins.outputs.resize(model.graph.outputs.size());
+  for (const Steering::Pin& pin : steering.pins) {
+    const auto parse = [&](const Shape& shape) {
+      return ParseText(pin.sharding, shape, mesh);
+    };
+    bool found = false;
+    for (size_t i = 0; i < pins.parameters.size() && !found; ++i) {
+      // Leaves of a tuple have one name; they come in order.
+      if (pin.what != "parameter" || pins.parameters[i].has_value() ||
+          ParameterName(model, i) != pin.name) {
+        continue;
+      }
+      const FlatOp& op = model.graph.ops[model.graph.parameters[i]];
+      MW_ASSIGN_OR_RETURN(pins.parameters[i],
+                          parse(*model.graph.values[op.first_result].shape));
+      found = true;
+    }
+    for (size_t i = 0; i < pins.outputs.size() && !found; ++i) {
+      if (pin.what != "output" || pins.outputs[i].has_value() ||
+          model.roles.outputs[i].name != pin.name) {
+        continue;
+      }
+      const FlatOp& op = model.graph.ops[model.graph.outputs[i]];
+      MW_ASSIGN_OR_RETURN(pins.outputs[i],
+                          parse(*model.graph.values[op.operands[0]].shape));
+      found = true;
+    }
+    for (const FlatOp& op : model.graph.ops) {
+      if (pin.what != "instruction" || found) break;
+      if (op.kind != OpKind::kCompute || op.instruction->name != pin.name) {
+        continue;
+      }
+      MW_ASSIGN_OR_RETURN(pins.instructions[op.instruction],
+                          parse(op.instruction->shape));
+      found = true;
+    }
+    if (!found) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the plan pins ", pin.what, " ", pin.name, ", which is not there"));
+    }
+  }
+  return pins;
+}
+
+absl::Status NoWayWithout(const PlanRequest& request) {
+  std::string asked;
+  if (request.expert != Expert::kAuto) {
+    absl::StrAppend(&asked, " with strategy ", Name(request.expert));
+  }
+  if (request.annotations) absl::StrAppend(&asked, " with these pins");
+  if (request.mesh.has_value()) {
+    absl::StrAppend(&asked, " on the mesh ", request.mesh->ToString());
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there is no plan", asked,
+      " without what is forbidden: ", ToString(request.forbidden)));
+}
+
+}  // namespace meshwright
