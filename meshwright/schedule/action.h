@@ -1,0 +1,63 @@
+// One cell of a timetable: what a stage does for one micro-batch.
+//
+//   2F0         stage 2 runs the forward of micro-batch 0
+//   1I3, 1W3    its gradients by inputs, and by weights
+//   0B2         both in one
+//   1SEND_F0    stage 1 sends its forward result to stage 2
+//   2RECV_F0    ... and stage 2 receives it
+//   0SEND_F0>3  to a stage that is not the next one; 3RECV_F0<0 is its receive
+//   2A          once per step: stage 2 applies its gradients
+//
+// PyTorch's pipelining writes the same cells, but for the peer and A.
+#ifndef MESHWRIGHT_SCHEDULE_ACTION_H_
+#define MESHWRIGHT_SCHEDULE_ACTION_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace meshwright {
+
+enum class ActionKind : uint8_t {
+  kForward,
+  kInputGrad,
+  kWeightGrad,
+  kBackward,
+  kSendForward,
+  kReceiveForward,
+  kSendBackward,
+  kReceiveBackward,
+  kApply,
+};
+
+struct Action {
+  int stage = 0;
+  ActionKind kind = ActionKind::kForward;
+  int micro_batch = 0;  // 0 for kApply.
+  int peer = -1;        // The stage at the other end of a transfer.
+
+  bool operator==(const Action&) const = default;
+};
+
+// Letters of the kind: "F", "SEND_B".
+absl::string_view KindText(ActionKind kind);
+
+bool IsTransfer(ActionKind kind);
+bool IsSend(ActionKind kind);
+// Sends and receives of forward results.
+bool IsForwardTransfer(ActionKind kind);
+// kBackward or kInputGrad: what waits for gradients of later stages.
+bool TakesGradients(ActionKind kind);
+
+// The receive of a send, and the other way round.
+Action OtherEnd(const Action& transfer);
+
+std::string ToString(const Action& action);
+// kInvalidArgument in one line: what the cell is and what was expected.
+absl::StatusOr<Action> ParseAction(absl::string_view cell);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SCHEDULE_ACTION_H_

@@ -1,0 +1,80 @@
+// What is to be scheduled: stages on ranks, micro-batches, and what they cost.
+//
+// A rank is a group of devices that does one thing at a time; it has a row of
+// the timetable. Stages are numbered in the order in which values flow; a rank
+// may hold several.
+//
+//   PipelineShape shape = {.stages = 8, .ranks = 4, .micro_batches = 12};
+//   PipelineCosts costs = EvenCosts(8, {.forward = 0.5, .input_grad = 0.5,
+//                                       .weight_grad = 0.5});
+#ifndef MESHWRIGHT_SCHEDULE_PIPELINE_H_
+#define MESHWRIGHT_SCHEDULE_PIPELINE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "meshwright/schedule/action.h"
+
+namespace meshwright {
+
+struct PipelineShape {
+  int stages = 1;
+  int ranks = 1;
+  int micro_batches = 1;
+  // By stage; empty: as the schedule places them.
+  std::vector<int> rank_of_stage;
+};
+
+// Seconds of a stage's programs for one micro-batch, and the bytes that it
+// keeps.
+struct StageCost {
+  double forward = 0;
+  double input_grad = 0;
+  double weight_grad = 0;
+  std::optional<double> backward;  // Both in one; their sum when left out.
+  double apply = 0;                // Once per step.
+  int64_t held_bytes = 0;          // From the forward's start to the backward.
+  // What remains of them between I and W; all when left out.
+  std::optional<int64_t> kept_bytes;
+
+  double Seconds(ActionKind kind) const;
+  double BackwardSeconds() const;
+  int64_t KeptBytes() const { return kept_bytes.value_or(held_bytes); }
+};
+
+// Values flow from stage `from` to `to`, a later one; their gradients flow
+// back. Nothing moves when both lie on one rank.
+struct StageEdge {
+  int from = 0;
+  int to = 1;
+  double forward_seconds = 0;
+  double backward_seconds = 0;
+  int64_t forward_bytes = 0;
+  int64_t backward_bytes = 0;
+};
+
+struct PipelineCosts {
+  std::vector<StageCost> stages;
+  std::vector<StageEdge> edges;  // The chain 0 -> 1 -> ... in simple cases.
+  // Every stage applies only when all gradients are there (their norm is).
+  bool apply_after_all = false;
+  // Bounds of what stages hold, by rank; empty for none.
+  std::vector<int64_t> memory_bytes;
+};
+
+// 0 -> 1, 1 -> 2, ...
+std::vector<StageEdge> ChainEdges(int stages, double seconds = 0,
+                                  int64_t bytes = 0);
+// Every stage alike, in a chain.
+PipelineCosts EvenCosts(int stages, const StageCost& stage,
+                        double transfer_seconds = 0);
+
+// kInvalidArgument in one line for a shape or costs that mean nothing.
+absl::Status CheckShape(const PipelineShape& shape);
+absl::Status CheckCosts(const PipelineCosts& costs, int stages, int ranks);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SCHEDULE_PIPELINE_H_
