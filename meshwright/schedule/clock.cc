@@ -182,20 +182,16 @@ void PipelineClock::Hold(int rank, int64_t bytes) {
 }
 
 void PipelineClock::Dispatch() {
-  // Starting something may post transfers, which may start others.
-  while (!awake_.empty() || !links_awake_.empty()) {
-    while (!links_awake_.empty()) {
-      const int link = links_awake_.back();
-      links_awake_.pop_back();
-      StartTransfers(link);
-    }
-    if (awake_.empty()) break;
+  // Computations first: they take values out of the way of transfers.
+  while (!awake_.empty()) {
     const int rank = awake_.back();
     awake_.pop_back();
     if (running_[rank].has_value()) continue;
     const std::optional<Action> next = dispatcher_->Next(rank, *this);
     if (next.has_value()) Start(rank, *next);
   }
+  for (const int link : links_awake_) StartTransfers(link);
+  links_awake_.clear();
 }
 
 void PipelineClock::Start(int rank, const Action& action) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <queue>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "meshwright/schedule/pipeline.h"
@@ -75,8 +76,10 @@ class PipelineClock {
     int64_t order;
     int rank;          // Of a computation that ends, or
     int64_t transfer;  // of a transfer that does.
+    // Of events at one time, transfers first: they free what they sent.
     bool operator>(const Event& other) const {
-      return time != other.time ? time > other.time : order > other.order;
+      return std::tuple(time, rank >= 0, order) >
+             std::tuple(other.time, other.rank >= 0, other.order);
     }
   };
   // Of a micro-batch in a stage.

@@ -58,11 +58,6 @@ absl::StatusOr<Simulation> Simulate(const Timetable& timetable,
 Simulation SimulateValid(const Timetable& timetable, const PipelineCosts& costs,
                          bool record);
 
-// No timetable on this placement takes less: the busiest rank, from its first
-// input on; one micro-batch there and back.
-double StepLowerBound(const std::vector<int>& rank_of_stage, int ranks,
-                      int micro_batches, const PipelineCosts& costs);
-
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_SCHEDULE_SIMULATE_H_

@@ -1,0 +1,240 @@
+#include "meshwright/schedule/generate_auto.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/units.h"
+#include "meshwright/schedule/generate.h"
+#include "meshwright/schedule/list_schedule.h"
+#include "meshwright/schedule/lower_bound.h"
+#include "meshwright/schedule/simulate.h"
+
+namespace meshwright {
+namespace {
+
+constexpr double kSame = 1e-9;  // Relative; times this close are equal.
+
+bool Splits(ScheduleKind kind) {
+  return kind == ScheduleKind::kZeroBubble ||
+         kind == ScheduleKind::kZeroBubbleV;
+}
+
+class AutoSearch {
+ public:
+  AutoSearch(const PipelineShape& shape, const PipelineCosts& costs,
+             const AutoOptions& options)
+      : shape_(shape), costs_(costs), options_(options) {}
+
+  // One placement after the other, an equal part of the work for each.
+  absl::StatusOr<AutoTimetable> Run() {
+    std::vector<std::vector<int>> placements;
+    if (!shape_.rank_of_stage.empty()) {
+      placements.push_back(shape_.rank_of_stage);
+    } else {
+      placements.push_back(LoopedPlacement(shape_.stages, shape_.ranks));
+      const auto v = VPlacement(shape_.stages, shape_.ranks);
+      if (v != placements[0]) placements.push_back(v);
+    }
+    const int64_t share =
+        options_.work_limit / static_cast<int64_t>(placements.size());
+    for (const std::vector<int>& placement : placements) {
+      shape_.rank_of_stage = placement;
+      bound_ =
+          StepLowerBound(placement, shape_.ranks, shape_.micro_batches, costs_);
+      least_ = placement == placements[0] ? bound_ : std::min(least_, bound_);
+      TryNamed();
+      work_left_ = share;
+      TryRules();
+    }
+    if (!best_.has_value()) return NothingFits();
+    return AutoTimetable{.timetable = best_->timetable,
+                         .step_seconds = best_->step_seconds,
+                         .lower_bound = least_,
+                         .origin = best_->origin};
+  }
+
+ private:
+  struct Found {
+    Timetable timetable;
+    double step_seconds;
+    int64_t peak;
+    ScheduleKind origin;
+  };
+
+  // Whether it is better than all before (or fits at all).
+  bool Try(const Timetable& timetable, ScheduleKind origin) {
+    const Simulation run = SimulateValid(timetable, costs_, false);
+    work_left_ -= Actions();
+    for (int rank = 0; rank < shape_.ranks; ++rank) {
+      if (!costs_.memory_bytes.empty() &&
+          run.peak_bytes[rank] > costs_.memory_bytes[rank]) {
+        return false;
+      }
+    }
+    const int64_t peak = std::ranges::max(run.peak_bytes);
+    last_seconds_ = run.step_seconds;
+    if (best_.has_value()) {
+      const double margin = kSame * best_->step_seconds;
+      if (run.step_seconds > best_->step_seconds + margin) return false;
+      if (run.step_seconds > best_->step_seconds - margin &&
+          peak >= best_->peak) {
+        return false;
+      }
+    }
+    best_ = Found{timetable, run.step_seconds, peak, origin};
+    return true;
+  }
+
+  void TryNamed() {
+    for (const ScheduleKind kind : PossibleSchedules(shape_)) {
+      if (Splits(kind) && !options_.split_backward) continue;
+      const auto timetable = MakeTimetable(shape_, kind);
+      if (timetable.ok()) Try(*timetable, kind);
+    }
+  }
+
+  // The time by this rule, infinite when it does not fit.
+  double TryRule(const ListRule& rule) {
+    last_seconds_ = std::numeric_limits<double>::infinity();
+    work_left_ -= Actions();
+    const std::optional<Timetable> timetable = ListSchedule(
+        shape_.rank_of_stage, shape_.ranks, shape_.micro_batches, costs_, rule);
+    if (!timetable.has_value()) return last_seconds_;
+    Try(*timetable, ScheduleKind::kAuto);
+    const double seconds = last_seconds_;
+    if (rule.split_last > 0) {
+      const Timetable merged = MergeBackwards(*timetable);
+      if (merged != *timetable) Try(merged, ScheduleKind::kAuto);
+    }
+    return seconds;
+  }
+
+  // Changes one part of the rule at a time and keeps what helps, from several
+  // beginnings, until nothing helps or the work is over.
+  void TryRules() {
+    using Turn = ListRule::Turn;
+    using Order = ListRule::Order;
+    std::vector<ListRule> starts = {
+        {},
+        {.turn = Turn::kForwards, .forwards = Order::kBreadth},
+        {.turn = Turn::kAlternate, .forwards = Order::kRounds},
+        {.split_last = 0, .slanted = true}};
+    for (const ListRule& start : starts) {
+      if (start.split_last > 0 && !options_.split_backward) continue;
+      Descend(start);
+    }
+  }
+
+  void Descend(ListRule rule) {
+    if (Finished()) return;
+    double seconds = TryRule(rule);
+    bool helped = true;
+    while (helped) {
+      helped = false;
+      for (const auto& change : Changes()) {
+        if (Finished()) return;
+        ListRule other = rule;
+        change(other);
+        if (other == rule ||
+            (other.split_last > 0 && !options_.split_backward)) {
+          continue;
+        }
+        const double other_seconds = TryRule(other);
+        if (other_seconds >= seconds * (1 - kSame)) continue;
+        rule = other;
+        seconds = other_seconds;
+        helped = true;
+      }
+    }
+  }
+
+  std::vector<std::function<void(ListRule&)>> Changes() const {
+    std::vector<std::function<void(ListRule&)>> changes;
+    for (const double depth : {1.0, 0.5, 0.75, 1.25, 1.5, 2.0, 0.0}) {
+      changes.push_back([=](ListRule& rule) { rule.depth = depth; });
+    }
+    for (const double patience : {0.0, 0.25, 0.5, 1.0}) {
+      changes.push_back([=](ListRule& rule) { rule.patience = patience; });
+    }
+    for (const auto turn :
+         {ListRule::Turn::kGradients, ListRule::Turn::kForwards,
+          ListRule::Turn::kAlternate}) {
+      changes.push_back([=](ListRule& rule) { rule.turn = turn; });
+    }
+    for (const auto order :
+         {ListRule::Order::kMicroBatch, ListRule::Order::kBreadth,
+          ListRule::Order::kDepth, ListRule::Order::kRounds}) {
+      changes.push_back([=](ListRule& rule) { rule.forwards = order; });
+      changes.push_back([=](ListRule& rule) { rule.gradients = order; });
+    }
+    changes.push_back([](ListRule& rule) { rule.slanted = !rule.slanted; });
+    for (const int rounds : {0, 1, 2, 4}) {
+      const int split = (rounds * shape_.ranks + 1) / 2;
+      changes.push_back([=](ListRule& rule) { rule.split_last = split; });
+    }
+    changes.push_back(
+        [](ListRule& rule) { rule.split_last = ListRule().split_last; });
+    return changes;
+  }
+
+  int64_t Actions() const {
+    return int64_t{3} * shape_.stages * shape_.micro_batches;
+  }
+  bool Finished() const {
+    return work_left_ <= 0 ||
+           (best_.has_value() && best_->step_seconds <= bound_ * (1 + kSame));
+  }
+
+  absl::Status NothingFits() const {
+    const auto stages = StagesByRank(shape_.rank_of_stage, shape_.ranks);
+    for (int rank = 0; rank < shape_.ranks; ++rank) {
+      int64_t needed = 0;
+      for (const int stage : stages[rank]) {
+        needed += std::max(costs_.stages[stage].held_bytes,
+                           costs_.stages[stage].KeptBytes());
+      }
+      if (needed > costs_.memory_bytes[rank]) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("device ", rank, " holds ", FormatBytes(needed),
+                         " for one micro-batch in its stages, it may hold ",
+                         FormatBytes(costs_.memory_bytes[rank])));
+      }
+    }
+    return absl::ResourceExhaustedError(
+        "no timetable found that holds no more than it may: values that wait "
+        "to be sent or used fill the memory");
+  }
+
+  PipelineShape shape_;
+  const PipelineCosts& costs_;
+  const AutoOptions& options_;
+  double bound_ = 0;  // Of this placement.
+  double least_ = 0;  // Of all.
+  int64_t work_left_ = 0;
+  double last_seconds_ = 0;
+  std::optional<Found> best_;
+};
+
+}  // namespace
+
+absl::StatusOr<AutoTimetable> MakeAutoTimetable(const PipelineShape& shape,
+                                                const PipelineCosts& costs,
+                                                const AutoOptions& options) {
+  MW_RETURN_IF_ERROR(CheckShape(shape));
+  MW_RETURN_IF_ERROR(CheckCosts(costs, shape.stages, shape.ranks));
+  return AutoSearch(shape, costs, options).Run();
+}
+
+absl::StatusOr<Timetable> MakeTimetable(const PipelineShape& shape,
+                                        ScheduleKind kind,
+                                        const PipelineCosts& costs) {
+  if (kind != ScheduleKind::kAuto) return MakeTimetable(shape, kind);
+  MW_ASSIGN_OR_RETURN(AutoTimetable made, MakeAutoTimetable(shape, costs));
+  return std::move(made.timetable);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,98 @@
+#include "meshwright/schedule/lower_bound.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace meshwright {
+namespace {
+
+// The least that passes before a stage's gradients go on, and before all of
+// its backward is done.
+double ToGradient(const StageCost& cost) {
+  return std::min(cost.input_grad, cost.BackwardSeconds());
+}
+double WholeBackward(const StageCost& cost) {
+  return std::min(cost.input_grad + cost.weight_grad, cost.BackwardSeconds());
+}
+
+// Times of a single micro-batch that meets no other, by stage.
+struct Lone {
+  std::vector<double> forward_at;   // Its forward can begin.
+  std::vector<double> gradient_at;  // Its backward can begin.
+  std::vector<double> behind;       // From its gradient to the end of all.
+};
+
+Lone LoneTimes(const std::vector<int>& rank_of_stage,
+               const PipelineCosts& costs) {
+  const size_t stages = rank_of_stage.size();
+  Lone lone = {std::vector<double>(stages), std::vector<double>(stages),
+               std::vector<double>(stages)};
+  std::vector<std::vector<const StageEdge*>> in(stages), out(stages);
+  for (const StageEdge& edge : costs.edges) {
+    in[edge.to].push_back(&edge);
+    out[edge.from].push_back(&edge);
+  }
+  const auto moves = [&](const StageEdge* edge) {
+    return rank_of_stage[edge->from] != rank_of_stage[edge->to] ? 1.0 : 0.0;
+  };
+  for (size_t stage = 0; stage < stages; ++stage) {
+    const StageCost& cost = costs.stages[stage];
+    lone.behind[stage] = WholeBackward(cost) - ToGradient(cost);
+    for (const StageEdge* edge : in[stage]) {
+      lone.forward_at[stage] = std::max(
+          lone.forward_at[stage], lone.forward_at[edge->from] +
+                                      costs.stages[edge->from].forward +
+                                      moves(edge) * edge->forward_seconds);
+      lone.behind[stage] = std::max(lone.behind[stage],
+                                    moves(edge) * edge->backward_seconds +
+                                        ToGradient(costs.stages[edge->from]) +
+                                        lone.behind[edge->from]);
+    }
+  }
+  for (size_t stage = stages; stage-- > 0;) {
+    lone.gradient_at[stage] =
+        lone.forward_at[stage] + costs.stages[stage].forward;
+    for (const StageEdge* edge : out[stage]) {
+      lone.gradient_at[stage] = std::max(
+          lone.gradient_at[stage], lone.gradient_at[edge->to] +
+                                       ToGradient(costs.stages[edge->to]) +
+                                       moves(edge) * edge->backward_seconds);
+    }
+  }
+  return lone;
+}
+
+}  // namespace
+
+double StepLowerBound(const std::vector<int>& rank_of_stage, int ranks,
+                      int micro_batches, const PipelineCosts& costs) {
+  const Lone lone = LoneTimes(rank_of_stage, costs);
+  const double times = micro_batches;
+  double bound = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    double first_forward = std::numeric_limits<double>::infinity();
+    double first_gradient = first_forward;
+    double forwards = 0, backwards = 0, apply = 0;
+    for (size_t stage = 0; stage < rank_of_stage.size(); ++stage) {
+      if (rank_of_stage[stage] != rank) continue;
+      const StageCost& cost = costs.stages[stage];
+      first_forward = std::min(first_forward, lone.forward_at[stage]);
+      first_gradient = std::min(first_gradient, lone.gradient_at[stage]);
+      forwards += times * cost.forward;
+      backwards += times * WholeBackward(cost);
+      apply += cost.apply;
+      bound = std::max({bound,
+                        lone.gradient_at[stage] + times * ToGradient(cost) +
+                            lone.behind[stage],
+                        lone.forward_at[stage] +
+                            times * (cost.forward + ToGradient(cost)) +
+                            lone.behind[stage]});
+    }
+    if (forwards + backwards + apply == 0) continue;
+    bound = std::max({bound, first_forward + forwards + backwards + apply,
+                      first_gradient + backwards + apply});
+  }
+  return bound;
+}
+
+}  // namespace meshwright
