@@ -10,9 +10,9 @@ namespace meshwright {
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kDevicesCommand, &kInspectCommand, &kRunCommand,   &kPartitionCommand,
-    &kPlanCommand,    &kExplainCommand, &kCheckCommand, &kProfileCommand,
-    &kSolveCommand,   &kDemoCommand};
+    &kDevicesCommand, &kInspectCommand, &kRunCommand,      &kPartitionCommand,
+    &kPlanCommand,    &kExplainCommand, &kSimulateCommand, &kCheckCommand,
+    &kProfileCommand, &kSolveCommand,   &kDemoCommand};
 
 void PrintHelp(std::FILE* file) {
   absl::FPrintF(file,

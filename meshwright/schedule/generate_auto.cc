@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
+#include <limits>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +16,7 @@
 namespace meshwright {
 namespace {
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kSame = 1e-9;  // Relative; times this close are equal.
 
 bool Splits(ScheduleKind kind) {
@@ -43,18 +44,18 @@ class AutoSearch {
         options_.work_limit / static_cast<int64_t>(placements.size());
     for (const std::vector<int>& placement : placements) {
       shape_.rank_of_stage = placement;
-      bound_ =
-          StepLowerBound(placement, shape_.ranks, shape_.micro_batches, costs_);
-      least_ = placement == placements[0] ? bound_ : std::min(least_, bound_);
+      least_ = std::min(least_, StepLowerBound(placement, shape_.ranks,
+                                               shape_.micro_batches, costs_));
       TryNamed();
       work_left_ = share;
       TryRules();
     }
-    if (!best_.has_value()) return NothingFits();
-    return AutoTimetable{.timetable = best_->timetable,
-                         .step_seconds = best_->step_seconds,
+    if (front_.empty()) return NothingFits();
+    const Found& best = Best();
+    return AutoTimetable{.timetable = best.timetable,
+                         .step_seconds = best.step_seconds,
                          .lower_bound = least_,
-                         .origin = best_->origin};
+                         .origin = best.origin};
   }
 
  private:
@@ -65,52 +66,62 @@ class AutoSearch {
     ScheduleKind origin;
   };
 
-  // Whether it is better than all before (or fits at all).
-  bool Try(const Timetable& timetable, ScheduleKind origin) {
+  // Keeps what fits and is not both slower and larger than another; its time,
+  // infinite when it does not fit.
+  double Try(Timetable timetable, ScheduleKind origin) {
     const Simulation run = SimulateValid(timetable, costs_, false);
     work_left_ -= Actions();
     for (int rank = 0; rank < shape_.ranks; ++rank) {
       if (!costs_.memory_bytes.empty() &&
           run.peak_bytes[rank] > costs_.memory_bytes[rank]) {
-        return false;
+        return kNever;
       }
     }
+    const double seconds = run.step_seconds;
     const int64_t peak = std::ranges::max(run.peak_bytes);
-    last_seconds_ = run.step_seconds;
-    if (best_.has_value()) {
-      const double margin = kSame * best_->step_seconds;
-      if (run.step_seconds > best_->step_seconds + margin) return false;
-      if (run.step_seconds > best_->step_seconds - margin &&
-          peak >= best_->peak) {
-        return false;
-      }
+    if (origin != ScheduleKind::kAuto) named_ = std::min(named_, seconds);
+    const bool beaten = std::ranges::any_of(front_, [&](const Found& found) {
+      return found.step_seconds <= seconds * (1 + kSame) && found.peak <= peak;
+    });
+    if (beaten) return seconds;
+    std::erase_if(front_, [&](const Found& found) {
+      return seconds <= found.step_seconds && peak <= found.peak;
+    });
+    front_.push_back({std::move(timetable), seconds, peak, origin});
+    return seconds;
+  }
+
+  const Found& Best() const {
+    const double fastest =
+        std::ranges::min(front_, {}, &Found::step_seconds).step_seconds;
+    const double most = std::min(fastest * (1 + options_.slack), named_);
+    const Found* best = nullptr;
+    for (const Found& found : front_) {
+      if (found.step_seconds > most * (1 + kSame)) continue;
+      if (best == nullptr || found.peak < best->peak) best = &found;
     }
-    best_ = Found{timetable, run.step_seconds, peak, origin};
-    return true;
+    return *best;
   }
 
   void TryNamed() {
     for (const ScheduleKind kind : PossibleSchedules(shape_)) {
       if (Splits(kind) && !options_.split_backward) continue;
-      const auto timetable = MakeTimetable(shape_, kind);
-      if (timetable.ok()) Try(*timetable, kind);
+      auto timetable = MakeTimetable(shape_, kind);
+      if (timetable.ok()) Try(*std::move(timetable), kind);
     }
   }
 
   // The time by this rule, infinite when it does not fit.
   double TryRule(const ListRule& rule) {
-    last_seconds_ = std::numeric_limits<double>::infinity();
     work_left_ -= Actions();
-    const std::optional<Timetable> timetable = ListSchedule(
+    std::optional<Timetable> timetable = ListSchedule(
         shape_.rank_of_stage, shape_.ranks, shape_.micro_batches, costs_, rule);
-    if (!timetable.has_value()) return last_seconds_;
-    Try(*timetable, ScheduleKind::kAuto);
-    const double seconds = last_seconds_;
+    if (!timetable.has_value()) return kNever;
     if (rule.split_last > 0) {
-      const Timetable merged = MergeBackwards(*timetable);
-      if (merged != *timetable) Try(merged, ScheduleKind::kAuto);
+      Timetable merged = MergeBackwards(*timetable);
+      if (merged != *timetable) Try(std::move(merged), ScheduleKind::kAuto);
     }
-    return seconds;
+    return Try(*std::move(timetable), ScheduleKind::kAuto);
   }
 
   // Changes one part of the rule at a time and keeps what helps, from several
@@ -130,13 +141,13 @@ class AutoSearch {
   }
 
   void Descend(ListRule rule) {
-    if (Finished()) return;
+    if (work_left_ <= 0) return;
     double seconds = TryRule(rule);
     bool helped = true;
     while (helped) {
       helped = false;
       for (const auto& change : Changes()) {
-        if (Finished()) return;
+        if (work_left_ <= 0) return;
         ListRule other = rule;
         change(other);
         if (other == rule ||
@@ -184,11 +195,6 @@ class AutoSearch {
   int64_t Actions() const {
     return int64_t{3} * shape_.stages * shape_.micro_batches;
   }
-  bool Finished() const {
-    return work_left_ <= 0 ||
-           (best_.has_value() && best_->step_seconds <= bound_ * (1 + kSame));
-  }
-
   absl::Status NothingFits() const {
     const auto stages = StagesByRank(shape_.rank_of_stage, shape_.ranks);
     for (int rank = 0; rank < shape_.ranks; ++rank) {
@@ -212,11 +218,10 @@ class AutoSearch {
   PipelineShape shape_;
   const PipelineCosts& costs_;
   const AutoOptions& options_;
-  double bound_ = 0;  // Of this placement.
-  double least_ = 0;  // Of all.
+  double least_ = kNever;  // No placement allows less.
   int64_t work_left_ = 0;
-  double last_seconds_ = 0;
-  std::optional<Found> best_;
+  double named_ = kNever;  // The fastest of the named ones that fit.
+  std::vector<Found> front_;
 };
 
 }  // namespace

@@ -21,6 +21,9 @@ struct AutoOptions {
   // Actions that may be simulated, over all that is tried: two to three
   // million in a second.
   int64_t work_limit = 3'000'000;
+  // Of what is slower than the fastest by at most this part, but no slower
+  // than any named schedule, the one that holds least is taken.
+  double slack = 0.005;
 };
 
 struct AutoTimetable {
@@ -33,9 +36,8 @@ struct AutoTimetable {
 
 // Starts from the named schedules that can be made and fit `costs.memory_bytes`
 // and improves on them with list schedules (list_schedule.h) of different
-// rules. Of equally fast ones it takes the one that holds least. Where the
-// shape places no stages, both placements are tried. kResourceExhausted, with
-// what is needed, when nothing fits.
+// rules. Where the shape places no stages, both placements are tried.
+// kResourceExhausted, with what is needed, when nothing fits.
 absl::StatusOr<AutoTimetable> MakeAutoTimetable(
     const PipelineShape& shape, const PipelineCosts& costs,
     const AutoOptions& options = {});

@@ -1,0 +1,242 @@
+// meshwright simulate: what a pipeline's timetable takes.
+#include "meshwright/schedule/simulate.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/file.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/units.h"
+#include "meshwright/cli/commands.h"
+#include "meshwright/cli/simulate_input.h"
+#include "meshwright/schedule/generate.h"
+#include "meshwright/schedule/generate_auto.h"
+#include "meshwright/schedule/grid.h"
+#include "meshwright/schedule/insert_transfers.h"
+#include "meshwright/schedule/lower_bound.h"
+#include "meshwright/schedule/trace.h"
+#include "meshwright/schedule/validate.h"
+
+namespace meshwright {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const CommandSpec& Spec() {
+  static const auto* const spec = [] {
+    auto* made = new CommandSpec{
+        .name = "simulate",
+        .summary = "what a pipeline's timetable takes: time, bubbles, memory",
+        .positional = {"[PLAN]"},
+        .flags = SimulateInputFlags()};
+    for (const FlagSpec& flag : std::vector<FlagSpec>{
+             {"transfers", "", "put sends and receives into the timetable"},
+             {"csv", "FILE", "write the timetable here"},
+             {"trace", "FILE", "write a trace for ui.perfetto.dev here"},
+             {"columns", "N", "of the drawing (default: the terminal's)"},
+             {"json", "", "one JSON object on stdout"}}) {
+      made->flags.push_back(flag);
+    }
+    return made;
+  }();
+  return *spec;
+}
+
+// One schedule, simulated.
+struct Outcome {
+  std::string name;
+  Timetable timetable;
+  Simulation run;
+  double lower_bound = 0;
+};
+
+absl::StatusOr<Outcome> Finish(std::string name, Timetable timetable,
+                               const SimulateInput& input, bool transfers) {
+  if (transfers) {
+    MW_ASSIGN_OR_RETURN(timetable, InsertTransfers(timetable, input.costs));
+  }
+  MW_RETURN_IF_ERROR(Validate(timetable, input.costs));
+  MW_ASSIGN_OR_RETURN(Simulation run, Simulate(timetable, input.costs));
+  const double bound =
+      StepLowerBound(timetable.rank_of_stage, timetable.ranks(),
+                     timetable.micro_batches, input.costs);
+  return Outcome{std::move(name), std::move(timetable), std::move(run), bound};
+}
+
+absl::StatusOr<Outcome> Make(const SimulateInput& input, ScheduleKind kind,
+                             bool transfers) {
+  MW_ASSIGN_OR_RETURN(Timetable timetable,
+                      MakeTimetable(input.shape, kind, input.costs));
+  return Finish(std::string(ToString(kind)), std::move(timetable), input,
+                transfers);
+}
+
+std::string Held(const SimulateInput& input, int64_t bytes) {
+  return input.in_bytes ? FormatBytes(bytes) : absl::StrCat(bytes);
+}
+
+std::string Shape(const PipelineShape& shape) {
+  return absl::StrFormat(
+      "%d stage%s on %d device%s, %d micro-batch%s", shape.stages,
+      shape.stages == 1 ? "" : "s", shape.ranks, shape.ranks == 1 ? "" : "s",
+      shape.micro_batches, shape.micro_batches == 1 ? "" : "es");
+}
+
+int Columns() {
+  winsize size = {};
+  if (isatty(STDOUT_FILENO) != 0 &&
+      ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return size.ws_col;
+  }
+  return 100;
+}
+
+void Print(const Outcome& outcome, const SimulateInput& input, int columns) {
+  absl::PrintF("%s: %s\n\n", outcome.name, Shape(input.shape));
+  absl::PrintF("%s\n", DrawGrid(outcome.run, outcome.timetable.rank_of_stage,
+                                {.columns = columns,
+                                 .colour = isatty(STDOUT_FILENO) != 0}));
+  absl::PrintF("step %s, %.1f %% of it bubbles; no order takes less than %s\n",
+               FormatSeconds(outcome.run.step_seconds),
+               100 * outcome.run.bubble_share,
+               FormatSeconds(outcome.lower_bound));
+  const auto stages =
+      StagesByRank(outcome.timetable.rank_of_stage, input.shape.ranks);
+  for (int rank = 0; rank < input.shape.ranks; ++rank) {
+    absl::PrintF("device %-3d stage%s %-12s busy %-8s %s %s\n", rank,
+                 stages[rank].size() == 1 ? " " : "s",
+                 absl::StrJoin(stages[rank], " "),
+                 FormatSeconds(outcome.run.busy_seconds[rank]),
+                 input.in_bytes ? "peak" : "micro-batches held",
+                 Held(input, outcome.run.peak_bytes[rank]));
+  }
+}
+
+Json Describe(const Outcome& outcome, const SimulateInput& input) {
+  const Simulation& run = outcome.run;
+  Json json = {{"schedule", outcome.name},
+               {"stages", input.shape.stages},
+               {"devices", input.shape.ranks},
+               {"micro_batches", input.shape.micro_batches},
+               {"step_seconds", run.step_seconds},
+               {"bubble_share", run.bubble_share},
+               {"lower_bound", outcome.lower_bound},
+               {"peak_bytes", run.peak_bytes},
+               {"busy_seconds", run.busy_seconds},
+               {"device_of_stage", outcome.timetable.rank_of_stage},
+               {"timetable", Json::array()},
+               {"actions", Json::array()},
+               {"transfers", Json::array()}};
+  if (!input.in_bytes) {
+    json["peak_held"] = run.peak_bytes;
+    json.erase("peak_bytes");
+  }
+  for (const std::vector<Action>& row : outcome.timetable.rows) {
+    Json cells = Json::array();
+    for (const Action& action : row) cells.push_back(ToString(action));
+    json["timetable"].push_back(cells);
+  }
+  for (size_t rank = 0; rank < run.rows.size(); ++rank) {
+    for (const TimedAction& timed : run.rows[rank]) {
+      json["actions"].push_back({{"device", rank},
+                                 {"action", ToString(timed.action)},
+                                 {"begin", timed.begin},
+                                 {"end", timed.end}});
+    }
+  }
+  for (const TimedTransfer& transfer : run.transfers) {
+    json["transfers"].push_back({{"from", transfer.from_rank},
+                                 {"to", transfer.to_rank},
+                                 {"action", ToString(transfer.send)},
+                                 {"begin", transfer.begin},
+                                 {"end", transfer.end}});
+  }
+  return json;
+}
+
+// A line per schedule, those that cannot be made with the reason.
+absl::Status Compare(const SimulateInput& input, const CommandLine& line) {
+  for (const char* flag : {"csv", "trace"}) {
+    if (!line.Has(flag)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " is for one schedule"));
+  }
+  Json rows = Json::array();
+  if (!line.Has("json")) absl::PrintF("%s\n", Shape(input.shape));
+  for (const ScheduleKind kind : input.schedules) {
+    const auto outcome = Make(input, kind, line.Has("transfers"));
+    if (!outcome.ok()) {
+      rows.push_back({{"schedule", ToString(kind)},
+                      {"why_not", outcome.status().message()}});
+    } else {
+      const Simulation& run = outcome->run;
+      rows.push_back({{"schedule", ToString(kind)},
+                      {"step_seconds", run.step_seconds},
+                      {"bubble_share", run.bubble_share},
+                      {input.in_bytes ? "peak_bytes" : "peak_held",
+                       std::ranges::max(run.peak_bytes)}});
+    }
+    if (line.Has("json")) continue;
+    absl::PrintF("  %-14s ", ToString(kind));
+    if (!outcome.ok()) {
+      absl::PrintF("%s\n", outcome.status().message());
+      continue;
+    }
+    absl::PrintF("step %-8s  bubbles %4.1f %%  %s %s\n",
+                 FormatSeconds(outcome->run.step_seconds),
+                 100 * outcome->run.bubble_share,
+                 input.in_bytes ? "peak" : "held",
+                 Held(input, std::ranges::max(outcome->run.peak_bytes)));
+  }
+  if (line.Has("json")) {
+    absl::PrintF("%s\n", Json{{"schedules", rows}}.dump());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Run(const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const SimulateInput input, ReadSimulateInput(line));
+  MW_ASSIGN_OR_RETURN(const int64_t columns,
+                      line.Integer("columns", Columns(), {40, 100000}));
+  if (input.schedules.size() > 1) return Compare(input, line);
+  const auto outcome =
+      input.timetable.has_value()
+          ? Finish("timetable", *input.timetable, input, line.Has("transfers"))
+          : Make(input, input.schedules[0], line.Has("transfers"));
+  if (!outcome.ok()) {
+    return input.timetable.has_value()
+               ? Annotate(outcome.status(), line.Text("timetable", ""))
+               : outcome.status();
+  }
+  if (line.Has("csv")) {
+    MW_RETURN_IF_ERROR(WriteFileAtomically(
+        line.Text("csv", ""), outcome->timetable.has_transfers()
+                                  ? ToCsv(outcome->timetable)
+                                  : ToAlignedCsv(outcome->timetable)));
+  }
+  if (line.Has("trace")) {
+    MW_RETURN_IF_ERROR(WriteFileAtomically(
+        line.Text("trace", ""),
+        ToTrace({{absl::StrCat("simulated ", outcome->name), &outcome->run}})));
+  }
+  if (line.Has("json")) {
+    absl::PrintF("%s\n", Describe(*outcome, input).dump());
+  } else {
+    Print(*outcome, input, static_cast<int>(columns));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+extern const Command kSimulateCommand = {&Spec, &Run};
+
+}  // namespace meshwright

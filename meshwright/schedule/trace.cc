@@ -1,0 +1,120 @@
+#include "meshwright/schedule/trace.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace meshwright {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kMicros = 1e6;
+
+class Events {
+ public:
+  explicit Events(int process) : process_(process) {}
+
+  void NameProcess(const std::string& name) {
+    Add({{"ph", "M"}, {"name", "process_name"}, {"args", {{"name", name}}}});
+  }
+
+  // Tracks are shown in the order of their numbers.
+  void NameTrack(int track, const std::string& name) {
+    Add({{"ph", "M"},
+         {"name", "thread_name"},
+         {"tid", track},
+         {"args", {{"name", name}}}});
+    Add({{"ph", "M"},
+         {"name", "thread_sort_index"},
+         {"tid", track},
+         {"args", {{"sort_index", track}}}});
+  }
+
+  void Slice(int track, const Action& action, double begin, double end,
+             Json args) {
+    args["stage"] = action.stage;
+    if (action.kind != ActionKind::kApply) {
+      args["micro_batch"] = action.micro_batch;
+    }
+    Add({{"ph", "X"},
+         {"name", absl::StrCat("PP:", ToString(action))},
+         {"cat", KindText(action.kind)},
+         {"tid", track},
+         {"ts", begin * kMicros},
+         {"dur", (end - begin) * kMicros},
+         {"args", std::move(args)}});
+  }
+
+  void Count(const std::string& name, double seconds, int64_t bytes) {
+    Add({{"ph", "C"},
+         {"name", name},
+         {"ts", seconds * kMicros},
+         {"args", {{"bytes", bytes}}}});
+  }
+
+  const std::vector<Json>& all() const { return events_; }
+
+ private:
+  void Add(Json event) {
+    event["pid"] = process_;
+    events_.push_back(std::move(event));
+  }
+
+  int process_;
+  std::vector<Json> events_;
+};
+
+Events Draw(const TracedRun& traced, int process) {
+  const Simulation& run = *traced.run;
+  Events events(process);
+  events.NameProcess(traced.name);
+  int track = 0;
+  for (size_t rank = 0; rank < run.rows.size(); ++rank, ++track) {
+    events.NameTrack(track, absl::StrCat("device ", rank));
+    for (const TimedAction& timed : run.rows[rank]) {
+      events.Slice(track, timed.action, timed.begin, timed.end, Json::object());
+    }
+  }
+  std::map<std::pair<int, int>, int> links;
+  for (const TimedTransfer& transfer : run.transfers) {
+    links.try_emplace({transfer.from_rank, transfer.to_rank}, 0);
+  }
+  for (auto& [ends, number] : links) {
+    number = track++;
+    events.NameTrack(number,
+                     absl::StrCat("link ", ends.first, " to ", ends.second));
+  }
+  for (const TimedTransfer& transfer : run.transfers) {
+    events.Slice(links.at({transfer.from_rank, transfer.to_rank}),
+                 transfer.send, transfer.begin, transfer.end,
+                 {{"to_stage", transfer.send.peer}, {"bytes", transfer.bytes}});
+  }
+  for (size_t rank = 0; rank < run.memory.size(); ++rank) {
+    for (const MemoryPoint& point : run.memory[rank]) {
+      events.Count(absl::StrCat("held by device ", rank), point.seconds,
+                   point.bytes);
+    }
+  }
+  return events;
+}
+
+}  // namespace
+
+std::string ToTrace(const std::vector<TracedRun>& runs) {
+  std::string text = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [";
+  const char* separator = "\n";
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const Events events = Draw(runs[i], static_cast<int>(i));
+    for (const Json& event : events.all()) {
+      absl::StrAppend(&text, separator, event.dump());
+      separator = ",\n";
+    }
+  }
+  absl::StrAppend(&text, "\n]}\n");
+  return text;
+}
+
+}  // namespace meshwright
