@@ -151,8 +151,9 @@ class Grid {
     const char* unit = step >= 1 ? " s" : step >= 1e-3 ? " ms" : " us";
     const double factor = step >= 1 ? 1 : step >= 1e-3 ? 1e3 : 1e6;
     std::string line;
-    for (int64_t at = first;
-         at + kStep / 2 <= std::min(first + width_, length_); at += kStep) {
+    // No mark so close to the end that its text would not fit.
+    const int64_t end = std::min(first + width_, length_) - kStep / 2;
+    for (int64_t at = first; at == first || at <= end; at += kStep) {
       line.resize(static_cast<size_t>(at - first), ' ');
       absl::StrAppendFormat(&line, "|%.4g%s", Seconds(at) * factor, unit);
     }
