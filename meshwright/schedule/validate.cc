@@ -46,6 +46,17 @@ absl::Status CheckRows(const Timetable& timetable) {
                        ", the timetable has ", timetable.ranks()));
     }
   }
+  // Before anything is made that is as large as it says it is.
+  int64_t actions = 0;
+  for (const std::vector<Action>& row : timetable.rows) {
+    actions += std::ssize(row);
+  }
+  if (int64_t{timetable.stages()} * timetable.micro_batches > actions) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the timetable has ", actions, " actions: too few for ",
+                     timetable.stages(), " stages and ",
+                     timetable.micro_batches, " micro-batches"));
+  }
   return absl::OkStatus();
 }
 

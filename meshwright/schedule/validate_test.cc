@@ -51,6 +51,12 @@ TEST(ValidateTest, SaysWhatIsWrongAndWhere) {
             "not in it; row: ... 0F1 0B0 0B1 =>0A");
 }
 
+TEST(ValidateTest, FarTooFewActions) {
+  EXPECT_EQ(Fault("0F0,0B1000000\n1F0,1B0\n"),
+            "the timetable has 4 actions: too few for 2 stages and 1000001 "
+            "micro-batches");
+}
+
 TEST(ValidateTest, Deadlock) {
   // Device 0 wants the gradients of 0 before it gives out 1, which device 1
   // wants first.
