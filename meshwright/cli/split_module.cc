@@ -52,6 +52,7 @@ void Complete(Annotations& given, const Annotations& more) {
   for (const auto& [instruction, annotation] : more.instructions) {
     given.instructions.try_emplace(instruction, annotation);
   }
+  if (given.alike.empty()) given.alike = more.alike;
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ struct Annotations {
   std::vector<std::optional<Annotation>> outputs;
   // Of arrays in any computation.
   absl::flat_hash_map<const Instruction*, Annotation> instructions;
-  // Values that are to be split alike, whichever way.
+  // By group: the calls whose operands are to be split alike, whichever way.
   std::vector<std::vector<const Instruction*>> alike;
 };
 

@@ -116,9 +116,12 @@ TEST(AnnotationsTest, ValuesThatAreToBeSplitAlikeAreListed) {
   const auto annotations = ReadAnnotations(shardy, DataModel());
   ASSERT_TRUE(annotations.ok()) << annotations.status();
   ASSERT_EQ(annotations->alike.size(), 1u);
-  EXPECT_THAT(annotations->alike[0],
-              ElementsAre(shardy.entry()->root()->operands[0],
-                          shardy.entry()->root()->operands[1]));
+  std::vector<const Instruction*> values;
+  for (const Instruction* mark : annotations->alike[0]) {
+    values.push_back(mark->operands[0]);
+  }
+  EXPECT_THAT(values, ElementsAre(shardy.entry()->root()->operands[0],
+                                  shardy.entry()->root()->operands[1]));
   // The older form only marks them as unknown.
   const Module gspmd = ReadTestModule("alike.gspmd.jax10");
   const auto unknown = ReadAnnotations(gspmd, DataModel());

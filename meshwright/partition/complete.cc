@@ -9,7 +9,9 @@
 #include "meshwright/base/check.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/partition/alike.h"
 #include "meshwright/partition/candidates.h"
+#include "meshwright/partition/op_pins.h"
 #include "meshwright/partition/pool.h"
 
 namespace meshwright {
@@ -33,13 +35,13 @@ class Completer {
         mesh_(mesh),
         prices_(prices),
         resharder_(resharder),
+        pins_(graph, pins, pool_),
         table_(mesh, prices_, pool_),
         rules_(RulesOf(graph)) {
     const size_t count = graph.ops.size();
     rule_ids_.resize(count);
     other_rule_ids_.resize(count, kUnset);
     chosen_.resize(count, nullptr);
-    pins_.resize(count, kUnset);
     repeatable_.resize(count, false);
     dirty_.resize(count, true);
     uses_.resize(graph.values.size());
@@ -48,35 +50,25 @@ class Completer {
       for (const OpId carry : loop.carries) body_[carry] = loop.body;
     }
     for (size_t i = 0; i < count; ++i) {
-      if (graph.ops[i].live) Prepare(static_cast<OpId>(i), pins);
-    }
-    for (size_t i = 0; i < graph.parameters.size(); ++i) {
-      PinOp(graph.parameters[i], pins.parameters, i);
-    }
-    for (size_t i = 0; i < graph.outputs.size(); ++i) {
-      PinOp(graph.outputs[i], pins.outputs, i);
+      if (graph.ops[i].live) Prepare(static_cast<OpId>(i));
     }
   }
 
-  absl::StatusOr<Assignment> Run() {
-    const int32_t count = static_cast<int32_t>(graph_.ops.size());
-    // Where a search ends depends on where it starts. Long steps repeat
-    // themselves; there one start has to do.
-    constexpr Start kStarts[] = {
-        {}, {true, {}}, {true, {true, false}}, {true, {true, true}}};
-    std::vector<const Candidate*> best;
-    double best_price = std::numeric_limits<double>::infinity();
-    for (const Start& start : kStarts) {
-      if (&start != kStarts && count > kManyOps) break;
-      Search(start);
-      const double price = TotalPrice();
-      if (price >= best_price) continue;
-      best = chosen_;
-      best_price = price;
+  absl::StatusOr<Assignment> Run(const std::vector<AlikeGroup>& groups) {
+    for (const AlikeGroup& group : groups) {
+      if (group.given.has_value()) Settle(group, pool_.Intern(*group.given));
     }
-    chosen_ = std::move(best);
+    SearchFromAllStarts();
+    bool settled = false;
+    for (const AlikeGroup& group : groups) {
+      if (group.given.has_value()) continue;
+      Settle(group, CheapestFor(group));
+      settled = true;
+    }
+    if (settled) SearchFromAllStarts();
     MW_RETURN_IF_ERROR(CheckPins());
     Assignment assignment;
+    const int32_t count = static_cast<int32_t>(graph_.ops.size());
     assignment.strategies.resize(count);
     assignment.rules = std::move(rules_);
     for (OpId op = 0; op < count; ++op) {
@@ -100,6 +92,83 @@ class Completer {
     bool sums_wait = false;
     Freedom freedom;
   };
+
+  // Chooses for all ops: the best of several searches.
+  void SearchFromAllStarts() {
+    const int32_t count = static_cast<int32_t>(graph_.ops.size());
+    // Where a search ends depends on where it starts. Long steps repeat
+    // themselves; there one start has to do.
+    constexpr Start kStarts[] = {
+        {}, {true, {}}, {true, {true, false}}, {true, {true, true}}};
+    std::vector<const Candidate*> best;
+    double best_price = std::numeric_limits<double>::infinity();
+    for (const Start& start : kStarts) {
+      if (&start != kStarts && count > kManyOps) break;
+      Search(start);
+      const double price = TotalPrice();
+      if (price >= best_price) continue;
+      best = chosen_;
+      best_price = price;
+    }
+    chosen_ = std::move(best);
+  }
+
+  // The values of a group lie so from now on.
+  void Settle(const AlikeGroup& group, ShardingId sharding) {
+    for (const ValueId value : group.values) pins_.Add(value, sharding);
+  }
+
+  // The sharding for all values of a group to which it costs least to move them
+  // from how they lie now, of those that their ops can give.
+  ShardingId CheapestFor(const AlikeGroup& group) {
+    std::vector<ShardingId> choices;
+    for (const ValueId value : group.values) {
+      choices.push_back(WithoutPending(ShardingOf(value)));
+    }
+    choices.push_back(pool_.Intern(Sharding::Replicated(
+        graph_.values[group.values[0]].shape->dimensions)));
+    ShardingId best = choices.back();
+    double best_price = std::numeric_limits<double>::infinity();
+    for (const ShardingId choice : choices) {
+      double price = 0;
+      for (const ValueId value : group.values) {
+        const FlatValue& of = graph_.values[value];
+        if (!CanGive(value, choice)) {
+          price = std::numeric_limits<double>::infinity();
+        } else if (!repeatable_[of.producer]) {
+          price += Price(of.shape->element_type, ShardingOf(value), choice) *
+                   graph_.ops[of.producer].repeats;
+        }
+      }
+      if (price >= best_price) continue;
+      best = choice;
+      best_price = price;
+    }
+    return best;
+  }
+
+  // Whether the op has a strategy for this.
+  bool CanGive(ValueId value, ShardingId sharding) {
+    const FlatValue& of = graph_.values[value];
+    const size_t tensor = graph_.ops[of.producer].operands.size() + of.result;
+    const std::vector<Seed> seeds = {{static_cast<int32_t>(tensor), sharding}};
+    for (const Candidate& candidate :
+         table_.Get(rule_ids_[of.producer], seeds, {true, true})) {
+      if (candidate.results[of.result] == sharding &&
+          pins_.Allows(of.producer, candidate)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // The sharding with nothing pending.
+  ShardingId WithoutPending(ShardingId sharding) {
+    Sharding complete = pool_[sharding];
+    complete.pending.clear();
+    complete.reduction = Reduction::kSum;
+    return pool_.Intern(complete);
+  }
 
   // Chooses for all ops, from the beginning.
   void Search(const Start& start) {
@@ -158,7 +227,7 @@ class Completer {
     }
   }
 
-  void Prepare(OpId id, const Pins& pins) {
+  void Prepare(OpId id) {
     const FlatOp& op = graph_.ops[id];
     std::vector<int32_t> bits;
     for (size_t i = 0; i < op.operands.size(); ++i) {
@@ -177,30 +246,6 @@ class Completer {
       }
     }
     repeatable_[id] = op.kind == OpKind::kCompute && rules_[id].cheap_to_repeat;
-    if (op.kind == OpKind::kCompute) {
-      const auto pin = pins.instructions.find(op.instruction);
-      if (pin != pins.instructions.end()) Pin(id, pin->second);
-    }
-  }
-
-  void Pin(OpId id, const Annotation& annotation) {
-    pins_[id] = pool_.Intern(annotation.sharding);
-    if (graph_.ops[id].kind != OpKind::kParameter &&
-        std::find(annotation.free.begin(), annotation.free.end(), true) !=
-            annotation.free.end()) {
-      free_[id] = annotation.free;
-    }
-  }
-
-  void PinOp(OpId id, const std::vector<std::optional<Annotation>>& given,
-             size_t index) {
-    const FlatOp& op = graph_.ops[id];
-    if (index < given.size() && given[index].has_value()) {
-      Pin(id, *given[index]);
-    } else if (op.kind == OpKind::kParameter) {
-      pins_[id] = pool_.Intern(Sharding::Replicated(
-          graph_.values[op.first_result].shape->dimensions));
-    }
   }
 
   int32_t BitsOf(ValueId value) const {
@@ -288,11 +333,8 @@ class Completer {
     }
     if (!any && pending) {
       // Nobody has asked yet; someone will want it complete.
-      Sharding complete = pool_[from];
-      complete.pending.clear();
-      complete.reduction = Reduction::kSum;
       price += Price(graph_.values[value].shape->element_type, from,
-                     pool_.Intern(complete)) *
+                     WithoutPending(from)) *
                (op.kind == OpKind::kCarry ? op.entries : op.repeats);
     }
     return price;
@@ -321,40 +363,14 @@ class Completer {
     return price;
   }
 
-  // Whether `sharding` is what the pin of `id` asks for.
-  bool Meets(OpId id, ShardingId sharding) const {
-    const auto open = free_.find(id);
-    if (open == free_.end()) return sharding == pins_[id];
-    const Sharding& given = pool_[pins_[id]];
-    const Sharding& got = pool_[sharding];
-    for (size_t i = 0; i < got.dims.size(); ++i) {
-      if (!open->second[i] && got.dims[i] != given.dims[i]) return false;
-    }
-    return !got.IsPending();
-  }
-
-  bool IsAllowed(OpId id, const Candidate& candidate) const {
-    const FlatOp& op = graph_.ops[id];
-    const bool is_output = op.kind == OpKind::kOutput;
-    if (is_output) {
-      const Sharding& sharding = pool_[candidate.operands[0]];
-      if (pins_[id] == kUnset &&
-          std::any_of(sharding.dims.begin(), sharding.dims.end(), IsStrided)) {
-        return false;
-      }
-    }
-    return pins_[id] == kUnset ||
-           Meets(id, is_output ? candidate.operands[0] : candidate.results[0]);
-  }
-
   // Every pin is kept, or named.
   absl::Status CheckPins() const {
     for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
       const FlatOp& op = graph_.ops[id];
-      if (!op.live || IsAllowed(id, *chosen_[id])) continue;
+      if (!op.live || pins_.Allows(id, *chosen_[id])) continue;
       return absl::InvalidArgumentError(absl::StrCat(
           op.instruction->name, ": ", op.instruction->opcode_name(),
-          " cannot give ", ToString(pool_[pins_[id]], mesh_),
+          " cannot give ", ToString(pool_[pins_.Of(id).back().sharding], mesh_),
           "; the nearest is ", ToString(pool_[chosen_[id]->results[0]], mesh_),
           ". Give it that, or split a user of it"));
     }
@@ -371,9 +387,7 @@ class Completer {
       }
     };
     const int32_t operands = static_cast<int32_t>(op.operands.size());
-    if (pins_[id] != kUnset) {
-      add(op.kind == OpKind::kOutput ? 0 : operands, pins_[id]);
-    }
+    for (const OpPin& pin : pins_.Of(id)) add(pin.tensor, pin.sharding);
     for (int32_t i = 0; i < operands; ++i) {
       if (repeatable_[graph_.values[op.operands[i]].producer]) continue;
       add(i, ShardingOf(op.operands[i]));
@@ -402,7 +416,7 @@ class Completer {
       best_price = Evaluate(id, *best) * (1 - 1e-9);
     }
     Freedom freedom = how_.freedom;
-    freedom.other_rules = freedom.other_rules || pins_[id] != kUnset;
+    freedom.other_rules = freedom.other_rules || !pins_.Of(id).empty();
     for (const int32_t rule : {rule_ids_[id], other_rule_ids_[id]}) {
       if (rule == kUnset || (rule != rule_ids_[id] && !freedom.other_rules)) {
         continue;
@@ -412,7 +426,7 @@ class Completer {
             candidate.strategy == best->strategy) {
           continue;
         }
-        if (!IsAllowed(id, candidate)) continue;
+        if (!pins_.Allows(id, candidate)) continue;
         const double price = Evaluate(id, candidate);
         if (price < best_price) {
           best = &candidate;
@@ -447,17 +461,16 @@ class Completer {
   const Prices prices_;
   Resharder& resharder_;
   ShardingPool pool_;
+  OpPins pins_;
   CandidateTable table_;
   std::vector<Rule> rules_;
   std::vector<int32_t> rule_ids_;
-  std::vector<int32_t> other_rule_ids_;                // Or kUnset.
-  std::vector<const Candidate*> chosen_;               // By op.
-  std::vector<ShardingId> pins_;                       // By op.
-  absl::flat_hash_map<OpId, std::vector<bool>> free_;  // Dimensions left open.
-  std::vector<bool> repeatable_;                       // By op.
-  std::vector<bool> dirty_;             // By op: a neighbour has changed.
-  std::vector<std::vector<Use>> uses_;  // By value.
-  std::vector<RegionId> body_;          // By op: of a carry's loop.
+  std::vector<int32_t> other_rule_ids_;   // Or kUnset.
+  std::vector<const Candidate*> chosen_;  // By op.
+  std::vector<bool> repeatable_;          // By op.
+  std::vector<bool> dirty_;               // By op: a neighbour has changed.
+  std::vector<std::vector<Use>> uses_;    // By value.
+  std::vector<RegionId> body_;            // By op: of a carry's loop.
   absl::flat_hash_map<uint64_t, double> price_cache_;
   Start how_;
   std::vector<Seed> seeds_;
@@ -469,7 +482,9 @@ class Completer {
 absl::StatusOr<Assignment> Complete(const FlatGraph& graph, const Pins& pins,
                                     const Mesh& mesh, const Prices& prices,
                                     Resharder& resharder) {
-  return Completer(graph, pins, mesh, prices, resharder).Run();
+  MW_ASSIGN_OR_RETURN(const std::vector<AlikeGroup> groups,
+                      AlikeGroups(graph, pins));
+  return Completer(graph, pins, mesh, prices, resharder).Run(groups);
 }
 
 }  // namespace meshwright

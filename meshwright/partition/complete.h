@@ -20,8 +20,7 @@
 namespace meshwright {
 
 // What is given: how parameters, outputs and (first results of) instructions
-// must lie. Valid for their shapes and not pending. Values to be split alike
-// are a hint that is not followed.
+// must lie, and which values alike. Valid for their shapes and not pending.
 using Pins = Annotations;
 
 // Parameters that are not pinned are replicated; outputs lie as they come. An

@@ -145,7 +145,8 @@ class Flattener {
   OpId Compute(const Instruction& instruction, Values operands, RegionId region,
                double repeats) {
     const OpId next = static_cast<OpId>(graph_.ops.size());
-    if (!EntryFor(instruction.opcode).stays_apart) {
+    if (!EntryFor(instruction.opcode).stays_apart &&
+        !instruction.attributes->custom_call_has_side_effect) {
       std::string key = keys_.Of(instruction);
       absl::StrAppend(&key, "@", region, "(", absl::StrJoin(operands, ","));
       const auto [known, is_new] = computed_.try_emplace(std::move(key), next);

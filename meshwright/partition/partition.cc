@@ -7,6 +7,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/partition/alike.h"
 #include "meshwright/partition/lower_program.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/rules/combine.h"
@@ -242,6 +243,7 @@ absl::StatusOr<Partitioned> Partition(const Module& module, const Mesh& mesh,
   const FlatGraph graph = Flatten(module);
   MW_RETURN_IF_ERROR(CheckSupported(graph));
   MW_RETURN_IF_ERROR(CheckPins(graph, mesh, pins));
+  MW_RETURN_IF_ERROR(PinAlikeParameters(graph, pins));
   PinAliases(module, graph, pins);
   Resharder resharder(&mesh, prices);
   MW_ASSIGN_OR_RETURN(const Assignment assignment,

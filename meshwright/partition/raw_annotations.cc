@@ -268,7 +268,7 @@ class Collector {
   bool CollectGroup(const Instruction& call) {
     const std::string* id = FindAttribute(call, kShardyGroupId);
     if (id == nullptr || call.operands.size() != 1) return false;
-    groups_[*id].push_back(call.operands[0]);
+    groups_[*id].push_back(&call);
     return true;
   }
 

@@ -40,7 +40,7 @@ struct RawAnnotation {
 struct RawAnnotations {
   ShardyMeshes meshes;
   std::vector<RawAnnotation> list;
-  // Values that are to be split alike.
+  // As in Annotations.
   std::vector<std::vector<const Instruction*>> alike;
 };
 

@@ -58,6 +58,18 @@ def alike(x, y):
     return shard_alike(x * 2, y * 3)
 
 
+def alike_scan(w, x):
+    from jax.experimental.shard_alike import shard_alike
+
+    def body(carry, _):
+        carry, product = shard_alike(carry, carry @ w)
+        return jnp.tanh(product), None
+
+    carry = jax.lax.scan(body, x, None, length=3)[0]
+    wanted = jax.lax.with_sharding_constraint(x + 1, on("data", "model"))
+    return shard_alike(carry, wanted)
+
+
 def modules():
     def shape(*dimensions):
         return jax.ShapeDtypeStruct(dimensions, jnp.float32)
@@ -84,6 +96,7 @@ def modules():
     if jax.__version__ != "0.4.35":  # Where shard_alike does not lower.
         x = shape(8, 16)
         yield "alike", jax.jit(alike, in_shardings=(on("data"), None)), (x, x)
+        yield "alike_scan", jax.jit(alike_scan), (shape(16, 16), x)
 
 
 def main(suffix):
