@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/mesh/sharding_text.h"
 
@@ -135,6 +136,27 @@ double Choices::EdgePrice(const Use& self, const Candidate& candidate,
          RepeatsOf(self);
 }
 
+// Calls `function` with where to and how often a value, lying as `from`, is
+// moved for those that use it. False if nobody does yet.
+template <typename Function>
+bool Choices::ForMoves(ValueId value, ShardingId from, Function function) {
+  bool any = false;
+  seen_.clear();
+  for (const Use& use : uses_[value]) {
+    const ShardingId wanted = WantedBy(use);
+    if (wanted == kUnset || use.op == graph_.values[value].producer) continue;
+    any = true;
+    const std::pair<ShardingId, RegionId> move(wanted, RegionOf(use));
+    if (wanted == from ||
+        std::find(seen_.begin(), seen_.end(), move) != seen_.end()) {
+      continue;
+    }
+    seen_.push_back(move);
+    function(wanted, RepeatsOf(use));
+  }
+  return any;
+}
+
 // The price of moving result `index`, lying as `from`, to all that use it.
 double Choices::UsersPrice(OpId id, int32_t index, ShardingId from,
                            bool pending) {
@@ -142,27 +164,40 @@ double Choices::UsersPrice(OpId id, int32_t index, ShardingId from,
   const ValueId value = op.first_result + index;
   const ElementType type = graph_.values[value].shape->element_type;
   double price = 0;
-  bool any = false;
-  std::vector<std::pair<ShardingId, RegionId>>& seen = seen_;
-  seen.clear();
-  for (const Use& use : uses_[value]) {
-    const ShardingId wanted = WantedBy(use);
-    if (wanted == kUnset || use.op == id) continue;
-    any = true;
-    const std::pair<ShardingId, RegionId> move(wanted, RegionOf(use));
-    if (wanted == from ||
-        std::find(seen.begin(), seen.end(), move) != seen.end()) {
-      continue;
-    }
-    seen.push_back(move);
-    price += MovePrice(type, from, wanted) * RepeatsOf(use);
-  }
+  const bool any =
+      ForMoves(value, from, [&](ShardingId wanted, double repeats) {
+        price += MovePrice(type, from, wanted) * repeats;
+      });
   if (!any && pending) {
     // Nobody has asked yet; someone will want it complete.
     price += MovePrice(type, from, WithoutPending(from)) *
              (op.kind == OpKind::kCarry ? op.entries : op.repeats);
   }
   return price;
+}
+
+double Choices::WireBytesAround(const std::vector<OpId>& ops) {
+  absl::flat_hash_set<ValueId> values;
+  for (const OpId id : ops) {
+    const FlatOp& op = graph_.ops[id];
+    values.insert(op.operands.begin(), op.operands.end());
+    for (int32_t i = 0; i < op.result_count; ++i) {
+      values.insert(op.first_result + i);
+    }
+  }
+  double bytes = 0;
+  for (const ValueId value : values) {
+    const FlatValue& of = graph_.values[value];
+    if (repeatable_[of.producer]) continue;
+    const ShardingId from = ShardingOf(value);
+    ForMoves(value, from, [&](ShardingId wanted, double repeats) {
+      for (const ReshardStep& step : resharder_.Path(
+               of.shape->element_type, pool_[from], pool_[wanted])) {
+        bytes += step.wire_bytes * repeats;
+      }
+    });
+  }
+  return bytes;
 }
 
 double Choices::Price(OpId id, const Candidate& candidate) {

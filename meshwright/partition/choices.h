@@ -60,6 +60,8 @@ class Choices {
     return Price(op, *chosen_[op]) - Price(op, candidate);
   }
   double TotalPrice();
+  // What a device sends to move all that these ops use and make.
+  double WireBytesAround(const std::vector<OpId>& ops);
   // Differences below this do not count.
   double Negligible() const { return prices_.Least().latency * 1e-2; }
 
@@ -97,6 +99,8 @@ class Choices {
   double MovePrice(ElementType type, ShardingId from, ShardingId to);
   double EdgePrice(const Use& self, const Candidate& candidate,
                    ShardingId from);
+  template <typename Function>
+  bool ForMoves(ValueId value, ShardingId from, Function function);
   double UsersPrice(OpId id, int32_t index, ShardingId from, bool pending);
   double Price(OpId id, const Candidate& candidate);
   void CollectSeeds(OpId id);

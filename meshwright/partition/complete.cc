@@ -139,22 +139,40 @@ class Completer {
   }
 
   // Changes `id` to oblige a neighbour, if all is cheaper when its other
-  // neighbours have followed.
+  // neighbours have followed, and no more is sent: fewer collectives alone are
+  // no reason, for many of them will be merged.
   bool ChangeWithNeighbours(OpId id) {
     for (const Candidate* candidate : choices_.Obliging(id)) {
       changes_.clear();
       const double gain = choices_.GainOf(id, *candidate);
       Change(id, candidate);
-      if (gain + Follow(id) > choices_.Negligible()) {
-        for (const auto& [op, before] : changes_) MarkNeighbours(op);
+      const bool pays = gain + Follow(id) > choices_.Negligible();
+      if (pays && SendsNoMore()) {
+        for (const auto& [op, other] : changes_) MarkNeighbours(op);
         return true;
       }
-      while (!changes_.empty()) {
-        choices_.Choose(changes_.back().first, changes_.back().second);
-        changes_.pop_back();
-      }
+      SwapChanges();
     }
     return false;
+  }
+
+  bool SendsNoMore() {
+    std::vector<OpId> ops;
+    for (const auto& [op, other] : changes_) ops.push_back(op);
+    const double after = choices_.WireBytesAround(ops);
+    SwapChanges();
+    const double before = choices_.WireBytesAround(ops);
+    SwapChanges();
+    return after <= before * (1 + 1e-9);
+  }
+
+  // Undoes what was changed, or does it again. No op has changed twice.
+  void SwapChanges() {
+    for (auto& [op, other] : changes_) {
+      const Candidate* const now = choices_.all()[op];
+      choices_.Choose(op, other);
+      other = now;
+    }
   }
 
   void Change(OpId id, const Candidate* candidate) {
