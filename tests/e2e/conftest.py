@@ -15,6 +15,10 @@ BINARY = Path(
 )
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes minutes; left out by default")
+
+
 class Cli:
     """`cli("run", path)` gives the finished process; `.json(...)` its object."""
 
