@@ -33,8 +33,8 @@ bool IsCollective(MoveKind kind);
 // The collective of this name.
 MoveKind CollectiveNamed(absl::string_view name);
 
-// What must not be has this latency (forbidden.h): more than any step takes, but
-// finite, so that ways are still found and compared.
+// What must not be has this latency (forbidden.h): more than any step takes,
+// but finite, so that ways are still found and compared.
 inline constexpr double kForbiddenSeconds = 1e12;
 
 // Of a collective: so much for each, and so much for each byte a device sends.

@@ -10,6 +10,12 @@
 #include "meshwright/search/memory_points.h"
 
 namespace meshwright {
+namespace {
+
+// Meshes that take longer than the best by this factor are left out.
+constexpr double kHopeless = 1.6;
+
+}  // namespace
 
 absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
                                               const PlanRequest& request) {
@@ -71,6 +77,24 @@ std::vector<int64_t> CountsToTry(const StepModel& model,
   }
   if (kept.empty()) kept.push_back(1);
   return kept;
+}
+
+bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times,
+                double best, const Cluster& cluster) {
+  const double host = static_cast<double>(cluster.devices_per_host());
+  const auto log_size = [&](const Mesh& of) {
+    return std::log(static_cast<double>(of.axes().back().size) / host);
+  };
+  return std::any_of(times.begin(), times.end(), [&](const MeshTime& one) {
+    if (one.seconds <= kHopeless * best ||
+        one.mesh.axes().size() != mesh.axes().size()) {
+      return false;
+    }
+    const double there = log_size(one.mesh);
+    const double here = log_size(mesh);
+    return there * here > 0 ? std::abs(here) >= std::abs(there)
+                            : one.mesh == mesh;
+  });
 }
 
 }  // namespace meshwright

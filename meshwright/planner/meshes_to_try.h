@@ -25,6 +25,16 @@ std::vector<int64_t> CountsToTry(const StepModel& model,
                                  const std::vector<Mesh>& meshes,
                                  int64_t memory);
 
+struct MeshTime {
+  Mesh mesh;
+  double seconds = 0;
+};
+
+// Whether the mesh was far behind the best with fewer micro-batches, or one
+// between it and a host's size is.
+bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times,
+                double best, const Cluster& cluster);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_PLANNER_MESHES_TO_TRY_H_

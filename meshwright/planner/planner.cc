@@ -51,9 +51,6 @@ constexpr size_t kSideBySide = 2;
 // How many more numbers of micro-batches are tried once one fits.
 constexpr int kMoreCounts = 1;
 
-// Meshes that take longer than the best by this factor with some micro-batches
-// are left out with more of them.
-constexpr double kHopeless = 1.6;
 // So many go on to the second round; of small steps more.
 constexpr size_t kPromising = 2;
 constexpr size_t kManyOps = 10000;
@@ -227,27 +224,6 @@ class Planner {
     }
   }
 
-  // Whether the mesh was far behind with fewer micro-batches, or one between it
-  // and a host's size is.
-  bool IsHopeless(const Mesh& mesh) const {
-    const double best = BestSeconds();
-    const double host = static_cast<double>(cluster_.devices_per_host());
-    const auto log_size = [&](const Mesh& of) {
-      return std::log(static_cast<double>(of.axes().back().size) / host);
-    };
-    return std::any_of(
-        times_.begin(), times_.end(), [&](const std::pair<Mesh, double>& one) {
-          if (one.second <= kHopeless * best ||
-              one.first.axes().size() != mesh.axes().size()) {
-            return false;
-          }
-          const double there = log_size(one.first);
-          const double here = log_size(mesh);
-          return there * here > 0 ? std::abs(here) >= std::abs(there)
-                                  : one.first == mesh;
-        });
-  }
-
   void TryMeshes(const std::shared_ptr<const CutStep>& cut,
                  absl::Status& last) {
     size_t next = 0;
@@ -263,7 +239,10 @@ class Planner {
       std::vector<Mesh> batch;
       for (; next < meshes_.size() && batch.size() < most; ++next) {
         const Mesh& mesh = meshes_[next];
-        if (!Suits(mesh, cut->count) || IsHopeless(mesh)) continue;
+        if (!Suits(mesh, cut->count) ||
+            IsHopeless(mesh, times_, BestSeconds(), cluster_)) {
+          continue;
+        }
         if (request_.report) {
           request_.report(absl::StrCat(mesh.ToString(), " x", cut->count));
         }
@@ -297,7 +276,7 @@ class Planner {
       if (like_.empty() || found->plan.seconds <= BestSeconds()) {
         like_ = found->plan.placements;
       }
-      times_.emplace_back(mesh, found->plan.seconds);
+      times_.push_back({mesh, found->plan.seconds});
       found_.push_back(*std::move(found));
     }
     alternatives_.push_back(std::move(alternative));
@@ -493,7 +472,7 @@ class Planner {
   std::vector<Found> found_;
   std::vector<AxisPlaces> like_;  // Of the best so far, to start from.
   std::vector<Found> experts_;
-  std::vector<std::pair<Mesh, double>> times_;  // Meshes and their times.
+  std::vector<MeshTime> times_;
   std::vector<std::string> notes_;
   std::map<std::string, double> seconds_;
 };
