@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/cost/program_cost.h"
 #include "meshwright/profile/loop_program.h"
 #include "meshwright/profile/loop_timer.h"
 
@@ -24,6 +25,8 @@ constexpr int64_t kColumns = 64;
 constexpr int64_t kArguments = 64;
 // What disturbs one round has a chance to be over in the next.
 constexpr int kRounds = 4;
+// Of the program that stands for a step.
+constexpr int64_t kLayers = 32;
 
 // What there is to measure on a platform.
 struct Sizes {
@@ -61,6 +64,7 @@ class Calibrator {
   Calibrator(Client& client, const Cluster& cluster,
              const CalibrateOptions& options)
       : client_(client),
+        cluster_(cluster),
         options_(options),
         sizes_(SizesFor(client.platform_name() == "cpu")),
         rates_(AssumedRates(cluster)) {
@@ -82,6 +86,7 @@ class Calibrator {
     TakeKernels();
     TakeMatmuls();
     for (const MoveKind kind : kKinds) TakeCollective(kind);
+    TakeProgram();
     return Calibration{std::move(rates_), std::move(samples_)};
   }
 
@@ -125,6 +130,12 @@ class Calibrator {
     const int64_t channels = sizes_.channels;
     add("convolution", ConvolutionFlops(channels),
         [channels] { return ConvolutionLoop(channels); });
+    for (const bool reduced : {false, true}) {
+      if (reduced && timing_.devices == 1) continue;
+      add("layers", reduced ? 1 : 0, [reduced, devices = timing_.devices] {
+        return LayersLoop(kLayers, reduced, devices);
+      });
+    }
     for (const MoveKind kind : kKinds) {
       for (const int64_t group : groups_) {
         for (const int64_t message : sizes_.messages) {
@@ -240,7 +251,38 @@ class Calibrator {
     }
   }
 
+  // In a program of many kernels each takes longer than in a loop of its own:
+  // caches are cold, and something has to hand them out. A collective may take
+  // less: devices go on as soon as they can.
+  void TakeProgram() {
+    const std::vector<const Sample*> layers = Of("layers");
+    const auto predicted = [&](bool reduced) {
+      return EstimateProgram(
+          LayersLoop(kLayers, reduced, timing_.devices).module, rates_,
+          cluster_, *Mesh::Parse(absl::StrCat("devices=", timing_.devices)));
+    };
+    const ProgramEstimate plain = predicted(false);
+    const double slower = Within(layers[0]->seconds / plain.compute_seconds);
+    rates_.op_seconds.value *= slower;
+    rates_.vector_flops.value /= slower;
+    rates_.transcendentals.value /= slower;
+    for (Curve::Point& point : rates_.memory.points) point.value /= slower;
+    for (auto& [type, curve] : rates_.matmul) {
+      for (Curve::Point& point : curve.points) point.value /= slower;
+    }
+    if (layers.size() < 2) return;
+    const double more = Within((layers[1]->seconds - layers[0]->seconds) /
+                               predicted(true).comm_seconds);
+    for (auto& kind : rates_.levels[0].kinds) {
+      for (CollectiveRate& rate : kind) rate.latency *= more;
+    }
+  }
+
+  // What noise alone would not make of a factor.
+  static double Within(double factor) { return std::clamp(factor, 0.2, 5.0); }
+
   Client& client_;
+  const Cluster& cluster_;
   const CalibrateOptions options_;
   const Sizes sizes_;
   LoopTimerOptions timing_;

@@ -43,8 +43,11 @@ class Builder {
     element->attributes.mutate().tuple_index = index;
     return element;
   }
-  // A computation that adds two scalars.
+  // A computation that adds two scalars of the one type that is asked for.
   Computation* Adder(ElementType type) {
+    for (const auto& known : module_.computations()) {
+      if (known->name() == "adder") return known.get();
+    }
     Computation* adder = module_.AddComputation("adder");
     Instruction* a = adder->AddParameter(Shape::Scalar(type), "adder.a");
     Instruction* b = adder->AddParameter(Shape::Scalar(type), "adder.b");
@@ -340,6 +343,35 @@ LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,
                         {values[0], y, zero});
         }
         return y;
+      });
+}
+
+LoopProgram LayersLoop(int64_t layers, bool reduced, int64_t devices) {
+  const Shape square = Shape::Array(ElementType::kF32, {kSmall, kSmall});
+  const Shape row = Shape::Array(ElementType::kF32, {kSmall});
+  return MakeLoop(
+      std::vector<Shape>(layers + 1, square), 1,
+      [&](Builder& build, std::vector<Instruction*> values) {
+        Instruction* zero = build.Constant(Literal::Scalar(0.0f));
+        Computation* adder = build.Adder(ElementType::kF32);
+        Instruction* x = values[0];
+        for (int64_t layer = 1; layer <= layers; ++layer) {
+          Instruction* dot =
+              build.Add(Opcode::kDot, square, {x, values[layer]});
+          dot->attributes.mutate().dot = DotDimensionNumbers{
+              .lhs_contracting = {1}, .rhs_contracting = {0}};
+          Instruction* sum = build.Add(Opcode::kReduce, row, {dot, zero});
+          sum->called = {adder};
+          sum->attributes.mutate().dimensions = {1};
+          Instruction* back = build.Add(Opcode::kBroadcast, square, {sum});
+          back->attributes.mutate().dimensions = {0};
+          x = build.Add(Opcode::kSubtract, square, {dot, back});
+          x = build.Add(Opcode::kTanh, square, {x});
+          if (reduced) {
+            x = Collect(build, MoveKind::kAllReduce, x, devices, devices);
+          }
+        }
+        return x;
       });
 }
 

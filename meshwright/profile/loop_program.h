@@ -48,6 +48,11 @@ double ConvolutionFlops(int64_t channels);  // Padding counted too.
 LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,
                            int64_t devices);
 
+// Layers as a step has them, each with weights of its own: a contraction, a sum
+// over the features, what is left after it through a tanh; if `reduced`, then
+// an all-reduce among all devices.
+LoopProgram LayersLoop(int64_t layers, bool reduced, int64_t devices);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_PROFILE_LOOP_PROGRAM_H_

@@ -1,0 +1,92 @@
+"""What each strategy is predicted to take on H200 clusters, beside our own choice.
+
+    ./mw bench predicted_plans
+    ./mw bench predicted_plans gpt:39b@h200:8x8
+
+Modules are lowered from shapes alone, plans are made with assumed rates. A cell is the
+predicted step in seconds; a strategy that no number of micro-batches makes fit into the
+devices' memory has the memory it would need. All plans of a row are for the same module
+and cluster, priced by the same model; nothing of this is run.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from _machine import describe
+
+ROOT = Path(__file__).resolve().parents[1]
+TOOL = ROOT / "build/release/meshwright/cli/meshwright"
+STRATEGIES = ["auto", "dp", "zero2", "zero3", "megatron", "sequence", "volume"]
+CASES = [
+    "gpt:2.6b@h200:8",
+    "llama:7b@h200:8",
+    "moe:10b@h200:8",
+    "wide-resnet:2b@h200:8",
+    "gpt:39b@h200:8x8",
+    "llama:70b@h200:8x8",
+    "moe:70b@h200:8x8",
+    "gpt:175b@h200:64x8",
+]
+
+
+def lower(model: str, folder: Path) -> Path:
+    path = folder / f"{model.replace(':', '_')}.hlo.pb"
+    if not path.exists():
+        name, size = model.split(":")
+        subprocess.run(
+            [ROOT / "mw", "python", "-m", "meshwright.zoo", "lower", name, size]
+            + ["-o", str(path)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+    return path
+
+
+def plan(module: Path, cluster: str, strategy: str) -> str:
+    begin = time.monotonic()
+    done = subprocess.run(
+        [TOOL, "plan", module, "--cluster", cluster, "--assumed"]
+        + ["--strategy", strategy, "--json"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    seconds = time.monotonic() - begin
+    if done.returncode != 0:
+        wanted = re.search(r"([0-9.]+ [KMGT]iB) would", done.stderr)
+        return f"needs {wanted.group(1)}" if wanted else "does not fit"
+    report = json.loads(done.stdout)
+    mesh = ",".join(f"{axis}={size}" for axis, size in report["mesh"].items())
+    text = f"{report['predicted']['step_seconds']:.3g}"
+    if strategy == "auto":
+        gap = 100 * report["bound"]["gap"]
+        text += (
+            f" ({mesh}, {report['micro_batches']} micro-batches, "
+            f"{report['predicted']['peak_bytes'] / 2**30:.0f} GiB, within {gap:.1f} %, "
+            f"planned in {seconds:.1f} s)"
+        )
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", nargs="*", default=CASES)
+    options = parser.parse_args()
+    print(describe())
+    print("| module and cluster | " + " | ".join(STRATEGIES) + " |")
+    print("|---|" + "---|" * len(STRATEGIES))
+    with tempfile.TemporaryDirectory() as folder:
+        for case in options.cases:
+            model, cluster = case.split("@")
+            module = lower(model, Path(folder))
+            cells = [plan(module, cluster, strategy) for strategy in STRATEGIES]
+            print(f"| {model}, {cluster} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
