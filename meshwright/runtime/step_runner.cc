@@ -1,12 +1,8 @@
 #include "meshwright/runtime/step_runner.h"
 
-#include <map>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "meshwright/analysis/index_range.h"
-#include "meshwright/analysis/sign.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
@@ -14,7 +10,7 @@
 #include "meshwright/hlo/write_module.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/runtime/collective_options.h"
-#include "meshwright/state/synthetic.h"
+#include "meshwright/runtime/synthetic_inputs.h"
 
 namespace meshwright {
 namespace {
@@ -176,34 +172,17 @@ absl::Status StepRunner::SetParameter(int64_t number, Tensor tensor) {
 }
 
 absl::Status StepRunner::FillSynthetic(uint64_t seed) {
-  const std::map<int64_t, int64_t> bounds = IndexBounds(module_);
-  const std::set<int64_t> non_negative = NonNegativeParameters(module_);
-  for (int64_t number = 0; number < std::ssize(shapes_); ++number) {
-    SyntheticOptions options;
-    if (const auto bound = bounds.find(number); bound != bounds.end()) {
-      options.bound = bound->second;
-    }
-    options.non_negative = non_negative.contains(number);
-    MW_RETURN_IF_ERROR(SetParameter(
-        number, MakeSynthetic(shapes_[number], roles_.parameters[number].name,
-                              seed, options)));
-  }
-  return absl::OkStatus();
+  return ForEachSynthetic(module_, roles_, seed,
+                          [this](int64_t number, Tensor tensor) {
+                            return SetParameter(number, std::move(tensor));
+                          });
 }
 
 absl::Status StepRunner::Set(std::vector<Tensor> tensors) {
-  std::map<absl::string_view, int64_t> numbers;
-  for (int64_t number = 0; number < std::ssize(shapes_); ++number) {
-    numbers.emplace(roles_.parameters[number].name, number);
-  }
   for (Tensor& tensor : tensors) {
-    const auto found = numbers.find(tensor.name);
-    if (found == numbers.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the module has no parameter \"", tensor.name,
-                       "\"; `meshwright inspect` lists them"));
-    }
-    MW_RETURN_IF_ERROR(SetParameter(found->second, std::move(tensor)));
+    MW_ASSIGN_OR_RETURN(const int64_t number,
+                        FindParameter(roles_, tensor.name));
+    MW_RETURN_IF_ERROR(SetParameter(number, std::move(tensor)));
   }
   return absl::OkStatus();
 }

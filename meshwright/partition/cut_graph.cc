@@ -1,0 +1,135 @@
+#include "meshwright/partition/cut_graph.h"
+
+#include <algorithm>
+
+namespace meshwright {
+namespace {
+
+// Ops that only move elements, a few of which are picked or repeated.
+bool MovesElements(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kBitcast:
+    case Opcode::kBroadcast:
+    case Opcode::kConcatenate:
+    case Opcode::kCopy:
+    case Opcode::kDynamicSlice:
+    case Opcode::kPad:
+    case Opcode::kReshape:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kTranspose:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Whether each element comes from those at the same place.
+bool IsPointwise(const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kRng:
+    case Opcode::kRngBitGenerator:
+    case Opcode::kRngGetAndUpdateState:
+    case Opcode::kCustomCall:
+    case Opcode::kSort:
+    case Opcode::kCholesky:
+    case Opcode::kDot:
+    case Opcode::kFft:
+    case Opcode::kUnknown:
+      return false;
+    default:
+      break;
+  }
+  if (!instruction.shape.IsArray() || !instruction.called.empty() ||
+      instruction.operands.empty()) {
+    return false;
+  }
+  return std::ranges::all_of(
+      instruction.operands, [&](const Instruction* operand) {
+        return operand->shape.IsScalar() ||
+               SameDimensions(operand->shape, instruction.shape);
+      });
+}
+
+bool IsTrivial(const Instruction& instruction,
+               const std::vector<bool>& trivial) {
+  switch (instruction.opcode) {
+    case Opcode::kConstant:
+    case Opcode::kIota:
+      return true;
+    case Opcode::kParameter:
+      return instruction.shape.IsScalar();
+    default:
+      break;
+  }
+  return (MovesElements(instruction.opcode) || IsPointwise(instruction)) &&
+         std::ranges::all_of(
+             instruction.operands,
+             [&](const Instruction* operand) { return trivial[operand->id]; });
+}
+
+void AddSources(const CutGraph& graph, const Instruction& value,
+                std::vector<const Instruction*>& sources) {
+  if (graph.copied[value.id]) {
+    for (const Instruction* operand : value.operands) {
+      AddSources(graph, *operand, sources);
+    }
+    return;
+  }
+  if (std::ranges::find(sources, &value) == sources.end()) {
+    sources.push_back(&value);
+  }
+}
+
+std::vector<bool> LiveIn(const Computation& computation) {
+  std::vector<bool> live(computation.size());
+  live[computation.root()->id] = true;
+  for (int32_t id = computation.size(); id-- > 0;) {
+    if (!live[id]) continue;
+    for (const Instruction* operand : computation.instruction(id)->operands) {
+      live[operand->id] = true;
+    }
+  }
+  return live;
+}
+
+}  // namespace
+
+CutGraph MakeCutGraph(const Computation& computation) {
+  CutGraph graph;
+  graph.live = LiveIn(computation);
+  graph.parameter.resize(computation.size());
+  graph.copied.resize(computation.size());
+  graph.trivial.resize(computation.size());
+  graph.owner.resize(computation.size());
+  graph.sources.resize(computation.size());
+  for (int32_t id = 0; id < computation.size(); ++id) {
+    const Instruction& instruction = *computation.instruction(id);
+    graph.owner[id] = id;
+    graph.trivial[id] = IsTrivial(instruction, graph.trivial);
+    graph.parameter[id] = instruction.opcode == Opcode::kParameter;
+    if (graph.parameter[id]) continue;
+    graph.copied[id] = graph.trivial[id] ||
+                       instruction.opcode == Opcode::kBroadcast ||
+                       instruction.opcode == Opcode::kTuple;
+    if (instruction.opcode == Opcode::kGetTupleElement) {
+      const int32_t from = instruction.operands[0]->id;
+      graph.copied[id] = graph.copied[from];
+      graph.owner[id] = graph.owner[from];
+    }
+    if (graph.copied[id] || graph.owner[id] != id) continue;
+    for (const Instruction* operand : instruction.operands) {
+      AddSources(graph, *operand, graph.sources[id]);
+    }
+  }
+  return graph;
+}
+
+std::vector<const Instruction*> SourcesOf(const CutGraph& graph,
+                                          const Instruction& value) {
+  std::vector<const Instruction*> sources;
+  AddSources(graph, value, sources);
+  return sources;
+}
+
+}  // namespace meshwright

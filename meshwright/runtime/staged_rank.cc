@@ -1,0 +1,225 @@
+#include "meshwright/runtime/staged_rank.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/runtime/staged_transfer.h"
+
+namespace meshwright {
+namespace {
+
+using Key = StagedExchange::Key;
+using ProgramKind = StageProgram::Kind;
+
+}  // namespace
+
+absl::Status StagedRank::Run(const std::vector<Action>& row) {
+  for (const int32_t stage : stages_) {
+    MW_RETURN_IF_ERROR(RunKind(ProgramKind::kStart, stage, 0));
+  }
+  for (const Action& action : row) {
+    if (IsTransfer(action.kind) || action.kind == ActionKind::kApply) continue;
+    MW_RETURN_IF_ERROR(RunAction(action));
+  }
+  MW_RETURN_IF_ERROR(SendAccumulators());
+  // In rounds: in the order of the list, which is the same on every rank.
+  const std::vector<StageProgram>& programs = programs_.step.programs;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const StageProgram& program = programs[i];
+    if (program.kind != ProgramKind::kApply ||
+        !std::ranges::count(stages_, program.stage)) {
+      continue;
+    }
+    TimedAction timed{
+        .action = {.stage = program.stage, .kind = ActionKind::kApply},
+        .begin = clock_.seconds()};
+    MW_RETURN_IF_ERROR(RunProgram(static_cast<int32_t>(i), 0));
+    timed.end = clock_.seconds();
+    trace_.push_back(timed);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StagedRank::RunAction(const Action& action) {
+  TimedAction timed{.action = action, .begin = clock_.seconds()};
+  switch (action.kind) {
+    case ActionKind::kForward:
+      MW_RETURN_IF_ERROR(
+          RunKind(ProgramKind::kForward, action.stage, action.micro_batch));
+      break;
+    case ActionKind::kInputGrad:
+    case ActionKind::kBackward:
+      MW_RETURN_IF_ERROR(
+          RunKind(ProgramKind::kInput, action.stage, action.micro_batch));
+      if (action.kind == ActionKind::kInputGrad) break;
+      [[fallthrough]];
+    case ActionKind::kWeightGrad:
+      MW_RETURN_IF_ERROR(
+          RunKind(ProgramKind::kWeight, action.stage, action.micro_batch));
+      break;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("cannot run ", ToString(action)));
+  }
+  timed.end = clock_.seconds();
+  trace_.push_back(timed);
+  return absl::OkStatus();
+}
+
+// A stage may have no program of a kind.
+absl::Status StagedRank::RunKind(ProgramKind kind, int32_t stage,
+                                 int64_t micro_batch) {
+  const std::vector<StageProgram>& programs = programs_.step.programs;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    if (programs[i].kind == kind && programs[i].stage == stage) {
+      return RunProgram(static_cast<int32_t>(i), micro_batch);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StagedRank::RunProgram(int32_t number, int64_t micro_batch) {
+  const StageProgram& program = programs_.step.programs[number];
+  std::vector<SharedArray> arrays;  // Alive until the program has run.
+  const size_t devices = programs_.devices[program.stage].size();
+  std::vector<std::vector<Buffer*>> arguments(devices);
+  for (const StageInput& input : program.inputs) {
+    MW_ASSIGN_OR_RETURN(arrays.emplace_back(),
+                        Input(input, program.stage, micro_batch));
+    for (size_t device = 0; device < devices; ++device) {
+      arguments[device].push_back((*arrays.back())[device].get());
+    }
+  }
+  const std::vector<absl::Span<Buffer* const>> spans(arguments.begin(),
+                                                     arguments.end());
+  absl::StatusOr<Execution> run = programs_.executables[number]->Execute(spans);
+  if (!run.ok()) return Annotate(run.status(), program.Name());
+  MW_RETURN_IF_ERROR(Annotate(AwaitAll(run->done), program.Name()));
+  for (size_t i = 0; i < program.results.size(); ++i) {
+    auto array = std::make_shared<ShardedArray>();
+    for (size_t device = 0; device < devices; ++device) {
+      array->push_back(std::move(run->outputs[device][i]));
+    }
+    MW_RETURN_IF_ERROR(
+        Deliver(program.results[i], std::move(array), micro_batch));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SharedArray> StagedRank::Input(const StageInput& input,
+                                              int32_t stage,
+                                              int64_t micro_batch) {
+  switch (input.kind) {
+    case StageInput::Kind::kMicroBatch:
+      return inputs_.numbers[stage][micro_batch];
+    case StageInput::Kind::kParameter:
+      return inputs_.parameters.at(
+          {input.index, stage})[input.cut.has_value() ? micro_batch : 0];
+    case StageInput::Kind::kValue:
+      return Value(input.index, stage, micro_batch);
+    case StageInput::Kind::kAccumulator:
+      break;
+  }
+  SharedArray& array = accumulators_[{input.index, stage}];
+  if (array == nullptr) {
+    MW_ASSIGN_OR_RETURN(array, exchange_.Take({.kind = Key::Kind::kAccumulator,
+                                               .index = input.index,
+                                               .stage = stage}));
+  }
+  return array;
+}
+
+absl::StatusOr<SharedArray> StagedRank::Value(int64_t value, int32_t stage,
+                                              int64_t micro_batch) {
+  const std::tuple key = {value, stage, micro_batch};
+  auto held = values_.find(key);
+  if (held == values_.end()) {
+    MW_ASSIGN_OR_RETURN(
+        SharedArray array,
+        exchange_.Take(
+            {.index = value, .micro_batch = micro_batch, .stage = stage}));
+    held = values_.emplace(key, Held{std::move(array), UsesOn(value, stage)})
+               .first;
+  }
+  SharedArray array = held->second.array;
+  if (--held->second.uses == 0) values_.erase(held);
+  return array;
+}
+
+int64_t StagedRank::UsesOn(int64_t value, int32_t stage) const {
+  return std::ranges::count_if(
+      programs_.step.values[value].users, [&](int32_t user) {
+        return programs_.step.programs[user].stage == stage;
+      });
+}
+
+// Keeps what is used on this stage, sends what others use.
+absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
+                                 int64_t micro_batch) {
+  const StagedStep& step = programs_.step;
+  const StageValue& made = step.values[value];
+  const int32_t stage = step.programs[made.program].stage;
+  if (made.accumulator.has_value()) {
+    accumulators_[{*made.accumulator, stage}] = std::move(array);
+    return absl::OkStatus();
+  }
+  std::set<int32_t> stages;
+  for (const int32_t user : made.users) {
+    stages.insert(step.programs[user].stage);
+  }
+  for (const int32_t to : stages) {
+    if (to == stage) {
+      values_[{value, stage, micro_batch}] = {array, UsesOn(value, stage)};
+      continue;
+    }
+    MW_RETURN_IF_ERROR(
+        Send({.index = value, .micro_batch = micro_batch, .stage = to}, *array,
+             programs_.layout.values.at({value, stage}), stage,
+             programs_.layout.values.at({value, to})));
+  }
+  for (const StageInput& output : step.outputs) {
+    if (output.kind == StageInput::Kind::kValue && output.index == value) {
+      outputs_[value] = array;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StagedRank::Send(const Key& key, const ShardedArray& array,
+                              const Sharding& from, int32_t source,
+                              const Sharding& to) {
+  MW_ASSIGN_OR_RETURN(ShardedArray copy,
+                      CopyAcross(array, from, programs_.layout.meshes[source],
+                                 to, programs_.PlacementOf(key.stage)));
+  exchange_.Put(key, std::make_shared<ShardedArray>(std::move(copy)));
+  return absl::OkStatus();
+}
+
+// To the stages that apply what was accumulated here.
+absl::Status StagedRank::SendAccumulators() {
+  const StagedStep& step = programs_.step;
+  std::set<std::pair<int64_t, int32_t>> sent;
+  for (const StageProgram& program : step.programs) {
+    for (const StageInput& input : program.inputs) {
+      if (input.kind != StageInput::Kind::kAccumulator) continue;
+      const int32_t stage = step.accumulators[input.index].stage;
+      if (stage == program.stage || !std::ranges::count(stages_, stage) ||
+          !sent.insert({input.index, program.stage}).second) {
+        continue;
+      }
+      const StageShardings& shardings = programs_.layout.accumulators;
+      MW_RETURN_IF_ERROR(Send({.kind = Key::Kind::kAccumulator,
+                               .index = input.index,
+                               .stage = program.stage},
+                              *accumulators_.at({input.index, stage}),
+                              shardings.at({input.index, stage}), stage,
+                              shardings.at({input.index, program.stage})));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace meshwright

@@ -1,0 +1,305 @@
+#include "meshwright/runtime/staged_runner.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/literal.h"
+#include "meshwright/hlo/write_module.h"
+#include "meshwright/runtime/collective_options.h"
+#include "meshwright/runtime/staged_transfer.h"
+#include "meshwright/runtime/synthetic_inputs.h"
+#include "meshwright/state/shard_tensor.h"
+
+namespace meshwright {
+namespace {
+
+// Part `index` of `count` along a dimension.
+Tensor PartOf(const Tensor& tensor, int64_t dimension, int64_t index,
+              int64_t count) {
+  const Mesh time = Mesh::Create({{"time", count}}).value();
+  Sharding sharding = Sharding::Replicated(tensor.dimensions);
+  sharding.dims[dimension] = {
+      {tensor.dimensions[dimension], time.AllSubAxes()}};
+  return Shard(tensor, sharding, time, index);
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> CompileFor(
+    const Module& module, const std::vector<const Device*>& devices,
+    Client* client) {
+  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
+  CompileOptions options;
+  options.num_replicas = static_cast<int>(devices.size());
+  for (const Device* device : devices) {
+    options.device_ids.push_back(device->id());
+  }
+  if (devices.size() > 1) {
+    options.xla_overrides = CollectivesAsWritten(client->platform_name());
+  }
+  return client->Compile({.format = "hlo", .code = std::move(code)}, options);
+}
+
+}  // namespace
+
+StagedRunner::StagedRunner(const Module& module, const StagedStep& step,
+                           Timetable timetable, Client* client)
+    : module_(module),
+      step_(step),
+      timetable_(std::move(timetable)),
+      roles_(AnalyzeRoles(module)),
+      programs_{.step = step, .client = client} {
+  for (const Instruction* parameter : module.entry()->Parameters()) {
+    shapes_.push_back(parameter->shape);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<StagedRunner>> StagedRunner::Create(
+    const Module& module, const StagedStep& step, Timetable timetable,
+    std::vector<Mesh> meshes, Client* client) {
+  if (timetable.stages() != step.stages ||
+      timetable.micro_batches != step.micro_batches) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the timetable is for ", timetable.stages(), " stages and ",
+        timetable.micro_batches, " micro-batches, the step has ", step.stages,
+        " and ", step.micro_batches));
+  }
+  std::unique_ptr<StagedRunner> runner(
+      new StagedRunner(module, step, std::move(timetable), client));
+  MW_RETURN_IF_ERROR(runner->Compile(std::move(meshes)));
+  MW_RETURN_IF_ERROR(runner->UploadNumbers());
+  return runner;
+}
+
+absl::Status StagedRunner::Compile(std::vector<Mesh> meshes) {
+  Client* const client = programs_.client;
+  // Stages of one rank share its devices.
+  std::vector<std::vector<const Device*>> devices_of(timetable_.ranks());
+  size_t next = 0;
+  for (int32_t stage = 0; stage < step_.stages; ++stage) {
+    std::vector<const Device*>& devices =
+        devices_of[timetable_.rank_of_stage[stage]];
+    const auto count = static_cast<size_t>(meshes[stage].device_count());
+    if (devices.empty()) {
+      if (next + count > client->devices().size()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "the pipeline needs more than the ", client->devices().size(),
+            " devices of ", client->platform_name()));
+      }
+      const auto first = client->devices().begin() + next;
+      devices.assign(first, first + count);
+      next += count;
+    } else if (devices.size() != count) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("stage ", stage, " has ", count,
+                       " devices, others on its rank ", devices.size()));
+    }
+    programs_.devices.push_back(devices);
+  }
+  MW_ASSIGN_OR_RETURN(programs_.layout, LayOutStages(step_, std::move(meshes)));
+  for (size_t i = 0; i < step_.programs.size(); ++i) {
+    const StageProgram& program = step_.programs[i];
+    absl::StatusOr<std::unique_ptr<Executable>> compiled =
+        CompileFor(programs_.layout.programs[i].module,
+                   programs_.devices[program.stage], client);
+    if (!compiled.ok()) return Annotate(compiled.status(), program.Name());
+    programs_.executables.push_back(*std::move(compiled));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StagedRunner::UploadNumbers() {
+  for (int32_t stage = 0; stage < step_.stages; ++stage) {
+    std::vector<SharedArray>& numbers = inputs_.numbers.emplace_back();
+    for (int64_t t = 0; t < step_.micro_batches; ++t) {
+      const auto number = static_cast<int32_t>(t);
+      Tensor tensor{
+          .type = ElementType::kS32,
+          .data = std::string(reinterpret_cast<const char*>(&number), 4)};
+      MW_ASSIGN_OR_RETURN(ShardedArray array,
+                          Upload(std::move(tensor), Sharding{},
+                                 programs_.PlacementOf(stage), 0));
+      numbers.push_back(std::make_shared<ShardedArray>(std::move(array)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StagedRunner::SetParameter(int64_t number, Tensor tensor) {
+  MW_RETURN_IF_ERROR(Conform(shapes_[number], tensor));
+  const bool is_state = roles_.parameters[number].role == ParameterRole::kState;
+  for (const auto& [key, sharding] : programs_.layout.parameters) {
+    const auto& [parameter, stage] = key;
+    if (parameter != number) continue;
+    if (is_state && stage != step_.homes[number]) continue;
+    std::optional<int64_t> cut;
+    for (const StageProgram& program : step_.programs) {
+      for (const StageInput& input : program.inputs) {
+        if (input.kind == StageInput::Kind::kParameter &&
+            input.index == number && input.cut.has_value()) {
+          cut = input.cut;
+        }
+      }
+    }
+    std::vector<SharedArray>& arrays = inputs_.parameters[key];
+    arrays.clear();
+    const int64_t count = cut.has_value() ? step_.micro_batches : 1;
+    for (int64_t t = 0; t < count; ++t) {
+      MW_ASSIGN_OR_RETURN(
+          ShardedArray array,
+          Upload(cut.has_value() ? PartOf(tensor, *cut, t, count) : tensor,
+                 sharding, programs_.PlacementOf(stage), 0));
+      arrays.push_back(std::make_shared<ShardedArray>(std::move(array)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StagedRunner::FillSynthetic(uint64_t seed) {
+  return ForEachSynthetic(module_, roles_, seed,
+                          [this](int64_t number, Tensor tensor) {
+                            return SetParameter(number, std::move(tensor));
+                          });
+}
+
+absl::Status StagedRunner::Set(std::vector<Tensor> tensors) {
+  for (Tensor& tensor : tensors) {
+    MW_ASSIGN_OR_RETURN(const int64_t number,
+                        FindParameter(roles_, tensor.name));
+    MW_RETURN_IF_ERROR(SetParameter(number, std::move(tensor)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StagedRunner::CheckGiven() const {
+  for (const auto& [key, sharding] : programs_.layout.parameters) {
+    if (!inputs_.parameters.contains(key) &&
+        (roles_.parameters[key.first].role != ParameterRole::kState ||
+         key.second == step_.homes[key.first])) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("parameter \"", roles_.parameters[key.first].name,
+                       "\" has no value"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StagedRunner::SendState() {
+  const StagedLayout& layout = programs_.layout;
+  for (const auto& [key, sharding] : layout.parameters) {
+    const auto& [number, stage] = key;
+    const int32_t home = step_.homes[number];
+    if (roles_.parameters[number].role != ParameterRole::kState ||
+        stage == home) {
+      continue;
+    }
+    MW_ASSIGN_OR_RETURN(
+        ShardedArray copy,
+        CopyAcross(*inputs_.parameters.at({number, home})[0],
+                   layout.parameters.at({number, home}), layout.meshes[home],
+                   sharding, programs_.PlacementOf(stage)));
+    inputs_.parameters[key] = {std::make_shared<ShardedArray>(std::move(copy))};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StagedRunner::RunRanks() {
+  const Stopwatch clock;
+  StagedExchange exchange;
+  const std::vector<std::vector<int>> stages =
+      StagesByRank(timetable_.rank_of_stage, timetable_.ranks());
+  std::vector<std::unique_ptr<StagedRank>> ranks;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < timetable_.ranks(); ++rank) {
+    ranks.push_back(std::make_unique<StagedRank>(
+        &programs_, &inputs_, &exchange,
+        std::vector<int32_t>(stages[rank].begin(), stages[rank].end()),
+        &clock));
+    threads.emplace_back([&, rank, runs = ranks.back().get()] {
+      const absl::Status status = runs->Run(timetable_.rows[rank]);
+      if (!status.ok()) exchange.Stop(status);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  MW_RETURN_IF_ERROR(exchange.error());
+  trace_.clear();
+  for (const std::unique_ptr<StagedRank>& rank : ranks) {
+    outputs_.merge(rank->outputs());
+    trace_.push_back(std::move(rank->trace()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StepResult> StagedRunner::Step() {
+  MW_RETURN_IF_ERROR(CheckGiven());
+  outputs_.clear();
+  const Stopwatch step_time;
+  MW_RETURN_IF_ERROR(SendState());
+  MW_RETURN_IF_ERROR(RunRanks());
+  StepResult result;
+  result.seconds = step_time.seconds();
+  for (const NextValue& next : step_.state) {
+    const StageInput& output = step_.outputs[next.output];
+    if (output.kind != StageInput::Kind::kValue) continue;
+    inputs_.parameters[{next.parameter, step_.homes[next.parameter]}] = {
+        outputs_.at(output.index)};
+  }
+  if (roles_.loss.has_value()) {
+    MW_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, ReadOutputs());
+    Literal literal;
+    const Tensor& loss = outputs[*roles_.loss];
+    literal.shape = Shape::Array(loss.type, loss.dimensions);
+    literal.data = loss.data;
+    result.loss = literal.ElementAsDouble(0);
+  }
+  return result;
+}
+
+absl::StatusOr<Tensor> StagedRunner::ReadParameter(int64_t number) const {
+  const std::pair<int64_t, int32_t> key = {number, step_.homes[number]};
+  const auto found = inputs_.parameters.find(key);
+  if (found == inputs_.parameters.end()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "parameter \"", roles_.parameters[number].name, "\" has no value"));
+  }
+  return Download(*found->second[0], programs_.layout.parameters.at(key),
+                  programs_.layout.meshes[key.second]);
+}
+
+absl::StatusOr<std::vector<Tensor>> StagedRunner::ReadState() const {
+  std::vector<Tensor> state;
+  for (const StatePair& pair : roles_.state_pairs) {
+    MW_ASSIGN_OR_RETURN(state.emplace_back(), ReadParameter(pair.parameter));
+    state.back().name = roles_.parameters[pair.parameter].name;
+  }
+  return state;
+}
+
+absl::StatusOr<std::vector<Tensor>> StagedRunner::ReadOutputs() const {
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < step_.outputs.size(); ++i) {
+    const StageInput& output = step_.outputs[i];
+    if (output.kind == StageInput::Kind::kParameter) {
+      MW_ASSIGN_OR_RETURN(outputs.emplace_back(), ReadParameter(output.index));
+    } else {
+      const auto found = outputs_.find(output.index);
+      if (found == outputs_.end()) {
+        return absl::FailedPreconditionError("no step has run");
+      }
+      const int32_t stage =
+          step_.programs[step_.values[output.index].program].stage;
+      MW_ASSIGN_OR_RETURN(
+          outputs.emplace_back(),
+          Download(*found->second,
+                   programs_.layout.values.at({output.index, stage}),
+                   programs_.layout.meshes[stage]));
+    }
+    outputs.back().name = roles_.outputs[i].name;
+  }
+  return outputs;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,75 @@
+// Runs a training step as a pipeline: stages on disjoint groups of devices of
+// one client, a thread for each rank that works off its row of the timetable.
+//
+//   MW_ASSIGN_OR_RETURN(auto runner, StagedRunner::Create(
+//       module, step, timetable, meshes, client.get()));
+//   MW_RETURN_IF_ERROR(runner->FillSynthetic(/*seed=*/0));
+//   MW_ASSIGN_OR_RETURN(const StepResult result, runner->Step());
+//
+// As StepRunner for the rest.
+#ifndef MESHWRIGHT_RUNTIME_STAGED_RUNNER_H_
+#define MESHWRIGHT_RUNTIME_STAGED_RUNNER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "meshwright/analysis/roles.h"
+#include "meshwright/runtime/staged_rank.h"
+#include "meshwright/runtime/step_runner.h"
+
+namespace meshwright {
+
+class StagedRunner {
+ public:
+  // Partitions and compiles. Rank r has the next devices of the client, as many
+  // as the mesh of its stages. `module` is the whole step that `step` was made
+  // of; all outlive the runner. kInvalidArgument when the timetable does not
+  // fit the step or the devices are too few.
+  static absl::StatusOr<std::unique_ptr<StagedRunner>> Create(
+      const Module& module, const StagedStep& step, Timetable timetable,
+      std::vector<Mesh> meshes, Client* client);
+
+  const ModuleRoles& roles() const { return roles_; }
+  absl::Status FillSynthetic(uint64_t seed);
+  absl::Status Set(std::vector<Tensor> tensors);
+  absl::StatusOr<StepResult> Step();
+  absl::StatusOr<std::vector<Tensor>> ReadState() const;
+  absl::StatusOr<std::vector<Tensor>> ReadOutputs() const;
+
+  // What ran when in the last step, by rank; seconds since its begin.
+  const std::vector<std::vector<TimedAction>>& trace() const { return trace_; }
+  // By rank, the most that a program of its stages takes, plus its state.
+  const StagedPrograms& programs() const { return programs_; }
+
+ private:
+  StagedRunner(const Module& module, const StagedStep& step,
+               Timetable timetable, Client* client);
+
+  absl::Status Compile(std::vector<Mesh> meshes);
+  absl::Status UploadNumbers();
+  absl::Status SetParameter(int64_t number, Tensor tensor);
+  absl::Status CheckGiven() const;
+  // State that lives on one stage, to the others that read it.
+  absl::Status SendState();
+  absl::Status RunRanks();
+  void TakeOutput(int64_t value, const SharedArray& array);
+  absl::StatusOr<Tensor> ReadParameter(int64_t number) const;
+
+  const Module& module_;
+  const StagedStep& step_;
+  const Timetable timetable_;
+  const ModuleRoles roles_;
+  std::vector<Shape> shapes_;  // Of the parameters.
+  StagedPrograms programs_;
+  StagedInputs inputs_;
+  std::map<int64_t, SharedArray> outputs_;  // Of the last step, by value.
+  std::vector<std::vector<TimedAction>> trace_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_STAGED_RUNNER_H_

@@ -1,0 +1,29 @@
+// Parameters of a step by number: their names, and made-up values for them.
+#ifndef MESHWRIGHT_RUNTIME_SYNTHETIC_INPUTS_H_
+#define MESHWRIGHT_RUNTIME_SYNTHETIC_INPUTS_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "meshwright/analysis/roles.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/state/tensor.h"
+
+namespace meshwright {
+
+// Calls `set` with a synthetic value (state/synthetic.h) for every parameter of
+// the module, until it fails. Requires: parameters are arrays.
+absl::Status ForEachSynthetic(
+    const Module& module, const ModuleRoles& roles, uint64_t seed,
+    const std::function<absl::Status(int64_t number, Tensor tensor)>& set);
+
+// kInvalidArgument when no parameter has this name.
+absl::StatusOr<int64_t> FindParameter(const ModuleRoles& roles,
+                                      absl::string_view name);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_SYNTHETIC_INPUTS_H_

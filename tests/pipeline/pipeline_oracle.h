@@ -1,0 +1,58 @@
+// Test support: does a step that runs as a pipeline compute what it does on one
+// device?
+#ifndef MESHWRIGHT_TESTS_PIPELINE_PIPELINE_ORACLE_H_
+#define MESHWRIGHT_TESTS_PIPELINE_PIPELINE_ORACLE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/runtime/staged_runner.h"
+#include "meshwright/schedule/schedule_kind.h"
+#include "meshwright/search/pipeline_step.h"
+
+namespace meshwright {
+
+struct PipelineCase {
+  int32_t stages = 2;
+  int ranks = 2;
+  std::string mesh = "data=1";  // Of every stage.
+  ScheduleKind schedule = ScheduleKind::kGPipe;
+};
+
+class PipelineOracle {
+ public:
+  // Runs the micro-batched step (of `module`, which outlives the oracle) on one
+  // device.
+  static absl::StatusOr<std::unique_ptr<PipelineOracle>> Create(
+      const Module& module, int64_t micro_batches, int steps);
+
+  const PipelineStep& step() const { return step_; }
+  // All outputs of the last step.
+  const std::vector<Tensor>& wanted() const { return wanted_; }
+
+  absl::StatusOr<StagedStep> Staged(int32_t stages) const;
+  // All outputs after as many steps.
+  absl::StatusOr<std::vector<Tensor>> Run(const StagedStep& staged,
+                                          const PipelineCase& test) const;
+  // |a - b| <= tolerance * (|b| + largest |b| of the tensor * 0.1).
+  absl::Status Compare(const std::vector<Tensor>& outputs,
+                       double tolerance = 2e-5) const;
+
+ private:
+  PipelineOracle(const Module& module, int steps, PipelineStep step)
+      : module_(module), steps_(steps), step_(std::move(step)) {}
+
+  const Module& module_;
+  const int steps_;
+  const PipelineStep step_;
+  std::vector<Tensor> wanted_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_TESTS_PIPELINE_PIPELINE_ORACLE_H_
