@@ -13,6 +13,7 @@
 #include "meshwright/runtime/collective_options.h"
 #include "meshwright/runtime/staged_transfer.h"
 #include "meshwright/runtime/synthetic_inputs.h"
+#include "meshwright/schedule/validate.h"
 #include "meshwright/state/shard_tensor.h"
 
 namespace meshwright {
@@ -30,17 +31,50 @@ Tensor PartOf(const Tensor& tensor, int64_t dimension, int64_t index,
 
 absl::StatusOr<std::unique_ptr<Executable>> CompileFor(
     const Module& module, const std::vector<const Device*>& devices,
-    Client* client) {
+    Client* client, const OptionMap& overrides) {
   MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
   CompileOptions options;
+  options.xla_overrides = overrides;
   options.num_replicas = static_cast<int>(devices.size());
   for (const Device* device : devices) {
     options.device_ids.push_back(device->id());
   }
   if (devices.size() > 1) {
-    options.xla_overrides = CollectivesAsWritten(client->platform_name());
+    options.xla_overrides.merge(CollectivesAsWritten(client->platform_name()));
   }
   return client->Compile({.format = "hlo", .code = std::move(code)}, options);
+}
+
+// Which stages get something from which.
+std::vector<StageEdge> EdgesOf(const StagedStep& step) {
+  std::set<std::pair<int, int>> pairs;
+  for (const StageValue& value : step.values) {
+    const StageProgram& from = step.programs[value.program];
+    if (from.kind == StageProgram::Kind::kApply) continue;
+    for (const int32_t user : value.users) {
+      const int32_t to = step.programs[user].stage;
+      if (to != from.stage) pairs.insert(std::minmax(from.stage, to));
+    }
+  }
+  std::vector<StageEdge> edges;
+  for (const auto& [from, to] : pairs) {
+    edges.push_back({.from = from, .to = to});
+  }
+  return edges;
+}
+
+absl::Status CheckTimetable(const Timetable& timetable,
+                            const StagedStep& step) {
+  if (timetable.stages() != step.stages ||
+      timetable.micro_batches != step.micro_batches) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the timetable is for ", timetable.stages(), " stages and ",
+        timetable.micro_batches, " micro-batches, the step has ", step.stages,
+        " and ", step.micro_batches));
+  }
+  PipelineCosts costs = EvenCosts(step.stages, {});
+  costs.edges = EdgesOf(step);
+  return Validate(timetable, costs);
 }
 
 }  // namespace
@@ -59,24 +93,28 @@ StagedRunner::StagedRunner(const Module& module, const StagedStep& step,
 
 absl::StatusOr<std::unique_ptr<StagedRunner>> StagedRunner::Create(
     const Module& module, const StagedStep& step, Timetable timetable,
-    std::vector<Mesh> meshes, Client* client) {
-  if (timetable.stages() != step.stages ||
-      timetable.micro_batches != step.micro_batches) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the timetable is for ", timetable.stages(), " stages and ",
-        timetable.micro_batches, " micro-batches, the step has ", step.stages,
-        " and ", step.micro_batches));
-  }
+    std::vector<Mesh> meshes, Client* client, OptionMap xla_overrides) {
+  MW_RETURN_IF_ERROR(CheckTimetable(timetable, step));
   std::unique_ptr<StagedRunner> runner(
       new StagedRunner(module, step, std::move(timetable), client));
-  MW_RETURN_IF_ERROR(runner->Compile(std::move(meshes)));
+  MW_RETURN_IF_ERROR(runner->PlaceStages(meshes));
+  MW_RETURN_IF_ERROR(runner->Compile(std::move(meshes), xla_overrides));
   MW_RETURN_IF_ERROR(runner->UploadNumbers());
   return runner;
 }
 
-absl::Status StagedRunner::Compile(std::vector<Mesh> meshes) {
+absl::Status StagedRunner::SetTimetable(Timetable timetable) {
+  MW_RETURN_IF_ERROR(CheckTimetable(timetable, step_));
+  if (timetable.rank_of_stage != timetable_.rank_of_stage) {
+    return absl::InvalidArgumentError("the timetable moves stages");
+  }
+  timetable_ = std::move(timetable);
+  return absl::OkStatus();
+}
+
+// Stages of one rank share its devices.
+absl::Status StagedRunner::PlaceStages(const std::vector<Mesh>& meshes) {
   Client* const client = programs_.client;
-  // Stages of one rank share its devices.
   std::vector<std::vector<const Device*>> devices_of(timetable_.ranks());
   size_t next = 0;
   for (int32_t stage = 0; stage < step_.stages; ++stage) {
@@ -99,12 +137,17 @@ absl::Status StagedRunner::Compile(std::vector<Mesh> meshes) {
     }
     programs_.devices.push_back(devices);
   }
+  return absl::OkStatus();
+}
+
+absl::Status StagedRunner::Compile(std::vector<Mesh> meshes,
+                                   const OptionMap& overrides) {
   MW_ASSIGN_OR_RETURN(programs_.layout, LayOutStages(step_, std::move(meshes)));
   for (size_t i = 0; i < step_.programs.size(); ++i) {
     const StageProgram& program = step_.programs[i];
-    absl::StatusOr<std::unique_ptr<Executable>> compiled =
-        CompileFor(programs_.layout.programs[i].module,
-                   programs_.devices[program.stage], client);
+    absl::StatusOr<std::unique_ptr<Executable>> compiled = CompileFor(
+        programs_.layout.programs[i].module, programs_.devices[program.stage],
+        programs_.client, overrides);
     if (!compiled.ok()) return Annotate(compiled.status(), program.Name());
     programs_.executables.push_back(*std::move(compiled));
   }

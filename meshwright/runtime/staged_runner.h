@@ -31,7 +31,11 @@ class StagedRunner {
   // fit the step or the devices are too few.
   static absl::StatusOr<std::unique_ptr<StagedRunner>> Create(
       const Module& module, const StagedStep& step, Timetable timetable,
-      std::vector<Mesh> meshes, Client* client);
+      std::vector<Mesh> meshes, Client* client, OptionMap xla_overrides = {});
+
+  // From the next step on. kInvalidArgument when it cannot run, or places
+  // stages otherwise.
+  absl::Status SetTimetable(Timetable timetable);
 
   const ModuleRoles& roles() const { return roles_; }
   absl::Status FillSynthetic(uint64_t seed);
@@ -42,26 +46,25 @@ class StagedRunner {
 
   // What ran when in the last step, by rank; seconds since its begin.
   const std::vector<std::vector<TimedAction>>& trace() const { return trace_; }
-  // By rank, the most that a program of its stages takes, plus its state.
   const StagedPrograms& programs() const { return programs_; }
 
  private:
   StagedRunner(const Module& module, const StagedStep& step,
                Timetable timetable, Client* client);
 
-  absl::Status Compile(std::vector<Mesh> meshes);
+  absl::Status PlaceStages(const std::vector<Mesh>& meshes);
+  absl::Status Compile(std::vector<Mesh> meshes, const OptionMap& overrides);
   absl::Status UploadNumbers();
   absl::Status SetParameter(int64_t number, Tensor tensor);
   absl::Status CheckGiven() const;
   // State that lives on one stage, to the others that read it.
   absl::Status SendState();
   absl::Status RunRanks();
-  void TakeOutput(int64_t value, const SharedArray& array);
   absl::StatusOr<Tensor> ReadParameter(int64_t number) const;
 
   const Module& module_;
   const StagedStep& step_;
-  const Timetable timetable_;
+  Timetable timetable_;
   const ModuleRoles roles_;
   std::vector<Shape> shapes_;  // Of the parameters.
   StagedPrograms programs_;

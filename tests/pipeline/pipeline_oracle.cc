@@ -22,6 +22,10 @@ Literal AsLiteral(const Tensor& tensor) {
   return literal;
 }
 
+OptionMap QuickCompilation() {
+  return {{"xla_backend_optimization_level", int64_t{0}}};
+}
+
 template <typename Runner>
 absl::StatusOr<std::vector<Tensor>> OutputsAfter(Runner& runner, int steps) {
   MW_RETURN_IF_ERROR(runner.FillSynthetic(kSeed));
@@ -43,7 +47,8 @@ absl::StatusOr<std::unique_ptr<PipelineOracle>> PipelineOracle::Create(
   MW_ASSIGN_OR_RETURN(const Module looped,
                       LoopOverMicroBatches(module, options));
   MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
-  MW_ASSIGN_OR_RETURN(const auto runner, StepRunner::Create(looped, client));
+  MW_ASSIGN_OR_RETURN(const auto runner,
+                      StepRunner::Create(looped, client, QuickCompilation()));
   MW_ASSIGN_OR_RETURN(oracle->wanted_, OutputsAfter(*runner, steps));
   return oracle;
 }
@@ -56,21 +61,31 @@ absl::StatusOr<StagedStep> PipelineOracle::Staged(int32_t stages) const {
                                          .state = step_.state});
 }
 
-absl::StatusOr<std::vector<Tensor>> PipelineOracle::Run(
-    const StagedStep& staged, const PipelineCase& test) const {
+absl::StatusOr<std::vector<std::vector<Tensor>>> PipelineOracle::Run(
+    const StagedStep& staged, int ranks, const std::string& mesh,
+    const std::vector<ScheduleKind>& schedules) const {
   MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
-  MW_ASSIGN_OR_RETURN(const Mesh mesh, Mesh::Parse(test.mesh));
-  MW_ASSIGN_OR_RETURN(
-      Timetable timetable,
-      MakeTimetable({.stages = test.stages,
-                     .ranks = test.ranks,
-                     .micro_batches = static_cast<int>(staged.micro_batches)},
-                    test.schedule));
-  MW_ASSIGN_OR_RETURN(
-      const auto runner,
-      StagedRunner::Create(module_, staged, std::move(timetable),
-                           std::vector<Mesh>(test.stages, mesh), client));
-  return OutputsAfter(*runner, steps_);
+  MW_ASSIGN_OR_RETURN(const Mesh stage_mesh, Mesh::Parse(mesh));
+  const PipelineShape shape{
+      .stages = staged.stages,
+      .ranks = ranks,
+      .micro_batches = static_cast<int>(staged.micro_batches)};
+  std::unique_ptr<StagedRunner> runner;
+  std::vector<std::vector<Tensor>> outputs;
+  for (const ScheduleKind schedule : schedules) {
+    MW_ASSIGN_OR_RETURN(Timetable timetable, MakeTimetable(shape, schedule));
+    if (runner != nullptr) {
+      MW_RETURN_IF_ERROR(runner->SetTimetable(std::move(timetable)));
+    } else {
+      MW_ASSIGN_OR_RETURN(
+          runner,
+          StagedRunner::Create(module_, staged, std::move(timetable),
+                               std::vector<Mesh>(staged.stages, stage_mesh),
+                               client, QuickCompilation()));
+    }
+    MW_ASSIGN_OR_RETURN(outputs.emplace_back(), OutputsAfter(*runner, steps_));
+  }
+  return outputs;
 }
 
 absl::Status PipelineOracle::Compare(const std::vector<Tensor>& outputs,

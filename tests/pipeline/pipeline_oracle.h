@@ -17,13 +17,6 @@
 
 namespace meshwright {
 
-struct PipelineCase {
-  int32_t stages = 2;
-  int ranks = 2;
-  std::string mesh = "data=1";  // Of every stage.
-  ScheduleKind schedule = ScheduleKind::kGPipe;
-};
-
 class PipelineOracle {
  public:
   // Runs the micro-batched step (of `module`, which outlives the oracle) on one
@@ -36,9 +29,11 @@ class PipelineOracle {
   const std::vector<Tensor>& wanted() const { return wanted_; }
 
   absl::StatusOr<StagedStep> Staged(int32_t stages) const;
-  // All outputs after as many steps.
-  absl::StatusOr<std::vector<Tensor>> Run(const StagedStep& staged,
-                                          const PipelineCase& test) const;
+  // All outputs after as many steps, on `ranks` groups of devices with a `mesh`
+  // each, by each of the schedules; these want the stages on the same ranks.
+  absl::StatusOr<std::vector<std::vector<Tensor>>> Run(
+      const StagedStep& staged, int ranks, const std::string& mesh,
+      const std::vector<ScheduleKind>& schedules) const;
   // |a - b| <= tolerance * (|b| + largest |b| of the tensor * 0.1).
   absl::Status Compare(const std::vector<Tensor>& outputs,
                        double tolerance = 2e-5) const;

@@ -1,6 +1,12 @@
 // Zoo models run as pipelines against one device.
+//
+// With MW_LONG set every model, 2 and 4 stages, 1 and 2 devices each, 4 and 8
+// micro-batches, all schedules; otherwise a few.
+#include <cstdlib>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/partition/partition_oracle.h"
@@ -11,6 +17,8 @@ namespace {
 
 constexpr int kSteps = 3;
 
+bool IsLong() { return std::getenv("MW_LONG") != nullptr; }
+
 template <typename T>
 T ValueOf(absl::StatusOr<T> value) {
   EXPECT_TRUE(value.ok()) << value.status();
@@ -18,27 +26,77 @@ T ValueOf(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
-TEST(PipelineTest, Gpt) {
-  const Module module = ValueOf(ReadZooModule("gpt_tiny"));
-  const auto oracle = ValueOf(PipelineOracle::Create(module, 4, kSteps));
-  const StagedStep staged = ValueOf(oracle->Staged(2));
-  for (const StageProgram& program : staged.programs) {
-    std::cerr << program.Name() << " " << program.module.entry()->size()
-              << " instructions, " << program.inputs.size() << " in, "
-              << program.results.size() << " out\n";
+struct Schedules {
+  int ranks = 1;
+  std::vector<ScheduleKind> kinds;
+};
+
+// Those with as many ranks as stages, with half as many in turns, and back and
+// forth.
+std::vector<Schedules> SchedulesFor(int stages) {
+  return {
+      {stages,
+       {ScheduleKind::kGPipe, ScheduleKind::k1F1B, ScheduleKind::kZeroBubble}},
+      {stages / 2, {ScheduleKind::kInterleaved, ScheduleKind::kBreadthFirst}},
+      {stages / 2, {ScheduleKind::kZeroBubbleV}}};
+}
+
+struct ZooCase {
+  const char* model;
+  int64_t micro_batches;
+  int32_t stages;
+  const char* mesh;
+};
+
+class ZooPipelineTest : public ::testing::TestWithParam<ZooCase> {};
+
+TEST_P(ZooPipelineTest, EqualsOneDeviceBySchedulesAlike) {
+  const ZooCase& test = GetParam();
+  const Module module = ValueOf(ReadZooModule(test.model));
+  const auto oracle =
+      ValueOf(PipelineOracle::Create(module, test.micro_batches, kSteps));
+  const StagedStep staged = ValueOf(oracle->Staged(test.stages));
+  std::vector<Tensor> first;
+  for (const Schedules& schedules : SchedulesFor(test.stages)) {
+    const auto runs = ValueOf(
+        oracle->Run(staged, schedules.ranks, test.mesh, schedules.kinds));
+    for (const std::vector<Tensor>& outputs : runs) {
+      if (first.empty()) {
+        EXPECT_EQ(oracle->Compare(outputs), absl::OkStatus());
+        first = outputs;
+      }
+      EXPECT_TRUE(outputs == first) << "other bits";
+    }
+    if (!IsLong()) break;
   }
-  for (const StageValue& value : staged.values) {
-    for (int32_t user : value.users) {
-      if (staged.programs[user].stage != staged.programs[value.program].stage) {
-        std::cerr << value.name << " " << value.shape.ToString() << " "
-                  << staged.programs[value.program].Name() << " -> "
-                  << staged.programs[user].Name() << "\n";
+}
+
+std::vector<ZooCase> ZooCases() {
+  if (!IsLong()) {
+    return {{"gpt_tiny", 4, 2, "data=2"}, {"unet_tiny", 4, 4, "data=1"}};
+  }
+  std::vector<ZooCase> cases;
+  for (const char* model :
+       {"gpt_tiny", "bert_tiny", "gpt_tiny_jax0435", "llama_tiny", "moe_tiny",
+        "unet_tiny", "vit_tiny"}) {
+    for (const int64_t micro_batches : {4, 8}) {
+      for (const int32_t stages : {2, 4}) {
+        for (const char* mesh : {"data=1", "data=2"}) {
+          cases.push_back({model, micro_batches, stages, mesh});
+        }
       }
     }
   }
-  const std::vector<Tensor> outputs = ValueOf(oracle->Run(staged, {}));
-  EXPECT_EQ(oracle->Compare(outputs), absl::OkStatus());
+  return cases;
 }
+
+INSTANTIATE_TEST_SUITE_P(Zoo, ZooPipelineTest, ::testing::ValuesIn(ZooCases()),
+                         [](const auto& test) {
+                           return absl::StrCat(test.param.model, "_",
+                                               test.param.micro_batches, "x",
+                                               test.param.stages, "_on_",
+                                               test.param.mesh + 5);
+                         });
 
 }  // namespace
 }  // namespace meshwright
