@@ -60,6 +60,20 @@ class Stager {
       return absl::InvalidArgumentError(absl::StrCat(
           "the step returns ", root->shape.ToString(), "; it must be a tuple"));
     }
+    const CutGraph graph = MakeCutGraph(*split_.phases[0].module.entry());
+    std::vector<bool> is_used(options_.stages);
+    for (size_t id = 0; id < options_.forward.size(); ++id) {
+      const int32_t stage = options_.forward[id];
+      if (stage != kNoStage && graph.IsNode(static_cast<int32_t>(id))) {
+        is_used[stage] = true;
+      }
+    }
+    for (int32_t stage = 0; stage < options_.stages; ++stage) {
+      if (is_used[stage]) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("stage ", stage, " of ", options_.stages,
+                       " has nothing to do; the step cannot be cut so often"));
+    }
     return absl::OkStatus();
   }
 

@@ -203,6 +203,7 @@ class Splitter {
       const bool is_own =
           output->opcode == Opcode::kParameter && IsNextOf(i, *output);
       if (!is_own && (made->opcode == Opcode::kParameter ||
+                      made->opcode == Opcode::kGetTupleElement ||
                       !taken.insert(output).second)) {
         made = copy.builder.Unary(Opcode::kCopy, made);
       }

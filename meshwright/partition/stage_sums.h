@@ -38,7 +38,8 @@ struct StagedSplit {
 // Gives every stage that has terms of a sum an accumulator of its own.
 // Instructions keep their ids in the phase; new ones come after them. In
 // `apply`, every output that is the next value of a parameter becomes an
-// instruction of its own: no parameter but that one, and no other output.
+// instruction of its own: no parameter but that one, no element of what a
+// loop or branch returns, and no other output.
 // `stage` and `terms` by id and by result of the one phase.
 StagedSplit SplitSums(const MicroBatched& split, const CutGraph& graph,
                       const std::vector<std::vector<const Instruction*>>& terms,

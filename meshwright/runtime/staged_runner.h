@@ -6,7 +6,6 @@
 //   MW_RETURN_IF_ERROR(runner->FillSynthetic(/*seed=*/0));
 //   MW_ASSIGN_OR_RETURN(const StepResult result, runner->Step());
 //
-// As StepRunner for the rest.
 #ifndef MESHWRIGHT_RUNTIME_STAGED_RUNNER_H_
 #define MESHWRIGHT_RUNTIME_STAGED_RUNNER_H_
 
@@ -18,12 +17,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "meshwright/analysis/roles.h"
+#include "meshwright/runtime/runner.h"
 #include "meshwright/runtime/staged_rank.h"
-#include "meshwright/runtime/step_runner.h"
 
 namespace meshwright {
 
-class StagedRunner {
+class StagedRunner : public Runner {
  public:
   // Partitions and compiles. Rank r has the next devices of the client, as many
   // as the mesh of its stages. `module` is the whole step that `step` was made
@@ -37,12 +36,12 @@ class StagedRunner {
   // stages otherwise.
   absl::Status SetTimetable(Timetable timetable);
 
-  const ModuleRoles& roles() const { return roles_; }
-  absl::Status FillSynthetic(uint64_t seed);
-  absl::Status Set(std::vector<Tensor> tensors);
-  absl::StatusOr<StepResult> Step();
-  absl::StatusOr<std::vector<Tensor>> ReadState() const;
-  absl::StatusOr<std::vector<Tensor>> ReadOutputs() const;
+  const ModuleRoles& roles() const override { return roles_; }
+  absl::Status FillSynthetic(uint64_t seed) override;
+  absl::Status Set(std::vector<Tensor> tensors) override;
+  absl::StatusOr<StepResult> Step() override;
+  absl::StatusOr<std::vector<Tensor>> ReadState() const override;
+  absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
 
   // What ran when in the last step, by rank; seconds since its begin.
   const std::vector<std::vector<TimedAction>>& trace() const { return trace_; }

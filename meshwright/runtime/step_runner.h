@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,15 +26,11 @@
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/mesh/sharding.h"
+#include "meshwright/runtime/runner.h"
 #include "meshwright/runtime/sharded_array.h"
 #include "meshwright/state/tensor.h"
 
 namespace meshwright {
-
-struct StepResult {
-  double seconds = 0;  // From dispatch until every output is there.
-  std::optional<double> loss;
-};
 
 // A step as each device of a mesh runs it: a program for as many replicas as
 // there are devices, replica i on device i of the mesh.
@@ -48,7 +43,7 @@ struct ShardedStep {
   char padding = 0;  // Fills the bytes of uneven shards that hold no element.
 };
 
-class StepRunner {
+class StepRunner : public Runner {
  public:
   // Compiles the module for the client's first device. The module must have
   // passed Verify and outlive the runner, as must the client.
@@ -63,23 +58,14 @@ class StepRunner {
       const Module& module, ShardedStep step, Client* client,
       OptionMap xla_overrides = {});
 
-  const ModuleRoles& roles() const { return roles_; }
+  const ModuleRoles& roles() const override { return roles_; }
   Executable& executable() { return *executable_; }
 
-  // Gives every parameter a synthetic value (state/synthetic.h).
-  absl::Status FillSynthetic(uint64_t seed);
-  // Gives the parameters of these names a value. kInvalidArgument when there is
-  // no such parameter or the tensor does not fit it.
-  absl::Status Set(std::vector<Tensor> tensors);
-
-  // Requires a value for every parameter.
-  absl::StatusOr<StepResult> Step();
-
-  // The present values of the state parameters.
-  absl::StatusOr<std::vector<Tensor>> ReadState() const;
-  // All outputs of the last step. Requires that there was one, and no Set of
-  // state since.
-  absl::StatusOr<std::vector<Tensor>> ReadOutputs() const;
+  absl::Status FillSynthetic(uint64_t seed) override;
+  absl::Status Set(std::vector<Tensor> tensors) override;
+  absl::StatusOr<StepResult> Step() override;
+  absl::StatusOr<std::vector<Tensor>> ReadState() const override;
+  absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
   // kInternal, naming it, when an output of the last step is not the same, bit
   // for bit, on devices that are to hold copies of it.
   absl::Status CheckOutputCopies() const;

@@ -7,6 +7,7 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/partition/micro_batch_loop.h"
+#include "meshwright/runtime/step_runner.h"
 #include "meshwright/schedule/generate.h"
 #include "tests/partition/partition_oracle.h"
 
@@ -26,7 +27,6 @@ OptionMap QuickCompilation() {
   return {{"xla_backend_optimization_level", int64_t{0}}};
 }
 
-template <typename Runner>
 absl::StatusOr<std::vector<Tensor>> OutputsAfter(Runner& runner, int steps) {
   MW_RETURN_IF_ERROR(runner.FillSynthetic(kSeed));
   for (int step = 0; step < steps; ++step) {

@@ -1,0 +1,42 @@
+// A training step that runs again and again, wherever it runs.
+#ifndef MESHWRIGHT_RUNTIME_RUNNER_H_
+#define MESHWRIGHT_RUNTIME_RUNNER_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "meshwright/analysis/roles.h"
+#include "meshwright/state/tensor.h"
+
+namespace meshwright {
+
+struct StepResult {
+  double seconds = 0;  // From dispatch until every output is there.
+  std::optional<double> loss;
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+
+  virtual const ModuleRoles& roles() const = 0;
+  // Gives every parameter a synthetic value (state/synthetic.h).
+  virtual absl::Status FillSynthetic(uint64_t seed) = 0;
+  // Gives the parameters of these names a value. kInvalidArgument when there is
+  // no such parameter or the tensor does not fit it.
+  virtual absl::Status Set(std::vector<Tensor> tensors) = 0;
+  // Requires a value for every parameter.
+  virtual absl::StatusOr<StepResult> Step() = 0;
+  // The present values of the state parameters.
+  virtual absl::StatusOr<std::vector<Tensor>> ReadState() const = 0;
+  // All outputs of the last step. Requires that there was one, and no Set of
+  // state since.
+  virtual absl::StatusOr<std::vector<Tensor>> ReadOutputs() const = 0;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_RUNNER_H_
