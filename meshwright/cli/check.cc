@@ -14,6 +14,7 @@
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/split_module.h"
+#include "meshwright/cli/stage_module.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/rules/collectives.h"
@@ -31,6 +32,8 @@ const CommandSpec& Spec() {
         .summary = "run a partitioned module and compare it with one device",
         .positional = {"MODULE"},
         .flags = SplitFlags()};
+    const std::vector<FlagSpec> stages = StageFlags();
+    made->flags.insert(made->flags.end(), stages.begin(), stages.end());
     made->flags.push_back({"steps", "K", "how many steps (default 3)"});
     made->flags.push_back({"seed", "S", "of the inputs (default 0)"});
     made->flags.push_back(
@@ -94,7 +97,7 @@ void Compare(const Tensor& want, const Tensor& got, double given,
   }
 }
 
-absl::StatusOr<std::vector<double>> RunSteps(StepRunner& runner, int64_t steps,
+absl::StatusOr<std::vector<double>> RunSteps(Runner& runner, int64_t steps,
                                              uint64_t seed,
                                              Progress& progress) {
   MW_RETURN_IF_ERROR(runner.FillSynthetic(seed));
@@ -124,29 +127,127 @@ absl::StatusOr<std::vector<Collective>> CompiledCollectives(
   return collectives;
 }
 
-absl::Status Run(const CommandLine& line) {
-  MW_ASSIGN_OR_RETURN(const int64_t steps,
-                      line.Integer("steps", 3, {1, 1'000'000}));
-  MW_ASSIGN_OR_RETURN(const int64_t seed,
-                      line.Integer("seed", 0, {0, INT64_MAX}));
+// What was asked of the comparison.
+struct CheckOptions {
+  int64_t steps = 3;
+  uint64_t seed = 0;
   double tolerance = 0;
+  std::string platform;
+  bool json = false;
+};
+
+absl::StatusOr<CheckOptions> ReadOptions(const CommandLine& line) {
+  CheckOptions options{.platform = line.Text("platform", "cpu"),
+                       .json = line.Has("json")};
+  MW_ASSIGN_OR_RETURN(options.steps, line.Integer("steps", 3, {1, 1'000'000}));
+  MW_ASSIGN_OR_RETURN(options.seed, line.Integer("seed", 0, {0, INT64_MAX}));
   if (line.Has("tolerance") &&
-      (!absl::SimpleAtod(line.Text("tolerance", ""), &tolerance) ||
-       !(tolerance > 0))) {
+      (!absl::SimpleAtod(line.Text("tolerance", ""), &options.tolerance) ||
+       !(options.tolerance > 0))) {
     return absl::InvalidArgumentError(
         absl::StrCat("--tolerance must be a positive number, not '",
                      line.Text("tolerance", ""), "'"));
   }
+  return options;
+}
+
+std::string Verdict(const Errors& errors, const CheckOptions& options,
+                    int64_t devices, absl::string_view how) {
+  return absl::StrFormat(
+      "%s after %d steps on %d devices (%s): largest error %.2g of a tensor's "
+      "scale%s\n",
+      errors.wrong.empty() ? "equal" : "NOT EQUAL", options.steps, devices, how,
+      errors.relative,
+      errors.worst.empty() ? "" : absl::StrCat(" (", errors.worst, ")"));
+}
+
+absl::StatusOr<Errors> CompareOutputs(const Runner& whole, const Runner& parts,
+                                      double tolerance) {
+  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> want, whole.ReadOutputs());
+  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> got, parts.ReadOutputs());
+  Errors errors;
+  for (size_t i = 0; i < want.size(); ++i) {
+    Compare(want[i], got[i], tolerance, errors);
+  }
+  return errors;
+}
+
+// The same for a pipeline.
+absl::Status RunStaged(const Module& module, const ModuleRoles& roles,
+                       const CheckOptions& options, const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const StagedModule staged,
+                      StageModule(module, roles, line));
+  MW_RETURN_IF_ERROR(CheckParametersFit(module));
+  const int64_t devices = staged.device_count();
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
+                      MakeClient(options.platform, static_cast<int>(devices)));
+  Progress progress("checking", 2 * options.steps + 2);
+  MW_ASSIGN_OR_RETURN(const auto whole,
+                      StepRunner::Create(module, client.get()));
+  progress.Advance("");
+  MW_ASSIGN_OR_RETURN(const auto runner,
+                      MakeStagedRunner(module, staged, client.get()));
+  progress.Advance("");
+  MW_ASSIGN_OR_RETURN(const std::vector<double> whole_seconds,
+                      RunSteps(*whole, options.steps, options.seed, progress));
+  MW_ASSIGN_OR_RETURN(const std::vector<double> seconds,
+                      RunSteps(*runner, options.steps, options.seed, progress));
+  MW_ASSIGN_OR_RETURN(const Errors errors,
+                      CompareOutputs(*whole, *runner, options.tolerance));
+  const StagedStep& step = staged.step;
+  const bool ok = errors.wrong.empty();
+  if (options.json) {
+    Json collectives = Json::array();
+    int64_t peak = 0;
+    for (const std::unique_ptr<Executable>& executable :
+         runner->programs().executables) {
+      MW_ASSIGN_OR_RETURN(const ProgramMemory memory, executable->Memory());
+      peak = std::max(peak, memory.total_bytes());
+      MW_ASSIGN_OR_RETURN(
+          const std::vector<Collective> compiled,
+          CompiledCollectives(*executable, std::ssize(executable->devices())));
+      for (Json& collective : ToJson(compiled)) {
+        collectives.push_back(std::move(collective));
+      }
+    }
+    const Json json = {{"ok", ok},
+                       {"max_abs_error", errors.absolute},
+                       {"max_rel_error", errors.relative},
+                       {"worst", errors.worst},
+                       {"steps", options.steps},
+                       {"devices", devices},
+                       {"stages", step.stages},
+                       {"micro_batches", step.micro_batches},
+                       {"schedule", line.Text("schedule", "1f1b")},
+                       {"collectives", collectives},
+                       {"peak_bytes", peak},
+                       {"step_seconds", Median(seconds)},
+                       {"one_device_step_seconds", Median(whole_seconds)}};
+    absl::PrintF("%s\n", json.dump(2));
+  } else {
+    absl::PrintF(
+        "%s", Verdict(errors, options, devices,
+                      absl::StrCat(step.stages, " stages, ", step.micro_batches,
+                                   " micro-batches")));
+    PrintStages(staged);
+    absl::PrintF("  step %s (one device %s)\n", FormatSeconds(Median(seconds)),
+                 FormatSeconds(Median(whole_seconds)));
+  }
+  return ok ? absl::OkStatus() : absl::InternalError(errors.wrong);
+}
+
+absl::Status Run(const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const CheckOptions options, ReadOptions(line));
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
   const ModuleRoles roles = AnalyzeRoles(module);
+  if (line.Has("stages")) return RunStaged(module, roles, options, line);
   MW_ASSIGN_OR_RETURN(const Partitioned split,
                       SplitModule(module, roles, line));
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
   const int64_t devices = split.mesh.device_count();
-  MW_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Client> client,
-      MakeClient(line.Text("platform", "cpu"), static_cast<int>(devices)));
-  Progress progress("checking", 2 * steps + 2);
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
+                      MakeClient(options.platform, static_cast<int>(devices)));
+  Progress progress("checking", 2 * options.steps + 2);
   MW_ASSIGN_OR_RETURN(const auto whole,
                       StepRunner::Create(module, client.get()));
   progress.Advance("");
@@ -160,27 +261,23 @@ absl::Status Run(const CommandLine& line) {
       StepRunner::CreateSharded(module, std::move(sharded), client.get()));
   progress.Advance("");
   MW_ASSIGN_OR_RETURN(const std::vector<double> whole_seconds,
-                      RunSteps(*whole, steps, seed, progress));
+                      RunSteps(*whole, options.steps, options.seed, progress));
   MW_ASSIGN_OR_RETURN(const std::vector<double> seconds,
-                      RunSteps(*runner, steps, seed, progress));
+                      RunSteps(*runner, options.steps, options.seed, progress));
   MW_RETURN_IF_ERROR(runner->CheckOutputCopies());
-  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> want, whole->ReadOutputs());
-  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> got, runner->ReadOutputs());
-  Errors errors;
-  for (size_t i = 0; i < want.size(); ++i) {
-    Compare(want[i], got[i], tolerance, errors);
-  }
+  MW_ASSIGN_OR_RETURN(const Errors errors,
+                      CompareOutputs(*whole, *runner, options.tolerance));
   MW_ASSIGN_OR_RETURN(const ProgramMemory memory,
                       runner->executable().Memory());
   MW_ASSIGN_OR_RETURN(const std::vector<Collective> compiled,
                       CompiledCollectives(runner->executable(), devices));
   const bool ok = errors.wrong.empty();
-  if (line.Has("json")) {
+  if (options.json) {
     const Json json = {{"ok", ok},
                        {"max_abs_error", errors.absolute},
                        {"max_rel_error", errors.relative},
                        {"worst", errors.worst},
-                       {"steps", steps},
+                       {"steps", options.steps},
                        {"devices", devices},
                        {"collectives", ToJson(compiled)},
                        {"peak_bytes", memory.total_bytes()},
@@ -188,12 +285,8 @@ absl::Status Run(const CommandLine& line) {
                        {"one_device_step_seconds", Median(whole_seconds)}};
     absl::PrintF("%s\n", json.dump(2));
   } else {
-    absl::PrintF(
-        "%s after %d steps on %d devices (%s): largest error %.2g of a "
-        "tensor's scale%s\n",
-        ok ? "equal" : "NOT EQUAL", steps, devices, split.mesh.ToString(),
-        errors.relative,
-        errors.worst.empty() ? "" : absl::StrCat(" (", errors.worst, ")"));
+    absl::PrintF("%s",
+                 Verdict(errors, options, devices, split.mesh.ToString()));
     PrintCollectives(split.collectives);
     absl::PrintF("  %s per device, step %s (one device %s)\n",
                  FormatBytes(memory.total_bytes()),

@@ -16,6 +16,7 @@
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/planned_runner.h"
 #include "meshwright/cli/split_module.h"
+#include "meshwright/cli/stage_module.h"
 #include "meshwright/runtime/step_runner.h"
 #include "meshwright/state/tensor_file.h"
 
@@ -46,6 +47,8 @@ const CommandSpec& Spec() {
             {"json", "", "one JSON object on stdout"}}};
     const std::vector<FlagSpec> split = SplitFlags();
     made->flags.insert(made->flags.begin(), split.begin(), split.end());
+    const std::vector<FlagSpec> stages = StageFlags();
+    made->flags.insert(made->flags.end() - 1, stages.begin(), stages.end());
     return made;
   }();
   return *spec;
@@ -67,7 +70,7 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> ReadAll(
 
 absl::StatusOr<RunLog> RunSteps(int64_t steps,
                                 const std::vector<std::vector<Tensor>>& data,
-                                bool print_each, StepRunner* runner) {
+                                bool print_each, Runner* runner) {
   RunLog log;
   Progress progress("running", steps);
   for (int64_t step = 0; step < steps; ++step) {
@@ -109,18 +112,29 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const auto data, ReadAll(line.All("data")));
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
   std::optional<Partitioned> split;
-  if (line.Has("plan") || line.Has("sharding") || line.Has("mesh")) {
+  std::optional<StagedModule> staged;
+  if (line.Has("stages")) {
+    MW_ASSIGN_OR_RETURN(staged,
+                        StageModule(module, AnalyzeRoles(module), line));
+  } else if (line.Has("plan") || line.Has("sharding") || line.Has("mesh")) {
     MW_ASSIGN_OR_RETURN(split, SplitModule(module, AnalyzeRoles(module), line));
   }
-  const int64_t devices = split.has_value() ? split->mesh.device_count() : 1;
+  const int64_t devices = staged.has_value()  ? staged->device_count()
+                          : split.has_value() ? split->mesh.device_count()
+                                              : 1;
   MW_ASSIGN_OR_RETURN(const std::string platform, PlatformFor(line));
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                       MakeClientFor(platform, devices));
   const Stopwatch compile_time;
-  MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> runner,
-                      split.has_value()
-                          ? MakeRunner(module, *split, client.get())
-                          : StepRunner::Create(module, client.get()));
+  std::unique_ptr<Runner> runner;
+  if (staged.has_value()) {
+    MW_ASSIGN_OR_RETURN(runner,
+                        MakeStagedRunner(module, *staged, client.get()));
+  } else {
+    MW_ASSIGN_OR_RETURN(runner, split.has_value()
+                                    ? MakeRunner(module, *split, client.get())
+                                    : StepRunner::Create(module, client.get()));
+  }
   const double compile_seconds = compile_time.seconds();
   MW_RETURN_IF_ERROR(runner->FillSynthetic(seed));
   for (std::vector<Tensor>& file : inputs) {

@@ -1,0 +1,193 @@
+#include "meshwright/cli/stage_module.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/analysis/direction.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/file.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/units.h"
+#include "meshwright/partition/stage_file.h"
+#include "meshwright/schedule/generate.h"
+#include "meshwright/search/pipeline_step.h"
+
+namespace meshwright {
+namespace {
+
+constexpr int64_t kMaxStages = 1024;
+
+// What --stages says: how many, or a file.
+struct StageList {
+  int32_t count = 1;
+  std::optional<std::vector<StageEntry>> entries;
+};
+
+absl::StatusOr<StageList> ReadStages(const CommandLine& line) {
+  const std::string text = line.Text("stages", "");
+  StageList list;
+  int64_t count = 0;
+  if (absl::SimpleAtoi(text, &count)) {
+    MW_ASSIGN_OR_RETURN(count, line.Integer("stages", 2, {1, kMaxStages}));
+    list.count = static_cast<int32_t>(count);
+    return list;
+  }
+  MW_ASSIGN_OR_RETURN(const std::string content, ReadFile(text));
+  absl::StatusOr<std::vector<StageEntry>> entries = ParseStageFile(content);
+  if (!entries.ok()) return Annotate(entries.status(), text);
+  list.count = static_cast<int32_t>(entries->size());
+  list.entries = *std::move(entries);
+  return list;
+}
+
+absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
+                                                     const PipelineStep& step,
+                                                     const CommandLine& line) {
+  if (!list.entries.has_value()) {
+    return BalancedStages(step.micro_batch(), step.forward, step.is_data,
+                          list.count);
+  }
+  const Computation& entry = *step.micro_batch().entry();
+  absl::StatusOr<std::vector<int32_t>> stages =
+      StagesByName(entry, MakeCutGraph(entry), step.forward, *list.entries);
+  if (!stages.ok()) return Annotate(stages.status(), line.Text("stages", ""));
+  return stages;
+}
+
+// Schedules in turns want several stages on a rank.
+int DefaultRanks(ScheduleKind kind, int stages) {
+  const bool in_turns = kind == ScheduleKind::kInterleaved ||
+                        kind == ScheduleKind::kBreadthFirst ||
+                        kind == ScheduleKind::kZeroBubbleV;
+  return in_turns && stages % 2 == 0 ? stages / 2 : stages;
+}
+
+absl::StatusOr<Timetable> ReadTimetable(const CommandLine& line, int stages,
+                                        int64_t micro_batches) {
+  const std::string name = line.Text("schedule", "1f1b");
+  if (absl::EndsWith(name, ".csv")) {
+    MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(name));
+    absl::StatusOr<Timetable> timetable = ParseCsv(text);
+    if (!timetable.ok()) return Annotate(timetable.status(), name);
+    return timetable;
+  }
+  MW_ASSIGN_OR_RETURN(const ScheduleKind kind, ParseScheduleKind(name));
+  MW_ASSIGN_OR_RETURN(
+      const int64_t ranks,
+      line.Integer("ranks", DefaultRanks(kind, stages), {1, stages}));
+  return MakeTimetable({.stages = stages,
+                        .ranks = static_cast<int>(ranks),
+                        .micro_batches = static_cast<int>(micro_batches)},
+                       kind);
+}
+
+absl::StatusOr<std::vector<Mesh>> MeshesOf(const StageList& list,
+                                           const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const int64_t devices,
+                      line.Integer("devices-per-stage", 1, {1, 1 << 20}));
+  MW_ASSIGN_OR_RETURN(const Mesh mesh, Mesh::Create({{"data", devices}}));
+  std::vector<Mesh> meshes(list.count, mesh);
+  for (int32_t stage = 0; stage < list.count; ++stage) {
+    if (list.entries.has_value() && (*list.entries)[stage].mesh.has_value()) {
+      meshes[stage] = *(*list.entries)[stage].mesh;
+    }
+  }
+  return meshes;
+}
+
+}  // namespace
+
+std::vector<FlagSpec> StageFlags() {
+  return {{"stages", "N|FILE",
+           "cut into N stages of about equal work, or as a JSON file says: "
+           "names of instructions by stage"},
+          {"devices-per-stage", "D",
+           "devices over which a stage splits the batch (default 1)"},
+          {"micro-batches", "M",
+           "with --stages: how many (default twice the stages)"},
+          {"schedule", "NAME",
+           "with --stages: gpipe, 1f1b, interleaved, breadth-first, "
+           "zero-bubble, zero-bubble-v, or a .csv timetable (default 1f1b)"},
+          {"ranks", "R",
+           "with --stages: groups of devices (default: one per stage; one per "
+           "two for schedules that take turns)"}};
+}
+
+int64_t StagedModule::device_count() const {
+  std::map<int, int64_t> by_rank;
+  for (size_t stage = 0; stage < meshes.size(); ++stage) {
+    by_rank[timetable.rank_of_stage[stage]] = meshes[stage].device_count();
+  }
+  int64_t count = 0;
+  for (const auto& [rank, devices] : by_rank) count += devices;
+  return count;
+}
+
+absl::StatusOr<StagedModule> StageModule(const Module& module,
+                                         const ModuleRoles& roles,
+                                         const CommandLine& line) {
+  for (const char* other : {"plan", "sharding", "mesh"}) {
+    if (line.Has(other)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--stages and --", other, " exclude each other"));
+    }
+  }
+  MW_ASSIGN_OR_RETURN(const StageList list, ReadStages(line));
+  MW_ASSIGN_OR_RETURN(
+      const int64_t micro_batches,
+      line.Integer("micro-batches", 2 * list.count, {2, kMaxMicroBatches}));
+  MW_ASSIGN_OR_RETURN(Timetable timetable,
+                      ReadTimetable(line, list.count, micro_batches));
+  MW_ASSIGN_OR_RETURN(std::vector<Mesh> meshes, MeshesOf(list, line));
+  MW_ASSIGN_OR_RETURN(const PipelineStep step,
+                      TakeApart(module, roles, {.count = micro_batches}));
+  StageOptions options{.stages = list.count, .state = step.state};
+  MW_ASSIGN_OR_RETURN(options.forward, ForwardStagesOf(list, step, line));
+  MW_ASSIGN_OR_RETURN(StagedStep staged,
+                      MakeStagePrograms(step.split, options));
+  return StagedModule{.step = std::move(staged),
+                      .timetable = std::move(timetable),
+                      .meshes = std::move(meshes)};
+}
+
+absl::StatusOr<std::unique_ptr<StagedRunner>> MakeStagedRunner(
+    const Module& module, const StagedModule& staged, Client* client) {
+  return StagedRunner::Create(module, staged.step, staged.timetable,
+                              staged.meshes, client);
+}
+
+void PrintStages(const StagedModule& staged) {
+  const StagedStep& step = staged.step;
+  for (int32_t stage = 0; stage < step.stages; ++stage) {
+    std::string programs;
+    for (const StageProgram& program : step.programs) {
+      if (program.stage != stage) continue;
+      absl::StrAppend(&programs, programs.empty() ? "" : " ", program.Name());
+    }
+    int64_t sent = 0;
+    for (const StageValue& value : step.values) {
+      const StageProgram& from = step.programs[value.program];
+      if (from.stage != stage) continue;
+      std::set<int32_t> to;
+      for (const int32_t user : value.users) {
+        if (step.programs[user].stage != stage) {
+          to.insert(step.programs[user].stage);
+        }
+      }
+      const bool once = from.kind == StageProgram::Kind::kApply;
+      sent += ByteSize(value.shape) * std::ssize(to) *
+              (once ? 1 : step.micro_batches);
+    }
+    absl::PrintF("  stage %d on rank %d (%s): %s; sends %s per step\n", stage,
+                 staged.timetable.rank_of_stage[stage],
+                 staged.meshes[stage].ToString(), programs, FormatBytes(sent));
+  }
+}
+
+}  // namespace meshwright

@@ -1,0 +1,47 @@
+// Cuts the module of a command line into a pipeline, as its flags say.
+#ifndef MESHWRIGHT_CLI_STAGE_MODULE_H_
+#define MESHWRIGHT_CLI_STAGE_MODULE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "meshwright/analysis/roles.h"
+#include "meshwright/cli/command_line.h"
+#include "meshwright/engine/client.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/partition/stage_programs.h"
+#include "meshwright/runtime/staged_runner.h"
+#include "meshwright/schedule/timetable.h"
+
+namespace meshwright {
+
+// The flags that it reads: --stages, --devices-per-stage, --micro-batches,
+// --schedule, --ranks.
+std::vector<FlagSpec> StageFlags();
+
+struct StagedModule {
+  StagedStep step;
+  Timetable timetable;
+  std::vector<Mesh> meshes;  // By stage.
+
+  int64_t device_count() const;  // Of all ranks.
+};
+
+// kInvalidArgument, beginning with the flag or file at fault.
+// Requires: `module` passed Verify; --stages is given.
+absl::StatusOr<StagedModule> StageModule(const Module& module,
+                                         const ModuleRoles& roles,
+                                         const CommandLine& line);
+
+// Both outlive the runner.
+absl::StatusOr<std::unique_ptr<StagedRunner>> MakeStagedRunner(
+    const Module& module, const StagedModule& staged, Client* client);
+
+// A line per stage: its programs and what it sends in a step.
+void PrintStages(const StagedModule& staged);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_CLI_STAGE_MODULE_H_
