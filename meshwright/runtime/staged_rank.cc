@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/runtime/staged_transfer.h"
 
 namespace meshwright {
 namespace {
@@ -15,6 +14,15 @@ using Key = StagedExchange::Key;
 using ProgramKind = StageProgram::Kind;
 
 }  // namespace
+
+absl::StatusOr<SharedArray> StagedPrograms::Move(
+    const Key& key, const ShardedArray& array) const {
+  Key any = key;
+  any.micro_batch = 0;
+  MW_ASSIGN_OR_RETURN(ShardedArray moved,
+                      mover->Move(array, routes.at(any), devices[key.stage]));
+  return std::make_shared<ShardedArray>(std::move(moved));
+}
 
 absl::Status StagedRank::Run(const std::vector<Action>& row) {
   for (const int32_t stage : stages_) {
@@ -175,10 +183,8 @@ absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
       values_[{value, stage, micro_batch}] = {array, UsesOn(value, stage)};
       continue;
     }
-    MW_RETURN_IF_ERROR(
-        Send({.index = value, .micro_batch = micro_batch, .stage = to}, *array,
-             programs_.layout.values.at({value, stage}), stage,
-             programs_.layout.values.at({value, to})));
+    MW_RETURN_IF_ERROR(Send(
+        {.index = value, .micro_batch = micro_batch, .stage = to}, *array));
   }
   for (const StageInput& output : step.outputs) {
     if (output.kind == StageInput::Kind::kValue && output.index == value) {
@@ -188,13 +194,9 @@ absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
   return absl::OkStatus();
 }
 
-absl::Status StagedRank::Send(const Key& key, const ShardedArray& array,
-                              const Sharding& from, int32_t source,
-                              const Sharding& to) {
-  MW_ASSIGN_OR_RETURN(ShardedArray copy,
-                      CopyAcross(array, from, programs_.layout.meshes[source],
-                                 to, programs_.PlacementOf(key.stage)));
-  exchange_.Put(key, std::make_shared<ShardedArray>(std::move(copy)));
+absl::Status StagedRank::Send(const Key& key, const ShardedArray& array) {
+  MW_ASSIGN_OR_RETURN(SharedArray moved, programs_.Move(key, array));
+  exchange_.Put(key, std::move(moved));
   return absl::OkStatus();
 }
 
@@ -210,13 +212,10 @@ absl::Status StagedRank::SendAccumulators() {
           !sent.insert({input.index, program.stage}).second) {
         continue;
       }
-      const StageShardings& shardings = programs_.layout.accumulators;
       MW_RETURN_IF_ERROR(Send({.kind = Key::Kind::kAccumulator,
                                .index = input.index,
                                .stage = program.stage},
-                              *accumulators_.at({input.index, stage}),
-                              shardings.at({input.index, stage}), stage,
-                              shardings.at({input.index, program.stage})));
+                              *accumulators_.at({input.index, stage})));
     }
   }
   return absl::OkStatus();

@@ -16,6 +16,7 @@
 #include "meshwright/partition/stage_layout.h"
 #include "meshwright/partition/stage_programs.h"
 #include "meshwright/runtime/staged_exchange.h"
+#include "meshwright/runtime/staged_transfer.h"
 #include "meshwright/schedule/simulate.h"
 #include "meshwright/schedule/timetable.h"
 
@@ -28,10 +29,16 @@ struct StagedPrograms {
   Client* client = nullptr;
   std::vector<std::vector<const Device*>> devices;       // By stage.
   std::vector<std::unique_ptr<Executable>> executables;  // By program.
+  std::unique_ptr<TileMover> mover;
+  // Of all that goes to another stage; micro-batch 0 stands for all.
+  std::map<StagedExchange::Key, Route> routes;
 
   Placement PlacementOf(int32_t stage) const {
     return {client, layout.meshes[stage], devices[stage]};
   }
+  // Starts the copies to key.stage.
+  absl::StatusOr<SharedArray> Move(const StagedExchange::Key& key,
+                                   const ShardedArray& array) const;
 };
 
 // What programs read that is there before the step begins.
@@ -78,8 +85,7 @@ class StagedRank {
   absl::StatusOr<SharedArray> Value(int64_t value, int32_t stage,
                                     int64_t micro_batch);
   absl::Status Deliver(int32_t value, SharedArray array, int64_t micro_batch);
-  absl::Status Send(const StagedExchange::Key& key, const ShardedArray& array,
-                    const Sharding& from, int32_t source, const Sharding& to);
+  absl::Status Send(const StagedExchange::Key& key, const ShardedArray& array);
   int64_t UsesOn(int64_t value, int32_t stage) const;
 
   const StagedPrograms& programs_;

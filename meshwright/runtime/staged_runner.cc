@@ -11,13 +11,14 @@
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/write_module.h"
 #include "meshwright/runtime/collective_options.h"
-#include "meshwright/runtime/staged_transfer.h"
 #include "meshwright/runtime/synthetic_inputs.h"
 #include "meshwright/schedule/validate.h"
 #include "meshwright/state/shard_tensor.h"
 
 namespace meshwright {
 namespace {
+
+using Key = StagedExchange::Key;
 
 // Part `index` of `count` along a dimension.
 Tensor PartOf(const Tensor& tensor, int64_t dimension, int64_t index,
@@ -85,7 +86,9 @@ StagedRunner::StagedRunner(const Module& module, const StagedStep& step,
       step_(step),
       timetable_(std::move(timetable)),
       roles_(AnalyzeRoles(module)),
-      programs_{.step = step, .client = client} {
+      programs_{.step = step,
+                .client = client,
+                .mover = std::make_unique<TileMover>(client)} {
   for (const Instruction* parameter : module.entry()->Parameters()) {
     shapes_.push_back(parameter->shape);
   }
@@ -99,6 +102,7 @@ absl::StatusOr<std::unique_ptr<StagedRunner>> StagedRunner::Create(
       new StagedRunner(module, step, std::move(timetable), client));
   MW_RETURN_IF_ERROR(runner->PlaceStages(meshes));
   MW_RETURN_IF_ERROR(runner->Compile(std::move(meshes), xla_overrides));
+  runner->PlanRoutes();
   MW_RETURN_IF_ERROR(runner->UploadNumbers());
   return runner;
 }
@@ -152,6 +156,45 @@ absl::Status StagedRunner::Compile(std::vector<Mesh> meshes,
     programs_.executables.push_back(*std::move(compiled));
   }
   return absl::OkStatus();
+}
+
+// Where each thing goes from the stage that has it.
+void StagedRunner::PlanRoutes() {
+  const StagedLayout& layout = programs_.layout;
+  const auto add = [&](Key::Kind kind, const StageShardings& shardings,
+                       const Shape& shape, int64_t index, int32_t from,
+                       int32_t to) {
+    const Key key{.kind = kind, .index = index, .stage = to};
+    if (from == to || programs_.routes.contains(key)) return;
+    const Sharding& there = shardings.at({index, to});
+    programs_.routes[key] = {
+        .list = MakeSendList(shardings.at({index, from}), layout.meshes[from],
+                             there, layout.meshes[to]),
+        .shape = Shape::Array(shape.element_type,
+                              LocalDimensions(there, layout.meshes[to]))};
+  };
+  for (size_t i = 0; i < step_.values.size(); ++i) {
+    const StageValue& value = step_.values[i];
+    for (const int32_t user : value.users) {
+      add(Key::Kind::kValue, layout.values, value.shape,
+          static_cast<int64_t>(i), step_.programs[value.program].stage,
+          step_.programs[user].stage);
+    }
+  }
+  for (const StageProgram& program : step_.programs) {
+    for (const StageInput& input : program.inputs) {
+      if (input.kind != StageInput::Kind::kAccumulator) continue;
+      const StageAccumulator& accumulator = step_.accumulators[input.index];
+      add(Key::Kind::kAccumulator, layout.accumulators, accumulator.shape,
+          input.index, accumulator.stage, program.stage);
+    }
+  }
+  for (const auto& [key, sharding] : layout.parameters) {
+    const auto& [number, stage] = key;
+    if (roles_.parameters[number].role != ParameterRole::kState) continue;
+    add(Key::Kind::kParameter, layout.parameters, shapes_[number], number,
+        step_.homes[number], stage);
+  }
 }
 
 absl::Status StagedRunner::UploadNumbers() {
@@ -240,11 +283,11 @@ absl::Status StagedRunner::SendState() {
       continue;
     }
     MW_ASSIGN_OR_RETURN(
-        ShardedArray copy,
-        CopyAcross(*inputs_.parameters.at({number, home})[0],
-                   layout.parameters.at({number, home}), layout.meshes[home],
-                   sharding, programs_.PlacementOf(stage)));
-    inputs_.parameters[key] = {std::make_shared<ShardedArray>(std::move(copy))};
+        SharedArray copy,
+        programs_.Move(
+            {.kind = Key::Kind::kParameter, .index = number, .stage = stage},
+            *inputs_.parameters.at({number, home})[0]));
+    inputs_.parameters[key] = {std::move(copy)};
   }
   return absl::OkStatus();
 }

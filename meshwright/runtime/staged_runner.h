@@ -53,6 +53,7 @@ class StagedRunner : public Runner {
 
   absl::Status PlaceStages(const std::vector<Mesh>& meshes);
   absl::Status Compile(std::vector<Mesh> meshes, const OptionMap& overrides);
+  void PlanRoutes();
   absl::Status UploadNumbers();
   absl::Status SetParameter(int64_t number, Tensor tensor);
   absl::Status CheckGiven() const;

@@ -1,25 +1,157 @@
 #include "meshwright/runtime/staged_transfer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/write_module.h"
+#include "meshwright/rules/local_builder.h"
 
 namespace meshwright {
+namespace {
 
-absl::StatusOr<ShardedArray> CopyAcross(const ShardedArray& array,
-                                        const Sharding& from,
-                                        const Mesh& source, const Sharding& to,
-                                        const Placement& target) {
-  if (source.axes() == target.mesh.axes() && from == to) {
-    ShardedArray copies;
-    for (size_t device = 0; device < array.size(); ++device) {
-      MW_ASSIGN_OR_RETURN(copies.emplace_back(),
-                          array[device]->CopyTo(*target.devices[device]));
-    }
-    return copies;
+Shape ShapeOf(const Buffer& buffer) {
+  return Shape::Array(buffer.shape().type, buffer.shape().dimensions);
+}
+
+// (array) -> the tile.
+Module CutOut(const Shape& shape, const Tile& tile) {
+  LocalProgram program("cut_out", *Mesh::Parse("1"));
+  Computation* entry = program.module.AddComputation("entry");
+  LocalBuilder builder(&program, entry);
+  Instruction* value = entry->AddParameter(shape, program.UniqueName("array"));
+  for (int64_t dim = 0; dim < shape.rank(); ++dim) {
+    value = builder.Slice(value, dim, tile.from_start[dim],
+                          tile.from_start[dim] + tile.sizes[dim]);
   }
-  MW_ASSIGN_OR_RETURN(Tensor tensor, Download(array, from, source));
-  return Upload(std::move(tensor), to, target, 0);
+  entry->set_root(value);
+  program.module.set_entry(entry);
+  program.module.Finish();
+  return std::move(program.module);
+}
+
+// (tiles) -> the array.
+Module PutTogether(const std::vector<const Tile*>& tiles, const Shape& shape) {
+  LocalProgram program("put_together", *Mesh::Parse("1"));
+  Computation* entry = program.module.AddComputation("entry");
+  LocalBuilder builder(&program, entry);
+  std::vector<Instruction*> parts;
+  for (const Tile* tile : tiles) {
+    parts.push_back(
+        entry->AddParameter(Shape::Array(shape.element_type, tile->sizes),
+                            program.UniqueName("tile")));
+  }
+  Instruction* array = builder.Broadcast(
+      builder.Constant(shape.element_type, 0), shape.dimensions);
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    std::vector<Instruction*> operands = {array, parts[i]};
+    for (const int64_t start : tiles[i]->to_start) {
+      operands.push_back(
+          builder.Constant(ElementType::kS32, static_cast<double>(start)));
+    }
+    array =
+        builder.Add(Opcode::kDynamicUpdateSlice, shape, std::move(operands));
+  }
+  entry->set_root(array);
+  program.module.set_entry(entry);
+  program.module.Finish();
+  return std::move(program.module);
+}
+
+absl::StatusOr<BufferPtr> RunOn(Executable& executable,
+                                const std::vector<BufferPtr>& arguments) {
+  std::vector<Buffer*> pointers;
+  for (const BufferPtr& argument : arguments) {
+    pointers.push_back(argument.get());
+  }
+  MW_ASSIGN_OR_RETURN(Execution run, executable.ExecuteSingle(pointers));
+  return std::move(run.outputs[0][0]);
+}
+
+}  // namespace
+
+absl::StatusOr<ShardedArray> TileMover::Move(
+    const ShardedArray& array, const Route& route,
+    absl::Span<const Device* const> devices) {
+  const SendList& list = route.list;
+  ShardedArray moved(devices.size());
+  if (list.is_plain) {
+    for (const Tile& tile : list.sent) {
+      MW_ASSIGN_OR_RETURN(moved[tile.to],
+                          array[tile.from]->CopyTo(*devices[tile.to]));
+    }
+    return moved;
+  }
+  MW_ASSIGN_OR_RETURN(moved,
+                      Gather(array, list.sent, {}, route.shape, devices));
+  if (list.shared.empty()) return moved;
+  const ShardedArray sent = std::move(moved);
+  return Gather(sent, list.shared, sent, route.shape, devices);
+}
+
+absl::StatusOr<ShardedArray> TileMover::Gather(
+    const ShardedArray& from, const std::vector<Tile>& tiles,
+    const ShardedArray& beneath, const Shape& shape,
+    absl::Span<const Device* const> devices) {
+  const Tile whole{.to_start = std::vector<int64_t>(shape.rank(), 0),
+                   .sizes = shape.dimensions};
+  ShardedArray gathered;
+  for (size_t device = 0; device < devices.size(); ++device) {
+    std::vector<const Tile*> placed;
+    std::vector<BufferPtr> parts;
+    if (!beneath.empty() && beneath[device] != nullptr) {
+      MW_ASSIGN_OR_RETURN(parts.emplace_back(),
+                          beneath[device]->CopyTo(*devices[device]));
+      placed.push_back(&whole);
+    }
+    for (const Tile& tile : tiles) {
+      if (tile.to != static_cast<int64_t>(device)) continue;
+      MW_ASSIGN_OR_RETURN(parts.emplace_back(),
+                          Fetch(*from[tile.from], tile, *devices[device]));
+      placed.push_back(&tile);
+    }
+    MW_ASSIGN_OR_RETURN(
+        gathered.emplace_back(),
+        Assemble(std::move(parts), placed, shape, *devices[device]));
+  }
+  return gathered;
+}
+
+absl::StatusOr<BufferPtr> TileMover::Fetch(const Buffer& from, const Tile& tile,
+                                           const Device& to) {
+  if (tile.sizes == from.shape().dimensions) return from.CopyTo(to);
+  MW_ASSIGN_OR_RETURN(Executable* const cut,
+                      Compiled(CutOut(ShapeOf(from), tile), from.device()));
+  // Execute reads the argument only.
+  Buffer* const argument = const_cast<Buffer*>(&from);
+  MW_ASSIGN_OR_RETURN(Execution run, cut->ExecuteSingle({&argument, 1}));
+  return run.outputs[0][0]->CopyTo(to);
+}
+
+absl::StatusOr<BufferPtr> TileMover::Assemble(
+    std::vector<BufferPtr> parts, const std::vector<const Tile*>& tiles,
+    const Shape& shape, const Device& device) {
+  if (parts.size() == 1 && tiles[0]->sizes == shape.dimensions) {
+    return std::move(parts[0]);
+  }
+  MW_ASSIGN_OR_RETURN(Executable* const join,
+                      Compiled(PutTogether(tiles, shape), device));
+  return RunOn(*join, parts);
+}
+
+absl::StatusOr<Executable*> TileMover::Compiled(const Module& module,
+                                                const Device& device) {
+  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Executable>& program = programs_[{device.id(), code}];
+  if (program == nullptr) {
+    CompileOptions options;
+    options.device_ids = {device.id()};
+    MW_ASSIGN_OR_RETURN(
+        program,
+        client_->Compile({.format = "hlo", .code = std::move(code)}, options));
+  }
+  return program.get();
 }
 
 }  // namespace meshwright
