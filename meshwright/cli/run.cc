@@ -39,6 +39,9 @@ const CommandSpec& Spec() {
              "repeatable"},
             {"data", "FILE",
              "values for one step; the k-th --data is for step k, then again"},
+            {"trace", "FILE",
+             "with --stages: what ran when in the last step, and as simulated, "
+             "for ui.perfetto.dev"},
             {"save", "FILE",
              "write the state after the last step, .safetensors"},
             {"platform", "NAME",
@@ -107,6 +110,9 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t seed,
                       line.Integer("seed", 0, {0, INT64_MAX}));
   const bool json = line.Has("json");
+  if (line.Has("trace") && !line.Has("stages")) {
+    return absl::InvalidArgumentError("--trace needs --stages");
+  }
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
   MW_ASSIGN_OR_RETURN(auto inputs, ReadAll(line.All("inputs")));
   MW_ASSIGN_OR_RETURN(const auto data, ReadAll(line.All("data")));
@@ -142,6 +148,10 @@ absl::Status Run(const CommandLine& line) {
   }
   MW_ASSIGN_OR_RETURN(const RunLog log,
                       RunSteps(steps, data, !json, runner.get()));
+  if (line.Has("trace")) {
+    MW_RETURN_IF_ERROR(WriteStagedTrace(
+        line.Text("trace", ""), static_cast<const StagedRunner&>(*runner)));
+  }
   if (line.Has("save")) {
     MW_ASSIGN_OR_RETURN(const std::vector<Tensor> state, runner->ReadState());
     MW_RETURN_IF_ERROR(WriteSafetensors(line.Text("save", ""), state));

@@ -15,7 +15,10 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
 #include "meshwright/partition/stage_file.h"
+#include "meshwright/runtime/staged_costs.h"
 #include "meshwright/schedule/generate.h"
+#include "meshwright/schedule/simulate.h"
+#include "meshwright/schedule/trace.h"
 #include "meshwright/search/pipeline_step.h"
 
 namespace meshwright {
@@ -160,6 +163,16 @@ absl::StatusOr<std::unique_ptr<StagedRunner>> MakeStagedRunner(
     const Module& module, const StagedModule& staged, Client* client) {
   return StagedRunner::Create(module, staged.step, staged.timetable,
                               staged.meshes, client);
+}
+
+absl::Status WriteStagedTrace(const std::string& path,
+                              const StagedRunner& runner) {
+  const PipelineCosts costs =
+      MeasuredCosts(runner.programs().step, runner.execution());
+  MW_ASSIGN_OR_RETURN(const Simulation simulation,
+                      Simulate(runner.timetable(), costs));
+  return WriteFileAtomically(path, ToTrace({{"executed", &runner.execution()},
+                                            {"simulated", &simulation}}));
 }
 
 void PrintStages(const StagedModule& staged) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -38,6 +39,11 @@ absl::StatusOr<StagedModule> StageModule(const Module& module,
 // Both outlive the runner.
 absl::StatusOr<std::unique_ptr<StagedRunner>> MakeStagedRunner(
     const Module& module, const StagedModule& staged, Client* client);
+
+// Writes what happened in the runner's last step, beside the simulation of its
+// timetable with the durations that were measured.
+absl::Status WriteStagedTrace(const std::string& path,
+                              const StagedRunner& runner);
 
 // A line per stage: its programs and what it sends in a step.
 void PrintStages(const StagedModule& staged);

@@ -4,15 +4,15 @@
 
 namespace meshwright {
 
-void StagedExchange::Put(const Key& key, SharedArray array) {
+void StagedExchange::Put(const Key& key, Parcel parcel) {
   {
     const std::lock_guard lock(mutex_);
-    parked_[key] = std::move(array);
+    parked_[key] = std::move(parcel);
   }
   changed_.notify_all();
 }
 
-absl::StatusOr<SharedArray> StagedExchange::Take(const Key& key) {
+absl::StatusOr<StagedExchange::Parcel> StagedExchange::Take(const Key& key) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !error_.ok() || parked_.contains(key); });
   if (!error_.ok()) return error_;

@@ -29,9 +29,15 @@ class StagedExchange {
     auto operator<=>(const Key&) const = default;
   };
 
-  void Put(const Key& key, SharedArray array);
-  // Waits. kCancelled, or the error given, after Stop.
-  absl::StatusOr<SharedArray> Take(const Key& key);
+  struct Parcel {
+    SharedArray array;
+    int32_t from = 0;    // The stage that sent it,
+    double sent_at = 0;  // in seconds since the step began.
+  };
+
+  void Put(const Key& key, Parcel parcel);
+  // Waits. The error given to Stop, if that comes first.
+  absl::StatusOr<Parcel> Take(const Key& key);
   // Ends all waiting: a rank has failed. The first error counts.
   void Stop(absl::Status error);
   absl::Status error() const;
@@ -39,7 +45,7 @@ class StagedExchange {
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<Key, SharedArray> parked_;
+  std::map<Key, Parcel> parked_;
   absl::Status error_;
 };
 

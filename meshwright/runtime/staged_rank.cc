@@ -13,6 +13,11 @@ namespace {
 using Key = StagedExchange::Key;
 using ProgramKind = StageProgram::Kind;
 
+// On one of the devices.
+int64_t BytesOf(const ShardedArray& array) {
+  return static_cast<int64_t>(array[0]->shape().host_bytes());
+}
+
 }  // namespace
 
 absl::StatusOr<SharedArray> StagedPrograms::Move(
@@ -41,18 +46,18 @@ absl::Status StagedRank::Run(const std::vector<Action>& row) {
         !std::ranges::count(stages_, program.stage)) {
       continue;
     }
-    TimedAction timed{
-        .action = {.stage = program.stage, .kind = ActionKind::kApply},
-        .begin = clock_.seconds()};
+    began_.reset();
     MW_RETURN_IF_ERROR(RunProgram(static_cast<int32_t>(i), 0));
-    timed.end = clock_.seconds();
-    trace_.push_back(timed);
+    record_.actions.push_back(
+        {.action = {.stage = program.stage, .kind = ActionKind::kApply},
+         .begin = *began_,
+         .end = clock_.seconds()});
   }
   return absl::OkStatus();
 }
 
 absl::Status StagedRank::RunAction(const Action& action) {
-  TimedAction timed{.action = action, .begin = clock_.seconds()};
+  began_.reset();
   switch (action.kind) {
     case ActionKind::kForward:
       MW_RETURN_IF_ERROR(
@@ -72,8 +77,10 @@ absl::Status StagedRank::RunAction(const Action& action) {
       return absl::InvalidArgumentError(
           absl::StrCat("cannot run ", ToString(action)));
   }
-  timed.end = clock_.seconds();
-  trace_.push_back(timed);
+  const double end = clock_.seconds();
+  record_.actions.push_back(
+      {.action = action, .begin = began_.value_or(end), .end = end});
+  record_.memory.push_back({.seconds = end, .bytes = held_bytes_});
   return absl::OkStatus();
 }
 
@@ -101,6 +108,7 @@ absl::Status StagedRank::RunProgram(int32_t number, int64_t micro_batch) {
       arguments[device].push_back((*arrays.back())[device].get());
     }
   }
+  if (!began_.has_value()) began_ = clock_.seconds();
   const std::vector<absl::Span<Buffer* const>> spans(arguments.begin(),
                                                      arguments.end());
   absl::StatusOr<Execution> run = programs_.executables[number]->Execute(spans);
@@ -133,9 +141,9 @@ absl::StatusOr<SharedArray> StagedRank::Input(const StageInput& input,
   }
   SharedArray& array = accumulators_[{input.index, stage}];
   if (array == nullptr) {
-    MW_ASSIGN_OR_RETURN(array, exchange_.Take({.kind = Key::Kind::kAccumulator,
-                                               .index = input.index,
-                                               .stage = stage}));
+    MW_ASSIGN_OR_RETURN(array, Receive({.kind = Key::Kind::kAccumulator,
+                                        .index = input.index,
+                                        .stage = stage}));
   }
   return array;
 }
@@ -143,18 +151,45 @@ absl::StatusOr<SharedArray> StagedRank::Input(const StageInput& input,
 absl::StatusOr<SharedArray> StagedRank::Value(int64_t value, int32_t stage,
                                               int64_t micro_batch) {
   const std::tuple key = {value, stage, micro_batch};
-  auto held = values_.find(key);
-  if (held == values_.end()) {
+  if (!values_.contains(key)) {
     MW_ASSIGN_OR_RETURN(
         SharedArray array,
-        exchange_.Take(
-            {.index = value, .micro_batch = micro_batch, .stage = stage}));
-    held = values_.emplace(key, Held{std::move(array), UsesOn(value, stage)})
-               .first;
+        Receive({.index = value, .micro_batch = micro_batch, .stage = stage}));
+    Hold(value, stage, micro_batch, std::move(array));
   }
+  const auto held = values_.find(key);
   SharedArray array = held->second.array;
-  if (--held->second.uses == 0) values_.erase(held);
+  if (--held->second.uses == 0) {
+    held_bytes_ -= BytesOf(*array);
+    values_.erase(held);
+  }
   return array;
+}
+
+void StagedRank::Hold(int64_t value, int32_t stage, int64_t micro_batch,
+                      SharedArray array) {
+  held_bytes_ += BytesOf(*array);
+  values_[{value, stage, micro_batch}] = {std::move(array),
+                                          UsesOn(value, stage)};
+}
+
+absl::StatusOr<SharedArray> StagedRank::Receive(const Key& key) {
+  MW_ASSIGN_OR_RETURN(const StagedExchange::Parcel parcel, exchange_.Take(key));
+  for (const BufferPtr& buffer : *parcel.array) {
+    MW_ASSIGN_OR_RETURN(const EventPtr ready, buffer->Ready());
+    MW_RETURN_IF_ERROR(ready->Await());
+  }
+  const bool is_forward = parcel.from < key.stage;
+  record_.received.push_back(
+      {.send = {.stage = parcel.from,
+                .kind = is_forward ? ActionKind::kSendForward
+                                   : ActionKind::kSendBackward,
+                .micro_batch = static_cast<int>(key.micro_batch),
+                .peer = key.stage},
+       .begin = parcel.sent_at,
+       .end = clock_.seconds(),
+       .bytes = BytesOf(*parcel.array) * std::ssize(*parcel.array)});
+  return parcel.array;
 }
 
 int64_t StagedRank::UsesOn(int64_t value, int32_t stage) const {
@@ -180,11 +215,12 @@ absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
   }
   for (const int32_t to : stages) {
     if (to == stage) {
-      values_[{value, stage, micro_batch}] = {array, UsesOn(value, stage)};
+      Hold(value, stage, micro_batch, array);
       continue;
     }
-    MW_RETURN_IF_ERROR(Send(
-        {.index = value, .micro_batch = micro_batch, .stage = to}, *array));
+    MW_RETURN_IF_ERROR(
+        Send({.index = value, .micro_batch = micro_batch, .stage = to}, stage,
+             *array));
   }
   for (const StageInput& output : step.outputs) {
     if (output.kind == StageInput::Kind::kValue && output.index == value) {
@@ -194,9 +230,11 @@ absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
   return absl::OkStatus();
 }
 
-absl::Status StagedRank::Send(const Key& key, const ShardedArray& array) {
+absl::Status StagedRank::Send(const Key& key, int32_t from,
+                              const ShardedArray& array) {
+  const double now = clock_.seconds();
   MW_ASSIGN_OR_RETURN(SharedArray moved, programs_.Move(key, array));
-  exchange_.Put(key, std::move(moved));
+  exchange_.Put(key, {std::move(moved), from, now});
   return absl::OkStatus();
 }
 
@@ -215,7 +253,7 @@ absl::Status StagedRank::SendAccumulators() {
       MW_RETURN_IF_ERROR(Send({.kind = Key::Kind::kAccumulator,
                                .index = input.index,
                                .stage = program.stage},
-                              *accumulators_.at({input.index, stage})));
+                              stage, *accumulators_.at({input.index, stage})));
     }
   }
   return absl::OkStatus();

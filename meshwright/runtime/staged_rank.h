@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -64,10 +66,18 @@ class StagedRank {
   // Runs the row (sends and receives need not be in it) and what follows.
   absl::Status Run(const std::vector<Action>& row);
 
-  // After Run: the step's outputs that were made here, by value, and what ran
-  // when.
+  // What happened.
+  struct Record {
+    std::vector<TimedAction> actions;
+    // What came here; ends when it was looked for, if that was later.
+    std::vector<TimedTransfer> received;
+    // What stages hold between programs, on one of their devices.
+    std::vector<MemoryPoint> memory;
+  };
+
+  // After Run: the step's outputs that were made here, by value.
   std::map<int64_t, SharedArray>& outputs() { return outputs_; }
-  std::vector<TimedAction>& trace() { return trace_; }
+  Record& record() { return record_; }
 
  private:
   struct Held {
@@ -85,7 +95,12 @@ class StagedRank {
   absl::StatusOr<SharedArray> Value(int64_t value, int32_t stage,
                                     int64_t micro_batch);
   absl::Status Deliver(int32_t value, SharedArray array, int64_t micro_batch);
-  absl::Status Send(const StagedExchange::Key& key, const ShardedArray& array);
+  // What another stage sent, once it is here.
+  absl::StatusOr<SharedArray> Receive(const StagedExchange::Key& key);
+  void Hold(int64_t value, int32_t stage, int64_t micro_batch,
+            SharedArray array);
+  absl::Status Send(const StagedExchange::Key& key, int32_t from,
+                    const ShardedArray& array);
   int64_t UsesOn(int64_t value, int32_t stage) const;
 
   const StagedPrograms& programs_;
@@ -98,7 +113,10 @@ class StagedRank {
   // By accumulator and stage.
   std::map<std::pair<int64_t, int32_t>, SharedArray> accumulators_;
   std::map<int64_t, SharedArray> outputs_;
-  std::vector<TimedAction> trace_;
+  Record record_;
+  // When the programs of the present action had all they need.
+  std::optional<double> began_;
+  int64_t held_bytes_ = 0;
 };
 
 }  // namespace meshwright

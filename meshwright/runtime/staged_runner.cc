@@ -1,6 +1,7 @@
 #include "meshwright/runtime/staged_runner.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <thread>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/write_module.h"
 #include "meshwright/runtime/collective_options.h"
+#include "meshwright/runtime/staged_costs.h"
 #include "meshwright/runtime/synthetic_inputs.h"
 #include "meshwright/schedule/validate.h"
 #include "meshwright/state/shard_tensor.h"
@@ -44,24 +46,6 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileFor(
     options.xla_overrides.merge(CollectivesAsWritten(client->platform_name()));
   }
   return client->Compile({.format = "hlo", .code = std::move(code)}, options);
-}
-
-// Which stages get something from which.
-std::vector<StageEdge> EdgesOf(const StagedStep& step) {
-  std::set<std::pair<int, int>> pairs;
-  for (const StageValue& value : step.values) {
-    const StageProgram& from = step.programs[value.program];
-    if (from.kind == StageProgram::Kind::kApply) continue;
-    for (const int32_t user : value.users) {
-      const int32_t to = step.programs[user].stage;
-      if (to != from.stage) pairs.insert(std::minmax(from.stage, to));
-    }
-  }
-  std::vector<StageEdge> edges;
-  for (const auto& [from, to] : pairs) {
-    edges.push_back({.from = from, .to = to});
-  }
-  return edges;
 }
 
 absl::Status CheckTimetable(const Timetable& timetable,
@@ -311,12 +295,38 @@ absl::Status StagedRunner::RunRanks() {
   }
   for (std::thread& thread : threads) thread.join();
   MW_RETURN_IF_ERROR(exchange.error());
-  trace_.clear();
-  for (const std::unique_ptr<StagedRank>& rank : ranks) {
-    outputs_.merge(rank->outputs());
-    trace_.push_back(std::move(rank->trace()));
+  execution_ = {.step_seconds = clock.seconds()};
+  for (int rank = 0; rank < timetable_.ranks(); ++rank) {
+    outputs_.merge(ranks[rank]->outputs());
+    Record(rank, std::move(ranks[rank]->record()));
   }
+  std::ranges::sort(execution_.transfers, {}, &TimedTransfer::begin);
+  const double all = execution_.step_seconds * timetable_.ranks();
+  execution_.bubble_share =
+      1 - std::accumulate(execution_.busy_seconds.begin(),
+                          execution_.busy_seconds.end(), 0.0) /
+              all;
   return absl::OkStatus();
+}
+
+void StagedRunner::Record(int rank, StagedRank::Record record) {
+  double busy = 0;
+  for (const TimedAction& timed : record.actions) {
+    busy += timed.end - timed.begin;
+  }
+  int64_t peak = 0;
+  for (const MemoryPoint& point : record.memory) {
+    peak = std::max(peak, point.bytes);
+  }
+  for (TimedTransfer& transfer : record.received) {
+    transfer.from_rank = timetable_.rank_of_stage[transfer.send.stage];
+    transfer.to_rank = rank;
+    execution_.transfers.push_back(transfer);
+  }
+  execution_.busy_seconds.push_back(busy);
+  execution_.peak_bytes.push_back(peak);
+  execution_.rows.push_back(std::move(record.actions));
+  execution_.memory.push_back(std::move(record.memory));
 }
 
 absl::StatusOr<StepResult> StagedRunner::Step() {

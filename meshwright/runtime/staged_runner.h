@@ -43,8 +43,9 @@ class StagedRunner : public Runner {
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
 
-  // What ran when in the last step, by rank; seconds since its begin.
-  const std::vector<std::vector<TimedAction>>& trace() const { return trace_; }
+  const Timetable& timetable() const { return timetable_; }
+  // What happened in the last step; seconds since it began.
+  const Simulation& execution() const { return execution_; }
   const StagedPrograms& programs() const { return programs_; }
 
  private:
@@ -60,6 +61,7 @@ class StagedRunner : public Runner {
   // State that lives on one stage, to the others that read it.
   absl::Status SendState();
   absl::Status RunRanks();
+  void Record(int rank, StagedRank::Record record);
   absl::StatusOr<Tensor> ReadParameter(int64_t number) const;
 
   const Module& module_;
@@ -70,7 +72,7 @@ class StagedRunner : public Runner {
   StagedPrograms programs_;
   StagedInputs inputs_;
   std::map<int64_t, SharedArray> outputs_;  // Of the last step, by value.
-  std::vector<std::vector<TimedAction>> trace_;
+  Simulation execution_;
 };
 
 }  // namespace meshwright

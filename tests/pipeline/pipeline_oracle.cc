@@ -63,7 +63,8 @@ absl::StatusOr<StagedStep> PipelineOracle::Staged(int32_t stages) const {
 
 absl::StatusOr<std::vector<std::vector<Tensor>>> PipelineOracle::Run(
     const StagedStep& staged, int ranks, const std::string& mesh,
-    const std::vector<ScheduleKind>& schedules) const {
+    const std::vector<ScheduleKind>& schedules,
+    std::vector<Simulation>* executions) const {
   MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
   MW_ASSIGN_OR_RETURN(const Mesh stage_mesh, Mesh::Parse(mesh));
   const PipelineShape shape{
@@ -84,6 +85,7 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> PipelineOracle::Run(
                                client, QuickCompilation()));
     }
     MW_ASSIGN_OR_RETURN(outputs.emplace_back(), OutputsAfter(*runner, steps_));
+    if (executions != nullptr) executions->push_back(runner->execution());
   }
   return outputs;
 }

@@ -31,9 +31,11 @@ class PipelineOracle {
   absl::StatusOr<StagedStep> Staged(int32_t stages) const;
   // All outputs after as many steps, on `ranks` groups of devices with a `mesh`
   // each, by each of the schedules; these want the stages on the same ranks.
+  // `executions`: what happened in the last step of each.
   absl::StatusOr<std::vector<std::vector<Tensor>>> Run(
       const StagedStep& staged, int ranks, const std::string& mesh,
-      const std::vector<ScheduleKind>& schedules) const;
+      const std::vector<ScheduleKind>& schedules,
+      std::vector<Simulation>* executions = nullptr) const;
   // |a - b| <= tolerance * (|b| + largest |b| of the tensor * 0.1).
   absl::Status Compare(const std::vector<Tensor>& outputs,
                        double tolerance = 2e-5) const;

@@ -52,5 +52,58 @@ INSTANTIATE_TEST_SUITE_P(
                       StepCase{"tied_embeddings", 3}),
     [](const auto& test) { return test.param.name; });
 
+// What a stage holds at most, in micro-batches: all of them, or as many as
+// there are stages from it to the last.
+TEST(PeakMemoryTest, FollowsTheSchedule) {
+  constexpr int64_t kMicroBatches = 6;
+  const Module module = ValueOf(ReadStep("mean"));
+  const auto oracle =
+      ValueOf(PipelineOracle::Create(module, kMicroBatches, /*steps=*/1));
+  const StagedStep staged = ValueOf(oracle->Staged(2));
+  std::vector<Simulation> runs;
+  ValueOf(oracle->Run(staged, 2, "data=1",
+                      {ScheduleKind::kGPipe, ScheduleKind::k1F1B}, &runs));
+  for (const int rank : {0, 1}) {
+    const int64_t gpipe = runs[0].peak_bytes[rank];
+    EXPECT_GT(gpipe, 0);
+    EXPECT_EQ(gpipe % kMicroBatches, 0);
+    EXPECT_EQ(runs[1].peak_bytes[rank], gpipe / kMicroBatches * (2 - rank));
+  }
+}
+
+TEST(StagedStepTest, TiedWeightsAreAccumulatedWhereTheyAreUsed) {
+  const Module module = ValueOf(ReadStep("tied_embeddings"));
+  const auto oracle = ValueOf(PipelineOracle::Create(module, 3, /*steps=*/1));
+  const std::vector<int64_t> table = {24, 16};
+  ASSERT_EQ(module.entry()->Parameters()[0]->shape.dimensions, table);
+  const StagedStep staged = ValueOf(oracle->Staged(2));
+  int accumulators = 0;
+  for (const StageAccumulator& accumulator : staged.accumulators) {
+    accumulators += accumulator.shape.dimensions == table ? 1 : 0;
+  }
+  EXPECT_EQ(accumulators, 2);
+  // In no micro-batch the table or its gradient moves.
+  for (const StageValue& value : staged.values) {
+    const StageProgram& from = staged.programs[value.program];
+    for (const int32_t user : value.users) {
+      if (staged.programs[user].stage == from.stage) continue;
+      EXPECT_NE(value.shape.dimensions, table) << value.name;
+    }
+  }
+}
+
+TEST(StagedStepTest, TheNormOfAllGradientsTakesRounds) {
+  const Module module = ValueOf(ReadStep("clipped"));
+  const auto oracle = ValueOf(PipelineOracle::Create(module, 2, /*steps=*/1));
+  const StagedStep staged = ValueOf(oracle->Staged(2));
+  std::vector<std::string> applies;
+  for (const StageProgram& program : staged.programs) {
+    if (program.kind == StageProgram::Kind::kApply) {
+      applies.push_back(program.Name());
+    }
+  }
+  EXPECT_THAT(applies, ::testing::ElementsAre("A0.0", "A1.0", "A0.1", "A1.2"));
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -1,0 +1,64 @@
+#include "meshwright/runtime/staged_costs.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "meshwright/base/median.h"
+
+namespace meshwright {
+
+std::vector<StageEdge> EdgesOf(const StagedStep& step) {
+  std::set<std::pair<int, int>> pairs;
+  for (const StageValue& value : step.values) {
+    const StageProgram& from = step.programs[value.program];
+    if (from.kind == StageProgram::Kind::kApply) continue;
+    for (const int32_t user : value.users) {
+      const int32_t to = step.programs[user].stage;
+      if (to != from.stage) pairs.insert(std::minmax(from.stage, to));
+    }
+  }
+  std::vector<StageEdge> edges;
+  for (const auto& [from, to] : pairs) {
+    edges.push_back({.from = from, .to = to});
+  }
+  return edges;
+}
+
+PipelineCosts MeasuredCosts(const StagedStep& step,
+                            const Simulation& executed) {
+  std::map<std::pair<int, ActionKind>, std::vector<double>> seconds;
+  for (const std::vector<TimedAction>& row : executed.rows) {
+    for (const TimedAction& timed : row) {
+      seconds[{timed.action.stage, timed.action.kind}].push_back(timed.end -
+                                                                 timed.begin);
+    }
+  }
+  const auto median = [&](int stage, ActionKind kind) {
+    const auto found = seconds.find({stage, kind});
+    return found == seconds.end() ? 0.0 : Median(found->second);
+  };
+  PipelineCosts costs;
+  costs.edges = EdgesOf(step);
+  for (int stage = 0; stage < step.stages; ++stage) {
+    StageCost cost{.forward = median(stage, ActionKind::kForward),
+                   .input_grad = median(stage, ActionKind::kInputGrad),
+                   .weight_grad = median(stage, ActionKind::kWeightGrad)};
+    if (seconds.contains({stage, ActionKind::kBackward})) {
+      cost.backward = median(stage, ActionKind::kBackward);
+      // Never seen apart: as if they were equal.
+      if (!seconds.contains({stage, ActionKind::kInputGrad})) {
+        cost.input_grad = cost.weight_grad = *cost.backward / 2;
+      }
+    }
+    // All its rounds.
+    for (const double once : seconds[{stage, ActionKind::kApply}]) {
+      cost.apply += once;
+    }
+    costs.stages.push_back(cost);
+  }
+  return costs;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,23 @@
+// What the stages of a step were seen to cost, as schedules and simulations
+// take it.
+#ifndef MESHWRIGHT_RUNTIME_STAGED_COSTS_H_
+#define MESHWRIGHT_RUNTIME_STAGED_COSTS_H_
+
+#include <vector>
+
+#include "meshwright/partition/stage_programs.h"
+#include "meshwright/schedule/simulate.h"
+
+namespace meshwright {
+
+// Which stages get something from which in a micro-batch. Costs nothing.
+std::vector<StageEdge> EdgesOf(const StagedStep& step);
+
+// Medians of the durations of each stage's programs in an executed step.
+// Transfers count nothing: they are over when the programs that wait for them
+// begin.
+PipelineCosts MeasuredCosts(const StagedStep& step, const Simulation& executed);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_STAGED_COSTS_H_
