@@ -21,7 +21,7 @@ namespace meshwright {
 
 struct CutGraph {
   // All by instruction id.
-  std::vector<bool> live;    // The root depends on it.
+  std::vector<bool> live;  // The root depends on it.
   std::vector<bool> parameter;
   std::vector<bool> copied;  // Parameters are not.
   // Depends on nothing but constants and parameters that are scalars.

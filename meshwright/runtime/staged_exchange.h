@@ -31,8 +31,9 @@ class StagedExchange {
 
   struct Parcel {
     SharedArray array;
-    int32_t from = 0;    // The stage that sent it,
-    double sent_at = 0;  // in seconds since the step began.
+    int32_t from = 0;      // The stage that sent it,
+    double sent_at = 0;    // in seconds since the step began,
+    double parked_at = 0;  // and when it was put here.
   };
 
   void Put(const Key& key, Parcel parcel);

@@ -69,7 +69,7 @@ class StagedRank {
   // What happened.
   struct Record {
     std::vector<TimedAction> actions;
-    // What came here; ends when it was looked for, if that was later.
+    // What came here.
     std::vector<TimedTransfer> received;
     // What stages hold between programs, on one of their devices.
     std::vector<MemoryPoint> memory;

@@ -131,6 +131,13 @@ absl::Status StagedRunner::PlaceStages(const std::vector<Mesh>& meshes) {
 absl::Status StagedRunner::Compile(std::vector<Mesh> meshes,
                                    const OptionMap& overrides) {
   MW_ASSIGN_OR_RETURN(programs_.layout, LayOutStages(step_, std::move(meshes)));
+  // State that no program reads is kept all the same.
+  for (const StageInput& output : step_.outputs) {
+    if (output.kind != StageInput::Kind::kParameter) continue;
+    programs_.layout.parameters.try_emplace(
+        {output.index, step_.homes[output.index]},
+        Sharding::Replicated(shapes_[output.index].dimensions));
+  }
   for (size_t i = 0; i < step_.programs.size(); ++i) {
     const StageProgram& program = step_.programs[i];
     absl::StatusOr<std::unique_ptr<Executable>> compiled = CompileFor(

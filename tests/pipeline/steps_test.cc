@@ -74,7 +74,7 @@ TEST(PeakMemoryTest, FollowsTheSchedule) {
 TEST(StagedStepTest, TiedWeightsAreAccumulatedWhereTheyAreUsed) {
   const Module module = ValueOf(ReadStep("tied_embeddings"));
   const auto oracle = ValueOf(PipelineOracle::Create(module, 3, /*steps=*/1));
-  const std::vector<int64_t> table = {24, 16};
+  const std::vector<int64_t> table = {24, 8};
   ASSERT_EQ(module.entry()->Parameters()[0]->shape.dimensions, table);
   const StagedStep staged = ValueOf(oracle->Staged(2));
   int accumulators = 0;
