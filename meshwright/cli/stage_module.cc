@@ -57,8 +57,8 @@ absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
                           list.count);
   }
   const Computation& entry = *step.micro_batch().entry();
-  absl::StatusOr<std::vector<int32_t>> stages =
-      StagesByName(entry, MakeCutGraph(entry), step.forward, *list.entries);
+  absl::StatusOr<std::vector<int32_t>> stages = StagesByName(
+      entry, GraphOf(step.split.phases[0]), step.forward, *list.entries);
   if (!stages.ok()) return Annotate(stages.status(), line.Text("stages", ""));
   return stages;
 }

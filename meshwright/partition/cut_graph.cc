@@ -52,13 +52,16 @@ bool IsPointwise(const Instruction& instruction) {
 }
 
 bool IsTrivial(const Instruction& instruction,
+               const std::vector<bool>& is_fixed,
                const std::vector<bool>& trivial) {
   switch (instruction.opcode) {
     case Opcode::kConstant:
     case Opcode::kIota:
       return true;
     case Opcode::kParameter:
-      return instruction.shape.IsScalar();
+      return instruction.shape.IsScalar() ||
+             (!is_fixed.empty() &&
+              is_fixed[instruction.attributes->parameter_number]);
     default:
       break;
   }
@@ -95,7 +98,8 @@ std::vector<bool> LiveIn(const Computation& computation) {
 
 }  // namespace
 
-CutGraph MakeCutGraph(const Computation& computation) {
+CutGraph MakeCutGraph(const Computation& computation,
+                      const std::vector<bool>& is_fixed) {
   CutGraph graph;
   graph.live = LiveIn(computation);
   graph.parameter.resize(computation.size());
@@ -106,7 +110,7 @@ CutGraph MakeCutGraph(const Computation& computation) {
   for (int32_t id = 0; id < computation.size(); ++id) {
     const Instruction& instruction = *computation.instruction(id);
     graph.owner[id] = id;
-    graph.trivial[id] = IsTrivial(instruction, graph.trivial);
+    graph.trivial[id] = IsTrivial(instruction, is_fixed, graph.trivial);
     graph.parameter[id] = instruction.opcode == Opcode::kParameter;
     if (graph.parameter[id]) continue;
     graph.copied[id] = graph.trivial[id] ||

@@ -7,6 +7,8 @@
 //   mask  = compare(iota, iota)     from nothing but constants: copied
 //   wide  = broadcast(mean)         larger than what it is made of: copied
 //   t     = tuple(a, b)             no value of its own: copied
+//   half  = convert(weight)         as cheap to make again as to keep: copied,
+//                                   where weights are told apart
 //
 // Elements of what a loop returns stay with the loop.
 #ifndef MESHWRIGHT_PARTITION_CUT_GRAPH_H_
@@ -24,7 +26,7 @@ struct CutGraph {
   std::vector<bool> live;  // The root depends on it.
   std::vector<bool> parameter;
   std::vector<bool> copied;  // Parameters are not.
-  // Depends on nothing but constants and parameters that are scalars.
+  // Made by cheap ops of nothing but constants, scalar and fixed parameters.
   std::vector<bool> trivial;
   // The instruction that computes it: itself, but for elements of a tuple.
   std::vector<int32_t> owner;
@@ -38,8 +40,11 @@ struct CutGraph {
   }
 };
 
+// `is_fixed`, by parameter number: every run of the programs gets the same
+// value, so that what is made of such ones alone by cheap ops is copied.
 // Requires: no calls, parameters are arrays.
-CutGraph MakeCutGraph(const Computation& computation);
+CutGraph MakeCutGraph(const Computation& computation,
+                      const std::vector<bool>& is_fixed = {});
 
 // The values behind `value`: itself, or what it is copied from. Each once.
 std::vector<const Instruction*> SourcesOf(const CutGraph& graph,

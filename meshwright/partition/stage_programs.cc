@@ -60,7 +60,7 @@ class Stager {
       return absl::InvalidArgumentError(absl::StrCat(
           "the step returns ", root->shape.ToString(), "; it must be a tuple"));
     }
-    const CutGraph graph = MakeCutGraph(*split_.phases[0].module.entry());
+    const CutGraph graph = GraphOf(split_.phases[0]);
     std::vector<bool> is_used(options_.stages);
     for (size_t id = 0; id < options_.forward.size(); ++id) {
       const int32_t stage = options_.forward[id];
@@ -115,7 +115,7 @@ class Stager {
   void Place() {
     const MicroBatchProgram& phase = split_.phases[0];
     const Computation& entry = *phase.module.entry();
-    const CutGraph graph = MakeCutGraph(entry);
+    const CutGraph graph = GraphOf(phase);
     BackwardProblem problem{.entry = &entry,
                             .graph = &graph,
                             .stages = options_.stages,
@@ -142,7 +142,7 @@ class Stager {
                        PlaceBackward(problem));
     is_forward_.resize(parts_.phase.module.entry()->size());
     // A new sum of forward terms alone is forward as well.
-    const CutGraph whole = MakeCutGraph(*parts_.phase.module.entry());
+    const CutGraph whole = GraphOf(parts_.phase);
     for (int32_t id = entry.size(); id < std::ssize(is_forward_); ++id) {
       if (!whole.IsNode(id)) continue;
       is_forward_[id] = std::ranges::all_of(
@@ -171,7 +171,7 @@ class Stager {
 
   absl::Status CutMicroBatch() {
     const Module& module = parts_.phase.module;
-    const CutGraph graph = MakeCutGraph(*module.entry());
+    const CutGraph graph = GraphOf(parts_.phase);
     const std::vector<bool> back = GoesBack(graph);
     const int32_t stages = options_.stages;
     std::vector<int32_t> program_of(parts_.stage.size(), 0);
@@ -455,6 +455,15 @@ std::string StageProgram::Name() const {
       return absl::StrCat("S", stage);
   }
   return "?";
+}
+
+CutGraph GraphOf(const MicroBatchProgram& phase) {
+  std::vector<bool> is_fixed;
+  for (const MicroBatchArgument& argument : phase.arguments) {
+    is_fixed.push_back(argument.kind == Kind::kParameter &&
+                       !argument.cut.has_value());
+  }
+  return MakeCutGraph(*phase.module.entry(), is_fixed);
 }
 
 absl::StatusOr<StagedStep> MakeStagePrograms(const MicroBatched& split,

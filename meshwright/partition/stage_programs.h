@@ -19,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/partition/cut_graph.h"
 #include "meshwright/partition/micro_batches.h"
 #include "meshwright/partition/stage_sums.h"
 
@@ -84,14 +85,17 @@ struct StagedStep {
 struct StageOptions {
   int32_t stages = 2;
   // By instruction id of the micro-batch program: the stage of forward
-  // instructions, kNoStage for the rest. Of what is copied (cut_graph.h) it
-  // does not matter.
+  // instructions, kNoStage for the rest. Only nodes of GraphOf(phase) matter.
   std::vector<int32_t> forward;
   // The parameters that outputs replace.
   std::vector<NextValue> state;
   // W apart from I where it can be; else both are one program, kInput.
   bool split_backward = true;
 };
+
+// How the program of a micro-batch is cut: what the same weights make in every
+// micro-batch is copied.
+CutGraph GraphOf(const MicroBatchProgram& phase);
 
 // kInvalidArgument, naming instructions, when a stage needs what a later one
 // makes; or when the step has sums over the whole batch inside (several

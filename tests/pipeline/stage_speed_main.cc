@@ -1,0 +1,60 @@
+// stage_speed MODULE STAGES MICRO_BATCHES: how long it takes to cut a step into
+// stages, and what the stages send.
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "meshwright/analysis/direction.h"
+#include "meshwright/base/file.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/stopwatch.h"
+#include "meshwright/hlo/read_module.h"
+#include "meshwright/search/pipeline_step.h"
+
+namespace meshwright {
+namespace {
+
+absl::Status Run(const std::string& path, int32_t stages, int64_t count) {
+  MW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  MW_ASSIGN_OR_RETURN(const Module module, ReadModule(bytes));
+  const Stopwatch apart;
+  MW_ASSIGN_OR_RETURN(
+      const PipelineStep step,
+      TakeApart(module, AnalyzeRoles(module), {.count = count}));
+  std::cout << "micro-batches " << apart.seconds() << " s, "
+            << step.micro_batch().entry()->size() << " instructions\n";
+  const Stopwatch cut;
+  MW_ASSIGN_OR_RETURN(
+      const StagedStep staged,
+      MakeStagePrograms(step.split, {.stages = stages,
+                                     .forward = BalancedStages(
+                                         step.micro_batch(), step.forward,
+                                         step.is_data, stages),
+                                     .state = step.state}));
+  std::cout << "stages " << cut.seconds() << " s, " << staged.programs.size()
+            << " programs\n";
+  for (const StageValue& value : staged.values) {
+    const StageProgram& from = staged.programs[value.program];
+    for (const int32_t user : value.users) {
+      const StageProgram& to = staged.programs[user];
+      if (to.stage == from.stage) continue;
+      std::cout << from.Name() << " -> " << to.Name() << " " << value.name
+                << " " << value.shape.ToString() << "\n";
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace meshwright
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::cerr << "stage_speed MODULE STAGES MICRO_BATCHES\n";
+    return 2;
+  }
+  const absl::Status status =
+      meshwright::Run(argv[1], std::atoi(argv[2]), std::atoi(argv[3]));
+  if (!status.ok()) std::cerr << status << "\n";
+  return status.ok() ? 0 : 1;
+}
