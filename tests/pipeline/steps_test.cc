@@ -5,7 +5,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/analysis/direction.h"
 #include "tests/partition/micro_batch_oracle.h"
+#include "tests/partition/partition_oracle.h"
 #include "tests/pipeline/pipeline_oracle.h"
 
 namespace meshwright {
@@ -72,11 +74,15 @@ TEST(PeakMemoryTest, FollowsTheSchedule) {
 }
 
 TEST(StagedStepTest, TiedWeightsAreAccumulatedWhereTheyAreUsed) {
-  const Module module = ValueOf(ReadStep("tied_embeddings"));
-  const auto oracle = ValueOf(PipelineOracle::Create(module, 3, /*steps=*/1));
-  const std::vector<int64_t> table = {24, 8};
-  ASSERT_EQ(module.entry()->Parameters()[0]->shape.dimensions, table);
-  const StagedStep staged = ValueOf(oracle->Staged(2));
+  const Module module = ValueOf(ReadZooModule("gpt_tiny"));
+  const ModuleRoles roles = AnalyzeRoles(module);
+  const PipelineStep step = ValueOf(TakeApart(module, roles, {.count = 4}));
+  const std::vector<int64_t> table = {128, 64};
+  const StagedStep staged = ValueOf(MakeStagePrograms(
+      step.split, {.stages = 2,
+                   .forward = BalancedStages(step.micro_batch(), step.forward,
+                                             step.is_data, 2),
+                   .state = step.state}));
   int accumulators = 0;
   for (const StageAccumulator& accumulator : staged.accumulators) {
     accumulators += accumulator.shape.dimensions == table ? 1 : 0;
