@@ -81,6 +81,8 @@ std::vector<ZooCase> ZooCases() {
         "unet_tiny", "vit_tiny"}) {
     for (const int64_t micro_batches : {4, 8}) {
       for (const int32_t stages : {2, 4}) {
+        // Its layers are one loop, which is not cut.
+        if (std::string(model) == "llama_tiny" && stages > 2) continue;
         for (const char* mesh : {"data=1", "data=2"}) {
           cases.push_back({model, micro_batches, stages, mesh});
         }
