@@ -32,10 +32,12 @@ RANK_BAR, MEMORY_BAR = 0.9, 0.1
 class Probe:
     """A plan, compiled, to be stepped."""
 
-    def __init__(self, model: str, plan: Path, database: Path):
+    def __init__(
+        self, model: str, plan: Path, database: Path, flag: str = "--sharding"
+    ):
         self.name = plan.stem
         module = ROOT / f"testdata/{model}_tiny.hlo.pb.zst"
-        command = [BUILD / "bench/cost_probe", module, "--sharding", plan]
+        command = [BUILD / "bench/cost_probe", module, flag, plan]
         self._process = subprocess.Popen(
             [*map(str, command), "--database", str(database), "--serve"],
             stdin=subprocess.PIPE,

@@ -84,7 +84,7 @@ absl::Status Main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   MW_ASSIGN_OR_RETURN(const CommandLine line,
                       CommandLine::Parse(words, Spec()));
-  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
   MW_ASSIGN_OR_RETURN(const Partitioned split,
                       SplitModule(module, AnalyzeRoles(module), line));
   const Machine machine{.cores = std::thread::hardware_concurrency(),

@@ -83,8 +83,9 @@ void PrintPlan(const Plan& plan, const Cluster& cluster) {
       FormatSeconds(predicted.compute_seconds),
       FormatSeconds(predicted.exposed_comm_seconds),
       FormatBytes(predicted.peak_bytes), FormatBytes(plan.memory_bytes));
-  absl::PrintF("%s\n", plan.gap < 1e-6
-                           ? std::string("proved best on this mesh")
+  absl::PrintF("%s\n", plan.gap < 1e-6 ? std::string("proved best on this mesh")
+                       : plan.gap >= 1
+                           ? "no bound was found in the time given"
                            : absl::StrCat("within ", Percent(plan.gap),
                                           " of the best on this mesh"));
   PrintTensors(plan);

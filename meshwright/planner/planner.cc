@@ -166,6 +166,17 @@ class Planner {
   absl::StatusOr<Plan> WriteBest() {
     std::optional<Plan> best;
     size_t index = 0;
+    for (Found& found : experts_) {
+      // What bounds all plans of a mesh bounds an expert's.
+      for (const Found& other : found_) {
+        if (other.cut != found.cut || !(other.task.mesh == found.task.mesh)) {
+          continue;
+        }
+        found.plan.bound_seconds = std::min(
+            found.plan.seconds,
+            std::max(found.plan.bound_seconds, other.plan.bound_seconds));
+      }
+    }
     for (Found& found : experts_) found_.push_back(std::move(found));
     experts_.clear();
     const Stopwatch watch;
@@ -340,6 +351,7 @@ class Planner {
     task.demand =
         PlanDemand(found.cut->model, found.expert, task.mesh, found.pins);
     task.like = found.plan.placements;
+    task.like_shared = found.plan.shared;
     task.solve.work_limit = work;
     task.solve.gap = wanted_gap;
     task.solve.time_limit_seconds = left;

@@ -429,8 +429,18 @@ std::vector<AxisPlaces> MeshProblem::PlacementsOf(
   return placements;
 }
 
+SharedForms MeshProblem::SharedOf(absl::Span<const int32_t> chosen) const {
+  SharedForms shared;
+  for (const auto& [node, copy] : copies_) {
+    if (chosen[node] < static_cast<int32_t>(copy.forms.size() / 2)) continue;
+    shared[copy.value] = pool_[copy.forms[chosen[node]]];
+  }
+  return shared;
+}
+
 std::vector<int32_t> MeshProblem::Like(
-    const std::vector<AxisPlaces>& placements) const {
+    const std::vector<AxisPlaces>& placements,
+    const SharedForms& shared) const {
   if (static_cast<int32_t>(placements.size()) != model_.alike.count()) {
     return {};
   }
@@ -451,8 +461,19 @@ std::vector<int32_t> MeshProblem::Like(
       }
     }
   }
-  // Values are shared as they are made.
+  // Values are shared as they are made, unless told otherwise.
   for (const auto& [node, copy] : copies_) {
+    if (const auto moved = shared.find(copy.value); moved != shared.end()) {
+      const size_t count = copy.forms.size() / 2;
+      size_t form = count;
+      while (form < 2 * count && pool_[copy.forms[form]] != moved->second) {
+        ++form;
+      }
+      if (form < 2 * count) {
+        chosen[node] = static_cast<int32_t>(form);
+        continue;
+      }
+    }
     const GroupValue& value = model_.values[copy.value];
     const ShardingId made =
         options_[value.group][chosen[value.group]].results[value.result];

@@ -36,6 +36,9 @@ using Demand = std::function<bool(int32_t group, const Sharding& sharding)>;
 // counts is taken from the limit and not looked at again.
 void LimitMemory(int64_t limit, int32_t points, Problem& problem);
 
+// Values (StepModel::values) that are moved once for all that use them.
+using SharedForms = std::map<int32_t, Sharding>;
+
 // Options in which all axes but one are where they are.
 struct OneAxisFree {
   std::vector<AxisPlaces> places;  // By group.
@@ -62,7 +65,10 @@ class MeshProblem {
 
   // Options that lie along the axes as those of a plan on another mesh do, to
   // start from; see AxisPlaces.
-  std::vector<int32_t> Like(const std::vector<AxisPlaces>& placements) const;
+  // `shared`: values that are moved for all, and how, if of the same mesh.
+  std::vector<int32_t> Like(const std::vector<AxisPlaces>& placements,
+                            const SharedForms& shared) const;
+  SharedForms SharedOf(absl::Span<const int32_t> chosen) const;
   // What was chosen, by group.
   std::vector<AxisPlaces> PlacementsOf(absl::Span<const int32_t> chosen) const;
 

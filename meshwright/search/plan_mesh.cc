@@ -23,7 +23,7 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
         task.mesh.ToString()));
   }
   SolveOptions options = task.solve;
-  if (!task.like.empty()) options.initial = problem.Like(task.like);
+  if (!task.like.empty()) options.initial = problem.Like(task.like, task.like_shared);
   MW_ASSIGN_OR_RETURN(const Solution solution,
                       Solve(problem.problem(), options));
   MeshPlan plan;
@@ -35,6 +35,7 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
   }
   plan.peak_bytes = Evaluate(problem.problem(), solution.assignment).peak_usage;
   plan.placements = problem.PlacementsOf(solution.assignment);
+  plan.shared = problem.SharedOf(solution.assignment);
   return plan;
 }
 
@@ -60,6 +61,7 @@ absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
     absl::StatusOr<MeshPlan> plan = SolveOn(model, part, resharder, &only);
     if (!plan.ok()) return plan.status();
     only.places = plan->placements;
+    part.like_shared = plan->shared;
     if (!best.ok() || plan->seconds <= best->seconds) best = std::move(plan);
     return absl::OkStatus();
   };

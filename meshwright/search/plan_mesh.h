@@ -26,6 +26,7 @@ struct MeshTask {
   SolveOptions solve;
   // A plan to start from, of this mesh or one with as many axes.
   std::vector<AxisPlaces> like;
+  SharedForms like_shared;  // Of a plan of this mesh.
 };
 
 struct MeshPlan {
@@ -33,6 +34,7 @@ struct MeshPlan {
   double seconds = 0;        // Work and moves, as the search counts them.
   double bound_seconds = 0;  // No plan on this mesh takes less.
   std::vector<AxisPlaces> placements;  // By group.
+  SharedForms shared;
   int64_t peak_bytes = 0;
 };
 
