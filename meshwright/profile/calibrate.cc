@@ -25,6 +25,10 @@ constexpr int64_t kColumns = 64;
 constexpr int64_t kArguments = 64;
 // What disturbs one round has a chance to be over in the next.
 constexpr int kRounds = 4;
+// Of a measurement that is not the loop's own doing.
+constexpr double kLeastShare = 0.1;
+// What takes longer than its memory by this factor is arithmetic.
+constexpr double kAboveMemory = 1.5;
 // Of the program that stands for a step.
 constexpr int64_t kLayers = 32;
 
@@ -80,8 +84,14 @@ class Calibrator {
   absl::StatusOr<Calibration> Run() {
     MW_RETURN_IF_ERROR(Compile());
     MW_RETURN_IF_ERROR(GoRound());
+    // A loop on an accelerator asks the host after every turn.
+    const double turn = timers_[0].seconds();
     for (size_t i = 0; i < timers_.size(); ++i) {
-      samples_[i].seconds = timers_[i].seconds();
+      const double seconds = timers_[i].seconds();
+      samples_[i].seconds =
+          i == 0 ? seconds
+                 : std::max(kLeastShare * seconds,
+                            seconds - turn / timers_[i].repeats());
     }
     TakeKernels();
     TakeMatmuls();
@@ -104,6 +114,7 @@ class Calibrator {
       plan.sample.size = size;
       plan.program = program;
     };
+    add("turn", 0, EmptyLoop);  // First: the others are told without it.
     add("kernel", 0, SmallKernelLoop);
     for (const int64_t count : {int64_t{1}, kArguments}) {
       add("arguments", static_cast<double>(count),
@@ -210,8 +221,18 @@ class Calibrator {
     rates_.strided_share = {
         std::min(1.0, Rate(transpose) / rates_.memory.At(transpose.size)),
         kOrigin};
-    rates_.vector_flops = {Rate(One("arithmetic")), kOrigin};
-    rates_.transcendentals = {Rate(One("tanh")), kOrigin};
+    // Arithmetic that memory holds up tells nothing about arithmetic.
+    const double count = static_cast<double>(sizes_.elements);
+    const auto computes = [&](const Sample& sample, double arrays) {
+      const double bytes = arrays * kFloatBytes * count;
+      return sample.seconds > kAboveMemory * bytes / rates_.memory.At(bytes);
+    };
+    if (computes(One("arithmetic"), 4)) {
+      rates_.vector_flops = {Rate(One("arithmetic")), kOrigin};
+    }
+    if (computes(One("tanh"), 2)) {
+      rates_.transcendentals = {Rate(One("tanh")), kOrigin};
+    }
   }
 
   void TakeMatmuls() {
@@ -252,8 +273,8 @@ class Calibrator {
   }
 
   // In a program of many kernels each takes longer than in a loop of its own:
-  // caches are cold, and something has to hand them out. A collective may take
-  // less: devices go on as soon as they can.
+  // an accelerator has to be told of each, a processor's caches are cold. A
+  // collective may take less: devices go on as soon as they can.
   void TakeProgram() {
     const std::vector<const Sample*> layers = Of("layers");
     const auto predicted = [&](bool reduced) {
@@ -262,6 +283,12 @@ class Calibrator {
           cluster_, *Mesh::Parse(absl::StrCat("devices=", timing_.devices)));
     };
     const ProgramEstimate plain = predicted(false);
+    if (client_.platform_name() != "cpu") {
+      rates_.op_seconds.value +=
+          std::max(0.0, layers[0]->seconds - plain.compute_seconds) /
+          plain.kernels;
+      return;
+    }
     const double slower = Within(layers[0]->seconds / plain.compute_seconds);
     rates_.op_seconds.value *= slower;
     rates_.vector_flops.value /= slower;

@@ -184,6 +184,14 @@ LoopProgram MemoryLoop(int64_t elements) {
       });
 }
 
+LoopProgram EmptyLoop() {
+  const Shape shape = Shape::Array(ElementType::kF32, {1});
+  return MakeLoop({shape}, 1,
+                  [&](Builder& build, std::vector<Instruction*> values) {
+                    return build.Add(Opcode::kNegate, shape, {values[0]});
+                  });
+}
+
 LoopProgram SmallKernelLoop() {
   const Shape square = Shape::Array(ElementType::kF32, {kSmall, kSmall});
   const Shape row = Shape::Array(ElementType::kF32, {kSmall});

@@ -28,6 +28,8 @@ struct LoopProgram {
 LoopProgram MatmulLoop(ElementType type, int64_t size);
 // A kernel that reads and writes an array of f32, once each.
 LoopProgram MemoryLoop(int64_t elements);
+// Hardly anything: what a turn takes by itself.
+LoopProgram EmptyLoop();
 // Kernels of 4096 elements in pairs, many pairs at once.
 LoopProgram SmallKernelLoop();
 // No loop: so many arrays in, and as many out. It ignores its turns.

@@ -22,6 +22,8 @@ TEST(LoopProgramTest, DoWhatTheySay) {
   EXPECT_EQ(WorkOf(MatmulLoop(ElementType::kF32, 16)).flops,
             2 * 2.0 * 16 * 16 * 16 + kCount);
   EXPECT_EQ(WorkOf(MemoryLoop(100)).flops, 200 + kCount);
+  EXPECT_EQ(WorkOf(EmptyLoop()).flops, 1 + kCount);
+  EXPECT_EQ(WorkOf(LayersLoop(3, false, 8)).transcendentals, 3 * 64 * 64);
   EXPECT_EQ(WorkOf(ArithmeticLoop(100)).flops, 100 * kArithmeticFlops + kCount);
   EXPECT_EQ(WorkOf(TanhLoop(100)).transcendentals, 100);
   EXPECT_EQ(WorkOf(TransposeLoop(4, 8)).flops, kCount);

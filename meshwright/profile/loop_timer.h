@@ -39,6 +39,7 @@ class LoopTimer {
 
   // Of one repeat. Requires: Measure was called.
   double seconds() const;
+  double repeats() const { return repeats_; }  // In a turn.
   // Of a run with one turn.
   double run_seconds() const { return once_; }
 
