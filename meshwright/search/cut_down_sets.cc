@@ -1,0 +1,151 @@
+#include "meshwright/search/cut_down_sets.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace meshwright {
+namespace {
+
+// Sums of work in different orders differ by this much at most.
+constexpr double kRounding = 1e-9;
+
+// The best way to a boundary.
+struct Reached {
+  int64_t bytes = std::numeric_limits<int64_t>::max();
+  double balance = 0;
+  int32_t from = -1;  // The set at the boundary before.
+};
+
+}  // namespace
+
+DownSetCutter::DownSetCutter(const StageGraph& graph, const StageLimits& limits,
+                             const std::vector<NodeSet>& sets,
+                             const std::vector<double>& work)
+    : graph_(graph), limits_(limits) {
+  total_ = std::accumulate(work.begin(), work.end(), 0.0);
+  for (const NodeSet& nodes : sets) {
+    Set set{.nodes = &nodes, .fixed_above = limits.stages()};
+    for (int32_t node = 0; node < graph.size(); ++node) {
+      const int32_t fixed = graph.nodes[node].fixed;
+      if (!nodes.Has(node)) {
+        if (fixed != kAnyStage)
+          set.fixed_above = std::min(set.fixed_above, fixed);
+        continue;
+      }
+      set.work += work[node];
+      set.held += graph.nodes[node].held;
+      ++set.size;
+      set.fixed_below = std::max(set.fixed_below, fixed + 1);
+    }
+    for (const StageGraph::Value& value : graph.values) {
+      bool made = value.producer != kNoProducer && nodes.Has(value.producer);
+      if (value.producer != kNoProducer && !made) continue;
+      Open open{.bytes = value.bytes};
+      for (const int32_t consumer : value.consumers) {
+        if (!nodes.Has(consumer)) {
+          open.consumers.push_back(consumer);
+        } else {
+          made = true;
+        }
+      }
+      if (made && !open.consumers.empty()) set.open.push_back(std::move(open));
+    }
+    sets_.push_back(std::move(set));
+  }
+  std::ranges::sort(sets_, [](const Set& a, const Set& b) {
+    return std::tie(a.work, a.size) < std::tie(b.work, b.size);
+  });
+}
+
+int64_t DownSetCutter::BytesInto(const Set& from, const Set& to) const {
+  int64_t bytes = 0;
+  for (const Open& open : from.open) {
+    for (const int32_t consumer : open.consumers) {
+      if (to.nodes->Has(consumer)) {
+        bytes += open.bytes;
+        break;
+      }
+    }
+  }
+  return bytes;
+}
+
+std::optional<std::vector<int32_t>> DownSetCutter::Cut(
+    const std::vector<double>& bounds, Aim aim, bool allow_empty) const {
+  const int32_t stages = limits_.stages();
+  const double rounding = kRounding * total_;
+  const std::vector<double> shares = limits_.SharesOf(total_);
+  std::vector<std::vector<Reached>> reached(stages + 1,
+                                            std::vector<Reached>(sets_.size()));
+  const auto empty = std::ranges::find(sets_, 0, &Set::size) - sets_.begin();
+  reached[0][empty].bytes = 0;
+  double before = 0;
+  double after = std::accumulate(bounds.begin(), bounds.end(), 0.0);
+  for (int32_t stage = 0; stage < stages; ++stage) {
+    before += bounds[stage];
+    after -= bounds[stage];
+    const int32_t boundary = stage + 1;
+    // The sets that this boundary can be.
+    std::vector<int32_t> ends;
+    for (int32_t end = 0; end < std::ssize(sets_); ++end) {
+      const Set& to = sets_[end];
+      if (to.work > before + rounding || to.work < total_ - after - rounding ||
+          boundary < to.fixed_below || boundary > to.fixed_above ||
+          (boundary == stages && to.size != graph_.size())) {
+        continue;
+      }
+      ends.push_back(end);
+    }
+    for (int32_t begin = 0; begin < std::ssize(sets_); ++begin) {
+      const Reached& here = reached[stage][begin];
+      if (here.bytes == std::numeric_limits<int64_t>::max()) continue;
+      const Set& from = sets_[begin];
+      for (auto at = std::ranges::lower_bound(
+               ends, from.work - rounding, {},
+               [&](int32_t end) { return sets_[end].work; });
+           at != ends.end(); ++at) {
+        const Set& to = sets_[*at];
+        const double work = to.work - from.work;
+        if (work > bounds[stage] + rounding) break;
+        if (to.size < from.size || (to.size == from.size && !allow_empty) ||
+            (!limits_.memory.empty() &&
+             to.held - from.held > limits_.memory[stage]) ||
+            !from.nodes->IsSubsetOf(*to.nodes)) {
+          continue;
+        }
+        const double load = shares[stage] > 0 ? work / shares[stage] : 0;
+        const Reached next{.bytes = here.bytes + BytesInto(from, to),
+                           .balance = std::max(here.balance, load),
+                           .from = begin};
+        Reached& known = reached[boundary][*at];
+        const bool better =
+            aim == Aim::kFewestBytes
+                ? std::tie(next.bytes, next.balance) <
+                      std::tie(known.bytes, known.balance)
+                : known.from < 0 || std::tie(next.balance, next.bytes) <
+                                        std::tie(known.balance, known.bytes);
+        if (better) known = next;
+      }
+    }
+  }
+  const auto full =
+      std::ranges::find(sets_, graph_.size(), &Set::size) - sets_.begin();
+  if (reached[stages][full].from < 0) return std::nullopt;
+  std::vector<int32_t> result(graph_.nodes.size());
+  int32_t end = static_cast<int32_t>(full);
+  for (int32_t stage = stages; stage-- > 0;) {
+    const int32_t begin = reached[stage + 1][end].from;
+    for (int32_t node = 0; node < graph_.size(); ++node) {
+      if (sets_[end].nodes->Has(node) && !sets_[begin].nodes->Has(node)) {
+        result[node] = stage;
+      }
+    }
+    end = begin;
+  }
+  return result;
+}
+
+}  // namespace meshwright

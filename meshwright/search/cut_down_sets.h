@@ -1,0 +1,64 @@
+// The best stages whose boundaries are among given down-sets.
+//
+// With all down-sets of a graph these are the best there are; with those of one
+// order, the best contiguous cuts of it.
+#ifndef MESHWRIGHT_SEARCH_CUT_DOWN_SETS_H_
+#define MESHWRIGHT_SEARCH_CUT_DOWN_SETS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "meshwright/search/down_sets.h"
+#include "meshwright/search/stage_graph.h"
+
+namespace meshwright {
+
+// A graph with down-sets of it, ready to be cut in several ways.
+class DownSetCutter {
+ public:
+  // `sets` hold the empty and the full one. `work` by node, in place of the
+  // graph's. All outlive the cutter.
+  DownSetCutter(const StageGraph& graph, const StageLimits& limits,
+                const std::vector<NodeSet>& sets,
+                const std::vector<double>& work);
+
+  enum class Aim : uint8_t {
+    kFewestBytes,  // Then the best balance.
+    kBestBalance,  // Then the fewest bytes, of what leads to it greedily.
+  };
+
+  // Stages by node, none with more than `bounds[stage]` work, none empty unless
+  // `allow_empty`; nothing where there are no such. O(pairs of sets that bounds
+  // leave).
+  std::optional<std::vector<int32_t>> Cut(const std::vector<double>& bounds,
+                                          Aim aim,
+                                          bool allow_empty = false) const;
+
+ private:
+  // A value that a set makes and others need.
+  struct Open {
+    int64_t bytes = 0;
+    std::vector<int32_t> consumers;  // Not in the set.
+  };
+  struct Set {
+    const NodeSet* nodes = nullptr;
+    double work = 0;
+    int64_t held = 0;
+    int32_t size = 0;
+    int32_t fixed_below = 0;  // Boundaries that fixed nodes allow: from
+    int32_t fixed_above = 0;  // this one to that.
+    std::vector<Open> open;
+  };
+
+  int64_t BytesInto(const Set& from, const Set& to) const;
+
+  const StageGraph& graph_;
+  const StageLimits& limits_;
+  std::vector<Set> sets_;  // By work, then size.
+  double total_ = 0;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SEARCH_CUT_DOWN_SETS_H_

@@ -1,0 +1,23 @@
+// Better stages near given ones: of every two neighbouring stages, a cheapest
+// cut of what both have, with work priced so that both stay in bounds; then
+// single nodes, for bytes or for balance.
+#ifndef MESHWRIGHT_SEARCH_REFINE_STAGES_H_
+#define MESHWRIGHT_SEARCH_REFINE_STAGES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "meshwright/search/stage_graph.h"
+
+namespace meshwright {
+
+// No stage gets more work than `bounds` says, or than it has. Cut bytes do not
+// rise. Requires: `stages` pass CheckStages; the graph has no groups.
+std::vector<int32_t> RefineStages(const StageGraph& graph,
+                                  const StageLimits& limits,
+                                  const std::vector<double>& bounds,
+                                  std::vector<int32_t> stages);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SEARCH_REFINE_STAGES_H_
