@@ -18,8 +18,6 @@ using Aim = DownSetCutter::Aim;
 
 // Larger graphs are merged before their down-sets are counted.
 constexpr int32_t kFewNodes = 300;
-// How much the allowed balance grows while nothing is found.
-constexpr double kGrowth = 1.25;
 
 // How far nodes are merged, step by step: moved work relative to the smallest
 // share, bytes added relative to the largest value.
@@ -71,41 +69,6 @@ Choice ChooseClusters(const StageClusters& single, const StageLimits& limits,
   return choice;
 }
 
-std::vector<double> Scaled(std::vector<double> shares, double factor) {
-  for (double& share : shares) share *= factor;
-  return shares;
-}
-
-// Stages of clusters, and the balance that was allowed for them.
-struct Cut {
-  std::vector<int32_t> stages;
-  double allowed = 0;
-};
-
-std::optional<Cut> CutClusters(const DownSetCutter& cutter,
-                               const StageGraph& graph,
-                               const StageLimits& limits) {
-  const std::vector<double> shares = limits.SharesOf(graph.TotalWork());
-  const double wanted = 1 + limits.tolerance;
-  if (auto stages = cutter.Cut(Scaled(shares, wanted), Aim::kFewestBytes)) {
-    return Cut{*std::move(stages), wanted};
-  }
-  double most = 1;  // All work on one stage.
-  for (const double share : shares) {
-    most = std::max(most, graph.TotalWork() / share);
-  }
-  for (double allowed = wanted * kGrowth;; allowed *= kGrowth) {
-    const auto balanced =
-        cutter.Cut(Scaled(shares, allowed), Aim::kBestBalance);
-    if (balanced.has_value()) {
-      const double best = CostOf(graph, limits, *balanced).balance;
-      auto stages = cutter.Cut(Scaled(shares, best), Aim::kFewestBytes);
-      return Cut{stages.has_value() ? *std::move(stages) : *balanced, best};
-    }
-    if (allowed > most) return std::nullopt;
-  }
-}
-
 absl::Status CheckLimits(const StageGraph& graph, const StageLimits& limits) {
   for (const StageGraph::Node& node : graph.nodes) {
     if (node.fixed < kAnyStage || node.fixed >= limits.stages()) {
@@ -141,7 +104,7 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   std::vector<double> work;
   for (const StageGraph::Node& node : coarse.nodes) work.push_back(node.work);
   const DownSetCutter cutter(coarse, limits, choice.sets, work);
-  const std::optional<Cut> cut = CutClusters(cutter, coarse, limits);
+  const std::optional<BoundedCut> cut = CutWithin(cutter, coarse, limits);
   if (!cut.has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("no way was found to cut into ", limits.stages(),
@@ -152,7 +115,7 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
                          .clusters = coarse.size(),
                          .down_sets = std::ssize(choice.sets)};
   const std::vector<double> bounds =
-      Scaled(limits.SharesOf(graph.TotalWork()), cut->allowed);
+      limits.BoundsOf(graph.TotalWork(), cut->allowed);
   // From the clusters to nodes, by way of groups.
   std::vector<int32_t> stages(single.graph.nodes.size());
   for (int32_t node = 0; node < graph.size(); ++node) {

@@ -12,6 +12,9 @@ namespace {
 // Sums of work in different orders differ by this much at most.
 constexpr double kRounding = 1e-9;
 
+// How much the allowed balance grows while nothing is found.
+constexpr double kGrowth = 1.25;
+
 // The best way to a boundary.
 struct Reached {
   int64_t bytes = std::numeric_limits<int64_t>::max();
@@ -146,6 +149,34 @@ std::optional<std::vector<int32_t>> DownSetCutter::Cut(
     end = begin;
   }
   return result;
+}
+
+std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
+                                    const StageGraph& graph,
+                                    const StageLimits& limits) {
+  const std::vector<double> shares = limits.SharesOf(graph.TotalWork());
+  const double total = graph.TotalWork();
+  const double wanted = 1 + limits.tolerance;
+  if (auto stages = cutter.Cut(limits.BoundsOf(total, wanted),
+                               DownSetCutter::Aim::kFewestBytes)) {
+    return BoundedCut{*std::move(stages), wanted};
+  }
+  double most = 1;  // All work on one stage.
+  for (const double share : shares) {
+    most = std::max(most, total / share);
+  }
+  for (double allowed = wanted * kGrowth;; allowed *= kGrowth) {
+    const auto balanced = cutter.Cut(limits.BoundsOf(total, allowed),
+                                     DownSetCutter::Aim::kBestBalance);
+    if (balanced.has_value()) {
+      const double best = CostOf(graph, limits, *balanced).balance;
+      auto stages = cutter.Cut(limits.BoundsOf(total, best),
+                               DownSetCutter::Aim::kFewestBytes);
+      return BoundedCut{stages.has_value() ? *std::move(stages) : *balanced,
+                        best};
+    }
+    if (allowed > most) return std::nullopt;
+  }
 }
 
 }  // namespace meshwright

@@ -59,6 +59,19 @@ class DownSetCutter {
   double total_ = 0;
 };
 
+// Stages by node, and the balance that was allowed for them.
+struct BoundedCut {
+  std::vector<int32_t> stages;
+  double allowed = 0;
+};
+
+// The fewest bytes within 1 + tolerance or, where that cannot be met, with the
+// best balance there is. None: memory or fixed stages leave no way.
+// Requires: the cutter has the works of `graph`.
+std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
+                                    const StageGraph& graph,
+                                    const StageLimits& limits);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_SEARCH_CUT_DOWN_SETS_H_

@@ -26,6 +26,12 @@ std::vector<double> StageLimits::SharesOf(double total) const {
   return shares;
 }
 
+std::vector<double> StageLimits::BoundsOf(double total, double balance) const {
+  std::vector<double> bounds = SharesOf(total);
+  for (double& bound : bounds) bound *= balance;
+  return bounds;
+}
+
 StageCost CostOf(const StageGraph& graph, const StageLimits& limits,
                  const std::vector<int32_t>& stages) {
   StageCost cost;

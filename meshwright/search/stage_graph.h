@@ -69,6 +69,8 @@ struct StageLimits {
   int32_t stages() const { return static_cast<int32_t>(capacity.size()); }
   // By stage: its part of `total`, by capacity.
   std::vector<double> SharesOf(double total) const;
+  // The same, times `balance`.
+  std::vector<double> BoundsOf(double total, double balance) const;
 };
 
 struct StageCost {

@@ -1,0 +1,103 @@
+#include "bench/stage_cut/baselines.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "meshwright/analysis/fingerprint.h"
+#include "meshwright/analysis/repeats.h"
+#include "meshwright/search/cut_down_sets.h"
+#include "meshwright/search/down_sets.h"
+
+namespace meshwright {
+namespace {
+
+uint64_t FingerprintOf(const Instruction& contraction) {
+  Fingerprint fingerprint;
+  fingerprint.Add(static_cast<uint64_t>(contraction.opcode));
+  fingerprint.Add(contraction.shape);
+  for (const Instruction* operand : contraction.operands) {
+    fingerprint.Add(operand->shape);
+  }
+  return fingerprint.value();
+}
+
+// The nodes that layers begin with, by layer, and past the end of the last.
+std::vector<std::pair<int32_t, int32_t>> Layers(
+    const std::vector<int32_t>& contractions,
+    const std::vector<uint64_t>& fingerprints) {
+  Repeat longest;
+  for (const Repeat& repeat : FindRepeats(fingerprints)) {
+    if (repeat.period * repeat.count > longest.period * longest.count) {
+      longest = repeat;
+    }
+  }
+  if (longest.period * longest.count * 2 < std::ssize(contractions)) {
+    longest = {.begin = 0, .period = 1, .count = std::ssize(contractions)};
+  }
+  std::vector<std::pair<int32_t, int32_t>> layers;  // First, last contraction.
+  for (int64_t copy = 0; copy < longest.count; ++copy) {
+    const int64_t first = longest.begin + copy * longest.period;
+    layers.push_back(
+        {contractions[first], contractions[first + longest.period - 1]});
+  }
+  return layers;
+}
+
+}  // namespace
+
+std::optional<std::vector<int32_t>> UniformLayers(const PipelineStep& step,
+                                                  const StepGraph& graph,
+                                                  int32_t stages) {
+  std::vector<int32_t> contractions;
+  std::vector<uint64_t> fingerprints;
+  for (int32_t node = 0; node < graph.graph.size(); ++node) {
+    const Instruction& instruction =
+        *step.micro_batch().entry()->instruction(graph.instruction_of[node]);
+    if (instruction.opcode != Opcode::kDot &&
+        instruction.opcode != Opcode::kConvolution) {
+      continue;
+    }
+    contractions.push_back(node);
+    fingerprints.push_back(FingerprintOf(instruction));
+  }
+  const auto layers = Layers(contractions, fingerprints);
+  const auto count = static_cast<int32_t>(layers.size());
+  if (count < stages) return std::nullopt;
+  const StageLimits two = StageLimits::Even(2, 0);
+  std::vector<int32_t> result(graph.graph.nodes.size());
+  int32_t layer = 0;
+  for (int32_t stage = 0; stage + 1 < stages; ++stage) {
+    layer += count / stages + (stage < count % stages ? 1 : 0);
+    int64_t fewest = std::numeric_limits<int64_t>::max();
+    int32_t best = 0;
+    for (int32_t begin = layers[layer - 1].second + 1;
+         begin <= layers[layer].first; ++begin) {
+      std::vector<int32_t> parts(result.size());
+      std::fill(parts.begin() + begin, parts.end(), 1);
+      const int64_t bytes = CostOf(graph.graph, two, parts).cut_bytes;
+      if (bytes < fewest) {
+        fewest = bytes;
+        best = begin;
+      }
+    }
+    std::fill(result.begin() + best, result.end(), stage + 1);
+  }
+  return result;
+}
+
+std::vector<int32_t> LinearProgramme(const StageGraph& graph,
+                                     const StageLimits& limits) {
+  std::vector<NodeSet> sets = {NodeSet(graph.size())};
+  std::vector<double> work;
+  for (int32_t node = 0; node < graph.size(); ++node) {
+    NodeSet set = sets.back();
+    set.Add(node);
+    sets.push_back(std::move(set));
+    work.push_back(graph.nodes[node].work);
+  }
+  const DownSetCutter cutter(graph, limits, sets, work);
+  return CutWithin(cutter, graph, limits)->stages;
+}
+
+}  // namespace meshwright
