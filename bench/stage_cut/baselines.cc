@@ -22,25 +22,28 @@ uint64_t FingerprintOf(const Instruction& contraction) {
   return fingerprint.value();
 }
 
-// The nodes that layers begin with, by layer, and past the end of the last.
+// Repeats of fewer contractions, relative to all, are no layers.
+constexpr int64_t kLayersPart = 8;
+
+// By layer: its first and last contraction.
 std::vector<std::pair<int32_t, int32_t>> Layers(
     const std::vector<int32_t>& contractions,
     const std::vector<uint64_t>& fingerprints) {
-  Repeat longest;
+  std::vector<std::pair<int32_t, int32_t>> layers;
+  int64_t covered = 0;
   for (const Repeat& repeat : FindRepeats(fingerprints)) {
-    if (repeat.period * repeat.count > longest.period * longest.count) {
-      longest = repeat;
+    const int64_t size = repeat.period * repeat.count;
+    if (size * kLayersPart < std::ssize(contractions)) continue;
+    covered += size;
+    for (int64_t copy = 0; copy < repeat.count; ++copy) {
+      const int64_t first = repeat.begin + copy * repeat.period;
+      layers.push_back(
+          {contractions[first], contractions[first + repeat.period - 1]});
     }
   }
-  if (longest.period * longest.count * 2 < std::ssize(contractions)) {
-    longest = {.begin = 0, .period = 1, .count = std::ssize(contractions)};
-  }
-  std::vector<std::pair<int32_t, int32_t>> layers;  // First, last contraction.
-  for (int64_t copy = 0; copy < longest.count; ++copy) {
-    const int64_t first = longest.begin + copy * longest.period;
-    layers.push_back(
-        {contractions[first], contractions[first + longest.period - 1]});
-  }
+  if (2 * covered >= std::ssize(contractions)) return layers;
+  layers.clear();
+  for (const int32_t node : contractions) layers.push_back({node, node});
   return layers;
 }
 

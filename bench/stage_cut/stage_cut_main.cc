@@ -51,9 +51,7 @@ absl::Status Measure(const std::string& path, int32_t stages,
   MW_ASSIGN_OR_RETURN(const std::string content, ReadFile(path));
   MW_ASSIGN_OR_RETURN(Module module, ReadModule(content));
   MW_RETURN_IF_ERROR(Verify(module));
-  if (HasCalls(module)) {
-    MW_ASSIGN_OR_RETURN(module, InlineCalls(module));
-  }
+  if (HasCalls(module)) module = InlineCalls(module);
   MW_ASSIGN_OR_RETURN(
       const PipelineStep step,
       TakeApart(module, AnalyzeRoles(module), {.count = micro_batches}));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,10 @@ using Aim = DownSetCutter::Aim;
 
 // Larger graphs are merged before their down-sets are counted.
 constexpr int32_t kFewNodes = 300;
+// Beyond these, merged before they are looked at along orders.
+constexpr int32_t kManyNodes = 3000;
+// Where so much is tolerated, single nodes do not matter.
+constexpr double kLoose = 0.25;
 
 // How far nodes are merged, step by step: moved work relative to the smallest
 // share, bytes added relative to the largest value.
@@ -25,8 +30,10 @@ struct Step {
   double moved_work = 0;
   double added_bytes = 0;
 };
-constexpr Step kSteps[] = {{0.01, 0},    {0.03, 0.001}, {0.05, 0.01},
-                           {0.10, 0.02}, {0.20, 0.1},   {0.40, 0.5}};
+constexpr Step kSteps[] = {{0.0005, 0},    {0.0005, 0.0001}, {0.0005, 0.001},
+                           {0.002, 0.001}, {0.01, 0.001},    {0.02, 0.001},
+                           {0.03, 0.01},   {0.05, 0.02},     {0.10, 0.05},
+                           {0.20, 0.1},    {0.40, 0.5}};
 
 struct Choice {
   StageClusters clusters;
@@ -69,6 +76,29 @@ Choice ChooseClusters(const StageClusters& single, const StageLimits& limits,
   return choice;
 }
 
+std::vector<double> WorkOf(const StageGraph& graph) {
+  std::vector<double> work;
+  for (const StageGraph::Node& node : graph.nodes) work.push_back(node.work);
+  return work;
+}
+
+// Nodes as they are, or hardly merged where there are many, along orders.
+Choice OrdersOf(const StageClusters& single, const StageLimits& limits) {
+  Choice choice{.clusters = single};
+  if (single.graph.size() > kManyNodes) {
+    const std::vector<double> shares =
+        limits.SharesOf(single.graph.TotalWork());
+    StageClusters merged =
+        MergeLight(single, {.moved_work = kSteps[0].moved_work *
+                                          *std::ranges::min_element(shares)});
+    if (merged.graph.size() >= limits.stages()) {
+      choice.clusters = std::move(merged);
+    }
+  }
+  choice.sets = DownSetsOfOrders(choice.clusters.graph);
+  return choice;
+}
+
 absl::Status CheckLimits(const StageGraph& graph, const StageLimits& limits) {
   for (const StageGraph::Node& node : graph.nodes) {
     if (node.fixed < kAnyStage || node.fixed >= limits.stages()) {
@@ -78,6 +108,40 @@ absl::Status CheckLimits(const StageGraph& graph, const StageLimits& limits) {
     }
   }
   return absl::OkStatus();
+}
+
+// The best stages of a choice, improved on the nodes of `single`.
+std::optional<BoundedCut> Solve(const Choice& choice,
+                                const StageClusters& single,
+                                const StageLimits& limits) {
+  const StageGraph& coarse = choice.clusters.graph;
+  const DownSetCutter cutter(coarse, limits, choice.sets, WorkOf(coarse));
+  std::optional<BoundedCut> cut = CutWithin(cutter, coarse, limits);
+  if (!cut.has_value()) return cut;
+  std::vector<int32_t> stages(single.graph.nodes.size());
+  for (size_t node = 0; node < single.cluster_of.size(); ++node) {
+    stages[single.cluster_of[node]] =
+        cut->stages[choice.clusters.cluster_of[node]];
+  }
+  cut->stages =
+      RefineStages(single.graph, limits,
+                   limits.BoundsOf(single.graph.TotalWork(), cut->allowed),
+                   std::move(stages));
+  return cut;
+}
+
+// The better one: within what both allow, then fewer bytes, then balance.
+BoundedCut Better(const BoundedCut& a, const BoundedCut& b,
+                  const StageGraph& graph, const StageLimits& limits) {
+  const double allowed = std::min(a.allowed, b.allowed);
+  const auto rank = [&](const BoundedCut& cut) {
+    const StageCost cost = CostOf(graph, limits, cut.stages);
+    // Sums in another order differ a little.
+    const bool fits = cost.balance <= allowed * (1 + 1e-9);
+    return std::tuple(!fits, cost.cut_bytes, cost.balance);
+  };
+  return {.stages = rank(b) < rank(a) ? b.stages : a.stages,
+          .allowed = allowed};
 }
 
 }  // namespace
@@ -101,35 +165,34 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   }
   const Choice choice = ChooseClusters(single, limits, options.down_sets);
   const StageGraph& coarse = choice.clusters.graph;
-  std::vector<double> work;
-  for (const StageGraph::Node& node : coarse.nodes) work.push_back(node.work);
-  const DownSetCutter cutter(coarse, limits, choice.sets, work);
-  const std::optional<BoundedCut> cut = CutWithin(cutter, coarse, limits);
+  const bool exact = choice.complete && coarse.size() == single.graph.size();
+  std::optional<BoundedCut> cut = Solve(choice, single, limits);
+  if (!exact && (limits.tolerance < kLoose || !cut.has_value() ||
+                 cut->allowed > 1 + limits.tolerance)) {
+    // What was merged may be just what balance or memory need apart.
+    const std::optional<BoundedCut> fine =
+        Solve(OrdersOf(single, limits), single, limits);
+    if (!cut.has_value()) {
+      cut = fine;
+    } else if (fine.has_value()) {
+      cut = Better(*cut, *fine, single.graph, limits);
+    }
+  }
   if (!cut.has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("no way was found to cut into ", limits.stages(),
                      " stages that holds to their memory and to fixed stages"));
   }
 
-  StageAssignment result{.allowed_balance = cut->allowed,
-                         .clusters = coarse.size(),
+  StageAssignment result{.clusters = coarse.size(),
                          .down_sets = std::ssize(choice.sets)};
-  const std::vector<double> bounds =
-      limits.BoundsOf(graph.TotalWork(), cut->allowed);
-  // From the clusters to nodes, by way of groups.
-  std::vector<int32_t> stages(single.graph.nodes.size());
-  for (int32_t node = 0; node < graph.size(); ++node) {
-    stages[single.cluster_of[node]] =
-        cut->stages[choice.clusters.cluster_of[node]];
-  }
-  stages = RefineStages(single.graph, limits, bounds, std::move(stages));
-  for (int32_t node = 0; node < graph.size(); ++node) {
-    result.stages.push_back(stages[single.cluster_of[node]]);
+  for (const int32_t cluster : single.cluster_of) {
+    result.stages.push_back(cut->stages[cluster]);
   }
   MW_RETURN_IF_ERROR(CheckStages(graph, limits, result.stages));
   result.cost = CostOf(graph, limits, result.stages);
-
-  if (choice.complete && coarse.size() == single.graph.size()) {
+  result.allowed_balance = cut->allowed;
+  if (exact) {
     result.bytes_bound = result.cost.cut_bytes;
   } else if (choice.complete) {
     // Nodes that were moved may be on other stages in the best assignment, all
@@ -138,8 +201,9 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
     relaxed.memory.clear();
     const DownSetCutter bounding(coarse, relaxed, choice.sets,
                                  choice.clusters.unmoved_work);
-    if (const auto least = bounding.Cut(bounds, Aim::kFewestBytes,
-                                        /*allow_empty=*/true)) {
+    if (const auto least = bounding.Cut(
+            limits.BoundsOf(graph.TotalWork(), result.allowed_balance),
+            Aim::kFewestBytes, /*allow_empty=*/true)) {
       result.bytes_bound = std::max<int64_t>(
           0, CostOf(coarse, limits, *least).cut_bytes - choice.clusters.slack);
     }

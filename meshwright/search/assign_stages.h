@@ -24,8 +24,8 @@ namespace meshwright {
 struct StageAssignment {
   std::vector<int32_t> stages;  // By node.
   StageCost cost;
-  // What was allowed: 1 + tolerance, or the best balance found where that
-  // cannot be met.
+  // What was allowed: 1 + tolerance; where that cannot be met, times the best
+  // balance found.
   double allowed_balance = 0;
   // No assignment with that balance cuts fewer bytes.
   int64_t bytes_bound = 0;

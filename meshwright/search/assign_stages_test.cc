@@ -37,7 +37,8 @@ std::optional<Best> BruteForce(const StageGraph& graph,
   if (costs.empty()) return std::nullopt;
   double least = costs[0].balance;
   for (const StageCost& cost : costs) least = std::min(least, cost.balance);
-  Best best{.allowed = std::max(1 + limits.tolerance, least)};
+  const double wanted = 1 + limits.tolerance;
+  Best best{.allowed = least <= wanted * (1 + 1e-9) ? wanted : least * wanted};
   std::optional<StageCost> found;
   for (const StageCost& cost : costs) {
     if (cost.balance > best.allowed * (1 + 1e-9)) continue;
@@ -136,7 +137,7 @@ TEST(AssignStages, EqualsBruteForceOnUnequalStagesWithLittleMemory) {
 // valid all the same, and the bound holds.
 TEST(AssignStages, BoundsHoldWhereNotAllIsLookedAt) {
   int optimal = 0;
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     const StageGraph graph = RandomGraph(random, {.nodes = 9, .light = true});
@@ -150,7 +151,7 @@ TEST(AssignStages, BoundsHoldWhereNotAllIsLookedAt) {
     EXPECT_LE(got->bytes_bound, want->cost.cut_bytes);
     if (got->cost.cut_bytes == want->cost.cut_bytes) ++optimal;
   }
-  EXPECT_GE(optimal, 120);
+  EXPECT_GE(optimal, 40);
 }
 
 // a1 -> a2 and b1 -> b2 side by side, joined at the end: in the order of the

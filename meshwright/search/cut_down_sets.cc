@@ -169,7 +169,8 @@ std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
     const auto balanced = cutter.Cut(limits.BoundsOf(total, allowed),
                                      DownSetCutter::Aim::kBestBalance);
     if (balanced.has_value()) {
-      const double best = CostOf(graph, limits, *balanced).balance;
+      const double best =
+          CostOf(graph, limits, *balanced).balance * (1 + limits.tolerance);
       auto stages = cutter.Cut(limits.BoundsOf(total, best),
                                DownSetCutter::Aim::kFewestBytes);
       return BoundedCut{stages.has_value() ? *std::move(stages) : *balanced,

@@ -65,8 +65,9 @@ struct BoundedCut {
   double allowed = 0;
 };
 
-// The fewest bytes within 1 + tolerance or, where that cannot be met, with the
-// best balance there is. None: memory or fixed stages leave no way.
+// The fewest bytes within 1 + tolerance or, where that cannot be met, within
+// that many times the best balance there is. None: memory or fixed stages leave
+// no way.
 // Requires: the cutter has the works of `graph`.
 std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
                                     const StageGraph& graph,

@@ -59,7 +59,8 @@ struct StageGraph {
 struct StageLimits {
   // By stage: its speed relative to the others, positive.
   std::vector<double> capacity;
-  // A stage's work is at most 1 + tolerance times its share, where possible.
+  // A stage's work is at most 1 + tolerance times its share; where no
+  // assignment has that, 1 + tolerance times what the best balance gives it.
   double tolerance = 0.05;
   // By stage: bytes held at most. Empty: no bound.
   std::vector<int64_t> memory;
