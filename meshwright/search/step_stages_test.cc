@@ -19,7 +19,8 @@ PipelineStep ReadStep(const std::string& name, int64_t micro_batches) {
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   auto module = ReadModule(*bytes);
   EXPECT_TRUE(module.ok()) << module.status();
-  const Module step = HasCalls(*module) ? InlineCalls(*module) : *module;
+  if (HasCalls(*module)) *module = InlineCalls(*module);
+  const Module& step = *module;
   auto parts = TakeApart(step, AnalyzeRoles(step), {.count = micro_batches});
   EXPECT_TRUE(parts.ok()) << parts.status();
   return *std::move(parts);
