@@ -91,14 +91,9 @@ std::optional<std::vector<int32_t>> UniformLayers(const PipelineStep& step,
 
 std::vector<int32_t> LinearProgramme(const StageGraph& graph,
                                      const StageLimits& limits) {
-  std::vector<NodeSet> sets = {NodeSet(graph.size())};
+  const std::vector<NodeSet> sets = DownSetsInOrder(graph);
   std::vector<double> work;
-  for (int32_t node = 0; node < graph.size(); ++node) {
-    NodeSet set = sets.back();
-    set.Add(node);
-    sets.push_back(std::move(set));
-    work.push_back(graph.nodes[node].work);
-  }
+  for (const StageGraph::Node& node : graph.nodes) work.push_back(node.work);
   const DownSetCutter cutter(graph, limits, sets, work);
   return CutWithin(cutter, graph, limits)->stages;
 }

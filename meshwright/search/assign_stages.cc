@@ -21,7 +21,7 @@ using Aim = DownSetCutter::Aim;
 constexpr int32_t kFewNodes = 300;
 // Beyond these, merged before they are looked at along orders.
 constexpr int32_t kManyNodes = 3000;
-// Where so much is tolerated, single nodes do not matter.
+// Where so much is tolerated, boundaries are many; one order must do.
 constexpr double kLoose = 0.25;
 
 // How far nodes are merged, step by step: moved work relative to the smallest
@@ -95,7 +95,9 @@ Choice OrdersOf(const StageClusters& single, const StageLimits& limits) {
       choice.clusters = std::move(merged);
     }
   }
-  choice.sets = DownSetsOfOrders(choice.clusters.graph);
+  choice.sets = limits.tolerance < kLoose
+                    ? DownSetsOfOrders(choice.clusters.graph)
+                    : DownSetsInOrder(choice.clusters.graph);
   return choice;
 }
 
@@ -167,8 +169,7 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   const StageGraph& coarse = choice.clusters.graph;
   const bool exact = choice.complete && coarse.size() == single.graph.size();
   std::optional<BoundedCut> cut = Solve(choice, single, limits);
-  if (!exact && (limits.tolerance < kLoose || !cut.has_value() ||
-                 cut->allowed > 1 + limits.tolerance)) {
+  if (!exact) {
     // What was merged may be just what balance or memory need apart.
     const std::optional<BoundedCut> fine =
         Solve(OrdersOf(single, limits), single, limits);

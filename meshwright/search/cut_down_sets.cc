@@ -113,6 +113,8 @@ std::optional<std::vector<int32_t>> DownSetCutter::Cut(
         const Set& to = sets_[*at];
         const double work = to.work - from.work;
         if (work > bounds[stage] + rounding) break;
+        Reached& known = reached[boundary][*at];
+        if (aim == Aim::kFewestBytes && known.bytes < here.bytes) continue;
         if (to.size < from.size || (to.size == from.size && !allow_empty) ||
             (!limits_.memory.empty() &&
              to.held - from.held > limits_.memory[stage]) ||
@@ -123,7 +125,6 @@ std::optional<std::vector<int32_t>> DownSetCutter::Cut(
         const Reached next{.bytes = here.bytes + BytesInto(from, to),
                            .balance = std::max(here.balance, load),
                            .from = begin};
-        Reached& known = reached[boundary][*at];
         const bool better =
             aim == Aim::kFewestBytes
                 ? std::tie(next.bytes, next.balance) <

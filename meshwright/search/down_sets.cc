@@ -124,6 +124,15 @@ std::optional<std::vector<NodeSet>> AllDownSets(const StageGraph& graph,
   return result;
 }
 
+std::vector<NodeSet> DownSetsInOrder(const StageGraph& graph) {
+  std::vector<NodeSet> sets = {NodeSet(graph.size())};
+  for (int32_t node = 0; node < graph.size(); ++node) {
+    sets.push_back(sets.back());
+    sets.back().Add(node);
+  }
+  return sets;
+}
+
 std::vector<NodeSet> DownSetsOfOrders(const StageGraph& graph) {
   const Neighbours neighbours = NeighboursOf(graph);
   const int32_t size = graph.size();
@@ -152,19 +161,6 @@ std::vector<NodeSet> DownSetsOfOrders(const StageGraph& graph) {
       set.Add(node);
       if (known.insert(set).second) result.push_back(set);
     }
-  }
-  return result;
-}
-
-std::vector<NodeSet> DownSetsOf(absl::Span<const int32_t> stages,
-                                int32_t count) {
-  std::vector<NodeSet> result;
-  for (int32_t boundary = 0; boundary <= count; ++boundary) {
-    NodeSet set(static_cast<int32_t>(stages.size()));
-    for (int32_t node = 0; node < std::ssize(stages); ++node) {
-      if (stages[node] < boundary) set.Add(node);
-    }
-    result.push_back(std::move(set));
   }
   return result;
 }

@@ -12,7 +12,6 @@
 #include <optional>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "meshwright/search/stage_graph.h"
 
 namespace meshwright {
@@ -42,14 +41,12 @@ class NodeSet {
 std::optional<std::vector<NodeSet>> AllDownSets(const StageGraph& graph,
                                                 size_t limit);
 
+// Those along the nodes as they are.
+std::vector<NodeSet> DownSetsInOrder(const StageGraph& graph);
+
 // Those along several orders in which the nodes can run: as they are; depth
 // first; as late as possible; by distance from the start.
 std::vector<NodeSet> DownSetsOfOrders(const StageGraph& graph);
-
-// The set of nodes before each stage but the first, and the empty and the full
-// one: cuts of an assignment.
-std::vector<NodeSet> DownSetsOf(absl::Span<const int32_t> stages,
-                                int32_t count);
 
 }  // namespace meshwright
 
