@@ -132,6 +132,23 @@ std::optional<BoundedCut> Solve(const Choice& choice,
   return cut;
 }
 
+// Bytes that any assignment with this balance cuts. Nodes that were moved may
+// be on other stages in it, all nodes of a stage among them.
+int64_t BytesBound(const Choice& choice, const StageLimits& limits,
+                   double balance) {
+  if (!choice.complete) return 0;
+  const StageGraph& graph = choice.clusters.graph;
+  StageLimits relaxed = limits;
+  relaxed.memory.clear();
+  const DownSetCutter cutter(graph, relaxed, choice.sets,
+                             choice.clusters.unmoved_work);
+  const auto least = cutter.Cut(limits.BoundsOf(graph.TotalWork(), balance),
+                                Aim::kFewestBytes, /*allow_empty=*/true);
+  if (!least.has_value()) return 0;
+  return std::max<int64_t>(
+      0, CostOf(graph, limits, *least).cut_bytes - choice.clusters.slack);
+}
+
 // The better one: within what both allow, then fewer bytes, then balance.
 BoundedCut Better(const BoundedCut& a, const BoundedCut& b,
                   const StageGraph& graph, const StageLimits& limits) {
@@ -169,7 +186,12 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   const StageGraph& coarse = choice.clusters.graph;
   const bool exact = choice.complete && coarse.size() == single.graph.size();
   std::optional<BoundedCut> cut = Solve(choice, single, limits);
-  if (!exact) {
+  const auto is_optimal = [&](const BoundedCut& found) {
+    return found.allowed == 1 + limits.tolerance &&
+           CostOf(single.graph, limits, found.stages).cut_bytes <=
+               BytesBound(choice, limits, found.allowed);
+  };
+  if (!exact && !(cut.has_value() && is_optimal(*cut))) {
     // What was merged may be just what balance or memory need apart.
     const std::optional<BoundedCut> fine =
         Solve(OrdersOf(single, limits), single, limits);
@@ -193,22 +215,8 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   MW_RETURN_IF_ERROR(CheckStages(graph, limits, result.stages));
   result.cost = CostOf(graph, limits, result.stages);
   result.allowed_balance = cut->allowed;
-  if (exact) {
-    result.bytes_bound = result.cost.cut_bytes;
-  } else if (choice.complete) {
-    // Nodes that were moved may be on other stages in the best assignment, all
-    // nodes of a stage among them.
-    StageLimits relaxed = limits;
-    relaxed.memory.clear();
-    const DownSetCutter bounding(coarse, relaxed, choice.sets,
-                                 choice.clusters.unmoved_work);
-    if (const auto least = bounding.Cut(
-            limits.BoundsOf(graph.TotalWork(), result.allowed_balance),
-            Aim::kFewestBytes, /*allow_empty=*/true)) {
-      result.bytes_bound = std::max<int64_t>(
-          0, CostOf(coarse, limits, *least).cut_bytes - choice.clusters.slack);
-    }
-  }
+  result.bytes_bound =
+      exact ? result.cost.cut_bytes : BytesBound(choice, limits, cut->allowed);
   return result;
 }
 
