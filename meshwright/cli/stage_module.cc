@@ -9,7 +9,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "meshwright/analysis/direction.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
@@ -20,11 +19,14 @@
 #include "meshwright/schedule/simulate.h"
 #include "meshwright/schedule/trace.h"
 #include "meshwright/search/pipeline_step.h"
+#include "meshwright/search/step_stages.h"
 
 namespace meshwright {
 namespace {
 
 constexpr int64_t kMaxStages = 1024;
+// Of a stage's work, above its share.
+constexpr double kTolerance = 0.1;
 
 // What --stages says: how many, or a file.
 struct StageList {
@@ -53,8 +55,10 @@ absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
                                                      const PipelineStep& step,
                                                      const CommandLine& line) {
   if (!list.entries.has_value()) {
-    return BalancedStages(step.micro_batch(), step.forward, step.is_data,
-                          list.count);
+    MW_ASSIGN_OR_RETURN(
+        StepStages best,
+        AssignStepStages(step, StageLimits::Even(list.count, kTolerance)));
+    return std::move(best.forward);
   }
   const Computation& entry = *step.micro_batch().entry();
   absl::StatusOr<std::vector<int32_t>> stages = StagesByName(

@@ -154,7 +154,7 @@ BoundedCut Better(const BoundedCut& a, const BoundedCut& b,
                   const StageGraph& graph, const StageLimits& limits) {
   const double allowed = std::min(a.allowed, b.allowed);
   const auto rank = [&](const BoundedCut& cut) {
-    const StageCost cost = CostOf(graph, limits, cut.stages);
+    const CutCost cost = CostOf(graph, limits, cut.stages);
     // Sums in another order differ a little.
     const bool fits = cost.balance <= allowed * (1 + 1e-9);
     return std::tuple(!fits, cost.cut_bytes, cost.balance);

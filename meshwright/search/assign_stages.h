@@ -23,7 +23,7 @@ namespace meshwright {
 
 struct StageAssignment {
   std::vector<int32_t> stages;  // By node.
-  StageCost cost;
+  CutCost cost;
   // What was allowed: 1 + tolerance; where that cannot be met, times the best
   // balance found.
   double allowed_balance = 0;

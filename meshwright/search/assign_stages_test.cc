@@ -16,14 +16,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 struct Best {
-  StageCost cost;
+  CutCost cost;
   double allowed = 0;
 };
 
 // Tries all assignments.
 std::optional<Best> BruteForce(const StageGraph& graph,
                                const StageLimits& limits) {
-  std::vector<StageCost> costs;
+  std::vector<CutCost> costs;
   std::vector<int32_t> stages(graph.nodes.size());
   while (true) {
     if (CheckStages(graph, limits, stages).ok()) {
@@ -37,11 +37,11 @@ std::optional<Best> BruteForce(const StageGraph& graph,
   }
   if (costs.empty()) return std::nullopt;
   double least = costs[0].balance;
-  for (const StageCost& cost : costs) least = std::min(least, cost.balance);
+  for (const CutCost& cost : costs) least = std::min(least, cost.balance);
   const double wanted = 1 + limits.tolerance;
   Best best{.allowed = least <= wanted * (1 + 1e-9) ? wanted : least * wanted};
-  std::optional<StageCost> found;
-  for (const StageCost& cost : costs) {
+  std::optional<CutCost> found;
+  for (const CutCost& cost : costs) {
     if (cost.balance > best.allowed * (1 + 1e-9)) continue;
     if (!found.has_value() || std::tie(cost.cut_bytes, cost.balance) <
                                   std::tie(found->cut_bytes, found->balance)) {
@@ -189,7 +189,7 @@ TEST(AssignStages, BranchesSideBySideAreNotTornApart) {
   const auto got = AssignStages(graph, StageLimits::Even(2, 0));
   ASSERT_TRUE(got.ok());
   EXPECT_THAT(got->stages, ElementsAre(0, 1, 0, 1));
-  EXPECT_EQ(got->cost, (StageCost{.cut_bytes = 1, .balance = 1}));
+  EXPECT_EQ(got->cost, (CutCost{.cut_bytes = 1, .balance = 1}));
 }
 
 TEST(AssignStages, NamesWhatCannotBe) {

@@ -23,7 +23,8 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
         task.mesh.ToString()));
   }
   SolveOptions options = task.solve;
-  if (!task.like.empty()) options.initial = problem.Like(task.like, task.like_shared);
+  if (!task.like.empty())
+    options.initial = problem.Like(task.like, task.like_shared);
   MW_ASSIGN_OR_RETURN(const Solution solution,
                       Solve(problem.problem(), options));
   MeshPlan plan;

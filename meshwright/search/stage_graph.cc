@@ -32,9 +32,9 @@ std::vector<double> StageLimits::BoundsOf(double total, double balance) const {
   return bounds;
 }
 
-StageCost CostOf(const StageGraph& graph, const StageLimits& limits,
-                 const std::vector<int32_t>& stages) {
-  StageCost cost;
+CutCost CostOf(const StageGraph& graph, const StageLimits& limits,
+               const std::vector<int32_t>& stages) {
+  CutCost cost;
   std::vector<int32_t> reached;
   for (const StageGraph::Value& value : graph.values) {
     reached.clear();

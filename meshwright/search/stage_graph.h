@@ -74,16 +74,16 @@ struct StageLimits {
   std::vector<double> BoundsOf(double total, double balance) const;
 };
 
-struct StageCost {
+struct CutCost {
   int64_t cut_bytes = 0;
   double balance = 0;  // 1: perfect. 0: there is no work.
 
-  bool operator==(const StageCost&) const = default;
+  bool operator==(const CutCost&) const = default;
 };
 
 // `stages` by node.
-StageCost CostOf(const StageGraph& graph, const StageLimits& limits,
-                 const std::vector<int32_t>& stages);
+CutCost CostOf(const StageGraph& graph, const StageLimits& limits,
+               const std::vector<int32_t>& stages);
 
 // kInternal, naming the node, unless `stages` is an assignment as described
 // above with fixed nodes where they must be, groups together, memory in bounds.
