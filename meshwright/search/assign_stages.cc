@@ -112,26 +112,6 @@ absl::Status CheckLimits(const StageGraph& graph, const StageLimits& limits) {
   return absl::OkStatus();
 }
 
-// The best stages of a choice, improved on the nodes of `single`.
-std::optional<BoundedCut> Solve(const Choice& choice,
-                                const StageClusters& single,
-                                const StageLimits& limits) {
-  const StageGraph& coarse = choice.clusters.graph;
-  const DownSetCutter cutter(coarse, limits, choice.sets, WorkOf(coarse));
-  std::optional<BoundedCut> cut = CutWithin(cutter, coarse, limits);
-  if (!cut.has_value()) return cut;
-  std::vector<int32_t> stages(single.graph.nodes.size());
-  for (size_t node = 0; node < single.cluster_of.size(); ++node) {
-    stages[single.cluster_of[node]] =
-        cut->stages[choice.clusters.cluster_of[node]];
-  }
-  cut->stages =
-      RefineStages(single.graph, limits,
-                   limits.BoundsOf(single.graph.TotalWork(), cut->allowed),
-                   std::move(stages));
-  return cut;
-}
-
 // Bytes that any assignment with this balance cuts. Nodes that were moved may
 // be on other stages in it, all nodes of a stage among them.
 int64_t BytesBound(const Choice& choice, const StageLimits& limits,
@@ -147,6 +127,27 @@ int64_t BytesBound(const Choice& choice, const StageLimits& limits,
   if (!least.has_value()) return 0;
   return std::max<int64_t>(
       0, CostOf(graph, limits, *least).cut_bytes - choice.clusters.slack);
+}
+
+// The best stages of a choice, improved on the nodes of `single`, not below the
+// bound of `bounding`.
+std::optional<BoundedCut> Solve(const Choice& choice, const Choice& bounding,
+                                const StageClusters& single,
+                                const StageLimits& limits) {
+  const StageGraph& coarse = choice.clusters.graph;
+  const DownSetCutter cutter(coarse, limits, choice.sets, WorkOf(coarse));
+  std::optional<BoundedCut> cut = CutWithin(cutter, coarse, limits);
+  if (!cut.has_value()) return cut;
+  std::vector<int32_t> stages(single.graph.nodes.size());
+  for (size_t node = 0; node < single.cluster_of.size(); ++node) {
+    stages[single.cluster_of[node]] =
+        cut->stages[choice.clusters.cluster_of[node]];
+  }
+  cut->stages = RefineStages(
+      single.graph, limits,
+      limits.BoundsOf(single.graph.TotalWork(), cut->allowed),
+      std::move(stages), BytesBound(bounding, limits, cut->allowed));
+  return cut;
 }
 
 // The better one: within what both allow, then fewer bytes, then balance.
@@ -185,7 +186,7 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   const Choice choice = ChooseClusters(single, limits, options.down_sets);
   const StageGraph& coarse = choice.clusters.graph;
   const bool exact = choice.complete && coarse.size() == single.graph.size();
-  std::optional<BoundedCut> cut = Solve(choice, single, limits);
+  std::optional<BoundedCut> cut = Solve(choice, choice, single, limits);
   const auto is_optimal = [&](const BoundedCut& found) {
     return found.allowed == 1 + limits.tolerance &&
            CostOf(single.graph, limits, found.stages).cut_bytes <=
@@ -194,7 +195,7 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   if (!exact && !(cut.has_value() && is_optimal(*cut))) {
     // What was merged may be just what balance or memory need apart.
     const std::optional<BoundedCut> fine =
-        Solve(OrdersOf(single, limits), single, limits);
+        Solve(OrdersOf(single, limits), choice, single, limits);
     if (!cut.has_value()) {
       cut = fine;
     } else if (fine.has_value()) {

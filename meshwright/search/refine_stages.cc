@@ -44,10 +44,13 @@ class Refiner {
     shares_ = limits.SharesOf(graph.TotalWork());
   }
 
-  std::vector<int32_t> Run() {
+  std::vector<int32_t> Run(int64_t bytes_bound) {
     for (int round = 0; round < kRounds; ++round) {
       bool changed = false;
-      for (int32_t stage = 0; stage + 1 < limits_.stages(); ++stage) {
+      const bool is_best =
+          CostOf(graph_, limits_, stages_).cut_bytes <= bytes_bound;
+      for (int32_t stage = 0; !is_best && stage + 1 < limits_.stages();
+           ++stage) {
         changed |= CutPair(stage);
       }
       for (int32_t node = 0; node < graph_.size(); ++node) {
@@ -263,8 +266,9 @@ class Refiner {
 std::vector<int32_t> RefineStages(const StageGraph& graph,
                                   const StageLimits& limits,
                                   const std::vector<double>& bounds,
-                                  std::vector<int32_t> stages) {
-  return Refiner(graph, limits, bounds, std::move(stages)).Run();
+                                  std::vector<int32_t> stages,
+                                  int64_t bytes_bound) {
+  return Refiner(graph, limits, bounds, std::move(stages)).Run(bytes_bound);
 }
 
 }  // namespace meshwright

@@ -12,11 +12,13 @@
 namespace meshwright {
 
 // No stage gets more work than `bounds` says, or than it has. Cut bytes do not
-// rise. Requires: `stages` pass CheckStages; the graph has no groups.
+// rise; fewer than `bytes_bound` are not looked for. Requires: `stages` pass
+// CheckStages; the graph has no groups.
 std::vector<int32_t> RefineStages(const StageGraph& graph,
                                   const StageLimits& limits,
                                   const std::vector<double>& bounds,
-                                  std::vector<int32_t> stages);
+                                  std::vector<int32_t> stages,
+                                  int64_t bytes_bound = 0);
 
 }  // namespace meshwright
 
