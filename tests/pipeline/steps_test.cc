@@ -1,5 +1,6 @@
 // Small steps with what makes pipelines hard, on two stages.
 #include <cstdlib>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct StepCase {
   int64_t micro_batches;
   double tolerance = 2e-5;
 };
+
+void PrintTo(const StepCase& test, std::ostream* out) { *out << test.name; }
 
 class StepPipelineTest : public ::testing::TestWithParam<StepCase> {};
 

@@ -1,6 +1,7 @@
 // Arrays that move between stages with different meshes.
 #include <cstdlib>
 #include <cstring>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ struct MoveCase {
   const char* to;
   std::vector<int64_t> dimensions;
 };
+
+void PrintTo(const MoveCase& test, std::ostream* out) {
+  *out << test.source << " " << test.from << " to " << test.target << " "
+       << test.to;
+}
 
 class MoveTest : public ::testing::TestWithParam<MoveCase> {};
 
