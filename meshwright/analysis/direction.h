@@ -18,15 +18,6 @@ namespace meshwright {
 std::vector<bool> NeededBy(const Computation& computation,
                            absl::Span<const int64_t> outputs);
 
-// Stages of about equal work: forward instructions in their order, each stage
-// taking the next; what is made of state alone goes to its first user. By
-// instruction id, -1 for those that are not forward.
-// `is_data`, by parameter: given anew in every step.
-std::vector<int32_t> BalancedStages(const Module& module,
-                                    const std::vector<bool>& forward,
-                                    const std::vector<bool>& is_data,
-                                    int32_t stages);
-
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_ANALYSIS_DIRECTION_H_

@@ -310,6 +310,18 @@ Work OwnWork(const Instruction& instruction) {
 
 }  // namespace
 
+bool IsContraction(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kDot:
+    case Opcode::kConvolution:
+    case Opcode::kRaggedDot:
+    case Opcode::kScaledDot:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool IsElementwise(Opcode opcode) {
   return KindOf(opcode) == Kind::kElementwise;
 }

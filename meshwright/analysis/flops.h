@@ -41,6 +41,9 @@ Work operator*(double count, const Work& work);
 // operation each; not exp, tanh and the like.
 bool IsElementwise(Opcode opcode);
 
+// Dots and convolutions.
+bool IsContraction(Opcode opcode);
+
 // The work of everything in a module, computed once, in linear time.
 // Requires: the module passed Verify and outlives this.
 class ModuleWork {

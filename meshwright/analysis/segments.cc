@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "meshwright/analysis/demand.h"
 #include "meshwright/analysis/fingerprint.h"
+#include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/repeats.h"
 #include "meshwright/hlo/trip_count.h"
 
@@ -40,18 +41,6 @@ struct Sequence {
   int64_t instructions = 0;  // All, calls inlined.
   int64_t height = 0;        // Longest chain of instructions, calls inlined.
 };
-
-bool IsContraction(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kDot:
-    case Opcode::kConvolution:
-    case Opcode::kRaggedDot:
-    case Opcode::kScaledDot:
-      return true;
-    default:
-      return false;
-  }
-}
 
 uint64_t FingerprintOf(const Instruction& contraction) {
   Fingerprint fingerprint;

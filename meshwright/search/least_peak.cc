@@ -9,18 +9,6 @@
 #include "meshwright/search/options.h"
 
 namespace meshwright {
-namespace {
-
-double LocalBytes(const Shape& shape, const Sharding& sharding,
-                  const Mesh& mesh) {
-  double bits = static_cast<double>(BitWidth(shape.element_type));
-  for (const int64_t size : LocalDimensions(sharding, mesh)) {
-    bits *= static_cast<double>(size);
-  }
-  return bits / 8;
-}
-
-}  // namespace
 
 int64_t LeastPeak(const StepModel& model, const Mesh& mesh,
                   const Demand& demand) {

@@ -72,11 +72,7 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
 }
 
 double MeshProblem::LocalBytes(const Shape& shape, ShardingId sharding) const {
-  double bits = static_cast<double>(BitWidth(shape.element_type));
-  for (const int64_t size : LocalDimensions(pool_[sharding], mesh_)) {
-    bits *= static_cast<double>(size);
-  }
-  return bits / 8;
+  return meshwright::LocalBytes(shape, pool_[sharding], mesh_);
 }
 
 std::vector<ShardingId> MeshProblem::Results(int32_t value) const {

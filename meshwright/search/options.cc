@@ -108,4 +108,13 @@ std::vector<Option> OptionsOf(const Rule& rule, const Mesh& mesh,
   return Enumerator(rule, mesh, pool, fixed, free).Run(may_pend);
 }
 
+double LocalBytes(const Shape& shape, const Sharding& sharding,
+                  const Mesh& mesh) {
+  double bits = static_cast<double>(BitWidth(shape.element_type));
+  for (const int64_t size : LocalDimensions(sharding, mesh)) {
+    bits *= static_cast<double>(size);
+  }
+  return bits / 8;
+}
+
 }  // namespace meshwright

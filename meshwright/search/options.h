@@ -35,6 +35,10 @@ std::vector<Option> OptionsOf(const Rule& rule, const Mesh& mesh,
                               const AxisPlaces* fixed = nullptr,
                               int32_t free = -1);
 
+// Bytes on a device of an array that lies so.
+double LocalBytes(const Shape& shape, const Sharding& sharding,
+                  const Mesh& mesh);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_SEARCH_OPTIONS_H_

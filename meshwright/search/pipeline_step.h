@@ -4,7 +4,7 @@
 //   MW_ASSIGN_OR_RETURN(PipelineStep step, TakeApart(module, roles, {.count =
 //   8})); MW_ASSIGN_OR_RETURN(StagedStep staged, MakeStagePrograms(
 //       step.split, {.stages = 2,
-//                    .forward = BalancedStages(...),
+//                    .forward = stages of AssignStepStages,
 //                    .state = step.state}));
 #ifndef MESHWRIGHT_SEARCH_PIPELINE_STEP_H_
 #define MESHWRIGHT_SEARCH_PIPELINE_STEP_H_

@@ -15,18 +15,6 @@
 namespace meshwright {
 namespace {
 
-bool IsContraction(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kDot:
-    case Opcode::kConvolution:
-    case Opcode::kRaggedDot:
-    case Opcode::kScaledDot:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // By instruction id: a float, or a tuple, that weights were used for.
 std::vector<bool> NeedsGradient(const Computation& entry,
                                 const std::vector<bool>& is_data) {

@@ -3,16 +3,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "meshwright/analysis/direction.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/partition/micro_batch_loop.h"
 #include "meshwright/runtime/step_runner.h"
 #include "meshwright/schedule/generate.h"
+#include "meshwright/search/step_stages.h"
 #include "tests/partition/partition_oracle.h"
 
 namespace meshwright {
 namespace {
+
+// Of a stage's work, above its share.
+constexpr double kTolerance = 0.1;
 
 constexpr uint64_t kSeed = 0;
 
@@ -54,10 +57,11 @@ absl::StatusOr<std::unique_ptr<PipelineOracle>> PipelineOracle::Create(
 }
 
 absl::StatusOr<StagedStep> PipelineOracle::Staged(int32_t stages) const {
+  MW_ASSIGN_OR_RETURN(
+      StepStages best,
+      AssignStepStages(step_, StageLimits::Even(stages, kTolerance)));
   return MakeStagePrograms(step_.split, {.stages = stages,
-                                         .forward = BalancedStages(
-                                             step_.micro_batch(), step_.forward,
-                                             step_.is_data, stages),
+                                         .forward = std::move(best.forward),
                                          .state = step_.state});
 }
 

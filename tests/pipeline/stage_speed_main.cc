@@ -4,12 +4,12 @@
 #include <iostream>
 #include <string>
 
-#include "meshwright/analysis/direction.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/search/pipeline_step.h"
+#include "meshwright/search/step_stages.h"
 
 namespace meshwright {
 namespace {
@@ -24,12 +24,12 @@ absl::Status Run(const std::string& path, int32_t stages, int64_t count) {
   std::cout << "micro-batches " << apart.seconds() << " s, "
             << step.micro_batch().entry()->size() << " instructions\n";
   const Stopwatch cut;
+  MW_ASSIGN_OR_RETURN(StepStages best,
+                      AssignStepStages(step, StageLimits::Even(stages, 0.1)));
   MW_ASSIGN_OR_RETURN(
       const StagedStep staged,
       MakeStagePrograms(step.split, {.stages = stages,
-                                     .forward = BalancedStages(
-                                         step.micro_batch(), step.forward,
-                                         step.is_data, stages),
+                                     .forward = std::move(best.forward),
                                      .state = step.state}));
   std::cout << "stages " << cut.seconds() << " s, " << staged.programs.size()
             << " programs\n";

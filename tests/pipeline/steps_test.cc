@@ -6,7 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "meshwright/analysis/direction.h"
+#include "meshwright/search/step_stages.h"
 #include "tests/partition/micro_batch_oracle.h"
 #include "tests/partition/partition_oracle.h"
 #include "tests/pipeline/pipeline_oracle.h"
@@ -81,11 +81,10 @@ TEST(StagedStepTest, TiedWeightsAreAccumulatedWhereTheyAreUsed) {
   const ModuleRoles roles = AnalyzeRoles(module);
   const PipelineStep step = ValueOf(TakeApart(module, roles, {.count = 4}));
   const std::vector<int64_t> table = {128, 64};
+  const StepStages best =
+      ValueOf(AssignStepStages(step, StageLimits::Even(2, 0.1)));
   const StagedStep staged = ValueOf(MakeStagePrograms(
-      step.split, {.stages = 2,
-                   .forward = BalancedStages(step.micro_batch(), step.forward,
-                                             step.is_data, 2),
-                   .state = step.state}));
+      step.split, {.stages = 2, .forward = best.forward, .state = step.state}));
   int accumulators = 0;
   for (const StageAccumulator& accumulator : staged.accumulators) {
     accumulators += accumulator.shape.dimensions == table ? 1 : 0;
