@@ -173,10 +173,8 @@ absl::StatusOr<Errors> CompareOutputs(const Runner& whole, const Runner& parts,
 }
 
 // The same for a pipeline.
-absl::Status RunStaged(const Module& module, const ModuleRoles& roles,
-                       const CheckOptions& options, const CommandLine& line) {
-  MW_ASSIGN_OR_RETURN(const StagedModule staged,
-                      StageModule(module, roles, line));
+absl::Status RunStaged(const Module& module, const CheckOptions& options,
+                       StagedModule staged) {
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
   const int64_t devices = staged.device_count();
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
@@ -218,7 +216,7 @@ absl::Status RunStaged(const Module& module, const ModuleRoles& roles,
                        {"devices", devices},
                        {"stages", step.stages},
                        {"micro_batches", step.micro_batches},
-                       {"schedule", line.Text("schedule", "1f1b")},
+                       {"schedule", staged.schedule},
                        {"collectives", collectives},
                        {"peak_bytes", peak},
                        {"step_seconds", Median(seconds)},
@@ -240,7 +238,11 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const CheckOptions options, ReadOptions(line));
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
   const ModuleRoles roles = AnalyzeRoles(module);
-  if (line.Has("stages")) return RunStaged(module, roles, options, line);
+  MW_ASSIGN_OR_RETURN(std::optional<StagedModule> staged,
+                      StageModule(module, roles, line));
+  if (staged.has_value()) {
+    return RunStaged(module, options, *std::move(staged));
+  }
   MW_ASSIGN_OR_RETURN(const Partitioned split,
                       SplitModule(module, roles, line));
   MW_RETURN_IF_ERROR(CheckParametersFit(module));

@@ -33,6 +33,11 @@ const CommandSpec& Spec() {
            "auto (default), dp, zero2, zero3, megatron, sequence, volume"},
           {"mesh", "AXES", "data=4,model=2: this mesh only"},
           {"micro-batches", "M", "this many (default: as few as fit)"},
+          {"stages", "N",
+           "cut into this many stages; 1: do not cut (default: whatever is "
+           "fastest)"},
+          {"schedule", "NAME",
+           "of several stages: gpipe, 1f1b, zero-bubble or auto (default)"},
           {"memory", "GIB", "what a device may use (default: 92 % of it)"},
           {"pin", "FILE",
            "JSON: how parameters, outputs and instructions must lie; needs "
@@ -85,6 +90,15 @@ absl::Status Run(const CommandLine& line) {
   if (line.Has("micro-batches")) {
     MW_ASSIGN_OR_RETURN(request.micro_batches,
                         line.Integer("micro-batches", 1, {1, 65536}));
+  }
+  if (line.Has("stages")) {
+    MW_ASSIGN_OR_RETURN(const int64_t stages,
+                        line.Integer("stages", 1, {1, 1024}));
+    request.stages = static_cast<int32_t>(stages);
+  }
+  if (line.Has("schedule")) {
+    MW_ASSIGN_OR_RETURN(request.schedule,
+                        ParseScheduleKind(line.Text("schedule", "")));
   }
   request.batch_axis = line.Text("batch-axis", "");
   if (line.Has("forbid")) {

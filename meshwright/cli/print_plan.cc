@@ -68,11 +68,40 @@ void PrintCollectives(const Plan& plan) {
   }
 }
 
+void PrintPipeline(const PlannedPipeline& pipeline) {
+  absl::PrintF("stages, schedule %s, %s of the time idle\n", pipeline.schedule,
+               Percent(pipeline.bubble_share));
+  const size_t count = pipeline.stages.size();
+  for (size_t i = 0; i < count; ++i) {
+    // The first ones and the last.
+    if (count > kMaxRows && i == kMaxRows - 2) {
+      absl::PrintF("  ...\n");
+      i = count - 1;
+    }
+    const PlannedPipeline::Stage& stage = pipeline.stages[i];
+    int64_t sent = 0;
+    for (const PlannedPipeline::Edge& edge : pipeline.edges) {
+      if (edge.from == static_cast<int32_t>(i)) sent += edge.forward_bytes;
+      if (edge.to == static_cast<int32_t>(i)) sent += edge.backward_bytes;
+    }
+    absl::PrintF(
+        "  %3d  forward %s, backward %s, apply %s; sends %s a micro-batch; "
+        "%s\n",
+        i, FormatSeconds(stage.forward),
+        FormatSeconds(stage.input_grad + stage.weight_grad),
+        FormatSeconds(stage.apply), FormatBytes(sent),
+        FormatBytes(stage.peak_bytes));
+  }
+}
+
 }  // namespace
 
 void PrintPlan(const Plan& plan, const Cluster& cluster) {
   const Prediction& predicted = plan.predicted;
   absl::PrintF("%s on %s\n", plan.module_name, cluster.ToString());
+  if (plan.pipeline.has_value()) {
+    absl::PrintF("%d stages, each on ", plan.stages());
+  }
   absl::PrintF("mesh %s, %d micro-batch%s, strategy %s\n", plan.mesh.ToString(),
                plan.micro_batches, plan.micro_batches == 1 ? "" : "es",
                plan.strategy);
@@ -88,6 +117,7 @@ void PrintPlan(const Plan& plan, const Cluster& cluster) {
                            ? "no bound was found in the time given"
                            : absl::StrCat("within ", Percent(plan.gap),
                                           " of the best on this mesh"));
+  if (plan.pipeline.has_value()) PrintPipeline(*plan.pipeline);
   PrintTensors(plan);
   PrintCollectives(plan);
   if (plan.alternatives.size() > 1) {
@@ -95,7 +125,8 @@ void PrintPlan(const Plan& plan, const Cluster& cluster) {
     for (size_t i = 0; i < plan.alternatives.size() && i < kMaxRows; ++i) {
       const Alternative& one = plan.alternatives[i];
       absl::PrintF(
-          "  %-24s x%-4d %s\n", one.mesh, one.micro_batches,
+          "  %-24s x%-4d %s%s\n", one.mesh, one.micro_batches,
+          one.stages == 1 ? "" : absl::StrCat(one.stages, " stages, "),
           one.why_not.empty() ? FormatSeconds(one.seconds) : one.why_not);
     }
   }

@@ -40,7 +40,7 @@ const CommandSpec& Spec() {
             {"data", "FILE",
              "values for one step; the k-th --data is for step k, then again"},
             {"trace", "FILE",
-             "with --stages: what ran when in the last step, and as simulated, "
+             "with stages: what ran when in the last step, and as simulated, "
              "for ui.perfetto.dev"},
             {"save", "FILE",
              "write the state after the last step, .safetensors"},
@@ -110,18 +110,19 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t seed,
                       line.Integer("seed", 0, {0, INT64_MAX}));
   const bool json = line.Has("json");
-  if (line.Has("trace") && !line.Has("stages")) {
-    return absl::InvalidArgumentError("--trace needs --stages");
-  }
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
   MW_ASSIGN_OR_RETURN(auto inputs, ReadAll(line.All("inputs")));
   MW_ASSIGN_OR_RETURN(const auto data, ReadAll(line.All("data")));
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
   std::optional<Partitioned> split;
-  std::optional<StagedModule> staged;
-  if (line.Has("stages")) {
-    MW_ASSIGN_OR_RETURN(staged,
-                        StageModule(module, AnalyzeRoles(module), line));
+  MW_ASSIGN_OR_RETURN(std::optional<StagedModule> staged,
+                      StageModule(module, AnalyzeRoles(module), line));
+  if (line.Has("trace") && !staged.has_value()) {
+    return absl::InvalidArgumentError(
+        "--trace needs --stages, or a plan with stages");
+  }
+  if (staged.has_value()) {
+    // Split already.
   } else if (line.Has("plan") || line.Has("sharding") || line.Has("mesh")) {
     MW_ASSIGN_OR_RETURN(split, SplitModule(module, AnalyzeRoles(module), line));
   }

@@ -9,6 +9,7 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/cli/split_module.h"
 #include "meshwright/plan/plan.h"
 
 namespace meshwright {
@@ -211,13 +212,55 @@ absl::Status ReadSchedules(const CommandLine& line, SimulateInput& input) {
   return absl::OkStatus();
 }
 
-// Plans do not have stages yet.
-absl::Status RefusePlan(const std::string& path) {
-  MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  const absl::StatusOr<Plan> plan = ParsePlan(text);
-  if (!plan.ok()) return Annotate(plan.status(), path);
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": this plan has one stage: nothing to schedule"));
+// The stages of a plan, with what it predicts for them. Its timetable, unless
+// --schedule asks for others.
+absl::StatusOr<SimulateInput> ReadPlanInput(const CommandLine& line) {
+  for (const FlagSpec& flag : SimulateInputFlags()) {
+    if (flag.name == "schedule" || !line.Has(flag.name)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan says it all: leave out --", flag.name));
+  }
+  const std::string path = line.positional(0);
+  MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(path));
+  if (!plan.pipeline.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": this plan has one stage: nothing to schedule"));
+  }
+  absl::StatusOr<Timetable> timetable = ParseCsv(plan.pipeline->timetable);
+  if (!timetable.ok()) return Annotate(timetable.status(), path);
+  SimulateInput input;
+  input.shape = {.stages = timetable->stages(),
+                 .ranks = timetable->ranks(),
+                 .micro_batches = timetable->micro_batches};
+  input.in_bytes = true;
+  std::vector<int64_t> bounds(static_cast<size_t>(timetable->ranks()),
+                              INT64_MAX);
+  for (size_t i = 0; i < plan.pipeline->stages.size(); ++i) {
+    const PlannedPipeline::Stage& stage = plan.pipeline->stages[i];
+    input.costs.stages.push_back({.forward = stage.forward,
+                                  .input_grad = stage.input_grad,
+                                  .weight_grad = stage.weight_grad,
+                                  .apply = stage.apply,
+                                  .held_bytes = stage.held_bytes,
+                                  .kept_bytes = stage.kept_bytes});
+    int64_t& bound = bounds[timetable->rank_of_stage[i]];
+    bound = std::min(
+        bound, std::max<int64_t>(0, plan.memory_bytes - stage.fixed_bytes));
+  }
+  input.costs.memory_bytes = std::move(bounds);
+  for (const PlannedPipeline::Edge& edge : plan.pipeline->edges) {
+    input.costs.edges.push_back({edge.from, edge.to, edge.forward_seconds,
+                                 edge.backward_seconds, edge.forward_bytes,
+                                 edge.backward_bytes});
+  }
+  if (line.Has("schedule")) {
+    MW_RETURN_IF_ERROR(ReadSchedules(line, input));
+  } else {
+    input.timetable = *std::move(timetable);
+  }
+  MW_RETURN_IF_ERROR(Annotate(
+      CheckCosts(input.costs, input.shape.stages, input.shape.ranks), path));
+  return input;
 }
 
 }  // namespace
@@ -248,7 +291,7 @@ std::vector<FlagSpec> SimulateInputFlags() {
 
 absl::StatusOr<SimulateInput> ReadSimulateInput(const CommandLine& line) {
   if (line.positional_count() > 0) {
-    MW_RETURN_IF_ERROR(RefusePlan(line.positional(0)));
+    return ReadPlanInput(line);
   }
   SimulateInput input;
   if (line.Has("timetable")) {

@@ -13,6 +13,7 @@
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
+#include "meshwright/cli/split_module.h"
 #include "meshwright/partition/stage_file.h"
 #include "meshwright/runtime/staged_costs.h"
 #include "meshwright/schedule/generate.h"
@@ -108,6 +109,27 @@ absl::StatusOr<std::vector<Mesh>> MeshesOf(const StageList& list,
   return meshes;
 }
 
+absl::StatusOr<std::optional<StagedModule>> StageAsPlanned(
+    const Module& module, const CommandLine& line) {
+  if (!line.Has("plan")) return std::nullopt;
+  const std::string path = line.Text("plan", "");
+  MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(path));
+  if (plan.stages() == 1) return std::nullopt;
+  for (const FlagSpec& flag : StageFlags()) {
+    if (line.Has(flag.name)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--", flag.name, ": the plan has its stages; leave it out"));
+    }
+  }
+  absl::StatusOr<PlannedStages> stages = StagePlan(module, plan);
+  if (!stages.ok()) return Annotate(stages.status(), path);
+  return StagedModule{.step = std::move(stages->step),
+                      .timetable = std::move(stages->timetable),
+                      .meshes = stages->layout.meshes,
+                      .layout = std::move(stages->layout),
+                      .schedule = plan.pipeline->schedule};
+}
+
 }  // namespace
 
 std::vector<FlagSpec> StageFlags() {
@@ -136,9 +158,9 @@ int64_t StagedModule::device_count() const {
   return count;
 }
 
-absl::StatusOr<StagedModule> StageModule(const Module& module,
-                                         const ModuleRoles& roles,
-                                         const CommandLine& line) {
+absl::StatusOr<std::optional<StagedModule>> StageModule(
+    const Module& module, const ModuleRoles& roles, const CommandLine& line) {
+  if (!line.Has("stages")) return StageAsPlanned(module, line);
   for (const char* other : {"plan", "sharding", "mesh"}) {
     if (line.Has(other)) {
       return absl::InvalidArgumentError(
@@ -158,15 +180,18 @@ absl::StatusOr<StagedModule> StageModule(const Module& module,
   MW_ASSIGN_OR_RETURN(options.forward, ForwardStagesOf(list, step, line));
   MW_ASSIGN_OR_RETURN(StagedStep staged,
                       MakeStagePrograms(step.split, options));
+  MW_ASSIGN_OR_RETURN(StagedLayout layout, LayOutStages(staged, meshes));
   return StagedModule{.step = std::move(staged),
                       .timetable = std::move(timetable),
-                      .meshes = std::move(meshes)};
+                      .meshes = std::move(meshes),
+                      .layout = std::move(layout),
+                      .schedule = line.Text("schedule", "1f1b")};
 }
 
 absl::StatusOr<std::unique_ptr<StagedRunner>> MakeStagedRunner(
-    const Module& module, const StagedModule& staged, Client* client) {
+    const Module& module, StagedModule& staged, Client* client) {
   return StagedRunner::Create(module, staged.step, staged.timetable,
-                              staged.meshes, client);
+                              std::move(staged.layout), client);
 }
 
 absl::Status WriteStagedTrace(const std::string& path,

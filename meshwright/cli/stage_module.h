@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "meshwright/cli/command_line.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/partition/stage_layout.h"
 #include "meshwright/partition/stage_programs.h"
 #include "meshwright/runtime/staged_runner.h"
 #include "meshwright/schedule/timetable.h"
@@ -26,19 +28,20 @@ struct StagedModule {
   StagedStep step;
   Timetable timetable;
   std::vector<Mesh> meshes;  // By stage.
+  StagedLayout layout;
+  std::string schedule;  // Its name, or file.
 
   int64_t device_count() const;  // Of all ranks.
 };
 
-// kInvalidArgument, beginning with the flag or file at fault.
-// Requires: `module` passed Verify; --stages is given.
-absl::StatusOr<StagedModule> StageModule(const Module& module,
-                                         const ModuleRoles& roles,
-                                         const CommandLine& line);
+// Nothing without --stages or a --plan that has stages. kInvalidArgument,
+// beginning with the flag or file at fault. Requires: `module` passed Verify.
+absl::StatusOr<std::optional<StagedModule>> StageModule(
+    const Module& module, const ModuleRoles& roles, const CommandLine& line);
 
-// Both outlive the runner.
+// All outlive the runner, which takes the layout.
 absl::StatusOr<std::unique_ptr<StagedRunner>> MakeStagedRunner(
-    const Module& module, const StagedModule& staged, Client* client);
+    const Module& module, StagedModule& staged, Client* client);
 
 // Writes what happened in the runner's last step, beside the simulation of its
 // timetable with the durations that were measured.

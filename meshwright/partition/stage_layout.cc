@@ -1,5 +1,9 @@
 #include "meshwright/partition/stage_layout.h"
 
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 
@@ -29,15 +33,16 @@ Sharding Moved(const Shape& shape, const Sharding& sharding, const Mesh& from,
 
 class Layouter {
  public:
-  Layouter(const StagedStep& step, std::vector<Mesh> meshes) : step_(step) {
+  Layouter(const StagedStep& step, std::vector<Mesh> meshes,
+           const StageStrategies* strategies, const Prices& prices)
+      : step_(step), strategies_(strategies), prices_(prices) {
     layout_.meshes = std::move(meshes);
+    FindResults();
   }
 
   absl::StatusOr<StagedLayout> Run() {
     for (const StageProgram& program : step_.programs) {
-      const Mesh& mesh = layout_.meshes[program.stage];
-      absl::StatusOr<Partitioned> split =
-          Partition(program.module, mesh, PinsOf(program));
+      absl::StatusOr<Partitioned> split = Split(program);
       if (!split.ok()) return Annotate(split.status(), program.Name());
       for (size_t i = 0; i < program.results.size(); ++i) {
         layout_.values[{program.results[i], program.stage}] = split->outputs[i];
@@ -48,6 +53,55 @@ class Layouter {
   }
 
  private:
+  // What state and accumulators come from, and whether these stay.
+  void FindResults() {
+    for (const NextValue& next : step_.state) {
+      is_state_.insert(next.parameter);
+      const StageInput& output = step_.outputs[next.output];
+      if (output.kind == StageInput::Kind::kValue) {
+        state_of_[output.index] = next.parameter;
+      }
+    }
+    stays_.assign(step_.accumulators.size(), true);
+    made_by_.assign(step_.accumulators.size(), nullptr);
+    for (const StageProgram& program : step_.programs) {
+      for (const StageInput& input : program.inputs) {
+        if (input.kind == StageInput::Kind::kAccumulator &&
+            program.stage != step_.accumulators[input.index].stage) {
+          stays_[input.index] = false;
+        }
+      }
+      for (size_t i = 0; i < program.results.size(); ++i) {
+        const StageValue& value = step_.values[program.results[i]];
+        if (!value.accumulator.has_value() ||
+            program.kind == StageProgram::Kind::kStart) {
+          continue;
+        }
+        made_by_[*value.accumulator] =
+            program.module.entry()->root()->operands[i];
+      }
+    }
+  }
+
+  absl::StatusOr<Partitioned> Split(const StageProgram& program) {
+    const Mesh& mesh = layout_.meshes[program.stage];
+    Pins pins = PinsOf(program);
+    if (strategies_ == nullptr) {
+      return Partition(program.module, mesh, std::move(pins), prices_);
+    }
+    std::vector<Sharding> parameters;
+    for (const auto& pin : pins.parameters) parameters.push_back(pin->sharding);
+    std::vector<std::optional<Sharding>> outputs;
+    for (const auto& pin : pins.outputs) {
+      outputs.push_back(pin.has_value() ? std::optional(pin->sharding)
+                                        : std::nullopt);
+    }
+    const FlatGraph graph = Flatten(program.module);
+    Resharder resharder(&mesh, prices_);
+    return PartitionAs(program.module, mesh, graph,
+                       strategies_->For(graph, parameters, outputs), resharder);
+  }
+
   Pins PinsOf(const StageProgram& program) {
     Pins pins;
     const std::vector<Instruction*> parameters =
@@ -66,18 +120,13 @@ class Layouter {
                          const Shape& shape) {
     const std::pair<int64_t, int32_t> key = {input.index, program.stage};
     const Mesh& mesh = layout_.meshes[program.stage];
-    const Sharding whole = Sharding::Replicated(shape.dimensions);
     switch (input.kind) {
       case StageInput::Kind::kMicroBatch:
-        return whole;
+        return Sharding::Replicated(shape.dimensions);
       case StageInput::Kind::kParameter:
-        return layout_.parameters
-            .try_emplace(key, input.cut.has_value()
-                                  ? SplitAlong(shape, *input.cut, mesh)
-                                  : whole)
-            .first->second;
+        return ParameterSharding(input, program, shape);
       case StageInput::Kind::kAccumulator:
-        return layout_.accumulators.try_emplace(key, whole).first->second;
+        return AccumulatorSharding(input.index, program.stage);
       case StageInput::Kind::kValue:
         break;
     }
@@ -92,28 +141,89 @@ class Layouter {
                      layout_.meshes[from], mesh);
   }
 
+  Sharding ParameterSharding(const StageInput& input,
+                             const StageProgram& program, const Shape& shape) {
+    const std::pair<int64_t, int32_t> key = {input.index, program.stage};
+    if (strategies_ == nullptr) {
+      const Mesh& mesh = layout_.meshes[program.stage];
+      return layout_.parameters
+          .try_emplace(key, input.cut.has_value()
+                                ? SplitAlong(shape, *input.cut, mesh)
+                                : Sharding::Replicated(shape.dimensions))
+          .first->second;
+    }
+    if (input.cut.has_value()) {
+      return layout_.parameters
+          .try_emplace(key, strategies_->PartOf(input.index))
+          .first->second;
+    }
+    const Sharding at_rest = strategies_->AtRest(input.index);
+    const Sharding at_work = strategies_->AtWork(input.index);
+    if (program.kind == StageProgram::Kind::kApply) {
+      return layout_.parameters.try_emplace(key, at_rest).first->second;
+    }
+    if (is_state_.contains(input.index) &&
+        program.stage == step_.homes[input.index] && at_rest != at_work) {
+      layout_.parameters.try_emplace(key, at_rest);
+      return layout_.at_work.try_emplace(key, at_work).first->second;
+    }
+    return layout_.parameters.try_emplace(key, at_work).first->second;
+  }
+
+  Sharding AccumulatorSharding(int64_t index, int32_t stage) {
+    const auto [entry, is_new] =
+        layout_.accumulators.try_emplace({index, stage}, Sharding());
+    if (is_new) entry->second = NewAccumulator(index, stage);
+    return entry->second;
+  }
+
+  // As it is made; a partial sum only if it can be.
+  Sharding NewAccumulator(int64_t index, int32_t stage) const {
+    const StageAccumulator& accumulator = step_.accumulators[index];
+    const std::vector<int64_t>& dimensions = accumulator.shape.dimensions;
+    std::optional<Sharding> made;
+    if (strategies_ != nullptr && made_by_[index] != nullptr) {
+      made = strategies_->Result(*made_by_[index]);
+    }
+    if (!made.has_value()) return Sharding::Replicated(dimensions);
+    const Mesh& mesh = layout_.meshes[stage];
+    const Rule rule = AlikeRule(dimensions, 0);
+    Sharding sharding = ResultSharding(
+        rule, StrategyFor(rule, rule.results[0], *made, mesh), 0, mesh);
+    if (stays_[index] && made->reduction == accumulator.reduction) {
+      sharding.pending = made->pending;
+      sharding.reduction = made->reduction;
+    }
+    return sharding;
+  }
+
   // Accumulators and state come out as they go in.
   std::optional<Annotation> ResultPin(const StageProgram& program,
                                       const StageValue& value, int32_t number) {
-    const Sharding whole = Sharding::Replicated(value.shape.dimensions);
     if (value.accumulator.has_value()) {
-      return layout_.accumulators
-          .try_emplace({*value.accumulator, program.stage}, whole)
-          .first->second;
+      Sharding sharding =
+          AccumulatorSharding(*value.accumulator, program.stage);
+      // Partial sums of nothing are nothing on every device.
+      return program.kind == StageProgram::Kind::kStart
+                 ? Completed(std::move(sharding))
+                 : sharding;
     }
-    for (const NextValue& next : step_.state) {
-      const StageInput& output = step_.outputs[next.output];
-      if (output.kind != StageInput::Kind::kValue || output.index != number) {
-        continue;
-      }
-      return layout_.parameters
-          .try_emplace({next.parameter, program.stage}, whole)
-          .first->second;
-    }
-    return std::nullopt;
+    const auto state = state_of_.find(number);
+    if (state == state_of_.end()) return std::nullopt;
+    return ParameterSharding(
+        {.kind = StageInput::Kind::kParameter, .index = state->second}, program,
+        value.shape);
   }
 
   const StagedStep& step_;
+  const StageStrategies* const strategies_;
+  const Prices prices_;
+  absl::flat_hash_set<int64_t> is_state_;           // Of parameters.
+  absl::flat_hash_map<int64_t, int64_t> state_of_;  // By value: a parameter.
+  // By accumulator: nothing of it is used on other stages; the instruction
+  // that makes its next value.
+  std::vector<bool> stays_;
+  std::vector<const Instruction*> made_by_;
   StagedLayout layout_;
 };
 
@@ -121,7 +231,16 @@ class Layouter {
 
 absl::StatusOr<StagedLayout> LayOutStages(const StagedStep& step,
                                           std::vector<Mesh> meshes) {
-  return Layouter(step, std::move(meshes)).Run();
+  return Layouter(step, std::move(meshes), nullptr, Prices()).Run();
+}
+
+absl::StatusOr<StagedLayout> LayOutStages(const StagedStep& step,
+                                          const Mesh& mesh,
+                                          const StageStrategies& strategies,
+                                          const Prices& prices) {
+  return Layouter(step, std::vector<Mesh>(step.stages, mesh), &strategies,
+                  prices)
+      .Run();
 }
 
 }  // namespace meshwright

@@ -1,8 +1,9 @@
 // The programs of a pipeline, each partitioned over the mesh of its stage.
 //
-// Within a stage the batch is split over the mesh's first axis and all state is
-// on every device. What a stage keeps from its forward pass stays as it lies;
-// what it gets from another lies as it did there, as far as the meshes agree.
+// Without strategies the batch is split over the mesh's first axis and all
+// state is on every device. What a stage keeps from its forward pass stays as
+// it lies; what it gets from another lies as it did there, as far as the meshes
+// agree.
 #ifndef MESHWRIGHT_PARTITION_STAGE_LAYOUT_H_
 #define MESHWRIGHT_PARTITION_STAGE_LAYOUT_H_
 
@@ -15,7 +16,9 @@
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/mesh/sharding.h"
 #include "meshwright/partition/partition.h"
+#include "meshwright/partition/prices.h"
 #include "meshwright/partition/stage_programs.h"
+#include "meshwright/partition/stage_strategies.h"
 
 namespace meshwright {
 
@@ -28,6 +31,9 @@ struct StagedLayout {
   // On each stage that has it: leaf arrays of the step's parameters, values,
   // accumulators.
   StageShardings parameters;
+  // State, where programs of a micro-batch want it otherwise than it lies
+  // between steps: moved once, when a step begins.
+  StageShardings at_work;
   StageShardings values;
   StageShardings accumulators;
 };
@@ -35,6 +41,13 @@ struct StagedLayout {
 // `meshes` by stage. Errors as Partition.
 absl::StatusOr<StagedLayout> LayOutStages(const StagedStep& step,
                                           std::vector<Mesh> meshes);
+
+// Every stage on a mesh like this, split as was chosen for the whole step.
+// Accumulators that do not leave their stage may be partial sums.
+absl::StatusOr<StagedLayout> LayOutStages(const StagedStep& step,
+                                          const Mesh& mesh,
+                                          const StageStrategies& strategies,
+                                          const Prices& prices);
 
 }  // namespace meshwright
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ struct Prediction {
 struct Alternative {
   std::string mesh;
   int64_t micro_batches = 1;
+  int32_t stages = 1;
   double seconds = 0;   // As the search counts; 0 when it does not fit.
   double bound = 0;     // No plan there takes less.
   std::string why_not;  // Empty when it fits.
@@ -67,6 +69,41 @@ struct Steering {
   std::vector<Pin> pins;               // Annotations of the module too.
 };
 
+// A pipeline. All stages have as many devices, laid out as Plan::mesh.
+struct PlannedPipeline {
+  // Seconds of a stage's programs for a micro-batch, and bytes on a device.
+  struct Stage {
+    double forward = 0;
+    double input_grad = 0;
+    double weight_grad = 0;
+    double apply = 0;         // Once per step, with what comes before it.
+    int64_t held_bytes = 0;   // From a micro-batch's forward to its backward;
+    int64_t kept_bytes = 0;   // of them, between the two gradients.
+    int64_t fixed_bytes = 0;  // All the time: state, sums, room to work.
+    int64_t peak_bytes = 0;
+  };
+  // What goes from a stage to a later one, and back, in a micro-batch.
+  struct Edge {
+    int32_t from = 0;
+    int32_t to = 1;
+    double forward_seconds = 0;
+    double backward_seconds = 0;
+    int64_t forward_bytes = 0;
+    int64_t backward_bytes = 0;
+  };
+
+  std::string schedule;   // "1f1b"
+  std::string timetable;  // CSV, a line per rank.
+  // By instruction of the micro-batch program: its stage, if it is forward;
+  // else -1.
+  std::vector<int32_t> forward;
+  std::vector<Stage> stages;
+  std::vector<Edge> edges;
+  double bubble_share = 0;
+  double cut_gap =
+      0;  // Bytes between stages, at most this part above the best.
+};
+
 struct Plan {
   Plan(Mesh m) : mesh(std::move(m)) {}  // NOLINT: all else has a default.
 
@@ -79,6 +116,7 @@ struct Plan {
   Steering steering;
   Mesh mesh;
   int64_t micro_batches = 1;
+  std::optional<PlannedPipeline> pipeline;  // None: one stage.
   // By op of the flat graph of the step (looped over its micro-batches).
   std::vector<Strategy> strategies;
   // By value of that graph: moved for each op that uses it; moved anew in each
@@ -94,6 +132,12 @@ struct Plan {
   std::vector<std::string> notes;  // What a user should know, a line each.
   // How long planning took, by phase; not part of the file.
   std::map<std::string, double> seconds;
+
+  int32_t stages() const {
+    return pipeline.has_value() ? static_cast<int32_t>(pipeline->stages.size())
+                                : 1;
+  }
+  int64_t device_count() const { return stages() * mesh.device_count(); }
 };
 
 // A number that changes with anything a plan depends on.

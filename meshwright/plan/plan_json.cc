@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/plan/pipeline_json.h"
 #include "meshwright/plan/plan.h"
 
 namespace meshwright {
@@ -136,6 +137,9 @@ class Reader {
       plan.steering = ReadSteering(json.at("steering"));
     }
     plan.micro_batches = json.at("micro_batches").get<int64_t>();
+    if (json.contains("pipeline")) {
+      MW_ASSIGN_OR_RETURN(plan.pipeline, ReadPipeline(json.at("pipeline")));
+    }
     MW_RETURN_IF_ERROR(ReadTensors(json.at("tensors").at("parameters"),
                                    plan.mesh, plan.parameters));
     MW_RETURN_IF_ERROR(
@@ -143,11 +147,11 @@ class Reader {
     ReadCollectives(json.at("collectives"), plan);
     ReadPrediction(json, plan);
     for (const Json& one : json.at("alternatives")) {
-      plan.alternatives.push_back({one.at("mesh").get<std::string>(),
-                                   one.at("micro_batches").get<int64_t>(),
-                                   one.at("seconds").get<double>(),
-                                   one.at("bound").get<double>(),
-                                   one.at("why_not").get<std::string>()});
+      plan.alternatives.push_back(
+          {one.at("mesh").get<std::string>(),
+           one.at("micro_batches").get<int64_t>(), one.value("stages", 1),
+           one.at("seconds").get<double>(), one.at("bound").get<double>(),
+           one.at("why_not").get<std::string>()});
     }
     plan.notes = json.at("notes").get<std::vector<std::string>>();
     const Json& moved = json.at("moved");
@@ -289,6 +293,7 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
   for (const Alternative& one : plan.alternatives) {
     alternatives.push_back({{"mesh", one.mesh},
                             {"micro_batches", one.micro_batches},
+                            {"stages", one.stages},
                             {"seconds", one.seconds},
                             {"bound", one.bound},
                             {"why_not", one.why_not}});
@@ -304,10 +309,11 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
       {"memory_bytes", plan.memory_bytes},
       {"steering", SteeringJson(plan.steering)},
       {"mesh", mesh},
-      {"devices", plan.mesh.device_count()},
-      {"stages", 1},
+      {"devices", plan.device_count()},
+      {"stages", plan.stages()},
       {"micro_batches", plan.micro_batches},
-      {"schedule", "none"},
+      {"schedule",
+       plan.pipeline.has_value() ? plan.pipeline->schedule : "none"},
       {"predicted",
        {{"step_seconds", p.step_seconds},
         {"compute_seconds", p.compute_seconds},
@@ -324,6 +330,9 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
       {"collectives", collectives},
       {"alternatives", alternatives},
       {"notes", plan.notes}};
+  if (plan.pipeline.has_value()) {
+    json["pipeline"] = PipelineJson(*plan.pipeline);
+  }
   if (options.with_strategies) {
     json["strategies"] = StrategiesJson(plan.strategies);
     json["moved"] = {{"apart", plan.moved_apart},

@@ -15,6 +15,18 @@ namespace {
 // Meshes that take longer than the best by this factor are left out.
 constexpr double kHopeless = 1.6;
 
+// Those first whose inner axes fill a host: the rest has to keep up.
+void SortByHost(const Cluster& cluster, std::vector<Mesh>& meshes) {
+  const double host = static_cast<double>(cluster.devices_per_host());
+  const auto away = [&](const Mesh& mesh) {
+    return std::abs(
+        std::log(static_cast<double>(mesh.axes().back().size) / host));
+  };
+  std::stable_sort(
+      meshes.begin(), meshes.end(),
+      [&](const Mesh& a, const Mesh& b) { return away(a) < away(b); });
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
@@ -39,18 +51,22 @@ absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
     }
   }
   if (meshes.empty()) meshes.push_back(*Mesh::Parse("data=1"));
-  // One axis first, which is soon done and a start for two; then those whose
-  // inner axes fill a host: the rest has to keep up.
-  const double host = static_cast<double>(cluster.devices_per_host());
-  const auto away = [&](const Mesh& mesh) {
-    return std::make_pair(
-        mesh.axes().size(),
-        std::abs(
-            std::log(static_cast<double>(mesh.axes().back().size) / host)));
-  };
-  std::stable_sort(
-      meshes.begin(), meshes.end(),
-      [&](const Mesh& a, const Mesh& b) { return away(a) < away(b); });
+  // One axis first, which is soon done and a start for two.
+  SortByHost(cluster, meshes);
+  std::stable_sort(meshes.begin(), meshes.end(),
+                   [](const Mesh& a, const Mesh& b) {
+                     return a.axes().size() < b.axes().size();
+                   });
+  return meshes;
+}
+
+std::vector<Mesh> MeshesOfStage(const Cluster& cluster, int64_t devices) {
+  std::vector<Mesh> meshes;
+  for (LaidMesh& laid : MeshesOn(cluster, devices, 2)) {
+    meshes.push_back(std::move(laid.mesh));
+  }
+  if (meshes.empty()) meshes.push_back(*Mesh::Parse("data=1"));
+  SortByHost(cluster, meshes);
   return meshes;
 }
 

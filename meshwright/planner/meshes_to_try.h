@@ -18,6 +18,9 @@ namespace meshwright {
 absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
                                               const PlanRequest& request);
 
+// Those of one and two axes on so many devices, in that order; at least one.
+std::vector<Mesh> MeshesOfStage(const Cluster& cluster, int64_t devices);
+
 // Numbers of micro-batches worth a look, ascending: those that leave an axis of
 // some mesh a whole number of examples, from the first that may fit into
 // `memory` bytes a device on.

@@ -7,6 +7,7 @@
 #include "meshwright/partition/micro_batch_loop.h"
 #include "meshwright/planner/plan_setting.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/search/pipeline_step.h"
 
 namespace meshwright {
 
@@ -22,13 +23,11 @@ absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
   return step;
 }
 
-absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
-                                          const Plan& plan) {
-  MW_RETURN_IF_ERROR(CheckFits(plan, module));
-  MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
-  MW_ASSIGN_OR_RETURN(const PlannedStep step,
-                      PlannedStep::Of(module, plan.micro_batches));
-  const FlatGraph graph = Flatten(step.module());
+namespace {
+
+// The plan's strategies, checked against the step's.
+absl::StatusOr<Assignment> AssignmentOf(const Plan& plan,
+                                        const FlatGraph& graph) {
   Assignment assignment{.rules = RulesOf(graph)};
   if (plan.strategies.size() != graph.ops.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -59,9 +58,60 @@ absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
   };
   MW_RETURN_IF_ERROR(mark(plan.moved_apart, Sharing::kApart));
   MW_RETURN_IF_ERROR(mark(plan.moved_in_place, Sharing::kInPlace));
+  return assignment;
+}
+
+}  // namespace
+
+absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
+                                          const Plan& plan) {
+  MW_RETURN_IF_ERROR(CheckFits(plan, module));
+  if (plan.stages() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan has ", plan.stages(),
+        " stages, each with programs of its own; check and run take it"));
+  }
+  MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
+  MW_ASSIGN_OR_RETURN(const PlannedStep step,
+                      PlannedStep::Of(module, plan.micro_batches));
+  const FlatGraph graph = Flatten(step.module());
+  MW_ASSIGN_OR_RETURN(const Assignment assignment, AssignmentOf(plan, graph));
   Resharder resharder(&plan.mesh, PlanPrices(setting.rates, setting.cluster,
                                              setting.forbidden, plan.mesh));
   return PartitionAs(step.module(), plan.mesh, graph, assignment, resharder);
+}
+
+absl::StatusOr<PlannedStages> StagePlan(const Module& module,
+                                        const Plan& plan) {
+  MW_RETURN_IF_ERROR(CheckFits(plan, module));
+  MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
+  MW_ASSIGN_OR_RETURN(const PlannedStep looped,
+                      PlannedStep::Of(module, plan.micro_batches));
+  const FlatGraph graph = Flatten(looped.module());
+  MW_ASSIGN_OR_RETURN(const Assignment assignment, AssignmentOf(plan, graph));
+  MW_ASSIGN_OR_RETURN(
+      const PipelineStep step,
+      TakeApart(module, AnalyzeRoles(module), {.count = plan.micro_batches}));
+  if (std::ssize(plan.pipeline->forward) !=
+      step.micro_batch().entry()->size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan has stages for ", plan.pipeline->forward.size(),
+                     " instructions, a micro-batch ",
+                     step.micro_batch().entry()->size(), "; plan it again"));
+  }
+  PlannedStages stages;
+  MW_ASSIGN_OR_RETURN(stages.timetable, ParseCsv(plan.pipeline->timetable));
+  MW_ASSIGN_OR_RETURN(
+      stages.step,
+      MakeStagePrograms(step.split, {.stages = plan.stages(),
+                                     .forward = plan.pipeline->forward,
+                                     .state = step.state}));
+  MW_ASSIGN_OR_RETURN(
+      stages.layout, LayOutStages(stages.step, plan.mesh,
+                                  StageStrategies(graph, assignment, plan.mesh),
+                                  PlanPrices(setting.rates, setting.cluster,
+                                             setting.forbidden, plan.mesh)));
+  return stages;
 }
 
 }  // namespace meshwright

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -14,19 +15,17 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
-#include "meshwright/mesh/cluster_file.h"
-#include "meshwright/mesh/sharding_text.h"
 #include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/cut_step.h"
-#include "meshwright/planner/demand.h"
 #include "meshwright/planner/lean_settings.h"
-#include "meshwright/planner/loop_pins.h"
+#include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/meshes_to_try.h"
-#include "meshwright/planner/pinned_groups.h"
-#include "meshwright/planner/plan_setting.h"
+#include "meshwright/planner/stage_plan.h"
+#include "meshwright/planner/stage_search.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/planner/summary.h"
 #include "meshwright/planner/what_fits.h"
+#include "meshwright/planner/write_plan.h"
 #include "meshwright/search/memory_points.h"
 #include "meshwright/search/plan_mesh.h"
 #include "meshwright/search/step_model.h"
@@ -36,14 +35,6 @@ namespace {
 
 // What the runtime and the compiler need besides.
 constexpr double kUsableMemory = 0.92;
-// Cells that the solver may touch: for each axis of a mesh, on the most
-// promising meshes, on the best.
-constexpr int64_t kFirstWork = 15'000'000;
-constexpr int64_t kSecondWork = 100'000'000;
-constexpr int64_t kLastWork = 300'000'000;
-constexpr double kFirstGap = 0.01;
-constexpr double kLastGap = 0.0005;
-
 // Meshes looked at together. Which ones are depends on what those before gave,
 // so that it is not a matter of the machine's cores.
 constexpr size_t kSideBySide = 2;
@@ -54,17 +45,11 @@ constexpr int kMoreCounts = 1;
 // So many go on to the second round; of small steps more.
 constexpr size_t kPromising = 2;
 constexpr size_t kManyOps = 10000;
-// Times that memory is counted anew when the program turns out larger.
-constexpr int kMaxRounds = 2;
-constexpr double kTighter = 0.985;  // And a bit more.
 
-struct Found {
-  std::shared_ptr<const CutStep> cut;
-  Expert expert = Expert::kAuto;
-  MeshTask task;
-  Annotations pins;
-  MeshPlan plan;
-};
+// Of the time without stages: with them, less is clearly better; and more is
+// not worth to be written, since the search does not count all of it.
+constexpr double kClearlyFaster = 0.85;
+constexpr double kWorthALook = 1.05;
 
 class Planner {
  public:
@@ -77,6 +62,8 @@ class Planner {
         limit_(request.memory_bytes.value_or(static_cast<int64_t>(
             kUsableMemory * static_cast<double>(cluster.device.memory_bytes)))),
         search_limit_(limit_),
+        task_{module, cluster, rates, request, limit_},
+        search_(cluster, rates, request),
         style_(FusionStyleFor(cluster.IsCpu())) {}
 
   absl::StatusOr<Plan> Run() {
@@ -86,20 +73,47 @@ class Planner {
     std::vector<int64_t> counts = Counts();
     if (request_.leanest_below.has_value()) return Leanest(counts);
     MW_ASSIGN_OR_RETURN(Plan plan, Search(counts));
-    for (int round = 0; round < kMaxRounds; ++round) {
-      if (plan.predicted.peak_bytes <= limit_) break;
-      absl::StatusOr<Plan> tighter = Tighten(found_[0], plan);
-      if (!tighter.ok()) break;
-      plan = *std::move(tighter);
-    }
-    if (plan.predicted.peak_bytes > limit_) return NothingFits();
     seconds_["total"] = watch_.seconds();
     plan.seconds = seconds_;
     return plan;
   }
 
  private:
+  // With stages and without, as far as that is promising.
   absl::StatusOr<Plan> Search(const std::vector<int64_t>& counts) {
+    const bool may_be_whole = request_.stages.value_or(1) == 1;
+    absl::Status last = may_be_whole ? TryCounts(counts) : absl::OkStatus();
+    absl::StatusOr<StageCandidate> staged = TryStages();
+    absl::StatusOr<Plan> plan = absl::NotFoundError("no plan yet");
+    const bool stage_first =
+        staged.ok() && staged->seconds < kClearlyFaster * BestSeconds();
+    if (stage_first) {
+      plan = FinishStages(*staged);
+      if (plan.ok() && Fits(*plan) &&
+          plan->predicted.step_seconds < BestSeconds()) {
+        return plan;
+      }
+    }
+    if (!may_be_whole) {
+      MW_RETURN_IF_ERROR(staged.status());
+      if (plan.ok() && Fits(*plan)) return plan;
+      return plan.ok() ? StagesDoNotFit(*plan) : plan.status();
+    }
+    absl::StatusOr<Plan> whole = Finish(last);
+    if (staged.ok() && !stage_first &&
+        (!whole.ok() ||
+         staged->seconds < kWorthALook * whole->predicted.step_seconds)) {
+      plan = FinishStages(*staged);
+    }
+    if (!plan.ok() || !Fits(*plan)) return whole;
+    return whole.ok() &&
+                   whole->predicted.step_seconds <= plan->predicted.step_seconds
+               ? whole
+               : plan;
+  }
+
+  // Sketches of plans without stages.
+  absl::Status TryCounts(const std::vector<int64_t>& counts) {
     absl::Status last = absl::OkStatus();
     int after_first = 0;
     for (const int64_t count : counts) {
@@ -114,15 +128,23 @@ class Planner {
       }
       const double before = BestSeconds();
       TryMeshes(*cut, last);
-      if (absl::IsInvalidArgument(last) && found_.empty()) return last;
+      refused_ = absl::IsInvalidArgument(last) && found_.empty();
+      if (refused_) break;
       // With one micro-batch, or when more of them made it worse, it is done.
       if (!found_.empty() && (count == 1 || !(BestSeconds() < before))) break;
     }
+    return last;
+  }
+
+  // The best of them, improved and written; `last` is what was wrong with the
+  // last that was not possible.
+  absl::StatusOr<Plan> Finish(const absl::Status& last) {
     if (found_.empty()) {
       // A batch that cannot be cut further is not the user's mistake.
-      const bool fits_nowhere = last.ok() || absl::IsResourceExhausted(last) ||
-                                absl::IsDeadlineExceeded(last) ||
-                                !request_.micro_batches.has_value();
+      const bool fits_nowhere =
+          !refused_ && (last.ok() || absl::IsResourceExhausted(last) ||
+                        absl::IsDeadlineExceeded(last) ||
+                        !request_.micro_batches.has_value());
       return fits_nowhere ? NothingFits() : last;
     }
     KeepPromising();
@@ -134,17 +156,80 @@ class Planner {
     Improve(found_[0], kLastWork, kLastGap);
     seconds_["search"] =
         watch_.seconds() - seconds_["model"] - seconds_["partition"];
-    return WriteBest();
+    MW_ASSIGN_OR_RETURN(Plan plan, WriteBest());
+    for (int round = 0; round < kMaxRounds; ++round) {
+      if (Fits(plan)) break;
+      absl::StatusOr<Plan> tighter = Tighten(found_[0], plan);
+      if (!tighter.ok()) break;
+      plan = *std::move(tighter);
+    }
+    if (!Fits(plan)) return NothingFits();
+    return plan;
+  }
+
+  // Sketches of plans with stages.
+  absl::StatusOr<StageCandidate> TryStages() {
+    if (request_.expert != Expert::kAuto || request_.stages.value_or(2) == 1 ||
+        cluster_.device_count() == 1) {
+      return absl::NotFoundError("no stages");
+    }
+    MW_ASSIGN_OR_RETURN(const auto whole, Cut(1));
+    batch_ = BatchSize(whole->model);
+    std::set<int64_t> known;
+    for (const auto& [count, cut] : cuts_) {
+      if (count > 1) known.insert(count);
+    }
+    return StageSearch(
+               task_, search_, batch_,
+               [&](int64_t count) { return Cut(count); },
+               [&](const Mesh& mesh, const CutStep& cut, int32_t stages,
+                   const absl::StatusOr<StageCandidate>& candidate) {
+                 Note(mesh, cut, stages, candidate);
+               })
+        .Best(std::move(known), BestSeconds());
+  }
+
+  void Note(const Mesh& mesh, const CutStep& cut, int32_t stages,
+            const absl::StatusOr<StageCandidate>& candidate) {
+    alternatives_.push_back(
+        {.mesh =
+             NamedMesh(request_, candidate.ok() ? &candidate->found : nullptr,
+                       cut.model, mesh)
+                 .ToString(),
+         .micro_batches = cut.count,
+         .stages = stages,
+         .seconds = candidate.ok() ? candidate->seconds : 0,
+         .why_not = std::string(candidate.status().message())});
+  }
+
+  absl::StatusOr<Plan> FinishStages(StageCandidate& staged) {
+    const Stopwatch watch;
+    MW_ASSIGN_OR_RETURN(
+        Plan plan, meshwright::FinishStages(
+                       task_, search_,
+                       request_.time_limit_seconds - watch_.seconds(), staged));
+    seconds_["stages"] += watch.seconds();
+    return WithAlternatives(std::move(plan));
+  }
+
+  absl::Status StagesDoNotFit(const Plan& plan) const {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "with ", plan.stages(), " stages a device would need ",
+        FormatBytes(plan.predicted.peak_bytes), ", it may use ",
+        FormatBytes(limit_), "; without --stages any number is tried"));
   }
 
   absl::StatusOr<std::shared_ptr<const CutStep>> Cut(int64_t count) {
-    if (count == 1 && whole_ != nullptr) return whole_;
-    const Stopwatch watch;
-    absl::StatusOr<std::shared_ptr<const CutStep>> cut =
-        CutStep::Of(module_, count, style_);
-    seconds_["model"] += watch.seconds();
-    if (count == 1 && cut.ok()) whole_ = *cut;
-    return cut;
+    std::shared_ptr<const CutStep>& known = cuts_[count];
+    if (known == nullptr) {
+      const Stopwatch watch;
+      absl::StatusOr<std::shared_ptr<const CutStep>> cut =
+          CutStep::Of(module_, count, style_);
+      seconds_["model"] += watch.seconds();
+      if (!cut.ok()) cuts_.erase(count);
+      MW_ASSIGN_OR_RETURN(known, std::move(cut));
+    }
+    return known;
   }
 
   // The program takes more than the search counted: it has to aim lower.
@@ -276,7 +361,9 @@ class Planner {
   void Keep(const Mesh& mesh, const CutStep& cut, absl::StatusOr<Found> found,
             absl::Status& last) {
     Alternative alternative{
-        .mesh = Named(found.ok() ? &*found : nullptr, cut, mesh).ToString(),
+        .mesh =
+            NamedMesh(request_, found.ok() ? &*found : nullptr, cut.model, mesh)
+                .ToString(),
         .micro_batches = cut.count};
     if (!found.ok()) {
       last = found.status();
@@ -293,14 +380,6 @@ class Planner {
     alternatives_.push_back(std::move(alternative));
   }
 
-  // The mesh with the names that its axes have in a plan or, if none, might.
-  Mesh Named(const Found* found, const CutStep& cut, const Mesh& mesh) const {
-    if (request_.mesh.has_value()) return mesh;
-    if (found == nullptr) return NameInOrder(mesh, request_.batch_axis);
-    return NameAxes(cut.model, found->plan.assignment, mesh,
-                    request_.batch_axis);
-  }
-
   // What experts would do may be better than the search's best, by the little
   // that it does not count (fusions, combined collectives).
   void TryExperts(const std::shared_ptr<const CutStep>& cut) {
@@ -315,53 +394,13 @@ class Planner {
 
   absl::StatusOr<Found> TryMesh(const std::shared_ptr<const CutStep>& cut,
                                 Expert expert, const Mesh& mesh,
-                                const std::vector<AxisPlaces>& like) {
-    Found found{.cut = cut, .expert = expert, .task = {.mesh = mesh}};
-    MeshTask& task = found.task;
-    task.prices = SearchPrices(request_, rates_, cluster_, mesh);
-    if (request_.expert != Expert::kVolume) task.rates = &rates_;
-    task.memory_limit = search_limit_;
-    task.like = like;
-    task.solve = {
-        .time_limit_seconds = request_.time_limit_seconds,
-        .work_limit = kFirstWork,
-        .seed = request_.seed,
-        .gap = request_.leanest_below.has_value() ? kLeanGap : kFirstGap};
-    if (request_.annotations) {
-      MW_ASSIGN_OR_RETURN(found.pins, request_.annotations(mesh));
-      if (cut->count > 1) {
-        found.pins = PinsInLoop(found.pins, cut->step.module(), cut->count);
-      }
-    }
-    MW_RETURN_IF_ERROR(PinBatch(request_, cut->model, mesh, found.pins));
-    MW_RETURN_IF_ERROR(CheckPins(cut->model, found.pins, mesh));
-    task.demand = PlanDemand(cut->model, expert, task.mesh, found.pins);
-    MW_ASSIGN_OR_RETURN(found.plan, SketchMesh(cut->model, task));
-    task.demand = nullptr;  // It refers to this very value.
-    return found;
+                                const std::vector<AxisPlaces>& like) const {
+    return search_.Sketch(cut, {mesh, search_limit_, expert}, like);
   }
 
-  // More work on a mesh, if its bound leaves room.
-  void Improve(Found& found, int64_t work, double wanted_gap) {
-    const double gap = 1 - found.plan.bound_seconds / found.plan.seconds;
-    if (!(gap > wanted_gap)) return;
-    const double left = request_.time_limit_seconds - watch_.seconds();
-    if (left < 0.1) return;
-    MeshTask& task = found.task;
-    task.demand =
-        PlanDemand(found.cut->model, found.expert, task.mesh, found.pins);
-    task.like = found.plan.placements;
-    task.like_shared = found.plan.shared;
-    task.solve.work_limit = work;
-    task.solve.gap = wanted_gap;
-    task.solve.time_limit_seconds = left;
-    absl::StatusOr<MeshPlan> plan = PlanMesh(found.cut->model, task);
-    task.demand = nullptr;
-    if (!plan.ok()) return;
-    const double bound =
-        std::max(found.plan.bound_seconds, plan->bound_seconds);
-    if (plan->seconds <= found.plan.seconds) found.plan = *std::move(plan);
-    found.plan.bound_seconds = std::min(bound, found.plan.seconds);
+  void Improve(Found& found, int64_t work, double wanted_gap) const {
+    search_.Improve(found, work, wanted_gap,
+                    request_.time_limit_seconds - watch_.seconds());
   }
 
   // The plan that needs least, if that is little enough; else what would do.
@@ -440,32 +479,14 @@ class Planner {
     return *std::move(best);
   }
 
-  absl::StatusOr<Plan> Write(const Found& best) const {
-    const StepModel& model = best.cut->model;
-    const Mesh mesh = Named(&best, *best.cut, best.task.mesh);
-    Plan plan(mesh);
-    plan.module_name = module_.name();
-    plan.fingerprint = Fingerprint(module_);
-    plan.strategy = std::string(Name(request_.expert));
-    plan.cluster = meshwright::ToJson(cluster_);
-    plan.rates = meshwright::ToJson(rates_);
-    plan.memory_bytes = limit_;
-    plan.steering = SteeringOf(request_, best.pins, best.cut->model, mesh);
-    plan.micro_batches = best.cut->count;
-    plan.strategies = best.plan.assignment.strategies;
-    RecordSharing(best.plan.assignment.sharing, plan);
-    plan.gap = best.plan.seconds > 0
-                   ? 1 - best.plan.bound_seconds / best.plan.seconds
-                   : 0;
+  absl::StatusOr<Plan> Write(const Found& found) const {
+    MW_ASSIGN_OR_RETURN(Plan plan, WritePlan(task_, found));
+    return WithAlternatives(std::move(plan));
+  }
+
+  Plan WithAlternatives(Plan plan) const {
     plan.notes = notes_;
     plan.alternatives = BestFirst(alternatives_);
-    Resharder resharder(&mesh,
-                        PlanPrices(rates_, cluster_, request_.forbidden, mesh));
-    MW_ASSIGN_OR_RETURN(const Partitioned split,
-                        PartitionAs(best.cut->step.module(), mesh, model.graph,
-                                    best.plan.assignment, resharder));
-    MW_RETURN_IF_ERROR(CheckNone(split, request_.forbidden));
-    Summarise(model, split, cluster_, rates_, plan);
     return plan;
   }
 
@@ -475,13 +496,17 @@ class Planner {
   const PlanRequest& request_;
   const int64_t limit_;
   int64_t search_limit_;  // What the search may count, to stay below it.
+  const PlanTask task_;
+  const MeshSearch search_;
   const FusionStyle style_;
-  std::shared_ptr<const CutStep> whole_;
+  // By number of micro-batches.
+  std::map<int64_t, std::shared_ptr<const CutStep>> cuts_;
   Stopwatch watch_;
   std::vector<Mesh> meshes_;
   int64_t batch_ = 1;
   std::vector<Alternative> alternatives_;
   std::vector<Found> found_;
+  bool refused_ = false;          // What was asked for cannot be.
   std::vector<AxisPlaces> like_;  // Of the best so far, to start from.
   std::vector<Found> experts_;
   std::vector<MeshTime> times_;

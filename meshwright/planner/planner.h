@@ -23,7 +23,11 @@
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/partition/forbidden.h"
 #include "meshwright/partition/partition.h"
+#include "meshwright/partition/stage_layout.h"
+#include "meshwright/partition/stage_programs.h"
 #include "meshwright/plan/plan.h"
+#include "meshwright/schedule/schedule_kind.h"
+#include "meshwright/schedule/timetable.h"
 #include "meshwright/search/expert.h"
 
 namespace meshwright {
@@ -32,6 +36,8 @@ struct PlanRequest {
   Expert expert = Expert::kAuto;
   std::optional<Mesh> mesh;              // As it is; else any.
   std::optional<int64_t> micro_batches;  // As many; else as few as fit.
+  std::optional<int32_t> stages;         // As many; else any number.
+  std::optional<ScheduleKind> schedule;  // Of several stages; else the fastest.
   std::optional<int64_t> memory_bytes;   // On a device; else most of it.
   std::vector<Forbidden> forbidden;      // Axes only of `mesh`.
   // The axis that splits the batch; of `mesh`, or the name to give the first
@@ -68,9 +74,17 @@ class PlannedStep {
   std::unique_ptr<Module> looped_;
 };
 
-// Lowers a plan of this module.
+// Lowers a plan of this module, of one stage.
 absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
                                           const Plan& plan);
+
+// The pipeline that a plan of several stages stands for.
+struct PlannedStages {
+  StagedStep step;
+  Timetable timetable;
+  StagedLayout layout;
+};
+absl::StatusOr<PlannedStages> StagePlan(const Module& module, const Plan& plan);
 
 }  // namespace meshwright
 

@@ -104,36 +104,51 @@ void RecordSharing(const std::vector<Sharing>& sharing, Plan& plan) {
   }
 }
 
-void Summarise(const StepModel& model, const Partitioned& split,
-               const Cluster& cluster, const Rates& rates, Plan& plan) {
+void AddTensors(const StepModel& model, const std::vector<Sharding>& parameters,
+                const std::vector<Sharding>& outputs, Plan& plan) {
   std::vector<std::string> names;
   std::vector<const Shape*> shapes;
-  for (size_t i = 0; i < split.parameters.size(); ++i) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
     names.push_back(model.roles.parameters[model.parameter_of_leaf[i]].name);
     const FlatOp& op = model.graph.ops[model.graph.parameters[i]];
     shapes.push_back(model.graph.values[op.first_result].shape);
   }
-  plan.parameters = TensorsOf(split.parameters, names, shapes);
+  plan.parameters = TensorsOf(parameters, names, shapes);
   names.clear();
   shapes.clear();
-  for (size_t i = 0; i < split.outputs.size(); ++i) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
     names.push_back(model.roles.outputs[i].name);
     const FlatOp& op = model.graph.ops[model.graph.outputs[i]];
     shapes.push_back(model.graph.values[op.operands[0]].shape);
   }
-  plan.outputs = TensorsOf(split.outputs, names, shapes);
+  plan.outputs = TensorsOf(outputs, names, shapes);
+}
 
+void AddCollectives(const std::vector<Collective>& collectives, double times,
+                    Plan& plan) {
   std::map<std::tuple<std::string, std::string, int64_t, std::string>, size_t>
       known;
-  Prediction& predicted = plan.predicted;
-  for (const Collective& one : split.collectives) {
+  for (size_t i = 0; i < plan.collectives.size(); ++i) {
+    const PlannedCollective& one = plan.collectives[i];
+    known[{one.kind, one.axes, one.bytes, one.tensor}] = i;
+  }
+  for (const Collective& one : collectives) {
     const auto [entry, is_new] = known.try_emplace(
         {one.kind, one.axes, one.bytes, one.tensor}, plan.collectives.size());
     if (is_new) {
       plan.collectives.push_back({one.kind, one.axes, one.tensor, one.devices,
                                   one.bytes, one.wire_bytes, 0});
     }
-    plan.collectives[entry->second].count += one.count;
+    plan.collectives[entry->second].count += times * one.count;
+  }
+}
+
+void Summarise(const StepModel& model, const Partitioned& split,
+               const Cluster& cluster, const Rates& rates, Plan& plan) {
+  AddTensors(model, split.parameters, split.outputs, plan);
+  AddCollectives(split.collectives, 1, plan);
+  Prediction& predicted = plan.predicted;
+  for (const Collective& one : split.collectives) {
     predicted.comm_bytes += one.wire_bytes * one.count;
   }
   const ProgramEstimate step =

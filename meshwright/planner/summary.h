@@ -29,6 +29,13 @@ std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives);
 // Which values are moved apart or in place.
 void RecordSharing(const std::vector<Sharing>& sharing, Plan& plan);
 
+// Tensors of the step that lie so, and what is moved `times` times; comm_bytes
+// is left alone.
+void AddTensors(const StepModel& model, const std::vector<Sharding>& parameters,
+                const std::vector<Sharding>& outputs, Plan& plan);
+void AddCollectives(const std::vector<Collective>& collectives, double times,
+                    Plan& plan);
+
 // Fills tensors, collectives and predictions of `plan` from the program.
 void Summarise(const StepModel& model, const Partitioned& split,
                const Cluster& cluster, const Rates& rates, Plan& plan);

@@ -2,29 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "meshwright/base/median.h"
+#include "meshwright/schedule/stage_edges.h"
 
 namespace meshwright {
-
-std::vector<StageEdge> EdgesOf(const StagedStep& step) {
-  std::set<std::pair<int, int>> pairs;
-  for (const StageValue& value : step.values) {
-    const StageProgram& from = step.programs[value.program];
-    if (from.kind == StageProgram::Kind::kApply) continue;
-    for (const int32_t user : value.users) {
-      const int32_t to = step.programs[user].stage;
-      if (to != from.stage) pairs.insert(std::minmax(from.stage, to));
-    }
-  }
-  std::vector<StageEdge> edges;
-  for (const auto& [from, to] : pairs) {
-    edges.push_back({.from = from, .to = to});
-  }
-  return edges;
-}
 
 PipelineCosts MeasuredCosts(const StagedStep& step,
                             const Simulation& executed) {

@@ -3,15 +3,10 @@
 #ifndef MESHWRIGHT_RUNTIME_STAGED_COSTS_H_
 #define MESHWRIGHT_RUNTIME_STAGED_COSTS_H_
 
-#include <vector>
-
 #include "meshwright/partition/stage_programs.h"
 #include "meshwright/schedule/simulate.h"
 
 namespace meshwright {
-
-// Which stages get something from which in a micro-batch. Costs nothing.
-std::vector<StageEdge> EdgesOf(const StagedStep& step);
 
 // Medians of the durations of each stage's programs in an executed step.
 // Transfers count nothing: they are over when the programs that wait for them

@@ -20,7 +20,7 @@ using SharedArray = std::shared_ptr<ShardedArray>;
 class StagedExchange {
  public:
   struct Key {
-    enum class Kind : uint8_t { kValue, kAccumulator, kParameter };
+    enum class Kind : uint8_t { kValue, kAccumulator, kParameter, kAtWork };
     Kind kind = Kind::kValue;
     int64_t index = 0;
     int64_t micro_batch = 0;

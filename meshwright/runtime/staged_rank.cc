@@ -103,7 +103,7 @@ absl::Status StagedRank::RunProgram(int32_t number, int64_t micro_batch) {
   std::vector<std::vector<Buffer*>> arguments(devices);
   for (const StageInput& input : program.inputs) {
     MW_ASSIGN_OR_RETURN(arrays.emplace_back(),
-                        Input(input, program.stage, micro_batch));
+                        Input(input, program, micro_batch));
     for (size_t device = 0; device < devices; ++device) {
       arguments[device].push_back((*arrays.back())[device].get());
     }
@@ -126,12 +126,17 @@ absl::Status StagedRank::RunProgram(int32_t number, int64_t micro_batch) {
 }
 
 absl::StatusOr<SharedArray> StagedRank::Input(const StageInput& input,
-                                              int32_t stage,
+                                              const StageProgram& program,
                                               int64_t micro_batch) {
+  const int32_t stage = program.stage;
   switch (input.kind) {
     case StageInput::Kind::kMicroBatch:
       return inputs_.numbers[stage][micro_batch];
     case StageInput::Kind::kParameter:
+      if (program.kind != StageProgram::Kind::kApply) {
+        const auto found = inputs_.at_work.find({input.index, stage});
+        if (found != inputs_.at_work.end()) return found->second;
+      }
       return inputs_.parameters.at(
           {input.index, stage})[input.cut.has_value() ? micro_batch : 0];
     case StageInput::Kind::kValue:

@@ -47,6 +47,8 @@ struct StagedPrograms {
 struct StagedInputs {
   // By parameter and stage: one array, or one for each micro-batch.
   std::map<std::pair<int64_t, int32_t>, std::vector<SharedArray>> parameters;
+  // As StagedLayout::at_work.
+  std::map<std::pair<int64_t, int32_t>, SharedArray> at_work;
   // By stage and micro-batch: its number.
   std::vector<std::vector<SharedArray>> numbers;
 };
@@ -90,7 +92,8 @@ class StagedRank {
                        int64_t micro_batch);
   absl::Status RunProgram(int32_t program, int64_t micro_batch);
   absl::Status SendAccumulators();
-  absl::StatusOr<SharedArray> Input(const StageInput& input, int32_t stage,
+  absl::StatusOr<SharedArray> Input(const StageInput& input,
+                                    const StageProgram& program,
                                     int64_t micro_batch);
   absl::StatusOr<SharedArray> Value(int64_t value, int32_t stage,
                                     int64_t micro_batch);

@@ -12,8 +12,8 @@
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/write_module.h"
 #include "meshwright/runtime/collective_options.h"
-#include "meshwright/runtime/staged_costs.h"
 #include "meshwright/runtime/synthetic_inputs.h"
+#include "meshwright/schedule/stage_edges.h"
 #include "meshwright/schedule/validate.h"
 #include "meshwright/state/shard_tensor.h"
 
@@ -80,12 +80,13 @@ StagedRunner::StagedRunner(const Module& module, const StagedStep& step,
 
 absl::StatusOr<std::unique_ptr<StagedRunner>> StagedRunner::Create(
     const Module& module, const StagedStep& step, Timetable timetable,
-    std::vector<Mesh> meshes, Client* client, OptionMap xla_overrides) {
+    StagedLayout layout, Client* client, OptionMap xla_overrides) {
   MW_RETURN_IF_ERROR(CheckTimetable(timetable, step));
   std::unique_ptr<StagedRunner> runner(
       new StagedRunner(module, step, std::move(timetable), client));
-  MW_RETURN_IF_ERROR(runner->PlaceStages(meshes));
-  MW_RETURN_IF_ERROR(runner->Compile(std::move(meshes), xla_overrides));
+  runner->programs_.layout = std::move(layout);
+  MW_RETURN_IF_ERROR(runner->PlaceStages());
+  MW_RETURN_IF_ERROR(runner->Compile(xla_overrides));
   runner->PlanRoutes();
   MW_RETURN_IF_ERROR(runner->UploadNumbers());
   return runner;
@@ -101,7 +102,8 @@ absl::Status StagedRunner::SetTimetable(Timetable timetable) {
 }
 
 // Stages of one rank share its devices.
-absl::Status StagedRunner::PlaceStages(const std::vector<Mesh>& meshes) {
+absl::Status StagedRunner::PlaceStages() {
+  const std::vector<Mesh>& meshes = programs_.layout.meshes;
   Client* const client = programs_.client;
   std::vector<std::vector<const Device*>> devices_of(timetable_.ranks());
   size_t next = 0;
@@ -128,9 +130,7 @@ absl::Status StagedRunner::PlaceStages(const std::vector<Mesh>& meshes) {
   return absl::OkStatus();
 }
 
-absl::Status StagedRunner::Compile(std::vector<Mesh> meshes,
-                                   const OptionMap& overrides) {
-  MW_ASSIGN_OR_RETURN(programs_.layout, LayOutStages(step_, std::move(meshes)));
+absl::Status StagedRunner::Compile(const OptionMap& overrides) {
   // State that no program reads is kept all the same.
   for (const StageInput& output : step_.outputs) {
     if (output.kind != StageInput::Kind::kParameter) continue;
@@ -185,6 +185,14 @@ void StagedRunner::PlanRoutes() {
     if (roles_.parameters[number].role != ParameterRole::kState) continue;
     add(Key::Kind::kParameter, layout.parameters, shapes_[number], number,
         step_.homes[number], stage);
+  }
+  for (const auto& [key, sharding] : layout.at_work) {
+    const Mesh& mesh = layout.meshes[key.second];
+    programs_.routes[{
+        .kind = Key::Kind::kAtWork, .index = key.first, .stage = key.second}] =
+        {.list = MakeSendList(layout.parameters.at(key), mesh, sharding, mesh),
+         .shape = Shape::Array(shapes_[key.first].element_type,
+                               LocalDimensions(sharding, mesh))};
   }
 }
 
@@ -280,6 +288,13 @@ absl::Status StagedRunner::SendState() {
             *inputs_.parameters.at({number, home})[0]));
     inputs_.parameters[key] = {std::move(copy)};
   }
+  for (const auto& [key, sharding] : layout.at_work) {
+    MW_ASSIGN_OR_RETURN(inputs_.at_work[key],
+                        programs_.Move({.kind = Key::Kind::kAtWork,
+                                        .index = key.first,
+                                        .stage = key.second},
+                                       *inputs_.parameters.at(key)[0]));
+  }
   return absl::OkStatus();
 }
 
@@ -342,6 +357,7 @@ absl::StatusOr<StepResult> StagedRunner::Step() {
   const Stopwatch step_time;
   MW_RETURN_IF_ERROR(SendState());
   MW_RETURN_IF_ERROR(RunRanks());
+  inputs_.at_work.clear();
   StepResult result;
   result.seconds = step_time.seconds();
   for (const NextValue& next : step_.state) {

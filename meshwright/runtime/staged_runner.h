@@ -2,7 +2,7 @@
 // one client, a thread for each rank that works off its row of the timetable.
 //
 //   MW_ASSIGN_OR_RETURN(auto runner, StagedRunner::Create(
-//       module, step, timetable, meshes, client.get()));
+//       module, step, timetable, layout, client.get()));
 //   MW_RETURN_IF_ERROR(runner->FillSynthetic(/*seed=*/0));
 //   MW_ASSIGN_OR_RETURN(const StepResult result, runner->Step());
 //
@@ -24,13 +24,13 @@ namespace meshwright {
 
 class StagedRunner : public Runner {
  public:
-  // Partitions and compiles. Rank r has the next devices of the client, as many
+  // Compiles. Rank r has the next devices of the client, as many
   // as the mesh of its stages. `module` is the whole step that `step` was made
   // of; all outlive the runner. kInvalidArgument when the timetable does not
   // fit the step or the devices are too few.
   static absl::StatusOr<std::unique_ptr<StagedRunner>> Create(
       const Module& module, const StagedStep& step, Timetable timetable,
-      std::vector<Mesh> meshes, Client* client, OptionMap xla_overrides = {});
+      StagedLayout layout, Client* client, OptionMap xla_overrides = {});
 
   // From the next step on. kInvalidArgument when it cannot run, or places
   // stages otherwise.
@@ -52,8 +52,8 @@ class StagedRunner : public Runner {
   StagedRunner(const Module& module, const StagedStep& step,
                Timetable timetable, Client* client);
 
-  absl::Status PlaceStages(const std::vector<Mesh>& meshes);
-  absl::Status Compile(std::vector<Mesh> meshes, const OptionMap& overrides);
+  absl::Status PlaceStages();
+  absl::Status Compile(const OptionMap& overrides);
   void PlanRoutes();
   absl::Status UploadNumbers();
   absl::Status SetParameter(int64_t number, Tensor tensor);

@@ -52,11 +52,13 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
                          const Prices& prices, const Rates* rates,
                          Resharder& resharder,
                          std::optional<int64_t> memory_limit,
-                         const Demand& demand, const OneAxisFree* only)
+                         const Demand& demand, const OneAxisFree* only,
+                         int32_t stages)
     : model_(model),
       mesh_(mesh),
       prices_(prices),
       rates_(rates),
+      stages_(stages),
       resharder_(resharder) {
   const int32_t groups = model.alike.count();
   options_.resize(groups);
@@ -152,6 +154,14 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
                            : memory + kBeside * arithmetic);
 }
 
+// State, and what a loop that is entered once carries.
+bool MeshProblem::IsKept(int32_t group) const {
+  const FlatOp& op = model_.op(group);
+  return op.kind == OpKind::kParameter
+             ? model_.kinds[group] != StateKind::kData
+             : op.kind == OpKind::kCarry && op.entries == 1;
+}
+
 void MeshProblem::AddUsage(const std::vector<float>& alive,
                            const std::vector<double>& bytes,
                            ProblemNode& node) const {
@@ -208,7 +218,8 @@ void MeshProblem::AddGroup(int32_t group, const Demand& demand,
   for (const int32_t value : model_.group_values[group]) {
     std::vector<double> bytes;
     for (const ShardingId form : Results(value)) {
-      bytes.push_back(LocalBytes(*model_.values[value].shape, form));
+      bytes.push_back(LocalBytes(*model_.values[value].shape, form) /
+                      (IsKept(group) ? stages_ : 1));
     }
     AddUsage(model_.values[value].alive, bytes, node);
   }
@@ -286,7 +297,8 @@ void MeshProblem::AddCopies() {
     copy.costs.assign(2 * count, 0);
     std::vector<double> bytes(2 * count, 0);
     for (size_t i = 0; i < count; ++i) {
-      bytes[count + i] = LocalBytes(*value.shape, forms[i]);
+      bytes[count + i] = LocalBytes(*value.shape, forms[i]) /
+                         (IsKept(value.group) ? stages_ : 1);
       // A partial value is not handed around.
       if (pool_[forms[i]].IsPending()) copy.costs[count + i] = kInfiniteCost;
     }

@@ -49,11 +49,12 @@ class MeshProblem {
  public:
   // All outlive it. `rates` may be null: the prices tell what computing takes.
   // No `memory_limit`: memory is not bounded. With `only`, groups that it
-  // leaves nothing have all their options.
+  // leaves nothing have all their options. Of `stages`, each holds its part of
+  // what is kept from micro-batch to micro-batch.
   MeshProblem(const StepModel& model, const Mesh& mesh, const Prices& prices,
               const Rates* rates, Resharder& resharder,
               std::optional<int64_t> memory_limit, const Demand& demand,
-              const OneAxisFree* only = nullptr);
+              const OneAxisFree* only = nullptr, int32_t stages = 1);
 
   const Problem& problem() const { return problem_; }
   const ShardingPool& pool() const { return pool_; }
@@ -91,6 +92,7 @@ class MeshProblem {
   void AddCopies();
   void AddUses();
   double WorkOf(int32_t group, const Option& option) const;
+  bool IsKept(int32_t group) const;  // From micro-batch to micro-batch.
   void AddUsage(const std::vector<float>& alive,
                 const std::vector<double>& bytes, ProblemNode& node) const;
   // The table of moving from forms to forms, `weight` times.
@@ -104,6 +106,7 @@ class MeshProblem {
   const Mesh& mesh_;
   const Prices& prices_;
   const Rates* rates_;
+  const int32_t stages_;
   Resharder& resharder_;
   Problem problem_;
   ShardingPool pool_;

@@ -15,7 +15,8 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
                                  Resharder& resharder,
                                  const OneAxisFree* only) {
   const MeshProblem problem(model, task.mesh, task.prices, task.rates,
-                            resharder, task.memory_limit, task.demand, only);
+                            resharder, task.memory_limit, task.demand, only,
+                            task.stages);
   if (!problem.impossible().empty()) {
     const FlatOp& op = model.op(problem.impossible()[0]);
     return absl::InvalidArgumentError(absl::StrCat(

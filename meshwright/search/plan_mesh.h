@@ -22,7 +22,10 @@ struct MeshTask {
   // What computing takes; null: as the prices say.
   const Rates* rates = nullptr;
   std::optional<int64_t> memory_limit;  // Bytes on a device.
-  Demand demand;                        // May be empty.
+  // The mesh is that of one of so many stages: it holds that part of what is
+  // kept from micro-batch to micro-batch.
+  int32_t stages = 1;
+  Demand demand;  // May be empty.
   SolveOptions solve;
   // A plan to start from, of this mesh or one with as many axes.
   std::vector<AxisPlaces> like;

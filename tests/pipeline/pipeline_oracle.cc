@@ -83,10 +83,12 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> PipelineOracle::Run(
       MW_RETURN_IF_ERROR(runner->SetTimetable(std::move(timetable)));
     } else {
       MW_ASSIGN_OR_RETURN(
+          StagedLayout layout,
+          LayOutStages(staged, std::vector<Mesh>(staged.stages, stage_mesh)));
+      MW_ASSIGN_OR_RETURN(
           runner,
           StagedRunner::Create(module_, staged, std::move(timetable),
-                               std::vector<Mesh>(staged.stages, stage_mesh),
-                               client, QuickCompilation()));
+                               std::move(layout), client, QuickCompilation()));
     }
     MW_ASSIGN_OR_RETURN(outputs.emplace_back(), OutputsAfter(*runner, steps_));
     if (executions != nullptr) executions->push_back(runner->execution());

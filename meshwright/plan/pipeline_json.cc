@@ -1,0 +1,110 @@
+#include "meshwright/plan/pipeline_json.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace meshwright {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kMaxInstructions = 100'000'000;
+
+Json StageJson(const PlannedPipeline::Stage& stage) {
+  return {{"forward_seconds", stage.forward},
+          {"input_grad_seconds", stage.input_grad},
+          {"weight_grad_seconds", stage.weight_grad},
+          {"apply_seconds", stage.apply},
+          {"held_bytes", stage.held_bytes},
+          {"kept_bytes", stage.kept_bytes},
+          {"fixed_bytes", stage.fixed_bytes},
+          {"peak_bytes", stage.peak_bytes}};
+}
+
+PlannedPipeline::Stage ReadStage(const Json& json) {
+  return {.forward = json.at("forward_seconds").get<double>(),
+          .input_grad = json.at("input_grad_seconds").get<double>(),
+          .weight_grad = json.at("weight_grad_seconds").get<double>(),
+          .apply = json.at("apply_seconds").get<double>(),
+          .held_bytes = json.at("held_bytes").get<int64_t>(),
+          .kept_bytes = json.at("kept_bytes").get<int64_t>(),
+          .fixed_bytes = json.at("fixed_bytes").get<int64_t>(),
+          .peak_bytes = json.at("peak_bytes").get<int64_t>()};
+}
+
+Json EdgeJson(const PlannedPipeline::Edge& edge) {
+  return {{"from", edge.from},
+          {"to", edge.to},
+          {"forward_seconds", edge.forward_seconds},
+          {"backward_seconds", edge.backward_seconds},
+          {"forward_bytes", edge.forward_bytes},
+          {"backward_bytes", edge.backward_bytes}};
+}
+
+PlannedPipeline::Edge ReadEdge(const Json& json) {
+  return {.from = json.at("from").get<int32_t>(),
+          .to = json.at("to").get<int32_t>(),
+          .forward_seconds = json.at("forward_seconds").get<double>(),
+          .backward_seconds = json.at("backward_seconds").get<double>(),
+          .forward_bytes = json.at("forward_bytes").get<int64_t>(),
+          .backward_bytes = json.at("backward_bytes").get<int64_t>()};
+}
+
+}  // namespace
+
+Json PipelineJson(const PlannedPipeline& pipeline) {
+  Json runs = Json::array();  // [stage, how many instructions]
+  for (const int32_t stage : pipeline.forward) {
+    if (!runs.empty() && runs.back()[0] == stage) {
+      runs.back()[1] = runs.back()[1].get<int64_t>() + 1;
+    } else {
+      runs.push_back({stage, 1});
+    }
+  }
+  Json stages = Json::array();
+  for (const auto& stage : pipeline.stages) stages.push_back(StageJson(stage));
+  Json edges = Json::array();
+  for (const auto& edge : pipeline.edges) edges.push_back(EdgeJson(edge));
+  return {{"stages", stages},
+          {"edges", edges},
+          {"bubble_share", pipeline.bubble_share},
+          {"cut_gap", pipeline.cut_gap},
+          {"schedule", pipeline.schedule},
+          {"timetable", pipeline.timetable},
+          {"forward", runs}};
+}
+
+absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json) {
+  PlannedPipeline pipeline;
+  for (const Json& stage : json.at("stages")) {
+    pipeline.stages.push_back(ReadStage(stage));
+  }
+  const auto count = static_cast<int64_t>(pipeline.stages.size());
+  for (const Json& edge : json.at("edges")) {
+    pipeline.edges.push_back(ReadEdge(edge));
+    const PlannedPipeline::Edge& read = pipeline.edges.back();
+    if (read.from < 0 || read.from >= read.to || read.to >= count) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("an edge goes from stage ", read.from, " to ", read.to));
+    }
+  }
+  pipeline.bubble_share = json.at("bubble_share").get<double>();
+  pipeline.cut_gap = json.at("cut_gap").get<double>();
+  pipeline.schedule = json.at("schedule").get<std::string>();
+  pipeline.timetable = json.at("timetable").get<std::string>();
+  for (const Json& run : json.at("forward")) {
+    const int64_t stage = run.at(0).get<int64_t>();
+    const int64_t length = run.at(1).get<int64_t>();
+    if (stage < -1 || stage >= count || length < 0 ||
+        length > kMaxInstructions) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          length, " instructions are on stage ", stage, " of ", count));
+    }
+    pipeline.forward.insert(pipeline.forward.end(), length,
+                            static_cast<int32_t>(stage));
+  }
+  return pipeline;
+}
+
+}  // namespace meshwright

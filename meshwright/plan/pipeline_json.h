@@ -1,0 +1,20 @@
+// The pipeline of a plan as JSON.
+#ifndef MESHWRIGHT_PLAN_PIPELINE_JSON_H_
+#define MESHWRIGHT_PLAN_PIPELINE_JSON_H_
+
+#include <nlohmann/json.hpp>
+
+#include "absl/status/statusor.h"
+#include "meshwright/plan/plan.h"
+
+namespace meshwright {
+
+nlohmann::ordered_json PipelineJson(const PlannedPipeline& pipeline);
+
+// kInvalidArgument; throws, as nlohmann does, for keys that are not there.
+absl::StatusOr<PlannedPipeline> ReadPipeline(
+    const nlohmann::ordered_json& json);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLAN_PIPELINE_JSON_H_

@@ -1,0 +1,68 @@
+// Plans of one mesh, as a request wants them: sketched, and improved.
+#ifndef MESHWRIGHT_PLANNER_MESH_SEARCH_H_
+#define MESHWRIGHT_PLANNER_MESH_SEARCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "meshwright/cost/rates.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/planner/cut_step.h"
+#include "meshwright/planner/planner.h"
+#include "meshwright/search/plan_mesh.h"
+
+namespace meshwright {
+
+// Cells that the solver may touch: for each axis of a mesh, on the most
+// promising meshes, on the best.
+inline constexpr int64_t kFirstWork = 15'000'000;
+inline constexpr int64_t kSecondWork = 100'000'000;
+inline constexpr int64_t kLastWork = 300'000'000;
+inline constexpr double kFirstGap = 0.01;
+inline constexpr double kLastGap = 0.0005;
+// Times that memory is counted anew when the program turns out larger than the
+// search counted; and each time a bit more than it seems to take.
+inline constexpr int kMaxRounds = 2;
+inline constexpr double kTighter = 0.985;
+
+struct Found {
+  std::shared_ptr<const CutStep> cut;
+  Expert expert = Expert::kAuto;
+  MeshTask task;
+  Annotations pins;
+  MeshPlan plan;
+};
+
+class MeshSearch {
+ public:
+  // All outlive it.
+  MeshSearch(const Cluster& cluster, const Rates& rates,
+             const PlanRequest& request)
+      : cluster_(cluster), rates_(rates), request_(request) {}
+
+  struct Setting {
+    Mesh mesh;
+    int64_t memory_limit = 0;  // As the search counts.
+    Expert expert = Expert::kAuto;
+    int32_t stages = 1;  // The mesh is that of one.
+  };
+  // A first plan; `like` as in MeshTask.
+  absl::StatusOr<Found> Sketch(const std::shared_ptr<const CutStep>& cut,
+                               const Setting& setting,
+                               const std::vector<AxisPlaces>& like) const;
+
+  // More work on a mesh, if its bound leaves room.
+  void Improve(Found& found, int64_t work, double wanted_gap,
+               double seconds_left) const;
+
+ private:
+  const Cluster& cluster_;
+  const Rates& rates_;
+  const PlanRequest& request_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_MESH_SEARCH_H_

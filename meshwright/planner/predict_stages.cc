@@ -1,0 +1,217 @@
+#include "meshwright/planner/predict_stages.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "meshwright/cost/program_cost.h"
+#include "meshwright/partition/reshard.h"
+#include "meshwright/schedule/stage_edges.h"
+#include "meshwright/search/options.h"
+
+namespace meshwright {
+namespace {
+
+using Kind = StageProgram::Kind;
+
+class Predictor {
+ public:
+  Predictor(const StagedStep& step, const StagedLayout& layout,
+            const Cluster& cluster, const Rates& rates, const Prices& prices)
+      : step_(step),
+        layout_(layout),
+        cluster_(cluster),
+        rates_(rates),
+        prices_(prices) {
+    predicted_.costs.stages.resize(step.stages);
+    predicted_.fixed_bytes.resize(step.stages, 0);
+    predicted_.compute_seconds.resize(step.stages, 0);
+    predicted_.exposed_seconds.resize(step.stages, 0);
+    predicted_.comm_seconds.resize(step.stages, 0);
+    predicted_.comm_bytes.resize(step.stages, 0);
+  }
+
+  StagePrediction Run() {
+    AddPrograms();
+    AddState();
+    AddHeld();
+    AddEdges();
+    return std::move(predicted_);
+  }
+
+ private:
+  int64_t LocalBytes(const Shape& shape, const Sharding& sharding,
+                     int32_t stage) const {
+    return static_cast<int64_t>(std::ceil(
+        meshwright::LocalBytes(shape, sharding, layout_.meshes[stage])));
+  }
+
+  void AddPrograms() {
+    std::vector<int64_t> room(step_.stages, 0);
+    for (size_t i = 0; i < step_.programs.size(); ++i) {
+      const StageProgram& program = step_.programs[i];
+      const int32_t stage = program.stage;
+      const ProgramEstimate estimate =
+          EstimateProgram(layout_.programs[i].module, rates_, cluster_,
+                          layout_.meshes[stage], prices_);
+      StageCost& cost = predicted_.costs.stages[stage];
+      const bool once =
+          program.kind == Kind::kApply || program.kind == Kind::kStart;
+      (program.kind == Kind::kForward  ? cost.forward
+       : program.kind == Kind::kInput  ? cost.input_grad
+       : program.kind == Kind::kWeight ? cost.weight_grad
+                                       : cost.apply) += estimate.step_seconds;
+      const double times = once ? 1 : static_cast<double>(step_.micro_batches);
+      predicted_.compute_seconds[stage] += times * estimate.compute_seconds;
+      predicted_.exposed_seconds[stage] += times * estimate.exposed_seconds;
+      predicted_.comm_seconds[stage] += times * estimate.comm_seconds;
+      predicted_.comm_bytes[stage] += times * estimate.comm_bytes;
+      // A second round needs what all stages made in the first.
+      if (program.round > 0) predicted_.costs.apply_after_all = true;
+      room[stage] = std::max(room[stage], estimate.memory.temporaries);
+    }
+    for (int32_t stage = 0; stage < step_.stages; ++stage) {
+      predicted_.fixed_bytes[stage] += room[stage];
+    }
+  }
+
+  // Parameters, sums, and what state is moved to when a step begins.
+  void AddState() {
+    std::map<std::pair<int64_t, int32_t>, const Shape*> shapes;
+    for (const StageProgram& program : step_.programs) {
+      const int32_t stage = program.stage;
+      const auto parameters = program.module.entry()->Parameters();
+      for (size_t i = 0; i < parameters.size(); ++i) {
+        const StageInput& input = program.inputs[i];
+        const std::pair key = {input.index, stage};
+        if (input.kind != StageInput::Kind::kParameter ||
+            !shapes.try_emplace(key, &parameters[i]->shape).second) {
+          continue;
+        }
+        // All micro-batches of data are there.
+        predicted_.fixed_bytes[stage] +=
+            LocalBytes(parameters[i]->shape, layout_.parameters.at(key),
+                       stage) *
+            (input.cut.has_value() ? step_.micro_batches : 1);
+      }
+    }
+    for (const auto& [key, sharding] : layout_.accumulators) {
+      predicted_.fixed_bytes[key.second] +=
+          LocalBytes(step_.accumulators[key.first].shape, sharding, key.second);
+    }
+    for (const auto& [key, sharding] : layout_.at_work) {
+      const Shape& shape = *shapes.at(key);
+      const int32_t stage = key.second;
+      predicted_.fixed_bytes[stage] += LocalBytes(shape, sharding, stage);
+      Resharder resharder(&layout_.meshes[stage], prices_);
+      const double seconds = resharder.Price(
+          shape.element_type, layout_.parameters.at(key), sharding);
+      predicted_.costs.stages[stage].apply += seconds;
+      predicted_.comm_seconds[stage] += seconds;
+      predicted_.exposed_seconds[stage] += seconds;
+    }
+  }
+
+  // What programs of a micro-batch leave for its backward pass.
+  void AddHeld() {
+    std::vector<int64_t> kept(step_.stages, 0);
+    for (size_t i = 0; i < step_.values.size(); ++i) {
+      const StageValue& value = step_.values[i];
+      if (value.accumulator.has_value()) continue;
+      std::map<int32_t, bool> stages;  // To whether W uses it.
+      for (const int32_t user : value.users) {
+        const StageProgram& program = step_.programs[user];
+        if (program.kind != Kind::kInput && program.kind != Kind::kWeight) {
+          continue;
+        }
+        stages[program.stage] |= program.kind == Kind::kWeight;
+      }
+      for (const auto& [stage, for_weights] : stages) {
+        const int64_t bytes = LocalBytes(
+            value.shape, layout_.values.at({static_cast<int64_t>(i), stage}),
+            stage);
+        if (step_.programs[value.program].kind == Kind::kForward) {
+          predicted_.costs.stages[stage].held_bytes += bytes;
+        }
+        if (for_weights) kept[stage] += bytes;
+      }
+    }
+    for (int32_t stage = 0; stage < step_.stages; ++stage) {
+      StageCost& cost = predicted_.costs.stages[stage];
+      cost.kept_bytes = std::min(kept[stage], cost.held_bytes);
+    }
+  }
+
+  // Between a device and its counterpart on another stage.
+  double TransferSeconds(int32_t from, int32_t to, int64_t bytes) const {
+    const int64_t devices = layout_.meshes[from].device_count();
+    for (size_t level = 0; level < cluster_.levels.size(); ++level) {
+      const LinkLevel& links = cluster_.levels[level];
+      if (from * devices / links.devices != to * devices / links.devices) {
+        continue;
+      }
+      const CollectiveRate rate =
+          rates_.Of(MoveKind::kPermute, static_cast<int32_t>(level), 2);
+      return rate.latency +
+             rate.per_byte * static_cast<double>(bytes) *
+                 static_cast<double>(std::min(devices, links.port_devices));
+    }
+    return 0;
+  }
+
+  void AddEdges() {
+    std::vector<StageEdge>& edges = predicted_.costs.edges;
+    edges = EdgesOf(step_);
+    std::map<std::pair<int, int>, StageEdge*> known;
+    for (StageEdge& edge : edges) known[{edge.from, edge.to}] = &edge;
+    for (size_t i = 0; i < step_.values.size(); ++i) {
+      const StageValue& value = step_.values[i];
+      const StageProgram& from = step_.programs[value.program];
+      if (from.kind == Kind::kApply || from.kind == Kind::kStart) continue;
+      std::set<int32_t> to;
+      for (const int32_t user : value.users) {
+        if (step_.programs[user].stage != from.stage) {
+          to.insert(step_.programs[user].stage);
+        }
+      }
+      for (const int32_t stage : to) {
+        const int64_t bytes = LocalBytes(
+            value.shape, layout_.values.at({static_cast<int64_t>(i), stage}),
+            stage);
+        StageEdge& edge = *known.at(std::minmax<int>(from.stage, stage));
+        (from.stage < stage ? edge.forward_bytes : edge.backward_bytes) +=
+            bytes;
+      }
+    }
+    for (StageEdge& edge : edges) {
+      if (edge.forward_bytes > 0) {
+        edge.forward_seconds =
+            TransferSeconds(edge.from, edge.to, edge.forward_bytes);
+      }
+      if (edge.backward_bytes > 0) {
+        edge.backward_seconds =
+            TransferSeconds(edge.from, edge.to, edge.backward_bytes);
+      }
+    }
+  }
+
+  const StagedStep& step_;
+  const StagedLayout& layout_;
+  const Cluster& cluster_;
+  const Rates& rates_;
+  const Prices& prices_;
+  StagePrediction predicted_;
+};
+
+}  // namespace
+
+StagePrediction PredictStages(const StagedStep& step,
+                              const StagedLayout& layout,
+                              const Cluster& cluster, const Rates& rates,
+                              const Prices& prices) {
+  return Predictor(step, layout, cluster, rates, prices).Run();
+}
+
+}  // namespace meshwright

@@ -1,0 +1,38 @@
+// What the stages of a step that is cut and laid out are predicted to take.
+#ifndef MESHWRIGHT_PLANNER_PREDICT_STAGES_H_
+#define MESHWRIGHT_PLANNER_PREDICT_STAGES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "meshwright/cost/rates.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/partition/prices.h"
+#include "meshwright/partition/stage_layout.h"
+#include "meshwright/partition/stage_programs.h"
+#include "meshwright/schedule/pipeline.h"
+
+namespace meshwright {
+
+struct StagePrediction {
+  PipelineCosts costs;  // Without bounds of memory.
+  // By stage. Bytes on a device all the time: state, sums, data, and the room
+  // that its largest program works in.
+  std::vector<int64_t> fixed_bytes;
+  // Of a whole step: kernels, and collectives that they wait for and in all.
+  std::vector<double> compute_seconds;
+  std::vector<double> exposed_seconds;
+  std::vector<double> comm_seconds;
+  std::vector<double> comm_bytes;  // Sent by a device, in a step.
+};
+
+// Stage s has the devices after those of stage s - 1. All stages have the same
+// mesh, where `prices` are what moves cost.
+StagePrediction PredictStages(const StagedStep& step,
+                              const StagedLayout& layout,
+                              const Cluster& cluster, const Rates& rates,
+                              const Prices& prices);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_PREDICT_STAGES_H_

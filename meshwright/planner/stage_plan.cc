@@ -1,0 +1,197 @@
+#include "meshwright/planner/stage_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "meshwright/base/status_macros.h"
+#include "meshwright/planner/plan_setting.h"
+#include "meshwright/planner/predict_stages.h"
+#include "meshwright/planner/summary.h"
+#include "meshwright/schedule/generate.h"
+#include "meshwright/schedule/generate_auto.h"
+#include "meshwright/schedule/simulate.h"
+#include "meshwright/search/pipeline_step.h"
+#include "meshwright/search/step_stages.h"
+
+namespace meshwright {
+namespace {
+
+// Of a stage's work, above its share.
+constexpr double kTolerance = 0.1;
+// Of the search for a timetable; actions simulated.
+constexpr int64_t kScheduleWork = 1'000'000;
+
+struct Scheduled {
+  AutoTimetable best;
+  Simulation run;
+};
+
+Scheduled RunOf(AutoTimetable best, const PipelineCosts& costs) {
+  Simulation run = SimulateValid(best.timetable, costs, /*record=*/false);
+  best.step_seconds = run.step_seconds;
+  return {std::move(best), std::move(run)};
+}
+
+// The fastest that fits, or the one asked for.
+absl::StatusOr<Scheduled> Schedule(const PipelineShape& shape,
+                                   const PipelineCosts& costs,
+                                   std::optional<ScheduleKind> wanted) {
+  if (wanted.has_value() && *wanted != ScheduleKind::kAuto) {
+    MW_ASSIGN_OR_RETURN(Timetable timetable, MakeTimetable(shape, *wanted));
+    return RunOf({.timetable = std::move(timetable), .origin = *wanted}, costs);
+  }
+  absl::StatusOr<AutoTimetable> best =
+      MakeAutoTimetable(shape, costs, {.work_limit = kScheduleWork});
+  if (!absl::IsResourceExhausted(best.status())) {
+    MW_RETURN_IF_ERROR(best.status());
+    return RunOf(*std::move(best), costs);
+  }
+  MW_ASSIGN_OR_RETURN(Timetable timetable,
+                      MakeTimetable(shape, ScheduleKind::k1F1B));
+  return RunOf(
+      {.timetable = std::move(timetable), .origin = ScheduleKind::k1F1B},
+      costs);
+}
+
+std::vector<Sharding> AllAtRest(const StageStrategies& strategies,
+                                const StepModel& model) {
+  std::vector<Sharding> shardings;
+  for (size_t leaf = 0; leaf < model.graph.parameters.size(); ++leaf) {
+    shardings.push_back(strategies.AtRest(static_cast<int64_t>(leaf)));
+  }
+  return shardings;
+}
+
+std::vector<Sharding> OutputsOf(const StagedStep& step,
+                                const StagedLayout& layout,
+                                const std::vector<Sharding>& parameters) {
+  std::vector<Sharding> shardings;
+  for (const StageInput& output : step.outputs) {
+    shardings.push_back(
+        output.kind == StageInput::Kind::kParameter
+            ? parameters[output.index]
+            : layout.values.at(
+                  {output.index,
+                   step.programs[step.values[output.index].program].stage}));
+  }
+  return shardings;
+}
+
+void Record(const StagePrediction& predicted, const Scheduled& scheduled,
+            Plan& plan) {
+  PlannedPipeline& pipeline = *plan.pipeline;
+  pipeline.schedule = std::string(ToString(scheduled.best.origin));
+  pipeline.timetable = ToCsv(scheduled.best.timetable);
+  pipeline.bubble_share = scheduled.run.bubble_share;
+  Prediction& total = plan.predicted;
+  for (size_t stage = 0; stage < predicted.costs.stages.size(); ++stage) {
+    const StageCost& cost = predicted.costs.stages[stage];
+    const int rank = scheduled.best.timetable.rank_of_stage[stage];
+    pipeline.stages.push_back({.forward = cost.forward,
+                               .input_grad = cost.input_grad,
+                               .weight_grad = cost.weight_grad,
+                               .apply = cost.apply,
+                               .held_bytes = cost.held_bytes,
+                               .kept_bytes = cost.KeptBytes(),
+                               .fixed_bytes = predicted.fixed_bytes[stage],
+                               .peak_bytes = predicted.fixed_bytes[stage] +
+                                             scheduled.run.peak_bytes[rank]});
+    total.peak_bytes =
+        std::max(total.peak_bytes, pipeline.stages.back().peak_bytes);
+    total.compute_seconds =
+        std::max(total.compute_seconds, predicted.compute_seconds[stage]);
+    total.exposed_comm_seconds =
+        std::max(total.exposed_comm_seconds, predicted.exposed_seconds[stage]);
+    total.comm_seconds =
+        std::max(total.comm_seconds, predicted.comm_seconds[stage]);
+    total.comm_bytes = std::max(total.comm_bytes, predicted.comm_bytes[stage]);
+  }
+  for (const StageEdge& edge : predicted.costs.edges) {
+    pipeline.edges.push_back({edge.from, edge.to, edge.forward_seconds,
+                              edge.backward_seconds, edge.forward_bytes,
+                              edge.backward_bytes});
+  }
+  total.step_seconds = scheduled.run.step_seconds;
+}
+
+absl::StatusOr<Plan> WriteStages(const PlanTask& task, const Found& found,
+                                 int32_t stages) {
+  Plan plan = BeginPlan(task, found);
+  MW_ASSIGN_OR_RETURN(const PipelineStep step,
+                      TakeApart(task.module, AnalyzeRoles(task.module),
+                                {.count = found.cut->count}));
+  MW_ASSIGN_OR_RETURN(
+      StepStages assigned,
+      AssignStepStages(step, StageLimits::Even(stages, kTolerance)));
+  MW_ASSIGN_OR_RETURN(
+      const StagedStep staged,
+      MakeStagePrograms(step.split, {.stages = stages,
+                                     .forward = assigned.forward,
+                                     .state = step.state}));
+  const StageStrategies strategies(found.cut->model.graph,
+                                   found.plan.assignment, plan.mesh);
+  const Prices prices =
+      PlanPrices(task.rates, task.cluster, task.request.forbidden, plan.mesh);
+  MW_ASSIGN_OR_RETURN(const StagedLayout layout,
+                      LayOutStages(staged, plan.mesh, strategies, prices));
+  StagePrediction predicted =
+      PredictStages(staged, layout, task.cluster, task.rates, prices);
+  for (const int64_t fixed : predicted.fixed_bytes) {
+    predicted.costs.memory_bytes.push_back(
+        std::max<int64_t>(0, task.memory_bytes - fixed));
+  }
+  MW_ASSIGN_OR_RETURN(
+      const Scheduled scheduled,
+      Schedule({.stages = stages,
+                .ranks = stages,
+                .micro_batches = static_cast<int>(found.cut->count)},
+               predicted.costs, task.request.schedule));
+  plan.pipeline = PlannedPipeline{.forward = std::move(assigned.forward),
+                                  .cut_gap = assigned.assignment.Gap()};
+  Record(predicted, scheduled, plan);
+  // At most so far from the best, in strategies and in the timetable.
+  plan.gap = 1 - found.plan.bound_seconds / found.plan.seconds *
+                     scheduled.best.lower_bound / plan.predicted.step_seconds;
+  const std::vector<Sharding> parameters =
+      AllAtRest(strategies, found.cut->model);
+  AddTensors(found.cut->model, parameters,
+             OutputsOf(staged, layout, parameters), plan);
+  for (size_t i = 0; i < staged.programs.size(); ++i) {
+    const StageProgram::Kind kind = staged.programs[i].kind;
+    const bool once = kind == StageProgram::Kind::kApply ||
+                      kind == StageProgram::Kind::kStart;
+    AddCollectives(layout.programs[i].collectives,
+                   once ? 1 : static_cast<double>(staged.micro_batches), plan);
+  }
+  return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> FinishStages(const PlanTask& task,
+                                  const MeshSearch& search, double seconds_left,
+                                  StageCandidate& candidate) {
+  Found& found = candidate.found;
+  const int32_t stages = candidate.stages;
+  search.Improve(found, kSecondWork, kFirstGap, seconds_left);
+  MW_ASSIGN_OR_RETURN(Plan plan, WriteStages(task, found, stages));
+  int64_t limit = task.memory_bytes;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    if (plan.predicted.peak_bytes <= task.memory_bytes) break;
+    limit =
+        static_cast<int64_t>(static_cast<double>(limit) * kTighter *
+                             static_cast<double>(task.memory_bytes) /
+                             static_cast<double>(plan.predicted.peak_bytes));
+    absl::StatusOr<Found> tighter = search.Sketch(
+        found.cut,
+        {.mesh = found.task.mesh, .memory_limit = limit, .stages = stages},
+        found.plan.placements);
+    if (!tighter.ok()) break;
+    tighter->plan.bound_seconds = found.plan.bound_seconds;
+    found = *std::move(tighter);
+    MW_ASSIGN_OR_RETURN(plan, WriteStages(task, found, stages));
+  }
+  return plan;
+}
+
+}  // namespace meshwright

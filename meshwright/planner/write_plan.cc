@@ -1,0 +1,56 @@
+#include "meshwright/planner/write_plan.h"
+
+#include <string>
+
+#include "meshwright/base/status_macros.h"
+#include "meshwright/mesh/cluster_file.h"
+#include "meshwright/planner/plan_setting.h"
+#include "meshwright/planner/steering.h"
+#include "meshwright/planner/summary.h"
+
+namespace meshwright {
+
+Mesh NamedMesh(const PlanRequest& request, const Found* found,
+               const StepModel& model, const Mesh& mesh) {
+  if (request.mesh.has_value()) return mesh;
+  if (found == nullptr) return NameInOrder(mesh, request.batch_axis);
+  return NameAxes(model, found->plan.assignment, mesh, request.batch_axis);
+}
+
+Plan BeginPlan(const PlanTask& task, const Found& found) {
+  const StepModel& model = found.cut->model;
+  const Mesh mesh = NamedMesh(task.request, &found, model, found.task.mesh);
+  Plan plan(mesh);
+  plan.module_name = task.module.name();
+  plan.fingerprint = Fingerprint(task.module);
+  plan.strategy = std::string(Name(task.request.expert));
+  plan.cluster = ToJson(task.cluster);
+  plan.rates = ToJson(task.rates);
+  plan.memory_bytes = task.memory_bytes;
+  plan.steering = SteeringOf(task.request, found.pins, model, mesh);
+  plan.micro_batches = found.cut->count;
+  plan.strategies = found.plan.assignment.strategies;
+  RecordSharing(found.plan.assignment.sharing, plan);
+  plan.gap = found.plan.seconds > 0
+                 ? 1 - found.plan.bound_seconds / found.plan.seconds
+                 : 0;
+  plan.predicted.origin = std::string(Name(task.rates.memory.origin));
+  return plan;
+}
+
+absl::StatusOr<Plan> WritePlan(const PlanTask& task, const Found& found) {
+  Plan plan = BeginPlan(task, found);
+  const StepModel& model = found.cut->model;
+  Resharder resharder(
+      &plan.mesh,
+      PlanPrices(task.rates, task.cluster, task.request.forbidden, plan.mesh));
+  MW_ASSIGN_OR_RETURN(
+      const Partitioned split,
+      PartitionAs(found.cut->step.module(), plan.mesh, model.graph,
+                  found.plan.assignment, resharder));
+  MW_RETURN_IF_ERROR(CheckNone(split, task.request.forbidden));
+  Summarise(model, split, task.cluster, task.rates, plan);
+  return plan;
+}
+
+}  // namespace meshwright

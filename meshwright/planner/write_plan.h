@@ -1,0 +1,39 @@
+// From what the search found to a plan.
+#ifndef MESHWRIGHT_PLANNER_WRITE_PLAN_H_
+#define MESHWRIGHT_PLANNER_WRITE_PLAN_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "meshwright/cost/rates.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/plan/plan.h"
+#include "meshwright/planner/mesh_search.h"
+#include "meshwright/planner/planner.h"
+
+namespace meshwright {
+
+// What is planned.
+struct PlanTask {
+  const Module& module;
+  const Cluster& cluster;
+  const Rates& rates;
+  const PlanRequest& request;
+  int64_t memory_bytes = 0;  // That a device may use.
+};
+
+// The mesh with the names that its axes have in a plan or, if none was found,
+// might.
+Mesh NamedMesh(const PlanRequest& request, const Found* found,
+               const StepModel& model, const Mesh& mesh);
+
+// All but what depends on the program: tensors, collectives, predictions.
+Plan BeginPlan(const PlanTask& task, const Found& found);
+
+// The plan of a step that is not cut into stages, lowered and priced.
+absl::StatusOr<Plan> WritePlan(const PlanTask& task, const Found& found);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_WRITE_PLAN_H_
