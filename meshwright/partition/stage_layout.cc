@@ -55,6 +55,11 @@ class Layouter {
  private:
   // What state and accumulators come from, and whether these stay.
   void FindResults() {
+    for (const StageInput& output : step_.outputs) {
+      if (output.kind == StageInput::Kind::kValue) {
+        is_output_.insert(output.index);
+      }
+    }
     for (const NextValue& next : step_.state) {
       is_state_.insert(next.parameter);
       const StageInput& output = step_.outputs[next.output];
@@ -91,15 +96,25 @@ class Layouter {
     }
     std::vector<Sharding> parameters;
     for (const auto& pin : pins.parameters) parameters.push_back(pin->sharding);
-    std::vector<std::optional<Sharding>> outputs;
-    for (const auto& pin : pins.outputs) {
-      outputs.push_back(pin.has_value() ? std::optional(pin->sharding)
-                                        : std::nullopt);
+    std::vector<StageStrategies::Output> outputs;
+    for (size_t i = 0; i < pins.outputs.size(); ++i) {
+      StageStrategies::Output& output = outputs.emplace_back();
+      if (pins.outputs[i].has_value()) {
+        output.sharding = pins.outputs[i]->sharding;
+      }
+      output.may_pend = StaysFor(program.results[i], program.stage);
     }
     const FlatGraph graph = Flatten(program.module);
     Resharder resharder(&mesh, prices_);
     return PartitionAs(program.module, mesh, graph,
                        strategies_->For(graph, parameters, outputs), resharder);
+  }
+
+  // Whether one program of the same stage uses the value, and nobody else.
+  bool StaysFor(int32_t value, int32_t stage) const {
+    const std::vector<int32_t>& users = step_.values[value].users;
+    return users.size() == 1 && step_.programs[users[0]].stage == stage &&
+           !is_output_.contains(value);
   }
 
   Pins PinsOf(const StageProgram& program) {
@@ -184,6 +199,10 @@ class Layouter {
     std::optional<Sharding> made;
     if (strategies_ != nullptr && made_by_[index] != nullptr) {
       made = strategies_->Result(*made_by_[index]);
+      // A sum of a stage's own: as what is added.
+      for (const Instruction* operand : made_by_[index]->operands) {
+        if (!made.has_value()) made = strategies_->Result(*operand);
+      }
     }
     if (!made.has_value()) return Sharding::Replicated(dimensions);
     const Mesh& mesh = layout_.meshes[stage];
@@ -218,6 +237,7 @@ class Layouter {
   const StagedStep& step_;
   const StageStrategies* const strategies_;
   const Prices prices_;
+  absl::flat_hash_set<int64_t> is_output_;          // Of values.
   absl::flat_hash_set<int64_t> is_state_;           // Of parameters.
   absl::flat_hash_map<int64_t, int64_t> state_of_;  // By value: a parameter.
   // By accumulator: nothing of it is used on other stages; the instruction

@@ -1,5 +1,6 @@
 #include "meshwright/partition/stage_strategies.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace meshwright {
@@ -106,9 +107,43 @@ std::optional<Sharding> StageStrategies::Result(
   return ResultOf(found->second, 0);
 }
 
-Assignment StageStrategies::For(
-    const FlatGraph& program, const std::vector<Sharding>& parameters,
-    const std::vector<std::optional<Sharding>>& outputs) const {
+// As the operands lie, and pending if it can pass on that they are.
+Strategy StageStrategies::Following(
+    const Rule& rule,
+    const std::vector<std::optional<Sharding>>& operands) const {
+  Strategy strategy = ReplicatedStrategy(rule);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i].has_value()) continue;
+    strategy = Merged(
+        rule, strategy,
+        StrategyFor(rule, rule.operands[i], Completed(*operands[i]), mesh_),
+        mesh_);
+  }
+  for (size_t i = 0; i < rule.linear.size(); ++i) {
+    const std::vector<int32_t>& linear = rule.linear[i].operands;
+    if (linear.empty() || !operands[linear[0]].has_value()) continue;
+    const Sharding& first = *operands[linear[0]];
+    bool are_pending = first.IsPending();
+    for (int32_t j = 0; j < std::ssize(operands) && are_pending; ++j) {
+      const bool in = std::ranges::count(linear, j) > 0;
+      are_pending = operands[j].has_value() &&
+                    (in ? operands[j]->pending == first.pending &&
+                              operands[j]->reduction == first.reduction
+                        : !operands[j]->IsPending());
+    }
+    if (!are_pending) continue;
+    Strategy pending = strategy;
+    pending.linear = static_cast<int32_t>(i);
+    pending.reduction = first.reduction;
+    pending.pending = first.pending;
+    if (IsValid(rule, pending, mesh_)) return pending;
+  }
+  return strategy;
+}
+
+Assignment StageStrategies::For(const FlatGraph& program,
+                                const std::vector<Sharding>& parameters,
+                                const std::vector<Output>& outputs) const {
   Assignment assignment{.rules = RulesOf(program)};
   assignment.strategies.resize(program.ops.size());
   assignment.sharing.assign(program.values.size(), Sharing::kOnce);
@@ -143,24 +178,23 @@ Assignment StageStrategies::For(
       share_as(op, there);
       continue;
     }
-    strategy = ReplicatedStrategy(rule);
-    for (size_t i = 0; i < op.operands.size(); ++i) {
+    std::vector<std::optional<Sharding>> operands;
+    for (const ValueId operand : op.operands) {
       // What comes back to a loop is not there yet.
-      if (program.values[op.operands[i]].producer >= id) continue;
-      strategy =
-          Merged(rule, strategy,
-                 StrategyFor(rule, rule.operands[i],
-                             Completed(result_of(op.operands[i])), mesh_),
-                 mesh_);
+      operands.push_back(program.values[operand].producer < id
+                             ? std::optional(result_of(operand))
+                             : std::nullopt);
     }
+    strategy = Following(rule, operands);
   }
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const OpId id = program.outputs[i];
     Rule& rule = assignment.rules[id];
-    const Sharding sharding =
-        outputs[i].has_value()
-            ? *outputs[i]
-            : Completed(result_of(program.ops[id].operands[0]));
+    Sharding sharding =
+        outputs[i].sharding.value_or(result_of(program.ops[id].operands[0]));
+    if (!outputs[i].sharding.has_value() && !outputs[i].may_pend) {
+      sharding = Completed(std::move(sharding));
+    }
     assignment.strategies[id] =
         StrategyFor(rule, rule.operands[0], sharding, mesh_);
     GivePending(sharding, rule, assignment.strategies[id]);

@@ -41,12 +41,16 @@ class StageStrategies {
   Sharding AtWork(int64_t leaf) const;
   Sharding PartOf(int64_t leaf) const;
 
-  // For the ops of a program. Its parameters come as given; so do its outputs,
-  // or, where that is open, as they are made but complete. Pending ones are
-  // possible in both.
+  // What leaves a program: as given or, where that is open, as it is made, but
+  // complete unless it may be pending.
+  struct Output {
+    std::optional<Sharding> sharding;
+    bool may_pend = false;
+  };
+  // For the ops of a program. Its parameters come as given, pending or not.
   Assignment For(const FlatGraph& program,
                  const std::vector<Sharding>& parameters,
-                 const std::vector<std::optional<Sharding>>& outputs) const;
+                 const std::vector<Output>& outputs) const;
 
   // What the step's instruction of this name and shape gives, which may be
   // pending; nothing if there is none.
@@ -58,6 +62,9 @@ class StageStrategies {
 
   OpId Find(const FlatOp& op, const Rule& rule) const;  // Or -1.
   Sharding ResultOf(OpId op, int32_t result) const;
+  Strategy Following(
+      const Rule& rule,
+      const std::vector<std::optional<Sharding>>& operands) const;
 
   const FlatGraph& graph_;
   const Assignment& assignment_;

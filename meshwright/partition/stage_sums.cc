@@ -181,8 +181,11 @@ class Splitter {
       const auto extra = extra_.find(argument.index);
       if (extra == extra_.end()) continue;
       for (const int64_t number : extra->second) {
-        Instruction* const part = copy.entry->AddParameter(
-            made->shape, copy.program.UniqueName(made->name));
+        // Copied, so that where it was made it is complete before it is sent.
+        Instruction* const part = copy.builder.Unary(
+            Opcode::kCopy,
+            copy.entry->AddParameter(made->shape,
+                                     copy.program.UniqueName(made->name)));
         result_.apply.arguments.push_back(
             {.kind = Kind::kAccumulator, .index = number});
         copy.made[instruction.get()] = copy.builder.Binary(

@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -173,20 +172,17 @@ class Planner {
         cluster_.device_count() == 1) {
       return absl::NotFoundError("no stages");
     }
-    MW_ASSIGN_OR_RETURN(const auto whole, Cut(1));
-    batch_ = BatchSize(whole->model);
-    std::set<int64_t> known;
-    for (const auto& [count, cut] : cuts_) {
-      if (count > 1) known.insert(count);
-    }
-    return StageSearch(
-               task_, search_, batch_,
-               [&](int64_t count) { return Cut(count); },
-               [&](const Mesh& mesh, const CutStep& cut, int32_t stages,
-                   const absl::StatusOr<StageCandidate>& candidate) {
-                 Note(mesh, cut, stages, candidate);
-               })
-        .Best(std::move(known), BestSeconds());
+    MW_RETURN_IF_ERROR(Cut(1).status());
+    const Stopwatch watch;
+    absl::StatusOr<StageCandidate> best =
+        StageSearch(task_, search_, style_, cuts_,
+                    [&](const Mesh& mesh, const CutStep& cut, int32_t stages,
+                        const absl::StatusOr<StageCandidate>& candidate) {
+                      Note(mesh, cut, stages, candidate);
+                    })
+            .Best();
+    seconds_["stages"] += watch.seconds();
+    return best;
   }
 
   void Note(const Mesh& mesh, const CutStep& cut, int32_t stages,

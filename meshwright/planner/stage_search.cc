@@ -2,27 +2,33 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/base/side_by_side.h"
-#include "meshwright/mesh/cluster_mesh.h"
 #include "meshwright/planner/meshes_to_try.h"
 
 namespace meshwright {
 namespace {
 
 constexpr int64_t kMaxStages = 64;
-// Meshes of a stage that are looked at, for each number of stages.
+// Numbers near this one are looked at first.
+constexpr double kUsualStages = 6;
+// How many are looked at together; not a matter of the machine's cores.
+constexpr size_t kTogether = 2;
+// Meshes of a stage that are looked at; of large steps one.
 constexpr size_t kMeshes = 2;
+constexpr size_t kManyOps = 10000;
 // Micro-batches for each stage, so that bubbles are few; and at most.
 constexpr int64_t kFewest = 4;
-constexpr int64_t kMost = 32;
-// More stages are not tried once they take longer than the best by this
-// factor.
-constexpr double kTooSlow = 1.3;
-// With larger bubbles, twice the micro-batches are tried.
-constexpr double kLargeBubble = 0.08;
+constexpr int64_t kMost = 64;
+// Of the memory that all devices of a stage have left: not everything can be
+// split over all of them.
+constexpr double kFilled = 0.5;
+// Numbers of stages beyond one that takes longer than the best by this factor
+// are left out.
+constexpr double kBehind = 1.05;
 
 double SecondsOf(double whole, int32_t stages, int64_t count) {
   return whole * static_cast<double>(count + stages - 1) /
@@ -30,6 +36,17 @@ double SecondsOf(double whole, int32_t stages, int64_t count) {
 }
 
 }  // namespace
+
+StageSearch::StageSearch(const PlanTask& task, const MeshSearch& search,
+                         const FusionStyle& style, Cuts& cuts, Note note)
+    : task_(task),
+      search_(search),
+      style_(style),
+      cuts_(cuts),
+      note_(std::move(note)),
+      whole_(cuts.at(1)->model),
+      batch_(BatchSize(whole_)),
+      need_(LeastMemory(whole_)) {}
 
 std::vector<int32_t> StageSearch::StageCounts() const {
   const PlanRequest& request = task_.request;
@@ -39,114 +56,148 @@ std::vector<int32_t> StageSearch::StageCounts() const {
   for (int64_t stages = 2; stages <= std::min(kMaxStages, devices); ++stages) {
     if (devices % stages != 0) continue;
     if (request.mesh.has_value() &&
-        request.mesh->device_count() * stages != devices) {
+        request.mesh->device_count() * stages > devices) {
       continue;
     }
     counts.push_back(static_cast<int32_t>(stages));
   }
+  std::stable_sort(counts.begin(), counts.end(), [](int32_t a, int32_t b) {
+    return std::abs(std::log(a / kUsualStages)) <
+           std::abs(std::log(b / kUsualStages));
+  });
   return counts;
 }
 
 std::vector<Mesh> StageSearch::MeshesOf(int32_t stages) const {
   if (task_.request.mesh.has_value()) return {*task_.request.mesh};
-  return MeshesOfStage(task_.cluster, task_.cluster.device_count() / stages);
+  std::vector<Mesh> meshes =
+      MeshesOfStage(task_.cluster, task_.cluster.device_count() / stages);
+  const size_t most = whole_.graph.ops.size() > kManyOps ? 1 : kMeshes;
+  if (meshes.size() > most) {
+    meshes.erase(meshes.begin() + static_cast<int64_t>(most), meshes.end());
+  }
+  return meshes;
 }
 
-// One that is cut already, or the fewest that keep the bubble small.
-std::vector<int64_t> StageSearch::CountsFor(
-    int32_t stages, const std::vector<Mesh>& meshes,
-    const std::set<int64_t>& known) const {
+// One that is cut already, or the fewest that keep the bubble small and fit.
+int64_t StageSearch::CountFor(int32_t stages,
+                              const std::vector<Mesh>& meshes) const {
   if (task_.request.micro_batches.has_value()) {
-    return {*task_.request.micro_batches};
+    return *task_.request.micro_batches;
   }
+  // On the devices of a stage: as many micro-batches under way as there are
+  // stages, of each such a part.
+  const double room = (static_cast<double>(task_.memory_bytes) *
+                           static_cast<double>(task_.cluster.device_count()) -
+                       need_.state) /
+                      stages;
   const auto suits = [&](int64_t count) {
     return count >= kFewest * stages && count <= kMost * stages &&
            batch_ % count == 0 &&
+           need_.rest / static_cast<double>(count) <= kFilled * room &&
            std::ranges::any_of(meshes, [&](const Mesh& mesh) {
              return std::ranges::any_of(mesh.axes(), [&](const MeshAxis& axis) {
                return batch_ / count % axis.size == 0;
              });
            });
   };
-  for (const int64_t count : known) {
-    if (suits(count)) return {count};
+  for (const auto& [count, cut] : cuts_) {
+    if (suits(count)) return count;
   }
-  std::vector<int64_t> counts;
-  for (int64_t count = 2; count <= batch_ && counts.empty(); ++count) {
-    if (suits(count)) counts.push_back(count);
+  for (int64_t count = 2; count <= batch_; ++count) {
+    if (suits(count)) return count;
   }
   // Few examples: as many micro-batches as there can be.
-  if (counts.empty() && batch_ >= 2 && batch_ <= kMost * stages) {
-    counts.push_back(batch_);
-  }
-  return counts;
+  return batch_ >= 2 && batch_ <= kFewest * stages ? batch_ : 0;
 }
 
-void StageSearch::Try(int32_t stages, int64_t count,
-                      const std::vector<Mesh>& meshes) {
-  const absl::StatusOr<std::shared_ptr<const CutStep>> cut = cut_(count);
-  if (!cut.ok()) {
-    if (!best_.ok()) best_ = cut.status();
-    return;
-  }
-  const size_t tried = std::min(kMeshes, meshes.size());
-  std::vector<absl::StatusOr<Found>> found(tried);
-  SideBySide(static_cast<int>(tried), [&](int i) {
-    found[i] = search_.Sketch(*cut,
-                              {.mesh = meshes[i],
-                               .memory_limit = task_.memory_bytes,
-                               .stages = stages},
-                              like_);
+// Not on the far side of a number that is worse than the best.
+bool StageSearch::IsWorthIt(int32_t stages) const {
+  if (!best_.ok()) return true;
+  return std::ranges::none_of(seconds_, [&](const auto& tried) {
+    const auto [other, seconds] = tried;
+    const bool is_between = best_->stages < stages
+                                ? best_->stages < other && other < stages
+                                : stages < other && other < best_->stages;
+    return is_between && seconds > kBehind * best_->seconds;
   });
-  for (size_t i = 0; i < tried; ++i) {
-    absl::StatusOr<StageCandidate> candidate = absl::UnknownError("");
-    if (!found[i].ok()) {
-      candidate = found[i].status();
-    } else {
-      const double seconds = SecondsOf(found[i]->plan.seconds, stages, count);
-      candidate = StageCandidate{*std::move(found[i]), stages, seconds};
+}
+
+std::vector<StageSearch::Trial> StageSearch::TrialsOf(int32_t stages) const {
+  const std::vector<Mesh> meshes = MeshesOf(stages);
+  const int64_t count = CountFor(stages, meshes);
+  std::vector<Trial> trials;
+  for (const Mesh& mesh : meshes) {
+    if (count > 1) trials.push_back({stages, count, mesh});
+  }
+  return trials;
+}
+
+void StageSearch::Run(std::vector<Trial> trials) {
+  std::set<int64_t> missing;
+  for (const Trial& trial : trials) {
+    if (!cuts_.contains(trial.count)) missing.insert(trial.count);
+    if (task_.request.report) {
+      task_.request.report(absl::StrCat(trial.stages, " stages of ",
+                                        trial.mesh.ToString(), " x",
+                                        trial.count));
     }
-    note_(meshes[i], **cut, stages, candidate);
+  }
+  const std::vector<int64_t> counts(missing.begin(), missing.end());
+  std::vector<absl::StatusOr<std::shared_ptr<const CutStep>>> cuts(
+      counts.size());
+  SideBySide(static_cast<int>(counts.size()), [&](int i) {
+    cuts[i] = CutStep::Of(task_.module, counts[i], style_);
+  });
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (cuts[i].ok()) {
+      cuts_[counts[i]] = *std::move(cuts[i]);
+    } else if (!best_.ok()) {
+      best_ = cuts[i].status();
+    }
+  }
+  std::erase_if(
+      trials, [&](const Trial& trial) { return !cuts_.contains(trial.count); });
+  SideBySide(static_cast<int>(trials.size()), [&](int i) {
+    trials[i].found = search_.Sketch(cuts_.at(trials[i].count),
+                                     {.mesh = trials[i].mesh,
+                                      .memory_limit = task_.memory_bytes,
+                                      .stages = trials[i].stages},
+                                     {});
+  });
+  for (Trial& trial : trials) {
+    absl::StatusOr<StageCandidate> candidate = absl::UnknownError("");
+    if (!trial.found.ok()) {
+      candidate = trial.found.status();
+    } else {
+      const double seconds =
+          SecondsOf(trial.found->plan.seconds, trial.stages, trial.count);
+      candidate =
+          StageCandidate{*std::move(trial.found), trial.stages, seconds};
+    }
+    note_(trial.mesh, *cuts_.at(trial.count), trial.stages, candidate);
     if (!candidate.ok()) {
       if (!best_.ok()) best_ = candidate.status();
       continue;
     }
+    const auto [entry, is_new] =
+        seconds_.try_emplace(trial.stages, candidate->seconds);
+    entry->second = std::min(entry->second, candidate->seconds);
     if (!best_.ok() || candidate->seconds < best_->seconds) {
-      like_ = candidate->found.plan.placements;
       best_ = *std::move(candidate);
     }
   }
 }
 
-absl::StatusOr<StageCandidate> StageSearch::Best(std::set<int64_t> known,
-                                                 double best) {
+absl::StatusOr<StageCandidate> StageSearch::Best() {
+  std::vector<Trial> next;
   for (const int32_t stages : StageCounts()) {
-    const std::vector<Mesh> meshes = MeshesOf(stages);
-    const double before =
-        best_.ok() ? best_->seconds : std::numeric_limits<double>::infinity();
-    for (const int64_t count : CountsFor(stages, meshes, known)) {
-      if (task_.request.report) {
-        task_.request.report(absl::StrCat(stages, " stages of ",
-                                          meshes[0].ToString(), " x", count));
-      }
-      Try(stages, count, meshes);
-      known.insert(count);
-    }
-    const double now =
-        best_.ok() ? best_->seconds : std::numeric_limits<double>::infinity();
-    // Stages after the best, or far behind what there is without them.
-    if (std::isfinite(before) && now == before && before > kTooSlow * best) {
-      break;
-    }
+    if (!IsWorthIt(stages)) continue;
+    for (Trial& trial : TrialsOf(stages)) next.push_back(std::move(trial));
+    if (next.size() < kTogether) continue;
+    Run(std::exchange(next, {}));
   }
-  if (best_.ok() && !task_.request.micro_batches.has_value()) {
-    const int64_t count = best_->found.cut->count;
-    const double bubble =
-        static_cast<double>(best_->stages - 1) / static_cast<double>(count);
-    if (bubble > kLargeBubble && batch_ % (2 * count) == 0) {
-      Try(best_->stages, 2 * count, {best_->found.task.mesh});
-    }
-  }
+  Run(std::move(next));
   return std::move(best_);
 }
 

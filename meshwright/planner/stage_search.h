@@ -10,53 +10,59 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/stage_plan.h"
+#include "meshwright/search/memory_points.h"
 
 namespace meshwright {
 
 class StageSearch {
  public:
-  using CutInto =
-      std::function<absl::StatusOr<std::shared_ptr<const CutStep>>(int64_t)>;
+  using Cuts = std::map<int64_t, std::shared_ptr<const CutStep>>;
   // Told of everything that was looked at.
   using Note = std::function<void(const Mesh&, const CutStep&, int32_t stages,
                                   const absl::StatusOr<StageCandidate>&)>;
 
-  // All outlive it. `batch`: examples of a step.
-  StageSearch(const PlanTask& task, const MeshSearch& search, int64_t batch,
-              CutInto cut, Note note)
-      : task_(task),
-        search_(search),
-        batch_(batch),
-        cut_(std::move(cut)),
-        note_(std::move(note)) {}
+  // All outlive it. `cuts`, by number of micro-batches: those that are known,
+  // the one that is whole among them; more are added.
+  StageSearch(const PlanTask& task, const MeshSearch& search,
+              const FusionStyle& style, Cuts& cuts, Note note);
 
-  // The best that was found. `known`: numbers of micro-batches that are cut
-  // already; `best`: what has to be beaten, where far behind it the search
-  // ends.
-  absl::StatusOr<StageCandidate> Best(std::set<int64_t> known, double best);
+  // The best that was found, whichever number of stages it has.
+  absl::StatusOr<StageCandidate> Best();
 
  private:
+  // One setting, and what became of it.
+  struct Trial {
+    int32_t stages = 2;
+    int64_t count = 2;
+    Mesh mesh;
+    absl::StatusOr<Found> found = absl::UnknownError("not tried");
+  };
+
   std::vector<int32_t> StageCounts() const;
   std::vector<Mesh> MeshesOf(int32_t stages) const;
-  std::vector<int64_t> CountsFor(int32_t stages,
-                                 const std::vector<Mesh>& meshes,
-                                 const std::set<int64_t>& known) const;
-  void Try(int32_t stages, int64_t count, const std::vector<Mesh>& meshes);
+  // 0 if there is none.
+  int64_t CountFor(int32_t stages, const std::vector<Mesh>& meshes) const;
+  bool IsWorthIt(int32_t stages) const;
+  std::vector<Trial> TrialsOf(int32_t stages) const;
+  void Run(std::vector<Trial> trials);
 
   const PlanTask& task_;
   const MeshSearch& search_;
-  const int64_t batch_;
-  const CutInto cut_;
+  const FusionStyle& style_;
+  Cuts& cuts_;
   const Note note_;
-  std::vector<AxisPlaces> like_;
-  absl::StatusOr<StageCandidate> best_ = absl::NotFoundError("none tried");
+  const StepModel& whole_;
+  const int64_t batch_;  // Examples of a step.
+  const MemoryNeed need_;
+  std::map<int32_t, double> seconds_;  // By stages: the best.
+  absl::StatusOr<StageCandidate> best_ = absl::NotFoundError("no stages");
 };
 
 }  // namespace meshwright

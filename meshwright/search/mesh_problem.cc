@@ -154,12 +154,11 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
                            : memory + kBeside * arithmetic);
 }
 
-// State, and what a loop that is entered once carries.
+// State, what is made at the end of a step, and what the loop over
+// micro-batches carries.
 bool MeshProblem::IsKept(int32_t group) const {
   const FlatOp& op = model_.op(group);
-  return op.kind == OpKind::kParameter
-             ? model_.kinds[group] != StateKind::kData
-             : op.kind == OpKind::kCarry && op.entries == 1;
+  return op.region == 0 || (op.kind == OpKind::kCarry && op.entries == 1);
 }
 
 void MeshProblem::AddUsage(const std::vector<float>& alive,
