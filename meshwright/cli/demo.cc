@@ -209,7 +209,8 @@ absl::Status PlanAndTrain(const Module& module, int64_t steps,
                       MakeClientFor("cpu", devices));
   MW_ASSIGN_OR_RETURN(const Rates rates, RatesHere(*client, cluster, line));
   absl::PrintF("\n");
-  MW_ASSIGN_OR_RETURN(const Plan plan, MakePlan(module, cluster, rates, {.stages = 1}));
+  MW_ASSIGN_OR_RETURN(const Plan plan,
+                      MakePlan(module, cluster, rates, {.stages = 1}));
   PrintPlan(plan, cluster);
   MW_ASSIGN_OR_RETURN(const Partitioned split, PartitionPlan(module, plan));
   const Stopwatch compile_time;

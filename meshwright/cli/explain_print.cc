@@ -37,7 +37,8 @@ size_t ChosenOf(const Plan& plan) {
     const Alternative& one = plan.alternatives[i];
     const absl::StatusOr<Mesh> mesh = Mesh::Parse(one.mesh);
     if (one.why_not.empty() && one.micro_batches == plan.micro_batches &&
-        mesh.ok() && sizes(*mesh) == sizes(plan.mesh)) {
+        one.stages == plan.ranks() && mesh.ok() &&
+        sizes(*mesh) == sizes(plan.mesh)) {
       return i;
     }
   }
@@ -156,9 +157,12 @@ Json OptionsJson(const std::vector<OptionReport>& options) {
 
 void Print(const PlanReport& report) {
   const Plan& plan = report.plan;
-  absl::PrintF("%s: mesh %s, %d micro-batch%s, strategy %s\n", plan.module_name,
-               plan.mesh.ToString(), plan.micro_batches,
-               plan.micro_batches == 1 ? "" : "es", plan.strategy);
+  absl::PrintF(
+      "%s: %smesh %s, %d micro-batch%s, strategy %s\n", plan.module_name,
+      plan.stages() == 1 ? ""
+                         : absl::StrCat(plan.stages(), " stages, each on "),
+      plan.mesh.ToString(), plan.micro_batches,
+      plan.micro_batches == 1 ? "" : "es", plan.strategy);
   absl::PrintF("meshes, by what the search counts\n");
   const std::vector<Alternative>& all = plan.alternatives;
   const size_t chosen = ChosenOf(plan);
@@ -169,9 +173,10 @@ void Print(const PlanReport& report) {
     } else if (remark.empty() && chosen < all.size()) {
       remark = Signed(all[i].seconds - all[chosen].seconds);
     }
-    absl::PrintF("  %-24s x%-4d %-10s %s\n", all[i].mesh, all[i].micro_batches,
-                 all[i].why_not.empty() ? FormatSeconds(all[i].seconds) : "-",
-                 remark);
+    absl::PrintF(
+        "  %-24s x%-4d %s%-10s %s\n", all[i].mesh, all[i].micro_batches,
+        all[i].stages == 1 ? "" : absl::StrCat(all[i].stages, " stages, "),
+        all[i].why_not.empty() ? FormatSeconds(all[i].seconds) : "-", remark);
   }
   absl::PrintF("held back by%s\n", report.binds.empty()
                                        ? " nothing: no limit or pin costs time"

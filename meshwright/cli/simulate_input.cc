@@ -248,6 +248,7 @@ absl::StatusOr<SimulateInput> ReadPlanInput(const CommandLine& line) {
         bound, std::max<int64_t>(0, plan.memory_bytes - stage.fixed_bytes));
   }
   input.costs.memory_bytes = std::move(bounds);
+  input.costs.apply_after_all = plan.pipeline->apply_after_all;
   for (const PlannedPipeline::Edge& edge : plan.pipeline->edges) {
     input.costs.edges.push_back({edge.from, edge.to, edge.forward_seconds,
                                  edge.backward_seconds, edge.forward_bytes,

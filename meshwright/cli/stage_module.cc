@@ -68,14 +68,6 @@ absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
   return stages;
 }
 
-// Schedules in turns want several stages on a rank.
-int DefaultRanks(ScheduleKind kind, int stages) {
-  const bool in_turns = kind == ScheduleKind::kInterleaved ||
-                        kind == ScheduleKind::kBreadthFirst ||
-                        kind == ScheduleKind::kZeroBubbleV;
-  return in_turns && stages % 2 == 0 ? stages / 2 : stages;
-}
-
 absl::StatusOr<Timetable> ReadTimetable(const CommandLine& line, int stages,
                                         int64_t micro_batches) {
   const std::string name = line.Text("schedule", "1f1b");

@@ -66,8 +66,10 @@ Json PipelineJson(const PlannedPipeline& pipeline) {
   for (const auto& stage : pipeline.stages) stages.push_back(StageJson(stage));
   Json edges = Json::array();
   for (const auto& edge : pipeline.edges) edges.push_back(EdgeJson(edge));
-  return {{"stages", stages},
+  return {{"ranks", pipeline.ranks},
+          {"stages", stages},
           {"edges", edges},
+          {"apply_after_all", pipeline.apply_after_all},
           {"bubble_share", pipeline.bubble_share},
           {"cut_gap", pipeline.cut_gap},
           {"schedule", pipeline.schedule},
@@ -81,6 +83,11 @@ absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json) {
     pipeline.stages.push_back(ReadStage(stage));
   }
   const auto count = static_cast<int64_t>(pipeline.stages.size());
+  pipeline.ranks = json.at("ranks").get<int32_t>();
+  if (pipeline.ranks < 1 || pipeline.ranks > count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(count, " stages are on ", pipeline.ranks, " ranks"));
+  }
   for (const Json& edge : json.at("edges")) {
     pipeline.edges.push_back(ReadEdge(edge));
     const PlannedPipeline::Edge& read = pipeline.edges.back();
@@ -89,6 +96,7 @@ absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json) {
           absl::StrCat("an edge goes from stage ", read.from, " to ", read.to));
     }
   }
+  pipeline.apply_after_all = json.at("apply_after_all").get<bool>();
   pipeline.bubble_share = json.at("bubble_share").get<double>();
   pipeline.cut_gap = json.at("cut_gap").get<double>();
   pipeline.schedule = json.at("schedule").get<std::string>();

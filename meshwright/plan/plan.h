@@ -50,7 +50,7 @@ struct Prediction {
 struct Alternative {
   std::string mesh;
   int64_t micro_batches = 1;
-  int32_t stages = 1;
+  int32_t stages = 1;   // As many as ranks.
   double seconds = 0;   // As the search counts; 0 when it does not fit.
   double bound = 0;     // No plan there takes less.
   std::string why_not;  // Empty when it fits.
@@ -69,7 +69,8 @@ struct Steering {
   std::vector<Pin> pins;               // Annotations of the module too.
 };
 
-// A pipeline. All stages have as many devices, laid out as Plan::mesh.
+// A pipeline. A rank is a group of devices, laid out as Plan::mesh; it has one
+// stage or takes turns with several.
 struct PlannedPipeline {
   // Seconds of a stage's programs for a micro-batch, and bytes on a device.
   struct Stage {
@@ -92,6 +93,7 @@ struct PlannedPipeline {
     int64_t backward_bytes = 0;
   };
 
+  int32_t ranks = 1;
   std::string schedule;   // "1f1b"
   std::string timetable;  // CSV, a line per rank.
   // By instruction of the micro-batch program: its stage, if it is forward;
@@ -99,6 +101,8 @@ struct PlannedPipeline {
   std::vector<int32_t> forward;
   std::vector<Stage> stages;
   std::vector<Edge> edges;
+  // Weights are updated when all gradients are there: their norm counts.
+  bool apply_after_all = false;
   double bubble_share = 0;
   double cut_gap =
       0;  // Bytes between stages, at most this part above the best.
@@ -137,7 +141,8 @@ struct Plan {
     return pipeline.has_value() ? static_cast<int32_t>(pipeline->stages.size())
                                 : 1;
   }
-  int64_t device_count() const { return stages() * mesh.device_count(); }
+  int32_t ranks() const { return pipeline.has_value() ? pipeline->ranks : 1; }
+  int64_t device_count() const { return ranks() * mesh.device_count(); }
 };
 
 // A number that changes with anything a plan depends on.

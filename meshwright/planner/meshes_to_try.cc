@@ -40,19 +40,9 @@ absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
     }
     return std::vector<Mesh>{*request.mesh};
   }
-  std::vector<Mesh> meshes;
-  const int axes = AxesFor(request.expert);
-  for (LaidMesh& laid : MeshesOn(cluster, cluster.device_count(), axes)) {
-    const size_t own = laid.mesh.axes().size();
-    // One axis is among the two-axis ones where the other is not used.
-    if (static_cast<int>(own) == axes || request.expert == Expert::kAuto ||
-        request.expert == Expert::kVolume) {
-      meshes.push_back(std::move(laid.mesh));
-    }
-  }
-  if (meshes.empty()) meshes.push_back(*Mesh::Parse("data=1"));
+  std::vector<Mesh> meshes =
+      MeshesOfStage(cluster, cluster.device_count(), request.expert);
   // One axis first, which is soon done and a start for two.
-  SortByHost(cluster, meshes);
   std::stable_sort(meshes.begin(), meshes.end(),
                    [](const Mesh& a, const Mesh& b) {
                      return a.axes().size() < b.axes().size();
@@ -60,10 +50,17 @@ absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
   return meshes;
 }
 
-std::vector<Mesh> MeshesOfStage(const Cluster& cluster, int64_t devices) {
+std::vector<Mesh> MeshesOfStage(const Cluster& cluster, int64_t devices,
+                                Expert expert) {
   std::vector<Mesh> meshes;
-  for (LaidMesh& laid : MeshesOn(cluster, devices, 2)) {
-    meshes.push_back(std::move(laid.mesh));
+  const int axes = AxesFor(expert);
+  for (LaidMesh& laid : MeshesOn(cluster, devices, axes)) {
+    const size_t own = laid.mesh.axes().size();
+    // One axis is among the two-axis ones where the other is not used.
+    if (static_cast<int>(own) == axes || expert == Expert::kAuto ||
+        expert == Expert::kVolume) {
+      meshes.push_back(std::move(laid.mesh));
+    }
   }
   if (meshes.empty()) meshes.push_back(*Mesh::Parse("data=1"));
   SortByHost(cluster, meshes);

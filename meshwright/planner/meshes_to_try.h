@@ -18,8 +18,9 @@ namespace meshwright {
 absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
                                               const PlanRequest& request);
 
-// Those of one and two axes on so many devices, in that order; at least one.
-std::vector<Mesh> MeshesOfStage(const Cluster& cluster, int64_t devices);
+// The same for a stage of so many devices, whatever the number of axes.
+std::vector<Mesh> MeshesOfStage(const Cluster& cluster, int64_t devices,
+                                Expert expert);
 
 // Numbers of micro-batches worth a look, ascending: those that leave an axis of
 // some mesh a whole number of examples, from the first that may fit into

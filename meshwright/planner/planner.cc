@@ -17,6 +17,7 @@
 #include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/cut_step.h"
 #include "meshwright/planner/lean_settings.h"
+#include "meshwright/planner/leanest.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/meshes_to_try.h"
 #include "meshwright/planner/stage_plan.h"
@@ -70,8 +71,9 @@ class Planner {
     MW_RETURN_IF_ERROR(CheckSteering(request_));
     MW_RETURN_IF_ERROR(KeepBatchMeshes(module_, request_, meshes_));
     std::vector<int64_t> counts = Counts();
-    if (request_.leanest_below.has_value()) return Leanest(counts);
-    MW_ASSIGN_OR_RETURN(Plan plan, Search(counts));
+    MW_ASSIGN_OR_RETURN(Plan plan, request_.leanest_below.has_value()
+                                       ? Leanest(counts)
+                                       : Search(counts));
     seconds_["total"] = watch_.seconds();
     plan.seconds = seconds_;
     return plan;
@@ -168,7 +170,9 @@ class Planner {
 
   // Sketches of plans with stages.
   absl::StatusOr<StageCandidate> TryStages() {
-    if (request_.expert != Expert::kAuto || request_.stages.value_or(2) == 1 ||
+    // Experts have stages only where they are asked for.
+    if (request_.stages.value_or(request_.expert == Expert::kAuto ? 2 : 1) ==
+            1 ||
         cluster_.device_count() == 1) {
       return absl::NotFoundError("no stages");
     }
@@ -409,6 +413,20 @@ class Planner {
         meshes_[0].device_count(), limit_);
   }
 
+  absl::StatusOr<Plan> Leanest(const std::vector<int64_t>& counts) {
+    absl::Status last = absl::OkStatus();
+    std::map<int64_t, std::shared_ptr<const CutStep>> cuts;
+    for (const int64_t count : CountsOfLeast(counts)) {
+      absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(count);
+      if (cut.ok()) {
+        cuts[count] = *std::move(cut);
+      } else {
+        last = cut.status();
+      }
+    }
+    return PlanLeanest(task_, search_, meshes_, cuts, last);
+  }
+
   absl::StatusOr<Plan> LeanestPlan() const {
     return MakePlan(module_, cluster_, rates_, LeanestOf(request_, INT64_MAX));
   }
@@ -427,52 +445,6 @@ class Planner {
       if (TryMesh(cut, request_.expert, mesh, {}).ok()) return absl::OkStatus();
     }
     return NoWayWithout(request_);
-  }
-
-  // Tries the settings that could take least, with hardly more than that.
-  absl::StatusOr<Plan> Leanest(const std::vector<int64_t>& counts) {
-    std::vector<LeanSetting> settings;
-    std::map<int64_t, std::shared_ptr<const CutStep>> cuts;
-    absl::Status last = absl::OkStatus();
-    for (const int64_t count : CountsOfLeast(counts)) {
-      absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(count);
-      if (!cut.ok()) {
-        last = cut.status();
-        continue;
-      }
-      AddLeanSettings((*cut)->model, count, meshes_, request_.expert, settings);
-      cuts[count] = *std::move(cut);
-    }
-    SortLeanSettings(settings);
-    std::optional<Plan> best;
-    for (const LeanSetting& setting : settings) {
-      if (setting.least >= (best.has_value() ? best->predicted.peak_bytes
-                                             : *request_.leanest_below)) {
-        break;
-      }
-      for (const double slack : kLeanSlacks) {
-        search_limit_ =
-            static_cast<int64_t>(slack * static_cast<double>(setting.least));
-        absl::StatusOr<Found> found = TryMesh(
-            cuts[setting.count], request_.expert, meshes_[setting.mesh], {});
-        if (!found.ok()) {
-          last = found.status();
-          continue;
-        }
-        MW_ASSIGN_OR_RETURN(Plan plan, Write(*found));
-        if (!best.has_value() ||
-            plan.predicted.peak_bytes < best->predicted.peak_bytes) {
-          best = std::move(plan);
-        }
-        break;
-      }
-    }
-    if (!best.has_value()) {
-      return last.ok() ? absl::ResourceExhaustedError("takes more") : last;
-    }
-    seconds_["total"] = watch_.seconds();
-    best->seconds = seconds_;
-    return *std::move(best);
   }
 
   absl::StatusOr<Plan> Write(const Found& found) const {

@@ -18,10 +18,11 @@ using Kind = StageProgram::Kind;
 
 class Predictor {
  public:
-  Predictor(const StagedStep& step, const StagedLayout& layout,
+  Predictor(const StagedStep& step, const StagedLayout& layout, int32_t ranks,
             const Cluster& cluster, const Rates& rates, const Prices& prices)
       : step_(step),
         layout_(layout),
+        ranks_(ranks),
         cluster_(cluster),
         rates_(rates),
         prices_(prices) {
@@ -49,7 +50,8 @@ class Predictor {
   }
 
   void AddPrograms() {
-    std::vector<int64_t> room(step_.stages, 0);
+    std::vector<int64_t>& room = predicted_.room_bytes;
+    room.resize(step_.stages, 0);
     for (size_t i = 0; i < step_.programs.size(); ++i) {
       const StageProgram& program = step_.programs[i];
       const int32_t stage = program.stage;
@@ -71,9 +73,6 @@ class Predictor {
       // A second round needs what all stages made in the first.
       if (program.round > 0) predicted_.costs.apply_after_all = true;
       room[stage] = std::max(room[stage], estimate.memory.temporaries);
-    }
-    for (int32_t stage = 0; stage < step_.stages; ++stage) {
-      predicted_.fixed_bytes[stage] += room[stage];
     }
   }
 
@@ -149,7 +148,8 @@ class Predictor {
     const int64_t devices = layout_.meshes[from].device_count();
     for (size_t level = 0; level < cluster_.levels.size(); ++level) {
       const LinkLevel& links = cluster_.levels[level];
-      if (from * devices / links.devices != to * devices / links.devices) {
+      if (from % ranks_ * devices / links.devices !=
+          to % ranks_ * devices / links.devices) {
         continue;
       }
       const CollectiveRate rate =
@@ -199,6 +199,7 @@ class Predictor {
 
   const StagedStep& step_;
   const StagedLayout& layout_;
+  const int32_t ranks_;
   const Cluster& cluster_;
   const Rates& rates_;
   const Prices& prices_;
@@ -208,10 +209,10 @@ class Predictor {
 }  // namespace
 
 StagePrediction PredictStages(const StagedStep& step,
-                              const StagedLayout& layout,
+                              const StagedLayout& layout, int32_t ranks,
                               const Cluster& cluster, const Rates& rates,
                               const Prices& prices) {
-  return Predictor(step, layout, cluster, rates, prices).Run();
+  return Predictor(step, layout, ranks, cluster, rates, prices).Run();
 }
 
 }  // namespace meshwright

@@ -16,9 +16,10 @@ namespace meshwright {
 
 struct StagePrediction {
   PipelineCosts costs;  // Without bounds of memory.
-  // By stage. Bytes on a device all the time: state, sums, data, and the room
+  // By stage. Bytes on a device all the time: state, sums, data; and the room
   // that its largest program works in.
   std::vector<int64_t> fixed_bytes;
+  std::vector<int64_t> room_bytes;
   // Of a whole step: kernels, and collectives that they wait for and in all.
   std::vector<double> compute_seconds;
   std::vector<double> exposed_seconds;
@@ -26,10 +27,11 @@ struct StagePrediction {
   std::vector<double> comm_bytes;  // Sent by a device, in a step.
 };
 
-// Stage s has the devices after those of stage s - 1. All stages have the same
-// mesh, where `prices` are what moves cost.
+// Stage s is on rank s mod `ranks`, which has the devices after those of the
+// rank before it. All stages have the same mesh, where `prices` are what moves
+// cost.
 StagePrediction PredictStages(const StagedStep& step,
-                              const StagedLayout& layout,
+                              const StagedLayout& layout, int32_t ranks,
                               const Cluster& cluster, const Rates& rates,
                               const Prices& prices);
 

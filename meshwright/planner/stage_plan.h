@@ -13,7 +13,8 @@ namespace meshwright {
 
 struct StageCandidate {
   Found found;
-  int32_t stages = 2;
+  int32_t ranks = 2;   // Groups of devices, with the mesh that was searched.
+  int32_t stages = 2;  // As many, or a multiple: they take turns.
   double seconds = 0;  // Of a step, as the search counts.
 };
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/side_by_side.h"
+#include "meshwright/base/status_macros.h"
 #include "meshwright/planner/meshes_to_try.h"
 
 namespace meshwright {
@@ -51,7 +52,10 @@ StageSearch::StageSearch(const PlanTask& task, const MeshSearch& search,
 std::vector<int32_t> StageSearch::StageCounts() const {
   const PlanRequest& request = task_.request;
   const int64_t devices = task_.cluster.device_count();
-  if (request.stages.has_value()) return {*request.stages};
+  if (request.stages.has_value()) {
+    return {DefaultRanks(request.schedule.value_or(ScheduleKind::kAuto),
+                         *request.stages)};
+  }
   std::vector<int32_t> counts;
   for (int64_t stages = 2; stages <= std::min(kMaxStages, devices); ++stages) {
     if (devices % stages != 0) continue;
@@ -71,7 +75,8 @@ std::vector<int32_t> StageSearch::StageCounts() const {
 std::vector<Mesh> StageSearch::MeshesOf(int32_t stages) const {
   if (task_.request.mesh.has_value()) return {*task_.request.mesh};
   std::vector<Mesh> meshes =
-      MeshesOfStage(task_.cluster, task_.cluster.device_count() / stages);
+      MeshesOfStage(task_.cluster, task_.cluster.device_count() / stages,
+                    task_.request.expert);
   const size_t most = whole_.graph.ops.size() > kManyOps ? 1 : kMeshes;
   if (meshes.size() > most) {
     meshes.erase(meshes.begin() + static_cast<int64_t>(most), meshes.end());
@@ -91,10 +96,9 @@ int64_t StageSearch::CountFor(int32_t stages,
                            static_cast<double>(task_.cluster.device_count()) -
                        need_.state) /
                       stages;
-  const auto suits = [&](int64_t count) {
-    return count >= kFewest * stages && count <= kMost * stages &&
-           batch_ % count == 0 &&
-           need_.rest / static_cast<double>(count) <= kFilled * room &&
+  const auto suits = [&](int64_t count, int64_t fewest, double filled) {
+    return count >= fewest && count <= kMost * stages && batch_ % count == 0 &&
+           need_.rest / static_cast<double>(count) <= filled * room &&
            std::ranges::any_of(meshes, [&](const Mesh& mesh) {
              return std::ranges::any_of(mesh.axes(), [&](const MeshAxis& axis) {
                return batch_ / count % axis.size == 0;
@@ -102,13 +106,16 @@ int64_t StageSearch::CountFor(int32_t stages,
            });
   };
   for (const auto& [count, cut] : cuts_) {
-    if (suits(count)) return count;
+    if (suits(count, kFewest * stages, kFilled)) return count;
   }
   for (int64_t count = 2; count <= batch_; ++count) {
-    if (suits(count)) return count;
+    if (suits(count, kFewest * stages, kFilled)) return count;
   }
   // Few examples: as many micro-batches as there can be.
-  return batch_ >= 2 && batch_ <= kFewest * stages ? batch_ : 0;
+  for (int64_t count = batch_; count >= 2; --count) {
+    if (suits(count, 2, 1)) return count;
+  }
+  return 0;
 }
 
 // Not on the far side of a number that is worse than the best.
@@ -116,9 +123,9 @@ bool StageSearch::IsWorthIt(int32_t stages) const {
   if (!best_.ok()) return true;
   return std::ranges::none_of(seconds_, [&](const auto& tried) {
     const auto [other, seconds] = tried;
-    const bool is_between = best_->stages < stages
-                                ? best_->stages < other && other < stages
-                                : stages < other && other < best_->stages;
+    const bool is_between = best_->ranks < stages
+                                ? best_->ranks < other && other < stages
+                                : stages < other && other < best_->ranks;
     return is_between && seconds > kBehind * best_->seconds;
   });
 }
@@ -162,6 +169,7 @@ void StageSearch::Run(std::vector<Trial> trials) {
     trials[i].found = search_.Sketch(cuts_.at(trials[i].count),
                                      {.mesh = trials[i].mesh,
                                       .memory_limit = task_.memory_bytes,
+                                      .expert = task_.request.expert,
                                       .stages = trials[i].stages},
                                      {});
   });
@@ -173,7 +181,8 @@ void StageSearch::Run(std::vector<Trial> trials) {
       const double seconds =
           SecondsOf(trial.found->plan.seconds, trial.stages, trial.count);
       candidate =
-          StageCandidate{*std::move(trial.found), trial.stages, seconds};
+          StageCandidate{*std::move(trial.found), trial.stages,
+                         task_.request.stages.value_or(trial.stages), seconds};
     }
     note_(trial.mesh, *cuts_.at(trial.count), trial.stages, candidate);
     if (!candidate.ok()) {
@@ -189,7 +198,26 @@ void StageSearch::Run(std::vector<Trial> trials) {
   }
 }
 
+absl::Status StageSearch::Check() const {
+  const PlanRequest& request = task_.request;
+  if (!request.stages.has_value()) return absl::OkStatus();
+  const int64_t devices = task_.cluster.device_count();
+  const int64_t ranks = StageCounts()[0];
+  if (request.mesh.has_value()) {
+    const int64_t needed = ranks * request.mesh->device_count();
+    if (needed <= devices) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        *request.stages, " stages on meshes ", request.mesh->ToString(),
+        " need ", needed, " devices, the cluster has ", devices));
+  }
+  if (devices % ranks == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the cluster's ", devices, " devices cannot be shared by ",
+                   ranks, " stages alike; give --mesh for a stage"));
+}
+
 absl::StatusOr<StageCandidate> StageSearch::Best() {
+  MW_RETURN_IF_ERROR(Check());
   std::vector<Trial> next;
   for (const int32_t stages : StageCounts()) {
     if (!IsWorthIt(stages)) continue;
@@ -198,6 +226,11 @@ absl::StatusOr<StageCandidate> StageSearch::Best() {
     Run(std::exchange(next, {}));
   }
   Run(std::move(next));
+  if (absl::IsNotFound(best_.status())) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "stages need micro-batches, and no number of them suits the ", batch_,
+        " examples of a step and the memory of the devices"));
+  }
   return std::move(best_);
 }
 

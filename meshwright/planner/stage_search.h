@@ -34,6 +34,7 @@ class StageSearch {
               const FusionStyle& style, Cuts& cuts, Note note);
 
   // The best that was found, whichever number of stages it has.
+  // kInvalidArgument for a number that cannot be.
   absl::StatusOr<StageCandidate> Best();
 
  private:
@@ -45,6 +46,7 @@ class StageSearch {
     absl::StatusOr<Found> found = absl::UnknownError("not tried");
   };
 
+  absl::Status Check() const;  // What the request asks for can be.
   std::vector<int32_t> StageCounts() const;
   std::vector<Mesh> MeshesOf(int32_t stages) const;
   // 0 if there is none.

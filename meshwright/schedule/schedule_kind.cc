@@ -52,6 +52,13 @@ std::vector<int> VPlacement(int stages, int ranks) {
   return placement;
 }
 
+int DefaultRanks(ScheduleKind kind, int stages) {
+  const bool in_turns = kind == ScheduleKind::kInterleaved ||
+                        kind == ScheduleKind::kBreadthFirst ||
+                        kind == ScheduleKind::kZeroBubbleV;
+  return in_turns && stages % 2 == 0 ? stages / 2 : stages;
+}
+
 std::vector<int> DefaultPlacement(ScheduleKind kind, int stages, int ranks) {
   return kind == ScheduleKind::kZeroBubbleV ? VPlacement(stages, ranks)
                                             : LoopedPlacement(stages, ranks);

@@ -34,6 +34,9 @@ absl::StatusOr<ScheduleKind> ParseScheduleKind(absl::string_view name);
 std::vector<int> LoopedPlacement(int stages, int ranks);
 // Back and forth: 0 1 2 3 3 2 1 0.
 std::vector<int> VPlacement(int stages, int ranks);
+// Ranks for so many stages: one each or, for schedules that take turns, one for
+// two.
+int DefaultRanks(ScheduleKind kind, int stages);
 // The one that `kind` asks for.
 std::vector<int> DefaultPlacement(ScheduleKind kind, int stages, int ranks);
 

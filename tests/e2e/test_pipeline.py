@@ -62,3 +62,70 @@ def test_mistakes(cli, mlp, testdata, stages_file):
     batch_norm = testdata / "wide_resnet_tiny.hlo.pb.zst"
     line = cli.refuses("check", batch_norm, "--stages", 2)
     assert "over all micro-batches" in line
+
+
+@pytest.fixture
+def planned(cli, mlp, tmp_path):
+    def plan(*flags, cluster="cpu:4"):
+        path = tmp_path / "plan.json"
+        request = ["--cluster", cluster, "--assumed", "-o", path]
+        return cli.json("plan", mlp, *request, *flags), path
+
+    return plan
+
+
+def test_a_plan_with_stages_runs_as_one_device_does(cli, mlp, planned, tmp_path):
+    report, path = planned("--stages", 2, "--micro-batches", 4)
+    assert (report["stages"], report["devices"]) == (2, 4)
+    assert report["micro_batches"] == 4
+    assert report["schedule"] == report["pipeline"]["schedule"] != "none"
+    assert len(report["pipeline"]["stages"]) == 2
+    checked = cli.json("check", mlp, "--plan", path)
+    assert checked["ok"]
+    assert (checked["stages"], checked["devices"]) == (2, 4)
+    trace = tmp_path / "trace.json"
+    flags = ["--steps", 2, "--platform", "cpu"]
+    whole = cli.json("run", mlp, *flags)
+    staged = cli.json("run", mlp, *flags, "--plan", path, "--trace", trace)
+    assert staged["loss"] == pytest.approx(whole["loss"], rel=1e-5)
+    assert "PP:1F3" in trace.read_text()
+
+
+def test_a_plan_is_simulated_as_it_predicts(cli, planned):
+    report, path = planned("--stages", 4, "--schedule", "zero-bubble-v")
+    assert report["pipeline"]["ranks"] == 2
+    simulated = cli.json("simulate", path)
+    predicted = report["predicted"]["step_seconds"]
+    assert simulated["step_seconds"] == pytest.approx(predicted, rel=1e-9)
+    others = cli.json("simulate", path, "--schedule", "interleaved,auto")
+    assert len(others["schedules"]) == 2
+    assert "--forward" in cli.refuses("simulate", path, "--forward", 1)
+
+
+def test_plans_with_stages_are_the_same_each_time(planned):
+    _, path = planned("--stages", 2)
+    first = path.read_bytes()
+    planned("--stages", 2)
+    assert path.read_bytes() == first
+
+
+def test_mistakes_in_plans_with_stages(cli, mlp, testdata, planned, tmp_path):
+    def refuses(*flags, module=mlp):
+        return cli.refuses("plan", module, "--cluster", "cpu:4", "--assumed", *flags)
+
+    assert "4 devices" in refuses("--stages", 3)
+    assert "5 micro-batches" in refuses("--stages", 2, "--micro-batches", 5)
+    assert "need 8 devices" in refuses("--stages", 2, "--mesh", "data=4")
+    assert "sometimes" in refuses("--stages", 2, "--schedule", "sometimes")
+    batch_norm = testdata / "wide_resnet_tiny.hlo.pb.zst"
+    assert "over all micro-batches" in refuses("--stages", 2, module=batch_norm)
+    _, path = planned("--stages", 2)
+    assert "2 stages" in cli.refuses("partition", mlp, "--plan", path)
+    assert "--stages" in cli.refuses("check", mlp, "--plan", path, "--stages", 2)
+    broken = json.loads(path.read_text())
+    broken["pipeline"]["timetable"] = "0F0\n1F0\n"
+    path.write_text(json.dumps(broken))
+    assert "the timetable is for" in cli.refuses("check", mlp, "--plan", path)
+    del broken["pipeline"]["edges"]
+    path.write_text(json.dumps(broken))
+    assert "edges" in cli.refuses("check", mlp, "--plan", path)

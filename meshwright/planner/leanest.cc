@@ -1,0 +1,49 @@
+#include "meshwright/planner/leanest.h"
+
+#include <optional>
+#include <utility>
+
+#include "meshwright/base/status_macros.h"
+#include "meshwright/planner/lean_settings.h"
+
+namespace meshwright {
+
+absl::StatusOr<Plan> PlanLeanest(
+    const PlanTask& task, const MeshSearch& search,
+    const std::vector<Mesh>& meshes,
+    const std::map<int64_t, std::shared_ptr<const CutStep>>& cuts,
+    absl::Status last) {
+  const Expert expert = task.request.expert;
+  std::vector<LeanSetting> settings;
+  for (const auto& [count, cut] : cuts) {
+    AddLeanSettings(cut->model, count, meshes, expert, settings);
+  }
+  SortLeanSettings(settings);
+  std::optional<Plan> best;
+  for (const LeanSetting& setting : settings) {
+    if (setting.least >= (best.has_value() ? best->predicted.peak_bytes
+                                           : *task.request.leanest_below)) {
+      break;
+    }
+    for (const double slack : kLeanSlacks) {
+      const auto limit =
+          static_cast<int64_t>(slack * static_cast<double>(setting.least));
+      const absl::StatusOr<Found> found = search.Sketch(
+          cuts.at(setting.count), {meshes[setting.mesh], limit, expert}, {});
+      if (!found.ok()) {
+        last = found.status();
+        continue;
+      }
+      MW_ASSIGN_OR_RETURN(Plan plan, WritePlan(task, *found));
+      if (!best.has_value() ||
+          plan.predicted.peak_bytes < best->predicted.peak_bytes) {
+        best = std::move(plan);
+      }
+      break;
+    }
+  }
+  if (best.has_value()) return *std::move(best);
+  return last.ok() ? absl::ResourceExhaustedError("takes more") : last;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,184 @@
+// Plans with stages, as the planner makes them, against one device.
+//
+// With MW_LONG set every model that has micro-batches; otherwise a few.
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "meshwright/mesh/cluster_file.h"
+#include "meshwright/planner/planner.h"
+#include "meshwright/runtime/staged_runner.h"
+#include "meshwright/runtime/step_runner.h"
+#include "tests/partition/partition_oracle.h"
+
+namespace meshwright {
+namespace {
+
+constexpr int kSteps = 3;
+constexpr double kTolerance = 2e-5;
+
+bool IsLong() { return std::getenv("MW_LONG") != nullptr; }
+
+template <typename T>
+T ValueOf(absl::StatusOr<T> value) {
+  EXPECT_TRUE(value.ok()) << value.status();
+  if (!value.ok()) abort();
+  return *std::move(value);
+}
+
+Literal AsLiteral(const Tensor& tensor) {
+  Literal literal;
+  literal.shape = Shape::Array(tensor.type, tensor.dimensions);
+  literal.data = tensor.data;
+  return literal;
+}
+
+std::vector<Tensor> OutputsAfter(Runner& runner) {
+  EXPECT_EQ(runner.FillSynthetic(/*seed=*/0), absl::OkStatus());
+  for (int step = 0; step < kSteps; ++step) {
+    EXPECT_EQ(runner.Step().status(), absl::OkStatus());
+  }
+  return ValueOf(runner.ReadOutputs());
+}
+
+void ExpectEqual(const std::vector<Tensor>& got,
+                 const std::vector<Tensor>& want) {
+  ASSERT_EQ(got.size(), want.size());
+  const Mesh one = *Mesh::Parse("1");
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(CompareScaled(AsLiteral(got[i]), AsLiteral(want[i]),
+                            Sharding::Replicated(want[i].dimensions), one, 0,
+                            kTolerance)
+                  .status(),
+              absl::OkStatus())
+        << want[i].name;
+  }
+}
+
+// A cluster and what it achieves: `slower` times less in computing, so that a
+// tiny step is worth to be split.
+struct Hardware {
+  explicit Hardware(const std::string& spec, double slower = 1,
+                    double outer_gbps = 0)
+      : cluster(ValueOf(ParseClusterSpec(
+            spec, {.cores = 2, .memory_bytes = int64_t{16} << 30}))) {
+    if (outer_gbps > 0) cluster.levels.back().gbps = outer_gbps;
+    rates = AssumedRates(cluster);
+    for (auto& [type, curve] : rates.matmul) Slow(curve, slower);
+    Slow(rates.memory, slower);
+    rates.vector_flops.value /= slower;
+    rates.transcendentals.value /= slower;
+  }
+
+  static void Slow(Curve& curve, double times) {
+    for (Curve::Point& point : curve.points) point.value /= times;
+  }
+
+  Cluster cluster;
+  Rates rates;
+};
+
+struct PlannedCase {
+  const char* model;
+  int32_t stages;
+  const char* mesh;  // Of a stage; empty: any.
+  int64_t micro_batches;
+  ScheduleKind schedule;
+};
+
+class PlannedStagesTest : public ::testing::TestWithParam<PlannedCase> {};
+
+TEST_P(PlannedStagesTest, EqualOneDevice) {
+  const PlannedCase& test = GetParam();
+  const Module module = ValueOf(ReadZooModule(test.model));
+  const Hardware machine("cpu:8");
+  PlanRequest request{.micro_batches = test.micro_batches,
+                      .stages = test.stages,
+                      .schedule = test.schedule};
+  if (*test.mesh != 0) request.mesh = *Mesh::Parse(test.mesh);
+  const Plan plan =
+      ValueOf(MakePlan(module, machine.cluster, machine.rates, request));
+  ASSERT_EQ(plan.stages(), test.stages);
+  // As a user has it: through the file.
+  PlannedStages stages =
+      ValueOf(StagePlan(module, ValueOf(ParsePlan(ToJson(plan)))));
+  const auto client = ValueOf(OracleClient());
+  const auto staged = ValueOf(StagedRunner::Create(
+      module, stages.step, stages.timetable, std::move(stages.layout), client));
+  const auto whole = ValueOf(StepRunner::Create(module, client));
+  ExpectEqual(OutputsAfter(*staged), OutputsAfter(*whole));
+}
+
+std::vector<PlannedCase> PlannedCases() {
+  std::vector<PlannedCase> cases = {
+      {"gpt_tiny", 2, "data=2,model=2", 4, ScheduleKind::kAuto},
+      {"vit_tiny", 4, "", 4, ScheduleKind::kZeroBubbleV}};
+  if (!IsLong()) return cases;
+  for (const char* model : {"gpt_tiny", "bert_tiny", "llama_tiny", "unet_tiny",
+                            "vit_tiny", "gpt_scan_tiny"}) {
+    for (const char* mesh : {"data=2", "data=2,model=2", "model=4"}) {
+      cases.push_back({model, 2, mesh, 4, ScheduleKind::kAuto});
+    }
+    cases.push_back({model, 4, "data=2", 8, ScheduleKind::kInterleaved});
+    cases.push_back({model, 4, "model=2", 8, ScheduleKind::kZeroBubble});
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, PlannedStagesTest,
+                         ::testing::ValuesIn(PlannedCases()),
+                         [](const auto& test) {
+                           return absl::StrCat(test.param.model, "_",
+                                               test.param.stages, "_",
+                                               test.index);
+                         });
+
+// On one host the links are quick and the batch large: nothing to gain. On
+// hosts that are joined by a thread, weights that fit on no host must not
+// travel.
+TEST(StageChoiceTest, StagesWinWhereTheyShould) {
+  const Module module = ValueOf(ReadZooModule("gpt_tiny"));
+  constexpr double kSlower = 5e5;
+  const Hardware host("h200:8", kSlower);
+  EXPECT_EQ(ValueOf(MakePlan(module, host.cluster, host.rates, {})).stages(),
+            1);
+  const Hardware thin("h200:4x1", kSlower, /*outer_gbps=*/1e-3);
+  const Plan plan = ValueOf(MakePlan(module, thin.cluster, thin.rates, {}));
+  EXPECT_GT(plan.stages(), 1);
+  EXPECT_EQ(plan.device_count(), 4);
+  EXPECT_LE(plan.predicted.peak_bytes, plan.memory_bytes);
+  const Plan whole =
+      ValueOf(MakePlan(module, thin.cluster, thin.rates, {.stages = 1}));
+  EXPECT_LT(plan.predicted.step_seconds, whole.predicted.step_seconds);
+}
+
+// Gradients are summed over the devices of a stage once in a step, not in every
+// micro-batch.
+TEST(StageChoiceTest, GradientsAreReducedOnce) {
+  const Module module = ValueOf(ReadZooModule("gpt_tiny"));
+  const Hardware machine("h200:8x1", /*slower=*/5e5, /*outer_gbps=*/1e-3);
+  const Plan plan = ValueOf(MakePlan(module, machine.cluster, machine.rates,
+                                     {.expert = Expert::kDp,
+                                      .mesh = *Mesh::Parse("data=4"),
+                                      .micro_batches = 4,
+                                      .stages = 2}));
+  const PlannedStages stages = ValueOf(StagePlan(module, plan));
+  int pending = 0;
+  for (const auto& [key, sharding] : stages.layout.accumulators) {
+    pending += sharding.IsPending() ? 1 : 0;
+  }
+  EXPECT_GT(pending, 10);
+  for (size_t i = 0; i < stages.step.programs.size(); ++i) {
+    if (stages.step.programs[i].kind != StageProgram::Kind::kWeight) continue;
+    for (const Collective& one : stages.layout.programs[i].collectives) {
+      ADD_FAILURE() << one.kind << " for " << one.tensor << " in "
+                    << stages.step.programs[i].Name();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace meshwright
