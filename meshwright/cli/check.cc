@@ -198,7 +198,7 @@ absl::Status RunStaged(const Module& module, const CheckOptions& options,
     Json collectives = Json::array();
     int64_t peak = 0;
     for (const std::unique_ptr<Executable>& executable :
-         runner->programs().executables) {
+         runner->pipeline().programs().executables) {
       MW_ASSIGN_OR_RETURN(const ProgramMemory memory, executable->Memory());
       peak = std::max(peak, memory.total_bytes());
       MW_ASSIGN_OR_RETURN(
@@ -219,6 +219,7 @@ absl::Status RunStaged(const Module& module, const CheckOptions& options,
                        {"schedule", staged.schedule},
                        {"collectives", collectives},
                        {"peak_bytes", peak},
+                       {"state_bytes", staged.state_bytes},
                        {"step_seconds", Median(seconds)},
                        {"one_device_step_seconds", Median(whole_seconds)}};
     absl::PrintF("%s\n", json.dump(2));

@@ -151,7 +151,8 @@ absl::Status Run(const CommandLine& line) {
                       RunSteps(steps, data, !json, runner.get()));
   if (line.Has("trace")) {
     MW_RETURN_IF_ERROR(WriteStagedTrace(
-        line.Text("trace", ""), static_cast<const StagedRunner&>(*runner)));
+        line.Text("trace", ""),
+        static_cast<const PipelineRunner&>(*runner).pipeline()));
   }
   if (line.Has("save")) {
     MW_ASSIGN_OR_RETURN(const std::vector<Tensor> state, runner->ReadState());

@@ -19,6 +19,7 @@
 #include "meshwright/schedule/generate.h"
 #include "meshwright/schedule/simulate.h"
 #include "meshwright/schedule/trace.h"
+#include "meshwright/search/cut_loops.h"
 #include "meshwright/search/pipeline_step.h"
 #include "meshwright/search/step_stages.h"
 
@@ -101,6 +102,16 @@ absl::StatusOr<std::vector<Mesh>> MeshesOf(const StageList& list,
   return meshes;
 }
 
+std::vector<int64_t> StateBytes(const Module& module, const StagedStep& step) {
+  const std::vector<Instruction*> parameters = module.entry()->Parameters();
+  std::vector<int64_t> bytes(step.stages);
+  for (const NextValue& next : step.state) {
+    bytes[step.homes[next.parameter]] +=
+        ByteSize(parameters[next.parameter]->shape);
+  }
+  return bytes;
+}
+
 absl::StatusOr<std::optional<StagedModule>> StageAsPlanned(
     const Module& module, const CommandLine& line) {
   if (!line.Has("plan")) return std::nullopt;
@@ -115,11 +126,13 @@ absl::StatusOr<std::optional<StagedModule>> StageAsPlanned(
   }
   absl::StatusOr<PlannedStages> stages = StagePlan(module, plan);
   if (!stages.ok()) return Annotate(stages.status(), path);
+  std::vector<int64_t> state_bytes = StateBytes(module, stages->step);
   return StagedModule{.step = std::move(stages->step),
                       .timetable = std::move(stages->timetable),
                       .meshes = stages->layout.meshes,
                       .layout = std::move(stages->layout),
-                      .schedule = plan.pipeline->schedule};
+                      .schedule = plan.pipeline->schedule,
+                      .state_bytes = std::move(state_bytes)};
 }
 
 }  // namespace
@@ -166,24 +179,38 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
   MW_ASSIGN_OR_RETURN(Timetable timetable,
                       ReadTimetable(line, list.count, micro_batches));
   MW_ASSIGN_OR_RETURN(std::vector<Mesh> meshes, MeshesOf(list, line));
-  MW_ASSIGN_OR_RETURN(const PipelineStep step,
-                      TakeApart(module, roles, {.count = micro_batches}));
+  std::optional<SplitStep> loops;
+  if (!list.entries.has_value()) {
+    MW_ASSIGN_OR_RETURN(loops, CutLoops(module, roles, list.count));
+  }
+  const Module& cut = loops.has_value() ? loops->module : module;
+  MW_ASSIGN_OR_RETURN(
+      const PipelineStep step,
+      TakeApart(cut, AnalyzeRoles(cut), {.count = micro_batches}));
   StageOptions options{.stages = list.count, .state = step.state};
   MW_ASSIGN_OR_RETURN(options.forward, ForwardStagesOf(list, step, line));
   MW_ASSIGN_OR_RETURN(StagedStep staged,
                       MakeStagePrograms(step.split, options));
   MW_ASSIGN_OR_RETURN(StagedLayout layout, LayOutStages(staged, meshes));
-  return StagedModule{.step = std::move(staged),
+  std::vector<int64_t> state_bytes = StateBytes(cut, staged);
+  return StagedModule{.loops = std::move(loops),
+                      .step = std::move(staged),
                       .timetable = std::move(timetable),
                       .meshes = std::move(meshes),
                       .layout = std::move(layout),
-                      .schedule = line.Text("schedule", "1f1b")};
+                      .schedule = line.Text("schedule", "1f1b"),
+                      .state_bytes = std::move(state_bytes)};
 }
 
-absl::StatusOr<std::unique_ptr<StagedRunner>> MakeStagedRunner(
+absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeStagedRunner(
     const Module& module, StagedModule& staged, Client* client) {
-  return StagedRunner::Create(module, staged.step, staged.timetable,
-                              std::move(staged.layout), client);
+  const SplitStep* loops = staged.loops.has_value() ? &*staged.loops : nullptr;
+  MW_ASSIGN_OR_RETURN(
+      std::unique_ptr<StagedRunner> pipeline,
+      StagedRunner::Create(loops != nullptr ? loops->module : module,
+                           staged.step, staged.timetable,
+                           std::move(staged.layout), client));
+  return std::make_unique<PipelineRunner>(&module, loops, std::move(pipeline));
 }
 
 absl::Status WriteStagedTrace(const std::string& path,
@@ -218,9 +245,11 @@ void PrintStages(const StagedModule& staged) {
       sent += ByteSize(value.shape) * std::ssize(to) *
               (once ? 1 : step.micro_batches);
     }
-    absl::PrintF("  stage %d on rank %d (%s): %s; sends %s per step\n", stage,
-                 staged.timetable.rank_of_stage[stage],
-                 staged.meshes[stage].ToString(), programs, FormatBytes(sent));
+    absl::PrintF(
+        "  stage %d on rank %d (%s): %s; %s of state, sends %s per step\n",
+        stage, staged.timetable.rank_of_stage[stage],
+        staged.meshes[stage].ToString(), programs,
+        FormatBytes(staged.state_bytes[stage]), FormatBytes(sent));
   }
 }
 

@@ -13,9 +13,10 @@
 #include "meshwright/cli/command_line.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/partition/split_loops.h"
 #include "meshwright/partition/stage_layout.h"
 #include "meshwright/partition/stage_programs.h"
-#include "meshwright/runtime/staged_runner.h"
+#include "meshwright/runtime/pipeline_runner.h"
 #include "meshwright/schedule/timetable.h"
 
 namespace meshwright {
@@ -25,11 +26,13 @@ namespace meshwright {
 std::vector<FlagSpec> StageFlags();
 
 struct StagedModule {
+  std::optional<SplitStep> loops;  // What it is made of, if loops are cut.
   StagedStep step;
   Timetable timetable;
   std::vector<Mesh> meshes;  // By stage.
   StagedLayout layout;
-  std::string schedule;  // Its name, or file.
+  std::string schedule;              // Its name, or file.
+  std::vector<int64_t> state_bytes;  // By stage: of weights and the like.
 
   int64_t device_count() const;  // Of all ranks.
 };
@@ -40,7 +43,7 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
     const Module& module, const ModuleRoles& roles, const CommandLine& line);
 
 // All outlive the runner, which takes the layout.
-absl::StatusOr<std::unique_ptr<StagedRunner>> MakeStagedRunner(
+absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeStagedRunner(
     const Module& module, StagedModule& staged, Client* client);
 
 // Writes what happened in the runner's last step, beside the simulation of its
@@ -48,7 +51,7 @@ absl::StatusOr<std::unique_ptr<StagedRunner>> MakeStagedRunner(
 absl::Status WriteStagedTrace(const std::string& path,
                               const StagedRunner& runner);
 
-// A line per stage: its programs and what it sends in a step.
+// A line per stage: its programs, its state and what it sends in a step.
 void PrintStages(const StagedModule& staged);
 
 }  // namespace meshwright

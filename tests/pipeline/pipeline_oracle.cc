@@ -8,6 +8,7 @@
 #include "meshwright/partition/micro_batch_loop.h"
 #include "meshwright/runtime/step_runner.h"
 #include "meshwright/schedule/generate.h"
+#include "meshwright/search/cut_loops.h"
 #include "meshwright/search/step_stages.h"
 #include "tests/partition/partition_oracle.h"
 
@@ -41,12 +42,15 @@ absl::StatusOr<std::vector<Tensor>> OutputsAfter(Runner& runner, int steps) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PipelineOracle>> PipelineOracle::Create(
-    const Module& module, int64_t micro_batches, int steps) {
+    const Module& module, int64_t micro_batches, int steps, int32_t stages) {
   const MicroBatchOptions options{.count = micro_batches};
+  MW_ASSIGN_OR_RETURN(std::optional<SplitStep> loops,
+                      CutLoops(module, AnalyzeRoles(module), stages));
+  const Module& cut = loops.has_value() ? loops->module : module;
   MW_ASSIGN_OR_RETURN(PipelineStep step,
-                      TakeApart(module, AnalyzeRoles(module), options));
-  std::unique_ptr<PipelineOracle> oracle(
-      new PipelineOracle(module, steps, std::move(step)));
+                      TakeApart(cut, AnalyzeRoles(cut), options));
+  std::unique_ptr<PipelineOracle> oracle(new PipelineOracle(
+      module, steps, stages, std::move(loops), std::move(step)));
   MW_ASSIGN_OR_RETURN(const Module looped,
                       LoopOverMicroBatches(module, options));
   MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
@@ -56,11 +60,11 @@ absl::StatusOr<std::unique_ptr<PipelineOracle>> PipelineOracle::Create(
   return oracle;
 }
 
-absl::StatusOr<StagedStep> PipelineOracle::Staged(int32_t stages) const {
+absl::StatusOr<StagedStep> PipelineOracle::Staged() const {
   MW_ASSIGN_OR_RETURN(
       StepStages best,
-      AssignStepStages(step_, StageLimits::Even(stages, kTolerance)));
-  return MakeStagePrograms(step_.split, {.stages = stages,
+      AssignStepStages(step_, StageLimits::Even(stages_, kTolerance)));
+  return MakeStagePrograms(step_.split, {.stages = stages_,
                                          .forward = std::move(best.forward),
                                          .state = step_.state});
 }
@@ -75,23 +79,27 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> PipelineOracle::Run(
       .stages = staged.stages,
       .ranks = ranks,
       .micro_batches = static_cast<int>(staged.micro_batches)};
-  std::unique_ptr<StagedRunner> runner;
+  std::unique_ptr<PipelineRunner> runner;
   std::vector<std::vector<Tensor>> outputs;
   for (const ScheduleKind schedule : schedules) {
     MW_ASSIGN_OR_RETURN(Timetable timetable, MakeTimetable(shape, schedule));
     if (runner != nullptr) {
-      MW_RETURN_IF_ERROR(runner->SetTimetable(std::move(timetable)));
+      MW_RETURN_IF_ERROR(runner->pipeline().SetTimetable(std::move(timetable)));
     } else {
       MW_ASSIGN_OR_RETURN(
           StagedLayout layout,
           LayOutStages(staged, std::vector<Mesh>(staged.stages, stage_mesh)));
       MW_ASSIGN_OR_RETURN(
-          runner,
-          StagedRunner::Create(module_, staged, std::move(timetable),
+          std::unique_ptr<StagedRunner> pipeline,
+          StagedRunner::Create(cut_module(), staged, std::move(timetable),
                                std::move(layout), client, QuickCompilation()));
+      runner = std::make_unique<PipelineRunner>(
+          &module_, loops_.has_value() ? &*loops_ : nullptr,
+          std::move(pipeline));
     }
     MW_ASSIGN_OR_RETURN(outputs.emplace_back(), OutputsAfter(*runner, steps_));
-    if (executions != nullptr) executions->push_back(runner->execution());
+    if (executions != nullptr)
+      executions->push_back(runner->pipeline().execution());
   }
   return outputs;
 }

@@ -4,6 +4,7 @@
 #define MESHWRIGHT_TESTS_PIPELINE_PIPELINE_ORACLE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "meshwright/hlo/module.h"
-#include "meshwright/runtime/staged_runner.h"
+#include "meshwright/partition/split_loops.h"
+#include "meshwright/runtime/pipeline_runner.h"
 #include "meshwright/schedule/schedule_kind.h"
 #include "meshwright/search/pipeline_step.h"
 
@@ -20,15 +22,16 @@ namespace meshwright {
 class PipelineOracle {
  public:
   // Runs the micro-batched step (of `module`, which outlives the oracle) on one
-  // device.
+  // device, and takes it apart for so many stages, loops cut.
   static absl::StatusOr<std::unique_ptr<PipelineOracle>> Create(
-      const Module& module, int64_t micro_batches, int steps);
+      const Module& module, int64_t micro_batches, int steps, int32_t stages);
 
   const PipelineStep& step() const { return step_; }
+  const std::optional<SplitStep>& loops() const { return loops_; }
   // All outputs of the last step.
   const std::vector<Tensor>& wanted() const { return wanted_; }
 
-  absl::StatusOr<StagedStep> Staged(int32_t stages) const;
+  absl::StatusOr<StagedStep> Staged() const;
   // All outputs after as many steps, on `ranks` groups of devices with a `mesh`
   // each, by each of the schedules; these want the stages on the same ranks.
   // `executions`: what happened in the last step of each.
@@ -41,11 +44,23 @@ class PipelineOracle {
                        double tolerance = 2e-5) const;
 
  private:
-  PipelineOracle(const Module& module, int steps, PipelineStep step)
-      : module_(module), steps_(steps), step_(std::move(step)) {}
+  PipelineOracle(const Module& module, int steps, int32_t stages,
+                 std::optional<SplitStep> loops, PipelineStep step)
+      : module_(module),
+        steps_(steps),
+        stages_(stages),
+        loops_(std::move(loops)),
+        step_(std::move(step)) {}
+
+  // The step that stages are made of.
+  const Module& cut_module() const {
+    return loops_.has_value() ? loops_->module : module_;
+  }
 
   const Module& module_;
   const int steps_;
+  const int32_t stages_;
+  const std::optional<SplitStep> loops_;
   const PipelineStep step_;
   std::vector<Tensor> wanted_;
 };

@@ -37,8 +37,8 @@ TEST_P(StepPipelineTest, EqualsOneDevice) {
   const StepCase& test = GetParam();
   const Module module = ValueOf(ReadStep(test.name));
   const auto oracle =
-      ValueOf(PipelineOracle::Create(module, test.micro_batches, kSteps));
-  const StagedStep staged = ValueOf(oracle->Staged(2));
+      ValueOf(PipelineOracle::Create(module, test.micro_batches, kSteps, 2));
+  const StagedStep staged = ValueOf(oracle->Staged());
   const auto runs = ValueOf(oracle->Run(
       staged, 2, "data=2", {ScheduleKind::kGPipe, ScheduleKind::kZeroBubble}));
   EXPECT_EQ(oracle->Compare(runs[0], test.tolerance), absl::OkStatus());
@@ -47,14 +47,15 @@ TEST_P(StepPipelineTest, EqualsOneDevice) {
 
 INSTANTIATE_TEST_SUITE_P(
     Steps, StepPipelineTest,
-    ::testing::Values(StepCase{"clipped", 3}, StepCase{"digits", 2},
-                      StepCase{"dropout", 3},
-                      StepCase{"half_precision", 2, 1e-1}, StepCase{"mean", 6},
-                      StepCase{"metrics", 2}, StepCase{"random_bits", 3},
-                      StepCase{"running_mean", 3}, StepCase{"scaled_rows", 2},
-                      StepCase{"schedule", 2}, StepCase{"sequence_major", 3},
-                      StepCase{"skipped_when_infinite", 2},
-                      StepCase{"tied_embeddings", 3}),
+    ::testing::Values(
+        StepCase{"clipped", 3}, StepCase{"digits", 2}, StepCase{"dropout", 3},
+        StepCase{"half_precision", 2, 1e-1}, StepCase{"mean", 6},
+        StepCase{"metrics", 2}, StepCase{"random_bits", 3},
+        StepCase{"running_mean", 3}, StepCase{"scaled_rows", 2},
+        StepCase{"scanned_both_ways", 3}, StepCase{"scanned_dropout", 3},
+        StepCase{"scanned_layers", 3}, StepCase{"scanned_remat", 3},
+        StepCase{"schedule", 2}, StepCase{"sequence_major", 3},
+        StepCase{"skipped_when_infinite", 2}, StepCase{"tied_embeddings", 3}),
     [](const auto& test) { return test.param.name; });
 
 // What a stage holds at most, in micro-batches: all of them, or as many as
@@ -63,8 +64,8 @@ TEST(PeakMemoryTest, FollowsTheSchedule) {
   constexpr int64_t kMicroBatches = 6;
   const Module module = ValueOf(ReadStep("mean"));
   const auto oracle =
-      ValueOf(PipelineOracle::Create(module, kMicroBatches, /*steps=*/1));
-  const StagedStep staged = ValueOf(oracle->Staged(2));
+      ValueOf(PipelineOracle::Create(module, kMicroBatches, /*steps=*/1, 2));
+  const StagedStep staged = ValueOf(oracle->Staged());
   std::vector<Simulation> runs;
   ValueOf(oracle->Run(staged, 2, "data=1",
                       {ScheduleKind::kGPipe, ScheduleKind::k1F1B}, &runs));
@@ -102,8 +103,9 @@ TEST(StagedStepTest, TiedWeightsAreAccumulatedWhereTheyAreUsed) {
 
 TEST(StagedStepTest, TheNormOfAllGradientsTakesRounds) {
   const Module module = ValueOf(ReadStep("clipped"));
-  const auto oracle = ValueOf(PipelineOracle::Create(module, 2, /*steps=*/1));
-  const StagedStep staged = ValueOf(oracle->Staged(2));
+  const auto oracle =
+      ValueOf(PipelineOracle::Create(module, 2, /*steps=*/1, 2));
+  const StagedStep staged = ValueOf(oracle->Staged());
   std::vector<std::string> applies;
   for (const StageProgram& program : staged.programs) {
     if (program.kind == StageProgram::Kind::kApply) {

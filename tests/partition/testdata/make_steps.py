@@ -259,6 +259,50 @@ def scanned_batch_norm_of_thirds(stacked, x):
     return scanned_batch_norm(stacked, x, 3)
 
 
+def clipped_momentum(weights, momentum, gradients):
+    norm = jnp.sqrt(sum(jnp.sum(g**2) for g in jax.tree.leaves(gradients)))
+    gradients = jax.tree.map(lambda g: g / jnp.maximum(norm, 1), gradients)
+    momentum = jax.tree.map(lambda m, g: 0.9 * m + g, momentum, gradients)
+    return update(weights, momentum), momentum, norm
+
+
+def scanned_layers(weights, momentum, x, wrap=lambda layer: layer):
+    """Layers whose sizes are recorded, a mask for all of them, and a head."""
+
+    def layer(carry, weights):
+        y = jnp.tanh(carry @ (30 * weights["w"]) + weights["b"])
+        y = jnp.where(jnp.arange(FEATURES) < 6, y, carry)
+        return y, jnp.mean(y**2)
+
+    def loss(w, x):
+        y, sizes = lax.scan(wrap(layer), 40 * x, w["layers"])
+        return jnp.mean((y @ (20 * w["head"]) - 30 * x) ** 2), sizes
+
+    (value, sizes), gradients = jax.value_and_grad(loss, has_aux=True)(weights, x)
+    weights, momentum, norm = clipped_momentum(weights, momentum, gradients)
+    return weights, momentum, value, sizes, norm
+
+
+def scanned_remat(weights, momentum, x):
+    wrap = lambda layer: jax.checkpoint(layer, prevent_cse=False)
+    return scanned_layers(weights, momentum, x, wrap)
+
+
+def scanned_both_ways(stacked, x):
+    """Up and down again with the same weights, two layers at a time."""
+
+    def pair(carry, weights):
+        return jnp.tanh(jnp.tanh(carry @ (30 * weights[0])) @ (30 * weights[1])), None
+
+    def loss(w, x):
+        w = w.reshape(3, 2, FEATURES, FEATURES).astype(jnp.float32)
+        up, _ = lax.scan(pair, 40 * x, w)
+        down, _ = lax.scan(pair, up, w, reverse=True)
+        return jnp.mean((down - 30 * x) ** 2)
+
+    return train(stacked, loss, x)
+
+
 def hard_examples(weights, x):
     def loss(w, x):
         return jnp.mean(jnp.sort(example_losses(w, x))[BATCH // 2 :])
@@ -283,6 +327,10 @@ def ranked(weights, x):
 
 
 STACKED = array(3, FEATURES, FEATURES)
+LAYERS = {
+    "layers": {"w": array(7, FEATURES, FEATURES), "b": array(7, FEATURES)},
+    "head": array(FEATURES, FEATURES),
+}
 COUNT = array(dtype=jnp.int32)
 STEPS = {
     mean: (WEIGHTS, X),
@@ -307,6 +355,9 @@ STEPS = {
     batch_norm_of_thirds: (WEIGHTS, X),
     scanned_batch_norm: (STACKED, X),
     scanned_batch_norm_of_thirds: (STACKED, X),
+    scanned_layers: (LAYERS, LAYERS, X),
+    scanned_remat: (LAYERS, LAYERS, X),
+    scanned_both_ways: (array(6, FEATURES, FEATURES), X),
     hard_examples: (WEIGHTS, X),
     contrastive: (WEIGHTS, X),
     ranked: (WEIGHTS, X),

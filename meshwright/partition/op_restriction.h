@@ -1,0 +1,63 @@
+// An op on a range of one of its dimensions, and where that range lies in its
+// operands.
+//
+//   add f32[12,64], f32[12,64]          on rows [4, 8): of both operands' rows
+//   reshape f32[12,64] -> f32[768]      on [256, 512): of rows [4, 8)
+//   dot, gather, ...                    none: they are not to be repeated
+#ifndef MESHWRIGHT_PARTITION_OP_RESTRICTION_H_
+#define MESHWRIGHT_PARTITION_OP_RESTRICTION_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "meshwright/hlo/instruction.h"
+#include "meshwright/rules/rule.h"
+
+namespace meshwright {
+
+// A dimension in consecutive parts: [bounds[0], bounds[1]), and so on. The
+// first bound is 0, the last the dimension's size.
+struct StackCut {
+  int64_t dimension = 0;
+  std::vector<int64_t> bounds;
+
+  bool operator==(const StackCut&) const = default;
+};
+
+// An op in parts along one factor.
+class OpRestriction {
+ public:
+  // The ops that are cheap, and need nothing but other shapes to work on a part
+  // of an array: elementwise ones, moves, reductions. nullopt for all others,
+  // and when parts of the operand (result) are no parts of the op.
+  static std::optional<OpRestriction> OfOperand(const Instruction& instruction,
+                                                size_t operand,
+                                                const StackCut& cut);
+  static std::optional<OpRestriction> OfResult(const Instruction& instruction,
+                                               const StackCut& cut);
+
+  // nullopt: every part takes all of it.
+  std::optional<StackCut> Operand(size_t index) const;
+  // nullopt: the parts are partial results, to be combined.
+  std::optional<StackCut> Result() const;
+  // Requires: !Result().
+  Reduction reduction() const { return rule_.factors[factor_].reduction; }
+
+ private:
+  OpRestriction(Rule rule, int32_t factor, std::vector<int64_t> units)
+      : rule_(std::move(rule)), factor_(factor), units_(std::move(units)) {}
+
+  static std::optional<OpRestriction> Make(Rule rule,
+                                           const TensorFactors& tensor,
+                                           const StackCut& cut);
+  std::optional<StackCut> CutOf(const TensorFactors& tensor) const;
+
+  Rule rule_;
+  int32_t factor_;
+  std::vector<int64_t> units_;  // Bounds along the factor.
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PARTITION_OP_RESTRICTION_H_

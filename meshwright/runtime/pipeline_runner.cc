@@ -1,0 +1,87 @@
+#include "meshwright/runtime/pipeline_runner.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/types/span.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/runtime/synthetic_inputs.h"
+#include "meshwright/state/join_tensors.h"
+
+namespace meshwright {
+
+PipelineRunner::PipelineRunner(const Module* module, const SplitStep* split,
+                               std::unique_ptr<StagedRunner> pipeline)
+    : module_(*module),
+      split_(split),
+      roles_(AnalyzeRoles(*module)),
+      pipeline_(std::move(pipeline)) {}
+
+absl::Status PipelineRunner::SetParameter(int64_t number, Tensor tensor) {
+  const Shape& shape = module_.entry()->Parameters()[number]->shape;
+  MW_RETURN_IF_ERROR(Conform(shape, tensor));
+  const TensorParts& parts = split_->parameters[number];
+  std::vector<Tensor> given;
+  for (int64_t i = 0; i < parts.count(); ++i) {
+    given.push_back(parts.bounds.empty()
+                        ? tensor
+                        : SliceTensor(tensor, parts.dimension, parts.bounds[i],
+                                      parts.bounds[i + 1]));
+    given.back().name = pipeline_->roles().parameters[parts.first + i].name;
+  }
+  return pipeline_->Set(std::move(given));
+}
+
+absl::Status PipelineRunner::FillSynthetic(uint64_t seed) {
+  if (split_ == nullptr) return pipeline_->FillSynthetic(seed);
+  return ForEachSynthetic(module_, roles_, seed,
+                          [this](int64_t number, Tensor tensor) {
+                            return SetParameter(number, std::move(tensor));
+                          });
+}
+
+absl::Status PipelineRunner::Set(std::vector<Tensor> tensors) {
+  if (split_ == nullptr) return pipeline_->Set(std::move(tensors));
+  for (Tensor& tensor : tensors) {
+    MW_ASSIGN_OR_RETURN(const int64_t number,
+                        FindParameter(roles_, tensor.name));
+    MW_RETURN_IF_ERROR(SetParameter(number, std::move(tensor)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Tensor>> PipelineRunner::ReadState() const {
+  MW_ASSIGN_OR_RETURN(std::vector<Tensor> parts, pipeline_->ReadState());
+  if (split_ == nullptr) return parts;
+  std::map<std::string, size_t> part_of;
+  for (size_t i = 0; i < parts.size(); ++i) part_of[parts[i].name] = i;
+  std::vector<Tensor> state;
+  for (const StatePair& pair : roles_.state_pairs) {
+    const TensorParts& made = split_->parameters[pair.parameter];
+    std::vector<Tensor> found;
+    for (int64_t i = 0; i < made.count(); ++i) {
+      found.push_back(std::move(parts[part_of.at(
+          pipeline_->roles().parameters[made.first + i].name)]));
+    }
+    state.push_back(JoinTensors(found, made.dimension));
+    state.back().name = roles_.parameters[pair.parameter].name;
+  }
+  return state;
+}
+
+absl::StatusOr<std::vector<Tensor>> PipelineRunner::ReadOutputs() const {
+  MW_ASSIGN_OR_RETURN(std::vector<Tensor> parts, pipeline_->ReadOutputs());
+  if (split_ == nullptr) return parts;
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < split_->outputs.size(); ++i) {
+    const TensorParts& made = split_->outputs[i];
+    outputs.push_back(JoinTensors(
+        absl::MakeConstSpan(parts).subspan(made.first, made.count()),
+        made.dimension));
+    outputs.back().name = roles_.outputs[i].name;
+  }
+  return outputs;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,45 @@
+// A pipeline seen as the step that it was made of: arrays of which it keeps
+// parts, on different stages (partition/split_loops.h), go in and come out
+// whole.
+#ifndef MESHWRIGHT_RUNTIME_PIPELINE_RUNNER_H_
+#define MESHWRIGHT_RUNTIME_PIPELINE_RUNNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "meshwright/partition/split_loops.h"
+#include "meshwright/runtime/staged_runner.h"
+
+namespace meshwright {
+
+class PipelineRunner : public Runner {
+ public:
+  // `pipeline` runs `split` of `module`, or the module itself if null. What is
+  // pointed at outlives the runner.
+  PipelineRunner(const Module* module, const SplitStep* split,
+                 std::unique_ptr<StagedRunner> pipeline);
+
+  const ModuleRoles& roles() const override { return roles_; }
+  absl::Status FillSynthetic(uint64_t seed) override;
+  absl::Status Set(std::vector<Tensor> tensors) override;
+  absl::StatusOr<StepResult> Step() override { return pipeline_->Step(); }
+  absl::StatusOr<std::vector<Tensor>> ReadState() const override;
+  absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
+
+  StagedRunner& pipeline() const { return *pipeline_; }
+
+ private:
+  absl::Status SetParameter(int64_t number, Tensor tensor);
+
+  const Module& module_;
+  const SplitStep* const split_;
+  const ModuleRoles roles_;
+  const std::unique_ptr<StagedRunner> pipeline_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_PIPELINE_RUNNER_H_

@@ -1,0 +1,22 @@
+// Ranges of a tensor's dimension, and tensors that are such ranges as one.
+#ifndef MESHWRIGHT_STATE_JOIN_TENSORS_H_
+#define MESHWRIGHT_STATE_JOIN_TENSORS_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "meshwright/state/tensor.h"
+
+namespace meshwright {
+
+// [begin, end) of a dimension. Requires: the tensor has a type.
+Tensor SliceTensor(const Tensor& tensor, int64_t dimension, int64_t begin,
+                   int64_t end);
+
+// The inverse; named as the first.
+// Requires: one part at least; they differ in this dimension only.
+Tensor JoinTensors(absl::Span<const Tensor> parts, int64_t dimension);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_STATE_JOIN_TENSORS_H_
