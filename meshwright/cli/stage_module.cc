@@ -126,8 +126,10 @@ absl::StatusOr<std::optional<StagedModule>> StageAsPlanned(
   }
   absl::StatusOr<PlannedStages> stages = StagePlan(module, plan);
   if (!stages.ok()) return Annotate(stages.status(), path);
-  std::vector<int64_t> state_bytes = StateBytes(module, stages->step);
-  return StagedModule{.step = std::move(stages->step),
+  std::vector<int64_t> state_bytes = StateBytes(
+      stages->loops.has_value() ? stages->loops->module : module, stages->step);
+  return StagedModule{.loops = std::move(stages->loops),
+                      .step = std::move(stages->step),
                       .timetable = std::move(stages->timetable),
                       .meshes = stages->layout.meshes,
                       .layout = std::move(stages->layout),

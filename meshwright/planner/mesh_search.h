@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/mesh/cluster.h"
+#include "meshwright/partition/split_loops.h"
 #include "meshwright/planner/cut_step.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/search/plan_mesh.h"
@@ -28,6 +29,9 @@ inline constexpr int kMaxRounds = 2;
 inline constexpr double kTighter = 0.985;
 
 struct Found {
+  // Of stages only: the step with its loops over layers cut, of which `cut` is
+  // made; null where there are none.
+  std::shared_ptr<const SplitStep> loops;
   std::shared_ptr<const CutStep> cut;
   Expert expert = Expert::kAuto;
   MeshTask task;

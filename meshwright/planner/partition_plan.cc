@@ -7,6 +7,7 @@
 #include "meshwright/partition/micro_batch_loop.h"
 #include "meshwright/planner/plan_setting.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/search/cut_loops.h"
 #include "meshwright/search/pipeline_step.h"
 
 namespace meshwright {
@@ -85,13 +86,20 @@ absl::StatusOr<PlannedStages> StagePlan(const Module& module,
                                         const Plan& plan) {
   MW_RETURN_IF_ERROR(CheckFits(plan, module));
   MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
+  PlannedStages stages;
+  // Pins are on the step as it is.
+  if (plan.steering.pins.empty()) {
+    MW_ASSIGN_OR_RETURN(stages.loops,
+                        CutLoops(module, AnalyzeRoles(module), plan.stages()));
+  }
+  const Module& cut = stages.loops.has_value() ? stages.loops->module : module;
   MW_ASSIGN_OR_RETURN(const PlannedStep looped,
-                      PlannedStep::Of(module, plan.micro_batches));
+                      PlannedStep::Of(cut, plan.micro_batches));
   const FlatGraph graph = Flatten(looped.module());
   MW_ASSIGN_OR_RETURN(const Assignment assignment, AssignmentOf(plan, graph));
   MW_ASSIGN_OR_RETURN(
       const PipelineStep step,
-      TakeApart(module, AnalyzeRoles(module), {.count = plan.micro_batches}));
+      TakeApart(cut, AnalyzeRoles(cut), {.count = plan.micro_batches}));
   if (std::ssize(plan.pipeline->forward) !=
       step.micro_batch().entry()->size()) {
     return absl::InvalidArgumentError(
@@ -99,7 +107,6 @@ absl::StatusOr<PlannedStages> StagePlan(const Module& module,
                      " instructions, a micro-batch ",
                      step.micro_batch().entry()->size(), "; plan it again"));
   }
-  PlannedStages stages;
   MW_ASSIGN_OR_RETURN(stages.timetable, ParseCsv(plan.pipeline->timetable));
   MW_ASSIGN_OR_RETURN(
       stages.step,

@@ -23,6 +23,7 @@
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/partition/forbidden.h"
 #include "meshwright/partition/partition.h"
+#include "meshwright/partition/split_loops.h"
 #include "meshwright/partition/stage_layout.h"
 #include "meshwright/partition/stage_programs.h"
 #include "meshwright/plan/plan.h"
@@ -80,6 +81,7 @@ absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
 
 // The pipeline that a plan of several stages stands for.
 struct PlannedStages {
+  std::optional<SplitStep> loops;  // What `step` is made of; else the module.
   StagedStep step;
   Timetable timetable;
   StagedLayout layout;

@@ -164,9 +164,11 @@ void Record(const StagePrediction& predicted, const Scheduled& scheduled,
 absl::StatusOr<Plan> WriteStages(const PlanTask& task, const Found& found,
                                  int32_t ranks, int32_t stages) {
   Plan plan = BeginPlan(task, found);
-  MW_ASSIGN_OR_RETURN(const PipelineStep step,
-                      TakeApart(task.module, AnalyzeRoles(task.module),
-                                {.count = found.cut->count}));
+  const Module& module =
+      found.loops != nullptr ? found.loops->module : task.module;
+  MW_ASSIGN_OR_RETURN(
+      const PipelineStep step,
+      TakeApart(module, AnalyzeRoles(module), {.count = found.cut->count}));
   MW_ASSIGN_OR_RETURN(
       StepStages assigned,
       AssignStepStages(step, StageLimits::Even(stages, kTolerance)));
@@ -244,11 +246,13 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
                                                   found.plan.placements);
     if (!tighter.ok()) break;
     tighter->plan.bound_seconds = found.plan.bound_seconds;
+    tighter->loops = found.loops;
     found = *std::move(tighter);
     MW_ASSIGN_OR_RETURN(plan,
                         WriteStages(task, found, ranks, candidate.stages));
   }
-  if (!MayTakeTurns(task, plan)) return plan;
+  // Loops are cut for the number of stages.
+  if (!MayTakeTurns(task, plan) || found.loops != nullptr) return plan;
   absl::StatusOr<Plan> turns = WriteStages(task, found, ranks, 2 * ranks);
   return turns.ok() && turns->predicted.peak_bytes <= task.memory_bytes &&
                  turns->predicted.step_seconds < plan.predicted.step_seconds

@@ -9,6 +9,7 @@
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/meshes_to_try.h"
+#include "meshwright/search/cut_loops.h"
 
 namespace meshwright {
 namespace {
@@ -140,38 +141,82 @@ std::vector<StageSearch::Trial> StageSearch::TrialsOf(int32_t stages) const {
   return trials;
 }
 
-void StageSearch::Run(std::vector<Trial> trials) {
-  std::set<int64_t> missing;
+// Pins are on the step as it is.
+absl::Status StageSearch::CutLoopsFor(int32_t stages) {
+  if (cuttings_.contains(stages)) return absl::OkStatus();
+  Cutting& cutting = cuttings_[stages];
+  if (task_.request.annotations) return absl::OkStatus();
+  const int32_t pieces = task_.request.stages.value_or(stages);
+  MW_ASSIGN_OR_RETURN(
+      std::optional<SplitStep> loops,
+      CutLoops(task_.module, AnalyzeRoles(task_.module), pieces));
+  if (loops.has_value()) {
+    cutting.loops = std::make_shared<const SplitStep>(*std::move(loops));
+  }
+  return absl::OkStatus();
+}
+
+StageSearch::Cuts& StageSearch::CutsOf(int32_t stages) {
+  Cutting& cutting = cuttings_.at(stages);
+  return cutting.loops != nullptr ? cutting.cuts : cuts_;
+}
+
+void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
+  std::set<std::pair<int32_t, int64_t>> missing;
+  std::set<int64_t> counts;  // Of steps without loops, whatever the stages.
   for (const Trial& trial : trials) {
-    if (!cuts_.contains(trial.count)) missing.insert(trial.count);
+    if (CutsOf(trial.stages).contains(trial.count)) continue;
+    if (cuttings_.at(trial.stages).loops == nullptr &&
+        !counts.insert(trial.count).second) {
+      continue;
+    }
+    missing.insert({trial.stages, trial.count});
+  }
+  const std::vector<std::pair<int32_t, int64_t>> list(missing.begin(),
+                                                      missing.end());
+  std::vector<absl::StatusOr<std::shared_ptr<const CutStep>>> made(list.size());
+  SideBySide(static_cast<int>(list.size()), [&](int i) {
+    const Cutting& cutting = cuttings_.at(list[i].first);
+    made[i] = CutStep::Of(
+        cutting.loops != nullptr ? cutting.loops->module : task_.module,
+        list[i].second, style_);
+  });
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (made[i].ok()) {
+      CutsOf(list[i].first)[list[i].second] = *std::move(made[i]);
+    } else if (!best_.ok()) {
+      best_ = made[i].status();
+    }
+  }
+}
+
+void StageSearch::Run(std::vector<Trial> trials) {
+  for (const Trial& trial : trials) {
+    if (const absl::Status status = CutLoopsFor(trial.stages); !status.ok()) {
+      best_ = status;
+      return;
+    }
     if (task_.request.report) {
       task_.request.report(absl::StrCat(trial.stages, " stages of ",
                                         trial.mesh.ToString(), " x",
                                         trial.count));
     }
   }
-  const std::vector<int64_t> counts(missing.begin(), missing.end());
-  std::vector<absl::StatusOr<std::shared_ptr<const CutStep>>> cuts(
-      counts.size());
-  SideBySide(static_cast<int>(counts.size()), [&](int i) {
-    cuts[i] = CutStep::Of(task_.module, counts[i], style_);
+  MakeCuts(trials);
+  std::erase_if(trials, [&](const Trial& trial) {
+    return !CutsOf(trial.stages).contains(trial.count);
   });
-  for (size_t i = 0; i < counts.size(); ++i) {
-    if (cuts[i].ok()) {
-      cuts_[counts[i]] = *std::move(cuts[i]);
-    } else if (!best_.ok()) {
-      best_ = cuts[i].status();
-    }
-  }
-  std::erase_if(
-      trials, [&](const Trial& trial) { return !cuts_.contains(trial.count); });
   SideBySide(static_cast<int>(trials.size()), [&](int i) {
-    trials[i].found = search_.Sketch(cuts_.at(trials[i].count),
-                                     {.mesh = trials[i].mesh,
-                                      .memory_limit = task_.memory_bytes,
-                                      .expert = task_.request.expert,
-                                      .stages = trials[i].stages},
-                                     {});
+    Trial& trial = trials[i];
+    trial.found = search_.Sketch(CutsOf(trial.stages).at(trial.count),
+                                 {.mesh = trial.mesh,
+                                  .memory_limit = task_.memory_bytes,
+                                  .expert = task_.request.expert,
+                                  .stages = trial.stages},
+                                 {});
+    if (trial.found.ok()) {
+      trial.found->loops = cuttings_.at(trial.stages).loops;
+    }
   });
   for (Trial& trial : trials) {
     absl::StatusOr<StageCandidate> candidate = absl::UnknownError("");
@@ -184,7 +229,8 @@ void StageSearch::Run(std::vector<Trial> trials) {
           StageCandidate{*std::move(trial.found), trial.stages,
                          task_.request.stages.value_or(trial.stages), seconds};
     }
-    note_(trial.mesh, *cuts_.at(trial.count), trial.stages, candidate);
+    note_(trial.mesh, *CutsOf(trial.stages).at(trial.count), trial.stages,
+          candidate);
     if (!candidate.ok()) {
       if (!best_.ok()) best_ = candidate.status();
       continue;

@@ -38,6 +38,11 @@ class StageSearch {
   absl::StatusOr<StageCandidate> Best();
 
  private:
+  // A number of stages, whose step has its loops cut, if it has any.
+  struct Cutting {
+    std::shared_ptr<const SplitStep> loops;
+    Cuts cuts;  // Of these.
+  };
   // One setting, and what became of it.
   struct Trial {
     int32_t stages = 2;
@@ -53,6 +58,9 @@ class StageSearch {
   int64_t CountFor(int32_t stages, const std::vector<Mesh>& meshes) const;
   bool IsWorthIt(int32_t stages) const;
   std::vector<Trial> TrialsOf(int32_t stages) const;
+  absl::Status CutLoopsFor(int32_t stages);
+  Cuts& CutsOf(int32_t stages);
+  void MakeCuts(const std::vector<Trial>& trials);
   void Run(std::vector<Trial> trials);
 
   const PlanTask& task_;
@@ -63,7 +71,8 @@ class StageSearch {
   const StepModel& whole_;
   const int64_t batch_;  // Examples of a step.
   const MemoryNeed need_;
-  std::map<int32_t, double> seconds_;  // By stages: the best.
+  std::map<int32_t, Cutting> cuttings_;  // By stages.
+  std::map<int32_t, double> seconds_;    // By stages: the best.
   absl::StatusOr<StageCandidate> best_ = absl::NotFoundError("no stages");
 };
 

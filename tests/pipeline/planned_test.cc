@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/planner/planner.h"
-#include "meshwright/runtime/staged_runner.h"
+#include "meshwright/runtime/pipeline_runner.h"
 #include "meshwright/runtime/step_runner.h"
 #include "tests/partition/partition_oracle.h"
 
@@ -106,10 +106,15 @@ TEST_P(PlannedStagesTest, EqualOneDevice) {
   PlannedStages stages =
       ValueOf(StagePlan(module, ValueOf(ParsePlan(ToJson(plan)))));
   const auto client = ValueOf(OracleClient());
-  const auto staged = ValueOf(StagedRunner::Create(
-      module, stages.step, stages.timetable, std::move(stages.layout), client));
+  const SplitStep* const loops =
+      stages.loops.has_value() ? &*stages.loops : nullptr;
+  PipelineRunner staged(
+      &module, loops,
+      ValueOf(StagedRunner::Create(loops != nullptr ? loops->module : module,
+                                   stages.step, stages.timetable,
+                                   std::move(stages.layout), client)));
   const auto whole = ValueOf(StepRunner::Create(module, client));
-  ExpectEqual(OutputsAfter(*staged), OutputsAfter(*whole));
+  ExpectEqual(OutputsAfter(staged), OutputsAfter(*whole));
 }
 
 std::vector<PlannedCase> PlannedCases() {
