@@ -59,6 +59,7 @@ const CommandSpec& Spec() {
 
 struct RunLog {
   std::vector<double> seconds;
+  std::vector<double> simulated;  // Of stages: the same steps.
   std::vector<double> losses;
 };
 
@@ -73,7 +74,8 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> ReadAll(
 
 absl::StatusOr<RunLog> RunSteps(int64_t steps,
                                 const std::vector<std::vector<Tensor>>& data,
-                                bool print_each, Runner* runner) {
+                                bool print_each, const StagedRunner* pipeline,
+                                Runner* runner) {
   RunLog log;
   Progress progress("running", steps);
   for (int64_t step = 0; step < steps; ++step) {
@@ -82,6 +84,11 @@ absl::StatusOr<RunLog> RunSteps(int64_t steps,
     }
     MW_ASSIGN_OR_RETURN(const StepResult result, runner->Step());
     log.seconds.push_back(result.seconds);
+    if (pipeline != nullptr) {
+      MW_ASSIGN_OR_RETURN(const Simulation simulated,
+                          SimulateLastStep(*pipeline));
+      log.simulated.push_back(simulated.step_seconds);
+    }
     if (result.loss.has_value()) log.losses.push_back(*result.loss);
     const std::string loss =
         result.loss ? absl::StrFormat("loss %.6f", *result.loss) : "";
@@ -96,12 +103,14 @@ absl::StatusOr<RunLog> RunSteps(int64_t steps,
 
 Json ToJson(const RunLog& log, double compile_seconds, int64_t devices,
             const Client& client) {
-  return {{"platform", client.platform_name()},
-          {"device", client.devices()[0]->kind()},
-          {"devices", devices},
-          {"compile_seconds", compile_seconds},
-          {"step_seconds", log.seconds},
-          {"loss", log.losses}};
+  Json json = {{"platform", client.platform_name()},
+               {"device", client.devices()[0]->kind()},
+               {"devices", devices},
+               {"compile_seconds", compile_seconds},
+               {"step_seconds", log.seconds},
+               {"loss", log.losses}};
+  if (!log.simulated.empty()) json["simulated_seconds"] = log.simulated;
+  return json;
 }
 
 absl::Status Run(const CommandLine& line) {
@@ -142,17 +151,19 @@ absl::Status Run(const CommandLine& line) {
                                     ? MakeRunner(module, *split, client.get())
                                     : StepRunner::Create(module, client.get()));
   }
+  const StagedRunner* const pipeline =
+      staged.has_value()
+          ? &static_cast<const PipelineRunner&>(*runner).pipeline()
+          : nullptr;
   const double compile_seconds = compile_time.seconds();
   MW_RETURN_IF_ERROR(runner->FillSynthetic(seed));
   for (std::vector<Tensor>& file : inputs) {
     MW_RETURN_IF_ERROR(runner->Set(std::move(file)));
   }
   MW_ASSIGN_OR_RETURN(const RunLog log,
-                      RunSteps(steps, data, !json, runner.get()));
+                      RunSteps(steps, data, !json, pipeline, runner.get()));
   if (line.Has("trace")) {
-    MW_RETURN_IF_ERROR(WriteStagedTrace(
-        line.Text("trace", ""),
-        static_cast<const PipelineRunner&>(*runner).pipeline()));
+    MW_RETURN_IF_ERROR(WriteStagedTrace(line.Text("trace", ""), *pipeline));
   }
   if (line.Has("save")) {
     MW_ASSIGN_OR_RETURN(const std::vector<Tensor> state, runner->ReadState());
@@ -167,6 +178,10 @@ absl::Status Run(const CommandLine& line) {
                  client->devices()[0]->kind(),
                  FormatSeconds(Median(log.seconds)),
                  FormatSeconds(compile_seconds));
+    if (!log.simulated.empty()) {
+      absl::PrintF("simulated with the durations of its programs: %s\n",
+                   FormatSeconds(Median(log.simulated)));
+    }
   }
   return absl::OkStatus();
 }

@@ -215,12 +215,14 @@ absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeStagedRunner(
   return std::make_unique<PipelineRunner>(&module, loops, std::move(pipeline));
 }
 
+absl::StatusOr<Simulation> SimulateLastStep(const StagedRunner& runner) {
+  return Simulate(runner.timetable(),
+                  MeasuredCosts(runner.programs().step, runner.execution()));
+}
+
 absl::Status WriteStagedTrace(const std::string& path,
                               const StagedRunner& runner) {
-  const PipelineCosts costs =
-      MeasuredCosts(runner.programs().step, runner.execution());
-  MW_ASSIGN_OR_RETURN(const Simulation simulation,
-                      Simulate(runner.timetable(), costs));
+  MW_ASSIGN_OR_RETURN(const Simulation simulation, SimulateLastStep(runner));
   return WriteFileAtomically(path, ToTrace({{"executed", &runner.execution()},
                                             {"simulated", &simulation}}));
 }

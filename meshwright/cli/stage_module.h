@@ -17,6 +17,7 @@
 #include "meshwright/partition/stage_layout.h"
 #include "meshwright/partition/stage_programs.h"
 #include "meshwright/runtime/pipeline_runner.h"
+#include "meshwright/schedule/simulate.h"
 #include "meshwright/schedule/timetable.h"
 
 namespace meshwright {
@@ -45,6 +46,10 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
 // All outlive the runner, which takes the layout.
 absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeStagedRunner(
     const Module& module, StagedModule& staged, Client* client);
+
+// What the runner's last step takes when its timetable is simulated with the
+// durations that its programs were seen to have in it.
+absl::StatusOr<Simulation> SimulateLastStep(const StagedRunner& runner);
 
 // Writes what happened in the runner's last step, beside the simulation of its
 // timetable with the durations that were measured.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
@@ -26,6 +27,11 @@ class LoopWriter {
             program_.UniqueName(step.entry()->name()))),
         builder_(&program_, entry_) {
     program_.module.set_entry(entry_);
+    // First, so that instructions keep their names: strategies for parts of the
+    // step are found by them (stage_strategies.h).
+    for (const MicroBatchProgram& phase : split.phases) Copy(phase.module);
+    Copy(split.apply.module);
+    Copy(split.start);
   }
 
   Module Write() && {
@@ -59,11 +65,15 @@ class LoopWriter {
   }
 
  private:
+  void Copy(const Module& module) {
+    copies_[&module] = program_.Copy(*module.entry());
+  }
+
   Instruction* Call(LocalBuilder& builder, const Module& module,
                     std::vector<Instruction*> arguments) {
     Instruction* call = builder.Add(
         Opcode::kCall, module.entry()->root()->shape, std::move(arguments));
-    call->called = {program_.Copy(*module.entry())};
+    call->called = {copies_.at(&module)};
     return call;
   }
 
@@ -162,6 +172,7 @@ class LoopWriter {
   LocalProgram program_;
   Computation* entry_;
   LocalBuilder builder_;
+  absl::flat_hash_map<const Module*, Computation*> copies_;
   std::vector<Instruction*> parameters_;
   std::vector<Instruction*> totals_;  // The accumulators as they are by now.
 };

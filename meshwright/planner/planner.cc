@@ -46,9 +46,11 @@ constexpr int kMoreCounts = 1;
 constexpr size_t kPromising = 2;
 constexpr size_t kManyOps = 10000;
 
-// Of the time without stages: with them, less is clearly better; and more is
-// not worth to be written, since the search does not count all of it.
+// Parts of the time without stages. With less, stages are finished first; with
+// even less, plans without them need not be improved; with more, stages are not
+// worth to be written (the search does not count all that there is).
 constexpr double kClearlyFaster = 0.85;
+constexpr double kFarFaster = 0.8;
 constexpr double kWorthALook = 1.05;
 
 class Planner {
@@ -91,7 +93,7 @@ class Planner {
     if (stage_first) {
       plan = FinishStages(*staged);
       if (plan.ok() && Fits(*plan) &&
-          plan->predicted.step_seconds < BestSeconds()) {
+          plan->predicted.step_seconds < kFarFaster * BestSeconds()) {
         return plan;
       }
     }

@@ -24,7 +24,7 @@ constexpr size_t kMeshes = 2;
 constexpr size_t kManyOps = 10000;
 // Micro-batches for each stage, so that bubbles are few; and at most.
 constexpr int64_t kFewest = 4;
-constexpr int64_t kMost = 64;
+constexpr int64_t kMost = 256;
 // Of the memory that all devices of a stage have left: not everything can be
 // split over all of them.
 constexpr double kFilled = 0.5;
@@ -97,24 +97,31 @@ int64_t StageSearch::CountFor(int32_t stages,
                            static_cast<double>(task_.cluster.device_count()) -
                        need_.state) /
                       stages;
-  const auto suits = [&](int64_t count, int64_t fewest, double filled) {
-    return count >= fewest && count <= kMost * stages && batch_ % count == 0 &&
-           need_.rest / static_cast<double>(count) <= filled * room &&
-           std::ranges::any_of(meshes, [&](const Mesh& mesh) {
-             return std::ranges::any_of(mesh.axes(), [&](const MeshAxis& axis) {
-               return batch_ / count % axis.size == 0;
-             });
-           });
+  const auto fits = [&](int64_t count, double filled) {
+    return count <= kMost * stages && batch_ % count == 0 &&
+           need_.rest / static_cast<double>(count) <= filled * room;
   };
+  const auto divides = [&](int64_t count) {
+    return std::ranges::any_of(meshes, [&](const Mesh& mesh) {
+      return std::ranges::any_of(mesh.axes(), [&](const MeshAxis& axis) {
+        return batch_ / count % axis.size == 0;
+      });
+    });
+  };
+  const int64_t fewest = std::max<int64_t>(2, kFewest * stages);
   for (const auto& [count, cut] : cuts_) {
-    if (suits(count, kFewest * stages, kFilled)) return count;
+    if (count >= fewest && fits(count, kFilled) && divides(count)) return count;
   }
-  for (int64_t count = 2; count <= batch_; ++count) {
-    if (suits(count, kFewest * stages, kFilled)) return count;
+  for (int64_t count = fewest; count <= batch_; ++count) {
+    if (fits(count, kFilled) && divides(count)) return count;
   }
-  // Few examples: as many micro-batches as there can be.
+  // Few examples, or little memory: as many micro-batches as there can be, and
+  // if need be none of them split.
   for (int64_t count = batch_; count >= 2; --count) {
-    if (suits(count, 2, 1)) return count;
+    if (fits(count, 1) && divides(count)) return count;
+  }
+  for (int64_t count = fewest; count <= batch_; ++count) {
+    if (fits(count, kFilled)) return count;
   }
   return 0;
 }
