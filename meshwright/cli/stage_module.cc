@@ -13,10 +13,14 @@
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
+#include "meshwright/cli/load_cluster.h"
 #include "meshwright/cli/split_module.h"
+#include "meshwright/cost/price_list.h"
 #include "meshwright/partition/stage_file.h"
+#include "meshwright/planner/predict_stages.h"
 #include "meshwright/runtime/staged_costs.h"
 #include "meshwright/schedule/generate.h"
+#include "meshwright/schedule/generate_auto.h"
 #include "meshwright/schedule/simulate.h"
 #include "meshwright/schedule/trace.h"
 #include "meshwright/search/cut_loops.h"
@@ -69,8 +73,25 @@ absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
   return stages;
 }
 
-absl::StatusOr<Timetable> ReadTimetable(const CommandLine& line, int stages,
-                                        int64_t micro_batches) {
+// What the stages are predicted to take on virtual devices, as far as they
+// differ: nothing is known of the devices yet.
+absl::StatusOr<PipelineCosts> RoughCosts(const StagedStep& step,
+                                         const StagedLayout& layout,
+                                         int32_t ranks) {
+  const Mesh& mesh = layout.meshes[0];
+  MW_ASSIGN_OR_RETURN(
+      const Cluster cluster,
+      LoadCluster(absl::StrCat("cpu:", ranks * mesh.device_count())));
+  const Rates rates = AssumedRates(cluster);
+  return PredictStages(step, layout, ranks, cluster, rates,
+                       PricesFor(rates, cluster, mesh))
+      .costs;
+}
+
+absl::StatusOr<Timetable> ReadTimetable(const CommandLine& line,
+                                        const StagedStep& step,
+                                        const StagedLayout& layout) {
+  const int stages = step.stages;
   const std::string name = line.Text("schedule", "1f1b");
   if (absl::EndsWith(name, ".csv")) {
     MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(name));
@@ -82,10 +103,19 @@ absl::StatusOr<Timetable> ReadTimetable(const CommandLine& line, int stages,
   MW_ASSIGN_OR_RETURN(
       const int64_t ranks,
       line.Integer("ranks", DefaultRanks(kind, stages), {1, stages}));
-  return MakeTimetable({.stages = stages,
-                        .ranks = static_cast<int>(ranks),
-                        .micro_batches = static_cast<int>(micro_batches)},
-                       kind);
+  const PipelineShape shape{
+      .stages = stages,
+      .ranks = static_cast<int>(ranks),
+      .micro_batches = static_cast<int>(step.micro_batches)};
+  if (kind != ScheduleKind::kAuto) return MakeTimetable(shape, kind);
+  for (const Mesh& mesh : layout.meshes) {
+    if (mesh.axes() == layout.meshes[0].axes()) continue;
+    return absl::InvalidArgumentError(
+        "--schedule auto wants stages with meshes alike");
+  }
+  MW_ASSIGN_OR_RETURN(const PipelineCosts costs,
+                      RoughCosts(step, layout, static_cast<int32_t>(ranks)));
+  return MakeTimetable(shape, kind, costs);
 }
 
 absl::StatusOr<std::vector<Mesh>> MeshesOf(const StageList& list,
@@ -149,7 +179,8 @@ std::vector<FlagSpec> StageFlags() {
            "with --stages: how many (default twice the stages)"},
           {"schedule", "NAME",
            "with --stages: gpipe, 1f1b, interleaved, breadth-first, "
-           "zero-bubble, zero-bubble-v, or a .csv timetable (default 1f1b)"},
+           "zero-bubble, zero-bubble-v, auto, or a .csv timetable (default "
+           "1f1b)"},
           {"ranks", "R",
            "with --stages: groups of devices (default: one per stage; one per "
            "two for schedules that take turns)"}};
@@ -178,8 +209,6 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
   MW_ASSIGN_OR_RETURN(
       const int64_t micro_batches,
       line.Integer("micro-batches", 2 * list.count, {2, kMaxMicroBatches}));
-  MW_ASSIGN_OR_RETURN(Timetable timetable,
-                      ReadTimetable(line, list.count, micro_batches));
   MW_ASSIGN_OR_RETURN(std::vector<Mesh> meshes, MeshesOf(list, line));
   std::optional<SplitStep> loops;
   if (!list.entries.has_value()) {
@@ -194,6 +223,7 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
   MW_ASSIGN_OR_RETURN(StagedStep staged,
                       MakeStagePrograms(step.split, options));
   MW_ASSIGN_OR_RETURN(StagedLayout layout, LayOutStages(staged, meshes));
+  MW_ASSIGN_OR_RETURN(Timetable timetable, ReadTimetable(line, staged, layout));
   std::vector<int64_t> state_bytes = StateBytes(cut, staged);
   return StagedModule{.loops = std::move(loops),
                       .step = std::move(staged),

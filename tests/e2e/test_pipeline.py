@@ -15,7 +15,7 @@ def stages_file(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("schedule", ["gpipe", "zero-bubble"])
+@pytest.mark.parametrize("schedule", ["gpipe", "zero-bubble", "auto"])
 def test_check(cli, mlp, schedule):
     flags = ["--stages", 2, "--micro-batches", 4, "--devices-per-stage", 2]
     report = cli.json("check", mlp, *flags, "--schedule", schedule)

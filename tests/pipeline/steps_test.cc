@@ -6,6 +6,10 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/cost/price_list.h"
+#include "meshwright/mesh/cluster_file.h"
+#include "meshwright/planner/predict_stages.h"
+#include "meshwright/schedule/generate.h"
 #include "meshwright/search/step_stages.h"
 #include "tests/partition/micro_batch_oracle.h"
 #include "tests/partition/partition_oracle.h"
@@ -74,6 +78,49 @@ TEST(PeakMemoryTest, FollowsTheSchedule) {
     EXPECT_GT(gpipe, 0);
     EXPECT_EQ(gpipe % kMicroBatches, 0);
     EXPECT_EQ(runs[1].peak_bytes[rank], gpipe / kMicroBatches * (2 - rank));
+  }
+}
+
+// By any schedule a rank holds at most what the simulation of its timetable
+// says, for which tests in schedule/ have the formulas.
+TEST(PeakMemoryTest, IsThatOfTheSimulation) {
+  constexpr int kMicroBatches = 6;
+  const Module module = ValueOf(ReadStep("scanned_layers"));
+  const auto oracle =
+      ValueOf(PipelineOracle::Create(module, kMicroBatches, /*steps=*/1, 4));
+  const StagedStep staged = ValueOf(oracle->Staged());
+  const Mesh mesh = *Mesh::Parse("data=1");
+  const Cluster cluster = ValueOf(ParseClusterSpec("h200:4", {}));
+  const Rates rates = AssumedRates(cluster);
+  const struct {
+    int ranks;
+    std::vector<ScheduleKind> kinds;
+  } cases[] = {
+      {4,
+       {ScheduleKind::kGPipe, ScheduleKind::k1F1B, ScheduleKind::kZeroBubble}},
+      {2, {ScheduleKind::kInterleaved, ScheduleKind::kBreadthFirst}},
+      {2, {ScheduleKind::kZeroBubbleV}}};
+  for (const auto& [ranks, kinds] : cases) {
+    std::vector<Simulation> runs;
+    ValueOf(oracle->Run(staged, ranks, "data=1", kinds, &runs));
+    PipelineCosts costs =
+        PredictStages(staged,
+                      ValueOf(LayOutStages(staged, std::vector<Mesh>(4, mesh))),
+                      ranks, cluster, rates, PricesFor(rates, cluster, mesh))
+            .costs;
+    // What is on its way counts when it is used.
+    for (StageEdge& edge : costs.edges) {
+      edge.forward_bytes = edge.backward_bytes = 0;
+    }
+    for (size_t i = 0; i < kinds.size(); ++i) {
+      const Timetable timetable = ValueOf(MakeTimetable(
+          {.stages = 4, .ranks = ranks, .micro_batches = kMicroBatches},
+          kinds[i]));
+      EXPECT_THAT(runs[i].peak_bytes, ::testing::Each(::testing::Gt(0)));
+      EXPECT_EQ(runs[i].peak_bytes,
+                ValueOf(Simulate(timetable, costs)).peak_bytes)
+          << ToString(kinds[i]);
+    }
   }
 }
 
