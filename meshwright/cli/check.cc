@@ -17,6 +17,7 @@
 #include "meshwright/cli/stage_module.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/read_module.h"
+#include "meshwright/partition/micro_batch_loop.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/runtime/step_runner.h"
 
@@ -180,8 +181,16 @@ absl::Status RunStaged(const Module& module, const CheckOptions& options,
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                       MakeClient(options.platform, static_cast<int>(devices)));
   Progress progress("checking", 2 * options.steps + 2);
-  MW_ASSIGN_OR_RETURN(const auto whole,
-                      StepRunner::Create(module, client.get()));
+  // With each micro-batch's own statistics the step computes something else.
+  std::optional<Module> looped;
+  if (staged.estimates_statistics) {
+    MW_ASSIGN_OR_RETURN(looped, LoopOverMicroBatches(
+                                    module, {.count = staged.step.micro_batches,
+                                             .allow_inexact = true}));
+  }
+  MW_ASSIGN_OR_RETURN(
+      const auto whole,
+      StepRunner::Create(looped.has_value() ? *looped : module, client.get()));
   progress.Advance("");
   MW_ASSIGN_OR_RETURN(const auto runner,
                       MakeStagedRunner(module, staged, client.get()));

@@ -177,6 +177,9 @@ std::vector<FlagSpec> StageFlags() {
            "devices over which a stage splits the batch (default 1)"},
           {"micro-batches", "M",
            "with --stages: how many (default twice the stages)"},
+          {"estimate-statistics", "",
+           "with --stages: where a sum over the whole batch is needed inside "
+           "of it (batch norm), each micro-batch takes its own"},
           {"schedule", "NAME",
            "with --stages: gpipe, 1f1b, interleaved, breadth-first, "
            "zero-bubble, zero-bubble-v, auto, or a .csv timetable (default "
@@ -198,7 +201,13 @@ int64_t StagedModule::device_count() const {
 
 absl::StatusOr<std::optional<StagedModule>> StageModule(
     const Module& module, const ModuleRoles& roles, const CommandLine& line) {
-  if (!line.Has("stages")) return StageAsPlanned(module, line);
+  const bool estimates = line.Has("estimate-statistics");
+  if (!line.Has("stages")) {
+    if (estimates) {
+      return absl::InvalidArgumentError("--estimate-statistics needs --stages");
+    }
+    return StageAsPlanned(module, line);
+  }
   for (const char* other : {"plan", "sharding", "mesh"}) {
     if (line.Has(other)) {
       return absl::InvalidArgumentError(
@@ -217,7 +226,8 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
   const Module& cut = loops.has_value() ? loops->module : module;
   MW_ASSIGN_OR_RETURN(
       const PipelineStep step,
-      TakeApart(cut, AnalyzeRoles(cut), {.count = micro_batches}));
+      TakeApart(cut, AnalyzeRoles(cut),
+                {.count = micro_batches, .allow_inexact = estimates}));
   StageOptions options{.stages = list.count, .state = step.state};
   MW_ASSIGN_OR_RETURN(options.forward, ForwardStagesOf(list, step, line));
   MW_ASSIGN_OR_RETURN(StagedStep staged,
@@ -231,7 +241,8 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
                       .meshes = std::move(meshes),
                       .layout = std::move(layout),
                       .schedule = line.Text("schedule", "1f1b"),
-                      .state_bytes = std::move(state_bytes)};
+                      .state_bytes = std::move(state_bytes),
+                      .estimates_statistics = estimates};
 }
 
 absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeStagedRunner(

@@ -23,7 +23,7 @@
 namespace meshwright {
 
 // The flags that it reads: --stages, --devices-per-stage, --micro-batches,
-// --schedule, --ranks.
+// --estimate-statistics, --schedule, --ranks.
 std::vector<FlagSpec> StageFlags();
 
 struct StagedModule {
@@ -34,6 +34,9 @@ struct StagedModule {
   StagedLayout layout;
   std::string schedule;              // Its name, or file.
   std::vector<int64_t> state_bytes;  // By stage: of weights and the like.
+  // Sums over the batch that micro-batches need are each one's own
+  // (MicroBatchOptions::allow_inexact).
+  bool estimates_statistics = false;
 
   int64_t device_count() const;  // Of all ranks.
 };

@@ -62,6 +62,8 @@ def test_mistakes(cli, mlp, testdata, stages_file):
     batch_norm = testdata / "wide_resnet_tiny.hlo.pb.zst"
     line = cli.refuses("check", batch_norm, "--stages", 2)
     assert "over all micro-batches" in line
+    estimates = "--estimate-statistics"
+    assert f"{estimates} needs --stages" in refuses(estimates)
 
 
 @pytest.fixture
@@ -129,3 +131,25 @@ def test_mistakes_in_plans_with_stages(cli, mlp, testdata, planned, tmp_path):
     del broken["pipeline"]["edges"]
     path.write_text(json.dumps(broken))
     assert "edges" in cli.refuses("check", mlp, "--plan", path)
+
+
+def test_loops_over_layers_are_cut(cli, testdata, tmp_path):
+    llama = testdata / "llama_tiny.hlo.pb.zst"
+    flags = ["--stages", 2, "--micro-batches", 4]
+    report = cli.json("check", llama, *flags)
+    assert report["ok"]
+    first, second = report["state_bytes"]
+    assert 0.6 < first / second < 1.6
+    # Outside, state is as it was.
+    saved = tmp_path / "state.safetensors"
+    steps = ["--steps", 1, "--platform", "cpu"]
+    cli.json("run", llama, *flags, *steps, "--save", saved)
+    again = cli.json("run", llama, *steps, "--inputs", saved)
+    staged = cli.json("run", llama, *flags, *steps, "--inputs", saved)
+    assert staged["loss"] == pytest.approx(again["loss"], rel=1e-5)
+
+
+def test_statistics_of_micro_batches(cli, testdata):
+    batch_norm = testdata / "wide_resnet_tiny.hlo.pb.zst"
+    flags = ["--stages", 2, "--micro-batches", 2, "--estimate-statistics"]
+    assert cli.json("check", batch_norm, *flags)["ok"]

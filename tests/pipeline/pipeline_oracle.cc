@@ -42,8 +42,8 @@ absl::StatusOr<std::vector<Tensor>> OutputsAfter(Runner& runner, int steps) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PipelineOracle>> PipelineOracle::Create(
-    const Module& module, int64_t micro_batches, int steps, int32_t stages) {
-  const MicroBatchOptions options{.count = micro_batches};
+    const Module& module, const MicroBatchOptions& options, int steps,
+    int32_t stages) {
   MW_ASSIGN_OR_RETURN(std::optional<SplitStep> loops,
                       CutLoops(module, AnalyzeRoles(module), stages));
   const Module& cut = loops.has_value() ? loops->module : module;

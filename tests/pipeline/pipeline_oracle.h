@@ -24,7 +24,8 @@ class PipelineOracle {
   // Runs the micro-batched step (of `module`, which outlives the oracle) on one
   // device, and takes it apart for so many stages, loops cut.
   static absl::StatusOr<std::unique_ptr<PipelineOracle>> Create(
-      const Module& module, int64_t micro_batches, int steps, int32_t stages);
+      const Module& module, const MicroBatchOptions& options, int steps,
+      int32_t stages);
 
   const PipelineStep& step() const { return step_; }
   const std::optional<SplitStep>& loops() const { return loops_; }

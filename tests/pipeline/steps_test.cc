@@ -31,6 +31,7 @@ struct StepCase {
   const char* name;
   int64_t micro_batches;
   double tolerance = 2e-5;
+  bool estimates = false;  // Statistics of the batch.
 };
 
 void PrintTo(const StepCase& test, std::ostream* out) { *out << test.name; }
@@ -40,8 +41,9 @@ class StepPipelineTest : public ::testing::TestWithParam<StepCase> {};
 TEST_P(StepPipelineTest, EqualsOneDevice) {
   const StepCase& test = GetParam();
   const Module module = ValueOf(ReadStep(test.name));
-  const auto oracle =
-      ValueOf(PipelineOracle::Create(module, test.micro_batches, kSteps, 2));
+  const auto oracle = ValueOf(PipelineOracle::Create(
+      module, {.count = test.micro_batches, .allow_inexact = test.estimates},
+      kSteps, 2));
   const StagedStep staged = ValueOf(oracle->Staged());
   const auto runs = ValueOf(oracle->Run(
       staged, 2, "data=2", {ScheduleKind::kGPipe, ScheduleKind::kZeroBubble}));
@@ -52,10 +54,12 @@ TEST_P(StepPipelineTest, EqualsOneDevice) {
 INSTANTIATE_TEST_SUITE_P(
     Steps, StepPipelineTest,
     ::testing::Values(
-        StepCase{"clipped", 3}, StepCase{"digits", 2}, StepCase{"dropout", 3},
+        StepCase{"batch_norm", 3, 2e-5, true}, StepCase{"clipped", 3},
+        StepCase{"digits", 2}, StepCase{"dropout", 3},
         StepCase{"half_precision", 2, 1e-1}, StepCase{"mean", 6},
         StepCase{"metrics", 2}, StepCase{"random_bits", 3},
         StepCase{"running_mean", 3}, StepCase{"scaled_rows", 2},
+        StepCase{"scanned_batch_norm", 3, 2e-5, true},
         StepCase{"scanned_both_ways", 3}, StepCase{"scanned_dropout", 3},
         StepCase{"scanned_layers", 3}, StepCase{"scanned_remat", 3},
         StepCase{"schedule", 2}, StepCase{"sequence_major", 3},
@@ -68,7 +72,8 @@ TEST(PeakMemoryTest, FollowsTheSchedule) {
   constexpr int64_t kMicroBatches = 6;
   const Module module = ValueOf(ReadStep("mean"));
   const auto oracle =
-      ValueOf(PipelineOracle::Create(module, kMicroBatches, /*steps=*/1, 2));
+      ValueOf(PipelineOracle::Create(module, {.count = kMicroBatches},
+                                     /*steps=*/1, 2));
   const StagedStep staged = ValueOf(oracle->Staged());
   std::vector<Simulation> runs;
   ValueOf(oracle->Run(staged, 2, "data=1",
@@ -151,7 +156,7 @@ TEST(StagedStepTest, TiedWeightsAreAccumulatedWhereTheyAreUsed) {
 TEST(StagedStepTest, TheNormOfAllGradientsTakesRounds) {
   const Module module = ValueOf(ReadStep("clipped"));
   const auto oracle =
-      ValueOf(PipelineOracle::Create(module, 2, /*steps=*/1, 2));
+      ValueOf(PipelineOracle::Create(module, {.count = 2}, /*steps=*/1, 2));
   const StagedStep staged = ValueOf(oracle->Staged());
   std::vector<std::string> applies;
   for (const StageProgram& program : staged.programs) {
