@@ -91,8 +91,8 @@ TEST(PeakMemoryTest, FollowsTheSchedule) {
 TEST(PeakMemoryTest, IsThatOfTheSimulation) {
   constexpr int kMicroBatches = 6;
   const Module module = ValueOf(ReadStep("scanned_layers"));
-  const auto oracle =
-      ValueOf(PipelineOracle::Create(module, kMicroBatches, /*steps=*/1, 4));
+  const auto oracle = ValueOf(
+      PipelineOracle::Create(module, {.count = kMicroBatches}, /*steps=*/1, 4));
   const StagedStep staged = ValueOf(oracle->Staged());
   const Mesh mesh = *Mesh::Parse("data=1");
   const Cluster cluster = ValueOf(ParseClusterSpec("h200:4", {}));
