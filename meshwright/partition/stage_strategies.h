@@ -52,6 +52,11 @@ class StageStrategies {
                  const std::vector<Sharding>& parameters,
                  const std::vector<Output>& outputs) const;
 
+  // Whether the op is one of the step's.
+  bool Knows(const FlatOp& op, const Rule& rule) const {
+    return Find(op, rule) >= 0;
+  }
+
   // What the step's instruction of this name and shape gives, which may be
   // pending; nothing if there is none.
   std::optional<Sharding> Result(const Instruction& instruction) const;

@@ -12,6 +12,9 @@
 #include "meshwright/planner/planner.h"
 #include "meshwright/runtime/pipeline_runner.h"
 #include "meshwright/runtime/step_runner.h"
+#include "meshwright/search/cut_loops.h"
+#include "meshwright/search/pipeline_step.h"
+#include "meshwright/search/step_stages.h"
 #include "tests/partition/partition_oracle.h"
 
 namespace meshwright {
@@ -183,6 +186,46 @@ TEST(StageChoiceTest, GradientsAreReducedOnce) {
                     << stages.step.programs[i].Name();
     }
   }
+}
+
+// What was found for an op of the step is what it does in a stage: it is known
+// again, but for what stages add (sums of their own, a copy).
+TEST(StageChoiceTest, OpsOfStagesAreFoundAgain) {
+  const Module module = ValueOf(ReadZooModule("llama_tiny"));
+  const SplitStep loops =
+      *ValueOf(CutLoops(module, AnalyzeRoles(module), /*stages=*/2));
+  const Mesh mesh = *Mesh::Parse("data=2");
+  const PlannedStep looped = ValueOf(PlannedStep::Of(loops.module, 4));
+  const FlatGraph graph = Flatten(looped.module());
+  Assignment assignment{.rules = RulesOf(graph)};
+  for (const Rule& rule : assignment.rules) {
+    assignment.strategies.push_back(ReplicatedStrategy(rule));
+  }
+  const StageStrategies strategies(graph, assignment, mesh);
+  const PipelineStep step = ValueOf(
+      TakeApart(loops.module, AnalyzeRoles(loops.module), {.count = 4}));
+  const StepStages best =
+      ValueOf(AssignStepStages(step, StageLimits::Even(2, 0.1)));
+  const StagedStep staged = ValueOf(MakeStagePrograms(
+      step.split, {.stages = 2, .forward = best.forward, .state = step.state}));
+  int ops = 0;
+  int unknown = 0;
+  for (const StageProgram& program : staged.programs) {
+    const FlatGraph parts = Flatten(program.module);
+    const std::vector<Rule> rules = RulesOf(parts);
+    for (size_t i = 0; i < parts.ops.size(); ++i) {
+      const FlatOp& op = parts.ops[i];
+      if (!op.live ||
+          (op.kind != OpKind::kCarry && op.kind != OpKind::kCompute) ||
+          program.kind == StageProgram::Kind::kStart) {
+        continue;
+      }
+      ++ops;
+      unknown += strategies.Knows(op, rules[i]) ? 0 : 1;
+    }
+  }
+  EXPECT_GT(ops, 500);
+  EXPECT_LT(unknown, 10);
 }
 
 }  // namespace
