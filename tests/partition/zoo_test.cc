@@ -1,11 +1,19 @@
 // Every tiny model of the zoo, split by expert plans and at random, against one
 // device: loss and all updated state after three steps.
 //
-// With MW_LONG set every plan and 20 random assignments; otherwise a few.
+// With MW_LONG set every plan and 20 random assignments; otherwise a few. Each
+// is a test of its own.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <ostream>
 #include <set>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -13,6 +21,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/base/file.h"
+#include "meshwright/base/status_macros.h"
 #include "meshwright/partition/sharding_file.h"
 #include "tests/partition/partition_oracle.h"
 #include "tests/partition/random_assignment.h"
@@ -45,8 +54,9 @@ TensorNames NamesOf(const ModuleRoles& roles) {
 // The plans of testdata/plans/MODEL_PLAN.json, as whole file names.
 std::vector<std::string> PlansOf(const std::string& model) {
   std::vector<std::string> plans;
+  std::error_code none;  // AreThere fails then.
   for (const auto& entry : std::filesystem::directory_iterator(
-           std::string(MW_SOURCE_DIR) + "/testdata/plans")) {
+           std::string(MW_SOURCE_DIR) + "/testdata/plans", none)) {
     const std::string name = entry.path().filename().string();
     if (!absl::StartsWith(name, model + "_")) continue;
     const std::string plan = name.substr(model.size() + 1);
@@ -58,60 +68,121 @@ std::vector<std::string> PlansOf(const std::string& model) {
   return plans;
 }
 
-class Zoo : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    absl::StatusOr<Module> module =
-        ReadZooModule(absl::StrCat(GetParam(), "_tiny"));
-    ASSERT_TRUE(module.ok()) << module.status();
-    module_ = std::make_unique<Module>(*std::move(module));
-    auto oracle = PartitionOracle::Create(*module_, kSteps);
-    ASSERT_TRUE(oracle.ok()) << oracle.status();
-    oracle_ = *std::move(oracle);
-  }
+// A model and what one device makes of it.
+struct WholeRun {
+  explicit WholeRun(Module read) : module(std::move(read)) {}
 
-  std::unique_ptr<Module> module_;
-  std::unique_ptr<PartitionOracle> oracle_;
+  Module module;
+  std::unique_ptr<PartitionOracle> oracle;
 };
 
-TEST_P(Zoo, ExpertPlans) {
-  const std::vector<std::string> plans = PlansOf(GetParam());
-  ASSERT_GE(plans.size(), 2);
-  for (const std::string& plan : plans) {
-    SCOPED_TRACE(plan);
-    const absl::StatusOr<std::string> text = ReadFile(plan);
-    ASSERT_TRUE(text.ok()) << text.status();
-    const absl::StatusOr<ShardingFile> file =
-        ParseShardingFile(*text, *module_, NamesOf(oracle_->roles()));
-    ASSERT_TRUE(file.ok()) << file.status();
-    const absl::StatusOr<Partitioned> split =
-        Partition(*module_, file->mesh, file->annotations);
-    ASSERT_TRUE(split.ok()) << split.status();
-    EXPECT_EQ(split->module.aliases.size(), module_->aliases.size());
-    const absl::Status status = oracle_->Check(*split);
-    EXPECT_TRUE(status.ok()) << status;
+// Run once per process and model, for all its tests.
+absl::StatusOr<WholeRun*> WholeRunOf(const std::string& model) {
+  static auto* const runs =
+      new std::map<std::string, std::unique_ptr<WholeRun>>();
+  std::unique_ptr<WholeRun>& run = (*runs)[model];
+  if (run != nullptr) return run.get();
+  MW_ASSIGN_OR_RETURN(Module module, ReadZooModule(model + "_tiny"));
+  auto made = std::make_unique<WholeRun>(std::move(module));
+  MW_ASSIGN_OR_RETURN(made->oracle,
+                      PartitionOracle::Create(made->module, kSteps));
+  run = std::move(made);
+  return run.get();
+}
+
+struct PlanCase {
+  std::string model;
+  std::string plan;  // The whole file name.
+
+  std::string Name() const {
+    return std::filesystem::path(plan).stem().string();
+  }
+};
+
+void PrintTo(const PlanCase& value, std::ostream* out) { *out << value.Name(); }
+
+std::vector<PlanCase> PlanCases() {
+  std::vector<PlanCase> cases;
+  for (const std::string model : kModels) {
+    for (const std::string& plan : PlansOf(model)) {
+      cases.push_back({model, plan});
+    }
+  }
+  return cases;
+}
+
+// The first seed of a model, or all.
+struct SeedCase {
+  std::string model;
+  int seed = 0;
+
+  std::string Name() const {
+    return seed == 0 ? model : absl::StrCat(model, "_seed_", seed);
+  }
+};
+
+void PrintTo(const SeedCase& value, std::ostream* out) { *out << value.Name(); }
+
+std::vector<SeedCase> SeedCases() {
+  std::vector<SeedCase> cases;
+  for (const std::string model : kModels) {
+    for (int seed = 0; seed < (IsLong() ? 20 : 1); ++seed) {
+      cases.push_back({model, seed});
+    }
+  }
+  return cases;
+}
+
+TEST(ZooPlans, AreThere) {
+  for (const std::string model : kModels) {
+    EXPECT_GE(PlansOf(model).size(), 2) << model;
   }
 }
+
+class ZooPlan : public testing::TestWithParam<PlanCase> {};
+
+TEST_P(ZooPlan, ExpertPlans) {
+  const absl::StatusOr<WholeRun*> whole = WholeRunOf(GetParam().model);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  const auto& [module, oracle] = **whole;
+  const absl::StatusOr<std::string> text = ReadFile(GetParam().plan);
+  ASSERT_TRUE(text.ok()) << text.status();
+  const absl::StatusOr<ShardingFile> file =
+      ParseShardingFile(*text, module, NamesOf(oracle->roles()));
+  ASSERT_TRUE(file.ok()) << file.status();
+  const absl::StatusOr<Partitioned> split =
+      Partition(module, file->mesh, file->annotations);
+  ASSERT_TRUE(split.ok()) << split.status();
+  EXPECT_EQ(split->module.aliases.size(), module.aliases.size());
+  const absl::Status status = oracle->Check(*split);
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, ZooPlan, testing::ValuesIn(PlanCases()),
+                         [](const auto& test) { return test.param.Name(); });
+
+class Zoo : public testing::TestWithParam<SeedCase> {};
 
 TEST_P(Zoo, RandomAssignments) {
-  const int plans = IsLong() ? 20 : 1;
-  const FlatGraph graph = Flatten(*module_);
+  const auto& [model, seed] = GetParam();
+  const absl::StatusOr<WholeRun*> whole = WholeRunOf(model);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  const auto& [module, oracle] = **whole;
   const char* const meshes[] = {"a=2,b=2", "a=2,b=2,c=2", "a=3,b=2", "d=4"};
-  for (int i = 0; i < plans; ++i) {
-    const Mesh mesh = *Mesh::Parse(meshes[i % std::size(meshes)]);
-    SCOPED_TRACE(absl::StrCat("seed ", i, " on ", mesh.ToString()));
-    Resharder resharder(&mesh, Prices());
-    const absl::StatusOr<Partitioned> split =
-        PartitionAs(*module_, mesh, graph,
-                    RandomAssignment(*module_, graph, mesh, i), resharder);
-    ASSERT_TRUE(split.ok()) << split.status();
-    const absl::Status status = oracle_->Check(*split);
-    EXPECT_TRUE(status.ok()) << status;
-  }
+  const Mesh mesh = *Mesh::Parse(meshes[seed % std::size(meshes)]);
+  SCOPED_TRACE(absl::StrCat("seed ", seed, " on ", mesh.ToString()));
+  const FlatGraph graph = Flatten(module);
+  Resharder resharder(&mesh, Prices());
+  const absl::StatusOr<Partitioned> split =
+      PartitionAs(module, mesh, graph,
+                  RandomAssignment(module, graph, mesh, seed), resharder);
+  ASSERT_TRUE(split.ok()) << split.status();
+  const absl::Status status = oracle->Check(*split);
+  EXPECT_TRUE(status.ok()) << status;
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiny, Zoo, testing::ValuesIn(kModels),
-                         [](const auto& model) { return model.param; });
+INSTANTIATE_TEST_SUITE_P(Tiny, Zoo, testing::ValuesIn(SeedCases()),
+                         [](const auto& test) { return test.param.Name(); });
 
 }  // namespace
 }  // namespace meshwright
