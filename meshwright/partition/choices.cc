@@ -16,6 +16,11 @@ constexpr int32_t kNoRule = -1;
 constexpr size_t kMaxUserSeeds = 4;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// Where nothing is left open; there it takes more than a look.
+bool Agree(const OpPin& a, const OpPin& b) {
+  return !a.free.empty() || !b.free.empty() || a.sharding == b.sharding;
+}
+
 }  // namespace
 
 Choices::Choices(const FlatGraph& graph, const Annotations& pins,
@@ -408,11 +413,23 @@ bool Choices::CanGive(ValueId value, ShardingId sharding) {
 absl::Status Choices::CheckPins() const {
   for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
     const FlatOp& op = graph_.ops[id];
-    if (!op.live || pins_.Allows(id, *chosen_[id])) continue;
+    if (!op.live) continue;
+    const OpPin* const broken = pins_.Broken(id, *chosen_[id]);
+    if (broken == nullptr) continue;
+    const std::string asked = ToString(pool_[broken->sharding], mesh_);
+    for (const OpPin& other : pins_.Of(id)) {
+      if (other.tensor != broken->tensor || Agree(other, *broken)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          broken->instruction->name, " is pinned to ", asked, ", ",
+          other.instruction->name, " to ",
+          ToString(pool_[other.sharding], mesh_), "; they are one value"));
+    }
+    const std::vector<ShardingId>& results = chosen_[id]->results;
+    const size_t result = broken->tensor - op.operands.size();
     return absl::InvalidArgumentError(absl::StrCat(
-        op.instruction->name, ": ", op.instruction->opcode_name(),
-        " cannot give ", ToString(pool_[pins_.Of(id).back().sharding], mesh_),
-        "; the nearest is ", ToString(pool_[chosen_[id]->results[0]], mesh_),
+        broken->instruction->name, ": ", op.instruction->opcode_name(),
+        " cannot give ", asked, "; the nearest is ",
+        ToString(pool_[results[result]], mesh_),
         ". Give it that, or split a user of it"));
   }
   return absl::OkStatus();

@@ -102,6 +102,12 @@ class Flattener {
     for (const auto& instruction : computation.instructions()) {
       values[instruction->id] =
           WalkInstruction(*instruction, values, arguments, region, repeats);
+      if (!instruction->shape.IsArray()) continue;
+      const ValueId value = values[instruction->id][0];
+      const FlatOp& op = graph_.producer(value);
+      if (op.kind != OpKind::kCompute || op.instruction != instruction.get()) {
+        graph_.other_names.push_back({instruction.get(), value});
+      }
     }
     return values[computation.root()->id];
   }

@@ -88,6 +88,14 @@ struct Branch {
   std::vector<OpId> merges;               // By leaf; operands by branch.
 };
 
+// An array instruction that has no op of its own, and what it stands for: an
+// element of a tuple, a parameter or the result of a computation that is walked
+// into, or what an earlier instruction computes.
+struct OtherName {
+  const Instruction* instruction = nullptr;
+  ValueId value = 0;
+};
+
 struct FlatGraph {
   std::vector<FlatOp> ops;  // A value's producer comes before its users, but
                             // for what comes back to a kCarry.
@@ -97,6 +105,7 @@ struct FlatGraph {
   std::vector<Branch> branches;
   std::vector<OpId> parameters;  // By leaf of all entry parameters in order.
   std::vector<OpId> outputs;     // By leaf of the entry's root.
+  std::vector<OtherName> other_names;
 
   const FlatOp& producer(ValueId value) const {
     return ops[values[value].producer];

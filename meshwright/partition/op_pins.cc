@@ -3,20 +3,31 @@
 #include <algorithm>
 #include <optional>
 
+#include "meshwright/partition/instruction_pins.h"
+
 namespace meshwright {
+namespace {
+
+// The first result's, as in Seed.
+int32_t ResultTensor(const FlatOp& op) {
+  return static_cast<int32_t>(op.operands.size());
+}
+
+}  // namespace
 
 OpPins::OpPins(const FlatGraph& graph, const Annotations& given,
                ShardingPool& pool)
     : graph_(graph), pool_(pool), pins_(graph.ops.size()) {
-  for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) {
-    const FlatOp& op = graph.ops[id];
-    if (!op.live || op.kind != OpKind::kCompute) continue;
-    const auto found = given.instructions.find(op.instruction);
-    if (found != given.instructions.end()) AddFor(id, found->second);
+  for (const InstructionPin& pin : InstructionPins(graph, given)) {
+    const FlatValue& value = graph.values[pin.value];
+    AddFor(value.producer,
+           ResultTensor(graph.ops[value.producer]) + value.result, *pin.asked,
+           pin.instruction);
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     if (i < given.outputs.size() && given.outputs[i].has_value()) {
-      AddFor(graph.outputs[i], *given.outputs[i]);
+      const OpId op = graph.outputs[i];
+      AddFor(op, 0, *given.outputs[i], graph.ops[op].instruction);
     }
   }
   for (size_t i = 0; i < graph.parameters.size(); ++i) {
@@ -26,29 +37,28 @@ OpPins::OpPins(const FlatGraph& graph, const Annotations& given,
     const bool is_given =
         i < given.parameters.size() && given.parameters[i].has_value();
     // A parameter comes as it is: what is left open is not split.
-    AddFor(op, is_given ? given.parameters[i]->sharding
-                        : Sharding::Replicated(dimensions));
+    AddFor(op, 0,
+           is_given ? given.parameters[i]->sharding
+                    : Sharding::Replicated(dimensions),
+           graph.ops[op].instruction);
   }
 }
 
-void OpPins::AddFor(OpId op, const Annotation& annotation) {
+void OpPins::AddFor(OpId op, int32_t tensor, const Annotation& annotation,
+                    const Instruction* instruction) {
   const bool any_free =
       std::find(annotation.free.begin(), annotation.free.end(), true) !=
       annotation.free.end();
-  // Of an output the operand, otherwise the first result.
-  const size_t tensor = graph_.ops[op].kind == OpKind::kOutput
-                            ? 0
-                            : graph_.ops[op].operands.size();
-  pins_[op].push_back({static_cast<int32_t>(tensor),
-                       pool_.Intern(annotation.sharding),
-                       any_free ? annotation.free : std::vector<bool>()});
+  pins_[op].push_back({tensor, pool_.Intern(annotation.sharding),
+                       any_free ? annotation.free : std::vector<bool>(),
+                       instruction});
 }
 
 void OpPins::Add(ValueId value, ShardingId sharding) {
   const FlatValue& of = graph_.values[value];
-  const size_t operands = graph_.ops[of.producer].operands.size();
+  const FlatOp& op = graph_.ops[of.producer];
   pins_[of.producer].push_back(
-      {static_cast<int32_t>(operands) + of.result, sharding, {}});
+      {ResultTensor(op) + of.result, sharding, {}, op.instruction});
 }
 
 bool OpPins::Meets(const OpPin& pin, ShardingId sharding) const {
@@ -61,15 +71,20 @@ bool OpPins::Meets(const OpPin& pin, ShardingId sharding) const {
   return !got.IsPending();
 }
 
-bool OpPins::Allows(OpId op, const Candidate& candidate) const {
+const OpPin* OpPins::Broken(OpId op, const Candidate& candidate) const {
   const int32_t operands = static_cast<int32_t>(candidate.operands.size());
   for (const OpPin& pin : pins_[op]) {
     if (!Meets(pin, pin.tensor < operands
                         ? candidate.operands[pin.tensor]
                         : candidate.results[pin.tensor - operands])) {
-      return false;
+      return &pin;
     }
   }
+  return nullptr;
+}
+
+bool OpPins::Allows(OpId op, const Candidate& candidate) const {
+  if (Broken(op, candidate) != nullptr) return false;
   if (graph_.ops[op].kind != OpKind::kOutput || !pins_[op].empty()) return true;
   const Sharding& sharding = pool_[candidate.operands[0]];
   return std::none_of(sharding.dims.begin(), sharding.dims.end(), IsStrided);

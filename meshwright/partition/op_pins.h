@@ -21,6 +21,7 @@ struct OpPin {
   int32_t tensor = 0;  // As in Seed: operands first.
   ShardingId sharding = 0;
   std::vector<bool> free;  // By dimension: left open; empty when none is.
+  const Instruction* instruction = nullptr;  // That was pinned.
 };
 
 class OpPins {
@@ -37,8 +38,12 @@ class OpPins {
   // that nobody asked to be.
   bool Allows(OpId op, const Candidate& candidate) const;
 
+  // The first pin that `candidate` does not keep; null if there is none.
+  const OpPin* Broken(OpId op, const Candidate& candidate) const;
+
  private:
-  void AddFor(OpId op, const Annotation& annotation);
+  void AddFor(OpId op, int32_t tensor, const Annotation& annotation,
+              const Instruction* instruction);
   bool Meets(const OpPin& pin, ShardingId sharding) const;
 
   const FlatGraph& graph_;

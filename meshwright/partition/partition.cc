@@ -1,5 +1,6 @@
 #include "meshwright/partition/partition.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,7 @@
 #include "meshwright/hlo/verify.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/alike.h"
+#include "meshwright/partition/instruction_pins.h"
 #include "meshwright/partition/lower_program.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/rules/combine.h"
@@ -96,6 +98,20 @@ absl::Status CheckPins(const FlatGraph& graph, const Mesh& mesh,
                                 *Leaves(instruction->shape)[0], mesh));
   }
   return absl::OkStatus();
+}
+
+// Parameters may be pinned as instructions, too.
+void PinParameters(const FlatGraph& graph, Pins& pins) {
+  pins.parameters.resize(graph.parameters.size());
+  for (const InstructionPin& pin : InstructionPins(graph, pins)) {
+    const auto found =
+        std::find(graph.parameters.begin(), graph.parameters.end(),
+                  graph.values[pin.value].producer);
+    if (found == graph.parameters.end()) continue;
+    std::optional<Annotation>& given =
+        pins.parameters[found - graph.parameters.begin()];
+    if (!given.has_value()) given = *pin.asked;
+  }
 }
 
 // Where a path into a tuple shape ends, counted in leaves.
@@ -243,6 +259,7 @@ absl::StatusOr<Partitioned> Partition(const Module& module, const Mesh& mesh,
   const FlatGraph graph = Flatten(module);
   MW_RETURN_IF_ERROR(CheckSupported(graph));
   MW_RETURN_IF_ERROR(CheckPins(graph, mesh, pins));
+  PinParameters(graph, pins);
   MW_RETURN_IF_ERROR(PinAlikeParameters(graph, pins));
   PinAliases(module, graph, pins);
   Resharder resharder(&mesh, prices);

@@ -5,6 +5,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/partition/instruction_pins.h"
 
 namespace meshwright {
 namespace {
@@ -38,13 +39,10 @@ void ForEachPin(const StepModel& model, const Annotations& pins,
     if (!pins.outputs[i].has_value()) continue;
     ask(model.graph.outputs[i], model.roles.outputs[i].name, *pins.outputs[i]);
   }
-  if (pins.instructions.empty()) return;
-  for (size_t i = 0; i < model.graph.ops.size(); ++i) {
-    const FlatOp& op = model.graph.ops[i];
-    if (!op.live || op.kind != OpKind::kCompute) continue;
-    const auto pin = pins.instructions.find(op.instruction);
-    if (pin == pins.instructions.end()) continue;
-    ask(static_cast<OpId>(i), op.instruction->name, pin->second);
+  for (const InstructionPin& pin : InstructionPins(model.graph, pins)) {
+    const FlatValue& value = model.graph.values[pin.value];
+    if (value.result > 0) continue;  // Refused by CheckPins.
+    ask(value.producer, pin.instruction->name, *pin.asked);
   }
 }
 
@@ -88,6 +86,14 @@ absl::Status CheckPins(const StepModel& model, const Annotations& pins,
         ParameterName(model, pair.parameter), " is pinned to ",
         ToString(in->sharding, mesh), ", its next value to ",
         ToString(out->sharding, mesh), "; state has to lie in one way"));
+  }
+  for (const InstructionPin& pin : InstructionPins(model.graph, pins)) {
+    const FlatValue& value = model.graph.values[pin.value];
+    if (value.result == 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(pin.instruction->name, " is pinned; of what ",
+                     model.graph.ops[value.producer].instruction->name,
+                     " gives, a plan can pin the first result only"));
   }
   return CheckAlike(model, pins, mesh);
 }

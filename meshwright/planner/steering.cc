@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/partition/instruction_pins.h"
 #include "meshwright/partition/sharding_file.h"
 #include "meshwright/planner/pinned_groups.h"
 #include "meshwright/planner/plan_setting.h"
@@ -35,6 +36,20 @@ absl::StatusOr<Annotation> ParseText(std::string text, const Shape& shape,
   MW_ASSIGN_OR_RETURN(Sharding sharding,
                       ParseSharding(text, shape.dimensions, mesh));
   return Annotation(std::move(sharding), std::move(free));
+}
+
+// Null if the step has none of this name.
+const Instruction* FindInstruction(const FlatGraph& graph,
+                                   const std::string& name) {
+  for (const FlatOp& op : graph.ops) {
+    if (op.kind == OpKind::kCompute && op.instruction->name == name) {
+      return op.instruction;
+    }
+  }
+  for (const OtherName& other : graph.other_names) {
+    if (other.instruction->name == name) return other.instruction;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -86,12 +101,8 @@ Steering SteeringOf(const PlanRequest& request, const Annotations& pins,
     if (!pins.outputs[i].has_value()) continue;
     add("output", model.roles.outputs[i].name, *pins.outputs[i]);
   }
-  if (pins.instructions.empty()) return steering;
-  for (const FlatOp& op : model.graph.ops) {
-    if (!op.live || op.kind != OpKind::kCompute) continue;
-    const auto pin = pins.instructions.find(op.instruction);
-    if (pin == pins.instructions.end()) continue;
-    add("instruction", op.instruction->name, pin->second);
+  for (const InstructionPin& pin : InstructionPins(model.graph, pins)) {
+    add("instruction", pin.instruction->name, *pin.asked);
   }
   return steering;
 }
@@ -127,13 +138,12 @@ absl::StatusOr<Annotations> PinsOf(const Steering& steering,
                           parse(*model.graph.values[op.operands[0]].shape));
       found = true;
     }
-    for (const FlatOp& op : model.graph.ops) {
-      if (pin.what != "instruction" || found) break;
-      if (op.kind != OpKind::kCompute || op.instruction->name != pin.name) {
-        continue;
-      }
-      MW_ASSIGN_OR_RETURN(pins.instructions[op.instruction],
-                          parse(op.instruction->shape));
+    const Instruction* const instruction =
+        pin.what == "instruction" ? FindInstruction(model.graph, pin.name)
+                                  : nullptr;
+    if (instruction != nullptr) {
+      MW_ASSIGN_OR_RETURN(pins.instructions[instruction],
+                          parse(instruction->shape));
       found = true;
     }
     if (!found) {
