@@ -1,13 +1,17 @@
 #include "meshwright/rules/simplify.h"
 
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/hlo/instruction_key.h"
+#include "meshwright/rules/families.h"
+#include "meshwright/rules/local_builder.h"
 #include "meshwright/rules/rule_table.h"
 
 namespace meshwright {
@@ -84,6 +88,37 @@ void SliceOnePart(Instruction& slice) {
   }
 }
 
+// What a reduction of one array that starts from nothing computes.
+std::optional<Reduction> PlainReduction(const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kReduce ||
+      instruction.operands.size() != 2) {
+    return std::nullopt;
+  }
+  const std::optional<Reduction> reduction =
+      ReductionOf(*instruction.called[0]);
+  const bool is_plain =
+      reduction.has_value() &&
+      LocalBuilder::IsIdentity(*instruction.operands[1], *reduction);
+  return is_plain ? reduction : std::nullopt;
+}
+
+// Makes `outer`, a reduction of what `inner` gives, one of what `inner` takes.
+void ReduceAtOnce(Instruction& outer, const Instruction& inner) {
+  const std::vector<int64_t>& before = inner.attributes->dimensions;
+  const std::vector<int64_t>& after = outer.attributes->dimensions;
+  std::vector<int64_t> dimensions;
+  int64_t result = 0;  // The dimension of the inner result.
+  for (int64_t dim = 0; dim < inner.operand_shape(0).rank(); ++dim) {
+    const bool is_gone = absl::c_linear_search(before, dim);
+    if (is_gone || absl::c_linear_search(after, result)) {
+      dimensions.push_back(dim);
+    }
+    if (!is_gone) ++result;
+  }
+  outer.operands[0] = inner.operands[0];
+  outer.attributes.mutate().dimensions = std::move(dimensions);
+}
+
 // The constant scalar that every element of the value is, on every device.
 Instruction* SplatOf(Instruction* value) {
   if (value->opcode == Opcode::kBroadcast) value = value->operands[0];
@@ -103,6 +138,7 @@ class Simplifier {
         devices_(program.mesh.device_count()) {}
 
   void Run() {
+    CountUses();
     std::vector<Instruction*> stands_for(computation_.size());
     for (const auto& instruction : computation_.instructions()) {
       for (Instruction*& operand : instruction->operands) {
@@ -116,8 +152,38 @@ class Simplifier {
   }
 
  private:
+  void CountUses() {
+    uses_.assign(computation_.size(), 0);
+    ++uses_[computation_.root()->id];
+    for (const auto& instruction : computation_.instructions()) {
+      for (const Instruction* operand : instruction->operands) {
+        ++uses_[operand->id];
+      }
+    }
+  }
+
+  // XLA does the same, and would find sums equal, and what is done with them
+  // between devices, that we take for different.
+  void FoldReduction(Instruction& reduce) const {
+    const std::optional<Reduction> reduction = PlainReduction(reduce);
+    if (!reduction.has_value()) return;
+    while (uses_[reduce.operands[0]->id] == 1 &&
+           PlainReduction(*reduce.operands[0]) == reduction) {
+      ReduceAtOnce(reduce, *reduce.operands[0]);
+    }
+    const Shape& shape = reduce.operand_shape(0);
+    for (const int64_t dim : reduce.attributes->dimensions) {
+      if (shape.dimensions[dim] != 1) return;
+    }
+    reduce.opcode = Opcode::kReshape;
+    reduce.operands.pop_back();
+    reduce.called.clear();
+    reduce.attributes.reset();
+  }
+
   // Rewrites the instruction to the same on something earlier.
   void Fold(Instruction& instruction) const {
+    FoldReduction(instruction);
     if (instruction.opcode == Opcode::kReshape &&
         instruction.operands[0]->opcode == Opcode::kReshape) {
       instruction.operands[0] = instruction.operands[0]->operands[0];
@@ -173,6 +239,7 @@ class Simplifier {
   InstructionKeys& keys_;
   const absl::flat_hash_map<const Instruction*, CollectiveNote>& notes_;
   const int64_t devices_;
+  std::vector<int32_t> uses_;  // By id, before anything was changed.
   absl::flat_hash_map<std::string, Instruction*> known_;
 };
 

@@ -9,8 +9,10 @@ namespace meshwright {
 
 // Instructions that hand on their operand unchanged go, moving a splat of a
 // constant (between devices too) makes another splat, a slice that falls into
-// one of several joined values is cut from that one, equal instructions on
-// equal operands become one, and what nothing needs is dropped.
+// one of several joined values is cut from that one, a sum of a sum that
+// nothing else needs is one sum, a sum over dimensions of size 1 a reshape,
+// equal instructions on equal operands become one, and what nothing needs is
+// dropped.
 void Simplify(LocalProgram& program);
 
 }  // namespace meshwright

@@ -1,5 +1,6 @@
 #include "meshwright/rules/simplify.h"
 
+#include "absl/algorithm/container.h"
 #include "gtest/gtest.h"
 #include "meshwright/rules/local_builder.h"
 
@@ -64,6 +65,68 @@ TEST(Simplify, ASplatIsNotGathered) {
   EXPECT_EQ(entry->root()->opcode, Opcode::kBroadcast);
   EXPECT_EQ(entry->root()->shape.dimensions, std::vector<int64_t>({8}));
   EXPECT_EQ(entry->size(), 2);
+}
+
+// The sum of the rows of a matrix, at once and step by step, both gathered.
+class SumsOfRows : public testing::Test {
+ protected:
+  SumsOfRows()
+      : program_("sums", *Mesh::Parse("2")),
+        entry_(program_.module.AddComputation("entry")),
+        builder_(&program_, entry_) {
+    program_.module.set_entry(entry_);
+    rows_ = entry_->AddParameter(Shape::Array(ElementType::kF32, {4, 2, 3}),
+                                 "rows");
+  }
+
+  Instruction* Gathered(Instruction* value) {
+    return builder_.AllGather(value, program_.mesh.AllSubAxes(), 0);
+  }
+
+  int64_t Gathers() {
+    return absl::c_count_if(entry_->instructions(), [](const auto& each) {
+      return each->opcode == Opcode::kAllGather;
+    });
+  }
+
+  LocalProgram program_;
+  Computation* entry_;
+  LocalBuilder builder_;
+  Instruction* rows_;
+};
+
+TEST_F(SumsOfRows, AreOneHoweverTheyAreMade) {
+  Instruction* const at_once = builder_.Reduce(Reduction::kSum, rows_, {0, 1});
+  Instruction* const pairs = builder_.Reduce(Reduction::kSum, rows_, {1});
+  // Over dimensions of size 1: nothing.
+  Instruction* const same = builder_.Reduce(
+      Reduction::kSum, builder_.Reshape(pairs, {4, 1, 1, 3}), {1, 2});
+  Instruction* const in_steps = builder_.Reduce(Reduction::kSum, same, {0});
+  entry_->set_root(
+      builder_.Concatenate({Gathered(at_once), Gathered(in_steps)}, 0));
+  Simplify(program_);
+  EXPECT_EQ(Gathers(), 1);
+  Instruction* const gather = entry_->root()->operands[0];
+  EXPECT_EQ(entry_->root()->operands[1], gather);
+  EXPECT_EQ(gather->operands[0]->operands[0], rows_);
+  EXPECT_EQ(gather->operands[0]->attributes->dimensions,
+            std::vector<int64_t>({0, 1}));
+}
+
+TEST_F(SumsOfRows, AreNotMadeAgainFromTheStart) {
+  Instruction* const pairs = builder_.Reduce(Reduction::kSum, rows_, {1});
+  Instruction* const sum = builder_.Reduce(Reduction::kSum, pairs, {0});
+  entry_->set_root(builder_.Tuple({pairs, sum}));
+  Simplify(program_);
+  EXPECT_EQ(sum->operands[0], pairs);
+}
+
+TEST_F(SumsOfRows, AreNotLargestElements) {
+  Instruction* const pairs = builder_.Reduce(Reduction::kMax, rows_, {1});
+  Instruction* const sum = builder_.Reduce(Reduction::kSum, pairs, {0});
+  entry_->set_root(sum);
+  Simplify(program_);
+  EXPECT_EQ(sum->operands[0], pairs);
 }
 
 }  // namespace
