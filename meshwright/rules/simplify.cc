@@ -88,6 +88,12 @@ void SliceOnePart(Instruction& slice) {
   }
 }
 
+// Computes each element from one.
+bool IsUnary(const Instruction& instruction) {
+  return EntryFor(instruction.opcode).factors == ElementwiseFactors &&
+         instruction.operands.size() == 1 && instruction.called.empty();
+}
+
 // What a reduction of one array that starts from nothing computes.
 std::optional<Reduction> PlainReduction(const Instruction& instruction) {
   if (instruction.opcode != Opcode::kReduce ||
@@ -162,8 +168,25 @@ class Simplifier {
     }
   }
 
-  // XLA does the same, and would find sums equal, and what is done with them
-  // between devices, that we take for different.
+  // This and the next XLA does as well: it would find values equal, and what is
+  // done with them between devices, that we take for different.
+  void FoldReshape(Instruction& reshape) const {
+    const Instruction& inner = *reshape.operands[0];
+    if (inner.opcode == Opcode::kReshape) {
+      reshape.operands[0] = inner.operands[0];
+      return;
+    }
+    if (!IsUnary(inner) || uses_[inner.id] != 1) return;
+    const Instruction& before = *inner.operands[0];
+    if (before.opcode != Opcode::kReshape ||
+        before.operand_shape(0).dimensions != reshape.shape.dimensions) {
+      return;
+    }
+    reshape.opcode = inner.opcode;
+    reshape.attributes = inner.attributes;
+    reshape.operands = before.operands;
+  }
+
   void FoldReduction(Instruction& reduce) const {
     const std::optional<Reduction> reduction = PlainReduction(reduce);
     if (!reduction.has_value()) return;
@@ -184,10 +207,7 @@ class Simplifier {
   // Rewrites the instruction to the same on something earlier.
   void Fold(Instruction& instruction) const {
     FoldReduction(instruction);
-    if (instruction.opcode == Opcode::kReshape &&
-        instruction.operands[0]->opcode == Opcode::kReshape) {
-      instruction.operands[0] = instruction.operands[0]->operands[0];
-    }
+    if (instruction.opcode == Opcode::kReshape) FoldReshape(instruction);
     if (instruction.opcode == Opcode::kSlice) SliceOnePart(instruction);
     if (!OnlyMoves(instruction, devices_)) return;
     Instruction* const splat = SplatOf(instruction.operands[0]);

@@ -11,6 +11,7 @@ namespace meshwright {
 // constant (between devices too) makes another splat, a slice that falls into
 // one of several joined values is cut from that one, a sum of a sum that
 // nothing else needs is one sum, a sum over dimensions of size 1 a reshape,
+// what is computed between a reshape and its inverse is computed without them,
 // equal instructions on equal operands become one, and what nothing needs is
 // dropped.
 void Simplify(LocalProgram& program);

@@ -129,5 +129,27 @@ TEST_F(SumsOfRows, AreNotLargestElements) {
   EXPECT_EQ(sum->operands[0], pairs);
 }
 
+TEST(Simplify, AReshapeForOneOpIsNotNeeded) {
+  LocalProgram program("convert", *Mesh::Parse("2"));
+  Computation* entry = program.module.AddComputation("entry");
+  program.module.set_entry(entry);
+  Instruction* const whole =
+      entry->AddParameter(Shape::Array(ElementType::kS32, {3}), "whole");
+  LocalBuilder builder(&program, entry);
+  Instruction* const column =
+      builder.Convert(ElementType::kF32, builder.Reshape(whole, {3, 1}));
+  entry->set_root(builder.Tuple(
+      {builder.Convert(ElementType::kF32, whole),
+       builder.Reshape(column, std::vector<int64_t>{3}),
+       builder.Reshape(
+           builder.Unary(Opcode::kNegate, builder.Reshape(whole, {1, 3})),
+           {3, 1})}));
+  Simplify(program);
+  const std::vector<Instruction*>& values = entry->root()->operands;
+  EXPECT_EQ(values[0]->operands[0], whole);
+  EXPECT_EQ(values[1], values[0]);
+  EXPECT_EQ(values[2]->opcode, Opcode::kReshape);  // Of another shape.
+}
+
 }  // namespace
 }  // namespace meshwright
