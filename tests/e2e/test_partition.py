@@ -70,5 +70,23 @@ def test_too_many_devices_for_a_dimension(cli, gpt, sharding):
     assert "divide" in line
 
 
+def test_pins_hold_for_elements_of_tuples(cli, testdata, sharding):
+    """reduce.11 gives the largest element, reduce.12, and where it is, reduce.13."""
+    moe = testdata / "moe_tiny.hlo.pb.zst"
+
+    def pinned(**instructions):
+        names = {name.replace("_", "."): how for name, how in instructions.items()}
+        return sharding({}, mesh={"d": 2}, instructions=names)
+
+    free = cli.json("partition", moe, "--sharding", pinned())
+    assert free["collectives"] == []
+    split = cli.json("partition", moe, "--sharding", pinned(reduce_13="[d, -]"))
+    assert split["collectives"] != []
+    line = cli.refuses(
+        "partition", moe, "--sharding", pinned(reduce_12="[d, -]", reduce_13="[-, d]")
+    )
+    assert "reduce.13: reduce cannot give [-, d]; the nearest is [d, -]" in line
+
+
 def test_no_mesh(cli, gpt):
     assert "--sharding" in cli.refuses("partition", gpt)
