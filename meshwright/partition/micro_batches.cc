@@ -8,6 +8,8 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/check.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/inline_calls.h"
+#include "meshwright/hlo/separate_barriers.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/partition/accumulate.h"
 #include "meshwright/partition/batch_dimensions.h"
@@ -307,6 +309,12 @@ absl::StatusOr<MicroBatched> SplitMicroBatches(
   if (options.count < 2 || options.count > kMaxMicroBatches) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.count, " micro-batches: must be 2 to ", kMaxMicroBatches));
+  }
+  // Of a barrier around activations and weights each lies in its own way.
+  if (HasJointBarriers(module)) {
+    Module separate = InlineCalls(module);
+    SeparateBarriers(separate);
+    return SplitMicroBatches(separate, options);
   }
   const FlatGraph graph = Flatten(module);
   MW_RETURN_IF_ERROR(CheckSupported(graph));

@@ -133,9 +133,11 @@ TEST(LoopPipelineTest, LoopsStayLoopsAndPartsAreUneven) {
 TEST(LoopPipelineTest, RematerialisedLayersLeaveTheirInputs) {
   for (const int32_t stages : {2, 7}) {
     const Loops kept(ValueOf(ReadStep("scanned_layers")), 3, stages);
-    const Loops again(ValueOf(ReadStep("scanned_remat")), 3, stages);
-    EXPECT_LT(ResidualBytes(again.staged), ResidualBytes(kept.staged) * 3 / 4)
-        << stages << " stages";
+    for (const std::string name : {"scanned_remat", "scanned_checkpoint"}) {
+      const Loops again(ValueOf(ReadStep(name)), 3, stages);
+      EXPECT_LT(ResidualBytes(again.staged), ResidualBytes(kept.staged) * 3 / 4)
+          << name << " in " << stages << " stages";
+    }
   }
 }
 

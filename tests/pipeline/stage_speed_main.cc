@@ -2,12 +2,14 @@
 // stages, and what the stages send.
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/hlo/read_module.h"
+#include "meshwright/search/cut_loops.h"
 #include "meshwright/search/pipeline_step.h"
 #include "meshwright/search/step_stages.h"
 
@@ -16,7 +18,12 @@ namespace {
 
 absl::Status Run(const std::string& path, int32_t stages, int64_t count) {
   MW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
-  MW_ASSIGN_OR_RETURN(const Module module, ReadModule(bytes));
+  MW_ASSIGN_OR_RETURN(const Module whole, ReadModule(bytes));
+  const Stopwatch looped;
+  MW_ASSIGN_OR_RETURN(const std::optional<SplitStep> loops,
+                      CutLoops(whole, AnalyzeRoles(whole), stages));
+  const Module& module = loops.has_value() ? loops->module : whole;
+  std::cout << "loops " << looped.seconds() << " s\n";
   const Stopwatch apart;
   MW_ASSIGN_OR_RETURN(
       const PipelineStep step,

@@ -288,6 +288,11 @@ def scanned_remat(weights, momentum, x):
     return scanned_layers(weights, momentum, x, wrap)
 
 
+def scanned_checkpoint(weights, momentum, x):
+    """With barriers around what the layers are computed from again."""
+    return scanned_layers(weights, momentum, x, jax.checkpoint)
+
+
 def scanned_both_ways(stacked, x):
     """Up and down again with the same weights, two layers at a time."""
 
@@ -357,6 +362,7 @@ STEPS = {
     scanned_batch_norm_of_thirds: (STACKED, X),
     scanned_layers: (LAYERS, LAYERS, X),
     scanned_remat: (LAYERS, LAYERS, X),
+    scanned_checkpoint: (LAYERS, LAYERS, X),
     scanned_both_ways: (array(6, FEATURES, FEATURES), X),
     hard_examples: (WEIGHTS, X),
     contrastive: (WEIGHTS, X),
