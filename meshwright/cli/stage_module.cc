@@ -57,6 +57,19 @@ absl::StatusOr<StageList> ReadStages(const CommandLine& line) {
   return list;
 }
 
+// The pieces of loops that stages name.
+std::vector<LoopRange> RangesIn(const std::vector<StageEntry>& entries) {
+  std::vector<LoopRange> ranges;
+  for (const StageEntry& entry : entries) {
+    for (const std::string& name : entry.instructions) {
+      if (std::optional<LoopRange> range = ParseLoopRange(name)) {
+        ranges.push_back(*std::move(range));
+      }
+    }
+  }
+  return ranges;
+}
+
 absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
                                                      const PipelineStep& step,
                                                      const CommandLine& line) {
@@ -220,7 +233,12 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
       line.Integer("micro-batches", 2 * list.count, {2, kMaxMicroBatches}));
   MW_ASSIGN_OR_RETURN(std::vector<Mesh> meshes, MeshesOf(list, line));
   std::optional<SplitStep> loops;
-  if (!list.entries.has_value()) {
+  if (list.entries.has_value()) {
+    absl::StatusOr<std::optional<SplitStep>> asked =
+        CutLoopsAt(module, roles, RangesIn(*list.entries));
+    if (!asked.ok()) return Annotate(asked.status(), line.Text("stages", ""));
+    loops = *std::move(asked);
+  } else {
     MW_ASSIGN_OR_RETURN(loops, CutLoops(module, roles, list.count));
   }
   const Module& cut = loops.has_value() ? loops->module : module;

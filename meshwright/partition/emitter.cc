@@ -249,6 +249,7 @@ void Emitter::EmitLoop(const Loop& loop, EmitScope& scope) {
       scope.builder.Add(loop.instruction->opcode, start->shape, {start},
                         *loop.instruction->attributes);
   result->called = {body_computation, condition_computation};
+  result->metadata.op_name = loop.instruction->metadata.op_name;
   DefineElements(carries, result, scope);
 }
 

@@ -1,5 +1,6 @@
 #include "meshwright/partition/loop_piece.h"
 
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,14 +21,17 @@ bool IsPassedOn(const LoopElement& element) {
 class BodyCopy {
  public:
   // `slot`: which of the iterations it is, an s32[]; null if the only one.
+  // `suffix`: of the names that the user's program gave.
   BodyCopy(const Instruction& loop, const CountedLoop& counted, int64_t count,
-           const Values& carried, Instruction* slot, LocalBuilder& builder)
+           const Values& carried, Instruction* slot, std::string suffix,
+           LocalBuilder& builder)
       : body_(*loop.called[0]),
         parameter_(*body_.Parameters()[0]),
         counted_(counted),
         count_(count),
         carried_(carried),
         slot_(slot),
+        suffix_(std::move(suffix)),
         builder_(builder) {}
 
   // By element: its value after the iteration.
@@ -75,8 +79,10 @@ class BodyCopy {
     }
     const LoopElement* stack = StackOf(instruction);
     if (stack == nullptr) {
-      return builder_.Clone(instruction, instruction.shape,
-                            std::move(operands));
+      Instruction* copy =
+          builder_.Clone(instruction, instruction.shape, std::move(operands));
+      copy->metadata.op_name += suffix_;
+      return copy;
     }
     const bool is_read = instruction.opcode == Opcode::kDynamicSlice;
     if (slot_ == nullptr) return is_read ? operands[0] : operands[1];
@@ -110,6 +116,7 @@ class BodyCopy {
   const int64_t count_;
   const Values& carried_;
   Instruction* const slot_;
+  const std::string suffix_;
   LocalBuilder& builder_;
   Values values_;
 };
@@ -131,6 +138,7 @@ std::vector<Instruction*> EmitLoopPiece(const Instruction& loop,
                                         const Values& given,
                                         LocalBuilder& builder) {
   const int64_t count = end - begin;
+  const std::string suffix = absl::StrCat("[", begin, ":", end, "]");
   const size_t size = counted.elements.size();
   Values start = given;
   for (size_t e = 0; e < size; ++e) {
@@ -142,7 +150,7 @@ std::vector<Instruction*> EmitLoopPiece(const Instruction& loop,
   Values after(size);
   if (count == 1) {
     const Values values =
-        BodyCopy(loop, counted, count, start, nullptr, builder).Emit();
+        BodyCopy(loop, counted, count, start, nullptr, suffix, builder).Emit();
     for (size_t e = 0; e < size; ++e) {
       if (IsPassedOn(counted.elements[e])) after[e] = values[e];
     }
@@ -164,7 +172,8 @@ std::vector<Instruction*> EmitLoopPiece(const Instruction& loop,
     carried.push_back(
         inside.GetTupleElement(parameter, static_cast<int64_t>(e) + 1));
   }
-  Values next = BodyCopy(loop, counted, count, carried, slot, inside).Emit();
+  Values next =
+      BodyCopy(loop, counted, count, carried, slot, "", inside).Emit();
   next.insert(
       next.begin(),
       inside.Binary(Opcode::kAdd, slot, inside.Constant(ElementType::kS32, 1)));
@@ -178,6 +187,7 @@ std::vector<Instruction*> EmitLoopPiece(const Instruction& loop,
   builder.set_source(&loop);
   Instruction* piece = builder.Add(Opcode::kWhile, tuple->shape, {tuple});
   builder.set_source(nullptr);
+  piece->metadata.op_name += suffix;
   piece->called = {body, condition};
   for (size_t e = 0; e < size; ++e) {
     if (IsPassedOn(counted.elements[e])) {

@@ -15,7 +15,8 @@ namespace meshwright {
 // before the first of them; of a stacked array only the slots that they use;
 // null for what is known. Returns the values after the last, stacked arrays
 // again only these slots, null for what is known or does not change.
-// A single iteration is emitted without a loop.
+// A single iteration is emitted without a loop. The names that the user's
+// program gave (op_name) get a suffix: "while[6:12]".
 std::vector<Instruction*> EmitLoopPiece(const Instruction& loop,
                                         const CountedLoop& counted,
                                         int64_t begin, int64_t end,

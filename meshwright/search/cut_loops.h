@@ -12,8 +12,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/hlo/module.h"
@@ -33,6 +36,24 @@ std::vector<int64_t> PiecesOf(int64_t count, double begin, double end,
 absl::StatusOr<std::optional<SplitStep>> CutLoops(const Module& module,
                                                   const ModuleRoles& roles,
                                                   int32_t stages);
+
+// Iterations [begin, end) of the forward loops whose name, or the name that the
+// user's program gave them (op_name), `loop` is or matches (*).
+struct LoopRange {
+  std::string loop;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// "*encoder*[0:6]" -> "*encoder*", 0, 6. nullopt for what does not end so.
+std::optional<LoopRange> ParseLoopRange(absl::string_view text);
+
+// The same with these as pieces; all that is in such a piece is called so
+// ("jit(step)/encoder/while[0:6]"). nullopt, too, if no loop has such a name.
+// kInvalidArgument for iterations that a loop does not have.
+absl::StatusOr<std::optional<SplitStep>> CutLoopsAt(
+    const Module& module, const ModuleRoles& roles,
+    const std::vector<LoopRange>& ranges);
 
 }  // namespace meshwright
 

@@ -64,6 +64,37 @@ TEST(CutLoopsTest, LayersOfTheZoo) {
   }
 }
 
+TEST(CutLoopsTest, AsAskedFor) {
+  const Module module = ReadTiny("llama");
+  const ModuleRoles roles = AnalyzeRoles(module);
+  const auto cut = CutLoopsAt(module, roles, {{"*", 0, 1}});
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  ASSERT_TRUE(cut->has_value());
+  int named = 0;
+  for (const auto& instruction : (*cut)->module.entry()->instructions()) {
+    named += instruction->metadata.op_name.ends_with("[0:1]") ? 1 : 0;
+  }
+  EXPECT_GT(named, 20);
+  const auto nothing = CutLoopsAt(module, roles, {{"elsewhere", 0, 1}});
+  ASSERT_TRUE(nothing.ok()) << nothing.status();
+  EXPECT_FALSE(nothing->has_value());
+  EXPECT_THAT(
+      std::string(CutLoopsAt(module, roles, {{"*", 1, 3}}).status().message()),
+      ::testing::HasSubstr("\"*[1:3]\""));
+}
+
+TEST(ParseLoopRangeTest, ReadsWhatEndsInIterations) {
+  const auto range = ParseLoopRange("*encoder*[2:12]");
+  ASSERT_TRUE(range.has_value());
+  EXPECT_EQ(range->loop, "*encoder*");
+  EXPECT_EQ(range->begin, 2);
+  EXPECT_EQ(range->end, 12);
+  for (const char* other :
+       {"", "]", "dot.3", "w[2]", "w[a:b]", "w[1:2", "[:]"}) {
+    EXPECT_FALSE(ParseLoopRange(other).has_value()) << other;
+  }
+}
+
 TEST(CutLoopsTest, NothingToCut) {
   const Module gpt = ReadTiny("gpt");
   const auto cut = CutLoops(gpt, AnalyzeRoles(gpt), 2);

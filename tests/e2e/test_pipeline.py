@@ -149,6 +149,18 @@ def test_loops_over_layers_are_cut(cli, testdata, tmp_path):
     assert staged["loss"] == pytest.approx(again["loss"], rel=1e-5)
 
 
+def test_iterations_by_name(cli, testdata, stages_file):
+    scanned = testdata.parent / "tests/partition/testdata/scanned_layers.hlo.pb.zst"
+    flags = ["--micro-batches", 3, "--stages"]
+    names = stages_file({"stages": [["*[0:2]"], ["*[2:6]", "*[6:7]"]]})
+    report = cli.json("check", scanned, *flags, names)
+    assert report["ok"]
+    first, second = report["state_bytes"]
+    assert 2 * first < second
+    beyond = stages_file({"stages": [["*[0:2]"], ["*[2:9]"]]})
+    assert '"*[2:9]"' in cli.refuses("check", scanned, *flags, beyond)
+
+
 def test_statistics_of_micro_batches(cli, testdata):
     batch_norm = testdata / "wide_resnet_tiny.hlo.pb.zst"
     flags = ["--stages", 2, "--micro-batches", 2, "--estimate-statistics"]
