@@ -42,37 +42,6 @@ struct Sequence {
   int64_t height = 0;        // Longest chain of instructions, calls inlined.
 };
 
-uint64_t FingerprintOf(const Instruction& contraction) {
-  Fingerprint fingerprint;
-  fingerprint.Add(static_cast<uint64_t>(contraction.opcode));
-  fingerprint.Add(contraction.shape);
-  for (const Instruction* operand : contraction.operands) {
-    fingerprint.Add(operand->shape);
-  }
-  if (const auto& dot = contraction.attributes->dot) {
-    fingerprint.Add(dot->lhs_contracting).Add(dot->rhs_contracting);
-    fingerprint.Add(dot->lhs_batch).Add(dot->rhs_batch);
-  }
-  if (const auto& conv = contraction.attributes->convolution) {
-    fingerprint.Add(conv->input_batch).Add(conv->input_feature);
-    fingerprint.Add(conv->kernel_input_feature);
-    fingerprint.Add(conv->kernel_output_feature);
-    fingerprint.Add(conv->output_batch).Add(conv->output_feature);
-    fingerprint.Add(conv->input_spatial).Add(conv->kernel_spatial);
-    fingerprint.Add(conv->output_spatial);
-    fingerprint.Add(contraction.attributes->feature_group_count);
-    fingerprint.Add(contraction.attributes->batch_group_count);
-  }
-  if (const auto& window = contraction.attributes->window) {
-    for (const WindowDimension& d : window->dimensions) {
-      fingerprint.Add(std::vector<int64_t>{d.size, d.stride, d.padding_low,
-                                           d.padding_high, d.window_dilation,
-                                           d.base_dilation, d.window_reversal});
-    }
-  }
-  return fingerprint.value();
-}
-
 class Sequencer {
  public:
   Sequencer(const Module& module, const ModuleWork& work)
@@ -107,7 +76,8 @@ class Sequencer {
 
   // 0 for what is neither a contraction nor holds one.
   uint64_t FingerprintAt(const Instruction& instruction) const {
-    if (IsContraction(instruction.opcode)) return FingerprintOf(instruction);
+    if (IsContraction(instruction.opcode))
+      return ContractionFingerprint(instruction);
     if (ContractionsOf(instruction) == 0) return 0;
     Fingerprint fingerprint;
     fingerprint.Add(static_cast<uint64_t>(instruction.opcode));
@@ -296,6 +266,37 @@ std::optional<Segment> LoopSegment(const Item& item, const Sequencer& sequencer,
 }
 
 }  // namespace
+
+uint64_t ContractionFingerprint(const Instruction& contraction) {
+  Fingerprint fingerprint;
+  fingerprint.Add(static_cast<uint64_t>(contraction.opcode));
+  fingerprint.Add(contraction.shape);
+  for (const Instruction* operand : contraction.operands) {
+    fingerprint.Add(operand->shape);
+  }
+  if (const auto& dot = contraction.attributes->dot) {
+    fingerprint.Add(dot->lhs_contracting).Add(dot->rhs_contracting);
+    fingerprint.Add(dot->lhs_batch).Add(dot->rhs_batch);
+  }
+  if (const auto& conv = contraction.attributes->convolution) {
+    fingerprint.Add(conv->input_batch).Add(conv->input_feature);
+    fingerprint.Add(conv->kernel_input_feature);
+    fingerprint.Add(conv->kernel_output_feature);
+    fingerprint.Add(conv->output_batch).Add(conv->output_feature);
+    fingerprint.Add(conv->input_spatial).Add(conv->kernel_spatial);
+    fingerprint.Add(conv->output_spatial);
+    fingerprint.Add(contraction.attributes->feature_group_count);
+    fingerprint.Add(contraction.attributes->batch_group_count);
+  }
+  if (const auto& window = contraction.attributes->window) {
+    for (const WindowDimension& d : window->dimensions) {
+      fingerprint.Add(std::vector<int64_t>{d.size, d.stride, d.padding_low,
+                                           d.padding_high, d.window_dilation,
+                                           d.base_dilation, d.window_reversal});
+    }
+  }
+  return fingerprint.value();
+}
 
 std::vector<Segment> FindSegments(const Module& module,
                                   const ModuleWork& work) {

@@ -41,6 +41,10 @@ struct Segment {
 // Requires: passed Verify; `work` is of this module.
 std::vector<Segment> FindSegments(const Module& module, const ModuleWork& work);
 
+// Equal for contractions of equal shapes and dimension numbers.
+// Requires: IsContraction(contraction.opcode).
+uint64_t ContractionFingerprint(const Instruction& contraction);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_ANALYSIS_SEGMENTS_H_

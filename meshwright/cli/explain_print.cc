@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "meshwright/base/units.h"
+#include "meshwright/cli/print_plan.h"
 
 namespace meshwright {
 namespace {
@@ -37,8 +38,8 @@ size_t ChosenOf(const Plan& plan) {
     const Alternative& one = plan.alternatives[i];
     const absl::StatusOr<Mesh> mesh = Mesh::Parse(one.mesh);
     if (one.why_not.empty() && one.micro_batches == plan.micro_batches &&
-        one.stages == plan.ranks() && mesh.ok() &&
-        sizes(*mesh) == sizes(plan.mesh)) {
+        one.stages == plan.ranks() && one.recompute == plan.recompute &&
+        mesh.ok() && sizes(*mesh) == sizes(plan.mesh)) {
       return i;
     }
   }
@@ -158,11 +159,12 @@ Json OptionsJson(const std::vector<OptionReport>& options) {
 void Print(const PlanReport& report) {
   const Plan& plan = report.plan;
   absl::PrintF(
-      "%s: %smesh %s, %d micro-batch%s, strategy %s\n", plan.module_name,
+      "%s: %smesh %s, %d micro-batch%s, %sstrategy %s\n", plan.module_name,
       plan.stages() == 1 ? ""
                          : absl::StrCat(plan.stages(), " stages, each on "),
       plan.mesh.ToString(), plan.micro_batches,
-      plan.micro_batches == 1 ? "" : "es", plan.strategy);
+      plan.micro_batches == 1 ? "" : "es", RecomputeText(plan.recompute),
+      plan.strategy);
   absl::PrintF("meshes, by what the search counts\n");
   const std::vector<Alternative>& all = plan.alternatives;
   const size_t chosen = ChosenOf(plan);
@@ -174,8 +176,9 @@ void Print(const PlanReport& report) {
       remark = Signed(all[i].seconds - all[chosen].seconds);
     }
     absl::PrintF(
-        "  %-24s x%-4d %s%-10s %s\n", all[i].mesh, all[i].micro_batches,
+        "  %-24s x%-4d %s%s%-10s %s\n", all[i].mesh, all[i].micro_batches,
         all[i].stages == 1 ? "" : absl::StrCat(all[i].stages, " stages, "),
+        RecomputeText(all[i].recompute),
         all[i].why_not.empty() ? FormatSeconds(all[i].seconds) : "-", remark);
   }
   absl::PrintF("held back by%s\n", report.binds.empty()
@@ -227,6 +230,7 @@ nlohmann::ordered_json ToJson(const PlanReport& report) {
   for (const Alternative& one : plan.alternatives) {
     meshes.push_back({{"mesh", one.mesh},
                       {"micro_batches", one.micro_batches},
+                      {"recompute", one.recompute},
                       {"seconds", one.seconds},
                       {"bound", one.bound},
                       {"why_not", one.why_not}});
@@ -247,6 +251,7 @@ nlohmann::ordered_json ToJson(const PlanReport& report) {
   }
   return {{"mesh", plan.mesh.ToString()},
           {"micro_batches", plan.micro_batches},
+          {"recompute", plan.recompute},
           {"strategy", plan.strategy},
           {"alternatives", meshes},
           {"binds", binds},

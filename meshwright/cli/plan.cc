@@ -38,6 +38,9 @@ const CommandSpec& Spec() {
            "fastest)"},
           {"schedule", "NAME",
            "of several stages: gpipe, 1f1b, zero-bubble or auto (default)"},
+          {"recompute", "WHAT",
+           "what backward computes again to save memory: auto (default), none, "
+           "light (not what takes long), full"},
           {"memory", "GIB", "what a device may use (default: 92 % of it)"},
           {"pin", "FILE",
            "JSON: how parameters, outputs and instructions must lie; needs "
@@ -99,6 +102,9 @@ absl::Status Run(const CommandLine& line) {
   if (line.Has("schedule")) {
     MW_ASSIGN_OR_RETURN(request.schedule,
                         ParseScheduleKind(line.Text("schedule", "")));
+  }
+  if (const std::string what = line.Text("recompute", "auto"); what != "auto") {
+    MW_ASSIGN_OR_RETURN(request.recompute, ParseRecompute(what));
   }
   request.batch_axis = line.Text("batch-axis", "");
   if (line.Has("forbid")) {

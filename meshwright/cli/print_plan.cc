@@ -96,15 +96,20 @@ void PrintPipeline(const PlannedPipeline& pipeline) {
 
 }  // namespace
 
+std::string RecomputeText(const std::string& recompute) {
+  return recompute == "none" ? "" : absl::StrCat(recompute, " recomputation, ");
+}
+
 void PrintPlan(const Plan& plan, const Cluster& cluster) {
   const Prediction& predicted = plan.predicted;
   absl::PrintF("%s on %s\n", plan.module_name, cluster.ToString());
   if (plan.pipeline.has_value()) {
     absl::PrintF("%d stages, each on ", plan.stages());
   }
-  absl::PrintF("mesh %s, %d micro-batch%s, strategy %s\n", plan.mesh.ToString(),
-               plan.micro_batches, plan.micro_batches == 1 ? "" : "es",
-               plan.strategy);
+  absl::PrintF("mesh %s, %d micro-batch%s, %sstrategy %s\n",
+               plan.mesh.ToString(), plan.micro_batches,
+               plan.micro_batches == 1 ? "" : "es",
+               RecomputeText(plan.recompute), plan.strategy);
   absl::PrintF(
       "predicted (%s): step %s = compute %s + communication %s; %s of %s per "
       "device\n",
@@ -125,8 +130,9 @@ void PrintPlan(const Plan& plan, const Cluster& cluster) {
     for (size_t i = 0; i < plan.alternatives.size() && i < kMaxRows; ++i) {
       const Alternative& one = plan.alternatives[i];
       absl::PrintF(
-          "  %-24s x%-4d %s%s\n", one.mesh, one.micro_batches,
+          "  %-24s x%-4d %s%s%s\n", one.mesh, one.micro_batches,
           one.stages == 1 ? "" : absl::StrCat(one.stages, " stages, "),
+          RecomputeText(one.recompute),
           one.why_not.empty() ? FormatSeconds(one.seconds) : one.why_not);
     }
   }

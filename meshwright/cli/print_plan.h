@@ -2,6 +2,8 @@
 #ifndef MESHWRIGHT_CLI_PRINT_PLAN_H_
 #define MESHWRIGHT_CLI_PRINT_PLAN_H_
 
+#include <string>
+
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/plan/plan.h"
 
@@ -9,6 +11,9 @@ namespace meshwright {
 
 // On stdout: what was decided, what it should take, and the runners-up.
 void PrintPlan(const Plan& plan, const Cluster& cluster);
+
+// "light recomputation, "; empty for none.
+std::string RecomputeText(const std::string& recompute);
 
 }  // namespace meshwright
 

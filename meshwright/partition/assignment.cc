@@ -6,7 +6,9 @@ namespace meshwright {
 namespace {
 
 Rule RuleOfOp(const FlatGraph& graph, const FlatOp& op) {
-  if (op.kind == OpKind::kCompute) return RuleFor(*op.instruction);
+  if (op.kind == OpKind::kCompute && op.after < 0) {
+    return RuleFor(*op.instruction);
+  }
   const ValueId value = op.result_count > 0 ? op.first_result : op.operands[0];
   Rule rule =
       AlikeRule(graph.values[value].shape->dimensions,

@@ -71,7 +71,27 @@ std::vector<Instruction*> Emitter::EmitWith(OpId id, const Rule& rule,
         Get(scope, op.operands[i],
             OperandSharding(rule, strategy, static_cast<int32_t>(i), mesh())));
   }
+  if (op.after >= 0) return {EmitTie(op, local.operands[0], scope)};
   return Lower(local, scope.builder);
+}
+
+Instruction* Emitter::EmitTie(const FlatOp& op, Instruction* value,
+                              EmitScope& scope) {
+  LocalBuilder& builder = scope.builder;
+  builder.set_source(op.instruction);
+  // Any form of it will do.
+  const auto ties = scope.variants.find(op.after);
+  const bool has_tie = ties != scope.variants.end() && !ties->second.empty();
+  Instruction* behind = nullptr;
+  if (has_tie) {
+    Instruction* both = builder.Tuple({value, ties->second[0].value});
+    behind = builder.GetTupleElement(
+        builder.Add(Opcode::kOptBarrier, both->shape, {both}), 0);
+  } else {
+    behind = builder.Add(Opcode::kOptBarrier, value->shape, {value});
+  }
+  builder.set_source(nullptr);
+  return behind;
 }
 
 void Emitter::EmitOp(OpId id, EmitScope& scope) {

@@ -79,6 +79,8 @@ class Emitter {
   std::vector<Instruction*> EmitWith(OpId id, const Rule& rule,
                                      const Strategy& strategy,
                                      EmitScope& scope);
+  // `value` behind a barrier that waits for what the op is to come after.
+  Instruction* EmitTie(const FlatOp& op, Instruction* value, EmitScope& scope);
   void EmitOp(OpId id, EmitScope& scope);
   Instruction* Repeat(EmitScope& scope, ValueId value, const Sharding& wanted);
   Instruction* Reshard(EmitScope& scope, ValueId value, const Sharding& wanted,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "meshwright/hlo/instruction_key.h"
@@ -19,6 +20,30 @@ constexpr double kUnknownTrips = 10;
 
 int32_t LeafCount(const Shape& shape) {
   return static_cast<int32_t>(Leaves(shape).size());
+}
+
+// The barriers (x, tie) of which only x is used.
+absl::flat_hash_set<const Instruction*> TiesOf(const Computation& computation) {
+  absl::flat_hash_set<const Instruction*> ties;
+  for (const auto& instruction : computation.instructions()) {
+    const Shape& shape = instruction->shape;
+    if (instruction->opcode == Opcode::kOptBarrier &&
+        shape.tuple_shapes.size() == 2 && shape.tuple_shapes[0].IsArray() &&
+        shape.tuple_shapes[1].IsArray() &&
+        instruction.get() != computation.root()) {
+      ties.insert(instruction.get());
+    }
+  }
+  if (ties.empty()) return ties;
+  for (const auto& instruction : computation.instructions()) {
+    for (const Instruction* operand : instruction->operands) {
+      if (instruction->opcode != Opcode::kGetTupleElement ||
+          instruction->attributes->tuple_index != 0) {
+        ties.erase(operand);
+      }
+    }
+  }
+  return ties;
 }
 
 class Flattener {
@@ -99,9 +124,13 @@ class Flattener {
               const std::vector<Values>& arguments, RegionId region,
               double repeats) {
     std::vector<Values> values(computation.size());
+    const absl::flat_hash_set<const Instruction*> ties = TiesOf(computation);
     for (const auto& instruction : computation.instructions()) {
       values[instruction->id] =
-          WalkInstruction(*instruction, values, arguments, region, repeats);
+          ties.contains(instruction.get())
+              ? WalkTie(*instruction, values, region, repeats)
+              : WalkInstruction(*instruction, values, arguments, region,
+                                repeats);
       if (!instruction->shape.IsArray()) continue;
       const ValueId value = values[instruction->id][0];
       const FlatOp& op = graph_.producer(value);
@@ -144,6 +173,22 @@ class Flattener {
       results.push_back(graph_.ops[id].first_result + i);
     }
     return results;
+  }
+
+  Values WalkTie(const Instruction& instruction,
+                 const std::vector<Values>& values, RegionId region,
+                 double repeats) {
+    const Values leaves = OperandLeaves(instruction, values);
+    FlatOp op{.kind = OpKind::kCompute,
+              .instruction = &instruction,
+              .operands = {leaves[0]},
+              .region = region,
+              .repeats = repeats,
+              .after = leaves[1]};
+    const OpId id = AddOp(std::move(op), {&instruction.shape.tuple_shapes[0]});
+    AddItem(region, Region::Item::Kind::kOp, id);
+    // Nobody reads the tie of it.
+    return {graph_.ops[id].first_result, leaves[1]};
   }
 
   // The op that applies `instruction` to these operands; an earlier one of the

@@ -11,6 +11,8 @@
 //                          kMerge op per array that comes out
 //   entry                  a kParameter op per array that comes in, a kOutput
 //                          op per array that leaves
+//   opt-barrier (x, tie)   if only x is used of it: an op on x alone, which is
+//                          to come after the tie
 //
 // Equal instructions on equal operands become one op.
 //
@@ -58,6 +60,9 @@ struct FlatOp {
   double repeats = 1;  // How often it runs per step, as far as is known.
   double entries = 1;  // Of a kCarry: how often its loop is entered.
   bool live = false;   // An output depends on it. Skip the others.
+  // A value that must have been made before, though the op does not read it;
+  // -1 if none is.
+  ValueId after = -1;
 };
 
 // A computation in one place: the ops and nested constructs in order.

@@ -1,5 +1,6 @@
 #include "meshwright/partition/micro_batch_loop.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,55 @@ namespace meshwright {
 namespace {
 
 using Kind = MicroBatchArgument::Kind;
+
+// Puts what only the root needs, such as gradients and the sums that they are
+// added to, right behind what it is made of. Nothing else waits for it, so that
+// it would come last, when the gradients of all layers are in memory.
+void AddUpSoon(Computation& body) {
+  const auto users = Users(body);
+  const auto is_source = [](const Instruction& instruction) {
+    return instruction.operands.empty() ||
+           (instruction.opcode == Opcode::kGetTupleElement &&
+            instruction.operands[0]->opcode == Opcode::kParameter);
+  };
+  std::vector<bool> for_root(body.size(), false);
+  std::vector<size_t> missing(body.size(), 0);  // Operands not yet in order.
+  for (int32_t id = body.size(); id-- > 0;) {
+    const Instruction& instruction = *body.instruction(id);
+    missing[id] = instruction.operands.size();
+    for_root[id] = &instruction != body.root() && !is_source(instruction) &&
+                   instruction.control_predecessors.empty() &&
+                   std::ranges::all_of(users[id], [&](const Instruction* user) {
+                     return user == body.root() || for_root[user->id];
+                   });
+  }
+  std::vector<Instruction*> order;
+  const auto place = [&](Instruction* instruction) {
+    size_t next = order.size();
+    order.push_back(instruction);
+    for (; next < order.size(); ++next) {
+      const Instruction* made = order[next];
+      for (Instruction* user : users[made->id]) {
+        missing[user->id] -=
+            static_cast<size_t>(std::ranges::count(user->operands, made));
+        if (for_root[user->id] && missing[user->id] == 0) {
+          order.push_back(user);
+        }
+      }
+    }
+  };
+  // What comes in, and constants, are there from the start.
+  for (const bool sources : {true, false}) {
+    for (const auto& instruction : body.instructions()) {
+      if (!for_root[instruction->id] && is_source(*instruction) == sources &&
+          instruction.get() != body.root()) {
+        place(instruction.get());
+      }
+    }
+  }
+  order.push_back(body.root());
+  body.Keep(order);
+}
 
 class LoopWriter {
  public:
@@ -61,7 +111,13 @@ class LoopWriter {
     module.frontend_attributes = step_.frontend_attributes;
     module.entry_layout = step_.entry_layout;
     module.Finish();
-    return InlineCalls(module);
+    Module looped = InlineCalls(module);
+    for (const auto& instruction : looped.entry()->instructions()) {
+      if (instruction->opcode == Opcode::kWhile) {
+        AddUpSoon(*instruction->called[0]);
+      }
+    }
+    return looped;
   }
 
  private:

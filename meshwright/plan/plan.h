@@ -51,6 +51,7 @@ struct Alternative {
   std::string mesh;
   int64_t micro_batches = 1;
   int32_t stages = 1;   // As many as ranks.
+  std::string recompute = "none";
   double seconds = 0;   // As the search counts; 0 when it does not fit.
   double bound = 0;     // No plan there takes less.
   std::string why_not;  // Empty when it fits.
@@ -121,7 +122,9 @@ struct Plan {
   Mesh mesh;
   int64_t micro_batches = 1;
   std::optional<PlannedPipeline> pipeline;  // None: one stage.
-  // By op of the flat graph of the step (looped over its micro-batches).
+  std::string recompute = "none";  // What backward computes again.
+  // By op of the flat graph of the step as it is planned (recomputing, looped
+  // over its micro-batches).
   std::vector<Strategy> strategies;
   // By value of that graph: moved for each op that uses it; moved anew in each
   // iteration of the loop it is in. Ascending.

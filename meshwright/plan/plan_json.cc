@@ -137,6 +137,7 @@ class Reader {
       plan.steering = ReadSteering(json.at("steering"));
     }
     plan.micro_batches = json.at("micro_batches").get<int64_t>();
+    plan.recompute = json.value("recompute", plan.recompute);
     if (json.contains("pipeline")) {
       MW_ASSIGN_OR_RETURN(plan.pipeline, ReadPipeline(json.at("pipeline")));
     }
@@ -150,7 +151,8 @@ class Reader {
       plan.alternatives.push_back(
           {one.at("mesh").get<std::string>(),
            one.at("micro_batches").get<int64_t>(), one.value("stages", 1),
-           one.at("seconds").get<double>(), one.at("bound").get<double>(),
+           one.value("recompute", "none"), one.at("seconds").get<double>(),
+           one.at("bound").get<double>(),
            one.at("why_not").get<std::string>()});
     }
     plan.notes = json.at("notes").get<std::vector<std::string>>();
@@ -294,6 +296,7 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
     alternatives.push_back({{"mesh", one.mesh},
                             {"micro_batches", one.micro_batches},
                             {"stages", one.stages},
+                            {"recompute", one.recompute},
                             {"seconds", one.seconds},
                             {"bound", one.bound},
                             {"why_not", one.why_not}});
@@ -312,6 +315,7 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
       {"devices", plan.device_count()},
       {"stages", plan.stages()},
       {"micro_batches", plan.micro_batches},
+      {"recompute", plan.recompute},
       {"schedule",
        plan.pipeline.has_value() ? plan.pipeline->schedule : "none"},
       {"predicted",

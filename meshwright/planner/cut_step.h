@@ -1,8 +1,10 @@
-// A step cut into some micro-batches, as the search sees it.
+// A step cut into some micro-batches, with some of it computed again, as the
+// search sees it.
 #ifndef MESHWRIGHT_PLANNER_CUT_STEP_H_
 #define MESHWRIGHT_PLANNER_CUT_STEP_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -14,13 +16,19 @@ namespace meshwright {
 
 struct CutStep {
   int64_t count = 1;
+  Recompute recompute = Recompute::kNone;
   PlannedStep step;
-  StepModel model;  // Of `step`.
+  StepModel model;   // Of `step`.
+  double flops = 0;  // Of it all.
 
   // Errors as PlannedStep::Of. `module` outlives it.
   static absl::StatusOr<std::shared_ptr<const CutStep>> Of(
-      const Module& module, int64_t count, const FusionStyle& style);
+      const Module& module, int64_t count, Recompute recompute,
+      const FusionStyle& style);
 };
+
+// By number of micro-batches.
+using Cuts = std::map<int64_t, std::shared_ptr<const CutStep>>;
 
 }  // namespace meshwright
 

@@ -8,11 +8,9 @@
 
 namespace meshwright {
 
-absl::StatusOr<Plan> PlanLeanest(
-    const PlanTask& task, const MeshSearch& search,
-    const std::vector<Mesh>& meshes,
-    const std::map<int64_t, std::shared_ptr<const CutStep>>& cuts,
-    absl::Status last) {
+absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
+                                 const std::vector<Mesh>& meshes,
+                                 const Cuts& cuts, absl::Status last) {
   const Expert expert = task.request.expert;
   std::vector<LeanSetting> settings;
   for (const auto& [count, cut] : cuts) {

@@ -15,11 +15,9 @@ namespace meshwright {
 
 // Tries the settings that could take least, with hardly more than that; `cuts`
 // by number of micro-batches. `last`: why others cannot be.
-absl::StatusOr<Plan> PlanLeanest(
-    const PlanTask& task, const MeshSearch& search,
-    const std::vector<Mesh>& meshes,
-    const std::map<int64_t, std::shared_ptr<const CutStep>>& cuts,
-    absl::Status last);
+absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
+                                 const std::vector<Mesh>& meshes,
+                                 const Cuts& cuts, absl::Status last);
 
 }  // namespace meshwright
 

@@ -31,7 +31,7 @@ absl::StatusOr<Found> MeshSearch::Sketch(
       .gap = request_.leanest_below.has_value() ? kLeanGap : kFirstGap};
   if (request_.annotations) {
     MW_ASSIGN_OR_RETURN(found.pins, request_.annotations(mesh));
-    if (cut->count > 1) {
+    if (cut->step.is_made()) {
       found.pins = PinsInLoop(found.pins, cut->step.module(), cut->count);
     }
   }
@@ -41,6 +41,32 @@ absl::StatusOr<Found> MeshSearch::Sketch(
   MW_ASSIGN_OR_RETURN(found.plan, SketchMesh(cut->model, task));
   task.demand = nullptr;  // It refers to this very value.
   return found;
+}
+
+std::vector<Found> MeshSearch::SketchExperts(
+    const std::shared_ptr<const CutStep>& cut, const std::vector<Mesh>& meshes,
+    int64_t memory_limit) const {
+  std::vector<Found> experts;
+  for (const Expert expert : {Expert::kDp, Expert::kMegatron}) {
+    for (const Mesh& mesh : meshes) {
+      if (static_cast<int>(mesh.axes().size()) != AxesFor(expert)) continue;
+      absl::StatusOr<Found> found =
+          Sketch(cut, {mesh, memory_limit, expert}, {});
+      if (found.ok()) experts.push_back(*std::move(found));
+    }
+  }
+  return experts;
+}
+
+absl::Status MeshSearch::CheckPossible(
+    const std::shared_ptr<const CutStep>& cut,
+    const std::vector<Mesh>& meshes) const {
+  for (const Mesh& mesh : meshes) {
+    if (Sketch(cut, {mesh, kNoLimit, request_.expert}, {}).ok()) {
+      return absl::OkStatus();
+    }
+  }
+  return NoWayWithout(request_);
 }
 
 void MeshSearch::Improve(Found& found, int64_t work, double wanted_gap,

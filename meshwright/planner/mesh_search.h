@@ -28,6 +28,9 @@ inline constexpr double kLastGap = 0.0005;
 inline constexpr int kMaxRounds = 2;
 inline constexpr double kTighter = 0.985;
 
+// A step with more operations is large: less is tried.
+inline constexpr size_t kManyOps = 10000;
+
 struct Found {
   // Of stages only: the step with its loops over layers cut, of which `cut` is
   // made; null where there are none.
@@ -56,6 +59,17 @@ class MeshSearch {
   absl::StatusOr<Found> Sketch(const std::shared_ptr<const CutStep>& cut,
                                const Setting& setting,
                                const std::vector<AxisPlaces>& like) const;
+
+  // What experts would do may be better than the search's best, by the little
+  // that it does not count (fusions, combined collectives).
+  std::vector<Found> SketchExperts(const std::shared_ptr<const CutStep>& cut,
+                                   const std::vector<Mesh>& meshes,
+                                   int64_t memory_limit) const;
+
+  // kInvalidArgument when the step cannot do without what is forbidden, memory
+  // or not.
+  absl::Status CheckPossible(const std::shared_ptr<const CutStep>& cut,
+                             const std::vector<Mesh>& meshes) const;
 
   // More work on a mesh, if its bound leaves room.
   void Improve(Found& found, int64_t work, double wanted_gap,

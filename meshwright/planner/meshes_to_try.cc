@@ -69,7 +69,7 @@ std::vector<Mesh> MeshesOfStage(const Cluster& cluster, int64_t devices,
 
 std::vector<int64_t> CountsToTry(const StepModel& model,
                                  const std::vector<Mesh>& meshes,
-                                 int64_t memory) {
+                                 int64_t memory, int64_t examples) {
   const MemoryNeed need = LeastMemory(model);
   const int64_t batch = BatchSize(model);
   const double room = static_cast<double>(memory) *
@@ -78,7 +78,7 @@ std::vector<int64_t> CountsToTry(const StepModel& model,
   std::set<int64_t> counts = {1};
   for (const Mesh& mesh : meshes) {
     for (const MeshAxis& axis : mesh.axes()) {
-      for (const int64_t more : {1, 2, 4}) {
+      for (int64_t more = 1; more <= examples; more *= 2) {
         const int64_t size = axis.size * more;
         if (batch % size == 0) counts.insert(batch / size);
       }
@@ -90,6 +90,12 @@ std::vector<int64_t> CountsToTry(const StepModel& model,
   }
   if (kept.empty()) kept.push_back(1);
   return kept;
+}
+
+bool Suits(const Mesh& mesh, int64_t examples) {
+  return std::any_of(
+      mesh.axes().begin(), mesh.axes().end(),
+      [&](const MeshAxis& axis) { return examples % axis.size == 0; });
 }
 
 bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times,

@@ -23,11 +23,14 @@ std::vector<Mesh> MeshesOfStage(const Cluster& cluster, int64_t devices,
                                 Expert expert);
 
 // Numbers of micro-batches worth a look, ascending: those that leave an axis of
-// some mesh a whole number of examples, from the first that may fit into
-// `memory` bytes a device on.
+// some mesh a few examples each, 1, 2, 4 up to `examples`, from the first that
+// may fit into `memory` bytes a device on.
 std::vector<int64_t> CountsToTry(const StepModel& model,
                                  const std::vector<Mesh>& meshes,
-                                 int64_t memory);
+                                 int64_t memory, int64_t examples);
+
+// Whether some axis takes a whole number of the examples of a micro-batch.
+bool Suits(const Mesh& mesh, int64_t examples);
 
 struct MeshTime {
   Mesh mesh;

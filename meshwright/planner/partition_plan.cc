@@ -13,13 +13,19 @@
 namespace meshwright {
 
 absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
-                                            int64_t micro_batches) {
+                                            int64_t micro_batches,
+                                            Recompute recompute) {
   PlannedStep step;
   step.given_ = &module;
+  if (recompute != Recompute::kNone) {
+    MW_ASSIGN_OR_RETURN(Module lean, RecomputeForward(module, recompute));
+    step.made_ = std::make_unique<Module>(std::move(lean));
+  }
   if (micro_batches > 1) {
-    MW_ASSIGN_OR_RETURN(Module looped,
-                        LoopOverMicroBatches(module, {.count = micro_batches}));
-    step.looped_ = std::make_unique<Module>(std::move(looped));
+    MW_ASSIGN_OR_RETURN(
+        Module looped,
+        LoopOverMicroBatches(step.module(), {.count = micro_batches}));
+    step.made_ = std::make_unique<Module>(std::move(looped));
   }
   return step;
 }
@@ -73,8 +79,9 @@ absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
         " stages, each with programs of its own; check and run take it"));
   }
   MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
-  MW_ASSIGN_OR_RETURN(const PlannedStep step,
-                      PlannedStep::Of(module, plan.micro_batches));
+  MW_ASSIGN_OR_RETURN(
+      const PlannedStep step,
+      PlannedStep::Of(module, plan.micro_batches, setting.recompute));
   const FlatGraph graph = Flatten(step.module());
   MW_ASSIGN_OR_RETURN(const Assignment assignment, AssignmentOf(plan, graph));
   Resharder resharder(&plan.mesh, PlanPrices(setting.rates, setting.cluster,
@@ -86,6 +93,10 @@ absl::StatusOr<PlannedStages> StagePlan(const Module& module,
                                         const Plan& plan) {
   MW_RETURN_IF_ERROR(CheckFits(plan, module));
   MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
+  if (setting.recompute != Recompute::kNone) {
+    return absl::InvalidArgumentError(
+        "the plan has stages and recomputes; stages compute nothing again");
+  }
   PlannedStages stages;
   // Pins are on the step as it is.
   if (plan.steering.pins.empty()) {
@@ -93,8 +104,9 @@ absl::StatusOr<PlannedStages> StagePlan(const Module& module,
                         CutLoops(module, AnalyzeRoles(module), plan.stages()));
   }
   const Module& cut = stages.loops.has_value() ? stages.loops->module : module;
-  MW_ASSIGN_OR_RETURN(const PlannedStep looped,
-                      PlannedStep::Of(cut, plan.micro_batches));
+  MW_ASSIGN_OR_RETURN(
+      const PlannedStep looped,
+      PlannedStep::Of(cut, plan.micro_batches, setting.recompute));
   const FlatGraph graph = Flatten(looped.module());
   MW_ASSIGN_OR_RETURN(const Assignment assignment, AssignmentOf(plan, graph));
   MW_ASSIGN_OR_RETURN(

@@ -26,6 +26,7 @@ absl::StatusOr<PlanSetting> SettingOf(const Plan& plan) {
     return absl::InvalidArgumentError(
         absl::StrCat("the plan has ", plan.micro_batches, " micro-batches"));
   }
+  MW_ASSIGN_OR_RETURN(setting.recompute, ParseRecompute(plan.recompute));
   for (const std::string& text : plan.steering.forbidden) {
     MW_ASSIGN_OR_RETURN(const std::vector<Forbidden> one, ParseForbidden(text));
     setting.forbidden.insert(setting.forbidden.end(), one.begin(), one.end());

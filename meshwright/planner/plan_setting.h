@@ -9,6 +9,7 @@
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/partition/forbidden.h"
 #include "meshwright/plan/plan.h"
+#include "meshwright/search/recompute.h"
 
 namespace meshwright {
 
@@ -16,6 +17,7 @@ struct PlanSetting {
   Cluster cluster;
   Rates rates;  // Of that cluster.
   std::vector<Forbidden> forbidden;
+  Recompute recompute = Recompute::kNone;
 };
 
 // kInvalidArgument when they do not fit each other or the plan's mesh.

@@ -1,21 +1,18 @@
 #include "meshwright/planner/planner.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
-#include "meshwright/base/units.h"
 #include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/cut_step.h"
+#include "meshwright/planner/found_plans.h"
 #include "meshwright/planner/lean_settings.h"
 #include "meshwright/planner/leanest.h"
 #include "meshwright/planner/mesh_search.h"
@@ -42,9 +39,15 @@ constexpr size_t kSideBySide = 2;
 // How many more numbers of micro-batches are tried once one fits.
 constexpr int kMoreCounts = 1;
 
-// So many go on to the second round; of small steps more.
-constexpr size_t kPromising = 2;
-constexpr size_t kManyOps = 10000;
+// Of a micro-batch for each device: without recomputation, more hardly fit.
+constexpr int64_t kFewExamples = 4;
+constexpr int64_t kManyExamples = 64;
+// Micro-batches below which nothing fits.
+constexpr int64_t kFarTooLarge = 4;
+// So much longer for want of memory, a step is worth to be recomputed; there is
+// no want as long as less of the memory is used.
+constexpr double kMemoryCosts = 1.05;
+constexpr double kTight = 0.9;
 
 // Parts of the time without stages. With less, stages are finished first; with
 // even less, plans without them need not be improved; with more, stages are not
@@ -85,22 +88,22 @@ class Planner {
   // With stages and without, as far as that is promising.
   absl::StatusOr<Plan> Search(const std::vector<int64_t>& counts) {
     const bool may_be_whole = request_.stages.value_or(1) == 1;
-    absl::Status last = may_be_whole ? TryCounts(counts) : absl::OkStatus();
+    absl::Status last = may_be_whole ? TryWhole(counts) : absl::OkStatus();
     absl::StatusOr<StageCandidate> staged = TryStages();
     absl::StatusOr<Plan> plan = absl::NotFoundError("no plan yet");
     const bool stage_first =
-        staged.ok() && staged->seconds < kClearlyFaster * BestSeconds();
+        staged.ok() && staged->seconds < kClearlyFaster * SecondsOf(found_);
     if (stage_first) {
       plan = FinishStages(*staged);
       if (plan.ok() && Fits(*plan) &&
-          plan->predicted.step_seconds < kFarFaster * BestSeconds()) {
+          plan->predicted.step_seconds < kFarFaster * SecondsOf(found_)) {
         return plan;
       }
     }
     if (!may_be_whole) {
       MW_RETURN_IF_ERROR(staged.status());
       if (plan.ok() && Fits(*plan)) return plan;
-      return plan.ok() ? StagesDoNotFit(*plan) : plan.status();
+      return plan.ok() ? StagesDoNotFit(*plan, limit_) : plan.status();
     }
     absl::StatusOr<Plan> whole = Finish(last);
     if (staged.ok() && !stage_first &&
@@ -115,13 +118,77 @@ class Planner {
                : plan;
   }
 
-  // Sketches of plans without stages.
-  absl::Status TryCounts(const std::vector<int64_t>& counts) {
+  // Sketches of plans without stages. As few micro-batches as fit; where memory
+  // costs time, as many or fewer that compute again what backward needs; and if
+  // that does not help, more.
+  absl::Status TryWhole(const std::vector<int64_t>& counts) {
+    if (request_.recompute.has_value()) {
+      return TryCounts(counts, *request_.recompute, meshes_, kMoreCounts);
+    }
+    // Of a large step that is far too large, first what is soon found.
+    const bool is_short = counts[0] >= kFarTooLarge &&
+                          !request_.micro_batches &&
+                          (*Cut(1))->model.graph.ops.size() > kManyOps;
+    if (is_short) TryRecomputing({Recompute::kFull, Recompute::kLight});
+    absl::Status last =
+        TryCounts(counts, Recompute::kNone,
+                  is_short ? PromisingMeshes(found_, meshes_) : meshes_, 0);
+    if (refused_) return last;
+    if (!is_short) TryRecomputing({Recompute::kLight, Recompute::kFull});
+    const Found* best = QuickestOf(found_);
+    if (best != nullptr && best->cut->count > 1 &&
+        best->cut->recompute == Recompute::kNone) {
+      const auto next = std::ranges::upper_bound(counts, best->cut->count);
+      last = TryCounts({next, counts.end()}, Recompute::kNone, meshes_, 0);
+    }
+    return last;
+  }
+
+  void TryRecomputing(const std::vector<Recompute>& order) {
+    for (const Recompute more : order) {
+      // Less than before, or where even so much work is less than memory costs.
+      const bool is_less = order[0] == Recompute::kFull;
+      if (!is_less && !MemoryCosts(kMemoryCosts)) return;
+      const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(1, more);
+      if (!cut.ok()) return;
+      if (!is_less && !MemoryCosts((*cut)->flops / (*Cut(1))->flops)) return;
+      std::vector<int64_t> counts = CountsFor(**cut);
+      std::erase_if(counts, [&](int64_t count) {
+        return FitsWithLess(found_, more, count);
+      });
+      TryCounts(counts, more, PromisingMeshes(found_, meshes_), 0)
+          .IgnoreError();
+      refused_ = false;
+    }
+  }
+
+  // Whether the best so far takes this much longer than what could be done with
+  // all the memory one likes.
+  bool MemoryCosts(double factor) {
+    if (found_.empty()) return true;
+    const Found& best = *QuickestOf(found_);
+    if (best.cut->count == 1 && static_cast<double>(best.plan.peak_bytes) <
+                                    kTight * static_cast<double>(limit_)) {
+      return false;
+    }
+    if (!unlimited_seconds_.has_value()) {
+      const absl::StatusOr<Found> found = search_.Sketch(
+          *Cut(1), {best.task.mesh, kNoLimit, request_.expert}, {});
+      unlimited_seconds_ = found.ok() ? found->plan.seconds : 0;
+    }
+    return best.plan.seconds > factor * *unlimited_seconds_;
+  }
+
+  absl::Status TryCounts(const std::vector<int64_t>& counts,
+                         Recompute recompute, const std::vector<Mesh>& meshes,
+                         int more) {
     absl::Status last = absl::OkStatus();
+    const size_t known = found_.size();
     int after_first = 0;
     for (const int64_t count : counts) {
-      if (!found_.empty() && ++after_first > kMoreCounts) break;
-      const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(count);
+      if (found_.size() > known && ++after_first > more) break;
+      const absl::StatusOr<std::shared_ptr<const CutStep>> cut =
+          Cut(count, recompute);
       if (!cut.ok()) {
         // This many do not divide the batch, or the step cannot be cut at all.
         if (last.ok() || request_.micro_batches.has_value()) {
@@ -129,12 +196,15 @@ class Planner {
         }
         continue;
       }
-      const double before = BestSeconds();
-      TryMeshes(*cut, last);
+      const double before = SecondsOf(found_);
+      TryMeshes(*cut, meshes, last);
       refused_ = absl::IsInvalidArgument(last) && found_.empty();
       if (refused_) break;
       // With one micro-batch, or when more of them made it worse, it is done.
-      if (!found_.empty() && (count == 1 || !(BestSeconds() < before))) break;
+      if (found_.size() > known &&
+          (count == 1 || !(SecondsOf(found_) < before))) {
+        break;
+      }
     }
     return last;
   }
@@ -150,11 +220,11 @@ class Planner {
                         !request_.micro_batches.has_value());
       return fits_nowhere ? NothingFits() : last;
     }
-    KeepPromising();
+    KeepPromising(found_);
     if (found_.size() > 1) {
       SideBySide(static_cast<int>(found_.size()),
                  [&](int i) { Improve(found_[i], kSecondWork, kFirstGap); });
-      KeepPromising();
+      KeepPromising(found_);
     }
     Improve(found_[0], kLastWork, kLastGap);
     seconds_["search"] =
@@ -175,13 +245,14 @@ class Planner {
     // Experts have stages only where they are asked for.
     if (request_.stages.value_or(request_.expert == Expert::kAuto ? 2 : 1) ==
             1 ||
+        request_.recompute.value_or(Recompute::kNone) != Recompute::kNone ||
         cluster_.device_count() == 1) {
       return absl::NotFoundError("no stages");
     }
     MW_RETURN_IF_ERROR(Cut(1).status());
     const Stopwatch watch;
     absl::StatusOr<StageCandidate> best =
-        StageSearch(task_, search_, style_, cuts_,
+        StageSearch(task_, search_, style_, cuts_[Recompute::kNone],
                     [&](const Mesh& mesh, const CutStep& cut, int32_t stages,
                         const absl::StatusOr<StageCandidate>& candidate) {
                       Note(mesh, cut, stages, candidate);
@@ -193,15 +264,12 @@ class Planner {
 
   void Note(const Mesh& mesh, const CutStep& cut, int32_t stages,
             const absl::StatusOr<StageCandidate>& candidate) {
-    alternatives_.push_back(
-        {.mesh =
-             NamedMesh(request_, candidate.ok() ? &candidate->found : nullptr,
-                       cut.model, mesh)
-                 .ToString(),
-         .micro_batches = cut.count,
-         .stages = stages,
-         .seconds = candidate.ok() ? candidate->seconds : 0,
-         .why_not = std::string(candidate.status().message())});
+    Alternative alternative = AlternativeOf(
+        request_, candidate.ok() ? &candidate->found : nullptr, cut, mesh);
+    alternative.stages = stages;
+    alternative.seconds = candidate.ok() ? candidate->seconds : 0;
+    alternative.why_not = std::string(candidate.status().message());
+    alternatives_.push_back(std::move(alternative));
   }
 
   absl::StatusOr<Plan> FinishStages(StageCandidate& staged) {
@@ -214,21 +282,16 @@ class Planner {
     return WithAlternatives(std::move(plan));
   }
 
-  absl::Status StagesDoNotFit(const Plan& plan) const {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "with ", plan.stages(), " stages a device would need ",
-        FormatBytes(plan.predicted.peak_bytes), ", it may use ",
-        FormatBytes(limit_), "; without --stages any number is tried"));
-  }
-
-  absl::StatusOr<std::shared_ptr<const CutStep>> Cut(int64_t count) {
-    std::shared_ptr<const CutStep>& known = cuts_[count];
+  absl::StatusOr<std::shared_ptr<const CutStep>> Cut(
+      int64_t count, Recompute recompute = Recompute::kNone) {
+    Cuts& cuts = cuts_[recompute];
+    std::shared_ptr<const CutStep>& known = cuts[count];
     if (known == nullptr) {
       const Stopwatch watch;
       absl::StatusOr<std::shared_ptr<const CutStep>> cut =
-          CutStep::Of(module_, count, style_);
+          CutStep::Of(module_, count, recompute, style_);
       seconds_["model"] += watch.seconds();
-      if (!cut.ok()) cuts_.erase(count);
+      if (!cut.ok()) cuts.erase(count);
       MW_ASSIGN_OR_RETURN(known, std::move(cut));
     }
     return known;
@@ -240,9 +303,11 @@ class Planner {
         static_cast<int64_t>(static_cast<double>(search_limit_) * kTighter *
                              static_cast<double>(limit_) /
                              static_cast<double>(plan.predicted.peak_bytes));
-    MW_ASSIGN_OR_RETURN(Found tighter,
-                        TryMesh(found.cut, found.expert, found.task.mesh,
-                                found.plan.placements));
+    MW_ASSIGN_OR_RETURN(
+        Found tighter,
+        search_.Sketch(found.cut,
+                       {found.task.mesh, search_limit_, found.expert},
+                       found.plan.placements));
     tighter.plan.bound_seconds = found.plan.bound_seconds;
     found = std::move(tighter);
     return Write(found);
@@ -253,17 +318,7 @@ class Planner {
   absl::StatusOr<Plan> WriteBest() {
     std::optional<Plan> best;
     size_t index = 0;
-    for (Found& found : experts_) {
-      // What bounds all plans of a mesh bounds an expert's.
-      for (const Found& other : found_) {
-        if (other.cut != found.cut || !(other.task.mesh == found.task.mesh)) {
-          continue;
-        }
-        found.plan.bound_seconds = std::min(
-            found.plan.seconds,
-            std::max(found.plan.bound_seconds, other.plan.bound_seconds));
-      }
-    }
+    ShareBounds(found_, experts_);
     for (Found& found : experts_) found_.push_back(std::move(found));
     experts_.clear();
     const Stopwatch watch;
@@ -287,45 +342,25 @@ class Planner {
 
   std::vector<int64_t> Counts() {
     if (request_.micro_batches.has_value()) return {*request_.micro_batches};
-    const StepModel& model = (*Cut(1))->model;
-    batch_ = BatchSize(model);
-    return CountsToTry(model, meshes_,
-                       request_.leanest_below.has_value() ? INT64_MAX : limit_);
+    const absl::StatusOr<std::shared_ptr<const CutStep>> cut =
+        Cut(1, request_.recompute.value_or(Recompute::kNone));
+    if (!cut.ok()) return {1};  // It will be said then.
+    batch_ = BatchSize((*cut)->model);
+    return CountsFor(**cut);
   }
 
-  // Some axis takes a whole number of a micro-batch's examples.
-  bool Suits(const Mesh& mesh, int64_t count) const {
-    if (count == 1 || request_.micro_batches.has_value()) return true;
-    return std::any_of(
-        mesh.axes().begin(), mesh.axes().end(),
-        [&](const MeshAxis& axis) { return batch_ / count % axis.size == 0; });
-  }
-
-  double BestSeconds() const {
-    double best = std::numeric_limits<double>::infinity();
-    for (const Found& found : found_) {
-      best = std::min(best, found.plan.seconds);
-    }
-    return best;
-  }
-
-  void KeepPromising() {
-    std::stable_sort(found_.begin(), found_.end(),
-                     [](const Found& a, const Found& b) {
-                       return a.plan.seconds < b.plan.seconds;
-                     });
-    const size_t kept = found_[0].cut->model.graph.ops.size() > kManyOps
-                            ? kPromising
-                            : 2 * kPromising;
-    if (found_.size() > kept) {
-      found_.erase(found_.begin() + static_cast<int64_t>(kept), found_.end());
-    }
+  std::vector<int64_t> CountsFor(const CutStep& cut) const {
+    if (request_.micro_batches.has_value()) return {*request_.micro_batches};
+    return CountsToTry(
+        cut.model, meshes_,
+        request_.leanest_below.has_value() ? INT64_MAX : limit_,
+        cut.recompute == Recompute::kNone ? kFewExamples : kManyExamples);
   }
 
   void TryMeshes(const std::shared_ptr<const CutStep>& cut,
-                 absl::Status& last) {
+                 const std::vector<Mesh>& meshes, absl::Status& last) {
     size_t next = 0;
-    while (next < meshes_.size()) {
+    while (next < meshes.size()) {
       if (watch_.seconds() > request_.time_limit_seconds && !found_.empty()) {
         if (notes_.empty()) {
           notes_.push_back("the time limit came before all meshes were tried");
@@ -335,10 +370,11 @@ class Planner {
       // The first alone: what it finds is where the others start.
       const size_t most = like_.empty() ? 1 : kSideBySide;
       std::vector<Mesh> batch;
-      for (; next < meshes_.size() && batch.size() < most; ++next) {
-        const Mesh& mesh = meshes_[next];
-        if (!Suits(mesh, cut->count) ||
-            IsHopeless(mesh, times_, BestSeconds(), cluster_)) {
+      for (; next < meshes.size() && batch.size() < most; ++next) {
+        const Mesh& mesh = meshes[next];
+        const bool suits = cut->count == 1 || request_.micro_batches ||
+                           Suits(mesh, batch_ / cut->count);
+        if (!suits || IsHopeless(mesh, times_, SecondsOf(found_), cluster_)) {
           continue;
         }
         if (request_.report) {
@@ -348,7 +384,8 @@ class Planner {
       }
       std::vector<absl::StatusOr<Found>> found(batch.size());
       SideBySide(static_cast<int>(batch.size()), [&](int i) {
-        found[i] = TryMesh(cut, request_.expert, batch[i], like_);
+        found[i] = search_.Sketch(
+            cut, {batch[i], search_limit_, request_.expert}, like_);
       });
       for (size_t i = 0; i < batch.size(); ++i) {
         Keep(batch[i], *cut, std::move(found[i]), last);
@@ -356,48 +393,29 @@ class Planner {
     }
     if (request_.expert == Expert::kAuto && !request_.mesh.has_value() &&
         cut->model.graph.ops.size() <= kManyOps) {
-      TryExperts(cut);
+      for (Found& found : search_.SketchExperts(cut, meshes_, search_limit_)) {
+        experts_.push_back(std::move(found));
+      }
     }
   }
 
   void Keep(const Mesh& mesh, const CutStep& cut, absl::StatusOr<Found> found,
             absl::Status& last) {
-    Alternative alternative{
-        .mesh =
-            NamedMesh(request_, found.ok() ? &*found : nullptr, cut.model, mesh)
-                .ToString(),
-        .micro_batches = cut.count};
+    Alternative alternative =
+        AlternativeOf(request_, found.ok() ? &*found : nullptr, cut, mesh);
     if (!found.ok()) {
       last = found.status();
       alternative.why_not = std::string(last.message());
     } else {
       alternative.seconds = found->plan.seconds;
       alternative.bound = found->plan.bound_seconds;
-      if (like_.empty() || found->plan.seconds <= BestSeconds()) {
+      if (like_.empty() || found->plan.seconds <= SecondsOf(found_)) {
         like_ = found->plan.placements;
       }
       times_.push_back({mesh, found->plan.seconds});
       found_.push_back(*std::move(found));
     }
     alternatives_.push_back(std::move(alternative));
-  }
-
-  // What experts would do may be better than the search's best, by the little
-  // that it does not count (fusions, combined collectives).
-  void TryExperts(const std::shared_ptr<const CutStep>& cut) {
-    for (const Expert expert : {Expert::kDp, Expert::kMegatron}) {
-      for (const Mesh& mesh : meshes_) {
-        if (static_cast<int>(mesh.axes().size()) != AxesFor(expert)) continue;
-        absl::StatusOr<Found> found = TryMesh(cut, expert, mesh, {});
-        if (found.ok()) experts_.push_back(*std::move(found));
-      }
-    }
-  }
-
-  absl::StatusOr<Found> TryMesh(const std::shared_ptr<const CutStep>& cut,
-                                Expert expert, const Mesh& mesh,
-                                const std::vector<AxisPlaces>& like) const {
-    return search_.Sketch(cut, {mesh, search_limit_, expert}, like);
   }
 
   void Improve(Found& found, int64_t work, double wanted_gap) const {
@@ -407,8 +425,13 @@ class Planner {
 
   // The plan that needs least, if that is little enough; else what would do.
   absl::StatusOr<Plan> NothingFits() {
-    MW_RETURN_IF_ERROR(CheckPossible());
-    absl::StatusOr<Plan> leanest = LeanestPlan();
+    if (!request_.forbidden.empty()) {
+      MW_ASSIGN_OR_RETURN(const auto cut,
+                          Cut(request_.micro_batches.value_or(1)));
+      MW_RETURN_IF_ERROR(search_.CheckPossible(cut, meshes_));
+    }
+    absl::StatusOr<Plan> leanest =
+        MakePlan(module_, cluster_, rates_, LeanestOf(request_, INT64_MAX));
     if (leanest.ok() && Fits(*leanest)) return leanest;
     return DoesNotFit(
         FindWhatFits(module_, cluster_, rates_, request_, limit_, leanest),
@@ -416,37 +439,20 @@ class Planner {
   }
 
   absl::StatusOr<Plan> Leanest(const std::vector<int64_t>& counts) {
-    absl::Status last = absl::OkStatus();
-    std::map<int64_t, std::shared_ptr<const CutStep>> cuts;
+    absl::Status last;
+    Cuts cuts;
     for (const int64_t count : CountsOfLeast(counts)) {
-      absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(count);
-      if (cut.ok()) {
-        cuts[count] = *std::move(cut);
-      } else {
-        last = cut.status();
-      }
+      absl::StatusOr<std::shared_ptr<const CutStep>> cut =
+          Cut(count, request_.recompute.value_or(Recompute::kFull));
+      if (!cut.ok() && !request_.recompute.has_value()) cut = Cut(count);
+      last.Update(cut.status());
+      if (cut.ok()) cuts[count] = *std::move(cut);
     }
     return PlanLeanest(task_, search_, meshes_, cuts, last);
   }
 
-  absl::StatusOr<Plan> LeanestPlan() const {
-    return MakePlan(module_, cluster_, rates_, LeanestOf(request_, INT64_MAX));
-  }
-
   bool Fits(const Plan& plan) const {
     return plan.predicted.peak_bytes <= limit_;
-  }
-
-  // Whether the step can do without what is forbidden, memory or not.
-  absl::Status CheckPossible() {
-    if (request_.forbidden.empty()) return absl::OkStatus();
-    MW_ASSIGN_OR_RETURN(const auto cut,
-                        Cut(request_.micro_batches.value_or(1)));
-    search_limit_ = kNoLimit;
-    for (const Mesh& mesh : meshes_) {
-      if (TryMesh(cut, request_.expert, mesh, {}).ok()) return absl::OkStatus();
-    }
-    return NoWayWithout(request_);
   }
 
   absl::StatusOr<Plan> Write(const Found& found) const {
@@ -469,8 +475,8 @@ class Planner {
   const PlanTask task_;
   const MeshSearch search_;
   const FusionStyle style_;
-  // By number of micro-batches.
-  std::map<int64_t, std::shared_ptr<const CutStep>> cuts_;
+  std::map<Recompute, Cuts> cuts_;
+  std::optional<double> unlimited_seconds_;  // With one micro-batch.
   Stopwatch watch_;
   std::vector<Mesh> meshes_;
   int64_t batch_ = 1;

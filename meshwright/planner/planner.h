@@ -30,6 +30,7 @@
 #include "meshwright/schedule/schedule_kind.h"
 #include "meshwright/schedule/timetable.h"
 #include "meshwright/search/expert.h"
+#include "meshwright/search/recompute.h"
 
 namespace meshwright {
 
@@ -39,6 +40,7 @@ struct PlanRequest {
   std::optional<int64_t> micro_batches;  // As many; else as few as fit.
   std::optional<int32_t> stages;         // As many; else any number.
   std::optional<ScheduleKind> schedule;  // Of several stages; else the fastest.
+  std::optional<Recompute> recompute;    // So; else where it helps.
   std::optional<int64_t> memory_bytes;   // On a device; else most of it.
   std::vector<Forbidden> forbidden;      // Axes only of `mesh`.
   // The axis that splits the batch; of `mesh`, or the name to give the first
@@ -60,19 +62,21 @@ struct PlanRequest {
 absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
                               const Rates& rates, const PlanRequest& request);
 
-// The step that a plan is for: the module, or its loop over micro-batches.
+// The step that a plan is for: the module, or what computes some of it again,
+// or a loop of either over micro-batches.
 class PlannedStep {
  public:
   // `module` outlives it.
   static absl::StatusOr<PlannedStep> Of(const Module& module,
-                                        int64_t micro_batches);
-  const Module& module() const {
-    return looped_ != nullptr ? *looped_ : *given_;
-  }
+                                        int64_t micro_batches,
+                                        Recompute recompute);
+  const Module& module() const { return made_ != nullptr ? *made_ : *given_; }
+  // It is not the module as it was given.
+  bool is_made() const { return made_ != nullptr; }
 
  private:
   const Module* given_ = nullptr;
-  std::unique_ptr<Module> looped_;
+  std::unique_ptr<Module> made_;
 };
 
 // Lowers a plan of this module, of one stage.

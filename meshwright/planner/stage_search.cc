@@ -21,7 +21,6 @@ constexpr double kUsualStages = 6;
 constexpr size_t kTogether = 2;
 // Meshes of a stage that are looked at; of large steps one.
 constexpr size_t kMeshes = 2;
-constexpr size_t kManyOps = 10000;
 // Micro-batches for each stage, so that bubbles are few; and at most.
 constexpr int64_t kFewest = 4;
 constexpr int64_t kMost = 256;
@@ -163,7 +162,7 @@ absl::Status StageSearch::CutLoopsFor(int32_t stages) {
   return absl::OkStatus();
 }
 
-StageSearch::Cuts& StageSearch::CutsOf(int32_t stages) {
+Cuts& StageSearch::CutsOf(int32_t stages) {
   Cutting& cutting = cuttings_.at(stages);
   return cutting.loops != nullptr ? cutting.cuts : cuts_;
 }
@@ -186,7 +185,7 @@ void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
     const Cutting& cutting = cuttings_.at(list[i].first);
     made[i] = CutStep::Of(
         cutting.loops != nullptr ? cutting.loops->module : task_.module,
-        list[i].second, style_);
+        list[i].second, Recompute::kNone, style_);
   });
   for (size_t i = 0; i < list.size(); ++i) {
     if (made[i].ok()) {

@@ -23,7 +23,6 @@ namespace meshwright {
 
 class StageSearch {
  public:
-  using Cuts = std::map<int64_t, std::shared_ptr<const CutStep>>;
   // Told of everything that was looked at.
   using Note = std::function<void(const Mesh&, const CutStep&, int32_t stages,
                                   const absl::StatusOr<StageCandidate>&)>;

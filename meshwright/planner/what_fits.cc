@@ -89,6 +89,13 @@ WhatFits FindWhatFits(const Module& module, const Cluster& cluster,
   return fits;
 }
 
+absl::Status StagesDoNotFit(const Plan& plan, int64_t limit) {
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "with ", plan.stages(), " stages a device would need ",
+      FormatBytes(plan.predicted.peak_bytes), ", it may use ",
+      FormatBytes(limit), "; without --stages any number is tried"));
+}
+
 absl::Status DoesNotFit(const WhatFits& fits, int64_t devices, int64_t limit) {
   std::string line =
       absl::StrCat("the step does not fit into ", FormatBytes(limit),

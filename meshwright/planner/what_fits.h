@@ -32,8 +32,9 @@ WhatFits FindWhatFits(const Module& module, const Cluster& cluster,
                       const Rates& rates, const PlanRequest& request,
                       int64_t limit, const absl::StatusOr<Plan>& leanest);
 
-// kResourceExhausted, in one line.
+// Both kResourceExhausted, in one line.
 absl::Status DoesNotFit(const WhatFits& fits, int64_t devices, int64_t limit);
+absl::Status StagesDoNotFit(const Plan& plan, int64_t limit);
 
 }  // namespace meshwright
 

@@ -17,6 +17,13 @@ Mesh NamedMesh(const PlanRequest& request, const Found* found,
   return NameAxes(model, found->plan.assignment, mesh, request.batch_axis);
 }
 
+Alternative AlternativeOf(const PlanRequest& request, const Found* found,
+                          const CutStep& cut, const Mesh& mesh) {
+  return {.mesh = NamedMesh(request, found, cut.model, mesh).ToString(),
+          .micro_batches = cut.count,
+          .recompute = std::string(Name(cut.recompute))};
+}
+
 Plan BeginPlan(const PlanTask& task, const Found& found) {
   const StepModel& model = found.cut->model;
   const Mesh mesh = NamedMesh(task.request, &found, model, found.task.mesh);
@@ -29,6 +36,7 @@ Plan BeginPlan(const PlanTask& task, const Found& found) {
   plan.memory_bytes = task.memory_bytes;
   plan.steering = SteeringOf(task.request, found.pins, model, mesh);
   plan.micro_batches = found.cut->count;
+  plan.recompute = std::string(Name(found.cut->recompute));
   plan.strategies = found.plan.assignment.strategies;
   RecordSharing(found.plan.assignment.sharing, plan);
   plan.gap = found.plan.seconds > 0

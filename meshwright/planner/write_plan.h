@@ -28,6 +28,10 @@ struct PlanTask {
 Mesh NamedMesh(const PlanRequest& request, const Found* found,
                const StepModel& model, const Mesh& mesh);
 
+// What was looked at, without what came of it.
+Alternative AlternativeOf(const PlanRequest& request, const Found* found,
+                          const CutStep& cut, const Mesh& mesh);
+
 // All but what depends on the program: tensors, collectives, predictions.
 Plan BeginPlan(const PlanTask& task, const Found& found);
 
