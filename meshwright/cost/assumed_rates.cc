@@ -85,6 +85,7 @@ Rates AssumedRates(const Cluster& cluster) {
         ElementType::kF16, ElementType::kF8E4M3, ElementType::kS8}) {
     rates.matmul[type] = MatmulCurve(MatmulFlops(tflops, type), cpu);
   }
+  rates.batch_together.value = cpu ? 0 : 1;
   const double bandwidth = kMemoryShare * cluster.device.memory_gbps * 1e9;
   rates.memory.points = {
       {bandwidth * kSmallKernelSeconds, bandwidth * (cpu ? 1 : 0.5)},

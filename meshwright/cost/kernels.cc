@@ -2,37 +2,15 @@
 
 #include <algorithm>
 
+#include "meshwright/cost/merge_kernels.h"
+#include "meshwright/cost/stored_values.h"
+
 namespace meshwright {
 namespace {
 
 // Compilers stop fusing when kernels grow; so do we.
 constexpr int32_t kMaxInputs = 32;
 constexpr int32_t kMaxFused = 128;
-
-bool MovesOnlyOnes(const Instruction& transpose) {
-  int64_t last = -1;
-  for (const int64_t dimension : transpose.attributes->dimensions) {
-    if (transpose.operand_shape(0).dimensions[dimension] == 1) continue;
-    if (dimension < last) return false;
-    last = dimension;
-  }
-  return true;
-}
-
-bool IsConstantLike(const Instruction& instruction) {
-  const Instruction* at = &instruction;
-  while ((at->opcode == Opcode::kBroadcast || at->opcode == Opcode::kReshape ||
-          at->opcode == Opcode::kConvert) &&
-         !at->operands.empty()) {
-    at = at->operands[0];
-  }
-  return at->opcode == Opcode::kConstant;
-}
-
-int64_t TrueRank(const Shape& shape) {
-  return std::count_if(shape.dimensions.begin(), shape.dimensions.end(),
-                       [](int64_t size) { return size > 1; });
-}
 
 // Computing it again reads no more than reading it would.
 bool CheapToRepeat(const Instruction& instruction) {
@@ -46,32 +24,37 @@ bool CheapToRepeat(const Instruction& instruction) {
   return large <= 1 || bytes <= ByteSize(instruction.shape);
 }
 
-// Puts elements elsewhere, or makes them from their place.
-bool IsMovement(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kBroadcast:
-    case Opcode::kConcatenate:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kGather:
-    case Opcode::kIota:
-    case Opcode::kPad:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool KeepsPlaces(const Instruction& instruction) {
   return !IsMovement(instruction.opcode);
 }
 
+// The innermost dimension, of those with more than one element, is another.
+bool MovesMinor(const Instruction& transpose) {
+  const auto& dimensions = transpose.attributes->dimensions;
+  int64_t minor = std::ssize(dimensions) - 1;
+  while (minor > 0 && transpose.shape.dimensions[minor] == 1) --minor;
+  for (size_t i = dimensions[minor] + 1; i < dimensions.size(); ++i) {
+    if (transpose.operand_shape(0).dimensions[i] > 1) return true;
+  }
+  return false;
+}
+
 // Whether loops over the elements no longer run along memory: compilers then
-// compute an index for each element.
-bool Reorders(const Instruction& instruction) {
+// compute an index for each element. An accelerator does that always, and is
+// slower only where neighbours do not stay together.
+bool Reorders(const Instruction& instruction, bool accelerator) {
+  if (accelerator) {
+    switch (instruction.opcode) {
+      case Opcode::kConcatenate:
+      case Opcode::kPad:
+      case Opcode::kReshape:
+        return false;
+      case Opcode::kTranspose:
+        return !IsFree(instruction) && MovesMinor(instruction);
+      default:
+        break;
+    }
+  }
   switch (instruction.opcode) {
     case Opcode::kConcatenate:
     case Opcode::kGather:
@@ -144,15 +127,24 @@ class Fuser {
         seen_(computation.size(), -1) {}
 
   std::vector<Kernel> Run() {
-    Decide();
-    LimitSizes();
+    if (style_.fuses_rows) {
+      const auto chosen = ChooseStored(computation_, users_);
+      for (size_t i = 0; i < facts_.size(); ++i) {
+        facts_[i].stored = chosen[i].stored;
+        facts_[i].shared = chosen[i].shared;
+      }
+    } else {
+      Decide();
+      LimitSizes();
+    }
     std::vector<Kernel> kernels;
     for (const auto& instruction : computation_.instructions()) {
       if (IsFree(*instruction)) continue;
       const Facts& facts = facts_[instruction->id];
-      if (IsFusible(*instruction) && !facts.stored) continue;
+      if (Fuses(*instruction) && !facts.stored) continue;
       kernels.push_back(Gather(*instruction));
     }
+    if (style_.fuses_rows) Merge(kernels);
     return kernels;
   }
 
@@ -173,6 +165,11 @@ class Fuser {
     if (IsFree(user)) return facts_[user.id].needed;
     if (user.opcode == Opcode::kReduce) return !style_.reduce_reads_fused;
     return !IsFusible(user);
+  }
+
+  bool Fuses(const Instruction& instruction) const {
+    return IsFusible(instruction) ||
+           (style_.fuses_rows && IsRowReduction(instruction));
   }
 
   void Decide() {
@@ -219,7 +216,7 @@ class Fuser {
         break;
     }
     if (IsFree(instruction)) return false;
-    return !IsFusible(instruction) || facts_[instruction.id].shared;
+    return !Fuses(instruction) || facts_[instruction.id].shared;
   }
 
   void LimitSizes() {
@@ -242,53 +239,100 @@ class Fuser {
     }
   }
 
-  // How many bytes of `operand` its user touches.
-  static double Touched(const Instruction& user, const Instruction& operand) {
-    switch (user.opcode) {
-      case Opcode::kSlice:
-      case Opcode::kDynamicSlice:
-        return static_cast<double>(ByteSize(user.shape));
-      case Opcode::kGather:
-        if (user.operands[0] != &operand) break;
-        return static_cast<double>(ByteSize(user.shape));
-      case Opcode::kDynamicUpdateSlice:
-        if (user.operands[0] == &operand) return 0;
-        break;
-      default:
-        break;
-    }
-    return static_cast<double>(ByteSize(operand.shape));
+  // Computes its operands on the way.
+  static bool Opens(const Instruction& root) {
+    return IsFusible(root) || root.opcode == Opcode::kReduce;
   }
 
   Kernel Gather(const Instruction& root) {
-    Kernel kernel{.root = &root, .strided = Reorders(root)};
-    const Work own = work_.Of(root);
-    const bool opens = IsFusible(root) || root.opcode == Opcode::kReduce;
-    if (!opens) {
-      // Control flow is priced by its body, elsewhere.
-      if (root.called.empty() || root.opcode == Opcode::kFusion ||
-          root.opcode == Opcode::kScatter || root.opcode == Opcode::kSort ||
-          root.opcode == Opcode::kMap || root.opcode == Opcode::kReduceWindow ||
-          root.opcode == Opcode::kSelectAndScatter) {
-        kernel.work = own;
-      }
-      if (root.opcode == Opcode::kConvolution &&
-          style_.transposes_for_convolution) {
-        kernel.scratch_bytes = TransposedBytes(root);
-      }
-      for (size_t i = 0; i < root.operands.size(); ++i) {
-        AddInput(root, static_cast<int32_t>(i), kernel);
-      }
+    loops_.emplace_back();
+    if (Opens(root)) {
+      Kernel kernel = Gather(std::vector<const Instruction*>{&root});
+      loops_.back().merges = !loops_.back().crosses && Merges(kernel);
       return kernel;
     }
-    stamp_ = root.id;
-    kernel.work = own;
-    kernel.work.bytes =
-        root.opcode == Opcode::kDynamicUpdateSlice
-            ? static_cast<double>(ByteSize(root.operands[1]->shape))
-            : static_cast<double>(ByteSize(root.shape));
-    Walk(root, KeepsPlaces(root), kernel);
+    Kernel kernel{.root = &root, .strided = Reorders(root, style_.fuses_rows)};
+    // Control flow is priced by its body, elsewhere.
+    if (root.called.empty() || root.opcode == Opcode::kFusion ||
+        root.opcode == Opcode::kScatter || root.opcode == Opcode::kSort ||
+        root.opcode == Opcode::kMap || root.opcode == Opcode::kReduceWindow ||
+        root.opcode == Opcode::kSelectAndScatter) {
+      kernel.work = work_.Of(root);
+    }
+    if (root.opcode == Opcode::kConvolution &&
+        style_.transposes_for_convolution) {
+      kernel.scratch_bytes = TransposedBytes(root);
+    }
+    for (size_t i = 0; i < root.operands.size(); ++i) {
+      AddInput(root, static_cast<int32_t>(i), kernel);
+    }
     return kernel;
+  }
+
+  // One kernel for all of `results`.
+  Kernel Gather(const std::vector<const Instruction*>& results) {
+    Kernel kernel{.root = results[0]};
+    ++stamp_;
+    for (const Instruction* result : results) seen_[result->id] = stamp_;
+    for (const Instruction* result : results) {
+      const Work own = work_.Of(*result);
+      kernel.work.flops += own.flops;
+      kernel.work.transcendentals += own.transcendentals;
+      const Shape& written = result->opcode == Opcode::kDynamicUpdateSlice
+                                 ? result->operands[1]->shape
+                                 : result->shape;
+      kernel.work.bytes += static_cast<double>(ByteSize(written));
+      kernel.strided = kernel.strided || Reorders(*result, style_.fuses_rows);
+      KernelLoop& loop = loops_.back();
+      const bool reduces = result->opcode == Opcode::kReduce;
+      loop.elements =
+          ElementCount(reduces ? result->operand_shape(0) : result->shape);
+      if (reduces) loop.reduced_to = &result->shape;
+      result_ = result;
+      Walk(*result, KeepsPlaces(*result), 1, kernel);
+    }
+    return kernel;
+  }
+
+  // Kernels that hold whole rows have one result; reductions in pieces are
+  // kernels of their own.
+  bool Merges(const Kernel& kernel) const {
+    const Instruction& root = *kernel.root;
+    if (!root.shape.IsArray()) return false;
+    if (root.opcode == Opcode::kDynamicUpdateSlice) return false;
+    if (root.opcode == Opcode::kReduce && !IsRowReduction(root)) {
+      const auto& reduced = root.attributes->dimensions;
+      const int64_t minor = root.operand_shape(0).rank() - 1;
+      if (std::find(reduced.begin(), reduced.end(), minor) != reduced.end()) {
+        return false;
+      }
+    }
+    return std::none_of(kernel.fused.begin(), kernel.fused.end(),
+                        [](const Instruction* fused) {
+                          return fused->opcode == Opcode::kReduce;
+                        });
+  }
+
+  void Merge(std::vector<Kernel>& kernels) {
+    std::vector<Kernel> merged;
+    for (const KernelGroup& group :
+         GroupKernels(computation_, kernels, loops_)) {
+      if (group.members.size() == 1) {
+        merged.push_back(std::move(kernels[group.members[0]]));
+        continue;
+      }
+      std::vector<const Instruction*> results;
+      for (const int32_t member : group.members) {
+        results.push_back(kernels[member].root);
+      }
+      Kernel kernel = Gather(results);
+      kernel.root = kernels[group.runs_at].root;
+      for (const Instruction* result : results) {
+        if (result != kernel.root) kernel.more_results.push_back(result);
+      }
+      merged.push_back(std::move(kernel));
+    }
+    kernels = std::move(merged);
   }
 
   // An input of something that takes it whole: the value behind reshapes.
@@ -301,45 +345,67 @@ class Fuser {
     kernel.reads.push_back({&root, index});
   }
 
-  void Walk(const Instruction& user, bool elementwise, Kernel& kernel) {
+  // `share`: how much of what `user` makes is used.
+  void Walk(const Instruction& user, bool elementwise, double share,
+            Kernel& kernel) {
     for (size_t i = 0; i < user.operands.size(); ++i) {
       const Instruction* operand = user.operands[i];
       const bool whole =
           user.opcode == Opcode::kReduce && !style_.reduce_reads_fused;
       if (whole || IsInput(*operand)) {
-        Read(user, static_cast<int32_t>(i), elementwise, kernel);
+        Read(user, static_cast<int32_t>(i), elementwise, share, kernel);
         continue;
       }
-      if (seen_[operand->id] == stamp_) continue;
+      if (seen_[operand->id] == stamp_) {
+        if (!elementwise) OutOfOrder(*operand);
+        continue;
+      }
       seen_[operand->id] = stamp_;
-      kernel.strided = kernel.strided || Reorders(*operand);
+      kernel.strided = kernel.strided || Reorders(*operand, style_.fuses_rows);
       if (!IsFree(*operand)) {
         kernel.fused.push_back(operand);
         const Work work = work_.Of(*operand);
         kernel.work.flops += work.flops;
         kernel.work.transcendentals += work.transcendentals;
       }
-      Walk(*operand, elementwise && KeepsPlaces(*operand), kernel);
+      double used = share;
+      const double touched = TouchedBytes(user, *operand);
+      if (style_.fuses_rows && touched > 0) {
+        used *= std::min(
+            1.0, touched / static_cast<double>(ByteSize(operand->shape)));
+      }
+      Walk(*operand, elementwise && KeepsPlaces(*operand), used, kernel);
     }
+  }
+
+  // A value is met again, by a way that does not keep its order.
+  void OutOfOrder(const Instruction& value) {
+    KernelLoop& loop = loops_.back();
+    loop.crosses = loop.crosses || ElementCount(value.shape) >= loop.elements;
   }
 
   // Counts a first reading.
   void Read(const Instruction& user, int32_t index, bool elementwise,
-            Kernel& kernel) {
+            double share, Kernel& kernel) {
     const Instruction& operand = *user.operands[index];
     const bool first = seen_[operand.id] != stamp_;
     seen_[operand.id] = stamp_;
-    if (!first) return;
+    if (!first) {
+      if (!elementwise) OutOfOrder(operand);
+      return;
+    }
     const bool update = user.opcode == Opcode::kDynamicUpdateSlice &&
                         user.operands[0] == &operand && &user == kernel.root;
     const double size = static_cast<double>(ByteSize(operand.shape));
     if ((elementwise || update) &&
-        ByteSize(operand.shape) == ByteSize(kernel.root->shape)) {
+        ByteSize(operand.shape) == ByteSize(result_->shape)) {
       kernel.in_place.push_back(static_cast<int32_t>(kernel.inputs.size()));
     }
+    loops_.back().in_order.push_back(elementwise);
     kernel.inputs.push_back(&operand);
-    const double touched =
-        operand.opcode == Opcode::kConstant ? 0 : Touched(user, operand);
+    const double touched = operand.opcode == Opcode::kConstant
+                               ? 0
+                               : share * TouchedBytes(user, operand);
     kernel.work.bytes += touched;
     kernel.reads.push_back({&user, index, size > 0 ? touched / size : 0});
   }
@@ -349,89 +415,19 @@ class Fuser {
   const FusionStyle style_;
   const std::vector<std::vector<Instruction*>> users_;
   std::vector<Facts> facts_;
-  std::vector<int32_t> seen_;  // The root whose kernel last met it.
+  std::vector<int32_t> seen_;  // The kernel that last met it.
   int32_t stamp_ = -1;
+  const Instruction* result_ = nullptr;  // That a kernel is gathered for.
+  std::vector<KernelLoop> loops_;        // By kernel.
 };
 
 }  // namespace
 
 FusionStyle FusionStyleFor(bool cpu) {
   return {.reduce_reads_fused = !cpu,
+          .fuses_rows = !cpu,
           .transposes_for_convolution = cpu,
           .all_reduce_in_place = !cpu};
-}
-
-bool IsFree(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kBitcast:
-    case Opcode::kReshape:
-    case Opcode::kAfterAll:
-    case Opcode::kOptBarrier:
-    case Opcode::kDomain:
-    case Opcode::kAddDependency:
-      return true;
-    case Opcode::kTranspose:
-      return MovesOnlyOnes(instruction);
-    case Opcode::kBroadcast:
-      return !instruction.operands.empty() &&
-             ElementCount(instruction.shape) ==
-                 ElementCount(instruction.operand_shape(0)) &&
-             instruction.operands[0]->opcode != Opcode::kConstant;
-    default:
-      return false;
-  }
-}
-
-bool IsFusible(const Instruction& instruction) {
-  if (IsFree(instruction) || !instruction.shape.IsArray()) return false;
-  switch (instruction.opcode) {
-    case Opcode::kCopy:
-    case Opcode::kBitcastConvert:
-    case Opcode::kMap:
-    case Opcode::kPartitionId:
-    case Opcode::kReplicaId:
-      return true;
-    default:
-      return IsMovement(instruction.opcode) ||
-             IsElementwise(instruction.opcode) || IsExpensive(instruction);
-  }
-}
-
-bool IsExpensive(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kDivide:
-    case Opcode::kRemainder:
-      return !IsConstantLike(*instruction.operands[1]);
-    case Opcode::kAtan2:
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtanh:
-    case Opcode::kCbrt:
-    case Opcode::kCosh:
-    case Opcode::kCosine:
-    case Opcode::kErf:
-    case Opcode::kExponential:
-    case Opcode::kExponentialMinusOne:
-    case Opcode::kLog:
-    case Opcode::kLogPlusOne:
-    case Opcode::kLogistic:
-    case Opcode::kPower:
-    case Opcode::kRsqrt:
-    case Opcode::kSine:
-    case Opcode::kSinh:
-    case Opcode::kSqrt:
-    case Opcode::kTan:
-    case Opcode::kTanh:
-      return instruction.shape.IsArray();
-    default:
-      return false;
-  }
 }
 
 std::vector<Kernel> KernelsOf(const Computation& computation,

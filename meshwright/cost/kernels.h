@@ -11,6 +11,10 @@
 // unless something that cannot fuse needs them whole (contractions,
 // collectives, the result), they are dear (exp, divide) and used twice, or
 // computing them again would read more than storing them. Reshapes are free.
+//
+// Accelerators also fuse reductions of rows, so that of the above only `out`
+// remains (stored_values.h), and make one kernel with several results of those
+// that go through the same arrays (merge_kernels.h).
 #ifndef MESHWRIGHT_COST_KERNELS_H_
 #define MESHWRIGHT_COST_KERNELS_H_
 
@@ -18,6 +22,7 @@
 #include <vector>
 
 #include "meshwright/analysis/flops.h"
+#include "meshwright/cost/fusible.h"
 #include "meshwright/hlo/computation.h"
 
 namespace meshwright {
@@ -25,6 +30,9 @@ namespace meshwright {
 struct FusionStyle {
   // Reductions compute their operand on the way (GPU); else it is stored (CPU).
   bool reduce_reads_fused = false;
+  // Reductions of rows are fused, and kernels over the same arrays merged.
+  // Only with `reduce_reads_fused`.
+  bool fuses_rows = false;
   // Convolutions want their arrays with channels last and copy those that are
   // not.
   bool transposes_for_convolution = true;
@@ -35,13 +43,6 @@ struct FusionStyle {
 // What compilers for this kind of device do.
 FusionStyle FusionStyleFor(bool cpu);
 
-// Instructions that only name (parts of) values: tuples, reshapes, ...
-bool IsFree(const Instruction& instruction);
-// Computed element by element as part of another kernel.
-bool IsFusible(const Instruction& instruction);
-// Too dear to be computed twice.
-bool IsExpensive(const Instruction& instruction);
-
 // Operand `operand` of `user` is read from memory: this share of its bytes.
 struct KernelRead {
   const Instruction* user = nullptr;
@@ -51,18 +52,20 @@ struct KernelRead {
 
 struct Kernel {
   const Instruction* root = nullptr;
+  // Further results, of a kernel merged from several.
+  std::vector<const Instruction*> more_results;
   // What it reads: results of kernels, parameters and constants, each once.
   std::vector<const Instruction*> inputs;
-  // Those whose memory the result may take: read element for element.
+  // Those whose memory a result may take: read element for element.
   std::vector<int32_t> in_place;  // Into `inputs`.
   std::vector<KernelRead> reads;  // By its instructions, each input once.
-  std::vector<const Instruction*> fused;  // Instructions besides the root.
+  std::vector<const Instruction*> fused;  // Instructions besides results.
   Work work;                              // Bytes: what it reads and writes.
   int64_t scratch_bytes = 0;              // Transposed copies that it needs.
   bool strided = false;  // Elements change their order in memory.
 };
 
-// In the order of the computation; for control flow and opaque instructions a
+// In an order in which they can run; for control flow and opaque instructions a
 // kernel with their operands as inputs and without work of what they call.
 // Free instructions have none. Time linear in the instructions.
 std::vector<Kernel> KernelsOf(const Computation& computation,

@@ -41,7 +41,9 @@ double FusedSeconds(const LocalWork& local, const Rates& rates) {
   }
   const double share =
       local.unit == Unit::kConvolution ? rates.convolution_share.value : 1;
-  return Over(flops, share * rates.Matmul(local.type).At(flops / local.batch));
+  const double together = rates.batch_together.value;
+  const double alone = together + (1 - together) * local.batch;
+  return Over(flops, share * rates.Matmul(local.type).At(flops / alone));
 }
 
 double KernelSeconds(const LocalWork& local, const Rates& rates) {

@@ -22,8 +22,8 @@ struct LocalWork {
   Unit unit = Unit::kVector;
   ElementType type = ElementType::kF32;  // Of the operands.
   Work work;
-  // Contractions of so many pairs, each by itself: every one must be large to
-  // be fast.
+  // Contractions of so many pairs; where they do not run together, every one
+  // must be large to be fast.
   double batch = 1;
   bool strided = false;  // Elements change their order in memory.
 };

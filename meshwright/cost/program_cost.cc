@@ -80,6 +80,9 @@ class Walker {
       } else {
         compute = std::max(compute, start) + Compute(kernel, sum);
         ready[kernel.root->id] = compute;
+        for (const Instruction* result : kernel.more_results) {
+          ready[result->id] = compute;
+        }
       }
       ends.push_back(compute);
     }

@@ -34,6 +34,9 @@ class Buffers {
     std::vector<int32_t> kernel_of(computation.size(), kNever);
     for (int32_t k = 0; k < std::ssize(kernels); ++k) {
       kernel_of[kernels[k].root->id] = k;
+      for (const Instruction* result : kernels[k].more_results) {
+        kernel_of[result->id] = k;
+      }
     }
     for (const auto& instruction : computation.instructions()) {
       leaves_[instruction->id] =
@@ -132,7 +135,7 @@ class Estimator {
     for (int32_t k = 0; k < std::ssize(kernels); ++k) {
       const int64_t freed = TakenOver(kernels[k], k, values);
       live -= freed;
-      for (const int32_t leaf : values.of(*kernels[k].root)) {
+      for (const int32_t leaf : ResultsOf(kernels[k], values)) {
         const Buffer& buffer = values.buffers[leaf];
         if (buffer.defined == k && !buffer.result) live += buffer.bytes;
       }
@@ -199,6 +202,16 @@ class Estimator {
     }
   }
 
+  static std::vector<int32_t> ResultsOf(const Kernel& kernel,
+                                        const Buffers& values) {
+    std::vector<int32_t> leaves = values.of(*kernel.root);
+    for (const Instruction* result : kernel.more_results) {
+      const auto& more = values.of(*result);
+      leaves.insert(leaves.end(), more.begin(), more.end());
+    }
+    return leaves;
+  }
+
   // Bytes of inputs whose memory the kernel's results take.
   int64_t TakenOver(const Kernel& kernel, int32_t k, const Buffers& values) {
     int64_t bytes = 0;
@@ -212,7 +225,7 @@ class Estimator {
       return true;
     };
     const Instruction& root = *kernel.root;
-    const auto& results = values.of(root);
+    const std::vector<int32_t> results = ResultsOf(kernel, values);
     if (root.opcode == Opcode::kWhile || root.opcode == Opcode::kScatter ||
         (root.opcode == Opcode::kAllReduce && style_.all_reduce_in_place)) {
       size_t leaf = 0;
@@ -224,10 +237,15 @@ class Estimator {
       }
       return bytes;
     }
-    if (results.size() != 1) return 0;
-    for (const int32_t input : kernel.in_place) {
-      for (const int32_t from : values.of(*kernel.inputs[input])) {
-        if (take(from, values.buffers[results[0]].bytes)) return bytes;
+    if (results.size() != 1 + kernel.more_results.size()) return 0;
+    // Each input goes to one result.
+    std::vector<bool> taken(kernel.in_place.size(), false);
+    for (const int32_t result : results) {
+      for (size_t i = 0; i < taken.size(); ++i) {
+        const auto& from = values.of(*kernel.inputs[kernel.in_place[i]]);
+        if (taken[i] || from.size() != 1) continue;
+        taken[i] = take(from[0], values.buffers[result].bytes);
+        if (taken[i]) break;
       }
     }
     return bytes;

@@ -78,6 +78,9 @@ struct Rates {
   std::string device;  // "h200", "8 x cpu on 2 cores": what they are of.
   // Operations per second by the operations of one contraction.
   std::map<ElementType, Curve> matmul;
+  // Contractions of a batch fill the device together: 1 if all do, 0 if each is
+  // as fast as if it were the only one.
+  Figure batch_together;
   // Convolutions: their share of what a contraction of their size reaches.
   Figure convolution_share = {1};
   // Bytes per second, by the bytes that one kernel reads and writes.

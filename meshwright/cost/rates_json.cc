@@ -27,6 +27,8 @@ constexpr NamedFigure kFigures[] = {
     {"op_seconds", &Rates::op_seconds},
     {"argument_seconds", &Rates::argument_seconds},
     {"overlap", &Rates::overlap}};
+// Absent from what older versions wrote.
+constexpr NamedFigure kBatch = {"batch_together", &Rates::batch_together};
 
 absl::Status Bad(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("rates: ", what));
@@ -143,11 +145,13 @@ std::string ToJson(const Rates& rates) {
     json["matmul"][std::string(Name(type))] = Write(curve);
   }
   json["memory"] = Write(rates.memory);
-  for (const NamedFigure& figure : kFigures) {
+  const auto add = [&](const NamedFigure& figure) {
     const Figure& value = rates.*figure.member;
     json[figure.name] = {{"value", value.value},
                          {"origin", Name(value.origin)}};
-  }
+  };
+  for (const NamedFigure& figure : kFigures) add(figure);
+  add(kBatch);
   json["levels"] = Json::array();
   for (const LevelRates& level : rates.levels) {
     json["levels"].push_back(Write(level));
@@ -171,13 +175,16 @@ absl::StatusOr<Rates> ParseRates(absl::string_view text) {
   }
   MW_ASSIGN_OR_RETURN(const Json* memory, Member(json, "memory"));
   MW_ASSIGN_OR_RETURN(rates.memory, ReadCurve(*memory, "memory"));
-  for (const NamedFigure& figure : kFigures) {
-    MW_ASSIGN_OR_RETURN(const Json* read, Member(json, figure.name));
-    MW_ASSIGN_OR_RETURN(const Json* value, Member(*read, "value"));
+  const auto read = [&](const NamedFigure& figure) -> absl::Status {
+    MW_ASSIGN_OR_RETURN(const Json* found, Member(json, figure.name));
+    MW_ASSIGN_OR_RETURN(const Json* value, Member(*found, "value"));
     Figure& to = rates.*figure.member;
     MW_ASSIGN_OR_RETURN(to.value, Number(*value, figure.name));
-    MW_ASSIGN_OR_RETURN(to.origin, ReadOrigin(*read));
-  }
+    MW_ASSIGN_OR_RETURN(to.origin, ReadOrigin(*found));
+    return absl::OkStatus();
+  };
+  for (const NamedFigure& figure : kFigures) MW_RETURN_IF_ERROR(read(figure));
+  if (json.contains(kBatch.name)) MW_RETURN_IF_ERROR(read(kBatch));
   MW_ASSIGN_OR_RETURN(const Json* levels, Member(json, "levels"));
   if (!levels->is_array()) return Bad("\"levels\" must be a list");
   for (const Json& level : *levels) {

@@ -96,6 +96,7 @@ Rates Overlay(Rates measured, const Rates& assumed) {
     measured.matmul.try_emplace(type, curve);
   }
   measured.device = assumed.device;
+  measured.batch_together = assumed.batch_together;  // Nobody measures it.
   std::vector<LevelRates> levels = assumed.levels;
   if (!measured.levels.empty() && !levels.empty() &&
       measured.levels[0].origin != Origin::kAssumed) {

@@ -129,7 +129,7 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
     const double share = traffic.strided ? rates_->strided_share.value : 1;
     return amount == 0 ? 0 : amount / (share * rates_->memory.At(kernel_bytes));
   };
-  const double start = traffic.is_root ? rates_->op_seconds.value : 0;
+  const double start = traffic.is_start ? rates_->op_seconds.value : 0;
   LocalWork local{.unit = UnitOf(*op.instruction), .work = part * work};
   if (local.unit != Unit::kVector) {
     local.type = model_.graph.values[op.operands[0]].shape->element_type;

@@ -34,10 +34,12 @@ class Reader {
     const OpId root = OpOf(kernel.root);
     if (root < 0) return;  // Control flow, or the same as another one.
     OpTraffic& own = traffic_.ops[root];
-    own.is_root = true;
-    own.writes = SharePut(*kernel.root);
+    own.is_start = true;
     own.scratch_bytes = static_cast<double>(kernel.scratch_bytes);
-    AddPart(root, kernel);
+    AddResult(root, kernel);
+    for (const Instruction* result : kernel.more_results) {
+      if (const OpId op = OpOf(result); op >= 0) AddResult(op, kernel);
+    }
     for (const Instruction* fused : kernel.fused) {
       if (const OpId op = OpOf(fused); op >= 0) AddPart(op, kernel);
     }
@@ -68,6 +70,12 @@ class Reader {
   OpId OpOf(const Instruction* instruction) const {
     const auto found = op_of_.find(instruction);
     return found == op_of_.end() ? -1 : found->second;
+  }
+
+  void AddResult(OpId op, const Kernel& kernel) {
+    traffic_.ops[op].is_root = true;
+    traffic_.ops[op].writes = SharePut(*graph_.ops[op].instruction);
+    AddPart(op, kernel);
   }
 
   void AddPart(OpId op, const Kernel& kernel) {

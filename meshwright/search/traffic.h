@@ -16,6 +16,7 @@ namespace meshwright {
 struct OpTraffic {
   int32_t kernels = 0;        // That compute it; 0 for what only names values.
   bool is_root = false;       // Its result is stored.
+  bool is_start = false;      // It stands for its kernel: one of those stored.
   bool strided = false;       // Elements change their order.
   double writes = 0;          // The share of its results that it stores.
   std::vector<double> reads;  // By operand: the share read, over all kernels.

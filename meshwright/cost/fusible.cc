@@ -1,0 +1,168 @@
+#include "meshwright/cost/fusible.h"
+
+#include <algorithm>
+
+#include "meshwright/analysis/flops.h"
+
+namespace meshwright {
+namespace {
+
+// Longer rows are reduced in pieces.
+constexpr int64_t kMaxRow = 16384;
+
+bool MovesOnlyOnes(const Instruction& transpose) {
+  int64_t last = -1;
+  for (const int64_t dimension : transpose.attributes->dimensions) {
+    if (transpose.operand_shape(0).dimensions[dimension] == 1) continue;
+    if (dimension < last) return false;
+    last = dimension;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool IsFree(const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kBitcast:
+    case Opcode::kReshape:
+    case Opcode::kAfterAll:
+    case Opcode::kOptBarrier:
+    case Opcode::kDomain:
+    case Opcode::kAddDependency:
+      return true;
+    case Opcode::kTranspose:
+      return MovesOnlyOnes(instruction);
+    case Opcode::kBroadcast:
+      return !instruction.operands.empty() &&
+             ElementCount(instruction.shape) ==
+                 ElementCount(instruction.operand_shape(0)) &&
+             instruction.operands[0]->opcode != Opcode::kConstant;
+    default:
+      return false;
+  }
+}
+
+bool IsFusible(const Instruction& instruction) {
+  if (IsFree(instruction) || !instruction.shape.IsArray()) return false;
+  switch (instruction.opcode) {
+    case Opcode::kCopy:
+    case Opcode::kBitcastConvert:
+    case Opcode::kMap:
+    case Opcode::kPartitionId:
+    case Opcode::kReplicaId:
+      return true;
+    default:
+      return IsMovement(instruction.opcode) ||
+             IsElementwise(instruction.opcode) || IsExpensive(instruction);
+  }
+}
+
+bool IsExpensive(const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kDivide:
+    case Opcode::kRemainder:
+      return !IsConstantLike(*instruction.operands[1]);
+    case Opcode::kAtan2:
+    case Opcode::kAcos:
+    case Opcode::kAcosh:
+    case Opcode::kAsin:
+    case Opcode::kAsinh:
+    case Opcode::kAtanh:
+    case Opcode::kCbrt:
+    case Opcode::kCosh:
+    case Opcode::kCosine:
+    case Opcode::kErf:
+    case Opcode::kExponential:
+    case Opcode::kExponentialMinusOne:
+    case Opcode::kLog:
+    case Opcode::kLogPlusOne:
+    case Opcode::kLogistic:
+    case Opcode::kPower:
+    case Opcode::kRsqrt:
+    case Opcode::kSine:
+    case Opcode::kSinh:
+    case Opcode::kSqrt:
+    case Opcode::kTan:
+    case Opcode::kTanh:
+      return instruction.shape.IsArray();
+    default:
+      return false;
+  }
+}
+
+bool IsConstantLike(const Instruction& instruction) {
+  const Instruction* at = &instruction;
+  while ((at->opcode == Opcode::kBroadcast || at->opcode == Opcode::kReshape ||
+          at->opcode == Opcode::kConvert) &&
+         !at->operands.empty()) {
+    at = at->operands[0];
+  }
+  return at->opcode == Opcode::kConstant;
+}
+
+int64_t TrueRank(const Shape& shape) {
+  return std::count_if(shape.dimensions.begin(), shape.dimensions.end(),
+                       [](int64_t size) { return size > 1; });
+}
+
+bool IsMovement(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kBroadcast:
+    case Opcode::kConcatenate:
+    case Opcode::kDynamicSlice:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kGather:
+    case Opcode::kIota:
+    case Opcode::kPad:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kTranspose:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsRowReduction(const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kReduce || !instruction.shape.IsArray()) {
+    return false;
+  }
+  const Shape& operand = instruction.operand_shape(0);
+  std::vector<bool> reduced(operand.dimensions.size(), false);
+  for (const int64_t dimension : instruction.attributes->dimensions) {
+    reduced[dimension] = true;
+  }
+  int64_t length = 1;
+  bool inner = true;  // Nothing that stays has been met yet.
+  for (size_t i = reduced.size(); i-- > 0;) {
+    if (operand.dimensions[i] == 1) continue;
+    if (reduced[i] && !inner) return false;
+    if (reduced[i]) length *= operand.dimensions[i];
+    inner = inner && reduced[i];
+  }
+  return length <= kMaxRow;
+}
+
+double TouchedBytes(const Instruction& user, const Instruction& operand) {
+  switch (user.opcode) {
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+      return static_cast<double>(ByteSize(user.shape));
+    case Opcode::kGather:
+      if (user.operands[0] != &operand) break;
+      return static_cast<double>(ByteSize(user.shape));
+    case Opcode::kDynamicUpdateSlice:
+      if (user.operands[0] == &operand) return 0;
+      break;
+    default:
+      break;
+  }
+  return static_cast<double>(ByteSize(operand.shape));
+}
+
+}  // namespace meshwright
