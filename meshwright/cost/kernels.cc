@@ -28,6 +28,15 @@ bool KeepsPlaces(const Instruction& instruction) {
   return !IsMovement(instruction.opcode);
 }
 
+// Products of two matrices come in the order in which they are wanted.
+bool IsProduct(const Instruction& operand) {
+  const Instruction* at = &operand;
+  while (at->opcode == Opcode::kConvert || at->opcode == Opcode::kReshape) {
+    at = at->operands[0];
+  }
+  return at->opcode == Opcode::kDot && TrueRank(at->shape) == 2;
+}
+
 // The innermost dimension, of those with more than one element, is another.
 bool MovesMinor(const Instruction& transpose) {
   const auto& dimensions = transpose.attributes->dimensions;
@@ -50,7 +59,8 @@ bool Reorders(const Instruction& instruction, bool accelerator) {
       case Opcode::kReshape:
         return false;
       case Opcode::kTranspose:
-        return !IsFree(instruction) && MovesMinor(instruction);
+        return !IsFree(instruction) && MovesMinor(instruction) &&
+               !IsProduct(*instruction.operands[0]);
       default:
         break;
     }
@@ -309,7 +319,9 @@ class Fuser {
     }
     return std::none_of(kernel.fused.begin(), kernel.fused.end(),
                         [](const Instruction* fused) {
-                          return fused->opcode == Opcode::kReduce;
+                          return fused->opcode == Opcode::kReduce &&
+                                 ElementCount(fused->shape) <
+                                     ElementCount(fused->operand_shape(0));
                         });
   }
 

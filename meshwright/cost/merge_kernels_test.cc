@@ -143,6 +143,16 @@ TEST_F(MergeKernelsTest, ASumOfColumnsIsMadeOnTheWay) {
   EXPECT_EQ(kernels[0].work.bytes, 3 * kBytes + 4 * 16);
 }
 
+TEST_F(MergeKernelsTest, RowsOfOneElementMakeNoDifference) {
+  Computation* adder = AdderForTest(module_);
+  Instruction* x = body_.Parameter(F32({16, 1}));
+  Instruction* same = body_.Reduce(x, adder);
+  Instruction* a = body_.Add(Opcode::kTanh, F32({16}), {same});
+  Instruction* b = body_.Add(Opcode::kNegate, F32({16}), {same});
+  body_.Tuple({a, b});
+  EXPECT_EQ(Kernels().size(), 1u);
+}
+
 TEST_F(MergeKernelsTest, CpusMergeNothing) {
   Instruction* x = body_.Parameter(shape_);
   Instruction* a = body_.Add(Opcode::kTanh, shape_, {x});
