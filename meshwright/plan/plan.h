@@ -50,7 +50,7 @@ struct Prediction {
 struct Alternative {
   std::string mesh;
   int64_t micro_batches = 1;
-  int32_t stages = 1;   // As many as ranks.
+  int32_t stages = 1;  // As many as ranks.
   std::string recompute = "none";
   double seconds = 0;   // As the search counts; 0 when it does not fit.
   double bound = 0;     // No plan there takes less.
@@ -122,7 +122,7 @@ struct Plan {
   Mesh mesh;
   int64_t micro_batches = 1;
   std::optional<PlannedPipeline> pipeline;  // None: one stage.
-  std::string recompute = "none";  // What backward computes again.
+  std::string recompute = "none";           // What backward computes again.
   // By op of the flat graph of the step as it is planned (recomputing, looped
   // over its micro-batches).
   std::vector<Strategy> strategies;
