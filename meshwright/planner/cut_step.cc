@@ -1,5 +1,6 @@
 #include "meshwright/planner/cut_step.h"
 
+#include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 
 namespace meshwright {
@@ -16,6 +17,21 @@ absl::StatusOr<std::shared_ptr<const CutStep>> CutStep::Of(
     cut->flops += cut->model.weights[group] * cut->model.work[group].flops;
   }
   return cut;
+}
+
+void CutTogether(const Module& module, const FusionStyle& style,
+                 const std::vector<std::pair<int64_t, Recompute>>& wanted,
+                 std::map<Recompute, Cuts>& cuts) {
+  std::vector<absl::StatusOr<std::shared_ptr<const CutStep>>> made(
+      wanted.size());
+  SideBySide(static_cast<int>(wanted.size()), [&](int i) {
+    made[i] = CutStep::Of(module, wanted[i].first, wanted[i].second, style);
+  });
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (made[i].ok()) {
+      cuts[wanted[i].second].try_emplace(wanted[i].first, *std::move(made[i]));
+    }
+  }
 }
 
 }  // namespace meshwright

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "meshwright/hlo/module.h"
@@ -29,6 +31,12 @@ struct CutStep {
 
 // By number of micro-batches.
 using Cuts = std::map<int64_t, std::shared_ptr<const CutStep>>;
+
+// Adds those of `wanted` (micro-batches, and what is computed again) that can
+// be, several at a time.
+void CutTogether(const Module& module, const FusionStyle& style,
+                 const std::vector<std::pair<int64_t, Recompute>>& wanted,
+                 std::map<Recompute, Cuts>& cuts);
 
 }  // namespace meshwright
 

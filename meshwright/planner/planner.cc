@@ -32,8 +32,8 @@ namespace {
 
 // What the runtime and the compiler need besides.
 constexpr double kUsableMemory = 0.92;
-// Meshes looked at together. Which ones are depends on what those before gave,
-// so that it is not a matter of the machine's cores.
+// Meshes looked at together; not a matter of the machine's cores, since which
+// ones are depends on what those before gave.
 constexpr size_t kSideBySide = 2;
 
 // How many more numbers of micro-batches are tried once one fits.
@@ -118,9 +118,8 @@ class Planner {
                : plan;
   }
 
-  // Sketches of plans without stages. As few micro-batches as fit; where memory
-  // costs time, as many or fewer that compute again what backward needs; and if
-  // that does not help, more.
+  // Sketches without stages. As few micro-batches as fit; where memory costs
+  // time, as many or fewer that compute again; and if that does not help, more.
   absl::Status TryWhole(const std::vector<int64_t>& counts) {
     if (request_.recompute.has_value()) {
       return TryCounts(counts, *request_.recompute, meshes_, kMoreCounts);
@@ -129,7 +128,11 @@ class Planner {
     const bool is_short = counts[0] >= kFarTooLarge &&
                           !request_.micro_batches &&
                           (*Cut(1))->model.graph.ops.size() > kManyOps;
-    if (is_short) TryRecomputing({Recompute::kFull, Recompute::kLight});
+    if (is_short) {
+      CutTogether(module_, style_,
+                  {{1, Recompute::kFull}, {1, Recompute::kLight}}, cuts_);
+      TryRecomputing({Recompute::kFull, Recompute::kLight});
+    }
     absl::Status last =
         TryCounts(counts, Recompute::kNone,
                   is_short ? PromisingMeshes(found_, meshes_) : meshes_, 0);
@@ -146,8 +149,7 @@ class Planner {
 
   void TryRecomputing(const std::vector<Recompute>& order) {
     for (const Recompute more : order) {
-      // Less than before, or where even so much work is less than memory costs.
-      const bool is_less = order[0] == Recompute::kFull;
+        const bool is_less = order[0] == Recompute::kFull;
       if (!is_less && !MemoryCosts(kMemoryCosts)) return;
       const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(1, more);
       if (!cut.ok()) return;
@@ -162,8 +164,7 @@ class Planner {
     }
   }
 
-  // Whether the best so far takes this much longer than what could be done with
-  // all the memory one likes.
+  // Whether the best so far takes this much longer than with all memory.
   bool MemoryCosts(double factor) {
     if (found_.empty()) return true;
     const Found& best = *QuickestOf(found_);
@@ -209,8 +210,7 @@ class Planner {
     return last;
   }
 
-  // The best of them, improved and written; `last` is what was wrong with the
-  // last that was not possible.
+  // The best of them, improved and written; `last`: what was wrong with others.
   absl::StatusOr<Plan> Finish(const absl::Status& last) {
     if (found_.empty()) {
       // A batch that cannot be cut further is not the user's mistake.
@@ -257,7 +257,7 @@ class Planner {
                         const absl::StatusOr<StageCandidate>& candidate) {
                       Note(mesh, cut, stages, candidate);
                     })
-            .Best();
+            .Best(SecondsOf(found_));
     seconds_["stages"] += watch.seconds();
     return best;
   }

@@ -30,6 +30,8 @@ constexpr double kFilled = 0.5;
 // Numbers of stages beyond one that takes longer than the best by this factor
 // are left out.
 constexpr double kBehind = 1.05;
+// So much slower than without stages, no number of them is likely to do.
+constexpr double kFarBehind = 1.2;
 
 double SecondsOf(double whole, int32_t stages, int64_t count) {
   return whole * static_cast<double>(count + stages - 1) /
@@ -268,7 +270,7 @@ absl::Status StageSearch::Check() const {
                    ranks, " stages alike; give --mesh for a stage"));
 }
 
-absl::StatusOr<StageCandidate> StageSearch::Best() {
+absl::StatusOr<StageCandidate> StageSearch::Best(double whole_seconds) {
   MW_RETURN_IF_ERROR(Check());
   std::vector<Trial> next;
   for (const int32_t stages : StageCounts()) {
@@ -276,6 +278,10 @@ absl::StatusOr<StageCandidate> StageSearch::Best() {
     for (Trial& trial : TrialsOf(stages)) next.push_back(std::move(trial));
     if (next.size() < kTogether) continue;
     Run(std::exchange(next, {}));
+    if (whole_.graph.ops.size() > kManyOps && best_.ok() &&
+        best_->seconds > kFarBehind * whole_seconds) {
+      break;
+    }
   }
   Run(std::move(next));
   if (absl::IsNotFound(best_.status())) {

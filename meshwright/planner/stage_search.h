@@ -33,8 +33,10 @@ class StageSearch {
               const FusionStyle& style, Cuts& cuts, Note note);
 
   // The best that was found, whichever number of stages it has.
-  // kInvalidArgument for a number that cannot be.
-  absl::StatusOr<StageCandidate> Best();
+  // kInvalidArgument for a number that cannot be. `whole_seconds`: what the
+  // step takes without stages; large steps are given up when they seem far from
+  // it.
+  absl::StatusOr<StageCandidate> Best(double whole_seconds);
 
  private:
   // A number of stages, whose step has its loops cut, if it has any.
