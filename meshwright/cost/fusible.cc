@@ -133,17 +133,20 @@ bool IsRowReduction(const Instruction& instruction) {
     return false;
   }
   const Shape& operand = instruction.operand_shape(0);
-  std::vector<bool> reduced(operand.dimensions.size(), false);
-  for (const int64_t dimension : instruction.attributes->dimensions) {
-    reduced[dimension] = true;
-  }
+  const auto& reduced = instruction.attributes->dimensions;
   int64_t length = 1;
-  bool inner = true;  // Nothing that stays has been met yet.
-  for (size_t i = reduced.size(); i-- > 0;) {
-    if (operand.dimensions[i] == 1) continue;
-    if (reduced[i] && !inner) return false;
-    if (reduced[i]) length *= operand.dimensions[i];
-    inner = inner && reduced[i];
+  for (const int64_t dimension : reduced) {
+    length *= operand.dimensions[dimension];
+  }
+  // As much as is reduced lies innermost.
+  int64_t inner = 1;
+  for (size_t i = operand.dimensions.size(); i-- > 0 && inner < length;) {
+    const int64_t size = operand.dimensions[i];
+    if (size > 1 &&
+        std::find(reduced.begin(), reduced.end(), i) == reduced.end()) {
+      return false;
+    }
+    inner *= size;
   }
   return length <= kMaxRow;
 }

@@ -76,15 +76,14 @@ class Grouper {
   // The groups whose results it needs, through tuples and reshapes.
   void FindSources(const Kernel& kernel) {
     sources_.clear();
-    std::vector<const Instruction*> open(kernel.inputs.begin(),
-                                         kernel.inputs.end());
-    while (!open.empty()) {
-      const Instruction* at = open.back();
-      open.pop_back();
+    open_.assign(kernel.inputs.begin(), kernel.inputs.end());
+    while (!open_.empty()) {
+      const Instruction* at = open_.back();
+      open_.pop_back();
       if (maker_[at->id] != kNone) {
         sources_.push_back(maker_[at->id]);
       } else if (IsFree(*at)) {
-        open.insert(open.end(), at->operands.begin(), at->operands.end());
+        open_.insert(open_.end(), at->operands.begin(), at->operands.end());
       }
     }
   }
@@ -150,6 +149,7 @@ class Grouper {
   std::vector<int32_t> maker_;    // By value: the group that makes it.
   std::vector<Reader> readers_;   // By value.
   std::vector<int32_t> sources_;  // Of the kernel at hand.
+  std::vector<const Instruction*> open_;
 };
 
 }  // namespace

@@ -34,6 +34,7 @@ struct Place {
 };
 
 struct Value {
+  bool fuses = false;   // Computed as part of kernels.
   bool needed = false;  // Something that cannot fuse needs it whole.
   bool stored = false;
   bool shared = false;
@@ -43,10 +44,6 @@ struct Value {
   std::vector<Place> places;
   std::vector<Source> sources;
 };
-
-bool Fuses(const Instruction& instruction) {
-  return IsFusible(instruction) || IsRowReduction(instruction);
-}
 
 bool IsLeaf(const Instruction& instruction) {
   switch (instruction.opcode) {
@@ -120,12 +117,13 @@ class Chooser {
       return true;
     }
     if (IsFree(user)) return values_[user.id].needed;
-    return user.opcode != Opcode::kReduce && !IsFusible(user);
+    return user.opcode != Opcode::kReduce && !values_[user.id].fuses;
   }
 
   // The kernels that would compute it if nothing were stored without need.
   void FindPlaces(const Instruction& instruction) {
     Value& value = values_[instruction.id];
+    value.fuses = IsFusible(instruction) || IsRowReduction(instruction);
     value.needed = &instruction == computation_.root();
     const auto add = [&](Place place) {
       for (Place& known : value.places) {
@@ -141,7 +139,8 @@ class Chooser {
         continue;
       }
       const bool widens = user->opcode == Opcode::kBroadcast && !IsFree(*user);
-      if (IsFree(*user) || (Fuses(*user) && !values_[user->id].needed)) {
+      if (IsFree(*user) ||
+          (values_[user->id].fuses && !values_[user->id].needed)) {
         for (const Place& place : values_[user->id].places) {
           const bool kept = place.widened && user->opcode != Opcode::kReduce;
           add({place.root, widens || kept});
@@ -153,16 +152,14 @@ class Chooser {
   }
 
   bool IsRead(const Instruction& behind) const {
-    return IsLeaf(behind) || !Fuses(behind) || values_[behind.id].shared;
+    return !values_[behind.id].fuses || values_[behind.id].shared;
   }
 
   void Visit(const Instruction& instruction) {
-    if (IsLeaf(instruction) || IsFree(instruction)) return;
-    if (instruction.opcode != Opcode::kReduce && !IsFusible(instruction)) {
-      return;
-    }
+    const bool fuses = values_[instruction.id].fuses;
+    if (!fuses && instruction.opcode != Opcode::kReduce) return;
     FitRows(instruction);
-    if (!Fuses(instruction)) return;
+    if (!fuses) return;
     AddSources(instruction);
     Decide(instruction);
   }
