@@ -149,7 +149,7 @@ class Planner {
 
   void TryRecomputing(const std::vector<Recompute>& order) {
     for (const Recompute more : order) {
-        const bool is_less = order[0] == Recompute::kFull;
+      const bool is_less = order[0] == Recompute::kFull;
       if (!is_less && !MemoryCosts(kMemoryCosts)) return;
       const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(1, more);
       if (!cut.ok()) return;
