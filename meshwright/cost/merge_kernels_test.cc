@@ -118,6 +118,19 @@ TEST_F(MergeKernelsTest, NothingRunsInTheMiddleOfAKernel) {
   EXPECT_EQ(Kernels().size(), 3u);
 }
 
+// The dot waits for a; b needs nothing that is made after it.
+TEST_F(MergeKernelsTest, WhatComesLaterJoinsIfItCan) {
+  Instruction* x = body_.Parameter(shape_);
+  Instruction* a = body_.Add(Opcode::kTanh, shape_, {x});
+  Instruction* dot = body_.Dot(a, x);
+  Instruction* b = body_.Add(Opcode::kNegate, shape_, {x});
+  body_.Tuple({dot, b});
+  const auto kernels = Kernels();
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0].root, a);
+  EXPECT_THAT(kernels[0].more_results, ElementsAre(b));
+}
+
 TEST_F(MergeKernelsTest, WhatIsReadInAnotherOrderIsMadeBefore) {
   Instruction* x = body_.Parameter(shape_);
   Instruction* a = body_.Add(Opcode::kTanh, shape_, {x});

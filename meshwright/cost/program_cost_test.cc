@@ -174,6 +174,8 @@ TEST(KernelSecondsTest, SmallPartsOfABatchAreSlow) {
   parts.batch = 10;
   EXPECT_NEAR(FusedSeconds(whole, rates), 1e-6, 1e-15);
   EXPECT_NEAR(FusedSeconds(parts, rates), 1e-5, 1e-15);
+  rates.batch_together.value = 1;
+  EXPECT_NEAR(FusedSeconds(parts, rates), 1e-6, 1e-15);
 }
 
 }  // namespace

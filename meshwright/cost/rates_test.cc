@@ -73,6 +73,16 @@ TEST(RatesJsonTest, RoundTrip) {
   EXPECT_THAT(rates.ToString(), HasSubstr("calibrated"));
 }
 
+TEST(RatesJsonTest, OlderOnesLackTheBatch) {
+  Rates rates = AssumedRates(ParseClusterSpec("a100:2x4", {}).value());
+  std::string text = ToJson(rates);
+  const size_t at = text.find("\"batch_together\"");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, 16, "\"batch_else_____\"");
+  rates.batch_together = {};
+  EXPECT_EQ(ParseRates(text).value(), rates);
+}
+
 TEST(RatesJsonTest, SaysWhatIsWrong) {
   const auto message = [](absl::string_view text) {
     return std::string(ParseRates(text).status().message());

@@ -66,5 +66,35 @@ TEST_F(TrafficTest, ValuesAreReadWhenTheKernelRuns) {
   EXPECT_EQ(traffic_.last_read[x], Op("update"));
 }
 
+// Two results of one kernel: stored both, started once, x read once.
+TEST(MergedTrafficTest, ResultsOfOneKernel) {
+  const Shape row = Shape::Array(ElementType::kF32, {64});
+  Module module("m");
+  Computation* entry = module.AddComputation("main");
+  Instruction* x = entry->AddParameter(row, "x");
+  Instruction* a = entry->Add(Opcode::kTanh, row, {x}, "a");
+  Instruction* b = entry->Add(Opcode::kNegate, row, {x}, "b");
+  entry->Add(Opcode::kTuple, Shape::Tuple({row, row}), {a, b}, "both");
+  module.set_entry(entry);
+  module.Finish();
+  ASSERT_EQ(Verify(module), absl::OkStatus());
+  const FlatGraph graph = Flatten(module);
+  const StepTraffic traffic = TrafficOf(module, graph, FusionStyleFor(false));
+  int starts = 0;
+  double reads = 0;
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    if (graph.ops[i].kind != OpKind::kCompute) continue;
+    const OpTraffic& op = traffic.ops[i];
+    if (op.reads.size() != 1) continue;  // The tuple.
+    EXPECT_TRUE(op.is_root);
+    EXPECT_EQ(op.writes, 1);
+    EXPECT_EQ(op.kernel.bytes, 3 * 4 * 64);
+    starts += op.is_start;
+    reads += op.reads[0];
+  }
+  EXPECT_EQ(starts, 1);
+  EXPECT_EQ(reads, 1);
+}
+
 }  // namespace
 }  // namespace meshwright
