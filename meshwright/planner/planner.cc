@@ -42,8 +42,9 @@ constexpr int kMoreCounts = 1;
 // Of a micro-batch for each device: without recomputation, more hardly fit.
 constexpr int64_t kFewExamples = 4;
 constexpr int64_t kManyExamples = 64;
-// Micro-batches below which nothing fits.
+// Micro-batches below which nothing fits; then first what is soon found.
 constexpr int64_t kFarTooLarge = 4;
+constexpr size_t kSoonFound = 6;  // Meshes that are looked at first then.
 // So much longer for want of memory, a step is worth to be recomputed; there is
 // no want as long as less of the memory is used.
 constexpr double kMemoryCosts = 1.05;
@@ -124,7 +125,6 @@ class Planner {
     if (request_.recompute.has_value()) {
       return TryCounts(counts, *request_.recompute, meshes_, kMoreCounts);
     }
-    // Of a large step that is far too large, first what is soon found.
     const bool is_short = counts[0] >= kFarTooLarge &&
                           !request_.micro_batches &&
                           (*Cut(1))->model.graph.ops.size() > kManyOps;
@@ -158,8 +158,9 @@ class Planner {
       std::erase_if(counts, [&](int64_t count) {
         return FitsWithLess(found_, more, count);
       });
-      TryCounts(counts, more, PromisingMeshes(found_, meshes_), 0)
-          .IgnoreError();
+      std::vector<Mesh> meshes = PromisingMeshes(found_, meshes_);
+      while (is_less && meshes.size() > kSoonFound) meshes.pop_back();
+      TryCounts(counts, more, meshes, 0).IgnoreError();
       refused_ = false;
     }
   }
@@ -188,8 +189,7 @@ class Planner {
     int after_first = 0;
     for (const int64_t count : counts) {
       if (found_.size() > known && ++after_first > more) break;
-      const absl::StatusOr<std::shared_ptr<const CutStep>> cut =
-          Cut(count, recompute);
+      const auto cut = Cut(count, recompute);
       if (!cut.ok()) {
         // This many do not divide the batch, or the step cannot be cut at all.
         if (last.ok() || request_.micro_batches.has_value()) {
@@ -226,9 +226,9 @@ class Planner {
                  [&](int i) { Improve(found_[i], kSecondWork, kFirstGap); });
       KeepPromising(found_);
     }
-    Improve(found_[0], kLastWork, kLastGap);
-    seconds_["search"] =
-        watch_.seconds() - seconds_["model"] - seconds_["partition"];
+    const bool large = found_[0].cut->model.graph.ops.size() > kManyOps;
+    Improve(found_[0], kLastWork, large ? kFirstGap : kLastGap);
+    seconds_["search"] = watch_.seconds() - seconds_["model"];
     MW_ASSIGN_OR_RETURN(Plan plan, WriteBest());
     for (int round = 0; round < kMaxRounds; ++round) {
       if (Fits(plan)) break;
