@@ -149,11 +149,11 @@ INSTANTIATE_TEST_SUITE_P(Zoo, PlannedStagesTest,
 // travel.
 TEST(StageChoiceTest, StagesWinWhereTheyShould) {
   const Module module = ValueOf(ReadZooModule("gpt_tiny"));
-  constexpr double kSlower = 5e5;
+  constexpr double kSlower = 1e6;
   const Hardware host("h200:8", kSlower);
   EXPECT_EQ(ValueOf(MakePlan(module, host.cluster, host.rates, {})).stages(),
             1);
-  const Hardware thin("h200:4x1", kSlower, /*outer_gbps=*/1e-3);
+  const Hardware thin("h200:4x1", kSlower, /*outer_gbps=*/3e-4);
   const Plan plan = ValueOf(MakePlan(module, thin.cluster, thin.rates, {}));
   EXPECT_GT(plan.stages(), 1);
   EXPECT_EQ(plan.device_count(), 4);
