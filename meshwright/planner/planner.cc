@@ -44,7 +44,7 @@ constexpr int64_t kFewExamples = 4;
 constexpr int64_t kManyExamples = 64;
 // Micro-batches below which nothing fits; then first what is soon found.
 constexpr int64_t kFarTooLarge = 4;
-constexpr size_t kSoonFound = 6;  // Meshes that are looked at first then.
+constexpr size_t kSoonFound = 4;  // Meshes that are looked at first then.
 // So much longer for want of memory, a step is worth to be recomputed; there is
 // no want as long as less of the memory is used.
 constexpr double kMemoryCosts = 1.05;
@@ -133,9 +133,9 @@ class Planner {
                   {{1, Recompute::kFull}, {1, Recompute::kLight}}, cuts_);
       TryRecomputing({Recompute::kFull, Recompute::kLight});
     }
-    absl::Status last =
-        TryCounts(counts, Recompute::kNone,
-                  is_short ? PromisingMeshes(found_, meshes_) : meshes_, 0);
+    const Found* first = QuickestOf(found_);
+    if (first != nullptr && first->cut->count == 1) return absl::OkStatus();
+    absl::Status last = TryCounts(counts, Recompute::kNone, meshes_, 0);
     if (refused_) return last;
     if (!is_short) TryRecomputing({Recompute::kLight, Recompute::kFull});
     const Found* best = QuickestOf(found_);
@@ -152,7 +152,8 @@ class Planner {
       const bool is_less = order[0] == Recompute::kFull;
       if (!is_less && !MemoryCosts(kMemoryCosts)) return;
       const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(1, more);
-      if (!cut.ok()) return;
+      // Or nothing is computed again: the layers are a loop.
+      if (!cut.ok() || (*cut)->flops <= (*Cut(1))->flops) return;
       if (!is_less && !MemoryCosts((*cut)->flops / (*Cut(1))->flops)) return;
       std::vector<int64_t> counts = CountsFor(**cut);
       std::erase_if(counts, [&](int64_t count) {
@@ -191,7 +192,6 @@ class Planner {
       if (found_.size() > known && ++after_first > more) break;
       const auto cut = Cut(count, recompute);
       if (!cut.ok()) {
-        // This many do not divide the batch, or the step cannot be cut at all.
         if (last.ok() || request_.micro_batches.has_value()) {
           last = cut.status();
         }
