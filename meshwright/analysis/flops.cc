@@ -322,6 +322,10 @@ bool IsContraction(Opcode opcode) {
   }
 }
 
+bool IsTranscendental(Opcode opcode) {
+  return KindOf(opcode) == Kind::kTranscendental;
+}
+
 bool IsElementwise(Opcode opcode) {
   return KindOf(opcode) == Kind::kElementwise;
 }

@@ -41,6 +41,9 @@ Work operator*(double count, const Work& work);
 // operation each; not exp, tanh and the like.
 bool IsElementwise(Opcode opcode);
 
+// exp, tanh and the like, counted apart from operations.
+bool IsTranscendental(Opcode opcode);
+
 // Dots and convolutions.
 bool IsContraction(Opcode opcode);
 

@@ -61,13 +61,6 @@ double Tolerance(ElementType type, double given) {
   return BitWidth(type) < 32 ? 2e-2 : 2e-5;
 }
 
-Literal AsLiteral(const Tensor& tensor) {
-  Literal literal;
-  literal.shape = Shape::Array(tensor.type, tensor.dimensions);
-  literal.data = tensor.data;
-  return literal;
-}
-
 void Compare(const Tensor& want, const Tensor& got, double given,
              Errors& errors) {
   const Literal a = AsLiteral(want);

@@ -31,8 +31,6 @@ namespace meshwright {
 namespace {
 
 constexpr int64_t kMaxStages = 1024;
-// Of a stage's work, above its share.
-constexpr double kTolerance = 0.1;
 
 // What --stages says: how many, or a file.
 struct StageList {
@@ -76,7 +74,7 @@ absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
   if (!list.entries.has_value()) {
     MW_ASSIGN_OR_RETURN(
         StepStages best,
-        AssignStepStages(step, StageLimits::Even(list.count, kTolerance)));
+        AssignStepStages(step, StageLimits::Even(list.count, kStageTolerance)));
     return std::move(best.forward);
   }
   const Computation& entry = *step.micro_batch().entry();

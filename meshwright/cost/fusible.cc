@@ -62,36 +62,26 @@ bool IsFusible(const Instruction& instruction) {
   }
 }
 
+bool IsGiven(const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptBarrier:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool IsExpensive(const Instruction& instruction) {
   switch (instruction.opcode) {
     case Opcode::kDivide:
     case Opcode::kRemainder:
       return !IsConstantLike(*instruction.operands[1]);
-    case Opcode::kAtan2:
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtanh:
-    case Opcode::kCbrt:
-    case Opcode::kCosh:
-    case Opcode::kCosine:
-    case Opcode::kErf:
-    case Opcode::kExponential:
-    case Opcode::kExponentialMinusOne:
-    case Opcode::kLog:
-    case Opcode::kLogPlusOne:
-    case Opcode::kLogistic:
-    case Opcode::kPower:
-    case Opcode::kRsqrt:
-    case Opcode::kSine:
-    case Opcode::kSinh:
-    case Opcode::kSqrt:
-    case Opcode::kTan:
-    case Opcode::kTanh:
-      return instruction.shape.IsArray();
     default:
-      return false;
+      return IsTranscendental(instruction.opcode) &&
+             instruction.shape.IsArray();
   }
 }
 

@@ -10,6 +10,8 @@ namespace meshwright {
 
 // Instructions that only name (parts of) values: tuples, reshapes, ...
 bool IsFree(const Instruction& instruction);
+// There before any kernel of its computation runs.
+bool IsGiven(const Instruction& instruction);
 // Computed element by element as part of another kernel.
 bool IsFusible(const Instruction& instruction);
 // Too dear to be computed twice.

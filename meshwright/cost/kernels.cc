@@ -216,15 +216,7 @@ class Fuser {
   }
 
   bool IsInput(const Instruction& instruction) const {
-    switch (instruction.opcode) {
-      case Opcode::kParameter:
-      case Opcode::kConstant:
-      case Opcode::kGetTupleElement:
-      case Opcode::kOptBarrier:
-        return true;
-      default:
-        break;
-    }
+    if (IsGiven(instruction)) return true;
     if (IsFree(instruction)) return false;
     return !Fuses(instruction) || facts_[instruction.id].shared;
   }

@@ -46,15 +46,8 @@ struct Value {
 };
 
 bool IsLeaf(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptBarrier:
-      return true;
-    default:
-      return instruction.operands.empty() && IsFree(instruction);
-  }
+  return IsGiven(instruction) ||
+         (instruction.operands.empty() && IsFree(instruction));
 }
 
 // What a reshaped value is computed as.

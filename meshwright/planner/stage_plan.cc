@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "meshwright/base/status_macros.h"
+#include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/plan_setting.h"
 #include "meshwright/planner/predict_stages.h"
 #include "meshwright/planner/summary.h"
@@ -17,15 +18,12 @@
 namespace meshwright {
 namespace {
 
-// Of a stage's work, above its share.
-constexpr double kTolerance = 0.1;
 // Of the search for a timetable; actions simulated.
 constexpr int64_t kScheduleWork = 1'000'000;
 
 // With more bubbles than that, and in steps that are not too large, ranks may
 // have two stages.
 constexpr double kManyBubbles = 0.03;
-constexpr size_t kManyOps = 10000;
 
 struct Scheduled {
   AutoTimetable best;
@@ -171,7 +169,7 @@ absl::StatusOr<Plan> WriteStages(const PlanTask& task, const Found& found,
       TakeApart(module, AnalyzeRoles(module), {.count = found.cut->count}));
   MW_ASSIGN_OR_RETURN(
       StepStages assigned,
-      AssignStepStages(step, StageLimits::Even(stages, kTolerance)));
+      AssignStepStages(step, StageLimits::Even(stages, kStageTolerance)));
   MW_ASSIGN_OR_RETURN(
       const StagedStep staged,
       MakeStagePrograms(step.split, {.stages = stages,

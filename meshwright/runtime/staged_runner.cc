@@ -368,11 +368,7 @@ absl::StatusOr<StepResult> StagedRunner::Step() {
   }
   if (roles_.loss.has_value()) {
     MW_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, ReadOutputs());
-    Literal literal;
-    const Tensor& loss = outputs[*roles_.loss];
-    literal.shape = Shape::Array(loss.type, loss.dimensions);
-    literal.data = loss.data;
-    result.loss = literal.ElementAsDouble(0);
+    result.loss = AsLiteral(outputs[*roles_.loss]).ElementAsDouble(0);
   }
   return result;
 }

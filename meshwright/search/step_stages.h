@@ -28,6 +28,10 @@
 
 namespace meshwright {
 
+// How much of its share a stage may be above it, unless somebody says
+// otherwise: what the bytes between stages gain by it is worth the wait.
+inline constexpr double kStageTolerance = 0.1;
+
 struct StepGraph {
   StageGraph graph;
   std::vector<int32_t> instruction_of;  // By node: an id of the micro-batch.

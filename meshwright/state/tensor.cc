@@ -112,4 +112,11 @@ absl::Status Conform(const Shape& expected, Tensor& tensor) {
   return absl::OkStatus();
 }
 
+Literal AsLiteral(const Tensor& tensor) {
+  Literal literal;
+  literal.shape = Shape::Array(tensor.type, tensor.dimensions);
+  literal.data = tensor.data;
+  return literal;
+}
+
 }  // namespace meshwright

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/shape.h"
 
 namespace meshwright {
@@ -38,6 +39,9 @@ std::optional<int64_t> CheckedBytes(absl::Span<const int64_t> dimensions,
 // Fails with kInvalidArgument, naming the tensor and both shapes, when types
 // or dimensions do not agree.
 absl::Status Conform(const Shape& expected, Tensor& tensor);
+
+// To be read element by element. Requires: its type is known.
+Literal AsLiteral(const Tensor& tensor);
 
 }  // namespace meshwright
 

@@ -27,9 +27,7 @@ std::map<std::string, Tensor> ReadTestFile(const std::string& name) {
 }
 
 std::vector<double> ValuesOf(const Tensor& tensor) {
-  Literal literal;
-  literal.shape = Shape::Array(tensor.type, tensor.dimensions);
-  literal.data = tensor.data;
+  const Literal literal = AsLiteral(tensor);
   std::vector<double> values;
   for (int64_t i = 0; i < ElementCount(literal.shape); ++i) {
     values.push_back(literal.ElementAsDouble(i));

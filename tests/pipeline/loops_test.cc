@@ -11,18 +11,12 @@
 #include "meshwright/search/step_stages.h"
 #include "tests/partition/micro_batch_oracle.h"
 #include "tests/partition/partition_oracle.h"
+#include "tests/pipeline/value_of.h"
 
 namespace meshwright {
 namespace {
 
 using ProgramKind = StageProgram::Kind;
-
-template <typename T>
-T ValueOf(absl::StatusOr<T> value) {
-  EXPECT_TRUE(value.ok()) << value.status();
-  if (!value.ok()) abort();
-  return *std::move(value);
-}
 
 // A step cut into stages; not run.
 struct Loops {

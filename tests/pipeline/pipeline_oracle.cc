@@ -15,17 +15,7 @@
 namespace meshwright {
 namespace {
 
-// Of a stage's work, above its share.
-constexpr double kTolerance = 0.1;
-
 constexpr uint64_t kSeed = 0;
-
-Literal AsLiteral(const Tensor& tensor) {
-  Literal literal;
-  literal.shape = Shape::Array(tensor.type, tensor.dimensions);
-  literal.data = tensor.data;
-  return literal;
-}
 
 OptionMap QuickCompilation() {
   return {{"xla_backend_optimization_level", int64_t{0}}};
@@ -63,7 +53,7 @@ absl::StatusOr<std::unique_ptr<PipelineOracle>> PipelineOracle::Create(
 absl::StatusOr<StagedStep> PipelineOracle::Staged() const {
   MW_ASSIGN_OR_RETURN(
       StepStages best,
-      AssignStepStages(step_, StageLimits::Even(stages_, kTolerance)));
+      AssignStepStages(step_, StageLimits::Even(stages_, kStageTolerance)));
   return MakeStagePrograms(step_.split, {.stages = stages_,
                                          .forward = std::move(best.forward),
                                          .state = step_.state});

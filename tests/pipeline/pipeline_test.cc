@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/partition/partition_oracle.h"
 #include "tests/pipeline/pipeline_oracle.h"
+#include "tests/pipeline/value_of.h"
 
 namespace meshwright {
 namespace {
@@ -18,13 +19,6 @@ namespace {
 constexpr int kSteps = 3;
 
 bool IsLong() { return std::getenv("MW_LONG") != nullptr; }
-
-template <typename T>
-T ValueOf(absl::StatusOr<T> value) {
-  EXPECT_TRUE(value.ok()) << value.status();
-  if (!value.ok()) abort();
-  return *std::move(value);
-}
 
 struct Schedules {
   int ranks = 1;

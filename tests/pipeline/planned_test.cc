@@ -16,6 +16,7 @@
 #include "meshwright/search/pipeline_step.h"
 #include "meshwright/search/step_stages.h"
 #include "tests/partition/partition_oracle.h"
+#include "tests/pipeline/value_of.h"
 
 namespace meshwright {
 namespace {
@@ -24,20 +25,6 @@ constexpr int kSteps = 3;
 constexpr double kTolerance = 2e-5;
 
 bool IsLong() { return std::getenv("MW_LONG") != nullptr; }
-
-template <typename T>
-T ValueOf(absl::StatusOr<T> value) {
-  EXPECT_TRUE(value.ok()) << value.status();
-  if (!value.ok()) abort();
-  return *std::move(value);
-}
-
-Literal AsLiteral(const Tensor& tensor) {
-  Literal literal;
-  literal.shape = Shape::Array(tensor.type, tensor.dimensions);
-  literal.data = tensor.data;
-  return literal;
-}
 
 std::vector<Tensor> OutputsAfter(Runner& runner) {
   EXPECT_EQ(runner.FillSynthetic(/*seed=*/0), absl::OkStatus());

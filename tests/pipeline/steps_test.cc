@@ -14,18 +14,12 @@
 #include "tests/partition/micro_batch_oracle.h"
 #include "tests/partition/partition_oracle.h"
 #include "tests/pipeline/pipeline_oracle.h"
+#include "tests/pipeline/value_of.h"
 
 namespace meshwright {
 namespace {
 
 constexpr int kSteps = 3;
-
-template <typename T>
-T ValueOf(absl::StatusOr<T> value) {
-  EXPECT_TRUE(value.ok()) << value.status();
-  if (!value.ok()) abort();
-  return *std::move(value);
-}
 
 struct StepCase {
   const char* name;

@@ -9,17 +9,11 @@
 #include "gtest/gtest.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/runtime/staged_transfer.h"
+#include "tests/pipeline/value_of.h"
 #include "tests/rules/device_run.h"
 
 namespace meshwright {
 namespace {
-
-template <typename T>
-T ValueOf(absl::StatusOr<T> value) {
-  EXPECT_TRUE(value.ok()) << value.status();
-  if (!value.ok()) abort();
-  return *std::move(value);
-}
 
 Tensor Counted(const std::vector<int64_t>& dimensions) {
   Tensor tensor{.type = ElementType::kF32, .dimensions = dimensions};
