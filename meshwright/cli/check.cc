@@ -242,7 +242,7 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
   const ModuleRoles roles = AnalyzeRoles(module);
   MW_ASSIGN_OR_RETURN(std::optional<StagedModule> staged,
-                      StageModule(module, roles, line));
+                      StageModule(module, line));
   if (staged.has_value()) {
     return RunStaged(module, options, *std::move(staged));
   }

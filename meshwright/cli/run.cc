@@ -125,7 +125,7 @@ absl::Status Run(const CommandLine& line) {
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
   std::optional<Partitioned> split;
   MW_ASSIGN_OR_RETURN(std::optional<StagedModule> staged,
-                      StageModule(module, AnalyzeRoles(module), line));
+                      StageModule(module, line));
   if (line.Has("trace") && !staged.has_value()) {
     return absl::InvalidArgumentError(
         "--trace needs --stages, or a plan with stages");

@@ -25,7 +25,7 @@
 #include "meshwright/schedule/trace.h"
 #include "meshwright/search/cut_loops.h"
 #include "meshwright/search/pipeline_step.h"
-#include "meshwright/search/step_stages.h"
+#include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
 namespace {
@@ -68,13 +68,36 @@ std::vector<LoopRange> RangesIn(const std::vector<StageEntry>& entries) {
   return ranges;
 }
 
+absl::StatusOr<Recompute> RecomputeOf(const CommandLine& line) {
+  return ParseRecompute(line.Text("recompute", "none"));
+}
+
+absl::StatusOr<std::optional<SplitStep>> SplitFor(const Module& module,
+                                                  const StageList& list,
+                                                  const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const Recompute recompute, RecomputeOf(line));
+  if (!list.entries.has_value()) {
+    return StepForStages(module, recompute, list.count);
+  }
+  MW_ASSIGN_OR_RETURN(std::optional<SplitStep> lean,
+                      StepForStages(module, recompute, /*loop_stages=*/1));
+  const Module& step = lean.has_value() ? lean->module : module;
+  absl::StatusOr<std::optional<SplitStep>> split =
+      CutLoopsAt(step, AnalyzeRoles(step), RangesIn(*list.entries));
+  if (!split.ok()) return Annotate(split.status(), line.Text("stages", ""));
+  if (!split->has_value()) return lean;
+  return split;
+}
+
+// `step` is `module`, taken apart.
 absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
+                                                     const Module& module,
                                                      const PipelineStep& step,
                                                      const CommandLine& line) {
   if (!list.entries.has_value()) {
-    MW_ASSIGN_OR_RETURN(
-        StepStages best,
-        AssignStepStages(step, StageLimits::Even(list.count, kStageTolerance)));
+    MW_ASSIGN_OR_RETURN(const Recompute recompute, RecomputeOf(line));
+    MW_ASSIGN_OR_RETURN(StepStages best,
+                        EvenStages(module, step, list.count, recompute));
     return std::move(best.forward);
   }
   const Computation& entry = *step.micro_batch().entry();
@@ -168,8 +191,8 @@ absl::StatusOr<std::optional<StagedModule>> StageAsPlanned(
   absl::StatusOr<PlannedStages> stages = StagePlan(module, plan);
   if (!stages.ok()) return Annotate(stages.status(), path);
   std::vector<int64_t> state_bytes = StateBytes(
-      stages->loops.has_value() ? stages->loops->module : module, stages->step);
-  return StagedModule{.loops = std::move(stages->loops),
+      stages->split.has_value() ? stages->split->module : module, stages->step);
+  return StagedModule{.split = std::move(stages->split),
                       .step = std::move(stages->step),
                       .timetable = std::move(stages->timetable),
                       .meshes = stages->layout.meshes,
@@ -191,6 +214,9 @@ std::vector<FlagSpec> StageFlags() {
           {"estimate-statistics", "",
            "with --stages: where a sum over the whole batch is needed inside "
            "of it (batch norm), each micro-batch takes its own"},
+          {"recompute", "WHAT",
+           "with --stages: what backward computes again instead of keeping "
+           "it: none, light, full (default none)"},
           {"schedule", "NAME",
            "with --stages: gpipe, 1f1b, interleaved, breadth-first, "
            "zero-bubble, zero-bubble-v, auto, or a .csv timetable (default "
@@ -211,7 +237,7 @@ int64_t StagedModule::device_count() const {
 }
 
 absl::StatusOr<std::optional<StagedModule>> StageModule(
-    const Module& module, const ModuleRoles& roles, const CommandLine& line) {
+    const Module& module, const CommandLine& line) {
   const bool estimates = line.Has("estimate-statistics");
   if (!line.Has("stages")) {
     if (estimates) {
@@ -230,28 +256,21 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
       const int64_t micro_batches,
       line.Integer("micro-batches", 2 * list.count, {2, kMaxMicroBatches}));
   MW_ASSIGN_OR_RETURN(std::vector<Mesh> meshes, MeshesOf(list, line));
-  std::optional<SplitStep> loops;
-  if (list.entries.has_value()) {
-    absl::StatusOr<std::optional<SplitStep>> asked =
-        CutLoopsAt(module, roles, RangesIn(*list.entries));
-    if (!asked.ok()) return Annotate(asked.status(), line.Text("stages", ""));
-    loops = *std::move(asked);
-  } else {
-    MW_ASSIGN_OR_RETURN(loops, CutLoops(module, roles, list.count));
-  }
-  const Module& cut = loops.has_value() ? loops->module : module;
+  MW_ASSIGN_OR_RETURN(std::optional<SplitStep> split,
+                      SplitFor(module, list, line));
+  const Module& cut = split.has_value() ? split->module : module;
   MW_ASSIGN_OR_RETURN(
       const PipelineStep step,
       TakeApart(cut, AnalyzeRoles(cut),
                 {.count = micro_batches, .allow_inexact = estimates}));
   StageOptions options{.stages = list.count, .state = step.state};
-  MW_ASSIGN_OR_RETURN(options.forward, ForwardStagesOf(list, step, line));
+  MW_ASSIGN_OR_RETURN(options.forward, ForwardStagesOf(list, cut, step, line));
   MW_ASSIGN_OR_RETURN(StagedStep staged,
                       MakeStagePrograms(step.split, options));
   MW_ASSIGN_OR_RETURN(StagedLayout layout, LayOutStages(staged, meshes));
   MW_ASSIGN_OR_RETURN(Timetable timetable, ReadTimetable(line, staged, layout));
   std::vector<int64_t> state_bytes = StateBytes(cut, staged);
-  return StagedModule{.loops = std::move(loops),
+  return StagedModule{.split = std::move(split),
                       .step = std::move(staged),
                       .timetable = std::move(timetable),
                       .meshes = std::move(meshes),
@@ -263,13 +282,13 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
 
 absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeStagedRunner(
     const Module& module, StagedModule& staged, Client* client) {
-  const SplitStep* loops = staged.loops.has_value() ? &*staged.loops : nullptr;
+  const SplitStep* split = staged.split.has_value() ? &*staged.split : nullptr;
   MW_ASSIGN_OR_RETURN(
       std::unique_ptr<StagedRunner> pipeline,
-      StagedRunner::Create(loops != nullptr ? loops->module : module,
+      StagedRunner::Create(split != nullptr ? split->module : module,
                            staged.step, staged.timetable,
                            std::move(staged.layout), client));
-  return std::make_unique<PipelineRunner>(&module, loops, std::move(pipeline));
+  return std::make_unique<PipelineRunner>(&module, split, std::move(pipeline));
 }
 
 absl::StatusOr<Simulation> SimulateLastStep(const StagedRunner& runner) {

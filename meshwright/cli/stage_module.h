@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "meshwright/analysis/roles.h"
 #include "meshwright/cli/command_line.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/hlo/module.h"
@@ -23,11 +22,11 @@
 namespace meshwright {
 
 // The flags that it reads: --stages, --devices-per-stage, --micro-batches,
-// --estimate-statistics, --schedule, --ranks.
+// --estimate-statistics, --recompute, --schedule, --ranks.
 std::vector<FlagSpec> StageFlags();
 
 struct StagedModule {
-  std::optional<SplitStep> loops;  // What it is made of, if loops are cut.
+  std::optional<SplitStep> split;  // What it is made of; else the module.
   StagedStep step;
   Timetable timetable;
   std::vector<Mesh> meshes;  // By stage.
@@ -44,7 +43,7 @@ struct StagedModule {
 // Nothing without --stages or a --plan that has stages. kInvalidArgument,
 // beginning with the flag or file at fault. Requires: `module` passed Verify.
 absl::StatusOr<std::optional<StagedModule>> StageModule(
-    const Module& module, const ModuleRoles& roles, const CommandLine& line);
+    const Module& module, const CommandLine& line);
 
 // All outlive the runner, which takes the layout.
 absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeStagedRunner(

@@ -401,6 +401,12 @@ class Splitter {
 
 }  // namespace
 
+bool SplitStep::IsCut() const {
+  return std::ranges::any_of(parameters, [](const TensorParts& parts) {
+    return !parts.bounds.empty();
+  });
+}
+
 std::string PartName(const std::string& name, int64_t begin, int64_t end) {
   return absl::StrCat(name, "[", begin, ":", end, "]");
 }

@@ -39,6 +39,8 @@ struct SplitStep {
   // By parameter of the step, and by leaf of its root.
   std::vector<TensorParts> parameters;
   std::vector<TensorParts> outputs;
+
+  bool IsCut() const;  // Any of these is.
 };
 
 // "blocks/w", 6, 12 -> "blocks/w[6:12]".

@@ -1,9 +1,11 @@
 #include "meshwright/partition/stage_backward.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "meshwright/partition/min_cut.h"
+#include "meshwright/partition/repeated_ops.h"
 
 namespace meshwright {
 namespace {
@@ -42,6 +44,7 @@ class Placement {
     for (int32_t id = 0; id < entry_.size(); ++id) {
       if (IsFree(id)) stage_[id] = 0;
     }
+    FindRepeated();
   }
 
   std::vector<int32_t> Run() {
@@ -54,6 +57,20 @@ class Placement {
   bool IsFree(int32_t id) const {
     return graph_.IsNode(id) && problem_.forward[id] == kNoStage &&
            !is_sum_[id];
+  }
+
+  // Where nodes that repeat a forward one are wanted, at a price above that of
+  // all bytes there are.
+  void FindRepeated() {
+    const std::vector<int32_t> first = FirstAlike(entry_);
+    int64_t all = 1;
+    for (int32_t id = 0; id < entry_.size(); ++id) {
+      if (graph_.IsNode(id)) all += Cost(id);
+      if (IsFree(id) && problem_.forward[first[id]] != kNoStage) {
+        wanted_.push_back({id, problem_.forward[first[id]]});
+      }
+    }
+    astray_ = std::min(all, MinCut::kNever / (2 * std::ssize(wanted_) + 2));
   }
 
   // Decides which nodes run on stages after `last`.
@@ -102,6 +119,13 @@ class Placement {
     }
     for (size_t i = 0; i < problem_.homes.size(); ++i) {
       AddHome(i, last, nodes, cut);
+    }
+    for (const auto& [id, stage] : wanted_) {
+      if (stage > last) {
+        cut.AddEdge(cut.source(), nodes[id], astray_);
+      } else {
+        cut.AddEdge(nodes[id], cut.sink(), astray_);
+      }
     }
     const std::vector<bool> after = cut.Solve();
     for (int32_t id = 0; id < entry_.size(); ++id) {
@@ -166,6 +190,8 @@ class Placement {
   const std::vector<bool> is_sum_;
   const std::vector<std::set<int32_t>> available_;
   std::vector<int32_t> stage_;
+  std::vector<std::pair<int32_t, int32_t>> wanted_;  // Ids, their stages.
+  int64_t astray_ = 0;  // What it costs not to be there.
 };
 
 }  // namespace

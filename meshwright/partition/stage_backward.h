@@ -11,6 +11,9 @@
 //             dw = dot(h, dy)     1: h is there as well, it was used there
 //             dx = dh * (1 - h*h) 0, and dh is what is sent
 //
+// What computes a forward instruction again runs where that ran, if it can:
+// bytes are not worth a stage with the work of another.
+//
 // Exact: of each boundary between stages, independently, a cheapest cut.
 #ifndef MESHWRIGHT_PARTITION_STAGE_BACKWARD_H_
 #define MESHWRIGHT_PARTITION_STAGE_BACKWARD_H_

@@ -60,6 +60,28 @@ TEST(PlaceBackwardTest, ResidualsStayAndCotangentsTravel) {
   EXPECT_EQ(stage[step.dv->id], 0);
 }
 
+// Moving `h` computed again, and all that hangs on it, to stage 1 would save
+// the gradient's way.
+TEST(PlaceBackwardTest, WhatIsComputedAgainStaysWhereItWas) {
+  TwoStages step;
+  Instruction* const both = step.entry->Add(
+      Opcode::kTuple, Shape::Tuple({step.x->shape, step.dh->shape}),
+      {step.x, step.dh}, "both");
+  Instruction* const barrier =
+      step.entry->Add(Opcode::kOptBarrier, both->shape, {both}, "barrier");
+  Instruction* const x = step.entry->Add(Opcode::kGetTupleElement,
+                                         step.x->shape, {barrier}, "x.again");
+  x->attributes.mutate().tuple_index = 0;
+  Instruction* const vx = step.Binary(Opcode::kMultiply, "vx.again", step.v, x);
+  Instruction* const h = step.Unary(Opcode::kTanh, "h.again", vx);
+  Instruction* const dv = step.Binary(Opcode::kMultiply, "dv.again", h, vx);
+  step.Return({step.y, step.dw, dv});
+  const auto stage = step.Place({{}, {1}, {}}, {{}, {}, {}});
+  EXPECT_EQ(stage[vx->id], 0);
+  EXPECT_EQ(stage[h->id], 0);
+  EXPECT_EQ(stage[dv->id], 0);
+}
+
 TEST(PlaceBackwardTest, PassesStagesThatHaveNoPart) {
   TwoStages step;
   step.Return({step.y, step.dw, step.dv});

@@ -5,18 +5,38 @@
 
 namespace meshwright {
 
-absl::StatusOr<std::shared_ptr<const CutStep>> CutStep::Of(
-    const Module& module, int64_t count, Recompute recompute,
-    const FusionStyle& style) {
+namespace {
+
+std::shared_ptr<const CutStep> ModelOf(PlannedStep step, int64_t count,
+                                       Recompute recompute,
+                                       const FusionStyle& style) {
   auto cut = std::make_shared<CutStep>();
   cut->count = count;
   cut->recompute = recompute;
-  MW_ASSIGN_OR_RETURN(cut->step, PlannedStep::Of(module, count, recompute));
+  cut->step = std::move(step);
   cut->model = ModelStep(cut->step.module(), style);
   for (int32_t group = 0; group < cut->model.alike.count(); ++group) {
     cut->flops += cut->model.weights[group] * cut->model.work[group].flops;
   }
   return cut;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const CutStep>> CutStep::Of(
+    const Module& module, int64_t count, Recompute recompute,
+    const FusionStyle& style) {
+  MW_ASSIGN_OR_RETURN(PlannedStep step,
+                      PlannedStep::Of(module, count, recompute));
+  return ModelOf(std::move(step), count, recompute, style);
+}
+
+absl::StatusOr<std::shared_ptr<const CutStep>> CutStep::Recomputing(
+    const Module& module, int64_t count, Recompute recompute,
+    const FusionStyle& style) {
+  MW_ASSIGN_OR_RETURN(PlannedStep step,
+                      PlannedStep::Of(module, count, Recompute::kNone));
+  return ModelOf(std::move(step), count, recompute, style);
 }
 
 void CutTogether(const Module& module, const FusionStyle& style,

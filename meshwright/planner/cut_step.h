@@ -27,6 +27,10 @@ struct CutStep {
   static absl::StatusOr<std::shared_ptr<const CutStep>> Of(
       const Module& module, int64_t count, Recompute recompute,
       const FusionStyle& style);
+  // Of a module that computes so much again already.
+  static absl::StatusOr<std::shared_ptr<const CutStep>> Recomputing(
+      const Module& module, int64_t count, Recompute recompute,
+      const FusionStyle& style);
 };
 
 // By number of micro-batches.

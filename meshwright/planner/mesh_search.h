@@ -32,9 +32,9 @@ inline constexpr double kTighter = 0.985;
 inline constexpr size_t kManyOps = 10000;
 
 struct Found {
-  // Of stages only: the step with its loops over layers cut, of which `cut` is
-  // made; null where there are none.
-  std::shared_ptr<const SplitStep> loops;
+  // Of stages only: what they are made of, and `cut` is; null: the step as it
+  // is.
+  std::shared_ptr<const SplitStep> split;
   std::shared_ptr<const CutStep> cut;
   Expert expert = Expert::kAuto;
   MeshTask task;

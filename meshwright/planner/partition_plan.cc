@@ -7,8 +7,8 @@
 #include "meshwright/partition/micro_batch_loop.h"
 #include "meshwright/planner/plan_setting.h"
 #include "meshwright/planner/planner.h"
-#include "meshwright/search/cut_loops.h"
 #include "meshwright/search/pipeline_step.h"
+#include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
 
@@ -68,6 +68,11 @@ absl::StatusOr<Assignment> AssignmentOf(const Plan& plan,
   return assignment;
 }
 
+// How many stages loops are cut for. Pins are on the loops as they are.
+int32_t LoopStages(const Plan& plan) {
+  return plan.steering.pins.empty() ? plan.stages() : 1;
+}
+
 }  // namespace
 
 absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
@@ -93,20 +98,13 @@ absl::StatusOr<PlannedStages> StagePlan(const Module& module,
                                         const Plan& plan) {
   MW_RETURN_IF_ERROR(CheckFits(plan, module));
   MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
-  if (setting.recompute != Recompute::kNone) {
-    return absl::InvalidArgumentError(
-        "the plan has stages and recomputes; stages compute nothing again");
-  }
   PlannedStages stages;
-  // Pins are on the step as it is.
-  if (plan.steering.pins.empty()) {
-    MW_ASSIGN_OR_RETURN(stages.loops,
-                        CutLoops(module, AnalyzeRoles(module), plan.stages()));
-  }
-  const Module& cut = stages.loops.has_value() ? stages.loops->module : module;
+  MW_ASSIGN_OR_RETURN(
+      stages.split, StepForStages(module, setting.recompute, LoopStages(plan)));
+  const Module& cut = stages.split.has_value() ? stages.split->module : module;
   MW_ASSIGN_OR_RETURN(
       const PlannedStep looped,
-      PlannedStep::Of(cut, plan.micro_batches, setting.recompute));
+      PlannedStep::Of(cut, plan.micro_batches, Recompute::kNone));
   const FlatGraph graph = Flatten(looped.module());
   MW_ASSIGN_OR_RETURN(const Assignment assignment, AssignmentOf(plan, graph));
   MW_ASSIGN_OR_RETURN(

@@ -1,6 +1,7 @@
 #include "meshwright/planner/planner.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -90,10 +91,11 @@ class Planner {
   absl::StatusOr<Plan> Search(const std::vector<int64_t>& counts) {
     const bool may_be_whole = request_.stages.value_or(1) == 1;
     absl::Status last = may_be_whole ? TryWhole(counts) : absl::OkStatus();
-    absl::StatusOr<StageCandidate> staged = TryStages();
+    absl::StatusOr<std::vector<StageCandidate>> staged = TryStages();
     absl::StatusOr<Plan> plan = absl::NotFoundError("no plan yet");
     const bool stage_first =
-        staged.ok() && staged->seconds < kClearlyFaster * SecondsOf(found_);
+        staged.ok() &&
+        staged->front().seconds < kClearlyFaster * SecondsOf(found_);
     if (stage_first) {
       plan = FinishStages(*staged);
       if (plan.ok() && Fits(*plan) &&
@@ -108,8 +110,8 @@ class Planner {
     }
     absl::StatusOr<Plan> whole = Finish(last);
     if (staged.ok() && !stage_first &&
-        (!whole.ok() ||
-         staged->seconds < kWorthALook * whole->predicted.step_seconds)) {
+        (!whole.ok() || staged->front().seconds <
+                            kWorthALook * whole->predicted.step_seconds)) {
       plan = FinishStages(*staged);
     }
     if (!plan.ok() || !Fits(*plan)) return whole;
@@ -241,23 +243,16 @@ class Planner {
   }
 
   // Sketches of plans with stages.
-  absl::StatusOr<StageCandidate> TryStages() {
+  absl::StatusOr<std::vector<StageCandidate>> TryStages() {
     // Experts have stages only where they are asked for.
     if (request_.stages.value_or(request_.expert == Expert::kAuto ? 2 : 1) ==
             1 ||
-        request_.recompute.value_or(Recompute::kNone) != Recompute::kNone ||
         cluster_.device_count() == 1) {
       return absl::NotFoundError("no stages");
     }
-    MW_RETURN_IF_ERROR(Cut(1).status());
     const Stopwatch watch;
-    absl::StatusOr<StageCandidate> best =
-        StageSearch(task_, search_, style_, cuts_[Recompute::kNone],
-                    [&](const Mesh& mesh, const CutStep& cut, int32_t stages,
-                        const absl::StatusOr<StageCandidate>& candidate) {
-                      Note(mesh, cut, stages, candidate);
-                    })
-            .Best(SecondsOf(found_));
+    auto best = BestStages(task_, search_, style_, QuickestOf(found_), cuts_,
+                           std::bind_front(&Planner::Note, this));
     seconds_["stages"] += watch.seconds();
     return best;
   }
@@ -272,14 +267,19 @@ class Planner {
     alternatives_.push_back(std::move(alternative));
   }
 
-  absl::StatusOr<Plan> FinishStages(StageCandidate& staged) {
+  // The first of them that fits, or else the last.
+  absl::StatusOr<Plan> FinishStages(std::vector<StageCandidate>& staged) {
     const Stopwatch watch;
-    MW_ASSIGN_OR_RETURN(
-        Plan plan, meshwright::FinishStages(
-                       task_, search_,
-                       request_.time_limit_seconds - watch_.seconds(), staged));
+    absl::StatusOr<Plan> plan = absl::NotFoundError("no stages");
+    for (StageCandidate& candidate : staged) {
+      plan = meshwright::FinishStages(
+          task_, search_, request_.time_limit_seconds - watch_.seconds(),
+          candidate);
+      if (plan.ok() && Fits(*plan)) break;
+    }
     seconds_["stages"] += watch.seconds();
-    return WithAlternatives(std::move(plan));
+    MW_RETURN_IF_ERROR(plan.status());
+    return WithAlternatives(*std::move(plan));
   }
 
   absl::StatusOr<std::shared_ptr<const CutStep>> Cut(

@@ -85,7 +85,7 @@ absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
 
 // The pipeline that a plan of several stages stands for.
 struct PlannedStages {
-  std::optional<SplitStep> loops;  // What `step` is made of; else the module.
+  std::optional<SplitStep> split;  // What `step` is made of; else the module.
   StagedStep step;
   Timetable timetable;
   StagedLayout layout;

@@ -72,8 +72,29 @@ class Predictor {
       predicted_.comm_bytes[stage] += times * estimate.comm_bytes;
       // A second round needs what all stages made in the first.
       if (program.round > 0) predicted_.costs.apply_after_all = true;
-      room[stage] = std::max(room[stage], estimate.memory.temporaries);
+      room[stage] =
+          std::max(room[stage], estimate.memory.temporaries + MadeBeside(i));
     }
+  }
+
+  // What there is beside all that a micro-batch holds, while the program makes
+  // it: forward results are held from the beginning, sums and state replaced.
+  int64_t MadeBeside(size_t index) const {
+    const StageProgram& program = step_.programs[index];
+    if (program.kind != Kind::kInput) return 0;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < step_.values.size(); ++i) {
+      const StageValue& value = step_.values[i];
+      if (value.program != static_cast<int32_t>(index) ||
+          value.accumulator.has_value()) {
+        continue;
+      }
+      bytes += LocalBytes(
+          value.shape,
+          layout_.values.at({static_cast<int64_t>(i), program.stage}),
+          program.stage);
+    }
+    return bytes;
   }
 
   // Parameters, sums, and what state is moved to when a step begins.
@@ -138,8 +159,7 @@ class Predictor {
       }
     }
     for (int32_t stage = 0; stage < step_.stages; ++stage) {
-      StageCost& cost = predicted_.costs.stages[stage];
-      cost.kept_bytes = std::min(kept[stage], cost.held_bytes);
+      predicted_.costs.stages[stage].kept_bytes = kept[stage];
     }
   }
 

@@ -13,7 +13,7 @@
 #include "meshwright/schedule/lower_bound.h"
 #include "meshwright/schedule/simulate.h"
 #include "meshwright/search/pipeline_step.h"
-#include "meshwright/search/step_stages.h"
+#include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
 namespace {
@@ -163,13 +163,12 @@ absl::StatusOr<Plan> WriteStages(const PlanTask& task, const Found& found,
                                  int32_t ranks, int32_t stages) {
   Plan plan = BeginPlan(task, found);
   const Module& module =
-      found.loops != nullptr ? found.loops->module : task.module;
+      found.split != nullptr ? found.split->module : task.module;
   MW_ASSIGN_OR_RETURN(
       const PipelineStep step,
       TakeApart(module, AnalyzeRoles(module), {.count = found.cut->count}));
-  MW_ASSIGN_OR_RETURN(
-      StepStages assigned,
-      AssignStepStages(step, StageLimits::Even(stages, kStageTolerance)));
+  MW_ASSIGN_OR_RETURN(StepStages assigned,
+                      EvenStages(module, step, stages, found.cut->recompute));
   MW_ASSIGN_OR_RETURN(
       const StagedStep staged,
       MakeStagePrograms(step.split, {.stages = stages,
@@ -244,13 +243,16 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
                                                   found.plan.placements);
     if (!tighter.ok()) break;
     tighter->plan.bound_seconds = found.plan.bound_seconds;
-    tighter->loops = found.loops;
+    tighter->split = found.split;
     found = *std::move(tighter);
     MW_ASSIGN_OR_RETURN(plan,
                         WriteStages(task, found, ranks, candidate.stages));
   }
   // Loops are cut for the number of stages.
-  if (!MayTakeTurns(task, plan) || found.loops != nullptr) return plan;
+  if (!MayTakeTurns(task, plan) ||
+      (found.split != nullptr && found.split->IsCut())) {
+    return plan;
+  }
   absl::StatusOr<Plan> turns = WriteStages(task, found, ranks, 2 * ranks);
   return turns.ok() && turns->predicted.peak_bytes <= task.memory_bytes &&
                  turns->predicted.step_seconds < plan.predicted.step_seconds

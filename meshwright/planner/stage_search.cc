@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -9,7 +11,7 @@
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/meshes_to_try.h"
-#include "meshwright/search/cut_loops.h"
+#include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
 namespace {
@@ -41,10 +43,12 @@ double SecondsOf(double whole, int32_t stages, int64_t count) {
 }  // namespace
 
 StageSearch::StageSearch(const PlanTask& task, const MeshSearch& search,
-                         const FusionStyle& style, Cuts& cuts, Note note)
+                         const FusionStyle& style, Recompute recompute,
+                         Cuts& cuts, Note note)
     : task_(task),
       search_(search),
       style_(style),
+      recompute_(recompute),
       cuts_(cuts),
       note_(std::move(note)),
       whole_(cuts.at(1)->model),
@@ -149,24 +153,24 @@ std::vector<StageSearch::Trial> StageSearch::TrialsOf(int32_t stages) const {
   return trials;
 }
 
-// Pins are on the step as it is.
-absl::Status StageSearch::CutLoopsFor(int32_t stages) {
+// Pins are on the loops as they are.
+absl::Status StageSearch::SplitFor(int32_t stages) {
   if (cuttings_.contains(stages)) return absl::OkStatus();
   Cutting& cutting = cuttings_[stages];
-  if (task_.request.annotations) return absl::OkStatus();
-  const int32_t pieces = task_.request.stages.value_or(stages);
-  MW_ASSIGN_OR_RETURN(
-      std::optional<SplitStep> loops,
-      CutLoops(task_.module, AnalyzeRoles(task_.module), pieces));
-  if (loops.has_value()) {
-    cutting.loops = std::make_shared<const SplitStep>(*std::move(loops));
+  const int32_t pieces =
+      task_.request.annotations ? 1 : task_.request.stages.value_or(stages);
+  MW_ASSIGN_OR_RETURN(std::optional<SplitStep> split,
+                      StepForStages(task_.module, recompute_, pieces));
+  if (split.has_value()) {
+    cutting.has_loops = split->IsCut();
+    cutting.split = std::make_shared<const SplitStep>(*std::move(split));
   }
   return absl::OkStatus();
 }
 
 Cuts& StageSearch::CutsOf(int32_t stages) {
   Cutting& cutting = cuttings_.at(stages);
-  return cutting.loops != nullptr ? cutting.cuts : cuts_;
+  return cutting.has_loops ? cutting.cuts : cuts_;
 }
 
 void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
@@ -174,7 +178,7 @@ void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
   std::set<int64_t> counts;  // Of steps without loops, whatever the stages.
   for (const Trial& trial : trials) {
     if (CutsOf(trial.stages).contains(trial.count)) continue;
-    if (cuttings_.at(trial.stages).loops == nullptr &&
+    if (!cuttings_.at(trial.stages).has_loops &&
         !counts.insert(trial.count).second) {
       continue;
     }
@@ -185,9 +189,9 @@ void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
   std::vector<absl::StatusOr<std::shared_ptr<const CutStep>>> made(list.size());
   SideBySide(static_cast<int>(list.size()), [&](int i) {
     const Cutting& cutting = cuttings_.at(list[i].first);
-    made[i] = CutStep::Of(
-        cutting.loops != nullptr ? cutting.loops->module : task_.module,
-        list[i].second, Recompute::kNone, style_);
+    made[i] = CutStep::Recomputing(
+        cutting.split != nullptr ? cutting.split->module : task_.module,
+        list[i].second, recompute_, style_);
   });
   for (size_t i = 0; i < list.size(); ++i) {
     if (made[i].ok()) {
@@ -200,7 +204,7 @@ void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
 
 void StageSearch::Run(std::vector<Trial> trials) {
   for (const Trial& trial : trials) {
-    if (const absl::Status status = CutLoopsFor(trial.stages); !status.ok()) {
+    if (const absl::Status status = SplitFor(trial.stages); !status.ok()) {
       best_ = status;
       return;
     }
@@ -223,7 +227,7 @@ void StageSearch::Run(std::vector<Trial> trials) {
                                   .stages = trial.stages},
                                  {});
     if (trial.found.ok()) {
-      trial.found->loops = cuttings_.at(trial.stages).loops;
+      trial.found->split = cuttings_.at(trial.stages).split;
     }
   });
   for (Trial& trial : trials) {
@@ -290,6 +294,52 @@ absl::StatusOr<StageCandidate> StageSearch::Best(double whole_seconds) {
         " examples of a step and the memory of the devices"));
   }
   return std::move(best_);
+}
+
+namespace {
+
+std::vector<Recompute> RecomputesToTry(const PlanRequest& request,
+                                       const Found* without) {
+  if (request.recompute.has_value()) return {*request.recompute};
+  if (without == nullptr) {
+    return {Recompute::kNone, Recompute::kLight, Recompute::kFull};
+  }
+  const Recompute same = without->cut->recompute;
+  if (same == Recompute::kNone ||
+      without->cut->model.graph.ops.size() > kManyOps) {
+    return {same};
+  }
+  return {Recompute::kNone, same};
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<StageCandidate>> BestStages(
+    const PlanTask& task, const MeshSearch& search, const FusionStyle& style,
+    const Found* without, std::map<Recompute, Cuts>& cuts,
+    const StageSearch::Note& note) {
+  const double without_seconds = without != nullptr
+                                     ? without->plan.seconds
+                                     : std::numeric_limits<double>::max();
+  std::vector<StageCandidate> candidates;
+  absl::Status first_error;
+  for (const Recompute recompute : RecomputesToTry(task.request, without)) {
+    if (!cuts[recompute].contains(1)) {
+      absl::StatusOr<std::shared_ptr<const CutStep>> whole =
+          CutStep::Of(task.module, 1, recompute, style);
+      first_error.Update(whole.status());
+      if (!whole.ok()) continue;
+      cuts[recompute][1] = *std::move(whole);
+    }
+    absl::StatusOr<StageCandidate> best =
+        StageSearch(task, search, style, recompute, cuts[recompute], note)
+            .Best(without_seconds);
+    first_error.Update(best.status());
+    if (best.ok()) candidates.push_back(*std::move(best));
+  }
+  if (candidates.empty()) return first_error;
+  std::ranges::stable_sort(candidates, {}, &StageCandidate::seconds);
+  return candidates;
 }
 
 }  // namespace meshwright

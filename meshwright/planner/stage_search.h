@@ -27,10 +27,12 @@ class StageSearch {
   using Note = std::function<void(const Mesh&, const CutStep&, int32_t stages,
                                   const absl::StatusOr<StageCandidate>&)>;
 
-  // All outlive it. `cuts`, by number of micro-batches: those that are known,
-  // the one that is whole among them; more are added.
+  // All outlive it. `cuts`, by number of micro-batches: those that are known of
+  // the step that computes so much again, the one that is whole among them;
+  // more are added.
   StageSearch(const PlanTask& task, const MeshSearch& search,
-              const FusionStyle& style, Cuts& cuts, Note note);
+              const FusionStyle& style, Recompute recompute, Cuts& cuts,
+              Note note);
 
   // The best that was found, whichever number of stages it has.
   // kInvalidArgument for a number that cannot be. `whole_seconds`: what the
@@ -39,10 +41,11 @@ class StageSearch {
   absl::StatusOr<StageCandidate> Best(double whole_seconds);
 
  private:
-  // A number of stages, whose step has its loops cut, if it has any.
+  // What stages are made of.
   struct Cutting {
-    std::shared_ptr<const SplitStep> loops;
-    Cuts cuts;  // Of these.
+    std::shared_ptr<const SplitStep> split;  // Null: the step as it is.
+    bool has_loops = false;                  // Cut, for so many stages.
+    Cuts cuts;                               // Of these.
   };
   // One setting, and what became of it.
   struct Trial {
@@ -59,7 +62,7 @@ class StageSearch {
   int64_t CountFor(int32_t stages, const std::vector<Mesh>& meshes) const;
   bool IsWorthIt(int32_t stages) const;
   std::vector<Trial> TrialsOf(int32_t stages) const;
-  absl::Status CutLoopsFor(int32_t stages);
+  absl::Status SplitFor(int32_t stages);
   Cuts& CutsOf(int32_t stages);
   void MakeCuts(const std::vector<Trial>& trials);
   void Run(std::vector<Trial> trials);
@@ -67,6 +70,7 @@ class StageSearch {
   const PlanTask& task_;
   const MeshSearch& search_;
   const FusionStyle& style_;
+  const Recompute recompute_;
   Cuts& cuts_;
   const Note note_;
   const StepModel& whole_;
@@ -76,6 +80,14 @@ class StageSearch {
   std::map<int32_t, double> seconds_;    // By stages: the best.
   absl::StatusOr<StageCandidate> best_ = absl::NotFoundError("no stages");
 };
+
+// The best that compute so much again, quickest first, at least one: nothing,
+// or as much as the best without stages does (null: there is none, so whatever
+// it takes). `cuts` as above, added where they are missing.
+absl::StatusOr<std::vector<StageCandidate>> BestStages(
+    const PlanTask& task, const MeshSearch& search, const FusionStyle& style,
+    const Found* without, std::map<Recompute, Cuts>& cuts,
+    const StageSearch::Note& note);
 
 }  // namespace meshwright
 

@@ -55,12 +55,6 @@ const Instruction* FindInstruction(const FlatGraph& graph,
 }  // namespace
 
 absl::Status CheckSteering(const PlanRequest& request) {
-  if (request.stages.value_or(1) > 1 &&
-      request.recompute.value_or(Recompute::kNone) != Recompute::kNone) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--recompute ", Name(*request.recompute), " with --stages ",
-        *request.stages, ": stages compute nothing again"));
-  }
   if (!request.batch_axis.empty() &&
       !Mesh::Create({{request.batch_axis, 1}}).ok()) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -213,6 +213,7 @@ void PipelineClock::Start(int rank, const Action& action) {
     }
     Hold(rank, cost.held_bytes);
   }
+  if (action.kind == ActionKind::kBackward) Hold(rank, cost.MoreInBackward());
   running_[rank] = action;
   const double end = now_ + cost.Seconds(action.kind);
   result_.busy_seconds[rank] += end - now_;
@@ -270,8 +271,9 @@ void PipelineClock::Finish(int rank) {
     Ready(ActionKind::kWeightGrad, action.stage, action.micro_batch);
     return;
   }
-  Hold(rank, action.kind == ActionKind::kBackward ? -cost.held_bytes
-                                                  : -cost.KeptBytes());
+  Hold(rank, action.kind == ActionKind::kBackward
+                 ? -cost.held_bytes - cost.MoreInBackward()
+                 : -cost.KeptBytes());
   --left_;
 }
 

@@ -10,6 +10,7 @@
 #ifndef MESHWRIGHT_SCHEDULE_PIPELINE_H_
 #define MESHWRIGHT_SCHEDULE_PIPELINE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -36,12 +37,17 @@ struct StageCost {
   std::optional<double> backward;  // Both in one; their sum when left out.
   double apply = 0;                // Once per step.
   int64_t held_bytes = 0;          // From the forward's start to the backward.
-  // What remains of them between I and W; all when left out.
+  // Between I and W, in their place: what remains of them, and what I made for
+  // W (with recomputation that may be more). All of them when left out.
   std::optional<int64_t> kept_bytes;
 
   double Seconds(ActionKind kind) const;
   double BackwardSeconds() const;
   int64_t KeptBytes() const { return kept_bytes.value_or(held_bytes); }
+  // That a backward action, I and then W, takes more than is held before it.
+  int64_t MoreInBackward() const {
+    return std::max<int64_t>(0, KeptBytes() - held_bytes);
+  }
 };
 
 // Values flow from stage `from` to `to`, a later one; their gradients flow

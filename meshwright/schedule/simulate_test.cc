@@ -92,6 +92,20 @@ TEST(SimulateTest, MemoryOverTime) {
   EXPECT_THAT(run.peak_bytes, ElementsAre(20));
 }
 
+// What is computed again takes memory from I to W, within B as well.
+TEST(SimulateTest, BackwardMayTakeMoreThanIsHeld) {
+  PipelineCosts costs = EvenCosts(1, {.forward = 1,
+                                      .input_grad = 1,
+                                      .weight_grad = 1,
+                                      .held_bytes = 2,
+                                      .kept_bytes = 7});
+  for (const char* csv : {"0F0,0F1,0I0,0W0,0I1,0W1\n", "0F0,0F1,0B0,0B1\n"}) {
+    const Simulation run = Play(csv, costs);
+    EXPECT_THAT(run.peak_bytes, ElementsAre(2 + 7)) << csv;
+    EXPECT_EQ(run.memory[0].back().bytes, 0) << csv;
+  }
+}
+
 TEST(SimulateTest, ValuesOnTheirWayTakeMemory) {
   PipelineCosts costs = EvenCosts(2, {.forward = 1, .backward = 1}, 1);
   costs.edges[0].forward_bytes = 3;

@@ -281,6 +281,7 @@ std::vector<int64_t> PeakHeldBytes(const Timetable& timetable,
           held -= cost.KeptBytes();
           break;
         case ActionKind::kBackward:
+          peak = std::max(peak, held + cost.MoreInBackward());
           held -= cost.held_bytes;
           break;
         default:

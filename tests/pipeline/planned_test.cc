@@ -77,6 +77,7 @@ struct PlannedCase {
   const char* mesh;  // Of a stage; empty: any.
   int64_t micro_batches;
   ScheduleKind schedule;
+  Recompute recompute = Recompute::kNone;
 };
 
 class PlannedStagesTest : public ::testing::TestWithParam<PlannedCase> {};
@@ -87,7 +88,8 @@ TEST_P(PlannedStagesTest, EqualOneDevice) {
   const Hardware machine("cpu:8");
   PlanRequest request{.micro_batches = test.micro_batches,
                       .stages = test.stages,
-                      .schedule = test.schedule};
+                      .schedule = test.schedule,
+                      .recompute = test.recompute};
   if (*test.mesh != 0) request.mesh = *Mesh::Parse(test.mesh);
   const Plan plan =
       ValueOf(MakePlan(module, machine.cluster, machine.rates, request));
@@ -97,7 +99,7 @@ TEST_P(PlannedStagesTest, EqualOneDevice) {
       ValueOf(StagePlan(module, ValueOf(ParsePlan(ToJson(plan)))));
   const auto client = ValueOf(OracleClient());
   const SplitStep* const loops =
-      stages.loops.has_value() ? &*stages.loops : nullptr;
+      stages.split.has_value() ? &*stages.split : nullptr;
   PipelineRunner staged(
       &module, loops,
       ValueOf(StagedRunner::Create(loops != nullptr ? loops->module : module,
@@ -110,7 +112,8 @@ TEST_P(PlannedStagesTest, EqualOneDevice) {
 std::vector<PlannedCase> PlannedCases() {
   std::vector<PlannedCase> cases = {
       {"gpt_tiny", 2, "data=2,model=2", 4, ScheduleKind::kAuto},
-      {"vit_tiny", 4, "", 4, ScheduleKind::kZeroBubbleV}};
+      {"vit_tiny", 4, "", 4, ScheduleKind::kZeroBubbleV},
+      {"bert_tiny", 2, "model=2", 4, ScheduleKind::k1F1B, Recompute::kFull}};
   if (!IsLong()) return cases;
   for (const char* model : {"gpt_tiny", "bert_tiny", "llama_tiny", "unet_tiny",
                             "vit_tiny", "gpt_scan_tiny"}) {
@@ -119,6 +122,12 @@ std::vector<PlannedCase> PlannedCases() {
     }
     cases.push_back({model, 4, "data=2", 8, ScheduleKind::kInterleaved});
     cases.push_back({model, 4, "model=2", 8, ScheduleKind::kZeroBubble});
+  }
+  for (const char* model : {"gpt_tiny", "vit_tiny", "unet_tiny", "moe_tiny"}) {
+    for (const Recompute recompute : {Recompute::kLight, Recompute::kFull}) {
+      cases.push_back({model, 2, "data=2", 4, ScheduleKind::kAuto, recompute});
+      cases.push_back({model, 4, "", 4, ScheduleKind::k1F1B, recompute});
+    }
   }
   return cases;
 }
@@ -148,6 +157,37 @@ TEST(StageChoiceTest, StagesWinWhereTheyShould) {
   const Plan whole =
       ValueOf(MakePlan(module, thin.cluster, thin.rates, {.stages = 1}));
   EXPECT_LT(plan.predicted.step_seconds, whole.predicted.step_seconds);
+}
+
+// Stages that compute again hold less from forward to backward; where memory
+// is short, that is what is chosen.
+TEST(StageChoiceTest, StagesComputeAgain) {
+  const Module module = ValueOf(ReadZooModule("bert_tiny"));
+  const Hardware machine("cpu:2");
+  PlanRequest request{.micro_batches = 8,
+                      .stages = 2,
+                      .schedule = ScheduleKind::kGPipe,
+                      .recompute = Recompute::kNone};
+  const auto plan = [&] {
+    return ValueOf(MakePlan(module, machine.cluster, machine.rates, request));
+  };
+  const Plan kept = plan();
+  request.recompute = Recompute::kFull;
+  const Plan again = plan();
+  EXPECT_EQ(again.recompute, "full");
+  for (int stage = 0; stage < 2; ++stage) {
+    EXPECT_LT(again.pipeline->stages[stage].held_bytes,
+              kept.pipeline->stages[stage].held_bytes / 2)
+        << stage;
+  }
+  EXPECT_LT(again.predicted.peak_bytes, kept.predicted.peak_bytes);
+  EXPECT_GT(again.predicted.step_seconds, kept.predicted.step_seconds);
+  request.recompute.reset();
+  request.memory_bytes =
+      (again.predicted.peak_bytes + kept.predicted.peak_bytes) / 2;
+  const Plan chosen = plan();
+  EXPECT_NE(chosen.recompute, "none");
+  EXPECT_LE(chosen.predicted.peak_bytes, *request.memory_bytes);
 }
 
 // Gradients are summed over the devices of a stage once in a step, not in every

@@ -1,0 +1,87 @@
+#include "meshwright/search/step_for_stages.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "meshwright/analysis/roles.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/search/cut_loops.h"
+#include "meshwright/search/forward_segments.h"
+
+namespace meshwright {
+
+namespace {
+
+// With segments kept whole, the fullest stage may have so much more than its
+// share of the work.
+constexpr double kUneven = 1.5;
+
+std::vector<TensorParts> AllWhole(size_t count) {
+  std::vector<TensorParts> parts(count);
+  for (size_t i = 0; i < count; ++i) parts[i].first = static_cast<int64_t>(i);
+  return parts;
+}
+
+// With all tensors of the step that it was made of, whole.
+SplitStep Unsplit(Module module) {
+  const ModuleRoles roles = AnalyzeRoles(module);
+  return {.module = std::move(module),
+          .parameters = AllWhole(roles.parameters.size()),
+          .outputs = AllWhole(roles.outputs.size())};
+}
+
+// By instruction id of a micro-batch: the segment that is computed again as
+// one, or -1. (The last is not.)
+std::vector<int32_t> SegmentsOf(const Module& module,
+                                const PipelineStep& step) {
+  const ForwardSegments segments = CutForward(module, AnalyzeRoles(module));
+  absl::flat_hash_map<std::string, int32_t> by_name;
+  for (const auto& instruction : module.entry()->instructions()) {
+    const int32_t segment = segments.segment_of[instruction->id];
+    if (segment >= 0 && segment + 1 < segments.count) {
+      by_name[instruction->name] = segment;
+    }
+  }
+  std::vector<int32_t> layers(step.micro_batch().entry()->size(), -1);
+  for (const auto& instruction : step.micro_batch().entry()->instructions()) {
+    const auto found = by_name.find(instruction->name);
+    if (found != by_name.end()) layers[instruction->id] = found->second;
+  }
+  return layers;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<SplitStep>> StepForStages(const Module& module,
+                                                       Recompute recompute,
+                                                       int32_t loop_stages) {
+  std::optional<Module> lean;
+  if (recompute != Recompute::kNone) {
+    MW_ASSIGN_OR_RETURN(lean, RecomputeForward(module, recompute));
+  }
+  const Module& step = lean.has_value() ? *lean : module;
+  std::optional<SplitStep> split;
+  if (loop_stages > 1) {
+    MW_ASSIGN_OR_RETURN(split, CutLoops(step, AnalyzeRoles(step), loop_stages));
+  }
+  if (!split.has_value() && lean.has_value()) {
+    split = Unsplit(*std::move(lean));
+  }
+  return split;
+}
+
+absl::StatusOr<StepStages> EvenStages(const Module& module,
+                                      const PipelineStep& step, int32_t stages,
+                                      Recompute recompute) {
+  const StageLimits limits = StageLimits::Even(stages, kStageTolerance);
+  if (recompute != Recompute::kNone) {
+    absl::StatusOr<StepStages> whole =
+        AssignStepStages(step, limits, {.layers = SegmentsOf(module, step)});
+    if (whole.ok() && whole->assignment.cost.balance <= kUneven) return whole;
+  }
+  return AssignStepStages(step, limits);
+}
+
+}  // namespace meshwright

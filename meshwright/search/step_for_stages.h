@@ -1,0 +1,35 @@
+// What a pipeline is made of: the step, computing again what it is to compute
+// again, its loops over layers cut.
+#ifndef MESHWRIGHT_SEARCH_STEP_FOR_STAGES_H_
+#define MESHWRIGHT_SEARCH_STEP_FOR_STAGES_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/partition/split_loops.h"
+#include "meshwright/search/pipeline_step.h"
+#include "meshwright/search/recompute.h"
+#include "meshwright/search/step_stages.h"
+
+namespace meshwright {
+
+// Its loops are cut for `loop_stages` of them; for one, they stay whole.
+// nullopt: the step as it is. Errors as RecomputeForward and CutLoops.
+// Requires: `module` passed Verify.
+absl::StatusOr<std::optional<SplitStep>> StepForStages(const Module& module,
+                                                       Recompute recompute,
+                                                       int32_t loop_stages);
+
+// Stages of about equal work (kStageTolerance). What is computed again stays
+// together, if there are enough such segments: none of it is then moved between
+// stages in the backward pass. `step` is `module` taken apart, which computes
+// so much again. Errors as AssignStages.
+absl::StatusOr<StepStages> EvenStages(const Module& module,
+                                      const PipelineStep& step, int32_t stages,
+                                      Recompute recompute);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SEARCH_STEP_FOR_STAGES_H_
