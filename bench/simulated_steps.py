@@ -5,7 +5,7 @@
 
 A gpt whose stages take at least 20 ms for a micro-batch runs on two virtual devices, each
 computing with one thread, so that on two cores they do not disturb one another. For every
-step the timetable is simulated with the medians of the durations that the programs of each
+step the timetable is simulated with the means of the durations that the programs of each
 stage had in that very step (from when their inputs are there to when their results are).
 The figure is the median over the steps of simulated / executed.
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
-#include "meshwright/base/median.h"
 #include "meshwright/schedule/stage_edges.h"
 
 namespace meshwright {
@@ -18,18 +18,21 @@ PipelineCosts MeasuredCosts(const StagedStep& step,
                                                                  timed.begin);
     }
   }
-  const auto median = [&](int stage, ActionKind kind) {
+  const auto mean = [&](int stage, ActionKind kind) {
     const auto found = seconds.find({stage, kind});
-    return found == seconds.end() ? 0.0 : Median(found->second);
+    if (found == seconds.end()) return 0.0;
+    const std::vector<double>& all = found->second;
+    return std::accumulate(all.begin(), all.end(), 0.0) /
+           static_cast<double>(all.size());
   };
   PipelineCosts costs;
   costs.edges = EdgesOf(step);
   for (int stage = 0; stage < step.stages; ++stage) {
-    StageCost cost{.forward = median(stage, ActionKind::kForward),
-                   .input_grad = median(stage, ActionKind::kInputGrad),
-                   .weight_grad = median(stage, ActionKind::kWeightGrad)};
+    StageCost cost{.forward = mean(stage, ActionKind::kForward),
+                   .input_grad = mean(stage, ActionKind::kInputGrad),
+                   .weight_grad = mean(stage, ActionKind::kWeightGrad)};
     if (seconds.contains({stage, ActionKind::kBackward})) {
-      cost.backward = median(stage, ActionKind::kBackward);
+      cost.backward = mean(stage, ActionKind::kBackward);
       // Never seen apart: as if they were equal.
       if (!seconds.contains({stage, ActionKind::kInputGrad})) {
         cost.input_grad = cost.weight_grad = *cost.backward / 2;

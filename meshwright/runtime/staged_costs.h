@@ -8,9 +8,10 @@
 
 namespace meshwright {
 
-// Medians of the durations of each stage's programs in an executed step.
-// Transfers count nothing: they are over when the programs that wait for them
-// begin.
+// Means of the durations of each stage's programs in an executed step, so that
+// all its work is in them: a program is quicker while other devices idle, and
+// with medians those times would not count. Transfers count nothing: they are
+// over when the programs that wait for them begin.
 PipelineCosts MeasuredCosts(const StagedStep& step, const Simulation& executed);
 
 }  // namespace meshwright
