@@ -90,8 +90,10 @@ OpId StageStrategies::Find(const FlatOp& op, const Rule& rule) const {
   const auto found = ops_.find(Key{op.kind, op.instruction->name, op.leaf});
   if (found == ops_.end()) return -1;
   const Instruction& there = *graph_.ops[found->second].instruction;
+  // What sums it may pass on can hang on its operands.
   return there.opcode == op.instruction->opcode &&
-                 IsSame(assignment_.rules[found->second], rule)
+                 IsSame(assignment_.rules[found->second], rule) &&
+                 IsValid(rule, assignment_.strategies[found->second], mesh_)
              ? found->second
              : -1;
 }

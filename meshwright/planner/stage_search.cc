@@ -26,6 +26,8 @@ constexpr size_t kMeshes = 2;
 // Micro-batches for each stage, so that bubbles are few; and at most.
 constexpr int64_t kFewest = 4;
 constexpr int64_t kMost = 256;
+// Of a step's time; with more, smaller micro-batches may help.
+constexpr double kFewBubbles = 0.03;
 // Of the memory that all devices of a stage have left: not everything can be
 // split over all of them.
 constexpr double kFilled = 0.5;
@@ -256,6 +258,24 @@ void StageSearch::Run(std::vector<Trial> trials) {
   }
 }
 
+// With the stages and the mesh that are best, as long as it helps: fewer
+// bubbles, but smaller kernels.
+void StageSearch::TryMoreMicroBatches() {
+  if (task_.request.micro_batches.has_value()) return;
+  while (best_.ok()) {
+    const int32_t stages = best_->ranks;
+    const int64_t count = 2 * best_->found.cut->count;
+    const double bubbles = 2.0 * (stages - 1) / static_cast<double>(count);
+    if (bubbles < kFewBubbles || batch_ % count != 0 ||
+        count > kMost * stages) {
+      return;
+    }
+    const double before = best_->seconds;
+    Run({{stages, count, best_->found.task.mesh}});
+    if (!(best_->seconds < before)) return;
+  }
+}
+
 absl::Status StageSearch::Check() const {
   const PlanRequest& request = task_.request;
   if (!request.stages.has_value()) return absl::OkStatus();
@@ -276,18 +296,20 @@ absl::Status StageSearch::Check() const {
 
 absl::StatusOr<StageCandidate> StageSearch::Best(double whole_seconds) {
   MW_RETURN_IF_ERROR(Check());
+  const auto is_far_behind = [&] {
+    return whole_.graph.ops.size() > kManyOps && best_.ok() &&
+           best_->seconds > kFarBehind * whole_seconds;
+  };
   std::vector<Trial> next;
   for (const int32_t stages : StageCounts()) {
     if (!IsWorthIt(stages)) continue;
     for (Trial& trial : TrialsOf(stages)) next.push_back(std::move(trial));
     if (next.size() < kTogether) continue;
     Run(std::exchange(next, {}));
-    if (whole_.graph.ops.size() > kManyOps && best_.ok() &&
-        best_->seconds > kFarBehind * whole_seconds) {
-      break;
-    }
+    if (is_far_behind()) break;
   }
   Run(std::move(next));
+  if (!is_far_behind()) TryMoreMicroBatches();
   if (absl::IsNotFound(best_.status())) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "stages need micro-batches, and no number of them suits the ", batch_,

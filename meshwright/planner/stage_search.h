@@ -66,6 +66,7 @@ class StageSearch {
   Cuts& CutsOf(int32_t stages);
   void MakeCuts(const std::vector<Trial>& trials);
   void Run(std::vector<Trial> trials);
+  void TryMoreMicroBatches();
 
   const PlanTask& task_;
   const MeshSearch& search_;
