@@ -13,6 +13,7 @@
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/cut_step.h"
+#include "meshwright/planner/find_plan.h"
 #include "meshwright/planner/found_plans.h"
 #include "meshwright/planner/lean_settings.h"
 #include "meshwright/planner/leanest.h"
@@ -154,7 +155,6 @@ class Planner {
       const bool is_less = order[0] == Recompute::kFull;
       if (!is_less && !MemoryCosts(kMemoryCosts)) return;
       const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(1, more);
-      // Or nothing is computed again: the layers are a loop.
       if (!cut.ok() || (*cut)->flops <= (*Cut(1))->flops) return;
       if (!is_less && !MemoryCosts((*cut)->flops / (*Cut(1))->flops)) return;
       std::vector<int64_t> counts = CountsFor(**cut);
@@ -492,7 +492,7 @@ class Planner {
 
 }  // namespace
 
-absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
+absl::StatusOr<Plan> FindPlan(const Module& module, const Cluster& cluster,
                               const Rates& rates, const PlanRequest& request) {
   return Planner(module, cluster, rates, request).Run();
 }

@@ -8,7 +8,7 @@
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/repeats.h"
 #include "meshwright/analysis/segments.h"
-#include "meshwright/rules/rule_table.h"
+#include "meshwright/search/again.h"
 
 namespace meshwright {
 namespace {
@@ -292,23 +292,6 @@ class Cutter {
 };
 
 }  // namespace
-
-bool MayRunAgain(const Instruction& instruction) {
-  if (!instruction.control_predecessors.empty() ||
-      instruction.attributes->custom_call_has_side_effect) {
-    return false;
-  }
-  const OpcodeEntry& entry = EntryFor(instruction.opcode);
-  switch (entry.structure) {
-    case Structure::kTuple:
-    case Structure::kGetTupleElement:
-      return true;
-    case Structure::kNone:
-      return entry.factors != nullptr && !entry.stays_apart;
-    default:
-      return false;
-  }
-}
 
 ForwardSegments CutForward(const Module& module, const ModuleRoles& roles) {
   return Cutter(*module.entry(), roles).Run();

@@ -32,10 +32,6 @@ struct ForwardSegments {
   }
 };
 
-// Whether an instruction gives the same when it runs again, and can be copied
-// by itself: not stateful random numbers, loops, collectives.
-bool MayRunAgain(const Instruction& instruction);
-
 // Forward is what the loss is made of, and what else comes before the last
 // contraction of that: front ends compute some of what backward needs early.
 // Deterministic; near linear where layers repeat, else quadratic in the

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/roles.h"
@@ -17,15 +16,12 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/verify.h"
+#include "meshwright/search/again.h"
 #include "meshwright/search/forward_segments.h"
+#include "meshwright/search/recompute_loops.h"
 
 namespace meshwright {
 namespace {
-
-// A contraction with fewer operations than this for an element of its result
-// takes no longer than storing the result and reading it back: devices do
-// hundreds of operations in the time that they move a byte.
-constexpr double kDearContraction = 512;
 
 class Recomputer {
  public:
@@ -35,13 +31,8 @@ class Recomputer {
         light_(light),
         work_(module),
         size_(entry_.size()),
-        last_(segments.count - 1) {
-    for (const auto& computation : module.computations()) {
-      for (const auto& instruction : computation->instructions()) {
-        names_.insert(instruction->name);
-      }
-    }
-  }
+        last_(segments.count - 1),
+        names_(module) {}
 
   // How many instructions are computed again.
   int64_t Run() && {
@@ -74,7 +65,7 @@ class Recomputer {
       const Instruction& maker = is_element ? *value.operands[0] : value;
       kept_[id] = SegmentOf(value) < 0 || SegmentOf(value) == last_ ||
                   !MayRunAgain(maker) || !MayRunAgain(value) ||
-                  (light_ && IsDear(value));
+                  (light_ && IsDear(value, work_));
       // Nobody else's segment can copy it.
       for (const Instruction* operand : value.operands) {
         if (operand->shape.IsArray() &&
@@ -83,13 +74,6 @@ class Recomputer {
         }
       }
     }
-  }
-
-  bool IsDear(const Instruction& value) const {
-    return IsContraction(value.opcode) &&
-           work_.Of(value).flops >=
-               kDearContraction *
-                   static_cast<double>(ElementCount(value.shape));
   }
 
   bool IsInner(const Instruction& value) const {
@@ -145,14 +129,6 @@ class Recomputer {
     return IsInner(value) && ties_[SegmentOf(value)] != nullptr;
   }
 
-  std::string NewName(const Instruction& like) {
-    std::string name = absl::StrCat(like.name, ".again");
-    for (int again = 2; !names_.insert(name).second; ++again) {
-      name = absl::StrCat(like.name, ".again.", again);
-    }
-    return name;
-  }
-
   // Outputs stay what they are.
   int64_t Copy(const Instruction* root) {
     copies_.assign(size_, nullptr);
@@ -191,15 +167,7 @@ class Recomputer {
         operands.push_back(as_it_is ? operand : Behind(*operand, segment));
       }
     }
-    Instruction* copy = entry_.Add(value.opcode, value.shape,
-                                   std::move(operands), NewName(value));
-    copy->called = value.called;
-    copy->attributes = value.attributes;
-    copy->metadata = value.metadata;
-    copy->sharding = value.sharding;
-    copy->frontend_attributes = value.frontend_attributes;
-    copy->unknown_fields = value.unknown_fields;
-    copies_[value.id] = copy;
+    copies_[value.id] = AddCopy(entry_, value, std::move(operands), names_);
   }
 
   // `value` as it is once the segment's tie is there.
@@ -210,8 +178,8 @@ class Recomputer {
     const Shape shape = Shape::Tuple({value.shape, tie->shape});
     const auto add = [&](Opcode opcode, const Shape& of,
                          std::vector<Instruction*> operands) {
-      Instruction* made =
-          entry_.Add(opcode, of, std::move(operands), NewName(value));
+      Instruction* made = entry_.Add(opcode, of, std::move(operands),
+                                     names_.NewName(value.name));
       made->metadata = value.metadata;
       return made;
     };
@@ -293,7 +261,7 @@ class Recomputer {
   const ModuleWork work_;
   const int32_t size_;  // Instructions there were.
   const int32_t last_;  // The segment that is not computed again.
-  absl::flat_hash_set<std::string> names_;
+  AgainNames names_;
   std::vector<bool> kept_;  // By instruction id, as the following.
   // Of the backward pass: the first segment of which it needs something; one
   // more than the last if none.
@@ -329,12 +297,12 @@ absl::StatusOr<Recompute> ParseRecompute(absl::string_view name) {
 
 absl::StatusOr<Module> RecomputeForward(const Module& module,
                                         Recompute recompute) {
+  const bool light = recompute == Recompute::kLight;
   Module result = InlineCalls(module);
+  int64_t count = RecomputeLoops(result, light).count;
+  result.Finish();
   const ForwardSegments segments = CutForward(result, AnalyzeRoles(result));
-  int64_t count = 0;
-  if (segments.count > 1) {
-    count = Recomputer(result, segments, recompute == Recompute::kLight).Run();
-  }
+  if (segments.count > 1) count += Recomputer(result, segments, light).Run();
   if (count == 0) {
     return absl::FailedPreconditionError(
         "nothing of the step's forward pass can be computed again");

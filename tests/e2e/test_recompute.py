@@ -1,11 +1,42 @@
 """Plans that compute part of the forward pass again, as a user sees them."""
 
 import json
+import subprocess
+import sys
 
 import pytest
-from conftest import ROOT
+from conftest import HERE, ROOT
 
-MODELS = ["gpt", "bert", "vit", "unet", "wide_resnet", "moe"]
+MODELS = ["gpt", "bert", "vit", "unet", "wide_resnet", "moe", "gpt_scan", "llama"]
+# Steps of scan_steps.py that take less memory when they compute again.
+SCANS = [
+    "plain",
+    "half",
+    "backward",
+    "two_at_a_time",
+    "dropout",
+    "counted",
+    "seen_elsewhere",
+    "two_stacks",
+    "loop_in_layer",
+    "accumulated",
+]
+ONE_DEVICE = ["--cluster", "cpu:1", "--micro-batches", 1]
+
+
+@pytest.fixture(scope="session")
+def scan(tmp_path_factory):
+    """`scan("dropout")` is the path of that step, lowered once."""
+    folder = tmp_path_factory.mktemp("scans")
+
+    def path(name):
+        made = folder / f"{name}.hlo.pb"
+        if not made.exists():
+            script = HERE / "scan_steps.py"
+            subprocess.run([sys.executable, script, name, made], check=True)
+        return made
+
+    return path
 
 
 def _module(name):
@@ -16,12 +47,18 @@ def _plan(cli, path, module, *flags):
     return cli.json("plan", module, "--assumed", "-o", path, *flags)
 
 
+def _check(cli, tmp_path, module, recompute):
+    """What `check` says of the step on one device, computing this again."""
+    path = tmp_path / f"{recompute}.json"
+    _plan(cli, path, module, *ONE_DEVICE, "--recompute", recompute)
+    return cli.json("check", module, "--plan", path)
+
+
 @pytest.mark.parametrize("recompute", ["light", "full"])
 @pytest.mark.parametrize("model", MODELS)
 def test_one_device_gives_the_same_bits(cli, tmp_path, model, recompute):
     path = tmp_path / "plan.json"
-    flags = ["--cluster", "cpu:1", "--micro-batches", 1]
-    plan = _plan(cli, path, _module(model), *flags, "--recompute", recompute)
+    plan = _plan(cli, path, _module(model), *ONE_DEVICE, "--recompute", recompute)
     assert plan["recompute"] == recompute
     assert json.loads(path.read_text())["recompute"] == recompute
     checked = cli.json("check", _module(model), "--plan", path)
@@ -29,26 +66,51 @@ def test_one_device_gives_the_same_bits(cli, tmp_path, model, recompute):
     assert checked["max_abs_error"] == 0
 
 
-def test_the_compiled_step_takes_less_memory(cli, tmp_path):
+@pytest.mark.parametrize("model", ["gpt", "gpt_scan", "llama"])
+def test_the_compiled_step_takes_less_memory(cli, tmp_path, model):
     peaks = {}
     for recompute in ("none", "light", "full"):
-        path = tmp_path / f"{recompute}.json"
-        flags = ["--cluster", "cpu:1", "--recompute", recompute]
-        _plan(cli, path, _module("gpt"), *flags, "--micro-batches", 1)
-        checked = cli.json("check", _module("gpt"), "--plan", path)
+        checked = _check(cli, tmp_path, _module(model), recompute)
         peaks[recompute] = checked["peak_bytes"]
     assert peaks["light"] < 0.9 * peaks["none"]
     assert peaks["full"] < 0.9 * peaks["none"]
 
 
-def test_split_and_cut_into_micro_batches(cli, tmp_path):
+@pytest.mark.parametrize("name", SCANS)
+def test_loops_compute_the_same_again(cli, tmp_path, scan, name):
+    peak = _check(cli, tmp_path, scan(name), "none")["peak_bytes"]
+    for recompute in ("light", "full"):
+        checked = _check(cli, tmp_path, scan(name), recompute)
+        assert checked["max_abs_error"] == 0
+        assert checked["peak_bytes"] <= peak
+    assert checked["peak_bytes"] < 0.95 * peak
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("checkpointed", "leaves no more than it has to"),
+        ("once", "runs once"),
+    ],
+)
+def test_a_plan_says_why_nothing_is_computed_again(cli, tmp_path, scan, name, why):
+    path = tmp_path / "plan.json"
+    plan = _plan(cli, path, scan(name), *ONE_DEVICE, "--recompute", "full")
+    assert plan["recompute"] == "none"
+    assert any(why in note for note in plan["notes"])
+    assert any("nothing of the step's forward pass" in n for n in plan["notes"])
+    assert _plan(cli, path, scan(name), *ONE_DEVICE)["notes"] == []
+
+
+@pytest.mark.parametrize("model", ["gpt", "gpt_scan", "llama"])
+def test_split_and_cut_into_micro_batches(cli, tmp_path, model):
     path = tmp_path / "plan.json"
     flags = ["--cluster", "cpu:4", "--mesh", "data=2,model=2", "--micro-batches", 2]
-    plan = _plan(cli, path, _module("gpt"), *flags, "--recompute", "full")
+    plan = _plan(cli, path, _module(model), *flags, "--recompute", "full")
     assert plan["recompute"] == "full"
-    assert cli.json("check", _module("gpt"), "--plan", path)["ok"]
-    assert len(cli.json("run", _module("gpt"), "--plan", path)["loss"]) > 0
-    explained = cli.json("explain", path, "--module", _module("gpt"))
+    assert cli.json("check", _module(model), "--plan", path)["ok"]
+    assert len(cli.json("run", _module(model), "--plan", path)["loss"]) > 0
+    explained = cli.json("explain", path, "--module", _module(model))
     assert explained["recompute"] == "full"
 
 

@@ -1,0 +1,41 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/planner/find_plan.h"
+#include "meshwright/planner/planner.h"
+#include "meshwright/search/recompute_loops.h"
+
+namespace meshwright {
+
+// A step that has nothing to compute again is planned without; whoever asked
+// for it is told.
+absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
+                              const Rates& rates, const PlanRequest& request) {
+  PlanRequest possible = request;
+  std::vector<std::string> notes;
+  if (request.recompute.value_or(Recompute::kNone) != Recompute::kNone) {
+    const absl::Status can =
+        RecomputeForward(module, *request.recompute).status();
+    notes = WhyLoopsStay(module, *request.recompute == Recompute::kLight);
+    if (absl::IsFailedPrecondition(can)) {
+      possible.recompute = Recompute::kNone;
+      notes.insert(notes.begin(),
+                   absl::StrCat("without ", Name(*request.recompute),
+                                " recomputation: ", can.message()));
+    } else {
+      MW_RETURN_IF_ERROR(can);
+    }
+  }
+  MW_ASSIGN_OR_RETURN(Plan plan, FindPlan(module, cluster, rates, possible));
+  for (std::string& note : notes) {
+    if (!std::ranges::count(plan.notes, note)) {
+      plan.notes.push_back(std::move(note));
+    }
+  }
+  return plan;
+}
+
+}  // namespace meshwright
