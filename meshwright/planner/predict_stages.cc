@@ -134,11 +134,13 @@ class Predictor {
     }
   }
 
-  // What programs of a micro-batch leave for its backward pass.
+  // What programs of a micro-batch leave for its backward pass. Gradients from
+  // other stages count as what is on its way.
   void AddHeld() {
     std::vector<int64_t> kept(step_.stages, 0);
     for (size_t i = 0; i < step_.values.size(); ++i) {
       const StageValue& value = step_.values[i];
+      const StageProgram& maker = step_.programs[value.program];
       if (value.accumulator.has_value()) continue;
       std::map<int32_t, bool> stages;  // To whether W uses it.
       for (const int32_t user : value.users) {
@@ -152,10 +154,13 @@ class Predictor {
         const int64_t bytes = LocalBytes(
             value.shape, layout_.values.at({static_cast<int64_t>(i), stage}),
             stage);
-        if (step_.programs[value.program].kind == Kind::kForward) {
+        if (maker.kind == Kind::kForward) {
           predicted_.costs.stages[stage].held_bytes += bytes;
         }
-        if (for_weights) kept[stage] += bytes;
+        if (for_weights &&
+            (maker.kind == Kind::kForward || maker.stage == stage)) {
+          kept[stage] += bytes;
+        }
       }
     }
     for (int32_t stage = 0; stage < step_.stages; ++stage) {
