@@ -13,9 +13,8 @@
 
 namespace meshwright {
 
-absl::StatusOr<Found> MeshSearch::Sketch(
-    const std::shared_ptr<const CutStep>& cut, const Setting& setting,
-    const std::vector<AxisPlaces>& like) const {
+absl::StatusOr<Found> MeshSearch::Prepare(
+    const std::shared_ptr<const CutStep>& cut, const Setting& setting) const {
   const Mesh& mesh = setting.mesh;
   Found found{.cut = cut, .expert = setting.expert, .task = {.mesh = mesh}};
   MeshTask& task = found.task;
@@ -23,7 +22,6 @@ absl::StatusOr<Found> MeshSearch::Sketch(
   if (request_.expert != Expert::kVolume) task.rates = &rates_;
   task.memory_limit = setting.memory_limit;
   task.stages = setting.stages;
-  task.like = like;
   task.solve = {
       .time_limit_seconds = request_.time_limit_seconds,
       .work_limit = kFirstWork,
@@ -37,16 +35,49 @@ absl::StatusOr<Found> MeshSearch::Sketch(
   }
   MW_RETURN_IF_ERROR(PinBatch(request_, cut->model, mesh, found.pins));
   MW_RETURN_IF_ERROR(CheckPins(cut->model, found.pins, mesh));
-  task.demand = PlanDemand(cut->model, setting.expert, task.mesh, found.pins);
-  MW_ASSIGN_OR_RETURN(found.plan, SketchMesh(cut->model, task));
-  task.demand = nullptr;  // It refers to this very value.
   return found;
 }
 
-std::vector<Found> MeshSearch::SketchExperts(
-    const std::shared_ptr<const CutStep>& cut, const std::vector<Mesh>& meshes,
-    int64_t memory_limit) const {
-  std::vector<Found> experts;
+absl::Status MeshSearch::Sketch(Found& found) const {
+  MeshTask& task = found.task;
+  // It refers to this very value.
+  task.demand =
+      PlanDemand(found.cut->model, found.expert, task.mesh, found.pins);
+  absl::StatusOr<MeshPlan> plan = SketchMesh(found.cut->model, task);
+  task.demand = nullptr;
+  MW_ASSIGN_OR_RETURN(found.plan, std::move(plan));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Found> MeshSearch::Sketch(
+    const std::shared_ptr<const CutStep>& cut, const Setting& setting,
+    const std::vector<AxisPlaces>& like) const {
+  MW_ASSIGN_OR_RETURN(Found found, Prepare(cut, setting));
+  found.task.like = like;
+  MW_RETURN_IF_ERROR(Sketch(found));
+  return found;
+}
+
+absl::StatusOr<Found> MeshSearch::SketchFrom(
+    const std::shared_ptr<const CutStep>& cut, const Setting& setting,
+    const Start& start) const {
+  MW_ASSIGN_OR_RETURN(Found found, Prepare(cut, setting));
+  found.task.like = start.places;
+  found.task.like_shared = start.shared;
+  found.task.like_seconds = start.seconds;
+  found.task.first_axis = start.axis;
+  MW_RETURN_IF_ERROR(Sketch(found));
+  return found;
+}
+
+void MeshSearch::AddExperts(const std::shared_ptr<const CutStep>& cut,
+                            const std::vector<Mesh>& meshes,
+                            int64_t memory_limit,
+                            std::vector<Found>& experts) const {
+  if (request_.expert != Expert::kAuto || request_.mesh.has_value() ||
+      cut->model.graph.ops.size() > kManyOps) {
+    return;
+  }
   for (const Expert expert : {Expert::kDp, Expert::kMegatron}) {
     for (const Mesh& mesh : meshes) {
       if (static_cast<int>(mesh.axes().size()) != AxesFor(expert)) continue;
@@ -55,7 +86,6 @@ std::vector<Found> MeshSearch::SketchExperts(
       if (found.ok()) experts.push_back(*std::move(found));
     }
   }
-  return experts;
 }
 
 absl::Status MeshSearch::CheckPossible(
@@ -87,6 +117,15 @@ void MeshSearch::Improve(Found& found, int64_t work, double wanted_gap,
   const double bound = std::max(found.plan.bound_seconds, plan->bound_seconds);
   if (plan->seconds <= found.plan.seconds) found.plan = *std::move(plan);
   found.plan.bound_seconds = std::min(bound, found.plan.seconds);
+}
+
+void MeshSearch::Bound(Found& found) const {
+  MeshTask& task = found.task;
+  task.demand =
+      PlanDemand(found.cut->model, found.expert, task.mesh, found.pins);
+  found.plan.bound_seconds =
+      std::max(found.plan.bound_seconds, BoundOf(found.cut->model, task));
+  task.demand = nullptr;
 }
 
 }  // namespace meshwright

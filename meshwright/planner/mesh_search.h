@@ -60,11 +60,24 @@ class MeshSearch {
                                const Setting& setting,
                                const std::vector<AxisPlaces>& like) const;
 
+  // A plan of this very mesh to start from.
+  struct Start {
+    std::vector<AxisPlaces> places;
+    SharedForms shared;  // May be empty.
+    double seconds = 0;  // What it takes, as the search counts.
+    int32_t axis = 0;    // That may well lie elsewhere.
+  };
+  // Where that can be improved upon; see MeshTask::like_seconds.
+  absl::StatusOr<Found> SketchFrom(const std::shared_ptr<const CutStep>& cut,
+                                   const Setting& setting,
+                                   const Start& start) const;
+
   // What experts would do may be better than the search's best, by the little
-  // that it does not count (fusions, combined collectives).
-  std::vector<Found> SketchExperts(const std::shared_ptr<const CutStep>& cut,
-                                   const std::vector<Mesh>& meshes,
-                                   int64_t memory_limit) const;
+  // that it does not count (fusions, combined collectives). Added to `experts`,
+  // but for large steps and where a request leaves no such choice.
+  void AddExperts(const std::shared_ptr<const CutStep>& cut,
+                  const std::vector<Mesh>& meshes, int64_t memory_limit,
+                  std::vector<Found>& experts) const;
 
   // kInvalidArgument when the step cannot do without what is forbidden, memory
   // or not.
@@ -74,8 +87,15 @@ class MeshSearch {
   // More work on a mesh, if its bound leaves room.
   void Improve(Found& found, int64_t work, double wanted_gap,
                double seconds_left) const;
+  // A bound on what the mesh allows, without more work.
+  void Bound(Found& found) const;
 
  private:
+  // All but what to start from.
+  absl::StatusOr<Found> Prepare(const std::shared_ptr<const CutStep>& cut,
+                                const Setting& setting) const;
+  absl::Status Sketch(Found& found) const;
+
   const Cluster& cluster_;
   const Rates& rates_;
   const PlanRequest& request_;

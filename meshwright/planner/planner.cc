@@ -19,6 +19,7 @@
 #include "meshwright/planner/leanest.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/meshes_to_try.h"
+#include "meshwright/planner/refine_mesh.h"
 #include "meshwright/planner/stage_plan.h"
 #include "meshwright/planner/stage_search.h"
 #include "meshwright/planner/steering.h"
@@ -230,6 +231,8 @@ class Planner {
     }
     const bool large = found_[0].cut->model.graph.ops.size() > kManyOps;
     Improve(found_[0], kLastWork, large ? kFirstGap : kLastGap);
+    RefineMeshes(search_, task_, search_limit_, LeftSeconds(), found_,
+                 alternatives_);
     seconds_["search"] = watch_.seconds() - seconds_["model"];
     MW_ASSIGN_OR_RETURN(Plan plan, WriteBest());
     for (int round = 0; round < kMaxRounds; ++round) {
@@ -272,9 +275,7 @@ class Planner {
     const Stopwatch watch;
     absl::StatusOr<Plan> plan = absl::NotFoundError("no stages");
     for (StageCandidate& candidate : staged) {
-      plan = meshwright::FinishStages(
-          task_, search_, request_.time_limit_seconds - watch_.seconds(),
-          candidate);
+      plan = meshwright::FinishStages(task_, search_, LeftSeconds(), candidate);
       if (plan.ok() && Fits(*plan)) break;
     }
     seconds_["stages"] += watch.seconds();
@@ -391,12 +392,7 @@ class Planner {
         Keep(batch[i], *cut, std::move(found[i]), last);
       }
     }
-    if (request_.expert == Expert::kAuto && !request_.mesh.has_value() &&
-        cut->model.graph.ops.size() <= kManyOps) {
-      for (Found& found : search_.SketchExperts(cut, meshes_, search_limit_)) {
-        experts_.push_back(std::move(found));
-      }
-    }
+    search_.AddExperts(cut, meshes_, search_limit_, experts_);
   }
 
   void Keep(const Mesh& mesh, const CutStep& cut, absl::StatusOr<Found> found,
@@ -419,8 +415,11 @@ class Planner {
   }
 
   void Improve(Found& found, int64_t work, double wanted_gap) const {
-    search_.Improve(found, work, wanted_gap,
-                    request_.time_limit_seconds - watch_.seconds());
+    search_.Improve(found, work, wanted_gap, LeftSeconds());
+  }
+
+  double LeftSeconds() const {
+    return request_.time_limit_seconds - watch_.seconds();
   }
 
   // The plan that needs least, if that is little enough; else what would do.

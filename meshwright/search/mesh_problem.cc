@@ -53,7 +53,7 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
                          Resharder& resharder,
                          std::optional<int64_t> memory_limit,
                          const Demand& demand, const OneAxisFree* only,
-                         int32_t stages)
+                         int32_t stages, Parts parts)
     : model_(model),
       mesh_(mesh),
       prices_(prices),
@@ -63,6 +63,7 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
   const int32_t groups = model.alike.count();
   options_.resize(groups);
   for (int32_t g = 0; g < groups; ++g) AddGroup(g, demand, only);
+  if (parts == Parts::kWork) return;
   for (const auto& [parameter, output] : model.state_pairs) {
     AddStatePair(parameter, output);
   }
@@ -71,6 +72,14 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
   if (memory_limit.has_value() && model.points > 0) {
     LimitMemory(*memory_limit, model.points, problem_);
   }
+}
+
+double MeshProblem::LeastWork() const {
+  int64_t least = 0;
+  for (int32_t g = 0; g < model_.alike.count(); ++g) {
+    least = AddCosts(least, *std::ranges::min_element(problem_.nodes[g].costs));
+  }
+  return static_cast<double>(least) / kUnitsPerSecond;
 }
 
 double MeshProblem::LocalBytes(const Shape& shape, ShardingId sharding) const {
@@ -405,90 +414,6 @@ Assignment MeshProblem::ToAssignment(absl::Span<const int32_t> chosen) const {
   }
   assignment.sharing = SharingOf(chosen);
   return assignment;
-}
-
-namespace {
-
-AxisPlaces AxisPlacesOf(const Strategy& strategy, const Mesh& mesh) {
-  AxisPlaces placement;
-  for (size_t i = 0; i < mesh.axes().size(); ++i) {
-    const uint32_t bits = mesh.SubAxes(static_cast<int32_t>(i)).Bits();
-    int32_t place = (strategy.pending.Bits() & bits) != 0 ? kPends : kNowhere;
-    for (size_t f = 0; f < strategy.factor_axes.size(); ++f) {
-      if ((strategy.factor_axes[f].Bits() & bits) != 0) {
-        place = static_cast<int32_t>(f);
-        break;
-      }
-    }
-    placement.push_back(place);
-  }
-  return placement;
-}
-
-}  // namespace
-
-std::vector<AxisPlaces> MeshProblem::PlacementsOf(
-    absl::Span<const int32_t> chosen) const {
-  std::vector<AxisPlaces> placements;
-  for (int32_t g = 0; g < model_.alike.count(); ++g) {
-    placements.push_back(AxisPlacesOf(options_[g][chosen[g]].strategy, mesh_));
-  }
-  return placements;
-}
-
-SharedForms MeshProblem::SharedOf(absl::Span<const int32_t> chosen) const {
-  SharedForms shared;
-  for (const auto& [node, copy] : copies_) {
-    if (chosen[node] < static_cast<int32_t>(copy.forms.size() / 2)) continue;
-    shared[copy.value] = pool_[copy.forms[chosen[node]]];
-  }
-  return shared;
-}
-
-std::vector<int32_t> MeshProblem::Like(
-    const std::vector<AxisPlaces>& placements,
-    const SharedForms& shared) const {
-  if (static_cast<int32_t>(placements.size()) != model_.alike.count()) {
-    return {};
-  }
-  std::vector<int32_t> chosen(problem_.nodes.size(), 0);
-  for (int32_t g = 0; g < model_.alike.count(); ++g) {
-    size_t most = 0;
-    for (size_t i = 0; i < options_[g].size(); ++i) {
-      const AxisPlaces placement = AxisPlacesOf(options_[g][i].strategy, mesh_);
-      size_t same = 1;
-      // Axes that the other mesh does not have go with its last.
-      for (size_t a = 0; a < placement.size(); ++a) {
-        const size_t like = std::min(a, placements[g].size() - 1);
-        if (placement[a] == placements[g][like]) ++same;
-      }
-      if (same > most) {
-        most = same;
-        chosen[g] = static_cast<int32_t>(i);
-      }
-    }
-  }
-  // Values are shared as they are made, unless told otherwise.
-  for (const auto& [node, copy] : copies_) {
-    if (const auto moved = shared.find(copy.value); moved != shared.end()) {
-      const size_t count = copy.forms.size() / 2;
-      size_t form = count;
-      while (form < 2 * count && pool_[copy.forms[form]] != moved->second) {
-        ++form;
-      }
-      if (form < 2 * count) {
-        chosen[node] = static_cast<int32_t>(form);
-        continue;
-      }
-    }
-    const GroupValue& value = model_.values[copy.value];
-    const ShardingId made =
-        options_[value.group][chosen[value.group]].results[value.result];
-    for (size_t i = 0; i < copy.forms.size() / 2; ++i) {
-      if (copy.forms[i] == made) chosen[node] = static_cast<int32_t>(i);
-    }
-  }
-  return chosen;
 }
 
 }  // namespace meshwright

@@ -47,6 +47,9 @@ struct OneAxisFree {
 
 class MeshProblem {
  public:
+  // Of the problem: all, or the groups alone, with neither moves nor memory.
+  enum class Parts : uint8_t { kAll, kWork };
+
   // All outlive it. `rates` may be null: the prices tell what computing takes.
   // No `memory_limit`: memory is not bounded. With `only`, groups that it
   // leaves nothing have all their options. Of `stages`, each holds its part of
@@ -54,7 +57,8 @@ class MeshProblem {
   MeshProblem(const StepModel& model, const Mesh& mesh, const Prices& prices,
               const Rates* rates, Resharder& resharder,
               std::optional<int64_t> memory_limit, const Demand& demand,
-              const OneAxisFree* only = nullptr, int32_t stages = 1);
+              const OneAxisFree* only = nullptr, int32_t stages = 1,
+              Parts parts = Parts::kAll);
 
   const Problem& problem() const { return problem_; }
   const ShardingPool& pool() const { return pool_; }
@@ -63,6 +67,9 @@ class MeshProblem {
   }
   // Groups with no option that the demand allows.
   const std::vector<int32_t>& impossible() const { return impossible_; }
+
+  // Seconds that computing takes at least, however it is split.
+  double LeastWork() const;
 
   // Options that lie along the axes as those of a plan on another mesh do, to
   // start from; see AxisPlaces.

@@ -1,5 +1,7 @@
 #include "meshwright/search/plan_mesh.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +12,8 @@ namespace {
 
 // Rounds over the axes.
 constexpr int kRounds = 2;
+// Less is no gain.
+constexpr double kGain = 1e-4;
 
 absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
                                  Resharder& resharder,
@@ -49,6 +53,30 @@ absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
   return SolveOn(model, task, resharder, nullptr);
 }
 
+double BoundOf(const StepModel& model, const MeshTask& task) {
+  Resharder resharder(&task.mesh, task.prices);
+  return MeshProblem(model, task.mesh, task.prices, task.rates, resharder,
+                     std::nullopt, task.demand, nullptr, task.stages,
+                     MeshProblem::Parts::kWork)
+      .LeastWork();
+}
+
+int64_t CellsOf(const StepModel& model, const Mesh& mesh) {
+  // An axis goes to any factor, or to none.
+  const auto options = [&](int32_t group) {
+    double count = 1;
+    for (size_t i = 0; i < mesh.axes().size(); ++i) {
+      count *= static_cast<double>(model.rule(group).factors.size() + 1);
+    }
+    return count;
+  };
+  double cells = 0;
+  for (const GroupUse& use : model.uses) {
+    cells += options(model.values[use.value].group) * options(use.user);
+  }
+  return static_cast<int64_t>(std::min(cells, 1e18));
+}
+
 absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
                                     const MeshTask& task) {
   const int32_t axes = static_cast<int32_t>(task.mesh.axes().size());
@@ -85,11 +113,17 @@ absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
       places.resize(axes, places.empty() ? kNowhere : places.back());
     }
   }
+  // Until no other axis than the last that gained does.
   absl::Status last;
-  for (int32_t turn = 0; turn < kRounds * axes; ++turn) {
-    const double before = best.ok() ? best->seconds : 0;
-    last = solve(turn % axes);
-    if (turn > 0 && best.ok() && best->seconds == before) break;
+  double least = task.like_seconds.value_or(
+      best.ok() ? best->seconds : std::numeric_limits<double>::infinity());
+  int32_t in_vain = 0;
+  for (int32_t turn = 0; turn < kRounds * axes && in_vain + 1 < axes; ++turn) {
+    last = solve((task.first_axis + turn) % axes);
+    if (!best.ok() && !task.like_seconds.has_value()) continue;
+    const double now = best.ok() ? best->seconds : least;
+    in_vain = now < (1 - kGain) * least ? 0 : in_vain + 1;
+    least = std::min(least, now);
   }
   if (!best.ok() && !last.ok()) return last;
   return best;

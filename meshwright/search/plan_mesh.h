@@ -30,6 +30,10 @@ struct MeshTask {
   // A plan to start from, of this mesh or one with as many axes.
   std::vector<AxisPlaces> like;
   SharedForms like_shared;  // Of a plan of this mesh.
+  // That plan is one of this mesh, and takes so long; no other is looked for
+  // once neither `first_axis` nor those after it can do better.
+  std::optional<double> like_seconds;
+  int32_t first_axis = 0;  // A sketch begins with.
 };
 
 struct MeshPlan {
@@ -44,6 +48,12 @@ struct MeshPlan {
 // kResourceExhausted when memory does not suffice; kInvalidArgument, naming an
 // instruction, when the demand leaves it nothing.
 absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model, const MeshTask& task);
+
+// A bound on PlanMesh, soon: what computing takes at least.
+double BoundOf(const StepModel& model, const MeshTask& task);
+
+// About how large PlanMesh's problem is, in cells of its tables.
+int64_t CellsOf(const StepModel& model, const Mesh& mesh);
 
 // A good plan, soon: axis by axis, with the others where they are, until that
 // gains nothing. Of more than one axis without a bound.

@@ -1,0 +1,204 @@
+#include "meshwright/planner/refine_mesh.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "meshwright/base/side_by_side.h"
+#include "meshwright/planner/found_plans.h"
+
+namespace meshwright {
+namespace {
+
+// Axes that a refined mesh has.
+constexpr size_t kMostAxes = 3;
+// What another axis has to gain at least.
+constexpr double kNoticeable = 0.002;
+// Of a problem with all options of all axes.
+constexpr int64_t kMostCells = 3'000'000;
+// Meshes that are tried from one plan: of steps that are not small from the
+// best alone, of small ones from each.
+constexpr size_t kFewSplits = 4;
+constexpr size_t kManySplits = 12;
+
+// Products of two factors above 1.
+std::vector<int64_t> Divisors(int64_t size) {
+  std::vector<int64_t> divisors;
+  for (int64_t factor = 2; factor * 2 <= size; ++factor) {
+    if (size % factor == 0) divisors.push_back(factor);
+  }
+  return divisors;
+}
+
+Mesh WithSplit(const Mesh& mesh, int32_t axis, int64_t major) {
+  static constexpr const char* kNames[] = {"x", "y", "z"};
+  std::vector<int64_t> sizes;
+  for (int32_t i = 0; i < std::ssize(mesh.axes()); ++i) {
+    const int64_t size = mesh.axes()[i].size;
+    if (i == axis) sizes.push_back(major);
+    sizes.push_back(i == axis ? size / major : size);
+  }
+  std::vector<MeshAxis> axes;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    axes.push_back({kNames[i], sizes[i]});
+  }
+  return *Mesh::Create(std::move(axes));
+}
+
+// Prime sub-axes are the same, so that shardings mean the same on both.
+bool HaveSameParts(const Mesh& a, const Mesh& b) {
+  return std::ranges::equal(a.sub_axes(), b.sub_axes(), {}, &SubAxis::size,
+                            &SubAxis::size);
+}
+
+// Axes that the user names, and those of experts, are as they are.
+bool MayRefine(const PlanRequest& request) {
+  return !request.mesh.has_value() && !request.annotations &&
+         (request.expert == Expert::kAuto || request.expert == Expert::kVolume);
+}
+
+bool IsSmall(const StepModel& model, const Mesh& mesh) {
+  return CellsOf(model, mesh) <= kMostCells;
+}
+
+// All options of three axes at once are many: only of small steps. Else there
+// is at least a bound.
+void Complete(const MeshSearch& search, double seconds_left, Found& found) {
+  if (IsSmall(found.cut->model, found.task.mesh)) {
+    search.Improve(found, kSecondWork, kFirstGap, seconds_left);
+  } else {
+    search.Bound(found);
+  }
+}
+
+struct Trial {
+  size_t from = 0;  // The plan to start from.
+  SplitMesh split;
+  absl::StatusOr<Found> found = absl::UnknownError("not tried");
+};
+
+std::vector<Trial> TrialsOf(const PlanTask& task,
+                            const std::vector<Found>& found) {
+  std::vector<Trial> trials;
+  const Found* best = nullptr;
+  for (const Found& one : found) {
+    if (one.task.mesh.axes().size() + 1 != kMostAxes) continue;
+    if (best == nullptr || one.plan.seconds < best->plan.seconds) best = &one;
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Found& one = found[i];
+    if (one.task.mesh.axes().size() + 1 != kMostAxes) continue;
+    size_t tried = 0;
+    // The first axis is the batch's where the user asked for one.
+    for (SplitMesh& split : SplitsOf(one.task.mesh, task.cluster,
+                                     task.request.batch_axis.empty() ? 0 : 1)) {
+      const bool is_small = IsSmall(one.cut->model, split.mesh);
+      if (tried == (is_small ? kManySplits : kFewSplits)) break;
+      if (!is_small && &one != best) break;
+      // One mesh comes from several plans; best from the first.
+      const bool is_known = std::ranges::any_of(trials, [&](const Trial& of) {
+        return found[of.from].cut == one.cut && of.split.mesh == split.mesh;
+      });
+      if (is_known) continue;
+      trials.push_back({i, std::move(split)});
+      ++tried;
+    }
+  }
+  return trials;
+}
+
+// Where tensors lie along both new axes as they did along the one.
+std::vector<AxisPlaces> Widened(const std::vector<AxisPlaces>& places,
+                                int32_t axis) {
+  std::vector<AxisPlaces> widened = places;
+  for (AxisPlaces& one : widened) {
+    const int32_t place = one[axis];
+    one.insert(one.begin() + axis, place);
+  }
+  return widened;
+}
+
+}  // namespace
+
+std::vector<SplitMesh> SplitsOf(const Mesh& mesh, const Cluster& cluster,
+                                int32_t first) {
+  std::vector<SplitMesh> splits;
+  if (!mesh.device_ids().empty() || mesh.axes().size() >= kMostAxes) {
+    return splits;
+  }
+  const auto crosses = [&](const SplitMesh& split) {
+    int64_t inner = 1;  // Devices within one step along the major new axis.
+    const std::vector<MeshAxis>& axes = split.mesh.axes();
+    for (size_t i = split.axis + 1; i < axes.size(); ++i) inner *= axes[i].size;
+    return std::ranges::any_of(cluster.levels, [&](const LinkLevel& level) {
+      return level.devices == inner;
+    });
+  };
+  const auto uneven = [](const SplitMesh& split) {
+    const std::vector<MeshAxis>& axes = split.mesh.axes();
+    return std::abs(std::log(static_cast<double>(axes[split.axis].size) /
+                             static_cast<double>(axes[split.axis + 1].size)));
+  };
+  for (int32_t axis = first; axis < std::ssize(mesh.axes()); ++axis) {
+    for (const int64_t major : Divisors(mesh.axes()[axis].size)) {
+      splits.push_back({WithSplit(mesh, axis, major), axis});
+    }
+  }
+  std::ranges::stable_sort(splits, {}, [&](const SplitMesh& split) {
+    return std::make_pair(!crosses(split), uneven(split));
+  });
+  return splits;
+}
+
+void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
+                  double seconds_left, std::vector<Found>& found,
+                  std::vector<Alternative>& alternatives) {
+  if (!MayRefine(task.request)) return;
+  std::vector<Trial> trials = TrialsOf(task, found);
+  SideBySide(static_cast<int>(trials.size()), [&](int i) {
+    Trial& trial = trials[i];
+    const MeshPlan& plan = found[trial.from].plan;
+    MeshSearch::Start start{
+        .places = Widened(plan.placements, trial.split.axis),
+        .seconds = plan.seconds,
+        .axis = trial.split.axis};
+    if (HaveSameParts(trial.split.mesh, found[trial.from].task.mesh)) {
+      start.shared = plan.shared;
+    }
+    trial.found = search.SketchFrom(
+        found[trial.from].cut, {trial.split.mesh, limit, task.request.expert},
+        start);
+  });
+  // Of each plan, the mesh that is best for it.
+  std::map<size_t, Trial*> best;
+  for (Trial& trial : trials) {
+    const Found* const one = trial.found.ok() ? &*trial.found : nullptr;
+    alternatives.push_back(AlternativeOf(
+        task.request, one, *found[trial.from].cut, trial.split.mesh));
+    if (one == nullptr) {
+      alternatives.back().why_not = std::string(trial.found.status().message());
+      continue;
+    }
+    alternatives.back().seconds = one->plan.seconds;
+    Trial*& known = best[trial.from];
+    if (known == nullptr || one->plan.seconds < known->found->plan.seconds) {
+      known = &trial;
+    }
+  }
+  double least = SecondsOf(found);
+  for (auto& [from, trial] : best) {
+    Found& refined = *trial->found;
+    if (refined.plan.seconds >= (1 - kNoticeable) * found[from].plan.seconds) {
+      continue;
+    }
+    if (refined.plan.seconds < least) {
+      Complete(search, seconds_left, refined);
+      least = refined.plan.seconds;
+    }
+    found.push_back(std::move(refined));
+  }
+}
+
+}  // namespace meshwright
