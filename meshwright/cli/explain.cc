@@ -2,6 +2,7 @@
 #include "meshwright/planner/explain.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -13,6 +14,7 @@
 #include "meshwright/cli/explain_print.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/split_module.h"
+#include "meshwright/planner/explain_binds.h"
 
 namespace meshwright {
 namespace {
@@ -102,6 +104,11 @@ absl::Status Run(const CommandLine& line) {
   const Blocks blocks =
       FindBlocks(ViewOf(study.model().graph, study.model().rules));
   PlanReport report{.plan = plan, .binds = ExplainBinds(study)};
+  progress->Advance("planning for other meshes");
+  MW_ASSIGN_OR_RETURN(std::optional<BindReport> mesh,
+                      ExplainMesh(module, study));
+  if (mesh.has_value()) report.binds.push_back(*std::move(mesh));
+  SortBinds(report.binds);
   report.blocks =
       ExplainBlocks(study, blocks, most > 0 ? static_cast<int>(most) : 60);
   progress.reset();

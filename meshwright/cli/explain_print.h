@@ -7,6 +7,7 @@
 
 #include "meshwright/plan/plan.h"
 #include "meshwright/planner/explain.h"
+#include "meshwright/planner/explain_binds.h"
 
 namespace meshwright {
 

@@ -192,38 +192,6 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
   return report;
 }
 
-std::vector<BindReport> ExplainBinds(const PlanStudy& study, int pins) {
-  std::vector<BindReport> reports;
-  const absl::StatusOr<Answer> best = study.Ask({});
-  if (!best.ok()) return reports;
-  const auto add = [&](std::string what, std::string asked,
-                       const Whatif& without) {
-    const absl::StatusOr<Answer> answer = study.Ask(without);
-    if (!answer.ok()) return;
-    const double saves = best->seconds - answer->seconds;
-    if (saves <= kNoticeable * best->seconds) return;
-    reports.push_back({std::move(what), std::move(asked), saves});
-  };
-  if (study.plan().strategy != "auto" && study.plan().strategy != "volume") {
-    add("strategy", study.plan().strategy, {.any_strategy = true});
-  }
-  add("memory", FormatBytes(study.plan().memory_bytes), {.any_memory = true});
-  if (study.pins().size() > 1) {
-    add("pins", absl::StrCat("all ", study.pins().size()), {.no_pins = true});
-  }
-  int tried = 0;
-  for (const auto& [group, pin] : study.pins()) {
-    if (++tried > pins) break;
-    add(absl::StrCat("pin ", pin.name),
-        ToString(pin.asked->sharding, study.plan().mesh), {.unpinned = group});
-  }
-  std::stable_sort(reports.begin(), reports.end(),
-                   [](const BindReport& a, const BindReport& b) {
-                     return a.saves > b.saves;
-                   });
-  return reports;
-}
-
 std::vector<BlockReport> ExplainBlocks(const PlanStudy& study,
                                        const Blocks& blocks, int questions) {
   struct Kind {

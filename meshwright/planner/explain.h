@@ -88,16 +88,6 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
                                            int32_t group,
                                            const ChoiceLimits& limits = {});
 
-// Something that the plan had to respect.
-struct BindReport {
-  std::string what;   // "pin batch/tokens", "strategy zero3", "memory"
-  std::string asked;  // "[data, -]"
-  double saves = 0;   // Seconds of a step, without it.
-};
-
-// Those that cost something, dearest first; at most `pins` are tried.
-std::vector<BindReport> ExplainBinds(const PlanStudy& study, int pins = 12);
-
 // A contraction with all that follows its split, and how it could be split.
 struct BlockReport {
   std::string name;  // Of its first contraction.

@@ -169,13 +169,22 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
   return study;
 }
 
-const PlanStudy::PricedProblem& PlanStudy::Priced(double link_speed) const {
-  const auto known = priced_.find(link_speed);
+const PlanStudy::PricedProblem& PlanStudy::Priced(const Whatif& whatif) const {
+  const std::pair<double, int32_t> as_planned = {1, Whatif::kNothingMore};
+  const std::pair<double, int32_t> key = {whatif.link_speed, whatif.allowed};
+  const auto known = priced_.find(key);
   if (known != priced_.end()) return known->second;
-  std::erase_if(priced_, [](const auto& entry) { return entry.first != 1; });
-  PricedProblem& made = priced_[link_speed];
-  made.prices = WithLinks(PlanPrices(rates_, cluster_, forbidden_, plan_.mesh),
-                          link_speed);
+  std::erase_if(priced_,
+                [&](const auto& entry) { return entry.first != as_planned; });
+  std::vector<Forbidden> forbidden = forbidden_;
+  if (whatif.allowed == Whatif::kAnyCollective) {
+    forbidden.clear();
+  } else if (whatif.allowed >= 0) {
+    forbidden.erase(forbidden.begin() + whatif.allowed);
+  }
+  PricedProblem& made = priced_[key];
+  made.prices = WithLinks(PlanPrices(rates_, cluster_, forbidden, plan_.mesh),
+                          whatif.link_speed);
   made.resharder = std::make_unique<Resharder>(&plan_.mesh, made.prices);
   made.problem = std::make_unique<MeshProblem>(
       *model_, plan_.mesh, made.prices, &rates_, *made.resharder,
@@ -213,14 +222,15 @@ bool PlanStudy::Allows(int32_t group, int32_t option,
                          : one.results.empty() ? whole
                                                : of.pool()[one.results[0]];
   const auto pin = pins_.find(group);
-  if (pin != pins_.end() && !whatif.no_pins && whatif.unpinned != group) {
+  if (pin != pins_.end() && !whatif.no_pins &&
+      !whatif.unpinned.contains(group)) {
     return Satisfies(lies, *pin->second.asked);
   }
   return whatif.any_strategy || !expert_ || expert_(group, lies);
 }
 
 absl::StatusOr<Answer> PlanStudy::Ask(const Whatif& whatif) const {
-  Problem problem = Priced(whatif.link_speed).problem->problem();
+  Problem problem = Priced(whatif).problem->problem();
   for (int32_t g = 0; g < model_->alike.count(); ++g) {
     std::vector<int64_t>& costs = problem.nodes[g].costs;
     for (size_t i = 0; i < costs.size(); ++i) {

@@ -16,7 +16,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -42,7 +44,12 @@ struct Whatif {
   bool any_memory = false;        // As many as it takes.
   bool any_strategy = false;      // Without what --strategy demands.
   bool no_pins = false;
-  int32_t unpinned = -1;  // This group is not pinned.
+  std::set<int32_t> unpinned;  // These groups are not pinned.
+  // The forbidden collective of this index is allowed, or all are.
+  int32_t allowed = kNothingMore;
+
+  static constexpr int32_t kNothingMore = -1;
+  static constexpr int32_t kAnyCollective = -2;
 };
 
 struct Answer {
@@ -66,8 +73,9 @@ class PlanStudy {
 
   const Plan& plan() const { return plan_; }
   const StepModel& model() const { return *model_; }
-  const MeshProblem& problem() const { return *Priced(1).problem; }
+  const MeshProblem& problem() const { return *Priced({}).problem; }
   const std::map<int32_t, Pin>& pins() const { return pins_; }
+  const std::vector<Forbidden>& forbidden() const { return forbidden_; }
   // The options that the plan takes, by group; -1 for one that the search does
   // not know.
   const std::vector<int32_t>& chosen() const { return chosen_; }
@@ -90,7 +98,7 @@ class PlanStudy {
   // How a tensor is moved at the plan's prices.
   const std::vector<ReshardStep>& PathOf(ElementType type, const Sharding& from,
                                          const Sharding& to) const {
-    return Priced(1).resharder->Path(type, from, to);
+    return Priced({}).resharder->Path(type, from, to);
   }
 
   // Called before every question.
@@ -108,7 +116,7 @@ class PlanStudy {
             Annotations annotations);
   void FindChosen();
   absl::Status EvaluatePlan();
-  const PricedProblem& Priced(double link_speed) const;
+  const PricedProblem& Priced(const Whatif& whatif) const;
   absl::StatusOr<Answer> SolveOne(const Problem& problem,
                                   std::optional<int64_t> limit,
                                   std::vector<int32_t> start) const;
@@ -126,8 +134,9 @@ class PlanStudy {
   Answer as_planned_;
   std::function<void()> report_;
   mutable int64_t questions_ = 0;
-  // The plan's own links, and those asked about last.
-  mutable std::map<double, PricedProblem> priced_;
+  // By speed of links and what is allowed besides: as planned, and what was
+  // asked about last.
+  mutable std::map<std::pair<double, int32_t>, PricedProblem> priced_;
 };
 
 }  // namespace meshwright

@@ -9,6 +9,7 @@
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/planner/explain_binds.h"
 #include "meshwright/planner/explain_flips.h"
 #include "meshwright/planner/explain_locally.h"
 #include "meshwright/planner/planner.h"
@@ -245,6 +246,60 @@ TEST_F(ExplainTest, AStrategyThatCostsIsNamed) {
       binds[0].saves,
       study->as_planned().seconds - StudyOf(PlanFor())->as_planned().seconds,
       1e-3 * study->as_planned().seconds);
+}
+
+TEST_F(ExplainTest, ForbiddenCollectivesThatCostAreNamed) {
+  PlanRequest request;
+  request.forbidden = *ParseForbidden("all-reduce,collective-permute");
+  const Plan plan = PlanFor(request);
+  const auto study = StudyOf(plan);
+  const double saved =
+      study->as_planned().seconds - StudyOf(PlanFor())->as_planned().seconds;
+  ASSERT_GT(saved, 0);
+  std::vector<std::string> asked;
+  for (const BindReport& bind : ExplainBinds(*study)) {
+    EXPECT_EQ(bind.what, "forbid");
+    EXPECT_NEAR(bind.saves, saved, 1e-3 * study->as_planned().seconds);
+    asked.push_back(bind.asked);
+  }
+  EXPECT_THAT(asked, testing::UnorderedElementsAre("all 2", "all-reduce"));
+}
+
+TEST_F(ExplainTest, ABatchAxisThatCostsIsNamed) {
+  // With computing this quick, all of it everywhere is best.
+  rates_ = AssumedRates(cluster_);
+  PlanRequest request;
+  request.batch_axis = "d";
+  const Plan plan = PlanFor(request);
+  const auto study = StudyOf(plan);
+  const double saved =
+      study->as_planned().seconds - StudyOf(PlanFor())->as_planned().seconds;
+  ASSERT_GT(saved, 0);
+  const std::vector<BindReport> binds = ExplainBinds(*study);
+  ASSERT_THAT(binds, SizeIs(1));
+  EXPECT_EQ(binds[0].what, "batch-axis");
+  EXPECT_EQ(binds[0].asked, "d");
+  EXPECT_NEAR(binds[0].saves, saved, 1e-3 * study->as_planned().seconds);
+}
+
+TEST_F(ExplainTest, AMeshThatCostsIsNamed) {
+  PlanRequest request;
+  request.mesh = *Mesh::Parse("d=1");
+  const absl::StatusOr<Plan> plan =
+      MakePlan(*module_, cluster_, rates_, request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const auto study = StudyOf(*plan);
+  const auto bind = ExplainMesh(*module_, *study);
+  ASSERT_TRUE(bind.ok()) << bind.status();
+  ASSERT_TRUE(bind->has_value());
+  EXPECT_EQ((*bind)->what, "mesh");
+  EXPECT_EQ((*bind)->asked, "d=1");
+  const absl::StatusOr<Plan> free = MakePlan(*module_, cluster_, rates_, {});
+  ASSERT_TRUE(free.ok()) << free.status();
+  EXPECT_NEAR((*bind)->saves,
+              plan->predicted.step_seconds - free->predicted.step_seconds,
+              1e-3 * plan->predicted.step_seconds);
+  EXPECT_FALSE(ExplainMesh(*module_, *StudyOf(*free))->has_value());
 }
 
 TEST_F(ExplainTest, APlanOfAnotherModuleIsRefused) {

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace meshwright {
 namespace {
@@ -21,6 +22,26 @@ absl::string_view WithoutNumber(absl::string_view name) {
   return std::all_of(number.begin(), number.end(), absl::ascii_isdigit)
              ? name.substr(0, dot)
              : name;
+}
+
+// What an instruction may be a copy of, by its name: "dot.17.again.2" of
+// "dot.17". A copy has a number behind the name it is made of: within a part,
+// within the loop, and among several that are computed again.
+constexpr int kNumbers = 3;
+std::vector<absl::string_view> NamesOf(absl::string_view name) {
+  std::vector<absl::string_view> names = {name};
+  int numbers = 0;
+  while (true) {
+    const absl::string_view shorter = WithoutNumber(name);
+    if (shorter == name) {
+      if (!absl::ConsumeSuffix(&name, ".again")) break;
+    } else {
+      if (++numbers > kNumbers) break;
+      name = shorter;
+    }
+    names.push_back(name);
+  }
+  return names;
 }
 
 // The same sharding of a micro-batch's part; absent when it is something else.
@@ -67,10 +88,9 @@ Annotations PinsInLoop(const Annotations& pins, const Module& looped,
   for (const auto& computation : looped.computations()) {
     for (const auto& instruction : computation->instructions()) {
       if (!instruction->shape.IsArray()) continue;
-      offer(instruction->name, *instruction);
-      offer(WithoutNumber(instruction->name), *instruction);
-      // Copied twice: into the part, and into the loop.
-      offer(WithoutNumber(WithoutNumber(instruction->name)), *instruction);
+      for (const absl::string_view name : NamesOf(instruction->name)) {
+        offer(name, *instruction);
+      }
     }
   }
   return result;
