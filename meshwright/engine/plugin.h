@@ -32,11 +32,8 @@ struct PluginFile {
 struct PluginSearch {
   // $MESHWRIGHT_PJRT_PLUGIN: "/path.so" or "name=/path.so", joined by ':'.
   std::string named;
-  // Folders that hold plug-ins directly: the executable's own, and "../lib"
-  // from there (how `./mw dist` lays them out).
+  // As LibrarySearch (base/library_search.h) has them.
   std::vector<std::string> libraries;
-  // Python package folders: $PYTHONPATH, $VIRTUAL_ENV, $CONDA_PREFIX, `.venv`
-  // in a folder above the executable, the user's, the system's, /opt/*/.venv.
   std::vector<std::string> packages;
 
   static PluginSearch OfThisProcess();

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "meshwright/base/library_search.h"
 #include "meshwright/engine/plugin.h"
 
 namespace meshwright {
@@ -31,39 +33,6 @@ std::string Environment(const char* name) {
 bool IsFile(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
-}
-
-bool IsFolder(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
-}
-
-// Entries whose names start with `prefix`; names with larger numbers first.
-std::vector<fs::path> Entries(const fs::path& folder,
-                              absl::string_view prefix) {
-  std::vector<fs::path> found;
-  std::error_code ignored;
-  for (fs::directory_iterator it(folder, ignored), end; it != end;
-       it.increment(ignored)) {
-    if (absl::StartsWith(it->path().filename().native(), prefix)) {
-      found.push_back(it->path());
-    }
-  }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    const auto& x = a.native();
-    const auto& y = b.native();
-    return x.size() != y.size() ? x.size() > y.size() : x > y;
-  });
-  return found;
-}
-
-// Package folders of the Python environment installed at `root`.
-void AddPackages(const fs::path& root, std::vector<std::string>& folders) {
-  for (const fs::path& python : Entries(root / "lib", "python3")) {
-    for (const char* name : {"site-packages", "dist-packages"}) {
-      if (IsFolder(python / name)) folders.push_back(python / name);
-    }
-  }
 }
 
 std::string NameOf(const fs::path& path) {
@@ -106,7 +75,8 @@ std::vector<fs::path> Candidates(const PluginSearch& search,
     } else if (file == kTpuFile) {
       paths.push_back(root / "libtpu" / file);
     } else {
-      for (const fs::path& cuda : Entries(root / "jax_plugins", "xla_cuda")) {
+      for (const fs::path& cuda :
+           EntriesByNumber(root / "jax_plugins", "xla_cuda")) {
         paths.push_back(cuda / file);
       }
     }
@@ -117,35 +87,10 @@ std::vector<fs::path> Candidates(const PluginSearch& search,
 }  // namespace
 
 PluginSearch PluginSearch::OfThisProcess() {
-  PluginSearch search;
-  search.named = Environment("MESHWRIGHT_PJRT_PLUGIN");
-  for (const absl::string_view folder :
-       absl::StrSplit(Environment("PYTHONPATH"), ':', absl::SkipEmpty())) {
-    search.packages.emplace_back(folder);
-  }
-  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    const std::string root = Environment(name);
-    if (!root.empty()) AddPackages(root, search.packages);
-  }
-  std::error_code ignored;
-  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
-  if (!self.empty()) {
-    const fs::path folder = self.parent_path();
-    search.libraries = {folder, folder.parent_path() / "lib"};
-    for (fs::path above = folder; above != above.root_path();
-         above = above.parent_path()) {
-      AddPackages(above / ".venv", search.packages);
-    }
-  }
-  const std::string home = Environment("HOME");
-  if (!home.empty()) AddPackages(fs::path(home) / ".local", search.packages);
-  AddPackages("/usr/local", search.packages);
-  AddPackages("/usr", search.packages);
-  for (const fs::path& folder : Entries("/opt", "")) {
-    AddPackages(folder / ".venv", search.packages);
-    AddPackages(folder, search.packages);
-  }
-  return search;
+  LibrarySearch search = LibrarySearch::OfThisProcess();
+  return {.named = Environment("MESHWRIGHT_PJRT_PLUGIN"),
+          .libraries = std::move(search.libraries),
+          .packages = std::move(search.packages)};
 }
 
 std::vector<PluginFile> FindPlugins(const PluginSearch& search) {

@@ -1,12 +1,13 @@
-"""A self-contained folder: the CLI, the XLA plug-in and what both need.
+"""A self-contained folder: the CLI, the XLA plug-in, HiGHS and what they need.
 
     meshwright-0.1.0-linux-x86_64/
       bin/meshwright
-      lib/xla_cpu_pjrt.so libstdc++.so.6 libgcc_s.so.1
+      lib/xla_cpu_pjrt.so libhighs.so.1 libstdc++.so.6 libgcc_s.so.1 libz.so.1
       licenses/  LICENSE
 
-The plug-in needs the C++ runtime libraries of GCC. They are found through the
-CLI's DT_RPATH `$ORIGIN/../lib`; everything else must come from glibc. The
+The plug-in and HiGHS need the C++ runtime libraries of GCC, HiGHS also zlib. They
+are found through the CLI's DT_RPATH `$ORIGIN/../lib` and HiGHS' DT_RUNPATH
+`$ORIGIN`; everything else must come from glibc. The
 folder is made under build/, tried there with an empty environment, and moved to
 its place afterwards, so what is delivered has proved to be movable.
 """
@@ -32,7 +33,8 @@ GLIBC = {
     "libresolv.so.2",
     "ld-linux-x86-64.so.2",
 }
-GCC_RUNTIME = ("libstdc++.so.6", "libgcc_s.so.1")
+# Libraries of this machine that wheels need.
+RUNTIME = ("libstdc++.so.6", "libgcc_s.so.1", "libz.so.1")
 # Debian packages whose code is in the folder; their notices go with it.
 NOTICES = (
     "libabsl-dev",
@@ -96,17 +98,20 @@ def _fill(folder: Path) -> None:
     subprocess.run(["strip", program], check=True)
     plugin = wheels.site_packages() / "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"
     shutil.copy2(plugin, folder / "lib")
-    for name in GCC_RUNTIME:
-        shutil.copy2(_gcc_library(name), folder / "lib" / name)
+    shutil.copy2(wheels.site_packages() / "highspy/libhighs.so.1", folder / "lib")
+    for name in RUNTIME:
+        shutil.copy2(_library(name), folder / "lib" / name)
     shutil.copy2(ROOT / "LICENSE", folder)
     shutil.copy2(ROOT / "LICENSE", folder / "licenses" / "xla-cpu-pjrt")
+    for notice in sorted(wheels.site_packages().glob("highspy-*/licenses/*")):
+        shutil.copy2(notice, folder / "licenses" / f"highs-{notice.name}")
     for package in NOTICES:
         notice = Path("/usr/share/doc") / package / "copyright"
         if notice.exists():
             shutil.copy2(notice, folder / "licenses" / package)
 
 
-def _gcc_library(name: str) -> Path:
+def _library(name: str) -> Path:
     path = Path(_output(["g++", f"-print-file-name={name}"]).strip())
     if not path.is_absolute():
         raise StepFailed(f"g++ does not know where {name} is")

@@ -1,8 +1,8 @@
 """Pinned wheels in local virtual environments.
 
 A venv is filled in layers, each needed by other commands, so that the first
-`./mw demo` waits for the XLA plug-in only. A layer's stamp holds a hash of its
-inputs; a venv in which an installation was cut short is made anew.
+`./mw demo` waits for the XLA plug-in and HiGHS only. A layer's stamp holds a hash
+of its inputs; a venv in which an installation was cut short is made anew.
 """
 
 from __future__ import annotations
@@ -45,11 +45,13 @@ class Layer:
     venv: Path
     requirements: Path
     package: bool = False  # Also our own package, editable.
+    alone: bool = False  # Libraries only: not what their Python side needs.
 
     def inputs(self) -> str:
         own = ROOT / "python" / "pyproject.toml"
         files = list(_with_included(self.requirements))
         files += [own, *EDITABLE] if self.package and own.exists() else []
+        files += ["alone"] if self.alone else []
         return fingerprint(*files)
 
     def stamp(self) -> Path:
@@ -69,7 +71,13 @@ def _with_included(requirements: Path) -> Iterator[Path]:
 
 
 PYTHON = ROOT / "python"
-RUNTIME = Layer("runtime", "XLA plug-in", VENV, PYTHON / "requirements-runtime.txt")
+RUNTIME = Layer(
+    "runtime",
+    "XLA plug-in and HiGHS",
+    VENV,
+    PYTHON / "requirements-runtime.txt",
+    alone=True,
+)
 TOOLS = Layer("tools", "formatters", VENV, ROOT / "tools" / "requirements.txt")
 FULL = Layer("python", "Python packages", VENV, PYTHON / "requirements.txt", True)
 JAX_OLD = Layer(
@@ -136,6 +144,7 @@ def _make_venv(venv: Path, task: Task | None) -> None:
 def _install(layer: Layer, task: Task | None) -> None:
     pip = [layer.venv / "bin" / "python", "-m", "pip", "install"]
     pip += ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+    pip += ["--no-deps"] if layer.alone else []
     log = f"pip-{layer.name}"
     write_stamp(_busy(layer.venv), layer.name)
     argv = [*pip, "-r", layer.requirements]
