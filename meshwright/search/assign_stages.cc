@@ -11,6 +11,7 @@
 #include "meshwright/search/down_sets.h"
 #include "meshwright/search/refine_stages.h"
 #include "meshwright/search/stage_clusters.h"
+#include "meshwright/search/stage_moves.h"
 
 namespace meshwright {
 namespace {
@@ -21,6 +22,9 @@ using Aim = DownSetCutter::Aim;
 constexpr int32_t kFewNodes = 300;
 // Beyond these, merged before they are looked at along orders.
 constexpr int32_t kManyNodes = 3000;
+// Merged nodes of no more than this part of a share are free to be elsewhere in
+// bounds; others have a price.
+constexpr double kFreeWork = 0;
 // Where so much is tolerated, boundaries are many; one order must do.
 constexpr double kLoose = 0.25;
 
@@ -36,6 +40,7 @@ constexpr Step kSteps[] = {{0.0005, 0},    {0.0005, 0.0001}, {0.0005, 0.001},
                            {0.20, 0.1},    {0.40, 0.5}};
 
 struct Choice {
+  StageClusters base;  // Merged, but for what is worth a price.
   StageClusters clusters;
   std::vector<NodeSet> sets;
   bool complete = false;  // All down-sets there are.
@@ -44,7 +49,7 @@ struct Choice {
 // The least merged graph whose down-sets are few enough.
 Choice ChooseClusters(const StageClusters& single, const StageLimits& limits,
                       size_t down_sets) {
-  Choice choice{.clusters = single};
+  Choice choice{.base = single, .clusters = single};
   if (single.graph.size() <= kFewNodes) {
     if (auto sets = AllDownSets(single.graph, down_sets)) {
       choice.sets = *std::move(sets);
@@ -66,6 +71,7 @@ Choice ChooseClusters(const StageClusters& single, const StageLimits& limits,
                         step.added_bytes * static_cast<double>(largest))});
     if (next.graph.size() < limits.stages()) break;
     choice.clusters = std::move(next);
+    if (step.moved_work <= kFreeWork) choice.base = choice.clusters;
     if (auto sets = AllDownSets(choice.clusters.graph, down_sets)) {
       choice.sets = *std::move(sets);
       choice.complete = true;
@@ -84,7 +90,7 @@ std::vector<double> WorkOf(const StageGraph& graph) {
 
 // Nodes as they are, or hardly merged where there are many, along orders.
 Choice OrdersOf(const StageClusters& single, const StageLimits& limits) {
-  Choice choice{.clusters = single};
+  Choice choice{.base = single, .clusters = single};
   if (single.graph.size() > kManyNodes) {
     const std::vector<double> shares =
         limits.SharesOf(single.graph.TotalWork());
@@ -112,26 +118,48 @@ absl::Status CheckLimits(const StageGraph& graph, const StageLimits& limits) {
   return absl::OkStatus();
 }
 
-// Bytes that any assignment with this balance cuts. Nodes that were moved may
-// be on other stages in it, all nodes of a stage among them.
-int64_t BytesBound(const Choice& choice, const StageLimits& limits,
-                   double balance) {
-  if (!choice.complete) return 0;
-  const StageGraph& graph = choice.clusters.graph;
-  StageLimits relaxed = limits;
-  relaxed.memory.clear();
-  const DownSetCutter cutter(graph, relaxed, choice.sets,
-                             choice.clusters.unmoved_work);
-  const auto least = cutter.Cut(limits.BoundsOf(graph.TotalWork(), balance),
-                                Aim::kFewestBytes, /*allow_empty=*/true);
-  if (!least.has_value()) return 0;
-  return std::max<int64_t>(
-      0, CostOf(graph, limits, *least).cut_bytes - choice.clusters.slack);
-}
+// Bytes that any assignment with a certain balance cuts.
+class BytesBound {
+ public:
+  BytesBound(const Choice& choice, const StageLimits& limits)
+      : choice_(choice),
+        relaxed_(limits),
+        moves_(choice.base, choice.clusters),
+        cutter_(choice.clusters.graph, Relax(relaxed_), choice.sets,
+                choice.clusters.unmoved_work, &moves_) {}
+
+  // `known`: what some assignment cuts.
+  int64_t Within(double balance, int64_t known) {
+    if (!choice_.complete) return 0;
+    if (balance == balance_ && bytes_ <= known) return bytes_;
+    const int64_t slack = choice_.base.slack;
+    balance_ = balance;
+    bytes_ = std::max<int64_t>(
+        0, cutter_.FewestBytes(
+               relaxed_.BoundsOf(choice_.clusters.graph.TotalWork(), balance),
+               known + slack) -
+               slack);
+    return bytes_;
+  }
+
+ private:
+  // Stages of clusters hold other bytes than those of nodes.
+  static const StageLimits& Relax(StageLimits& limits) {
+    limits.memory.clear();
+    return limits;
+  }
+
+  const Choice& choice_;
+  StageLimits relaxed_;
+  StageMoves moves_;
+  DownSetCutter cutter_;
+  double balance_ = 0;  // What bytes_ is for.
+  int64_t bytes_ = 0;
+};
 
 // The best stages of a choice, improved on the nodes of `single`, not below the
-// bound of `bounding`.
-std::optional<BoundedCut> Solve(const Choice& choice, const Choice& bounding,
+// bound.
+std::optional<BoundedCut> Solve(const Choice& choice, BytesBound& bound,
                                 const StageClusters& single,
                                 const StageLimits& limits) {
   const StageGraph& coarse = choice.clusters.graph;
@@ -143,10 +171,11 @@ std::optional<BoundedCut> Solve(const Choice& choice, const Choice& bounding,
     stages[single.cluster_of[node]] =
         cut->stages[choice.clusters.cluster_of[node]];
   }
-  cut->stages = RefineStages(
-      single.graph, limits,
-      limits.BoundsOf(single.graph.TotalWork(), cut->allowed),
-      std::move(stages), BytesBound(bounding, limits, cut->allowed));
+  const int64_t bytes = CostOf(coarse, limits, cut->stages).cut_bytes;
+  cut->stages =
+      RefineStages(single.graph, limits,
+                   limits.BoundsOf(single.graph.TotalWork(), cut->allowed),
+                   std::move(stages), bound.Within(cut->allowed, bytes));
   return cut;
 }
 
@@ -186,16 +215,17 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   const Choice choice = ChooseClusters(single, limits, options.down_sets);
   const StageGraph& coarse = choice.clusters.graph;
   const bool exact = choice.complete && coarse.size() == single.graph.size();
-  std::optional<BoundedCut> cut = Solve(choice, choice, single, limits);
+  BytesBound bound(choice, limits);
+  std::optional<BoundedCut> cut = Solve(choice, bound, single, limits);
   const auto is_optimal = [&](const BoundedCut& found) {
+    const int64_t bytes = CostOf(single.graph, limits, found.stages).cut_bytes;
     return found.allowed == 1 + limits.tolerance &&
-           CostOf(single.graph, limits, found.stages).cut_bytes <=
-               BytesBound(choice, limits, found.allowed);
+           bytes <= bound.Within(found.allowed, bytes);
   };
   if (!exact && !(cut.has_value() && is_optimal(*cut))) {
     // What was merged may be just what balance or memory need apart.
     const std::optional<BoundedCut> fine =
-        Solve(OrdersOf(single, limits), choice, single, limits);
+        Solve(OrdersOf(single, limits), bound, single, limits);
     if (!cut.has_value()) {
       cut = fine;
     } else if (fine.has_value()) {
@@ -216,8 +246,9 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   MW_RETURN_IF_ERROR(CheckStages(graph, limits, result.stages));
   result.cost = CostOf(graph, limits, result.stages);
   result.allowed_balance = cut->allowed;
-  result.bytes_bound =
-      exact ? result.cost.cut_bytes : BytesBound(choice, limits, cut->allowed);
+  result.bytes_bound = exact
+                           ? result.cost.cut_bytes
+                           : bound.Within(cut->allowed, result.cost.cut_bytes);
   return result;
 }
 

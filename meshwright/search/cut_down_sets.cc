@@ -15,19 +15,20 @@ constexpr double kRounding = 1e-9;
 // How much the allowed balance grows while nothing is found.
 constexpr double kGrowth = 1.25;
 
+}  // namespace
+
 // The best way to a boundary.
-struct Reached {
+struct DownSetCutter::Reached {
   int64_t bytes = std::numeric_limits<int64_t>::max();
   double balance = 0;
   int32_t from = -1;  // The set at the boundary before.
 };
 
-}  // namespace
-
 DownSetCutter::DownSetCutter(const StageGraph& graph, const StageLimits& limits,
                              const std::vector<NodeSet>& sets,
-                             const std::vector<double>& work)
-    : graph_(graph), limits_(limits) {
+                             const std::vector<double>& work,
+                             const StageMoves* moves)
+    : graph_(graph), limits_(limits), moves_(moves) {
   total_ = std::accumulate(work.begin(), work.end(), 0.0);
   for (const NodeSet& nodes : sets) {
     Set set{.nodes = &nodes, .fixed_above = limits.stages()};
@@ -39,6 +40,7 @@ DownSetCutter::DownSetCutter(const StageGraph& graph, const StageLimits& limits,
         continue;
       }
       set.work += work[node];
+      if (moves != nullptr) set.movable += moves->work()[node] - work[node];
       set.held += graph.nodes[node].held;
       ++set.size;
       set.fixed_below = std::max(set.fixed_below, fixed + 1);
@@ -76,11 +78,23 @@ int64_t DownSetCutter::BytesInto(const Set& from, const Set& to) const {
   return bytes;
 }
 
-std::optional<std::vector<int32_t>> DownSetCutter::Cut(
-    const std::vector<double>& bounds, Aim aim, bool allow_empty) const {
+std::optional<int64_t> DownSetCutter::PriceOfMoves(const Set& from,
+                                                   const Set& to,
+                                                   double bound) const {
+  if (moves_ == nullptr) return 0;
+  return moves_->Least(*from.nodes, *to.nodes,
+                       to.work - from.work + to.movable - from.movable - bound);
+}
+
+// By boundary and set.
+std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
+    const std::vector<double>& bounds, Aim aim, bool allow_empty,
+    int64_t below) const {
   const int32_t stages = limits_.stages();
   const double rounding = kRounding * total_;
   const std::vector<double> shares = limits_.SharesOf(total_);
+  // How much cheaper it may become by what is elsewhere.
+  const int64_t saved = moves_ == nullptr ? 0 : -moves_->least();
   std::vector<std::vector<Reached>> reached(stages + 1,
                                             std::vector<Reached>(sets_.size()));
   const auto empty = std::ranges::find(sets_, 0, &Set::size) - sets_.begin();
@@ -114,15 +128,22 @@ std::optional<std::vector<int32_t>> DownSetCutter::Cut(
         const double work = to.work - from.work;
         if (work > bounds[stage] + rounding) break;
         Reached& known = reached[boundary][*at];
-        if (aim == Aim::kFewestBytes && known.bytes < here.bytes) continue;
+        const int64_t useless = aim == Aim::kFewestBytes
+                                    ? std::min(known.bytes, below) + saved
+                                    : std::numeric_limits<int64_t>::max();
+        if (useless < here.bytes) continue;
         if (to.size < from.size || (to.size == from.size && !allow_empty) ||
             (!limits_.memory.empty() &&
              to.held - from.held > limits_.memory[stage]) ||
             !from.nodes->IsSubsetOf(*to.nodes)) {
           continue;
         }
+        const int64_t bytes = here.bytes + BytesInto(from, to);
+        if (useless < bytes) continue;
+        const auto price = PriceOfMoves(from, to, bounds[stage] + rounding);
+        if (!price.has_value()) continue;
         const double load = shares[stage] > 0 ? work / shares[stage] : 0;
-        const Reached next{.bytes = here.bytes + BytesInto(from, to),
+        const Reached next{.bytes = bytes + *price,
                            .balance = std::max(here.balance, load),
                            .from = begin};
         const bool better =
@@ -135,6 +156,23 @@ std::optional<std::vector<int32_t>> DownSetCutter::Cut(
       }
     }
   }
+  return reached;
+}
+
+int64_t DownSetCutter::FewestBytes(const std::vector<double>& bounds,
+                                   int64_t below) const {
+  const auto reached =
+      Reach(bounds, Aim::kFewestBytes, /*allow_empty=*/true, below);
+  const auto full =
+      std::ranges::find(sets_, graph_.size(), &Set::size) - sets_.begin();
+  return std::min(below, reached.back()[full].bytes);
+}
+
+std::optional<std::vector<int32_t>> DownSetCutter::Cut(
+    const std::vector<double>& bounds, Aim aim, bool allow_empty) const {
+  const int32_t stages = limits_.stages();
+  const auto reached =
+      Reach(bounds, aim, allow_empty, std::numeric_limits<int64_t>::max());
   const auto full =
       std::ranges::find(sets_, graph_.size(), &Set::size) - sets_.begin();
   if (reached[stages][full].from < 0) return std::nullopt;

@@ -11,6 +11,7 @@
 
 #include "meshwright/search/down_sets.h"
 #include "meshwright/search/stage_graph.h"
+#include "meshwright/search/stage_moves.h"
 
 namespace meshwright {
 
@@ -18,10 +19,12 @@ namespace meshwright {
 class DownSetCutter {
  public:
   // `sets` hold the empty and the full one. `work` by node, in place of the
-  // graph's. All outlive the cutter.
+  // graph's. With `moves` that is work that cannot be elsewhere, what can is
+  // priced. All outlive the cutter.
   DownSetCutter(const StageGraph& graph, const StageLimits& limits,
                 const std::vector<NodeSet>& sets,
-                const std::vector<double>& work);
+                const std::vector<double>& work,
+                const StageMoves* moves = nullptr);
 
   enum class Aim : uint8_t {
     kFewestBytes,  // Then the best balance.
@@ -35,6 +38,10 @@ class DownSetCutter {
                                           Aim aim,
                                           bool allow_empty = false) const;
 
+  // The fewest bytes of such stages, empty ones allowed, or `below` if there
+  // are none with fewer.
+  int64_t FewestBytes(const std::vector<double>& bounds, int64_t below) const;
+
  private:
   // A value that a set makes and others need.
   struct Open {
@@ -44,6 +51,7 @@ class DownSetCutter {
   struct Set {
     const NodeSet* nodes = nullptr;
     double work = 0;
+    double movable = 0;  // Work that may be elsewhere, in addition.
     int64_t held = 0;
     int32_t size = 0;
     int32_t fixed_below = 0;  // Boundaries that fixed nodes allow: from
@@ -52,9 +60,17 @@ class DownSetCutter {
   };
 
   int64_t BytesInto(const Set& from, const Set& to) const;
+  // What parts that are elsewhere cost; none where they do not suffice.
+  std::optional<int64_t> PriceOfMoves(const Set& from, const Set& to,
+                                      double bound) const;
+  struct Reached;
+  std::vector<std::vector<Reached>> Reach(const std::vector<double>& bounds,
+                                          Aim aim, bool allow_empty,
+                                          int64_t below) const;
 
   const StageGraph& graph_;
   const StageLimits& limits_;
+  const StageMoves* moves_;
   std::vector<Set> sets_;  // By work, then size.
   double total_ = 0;
 };

@@ -157,7 +157,8 @@ StageClusters ContractClusters(const StageClusters& from,
   StageClusters result{.graph = Contract(from.graph, part, parts),
                        .cluster_of = from.cluster_of,
                        .unmoved_work = {},
-                       .slack = from.slack};
+                       .slack = from.slack,
+                       .merges = from.merges};
   for (int32_t& cluster : result.cluster_of) cluster = part[cluster];
   return result;
 }
@@ -328,7 +329,12 @@ StageClusters MergeLight(const StageClusters& clusters,
     std::iota(part.begin(), part.end(), 0);
     std::vector<double> unmoved = result.unmoved_work;
     int64_t slack = result.slack;
+    std::vector<int32_t> node_of(result.graph.nodes.size());
+    for (int32_t node = 0; node < std::ssize(result.cluster_of); ++node) {
+      node_of[result.cluster_of[node]] = node;
+    }
     for (const Merge& merge : merges) {
+      result.merges.push_back({node_of[merge.moved], node_of[merge.into]});
       part[merge.moved] = merge.into;
       unmoved[merge.moved] = 0;
       slack += merge.added;

@@ -22,6 +22,12 @@
 
 namespace meshwright {
 
+// A cluster joined another: a node of each, of the graph that was merged first.
+struct StageMerge {
+  int32_t moved = 0;
+  int32_t into = 0;
+};
+
 struct StageClusters {
   // In an order in which they can run; values within a cluster are gone.
   StageGraph graph;
@@ -31,6 +37,8 @@ struct StageClusters {
   // Of any assignment of nodes there is one of clusters that cuts at most this
   // many bytes more and has every unmoved node where it was.
   int64_t slack = 0;
+  // One after the other, since MergeGroups.
+  std::vector<StageMerge> merges;
 };
 
 struct ClusterOptions {
