@@ -122,37 +122,39 @@ absl::Status CheckLimits(const StageGraph& graph, const StageLimits& limits) {
 class BytesBound {
  public:
   BytesBound(const Choice& choice, const StageLimits& limits)
-      : choice_(choice),
-        relaxed_(limits),
-        moves_(choice.base, choice.clusters),
-        cutter_(choice.clusters.graph, Relax(relaxed_), choice.sets,
-                choice.clusters.unmoved_work, &moves_) {}
+      : choice_(choice), relaxed_(limits) {
+    // Stages of clusters hold other bytes than those of nodes.
+    relaxed_.memory.clear();
+  }
 
   // `known`: what some assignment cuts.
   int64_t Within(double balance, int64_t known) {
     if (!choice_.complete) return 0;
     if (balance == balance_ && bytes_ <= known) return bytes_;
-    const int64_t slack = choice_.base.slack;
     balance_ = balance;
-    bytes_ = std::max<int64_t>(
-        0, cutter_.FewestBytes(
-               relaxed_.BoundsOf(choice_.clusters.graph.TotalWork(), balance),
-               known + slack) -
-               slack);
+    bytes_ = Least(balance, known, nullptr, choice_.clusters.slack);
+    if (bytes_ == known) return bytes_;
+    if (!moves_.has_value()) moves_.emplace(choice_.base, choice_.clusters);
+    bytes_ =
+        std::max(bytes_, Least(balance, known, &*moves_, choice_.base.slack));
     return bytes_;
   }
 
  private:
-  // Stages of clusters hold other bytes than those of nodes.
-  static const StageLimits& Relax(StageLimits& limits) {
-    limits.memory.clear();
-    return limits;
+  // Without `moves`, all that was moved may be anywhere.
+  int64_t Least(double balance, int64_t known, const StageMoves* moves,
+                int64_t slack) const {
+    const StageGraph& graph = choice_.clusters.graph;
+    const DownSetCutter cutter(graph, relaxed_, choice_.sets,
+                               choice_.clusters.unmoved_work, moves);
+    const int64_t bytes = cutter.FewestBytes(
+        relaxed_.BoundsOf(graph.TotalWork(), balance), known + slack);
+    return std::max<int64_t>(0, bytes - slack);
   }
 
   const Choice& choice_;
   StageLimits relaxed_;
-  StageMoves moves_;
-  DownSetCutter cutter_;
+  std::optional<StageMoves> moves_;
   double balance_ = 0;  // What bytes_ is for.
   int64_t bytes_ = 0;
 };
