@@ -11,6 +11,7 @@
 #include "meshwright/search/down_sets.h"
 #include "meshwright/search/refine_stages.h"
 #include "meshwright/search/stage_clusters.h"
+#include "meshwright/search/stage_core.h"
 #include "meshwright/search/stage_moves.h"
 
 namespace meshwright {
@@ -22,9 +23,6 @@ using Aim = DownSetCutter::Aim;
 constexpr int32_t kFewNodes = 300;
 // Beyond these, merged before they are looked at along orders.
 constexpr int32_t kManyNodes = 3000;
-// Merged nodes of no more than this part of a share are free to be elsewhere in
-// bounds; others have a price.
-constexpr double kFreeWork = 0;
 // Where so much is tolerated, boundaries are many; one order must do.
 constexpr double kLoose = 0.25;
 
@@ -34,13 +32,14 @@ struct Step {
   double moved_work = 0;
   double added_bytes = 0;
 };
-constexpr Step kSteps[] = {{0.0005, 0},    {0.0005, 0.0001}, {0.0005, 0.001},
-                           {0.002, 0.001}, {0.01, 0.001},    {0.02, 0.001},
-                           {0.03, 0.01},   {0.05, 0.02},     {0.10, 0.05},
-                           {0.20, 0.1},    {0.40, 0.5}};
+constexpr Step kSteps[] = {{0, 0},          {0.0005, 0},    {0.0005, 0.0001},
+                           {0.0005, 0.001}, {0.002, 0.001}, {0.01, 0.001},
+                           {0.02, 0.001},   {0.03, 0.01},   {0.05, 0.02},
+                           {0.10, 0.05},    {0.20, 0.1},    {0.40, 0.5}};
 
 struct Choice {
-  StageClusters base;  // Merged, but for what is worth a price.
+  StageClusters weightless;  // Only what has no work is merged.
+  StageClusters light;       // What has little work, too.
   StageClusters clusters;
   std::vector<NodeSet> sets;
   bool complete = false;  // All down-sets there are.
@@ -49,7 +48,7 @@ struct Choice {
 // The least merged graph whose down-sets are few enough.
 Choice ChooseClusters(const StageClusters& single, const StageLimits& limits,
                       size_t down_sets) {
-  Choice choice{.base = single, .clusters = single};
+  Choice choice{.weightless = single, .light = single, .clusters = single};
   if (single.graph.size() <= kFewNodes) {
     if (auto sets = AllDownSets(single.graph, down_sets)) {
       choice.sets = *std::move(sets);
@@ -71,7 +70,8 @@ Choice ChooseClusters(const StageClusters& single, const StageLimits& limits,
                         step.added_bytes * static_cast<double>(largest))});
     if (next.graph.size() < limits.stages()) break;
     choice.clusters = std::move(next);
-    if (step.moved_work <= kFreeWork) choice.base = choice.clusters;
+    if (step.moved_work == 0) choice.weightless = choice.clusters;
+    if (step.added_bytes == 0) choice.light = choice.clusters;
     if (auto sets = AllDownSets(choice.clusters.graph, down_sets)) {
       choice.sets = *std::move(sets);
       choice.complete = true;
@@ -90,12 +90,12 @@ std::vector<double> WorkOf(const StageGraph& graph) {
 
 // Nodes as they are, or hardly merged where there are many, along orders.
 Choice OrdersOf(const StageClusters& single, const StageLimits& limits) {
-  Choice choice{.base = single, .clusters = single};
+  Choice choice{.clusters = single};
   if (single.graph.size() > kManyNodes) {
     const std::vector<double> shares =
         limits.SharesOf(single.graph.TotalWork());
     StageClusters merged =
-        MergeLight(single, {.moved_work = kSteps[0].moved_work *
+        MergeLight(single, {.moved_work = kSteps[1].moved_work *
                                           *std::ranges::min_element(shares)});
     if (merged.graph.size() >= limits.stages()) {
       choice.clusters = std::move(merged);
@@ -121,8 +121,9 @@ absl::Status CheckLimits(const StageGraph& graph, const StageLimits& limits) {
 // Bytes that any assignment with a certain balance cuts.
 class BytesBound {
  public:
-  BytesBound(const Choice& choice, const StageLimits& limits)
-      : choice_(choice), relaxed_(limits) {
+  BytesBound(const Choice& choice, const StageClusters& single,
+             const StageLimits& limits)
+      : choice_(choice), single_(single), relaxed_(limits) {
     // Stages of clusters hold other bytes than those of nodes.
     relaxed_.memory.clear();
   }
@@ -134,10 +135,30 @@ class BytesBound {
     balance_ = balance;
     bytes_ = Least(balance, known, nullptr, choice_.clusters.slack);
     if (bytes_ == known) return bytes_;
-    if (!moves_.has_value()) moves_.emplace(choice_.base, choice_.clusters);
-    bytes_ =
-        std::max(bytes_, Least(balance, known, &*moves_, choice_.base.slack));
+    bytes_ = std::max(bytes_, Least(balance, known, &Moves(), 0));
     return bytes_;
+  }
+
+  // Where clusters that are merged less are in any assignment that cuts less
+  // than `known`.
+  std::vector<StageRange> RangesOf(const StageClusters& finer, double balance,
+                                   int64_t known) {
+    std::vector<StageRange> ranges(finer.graph.nodes.size(),
+                                   {.first = 0, .last = relaxed_.stages() - 1});
+    if (!choice_.complete) return ranges;
+    const StageGraph& graph = choice_.clusters.graph;
+    const DownSetCutter cutter(graph, relaxed_, choice_.sets,
+                               choice_.clusters.unmoved_work, &Moves());
+    const std::vector<StageRange> found = cutter.RangesBelow(
+        relaxed_.BoundsOf(graph.TotalWork(), balance), known);
+    std::vector<int32_t> finer_of(single_.graph.nodes.size());
+    for (size_t node = 0; node < single_.cluster_of.size(); ++node) {
+      finer_of[single_.cluster_of[node]] = finer.cluster_of[node];
+    }
+    for (int32_t cluster = 0; cluster < graph.size(); ++cluster) {
+      ranges[finer_of[Moves().unmoved()[cluster]]] = found[cluster];
+    }
+    return ranges;
   }
 
  private:
@@ -152,12 +173,29 @@ class BytesBound {
     return std::max<int64_t>(0, bytes - slack);
   }
 
+  const StageMoves& Moves() {
+    if (!moves_.has_value()) moves_.emplace(single_, choice_.clusters);
+    return *moves_;
+  }
+
   const Choice& choice_;
+  const StageClusters& single_;
   StageLimits relaxed_;
   std::optional<StageMoves> moves_;
   double balance_ = 0;  // What bytes_ is for.
   int64_t bytes_ = 0;
 };
+
+// Stages of clusters, by node of `single`.
+std::vector<int32_t> OnNodes(const StageClusters& single,
+                             const StageClusters& clusters,
+                             const std::vector<int32_t>& stages) {
+  std::vector<int32_t> result(single.graph.nodes.size());
+  for (size_t node = 0; node < single.cluster_of.size(); ++node) {
+    result[single.cluster_of[node]] = stages[clusters.cluster_of[node]];
+  }
+  return result;
+}
 
 // The best stages of a choice, improved on the nodes of `single`, not below the
 // bound.
@@ -168,16 +206,12 @@ std::optional<BoundedCut> Solve(const Choice& choice, BytesBound& bound,
   const DownSetCutter cutter(coarse, limits, choice.sets, WorkOf(coarse));
   std::optional<BoundedCut> cut = CutWithin(cutter, coarse, limits);
   if (!cut.has_value()) return cut;
-  std::vector<int32_t> stages(single.graph.nodes.size());
-  for (size_t node = 0; node < single.cluster_of.size(); ++node) {
-    stages[single.cluster_of[node]] =
-        cut->stages[choice.clusters.cluster_of[node]];
-  }
   const int64_t bytes = CostOf(coarse, limits, cut->stages).cut_bytes;
   cut->stages =
       RefineStages(single.graph, limits,
                    limits.BoundsOf(single.graph.TotalWork(), cut->allowed),
-                   std::move(stages), bound.Within(cut->allowed, bytes));
+                   OnNodes(single, choice.clusters, cut->stages),
+                   bound.Within(cut->allowed, bytes));
   return cut;
 }
 
@@ -193,6 +227,54 @@ BoundedCut Better(const BoundedCut& a, const BoundedCut& b,
   };
   return {.stages = rank(b) < rank(a) ? b.stages : a.stages,
           .allowed = allowed};
+}
+
+// By cluster: the stage of the node with most work.
+std::vector<int32_t> OnClusters(const StageClusters& single,
+                                const StageClusters& clusters,
+                                const std::vector<int32_t>& stages) {
+  std::vector<int32_t> result(clusters.graph.nodes.size());
+  std::vector<double> most(clusters.graph.nodes.size(), -1);
+  for (size_t node = 0; node < single.cluster_of.size(); ++node) {
+    const int32_t from = single.cluster_of[node];
+    const int32_t to = clusters.cluster_of[node];
+    if (single.graph.nodes[from].work <= most[to]) continue;
+    most[to] = single.graph.nodes[from].work;
+    result[to] = stages[from];
+  }
+  return result;
+}
+
+// A bound on the bytes of `cut`, and a better cut where the gap is wide and one
+// is found.
+int64_t Close(const Choice& choice, BytesBound& bound,
+              const StageClusters& single, const StageLimits& limits,
+              const AssignOptions& options, BoundedCut& cut) {
+  int64_t known = CostOf(single.graph, limits, cut.stages).cut_bytes;
+  int64_t least = bound.Within(cut.allowed, known);
+  // Merged, a better cut is found faster; the better the cut that is known, the
+  // fewer stages are open for the nodes.
+  for (const StageClusters* clusters : {&choice.light, &choice.weightless}) {
+    if (static_cast<double>(known - least) <=
+        options.good_gap * static_cast<double>(least)) {
+      break;
+    }
+    const StageCoreAnswer core =
+        SolveStageCore({.clusters = clusters,
+                        .ranges = bound.RangesOf(*clusters, cut.allowed, known),
+                        .balance = cut.allowed,
+                        .known = known,
+                        .start = OnClusters(single, *clusters, cut.stages)},
+                       limits);
+    least = std::max(least, core.bytes_bound);
+    if (core.stages.empty()) continue;
+    cut.stages =
+        RefineStages(single.graph, limits,
+                     limits.BoundsOf(single.graph.TotalWork(), cut.allowed),
+                     OnNodes(single, *clusters, core.stages), least);
+    known = CostOf(single.graph, limits, cut.stages).cut_bytes;
+  }
+  return least;
 }
 
 }  // namespace
@@ -217,7 +299,7 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   const Choice choice = ChooseClusters(single, limits, options.down_sets);
   const StageGraph& coarse = choice.clusters.graph;
   const bool exact = choice.complete && coarse.size() == single.graph.size();
-  BytesBound bound(choice, limits);
+  BytesBound bound(choice, single, limits);
   std::optional<BoundedCut> cut = Solve(choice, bound, single, limits);
   const auto is_optimal = [&](const BoundedCut& found) {
     const int64_t bytes = CostOf(single.graph, limits, found.stages).cut_bytes;
@@ -240,6 +322,11 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
                      " stages that holds to their memory and to fixed stages"));
   }
 
+  int64_t bytes_bound = 0;
+  if (!exact) {
+    bytes_bound = Close(choice, bound, single, limits, options, *cut);
+  }
+
   StageAssignment result{.clusters = coarse.size(),
                          .down_sets = std::ssize(choice.sets)};
   for (const int32_t cluster : single.cluster_of) {
@@ -248,9 +335,7 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   MW_RETURN_IF_ERROR(CheckStages(graph, limits, result.stages));
   result.cost = CostOf(graph, limits, result.stages);
   result.allowed_balance = cut->allowed;
-  result.bytes_bound = exact
-                           ? result.cost.cut_bytes
-                           : bound.Within(cut->allowed, result.cost.cut_bytes);
+  result.bytes_bound = exact ? result.cost.cut_bytes : bytes_bound;
   return result;
 }
 

@@ -8,7 +8,9 @@
 // Light nodes join the ones next to them (stage_clusters.h) until there are few
 // enough down-sets; of all of these, or of those along several orders where
 // there are too many, a dynamic programme finds the best boundaries; the result
-// is improved on the nodes themselves (refine_stages.h).
+// is improved on the nodes themselves (refine_stages.h). Where a gap is left,
+// the same programme tells which stages each cluster can be on in anything
+// better, and HiGHS finds it, or that there is none (stage_core.h).
 #ifndef MESHWRIGHT_SEARCH_ASSIGN_STAGES_H_
 #define MESHWRIGHT_SEARCH_ASSIGN_STAGES_H_
 
@@ -40,6 +42,8 @@ struct StageAssignment {
 struct AssignOptions {
   // More than these are not looked at one by one.
   size_t down_sets = 20000;
+  // A cut that is no further from its bound is not improved.
+  double good_gap = 0.002;
 };
 
 // kInvalidArgument for more stages than parts, for fixed stages that cannot be,

@@ -1,13 +1,11 @@
 #include "meshwright/search/assign_stages.h"
 
-#include <algorithm>
-#include <optional>
 #include <random>
-#include <tuple>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/search/refine_stages.h"
+#include "meshwright/search/stage_cases_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -15,86 +13,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-struct Best {
-  CutCost cost;
-  double allowed = 0;
-};
-
-// Tries all assignments.
-std::optional<Best> BruteForce(const StageGraph& graph,
-                               const StageLimits& limits) {
-  std::vector<CutCost> costs;
-  std::vector<int32_t> stages(graph.nodes.size());
-  while (true) {
-    if (CheckStages(graph, limits, stages).ok()) {
-      costs.push_back(CostOf(graph, limits, stages));
-    }
-    size_t node = 0;
-    while (node < stages.size() && ++stages[node] == limits.stages()) {
-      stages[node++] = 0;
-    }
-    if (node == stages.size()) break;
-  }
-  if (costs.empty()) return std::nullopt;
-  double least = costs[0].balance;
-  for (const CutCost& cost : costs) least = std::min(least, cost.balance);
-  const double wanted = 1 + limits.tolerance;
-  Best best{.allowed = least <= wanted * (1 + 1e-9) ? wanted : least * wanted};
-  std::optional<CutCost> found;
-  for (const CutCost& cost : costs) {
-    if (cost.balance > best.allowed * (1 + 1e-9)) continue;
-    if (!found.has_value() || std::tie(cost.cut_bytes, cost.balance) <
-                                  std::tie(found->cut_bytes, found->balance)) {
-      found = cost;
-    }
-  }
-  best.cost = *found;
-  return best;
-}
-
-struct RandomOptions {
-  int32_t nodes = 8;
-  bool light = false;  // Most nodes have little work.
-  bool fixed = false;
-  bool groups = false;
-};
-
-StageGraph RandomGraph(std::mt19937& random, const RandomOptions& options) {
-  const auto below = [&](int n) {
-    return static_cast<int32_t>(random() % static_cast<unsigned>(n));
-  };
-  StageGraph graph;
-  for (int32_t node = 0; node < options.nodes; ++node) {
-    graph.nodes.push_back(
-        {.work =
-             options.light && below(3) != 0 ? 0.01 * below(3) : 1.0 + below(5),
-         .held = 1 + below(4),
-         .name = std::string(1, static_cast<char>('a' + node))});
-    // Read what was made before, some of it from far.
-    for (StageGraph::Value& value : graph.values) {
-      if (below(4) == 0) value.consumers.push_back(node);
-    }
-    if (node > 0 && !graph.values.empty() &&
-        (graph.values.back().consumers.empty() ||
-         graph.values.back().consumers.back() != node)) {
-      graph.values.back().consumers.push_back(node);
-    }
-    graph.values.push_back({.bytes = 1 + below(20),
-                            .producer = below(6) == 0 ? kNoProducer : node,
-                            .consumers = {}});
-  }
-  if (options.fixed) {
-    graph.nodes[below(options.nodes / 2)].fixed = 0;
-    graph.nodes[options.nodes / 2 + below(options.nodes / 2)].fixed = 1;
-  }
-  if (options.groups) {
-    graph.groups = {{0, 2}, {options.nodes - 3, options.nodes - 1}};
-  }
-  return graph;
-}
-
 void ExpectBest(const StageGraph& graph, const StageLimits& limits) {
-  const auto want = BruteForce(graph, limits);
+  const auto want = BruteForceStages(graph, limits);
   const auto got = AssignStages(graph, limits);
   ASSERT_EQ(got.ok(), want.has_value()) << got.status();
   if (!got.ok()) return;
@@ -110,7 +30,7 @@ TEST(AssignStages, EqualsBruteForceOnRandomGraphsWithSkips) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     const int32_t stages = 2 + static_cast<int32_t>(seed % 3);
-    const StageGraph graph = RandomGraph(
+    const StageGraph graph = RandomStageGraph(
         random, {.nodes = stages == 4 ? 7 : 9, .light = seed % 5 == 0});
     ExpectBest(graph, StageLimits::Even(stages, seed % 2 == 0 ? 0.05 : 0.4));
   }
@@ -120,8 +40,9 @@ TEST(AssignStages, EqualsBruteForceWithFixedStagesAndGroups) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    ExpectBest(RandomGraph(random, {.fixed = true, .groups = seed % 2 == 0}),
-               StageLimits::Even(3, 0.3));
+    ExpectBest(
+        RandomStageGraph(random, {.fixed = true, .groups = seed % 2 == 0}),
+        StageLimits::Even(3, 0.3));
   }
 }
 
@@ -129,7 +50,7 @@ TEST(AssignStages, EqualsBruteForceOnUnequalStagesWithLittleMemory) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    ExpectBest(RandomGraph(random, {}),
+    ExpectBest(RandomStageGraph(random, {}),
                {.capacity = {2, 1, 1}, .tolerance = 0.2, .memory = {10, 7, 8}});
   }
 }
@@ -142,10 +63,10 @@ TEST(AssignStages, BoundsHoldWhereNotAllIsLookedAt) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     const StageGraph graph =
-        RandomGraph(random, {.nodes = 9, .light = seed % 2 == 0});
+        RandomStageGraph(random, {.nodes = 9, .light = seed % 2 == 0});
     const StageLimits limits =
         StageLimits::Even(2 + static_cast<int32_t>(seed % 2), 0.2);
-    const auto want = BruteForce(graph, limits);
+    const auto want = BruteForceStages(graph, limits);
     const auto got = AssignStages(graph, limits, {.down_sets = 8});
     ASSERT_TRUE(got.ok()) << got.status();
     EXPECT_TRUE(CheckStages(graph, limits, got->stages).ok());
@@ -162,7 +83,7 @@ TEST(RefineStages, FindsCheapestCutsOfTwoStages) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    StageGraph graph = RandomGraph(random, {});
+    StageGraph graph = RandomStageGraph(random, {});
     graph.nodes.front().fixed = 0;
     graph.nodes.back().fixed = 1;
     const StageLimits limits = StageLimits::Even(2, 10);
@@ -172,7 +93,7 @@ TEST(RefineStages, FindsCheapestCutsOfTwoStages) {
         RefineStages(graph, limits, {1e9, 1e9}, start);
     ASSERT_TRUE(CheckStages(graph, limits, refined).ok());
     EXPECT_EQ(CostOf(graph, limits, refined).cut_bytes,
-              BruteForce(graph, limits)->cost.cut_bytes);
+              BruteForceStages(graph, limits)->cost.cut_bytes);
   }
 }
 

@@ -15,11 +15,13 @@ constexpr double kRounding = 1e-9;
 // How much the allowed balance grows while nothing is found.
 constexpr double kGrowth = 1.25;
 
+constexpr int64_t kUnreached = std::numeric_limits<int64_t>::max();
+
 }  // namespace
 
 // The best way to a boundary.
 struct DownSetCutter::Reached {
-  int64_t bytes = std::numeric_limits<int64_t>::max();
+  int64_t bytes = kUnreached;
   double balance = 0;
   int32_t from = -1;  // The set at the boundary before.
 };
@@ -86,6 +88,44 @@ std::optional<int64_t> DownSetCutter::PriceOfMoves(const Set& from,
                        to.work - from.work + to.movable - from.movable - bound);
 }
 
+std::vector<int32_t> DownSetCutter::EndsOf(const std::vector<double>& bounds,
+                                           int32_t stage) const {
+  const double rounding = kRounding * total_;
+  const auto next = bounds.begin() + stage + 1;
+  const double before = std::accumulate(bounds.begin(), next, 0.0);
+  const double after = std::accumulate(next, bounds.end(), 0.0);
+  const int32_t boundary = stage + 1;
+  std::vector<int32_t> ends;
+  for (int32_t end = 0; end < std::ssize(sets_); ++end) {
+    const Set& to = sets_[end];
+    if (to.work > before + rounding || to.work < total_ - after - rounding ||
+        boundary < to.fixed_below || boundary > to.fixed_above ||
+        (boundary == limits_.stages() && to.size != graph_.size())) {
+      continue;
+    }
+    ends.push_back(end);
+  }
+  return ends;
+}
+
+std::optional<int64_t> DownSetCutter::BytesOfStage(const Set& from,
+                                                   const Set& to, double bound,
+                                                   int32_t stage,
+                                                   bool allow_empty,
+                                                   int64_t most) const {
+  if (to.size < from.size || (to.size == from.size && !allow_empty) ||
+      (!limits_.memory.empty() &&
+       to.held - from.held > limits_.memory[stage]) ||
+      !from.nodes->IsSubsetOf(*to.nodes)) {
+    return std::nullopt;
+  }
+  const int64_t bytes = BytesInto(from, to);
+  if (bytes > most) return std::nullopt;
+  const auto price = PriceOfMoves(from, to, bound);
+  if (!price.has_value()) return std::nullopt;
+  return bytes + *price;
+}
+
 // By boundary and set.
 std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
     const std::vector<double>& bounds, Aim aim, bool allow_empty,
@@ -99,26 +139,11 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
                                             std::vector<Reached>(sets_.size()));
   const auto empty = std::ranges::find(sets_, 0, &Set::size) - sets_.begin();
   reached[0][empty].bytes = 0;
-  double before = 0;
-  double after = std::accumulate(bounds.begin(), bounds.end(), 0.0);
   for (int32_t stage = 0; stage < stages; ++stage) {
-    before += bounds[stage];
-    after -= bounds[stage];
-    const int32_t boundary = stage + 1;
-    // The sets that this boundary can be.
-    std::vector<int32_t> ends;
-    for (int32_t end = 0; end < std::ssize(sets_); ++end) {
-      const Set& to = sets_[end];
-      if (to.work > before + rounding || to.work < total_ - after - rounding ||
-          boundary < to.fixed_below || boundary > to.fixed_above ||
-          (boundary == stages && to.size != graph_.size())) {
-        continue;
-      }
-      ends.push_back(end);
-    }
+    const std::vector<int32_t> ends = EndsOf(bounds, stage);
     for (int32_t begin = 0; begin < std::ssize(sets_); ++begin) {
       const Reached& here = reached[stage][begin];
-      if (here.bytes == std::numeric_limits<int64_t>::max()) continue;
+      if (here.bytes == kUnreached) continue;
       const Set& from = sets_[begin];
       for (auto at = std::ranges::lower_bound(
                ends, from.work - rounding, {},
@@ -127,23 +152,18 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
         const Set& to = sets_[*at];
         const double work = to.work - from.work;
         if (work > bounds[stage] + rounding) break;
-        Reached& known = reached[boundary][*at];
-        const int64_t useless = aim == Aim::kFewestBytes
-                                    ? std::min(known.bytes, below) + saved
-                                    : std::numeric_limits<int64_t>::max();
-        if (useless < here.bytes) continue;
-        if (to.size < from.size || (to.size == from.size && !allow_empty) ||
-            (!limits_.memory.empty() &&
-             to.held - from.held > limits_.memory[stage]) ||
-            !from.nodes->IsSubsetOf(*to.nodes)) {
-          continue;
-        }
-        const int64_t bytes = here.bytes + BytesInto(from, to);
-        if (useless < bytes) continue;
-        const auto price = PriceOfMoves(from, to, bounds[stage] + rounding);
-        if (!price.has_value()) continue;
+        Reached& known = reached[stage + 1][*at];
+        const int64_t useful =
+            aim == Aim::kBestBalance ||
+                    std::min(known.bytes, below) == kUnreached
+                ? kUnreached
+                : std::min(known.bytes, below) + saved - here.bytes;
+        if (useful < 0) continue;
+        const auto bytes = BytesOfStage(from, to, bounds[stage] + rounding,
+                                        stage, allow_empty, useful);
+        if (!bytes.has_value()) continue;
         const double load = shares[stage] > 0 ? work / shares[stage] : 0;
-        const Reached next{.bytes = bytes + *price,
+        const Reached next{.bytes = here.bytes + *bytes,
                            .balance = std::max(here.balance, load),
                            .from = begin};
         const bool better =
@@ -159,6 +179,52 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
   return reached;
 }
 
+std::vector<StageRange> DownSetCutter::RangesBelow(
+    const std::vector<double>& bounds, int64_t below) const {
+  const int32_t stages = limits_.stages();
+  const double rounding = kRounding * total_;
+  const int64_t saved = moves_ == nullptr ? 0 : -moves_->least();
+  const auto reached =
+      Reach(bounds, Aim::kFewestBytes, /*allow_empty=*/true, below);
+  std::vector<StageRange> ranges(graph_.nodes.size(),
+                                 {.first = stages, .last = -1});
+  // By set: bytes from the boundary that is looked at to the end.
+  std::vector<int64_t> rest(sets_.size(), kUnreached);
+  const auto full =
+      std::ranges::find(sets_, graph_.size(), &Set::size) - sets_.begin();
+  rest[full] = 0;
+  for (int32_t stage = stages; stage-- > 0;) {
+    const std::vector<int32_t> ends = EndsOf(bounds, stage);
+    std::vector<int64_t> longer(sets_.size(), kUnreached);
+    for (int32_t begin = 0; begin < std::ssize(sets_); ++begin) {
+      const int64_t here = reached[stage][begin].bytes;
+      if (here == kUnreached) continue;
+      const Set& from = sets_[begin];
+      for (const int32_t end : ends) {
+        const Set& to = sets_[end];
+        if (rest[end] == kUnreached || to.work < from.work - rounding) continue;
+        if (to.work - from.work > bounds[stage] + rounding) break;
+        const int64_t useful = below + saved - here - rest[end];
+        if (useful < 0) continue;
+        const auto bytes =
+            BytesOfStage(from, to, bounds[stage] + rounding, stage,
+                         /*allow_empty=*/true, useful);
+        if (!bytes.has_value()) continue;
+        longer[begin] = std::min(longer[begin], *bytes + rest[end]);
+        if (here + *bytes + rest[end] >= below) continue;
+        for (int32_t node = 0; node < graph_.size(); ++node) {
+          if (to.nodes->Has(node) && !from.nodes->Has(node)) {
+            ranges[node].first = std::min(ranges[node].first, stage);
+            ranges[node].last = std::max(ranges[node].last, stage);
+          }
+        }
+      }
+    }
+    rest = std::move(longer);
+  }
+  return ranges;
+}
+
 int64_t DownSetCutter::FewestBytes(const std::vector<double>& bounds,
                                    int64_t below) const {
   const auto reached =
@@ -171,8 +237,7 @@ int64_t DownSetCutter::FewestBytes(const std::vector<double>& bounds,
 std::optional<std::vector<int32_t>> DownSetCutter::Cut(
     const std::vector<double>& bounds, Aim aim, bool allow_empty) const {
   const int32_t stages = limits_.stages();
-  const auto reached =
-      Reach(bounds, aim, allow_empty, std::numeric_limits<int64_t>::max());
+  const auto reached = Reach(bounds, aim, allow_empty, kUnreached);
   const auto full =
       std::ranges::find(sets_, graph_.size(), &Set::size) - sets_.begin();
   if (reached[stages][full].from < 0) return std::nullopt;

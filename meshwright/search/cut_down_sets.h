@@ -15,6 +15,13 @@
 
 namespace meshwright {
 
+struct StageRange {
+  int32_t first = 0;
+  int32_t last = 0;
+
+  bool operator==(const StageRange&) const = default;
+};
+
 // A graph with down-sets of it, ready to be cut in several ways.
 class DownSetCutter {
  public:
@@ -42,6 +49,11 @@ class DownSetCutter {
   // are none with fewer.
   int64_t FewestBytes(const std::vector<double>& bounds, int64_t below) const;
 
+  // By node: the stages that it is on where such stages have fewer bytes than
+  // `below`; first > last where there are none.
+  std::vector<StageRange> RangesBelow(const std::vector<double>& bounds,
+                                      int64_t below) const;
+
  private:
   // A value that a set makes and others need.
   struct Open {
@@ -63,6 +75,14 @@ class DownSetCutter {
   // What parts that are elsewhere cost; none where they do not suffice.
   std::optional<int64_t> PriceOfMoves(const Set& from, const Set& to,
                                       double bound) const;
+  // The bytes from one boundary to the next, `stage` between them, if that is
+  // possible; nothing where they are more than `most`.
+  std::optional<int64_t> BytesOfStage(const Set& from, const Set& to,
+                                      double bound, int32_t stage,
+                                      bool allow_empty, int64_t most) const;
+  // Sets, by index, that can be the boundary after `stage`.
+  std::vector<int32_t> EndsOf(const std::vector<double>& bounds,
+                              int32_t stage) const;
   struct Reached;
   std::vector<std::vector<Reached>> Reach(const std::vector<double>& bounds,
                                           Aim aim, bool allow_empty,

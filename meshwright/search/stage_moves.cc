@@ -190,11 +190,14 @@ Readers ReadersOf(const Replay& replay, const StageMerge& merge, int32_t id) {
 }  // namespace
 
 StageMoves::StageMoves(const StageClusters& base, const StageClusters& clusters)
-    : work_(clusters.graph.nodes.size()), parts_(clusters.graph.nodes.size()) {
+    : work_(clusters.graph.nodes.size()),
+      unmoved_(clusters.graph.nodes.size()),
+      parts_(clusters.graph.nodes.size()) {
   Replay replay(base, clusters);
   const StageGraph& graph = base.graph;
   for (int32_t node = 0; node < graph.size(); ++node) {
     work_[replay.home[node]] += base.unmoved_work[node];
+    if (!replay.moved[node]) unmoved_[replay.home[node]] = node;
   }
   for (int32_t id = 0; id < std::ssize(graph.values); ++id) {
     const StageGraph::Value& value = graph.values[id];

@@ -30,6 +30,9 @@ class StageMoves {
   // By cluster: the work of those of its nodes that `base` has not moved.
   const std::vector<double>& work() const { return work_; }
 
+  // By cluster: the node of `base` that stayed where it was.
+  const std::vector<int32_t>& unmoved() const { return unmoved_; }
+
   // A stage has the clusters of `to` that are not in `from`, with `excess` more
   // work than it may have. How many bytes more than these clusters tell are cut
   // at least, on account of parts of them; negative where elsewhere they might
@@ -64,6 +67,7 @@ class StageMoves {
                      const NodeSet& to) const;
 
   std::vector<double> work_;
+  std::vector<int32_t> unmoved_;
   std::vector<std::vector<Part>> parts_;  // By cluster.
   std::vector<Value> values_;
   int64_t least_ = 0;
