@@ -81,16 +81,17 @@ StageCoreAnswer SolveStageCore(const StageCore& core,
     answer.stages = std::move(stages);
     return true;
   };
-  if (least->values.empty() || take(relaxed.StagesOf(least->values))) {
+  if (least->values.empty()) return answer;
+  const std::vector<int32_t> stages = relaxed.StagesOf(least->values);
+  if (CostOf(graph, limits, stages).cut_bytes >= core.known || take(stages)) {
     return answer;
   }
   std::vector<double> work;
   for (const StageGraph::Node& node : graph.nodes) work.push_back(node.work);
-  if (work == core.clusters->unmoved_work && limits.memory.empty()) {
-    return answer;
-  }
   StageMip whole(graph, *ranges, work, bounds);
   whole.LimitMemory(limits.memory);
+  whole.UseAllStages();
+  options.initial = whole.ValuesOf(core.start);
   const auto best = SolveMip(whole.mip(), options);
   if (best.ok() && !best->values.empty()) take(whole.StagesOf(best->values));
   return answer;

@@ -34,11 +34,12 @@ TEST(StageMip, EqualsBruteForce) {
         std::vector<StageRange>(graph.nodes.size(), {0, limits.stages() - 1}),
         WorkOf(graph), bounds);
     mip.LimitMemory(limits.memory);
+    mip.UseAllStages();
     const auto answer = SolveMip(mip.mip(), {});
     ASSERT_TRUE(answer.ok()) << answer.status();
     ASSERT_EQ(answer->end, MipEnd::kOptimal);
     const std::vector<int32_t> stages = mip.StagesOf(answer->values);
-    if (!CheckStages(graph, limits, stages).ok()) continue;  // One is empty.
+    ASSERT_TRUE(CheckStages(graph, limits, stages).ok());
     const CutCost cost = CostOf(graph, limits, stages);
     EXPECT_EQ(cost.cut_bytes, best->cost.cut_bytes);
     EXPECT_LE(cost.balance, best->allowed * (1 + 1e-8));
@@ -52,7 +53,7 @@ TEST(StageMip, EqualsBruteForce) {
 // than something known is found.
 TEST(StageCore, FindsWhatIsBetterThanKnown) {
   int found = 0;
-  for (unsigned seed = 0; seed < 150; ++seed) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     const StageGraph graph =
@@ -97,7 +98,7 @@ TEST(StageCore, FindsWhatIsBetterThanKnown) {
       }
     }
   }
-  EXPECT_GE(found, 250);
+  EXPECT_GE(found, 105);
 }
 
 }  // namespace

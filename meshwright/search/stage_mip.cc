@@ -15,13 +15,15 @@ StageMip::StageMip(const StageGraph& graph,
                    const std::vector<StageRange>& ranges,
                    const std::vector<double>& work,
                    const std::vector<double>& bounds)
-    : graph_(graph), ranges_(ranges) {
+    : graph_(graph),
+      stages_(static_cast<int32_t>(bounds.size())),
+      ranges_(ranges) {
   for (const StageGraph::Value& value : graph.values) {
     unit_ = std::max(unit_, static_cast<double>(value.bytes) / kScale);
   }
   AddNodes();
   for (const StageGraph::Value& value : graph.values) AddValue(value);
-  for (int32_t stage = 0; stage < std::ssize(bounds); ++stage) {
+  for (int32_t stage = 0; stage < stages_; ++stage) {
     Sum sum{.most = kScale};
     for (int32_t node = 0; node < graph.size(); ++node) {
       if (work[node] == 0) continue;
@@ -38,6 +40,16 @@ void StageMip::LimitMemory(const std::vector<int64_t>& memory) {
     for (int32_t node = 0; node < graph_.size(); ++node) {
       const auto held = static_cast<double>(graph_.nodes[node].held);
       if (held > 0) AddOn(node, stage, kScale * held / most, sum);
+    }
+    AddRow(std::move(sum));
+  }
+}
+
+void StageMip::UseAllStages() {
+  for (int32_t stage = 0; stage < stages_; ++stage) {
+    Sum sum{.most = -1};
+    for (int32_t node = 0; node < graph_.size(); ++node) {
+      AddOn(node, stage, -1, sum);
     }
     AddRow(std::move(sum));
   }

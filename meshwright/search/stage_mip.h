@@ -24,6 +24,8 @@ class StageMip {
 
   // Nor more bytes held than `memory`, by stage.
   void LimitMemory(const std::vector<int64_t>& memory);
+  // No stage is empty.
+  void UseAllStages();
 
   const Mip& mip() const { return mip_; }
   // What a cost of mip() is in bytes.
@@ -49,6 +51,7 @@ class StageMip {
   void AddConstant(const StageGraph::Value& value);
 
   const StageGraph& graph_;
+  int32_t stages_;
   std::vector<StageRange> ranges_;
   Mip mip_;
   double unit_ = 1;
