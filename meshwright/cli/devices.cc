@@ -6,6 +6,7 @@
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/engine/plugin.h"
+#include "meshwright/solve/mip.h"
 
 namespace meshwright {
 namespace {
@@ -80,10 +81,18 @@ absl::Status Run(const CommandLine& line) {
     any_works |= status.ok();
     report["plugins"].push_back(plugin);
   }
+  // Plans are made without it, too, with wider gaps.
+  const auto solver = DescribeMipSolver();
+  report["solver"] =
+      solver.ok() ? Json{{"name", *solver}}
+                  : Json{{"error", std::string(solver.status().message())}};
   if (line.Has("json")) {
     absl::PrintF("%s\n", report.dump(2));
   } else {
     for (const Json& plugin : report["plugins"]) Print(plugin);
+    absl::PrintF("solver %s\n", solver.ok()
+                                    ? *solver
+                                    : std::string(solver.status().message()));
   }
   if (any_works) return absl::OkStatus();
   // The search's own message says where it looked.

@@ -156,7 +156,7 @@ def _try(folder: Path) -> None:
             errors="replace",
             check=False,
         )
-        if answer.returncode != 0:
+        if answer.returncode != 0 or "no HiGHS" in answer.stdout:
             raise StepFailed(
                 f"dist: {relative(program)} {' '.join(args)} exits with "
                 f"{answer.returncode} in an empty environment",
