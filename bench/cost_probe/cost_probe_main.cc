@@ -20,6 +20,7 @@
 #include "meshwright/cli/device_client.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/split_module.h"
+#include "meshwright/cost/op_time.h"
 #include "meshwright/cost/program_cost.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/profile/database.h"
@@ -36,6 +37,7 @@ CommandSpec Spec() {
       .summary = "a step's predicted and real cost",
       .positional = {"MODULE"},
       .flags = {{"serve", "", "compile, and run steps on request"},
+                {"kernels", "", "list the kernels of the cost model"},
                 {"database", "PATH", "of measured rates (default: assumed)"},
                 {"cluster", "SPEC",
                  "h200:2x8 (default: cpu and the mesh's "
@@ -63,6 +65,35 @@ Json ToJson(const ProgramEstimate& estimate, double cpu_seconds) {
           {"peak_bytes", estimate.peak_bytes()},
           {"temporary_bytes", estimate.memory.temporaries},
           {"estimated_in_cpu_seconds", cpu_seconds}};
+}
+
+Json KernelsJson(const Module& program, const Rates& rates) {
+  const ModuleWork work(program);
+  Json rows = Json::array();
+  for (const auto& [computation, kernels] :
+       KernelsOf(program, work, FusionStyleFor(true))) {
+    for (const Kernel& kernel : kernels) {
+      Json shapes = Json::array();
+      for (const Instruction* input : kernel.inputs) {
+        shapes.push_back(input->shape.ToString());
+      }
+      rows.push_back({{"computation", computation->name()},
+                      {"name", kernel.root->name},
+                      {"op", std::string(Name(kernel.root->opcode))},
+                      {"shape", kernel.root->shape.ToString()},
+                      {"operands", kernel.root->operands.size()},
+                      {"inputs", shapes},
+                      {"flops", kernel.work.flops},
+                      {"trans", kernel.work.transcendentals},
+                      {"bytes", kernel.work.bytes},
+                      {"fused", kernel.fused.size()},
+                      {"strided", kernel.strided},
+                      {"scratch", kernel.scratch_bytes},
+                      {"batch", BatchOf(*kernel.root)},
+                      {"seconds", KernelSeconds(kernel, rates)}});
+    }
+  }
+  return rows;
 }
 
 absl::Status Serve(StepRunner& runner) {
@@ -101,6 +132,7 @@ absl::Status Main(int argc, char** argv) {
       EstimateProgram(split.module, rates, cluster, split.mesh);
   Json json = {{"predicted", ToJson(estimate, CpuSeconds() - before)},
                {"instructions", split.module.instruction_count()}};
+  if (line.Has("kernels")) json["kernels"] = KernelsJson(split.module, rates);
   if (!line.Has("serve")) {
     absl::PrintF("%s\n", json.dump());
     return absl::OkStatus();

@@ -98,6 +98,7 @@ Rates AssumedRates(const Cluster& cluster) {
   // An accelerator computes while the next step is being prepared.
   rates.argument_seconds.value = cpu ? turns * kCoreArgumentSeconds : 0;
   rates.overlap.value = cpu ? 0 : kOverlap;
+  rates.further_array.value = cpu ? 1 : 0;
   for (const LinkLevel& level : cluster.levels) {
     rates.levels.push_back(LevelOf(level, rates.op_seconds.value));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "meshwright/cost/kernel_order.h"
 #include "meshwright/cost/merge_kernels.h"
 #include "meshwright/cost/stored_values.h"
 
@@ -98,11 +99,11 @@ bool Differs(const Shape& shape, const std::vector<int64_t>& wanted) {
   return false;
 }
 
-// Bytes of operands and result that are not as the kernel wants them: batch or
-// outer positions first, channels last.
-int64_t TransposedBytes(const Instruction& convolution) {
+// Operands and result that are not as a convolution wants them: batch or outer
+// positions first, channels last.
+void AddCopies(const Instruction& convolution, Kernel& kernel) {
   const auto& numbers = convolution.attributes->convolution;
-  if (!numbers || convolution.operands.size() != 2) return 0;
+  if (!numbers || convolution.operands.size() != 2) return;
   const auto order = [](std::vector<int64_t> first,
                         const std::vector<int64_t>& spatial,
                         std::vector<int64_t> last) {
@@ -110,19 +111,25 @@ int64_t TransposedBytes(const Instruction& convolution) {
     first.insert(first.end(), last.begin(), last.end());
     return first;
   };
-  int64_t bytes = 0;
   const auto add = [&](const Shape& shape, const std::vector<int64_t>& wanted) {
-    if (Differs(shape, wanted)) bytes += ByteSize(shape);
+    if (!Differs(shape, wanted)) return false;
+    kernel.scratch_bytes += ByteSize(shape);
+    return true;
   };
-  add(convolution.operand_shape(0),
-      order({numbers->input_batch}, numbers->input_spatial,
-            {numbers->input_feature}));
-  add(convolution.operand_shape(1),
-      order({}, numbers->kernel_spatial,
-            {numbers->kernel_input_feature, numbers->kernel_output_feature}));
+  if (add(convolution.operand_shape(0),
+          order({numbers->input_batch}, numbers->input_spatial,
+                {numbers->input_feature}))) {
+    kernel.copied.push_back(0);
+  }
+  if (add(convolution.operand_shape(1),
+          order({}, numbers->kernel_spatial,
+                {numbers->kernel_input_feature,
+                 numbers->kernel_output_feature})) &&
+      kernel.inputs.size() == 2) {
+    kernel.copied.push_back(1);
+  }
   add(convolution.shape, order({numbers->output_batch}, numbers->output_spatial,
                                {numbers->output_feature}));
-  return bytes;
 }
 
 class Fuser {
@@ -155,7 +162,8 @@ class Fuser {
       kernels.push_back(Gather(*instruction));
     }
     if (style_.fuses_rows) Merge(kernels);
-    return kernels;
+    if (!style_.runs_when_ready) return kernels;
+    return InOrderOfReadiness(computation_, std::move(kernels));
   }
 
  private:
@@ -261,12 +269,12 @@ class Fuser {
         root.opcode == Opcode::kSelectAndScatter) {
       kernel.work = work_.Of(root);
     }
-    if (root.opcode == Opcode::kConvolution &&
-        style_.transposes_for_convolution) {
-      kernel.scratch_bytes = TransposedBytes(root);
-    }
     for (size_t i = 0; i < root.operands.size(); ++i) {
       AddInput(root, static_cast<int32_t>(i), kernel);
+    }
+    if (root.opcode == Opcode::kConvolution &&
+        style_.transposes_for_convolution) {
+      AddCopies(root, kernel);
     }
     return kernel;
   }
@@ -431,7 +439,8 @@ FusionStyle FusionStyleFor(bool cpu) {
   return {.reduce_reads_fused = !cpu,
           .fuses_rows = !cpu,
           .transposes_for_convolution = cpu,
-          .all_reduce_in_place = !cpu};
+          .all_reduce_in_place = !cpu,
+          .runs_when_ready = cpu};
 }
 
 std::vector<Kernel> KernelsOf(const Computation& computation,

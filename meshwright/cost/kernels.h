@@ -38,6 +38,9 @@ struct FusionStyle {
   bool transposes_for_convolution = true;
   // The result of an all-reduce may take its operand's memory.
   bool all_reduce_in_place = false;
+  // Kernels run in the order in which they become ready (kernel_order.h); else
+  // in that of the program.
+  bool runs_when_ready = false;
 };
 
 // What compilers for this kind of device do.
@@ -62,7 +65,8 @@ struct Kernel {
   std::vector<const Instruction*> fused;  // Instructions besides results.
   Work work;                              // Bytes: what it reads and writes.
   int64_t scratch_bytes = 0;              // Transposed copies that it needs.
-  bool strided = false;  // Elements change their order in memory.
+  std::vector<int32_t> copied;  // Inputs that it needs such copies of.
+  bool strided = false;         // Elements change their order in memory.
 };
 
 // In an order in which they can run; for control flow and opaque instructions a

@@ -171,6 +171,7 @@ TEST(KernelsTest, ConvolutionsCopyWhatHasChannelsElsewhere) {
   const auto kernels = KernelsOf(*module.entry(), ModuleWork(module), {});
   ASSERT_EQ(kernels.size(), 1u);
   EXPECT_EQ(kernels[0].scratch_bytes, 4 * 2 * 3 * 5 * 5);
+  EXPECT_EQ(kernels[0].copied, std::vector<int32_t>{0});
 }
 
 }  // namespace

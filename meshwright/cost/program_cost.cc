@@ -162,8 +162,11 @@ class Walker {
     }
     const double wire = WireBytes(kind, devices, bytes);
     const double after = static_cast<double>(ByteSize(instruction.shape));
+    const double further =
+        static_cast<double>(std::ssize(instruction.operands) - 1);
     const double seconds =
-        MovePrice(prices_, kind, axes, devices, bytes, after);
+        MovePrice(prices_, kind, axes, devices, bytes, after) +
+        further * rates_.further_array.value * prices_.Of(kind, axes).latency;
     sum.comm_seconds += seconds;
     sum.comm_bytes += wire;
     sum.collectives += 1;

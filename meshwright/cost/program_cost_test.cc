@@ -113,6 +113,27 @@ TEST(EstimateProgramTest, GroupsTellTheAxes) {
   EXPECT_NEAR(step.step_seconds, 10e-6 + 448e-9, 1e-12);
 }
 
+// Two arrays of one collective, where devices meet for each of them.
+TEST(EstimateProgramTest, FurtherArraysOfACollectiveCost) {
+  Module module("two");
+  Computation* adder = AdderForTest(module);
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 8}));
+  Instruction* both = body.Add(
+      Opcode::kAllReduce, Shape::Tuple({F32({8, 8}), F32({8, 8})}), {x, x});
+  both->called = {adder};
+  both->attributes.mutate().replica_groups = {{0, 1}, {2, 3}, {4, 5}, {6, 7}};
+  module.set_entry(body.computation());
+  module.Finish();
+  Rates rates = SimpleRates(0);
+  const Mesh mesh = Mesh::Parse("data=4,model=2").value();
+  EXPECT_NEAR(EstimateProgram(module, rates, OneHost(), mesh).comm_seconds,
+              10e-6 + 512e-9, 1e-12);
+  rates.further_array.value = 0.5;
+  EXPECT_NEAR(EstimateProgram(module, rates, OneHost(), mesh).comm_seconds,
+              15e-6 + 512e-9, 1e-12);
+}
+
 TEST(EstimateProgramTest, LoopsCountTheirTrips) {
   Module module("loop");
   Computation* adder = AdderForTest(module);

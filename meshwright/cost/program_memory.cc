@@ -29,8 +29,11 @@ struct Buffer {
 // The buffers of each instruction's leaf arrays.
 class Buffers {
  public:
-  Buffers(const Computation& computation, absl::Span<const Kernel> kernels)
-      : computation_(computation), leaves_(computation.size()) {
+  // `early_copies`: copies of inputs are made as soon as these are there; else
+  // they are their kernel's scratch.
+  Buffers(const Computation& computation, absl::Span<const Kernel> kernels,
+          bool early_copies)
+      : leaves_(computation.size()) {
     std::vector<int32_t> kernel_of(computation.size(), kNever);
     for (int32_t k = 0; k < std::ssize(kernels); ++k) {
       kernel_of[kernels[k].root->id] = k;
@@ -43,12 +46,22 @@ class Buffers {
           LeavesOf(*instruction, kernel_of[instruction->id]);
     }
     for (int32_t k = 0; k < std::ssize(kernels); ++k) {
-      for (const Instruction* input : kernels[k].inputs) {
-        for (const int32_t leaf : leaves_[input->id]) {
-          buffers[leaf].last_read = std::max(buffers[leaf].last_read, k);
+      const Kernel& kernel = kernels[k];
+      for (int32_t i = 0; i < std::ssize(kernel.inputs); ++i) {
+        const bool copied = early_copies && IsCopied(kernel, i);
+        for (const int32_t leaf : leaves_[kernel.inputs[i]->id]) {
+          Buffer& buffer = buffers[leaf];
+          const int32_t read = copied ? std::max(buffer.defined, 0) : k;
+          buffer.last_read = std::max(buffer.last_read, read);
+          if (copied) copies.push_back({buffer.bytes, read, k});
         }
       }
     }
+  }
+
+  static bool IsCopied(const Kernel& kernel, int32_t input) {
+    return std::find(kernel.copied.begin(), kernel.copied.end(), input) !=
+           kernel.copied.end();
   }
 
   const std::vector<int32_t>& of(const Instruction& instruction) const {
@@ -56,6 +69,13 @@ class Buffers {
   }
 
   std::vector<Buffer> buffers;
+  // In another order, for a kernel to read.
+  struct Copy {
+    int64_t bytes = 0;
+    int32_t made = 0;  // After this kernel,
+    int32_t read = 0;  // until this one has run.
+  };
+  std::vector<Copy> copies;
 
  private:
   std::vector<int32_t> NewBuffers(const Shape& shape, Buffer buffer) {
@@ -105,7 +125,6 @@ class Buffers {
     return {};  // Fused away.
   }
 
-  const Computation& computation_;
   std::vector<std::vector<int32_t>> leaves_;
 };
 
@@ -121,11 +140,21 @@ class Estimator {
     const auto found = kernels_.find(&computation);
     if (found == kernels_.end()) return 0;
     const std::vector<Kernel>& kernels = found->second;
-    Buffers values(computation, kernels);
+    Buffers values(computation, kernels, style_.runs_when_ready);
     MarkResults(computation, kernels, take_over, values);
     PassThroughLoops(kernels, values);
     int64_t live = 0;
     int64_t most = 0;
+    std::vector<int64_t> copied(kernels.size() + 1, 0);  // More than before.
+    std::vector<int64_t> scratch(kernels.size(), 0);
+    for (size_t k = 0; k < kernels.size(); ++k) {
+      scratch[k] = kernels[k].scratch_bytes;
+    }
+    for (const Buffers::Copy& copy : values.copies) {
+      copied[copy.made] += copy.bytes;
+      copied[copy.read + 1] -= copy.bytes;
+      scratch[copy.read] -= copy.bytes;
+    }
     std::vector<std::vector<int32_t>> dying(kernels.size());
     for (int32_t b = 0; b < std::ssize(values.buffers); ++b) {
       const Buffer& buffer = values.buffers[b];
@@ -134,13 +163,12 @@ class Estimator {
     }
     for (int32_t k = 0; k < std::ssize(kernels); ++k) {
       const int64_t freed = TakenOver(kernels[k], k, values);
-      live -= freed;
+      live += copied[k] - freed;
       for (const int32_t leaf : ResultsOf(kernels[k], values)) {
         const Buffer& buffer = values.buffers[leaf];
         if (buffer.defined == k && !buffer.result) live += buffer.bytes;
       }
-      most = std::max(
-          most, live + kernels[k].scratch_bytes + Inside(*kernels[k].root));
+      most = std::max(most, live + scratch[k] + Inside(*kernels[k].root));
       for (const int32_t b : dying[k]) live -= values.buffers[b].bytes;
       live += freed;
     }

@@ -97,6 +97,9 @@ struct Rates {
   Figure argument_seconds;
   // The share of a collective that can run beside computation.
   Figure overlap;
+  // What each further array of one collective adds, in latencies: 0 where they
+  // go together, 1 where devices meet for each.
+  Figure further_array;
   std::vector<LevelRates> levels;  // As Cluster::levels.
 
   // For types without a curve of their own, that of the type they are computed

@@ -28,7 +28,8 @@ constexpr NamedFigure kFigures[] = {
     {"argument_seconds", &Rates::argument_seconds},
     {"overlap", &Rates::overlap}};
 // Absent from what older versions wrote.
-constexpr NamedFigure kBatch = {"batch_together", &Rates::batch_together};
+constexpr NamedFigure kNewer[] = {{"batch_together", &Rates::batch_together},
+                                  {"further_array", &Rates::further_array}};
 
 absl::Status Bad(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("rates: ", what));
@@ -151,7 +152,7 @@ std::string ToJson(const Rates& rates) {
                          {"origin", Name(value.origin)}};
   };
   for (const NamedFigure& figure : kFigures) add(figure);
-  add(kBatch);
+  for (const NamedFigure& figure : kNewer) add(figure);
   json["levels"] = Json::array();
   for (const LevelRates& level : rates.levels) {
     json["levels"].push_back(Write(level));
@@ -184,7 +185,9 @@ absl::StatusOr<Rates> ParseRates(absl::string_view text) {
     return absl::OkStatus();
   };
   for (const NamedFigure& figure : kFigures) MW_RETURN_IF_ERROR(read(figure));
-  if (json.contains(kBatch.name)) MW_RETURN_IF_ERROR(read(kBatch));
+  for (const NamedFigure& figure : kNewer) {
+    if (json.contains(figure.name)) MW_RETURN_IF_ERROR(read(figure));
+  }
   MW_ASSIGN_OR_RETURN(const Json* levels, Member(json, "levels"));
   if (!levels->is_array()) return Bad("\"levels\" must be a list");
   for (const Json& level : *levels) {

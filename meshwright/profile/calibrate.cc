@@ -22,7 +22,10 @@ constexpr MoveKind kKinds[] = {MoveKind::kAllReduce, MoveKind::kReduceScatter,
                                MoveKind::kPermute};
 constexpr int64_t kFloatBytes = 4;
 constexpr int64_t kColumns = 64;
+// What a step works on, on a CPU: more than the caches of a core hold.
+constexpr int64_t kWorkingBytes = 4 << 20;
 constexpr int64_t kArguments = 64;
+constexpr int64_t kArrays = 8;  // Of one collective.
 // What disturbs one round has a chance to be over in the next.
 constexpr int kRounds = 4;
 // Of a measurement that is not the loop's own doing.
@@ -43,12 +46,12 @@ struct Sizes {
 };
 
 // Arrays are not so small that they stay in a cache: a step comes back to one
-// long after.
+// long after. Those of a CPU are several, for that.
 Sizes SizesFor(bool cpu) {
   if (cpu) {
     return {.types = {ElementType::kF32, ElementType::kBF16},
             .squares = {8, 16, 32, 64, 128, 256, 512},
-            .arrays = {1 << 16, 1 << 19, 1 << 22},
+            .arrays = {1 << 14, 1 << 17, 1 << 20, 1 << 22},
             .messages = {1 << 6, 1 << 14, 1 << 18},
             .elements = 1 << 16,
             .channels = 16};
@@ -70,7 +73,8 @@ class Calibrator {
       : client_(client),
         cluster_(cluster),
         options_(options),
-        sizes_(SizesFor(client.platform_name() == "cpu")),
+        cpu_(client.platform_name() == "cpu"),
+        sizes_(SizesFor(cpu_)),
         rates_(AssumedRates(cluster)) {
     timing_.devices = cluster.device_count();
     if (options.cpu_time && cluster.shared_host) {
@@ -96,6 +100,7 @@ class Calibrator {
     TakeKernels();
     TakeMatmuls();
     for (const MoveKind kind : kKinds) TakeCollective(kind);
+    TakeArrays();
     TakeProgram();
     return Calibration{std::move(rates_), std::move(samples_)};
   }
@@ -121,8 +126,7 @@ class Calibrator {
           [count] { return ArgumentProgram(count); });
     }
     for (const int64_t elements : sizes_.arrays) {
-      add("memory", 2.0 * kFloatBytes * static_cast<double>(elements),
-          [elements] { return MemoryLoop(elements); });
+      AddMemory(elements, plans);
     }
     for (const ElementType type : sizes_.types) {
       for (const int64_t size : sizes_.squares) {
@@ -135,18 +139,15 @@ class Calibrator {
     const double count = static_cast<double>(elements);
     add("arithmetic", kArithmeticFlops * count,
         [elements] { return ArithmeticLoop(elements); });
-    add("transpose", 2 * kFloatBytes * count,
-        [elements] { return TransposeLoop(elements / kColumns, kColumns); });
+    if (!cpu_) {
+      add("transpose", 2 * kFloatBytes * count,
+          [elements] { return TransposeLoop(elements / kColumns, kColumns); });
+    }
     add("tanh", count, [elements] { return TanhLoop(elements); });
     const int64_t channels = sizes_.channels;
     add("convolution", ConvolutionFlops(channels),
         [channels] { return ConvolutionLoop(channels); });
-    for (const bool reduced : {false, true}) {
-      if (reduced && timing_.devices == 1) continue;
-      add("layers", reduced ? 1 : 0, [reduced, devices = timing_.devices] {
-        return LayersLoop(kLayers, reduced, devices);
-      });
-    }
+    if (!cpu_) add("layers", 0, [] { return LayersLoop(kLayers); });
     for (const MoveKind kind : kKinds) {
       for (const int64_t group : groups_) {
         for (const int64_t message : sizes_.messages) {
@@ -159,7 +160,38 @@ class Calibrator {
         }
       }
     }
+    if (timing_.devices > 1) {
+      add("arrays", static_cast<double>(kArrays),
+          [elements = sizes_.messages[0], devices = timing_.devices] {
+            return ArraysLoop(kArrays, elements, devices);
+          });
+      plans.back().sample.group = timing_.devices;
+    }
     return plans;
+  }
+
+  // Of an accelerator one kernel again and again; of a CPU sums, also of what
+  // is transposed.
+  void AddMemory(int64_t elements, std::vector<Plan>& plans) const {
+    const double bytes = kFloatBytes * static_cast<double>(elements);
+    const auto add = [&](absl::string_view what, double size, auto program) {
+      Plan& plan = plans.emplace_back();
+      plan.sample.what = std::string(what);
+      plan.sample.size = size;
+      plan.program = program;
+    };
+    if (!cpu_) {
+      add("memory", 2 * bytes, [elements] { return MemoryLoop(elements); });
+      return;
+    }
+    const int64_t sums =
+        std::max<int64_t>(1, kWorkingBytes / (2 * kFloatBytes * elements));
+    for (const bool transposed : {false, true}) {
+      if (transposed && elements != sizes_.arrays[0]) continue;
+      add(transposed ? "transpose" : "memory", 3 * bytes, [=] {
+        return SumsLoop(elements / kColumns, kColumns, sums, transposed);
+      });
+    }
   }
 
   absl::Status Compile() {
@@ -201,6 +233,13 @@ class Calibrator {
     return sample.size / sample.seconds;
   }
 
+  // Kernels of many arrays are small enough for their start to count.
+  double RateOnceStarted(const Sample& sample) const {
+    if (!cpu_) return Rate(sample);
+    return sample.size / std::max(0.5 * sample.seconds,
+                                  sample.seconds - rates_.op_seconds.value);
+  }
+
   void TakeKernels() {
     constexpr Origin kOrigin = Origin::kCalibrated;
     rates_.op_seconds = {One("kernel").seconds, kOrigin};
@@ -215,12 +254,12 @@ class Calibrator {
         kOrigin};
     rates_.memory = {.origin = kOrigin};
     for (const Sample* sample : Of("memory")) {
-      rates_.memory.points.push_back({sample->size, Rate(*sample)});
+      rates_.memory.points.push_back({sample->size, RateOnceStarted(*sample)});
     }
     const Sample& transpose = One("transpose");
-    rates_.strided_share = {
-        std::min(1.0, Rate(transpose) / rates_.memory.At(transpose.size)),
-        kOrigin};
+    rates_.strided_share = {std::min(1.0, RateOnceStarted(transpose) /
+                                              rates_.memory.At(transpose.size)),
+                            kOrigin};
     // Arithmetic that memory holds up tells nothing about arithmetic.
     const double count = static_cast<double>(sizes_.elements);
     const auto computes = [&](const Sample& sample, double arrays) {
@@ -272,45 +311,33 @@ class Calibrator {
     }
   }
 
-  // In a program of many kernels each takes longer than in a loop of its own:
-  // an accelerator has to be told of each, a processor's caches are cold. A
-  // collective may take less: devices go on as soon as they can.
-  void TakeProgram() {
-    const std::vector<const Sample*> layers = Of("layers");
-    const auto predicted = [&](bool reduced) {
-      return EstimateProgram(
-          LayersLoop(kLayers, reduced, timing_.devices).module, rates_,
-          cluster_, *Mesh::Parse(absl::StrCat("devices=", timing_.devices)));
-    };
-    const ProgramEstimate plain = predicted(false);
-    if (client_.platform_name() != "cpu") {
-      rates_.op_seconds.value +=
-          std::max(0.0, layers[0]->seconds - plain.compute_seconds) /
-          plain.kernels;
-      return;
-    }
-    const double slower = Within(layers[0]->seconds / plain.compute_seconds);
-    rates_.op_seconds.value *= slower;
-    rates_.vector_flops.value /= slower;
-    rates_.transcendentals.value /= slower;
-    for (Curve::Point& point : rates_.memory.points) point.value /= slower;
-    for (auto& [type, curve] : rates_.matmul) {
-      for (Curve::Point& point : curve.points) point.value /= slower;
-    }
-    if (layers.size() < 2) return;
-    const double more = Within((layers[1]->seconds - layers[0]->seconds) /
-                               predicted(true).comm_seconds);
-    for (auto& kind : rates_.levels[0].kinds) {
-      for (CollectiveRate& rate : kind) rate.latency *= more;
-    }
+  void TakeArrays() {
+    const std::vector<const Sample*> many = Of("arrays");
+    if (many.empty()) return;
+    // The smallest message among all devices.
+    const double one = (*(Of(Name(MoveKind::kAllReduce)).end() -
+                          static_cast<int64_t>(sizes_.messages.size())))
+                           ->seconds;
+    rates_.further_array = {
+        std::clamp((many[0]->seconds / one - 1) / (kArrays - 1), 0.0, 1.0),
+        Origin::kCalibrated};
   }
 
-  // What noise alone would not make of a factor.
-  static double Within(double factor) { return std::clamp(factor, 0.2, 5.0); }
+  // An accelerator has to be told of each kernel of a program.
+  void TakeProgram() {
+    if (cpu_) return;
+    const ProgramEstimate plain = EstimateProgram(
+        LayersLoop(kLayers).module, rates_, cluster_,
+        *Mesh::Parse(absl::StrCat("devices=", timing_.devices)));
+    rates_.op_seconds.value +=
+        std::max(0.0, One("layers").seconds - plain.compute_seconds) /
+        plain.kernels;
+  }
 
   Client& client_;
   const Cluster& cluster_;
   const CalibrateOptions options_;
+  const bool cpu_;
   const Sizes sizes_;
   LoopTimerOptions timing_;
   Rates rates_;

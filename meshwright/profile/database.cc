@@ -97,6 +97,9 @@ Rates Overlay(Rates measured, const Rates& assumed) {
   }
   measured.device = assumed.device;
   measured.batch_together = assumed.batch_together;  // Nobody measures it.
+  if (measured.further_array.origin == Origin::kAssumed) {
+    measured.further_array = assumed.further_array;
+  }
   std::vector<LevelRates> levels = assumed.levels;
   if (!measured.levels.empty() && !levels.empty() &&
       measured.levels[0].origin != Origin::kAssumed) {

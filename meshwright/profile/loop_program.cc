@@ -1,5 +1,6 @@
 #include "meshwright/profile/loop_program.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -61,11 +62,12 @@ class Builder {
 };
 
 // From what a turn begins with to what the next one begins with, for the first
-// argument; the others stay.
-using Turn = std::function<Instruction*(Builder&, std::vector<Instruction*>)>;
+// arguments; the others stay.
+using Turns = std::function<std::vector<Instruction*>(
+    Builder&, const std::vector<Instruction*>&)>;
 
-LoopProgram MakeLoop(std::vector<Shape> arguments, double repeats,
-                     const Turn& turn) {
+LoopProgram MakeLoopOf(std::vector<Shape> arguments, double repeats,
+                       const Turns& turn) {
   LoopProgram loop{Module("loop"), arguments, repeats};
   const Shape integer = Shape::Scalar(ElementType::kS32);
   std::vector<Shape> carried = {integer, integer};
@@ -82,6 +84,7 @@ LoopProgram MakeLoop(std::vector<Shape> arguments, double repeats,
     less->attributes.mutate().comparison_direction = "LT";
   }
   Computation* body = loop.module.AddComputation("body");
+  size_t changed = 0;
   {
     Builder build(loop.module, *body);
     Instruction* in = body->AddParameter(state, "body.in");
@@ -95,7 +98,9 @@ LoopProgram MakeLoop(std::vector<Shape> arguments, double repeats,
       values.push_back(build.Element(in, static_cast<int64_t>(i) + 2));
     }
     next.insert(next.end(), values.begin(), values.end());
-    next[2] = turn(build, values);
+    const std::vector<Instruction*> made = turn(build, values);
+    std::copy(made.begin(), made.end(), next.begin() + 2);
+    changed = made.size();
     build.Add(Opcode::kTuple, state, next);
   }
   Computation* entry = loop.module.AddComputation("main");
@@ -110,10 +115,30 @@ LoopProgram MakeLoop(std::vector<Shape> arguments, double repeats,
   Instruction* start = build.Add(Opcode::kTuple, state, first);
   Instruction* last = build.Add(Opcode::kWhile, state, {start});
   last->called = {body, condition};
-  build.Element(last, 2);
+  // What nobody asks for is not computed.
+  std::vector<Instruction*> results;
+  for (size_t i = 0; i < changed; ++i) {
+    results.push_back(build.Element(last, static_cast<int64_t>(i) + 2));
+  }
+  if (changed > 1) {
+    arguments.resize(changed);
+    build.Add(Opcode::kTuple, Shape::Tuple(arguments), results);
+  }
   loop.module.set_entry(entry);
   loop.module.Finish();
   return loop;
+}
+
+// The same for the first argument alone.
+using Turn = std::function<Instruction*(Builder&, std::vector<Instruction*>)>;
+
+LoopProgram MakeLoop(std::vector<Shape> arguments, double repeats,
+                     const Turn& turn) {
+  return MakeLoopOf(
+      std::move(arguments), repeats,
+      [&](Builder& build, const std::vector<Instruction*>& values) {
+        return std::vector<Instruction*>{turn(build, values)};
+      });
 }
 
 std::vector<std::vector<int64_t>> Groups(int64_t group, int64_t devices) {
@@ -289,6 +314,29 @@ LoopProgram TransposeLoop(int64_t rows, int64_t columns) {
                   });
 }
 
+LoopProgram SumsLoop(int64_t rows, int64_t columns, int64_t sums,
+                     bool transposed) {
+  const Shape shape = Shape::Array(ElementType::kF32, {rows, columns});
+  const Shape other =
+      transposed ? Shape::Array(ElementType::kF32, {columns, rows}) : shape;
+  std::vector<Shape> arguments(sums, shape);
+  arguments.insert(arguments.end(), sums, other);
+  return MakeLoopOf(
+      arguments, static_cast<double>(sums),
+      [&](Builder& build, const std::vector<Instruction*>& values) {
+        std::vector<Instruction*> made;
+        for (int64_t i = 0; i < sums; ++i) {
+          Instruction* added = values[sums + i];
+          if (transposed) {
+            added = build.Add(Opcode::kTranspose, shape, {added});
+            added->attributes.mutate().dimensions = {1, 0};
+          }
+          made.push_back(build.Add(Opcode::kAdd, shape, {values[i], added}));
+        }
+        return made;
+      });
+}
+
 LoopProgram TanhLoop(int64_t elements) {
   const Shape shape = Shape::Array(ElementType::kF32, {elements});
   return MakeLoop({shape}, 1,
@@ -354,7 +402,32 @@ LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,
       });
 }
 
-LoopProgram LayersLoop(int64_t layers, bool reduced, int64_t devices) {
+LoopProgram ArraysLoop(int64_t arrays, int64_t elements, int64_t devices) {
+  const Shape shape = Shape::Array(ElementType::kF32, {elements});
+  return MakeLoop(
+      {shape}, 1, [&](Builder& build, std::vector<Instruction*> values) {
+        // Different ones: compilers merge equal arrays.
+        std::vector<Instruction*> operands = {values[0]};
+        while (std::ssize(operands) < arrays) {
+          operands.push_back(
+              build.Add(Opcode::kAdd, shape, {operands.back(), values[0]}));
+        }
+        const std::vector<Shape> shapes(arrays, shape);
+        Instruction* sums =
+            build.Add(Opcode::kAllReduce, Shape::Tuple(shapes), operands);
+        sums->attributes.mutate().channel_id = 0;
+        sums->attributes.mutate().replica_groups = Groups(devices, devices);
+        sums->called = {build.Adder(ElementType::kF32)};
+        Instruction* total = build.Element(sums, 0);
+        for (int64_t i = 1; i < arrays; ++i) {
+          total =
+              build.Add(Opcode::kAdd, shape, {total, build.Element(sums, i)});
+        }
+        return total;
+      });
+}
+
+LoopProgram LayersLoop(int64_t layers) {
   const Shape square = Shape::Array(ElementType::kF32, {kSmall, kSmall});
   const Shape row = Shape::Array(ElementType::kF32, {kSmall});
   return MakeLoop(
@@ -375,9 +448,6 @@ LoopProgram LayersLoop(int64_t layers, bool reduced, int64_t devices) {
           back->attributes.mutate().dimensions = {0};
           x = build.Add(Opcode::kSubtract, square, {dot, back});
           x = build.Add(Opcode::kTanh, square, {x});
-          if (reduced) {
-            x = Collect(build, MoveKind::kAllReduce, x, devices, devices);
-          }
         }
         return x;
       });

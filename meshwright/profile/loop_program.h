@@ -38,6 +38,10 @@ LoopProgram ArgumentProgram(int64_t count);
 // element, and a square root: Adam's update of a parameter.
 inline constexpr int kArithmeticFlops = 13;
 LoopProgram ArithmeticLoop(int64_t elements);
+// Kernels that each add an array to one of their own, transposed or not: what
+// one reads was last read `sums` kernels ago.
+LoopProgram SumsLoop(int64_t rows, int64_t columns, int64_t sums,
+                     bool transposed);
 // One kernel that transposes.
 LoopProgram TransposeLoop(int64_t rows, int64_t columns);
 // One kernel with a tanh per element.
@@ -49,11 +53,12 @@ double ConvolutionFlops(int64_t channels);  // Padding counted too.
 // devices. Requires: `group` divides `devices` and `elements`.
 LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,
                            int64_t devices);
+// One all-reduce of so many arrays of f32[elements] among all devices.
+LoopProgram ArraysLoop(int64_t arrays, int64_t elements, int64_t devices);
 
 // Layers as a step has them, each with weights of its own: a contraction, a sum
-// over the features, what is left after it through a tanh; if `reduced`, then
-// an all-reduce among all devices.
-LoopProgram LayersLoop(int64_t layers, bool reduced, int64_t devices);
+// over the features, what is left after it through a tanh.
+LoopProgram LayersLoop(int64_t layers);
 
 }  // namespace meshwright
 

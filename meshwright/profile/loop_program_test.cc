@@ -23,10 +23,13 @@ TEST(LoopProgramTest, DoWhatTheySay) {
             2 * 2.0 * 16 * 16 * 16 + kCount);
   EXPECT_EQ(WorkOf(MemoryLoop(100)).flops, 200 + kCount);
   EXPECT_EQ(WorkOf(EmptyLoop()).flops, 1 + kCount);
-  EXPECT_EQ(WorkOf(LayersLoop(3, false, 8)).transcendentals, 3 * 64 * 64);
+  EXPECT_EQ(WorkOf(LayersLoop(3)).transcendentals, 3 * 64 * 64);
   EXPECT_EQ(WorkOf(ArithmeticLoop(100)).flops, 100 * kArithmeticFlops + kCount);
   EXPECT_EQ(WorkOf(TanhLoop(100)).transcendentals, 100);
   EXPECT_EQ(WorkOf(TransposeLoop(4, 8)).flops, kCount);
+  for (const bool transposed : {false, true}) {
+    EXPECT_EQ(WorkOf(SumsLoop(4, 8, 3, transposed)).flops, 3 * 32 + kCount);
+  }
   EXPECT_GT(WorkOf(SmallKernelLoop()).flops, 0);
   EXPECT_EQ(WorkOf(ArgumentProgram(3)).flops, 3 * 64);
   // But for what falls on padding.
@@ -49,6 +52,14 @@ TEST(LoopProgramTest, CollectivesOfEachKind) {
       EXPECT_EQ(uses[0].wire_bytes, WireBytes(kind, group, 256)) << group;
     }
   }
+}
+
+TEST(LoopProgramTest, OneCollectiveOfSeveralArrays) {
+  const LoopProgram loop = ArraysLoop(3, 64, 8);
+  WorkOf(loop);
+  const auto uses = CollectivesIn(loop.module, 8);
+  ASSERT_EQ(uses.size(), 1u);
+  EXPECT_EQ(uses[0].bytes, 3 * 256);
 }
 
 }  // namespace

@@ -1,0 +1,88 @@
+#include "meshwright/cost/kernel_order.h"
+
+#include "gtest/gtest.h"
+#include "meshwright/cost/module_for_test.h"
+#include "meshwright/cost/program_memory.h"
+
+namespace meshwright {
+namespace {
+
+constexpr FusionStyle kWhenReady = {.runs_when_ready = true};
+
+std::vector<const Instruction*> RootsOf(const Module& module) {
+  std::vector<const Instruction*> roots;
+  for (const Kernel& kernel :
+       KernelsOf(*module.entry(), ModuleWork(module), kWhenReady)) {
+    roots.push_back(kernel.root);
+  }
+  return roots;
+}
+
+TEST(InOrderOfReadinessTest, WhatIsReadyFirstRunsFirst) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 8}));
+  Instruction* a = body.Dot(x, x);
+  Instruction* b = body.Dot(a, a);
+  Instruction* w = body.Dot(x, x);
+  Instruction* c = body.Dot(b, w);
+  body.Tuple({c});
+  module.set_entry(body.computation());
+  module.Finish();
+  EXPECT_EQ(RootsOf(module), (std::vector<const Instruction*>{a, w, b, c}));
+}
+
+TEST(InOrderOfReadinessTest, WaitsForControlPredecessors) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 8}));
+  Instruction* a = body.Dot(x, x);
+  Instruction* b = body.Dot(a, a);
+  Instruction* w = body.Dot(x, x);
+  Instruction* c = body.Dot(b, w);
+  w->control_predecessors = {b};
+  body.Tuple({c});
+  module.set_entry(body.computation());
+  module.Finish();
+  EXPECT_EQ(RootsOf(module), (std::vector<const Instruction*>{a, b, w, c}));
+}
+
+// What only names a value has its turn, too, as what uses it then does.
+TEST(InOrderOfReadinessTest, NamesTakeTurns) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 8}));
+  Instruction* a = body.Dot(x, x);
+  Instruction* flat = body.Add(Opcode::kReshape, F32({64}), {a});
+  Instruction* square = body.Add(Opcode::kReshape, F32({8, 8}), {flat});
+  Instruction* b = body.Dot(square, square);
+  Instruction* c = body.Dot(a, a);
+  Instruction* d = body.Dot(c, c);
+  body.Tuple({b, d});
+  module.set_entry(body.computation());
+  module.Finish();
+  EXPECT_EQ(RootsOf(module), (std::vector<const Instruction*>{a, c, d, b}));
+}
+
+// A value that could be made late is there from the beginning.
+TEST(InOrderOfReadinessTest, ValuesAreThereForLonger) {
+  const auto temporaries = [](const FusionStyle& style) {
+    Module module("m");
+    BodyForTest body(module.AddComputation("main"));
+    Instruction* x = body.Parameter(F32({8, 8}));
+    Instruction* sum = body.Dot(x, x);
+    for (int i = 0; i < 4; ++i) sum = body.Dot(sum, body.Dot(x, x));
+    body.Tuple({sum});
+    module.set_entry(body.computation());
+    module.Finish();
+    return EstimateMemory(module, KernelsOf(module, ModuleWork(module), style),
+                          style)
+        .temporaries;
+  };
+  constexpr int64_t kArray = 256;
+  EXPECT_EQ(temporaries({}), 3 * kArray);
+  EXPECT_EQ(temporaries(kWhenReady), 6 * kArray);
+}
+
+}  // namespace
+}  // namespace meshwright
