@@ -40,13 +40,13 @@ def make_plans(model: str, database: Path, folder: Path) -> dict[str, Path]:
     return plans
 
 
-def measure(model: str, database: Path, rounds: int, folder: Path) -> dict:
+def measure(model: str, database: Path, options, folder: Path) -> dict:
     plans = make_plans(model, database, folder)
     probes = {
-        strategy: Probe(model, path, database, flag="--plan")
+        strategy: Probe(model, path, database, flag="--plan", realtime=options.realtime)
         for strategy, path in plans.items()
     }
-    for _ in range(rounds):
+    for _ in range(options.rounds):
         for probe in probes.values():
             probe.step(1)
     rows = {}
@@ -69,6 +69,7 @@ def main():
     parser.add_argument("models", nargs="*", default=MODELS)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--database", type=Path, help="of rates measured before")
+    parser.add_argument("--realtime", action="store_true", help="before all others")
     parser.add_argument("--json", type=Path, help="write every number here")
     options = parser.parse_args()
     print(describe())
@@ -77,9 +78,11 @@ def main():
     results, worst = {}, 0.0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        database = options.database or calibrate(folder / "profile.db")
+        database = options.database or calibrate(
+            folder / "profile.db", options.realtime
+        )
         for model in options.models:
-            rows = results[model] = measure(model, database, options.rounds, folder)
+            rows = results[model] = measure(model, database, options, folder)
             cells = [
                 f"{rows[s]['ratio']:.3f}" if s in rows else "" for s in STRATEGIES[1:]
             ]

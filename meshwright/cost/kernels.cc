@@ -440,6 +440,7 @@ FusionStyle FusionStyleFor(bool cpu) {
           .fuses_rows = !cpu,
           .transposes_for_convolution = cpu,
           .all_reduce_in_place = !cpu,
+          .transposes_for_collectives = cpu,
           .runs_when_ready = cpu};
 }
 

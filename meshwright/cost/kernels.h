@@ -38,6 +38,9 @@ struct FusionStyle {
   bool transposes_for_convolution = true;
   // The result of an all-reduce may take its operand's memory.
   bool all_reduce_in_place = false;
+  // Collectives split or join arrays along their first dimension only; others
+  // are transposed before and after.
+  bool transposes_for_collectives = false;
   // Kernels run in the order in which they become ready (kernel_order.h); else
   // in that of the program.
   bool runs_when_ready = false;

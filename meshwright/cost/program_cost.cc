@@ -39,9 +39,13 @@ std::optional<MoveKind> CollectiveOf(Opcode opcode) {
 
 class Walker {
  public:
-  Walker(const ProgramKernels& kernels, const Rates& rates, const Mesh& mesh,
-         const Prices& prices)
-      : kernels_(kernels), rates_(rates), mesh_(mesh), prices_(prices) {
+  Walker(const ProgramKernels& kernels, const FusionStyle& style,
+         const Rates& rates, const Mesh& mesh, const Prices& prices)
+      : kernels_(kernels),
+        style_(style),
+        rates_(rates),
+        mesh_(mesh),
+        prices_(prices) {
     for (AxisId axis = 0; axis < std::ssize(mesh.sub_axes()); ++axis) {
       axes_.push_back(AxisList{axis});
     }
@@ -166,10 +170,33 @@ class Walker {
         static_cast<double>(std::ssize(instruction.operands) - 1);
     const double seconds =
         MovePrice(prices_, kind, axes, devices, bytes, after) +
+        TransposeSeconds(instruction) +
         further * rates_.further_array.value * prices_.Of(kind, axes).latency;
     sum.comm_seconds += seconds;
     sum.comm_bytes += wire;
     sum.collectives += 1;
+    return seconds;
+  }
+
+  // To have the dimension first that a collective splits or joins, and back.
+  double TransposeSeconds(const Instruction& collective) const {
+    const auto& along = collective.attributes->dimensions;
+    if (!style_.transposes_for_collectives || along.empty()) return 0;
+    double seconds = 0;
+    for (const Instruction* operand : collective.operands) {
+      const auto& sizes = operand->shape.dimensions;
+      if (std::all_of(sizes.begin(), sizes.begin() + along[0],
+                      [](int64_t size) { return size == 1; })) {
+        continue;
+      }
+      for (const double bytes :
+           {static_cast<double>(ByteSize(operand->shape)),
+            static_cast<double>(ByteSize(collective.shape)) /
+                static_cast<double>(collective.operands.size())}) {
+        seconds += KernelSeconds(
+            LocalWork{.work = {.bytes = 2 * bytes}, .strided = true}, rates_);
+      }
+    }
     return seconds;
   }
 
@@ -202,6 +229,7 @@ class Walker {
   }
 
   const ProgramKernels& kernels_;
+  const FusionStyle style_;
   const Rates& rates_;
   const Mesh& mesh_;
   const Prices& prices_;
@@ -218,7 +246,7 @@ ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
   const FusionStyle style = FusionStyleFor(cluster.IsCpu());
   const ProgramKernels kernels = KernelsOf(program, work, style);
   ProgramEstimate estimate =
-      Walker(kernels, rates, mesh, prices).Visit(*program.entry());
+      Walker(kernels, style, rates, mesh, prices).Visit(*program.entry());
   const double arguments =
       rates.argument_seconds.value *
       static_cast<double>(program.entry()->Parameters().size() +

@@ -22,8 +22,6 @@ constexpr MoveKind kKinds[] = {MoveKind::kAllReduce, MoveKind::kReduceScatter,
                                MoveKind::kPermute};
 constexpr int64_t kFloatBytes = 4;
 constexpr int64_t kColumns = 64;
-// What a step works on, on a CPU: more than the caches of a core hold.
-constexpr int64_t kWorkingBytes = 4 << 20;
 constexpr int64_t kArguments = 64;
 constexpr int64_t kArrays = 8;  // Of one collective.
 // What disturbs one round has a chance to be over in the next.
@@ -51,7 +49,7 @@ Sizes SizesFor(bool cpu) {
   if (cpu) {
     return {.types = {ElementType::kF32, ElementType::kBF16},
             .squares = {8, 16, 32, 64, 128, 256, 512},
-            .arrays = {1 << 14, 1 << 17, 1 << 20, 1 << 22},
+            .arrays = {1 << 14, 1 << 17, 1 << 20},
             .messages = {1 << 6, 1 << 14, 1 << 18},
             .elements = 1 << 16,
             .channels = 16};
@@ -184,13 +182,12 @@ class Calibrator {
       add("memory", 2 * bytes, [elements] { return MemoryLoop(elements); });
       return;
     }
-    const int64_t sums =
-        std::max<int64_t>(1, kWorkingBytes / (2 * kFloatBytes * elements));
     for (const bool transposed : {false, true}) {
       if (transposed && elements != sizes_.arrays[0]) continue;
-      add(transposed ? "transpose" : "memory", 3 * bytes, [=] {
-        return SumsLoop(elements / kColumns, kColumns, sums, transposed);
-      });
+      add(transposed ? "transpose" : "memory", 3 * bytes,
+          [=, devices = timing_.devices] {
+            return SumsLoop(elements / kColumns, kColumns, transposed, devices);
+          });
     }
   }
 
@@ -233,11 +230,20 @@ class Calibrator {
     return sample.size / sample.seconds;
   }
 
-  // Kernels of many arrays are small enough for their start to count.
+  // Of a CPU, without the start of the kernel and the collective among them.
   double RateOnceStarted(const Sample& sample) const {
     if (!cpu_) return Rate(sample);
-    return sample.size / std::max(0.5 * sample.seconds,
-                                  sample.seconds - rates_.op_seconds.value);
+    const double other =
+        rates_.op_seconds.value +
+        (timing_.devices > 1 ? SmallestAllReduce() / kSums : 0);
+    return sample.size /
+           std::max(kLeastShare * sample.seconds, sample.seconds - other);
+  }
+
+  // Among all devices.
+  double SmallestAllReduce() const {
+    const std::vector<const Sample*> samples = Of(Name(MoveKind::kAllReduce));
+    return samples[samples.size() - sizes_.messages.size()]->seconds;
   }
 
   void TakeKernels() {
@@ -260,16 +266,17 @@ class Calibrator {
     rates_.strided_share = {std::min(1.0, RateOnceStarted(transpose) /
                                               rates_.memory.At(transpose.size)),
                             kOrigin};
-    // Arithmetic that memory holds up tells nothing about arithmetic.
+    // Arithmetic that memory holds up tells nothing about arithmetic; the
+    // arrays of this one are in a CPU's caches.
     const double count = static_cast<double>(sizes_.elements);
     const auto computes = [&](const Sample& sample, double arrays) {
       const double bytes = arrays * kFloatBytes * count;
       return sample.seconds > kAboveMemory * bytes / rates_.memory.At(bytes);
     };
-    if (computes(One("arithmetic"), 4)) {
+    if (cpu_ || computes(One("arithmetic"), 4)) {
       rates_.vector_flops = {Rate(One("arithmetic")), kOrigin};
     }
-    if (computes(One("tanh"), 2)) {
+    if (cpu_ || computes(One("tanh"), 2)) {
       rates_.transcendentals = {Rate(One("tanh")), kOrigin};
     }
   }
@@ -314,12 +321,12 @@ class Calibrator {
   void TakeArrays() {
     const std::vector<const Sample*> many = Of("arrays");
     if (many.empty()) return;
-    // The smallest message among all devices.
-    const double one = (*(Of(Name(MoveKind::kAllReduce)).end() -
-                          static_cast<int64_t>(sizes_.messages.size())))
-                           ->seconds;
+    const double one = SmallestAllReduce();
+    // Each array but the first is made by a kernel.
+    const double made = (kArrays - 1) * rates_.op_seconds.value;
     rates_.further_array = {
-        std::clamp((many[0]->seconds / one - 1) / (kArrays - 1), 0.0, 1.0),
+        std::clamp(((many[0]->seconds - made) / one - 1) / (kArrays - 1), 0.0,
+                   1.0),
         Origin::kCalibrated};
   }
 

@@ -141,16 +141,19 @@ LoopProgram MakeLoop(std::vector<Shape> arguments, double repeats,
       });
 }
 
-std::vector<std::vector<int64_t>> Groups(int64_t group, int64_t devices) {
-  std::vector<std::vector<int64_t>> groups(devices / group);
+// Of consecutive devices, or of those `devices / group` apart.
+std::vector<std::vector<int64_t>> Groups(int64_t group, int64_t devices,
+                                         bool apart = false) {
+  const int64_t count = devices / group;
+  std::vector<std::vector<int64_t>> groups(count);
   for (int64_t device = 0; device < devices; ++device) {
-    groups[device / group].push_back(device);
+    groups[apart ? device % count : device / group].push_back(device);
   }
   return groups;
 }
 
 Instruction* Collect(Builder& build, MoveKind kind, Instruction* x,
-                     int64_t group, int64_t devices) {
+                     int64_t group, int64_t devices, bool apart = false) {
   static constexpr std::pair<MoveKind, Opcode> kOpcodes[] = {
       {MoveKind::kAllReduce, Opcode::kAllReduce},
       {MoveKind::kReduceScatter, Opcode::kReduceScatter},
@@ -171,14 +174,15 @@ Instruction* Collect(Builder& build, MoveKind kind, Instruction* x,
     made->called = {build.Adder(shape.element_type)};
   }
   if (kind != MoveKind::kPermute) {
-    attributes.replica_groups = Groups(group, devices);
+    attributes.replica_groups = Groups(group, devices, apart);
     if (kind != MoveKind::kAllReduce) attributes.dimensions = {0};
     return made;
   }
-  for (int64_t device = 0; device < devices; ++device) {
-    const int64_t first = device / group * group;
-    attributes.source_target_pairs.push_back(
-        {device, first + (device - first + 1) % group});
+  for (const std::vector<int64_t>& members : Groups(group, devices, apart)) {
+    for (int64_t i = 0; i < group; ++i) {
+      attributes.source_target_pairs.push_back(
+          {members[i], members[(i + 1) % group]});
+    }
   }
   return made;
 }
@@ -314,19 +318,24 @@ LoopProgram TransposeLoop(int64_t rows, int64_t columns) {
                   });
 }
 
-LoopProgram SumsLoop(int64_t rows, int64_t columns, int64_t sums,
-                     bool transposed) {
+LoopProgram SumsLoop(int64_t rows, int64_t columns, bool transposed,
+                     int64_t devices) {
   const Shape shape = Shape::Array(ElementType::kF32, {rows, columns});
   const Shape other =
       transposed ? Shape::Array(ElementType::kF32, {columns, rows}) : shape;
-  std::vector<Shape> arguments(sums, shape);
-  arguments.insert(arguments.end(), sums, other);
+  std::vector<Shape> arguments = {Shape::Array(ElementType::kF32, {kSmall})};
+  arguments.insert(arguments.end(), kSums, shape);
+  arguments.insert(arguments.end(), kSums, other);
   return MakeLoopOf(
-      arguments, static_cast<double>(sums),
+      arguments, kSums,
       [&](Builder& build, const std::vector<Instruction*>& values) {
-        std::vector<Instruction*> made;
-        for (int64_t i = 0; i < sums; ++i) {
-          Instruction* added = values[sums + i];
+        std::vector<Instruction*> made = {values[0]};
+        if (devices > 1) {
+          made[0] =
+              Collect(build, MoveKind::kAllReduce, values[0], devices, devices);
+        }
+        for (int i = 1; i <= kSums; ++i) {
+          Instruction* added = values[kSums + i];
           if (transposed) {
             added = build.Add(Opcode::kTranspose, shape, {added});
             added->attributes.mutate().dimensions = {1, 0};
@@ -387,18 +396,21 @@ LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,
           ? Shape::Array(ElementType::kF32, {group, elements / group})
           : Shape::Array(ElementType::kF32, {elements});
   return MakeLoop(
-      {shape}, 1, [&](Builder& build, std::vector<Instruction*> values) {
-        Instruction* y = Collect(build, kind, values[0], group, devices);
-        // Back to the shape that a turn begins with, at little cost.
-        if (kind == MoveKind::kAllGather) {
-          y = build.Add(Opcode::kSlice, shape, {y});
-          y->attributes.mutate().slice = {{.start = 0, .limit = elements}};
-        } else if (kind == MoveKind::kReduceScatter) {
-          Instruction* zero = build.Constant(Literal::Scalar(int32_t{0}));
-          y = build.Add(Opcode::kDynamicUpdateSlice, shape,
-                        {values[0], y, zero});
+      {shape}, 2, [&](Builder& build, std::vector<Instruction*> values) {
+        Instruction* x = values[0];
+        for (const bool apart : {false, true}) {
+          Instruction* y = Collect(build, kind, x, group, devices, apart);
+          // Back to the shape that a turn begins with, at little cost.
+          if (kind == MoveKind::kAllGather) {
+            y = build.Add(Opcode::kSlice, shape, {y});
+            y->attributes.mutate().slice = {{.start = 0, .limit = elements}};
+          } else if (kind == MoveKind::kReduceScatter) {
+            Instruction* zero = build.Constant(Literal::Scalar(int32_t{0}));
+            y = build.Add(Opcode::kDynamicUpdateSlice, shape, {x, y, zero});
+          }
+          x = y;
         }
-        return y;
+        return x;
       });
 }
 

@@ -38,10 +38,12 @@ LoopProgram ArgumentProgram(int64_t count);
 // element, and a square root: Adam's update of a parameter.
 inline constexpr int kArithmeticFlops = 13;
 LoopProgram ArithmeticLoop(int64_t elements);
-// Kernels that each add an array to one of their own, transposed or not: what
-// one reads was last read `sums` kernels ago.
-LoopProgram SumsLoop(int64_t rows, int64_t columns, int64_t sums,
-                     bool transposed);
+// kSums kernels that each add an array to one of their own, transposed or not,
+// and a small all-reduce, as a step has one every few kernels: devices that
+// share cores come back to others.
+inline constexpr int kSums = 8;
+LoopProgram SumsLoop(int64_t rows, int64_t columns, bool transposed,
+                     int64_t devices);
 // One kernel that transposes.
 LoopProgram TransposeLoop(int64_t rows, int64_t columns);
 // One kernel with a tanh per element.
@@ -49,8 +51,9 @@ LoopProgram TanhLoop(int64_t elements);
 // A 3x3 convolution, `channels` to as many, of 8 images of 16 x 16.
 LoopProgram ConvolutionLoop(int64_t channels);
 double ConvolutionFlops(int64_t channels);  // Padding counted too.
-// A collective of f32[elements] per device, in groups of `group` consecutive
-// devices. Requires: `group` divides `devices` and `elements`.
+// Two collectives of f32[elements] per device, in groups of `group` consecutive
+// devices, then of such that are apart: along both axes of a mesh. Requires:
+// `group` divides `devices` and `elements`.
 LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,
                            int64_t devices);
 // One all-reduce of so many arrays of f32[elements] among all devices.

@@ -28,7 +28,9 @@ TEST(LoopProgramTest, DoWhatTheySay) {
   EXPECT_EQ(WorkOf(TanhLoop(100)).transcendentals, 100);
   EXPECT_EQ(WorkOf(TransposeLoop(4, 8)).flops, kCount);
   for (const bool transposed : {false, true}) {
-    EXPECT_EQ(WorkOf(SumsLoop(4, 8, 3, transposed)).flops, 3 * 32 + kCount);
+    EXPECT_EQ(WorkOf(SumsLoop(4, 8, transposed, 1)).flops, kSums * 32 + kCount);
+    EXPECT_EQ(CollectivesIn(SumsLoop(4, 8, transposed, 8).module, 8).size(),
+              1u);
   }
   EXPECT_GT(WorkOf(SmallKernelLoop()).flops, 0);
   EXPECT_EQ(WorkOf(ArgumentProgram(3)).flops, 3 * 64);
@@ -46,10 +48,12 @@ TEST(LoopProgramTest, CollectivesOfEachKind) {
       const LoopProgram loop = CollectiveLoop(kind, 64, group, 8);
       WorkOf(loop);
       const auto uses = CollectivesIn(loop.module, 8);
-      ASSERT_EQ(uses.size(), 1u);
-      EXPECT_EQ(uses[0].kind, Name(kind));
-      EXPECT_EQ(uses[0].bytes, 256);
-      EXPECT_EQ(uses[0].wire_bytes, WireBytes(kind, group, 256)) << group;
+      ASSERT_EQ(uses.size(), 2u);
+      for (const CollectiveUse& use : uses) {
+        EXPECT_EQ(use.kind, Name(kind));
+        EXPECT_EQ(use.bytes, 256);
+        EXPECT_EQ(use.wire_bytes, WireBytes(kind, group, 256)) << group;
+      }
     }
   }
 }
