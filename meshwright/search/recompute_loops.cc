@@ -314,6 +314,20 @@ class Rewriter {
   std::map<int64_t, const Residual*> by_element_;  // Of those before.
 };
 
+// Elements of tuples that are made here are what the tuples are made of: else
+// whoever needs one of them would need them all.
+void TakeElementsDirectly(Computation& computation) {
+  for (const auto& instruction : computation.instructions()) {
+    for (Instruction*& operand : instruction->operands) {
+      while (operand->opcode == Opcode::kGetTupleElement &&
+             operand->operands[0]->opcode == Opcode::kTuple) {
+        const int64_t index = operand->attributes->tuple_index;
+        operand = operand->operands[0]->operands[index];
+      }
+    }
+  }
+}
+
 // A copy of a loop's computation, for it to have one of its own.
 Computation* CopyOf(const Computation& from, Module& module,
                     AgainNames& names) {
@@ -363,6 +377,9 @@ LoopsAgain RecomputeLoops(Module& module, bool light) {
   LoopsAgain result;
   AgainNames names(module);
   GiveOwnComputations(module, names);
+  for (const auto& computation : module.computations()) {
+    TakeElementsDirectly(*computation);
+  }
   const ModuleWork work(module);
   std::vector<std::pair<Computation*, Instruction*>> loops;
   for (const auto& computation : module.computations()) {
