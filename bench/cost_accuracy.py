@@ -52,7 +52,10 @@ class Probe:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        self.report = json.loads(self._process.stdout.readline())
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{plan.stem} does not compile")
+        self.report = json.loads(line)
         if realtime:  # Once it is compiled.
             set_priority = ["chrt", "-a", "-r", "-p", "1", str(self._process.pid)]
             subprocess.run(set_priority, check=True)

@@ -31,7 +31,8 @@ def make_plans(model: str, database: Path, folder: Path) -> dict[str, Path]:
         done = subprocess.run(
             [BUILD / "meshwright/cli/meshwright", "plan"]
             + [ROOT / f"testdata/{model}_tiny.hlo.pb.zst", "--cluster", "cpu:8"]
-            + ["--database", database, "--strategy", strategy, "-o", path],
+            + ["--database", database, "--strategy", strategy, "-o", path]
+            + ["--stages", "1"],  # A mesh holds the whole step.
             check=False,
             capture_output=True,
         )
@@ -42,10 +43,16 @@ def make_plans(model: str, database: Path, folder: Path) -> dict[str, Path]:
 
 def measure(model: str, database: Path, options, folder: Path) -> dict:
     plans = make_plans(model, database, folder)
-    probes = {
-        strategy: Probe(model, path, database, flag="--plan", realtime=options.realtime)
-        for strategy, path in plans.items()
-    }
+    probes = {}
+    for strategy, path in plans.items():
+        try:
+            probes[strategy] = Probe(
+                model, path, database, flag="--plan", realtime=options.realtime
+            )
+        except RuntimeError as error:
+            if strategy == "auto":
+                raise
+            print(error, file=sys.stderr)
     for _ in range(options.rounds):
         for probe in probes.values():
             probe.step(1)
