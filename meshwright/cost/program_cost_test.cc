@@ -134,6 +134,34 @@ TEST(EstimateProgramTest, FurtherArraysOfACollectiveCost) {
               15e-6 + 512e-9, 1e-12);
 }
 
+// On CPUs: what is gathered along another dimension than the first is
+// transposed before and after.
+TEST(EstimateProgramTest, GathersAlongLaterDimensionsTranspose) {
+  const auto seconds = [](int64_t dimension, bool cpu) {
+    Module module("gather");
+    BodyForTest body(module.AddComputation("main"));
+    Shape gathered = F32({8, 8});
+    gathered.dimensions[dimension] *= 2;
+    Instruction* all =
+        body.Add(Opcode::kAllGather, gathered, {body.Parameter(F32({8, 8}))});
+    all->attributes.mutate().dimensions = {dimension};
+    all->attributes.mutate().replica_groups = {{0, 1}, {2, 3}, {4, 5}, {6, 7}};
+    module.set_entry(body.computation());
+    module.Finish();
+    Cluster cluster = OneHost();
+    if (cpu) cluster.device.kind = "cpu";
+    Rates rates = SimpleRates(0);
+    rates.strided_share.value = 0.5;
+    return EstimateProgram(module, rates, cluster,
+                           Mesh::Parse("data=4,model=2").value())
+        .comm_seconds;
+  };
+  EXPECT_EQ(seconds(1, false), seconds(0, false));
+  // Two kernels, which read and write 256 and 512 bytes at half the rate.
+  EXPECT_NEAR(seconds(1, true) - seconds(0, true),
+              2e-6 + 2 * (2 * 256e-9 + 2 * 512e-9), 1e-12);
+}
+
 TEST(EstimateProgramTest, LoopsCountTheirTrips) {
   Module module("loop");
   Computation* adder = AdderForTest(module);
