@@ -84,5 +84,43 @@ TEST(InOrderOfReadinessTest, ValuesAreThereForLonger) {
   EXPECT_EQ(temporaries(kWhenReady), 6 * kArray);
 }
 
+// A convolution's copy of images with channels second is made at the beginning.
+TEST(InOrderOfReadinessTest, CopiesAreMadeEarly) {
+  const auto temporaries = [](const FusionStyle& style) {
+    Module module("m");
+    BodyForTest body(module.AddComputation("main"));
+    Instruction* x = body.Parameter(F32({8, 8}));
+    Instruction* images = body.Parameter(F32({2, 8, 5, 5}));
+    Instruction* kernel = body.Parameter(F32({1, 1, 8, 8}));
+    Instruction* a = body.Dot(x, x);
+    Instruction* b = body.Dot(a, a);
+    Instruction* c = body.Dot(b, a);
+    Instruction* made =
+        body.Add(Opcode::kConvolution, F32({2, 5, 5, 8}), {images, kernel});
+    made->control_predecessors = {c};
+    made->attributes.mutate().window = Window{.dimensions = {{}, {}}};
+    made->attributes.mutate().convolution =
+        ConvolutionDimensionNumbers{.input_batch = 0,
+                                    .input_feature = 1,
+                                    .input_spatial = {2, 3},
+                                    .kernel_input_feature = 2,
+                                    .kernel_output_feature = 3,
+                                    .kernel_spatial = {0, 1},
+                                    .output_batch = 0,
+                                    .output_feature = 3,
+                                    .output_spatial = {1, 2}};
+    body.Tuple({c, made});
+    module.set_entry(body.computation());
+    module.Finish();
+    return EstimateMemory(module, KernelsOf(module, ModuleWork(module), style),
+                          style)
+        .temporaries;
+  };
+  constexpr int64_t kArray = 256;
+  constexpr int64_t kImages = 4 * 2 * 8 * 5 * 5;
+  EXPECT_EQ(temporaries({}), kImages);
+  EXPECT_EQ(temporaries(kWhenReady), 2 * kArray + kImages);
+}
+
 }  // namespace
 }  // namespace meshwright
