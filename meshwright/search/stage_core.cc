@@ -11,10 +11,10 @@ namespace {
 
 // Sums of work in another order differ a little.
 constexpr double kRounding = 1e-9;
-// Some seconds of HiGHS' work at most.
-constexpr size_t kMostRows = 20000;
+// Some seconds of HiGHS' work at most: iterations are slower with more rows.
+constexpr int64_t kMostRows = 6000;
 constexpr int64_t kNodes = 200;
-constexpr int64_t kIterations = 30000;
+constexpr int64_t kIterationsTimesRows = 30'000'000;
 constexpr double kGap = 1e-3;
 
 // Ranges within which a node has no needs after it, no users before it. None:
@@ -55,13 +55,15 @@ StageCoreAnswer SolveStageCore(const StageCore& core,
   if (!ranges.has_value()) return {.bytes_bound = core.known};
   std::vector<double> bounds = limits.BoundsOf(graph.TotalWork(), core.balance);
   for (double& bound : bounds) bound *= 1 + kRounding;
-  MipOptions options{
-      .node_limit = kNodes, .iteration_limit = kIterations, .gap = kGap};
 
   // With what was moved anywhere, and any memory: a bound.
   const StageMip relaxed(graph, *ranges, core.clusters->unmoved_work, bounds);
-  if (relaxed.mip().rows.size() > kMostRows) return {};
-  options.initial = relaxed.ValuesOf(core.start);
+  const int64_t rows = std::ssize(relaxed.mip().rows) + 1;
+  if (rows > kMostRows) return {};
+  MipOptions options{.node_limit = kNodes,
+                     .iteration_limit = kIterationsTimesRows / rows,
+                     .initial = relaxed.ValuesOf(core.start),
+                     .gap = kGap};
   const auto least = SolveMip(relaxed.mip(), options);
   if (!least.ok()) return {};
   StageCoreAnswer answer;

@@ -138,12 +138,12 @@ CoreMipAnswer SolveCoreMip(const Core& core, absl::Span<const int32_t> known,
                            int64_t upper, const CoreMipOptions& options) {
   const Builder builder(core, upper);
   MipOptions mip_options{.iteration_limit = options.iterations,
-                         .time_limit_seconds = options.time_limit_seconds,
-                         .seed = options.seed};
+                         .stop = options.stop};
   if (!known.empty()) mip_options.initial = builder.ValuesOf(known);
   const auto found = SolveMip(builder.mip(), mip_options);
   CoreMipAnswer answer;
   if (!found.ok()) return answer;
+  answer.iterations = found->iterations;
   // Whole costs: what is above one is at the next.
   const double bound = found->bound * builder.unit();
   answer.bound =

@@ -3,6 +3,7 @@
 #define MESHWRIGHT_SOLVE_CORE_MIP_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -11,17 +12,17 @@
 namespace meshwright {
 
 struct CoreMipOptions {
-  // Work of HiGHS, and the clock that may only stop it.
-  int64_t iterations = INT64_MAX;
-  double time_limit_seconds = 1e9;
-  int32_t seed = 0;
+  int64_t iterations = INT64_MAX;  // Of HiGHS.
+  std::function<bool()> stop = nullptr;
 };
 
 struct CoreMipAnswer {
   // Costs are without `core.constant`.
   std::vector<int32_t> choice;  // Cheaper than `upper`; empty: none was found.
   int64_t cost = 0;
-  int64_t bound = 0;  // Nothing that is cheaper than `upper` costs less.
+  // Nothing that is cheaper than `upper` costs less, as far as doubles tell.
+  int64_t bound = 0;
+  int64_t iterations = 0;
 };
 
 // Looks for something cheaper than `upper`, which `known` costs (or empty).

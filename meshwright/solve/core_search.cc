@@ -4,6 +4,8 @@
 #include <cmath>
 #include <thread>
 
+#include "meshwright/solve/core_mip.h"
+
 namespace meshwright {
 namespace {
 
@@ -17,6 +19,12 @@ constexpr int kRoundsPerOffer = 4;
 // The dual's prices often lie where one large item more or less fits; lower
 // ones lead to assignments from the other side.
 constexpr double kScales[] = {1, 0.85, 0.6, 0.95, 0.4, 0.75};
+
+// Branching that takes longer than this is stuck: HiGHS, with cuts for the
+// capacities, may know more. Its simplex method is slow where tables are many.
+constexpr int64_t kPatience = 100'000'000;
+constexpr int64_t kSmallForHighs = 10'000;
+constexpr int64_t kIterationsOfHighs = 50'000;
 
 }  // namespace
 
@@ -41,7 +49,11 @@ CoreSearch::CoreSearch(const Core& core, DualStart start, int64_t upper,
 }
 
 int64_t CoreSearch::DualRound(int64_t work, absl::FunctionRef<bool()> stop) {
-  if (branching_ != nullptr) return branching_->Run(work, stop);
+  if (branching_ != nullptr) {
+    const int64_t spent_branching = branching_->Run(work, stop);
+    branching_work_ += spent_branching;
+    return spent_branching;
+  }
   int64_t spent = 0;
   while (spent < work && !stop()) spent += dual_.Step(aim_);
   if (wants_candidate_) {
@@ -141,6 +153,25 @@ bool CoreSearch::ShouldBranch() const {
          dual_.stalled();
 }
 
+bool CoreSearch::AskHighs(absl::FunctionRef<bool()> stop) {
+  if (asked_highs_ || branching_work_ < kPatience ||
+      core_.work_per_pass > kSmallForHighs || !primal_.has_start()) {
+    return false;
+  }
+  asked_highs_ = true;
+  const CoreMipAnswer answer = SolveCoreMip(
+      core_, primal_.best(), primal_.best_cost(),
+      {.iterations = kIterationsOfHighs, .stop = [&] { return stop(); }});
+  // About what a pass over a sparse matrix of that size is.
+  work_ += answer.iterations * core_.work_per_pass;
+  bound_of_highs_ = answer.bound;
+  if (!answer.choice.empty()) {
+    primal_.Adopt(answer.choice);
+    branching_->SetUpper(answer.cost);
+  }
+  return bound_of_highs_ >= primal_.best_cost();
+}
+
 CoreSearchEnd CoreSearch::Run(absl::FunctionRef<bool()> stop) {
   const int64_t step = 10 * core_.work_per_pass;
   if (candidate_.empty() && !primal_.has_start()) {
@@ -152,7 +183,7 @@ CoreSearchEnd CoreSearch::Run(absl::FunctionRef<bool()> stop) {
     Round(std::min(work, options_.work_limit - work_), stop);
     UpdateBound();
     if (bound_ >= primal_.best_cost()) return CoreSearchEnd::kProved;
-    if (WithinGap()) break;
+    if (WithinGap() || AskHighs(stop)) break;
     if (FindUseless()) return CoreSearchEnd::kSmaller;
     if (ShouldBranch()) {
       branching_ = std::make_unique<Branching>(

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_SOLVE_CORE_SEARCH_H_
 #define MESHWRIGHT_SOLVE_CORE_SEARCH_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -48,6 +49,10 @@ class CoreSearch {
   // Nothing cheaper than upper() costs less than this; checked in integers. Set
   // when the search proved something; dual().Certify() may be better.
   int64_t bound() const { return bound_; }
+  // The same by HiGHS, in doubles; below upper(): it proves nothing.
+  int64_t bound_of_highs() const {
+    return std::min(bound_of_highs_, upper() - 1);
+  }
   const Dual& dual() const { return dual_; }
   // By option of all nodes: nothing cheaper than upper() takes it.
   const std::vector<char>& useless() const { return useless_; }
@@ -59,6 +64,8 @@ class CoreSearch {
   void UpdateBound();
   bool FindUseless();
   bool ShouldBranch() const;
+  // Asks HiGHS, once. True: nothing more is to be found here.
+  bool AskHighs(absl::FunctionRef<bool()> stop);
   bool WithinGap() const;
 
   const Core& core_;
@@ -73,6 +80,9 @@ class CoreSearch {
   double aim_ = 0;                       // What the dual aims for this round.
   int64_t upper_at_start_;
   int64_t bound_ = 0;
+  int64_t bound_of_highs_ = 0;
+  bool asked_highs_ = false;
+  int64_t branching_work_ = 0;
   int64_t work_ = 0;
   int64_t dual_work_ = 0;
   int64_t rounds_ = 0;

@@ -20,6 +20,7 @@ constexpr double kMargin = 1e-6;
 // Told to HiGHS, which asks at fixed points of its work whether to go on.
 struct Watch {
   const HighsApi* api = nullptr;
+  const std::function<bool()>* stop = nullptr;
   int64_t iteration_limit = 0;
   int64_t iterations = 0;
 };
@@ -33,7 +34,10 @@ void OnInterrupt(int kind, const char* /*message*/, const void* out, void* in,
   if (count == nullptr) return;
   watch->iterations =
       std::max(watch->iterations, *static_cast<const int64_t*>(count));
-  if (watch->iterations >= watch->iteration_limit) *static_cast<int*>(in) = 1;
+  if (watch->iterations >= watch->iteration_limit ||
+      (*watch->stop != nullptr && (*watch->stop)())) {
+    *static_cast<int*>(in) = 1;
+  }
 }
 
 // The matrix as HiGHS wants it, row by row.
@@ -91,8 +95,7 @@ void SetOptions(const HighsApi& api, void* model, const MipOptions& options) {
       api.SetInt(model, "random_seed", options.seed) == 0 &&
       api.SetDouble(model, "mip_rel_gap", options.gap) == 0 &&
       api.SetDouble(model, "mip_abs_gap", 0) == 0 &&
-      api.SetInt(model, "mip_max_nodes", limited(options.node_limit)) == 0 &&
-      api.SetDouble(model, "time_limit", options.time_limit_seconds) == 0;
+      api.SetInt(model, "mip_max_nodes", limited(options.node_limit)) == 0;
   MW_CHECK(known) << "HiGHS does not know an option of its version";
 }
 
@@ -160,7 +163,9 @@ absl::StatusOr<MipAnswer> SolveMip(const Mip& mip, const MipOptions& options) {
     api.SetSolution(model.get(), options.initial.data(), nullptr, nullptr,
                     nullptr);
   }
-  Watch watch{.api = &api, .iteration_limit = options.iteration_limit};
+  Watch watch{.api = &api,
+              .stop = &options.stop,
+              .iteration_limit = options.iteration_limit};
   api.SetCallback(model.get(), OnInterrupt, &watch);
   api.StartCallback(model.get(), HighsApi::kMipInterrupt);
   if (api.Run(model.get()) == HighsApi::kError) {

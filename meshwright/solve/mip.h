@@ -13,6 +13,7 @@
 #define MESHWRIGHT_SOLVE_MIP_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -55,8 +56,8 @@ struct MipOptions {
   // The same limits give the same answer on any machine.
   int64_t node_limit = INT64_MAX;
   int64_t iteration_limit = INT64_MAX;  // Of the simplex method, all together.
-  // For safety: an answer stopped by the clock depends on the machine.
-  double time_limit_seconds = 1e9;
+  // Asked now and then; an answer stopped by a clock depends on the machine.
+  std::function<bool()> stop = nullptr;
   // By variable, or empty: where to start from. It may break rows.
   std::vector<double> initial;
   // Stop when cost - bound <= gap * cost.

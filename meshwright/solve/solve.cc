@@ -112,8 +112,9 @@ bool Solver::SearchOnce() {
     return false;
   }
   const int64_t bound = search.dual().Certify();
-  solution_.lower_bound = std::max(
-      solution_.lower_bound, std::max(bound, search.bound() + core_.constant));
+  solution_.lower_bound =
+      std::max({solution_.lower_bound, bound, search.bound() + core_.constant,
+                search.bound_of_highs() + core_.constant});
   if (end == CoreSearchEnd::kStopped) return false;
   DropUseless(search.useless());
   start_ = search.dual().best();
