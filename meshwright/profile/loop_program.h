@@ -22,6 +22,9 @@ struct LoopProgram {
   Module module;
   std::vector<Shape> arguments;  // After the number of turns.
   double repeats = 1;            // Of the thing in a turn.
+  // Chips clock higher on zeros than on numbers; where that counts, arguments
+  // are uniform between this and its negative.
+  double scale = 0;
 };
 
 // Contractions of two squares.

@@ -7,9 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/hlo/write_module.h"
+#include "meshwright/state/synthetic.h"
 
 namespace meshwright {
 namespace {
@@ -45,10 +47,16 @@ absl::StatusOr<LoopTimer> LoopTimer::Create(const LoopProgram& loop,
   timer.arrays_.resize(options.devices);
   for (const Shape& shape : loop.arguments) {
     const BufferShape array{shape.element_type, shape.dimensions};
-    const std::vector<std::byte> zeros(array.host_bytes());
+    std::vector<std::byte> values(array.host_bytes());
+    if (loop.scale > 0) {
+      const Tensor numbers = MakeSynthetic(
+          shape, absl::StrCat("argument ", timer.arrays_[0].size()),
+          /*seed=*/1, {.scale = loop.scale});
+      std::memcpy(values.data(), numbers.data.data(), values.size());
+    }
     for (int64_t i = 0; i < options.devices; ++i) {
       MW_ASSIGN_OR_RETURN(timer.arrays_[i].emplace_back(),
-                          client.FromHost({.bytes = zeros, .shape = array},
+                          client.FromHost({.bytes = values, .shape = array},
                                           *client.devices()[i]));
     }
   }

@@ -14,8 +14,6 @@
 namespace meshwright {
 namespace {
 
-constexpr double kScale = 0.02;
-
 // Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014.
 uint64_t Mix(uint64_t value) {
   value += 0x9e3779b97f4a7c15;
@@ -50,8 +48,10 @@ struct Interval {
   }
 };
 
-constexpr Interval kSymmetric = {-(int64_t{1} << 52), kScale * 0x1p-52};
-constexpr Interval kPositive = {int64_t{1} << 53, kScale * 0x1p-54};
+Interval Symmetric(double scale) {
+  return {-(int64_t{1} << 52), scale * 0x1p-52};
+}
+Interval Positive(double scale) { return {int64_t{1} << 53, scale * 0x1p-54}; }
 
 template <typename T, typename Make>
 std::string Fill(int64_t count, Make make) {
@@ -193,8 +193,9 @@ Tensor MakeSynthetic(const Shape& shape, std::string name, uint64_t seed,
   if (IsFloating(type) || IsComplex(type)) {
     const bool positive =
         IsFloating(type) && (options.non_negative || shape.rank() == 0);
-    tensor.data = MakeFloats(type, IsComplex(type) ? 2 * count : count, bits,
-                             positive ? kPositive : kSymmetric);
+    tensor.data = MakeFloats(
+        type, IsComplex(type) ? 2 * count : count, bits,
+        positive ? Positive(options.scale) : Symmetric(options.scale));
   } else if (type == ElementType::kPred) {
     tensor.data = MakeIntegers(type, count, bits, 2);
   } else {

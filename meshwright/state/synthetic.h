@@ -26,6 +26,7 @@ namespace meshwright {
 struct SyntheticOptions {
   std::optional<int64_t> bound;  // Exclusive; cut to what the type can hold.
   bool non_negative = false;     // For floating types.
+  double scale = 0.02;           // Of floating values, as above.
 };
 
 // Requires: `shape` is a valid array shape that fits in memory.
