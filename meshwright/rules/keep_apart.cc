@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "meshwright/rules/families.h"
 #include "meshwright/rules/rule_table.h"
 
 namespace meshwright {
@@ -22,17 +23,37 @@ const Instruction* FirstUser(
   return value;
 }
 
+bool IsGiven(const Instruction& instruction) {
+  return StructureOf(instruction) == Structure::kParameter ||
+         instruction.opcode == Opcode::kConstant;
+}
+
+// Or what that is made of, and so on. XLA leaves ops alone that others wait
+// for, also those that it cannot compile as they are, such as gathers.
+Instruction* LeftAsItIs(Instruction* value) {
+  while (value != nullptr && !IsGiven(*value)) {
+    const FactorsOf family = EntryFor(value->opcode).factors;
+    if (family == ElementwiseFactors || family == DotFactors) return value;
+    Instruction* latest = nullptr;
+    for (Instruction* operand : value->operands) {
+      if (latest == nullptr || operand->id > latest->id) latest = operand;
+    }
+    value = latest;
+  }
+  return value;
+}
+
 // What else `user` works on, and comes before `before`.
 Instruction* Other(const Instruction& user, const Instruction* value,
                    const Instruction& before) {
   Instruction* latest = nullptr;
   for (Instruction* operand : user.operands) {
-    if (operand == value || operand->id >= before.id ||
-        StructureOf(*operand) == Structure::kParameter ||
-        operand->opcode == Opcode::kConstant) {
+    if (operand == value || operand->id >= before.id) continue;
+    Instruction* const as_it_is = LeftAsItIs(operand);
+    if (as_it_is == nullptr || as_it_is == value || IsGiven(*as_it_is)) {
       continue;
     }
-    if (latest == nullptr || operand->id > latest->id) latest = operand;
+    if (latest == nullptr || as_it_is->id > latest->id) latest = as_it_is;
   }
   return latest;
 }
@@ -53,7 +74,8 @@ void KeepApart(Computation& computation, const LocalProgram& program) {
     Instruction* anchor =
         Other(*FirstUser(waits_for, users), waits_for, *collective);
     // Anything before it will do to tell it from others.
-    if (anchor == nullptr) anchor = collective->operands[0];
+    if (anchor == nullptr) anchor = LeftAsItIs(collective->operands[0]);
+    if (anchor == nullptr) continue;
     collective->control_predecessors = {anchor};
     previous = collective;
   }

@@ -1,0 +1,46 @@
+#include "meshwright/rules/keep_apart.h"
+
+#include "gtest/gtest.h"
+#include "meshwright/rules/local_builder.h"
+
+namespace meshwright {
+namespace {
+
+// y = all-gather(v) + rows of all-gather(table), with both gathered for one use
+// only. XLA does not make over a gather that something waits for, and then
+// cannot compile it.
+TEST(KeepApart, NothingWaitsForAGather) {
+  LocalProgram program("program", *Mesh::Parse("2"));
+  Computation* const entry = program.module.AddComputation("entry");
+  const auto floats = [](std::vector<int64_t> dimensions) {
+    return Shape::Array(ElementType::kF32, std::move(dimensions));
+  };
+  Instruction* const part = entry->AddParameter(floats({4, 8}), "table");
+  Instruction* const v = entry->AddParameter(floats({3, 4}), "v");
+  Instruction* const numbers =
+      entry->AddParameter(Shape::Array(ElementType::kS32, {3, 1}), "numbers");
+  LocalBuilder build(&program, entry);
+  Instruction* const table =
+      build.AllGather(part, program.mesh.AllSubAxes(), 0);
+  Instruction* const rows = build.Unary(Opcode::kNegate, numbers);
+  Instruction* const gather =
+      build.Add(Opcode::kGather, floats({3, 8}), {table, rows});
+  Instruction* const other = build.AllGather(v, program.mesh.AllSubAxes(), 1);
+  Instruction* const sum = build.Binary(Opcode::kAdd, other, gather);
+  Instruction* const last = build.AllGather(v, program.mesh.AllSubAxes(), 1);
+  entry->set_root(build.Binary(Opcode::kAdd, sum, last));
+  program.module.set_entry(entry);
+  int32_t use = 0;
+  for (auto& [collective, note] : program.collectives) note.use = ++use;
+  KeepApart(program);
+  program.module.Finish();
+  for (const auto& instruction : entry->instructions()) {
+    for (const Instruction* before : instruction->control_predecessors) {
+      EXPECT_NE(before, gather) << instruction->name;
+    }
+  }
+  EXPECT_EQ(last->control_predecessors, std::vector<Instruction*>{rows});
+}
+
+}  // namespace
+}  // namespace meshwright
