@@ -1,7 +1,6 @@
 #include "meshwright/planner/planner.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -241,8 +240,20 @@ class Planner {
       if (!tighter.ok()) break;
       plan = *std::move(tighter);
     }
-    if (!Fits(plan)) return NothingFits();
+    if (!Fits(plan)) return FinishSmaller();
     return plan;
+  }
+
+  // The program takes more than the search counted, whatever it aims at.
+  absl::StatusOr<Plan> FinishSmaller() {
+    const std::shared_ptr<const CutStep> cut = found_[0].cut;
+    MW_ASSIGN_OR_RETURN(const auto whole, Cut(1, cut->recompute));
+    std::vector<int64_t> counts = CountsFor(*whole);
+    std::erase_if(counts, [&](int64_t count) { return count <= cut->count; });
+    found_.clear();
+    search_limit_ = limit_;
+    const absl::Status last = TryCounts(counts, cut->recompute, meshes_, 0);
+    return found_.empty() ? NothingFits() : Finish(last);
   }
 
   // Sketches of plans with stages.
@@ -254,20 +265,11 @@ class Planner {
       return absl::NotFoundError("no stages");
     }
     const Stopwatch watch;
-    auto best = BestStages(task_, search_, style_, QuickestOf(found_), cuts_,
-                           std::bind_front(&Planner::Note, this));
+    auto best = BestStages(
+        task_, search_, style_, QuickestOf(found_), cuts_,
+        [&](Alternative one) { alternatives_.push_back(std::move(one)); });
     seconds_["stages"] += watch.seconds();
     return best;
-  }
-
-  void Note(const Mesh& mesh, const CutStep& cut, int32_t stages,
-            const absl::StatusOr<StageCandidate>& candidate) {
-    Alternative alternative = AlternativeOf(
-        request_, candidate.ok() ? &candidate->found : nullptr, cut, mesh);
-    alternative.stages = stages;
-    alternative.seconds = candidate.ok() ? candidate->seconds : 0;
-    alternative.why_not = std::string(candidate.status().message());
-    alternatives_.push_back(std::move(alternative));
   }
 
   // The first of them that fits, or else the last.
@@ -450,9 +452,7 @@ class Planner {
     return PlanLeanest(task_, search_, meshes_, cuts, last);
   }
 
-  bool Fits(const Plan& plan) const {
-    return plan.predicted.peak_bytes <= limit_;
-  }
+  bool Fits(const Plan& p) const { return p.predicted.peak_bytes <= limit_; }
 
   absl::StatusOr<Plan> Write(const Found& found) const {
     MW_ASSIGN_OR_RETURN(Plan plan, WritePlan(task_, found));

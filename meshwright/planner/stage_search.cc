@@ -5,12 +5,14 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/meshes_to_try.h"
+#include "meshwright/planner/write_plan.h"
 #include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
@@ -243,8 +245,13 @@ void StageSearch::Run(std::vector<Trial> trials) {
           StageCandidate{*std::move(trial.found), trial.stages,
                          task_.request.stages.value_or(trial.stages), seconds};
     }
-    note_(trial.mesh, *CutsOf(trial.stages).at(trial.count), trial.stages,
-          candidate);
+    Alternative alternative = AlternativeOf(
+        task_.request, candidate.ok() ? &candidate->found : nullptr,
+        *CutsOf(trial.stages).at(trial.count), trial.mesh);
+    alternative.stages = trial.stages;
+    alternative.seconds = candidate.ok() ? candidate->seconds : 0;
+    alternative.why_not = std::string(candidate.status().message());
+    note_(std::move(alternative));
     if (!candidate.ok()) {
       if (!best_.ok()) best_ = candidate.status();
       continue;

@@ -24,8 +24,7 @@ namespace meshwright {
 class StageSearch {
  public:
   // Told of everything that was looked at.
-  using Note = std::function<void(const Mesh&, const CutStep&, int32_t stages,
-                                  const absl::StatusOr<StageCandidate>&)>;
+  using Note = std::function<void(Alternative)>;
 
   // All outlive it. `cuts`, by number of micro-batches: those that are known of
   // the step that computes so much again, the one that is whole among them;
