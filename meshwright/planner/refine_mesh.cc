@@ -14,13 +14,14 @@ namespace {
 
 // Axes that a refined mesh has.
 constexpr size_t kMostAxes = 3;
-// What another axis has to gain at least.
+// What another axis has to gain at least; more where the bound is lost by it.
 constexpr double kNoticeable = 0.002;
+constexpr double kWorthTheBound = 0.02;
 // Of a problem with all options of all axes.
 constexpr int64_t kMostCells = 3'000'000;
 // Meshes that are tried from one plan: of steps that are not small from the
 // best alone, of small ones from each.
-constexpr size_t kFewSplits = 4;
+constexpr size_t kFewSplits = 2;
 constexpr size_t kManySplits = 12;
 
 // Products of two factors above 1.
@@ -95,7 +96,8 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
     for (SplitMesh& split : SplitsOf(one.task.mesh, task.cluster,
                                      task.request.batch_axis.empty() ? 0 : 1)) {
       const bool is_small = IsSmall(one.cut->model, split.mesh);
-      if (tried == (is_small ? kManySplits : kFewSplits)) break;
+      const bool is_large = one.cut->model.graph.ops.size() > kManyOps;
+      if (tried == (is_small ? kManySplits : kFewSplits) || is_large) break;
       if (!is_small && &one != best) break;
       // One mesh comes from several plans; best from the first.
       const bool is_known = std::ranges::any_of(trials, [&](const Trial& of) {
@@ -190,7 +192,10 @@ void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
   double least = SecondsOf(found);
   for (auto& [from, trial] : best) {
     Found& refined = *trial->found;
-    if (refined.plan.seconds >= (1 - kNoticeable) * found[from].plan.seconds) {
+    const double gain = IsSmall(refined.cut->model, refined.task.mesh)
+                            ? kNoticeable
+                            : kWorthTheBound;
+    if (refined.plan.seconds >= (1 - gain) * found[from].plan.seconds) {
       continue;
     }
     if (refined.plan.seconds < least) {

@@ -34,7 +34,8 @@ std::vector<SplitMesh> SplitsOf(const Mesh& mesh, const Cluster& cluster,
 
 // Adds to `found` the best plans on meshes with one axis more, of those of two
 // axes that are there; only where noticeably better than these. What was tried
-// is added to `alternatives`. Of large steps few meshes are. `limit`: bytes on
+// is added to `alternatives`. Of steps that are not small few meshes are, of
+// large ones none. `limit`: bytes on
 // a device, as the search counts.
 void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
                   double seconds_left, std::vector<Found>& found,

@@ -333,12 +333,7 @@ std::vector<Recompute> RecomputesToTry(const PlanRequest& request,
   if (without == nullptr) {
     return {Recompute::kNone, Recompute::kLight, Recompute::kFull};
   }
-  const Recompute same = without->cut->recompute;
-  if (same == Recompute::kNone ||
-      without->cut->model.graph.ops.size() > kManyOps) {
-    return {same};
-  }
-  return {Recompute::kNone, same};
+  return {without->cut->recompute};
 }
 
 }  // namespace

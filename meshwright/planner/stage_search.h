@@ -81,9 +81,9 @@ class StageSearch {
   absl::StatusOr<StageCandidate> best_ = absl::NotFoundError("no stages");
 };
 
-// The best that compute so much again, quickest first, at least one: nothing,
-// or as much as the best without stages does (null: there is none, so whatever
-// it takes). `cuts` as above, added where they are missing.
+// The best that compute as much again as the best without stages does; null:
+// there is none, so the best of each kind, quickest first, at least one. `cuts`
+// as above, added where they are missing.
 absl::StatusOr<std::vector<StageCandidate>> BestStages(
     const PlanTask& task, const MeshSearch& search, const FusionStyle& style,
     const Found* without, std::map<Recompute, Cuts>& cuts,

@@ -18,7 +18,7 @@ def test_the_whole_plan(cli, mlp, planned):
     report = cli.json("explain", planned, "--module", mlp)
     assert report["mesh"] == "data=4,model=2"
     assert report["alternatives"][0]["mesh"] == "data=4,model=2"
-    assert {bind["what"] for bind in report["binds"]} <= {"strategy", "memory"}
+    assert {bind["what"] for bind in report["binds"]} <= {"strategy", "memory", "mesh"}
     blocks = report["blocks"]
     assert {block["name"] for block in blocks} == {"dot_general.5", "dot_general.6"}
     for block in blocks:

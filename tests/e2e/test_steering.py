@@ -160,4 +160,5 @@ def test_alternatives_have_names(make):
     report, _ = make()
     for one in report["alternatives"]:
         names = [axis.split("=")[0] for axis in one["mesh"].split(",")]
-        assert set(names) <= {"data", "model"} and len(set(names)) == len(names)
+        assert set(names) <= {"data", "model", "model2"}
+        assert len(set(names)) == len(names)
