@@ -18,33 +18,39 @@ std::vector<const Instruction*> RootsOf(const Module& module) {
   return roots;
 }
 
+// c = dot(b, w), b = dot(a, a), a and w of x.
+struct Chain {
+  Chain() : body(module.AddComputation("main")) {
+    Instruction* x = body.Parameter(F32({8, 8}));
+    a = body.Dot(x, x);
+    b = body.Dot(a, a);
+    w = body.Dot(x, x);
+    c = body.Dot(b, w);
+    body.Tuple({c});
+    module.set_entry(body.computation());
+  }
+
+  std::vector<const Instruction*> Roots() {
+    module.Finish();
+    return RootsOf(module);
+  }
+
+  Module module = Module("m");
+  BodyForTest body;
+  Instruction *a, *b, *w, *c;
+};
+
 TEST(InOrderOfReadinessTest, WhatIsReadyFirstRunsFirst) {
-  Module module("m");
-  BodyForTest body(module.AddComputation("main"));
-  Instruction* x = body.Parameter(F32({8, 8}));
-  Instruction* a = body.Dot(x, x);
-  Instruction* b = body.Dot(a, a);
-  Instruction* w = body.Dot(x, x);
-  Instruction* c = body.Dot(b, w);
-  body.Tuple({c});
-  module.set_entry(body.computation());
-  module.Finish();
-  EXPECT_EQ(RootsOf(module), (std::vector<const Instruction*>{a, w, b, c}));
+  Chain chain;
+  EXPECT_EQ(chain.Roots(), (std::vector<const Instruction*>{chain.a, chain.w,
+                                                            chain.b, chain.c}));
 }
 
 TEST(InOrderOfReadinessTest, WaitsForControlPredecessors) {
-  Module module("m");
-  BodyForTest body(module.AddComputation("main"));
-  Instruction* x = body.Parameter(F32({8, 8}));
-  Instruction* a = body.Dot(x, x);
-  Instruction* b = body.Dot(a, a);
-  Instruction* w = body.Dot(x, x);
-  Instruction* c = body.Dot(b, w);
-  w->control_predecessors = {b};
-  body.Tuple({c});
-  module.set_entry(body.computation());
-  module.Finish();
-  EXPECT_EQ(RootsOf(module), (std::vector<const Instruction*>{a, b, w, c}));
+  Chain chain;
+  chain.w->control_predecessors = {chain.b};
+  EXPECT_EQ(chain.Roots(), (std::vector<const Instruction*>{chain.a, chain.b,
+                                                            chain.w, chain.c}));
 }
 
 // What only names a value has its turn, too, as what uses it then does.
@@ -95,20 +101,8 @@ TEST(InOrderOfReadinessTest, CopiesAreMadeEarly) {
     Instruction* a = body.Dot(x, x);
     Instruction* b = body.Dot(a, a);
     Instruction* c = body.Dot(b, a);
-    Instruction* made =
-        body.Add(Opcode::kConvolution, F32({2, 5, 5, 8}), {images, kernel});
+    Instruction* made = body.Convolution(images, kernel, F32({2, 5, 5, 8}));
     made->control_predecessors = {c};
-    made->attributes.mutate().window = Window{.dimensions = {{}, {}}};
-    made->attributes.mutate().convolution =
-        ConvolutionDimensionNumbers{.input_batch = 0,
-                                    .input_feature = 1,
-                                    .input_spatial = {2, 3},
-                                    .kernel_input_feature = 2,
-                                    .kernel_output_feature = 3,
-                                    .kernel_spatial = {0, 1},
-                                    .output_batch = 0,
-                                    .output_feature = 3,
-                                    .output_spatial = {1, 2}};
     body.Tuple({c, made});
     module.set_entry(body.computation());
     module.Finish();

@@ -153,19 +153,7 @@ TEST(KernelsTest, ConvolutionsCopyWhatHasChannelsElsewhere) {
   BodyForTest body(module.AddComputation("main"));
   Instruction* images = body.Parameter(F32({2, 3, 5, 5}));  // Channels second.
   Instruction* kernel = body.Parameter(F32({1, 1, 3, 4}));
-  Instruction* made =
-      body.Add(Opcode::kConvolution, F32({2, 5, 5, 4}), {images, kernel});
-  made->attributes.mutate().window = Window{.dimensions = {{}, {}}};
-  made->attributes.mutate().convolution =
-      ConvolutionDimensionNumbers{.input_batch = 0,
-                                  .input_feature = 1,
-                                  .input_spatial = {2, 3},
-                                  .kernel_input_feature = 2,
-                                  .kernel_output_feature = 3,
-                                  .kernel_spatial = {0, 1},
-                                  .output_batch = 0,
-                                  .output_feature = 3,
-                                  .output_spatial = {1, 2}};
+  body.Convolution(images, kernel, F32({2, 5, 5, 4}));
   module.set_entry(body.computation());
   module.Finish();
   const auto kernels = KernelsOf(*module.entry(), ModuleWork(module), {});

@@ -49,6 +49,26 @@ class BodyForTest {
         DotDimensionNumbers{.lhs_contracting = {1}, .rhs_contracting = {0}};
     return dot;
   }
+  // Of images with channels second and a kernel of one pixel; in the result
+  // they are last.
+  Instruction* Convolution(Instruction* images, Instruction* kernel,
+                           Shape shape) {
+    Instruction* made =
+        Add(Opcode::kConvolution, std::move(shape), {images, kernel});
+    Attributes& attributes = made->attributes.mutate();
+    attributes.window = Window{.dimensions = {{}, {}}};
+    attributes.convolution =
+        ConvolutionDimensionNumbers{.input_batch = 0,
+                                    .input_feature = 1,
+                                    .input_spatial = {2, 3},
+                                    .kernel_input_feature = 2,
+                                    .kernel_output_feature = 3,
+                                    .kernel_spatial = {0, 1},
+                                    .output_batch = 0,
+                                    .output_feature = 3,
+                                    .output_spatial = {1, 2}};
+    return made;
+  }
   // Along the last dimension, with `adder`.
   Instruction* Reduce(Instruction* operand, Computation* adder) {
     Shape shape = operand->shape;

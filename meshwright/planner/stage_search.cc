@@ -166,7 +166,6 @@ absl::Status StageSearch::SplitFor(int32_t stages) {
   MW_ASSIGN_OR_RETURN(std::optional<SplitStep> split,
                       StepForStages(task_.module, recompute_, pieces));
   if (split.has_value()) {
-    cutting.has_loops = split->IsCut();
     cutting.split = std::make_shared<const SplitStep>(*std::move(split));
   }
   return absl::OkStatus();
@@ -174,7 +173,7 @@ absl::Status StageSearch::SplitFor(int32_t stages) {
 
 Cuts& StageSearch::CutsOf(int32_t stages) {
   Cutting& cutting = cuttings_.at(stages);
-  return cutting.has_loops ? cutting.cuts : cuts_;
+  return cutting.HasLoops() ? cutting.cuts : cuts_;
 }
 
 void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
@@ -182,7 +181,7 @@ void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
   std::set<int64_t> counts;  // Of steps without loops, whatever the stages.
   for (const Trial& trial : trials) {
     if (CutsOf(trial.stages).contains(trial.count)) continue;
-    if (!cuttings_.at(trial.stages).has_loops &&
+    if (!cuttings_.at(trial.stages).HasLoops() &&
         !counts.insert(trial.count).second) {
       continue;
     }
@@ -191,6 +190,8 @@ void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
   const std::vector<std::pair<int32_t, int64_t>> list(missing.begin(),
                                                       missing.end());
   std::vector<absl::StatusOr<std::shared_ptr<const CutStep>>> made(list.size());
+  // Loops over micro-batches are modules of their own: they may outlast what
+  // they were made of.
   SideBySide(static_cast<int>(list.size()), [&](int i) {
     const Cutting& cutting = cuttings_.at(list[i].first);
     made[i] = CutStep::Recomputing(

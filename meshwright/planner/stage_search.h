@@ -43,8 +43,9 @@ class StageSearch {
   // What stages are made of.
   struct Cutting {
     std::shared_ptr<const SplitStep> split;  // Null: the step as it is.
-    bool has_loops = false;                  // Cut, for so many stages.
-    Cuts cuts;                               // Of these.
+    Cuts cuts;                               // Of loops that are cut.
+
+    bool HasLoops() const { return split != nullptr && split->IsCut(); }
   };
   // One setting, and what became of it.
   struct Trial {

@@ -4,8 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "meshwright/base/file.h"
-#include "meshwright/hlo/read_module.h"
+#include "meshwright/search/zoo_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -40,15 +39,6 @@ INSTANTIATE_TEST_SUITE_P(
         {"BoundariesElsewhere", 4, 0.6, 0.7, {0.5}, {}},
     }),
     [](const auto& test) { return test.param.name; });
-
-Module ReadTiny(const std::string& name) {
-  const auto bytes =
-      ReadFile(MW_SOURCE_DIR "/testdata/" + name + "_tiny.hlo.pb.zst");
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
-  auto module = ReadModule(*bytes);
-  EXPECT_TRUE(module.ok()) << module.status();
-  return *std::move(module);
-}
 
 TEST(CutLoopsTest, LayersOfTheZoo) {
   for (const char* name : {"llama", "gpt_scan"}) {

@@ -26,7 +26,6 @@ class Chooser {
   LoopKept Run() {
     LoopKept kept;
     kept.is_kept.assign(body_.size(), false);
-    kept.is_again.assign(body_.size(), false);
     std::vector<bool> needed(body_.size(), false);
     for (const Residual& residual : residuals_.residuals) {
       const int32_t update = residual.update()->id;
@@ -45,8 +44,7 @@ class Chooser {
     const std::vector<bool> is_of_reader = cut_.Solve();
     for (int32_t id = 0; id < body_.size(); ++id) {
       if (before_[id] < 0 || !is_of_reader[after_[id]]) continue;
-      kept.is_again[id] = is_of_reader[before_[id]];
-      kept.is_kept[id] = !kept.is_again[id];
+      kept.is_kept[id] = !is_of_reader[before_[id]];
       if (kept.is_kept[id]) kept.bytes += Cost(*body_.instruction(id));
     }
     return kept;

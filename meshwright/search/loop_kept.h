@@ -21,10 +21,9 @@
 namespace meshwright {
 
 struct LoopKept {
-  // By instruction id of the loop's body: what is left, and what is computed
-  // again from it. Neither: not needed, or free.
+  // By instruction id of the loop's body. What else is needed is computed again
+  // from it, or free.
   std::vector<bool> is_kept;
-  std::vector<bool> is_again;
   int64_t bytes_before = 0;  // Of an iteration, but for what stays anyway.
   int64_t bytes = 0;
 };

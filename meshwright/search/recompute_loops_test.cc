@@ -5,13 +5,12 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "meshwright/base/file.h"
 #include "meshwright/hlo/inline_calls.h"
-#include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/partition/counted_loop.h"
 #include "meshwright/partition/small_loop_for_test.h"
 #include "meshwright/search/loop_residuals.h"
+#include "meshwright/search/zoo_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -20,14 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Kind = LoopElement::Kind;
 
-Module ReadStep(const std::string& name) {
-  const auto bytes =
-      ReadFile(MW_SOURCE_DIR "/testdata/" + name + "_tiny.hlo.pb.zst");
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
-  auto module = ReadModule(*bytes);
-  EXPECT_TRUE(module.ok()) << module.status();
-  return InlineCalls(*module);
-}
+Module ReadStep(const std::string& name) { return InlineCalls(ReadTiny(name)); }
 
 std::vector<Instruction*> LoopsOf(const Module& module) {
   std::vector<Instruction*> loops;

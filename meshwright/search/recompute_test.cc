@@ -6,25 +6,17 @@
 
 #include "gtest/gtest.h"
 #include "meshwright/analysis/roles.h"
-#include "meshwright/base/file.h"
 #include "meshwright/hlo/inline_calls.h"
-#include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/search/forward_segments.h"
 #include "meshwright/search/memory_points.h"
 #include "meshwright/search/step_model.h"
+#include "meshwright/search/zoo_for_test.h"
 
 namespace meshwright {
 namespace {
 
-Module ReadStep(const std::string& name) {
-  const auto bytes =
-      ReadFile(MW_SOURCE_DIR "/testdata/" + name + "_tiny.hlo.pb.zst");
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
-  auto module = ReadModule(*bytes);
-  EXPECT_TRUE(module.ok()) << module.status();
-  return InlineCalls(*module);
-}
+Module ReadStep(const std::string& name) { return InlineCalls(ReadTiny(name)); }
 
 int64_t Count(const Module& module, Opcode opcode) {
   return std::ranges::count_if(

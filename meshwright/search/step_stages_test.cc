@@ -5,22 +5,15 @@
 
 #include "gtest/gtest.h"
 #include "meshwright/analysis/roles.h"
-#include "meshwright/base/file.h"
 #include "meshwright/hlo/inline_calls.h"
-#include "meshwright/hlo/read_module.h"
 #include "meshwright/partition/stage_programs.h"
+#include "meshwright/search/zoo_for_test.h"
 
 namespace meshwright {
 namespace {
 
 PipelineStep ReadStep(const std::string& name, int64_t micro_batches) {
-  const auto bytes =
-      ReadFile(MW_SOURCE_DIR "/testdata/" + name + "_tiny.hlo.pb.zst");
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
-  auto module = ReadModule(*bytes);
-  EXPECT_TRUE(module.ok()) << module.status();
-  if (HasCalls(*module)) *module = InlineCalls(*module);
-  const Module& step = *module;
+  const Module step = InlineCalls(ReadTiny(name));
   auto parts = TakeApart(step, AnalyzeRoles(step), {.count = micro_batches});
   EXPECT_TRUE(parts.ok()) << parts.status();
   return *std::move(parts);

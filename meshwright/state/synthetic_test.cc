@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <set>
 
@@ -116,6 +117,23 @@ TEST(SyntheticTest, OtherIntegers) {
   const std::vector<double> key = Make(ElementType::kU32, {2});
   EXPECT_GT(key[0] + key[1], 1000);
   EXPECT_THAT(Make(ElementType::kU32, {0, 4}), ElementsAre());
+}
+
+TEST(SyntheticTest, ScaleIsThatOfFloats) {
+  const Shape shape = Shape::Array(ElementType::kF32, {1000});
+  const Tensor small = MakeSynthetic(shape, "x", 1);
+  const Tensor large = MakeSynthetic(shape, "x", 1, {.scale = 2});
+  float most = 0;
+  for (size_t i = 0; i < 1000; ++i) {
+    float a = 0;
+    float b = 0;
+    std::memcpy(&a, small.data.data() + i * sizeof(a), sizeof(a));
+    std::memcpy(&b, large.data.data() + i * sizeof(b), sizeof(b));
+    EXPECT_NEAR(b, 100 * a, 1e-4);
+    most = std::max(most, std::abs(b));
+  }
+  EXPECT_GT(most, 1.9f);
+  EXPECT_LE(most, 2.0f);
 }
 
 }  // namespace
