@@ -39,9 +39,15 @@ constexpr double kBehind = 1.05;
 // So much slower than without stages, no number of them is likely to do.
 constexpr double kFarBehind = 1.2;
 
-double SecondsOf(double whole, int32_t stages, int64_t count) {
-  return whole * static_cast<double>(count + stages - 1) /
-         (static_cast<double>(count) * stages);
+// What each further stage waits, of the work of a micro-batch on a stage, all
+// programs of which take about as long. Gradients of weights may fill the gaps:
+// F + I - W of F + I + W remain, and computing again makes I twice as long.
+double WaitOf(const PlanRequest& request, Recompute recompute) {
+  const ScheduleKind kind = request.schedule.value_or(ScheduleKind::kAuto);
+  if (kind != ScheduleKind::kAuto && kind != ScheduleKind::kZeroBubble) {
+    return 1;
+  }
+  return recompute == Recompute::kNone ? 1.0 / 3 : 1.0 / 2;
 }
 
 }  // namespace
@@ -240,8 +246,8 @@ void StageSearch::Run(std::vector<Trial> trials) {
     if (!trial.found.ok()) {
       candidate = trial.found.status();
     } else {
-      const double seconds =
-          SecondsOf(trial.found->plan.seconds, trial.stages, trial.count);
+      const double seconds = trial.found->plan.seconds / trial.stages *
+                             (1 + BubblesOf(trial.stages, trial.count));
       candidate =
           StageCandidate{*std::move(trial.found), trial.stages,
                          task_.request.stages.value_or(trial.stages), seconds};
@@ -266,6 +272,11 @@ void StageSearch::Run(std::vector<Trial> trials) {
   }
 }
 
+double StageSearch::BubblesOf(int32_t stages, int64_t count) const {
+  return WaitOf(task_.request, recompute_) * (stages - 1) /
+         static_cast<double>(count);
+}
+
 // With the stages and the mesh that are best, as long as it helps: fewer
 // bubbles, but smaller kernels.
 void StageSearch::TryMoreMicroBatches() {
@@ -273,8 +284,7 @@ void StageSearch::TryMoreMicroBatches() {
   while (best_.ok()) {
     const int32_t stages = best_->ranks;
     const int64_t count = 2 * best_->found.cut->count;
-    const double bubbles = 2.0 * (stages - 1) / static_cast<double>(count);
-    if (bubbles < kFewBubbles || batch_ % count != 0 ||
+    if (BubblesOf(stages, count / 2) < kFewBubbles || batch_ % count != 0 ||
         count > kMost * stages) {
       return;
     }

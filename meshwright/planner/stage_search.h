@@ -61,6 +61,8 @@ class StageSearch {
   // 0 if there is none.
   int64_t CountFor(int32_t stages, const std::vector<Mesh>& meshes) const;
   bool IsWorthIt(int32_t stages) const;
+  // Of a step's work on a stage, as the schedules leave.
+  double BubblesOf(int32_t stages, int64_t count) const;
   std::vector<Trial> TrialsOf(int32_t stages) const;
   absl::Status SplitFor(int32_t stages);
   Cuts& CutsOf(int32_t stages);

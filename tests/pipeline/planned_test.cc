@@ -190,6 +190,27 @@ TEST(StageChoiceTest, StagesComputeAgain) {
   EXPECT_LE(chosen.predicted.peak_bytes, *request.memory_bytes);
 }
 
+// Where kernels cost little to start, as many micro-batches as pay: one more
+// doubling where all bubbles stay, none where weights' gradients fill them.
+TEST(StageChoiceTest, MicroBatchesAreAsManyAsPay) {
+  const Module module = ValueOf(ReadZooModule("gpt_tiny"));
+  const Hardware machine("h200:2", /*slower=*/1e6);
+  for (const auto& [schedule, count] :
+       {std::pair(ScheduleKind::k1F1B, 16), {ScheduleKind::kAuto, 8}}) {
+    PlanRequest request{.stages = 2, .schedule = schedule};
+    const Plan chosen =
+        ValueOf(MakePlan(module, machine.cluster, machine.rates, request));
+    EXPECT_EQ(chosen.micro_batches, count);
+    for (const int64_t other : {8, 16}) {
+      request.micro_batches = other;
+      EXPECT_LE(
+          chosen.predicted.step_seconds,
+          ValueOf(MakePlan(module, machine.cluster, machine.rates, request))
+              .predicted.step_seconds);
+    }
+  }
+}
+
 // Gradients are summed over the devices of a stage once in a step, not in every
 // micro-batch.
 TEST(StageChoiceTest, GradientsAreReducedOnce) {
