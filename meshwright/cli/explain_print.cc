@@ -158,13 +158,10 @@ Json OptionsJson(const std::vector<OptionReport>& options) {
 
 void Print(const PlanReport& report) {
   const Plan& plan = report.plan;
-  absl::PrintF(
-      "%s: %smesh %s, %d micro-batch%s, %sstrategy %s\n", plan.module_name,
-      plan.stages() == 1 ? ""
-                         : absl::StrCat(plan.stages(), " stages, each on "),
-      plan.mesh.ToString(), plan.micro_batches,
-      plan.micro_batches == 1 ? "" : "es", RecomputeText(plan.recompute),
-      plan.strategy);
+  absl::PrintF("%s: %s, %d micro-batch%s, %sstrategy %s\n", plan.module_name,
+               MeshText(plan), plan.micro_batches,
+               plan.micro_batches == 1 ? "" : "es",
+               RecomputeText(plan.recompute), plan.strategy);
   absl::PrintF("meshes, by what the search counts\n");
   const std::vector<Alternative>& all = plan.alternatives;
   const size_t chosen = ChosenOf(plan);

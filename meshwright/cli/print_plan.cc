@@ -29,7 +29,7 @@ void PrintTensors(const Plan& plan) {
     for (const int64_t size : tensor.dimensions) {
       elements *= static_cast<double>(size);
     }
-    const std::string text = ToString(tensor.sharding, plan.mesh);
+    const std::string text = plan.TextOf(tensor);
     by_text[text].first += elements;
     ++by_text[text].second;
     example.try_emplace(text, tensor.name);
@@ -68,7 +68,15 @@ void PrintCollectives(const Plan& plan) {
   }
 }
 
-void PrintPipeline(const PlannedPipeline& pipeline) {
+// Of a stage, where not all have the same. (They do not take turns then.)
+std::string MeshOf(const Plan& plan, size_t stage) {
+  if (plan.layout_count() == 1) return "";
+  const int32_t layout = plan.LayoutOf(static_cast<int32_t>(stage));
+  return absl::StrCat(plan.layout(layout).mesh.ToString(), ": ");
+}
+
+void PrintPipeline(const Plan& plan) {
+  const PlannedPipeline& pipeline = *plan.pipeline;
   absl::PrintF("stages, schedule %s, %s of the time idle\n", pipeline.schedule,
                Percent(pipeline.bubble_share));
   const size_t count = pipeline.stages.size();
@@ -85,9 +93,9 @@ void PrintPipeline(const PlannedPipeline& pipeline) {
       if (edge.to == static_cast<int32_t>(i)) sent += edge.backward_bytes;
     }
     absl::PrintF(
-        "  %3d  forward %s, backward %s, apply %s; sends %s a micro-batch; "
+        "  %3d  %sforward %s, backward %s, apply %s; sends %s a micro-batch; "
         "%s\n",
-        i, FormatSeconds(stage.forward),
+        i, MeshOf(plan, i), FormatSeconds(stage.forward),
         FormatSeconds(stage.input_grad + stage.weight_grad),
         FormatSeconds(stage.apply), FormatBytes(sent),
         FormatBytes(stage.peak_bytes));
@@ -100,15 +108,26 @@ std::string RecomputeText(const std::string& recompute) {
   return recompute == "none" ? "" : absl::StrCat(recompute, " recomputation, ");
 }
 
+std::string MeshText(const Plan& plan) {
+  std::string text =
+      plan.stages() == 1 ? "" : absl::StrCat(plan.stages(), " stages, ");
+  if (plan.layout_count() == 1) {
+    return absl::StrCat(text, plan.stages() == 1 ? "" : "each on ", "mesh ",
+                        plan.mesh.ToString());
+  }
+  absl::StrAppend(&text, "on meshes ");
+  for (int32_t i = 0; i < plan.layout_count(); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : " and ",
+                    plan.layout(i).mesh.ToString());
+  }
+  return text;
+}
+
 void PrintPlan(const Plan& plan, const Cluster& cluster) {
   const Prediction& predicted = plan.predicted;
   absl::PrintF("%s on %s\n", plan.module_name, cluster.ToString());
-  if (plan.pipeline.has_value()) {
-    absl::PrintF("%d stages, each on ", plan.stages());
-  }
-  absl::PrintF("mesh %s, %d micro-batch%s, %sstrategy %s\n",
-               plan.mesh.ToString(), plan.micro_batches,
-               plan.micro_batches == 1 ? "" : "es",
+  absl::PrintF("%s, %d micro-batch%s, %sstrategy %s\n", MeshText(plan),
+               plan.micro_batches, plan.micro_batches == 1 ? "" : "es",
                RecomputeText(plan.recompute), plan.strategy);
   absl::PrintF(
       "predicted (%s): step %s = compute %s + communication %s; %s of %s per "
@@ -122,7 +141,7 @@ void PrintPlan(const Plan& plan, const Cluster& cluster) {
                            ? "no bound was found in the time given"
                            : absl::StrCat("within ", Percent(plan.gap),
                                           " of the best on this mesh"));
-  if (plan.pipeline.has_value()) PrintPipeline(*plan.pipeline);
+  if (plan.pipeline.has_value()) PrintPipeline(plan);
   PrintTensors(plan);
   PrintCollectives(plan);
   if (plan.alternatives.size() > 1) {

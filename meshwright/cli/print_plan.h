@@ -15,6 +15,9 @@ void PrintPlan(const Plan& plan, const Cluster& cluster);
 // "light recomputation, "; empty for none.
 std::string RecomputeText(const std::string& recompute);
 
+// "mesh data=8", "4 stages, each on mesh data=2"
+std::string MeshText(const Plan& plan);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_CLI_PRINT_PLAN_H_

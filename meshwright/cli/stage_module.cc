@@ -96,8 +96,10 @@ absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
                                                      const CommandLine& line) {
   if (!list.entries.has_value()) {
     MW_ASSIGN_OR_RETURN(const Recompute recompute, RecomputeOf(line));
-    MW_ASSIGN_OR_RETURN(StepStages best,
-                        EvenStages(module, step, list.count, recompute));
+    MW_ASSIGN_OR_RETURN(
+        StepStages best,
+        EvenStages(module, step, std::vector<double>(list.count, 1),
+                   recompute));
     return std::move(best.forward);
   }
   const Computation& entry = *step.micro_batch().entry();
@@ -112,14 +114,18 @@ absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
 absl::StatusOr<PipelineCosts> RoughCosts(const StagedStep& step,
                                          const StagedLayout& layout,
                                          int32_t ranks) {
-  const Mesh& mesh = layout.meshes[0];
-  MW_ASSIGN_OR_RETURN(
-      const Cluster cluster,
-      LoadCluster(absl::StrCat("cpu:", ranks * mesh.device_count())));
+  int64_t devices = 0;
+  for (int32_t rank = 0; rank < ranks; ++rank) {
+    devices += layout.meshes[rank].device_count();
+  }
+  MW_ASSIGN_OR_RETURN(const Cluster cluster,
+                      LoadCluster(absl::StrCat("cpu:", devices)));
   const Rates rates = AssumedRates(cluster);
-  return PredictStages(step, layout, ranks, cluster, rates,
-                       PricesFor(rates, cluster, mesh))
-      .costs;
+  std::vector<Prices> prices;
+  for (const Mesh& mesh : layout.meshes) {
+    prices.push_back(PricesFor(rates, cluster, mesh));
+  }
+  return PredictStages(step, layout, ranks, cluster, rates, prices).costs;
 }
 
 absl::StatusOr<Timetable> ReadTimetable(const CommandLine& line,
@@ -142,11 +148,6 @@ absl::StatusOr<Timetable> ReadTimetable(const CommandLine& line,
       .ranks = static_cast<int>(ranks),
       .micro_batches = static_cast<int>(step.micro_batches)};
   if (kind != ScheduleKind::kAuto) return MakeTimetable(shape, kind);
-  for (const Mesh& mesh : layout.meshes) {
-    if (mesh.axes() == layout.meshes[0].axes()) continue;
-    return absl::InvalidArgumentError(
-        "--schedule auto wants stages with meshes alike");
-  }
   MW_ASSIGN_OR_RETURN(const PipelineCosts costs,
                       RoughCosts(step, layout, static_cast<int32_t>(ranks)));
   return MakeTimetable(shape, kind, costs);

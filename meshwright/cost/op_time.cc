@@ -54,9 +54,9 @@ double KernelSeconds(const LocalWork& local, const Rates& rates) {
                   Over(bytes, share * rates.memory.At(bytes)));
 }
 
-double KernelSeconds(const Kernel& kernel, const Rates& rates) {
+double KernelSeconds(const Kernel& kernel, const Rates& rates, double devices) {
   LocalWork local{.unit = UnitOf(*kernel.root),
-                  .work = kernel.work,
+                  .work = 1 / devices * kernel.work,
                   .batch = BatchOf(*kernel.root),
                   .strided = kernel.strided};
   if (!kernel.root->operands.empty()) {
@@ -65,7 +65,8 @@ double KernelSeconds(const Kernel& kernel, const Rates& rates) {
   double seconds = KernelSeconds(local, rates);
   if (kernel.scratch_bytes > 0) {
     // Read and written, before or after.
-    const double bytes = 2 * static_cast<double>(kernel.scratch_bytes);
+    const double bytes =
+        2 * static_cast<double>(kernel.scratch_bytes) / devices;
     seconds += KernelSeconds(
         LocalWork{.work = {.bytes = bytes}, .strided = true}, rates);
   }

@@ -32,7 +32,9 @@ struct LocalWork {
 double KernelSeconds(const LocalWork& local, const Rates& rates);
 // The product of the sizes of a dot's batch dimensions; else 1.
 double BatchOf(const Instruction& instruction);
-double KernelSeconds(const Kernel& kernel, const Rates& rates);
+// On each of `devices` that share it evenly.
+double KernelSeconds(const Kernel& kernel, const Rates& rates,
+                     double devices = 1);
 
 // The same, when the instruction becomes part of another kernel: arithmetic
 // only.

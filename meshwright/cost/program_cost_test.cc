@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "meshwright/cost/module_for_test.h"
 #include "meshwright/cost/op_time.h"
+#include "meshwright/cost/rates_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -16,20 +17,6 @@ Cluster OneHost() {
   cluster.hosts[0].devices = 8;
   cluster.levels = {{"host", 8, 8, 10, 1}};
   return cluster;
-}
-
-// 1 ns per operation and byte, 1 us per kernel, 10 us per collective.
-Rates SimpleRates(double overlap) {
-  Rates rates;
-  rates.matmul[ElementType::kF32].points = {{1, 1e9}};
-  rates.memory.points = {{1, 1e9}};
-  rates.vector_flops.value = 1e9;
-  rates.transcendentals.value = 1e8;
-  rates.op_seconds.value = 1e-6;
-  rates.overlap.value = overlap;
-  rates.levels.resize(1);
-  for (auto& kind : rates.levels[0].kinds) kind = {{2, 10e-6, 1e-9}};
-  return rates;
 }
 
 constexpr double kDot = 1e-6 + 1024e-9;     // 2 * 8 * 8 * 8 operations.

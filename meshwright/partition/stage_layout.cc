@@ -1,5 +1,6 @@
 #include "meshwright/partition/stage_layout.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -33,10 +34,12 @@ Sharding Moved(const Shape& shape, const Sharding& sharding, const Mesh& from,
 
 class Layouter {
  public:
-  Layouter(const StagedStep& step, std::vector<Mesh> meshes,
-           const StageStrategies* strategies, const Prices& prices)
-      : step_(step), strategies_(strategies), prices_(prices) {
-    layout_.meshes = std::move(meshes);
+  // Without strategies: null in all of them.
+  Layouter(const StagedStep& step, const std::vector<StageSplit>& splits)
+      : step_(step), splits_(splits) {
+    for (const StageSplit& split : splits) {
+      layout_.meshes.push_back(*split.mesh);
+    }
     FindResults();
   }
 
@@ -89,10 +92,10 @@ class Layouter {
   }
 
   absl::StatusOr<Partitioned> Split(const StageProgram& program) {
-    const Mesh& mesh = layout_.meshes[program.stage];
+    const auto& [mesh, strategies, prices] = splits_[program.stage];
     Pins pins = PinsOf(program);
-    if (strategies_ == nullptr) {
-      return Partition(program.module, mesh, std::move(pins), prices_);
+    if (strategies == nullptr) {
+      return Partition(program.module, *mesh, std::move(pins), *prices);
     }
     std::vector<Sharding> parameters;
     for (const auto& pin : pins.parameters) parameters.push_back(pin->sharding);
@@ -105,9 +108,9 @@ class Layouter {
       output.may_pend = StaysFor(program.results[i], program.stage);
     }
     const FlatGraph graph = Flatten(program.module);
-    Resharder resharder(&mesh, prices_);
-    return PartitionAs(program.module, mesh, graph,
-                       strategies_->For(graph, parameters, outputs), resharder);
+    Resharder resharder(mesh, *prices);
+    return PartitionAs(program.module, *mesh, graph,
+                       strategies->For(graph, parameters, outputs), resharder);
   }
 
   // Whether one program of the same stage uses the value, and nobody else.
@@ -134,7 +137,6 @@ class Layouter {
   Sharding InputSharding(const StageProgram& program, const StageInput& input,
                          const Shape& shape) {
     const std::pair<int64_t, int32_t> key = {input.index, program.stage};
-    const Mesh& mesh = layout_.meshes[program.stage];
     switch (input.kind) {
       case StageInput::Kind::kMicroBatch:
         return Sharding::Replicated(shape.dimensions);
@@ -149,31 +151,44 @@ class Layouter {
         found != layout_.values.end()) {
       return found->second;
     }
-    const int32_t from =
-        step_.programs[step_.values[input.index].program].stage;
-    return layout_.values[key] =
-               Moved(shape, layout_.values.at({input.index, from}),
-                     layout_.meshes[from], mesh);
+    return layout_.values[key] = Received(input.index, program.stage, shape);
+  }
+
+  // A value of another stage: as it lies there or, on another mesh, as it would
+  // be made here.
+  Sharding Received(int64_t index, int32_t stage, const Shape& shape) const {
+    const StageProgram& maker = step_.programs[step_.values[index].program];
+    const Mesh& from = layout_.meshes[maker.stage];
+    const Mesh& to = layout_.meshes[stage];
+    const StageStrategies* strategies = splits_[stage].strategies;
+    if (strategies != nullptr && from.axes() != to.axes()) {
+      const auto result = std::ranges::find(maker.results, index);
+      const std::optional<Sharding> here =
+          strategies->Result(*maker.module.entry()->root()->operands.at(
+              result - maker.results.begin()));
+      if (here.has_value()) return Completed(*here);
+    }
+    return Moved(shape, layout_.values.at({index, maker.stage}), from, to);
   }
 
   Sharding ParameterSharding(const StageInput& input,
                              const StageProgram& program, const Shape& shape) {
     const std::pair<int64_t, int32_t> key = {input.index, program.stage};
-    if (strategies_ == nullptr) {
-      const Mesh& mesh = layout_.meshes[program.stage];
+    const auto& [mesh, strategies, prices] = splits_[program.stage];
+    if (strategies == nullptr) {
       return layout_.parameters
           .try_emplace(key, input.cut.has_value()
-                                ? SplitAlong(shape, *input.cut, mesh)
+                                ? SplitAlong(shape, *input.cut, *mesh)
                                 : Sharding::Replicated(shape.dimensions))
           .first->second;
     }
     if (input.cut.has_value()) {
       return layout_.parameters
-          .try_emplace(key, strategies_->PartOf(input.index))
+          .try_emplace(key, strategies->PartOf(input.index))
           .first->second;
     }
-    const Sharding at_rest = strategies_->AtRest(input.index);
-    const Sharding at_work = strategies_->AtWork(input.index);
+    const Sharding at_rest = strategies->AtRest(input.index);
+    const Sharding at_work = strategies->AtWork(input.index);
     if (program.kind == StageProgram::Kind::kApply) {
       return layout_.parameters.try_emplace(key, at_rest).first->second;
     }
@@ -196,12 +211,13 @@ class Layouter {
   Sharding NewAccumulator(int64_t index, int32_t stage) const {
     const StageAccumulator& accumulator = step_.accumulators[index];
     const std::vector<int64_t>& dimensions = accumulator.shape.dimensions;
+    const StageStrategies* strategies = splits_[stage].strategies;
     std::optional<Sharding> made;
-    if (strategies_ != nullptr && made_by_[index] != nullptr) {
-      made = strategies_->Result(*made_by_[index]);
+    if (strategies != nullptr && made_by_[index] != nullptr) {
+      made = strategies->Result(*made_by_[index]);
       // A sum of a stage's own: as what is added.
       for (const Instruction* operand : made_by_[index]->operands) {
-        if (!made.has_value()) made = strategies_->Result(*operand);
+        if (!made.has_value()) made = strategies->Result(*operand);
       }
     }
     if (!made.has_value()) return Sharding::Replicated(dimensions);
@@ -235,8 +251,7 @@ class Layouter {
   }
 
   const StagedStep& step_;
-  const StageStrategies* const strategies_;
-  const Prices prices_;
+  const std::vector<StageSplit>& splits_;           // By stage.
   absl::flat_hash_set<int64_t> is_output_;          // Of values.
   absl::flat_hash_set<int64_t> is_state_;           // Of parameters.
   absl::flat_hash_map<int64_t, int64_t> state_of_;  // By value: a parameter.
@@ -250,17 +265,16 @@ class Layouter {
 }  // namespace
 
 absl::StatusOr<StagedLayout> LayOutStages(const StagedStep& step,
-                                          std::vector<Mesh> meshes) {
-  return Layouter(step, std::move(meshes), nullptr, Prices()).Run();
+                                          const std::vector<Mesh>& meshes) {
+  const Prices prices;
+  std::vector<StageSplit> splits;
+  for (const Mesh& mesh : meshes) splits.push_back({&mesh, nullptr, &prices});
+  return Layouter(step, splits).Run();
 }
 
-absl::StatusOr<StagedLayout> LayOutStages(const StagedStep& step,
-                                          const Mesh& mesh,
-                                          const StageStrategies& strategies,
-                                          const Prices& prices) {
-  return Layouter(step, std::vector<Mesh>(step.stages, mesh), &strategies,
-                  prices)
-      .Run();
+absl::StatusOr<StagedLayout> LayOutStages(
+    const StagedStep& step, const std::vector<StageSplit>& splits) {
+  return Layouter(step, splits).Run();
 }
 
 }  // namespace meshwright

@@ -40,14 +40,19 @@ struct StagedLayout {
 
 // `meshes` by stage. Errors as Partition.
 absl::StatusOr<StagedLayout> LayOutStages(const StagedStep& step,
-                                          std::vector<Mesh> meshes);
+                                          const std::vector<Mesh>& meshes);
 
-// Every stage on a mesh like this, split as was chosen for the whole step.
-// Accumulators that do not leave their stage may be partial sums.
-absl::StatusOr<StagedLayout> LayOutStages(const StagedStep& step,
-                                          const Mesh& mesh,
-                                          const StageStrategies& strategies,
-                                          const Prices& prices);
+// A stage's mesh, how the whole step was to be split on it, what moves cost
+// there. All outlive the call.
+struct StageSplit {
+  const Mesh* mesh = nullptr;
+  const StageStrategies* strategies = nullptr;
+  const Prices* prices = nullptr;
+};
+// `splits` by stage. Accumulators that do not leave their stage may be partial
+// sums.
+absl::StatusOr<StagedLayout> LayOutStages(
+    const StagedStep& step, const std::vector<StageSplit>& splits);
 
 }  // namespace meshwright
 

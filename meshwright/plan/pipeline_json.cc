@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/plan/layout_json.h"
 
 namespace meshwright {
 namespace {
@@ -10,6 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kMaxInstructions = 100'000'000;
+constexpr int32_t kMaxPieces = 1 << 20;
 
 Json StageJson(const PlannedPipeline::Stage& stage) {
   return {{"forward_seconds", stage.forward},
@@ -51,9 +54,31 @@ PlannedPipeline::Edge ReadEdge(const Json& json) {
           .backward_bytes = json.at("backward_bytes").get<int64_t>()};
 }
 
+absl::Status ReadLayouts(const Json& json, PlannedPipeline& pipeline) {
+  if (!json.contains("other_layouts")) return absl::OkStatus();
+  for (const Json& one : json.at("other_layouts")) {
+    MW_ASSIGN_OR_RETURN(PlannedLayout layout, ReadLayout(one));
+    pipeline.other_layouts.push_back(std::move(layout));
+  }
+  pipeline.layout_of_rank =
+      json.at("layout_of_rank").get<std::vector<int32_t>>();
+  if (std::ssize(pipeline.layout_of_rank) != pipeline.ranks) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(pipeline.layout_of_rank.size(), " layouts are those of ",
+                     pipeline.ranks, " ranks"));
+  }
+  for (const int32_t layout : pipeline.layout_of_rank) {
+    if (layout >= 0 && layout <= std::ssize(pipeline.other_layouts)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("a rank has layout ", layout, " of ",
+                     pipeline.other_layouts.size() + 1));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-Json PipelineJson(const PlannedPipeline& pipeline) {
+Json PipelineJson(const PlannedPipeline& pipeline, bool with_strategies) {
   Json runs = Json::array();  // [stage, how many instructions]
   for (const int32_t stage : pipeline.forward) {
     if (!runs.empty() && runs.back()[0] == stage) {
@@ -66,15 +91,26 @@ Json PipelineJson(const PlannedPipeline& pipeline) {
   for (const auto& stage : pipeline.stages) stages.push_back(StageJson(stage));
   Json edges = Json::array();
   for (const auto& edge : pipeline.edges) edges.push_back(EdgeJson(edge));
-  return {{"ranks", pipeline.ranks},
-          {"stages", stages},
-          {"edges", edges},
-          {"apply_after_all", pipeline.apply_after_all},
-          {"bubble_share", pipeline.bubble_share},
-          {"cut_gap", pipeline.cut_gap},
-          {"schedule", pipeline.schedule},
-          {"timetable", pipeline.timetable},
-          {"forward", runs}};
+  Json json = {{"ranks", pipeline.ranks},
+               {"loop_pieces", pipeline.loop_pieces},
+               {"stages", stages},
+               {"edges", edges},
+               {"apply_after_all", pipeline.apply_after_all},
+               {"bubble_share", pipeline.bubble_share},
+               {"cut_gap", pipeline.cut_gap},
+               {"schedule", pipeline.schedule},
+               {"timetable", pipeline.timetable},
+               {"forward", runs}};
+  if (pipeline.other_layouts.empty()) return json;
+  json["layout_of_rank"] = pipeline.layout_of_rank;
+  Json layouts = Json::array();
+  for (const PlannedLayout& layout : pipeline.other_layouts) {
+    Json& one = layouts.emplace_back();
+    one["mesh"] = MeshJson(layout.mesh);
+    if (with_strategies) AddStrategies(layout, one);
+  }
+  json["other_layouts"] = layouts;
+  return json;
 }
 
 absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json) {
@@ -88,6 +124,12 @@ absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json) {
     return absl::InvalidArgumentError(
         absl::StrCat(count, " stages are on ", pipeline.ranks, " ranks"));
   }
+  pipeline.loop_pieces = json.value("loop_pieces", static_cast<int32_t>(count));
+  if (pipeline.loop_pieces < 1 || pipeline.loop_pieces > kMaxPieces) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("loops are in ", pipeline.loop_pieces, " pieces"));
+  }
+  MW_RETURN_IF_ERROR(ReadLayouts(json, pipeline));
   for (const Json& edge : json.at("edges")) {
     pipeline.edges.push_back(ReadEdge(edge));
     const PlannedPipeline::Edge& read = pipeline.edges.back();

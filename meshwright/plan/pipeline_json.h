@@ -9,7 +9,8 @@
 
 namespace meshwright {
 
-nlohmann::ordered_json PipelineJson(const PlannedPipeline& pipeline);
+nlohmann::ordered_json PipelineJson(const PlannedPipeline& pipeline,
+                                    bool with_strategies);
 
 // kInvalidArgument; throws, as nlohmann does, for keys that are not there.
 absl::StatusOr<PlannedPipeline> ReadPipeline(

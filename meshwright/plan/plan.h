@@ -23,6 +23,7 @@ struct PlannedTensor {
   std::vector<int64_t> dimensions;
   std::string type;
   Sharding sharding;
+  int32_t layout = 0;  // Of the devices that have it: Plan::layout.
 };
 
 // Collectives of one kind along the same axes on tensors of one size.
@@ -70,8 +71,20 @@ struct Steering {
   std::vector<Pin> pins;               // Annotations of the module too.
 };
 
-// A pipeline. A rank is a group of devices, laid out as Plan::mesh; it has one
-// stage or takes turns with several.
+// How a group of devices shares the work of a step.
+struct PlannedLayout {
+  Mesh mesh;
+  // By op of the flat graph of the step as it is planned (recomputing, looped
+  // over its micro-batches).
+  std::vector<Strategy> strategies;
+  // By value of that graph: moved for each op that uses it; moved anew in each
+  // iteration of the loop it is in. Ascending.
+  std::vector<int64_t> moved_apart;
+  std::vector<int64_t> moved_in_place;
+};
+
+// A pipeline. A rank is a group of devices, which have their numbers in the
+// order of ranks; it has one stage or takes turns with several.
 struct PlannedPipeline {
   // Seconds of a stage's programs for a micro-batch, and bytes on a device.
   struct Stage {
@@ -95,8 +108,13 @@ struct PlannedPipeline {
   };
 
   int32_t ranks = 1;
-  std::string schedule;   // "1f1b"
-  std::string timetable;  // CSV, a line per rank.
+  // Where ranks are not all laid out as the plan says: by rank, 0 for that, i
+  // for other_layouts[i - 1]. Both are empty when they are.
+  std::vector<int32_t> layout_of_rank;
+  std::vector<PlannedLayout> other_layouts;
+  int32_t loop_pieces = 1;  // That loops over layers are cut into, about.
+  std::string schedule;     // "1f1b"
+  std::string timetable;    // CSV, a line per rank.
   // By instruction of the micro-batch program: its stage, if it is forward;
   // else -1.
   std::vector<int32_t> forward;
@@ -109,8 +127,10 @@ struct PlannedPipeline {
       0;  // Bytes between stages, at most this part above the best.
 };
 
-struct Plan {
-  Plan(Mesh m) : mesh(std::move(m)) {}  // NOLINT: all else has a default.
+// What is inherited is the layout of all devices or, in a pipeline, of the
+// ranks that have no other.
+struct Plan : PlannedLayout {
+  explicit Plan(PlannedLayout layout) : PlannedLayout(std::move(layout)) {}
 
   std::string module_name;
   uint64_t fingerprint = 0;  // Of the module (Fingerprint).
@@ -119,17 +139,9 @@ struct Plan {
   std::string rates;         // JSON; what moving is priced with.
   int64_t memory_bytes = 0;  // That a device may use.
   Steering steering;
-  Mesh mesh;
   int64_t micro_batches = 1;
   std::optional<PlannedPipeline> pipeline;  // None: one stage.
   std::string recompute = "none";           // What backward computes again.
-  // By op of the flat graph of the step as it is planned (recomputing, looped
-  // over its micro-batches).
-  std::vector<Strategy> strategies;
-  // By value of that graph: moved for each op that uses it; moved anew in each
-  // iteration of the loop it is in. Ascending.
-  std::vector<int64_t> moved_apart;
-  std::vector<int64_t> moved_in_place;
   std::vector<PlannedTensor> parameters;
   std::vector<PlannedTensor> outputs;
   std::vector<PlannedCollective> collectives;
@@ -145,7 +157,12 @@ struct Plan {
                                 : 1;
   }
   int32_t ranks() const { return pipeline.has_value() ? pipeline->ranks : 1; }
-  int64_t device_count() const { return ranks() * mesh.device_count(); }
+  // Layouts that ranks have: this one is the first.
+  int32_t layout_count() const;
+  const PlannedLayout& layout(int32_t index) const;
+  int32_t LayoutOf(int32_t rank) const;
+  int64_t device_count() const;
+  std::string TextOf(const PlannedTensor& tensor) const;  // Of its sharding.
 };
 
 // A number that changes with anything a plan depends on.

@@ -1,5 +1,4 @@
 // Plans as JSON.
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -8,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/plan/layout_json.h"
 #include "meshwright/plan/pipeline_json.h"
 #include "meshwright/plan/plan.h"
 
@@ -17,30 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
-
-Json AxesJson(const AxisList& axes) {
-  Json json = Json::array();
-  for (const AxisId axis : axes) json.push_back(axis);
-  return json;
-}
-
-// {"split": [[factor, axes...], ...], "pending": {...}}
-Json StrategyJson(const Strategy& strategy) {
-  Json split = Json::array();
-  for (size_t i = 0; i < strategy.factor_axes.size(); ++i) {
-    if (strategy.factor_axes[i].empty()) continue;
-    Json one = {i};
-    for (const AxisId axis : strategy.factor_axes[i]) one.push_back(axis);
-    split.push_back(std::move(one));
-  }
-  Json json = {{"factors", strategy.factor_axes.size()}, {"split", split}};
-  if (strategy.linear >= 0) {
-    json["pending"] = {{"linear", strategy.linear},
-                       {"reduction", static_cast<int>(strategy.reduction)},
-                       {"axes", AxesJson(strategy.pending)}};
-  }
-  return json;
-}
 
 // By dimension the names of its axes.
 Json DimensionsJson(const Sharding& sharding, const Mesh& mesh) {
@@ -58,33 +34,16 @@ Json DimensionsJson(const Sharding& sharding, const Mesh& mesh) {
   return dims;
 }
 
-Json TensorsJson(const std::vector<PlannedTensor>& tensors, const Mesh& mesh) {
+Json TensorsJson(const std::vector<PlannedTensor>& tensors, const Plan& plan) {
   Json json = Json::array();
   for (const PlannedTensor& tensor : tensors) {
     json.push_back({{"name", tensor.name},
                     {"dimensions", tensor.dimensions},
                     {"type", tensor.type},
-                    {"sharding", ToString(tensor.sharding, mesh)}});
+                    {"sharding", plan.TextOf(tensor)}});
+    if (tensor.layout > 0) json.back()["layout"] = tensor.layout;
   }
   return json;
-}
-
-Json StrategiesJson(const std::vector<Strategy>& strategies) {
-  std::map<std::string, int> known;
-  Json distinct = Json::array();
-  Json runs = Json::array();
-  for (const Strategy& strategy : strategies) {
-    Json json = StrategyJson(strategy);
-    const auto [entry, is_new] =
-        known.try_emplace(json.dump(), static_cast<int>(known.size()));
-    if (is_new) distinct.push_back(std::move(json));
-    if (!runs.empty() && runs.back()[0] == entry->second) {
-      runs.back()[1] = runs.back()[1].get<int64_t>() + 1;
-    } else {
-      runs.push_back({entry->second, 1});
-    }
-  }
-  return {{"distinct", distinct}, {"runs", runs}};
 }
 
 Json SteeringJson(const Steering& steering) {
@@ -118,12 +77,8 @@ class Reader {
           absl::StrCat("a plan of format ", json.value("format", 0),
                        "; this version reads ", kFormat));
     }
-    std::vector<MeshAxis> axes;
-    for (const auto& [name, size] : json.at("mesh").items()) {
-      axes.push_back({name, size.get<int64_t>()});
-    }
-    MW_ASSIGN_OR_RETURN(Mesh mesh, Mesh::Create(std::move(axes)));
-    Plan plan(std::move(mesh));
+    MW_ASSIGN_OR_RETURN(PlannedLayout layout, ReadLayout(json));
+    Plan plan(std::move(layout));
     plan.module_name = json.at("module").get<std::string>();
     if (!absl::SimpleHexAtoi(json.at("fingerprint").get<std::string>(),
                              &plan.fingerprint)) {
@@ -141,10 +96,10 @@ class Reader {
     if (json.contains("pipeline")) {
       MW_ASSIGN_OR_RETURN(plan.pipeline, ReadPipeline(json.at("pipeline")));
     }
-    MW_RETURN_IF_ERROR(ReadTensors(json.at("tensors").at("parameters"),
-                                   plan.mesh, plan.parameters));
+    MW_RETURN_IF_ERROR(ReadTensors(json.at("tensors").at("parameters"), plan,
+                                   plan.parameters));
     MW_RETURN_IF_ERROR(
-        ReadTensors(json.at("tensors").at("outputs"), plan.mesh, plan.outputs));
+        ReadTensors(json.at("tensors").at("outputs"), plan, plan.outputs));
     ReadCollectives(json.at("collectives"), plan);
     ReadPrediction(json, plan);
     for (const Json& one : json.at("alternatives")) {
@@ -156,23 +111,27 @@ class Reader {
            one.at("why_not").get<std::string>()});
     }
     plan.notes = json.at("notes").get<std::vector<std::string>>();
-    const Json& moved = json.at("moved");
-    plan.moved_apart = moved.at("apart").get<std::vector<int64_t>>();
-    plan.moved_in_place = moved.at("in_place").get<std::vector<int64_t>>();
-    return ReadStrategies(json.at("strategies"), std::move(plan));
+    return plan;
   }
 
  private:
-  static absl::Status ReadTensors(const Json& json, const Mesh& mesh,
+  static absl::Status ReadTensors(const Json& json, const Plan& plan,
                                   std::vector<PlannedTensor>& tensors) {
     for (const Json& one : json) {
       PlannedTensor tensor;
       tensor.name = one.at("name").get<std::string>();
       tensor.dimensions = one.at("dimensions").get<std::vector<int64_t>>();
       tensor.type = one.at("type").get<std::string>();
-      MW_ASSIGN_OR_RETURN(tensor.sharding,
-                          ParseSharding(one.at("sharding").get<std::string>(),
-                                        tensor.dimensions, mesh));
+      tensor.layout = one.value("layout", 0);
+      if (tensor.layout < 0 || tensor.layout >= plan.layout_count()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("its tensor ", tensor.name, " has layout ",
+                         tensor.layout, " of ", plan.layout_count()));
+      }
+      MW_ASSIGN_OR_RETURN(
+          tensor.sharding,
+          ParseSharding(one.at("sharding").get<std::string>(),
+                        tensor.dimensions, plan.layout(tensor.layout).mesh));
       tensors.push_back(std::move(tensor));
     }
     return absl::OkStatus();
@@ -201,85 +160,20 @@ class Reader {
         .origin = predicted.at("origin").get<std::string>()};
     plan.gap = json.at("bound").at("gap").get<double>();
   }
-
-  static absl::StatusOr<Strategy> ReadStrategy(const Json& json,
-                                               const Mesh& mesh) {
-    const auto axis = [&](const Json& one) -> absl::StatusOr<AxisId> {
-      const int64_t id = one.get<int64_t>();
-      if (id < 0 || id >= static_cast<int64_t>(mesh.sub_axes().size())) {
-        return absl::InvalidArgumentError(absl::StrCat("a strategy has axis ",
-                                                       id, ", the mesh has ",
-                                                       mesh.sub_axes().size()));
-      }
-      return static_cast<AxisId>(id);
-    };
-    Strategy strategy;
-    const int64_t factors = json.at("factors").get<int64_t>();
-    if (factors < 0 || factors > 1000) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a strategy has ", factors, " factors"));
-    }
-    strategy.factor_axes.resize(factors);
-    for (const Json& one : json.at("split")) {
-      const int64_t factor = one.at(0).get<int64_t>();
-      if (factor < 0 || factor >= factors) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("a strategy splits factor ", factor, " of ", factors));
-      }
-      for (size_t i = 1; i < one.size(); ++i) {
-        MW_ASSIGN_OR_RETURN(const AxisId id, axis(one[i]));
-        strategy.factor_axes[factor].push_back(id);
-      }
-    }
-    if (json.contains("pending")) {
-      const Json& pending = json.at("pending");
-      strategy.linear = pending.at("linear").get<int32_t>();
-      const int reduction = pending.at("reduction").get<int>();
-      if (reduction < 0 || reduction > static_cast<int>(Reduction::kOr)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("a strategy has reduction ", reduction));
-      }
-      strategy.reduction = static_cast<Reduction>(reduction);
-      for (const Json& one : pending.at("axes")) {
-        MW_ASSIGN_OR_RETURN(const AxisId id, axis(one));
-        strategy.pending.push_back(id);
-      }
-    }
-    return strategy;
-  }
-
-  static absl::StatusOr<Plan> ReadStrategies(const Json& json, Plan plan) {
-    std::vector<Strategy> distinct;
-    for (const Json& one : json.at("distinct")) {
-      MW_ASSIGN_OR_RETURN(Strategy strategy, ReadStrategy(one, plan.mesh));
-      distinct.push_back(std::move(strategy));
-    }
-    for (const Json& run : json.at("runs")) {
-      const int64_t index = run.at(0).get<int64_t>();
-      const int64_t count = run.at(1).get<int64_t>();
-      if (index < 0 || index >= static_cast<int64_t>(distinct.size()) ||
-          count < 0 || count > 100'000'000) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("a run of strategy ", index, " does not exist"));
-      }
-      plan.strategies.insert(plan.strategies.end(), count, distinct[index]);
-    }
-    return plan;
-  }
 };
 
 }  // namespace
 
 std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
-  Json mesh = Json::object();
-  for (const MeshAxis& axis : plan.mesh.axes()) mesh[axis.name] = axis.size;
   Json parameters = Json::array();
   Json outputs = Json::array();
   for (const PlannedTensor& tensor : plan.parameters) {
-    parameters.push_back(DimensionsJson(tensor.sharding, plan.mesh));
+    parameters.push_back(
+        DimensionsJson(tensor.sharding, plan.layout(tensor.layout).mesh));
   }
   for (const PlannedTensor& tensor : plan.outputs) {
-    outputs.push_back(DimensionsJson(tensor.sharding, plan.mesh));
+    outputs.push_back(
+        DimensionsJson(tensor.sharding, plan.layout(tensor.layout).mesh));
   }
   Json collectives = Json::array();
   for (const PlannedCollective& one : plan.collectives) {
@@ -311,7 +205,7 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
       {"rates", Json::parse(plan.rates, nullptr, false)},
       {"memory_bytes", plan.memory_bytes},
       {"steering", SteeringJson(plan.steering)},
-      {"mesh", mesh},
+      {"mesh", MeshJson(plan.mesh)},
       {"devices", plan.device_count()},
       {"stages", plan.stages()},
       {"micro_batches", plan.micro_batches},
@@ -329,19 +223,15 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
       {"bound", {{"gap", plan.gap}}},
       {"shardings", {{"parameters", parameters}, {"outputs", outputs}}},
       {"tensors",
-       {{"parameters", TensorsJson(plan.parameters, plan.mesh)},
-        {"outputs", TensorsJson(plan.outputs, plan.mesh)}}},
+       {{"parameters", TensorsJson(plan.parameters, plan)},
+        {"outputs", TensorsJson(plan.outputs, plan)}}},
       {"collectives", collectives},
       {"alternatives", alternatives},
       {"notes", plan.notes}};
   if (plan.pipeline.has_value()) {
-    json["pipeline"] = PipelineJson(*plan.pipeline);
+    json["pipeline"] = PipelineJson(*plan.pipeline, options.with_strategies);
   }
-  if (options.with_strategies) {
-    json["strategies"] = StrategiesJson(plan.strategies);
-    json["moved"] = {{"apart", plan.moved_apart},
-                     {"in_place", plan.moved_in_place}};
-  }
+  if (options.with_strategies) AddStrategies(plan, json);
   if (options.with_seconds) {
     Json seconds = Json::object();
     for (const auto& [phase, time] : plan.seconds) seconds[phase] = time;

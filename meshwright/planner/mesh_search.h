@@ -53,7 +53,7 @@ class MeshSearch {
     Mesh mesh;
     int64_t memory_limit = 0;  // As the search counts.
     Expert expert = Expert::kAuto;
-    int32_t stages = 1;  // The mesh is that of one.
+    double stages = 1;  // The mesh is that of one.
   };
   // A first plan; `like` as in MeshTask.
   absl::StatusOr<Found> Sketch(const std::shared_ptr<const CutStep>& cut,

@@ -33,7 +33,7 @@ absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
 namespace {
 
 // The plan's strategies, checked against the step's.
-absl::StatusOr<Assignment> AssignmentOf(const Plan& plan,
+absl::StatusOr<Assignment> AssignmentOf(const PlannedLayout& plan,
                                         const FlatGraph& graph) {
   Assignment assignment{.rules = RulesOf(graph)};
   if (plan.strategies.size() != graph.ops.size()) {
@@ -68,9 +68,30 @@ absl::StatusOr<Assignment> AssignmentOf(const Plan& plan,
   return assignment;
 }
 
-// How many stages loops are cut for. Pins are on the loops as they are.
-int32_t LoopStages(const Plan& plan) {
-  return plan.steering.pins.empty() ? plan.stages() : 1;
+// Every stage on the mesh of its rank, as the plan has it.
+absl::StatusOr<StagedLayout> LayOutAsPlanned(const StagedStep& step,
+                                             const FlatGraph& graph,
+                                             const Timetable& timetable,
+                                             const Plan& plan,
+                                             const PlanSetting& setting) {
+  const int32_t count = plan.layout_count();
+  std::vector<Assignment> assignments(count);
+  std::vector<Prices> prices;
+  std::vector<StageStrategies> strategies;
+  for (int32_t i = 0; i < count; ++i) {
+    const PlannedLayout& layout = plan.layout(i);
+    MW_ASSIGN_OR_RETURN(assignments[i], AssignmentOf(layout, graph));
+    strategies.emplace_back(graph, assignments[i], layout.mesh);
+    prices.push_back(PlanPrices(setting.rates, setting.cluster,
+                                setting.forbidden, layout.mesh));
+  }
+  std::vector<StageSplit> splits;
+  for (const int rank : timetable.rank_of_stage) {
+    const int32_t layout = plan.LayoutOf(rank);
+    splits.push_back(
+        {&plan.layout(layout).mesh, &strategies[layout], &prices[layout]});
+  }
+  return LayOutStages(step, splits);
 }
 
 }  // namespace
@@ -99,14 +120,13 @@ absl::StatusOr<PlannedStages> StagePlan(const Module& module,
   MW_RETURN_IF_ERROR(CheckFits(plan, module));
   MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
   PlannedStages stages;
-  MW_ASSIGN_OR_RETURN(
-      stages.split, StepForStages(module, setting.recompute, LoopStages(plan)));
+  MW_ASSIGN_OR_RETURN(stages.split, StepForStages(module, setting.recompute,
+                                                  plan.pipeline->loop_pieces));
   const Module& cut = stages.split.has_value() ? stages.split->module : module;
   MW_ASSIGN_OR_RETURN(
       const PlannedStep looped,
       PlannedStep::Of(cut, plan.micro_batches, Recompute::kNone));
   const FlatGraph graph = Flatten(looped.module());
-  MW_ASSIGN_OR_RETURN(const Assignment assignment, AssignmentOf(plan, graph));
   MW_ASSIGN_OR_RETURN(
       const PipelineStep step,
       TakeApart(cut, AnalyzeRoles(cut), {.count = plan.micro_batches}));
@@ -118,16 +138,21 @@ absl::StatusOr<PlannedStages> StagePlan(const Module& module,
                      step.micro_batch().entry()->size(), "; plan it again"));
   }
   MW_ASSIGN_OR_RETURN(stages.timetable, ParseCsv(plan.pipeline->timetable));
+  if (stages.timetable.stages() != plan.stages() ||
+      stages.timetable.ranks() != plan.ranks()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan has ", plan.stages(), " stages on ", plan.ranks(),
+        " ranks, its timetable ", stages.timetable.stages(), " on ",
+        stages.timetable.ranks()));
+  }
   MW_ASSIGN_OR_RETURN(
       stages.step,
       MakeStagePrograms(step.split, {.stages = plan.stages(),
                                      .forward = plan.pipeline->forward,
                                      .state = step.state}));
   MW_ASSIGN_OR_RETURN(
-      stages.layout, LayOutStages(stages.step, plan.mesh,
-                                  StageStrategies(graph, assignment, plan.mesh),
-                                  PlanPrices(setting.rates, setting.cluster,
-                                             setting.forbidden, plan.mesh)));
+      stages.layout,
+      LayOutAsPlanned(stages.step, graph, stages.timetable, plan, setting));
   return stages;
 }
 

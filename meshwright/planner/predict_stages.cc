@@ -19,13 +19,19 @@ using Kind = StageProgram::Kind;
 class Predictor {
  public:
   Predictor(const StagedStep& step, const StagedLayout& layout, int32_t ranks,
-            const Cluster& cluster, const Rates& rates, const Prices& prices)
+            const Cluster& cluster, const Rates& rates,
+            const std::vector<Prices>& prices)
       : step_(step),
         layout_(layout),
         ranks_(ranks),
         cluster_(cluster),
         rates_(rates),
         prices_(prices) {
+    int64_t next = 0;
+    for (int32_t rank = 0; rank < ranks; ++rank) {
+      first_device_.push_back(next);
+      next += layout.meshes[rank].device_count();
+    }
     predicted_.costs.stages.resize(step.stages);
     predicted_.fixed_bytes.resize(step.stages, 0);
     predicted_.compute_seconds.resize(step.stages, 0);
@@ -57,7 +63,7 @@ class Predictor {
       const int32_t stage = program.stage;
       const ProgramEstimate estimate =
           EstimateProgram(layout_.programs[i].module, rates_, cluster_,
-                          layout_.meshes[stage], prices_);
+                          layout_.meshes[stage], prices_[stage]);
       StageCost& cost = predicted_.costs.stages[stage];
       const bool once =
           program.kind == Kind::kApply || program.kind == Kind::kStart;
@@ -125,7 +131,7 @@ class Predictor {
       const Shape& shape = *shapes.at(key);
       const int32_t stage = key.second;
       predicted_.fixed_bytes[stage] += LocalBytes(shape, sharding, stage);
-      Resharder resharder(&layout_.meshes[stage], prices_);
+      Resharder resharder(&layout_.meshes[stage], prices_[stage]);
       const double seconds = resharder.Price(
           shape.element_type, layout_.parameters.at(key), sharding);
       predicted_.costs.stages[stage].apply += seconds;
@@ -168,20 +174,27 @@ class Predictor {
     }
   }
 
-  // Between a device and its counterpart on another stage.
+  // Until every device of `to` has got `bytes`, from all of `from` alike.
   double TransferSeconds(int32_t from, int32_t to, int64_t bytes) const {
-    const int64_t devices = layout_.meshes[from].device_count();
+    const int64_t senders = layout_.meshes[from].device_count();
+    const int64_t receivers = layout_.meshes[to].device_count();
     for (size_t level = 0; level < cluster_.levels.size(); ++level) {
       const LinkLevel& links = cluster_.levels[level];
-      if (from % ranks_ * devices / links.devices !=
-          to % ranks_ * devices / links.devices) {
+      if (first_device_[from % ranks_] / links.devices !=
+          first_device_[to % ranks_] / links.devices) {
         continue;
       }
       const CollectiveRate rate =
           rates_.Of(MoveKind::kPermute, static_cast<int32_t>(level), 2);
-      return rate.latency +
-             rate.per_byte * static_cast<double>(bytes) *
-                 static_cast<double>(std::min(devices, links.port_devices));
+      // What passes through the fullest port.
+      const double sent =
+          static_cast<double>(receivers *
+                              std::min(senders, links.port_devices)) /
+          static_cast<double>(senders);
+      const auto received =
+          static_cast<double>(std::min(receivers, links.port_devices));
+      return rate.latency + rate.per_byte * static_cast<double>(bytes) *
+                                std::max(sent, received);
     }
     return 0;
   }
@@ -217,7 +230,7 @@ class Predictor {
       }
       if (edge.backward_bytes > 0) {
         edge.backward_seconds =
-            TransferSeconds(edge.from, edge.to, edge.backward_bytes);
+            TransferSeconds(edge.to, edge.from, edge.backward_bytes);
       }
     }
   }
@@ -227,7 +240,8 @@ class Predictor {
   const int32_t ranks_;
   const Cluster& cluster_;
   const Rates& rates_;
-  const Prices& prices_;
+  const std::vector<Prices>& prices_;  // By stage.
+  std::vector<int64_t> first_device_;  // By rank.
   StagePrediction predicted_;
 };
 
@@ -236,7 +250,7 @@ class Predictor {
 StagePrediction PredictStages(const StagedStep& step,
                               const StagedLayout& layout, int32_t ranks,
                               const Cluster& cluster, const Rates& rates,
-                              const Prices& prices) {
+                              const std::vector<Prices>& prices) {
   return Predictor(step, layout, ranks, cluster, rates, prices).Run();
 }
 

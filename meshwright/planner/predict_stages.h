@@ -28,12 +28,12 @@ struct StagePrediction {
 };
 
 // Stage s is on rank s mod `ranks`, which has the devices after those of the
-// rank before it. All stages have the same mesh, where `prices` are what moves
-// cost.
+// rank before it; all stages of a rank have as many. `prices` by stage: what
+// moves on its mesh cost.
 StagePrediction PredictStages(const StagedStep& step,
                               const StagedLayout& layout, int32_t ranks,
                               const Cluster& cluster, const Rates& rates,
-                              const Prices& prices);
+                              const std::vector<Prices>& prices);
 
 }  // namespace meshwright
 

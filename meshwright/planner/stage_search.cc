@@ -21,6 +21,8 @@ namespace {
 constexpr int64_t kMaxStages = 64;
 // Numbers near this one are looked at first.
 constexpr double kUsualStages = 6;
+// Numbers of stages with unequal shares that are looked at.
+constexpr size_t kUnequal = 2;
 // How many are looked at together; not a matter of the machine's cores.
 constexpr size_t kTogether = 2;
 // Meshes of a stage that are looked at; of large steps one.
@@ -49,6 +51,20 @@ double WaitOf(const PlanRequest& request, Recompute recompute) {
   }
   return recompute == Recompute::kNone ? 1.0 / 3 : 1.0 / 2;
 }
+
+// How many of `stages` get twice as many of the devices as the others, so that
+// none is left; 0 if no number does.
+int32_t DoubledOf(int64_t devices, int32_t stages) {
+  for (int32_t doubled = 1; doubled < stages; ++doubled) {
+    if (devices % (stages + doubled) == 0) return doubled;
+  }
+  return 0;
+}
+
+// Of the devices, by mesh of a trial: one part, or two.
+double ShareOf(size_t mesh) { return mesh == 0 ? 1 : 2; }
+
+double Apart(double a, double b) { return std::abs(std::log(a / b)); }
 
 }  // namespace
 
@@ -82,17 +98,15 @@ std::vector<int32_t> StageSearch::StageCounts() const {
     counts.push_back(static_cast<int32_t>(stages));
   }
   std::stable_sort(counts.begin(), counts.end(), [](int32_t a, int32_t b) {
-    return std::abs(std::log(a / kUsualStages)) <
-           std::abs(std::log(b / kUsualStages));
+    return Apart(a, kUsualStages) < Apart(b, kUsualStages);
   });
   return counts;
 }
 
-std::vector<Mesh> StageSearch::MeshesOf(int32_t stages) const {
+std::vector<Mesh> StageSearch::MeshesOf(int64_t devices) const {
   if (task_.request.mesh.has_value()) return {*task_.request.mesh};
   std::vector<Mesh> meshes =
-      MeshesOfStage(task_.cluster, task_.cluster.device_count() / stages,
-                    task_.request.expert);
+      MeshesOfStage(task_.cluster, devices, task_.request.expert);
   const size_t most = whole_.graph.ops.size() > kManyOps ? 1 : kMeshes;
   if (meshes.size() > most) {
     meshes.erase(meshes.begin() + static_cast<int64_t>(most), meshes.end());
@@ -146,29 +160,46 @@ bool StageSearch::IsWorthIt(int32_t stages) const {
   if (!best_.ok()) return true;
   return std::ranges::none_of(seconds_, [&](const auto& tried) {
     const auto [other, seconds] = tried;
-    const bool is_between = best_->ranks < stages
-                                ? best_->ranks < other && other < stages
-                                : stages < other && other < best_->ranks;
+    const bool is_between = best_->ranks() < stages
+                                ? best_->ranks() < other && other < stages
+                                : stages < other && other < best_->ranks();
     return is_between && seconds > kBehind * best_->seconds;
   });
 }
 
 std::vector<StageSearch::Trial> StageSearch::TrialsOf(int32_t stages) const {
-  const std::vector<Mesh> meshes = MeshesOf(stages);
-  const int64_t count = CountFor(stages, meshes);
+  const int64_t devices = task_.cluster.device_count();
+  Trial trial{.stages = stages};
+  if (!task_.request.mesh.has_value() && devices % stages != 0) {
+    trial.doubled = DoubledOf(devices, stages);
+  }
+  const int64_t share = devices / trial.parts();
+  const std::vector<Mesh> meshes = MeshesOf(share);
+  trial.count = CountFor(stages, meshes);
   std::vector<Trial> trials;
+  if (trial.count < 2) return trials;
   for (const Mesh& mesh : meshes) {
-    if (count > 1) trials.push_back({stages, count, mesh});
+    trials.push_back(trial);
+    trials.back().meshes = {mesh};
+  }
+  if (trial.doubled == 0) return trials;
+  const std::vector<Mesh> larger = MeshesOf(2 * share);
+  trials.resize(std::min(trials.size(), larger.size()));
+  for (size_t i = 0; i < trials.size(); ++i) {
+    trials[i].meshes.push_back(larger[i]);
   }
   return trials;
 }
 
 // Pins are on the loops as they are.
-absl::Status StageSearch::SplitFor(int32_t stages) {
-  if (cuttings_.contains(stages)) return absl::OkStatus();
-  Cutting& cutting = cuttings_[stages];
-  const int32_t pieces =
-      task_.request.annotations ? 1 : task_.request.stages.value_or(stages);
+int32_t StageSearch::PiecesFor(const Trial& trial) const {
+  if (task_.request.annotations) return 1;
+  return task_.request.stages.value_or(trial.stages) + trial.doubled;
+}
+
+absl::Status StageSearch::SplitFor(int32_t pieces) {
+  if (cuttings_.contains(pieces)) return absl::OkStatus();
+  Cutting& cutting = cuttings_[pieces];
   MW_ASSIGN_OR_RETURN(std::optional<SplitStep> split,
                       StepForStages(task_.module, recompute_, pieces));
   if (split.has_value()) {
@@ -177,8 +208,8 @@ absl::Status StageSearch::SplitFor(int32_t stages) {
   return absl::OkStatus();
 }
 
-Cuts& StageSearch::CutsOf(int32_t stages) {
-  Cutting& cutting = cuttings_.at(stages);
+Cuts& StageSearch::CutsOf(int32_t pieces) {
+  Cutting& cutting = cuttings_.at(pieces);
   return cutting.HasLoops() ? cutting.cuts : cuts_;
 }
 
@@ -186,12 +217,13 @@ void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
   std::set<std::pair<int32_t, int64_t>> missing;
   std::set<int64_t> counts;  // Of steps without loops, whatever the stages.
   for (const Trial& trial : trials) {
-    if (CutsOf(trial.stages).contains(trial.count)) continue;
-    if (!cuttings_.at(trial.stages).HasLoops() &&
+    const int32_t pieces = PiecesFor(trial);
+    if (CutsOf(pieces).contains(trial.count)) continue;
+    if (!cuttings_.at(pieces).HasLoops() &&
         !counts.insert(trial.count).second) {
       continue;
     }
-    missing.insert({trial.stages, trial.count});
+    missing.insert({pieces, trial.count});
   }
   const std::vector<std::pair<int32_t, int64_t>> list(missing.begin(),
                                                       missing.end());
@@ -215,60 +247,120 @@ void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
 
 void StageSearch::Run(std::vector<Trial> trials) {
   for (const Trial& trial : trials) {
-    if (const absl::Status status = SplitFor(trial.stages); !status.ok()) {
+    const absl::Status status = SplitFor(PiecesFor(trial));
+    if (!status.ok()) {
       best_ = status;
       return;
     }
     if (task_.request.report) {
       task_.request.report(absl::StrCat(trial.stages, " stages of ",
-                                        trial.mesh.ToString(), " x",
+                                        trial.meshes[0].ToString(), " x",
                                         trial.count));
     }
   }
   MakeCuts(trials);
   std::erase_if(trials, [&](const Trial& trial) {
-    return !CutsOf(trial.stages).contains(trial.count);
+    return !CutsOf(PiecesFor(trial)).contains(trial.count);
   });
-  SideBySide(static_cast<int>(trials.size()), [&](int i) {
-    Trial& trial = trials[i];
-    trial.found = search_.Sketch(CutsOf(trial.stages).at(trial.count),
-                                 {.mesh = trial.mesh,
-                                  .memory_limit = task_.memory_bytes,
-                                  .expert = task_.request.expert,
-                                  .stages = trial.stages},
-                                 {});
-    if (trial.found.ok()) {
-      trial.found->split = cuttings_.at(trial.stages).split;
-    }
-  });
+  std::vector<std::pair<Trial*, size_t>> all;
   for (Trial& trial : trials) {
-    absl::StatusOr<StageCandidate> candidate = absl::UnknownError("");
-    if (!trial.found.ok()) {
-      candidate = trial.found.status();
-    } else {
-      const double seconds = trial.found->plan.seconds / trial.stages *
-                             (1 + BubblesOf(trial.stages, trial.count));
-      candidate =
-          StageCandidate{*std::move(trial.found), trial.stages,
-                         task_.request.stages.value_or(trial.stages), seconds};
+    trial.found.resize(trial.meshes.size());
+    for (size_t i = 0; i < trial.meshes.size(); ++i) all.push_back({&trial, i});
+  }
+  SideBySide(static_cast<int>(all.size()), [&](int i) {
+    const auto& [trial, mesh] = all[i];
+    const int32_t pieces = PiecesFor(*trial);
+    trial->found[mesh] =
+        search_.Sketch(CutsOf(pieces).at(trial->count),
+                       {.mesh = trial->meshes[mesh],
+                        .memory_limit = task_.memory_bytes,
+                        .expert = task_.request.expert,
+                        .stages = trial->parts() / ShareOf(mesh)},
+                       {});
+    if (trial->found[mesh].ok()) {
+      trial->found[mesh]->split = cuttings_.at(pieces).split;
     }
-    Alternative alternative = AlternativeOf(
-        task_.request, candidate.ok() ? &candidate->found : nullptr,
-        *CutsOf(trial.stages).at(trial.count), trial.mesh);
-    alternative.stages = trial.stages;
-    alternative.seconds = candidate.ok() ? candidate->seconds : 0;
-    alternative.why_not = std::string(candidate.status().message());
-    note_(std::move(alternative));
-    if (!candidate.ok()) {
-      if (!best_.ok()) best_ = candidate.status();
-      continue;
+  });
+  for (Trial& trial : trials) Keep(trial);
+}
+
+void StageSearch::Keep(Trial& trial) {
+  const int32_t pieces = PiecesFor(trial);
+  absl::Status status;
+  double slowest = 0;
+  for (size_t i = 0; i < trial.found.size(); ++i) {
+    status.Update(trial.found[i].status());
+    if (!trial.found[i].ok()) continue;
+    slowest = std::max(
+        slowest, ShareOf(i) / trial.parts() * trial.found[i]->plan.seconds);
+  }
+  const double seconds = slowest * (1 + BubblesOf(trial.stages, trial.count));
+  Alternative alternative = AlternativeOf(
+      task_.request, trial.found[0].ok() ? &*trial.found[0] : nullptr,
+      *CutsOf(pieces).at(trial.count), trial.meshes[0]);
+  alternative.stages = trial.stages;
+  alternative.seconds = status.ok() ? seconds : 0;
+  alternative.why_not = std::string(status.message());
+  note_(std::move(alternative));
+  if (!status.ok()) {
+    if (!best_.ok()) best_ = status;
+    return;
+  }
+  const auto [entry, is_new] = seconds_.try_emplace(trial.stages, seconds);
+  entry->second = std::min(entry->second, seconds);
+  if (best_.ok() && seconds >= best_->seconds) {
+    if (trial.doubled == 0) others_.push_back(*std::move(trial.found[0]));
+    return;
+  }
+  if (best_.ok() && best_->others.empty()) {
+    others_.push_back(std::move(best_->found));
+  }
+  StageCandidate candidate{
+      .found = *std::move(trial.found[0]),
+      .layout_of_rank = std::vector<int32_t>(trial.stages, 0),
+      .stages = task_.request.stages.value_or(trial.stages),
+      .loop_pieces = pieces,
+      .seconds = seconds};
+  if (trial.doubled > 0) {
+    candidate.others.push_back(*std::move(trial.found[1]));
+    std::fill_n(candidate.layout_of_rank.begin(), trial.doubled, 1);
+  }
+  best_ = std::move(candidate);
+}
+
+// What is left of those with as many stages, micro-batches and devices as the
+// best.
+void StageSearch::AddRivals() {
+  if (!best_.ok() || !best_->others.empty() ||
+      whole_.graph.ops.size() > kManyOps) {
+    return;
+  }
+  for (Found& other : others_) {
+    if (other.cut == best_->found.cut &&
+        other.task.stages == best_->found.task.stages) {
+      best_->rivals.push_back(std::move(other));
     }
-    const auto [entry, is_new] =
-        seconds_.try_emplace(trial.stages, candidate->seconds);
-    entry->second = std::min(entry->second, candidate->seconds);
-    if (!best_.ok() || candidate->seconds < best_->seconds) {
-      best_ = *std::move(candidate);
+  }
+}
+
+// Numbers of stages near the best that the devices cannot be shared by equally.
+void StageSearch::TryUnequal() {
+  const int64_t devices = task_.cluster.device_count();
+  if (task_.request.stages.has_value() || task_.request.mesh.has_value()) {
+    return;
+  }
+  const int32_t best = best_->ranks();
+  std::vector<int32_t> counts;
+  for (int32_t stages = best / 2 + 1; stages < 2 * best; ++stages) {
+    if (devices % stages != 0 && DoubledOf(devices, stages) > 0) {
+      counts.push_back(stages);
     }
+  }
+  std::stable_sort(counts.begin(), counts.end(), [&](int32_t a, int32_t b) {
+    return Apart(a, best) < Apart(b, best);
+  });
+  for (size_t i = 0; i < counts.size() && i < kUnequal; ++i) {
+    Run(TrialsOf(counts[i]));
   }
 }
 
@@ -282,14 +374,22 @@ double StageSearch::BubblesOf(int32_t stages, int64_t count) const {
 void StageSearch::TryMoreMicroBatches() {
   if (task_.request.micro_batches.has_value()) return;
   while (best_.ok()) {
-    const int32_t stages = best_->ranks;
+    const int32_t stages = best_->ranks();
     const int64_t count = 2 * best_->found.cut->count;
     if (BubblesOf(stages, count / 2) < kFewBubbles || batch_ % count != 0 ||
         count > kMost * stages) {
       return;
     }
     const double before = best_->seconds;
-    Run({{stages, count, best_->found.task.mesh}});
+    Trial trial{.stages = stages,
+                .doubled = static_cast<int32_t>(
+                    std::ranges::count(best_->layout_of_rank, 1)),
+                .count = count,
+                .meshes = {best_->found.task.mesh}};
+    for (const Found& other : best_->others) {
+      trial.meshes.push_back(other.task.mesh);
+    }
+    Run({std::move(trial)});
     if (!(best_->seconds < before)) return;
   }
 }
@@ -307,9 +407,13 @@ absl::Status StageSearch::Check() const {
         " need ", needed, " devices, the cluster has ", devices));
   }
   if (devices % ranks == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the cluster's ", devices, " devices cannot be shared by ",
-                   ranks, " stages alike; give --mesh for a stage"));
+  if (request.stages == ranks && DoubledOf(devices, StageCounts()[0]) > 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the cluster's ", devices, " devices cannot be shared by ", ranks,
+      " stages, not even with twice as many for some; give --mesh for a "
+      "stage"));
 }
 
 absl::StatusOr<StageCandidate> StageSearch::Best(double whole_seconds) {
@@ -327,7 +431,12 @@ absl::StatusOr<StageCandidate> StageSearch::Best(double whole_seconds) {
     if (is_far_behind()) break;
   }
   Run(std::move(next));
+  if (best_.ok() && best_->seconds < kBehind * whole_seconds &&
+      whole_.graph.ops.size() <= kManyOps) {
+    TryUnequal();
+  }
   if (!is_far_behind()) TryMoreMicroBatches();
+  AddRivals();
   if (absl::IsNotFound(best_.status())) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "stages need micro-batches, and no number of them suits the ", batch_,

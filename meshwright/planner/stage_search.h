@@ -1,9 +1,10 @@
 // How many stages, of which mesh, with how many micro-batches.
 //
-// All stages get equally many devices, laid out alike, and strategies are
-// searched for the whole step on the mesh of one: what stages do then is a part
-// each of the step's work. (A part of its time, that is, plus the bubble; and a
-// part of what is kept from micro-batch to micro-batch. Stages that have more
+// All stages get equally many devices or, where the number of devices suits it,
+// the first ones twice as many as the others. Strategies are searched for the
+// whole step on the mesh of one: what stages do then is a part each of the
+// step's work. (A part of its time, that is, plus the bubble; and a part of
+// what is kept from micro-batch to micro-batch. Stages that have more
 // micro-batches under way have a smaller part of each.)
 #ifndef MESHWRIGHT_PLANNER_STAGE_SEARCH_H_
 #define MESHWRIGHT_PLANNER_STAGE_SEARCH_H_
@@ -50,25 +51,34 @@ class StageSearch {
   // One setting, and what became of it.
   struct Trial {
     int32_t stages = 2;
+    int32_t doubled = 0;  // The first so many have twice as many devices.
     int64_t count = 2;
-    Mesh mesh;
-    absl::StatusOr<Found> found = absl::UnknownError("not tried");
+    std::vector<Mesh> meshes;  // Of most stages; of those that have twice as
+                               // many, if there are any.
+    std::vector<absl::StatusOr<Found>> found;  // For each.
+
+    // Parts of the step that are equal by devices.
+    int32_t parts() const { return stages + doubled; }
   };
 
   absl::Status Check() const;  // What the request asks for can be.
   std::vector<int32_t> StageCounts() const;
-  std::vector<Mesh> MeshesOf(int32_t stages) const;
+  std::vector<Mesh> MeshesOf(int64_t devices) const;
   // 0 if there is none.
   int64_t CountFor(int32_t stages, const std::vector<Mesh>& meshes) const;
   bool IsWorthIt(int32_t stages) const;
   // Of a step's work on a stage, as the schedules leave.
   double BubblesOf(int32_t stages, int64_t count) const;
   std::vector<Trial> TrialsOf(int32_t stages) const;
-  absl::Status SplitFor(int32_t stages);
-  Cuts& CutsOf(int32_t stages);
+  int32_t PiecesFor(const Trial& trial) const;  // Of loops.
+  absl::Status SplitFor(int32_t pieces);
+  Cuts& CutsOf(int32_t pieces);
   void MakeCuts(const std::vector<Trial>& trials);
   void Run(std::vector<Trial> trials);
+  void Keep(Trial& trial);
+  void TryUnequal();
   void TryMoreMicroBatches();
+  void AddRivals();
 
   const PlanTask& task_;
   const MeshSearch& search_;
@@ -79,8 +89,9 @@ class StageSearch {
   const StepModel& whole_;
   const int64_t batch_;  // Examples of a step.
   const MemoryNeed need_;
-  std::map<int32_t, Cutting> cuttings_;  // By stages.
+  std::map<int32_t, Cutting> cuttings_;  // By pieces.
   std::map<int32_t, double> seconds_;    // By stages: the best.
+  std::vector<Found> others_;            // Fit, but others are better.
   absl::StatusOr<StageCandidate> best_ = absl::NotFoundError("no stages");
 };
 

@@ -96,11 +96,12 @@ std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives) {
   return alternatives;
 }
 
-void RecordSharing(const std::vector<Sharing>& sharing, Plan& plan) {
+void RecordSharing(const std::vector<Sharing>& sharing, PlannedLayout& layout) {
   for (size_t value = 0; value < sharing.size(); ++value) {
     const int64_t id = static_cast<int64_t>(value);
-    if (sharing[value] == Sharing::kApart) plan.moved_apart.push_back(id);
-    if (sharing[value] == Sharing::kInPlace) plan.moved_in_place.push_back(id);
+    if (sharing[value] == Sharing::kApart) layout.moved_apart.push_back(id);
+    if (sharing[value] == Sharing::kInPlace)
+      layout.moved_in_place.push_back(id);
   }
 }
 

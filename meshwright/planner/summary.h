@@ -27,7 +27,7 @@ Mesh NameInOrder(const Mesh& mesh, const std::string& batch_axis = "");
 std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives);
 
 // Which values are moved apart or in place.
-void RecordSharing(const std::vector<Sharing>& sharing, Plan& plan);
+void RecordSharing(const std::vector<Sharing>& sharing, PlannedLayout& layout);
 
 // Tensors of the step that lie so, and what is moved `times` times; comm_bytes
 // is left alone.

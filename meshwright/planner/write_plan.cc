@@ -24,10 +24,17 @@ Alternative AlternativeOf(const PlanRequest& request, const Found* found,
           .recompute = std::string(Name(cut.recompute))};
 }
 
+PlannedLayout LayoutFor(const Found& found, const Mesh& mesh) {
+  PlannedLayout layout{.mesh = mesh,
+                       .strategies = found.plan.assignment.strategies};
+  RecordSharing(found.plan.assignment.sharing, layout);
+  return layout;
+}
+
 Plan BeginPlan(const PlanTask& task, const Found& found) {
   const StepModel& model = found.cut->model;
   const Mesh mesh = NamedMesh(task.request, &found, model, found.task.mesh);
-  Plan plan(mesh);
+  Plan plan(LayoutFor(found, mesh));
   plan.module_name = task.module.name();
   plan.fingerprint = Fingerprint(task.module);
   plan.strategy = std::string(Name(task.request.expert));
@@ -37,8 +44,6 @@ Plan BeginPlan(const PlanTask& task, const Found& found) {
   plan.steering = SteeringOf(task.request, found.pins, model, mesh);
   plan.micro_batches = found.cut->count;
   plan.recompute = std::string(Name(found.cut->recompute));
-  plan.strategies = found.plan.assignment.strategies;
-  RecordSharing(found.plan.assignment.sharing, plan);
   plan.gap = found.plan.seconds > 0
                  ? 1 - found.plan.bound_seconds / found.plan.seconds
                  : 0;

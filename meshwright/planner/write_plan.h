@@ -32,6 +32,9 @@ Mesh NamedMesh(const PlanRequest& request, const Found* found,
 Alternative AlternativeOf(const PlanRequest& request, const Found* found,
                           const CutStep& cut, const Mesh& mesh);
 
+// What was found, on `mesh`, the NamedMesh.
+PlannedLayout LayoutFor(const Found& found, const Mesh& mesh);
+
 // All but what depends on the program: tensors, collectives, predictions.
 Plan BeginPlan(const PlanTask& task, const Found& found);
 

@@ -53,7 +53,7 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
                          Resharder& resharder,
                          std::optional<int64_t> memory_limit,
                          const Demand& demand, const OneAxisFree* only,
-                         int32_t stages, Parts parts)
+                         double stages, Parts parts)
     : model_(model),
       mesh_(mesh),
       prices_(prices),

@@ -57,7 +57,7 @@ class MeshProblem {
   MeshProblem(const StepModel& model, const Mesh& mesh, const Prices& prices,
               const Rates* rates, Resharder& resharder,
               std::optional<int64_t> memory_limit, const Demand& demand,
-              const OneAxisFree* only = nullptr, int32_t stages = 1,
+              const OneAxisFree* only = nullptr, double stages = 1,
               Parts parts = Parts::kAll);
 
   const Problem& problem() const { return problem_; }
@@ -113,7 +113,7 @@ class MeshProblem {
   const Mesh& mesh_;
   const Prices& prices_;
   const Rates* rates_;
-  const int32_t stages_;
+  const double stages_;
   Resharder& resharder_;
   Problem problem_;
   ShardingPool pool_;

@@ -24,7 +24,7 @@ struct MeshTask {
   std::optional<int64_t> memory_limit;  // Bytes on a device.
   // The mesh is that of one of so many stages: it holds that part of what is
   // kept from micro-batch to micro-batch.
-  int32_t stages = 1;
+  double stages = 1;
   Demand demand;  // May be empty.
   SolveOptions solve;
   // A plan to start from, of this mesh or one with as many axes.

@@ -73,15 +73,18 @@ absl::StatusOr<std::optional<SplitStep>> StepForStages(const Module& module,
 }
 
 absl::StatusOr<StepStages> EvenStages(const Module& module,
-                                      const PipelineStep& step, int32_t stages,
-                                      Recompute recompute) {
-  const StageLimits limits = StageLimits::Even(stages, kStageTolerance);
+                                      const PipelineStep& step,
+                                      std::vector<double> capacity,
+                                      Recompute recompute,
+                                      std::vector<double> seconds) {
+  const StageLimits limits{.capacity = std::move(capacity),
+                           .tolerance = kStageTolerance};
   if (recompute != Recompute::kNone) {
-    absl::StatusOr<StepStages> whole =
-        AssignStepStages(step, limits, {.layers = SegmentsOf(module, step)});
+    absl::StatusOr<StepStages> whole = AssignStepStages(
+        step, limits, {.layers = SegmentsOf(module, step), .seconds = seconds});
     if (whole.ok() && whole->assignment.cost.balance <= kUneven) return whole;
   }
-  return AssignStepStages(step, limits);
+  return AssignStepStages(step, limits, {.seconds = std::move(seconds)});
 }
 
 }  // namespace meshwright

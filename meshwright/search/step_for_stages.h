@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "meshwright/hlo/module.h"
@@ -22,13 +23,17 @@ absl::StatusOr<std::optional<SplitStep>> StepForStages(const Module& module,
                                                        Recompute recompute,
                                                        int32_t loop_stages);
 
-// Stages of about equal work (kStageTolerance). What is computed again stays
-// together, if there are enough such segments: none of it is then moved between
-// stages in the backward pass. `step` is `module` taken apart, which computes
-// so much again. Errors as AssignStages.
+// A stage for each capacity, with about such a part of the work
+// (kStageTolerance). What is computed again stays together, if there are enough
+// such segments: none of it is then moved between stages in the backward pass.
+// `seconds` as in StepGraphOptions.
+// `step` is `module` taken apart, which computes so much again. Errors as
+// AssignStages.
 absl::StatusOr<StepStages> EvenStages(const Module& module,
-                                      const PipelineStep& step, int32_t stages,
-                                      Recompute recompute);
+                                      const PipelineStep& step,
+                                      std::vector<double> capacity,
+                                      Recompute recompute,
+                                      std::vector<double> seconds = {});
 
 }  // namespace meshwright
 

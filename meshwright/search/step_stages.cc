@@ -35,9 +35,9 @@ std::vector<bool> NeedsGradient(const Computation& entry,
   return needs;
 }
 
-double WorkOf(const Instruction& instruction, const ModuleWork& work,
+// The forward one and those for gradients.
+double RunsOf(const Instruction& instruction,
               const std::vector<bool>& needs_gradient) {
-  const Work done = work.Of(instruction);
   double runs = 1;
   if (!IsContraction(instruction.opcode)) {
     // Loops mostly hold contractions of which both operands need one.
@@ -48,7 +48,7 @@ double WorkOf(const Instruction& instruction, const ModuleWork& work,
       if (needs_gradient[operand->id]) runs += 1;
     }
   }
-  return runs * (done.flops + done.transcendentals);
+  return runs;
 }
 
 }  // namespace
@@ -86,10 +86,12 @@ StepGraph MakeStepGraph(const PipelineStep& step,
     const int32_t node = graph.size();
     node_of[id] = node;
     result.instruction_of.push_back(id);
+    const Work done = work.Of(instruction);
+    const double once = options.seconds.empty()
+                            ? done.flops + done.transcendentals
+                            : options.seconds[id];
     graph.nodes.push_back(
-        {.work = options.work.empty()
-                     ? WorkOf(instruction, work, needs_gradient)
-                     : options.work[id],
+        {.work = once * RunsOf(instruction, needs_gradient),
          .held = ByteSize(instruction.shape),
          .fixed = options.fixed.empty() ? kAnyStage : options.fixed[id],
          .name = instruction.name});

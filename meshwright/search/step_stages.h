@@ -7,9 +7,9 @@
 //
 // Nodes are those of the step's CutGraph. What is counted, for a micro-batch:
 //
-//   work   flops of the forward instruction, and of its backward ones: a
-//          contraction has one more for every operand that needs a gradient,
-//          all else one more in all
+//   work   flops (or seconds) of the forward instruction, and of its backward
+//          ones: a contraction has one more for every operand that needs a
+//          gradient, all else one more in all
 //   bytes  a value that needs a gradient crosses twice, forward and as its
 //          cotangent; others once. A weight that several stages use is sent to
 //          them, and its gradient back, once per step and not per micro-batch;
@@ -41,7 +41,7 @@ struct StepGraphOptions {
   // All by instruction id of the micro-batch program; empty: for none.
   std::vector<int32_t> fixed;   // The stage it must be on, or kAnyStage.
   std::vector<int32_t> layers;  // Those of one layer stay together; or -1.
-  std::vector<double> work;     // In place of flops.
+  std::vector<double> seconds;  // What a run takes, in place of its flops.
 };
 
 StepGraph MakeStepGraph(const PipelineStep& step,

@@ -80,6 +80,8 @@ std::vector<ZooCase> ZooCases() {
     for (const int64_t micro_batches : {4, 8}) {
       for (const int32_t stages : {2, 4}) {
         for (const char* mesh : {"data=1", "data=2"}) {
+          // Its tokens are routed in 4 groups, which are not cut.
+          if (model == std::string("moe_tiny") && micro_batches > 4) continue;
           const bool estimates = std::string(model) == "wide_resnet_tiny";
           cases.push_back({model, micro_batches, stages, mesh, estimates});
         }

@@ -82,19 +82,8 @@ struct PlannedCase {
 
 class PlannedStagesTest : public ::testing::TestWithParam<PlannedCase> {};
 
-TEST_P(PlannedStagesTest, EqualOneDevice) {
-  const PlannedCase& test = GetParam();
-  const Module module = ValueOf(ReadZooModule(test.model));
-  const Hardware machine("cpu:8");
-  PlanRequest request{.micro_batches = test.micro_batches,
-                      .stages = test.stages,
-                      .schedule = test.schedule,
-                      .recompute = test.recompute};
-  if (*test.mesh != 0) request.mesh = *Mesh::Parse(test.mesh);
-  const Plan plan =
-      ValueOf(MakePlan(module, machine.cluster, machine.rates, request));
-  ASSERT_EQ(plan.stages(), test.stages);
-  // As a user has it: through the file.
+// Runs the plan, as a user has it: through the file.
+void ExpectEqualsOneDevice(const Module& module, const Plan& plan) {
   PlannedStages stages =
       ValueOf(StagePlan(module, ValueOf(ParsePlan(ToJson(plan)))));
   const auto client = ValueOf(OracleClient());
@@ -109,17 +98,35 @@ TEST_P(PlannedStagesTest, EqualOneDevice) {
   ExpectEqual(OutputsAfter(staged), OutputsAfter(*whole));
 }
 
+TEST_P(PlannedStagesTest, EqualOneDevice) {
+  const PlannedCase& test = GetParam();
+  const Module module = ValueOf(ReadZooModule(test.model));
+  const Hardware machine("cpu:8");
+  PlanRequest request{.micro_batches = test.micro_batches,
+                      .stages = test.stages,
+                      .schedule = test.schedule,
+                      .recompute = test.recompute};
+  if (*test.mesh != 0) request.mesh = *Mesh::Parse(test.mesh);
+  const Plan plan =
+      ValueOf(MakePlan(module, machine.cluster, machine.rates, request));
+  ASSERT_EQ(plan.stages(), test.stages);
+  ExpectEqualsOneDevice(module, plan);
+}
+
 std::vector<PlannedCase> PlannedCases() {
   std::vector<PlannedCase> cases = {
       {"gpt_tiny", 2, "data=2,model=2", 4, ScheduleKind::kAuto},
       {"vit_tiny", 4, "", 4, ScheduleKind::kZeroBubbleV},
-      {"bert_tiny", 2, "model=2", 4, ScheduleKind::k1F1B, Recompute::kFull}};
+      {"bert_tiny", 2, "model=2", 4, ScheduleKind::k1F1B, Recompute::kFull},
+      // Twice as many devices for the first of them.
+      {"gpt_tiny", 3, "", 4, ScheduleKind::kAuto}};
   if (!IsLong()) return cases;
   for (const char* model : {"gpt_tiny", "bert_tiny", "llama_tiny", "unet_tiny",
                             "vit_tiny", "gpt_scan_tiny"}) {
     for (const char* mesh : {"data=2", "data=2,model=2", "model=4"}) {
       cases.push_back({model, 2, mesh, 4, ScheduleKind::kAuto});
     }
+    cases.push_back({model, 3, "", 4, ScheduleKind::k1F1B});
     cases.push_back({model, 4, "data=2", 8, ScheduleKind::kInterleaved});
     cases.push_back({model, 4, "model=2", 8, ScheduleKind::kZeroBubble});
   }
@@ -139,6 +146,69 @@ INSTANTIATE_TEST_SUITE_P(Zoo, PlannedStagesTest,
                                                test.param.stages, "_",
                                                test.index);
                          });
+
+// Ranks may be laid out each in its own way: here of two plans.
+TEST(StagedPlanTest, RanksHaveTheirLayouts) {
+  const Module module = ValueOf(ReadZooModule("gpt_tiny"));
+  const Hardware machine("cpu:8");
+  PlanRequest request{.micro_batches = 4, .stages = 2};
+  request.mesh = *Mesh::Parse("data=4");
+  Plan plan =
+      ValueOf(MakePlan(module, machine.cluster, machine.rates, request));
+  request.mesh = *Mesh::Parse("data=2,model=2");
+  const Plan other =
+      ValueOf(MakePlan(module, machine.cluster, machine.rates, request));
+  plan.pipeline->other_layouts = {other};
+  plan.pipeline->layout_of_rank = {0, 1};
+  EXPECT_EQ(plan.device_count(), 8);
+  ExpectEqualsOneDevice(module, plan);
+
+  plan.pipeline->layout_of_rank = {0, 2};
+  EXPECT_THAT(ParsePlan(ToJson(plan)).status().message(),
+              ::testing::HasSubstr("a rank has layout 2 of 2"));
+}
+
+// Of 8 devices the first of 3 stages has 4, and about half of the work.
+TEST(StagedPlanTest, MoreDevicesDoMore) {
+  const Module module = ValueOf(ReadZooModule("gpt_tiny"));
+  const Hardware machine("h200:8", /*slower=*/1e6);
+  const Plan plan = ValueOf(MakePlan(module, machine.cluster, machine.rates,
+                                     {.micro_batches = 4, .stages = 3}));
+  ASSERT_EQ(plan.layout_count(), 2);
+  EXPECT_EQ(plan.device_count(), 8);
+  EXPECT_EQ(plan.layout(plan.LayoutOf(0)).mesh.device_count(), 4);
+  EXPECT_EQ(plan.layout(plan.LayoutOf(1)).mesh.device_count(), 2);
+  const auto seconds = [&](int stage) {
+    const PlannedPipeline::Stage& one = plan.pipeline->stages[stage];
+    return one.forward + one.input_grad + one.weight_grad;
+  };
+  EXPECT_NEAR(seconds(0) / seconds(1), 1, 0.3);
+  EXPECT_NEAR(seconds(2) / seconds(1), 1, 0.3);
+}
+
+// Stages are balanced in time: of this step, layers of many pixels take longer
+// for the same flops.
+TEST(StagedPlanTest, StagesTakeEquallyLong) {
+  const Module module = ValueOf(ReadZooModule("unet_tiny"));
+  const Hardware machine("h200:4", /*slower=*/1e3);
+  const Plan plan = ValueOf(MakePlan(
+      module, machine.cluster, machine.rates,
+      {.micro_batches = 4, .stages = 2, .recompute = Recompute::kNone}));
+  const auto seconds = [&](int stage) {
+    const PlannedPipeline::Stage& one = plan.pipeline->stages[stage];
+    return one.forward + one.input_grad + one.weight_grad;
+  };
+  EXPECT_NEAR(seconds(0) / seconds(1), 1, 0.25);
+}
+
+TEST(StagedPlanTest, SomeNumbersOfDevicesCannotBeShared) {
+  const Module module = ValueOf(ReadZooModule("gpt_tiny"));
+  const Hardware machine("h200:11");
+  EXPECT_THAT(MakePlan(module, machine.cluster, machine.rates, {.stages = 4})
+                  .status()
+                  .message(),
+              ::testing::HasSubstr("11 devices cannot be shared by 4 stages"));
+}
 
 // On one host the links are quick and the batch large: nothing to gain. On
 // hosts that are joined by a thread, weights that fit on no host must not

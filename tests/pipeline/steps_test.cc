@@ -106,7 +106,8 @@ TEST(PeakMemoryTest, IsThatOfTheSimulation) {
     PipelineCosts costs =
         PredictStages(staged,
                       ValueOf(LayOutStages(staged, std::vector<Mesh>(4, mesh))),
-                      ranks, cluster, rates, PricesFor(rates, cluster, mesh))
+                      ranks, cluster, rates,
+                      std::vector<Prices>(4, PricesFor(rates, cluster, mesh)))
             .costs;
     // What is on its way counts when it is used.
     for (StageEdge& edge : costs.edges) {

@@ -1,0 +1,72 @@
+#include "meshwright/cost/instruction_time.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "meshwright/cost/op_time.h"
+#include "meshwright/cost/program_memory.h"
+#include "meshwright/hlo/trip_count.h"
+
+namespace meshwright {
+namespace {
+
+class Clock {
+ public:
+  Clock(const ProgramKernels& kernels, const Rates& rates, double devices)
+      : kernels_(kernels), rates_(rates), devices_(devices) {}
+
+  double SecondsOf(const Kernel& kernel) {
+    const Instruction& root = *kernel.root;
+    if (root.called.empty() ||
+        (root.opcode != Opcode::kWhile && root.opcode != Opcode::kCall &&
+         root.opcode != Opcode::kConditional)) {
+      return KernelSeconds(kernel, rates_, devices_);
+    }
+    double sum = 0;
+    double longest = 0;
+    for (const Computation* called : root.called) {
+      sum += SecondsOf(*called);
+      longest = std::max(longest, SecondsOf(*called));
+    }
+    if (root.opcode == Opcode::kConditional) return longest;
+    return root.opcode == Opcode::kCall
+               ? sum
+               : sum * static_cast<double>(TripCount(root).value_or(1));
+  }
+
+ private:
+  double SecondsOf(const Computation& computation) {
+    const auto [entry, is_new] = known_.try_emplace(&computation, 0);
+    if (!is_new) return entry->second;
+    double sum = 0;
+    if (const auto kernels = kernels_.find(&computation);
+        kernels != kernels_.end()) {
+      for (const Kernel& kernel : kernels->second) sum += SecondsOf(kernel);
+    }
+    return known_[&computation] = sum;
+  }
+
+  const ProgramKernels& kernels_;
+  const Rates& rates_;
+  const double devices_;
+  absl::flat_hash_map<const Computation*, double> known_;
+};
+
+}  // namespace
+
+std::vector<double> InstructionSeconds(const Module& module, const Rates& rates,
+                                       bool is_cpu, int64_t devices) {
+  const ModuleWork work(module);
+  const ProgramKernels kernels =
+      KernelsOf(module, work, FusionStyleFor(is_cpu));
+  Clock clock(kernels, rates, static_cast<double>(devices));
+  std::vector<double> seconds(module.entry()->size(), 0);
+  const auto found = kernels.find(module.entry());
+  if (found == kernels.end()) return seconds;
+  for (const Kernel& kernel : found->second) {
+    seconds[kernel.root->id] = clock.SecondsOf(kernel);
+  }
+  return seconds;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,23 @@
+// The layout of a group of devices as JSON: the keys "mesh", "strategies" and
+// "moved" of an object.
+#ifndef MESHWRIGHT_PLAN_LAYOUT_JSON_H_
+#define MESHWRIGHT_PLAN_LAYOUT_JSON_H_
+
+#include <nlohmann/json.hpp>
+
+#include "absl/status/statusor.h"
+#include "meshwright/plan/plan.h"
+
+namespace meshwright {
+
+nlohmann::ordered_json MeshJson(const Mesh& mesh);
+
+// "strategies" and "moved", which are needed to run it.
+void AddStrategies(const PlannedLayout& layout, nlohmann::ordered_json& json);
+
+// kInvalidArgument; throws, as nlohmann does, for keys that are not there.
+absl::StatusOr<PlannedLayout> ReadLayout(const nlohmann::ordered_json& json);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLAN_LAYOUT_JSON_H_

@@ -1,0 +1,311 @@
+#include "meshwright/planner/write_stages.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "meshwright/base/status_macros.h"
+#include "meshwright/cost/instruction_time.h"
+#include "meshwright/planner/mesh_search.h"
+#include "meshwright/planner/plan_setting.h"
+#include "meshwright/planner/predict_stages.h"
+#include "meshwright/planner/summary.h"
+#include "meshwright/schedule/generate.h"
+#include "meshwright/schedule/generate_auto.h"
+#include "meshwright/schedule/lower_bound.h"
+#include "meshwright/schedule/simulate.h"
+#include "meshwright/search/pipeline_step.h"
+#include "meshwright/search/step_for_stages.h"
+
+namespace meshwright {
+namespace {
+
+// Of the search for a timetable; actions simulated.
+constexpr int64_t kScheduleWork = 1'000'000;
+
+struct Scheduled {
+  AutoTimetable best;
+  Simulation run;
+};
+
+Scheduled RunOf(AutoTimetable best, const PipelineCosts& costs) {
+  Simulation run = SimulateValid(best.timetable, costs, /*record=*/false);
+  best.step_seconds = run.step_seconds;
+  return {std::move(best), std::move(run)};
+}
+
+// The fastest that fits, or the one asked for.
+absl::StatusOr<Scheduled> Schedule(const PipelineShape& shape,
+                                   const PipelineCosts& costs,
+                                   std::optional<ScheduleKind> wanted) {
+  if (wanted.has_value() && *wanted != ScheduleKind::kAuto) {
+    MW_ASSIGN_OR_RETURN(Timetable timetable, MakeTimetable(shape, *wanted));
+    const double bound = StepLowerBound(timetable.rank_of_stage, shape.ranks,
+                                        shape.micro_batches, costs);
+    return RunOf({.timetable = std::move(timetable),
+                  .lower_bound = bound,
+                  .origin = *wanted},
+                 costs);
+  }
+  absl::StatusOr<AutoTimetable> best =
+      MakeAutoTimetable(shape, costs, {.work_limit = kScheduleWork});
+  if (!absl::IsResourceExhausted(best.status())) {
+    MW_RETURN_IF_ERROR(best.status());
+    return RunOf(*std::move(best), costs);
+  }
+  const ScheduleKind lean = shape.stages > shape.ranks
+                                ? ScheduleKind::kInterleaved
+                                : ScheduleKind::k1F1B;
+  MW_ASSIGN_OR_RETURN(Timetable timetable, MakeTimetable(shape, lean));
+  return RunOf({.timetable = std::move(timetable), .origin = lean}, costs);
+}
+
+// What a rank has left, beside what its stages always hold.
+std::vector<int64_t> RoomOf(const StagePrediction& predicted, int32_t ranks,
+                            int64_t memory) {
+  std::vector<int64_t> room(ranks, 0);
+  std::vector<int64_t> fixed(ranks, 0);
+  for (size_t stage = 0; stage < predicted.fixed_bytes.size(); ++stage) {
+    const size_t rank = stage % ranks;
+    fixed[rank] += predicted.fixed_bytes[stage];
+    room[rank] = std::max(room[rank], predicted.room_bytes[stage]);
+  }
+  for (int32_t rank = 0; rank < ranks; ++rank) {
+    room[rank] = std::max<int64_t>(0, memory - fixed[rank] - room[rank]);
+  }
+  return room;
+}
+
+// The candidate's layouts, as stages need them.
+class Layouts {
+ public:
+  Layouts(const PlanTask& task, const StageCandidate& candidate,
+          const Plan& plan) {
+    // So that nothing of it moves.
+    strategies_.reserve(candidate.layout_count());
+    for (int32_t i = 0; i < candidate.layout_count(); ++i) {
+      const Found& found = candidate.layout(i);
+      const Mesh& mesh = plan.layout(i).mesh;
+      strategies_.emplace_back(found.cut->model.graph, found.plan.assignment,
+                               mesh);
+      prices_.push_back(
+          PlanPrices(task.rates, task.cluster, task.request.forbidden, mesh));
+      meshes_.push_back(&mesh);
+    }
+    for (int32_t stage = 0; stage < candidate.stages; ++stage) {
+      of_stage_.push_back(candidate.layout_of_rank[stage % candidate.ranks()]);
+    }
+  }
+
+  // All by stage.
+  std::vector<StageSplit> Splits() const {
+    std::vector<StageSplit> splits;
+    for (const int32_t layout : of_stage_) {
+      splits.push_back(
+          {meshes_[layout], &strategies_[layout], &prices_[layout]});
+    }
+    return splits;
+  }
+  std::vector<Prices> AllPrices() const {
+    std::vector<Prices> prices;
+    for (const int32_t layout : of_stage_) prices.push_back(prices_[layout]);
+    return prices;
+  }
+  std::vector<double> Capacities() const {
+    std::vector<double> devices;
+    for (const int32_t layout : of_stage_) {
+      devices.push_back(static_cast<double>(meshes_[layout]->device_count()) /
+                        static_cast<double>(meshes_[0]->device_count()));
+    }
+    return devices;
+  }
+
+  // How the step's arrays lie between steps, where they are then.
+  void AddTensors(const StagedStep& step, const StagedLayout& layout,
+                  const StepModel& model, Plan& plan) const {
+    std::vector<Sharding> parameters;
+    std::vector<int32_t> parameter_layouts;
+    for (int64_t i = 0; i < std::ssize(model.graph.parameters); ++i) {
+      const int32_t home = step.homes[i];
+      parameter_layouts.push_back(home < 0 ? 0 : of_stage_[home]);
+      parameters.push_back(strategies_[parameter_layouts[i]].AtRest(i));
+    }
+    std::vector<Sharding> outputs;
+    std::vector<int32_t> output_layouts;
+    for (const StageInput& output : step.outputs) {
+      if (output.kind == StageInput::Kind::kParameter) {
+        outputs.push_back(parameters[output.index]);
+        output_layouts.push_back(parameter_layouts[output.index]);
+        continue;
+      }
+      const int32_t stage =
+          step.programs[step.values[output.index].program].stage;
+      outputs.push_back(layout.values.at({output.index, stage}));
+      output_layouts.push_back(of_stage_[stage]);
+    }
+    meshwright::AddTensors(model, parameters, outputs, plan);
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      plan.parameters[i].layout = parameter_layouts[i];
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      plan.outputs[i].layout = output_layouts[i];
+    }
+  }
+
+ private:
+  std::vector<StageStrategies> strategies_;  // These by layout.
+  std::vector<Prices> prices_;
+  std::vector<const Mesh*> meshes_;
+  std::vector<int32_t> of_stage_;
+};
+
+void Record(const StagePrediction& predicted, const Scheduled& scheduled,
+            Plan& plan) {
+  PlannedPipeline& pipeline = *plan.pipeline;
+  pipeline.schedule = std::string(ToString(scheduled.best.origin));
+  pipeline.timetable = ToCsv(scheduled.best.timetable);
+  pipeline.apply_after_all = predicted.costs.apply_after_all;
+  pipeline.bubble_share = scheduled.run.bubble_share;
+  const Timetable& timetable = scheduled.best.timetable;
+  const auto ranks = static_cast<size_t>(timetable.ranks());
+  pipeline.ranks = timetable.ranks();
+  std::vector<int64_t> fixed(ranks, 0);
+  std::vector<int64_t> room(ranks, 0);
+  std::vector<double> compute(ranks, 0);
+  std::vector<double> exposed(ranks, 0);
+  std::vector<double> comm(ranks, 0);
+  std::vector<double> bytes(ranks, 0);
+  for (size_t stage = 0; stage < predicted.costs.stages.size(); ++stage) {
+    const StageCost& cost = predicted.costs.stages[stage];
+    pipeline.stages.push_back({.forward = cost.forward,
+                               .input_grad = cost.input_grad,
+                               .weight_grad = cost.weight_grad,
+                               .apply = cost.apply,
+                               .held_bytes = cost.held_bytes,
+                               .kept_bytes = cost.KeptBytes(),
+                               .fixed_bytes = predicted.fixed_bytes[stage] +
+                                              predicted.room_bytes[stage]});
+    const int rank = timetable.rank_of_stage[stage];
+    fixed[rank] += predicted.fixed_bytes[stage];
+    room[rank] = std::max(room[rank], predicted.room_bytes[stage]);
+    // Stages of a rank run one after the other.
+    compute[rank] += predicted.compute_seconds[stage];
+    exposed[rank] += predicted.exposed_seconds[stage];
+    comm[rank] += predicted.comm_seconds[stage];
+    bytes[rank] += predicted.comm_bytes[stage];
+  }
+  for (const StageEdge& edge : predicted.costs.edges) {
+    pipeline.edges.push_back({edge.from, edge.to, edge.forward_seconds,
+                              edge.backward_seconds, edge.forward_bytes,
+                              edge.backward_bytes});
+  }
+  for (size_t stage = 0; stage < pipeline.stages.size(); ++stage) {
+    const int rank = timetable.rank_of_stage[stage];
+    pipeline.stages[stage].peak_bytes =
+        fixed[rank] + room[rank] + scheduled.run.peak_bytes[rank];
+  }
+  Prediction& total = plan.predicted;
+  total.step_seconds = scheduled.run.step_seconds;
+  total.compute_seconds = std::ranges::max(compute);
+  total.exposed_comm_seconds = std::ranges::max(exposed);
+  total.comm_seconds = std::ranges::max(comm);
+  total.comm_bytes = std::ranges::max(bytes);
+  total.peak_bytes =
+      std::ranges::max_element(pipeline.stages, {},
+                               &PlannedPipeline::Stage::peak_bytes)
+          ->peak_bytes;
+}
+
+// The layouts that ranks have; none is said of where all have the first.
+void RecordLayouts(const PlanTask& task, const StageCandidate& candidate,
+                   Plan& plan) {
+  plan.pipeline->loop_pieces = candidate.loop_pieces;
+  if (candidate.others.empty()) return;
+  plan.pipeline->layout_of_rank = candidate.layout_of_rank;
+  for (const Found& other : candidate.others) {
+    plan.pipeline->other_layouts.push_back(LayoutFor(
+        other,
+        NamedMesh(task.request, &other, other.cut->model, other.task.mesh)));
+  }
+}
+
+// At most so far from the best are the strategies, the part of 1 that is sure.
+double SurePart(const StageCandidate& candidate) {
+  double part = 1;
+  for (int32_t i = 0; i < candidate.layout_count(); ++i) {
+    const MeshPlan& plan = candidate.layout(i).plan;
+    part = std::min(part, plan.bound_seconds / plan.seconds);
+  }
+  return part;
+}
+
+// By instruction of a micro-batch.
+std::vector<double> SecondsOf(const PipelineStep& step, const PlanTask& task,
+                              const StageCandidate& candidate) {
+  std::vector<double> seconds =
+      InstructionSeconds(step.micro_batch(), task.rates, task.cluster.IsCpu(),
+                         candidate.found.task.mesh.device_count());
+  for (size_t i = 0; i < candidate.pace.size(); ++i) {
+    seconds[i] *= candidate.pace[i];
+  }
+  return seconds;
+}
+
+}  // namespace
+
+absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
+                                          const StageCandidate& candidate) {
+  const Found& found = candidate.found;
+  Plan plan = BeginPlan(task, found);
+  plan.pipeline.emplace();
+  RecordLayouts(task, candidate, plan);
+  const Layouts layouts(task, candidate, plan);
+  const Module& module =
+      found.split != nullptr ? found.split->module : task.module;
+  MW_ASSIGN_OR_RETURN(
+      const PipelineStep step,
+      TakeApart(module, AnalyzeRoles(module), {.count = found.cut->count}));
+  const std::vector<double> seconds = SecondsOf(step, task, candidate);
+  const std::vector<double> capacity = layouts.Capacities();
+  MW_ASSIGN_OR_RETURN(
+      StepStages assigned,
+      EvenStages(module, step, capacity, found.cut->recompute, seconds));
+  MW_ASSIGN_OR_RETURN(
+      const StagedStep staged,
+      MakeStagePrograms(step.split, {.stages = candidate.stages,
+                                     .forward = assigned.forward,
+                                     .state = step.state}));
+  MW_ASSIGN_OR_RETURN(const StagedLayout layout,
+                      LayOutStages(staged, layouts.Splits()));
+  const int32_t ranks = candidate.ranks();
+  StagePrediction predicted = PredictStages(staged, layout, ranks, task.cluster,
+                                            task.rates, layouts.AllPrices());
+  predicted.costs.memory_bytes = RoomOf(predicted, ranks, task.memory_bytes);
+  MW_ASSIGN_OR_RETURN(
+      const Scheduled scheduled,
+      Schedule({.stages = candidate.stages,
+                .ranks = ranks,
+                .micro_batches = static_cast<int>(found.cut->count)},
+               predicted.costs, task.request.schedule));
+  plan.pipeline->forward = std::move(assigned.forward);
+  plan.pipeline->cut_gap = assigned.assignment.Gap();
+  Record(predicted, scheduled, plan);
+  // In strategies and in the timetable.
+  plan.gap = 1 - SurePart(candidate) * scheduled.best.lower_bound /
+                     plan.predicted.step_seconds;
+  layouts.AddTensors(staged, layout, found.cut->model, plan);
+  for (size_t i = 0; i < staged.programs.size(); ++i) {
+    const StageProgram::Kind kind = staged.programs[i].kind;
+    const bool once = kind == StageProgram::Kind::kApply ||
+                      kind == StageProgram::Kind::kStart;
+    AddCollectives(layout.programs[i].collectives,
+                   once ? 1 : static_cast<double>(staged.micro_batches), plan);
+  }
+  std::vector<double> counted(candidate.stages, 0);
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    const int32_t stage = plan.pipeline->forward[i];
+    if (stage >= 0) counted[stage] += seconds[i] / capacity[stage];
+  }
+  return WrittenStages{std::move(plan), std::move(counted)};
+}
+
+}  // namespace meshwright
