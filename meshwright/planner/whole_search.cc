@@ -1,0 +1,238 @@
+#include "meshwright/planner/whole_search.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/side_by_side.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/planner/found_plans.h"
+#include "meshwright/planner/lean_settings.h"
+#include "meshwright/search/memory_points.h"
+
+namespace meshwright {
+namespace {
+
+// Meshes looked at together; not a matter of the machine's cores, since which
+// ones are depends on what those before gave.
+constexpr size_t kSideBySide = 2;
+
+// How many more numbers of micro-batches are tried once one fits.
+constexpr int kMoreCounts = 1;
+
+// Of a micro-batch for each device: without recomputation, more hardly fit.
+constexpr int64_t kFewExamples = 4;
+constexpr int64_t kManyExamples = 64;
+// Micro-batches below which nothing fits; then first what is soon found.
+constexpr int64_t kFarTooLarge = 4;
+constexpr size_t kSoonFound = 4;  // Meshes that are looked at first then.
+// So much longer for want of memory, a step is worth to be recomputed; there is
+// no want as long as less of the memory is used.
+constexpr double kMemoryCosts = 1.05;
+constexpr double kTight = 0.9;
+
+}  // namespace
+
+WholeSearch::WholeSearch(const PlanTask& task, const MeshSearch& search,
+                         std::vector<Mesh> meshes, const FusionStyle& style,
+                         std::map<Recompute, Cuts>& cuts, PlanLog& log)
+    : task_(task),
+      request_(task.request),
+      search_(search),
+      meshes_(std::move(meshes)),
+      style_(style),
+      cuts_(cuts),
+      log_(log) {}
+
+absl::Status WholeSearch::Try() {
+  const std::vector<int64_t> counts = Counts();
+  if (request_.recompute.has_value()) {
+    return TryCounts(counts, *request_.recompute, meshes_, kMoreCounts);
+  }
+  const bool is_short = counts[0] >= kFarTooLarge && !request_.micro_batches &&
+                        (*Cut(1))->model.graph.ops.size() > kManyOps;
+  if (is_short) {
+    CutTogether(task_.module, style_,
+                {{1, Recompute::kFull}, {1, Recompute::kLight}}, cuts_);
+    TryRecomputing({Recompute::kFull, Recompute::kLight});
+  }
+  const Found* first = QuickestOf(found_);
+  if (first != nullptr && first->cut->count == 1) return absl::OkStatus();
+  absl::Status last = TryCounts(counts, Recompute::kNone, meshes_, 0);
+  if (refused_) return last;
+  if (!is_short) TryRecomputing({Recompute::kLight, Recompute::kFull});
+  const Found* best = QuickestOf(found_);
+  if (best != nullptr && best->cut->count > 1 &&
+      best->cut->recompute == Recompute::kNone) {
+    const auto next = std::ranges::upper_bound(counts, best->cut->count);
+    last = TryCounts({next, counts.end()}, Recompute::kNone, meshes_, 0);
+  }
+  return last;
+}
+
+absl::Status WholeSearch::TrySmaller(const CutStep& than) {
+  const int64_t count = than.count;
+  const Recompute recompute = than.recompute;
+  MW_ASSIGN_OR_RETURN(const auto whole, Cut(1, recompute));
+  std::vector<int64_t> counts = CountsFor(*whole);
+  std::erase_if(counts, [&](int64_t more) { return more <= count; });
+  found_.clear();
+  return TryCounts(counts, recompute, meshes_, 0);
+}
+
+void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
+  for (const Recompute more : order) {
+    const bool is_less = order[0] == Recompute::kFull;
+    if (!is_less && !MemoryCosts(kMemoryCosts)) return;
+    const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(1, more);
+    if (!cut.ok() || (*cut)->flops <= (*Cut(1))->flops) return;
+    if (!is_less && !MemoryCosts((*cut)->flops / (*Cut(1))->flops)) return;
+    std::vector<int64_t> counts = CountsFor(**cut);
+    std::erase_if(counts, [&](int64_t count) {
+      return FitsWithLess(found_, more, count);
+    });
+    std::vector<Mesh> meshes = PromisingMeshes(found_, meshes_);
+    while (is_less && meshes.size() > kSoonFound) meshes.pop_back();
+    TryCounts(counts, more, meshes, 0).IgnoreError();
+    refused_ = false;
+  }
+}
+
+// Whether the best so far takes this much longer than with all memory.
+bool WholeSearch::MemoryCosts(double factor) {
+  if (found_.empty()) return true;
+  const Found& best = *QuickestOf(found_);
+  if (best.cut->count == 1 &&
+      static_cast<double>(best.plan.peak_bytes) <
+          kTight * static_cast<double>(task_.memory_bytes)) {
+    return false;
+  }
+  if (!unlimited_seconds_.has_value()) {
+    const absl::StatusOr<Found> found = search_.Sketch(
+        *Cut(1), {best.task.mesh, kNoLimit, request_.expert}, {});
+    unlimited_seconds_ = found.ok() ? found->plan.seconds : 0;
+  }
+  return best.plan.seconds > factor * *unlimited_seconds_;
+}
+
+absl::Status WholeSearch::TryCounts(const std::vector<int64_t>& counts,
+                                    Recompute recompute,
+                                    const std::vector<Mesh>& meshes, int more) {
+  absl::Status last = absl::OkStatus();
+  const size_t known = found_.size();
+  int after_first = 0;
+  for (const int64_t count : counts) {
+    if (found_.size() > known && ++after_first > more) break;
+    const auto cut = Cut(count, recompute);
+    if (!cut.ok()) {
+      if (last.ok() || request_.micro_batches.has_value()) {
+        last = cut.status();
+      }
+      continue;
+    }
+    const double before = SecondsOf(found_);
+    TryMeshes(*cut, meshes, last);
+    refused_ = absl::IsInvalidArgument(last) && found_.empty();
+    if (refused_) break;
+    // With one micro-batch, or when more of them made it worse, it is done.
+    if (found_.size() > known &&
+        (count == 1 || !(SecondsOf(found_) < before))) {
+      break;
+    }
+  }
+  return last;
+}
+
+absl::StatusOr<std::shared_ptr<const CutStep>> WholeSearch::Cut(
+    int64_t count, Recompute recompute) {
+  Cuts& cuts = cuts_[recompute];
+  std::shared_ptr<const CutStep>& known = cuts[count];
+  if (known == nullptr) {
+    const Stopwatch watch;
+    absl::StatusOr<std::shared_ptr<const CutStep>> cut =
+        CutStep::Of(task_.module, count, recompute, style_);
+    log_.seconds["model"] += watch.seconds();
+    if (!cut.ok()) cuts.erase(count);
+    MW_ASSIGN_OR_RETURN(known, std::move(cut));
+  }
+  return known;
+}
+
+std::vector<int64_t> WholeSearch::Counts() {
+  if (request_.micro_batches.has_value()) return {*request_.micro_batches};
+  const absl::StatusOr<std::shared_ptr<const CutStep>> cut =
+      Cut(1, request_.recompute.value_or(Recompute::kNone));
+  if (!cut.ok()) return {1};  // It will be said then.
+  batch_ = BatchSize((*cut)->model);
+  return CountsFor(**cut);
+}
+
+std::vector<int64_t> WholeSearch::CountsFor(const CutStep& cut) const {
+  if (request_.micro_batches.has_value()) return {*request_.micro_batches};
+  return CountsToTry(
+      cut.model, meshes_,
+      request_.leanest_below.has_value() ? INT64_MAX : task_.memory_bytes,
+      cut.recompute == Recompute::kNone ? kFewExamples : kManyExamples);
+}
+
+void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
+                            const std::vector<Mesh>& meshes,
+                            absl::Status& last) {
+  size_t next = 0;
+  while (next < meshes.size()) {
+    if (log_.watch.seconds() > request_.time_limit_seconds && !found_.empty()) {
+      if (log_.notes.empty()) {
+        log_.notes.push_back(
+            "the time limit came before all meshes were tried");
+      }
+      break;
+    }
+    // The first alone: what it finds is where the others start.
+    const size_t most = like_.empty() ? 1 : kSideBySide;
+    std::vector<Mesh> batch;
+    for (; next < meshes.size() && batch.size() < most; ++next) {
+      const Mesh& mesh = meshes[next];
+      const bool suits = cut->count == 1 || request_.micro_batches ||
+                         Suits(mesh, batch_ / cut->count);
+      if (!suits ||
+          IsHopeless(mesh, times_, SecondsOf(found_), task_.cluster)) {
+        continue;
+      }
+      if (request_.report) {
+        request_.report(absl::StrCat(mesh.ToString(), " x", cut->count));
+      }
+      batch.push_back(mesh);
+    }
+    std::vector<absl::StatusOr<Found>> found(batch.size());
+    SideBySide(static_cast<int>(batch.size()), [&](int i) {
+      found[i] = search_.Sketch(
+          cut, {batch[i], task_.memory_bytes, request_.expert}, like_);
+    });
+    for (size_t i = 0; i < batch.size(); ++i) {
+      Keep(batch[i], *cut, std::move(found[i]), last);
+    }
+  }
+  search_.AddExperts(cut, meshes_, task_.memory_bytes, experts_);
+}
+
+void WholeSearch::Keep(const Mesh& mesh, const CutStep& cut,
+                       absl::StatusOr<Found> found, absl::Status& last) {
+  Alternative alternative =
+      AlternativeOf(request_, found.ok() ? &*found : nullptr, cut, mesh);
+  if (!found.ok()) {
+    last = found.status();
+    alternative.why_not = std::string(last.message());
+  } else {
+    alternative.seconds = found->plan.seconds;
+    alternative.bound = found->plan.bound_seconds;
+    if (like_.empty() || found->plan.seconds <= SecondsOf(found_)) {
+      like_ = found->plan.placements;
+    }
+    times_.push_back({mesh, found->plan.seconds});
+    found_.push_back(*std::move(found));
+  }
+  log_.alternatives.push_back(std::move(alternative));
+}
+
+}  // namespace meshwright
