@@ -42,6 +42,7 @@ NOTICES = (
     "libzstd-dev",
     "zlib1g-dev",
     "libsqlite3-dev",
+    "libjemalloc-dev",
     "nlohmann-json3-dev",
     "libstdc++6",
     "libgcc-s1",
