@@ -14,6 +14,7 @@
 #include "meshwright/partition/accumulate.h"
 #include "meshwright/partition/batch_dimensions.h"
 #include "meshwright/partition/emitter.h"
+#include "meshwright/partition/one_phase.h"
 #include "meshwright/partition/time_phases.h"
 #include "meshwright/partition/time_split.h"
 #include "meshwright/rules/lowering.h"
@@ -115,12 +116,40 @@ class Writer {
                                      draft.program.UniqueName(name));
   }
 
-  // The step's parameters that the program needs.
-  void AddParameters(Draft& draft) {
+  // Of one program: what is computed of the whole batch.
+  struct WholePart {
+    WholePart(const Writer& writer, const TimeProgram& part, Draft& draft)
+        : graph(Restricted(writer.graph_, part.whole)),
+          assignment(writer.AllReplicated()),
+          emitter(graph, assignment, draft.resharder, draft.program),
+          scope(&draft.program, draft.entry) {}
+
+    FlatGraph graph;
+    Assignment assignment;
+    Emitter emitter;
+    EmitScope scope;
+  };
+
+  Assignment AllReplicated() const {
+    Assignment whole{.rules = split_.assignment.rules};
+    for (const Rule& rule : whole.rules) {
+      whole.strategies.push_back(ReplicatedStrategy(rule));
+    }
+    return whole;
+  }
+
+  // The step's parameters that the program needs; of those that `whole` needs,
+  // a micro-batch takes its part itself.
+  void AddParameters(Draft& draft, WholePart* whole = nullptr) {
     for (size_t i = 0; i < graph_.parameters.size(); ++i) {
       const FlatOp& op = draft.graph.ops[graph_.parameters[i]];
-      if (!op.live) continue;
-      const Sharding sharding = draft.emitter.ShardingOf(op.first_result);
+      const bool in_whole =
+          whole != nullptr && whole->graph.ops[graph_.parameters[i]].live;
+      if (!op.live && !in_whole) continue;
+      const Sharding sharding =
+          in_whole ? Sharding::Replicated(
+                         graph_.values[op.first_result].shape->dimensions)
+                   : draft.emitter.ShardingOf(op.first_result);
       MicroBatchArgument argument{.kind = Kind::kParameter,
                                   .index = static_cast<int64_t>(i)};
       if (!IsReplicated(sharding)) argument.cut = cuts_[i];
@@ -130,6 +159,10 @@ class Writer {
       parameter->metadata = op.instruction->metadata;
       parameter->frontend_attributes = op.instruction->frontend_attributes;
       draft.emitter.Define(draft.scope, op.first_result, sharding, parameter);
+      if (in_whole) {
+        whole->emitter.Define(whole->scope, op.first_result, sharding,
+                              parameter);
+      }
     }
   }
 
@@ -154,6 +187,16 @@ class Writer {
       draft.emitter.Define(
           draft.scope, value, Sharding::Replicated(shape.dimensions),
           draft.scope.builder.Convert(shape.element_type, parameter));
+    }
+  }
+
+  void AddWhole(Draft& draft, WholePart& whole, const TimeProgram& part) {
+    whole.emitter.EmitRegion(0, whole.scope);
+    for (const ValueId value : part.given) {
+      const Sharding sharding =
+          Sharding::Replicated(graph_.values[value].shape->dimensions);
+      draft.emitter.Define(draft.scope, value, sharding,
+                           whole.emitter.Get(whole.scope, value, sharding));
     }
   }
 
@@ -182,14 +225,20 @@ class Writer {
         return Estimate(value, reduction, builder);
       });
     }
-    AddParameters(draft);
+    std::optional<WholePart> whole;
+    if (!part.whole.empty()) whole.emplace(*this, part, draft);
+    AddParameters(draft, whole.has_value() ? &*whole : nullptr);
     Instruction* index =
         AddParameter(draft, {.kind = Kind::kIndex},
                      Shape::Scalar(ElementType::kS32), "micro_batch");
     index->frontend_attributes["mw.name"] = "micro_batch";
     index->frontend_attributes["mw.role"] = "data";
     draft.scope.builder.set_device(index);
-    AddGiven(draft, part);
+    if (whole.has_value()) {
+      AddWhole(draft, *whole, part);
+    } else {
+      AddGiven(draft, part);
+    }
     std::vector<Instruction*> before;
     std::vector<int64_t> numbers;
     for (const ValueId value : part.accumulated) {
@@ -225,11 +274,7 @@ class Writer {
   absl::StatusOr<MicroBatchProgram> WriteApply(const TimeProgram& part) {
     absl::StatusOr<Mesh> once = Mesh::Create({{"time", 1}});
     MW_CHECK(once.ok()) << once.status();
-    Assignment whole{.rules = split_.assignment.rules};
-    for (const Rule& rule : whole.rules) {
-      whole.strategies.push_back(ReplicatedStrategy(rule));
-    }
-    Draft draft(*this, "apply", *once, part, std::move(whole));
+    Draft draft(*this, "apply", *once, part, AllReplicated());
     AddParameters(draft);
     AddGiven(draft, part);
     draft.emitter.EmitRegion(0, draft.scope);
@@ -302,10 +347,9 @@ class Writer {
   std::vector<std::string> estimated_;
 };
 
-}  // namespace
-
-absl::StatusOr<MicroBatched> SplitMicroBatches(
-    const Module& module, const MicroBatchOptions& options) {
+absl::StatusOr<MicroBatched> Split(const Module& module,
+                                   const MicroBatchOptions& options,
+                                   bool one_phase) {
   if (options.count < 2 || options.count > kMaxMicroBatches) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.count, " micro-batches: must be 2 to ", kMaxMicroBatches));
@@ -314,7 +358,7 @@ absl::StatusOr<MicroBatched> SplitMicroBatches(
   if (HasJointBarriers(module)) {
     Module separate = InlineCalls(module);
     SeparateBarriers(separate);
-    return SplitMicroBatches(separate, options);
+    return Split(separate, options, one_phase);
   }
   const FlatGraph graph = Flatten(module);
   MW_RETURN_IF_ERROR(CheckSupported(graph));
@@ -323,10 +367,23 @@ absl::StatusOr<MicroBatched> SplitMicroBatches(
   TimeSplit split =
       SplitOverTime(graph, options.count, cuts, options.allow_inexact);
   PlaceAccumulators(graph, split);
-  MW_ASSIGN_OR_RETURN(std::vector<TimeProgram> programs,
-                      CutIntoPhases(graph, split, options.allow_inexact));
+  MW_ASSIGN_OR_RETURN(
+      std::vector<TimeProgram> programs,
+      CutIntoPhases(graph, split, options.allow_inexact, one_phase));
   return Writer(module, graph, split, cuts, options.allow_inexact)
       .Run(std::move(programs));
+}
+
+}  // namespace
+
+absl::StatusOr<MicroBatched> SplitMicroBatches(
+    const Module& module, const MicroBatchOptions& options) {
+  return Split(module, options, /*one_phase=*/false);
+}
+
+absl::StatusOr<MicroBatched> SplitInOnePhase(const Module& module,
+                                             const MicroBatchOptions& options) {
+  return Split(module, options, /*one_phase=*/true);
 }
 
 }  // namespace meshwright

@@ -44,10 +44,12 @@ absl::string_view NameOf(Reduction reduction) {
 
 class Phases {
  public:
-  Phases(const FlatGraph& graph, const TimeSplit& split, bool allow_inexact)
+  Phases(const FlatGraph& graph, const TimeSplit& split, bool allow_inexact,
+         bool one_phase)
       : graph_(graph),
         split_(split),
         allow_inexact_(allow_inexact),
+        one_phase_(one_phase),
         nested_(NestedOps(graph)),
         levels_(graph.values.size()),
         heavy_(graph.values.size()),
@@ -72,6 +74,7 @@ class Phases {
     for (const ValueId value : apply.given) {
       last = std::max(last, levels_[value]);
     }
+    if (one_phase_) last = 0;
     absl::flat_hash_map<ValueId, int32_t> phase_of;
     for (const ValueId value : apply.given) phase_of[value] = last;
     std::vector<TimeProgram> programs(last + 1);
@@ -247,6 +250,13 @@ class Phases {
         roots.push_back(graph_.values[value].producer);
       }
       TimeProgram program = Collect(roots, /*in_batch=*/true);
+      if (one_phase_) {
+        program.accumulated = std::move(accumulated);
+        if (program.given.empty()) return program;
+        CheckBefore(program.given);
+        program.whole = WithAllBefore(program.given);
+        return program;
+      }
       bool moved = false;
       for (const ValueId value : program.given) {
         const auto [entry, is_new] = phase_of.try_emplace(value, phase - 1);
@@ -258,6 +268,36 @@ class Phases {
       program.accumulated = std::move(accumulated);
       return program;
     }
+  }
+
+  // Refuses what earlier phases could not make either.
+  void CheckBefore(std::vector<ValueId> values) {
+    std::set<ValueId> seen;
+    while (!values.empty()) {
+      const ValueId value = values.back();
+      values.pop_back();
+      if (!seen.insert(value).second) continue;
+      const TimeProgram before =
+          Collect({graph_.values[value].producer}, /*in_batch=*/true);
+      values.insert(values.end(), before.given.begin(), before.given.end());
+    }
+  }
+
+  // By op: makes `values`, or something on the way to them.
+  std::vector<bool> WithAllBefore(const std::vector<ValueId>& values) const {
+    std::vector<bool> before(graph_.ops.size());
+    std::vector<ValueId> work = values;
+    while (!work.empty()) {
+      const OpId id = graph_.values[work.back()].producer;
+      work.pop_back();
+      if (before[id]) continue;
+      before[id] = true;
+      const FlatOp& op = graph_.ops[id];
+      work.insert(work.end(), op.operands.begin(), op.operands.end());
+      const auto control = control_.find(id);
+      if (control != control_.end()) work.push_back(control->second);
+    }
+    return before;
   }
 
   void CheckUse(const Use& use, bool in_batch) {
@@ -319,6 +359,7 @@ class Phases {
   const FlatGraph& graph_;
   const TimeSplit& split_;
   const bool allow_inexact_;
+  const bool one_phase_;
   const std::vector<bool> nested_;
   absl::flat_hash_map<OpId, ValueId> control_;  // Of carries and merges.
   std::vector<int32_t> levels_;                 // By value.
@@ -333,8 +374,9 @@ class Phases {
 
 absl::StatusOr<std::vector<TimeProgram>> CutIntoPhases(const FlatGraph& graph,
                                                        const TimeSplit& split,
-                                                       bool allow_inexact) {
-  return Phases(graph, split, allow_inexact).Run();
+                                                       bool allow_inexact,
+                                                       bool one_phase) {
+  return Phases(graph, split, allow_inexact, one_phase).Run();
 }
 
 }  // namespace meshwright

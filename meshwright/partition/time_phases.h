@@ -17,18 +17,23 @@
 namespace meshwright {
 
 struct TimeProgram {
-  std::vector<bool> live;            // By op: is part of the program.
-  std::vector<ValueId> given;        // Completed by earlier phases. Ascending.
+  std::vector<bool> live;      // By op: is part of the program.
+  std::vector<ValueId> given;  // Completed by earlier phases. Ascending.
+  // By op: computed of the whole batch, to have what is given; or empty.
+  std::vector<bool> whole;
   std::vector<ValueId> accumulated;  // What this phase completes. Ascending.
 };
 
 // The phases, and last the program that runs once.
 // kInvalidArgument, naming the instruction, where something inside a
 // micro-batch needs others. With `allow_inexact`, sums over the batch that
-// take contractions are estimated there from the micro-batch alone.
+// take contractions are estimated there from the micro-batch alone. With
+// `one_phase`, what would take earlier phases every micro-batch computes
+// itself.
 absl::StatusOr<std::vector<TimeProgram>> CutIntoPhases(const FlatGraph& graph,
                                                        const TimeSplit& split,
-                                                       bool allow_inexact);
+                                                       bool allow_inexact,
+                                                       bool one_phase);
 
 }  // namespace meshwright
 

@@ -1,11 +1,16 @@
 #include "meshwright/search/pipeline_step.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/analysis/direction.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/partition/batch_dimensions.h"
+#include "meshwright/partition/flat_graph.h"
+#include "meshwright/partition/one_phase.h"
 
 namespace meshwright {
 namespace {
@@ -45,16 +50,7 @@ absl::StatusOr<PipelineStep> TakeApart(const Module& module,
         "no output of the step is its loss, so that there is no telling what "
         "is forward and what backward");
   }
-  MW_ASSIGN_OR_RETURN(MicroBatched split, SplitMicroBatches(module, options));
-  if (split.phases.size() > 1) {
-    for (const Accumulator& accumulator : split.accumulators) {
-      if (accumulator.phase > 0) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the step needs ", accumulator.tensor,
-          " over the whole batch before it can go on; stages cannot wait for "
-          "that"));
-    }
-  }
+  MW_ASSIGN_OR_RETURN(MicroBatched split, SplitInOnePhase(module, options));
   PipelineStep step{.split = std::move(split)};
   const MicroBatchProgram& phase = step.split.phases[0];
   const std::vector<int64_t> results = LossResults(step.split, *roles.loss);
@@ -64,9 +60,13 @@ absl::StatusOr<PipelineStep> TakeApart(const Module& module,
                      " does not depend on the batch"));
   }
   step.forward = NeededBy(*phase.module.entry(), results);
+  MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> batch,
+                      BatchDimensions(module, Flatten(module), options));
   for (const MicroBatchArgument& argument : phase.arguments) {
-    step.is_data.push_back(argument.cut.has_value() ||
-                           argument.kind == Kind::kIndex);
+    // Also what comes whole, of which micro-batches take their parts.
+    const bool is_batch =
+        argument.kind == Kind::kParameter && batch[argument.index].has_value();
+    step.is_data.push_back(is_batch || argument.kind == Kind::kIndex);
   }
   for (const StatePair& pair : roles.state_pairs) {
     step.state.push_back({.parameter = pair.parameter, .output = pair.output});
