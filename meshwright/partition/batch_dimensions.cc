@@ -1,10 +1,13 @@
 #include "meshwright/partition/batch_dimensions.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/partition/time_split.h"
 
 namespace meshwright {
 namespace {
@@ -19,6 +22,12 @@ std::string NameOf(const FlatOp& op) {
   const std::string* name =
       Find(op.instruction->frontend_attributes, "mw.name");
   return name == nullptr ? op.instruction->name : *name;
+}
+
+// What the step says of the batch's dimension.
+const std::string* Recorded(const FlatGraph& graph, OpId parameter) {
+  return Find(graph.ops[parameter].instruction->frontend_attributes,
+              kBatchAttribute);
 }
 
 // By leaf: whether it is given anew every step.
@@ -40,6 +49,65 @@ std::vector<bool> DataLeaves(const Module& module, const FlatGraph& graph) {
     data[leaves.Of(alias.parameter_number, alias.parameter_index)] = false;
   }
   return data;
+}
+
+// How much of a step's work is split along with the parameters given: the
+// points that its ops compute. With a batch nearly all is; with weights that
+// come as data just what they are multiplied with.
+double SplitWork(const FlatGraph& graph, int64_t parts,
+                 const std::vector<std::optional<int64_t>>& cuts) {
+  const TimeSplit split =
+      SplitOverTime(graph, parts, cuts, /*estimates=*/false);
+  double work = 0;
+  for (size_t id = 0; id < graph.ops.size(); ++id) {
+    const auto& axes = split.assignment.strategies[id].factor_axes;
+    if (!graph.ops[id].live || graph.ops[id].kind != OpKind::kCompute ||
+        std::ranges::all_of(axes, [](const auto& of) { return of.empty(); })) {
+      continue;
+    }
+    double points = graph.ops[id].repeats;
+    for (const Factor& factor : split.assignment.rules[id].factors) {
+      points *= static_cast<double>(factor.size);
+    }
+    work += points;
+  }
+  return work;
+}
+
+int64_t SmallestDivisor(int64_t size) {
+  for (int64_t divisor = 2; divisor * divisor <= size; ++divisor) {
+    if (size % divisor == 0) return divisor;
+  }
+  return size;
+}
+
+// The size of the batch, of those that dimension 0 of `open` leaves has; 0 if
+// there are none.
+int64_t BatchOf(const FlatGraph& graph, const std::vector<bool>& open) {
+  std::map<int64_t, int64_t> bytes;  // By size of dimension 0.
+  const auto shape_of = [&](size_t leaf) -> const Shape& {
+    return *graph.values[graph.ops[graph.parameters[leaf]].first_result].shape;
+  };
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (open[i]) bytes[shape_of(i).dimensions[0]] += ByteSize(shape_of(i));
+  }
+  int64_t batch = 0;
+  double most = -1;
+  for (const auto& [size, total] : bytes) {
+    double work = 0;
+    if (bytes.size() > 1 && size > 1) {
+      std::vector<std::optional<int64_t>> cuts(open.size());
+      for (size_t i = 0; i < open.size(); ++i) {
+        if (open[i] && shape_of(i).dimensions[0] == size) cuts[i] = 0;
+      }
+      work = SplitWork(graph, SmallestDivisor(size), cuts);
+    }
+    if (work > most || (work == most && total > bytes[batch])) {
+      batch = size;
+      most = work;
+    }
+  }
+  return batch;
 }
 
 absl::Status CheckDimension(const FlatOp& op, const Shape& shape,
@@ -91,8 +159,10 @@ absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
   }
   std::vector<std::optional<int64_t>> found(graph.parameters.size());
   const std::vector<bool> data = DataLeaves(module, graph);
-  std::map<int64_t, int64_t> bytes;  // By size of dimension 0.
   std::vector<bool> open(found.size());
+  const bool is_recorded = std::ranges::any_of(graph.parameters, [&](OpId op) {
+    return Recorded(graph, op) != nullptr;
+  });
   for (size_t i = 0; i < found.size(); ++i) {
     const FlatOp& op = graph.ops[graph.parameters[i]];
     const Shape& shape = *graph.values[op.first_result].shape;
@@ -102,13 +172,19 @@ absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
       MW_RETURN_IF_ERROR(CheckDimension(op, shape, *found[i], options.count));
       continue;
     }
-    open[i] = data[i] && shape.IsArray() && shape.rank() > 0;
-    if (open[i]) bytes[shape.dimensions[0]] += ByteSize(shape);
+    if (const std::string* recorded = Recorded(graph, graph.parameters[i]);
+        recorded != nullptr) {
+      int64_t dimension = -1;
+      if (!absl::SimpleAtoi(*recorded, &dimension)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "parameter ", NameOf(op), ": mw.batch is no number: ", *recorded));
+      }
+      found[i] = dimension;
+      MW_RETURN_IF_ERROR(CheckDimension(op, shape, dimension, options.count));
+    }
+    open[i] = !is_recorded && data[i] && shape.IsArray() && shape.rank() > 0;
   }
-  int64_t batch = 0;
-  for (const auto& [size, total] : bytes) {
-    if (batch == 0 || total > bytes[batch]) batch = size;
-  }
+  const int64_t batch = BatchOf(graph, open);
   bool any = false;
   for (size_t i = 0; i < found.size(); ++i) {
     const FlatOp& op = graph.ops[graph.parameters[i]];

@@ -13,8 +13,14 @@
 
 namespace meshwright {
 
-// By leaf array of the parameters; see MicroBatchOptions. kInvalidArgument when
-// a given one does not exist or cannot be cut, or none is found.
+// Frontend attribute of a parameter: the dimension that is the batch's. Where
+// some have it, the others hold no batch.
+inline constexpr char kBatchAttribute[] = "mw.batch";
+
+// By leaf array of the parameters; see MicroBatchOptions. Where the sizes of
+// data parameters differ, the batch is the one with which most of the step's
+// work can be split. kInvalidArgument when a given one does not exist or cannot
+// be cut, or none is found.
 absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
     const Module& module, const FlatGraph& graph,
     const MicroBatchOptions& options);

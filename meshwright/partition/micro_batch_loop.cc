@@ -11,6 +11,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/verify.h"
+#include "meshwright/partition/batch_dimensions.h"
 #include "meshwright/rules/local_builder.h"
 
 namespace meshwright {
@@ -92,6 +93,7 @@ class LoopWriter {
       copy->frontend_attributes = parameter->frontend_attributes;
       parameters_.push_back(copy);
     }
+    RecordBatch();
     Instruction* const start = Call(builder_, split_.start, {});
     for (size_t i = 0; i < split_.accumulators.size(); ++i) {
       totals_.push_back(
@@ -121,6 +123,17 @@ class LoopWriter {
   }
 
  private:
+  // Of a loop it is hard to tell.
+  void RecordBatch() {
+    for (const MicroBatchProgram& phase : split_.phases) {
+      for (const MicroBatchArgument& argument : phase.arguments) {
+        if (!argument.cut.has_value()) continue;
+        parameters_[argument.index]->frontend_attributes[kBatchAttribute] =
+            absl::StrCat(*argument.cut);
+      }
+    }
+  }
+
   void Copy(const Module& module) {
     copies_[&module] = program_.Copy(*module.entry());
   }

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "meshwright/partition/assignment.h"
+#include "meshwright/partition/batch_dimensions.h"
 #include "meshwright/partition/candidates.h"
 #include "meshwright/search/memory_points.h"
 
@@ -149,12 +150,18 @@ class Modeller {
   void FindKinds() {
     model_.kinds.assign(model_.alike.count(), StateKind::kNone);
     const std::vector<bool> behind = BehindLoss(model_);
+    const auto batch = BatchDimensions(*model_.module, graph_, {.count = 1});
     for (size_t i = 0; i < graph_.parameters.size(); ++i) {
       const OpId op = graph_.parameters[i];
       if (!graph_.ops[op].live) continue;
       StateKind kind = StateKind::kData;
+      // Of data, what holds no batch is of the model: frozen weights.
+      const bool is_frozen =
+          batch.ok() && !(*batch)[i].has_value() &&
+          graph_.values[graph_.ops[op].first_result].shape->rank() > 0;
       if (model_.roles.parameters[model_.parameter_of_leaf[i]].role !=
-          ParameterRole::kData) {
+              ParameterRole::kData ||
+          is_frozen) {
         kind = behind[op] ? StateKind::kWeight : StateKind::kOptimizer;
       }
       model_.kinds[GroupOf(op)] = kind;

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/hlo/print_module.h"
+#include "meshwright/partition/one_phase.h"
 #include "tests/partition/micro_batch_oracle.h"
 
 namespace meshwright {
@@ -120,13 +121,13 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"mean", 12}, Case{"clipped", 3}, Case{"digits", 2, 1, 5},
         Case{"digits", 4, 1, 5}, Case{"digits", 6, 1, 5}, Case{"dropout", 3},
-        Case{"half_precision", 4}, Case{"masked_mean", 4, 2, 4},
-        Case{"metrics", 4, 1, 10}, Case{"random_bits", 2},
-        Case{"running_mean", 4, 1, 4}, Case{"scanned_dropout", 3, 1, 2},
-        Case{"scaled_rows", 3}, Case{"schedule", 4},
-        Case{"skipped_when_infinite", 4}, Case{"softmax_weights", 4, 3, 5},
-        Case{"tied_embeddings", 3, 1, 2}, Case{"digits", 2, 1, 5, "data=2"},
-        Case{"dropout", 2, 1, 3, "data=3"},
+        Case{"frozen_weights", 4}, Case{"half_precision", 4},
+        Case{"masked_mean", 4, 2, 4}, Case{"metrics", 4, 1, 10},
+        Case{"random_bits", 2}, Case{"running_mean", 4, 1, 4},
+        Case{"scanned_dropout", 3, 1, 2}, Case{"scaled_rows", 3},
+        Case{"schedule", 4}, Case{"skipped_when_infinite", 4},
+        Case{"softmax_weights", 4, 3, 5}, Case{"tied_embeddings", 3, 1, 2},
+        Case{"digits", 2, 1, 5, "data=2"}, Case{"dropout", 2, 1, 3, "data=3"},
         Case{"masked_mean", 2, 2, 4, "data=3", true},
         Case{"metrics", 3, 1, 10, "data=2", true},
         Case{"random_bits", 3, 1, 3, "data=4"},
@@ -136,6 +137,17 @@ INSTANTIATE_TEST_SUITE_P(
              std::to_string(test.param.count) +
              (test.param.mesh[0] == '1' ? "" : "_on_devices");
     });
+
+TEST(MicroBatchesTest, OnePhaseIsEnoughWhereEachComputesTheSums) {
+  for (const char* name : {"masked_mean", "softmax_weights"}) {
+    const Module module = ValueOf(ReadStep(name));
+    const MicroBatched split = ValueOf(SplitInOnePhase(module, {.count = 4}));
+    EXPECT_EQ(split.phases.size(), 1);
+    EXPECT_EQ(CheckMicroBatches(OracleOf(module, name), split,
+                                ValueOf(Mesh::Parse("1"))),
+              absl::OkStatus());
+  }
+}
 
 TEST(MicroBatchesTest, CutsTheDimensionThatIsGiven) {
   for (const char* name : {"accumulated_by_hand", "sequence_major"}) {

@@ -50,15 +50,16 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         StepCase{"batch_norm", 3, 2e-5, true}, StepCase{"clipped", 3},
         StepCase{"digits", 2}, StepCase{"dropout", 3},
-        StepCase{"half_precision", 2, 1e-1}, StepCase{"mean", 6},
-        StepCase{"metrics", 2}, StepCase{"random_bits", 3},
-        StepCase{"running_mean", 3}, StepCase{"scaled_rows", 2},
+        StepCase{"frozen_weights", 3}, StepCase{"half_precision", 2, 1e-1},
+        StepCase{"masked_mean", 4}, StepCase{"mean", 6}, StepCase{"metrics", 2},
+        StepCase{"random_bits", 3}, StepCase{"running_mean", 3},
+        StepCase{"scaled_rows", 2},
         StepCase{"scanned_batch_norm", 3, 2e-5, true},
         StepCase{"scanned_both_ways", 3}, StepCase{"scanned_checkpoint", 3},
         StepCase{"scanned_dropout", 3}, StepCase{"scanned_layers", 3},
         StepCase{"scanned_remat", 3}, StepCase{"schedule", 2},
         StepCase{"sequence_major", 3}, StepCase{"skipped_when_infinite", 2},
-        StepCase{"tied_embeddings", 3}),
+        StepCase{"softmax_weights", 2}, StepCase{"tied_embeddings", 3}),
     [](const auto& test) { return test.param.name; });
 
 // What a stage holds at most, in micro-batches: all of them, or as many as

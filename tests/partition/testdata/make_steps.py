@@ -28,6 +28,7 @@ def array(*dimensions, dtype=jnp.float32):
 
 
 WEIGHTS = {"in": array(FEATURES, HIDDEN), "out": array(HIDDEN, FEATURES)}
+ADAPTERS = {"down": array(FEATURES, 2), "up": array(2, HIDDEN)}
 X = array(BATCH, FEATURES)
 MASK = array(BATCH)
 TOKENS = array(BATCH, LENGTH, dtype=jnp.int32)
@@ -70,6 +71,14 @@ def softmax_weights(weights, x, scores):
         return jnp.sum(example_losses(w, x) * jax.nn.softmax(99 * scores))
 
     return train(weights, loss, x, scores)
+
+
+def frozen_weights(adapters, frozen, x):
+    def loss(a, x):
+        added = {"in": a["down"] @ a["up"], "out": 0}
+        return jnp.mean(example_losses(jax.tree.map(jnp.add, frozen, added), x))
+
+    return train(adapters, loss, x)
 
 
 def dropout(weights, key, x):
@@ -341,6 +350,7 @@ STEPS = {
     mean: (WEIGHTS, X),
     masked_mean: (WEIGHTS, X, MASK),
     softmax_weights: (WEIGHTS, X, MASK),
+    frozen_weights: (ADAPTERS, WEIGHTS, X),
     dropout: (WEIGHTS, KEY, X),
     random_bits: (WEIGHTS, KEY, X),
     scanned_dropout: (STACKED, KEY, X),
