@@ -39,7 +39,7 @@ constexpr double kFilled = 0.5;
 // are left out.
 constexpr double kBehind = 1.05;
 // So much slower than without stages, no number of them is likely to do.
-constexpr double kFarBehind = 1.2;
+constexpr double kFarBehind = 1.1;
 
 // What each further stage waits, of the work of a micro-batch on a stage, all
 // programs of which take about as long. Gradients of weights may fill the gaps:
