@@ -167,10 +167,12 @@ absl::StatusOr<std::unique_ptr<Client>> Plugin::CreateClient(
     // Reductions by XNNPACK; see docs/design/0002.
     xla_defaults["xla_cpu_experimental_xnn_fusion_type"] =
         std::string("LIBRARY_FUSION_TYPE_REDUCE");
-    // Drops optimization barriers, and what they keep apart is then merged:
-    // what is computed again to save memory would not be.
+    // The one drops optimization barriers, and what they keep apart is then
+    // merged: what is computed again to save memory would not be. The other
+    // makes one kernel of a loop of few bytes, which can have no such
+    // reductions.
     xla_defaults["xla_disable_hlo_passes"] =
-        std::string("cse_barrier_expander");
+        std::string("cse_barrier_expander,small-while-loop-hoisting");
   }
   if (IsCuda(file_)) {
     const std::string folder = FindCudaDataFolder(file_.path);

@@ -125,6 +125,38 @@ TEST(PluginTest, TheCpuReducesWithXnnpackUnlessTold) {
                           std::string("LIBRARY_FUSION_TYPE_INVALID")}}}));
 }
 
+// XLA makes one kernel of so small a loop, and fails at its reduction.
+TEST(PluginTest, TheCpuReducesInSmallLoops) {
+  const auto client = Cpu().CreateClient({});
+  ASSERT_TRUE(client.ok()) << client.status();
+  const Program loop = {.format = "mlir", .code = R"(
+      func.func @main(%x: tensor<4x8xf32>) -> tensor<f32> {
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %none = stablehlo.constant dense<0> : tensor<i32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %last = stablehlo.constant dense<4> : tensor<i32>
+        %out:3 = stablehlo.while(%i = %none, %sum = %zero, %rows = %x)
+            : tensor<i32>, tensor<f32>, tensor<4x8xf32>
+        cond {
+          %more = stablehlo.compare LT, %i, %last
+              : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %more : tensor<i1>
+        } do {
+          %row = stablehlo.dynamic_slice %rows, %i, %none, sizes = [1, 8]
+              : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+          %part = stablehlo.reduce(%row init: %zero) applies stablehlo.add
+              across dimensions = [0, 1]
+              : (tensor<1x8xf32>, tensor<f32>) -> tensor<f32>
+          %next = stablehlo.add %sum, %part : tensor<f32>
+          %j = stablehlo.add %i, %one : tensor<i32>
+          stablehlo.return %j, %next, %rows
+              : tensor<i32>, tensor<f32>, tensor<4x8xf32>
+        }
+        return %out#1 : tensor<f32>
+      })"};
+  EXPECT_EQ((*client)->Compile(loop, {}).status(), absl::OkStatus());
+}
+
 TEST(PluginTest, AlignedHostMemoryWithOwnerIsUsedInPlaceOnTheCpu) {
   struct alignas(64) Aligned {
     float values[16] = {};
