@@ -182,13 +182,13 @@ absl::StatusOr<std::optional<StagedModule>> StageAsPlanned(
   if (!line.Has("plan")) return std::nullopt;
   const std::string path = line.Text("plan", "");
   MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(path));
-  if (plan.stages() == 1) return std::nullopt;
   for (const FlagSpec& flag : StageFlags()) {
     if (line.Has(flag.name)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--", flag.name, ": the plan has its stages; leave it out"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag.name, ": the plan says that; leave it out"));
     }
   }
+  if (plan.stages() == 1) return std::nullopt;
   absl::StatusOr<PlannedStages> stages = StagePlan(module, plan);
   if (!stages.ok()) return Annotate(stages.status(), path);
   std::vector<int64_t> state_bytes = StateBytes(

@@ -93,6 +93,13 @@ def test_a_plan_with_stages_runs_as_one_device_does(cli, mlp, planned, tmp_path)
     assert "PP:1F3" in trace.read_text()
 
 
+def test_stages_with_unequal_groups_of_devices(cli, mlp, planned):
+    report, path = planned("--stages", 3, "--micro-batches", 4)
+    assert (report["stages"], report["devices"]) == (3, 4)
+    assert report["pipeline"]["layout_of_rank"] == [1, 0, 0]
+    assert cli.json("check", mlp, "--plan", path)["devices"] == 4
+
+
 def test_a_plan_is_simulated_as_it_predicts(cli, planned):
     report, path = planned("--stages", 4, "--schedule", "zero-bubble-v")
     assert report["pipeline"]["ranks"] == 2
@@ -115,12 +122,15 @@ def test_mistakes_in_plans_with_stages(cli, mlp, testdata, planned, tmp_path):
     def refuses(*flags, module=mlp):
         return cli.refuses("plan", module, "--cluster", "cpu:4", "--assumed", *flags)
 
-    assert "4 devices" in refuses("--stages", 3)
+    assert "4 devices cannot be shared by 5 stages" in refuses("--stages", 5)
     assert "5 micro-batches" in refuses("--stages", 2, "--micro-batches", 5)
     assert "need 8 devices" in refuses("--stages", 2, "--mesh", "data=4")
     assert "sometimes" in refuses("--stages", 2, "--schedule", "sometimes")
     batch_norm = testdata / "wide_resnet_tiny.hlo.pb.zst"
     assert "over all micro-batches" in refuses("--stages", 2, module=batch_norm)
+    _, path = planned("--stages", 1)
+    line = cli.refuses("check", mlp, "--plan", path, "--micro-batches", 2)
+    assert "--micro-batches: the plan says that" in line
     _, path = planned("--stages", 2)
     assert "2 stages" in cli.refuses("partition", mlp, "--plan", path)
     assert "--stages" in cli.refuses("check", mlp, "--plan", path, "--stages", 2)
