@@ -99,8 +99,14 @@ class Plan:
 
         `args` are the positional arguments, arrays or shapes, with which the step was
         lowered. Raises MeshwrightError when they are not those of the plan's module,
-        and for what jax cannot express (strided and uneven splits).
+        and for what jax cannot express (stages, strided and uneven splits).
         """
+        stages = self.json.get("stages", 1)
+        if stages > 1:
+            raise MeshwrightError(
+                f"{self.path}: the plan has {stages} stages, jax.jit one "
+                "program for all devices; plan with --stages 1, or use meshwright run"
+            )
         parameters = self._named("parameters")
         outputs = self._named("outputs")
         if fn is None:

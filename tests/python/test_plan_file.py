@@ -17,6 +17,7 @@ from meshwright import MeshwrightError
 PLAN = {
     "format": 1,
     "mesh": {"data": 1, "model": 1},
+    "stages": 1,
     "micro_batches": 2,
     "predicted": {
         "step_seconds": 0.5,
@@ -151,6 +152,7 @@ MISTAKES = {
     "no format": (lambda p: p.pop("format"), "this is no plan: it has no format"),
     "no tensors": (lambda p: p.pop("tensors"), "this is no plan: it has no tensors"),
     "too few devices": (lambda p: p["mesh"].update(data=4096), "needs 4096 devices"),
+    "stages": (lambda p: p.update(stages=2), "the plan has 2 stages"),
     "strided": (lambda p: _sharding(p, "[2:- 2:data, -]"), "x: jax cannot express"),
     "another rank": (lambda p: p["tensors"]["parameters"][2]["dimensions"].append(1),
                      "x: the sharding has 2 dimensions, the tensor has 3"),
