@@ -3,7 +3,10 @@
 #ifndef MESHWRIGHT_PARTITION_ASSIGNMENT_H_
 #define MESHWRIGHT_PARTITION_ASSIGNMENT_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "meshwright/mesh/mesh.h"
@@ -19,8 +22,26 @@ enum class Sharing : uint8_t {
   kApart,    // Moved for each op that uses it, and let go.
 };
 
+// Rules by op. They are large, and the same in every assignment of a step:
+// copies share them.
+class SharedRules {
+ public:
+  SharedRules() : SharedRules(std::vector<Rule>()) {}
+  SharedRules(std::vector<Rule> rules)
+      : rules_(std::make_shared<const std::vector<Rule>>(std::move(rules))) {}
+
+  operator const std::vector<Rule>&() const { return *rules_; }
+  const Rule& operator[](size_t op) const { return (*rules_)[op]; }
+  size_t size() const { return rules_->size(); }
+  auto begin() const { return rules_->begin(); }
+  auto end() const { return rules_->end(); }
+
+ private:
+  std::shared_ptr<const std::vector<Rule>> rules_;
+};
+
 struct Assignment {
-  std::vector<Rule> rules;           // By op.
+  SharedRules rules;                 // By op.
   std::vector<Strategy> strategies;  // By op.
   std::vector<Sharing> sharing;      // By value; if empty, all kOnce.
 };

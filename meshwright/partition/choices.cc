@@ -438,17 +438,18 @@ absl::Status Choices::CheckPins() const {
 Assignment Choices::ToAssignment() const {
   Assignment assignment;
   assignment.strategies.resize(chosen_.size());
-  assignment.rules = rules_;
+  std::vector<Rule> rules = rules_;
   for (size_t op = 0; op < chosen_.size(); ++op) {
     if (!graph_.ops[op].live) continue;
     assignment.strategies[op] = chosen_[op]->strategy;
-    Rule& rule = assignment.rules[op];
+    Rule& rule = rules[op];
     const Rule& chosen = table_.rule(chosen_[op]->rule);
     rule.factors = chosen.factors;
     rule.operands = chosen.operands;
     rule.results = chosen.results;
     rule.linear = chosen.linear;
   }
+  assignment.rules = std::move(rules);
   return assignment;
 }
 

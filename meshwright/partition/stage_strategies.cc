@@ -146,12 +146,13 @@ Strategy StageStrategies::Following(
 Assignment StageStrategies::For(const FlatGraph& program,
                                 const std::vector<Sharding>& parameters,
                                 const std::vector<Output>& outputs) const {
-  Assignment assignment{.rules = RulesOf(program)};
+  std::vector<Rule> rules = RulesOf(program);
+  Assignment assignment;
   assignment.strategies.resize(program.ops.size());
   assignment.sharing.assign(program.values.size(), Sharing::kOnce);
   const auto result_of = [&](ValueId value) {
     const FlatValue& of = program.values[value];
-    return ResultSharding(assignment.rules[of.producer],
+    return ResultSharding(rules[of.producer],
                           assignment.strategies[of.producer], of.result, mesh_);
   };
   const auto share_as = [&](const FlatOp& op, OpId there) {
@@ -164,7 +165,7 @@ Assignment StageStrategies::For(const FlatGraph& program,
   size_t next_parameter = 0;
   for (OpId id = 0; id < std::ssize(program.ops); ++id) {
     const FlatOp& op = program.ops[id];
-    Rule& rule = assignment.rules[id];
+    Rule& rule = rules[id];
     Strategy& strategy = assignment.strategies[id];
     if (op.kind == OpKind::kParameter) {
       const Sharding& sharding = parameters[next_parameter++];
@@ -191,7 +192,7 @@ Assignment StageStrategies::For(const FlatGraph& program,
   }
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const OpId id = program.outputs[i];
-    Rule& rule = assignment.rules[id];
+    Rule& rule = rules[id];
     Sharding sharding =
         outputs[i].sharding.value_or(result_of(program.ops[id].operands[0]));
     if (!outputs[i].sharding.has_value() && !outputs[i].may_pend) {
@@ -201,6 +202,7 @@ Assignment StageStrategies::For(const FlatGraph& program,
         StrategyFor(rule, rule.operands[0], sharding, mesh_);
     GivePending(sharding, rule, assignment.strategies[id]);
   }
+  assignment.rules = std::move(rules);
   return assignment;
 }
 

@@ -10,6 +10,7 @@
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/partition/assignment.h"
 #include "meshwright/partition/flat_graph.h"
 #include "meshwright/rules/rule.h"
 #include "meshwright/search/alike_ops.h"
@@ -50,7 +51,7 @@ struct StepModel {
   const Module* module = nullptr;
   ModuleRoles roles;
   FlatGraph graph;
-  std::vector<Rule> rules;  // By op.
+  SharedRules rules;  // By op.
   AlikeOps alike;
   std::vector<Work> work;  // By group: of one member, unsplit.
   StepTraffic traffic;
