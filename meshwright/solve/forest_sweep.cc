@@ -10,6 +10,7 @@ ForestSweep::ForestSweep(const Core& core) : core_(core) {
   union_.resize(core.nodes);
   mark_.assign(core.nodes, 0);
   visited_.assign(core.nodes, 0);
+  seen_.assign(core.nodes, 0);
   parent_link_.resize(core.nodes);
   sum_.resize(core.costs.size());
   int32_t widest = 1;
@@ -28,10 +29,12 @@ int32_t ForestSweep::Root(int32_t v) {
 // beside v.
 bool ForestSweep::ClosesCycle(int32_t v) {
   roots_.clear();
+  ++look_;
   for (const CoreLink& link : core_.Links(v)) {
     if (mark_[link.other] != stamp_) continue;
     const int32_t root = Root(link.other);
-    if (std::ranges::find(roots_, root) != roots_.end()) return true;
+    if (seen_[root] == look_) return true;
+    seen_[root] = look_;
     roots_.push_back(root);
   }
   return false;

@@ -43,6 +43,8 @@ class ForestSweep {
   std::vector<int32_t> mark_;         // By node: in the forest when == stamp_.
   std::vector<int32_t> parent_link_;  // By node: the link to its parent.
   std::vector<int32_t> visited_;
+  std::vector<int64_t> seen_;  // By root: beside the node of this look.
+  int64_t look_ = 0;
   int32_t stamp_ = 0;
   std::vector<int32_t> order_;  // Parents before children.
   std::vector<int32_t> shuffled_, roots_;
