@@ -149,8 +149,13 @@ class StepWriter {
 
 }  // namespace
 
-Resharder::Resharder(const Mesh* mesh, const Prices& prices)
-    : mesh_(mesh), prices_(prices), search_(prices) {}
+Resharder::Resharder(const Mesh* mesh, const Prices& prices,
+                     std::shared_ptr<KnownWays> known)
+    : mesh_(mesh),
+      prices_(prices),
+      search_(prices),
+      known_(known != nullptr ? std::move(known)
+                              : std::make_shared<KnownWays>()) {}
 
 int32_t Resharder::Number(const Sharding& sharding) {
   const auto [entry, inserted] =
@@ -193,14 +198,12 @@ double Resharder::FindPrice(int64_t bits, const Sharding& from,
 }
 
 const std::vector<ReshardWay>& Resharder::Ways(const SearchProblem& problem) {
-  ProblemKey key;
+  KnownWays::Key key;
   problem.AppendKey(&key);
   if (!prices_.by_axes.empty()) {
     key.insert(key.end(), problem.axes.begin(), problem.axes.end());
   }
-  const auto [entry, inserted] = ways_.try_emplace(std::move(key));
-  if (inserted) entry->second = FindWays(problem, search_);
-  return entry->second;
+  return known_->Of(key, [&] { return FindWays(problem, search_); });
 }
 
 const std::vector<ReshardStep>& Resharder::Path(ElementType type,

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
 #include "absl/container/node_hash_map.h"
 #include "meshwright/base/element_type.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/mesh/sharding.h"
+#include "meshwright/partition/known_ways.h"
 #include "meshwright/partition/prices.h"
 #include "meshwright/partition/reshard_search.h"
 #include "meshwright/partition/reshard_ways.h"
@@ -44,8 +44,10 @@ struct ReshardStep {
 // depend on what was asked before.
 class Resharder {
  public:
-  // `mesh` outlives it.
-  Resharder(const Mesh* mesh, const Prices& prices);
+  // `mesh` outlives it. `known`: ways on this mesh at these prices, added to;
+  // null: none yet.
+  Resharder(const Mesh* mesh, const Prices& prices,
+            std::shared_ptr<KnownWays> known = nullptr);
 
   const Mesh& mesh() const { return *mesh_; }
 
@@ -60,7 +62,7 @@ class Resharder {
   double Price(ElementType type, int32_t from, int32_t to);
 
   // Problems solved; other questions had the answer of one of these.
-  size_t problem_count() const { return ways_.size(); }
+  size_t problem_count() const { return known_->size(); }
 
   // The price of resolving what is pending, gathering all that differs and
   // slicing. Never below Price.
@@ -78,8 +80,6 @@ class Resharder {
       return H::combine(std::move(h), pair.from, pair.to, pair.bits);
     }
   };
-  using ProblemKey = absl::InlinedVector<int64_t, 48>;
-
   // What a way has to pass, if anything.
   std::optional<Sharding> Through(const Sharding& from,
                                   const Sharding& to) const;
@@ -94,8 +94,7 @@ class Resharder {
   absl::node_hash_map<Sharding, int32_t> numbers_;
   std::vector<const Sharding*> shardings_;  // By number.
   absl::flat_hash_map<Pair, double> pair_prices_;
-  // Tensors that are split alike have the same ways.
-  absl::node_hash_map<ProblemKey, std::vector<ReshardWay>> ways_;
+  const std::shared_ptr<KnownWays> known_;
   absl::flat_hash_map<Pair, std::unique_ptr<std::vector<ReshardStep>>> paths_;
 };
 

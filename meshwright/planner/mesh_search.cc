@@ -19,6 +19,7 @@ absl::StatusOr<Found> MeshSearch::Prepare(
   Found found{.cut = cut, .expert = setting.expert, .task = {.mesh = mesh}};
   MeshTask& task = found.task;
   task.prices = SearchPrices(request_, rates_, cluster_, mesh);
+  task.ways = WaysOf(mesh);
   if (request_.expert != Expert::kVolume) task.rates = &rates_;
   task.memory_limit = setting.memory_limit;
   task.stages = setting.stages;
@@ -36,6 +37,13 @@ absl::StatusOr<Found> MeshSearch::Prepare(
   MW_RETURN_IF_ERROR(PinBatch(request_, cut->model, mesh, found.pins));
   MW_RETURN_IF_ERROR(CheckPins(cut->model, found.pins, mesh));
   return found;
+}
+
+std::shared_ptr<KnownWays> MeshSearch::WaysOf(const Mesh& mesh) const {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<KnownWays>& ways = ways_[mesh.ToString()];
+  if (ways == nullptr) ways = std::make_shared<KnownWays>();
+  return ways;
 }
 
 absl::Status MeshSearch::Sketch(Found& found) const {

@@ -3,7 +3,10 @@
 #define MESHWRIGHT_PLANNER_MESH_SEARCH_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -95,10 +98,14 @@ class MeshSearch {
   absl::StatusOr<Found> Prepare(const std::shared_ptr<const CutStep>& cut,
                                 const Setting& setting) const;
   absl::Status Sketch(Found& found) const;
+  std::shared_ptr<KnownWays> WaysOf(const Mesh& mesh) const;
 
   const Cluster& cluster_;
   const Rates& rates_;
   const PlanRequest& request_;
+  // By mesh: what is found once holds for every sketch.
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::shared_ptr<KnownWays>> ways_;
 };
 
 }  // namespace meshwright

@@ -49,12 +49,12 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
 
 absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
                                   const MeshTask& task) {
-  Resharder resharder(&task.mesh, task.prices);
+  Resharder resharder(&task.mesh, task.prices, task.ways);
   return SolveOn(model, task, resharder, nullptr);
 }
 
 double BoundOf(const StepModel& model, const MeshTask& task) {
-  Resharder resharder(&task.mesh, task.prices);
+  Resharder resharder(&task.mesh, task.prices, task.ways);
   return MeshProblem(model, task.mesh, task.prices, task.rates, resharder,
                      std::nullopt, task.demand, nullptr, task.stages,
                      MeshProblem::Parts::kWork)
@@ -81,7 +81,7 @@ absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
                                     const MeshTask& task) {
   const int32_t axes = static_cast<int32_t>(task.mesh.axes().size());
   if (axes < 2) return PlanMesh(model, task);
-  Resharder resharder(&task.mesh, task.prices);
+  Resharder resharder(&task.mesh, task.prices, task.ways);
   MeshTask part = task;
   OneAxisFree only{.places = task.like};
   absl::StatusOr<MeshPlan> best = absl::InternalError("nothing tried");

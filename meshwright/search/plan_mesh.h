@@ -3,12 +3,14 @@
 #define MESHWRIGHT_SEARCH_PLAN_MESH_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "absl/status/statusor.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/assignment.h"
+#include "meshwright/partition/known_ways.h"
 #include "meshwright/partition/prices.h"
 #include "meshwright/search/mesh_problem.h"
 #include "meshwright/search/step_model.h"
@@ -19,6 +21,8 @@ namespace meshwright {
 struct MeshTask {
   Mesh mesh;
   Prices prices;
+  // Of this mesh at these prices, added to; null: none are known yet.
+  std::shared_ptr<KnownWays> ways;
   // What computing takes; null: as the prices say.
   const Rates* rates = nullptr;
   std::optional<int64_t> memory_limit;  // Bytes on a device.
