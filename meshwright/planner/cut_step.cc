@@ -25,7 +25,11 @@ std::shared_ptr<const CutStep> ModelOf(PlannedStep step, int64_t count,
 
 absl::StatusOr<std::shared_ptr<const CutStep>> CutStep::Of(
     const Module& module, int64_t count, Recompute recompute,
-    const FusionStyle& style) {
+    const FusionStyle& style, const Cuts& known) {
+  const auto whole = known.find(1);
+  if (count > 1 && whole != known.end()) {
+    return Recomputing(whole->second->step.module(), count, recompute, style);
+  }
   MW_ASSIGN_OR_RETURN(PlannedStep step,
                       PlannedStep::Of(module, count, recompute));
   return ModelOf(std::move(step), count, recompute, style);

@@ -23,10 +23,12 @@ struct CutStep {
   StepModel model;   // Of `step`.
   double flops = 0;  // Of it all.
 
-  // Errors as PlannedStep::Of. `module` outlives it.
+  // Errors as PlannedStep::Of. `module` outlives it. Of those `known` that
+  // compute as much again, the whole one tells what that is.
   static absl::StatusOr<std::shared_ptr<const CutStep>> Of(
       const Module& module, int64_t count, Recompute recompute,
-      const FusionStyle& style);
+      const FusionStyle& style,
+      const std::map<int64_t, std::shared_ptr<const CutStep>>& known = {});
   // Of a module that computes so much again already.
   static absl::StatusOr<std::shared_ptr<const CutStep>> Recomputing(
       const Module& module, int64_t count, Recompute recompute,

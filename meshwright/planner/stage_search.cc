@@ -13,7 +13,6 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/meshes_to_try.h"
 #include "meshwright/planner/write_plan.h"
-#include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
 namespace {
@@ -79,7 +78,8 @@ StageSearch::StageSearch(const PlanTask& task, const MeshSearch& search,
       note_(std::move(note)),
       whole_(cuts.at(1)->model),
       batch_(BatchSize(whole_)),
-      need_(LeastMemory(whole_)) {}
+      need_(LeastMemory(whole_)),
+      steps_(task.module, recompute) {}
 
 std::vector<int32_t> StageSearch::StageCounts() const {
   const PlanRequest& request = task_.request;
@@ -200,11 +200,7 @@ int32_t StageSearch::PiecesFor(const Trial& trial) const {
 absl::Status StageSearch::SplitFor(int32_t pieces) {
   if (cuttings_.contains(pieces)) return absl::OkStatus();
   Cutting& cutting = cuttings_[pieces];
-  MW_ASSIGN_OR_RETURN(std::optional<SplitStep> split,
-                      StepForStages(task_.module, recompute_, pieces));
-  if (split.has_value()) {
-    cutting.split = std::make_shared<const SplitStep>(*std::move(split));
-  }
+  MW_ASSIGN_OR_RETURN(cutting.split, steps_.For(pieces));
   return absl::OkStatus();
 }
 

@@ -19,6 +19,7 @@
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/stage_plan.h"
 #include "meshwright/search/memory_points.h"
+#include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
 
@@ -89,6 +90,7 @@ class StageSearch {
   const StepModel& whole_;
   const int64_t batch_;  // Examples of a step.
   const MemoryNeed need_;
+  StepsForStages steps_;
   std::map<int32_t, Cutting> cuttings_;  // By pieces.
   std::map<int32_t, double> seconds_;    // By stages: the best.
   std::vector<Found> others_;            // Fit, but others are better.

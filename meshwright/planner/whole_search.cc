@@ -151,7 +151,7 @@ absl::StatusOr<std::shared_ptr<const CutStep>> WholeSearch::Cut(
   if (known == nullptr) {
     const Stopwatch watch;
     absl::StatusOr<std::shared_ptr<const CutStep>> cut =
-        CutStep::Of(task_.module, count, recompute, style_);
+        CutStep::Of(task_.module, count, recompute, style_, cuts);
     log_.seconds["model"] += watch.seconds();
     if (!cut.ok()) cuts.erase(count);
     MW_ASSIGN_OR_RETURN(known, std::move(cut));

@@ -52,24 +52,48 @@ std::vector<int32_t> SegmentsOf(const Module& module,
   return layers;
 }
 
+// The step that computes so much again; nullopt: the step as it is.
+absl::StatusOr<std::optional<SplitStep>> WholeStep(const Module& module,
+                                                   Recompute recompute) {
+  if (recompute == Recompute::kNone) return std::nullopt;
+  MW_ASSIGN_OR_RETURN(Module lean, RecomputeForward(module, recompute));
+  return Unsplit(std::move(lean));
+}
+
+absl::StatusOr<std::optional<SplitStep>> Cut(const Module& step,
+                                             int32_t loop_stages) {
+  if (loop_stages == 1) return std::nullopt;
+  return CutLoops(step, AnalyzeRoles(step), loop_stages);
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<SplitStep>> StepForStages(const Module& module,
                                                        Recompute recompute,
                                                        int32_t loop_stages) {
-  std::optional<Module> lean;
-  if (recompute != Recompute::kNone) {
-    MW_ASSIGN_OR_RETURN(lean, RecomputeForward(module, recompute));
+  MW_ASSIGN_OR_RETURN(std::optional<SplitStep> whole,
+                      WholeStep(module, recompute));
+  MW_ASSIGN_OR_RETURN(
+      std::optional<SplitStep> split,
+      Cut(whole.has_value() ? whole->module : module, loop_stages));
+  return split.has_value() ? std::move(split) : std::move(whole);
+}
+
+absl::StatusOr<std::shared_ptr<const SplitStep>> StepsForStages::For(
+    int32_t loop_stages) {
+  if (!whole_.has_value()) {
+    MW_ASSIGN_OR_RETURN(std::optional<SplitStep> whole,
+                        WholeStep(module_, recompute_));
+    whole_ = whole.has_value()
+                 ? std::make_shared<const SplitStep>(*std::move(whole))
+                 : nullptr;
   }
-  const Module& step = lean.has_value() ? *lean : module;
-  std::optional<SplitStep> split;
-  if (loop_stages > 1) {
-    MW_ASSIGN_OR_RETURN(split, CutLoops(step, AnalyzeRoles(step), loop_stages));
-  }
-  if (!split.has_value() && lean.has_value()) {
-    split = Unsplit(*std::move(lean));
-  }
-  return split;
+  const std::shared_ptr<const SplitStep>& whole = *whole_;
+  MW_ASSIGN_OR_RETURN(
+      std::optional<SplitStep> split,
+      Cut(whole != nullptr ? whole->module : module_, loop_stages));
+  if (!split.has_value()) return whole;
+  return std::make_shared<const SplitStep>(*std::move(split));
 }
 
 absl::StatusOr<StepStages> EvenStages(const Module& module,
