@@ -51,9 +51,11 @@ class Follower {
 
   // In order, and again while what comes back to loops changes.
   void Run() {
+    const bool comes_back = !graph_.loops.empty() || !graph_.branches.empty();
     // Each pass settles a carry at least; nested ones need a few.
     for (size_t pass = 0; pass < graph_.ops.size() + 2; ++pass) {
-      const std::vector<Sharding> before = split_.states;
+      const std::vector<Sharding> before =
+          comes_back ? split_.states : std::vector<Sharding>();
       for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
         const FlatOp& op = graph_.ops[id];
         if (!op.live || op.kind == OpKind::kParameter) continue;
@@ -63,7 +65,7 @@ class Follower {
               ResultSharding(rule(id), strategy(id), i, mesh());
         }
       }
-      if (split_.states == before) return;
+      if (!comes_back || split_.states == before) return;
     }
   }
 
