@@ -38,15 +38,21 @@ class Combiner {
 
   void Run() {
     const std::vector<int32_t> after = AllReducesAfter(computation_);
-    using Key = std::tuple<int32_t, const Computation*, ElementType, AxisList>;
+    // Reductions are numbered as they come: programs must not depend on where
+    // in memory they lie.
+    std::map<const Computation*, size_t> numbers;
+    using Key = std::tuple<int32_t, size_t, ElementType, AxisList>;
     std::map<Key, std::vector<Instruction*>> groups;
     for (int32_t id = 0; id < computation_.size(); ++id) {
       Instruction* instruction = computation_.instruction(id);
       if (!IsPlainAllReduce(*instruction)) continue;
       const auto note = program_.collectives.find(instruction);
       if (note == program_.collectives.end()) continue;
-      groups[{after[id], instruction->called[0],
-              instruction->shape.element_type, note->second.axes}]
+      const size_t number =
+          numbers.try_emplace(instruction->called[0], numbers.size())
+              .first->second;
+      groups[{after[id], number, instruction->shape.element_type,
+              note->second.axes}]
           .push_back(instruction);
     }
     replacement_.resize(computation_.size(), nullptr);
