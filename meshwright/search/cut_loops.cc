@@ -122,8 +122,17 @@ absl::StatusOr<std::optional<SplitStep>> CutAt(const Module& flat,
   return split;
 }
 
+bool HasLoops(const Module& module) {
+  return std::ranges::any_of(module.computations(), [](const auto& one) {
+    return std::ranges::any_of(one->instructions(), [](const auto& inside) {
+      return inside->opcode == Opcode::kWhile;
+    });
+  });
+}
+
 bool MayCut(const Module& module, const ModuleRoles& roles) {
-  return roles.loss.has_value() && HasArrayParameters(module);
+  return roles.loss.has_value() && HasArrayParameters(module) &&
+         HasLoops(module);
 }
 
 }  // namespace
