@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/check.h"
+#include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/separate_barriers.h"
@@ -57,16 +58,22 @@ class Writer {
         AddAccumulator(value, static_cast<int32_t>(phase));
       }
     }
-    for (const TimeProgram& program : programs) {
-      MW_ASSIGN_OR_RETURN(MicroBatchProgram written, WritePhase(program));
-      phases_.push_back(std::move(written));
-    }
     KeepAliased(apply);
-    MW_ASSIGN_OR_RETURN(MicroBatchProgram last, WriteApply(apply));
+    absl::StatusOr<MicroBatchProgram> last = absl::UnknownError("not written");
+    absl::Status phases;
+    SideBySide(2, [&](int i) {
+      if (i == 0) {
+        phases = WritePhases(programs);
+      } else {
+        last = WriteApply(apply);
+      }
+    });
+    MW_RETURN_IF_ERROR(phases);
+    MW_RETURN_IF_ERROR(last.status());
     MW_ASSIGN_OR_RETURN(Module start, WriteStart());
     return MicroBatched{.count = split_.mesh.device_count(),
                         .phases = std::move(phases_),
-                        .apply = std::move(last),
+                        .apply = *std::move(last),
                         .start = std::move(start),
                         .accumulators = std::move(accumulators_),
                         .estimated = std::move(estimated_)};
@@ -211,6 +218,14 @@ class Writer {
                                 "internal error: the micro-batch program"));
     return MicroBatchProgram{.module = std::move(draft.program.module),
                              .arguments = std::move(draft.arguments)};
+  }
+
+  absl::Status WritePhases(const std::vector<TimeProgram>& programs) {
+    for (const TimeProgram& program : programs) {
+      MW_ASSIGN_OR_RETURN(MicroBatchProgram written, WritePhase(program));
+      phases_.push_back(std::move(written));
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<MicroBatchProgram> WritePhase(const TimeProgram& part) {

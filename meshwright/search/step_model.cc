@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "meshwright/base/side_by_side.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/batch_dimensions.h"
 #include "meshwright/partition/candidates.h"
@@ -58,7 +59,8 @@ class Modeller {
  public:
   explicit Modeller(StepModel& model) : model_(model), graph_(model.graph) {}
 
-  void Run() {
+  // All that does not depend on what is read and stored.
+  void FindGroups() {
     std::vector<size_t> first_leaf;
     for (const Instruction* parameter : model_.module->entry()->Parameters()) {
       const int32_t number = static_cast<int32_t>(first_leaf.size());
@@ -93,8 +95,11 @@ class Modeller {
     FindValues();
     FindUses();
     FindKinds();
-    FindStored();
     FindPending();
+  }
+
+  void FindMemory() {
+    FindStored();
     model_.points = AddMemoryPoints(model_);
   }
 
@@ -217,8 +222,15 @@ StepModel ModelStep(const Module& module, const FusionStyle& style) {
   model.module = &module;
   model.roles = AnalyzeRoles(module);
   model.graph = Flatten(module);
-  model.traffic = TrafficOf(module, model.graph, style);
-  Modeller(model).Run();
+  Modeller modeller(model);
+  SideBySide(2, [&](int i) {
+    if (i == 0) {
+      model.traffic = TrafficOf(module, model.graph, style);
+    } else {
+      modeller.FindGroups();
+    }
+  });
+  modeller.FindMemory();
   return model;
 }
 
