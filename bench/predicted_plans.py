@@ -26,6 +26,9 @@ CASES = [
     "gpt:2.6b@h200:8",
     "llama:7b@h200:8",
     "moe:10b@h200:8",
+    "bert:large@h200:8",
+    "vit:huge@h200:8",
+    "unet:large@h200:8",
     "wide-resnet:2b@h200:8",
     "gpt:39b@h200:8x8",
     "llama:70b@h200:8x8",
@@ -47,11 +50,26 @@ def lower(model: str, folder: Path) -> Path:
     return path
 
 
-def plan(module: Path, cluster: str, strategy: str) -> str:
+def how(report: dict) -> str:
+    """The choices of a plan, in words."""
+    mesh = ",".join(f"{axis}={size}" for axis, size in report["mesh"].items())
+    parts = [mesh]
+    if report["stages"] > 1:
+        parts.append(f"{report['stages']} stages")
+    if report["micro_batches"] > 1:
+        parts.append(f"{report['micro_batches']} micro-batches")
+    if report["recompute"] != "none":
+        parts.append(f"{report['recompute']} recomputation")
+    parts.append(f"{report['predicted']['peak_bytes'] / 2**30:.0f} GiB")
+    parts.append(f"within {100 * report['bound']['gap']:.1f} %")
+    return ", ".join(parts)
+
+
+def plan(module: Path, cluster: str, strategy: str, time_limit: float) -> str:
     begin = time.monotonic()
     done = subprocess.run(
         [TOOL, "plan", module, "--cluster", cluster, "--assumed"]
-        + ["--strategy", strategy, "--json"],
+        + ["--strategy", strategy, "--time-limit", str(time_limit), "--json"],
         check=False,
         capture_output=True,
         text=True,
@@ -61,21 +79,17 @@ def plan(module: Path, cluster: str, strategy: str) -> str:
         wanted = re.search(r"([0-9.]+ [KMGT]iB) would", done.stderr)
         return f"needs {wanted.group(1)}" if wanted else "does not fit"
     report = json.loads(done.stdout)
-    mesh = ",".join(f"{axis}={size}" for axis, size in report["mesh"].items())
-    text = f"{report['predicted']['step_seconds']:.3g}"
+    text = f"{report['predicted']['step_seconds']:.4g}"
     if strategy == "auto":
-        gap = 100 * report["bound"]["gap"]
-        text += (
-            f" ({mesh}, {report['micro_batches']} micro-batches, "
-            f"{report['predicted']['peak_bytes'] / 2**30:.0f} GiB, within {gap:.1f} %, "
-            f"planned in {seconds:.1f} s)"
-        )
+        text += f" ({how(report)}, planned in {seconds:.1f} s)"
     return text
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", default=CASES)
+    parser.add_argument("--time-limit", type=float, default=60, help="of a plan")
+    parser.add_argument("--modules", type=Path, help="a folder to keep them in")
     options = parser.parse_args()
     print(describe())
     print("| module and cluster | " + " | ".join(STRATEGIES) + " |")
@@ -83,8 +97,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for case in options.cases:
             model, cluster = case.split("@")
-            module = lower(model, Path(folder))
-            cells = [plan(module, cluster, strategy) for strategy in STRATEGIES]
+            module = lower(model, options.modules or Path(folder))
+            cells = [
+                plan(module, cluster, strategy, options.time_limit)
+                for strategy in STRATEGIES
+            ]
             print(f"| {model}, {cluster} | " + " | ".join(cells) + " |", flush=True)
 
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "meshwright/base/side_by_side.h"
@@ -16,24 +16,21 @@ namespace {
 class WholeFinish {
  public:
   WholeFinish(const PlanTask& task, const MeshSearch& search,
-              std::vector<Found>& found, std::vector<Found>& experts,
-              PlanLog& log)
+              std::vector<Found>& found, PlanLog& log)
       : task_(task),
         search_(search),
         found_(found),
-        experts_(experts),
         log_(log),
         search_limit_(task.memory_bytes) {}
 
   absl::StatusOr<Plan> Run() {
     KeepPromising(found_);
-    if (found_.size() > 1) {
-      SideBySide(static_cast<int>(found_.size()),
-                 [&](int i) { Improve(found_[i], kSecondWork, kFirstGap); });
-      KeepPromising(found_);
-    }
     const bool large = found_[0].cut->model.graph.ops.size() > kManyOps;
-    Improve(found_[0], kLastWork, large ? kFirstGap : kLastGap);
+    if (large && HasProven(found_)) {
+      ImproveProven();
+    } else {
+      ImproveAll(large);
+    }
     RefineMeshes(search_, task_, search_limit_, LeftSeconds(), found_,
                  log_.alternatives);
     log_.seconds["search"] = log_.watch.seconds() - log_.seconds["model"];
@@ -48,31 +45,38 @@ class WholeFinish {
   }
 
  private:
-  // The search counts ops one by one; of its best plans the one whose program
-  // is quickest, fused and combined as it will run, and fits.
-  absl::StatusOr<Plan> WriteBest() {
-    std::optional<Plan> best;
-    size_t index = 0;
-    ShareBounds(found_, experts_);
-    for (Found& found : experts_) found_.push_back(std::move(found));
-    experts_.clear();
-    const Stopwatch watch;
-    std::vector<absl::StatusOr<Plan>> plans(found_.size());
-    SideBySide(static_cast<int>(found_.size()),
-               [&](int i) { plans[i] = WritePlan(task_, found_[i]); });
-    log_.seconds["partition"] += watch.seconds();
-    for (size_t i = 0; i < found_.size(); ++i) {
-      MW_ASSIGN_OR_RETURN(Plan plan, std::move(plans[i]));
-      const auto rank = [&](const Plan& of) {
-        return std::make_pair(of.predicted.peak_bytes > task_.memory_bytes,
-                              of.predicted.step_seconds);
-      };
-      if (best.has_value() && !(rank(plan) < rank(*best))) continue;
-      best = std::move(plan);
-      index = i;
+  // Searching on all of a large step takes long, and gains little.
+  void ImproveProven() {
+    for (Found& found : found_) {
+      if (GapOf(found) <= kProvenGap) Improve(found, kLastWork, kFirstGap);
     }
-    std::swap(found_[0], found_[index]);
-    return *std::move(best);
+  }
+
+  void ImproveAll(bool large) {
+    if (found_.size() > 1) {
+      SideBySide(static_cast<int>(found_.size()),
+                 [&](int i) { Improve(found_[i], kSecondWork, kFirstGap); });
+      KeepPromising(found_);
+    }
+    Improve(found_[0], kLastWork, large ? kFirstGap : kLastGap);
+  }
+
+  // The search counts ops one by one; of its best plans the one whose program
+  // is best, fused and combined as it will run.
+  absl::StatusOr<Plan> WriteBest() {
+    const Stopwatch watch;
+    std::vector<absl::StatusOr<Plan>> written(found_.size());
+    SideBySide(static_cast<int>(found_.size()),
+               [&](int i) { written[i] = WritePlan(task_, found_[i]); });
+    log_.seconds["partition"] += watch.seconds();
+    std::vector<Plan> plans;
+    for (absl::StatusOr<Plan>& one : written) {
+      MW_ASSIGN_OR_RETURN(Plan plan, std::move(one));
+      plans.push_back(std::move(plan));
+    }
+    const size_t chosen = ChooseWritten(plans, task_.memory_bytes);
+    std::swap(found_[0], found_[chosen]);
+    return std::move(plans[chosen]);
   }
 
   // The program takes more than the search counted: it has to aim lower.
@@ -102,17 +106,38 @@ class WholeFinish {
   const PlanTask& task_;
   const MeshSearch& search_;
   std::vector<Found>& found_;
-  std::vector<Found>& experts_;
   PlanLog& log_;
   int64_t search_limit_;  // What the search may count, to stay below it.
 };
 
 }  // namespace
 
+size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes) {
+  const auto fits = [&](const Plan& plan) {
+    return plan.predicted.peak_bytes <= memory_bytes;
+  };
+  const auto quickest = std::ranges::min_element(plans, {}, [&](const Plan& p) {
+    return std::make_pair(!fits(p), p.predicted.step_seconds);
+  });
+  const double enough = kAsGood * quickest->predicted.step_seconds;
+  const auto best = std::ranges::min_element(plans, {}, [&](const Plan& plan) {
+    const bool may_be =
+        fits(plan) == fits(*quickest) && plan.predicted.step_seconds <= enough;
+    return std::make_tuple(!may_be, std::max(plan.gap, kProvenGap),
+                           plan.predicted.step_seconds);
+  });
+  return static_cast<size_t>(best - plans.begin());
+}
+
 absl::StatusOr<Plan> FinishWhole(const PlanTask& task, const MeshSearch& search,
-                                 std::vector<Found>& found,
-                                 std::vector<Found>& experts, PlanLog& log) {
-  return WholeFinish(task, search, found, experts, log).Run();
+                                 WholeSearch& whole, PlanLog& log) {
+  while (true) {
+    MW_ASSIGN_OR_RETURN(Plan plan,
+                        WholeFinish(task, search, whole.found(), log).Run());
+    if (plan.predicted.peak_bytes <= task.memory_bytes) return plan;
+    whole.TrySmaller(*whole.found()[0].cut).IgnoreError();
+    if (whole.found().empty()) return plan;
+  }
 }
 
 }  // namespace meshwright

@@ -2,23 +2,31 @@
 #ifndef MESHWRIGHT_PLANNER_FINISH_WHOLE_H_
 #define MESHWRIGHT_PLANNER_FINISH_WHOLE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "meshwright/plan/plan.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/plan_log.h"
+#include "meshwright/planner/whole_search.h"
 #include "meshwright/planner/write_plan.h"
 
 namespace meshwright {
 
-// Searches on from the most promising of `found`, of which there are some, and
-// writes them and the `experts`, who are left empty; the first of `found` is
-// then the plan's. Where the program takes more than the search counted, it is
-// made to aim lower; if that does not help, the plan's peak says so.
+// Searches on from the most promising that `whole` has found, of which there
+// are some, and writes them; the first of what it has found is then the plan's.
+// Where the program takes more than the search counted, it is made to aim lower
+// and, if that does not help, to try more micro-batches; if nothing does, the
+// plan's peak says so and nothing found is left.
 absl::StatusOr<Plan> FinishWhole(const PlanTask& task, const MeshSearch& search,
-                                 std::vector<Found>& found,
-                                 std::vector<Found>& experts, PlanLog& log);
+                                 WholeSearch& whole, PlanLog& log);
+
+// Of plans that were written, by index: the quickest that fits or, as long as
+// that is not proven to be about the best on its mesh, one that is as good and
+// nearer to its bound. Of none that fits the quickest.
+size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes);
 
 }  // namespace meshwright
 

@@ -8,8 +8,14 @@ namespace {
 
 // So many go on to the second round; of small steps more.
 constexpr size_t kPromising = 2;
+// Sketches that differ by less may be each other's equals as programs.
+constexpr double kAboutAsGood = 1.02;
 
 double Seconds(const Found& found) { return found.plan.seconds; }
+
+bool IsProven(const Found& found, double best) {
+  return GapOf(found) <= kProvenGap && Seconds(found) <= kAboutAsGood * best;
+}
 
 }  // namespace
 
@@ -32,14 +38,34 @@ bool FitsWithLess(const std::vector<Found>& found, Recompute recompute,
   });
 }
 
+double GapOf(const Found& found) {
+  return found.plan.seconds > 0
+             ? 1 - found.plan.bound_seconds / found.plan.seconds
+             : 0;
+}
+
 void KeepPromising(std::vector<Found>& found) {
   std::ranges::stable_sort(found, {}, Seconds);
   const size_t kept = found[0].cut->model.graph.ops.size() > kManyOps
                           ? kPromising
                           : 2 * kPromising;
-  if (found.size() > kept) {
-    found.erase(found.begin() + static_cast<int64_t>(kept), found.end());
+  if (found.size() <= kept) return;
+  const auto rest = found.begin() + static_cast<int64_t>(kept);
+  const auto proven = std::find_if(rest, found.end(), [&](const Found& one) {
+    return IsProven(one, Seconds(found[0]));
+  });
+  if (proven != found.end() && !HasProven({found.begin(), rest})) {
+    std::iter_swap(rest, proven);
+    found.erase(rest + 1, found.end());
+  } else {
+    found.erase(rest, found.end());
   }
+}
+
+bool HasProven(std::span<const Found> found) {
+  const double best = Seconds(*std::ranges::min_element(found, {}, Seconds));
+  return std::ranges::any_of(
+      found, [&](const Found& one) { return IsProven(one, best); });
 }
 
 std::vector<Mesh> PromisingMeshes(const std::vector<Found>& found,
@@ -64,17 +90,15 @@ std::vector<Mesh> PromisingMeshes(const std::vector<Found>& found,
   return kept;
 }
 
-void ShareBounds(const std::vector<Found>& found, std::vector<Found>& experts) {
-  for (Found& expert : experts) {
-    for (const Found& other : found) {
-      if (other.cut != expert.cut || !(other.task.mesh == expert.task.mesh)) {
-        continue;
-      }
-      expert.plan.bound_seconds = std::min(
-          expert.plan.seconds,
-          std::max(expert.plan.bound_seconds, other.plan.bound_seconds));
+double BoundOn(const std::vector<Found>& found, const CutStep& cut,
+               const Mesh& mesh) {
+  double bound = 0;
+  for (const Found& one : found) {
+    if (one.cut.get() == &cut && one.task.mesh == mesh) {
+      bound = std::max(bound, one.plan.bound_seconds);
     }
   }
+  return bound;
 }
 
 }  // namespace meshwright

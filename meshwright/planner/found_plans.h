@@ -4,6 +4,7 @@
 #define MESHWRIGHT_PLANNER_FOUND_PLANS_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "meshwright/mesh/mesh.h"
@@ -20,16 +21,28 @@ double SecondsOf(const std::vector<Found>& found);
 bool FitsWithLess(const std::vector<Found>& found, Recompute recompute,
                   int64_t count);
 
-// The few that are worth more work, best first; of small steps more.
+// A plan is as good as proven best on its mesh when the bound is as near; and
+// as good as another when it takes hardly longer.
+inline constexpr double kProvenGap = 0.02;
+inline constexpr double kAsGood = 1.01;
+
+// Part of its time that a plan is at most above the best on its mesh.
+double GapOf(const Found& found);
+
+// The few that are worth more work, best first; of small steps more. One that
+// is proven is among them if it is about as good as the best.
 void KeepPromising(std::vector<Found>& found);
+// Whether one is proven, and about as good as the best.
+bool HasProven(std::span<const Found> found);
 
 // Those of `meshes` that were best; that of one axis, which is soon looked at,
 // too. All when nothing was found.
 std::vector<Mesh> PromisingMeshes(const std::vector<Found>& found,
                                   const std::vector<Mesh>& meshes);
 
-// What bounds all plans of a step on a mesh bounds an expert's.
-void ShareBounds(const std::vector<Found>& found, std::vector<Found>& experts);
+// A bound on all plans of that step on that mesh, from those of `found`.
+double BoundOn(const std::vector<Found>& found, const CutStep& cut,
+               const Mesh& mesh);
 
 }  // namespace meshwright
 

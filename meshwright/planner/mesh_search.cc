@@ -78,24 +78,6 @@ absl::StatusOr<Found> MeshSearch::SketchFrom(
   return found;
 }
 
-void MeshSearch::AddExperts(const std::shared_ptr<const CutStep>& cut,
-                            const std::vector<Mesh>& meshes,
-                            int64_t memory_limit,
-                            std::vector<Found>& experts) const {
-  if (request_.expert != Expert::kAuto || request_.mesh.has_value() ||
-      cut->model.graph.ops.size() > kManyOps) {
-    return;
-  }
-  for (const Expert expert : {Expert::kDp, Expert::kMegatron}) {
-    for (const Mesh& mesh : meshes) {
-      if (static_cast<int>(mesh.axes().size()) != AxesFor(expert)) continue;
-      absl::StatusOr<Found> found =
-          Sketch(cut, {mesh, memory_limit, expert}, {});
-      if (found.ok()) experts.push_back(*std::move(found));
-    }
-  }
-}
-
 absl::Status MeshSearch::CheckPossible(
     const std::shared_ptr<const CutStep>& cut,
     const std::vector<Mesh>& meshes) const {

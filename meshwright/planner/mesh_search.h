@@ -75,13 +75,6 @@ class MeshSearch {
                                    const Setting& setting,
                                    const Start& start) const;
 
-  // What experts would do may be better than the search's best, by the little
-  // that it does not count (fusions, combined collectives). Added to `experts`,
-  // but for large steps and where a request leaves no such choice.
-  void AddExperts(const std::shared_ptr<const CutStep>& cut,
-                  const std::vector<Mesh>& meshes, int64_t memory_limit,
-                  std::vector<Found>& experts) const;
-
   // kInvalidArgument when the step cannot do without what is forbidden, memory
   // or not.
   absl::Status CheckPossible(const std::shared_ptr<const CutStep>& cut,

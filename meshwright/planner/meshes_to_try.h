@@ -2,11 +2,14 @@
 #ifndef MESHWRIGHT_PLANNER_MESHES_TO_TRY_H_
 #define MESHWRIGHT_PLANNER_MESHES_TO_TRY_H_
 
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/mesh/mesh.h"
+#include "meshwright/planner/cut_step.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/search/step_model.h"
 
@@ -32,9 +35,11 @@ std::vector<int64_t> CountsToTry(const StepModel& model,
 // Whether some axis takes a whole number of the examples of a micro-batch.
 bool Suits(const Mesh& mesh, int64_t examples);
 
+// What a step, cut like that, takes on a mesh as the search counts.
 struct MeshTime {
   Mesh mesh;
   double seconds = 0;
+  std::shared_ptr<const CutStep> cut;
 };
 
 // Whether the mesh was far behind the best with fewer micro-batches, or one

@@ -8,6 +8,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/planner/batch_axis.h"
+#include "meshwright/planner/expert_plans.h"
 #include "meshwright/planner/find_plan.h"
 #include "meshwright/planner/finish_whole.h"
 #include "meshwright/planner/found_plans.h"
@@ -90,9 +91,9 @@ class Planner {
                : plan;
   }
 
-  // The best of the sketches without stages; with more micro-batches if that
-  // turns out not to fit. `last`: what was wrong with others.
-  absl::StatusOr<Plan> Finish(absl::Status last) {
+  // The best of the sketches without stages, or an expert's plan. `last`: what
+  // was wrong with others.
+  absl::StatusOr<Plan> Finish(const absl::Status& last) {
     if (whole_.found().empty()) {
       // A batch that cannot be cut further is not the user's mistake.
       const bool fits_nowhere =
@@ -101,13 +102,10 @@ class Planner {
            absl::IsDeadlineExceeded(last) || !request_.micro_batches);
       return fits_nowhere ? NothingFits() : last;
     }
-    while (!whole_.found().empty()) {
-      MW_ASSIGN_OR_RETURN(Plan plan, FinishWhole(task_, search_, whole_.found(),
-                                                 whole_.experts(), log_));
-      if (Fits(plan)) return WithAlternatives(std::move(plan));
-      whole_.TrySmaller(*whole_.found()[0].cut).IgnoreError();
-    }
-    return NothingFits();
+    MW_ASSIGN_OR_RETURN(Plan plan, FinishWhole(task_, search_, whole_, log_));
+    if (!Fits(plan)) return NothingFits();
+    UseExperts(task_, search_, style_, whole_, cuts_, log_, plan);
+    return WithAlternatives(std::move(plan));
   }
 
   // Sketches of plans with stages.
@@ -154,9 +152,11 @@ class Planner {
         MakePlan(task_.module, task_.cluster, task_.rates,
                  LeanestOf(request_, INT64_MAX));
     if (leanest.ok() && Fits(*leanest)) return leanest;
-    return DoesNotFit(FindWhatFits(task_.module, task_.cluster, task_.rates,
-                                   request_, task_.memory_bytes, leanest),
-                      whole_.meshes()[0].device_count(), task_.memory_bytes);
+    WhatFits fits = FindWhatFits(task_.module, task_.cluster, task_.rates,
+                                 request_, task_.memory_bytes, leanest);
+    fits.no_micro_batches = std::string(whole_.WhyNotCut().message());
+    return DoesNotFit(fits, whole_.meshes()[0].device_count(),
+                      task_.memory_bytes);
   }
 
   absl::StatusOr<Plan> Leanest() {

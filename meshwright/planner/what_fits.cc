@@ -111,6 +111,10 @@ absl::Status DoesNotFit(const WhatFits& fits, int64_t devices, int64_t limit) {
     absl::StrAppend(&line, "; ", fits.most_devices,
                     " such devices would not either");
   }
+  if (!fits.no_micro_batches.empty()) {
+    absl::StrAppend(&line, "; micro-batches would take less, but cannot be: ",
+                    fits.no_micro_batches);
+  }
   return absl::ResourceExhaustedError(line);
 }
 

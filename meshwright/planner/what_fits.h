@@ -21,6 +21,8 @@ struct WhatFits {
   // Of this kind, so many that planning succeeds with the memory there is.
   std::optional<int64_t> devices;
   int64_t most_devices = 0;  // So many do not suffice; 0: not looked at.
+  // Why smaller micro-batches are no way out; empty: they can be.
+  std::string no_micro_batches;
 };
 
 // The same, for the least memory; see PlanRequest::leanest_below.

@@ -81,12 +81,19 @@ absl::Status WholeSearch::TrySmaller(const CutStep& than) {
   return TryCounts(counts, recompute, meshes_, 0);
 }
 
+absl::Status WholeSearch::WhyNotCut() {
+  for (int64_t count = 2; count <= batch_; ++count) {
+    if (batch_ % count == 0) return Cut(count).status();
+  }
+  return absl::OkStatus();
+}
+
 void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
   for (const Recompute more : order) {
     const bool is_less = order[0] == Recompute::kFull;
     if (!is_less && !MemoryCosts(kMemoryCosts)) return;
     const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(1, more);
-    if (!cut.ok() || (*cut)->flops <= (*Cut(1))->flops) return;
+    if (!cut.ok()) continue;
     if (!is_less && !MemoryCosts((*cut)->flops / (*Cut(1))->flops)) return;
     std::vector<int64_t> counts = CountsFor(**cut);
     std::erase_if(counts, [&](int64_t count) {
@@ -213,7 +220,6 @@ void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
       Keep(batch[i], *cut, std::move(found[i]), last);
     }
   }
-  search_.AddExperts(cut, meshes_, task_.memory_bytes, experts_);
 }
 
 void WholeSearch::Keep(const Mesh& mesh, const CutStep& cut,
@@ -229,7 +235,7 @@ void WholeSearch::Keep(const Mesh& mesh, const CutStep& cut,
     if (like_.empty() || found->plan.seconds <= SecondsOf(found_)) {
       like_ = found->plan.placements;
     }
-    times_.push_back({mesh, found->plan.seconds});
+    times_.push_back({mesh, found->plan.seconds, found->cut});
     found_.push_back(*std::move(found));
   }
   log_.alternatives.push_back(std::move(alternative));

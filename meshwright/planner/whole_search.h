@@ -41,8 +41,11 @@ class WholeSearch {
   // What was asked for cannot be, memory or not.
   bool refused() const { return refused_; }
   std::vector<Found>& found() { return found_; }
-  // What experts would do in the same settings.
-  std::vector<Found>& experts() { return experts_; }
+  // All that could be, also what `found` is no longer about.
+  const std::vector<MeshTime>& times() const { return times_; }
+
+  // Why the step cannot be cut into any micro-batches; that it can.
+  absl::Status WhyNotCut();
 
   const std::vector<Mesh>& meshes() const { return meshes_; }
   // Numbers of micro-batches to try, ascending.
@@ -72,7 +75,6 @@ class WholeSearch {
   int64_t batch_ = 1;
   std::optional<double> unlimited_seconds_;  // With one micro-batch.
   std::vector<Found> found_;
-  std::vector<Found> experts_;
   bool refused_ = false;
   std::vector<AxisPlaces> like_;  // Of the best so far, to start from.
   std::vector<MeshTime> times_;

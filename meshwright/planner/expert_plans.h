@@ -1,0 +1,32 @@
+// What experts would do, beside what the search found.
+//
+// No expert's strategy is missing among the search's options, so none is better
+// as the search counts. But it counts ops one by one: fused, combined and
+// overlapped as it will run, an expert's program may be quicker.
+#ifndef MESHWRIGHT_PLANNER_EXPERT_PLANS_H_
+#define MESHWRIGHT_PLANNER_EXPERT_PLANS_H_
+
+#include <map>
+
+#include "meshwright/plan/plan.h"
+#include "meshwright/planner/cut_step.h"
+#include "meshwright/planner/mesh_search.h"
+#include "meshwright/planner/plan_log.h"
+#include "meshwright/planner/whole_search.h"
+#include "meshwright/planner/write_plan.h"
+
+namespace meshwright {
+
+// Replaces `plan`, the first that `whole` has found, by the plan that some
+// expert's strategy would have given for the same request, where that is
+// predicted to be quicker. Every expert's plan is made as if asked for, on the
+// meshes on which the search, which may do more, is not far behind its best; of
+// large steps, experts are only sketched, where it is about as good. Nothing is
+// done for requests that are for an expert themselves.
+void UseExperts(const PlanTask& task, const MeshSearch& search,
+                const FusionStyle& style, WholeSearch& whole,
+                std::map<Recompute, Cuts>& cuts, PlanLog& log, Plan& plan);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_EXPERT_PLANS_H_

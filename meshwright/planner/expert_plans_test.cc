@@ -1,0 +1,72 @@
+#include "meshwright/planner/expert_plans.h"
+
+#include <algorithm>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "meshwright/mesh/cluster_file.h"
+#include "meshwright/planner/planner.h"
+#include "meshwright/search/zoo_for_test.h"
+
+namespace meshwright {
+namespace {
+
+struct ExpertsCase {
+  const char* model;
+  const char* cluster;
+  double memory_share = 0;  // Of what the plan takes with any; 0: any.
+};
+
+class UseExpertsTest : public testing::TestWithParam<ExpertsCase> {};
+
+TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
+  const auto [model, text, memory_share] = GetParam();
+  const Module module = ReadTiny(model);
+  const absl::StatusOr<Cluster> cluster = ParseClusterSpec(text, {});
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  const Rates rates = AssumedRates(*cluster);
+  PlanRequest request;
+  absl::StatusOr<Plan> plan = MakePlan(module, *cluster, rates, request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  if (memory_share > 0) {
+    request.memory_bytes = static_cast<int64_t>(
+        memory_share * static_cast<double>(plan->predicted.peak_bytes));
+    plan = MakePlan(module, *cluster, rates, request);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+  }
+  EXPECT_EQ(plan->strategy, "auto");
+  EXPECT_GE(plan->gap, 0);
+  for (const Expert expert : {Expert::kDp, Expert::kZero2, Expert::kZero3,
+                              Expert::kMegatron, Expert::kSequence}) {
+    request.expert = expert;
+    const absl::StatusOr<Plan> other =
+        MakePlan(module, *cluster, rates, request);
+    if (!other.ok()) continue;  // It does not fit.
+    EXPECT_LE(plan->predicted.step_seconds,
+              1.001 * other->predicted.step_seconds)
+        << Name(expert) << " on " << other->mesh.ToString() << " in "
+        << other->micro_batches << ", ours on " << plan->mesh.ToString()
+        << " in " << plan->micro_batches;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, UseExpertsTest,
+                         testing::ValuesIn<ExpertsCase>({{"llama", "cpu:8"},
+                                                         {"moe", "cpu:8"},
+                                                         {"vit", "cpu:8"},
+                                                         {"bert", "h200:8"},
+                                                         {"gpt", "h200:8", 0.6},
+                                                         {"llama", "h200:2x8",
+                                                          0.8},
+                                                         {"unet", "h200:2x8"}}),
+                         [](const auto& test) {
+                           std::string name =
+                               std::string(test.param.model) + "_" +
+                               test.param.cluster +
+                               (test.param.memory_share > 0 ? "_tight" : "");
+                           std::replace(name.begin(), name.end(), ':', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace meshwright

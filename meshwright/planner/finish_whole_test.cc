@@ -1,0 +1,105 @@
+#include "meshwright/planner/finish_whole.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "meshwright/mesh/cluster_file.h"
+#include "meshwright/planner/found_plans.h"
+#include "meshwright/planner/meshes_to_try.h"
+#include "meshwright/search/zoo_for_test.h"
+
+namespace meshwright {
+namespace {
+
+constexpr int64_t kLimit = 100;
+
+struct Written {
+  double seconds;
+  double gap;
+  int64_t peak_bytes = kLimit;
+};
+struct ChooseCase {
+  std::string name;
+  std::vector<Written> plans;
+  size_t want;
+};
+
+class ChooseWrittenTest : public testing::TestWithParam<ChooseCase> {};
+
+TEST_P(ChooseWrittenTest, TakesTheQuickestOrOneAsGoodWithABound) {
+  std::vector<Plan> plans;
+  for (const Written& written : GetParam().plans) {
+    Plan plan(*Mesh::Parse("data=2"));
+    plan.predicted.step_seconds = written.seconds;
+    plan.predicted.peak_bytes = written.peak_bytes;
+    plan.gap = written.gap;
+    plans.push_back(std::move(plan));
+  }
+  EXPECT_EQ(ChooseWritten(plans, kLimit), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, ChooseWrittenTest,
+    testing::ValuesIn<ChooseCase>({
+        {"TheQuickest", {{2, 0}, {1, 0.5}, {3, 0}}, 1},
+        {"OneThatIsProvenAndHardlySlower", {{15.59, 0.047}, {15.61, 0.009}}, 1},
+        {"NotOneThatIsSlower", {{15.59, 0.047}, {15.9, 0.009}}, 0},
+        {"TheQuickestOfThoseThatAreProven", {{1.001, 0}, {1, 0.015}}, 1},
+        {"NoneIsProvenSoTheNearestToItsBound", {{1, 0.3}, {1.005, 0.1}}, 1},
+        {"OnlyWhatFits", {{1, 0, kLimit + 1}, {2, 0.5}}, 1},
+        {"NothingFits", {{2, 0, kLimit + 1}, {1, 0.01, kLimit + 2}}, 1},
+    }),
+    [](const auto& test) { return test.param.name; });
+
+TEST(KeepPromising, KeepsOneThatIsProven) {
+  // All of one step, small: four are kept.
+  const auto cut = std::make_shared<const CutStep>();
+  std::vector<Found> found;
+  for (const double seconds : {1.0, 1.001, 1.002, 1.003, 1.004, 1.005}) {
+    Found one{.cut = cut, .task = {.mesh = *Mesh::Parse("data=2")}};
+    one.plan.seconds = seconds;
+    found.push_back(one);
+  }
+  found[5].plan.bound_seconds = 1.0;
+  EXPECT_TRUE(HasProven(found));
+  KeepPromising(found);
+  ASSERT_EQ(found.size(), 5u);
+  EXPECT_EQ(found[4].plan.seconds, 1.005);
+  KeepPromising(found);
+  EXPECT_EQ(found.size(), 5u);
+  found[4].plan.seconds = 1.5;
+  EXPECT_FALSE(HasProven(found));
+  KeepPromising(found);
+  EXPECT_EQ(found.size(), 4u);
+}
+
+// When programs turn out not to fit, whatever the search aims at.
+TEST(WholeSearch, TriesMoreMicroBatchesThanItFound) {
+  const Module module = ReadTiny("gpt");
+  const Cluster cluster = *ParseClusterSpec("h200:2", {});
+  const Rates rates = AssumedRates(cluster);
+  const PlanRequest request;
+  const PlanTask task{module, cluster, rates, request, 20'000'000};
+  const MeshSearch search(cluster, rates, request);
+  const FusionStyle style = FusionStyleFor(cluster.IsCpu());
+  std::map<Recompute, Cuts> cuts;
+  PlanLog log;
+  WholeSearch whole(task, search, *MeshesToTry(cluster, request), style, cuts,
+                    log);
+  EXPECT_EQ(whole.Try(), absl::OkStatus());
+  ASSERT_FALSE(whole.found().empty());
+  const int64_t first = whole.found()[0].cut->count;
+  const Recompute recompute = whole.found()[0].cut->recompute;
+  EXPECT_EQ(whole.TrySmaller(*whole.found()[0].cut), absl::OkStatus());
+  ASSERT_FALSE(whole.found().empty());
+  for (const Found& found : whole.found()) {
+    EXPECT_GT(found.cut->count, first);
+    EXPECT_EQ(found.cut->recompute, recompute);
+  }
+}
+
+}  // namespace
+}  // namespace meshwright
