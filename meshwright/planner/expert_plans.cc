@@ -17,9 +17,9 @@ namespace {
 constexpr Expert kExperts[] = {Expert::kDp, Expert::kZero2, Expert::kZero3,
                                Expert::kMegatron, Expert::kSequence};
 
-// A sketch that takes so much longer than the best is not worth a program.
+// Where a sketch takes so much longer than the best, no program is made of it,
+// nor is an expert looked at where the search's own does; of a large step.
 constexpr double kFarBehind = 1.15;
-// The same of a large step, and of the search's own sketch of the same.
 constexpr double kBehind = 1.05;
 // Less is no reason to prefer an expert's plan, of which less is proven.
 constexpr double kGain = 0.0005;
@@ -31,32 +31,43 @@ struct ExpertPlan {
 
 class ExpertPlans {
  public:
+  // `whole`: the search's own, of which the first takes `seconds`.
   ExpertPlans(const PlanTask& task, const FusionStyle& style,
-              const WholeSearch& whole, double seconds,
+              WholeSearch& whole, double seconds,
               std::map<Recompute, Cuts>& cuts, PlanLog& log)
       : task_(task),
         style_(style),
         whole_(whole),
-        seconds_(seconds),
+        is_large_(whole.found()[0].cut->model.graph.ops.size() > kManyOps),
+        most_seconds_((is_large_ ? kBehind : kFarBehind) * seconds),
         cuts_(cuts),
         log_(log) {}
 
   // As if it were asked for.
   absl::StatusOr<ExpertPlan> Of(Expert expert) {
-    std::vector<Mesh> meshes = whole_.meshes();
-    std::erase_if(meshes, [&](const Mesh& mesh) {
-      return !Suits(mesh, expert) || !IsNear(mesh, kFarBehind);
-    });
-    if (meshes.empty()) return absl::NotFoundError("no mesh");
     PlanRequest request = task_.request;
     request.expert = expert;
     const PlanTask task{task_.module, task_.cluster, task_.rates, request,
                         task_.memory_bytes};
     const MeshSearch search(task.cluster, task.rates, task.request);
     PlanLog log{.watch = log_.watch};  // What experts tried is of no interest.
+    std::vector<Mesh> meshes = whole_.meshes();
+    std::erase_if(meshes, [&](const Mesh& mesh) {
+      return !Suits(mesh, expert) || !IsNear(mesh);
+    });
+    if (meshes.empty()) return absl::NotFoundError("no mesh");
+    const bool is_soon_done =
+        meshes.size() == 1 && meshes[0].axes().size() == 1;
+    if (is_large_) return Sketched(search, expert, is_soon_done);
+    if (!is_soon_done) {
+      std::vector<Found> found = Sketches(search, expert);
+      if (found.empty()) return absl::NotFoundError("far behind");
+      MW_ASSIGN_OR_RETURN(Plan plan, FinishFound(task, search, found, log));
+      return ExpertPlan{std::move(found[0]), std::move(plan)};
+    }
     WholeSearch whole(task, search, std::move(meshes), style_, cuts_, log);
     whole.Try().IgnoreError();
-    if (SecondsOf(whole.found()) > kFarBehind * seconds_) {
+    if (SecondsOf(whole.found()) > most_seconds_) {
       return absl::NotFoundError("far behind");
     }
     MW_ASSIGN_OR_RETURN(Plan plan, FinishWhole(task, search, whole, log));
@@ -64,54 +75,62 @@ class ExpertPlans {
     return ExpertPlan{std::move(whole.found()[0]), std::move(plan)};
   }
 
-  // Where the search found something about as good.
-  absl::StatusOr<ExpertPlan> OfLarge(const MeshSearch& search,
-                                     const std::vector<Found>& known,
-                                     Expert expert) {
-    std::optional<Found> best;
+ private:
+  // In the settings in which the search's own sketch is near its best.
+  std::vector<Found> Sketches(const MeshSearch& search, Expert expert) const {
+    std::vector<Found> sketches;
     for (const MeshTime& one : whole_.times()) {
-      if (!Suits(one.mesh, expert) || one.seconds > kBehind * seconds_) {
-        continue;
-      }
+      if (!Suits(one.mesh, expert) || one.seconds > most_seconds_) continue;
       absl::StatusOr<Found> found =
           search.Sketch(one.cut, {one.mesh, task_.memory_bytes, expert}, {});
-      if (found.ok() && found->plan.seconds <= kBehind * seconds_ &&
-          (!best || found->plan.seconds < best->plan.seconds)) {
-        best = *std::move(found);
+      if (found.ok() && found->plan.seconds <= most_seconds_) {
+        sketches.push_back(*std::move(found));
       }
     }
-    if (!best) return absl::NotFoundError("behind");
-    if (best->task.mesh.axes().size() == 1) {  // Soon done.
-      search.Improve(*best, kLastWork, kFirstGap,
-                     task_.request.time_limit_seconds - log_.watch.seconds());
-    }
-    const bool is_known = std::ranges::any_of(known, [&](const Found& one) {
-      return one.cut == best->cut && one.task.mesh == best->task.mesh &&
-             one.plan.placements == best->plan.placements &&
-             one.plan.seconds == best->plan.seconds;
-    });
-    if (is_known) return absl::AlreadyExistsError("the search's own");
-    MW_ASSIGN_OR_RETURN(Plan plan, WritePlan(task_, *best));
-    return ExpertPlan{*std::move(best), std::move(plan)};
+    return sketches;
   }
 
- private:
+  // The best of them, hardly searched further; not one that was written before.
+  absl::StatusOr<ExpertPlan> Sketched(const MeshSearch& search, Expert expert,
+                                      bool is_soon_done) const {
+    std::vector<Found> found = Sketches(search, expert);
+    if (found.empty()) return absl::NotFoundError("behind");
+    std::ranges::stable_sort(found, {},
+                             [](const Found& one) { return one.plan.seconds; });
+    Found& best = found[0];
+    if (is_soon_done) {
+      search.Improve(best, kLastWork, kFirstGap,
+                     task_.request.time_limit_seconds - log_.watch.seconds());
+    }
+    const auto is_same = [&](const Found& one) {
+      return one.cut == best.cut && one.task.mesh == best.task.mesh &&
+             one.plan.placements == best.plan.placements &&
+             one.plan.seconds == best.plan.seconds;
+    };
+    if (std::ranges::any_of(whole_.found(), is_same)) {
+      return absl::AlreadyExistsError("the search's own");
+    }
+    MW_ASSIGN_OR_RETURN(Plan plan, WritePlan(task_, best));
+    return ExpertPlan{std::move(best), std::move(plan)};
+  }
+
   bool Suits(const Mesh& mesh, Expert expert) const {
     return task_.request.mesh.has_value() ||
            static_cast<int>(mesh.axes().size()) == AxesFor(expert);
   }
 
   // The search, which may do more than an expert, is not far behind there.
-  bool IsNear(const Mesh& mesh, double factor) const {
+  bool IsNear(const Mesh& mesh) const {
     return std::ranges::any_of(whole_.times(), [&](const MeshTime& one) {
-      return one.mesh == mesh && one.seconds <= factor * seconds_;
+      return one.mesh == mesh && one.seconds <= most_seconds_;
     });
   }
 
   const PlanTask& task_;
   const FusionStyle& style_;
-  const WholeSearch& whole_;
-  const double seconds_;  // Of the search's best, as it counts.
+  WholeSearch& whole_;
+  const bool is_large_;
+  const double most_seconds_;  // As the search counts.
   std::map<Recompute, Cuts>& cuts_;
   PlanLog& log_;
 };
@@ -141,16 +160,13 @@ void UseExperts(const PlanTask& task, const MeshSearch& search,
     return;
   }
   const Stopwatch watch;
-  const Found& own = whole.found()[0];
-  const bool is_large = own.cut->model.graph.ops.size() > kManyOps;
-  ExpertPlans experts(task, style, whole, own.plan.seconds, cuts, log);
+  ExpertPlans experts(task, style, whole, whole.found()[0].plan.seconds, cuts,
+                      log);
   std::optional<ExpertPlan> best;
   double least = (1 - kGain) * plan.predicted.step_seconds;
   for (const Expert expert : kExperts) {
     if (log.watch.seconds() > task.request.time_limit_seconds) break;
-    absl::StatusOr<ExpertPlan> one =
-        is_large ? experts.OfLarge(search, whole.found(), expert)
-                 : experts.Of(expert);
+    absl::StatusOr<ExpertPlan> one = experts.Of(expert);
     if (!one.ok() || one->plan.predicted.peak_bytes > task.memory_bytes ||
         one->plan.predicted.step_seconds >= least) {
       continue;

@@ -19,10 +19,10 @@ namespace meshwright {
 
 // Replaces `plan`, the first that `whole` has found, by the plan that some
 // expert's strategy would have given for the same request, where that is
-// predicted to be quicker. Every expert's plan is made as if asked for, on the
-// meshes on which the search, which may do more, is not far behind its best; of
-// large steps, experts are only sketched, where it is about as good. Nothing is
-// done for requests that are for an expert themselves.
+// predicted to be quicker. Experts of one axis are planned as if asked for;
+// those of more in the settings in which the search, which may do more, is not
+// far behind its best. Of large steps all are only sketched, where it is about
+// as good. Nothing is done for requests that are for an expert themselves.
 void UseExperts(const PlanTask& task, const MeshSearch& search,
                 const FusionStyle& style, WholeSearch& whole,
                 std::map<Recompute, Cuts>& cuts, PlanLog& log, Plan& plan);

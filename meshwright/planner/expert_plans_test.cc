@@ -22,10 +22,12 @@ class UseExpertsTest : public testing::TestWithParam<ExpertsCase> {};
 TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
   const auto [model, text, memory_share] = GetParam();
   const Module module = ReadTiny(model);
-  const absl::StatusOr<Cluster> cluster = ParseClusterSpec(text, {});
+  const absl::StatusOr<Cluster> cluster =
+      ParseClusterSpec(text, {.cores = 2, .memory_bytes = int64_t{16} << 30});
   ASSERT_TRUE(cluster.ok()) << cluster.status();
   const Rates rates = AssumedRates(*cluster);
   PlanRequest request;
+  request.time_limit_seconds = 3600;  // However busy the machine is.
   absl::StatusOr<Plan> plan = MakePlan(module, *cluster, rates, request);
   ASSERT_TRUE(plan.ok()) << plan.status();
   if (memory_share > 0) {

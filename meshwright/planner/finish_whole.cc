@@ -129,11 +129,16 @@ size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes) {
   return static_cast<size_t>(best - plans.begin());
 }
 
+absl::StatusOr<Plan> FinishFound(const PlanTask& task, const MeshSearch& search,
+                                 std::vector<Found>& found, PlanLog& log) {
+  return WholeFinish(task, search, found, log).Run();
+}
+
 absl::StatusOr<Plan> FinishWhole(const PlanTask& task, const MeshSearch& search,
                                  WholeSearch& whole, PlanLog& log) {
   while (true) {
     MW_ASSIGN_OR_RETURN(Plan plan,
-                        WholeFinish(task, search, whole.found(), log).Run());
+                        FinishFound(task, search, whole.found(), log));
     if (plan.predicted.peak_bytes <= task.memory_bytes) return plan;
     whole.TrySmaller(*whole.found()[0].cut).IgnoreError();
     if (whole.found().empty()) return plan;

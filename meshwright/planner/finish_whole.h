@@ -23,6 +23,10 @@ namespace meshwright {
 absl::StatusOr<Plan> FinishWhole(const PlanTask& task, const MeshSearch& search,
                                  WholeSearch& whole, PlanLog& log);
 
+// The same for sketches, of which there are some; no others are tried.
+absl::StatusOr<Plan> FinishFound(const PlanTask& task, const MeshSearch& search,
+                                 std::vector<Found>& found, PlanLog& log);
+
 // Of plans that were written, by index: the quickest that fits or, as long as
 // that is not proven to be about the best on its mesh, one that is as good and
 // nearer to its bound. Of none that fits the quickest.
