@@ -32,7 +32,7 @@ class ChooseWrittenTest : public testing::TestWithParam<ChooseCase> {};
 TEST_P(ChooseWrittenTest, TakesTheQuickestOrOneAsGoodWithABound) {
   std::vector<Plan> plans;
   for (const Written& written : GetParam().plans) {
-    Plan plan(*Mesh::Parse("data=2"));
+    Plan plan(PlannedLayout{.mesh = *Mesh::Parse("data=2")});
     plan.predicted.step_seconds = written.seconds;
     plan.predicted.peak_bytes = written.peak_bytes;
     plan.gap = written.gap;
