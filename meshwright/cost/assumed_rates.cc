@@ -26,6 +26,11 @@ constexpr double kSmallKernelSeconds = 2e-6;
 constexpr double kLaunchSeconds = 4e-6;
 constexpr double kCoreLaunchSeconds = 2e-6;
 constexpr double kCoreArgumentSeconds = 1e-6;
+// What a core takes to gather an element of a window, by elements side by side:
+// fast where they fill its registers.
+constexpr Curve::Point kCoreWindows[] = {
+    {1, 5e-9}, {4, 2e-9}, {16, 1e-9}, {32, 0.3e-9}};
+constexpr double kCoreWindowGaps = 1.6;
 // Kernels of collectives and of computation share an accelerator.
 constexpr double kOverlap = 0.8;
 // Two points carry a line in the logarithm.
@@ -95,6 +100,12 @@ Rates AssumedRates(const Cluster& cluster) {
       0.5 * VectorFlops(tflops, ElementType::kF32) * (cpu ? 0.1 : 1);
   rates.transcendentals.value = rates.vector_flops.value / 8;
   rates.op_seconds.value = cpu ? turns * kCoreLaunchSeconds : kLaunchSeconds;
+  if (cpu) {
+    for (const Curve::Point& point : kCoreWindows) {
+      rates.window_elements.points.push_back({point.size, turns * point.value});
+    }
+    rates.window_gaps.value = kCoreWindowGaps;
+  }
   // An accelerator computes while the next step is being prepared.
   rates.argument_seconds.value = cpu ? turns * kCoreArgumentSeconds : 0;
   rates.overlap.value = cpu ? 0 : kOverlap;

@@ -7,6 +7,11 @@ namespace {
 
 double Over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
+double WindowSeconds(const ConvolutionWindows& windows, const Rates& rates) {
+  return windows.elements * rates.window_elements.At(windows.side_by_side) *
+         (windows.gaps ? rates.window_gaps.value : 1);
+}
+
 }  // namespace
 
 Unit UnitOf(const Instruction& instruction) {
@@ -43,7 +48,8 @@ double FusedSeconds(const LocalWork& local, const Rates& rates) {
       local.unit == Unit::kConvolution ? rates.convolution_share.value : 1;
   const double together = rates.batch_together.value;
   const double alone = together + (1 - together) * local.batch;
-  return Over(flops, share * rates.Matmul(local.type).At(flops / alone));
+  return WindowSeconds(local.windows, rates) +
+         Over(flops, share * rates.Matmul(local.type).At(flops / alone));
 }
 
 double KernelSeconds(const LocalWork& local, const Rates& rates) {
@@ -59,6 +65,7 @@ double KernelSeconds(const Kernel& kernel, const Rates& rates, double devices) {
                   .work = 1 / devices * kernel.work,
                   .batch = BatchOf(*kernel.root),
                   .strided = kernel.strided};
+  if (local.unit == Unit::kConvolution) local.windows = WindowsOf(*kernel.root);
   if (!kernel.root->operands.empty()) {
     local.type = kernel.root->operand_shape(0).element_type;
   }

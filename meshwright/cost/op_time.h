@@ -8,6 +8,7 @@
 
 #include "meshwright/analysis/flops.h"
 #include "meshwright/base/element_type.h"
+#include "meshwright/cost/convolution_windows.h"
 #include "meshwright/cost/kernels.h"
 #include "meshwright/cost/rates.h"
 
@@ -26,6 +27,7 @@ struct LocalWork {
   // must be large to be fast.
   double batch = 1;
   bool strided = false;  // Elements change their order in memory.
+  ConvolutionWindows windows;
 };
 
 // A kernel by itself: the slower of arithmetic and memory, and its start.

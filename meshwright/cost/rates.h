@@ -83,6 +83,12 @@ struct Rates {
   Figure batch_together;
   // Convolutions: their share of what a contraction of their size reaches.
   Figure convolution_share = {1};
+  // Seconds for each element that a convolution gathers from its windows before
+  // it contracts them (convolution_windows.h), by how many lie side by side.
+  // Without points that is part of the contraction.
+  Curve window_elements;
+  // As many times as long when windows have gaps.
+  Figure window_gaps = {1};
   // Bytes per second, by the bytes that one kernel reads and writes.
   Curve memory;
   // The share of it when elements change their order: transposes, gathers.

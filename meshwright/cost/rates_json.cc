@@ -29,7 +29,8 @@ constexpr NamedFigure kFigures[] = {
     {"overlap", &Rates::overlap}};
 // Absent from what older versions wrote.
 constexpr NamedFigure kNewer[] = {{"batch_together", &Rates::batch_together},
-                                  {"further_array", &Rates::further_array}};
+                                  {"further_array", &Rates::further_array},
+                                  {"window_gaps", &Rates::window_gaps}};
 
 absl::Status Bad(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("rates: ", what));
@@ -146,6 +147,9 @@ std::string ToJson(const Rates& rates) {
     json["matmul"][std::string(Name(type))] = Write(curve);
   }
   json["memory"] = Write(rates.memory);
+  if (!rates.window_elements.points.empty()) {
+    json["window_elements"] = Write(rates.window_elements);
+  }
   const auto add = [&](const NamedFigure& figure) {
     const Figure& value = rates.*figure.member;
     json[figure.name] = {{"value", value.value},
@@ -176,6 +180,10 @@ absl::StatusOr<Rates> ParseRates(absl::string_view text) {
   }
   MW_ASSIGN_OR_RETURN(const Json* memory, Member(json, "memory"));
   MW_ASSIGN_OR_RETURN(rates.memory, ReadCurve(*memory, "memory"));
+  if (json.contains("window_elements")) {
+    MW_ASSIGN_OR_RETURN(rates.window_elements,
+                        ReadCurve(json["window_elements"], "window_elements"));
+  }
   const auto read = [&](const NamedFigure& figure) -> absl::Status {
     MW_ASSIGN_OR_RETURN(const Json* found, Member(json, figure.name));
     MW_ASSIGN_OR_RETURN(const Json* value, Member(*found, "value"));

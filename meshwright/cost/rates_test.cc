@@ -67,6 +67,8 @@ TEST(RatesJsonTest, RoundTrip) {
   Rates rates = AssumedRates(ParseClusterSpec("a100:2x4", {}).value());
   rates.op_seconds = {1.25e-6, Origin::kCalibrated};
   rates.memory.origin = Origin::kProfiled;
+  rates.window_elements.points = {{1, 5e-9}, {16, 1e-9}};
+  rates.window_gaps = {1.5, Origin::kCalibrated};
   const auto again = ParseRates(ToJson(rates));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(*again, rates);

@@ -30,6 +30,8 @@ constexpr int kRounds = 4;
 constexpr double kLeastShare = 0.1;
 // What takes longer than its memory by this factor is arithmetic.
 constexpr double kAboveMemory = 1.5;
+// Of windows with gaps.
+constexpr int64_t kGapChannels = 4;
 // Of the program that stands for a step.
 constexpr int64_t kLayers = 32;
 
@@ -40,7 +42,8 @@ struct Sizes {
   std::vector<int64_t> arrays;    // Elements of memory-bound kernels.
   std::vector<int64_t> messages;  // Elements of collectives.
   int64_t elements = 0;           // Of arithmetic.
-  int64_t channels = 0;           // Of convolutions.
+  int64_t channels = 0;           // Of a convolution.
+  std::vector<int64_t> windows;   // Channels of those that gather windows.
 };
 
 // Arrays are not so small that they stay in a cache: a step comes back to one
@@ -52,14 +55,15 @@ Sizes SizesFor(bool cpu) {
             .arrays = {1 << 14, 1 << 17, 1 << 20},
             .messages = {1 << 6, 1 << 14, 1 << 18},
             .elements = 1 << 16,
-            .channels = 16};
+            .windows = {1, 4, 16, 32}};
   }
   return {.types = {ElementType::kF32, ElementType::kBF16, ElementType::kF16},
           .squares = {256, 512, 1024, 2048, 4096, 8192},
           .arrays = {1 << 19, 1 << 22, 1 << 25, 1 << 27},
           .messages = {1 << 8, 1 << 18, 1 << 23},
           .elements = 1 << 24,
-          .channels = 256};
+          .channels = 256,
+          .windows = {}};
 }
 
 // Compiles everything there is to time, then goes round it until the time is
@@ -97,6 +101,7 @@ class Calibrator {
     }
     TakeKernels();
     TakeMatmuls();
+    TakeWindows();
     for (const MoveKind kind : kKinds) TakeCollective(kind);
     TakeArrays();
     TakeProgram();
@@ -142,9 +147,18 @@ class Calibrator {
           [elements] { return TransposeLoop(elements / kColumns, kColumns); });
     }
     add("tanh", count, [elements] { return TanhLoop(elements); });
-    const int64_t channels = sizes_.channels;
-    add("convolution", ConvolutionFlops(channels),
-        [channels] { return ConvolutionLoop(channels); });
+    if (const int64_t channels = sizes_.channels; channels > 0) {
+      add("convolution", ConvolutionFlops(channels),
+          [channels] { return ConvolutionLoop(channels); });
+    }
+    for (const int64_t channels : sizes_.windows) {
+      for (const int64_t dilation : {1, 2}) {
+        if (dilation > 1 && channels != kGapChannels) continue;
+        add(dilation > 1 ? "windows with gaps" : "windows",
+            static_cast<double>(channels),
+            [channels, dilation] { return WindowsLoop(channels, dilation); });
+      }
+    }
     if (!cpu_) add("layers", 0, [] { return LayersLoop(kLayers); });
     for (const MoveKind kind : kKinds) {
       for (const int64_t group : groups_) {
@@ -289,10 +303,34 @@ class Calibrator {
       }
       rates_.matmul[type] = std::move(curve);
     }
+    if (sizes_.channels == 0) return;
     const Sample& convolution = One("convolution");
     rates_.convolution_share = {
         Rate(convolution) /
             rates_.Matmul(ElementType::kF32).At(convolution.size),
+        Origin::kCalibrated};
+  }
+
+  // What a convolution takes besides its contraction.
+  void TakeWindows() {
+    if (sizes_.windows.empty()) return;
+    const Curve& matmul = rates_.Matmul(ElementType::kF32);
+    const auto gathering = [&](const Sample& sample) {
+      const auto channels = static_cast<int64_t>(sample.size);
+      const double flops = WindowsFlops(channels);
+      return std::max(kLeastShare * sample.seconds,
+                      sample.seconds - rates_.op_seconds.value -
+                          flops / matmul.At(flops)) /
+             WindowsElements(channels);
+    };
+    rates_.window_elements = {.origin = Origin::kCalibrated};
+    for (const Sample* sample : Of("windows")) {
+      rates_.window_elements.points.push_back(
+          {sample->size, gathering(*sample)});
+    }
+    rates_.window_gaps = {
+        std::max(1.0, gathering(One("windows with gaps")) /
+                          rates_.window_elements.At(kGapChannels)),
         Origin::kCalibrated};
   }
 

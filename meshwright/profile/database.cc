@@ -84,6 +84,9 @@ void Slow(double times, Rates& rates) {
     for (Curve::Point& point : curve.points) point.value /= times;
   }
   for (Curve::Point& point : rates.memory.points) point.value /= times;
+  for (Curve::Point& point : rates.window_elements.points) {
+    point.value *= times;
+  }
   rates.vector_flops.value /= times;
   rates.transcendentals.value /= times;
   rates.op_seconds.value *= times;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/check.h"
 #include "meshwright/hlo/literal.h"
+#include "meshwright/profile/loop_builder.h"
 
 namespace meshwright {
 namespace {
@@ -18,129 +19,6 @@ constexpr int kDotsInATurn = 2;
 // Pairs of small kernels, side by side as in the update of many parameters.
 constexpr int kPairs = 32;
 constexpr int64_t kSmall = 64;
-constexpr int64_t kImages = 8;
-constexpr int64_t kSide = 16;
-
-// Adds instructions under names of their own.
-class Builder {
- public:
-  Builder(Module& module, Computation& computation)
-      : module_(module), computation_(computation) {}
-
-  Instruction* Add(Opcode opcode, Shape shape,
-                   std::vector<Instruction*> operands) {
-    return computation_.Add(
-        opcode, std::move(shape), std::move(operands),
-        absl::StrCat(computation_.name(), ".", computation_.size()));
-  }
-  Instruction* Constant(Literal value) {
-    Instruction* constant = Add(Opcode::kConstant, value.shape, {});
-    constant->attributes.mutate().literal =
-        std::make_shared<const Literal>(std::move(value));
-    return constant;
-  }
-  Instruction* Element(Instruction* tuple, int64_t index) {
-    Instruction* element = Add(Opcode::kGetTupleElement,
-                               tuple->shape.tuple_shapes[index], {tuple});
-    element->attributes.mutate().tuple_index = index;
-    return element;
-  }
-  // A computation that adds two scalars of the one type that is asked for.
-  Computation* Adder(ElementType type) {
-    for (const auto& known : module_.computations()) {
-      if (known->name() == "adder") return known.get();
-    }
-    Computation* adder = module_.AddComputation("adder");
-    Instruction* a = adder->AddParameter(Shape::Scalar(type), "adder.a");
-    Instruction* b = adder->AddParameter(Shape::Scalar(type), "adder.b");
-    adder->Add(Opcode::kAdd, Shape::Scalar(type), {a, b}, "adder.sum");
-    return adder;
-  }
-
- private:
-  Module& module_;
-  Computation& computation_;
-};
-
-// From what a turn begins with to what the next one begins with, for the first
-// arguments; the others stay.
-using Turns = std::function<std::vector<Instruction*>(
-    Builder&, const std::vector<Instruction*>&)>;
-
-LoopProgram MakeLoopOf(std::vector<Shape> arguments, double repeats,
-                       const Turns& turn) {
-  LoopProgram loop{Module("loop"), arguments, repeats};
-  const Shape integer = Shape::Scalar(ElementType::kS32);
-  std::vector<Shape> carried = {integer, integer};
-  carried.insert(carried.end(), arguments.begin(), arguments.end());
-  const Shape state = Shape::Tuple(carried);
-
-  Computation* condition = loop.module.AddComputation("condition");
-  {
-    Builder build(loop.module, *condition);
-    Instruction* in = condition->AddParameter(state, "condition.in");
-    Instruction* less =
-        build.Add(Opcode::kCompare, Shape::Scalar(ElementType::kPred),
-                  {build.Element(in, 0), build.Element(in, 1)});
-    less->attributes.mutate().comparison_direction = "LT";
-  }
-  Computation* body = loop.module.AddComputation("body");
-  size_t changed = 0;
-  {
-    Builder build(loop.module, *body);
-    Instruction* in = body->AddParameter(state, "body.in");
-    std::vector<Instruction*> next;
-    Instruction* one = build.Constant(Literal::Scalar(int32_t{1}));
-    next.push_back(
-        build.Add(Opcode::kAdd, integer, {build.Element(in, 0), one}));
-    next.push_back(build.Element(in, 1));
-    std::vector<Instruction*> values;
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      values.push_back(build.Element(in, static_cast<int64_t>(i) + 2));
-    }
-    next.insert(next.end(), values.begin(), values.end());
-    const std::vector<Instruction*> made = turn(build, values);
-    std::copy(made.begin(), made.end(), next.begin() + 2);
-    changed = made.size();
-    build.Add(Opcode::kTuple, state, next);
-  }
-  Computation* entry = loop.module.AddComputation("main");
-  Builder build(loop.module, *entry);
-  std::vector<Instruction*> first = {nullptr};
-  first.push_back(entry->AddParameter(integer, "turns"));
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    first.push_back(
-        entry->AddParameter(arguments[i], absl::StrCat("argument.", i)));
-  }
-  first[0] = build.Constant(Literal::Scalar(int32_t{0}));
-  Instruction* start = build.Add(Opcode::kTuple, state, first);
-  Instruction* last = build.Add(Opcode::kWhile, state, {start});
-  last->called = {body, condition};
-  // What nobody asks for is not computed.
-  std::vector<Instruction*> results;
-  for (size_t i = 0; i < changed; ++i) {
-    results.push_back(build.Element(last, static_cast<int64_t>(i) + 2));
-  }
-  if (changed > 1) {
-    arguments.resize(changed);
-    build.Add(Opcode::kTuple, Shape::Tuple(arguments), results);
-  }
-  loop.module.set_entry(entry);
-  loop.module.Finish();
-  return loop;
-}
-
-// The same for the first argument alone.
-using Turn = std::function<Instruction*(Builder&, std::vector<Instruction*>)>;
-
-LoopProgram MakeLoop(std::vector<Shape> arguments, double repeats,
-                     const Turn& turn) {
-  return MakeLoopOf(
-      std::move(arguments), repeats,
-      [&](Builder& build, const std::vector<Instruction*>& values) {
-        return std::vector<Instruction*>{turn(build, values)};
-      });
-}
 
 // Of consecutive devices, or of those `devices / group` apart.
 std::vector<std::vector<int64_t>> Groups(int64_t group, int64_t devices,
@@ -153,7 +31,7 @@ std::vector<std::vector<int64_t>> Groups(int64_t group, int64_t devices,
   return groups;
 }
 
-Instruction* Collect(Builder& build, MoveKind kind, Instruction* x,
+Instruction* Collect(LoopBuilder& build, MoveKind kind, Instruction* x,
                      int64_t group, int64_t devices, bool apart = false) {
   static constexpr std::pair<MoveKind, Opcode> kOpcodes[] = {
       {MoveKind::kAllReduce, Opcode::kAllReduce},
@@ -196,7 +74,7 @@ LoopProgram MatmulLoop(ElementType type, int64_t size) {
   const Shape square = Shape::Array(type, {size, size});
   LoopProgram loop =
       MakeLoop({square, square}, kDotsInATurn,
-               [&](Builder& build, std::vector<Instruction*> values) {
+               [&](LoopBuilder& build, std::vector<Instruction*> values) {
                  Instruction* x = values[0];
                  for (int i = 0; i < kDotsInATurn; ++i) {
                    x = build.Add(Opcode::kDot, square, {x, values[1]});
@@ -212,7 +90,7 @@ LoopProgram MatmulLoop(ElementType type, int64_t size) {
 LoopProgram MemoryLoop(int64_t elements) {
   const Shape shape = Shape::Array(ElementType::kF32, {elements});
   return MakeLoop(
-      {shape}, 1, [&](Builder& build, std::vector<Instruction*> values) {
+      {shape}, 1, [&](LoopBuilder& build, std::vector<Instruction*> values) {
         Instruction* square =
             build.Add(Opcode::kMultiply, shape, {values[0], values[0]});
         return build.Add(Opcode::kAdd, shape, {square, values[0]});
@@ -222,7 +100,7 @@ LoopProgram MemoryLoop(int64_t elements) {
 LoopProgram EmptyLoop() {
   const Shape shape = Shape::Array(ElementType::kF32, {1});
   return MakeLoop({shape}, 1,
-                  [&](Builder& build, std::vector<Instruction*> values) {
+                  [&](LoopBuilder& build, std::vector<Instruction*> values) {
                     return build.Add(Opcode::kNegate, shape, {values[0]});
                   });
 }
@@ -232,7 +110,7 @@ LoopProgram SmallKernelLoop() {
   const Shape row = Shape::Array(ElementType::kF32, {kSmall});
   return MakeLoop(
       std::vector<Shape>(kPairs, square), 2 * kPairs,
-      [&](Builder& build, std::vector<Instruction*> values) {
+      [&](LoopBuilder& build, std::vector<Instruction*> values) {
         Instruction* zero = build.Constant(Literal::Scalar(0.0f));
         Computation* adder = build.Adder(ElementType::kF32);
         Instruction* total = nullptr;
@@ -256,7 +134,7 @@ LoopProgram ArgumentProgram(int64_t count) {
   LoopProgram program{Module("arguments"), {}, 1};
   program.arguments.assign(count, shape);
   Computation* entry = program.module.AddComputation("main");
-  Builder build(program.module, *entry);
+  LoopBuilder build(program.module, *entry);
   entry->AddParameter(Shape::Scalar(ElementType::kS32), "turns");
   std::vector<Instruction*> arguments;
   for (int64_t i = 0; i < count; ++i) {
@@ -278,7 +156,7 @@ LoopProgram ArithmeticLoop(int64_t elements) {
   const Shape scalar = Shape::Scalar(ElementType::kF32);
   return MakeLoop(
       {shape, shape, shape, scalar, scalar}, 1,
-      [&](Builder& build, std::vector<Instruction*> values) {
+      [&](LoopBuilder& build, std::vector<Instruction*> values) {
         const auto add = [&](Opcode opcode,
                              std::vector<Instruction*> operands) {
           return build.Add(opcode, shape, std::move(operands));
@@ -316,7 +194,7 @@ LoopProgram TransposeLoop(int64_t rows, int64_t columns) {
   const Shape shape = Shape::Array(ElementType::kF32, {rows, columns});
   const Shape turned = Shape::Array(ElementType::kF32, {columns, rows});
   return MakeLoop({shape}, 1,
-                  [&](Builder& build, std::vector<Instruction*> values) {
+                  [&](LoopBuilder& build, std::vector<Instruction*> values) {
                     Instruction* transpose =
                         build.Add(Opcode::kTranspose, turned, {values[0]});
                     transpose->attributes.mutate().dimensions = {1, 0};
@@ -334,7 +212,7 @@ LoopProgram SumsLoop(int64_t rows, int64_t columns, bool transposed,
   arguments.insert(arguments.end(), kSums, other);
   return MakeLoopOf(
       arguments, kSums,
-      [&](Builder& build, const std::vector<Instruction*>& values) {
+      [&](LoopBuilder& build, const std::vector<Instruction*>& values) {
         std::vector<Instruction*> made = {values[0]};
         if (devices > 1) {
           made[0] =
@@ -355,43 +233,9 @@ LoopProgram SumsLoop(int64_t rows, int64_t columns, bool transposed,
 LoopProgram TanhLoop(int64_t elements) {
   const Shape shape = Shape::Array(ElementType::kF32, {elements});
   return MakeLoop({shape}, 1,
-                  [&](Builder& build, std::vector<Instruction*> values) {
+                  [&](LoopBuilder& build, std::vector<Instruction*> values) {
                     return build.Add(Opcode::kTanh, shape, {values[0]});
                   });
-}
-
-LoopProgram ConvolutionLoop(int64_t channels) {
-  const Shape images =
-      Shape::Array(ElementType::kF32, {kImages, kSide, kSide, channels});
-  const Shape kernel =
-      Shape::Array(ElementType::kF32, {3, 3, channels, channels});
-  return MakeLoop({images, kernel}, 1,
-                  [&](Builder& build, std::vector<Instruction*> values) {
-                    Instruction* y =
-                        build.Add(Opcode::kConvolution, images, values);
-                    Attributes& attributes = y->attributes.mutate();
-                    const WindowDimension side{
-                        .size = 3, .padding_low = 1, .padding_high = 1};
-                    attributes.window = Window{.dimensions = {side, side}};
-                    attributes.convolution =
-                        ConvolutionDimensionNumbers{.input_batch = 0,
-                                                    .input_feature = 3,
-                                                    .input_spatial = {1, 2},
-                                                    .kernel_input_feature = 2,
-                                                    .kernel_output_feature = 3,
-                                                    .kernel_spatial = {0, 1},
-                                                    .output_batch = 0,
-                                                    .output_feature = 3,
-                                                    .output_spatial = {1, 2}};
-                    attributes.feature_group_count = 1;
-                    attributes.batch_group_count = 1;
-                    return y;
-                  });
-}
-
-double ConvolutionFlops(int64_t channels) {
-  return 2.0 * 3 * 3 * static_cast<double>(kImages * kSide * kSide) *
-         static_cast<double>(channels * channels);
 }
 
 LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,
@@ -402,7 +246,7 @@ LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,
           ? Shape::Array(ElementType::kF32, {group, elements / group})
           : Shape::Array(ElementType::kF32, {elements});
   return MakeLoop(
-      {shape}, 2, [&](Builder& build, std::vector<Instruction*> values) {
+      {shape}, 2, [&](LoopBuilder& build, std::vector<Instruction*> values) {
         Instruction* x = values[0];
         for (const bool apart : {false, true}) {
           Instruction* y = Collect(build, kind, x, group, devices, apart);
@@ -423,7 +267,7 @@ LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,
 LoopProgram ArraysLoop(int64_t arrays, int64_t elements, int64_t devices) {
   const Shape shape = Shape::Array(ElementType::kF32, {elements});
   return MakeLoop(
-      {shape}, 1, [&](Builder& build, std::vector<Instruction*> values) {
+      {shape}, 1, [&](LoopBuilder& build, std::vector<Instruction*> values) {
         // Different ones: compilers merge equal arrays.
         std::vector<Instruction*> operands = {values[0]};
         while (std::ssize(operands) < arrays) {
@@ -450,7 +294,7 @@ LoopProgram LayersLoop(int64_t layers) {
   const Shape row = Shape::Array(ElementType::kF32, {kSmall});
   return MakeLoop(
       std::vector<Shape>(layers + 1, square), 1,
-      [&](Builder& build, std::vector<Instruction*> values) {
+      [&](LoopBuilder& build, std::vector<Instruction*> values) {
         Instruction* zero = build.Constant(Literal::Scalar(0.0f));
         Computation* adder = build.Adder(ElementType::kF32);
         Instruction* x = values[0];

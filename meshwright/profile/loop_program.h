@@ -54,6 +54,11 @@ LoopProgram TanhLoop(int64_t elements);
 // A 3x3 convolution, `channels` to as many, of 8 images of 16 x 16.
 LoopProgram ConvolutionLoop(int64_t channels);
 double ConvolutionFlops(int64_t channels);  // Padding counted too.
+// A convolution of small images with so many channels: windows of 3 x 3 around
+// each place, with gaps between their elements if `dilation` is above 1.
+LoopProgram WindowsLoop(int64_t channels, int64_t dilation);
+double WindowsElements(int64_t channels);  // Of all windows.
+double WindowsFlops(int64_t channels);
 // Two collectives of f32[elements] per device, in groups of `group` consecutive
 // devices, then of such that are apart: along both axes of a mesh. Requires:
 // `group` divides `devices` and `elements`.

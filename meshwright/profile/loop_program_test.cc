@@ -38,6 +38,11 @@ TEST(LoopProgramTest, DoWhatTheySay) {
   const double flops = WorkOf(ConvolutionLoop(4)).flops;
   EXPECT_LT(flops, ConvolutionFlops(4));
   EXPECT_GT(flops, 0.9 * ConvolutionFlops(4));
+  for (const int64_t dilation : {1, 2}) {
+    const double windows = WorkOf(WindowsLoop(4, dilation)).flops;
+    EXPECT_LT(windows, WindowsFlops(4));
+    EXPECT_GT(windows, 0.5 * WindowsFlops(4));
+  }
 }
 
 TEST(LoopProgramTest, CollectivesOfEachKind) {

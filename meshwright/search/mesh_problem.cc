@@ -148,6 +148,12 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
         local.batch *= static_cast<double>(sizes[dimension]);
       }
     }
+    if (local.unit == Unit::kConvolution && op.operands.size() == 2) {
+      local.windows = WindowsOf(
+          *op.instruction, LocalDimensions(pool_[option.operands[0]], mesh_),
+          LocalDimensions(pool_[option.operands[1]], mesh_),
+          LocalDimensions(pool_[option.results[0]], mesh_));
+    }
     // Copies in another order are read and written besides.
     const double copied = part * 2 * traffic.scratch_bytes;
     return start + moving(copied / rates_->strided_share.value, copied) +
