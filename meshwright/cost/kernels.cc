@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "meshwright/cost/kernel_copies.h"
 #include "meshwright/cost/kernel_order.h"
 #include "meshwright/cost/merge_kernels.h"
 #include "meshwright/cost/stored_values.h"
@@ -87,51 +88,6 @@ bool Repeats(const Instruction& user) {
          user.opcode == Opcode::kPad;
 }
 
-// Whether an array with dimensions in the order of `wanted` is another one in
-// memory.
-bool Differs(const Shape& shape, const std::vector<int64_t>& wanted) {
-  int64_t last = -1;
-  for (const int64_t dimension : wanted) {
-    if (shape.dimensions[dimension] == 1) continue;
-    if (dimension < last) return true;
-    last = dimension;
-  }
-  return false;
-}
-
-// Operands and result that are not as a convolution wants them: batch or outer
-// positions first, channels last.
-void AddCopies(const Instruction& convolution, Kernel& kernel) {
-  const auto& numbers = convolution.attributes->convolution;
-  if (!numbers || convolution.operands.size() != 2) return;
-  const auto order = [](std::vector<int64_t> first,
-                        const std::vector<int64_t>& spatial,
-                        std::vector<int64_t> last) {
-    first.insert(first.end(), spatial.begin(), spatial.end());
-    first.insert(first.end(), last.begin(), last.end());
-    return first;
-  };
-  const auto add = [&](const Shape& shape, const std::vector<int64_t>& wanted) {
-    if (!Differs(shape, wanted)) return false;
-    kernel.scratch_bytes += ByteSize(shape);
-    return true;
-  };
-  if (add(convolution.operand_shape(0),
-          order({numbers->input_batch}, numbers->input_spatial,
-                {numbers->input_feature}))) {
-    kernel.copied.push_back(0);
-  }
-  if (add(convolution.operand_shape(1),
-          order({}, numbers->kernel_spatial,
-                {numbers->kernel_input_feature,
-                 numbers->kernel_output_feature})) &&
-      kernel.inputs.size() == 2) {
-    kernel.copied.push_back(1);
-  }
-  add(convolution.shape, order({numbers->output_batch}, numbers->output_spatial,
-                               {numbers->output_feature}));
-}
-
 class Fuser {
  public:
   Fuser(const Computation& computation, const ModuleWork& work,
@@ -168,7 +124,8 @@ class Fuser {
 
  private:
   struct Facts {
-    bool needed = false;  // Something that cannot fuse needs it whole.
+    bool needed = false;  // Something that cannot fuse needs it whole,
+    bool direct = false;  // and not only what a reshape makes of it.
     bool stored = false;  // It is a kernel's root.
     bool shared = false;  // Those that could compute it again read it instead.
     int32_t inputs = 0;   // At most, of a fused one.
@@ -195,12 +152,13 @@ class Fuser {
     for (size_t i = instructions.size(); i-- > 0;) {
       const Instruction& instruction = *instructions[i];
       Facts& facts = facts_[instruction.id];
-      facts.needed = &instruction == computation_.root();
+      facts.needed = facts.direct = &instruction == computation_.root();
       int fusing = 0;
       bool repeated = false;
       for (const Instruction* user : users_[instruction.id]) {
         if (NeedsWhole(*user)) {
           facts.needed = true;
+          facts.direct = facts.direct || !TakesReshaped(*user, instruction);
         } else {
           ++fusing;
           repeated = repeated || RepeatsThrough(*user);
@@ -210,9 +168,24 @@ class Fuser {
       const bool expensive = IsExpensive(instruction);
       const bool once = expensive && (fusing > 1 || repeated);
       facts.stored = facts.needed || once;
-      facts.shared =
-          once || (facts.needed && (expensive || !CheapToRepeat(instruction)));
+      facts.shared = once || (facts.needed && expensive) ||
+                     (facts.direct && !CheapToRepeat(instruction));
     }
+  }
+
+  // A reshape, or what compilers put one before: a kernel of its own, which
+  // computes its operand as others do.
+  static bool TakesReshaped(const Instruction& user, const Instruction& value) {
+    if (user.opcode == Opcode::kReshape || user.opcode == Opcode::kBitcast) {
+      return true;
+    }
+    const auto& numbers = user.attributes->dot;
+    if (user.opcode != Opcode::kDot || !numbers) return false;
+    const bool left = user.operands[0] == &value;
+    const auto& batch = left ? numbers->lhs_batch : numbers->rhs_batch;
+    const auto& contracted =
+        left ? numbers->lhs_contracting : numbers->rhs_contracting;
+    return contracted.size() != 1 || value.shape.rank() > std::ssize(batch) + 2;
   }
 
   // Through reshapes.
@@ -272,10 +245,8 @@ class Fuser {
     for (size_t i = 0; i < root.operands.size(); ++i) {
       AddInput(root, static_cast<int32_t>(i), kernel);
     }
-    if (root.opcode == Opcode::kConvolution &&
-        style_.transposes_for_convolution) {
-      AddCopies(root, kernel);
-    }
+    if (style_.transposes_for_convolution) AddConvolutionCopies(root, kernel);
+    if (style_.transposes_for_collectives) AddCollectiveCopies(root, kernel);
     return kernel;
   }
 

@@ -68,7 +68,8 @@ struct Kernel {
   std::vector<const Instruction*> fused;  // Instructions besides results.
   Work work;                              // Bytes: what it reads and writes.
   int64_t scratch_bytes = 0;              // Transposed copies that it needs.
-  std::vector<int32_t> copied;  // Inputs that it needs such copies of.
+  std::vector<int32_t> copied;  // Inputs that it needs such copies of,
+  std::vector<int32_t> turned;  // or that a collective's time is for.
   bool strided = false;         // Elements change their order in memory.
 };
 

@@ -148,6 +148,33 @@ TEST(KernelsTest, SlicesReadWhatTheyTake) {
   EXPECT_EQ(kernels[0].work.bytes, 80);
 }
 
+// y = a * b, for a contraction and for something elementwise.
+TEST(KernelsTest, WhatIsReshapedForAContractionIsComputedAgainElsewhere) {
+  for (const bool reshaped : {false, true}) {
+    Module module("m");
+    BodyForTest body(module.AddComputation("main"));
+    const Shape shape = reshaped ? F32({2, 8, 16}) : F32({16, 16});
+    Instruction* a = body.Dot(body.Parameter(shape), body.Parameter(shape));
+    Instruction* b = body.Parameter(shape);
+    Instruction* y = body.Add(Opcode::kMultiply, shape, {a, b});
+    Instruction* dot =
+        body.Add(Opcode::kDot, shape, {y, body.Parameter(F32({16, 16}))});
+    dot->attributes.mutate().dot = DotDimensionNumbers{
+        .lhs_contracting = {shape.rank() - 1}, .rhs_contracting = {0}};
+    Instruction* other = body.Add(Opcode::kNegate, shape, {y});
+    body.Tuple({dot, other});
+    module.set_entry(body.computation());
+    module.Finish();
+    const auto kernels = KernelsOf(*module.entry(), ModuleWork(module), {});
+    ASSERT_NE(KernelOf(kernels, y), nullptr);
+    if (reshaped) {
+      EXPECT_THAT(KernelOf(kernels, other)->inputs, UnorderedElementsAre(a, b));
+    } else {
+      EXPECT_THAT(KernelOf(kernels, other)->inputs, ElementsAre(y));
+    }
+  }
+}
+
 TEST(KernelsTest, ConvolutionsCopyWhatHasChannelsElsewhere) {
   Module module("m");
   BodyForTest body(module.AddComputation("main"));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "meshwright/cost/kernel_copies.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/cost/price_list.h"
 #include "meshwright/hlo/trip_count.h"
@@ -180,15 +181,10 @@ class Walker {
 
   // To have the dimension first that a collective splits or joins, and back.
   double TransposeSeconds(const Instruction& collective) const {
-    const auto& along = collective.attributes->dimensions;
-    if (!style_.transposes_for_collectives || along.empty()) return 0;
+    if (!style_.transposes_for_collectives) return 0;
     double seconds = 0;
     for (const Instruction* operand : collective.operands) {
-      const auto& sizes = operand->shape.dimensions;
-      if (std::all_of(sizes.begin(), sizes.begin() + along[0],
-                      [](int64_t size) { return size == 1; })) {
-        continue;
-      }
+      if (!SplitsInside(collective, operand->shape)) continue;
       for (const double bytes :
            {static_cast<double>(ByteSize(operand->shape)),
             static_cast<double>(ByteSize(collective.shape)) /

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 
 namespace meshwright {
@@ -33,7 +34,7 @@ class Buffers {
   // they are their kernel's scratch.
   Buffers(const Computation& computation, absl::Span<const Kernel> kernels,
           bool early_copies)
-      : leaves_(computation.size()) {
+      : in_scratch(kernels.size(), 0), leaves_(computation.size()) {
     std::vector<int32_t> kernel_of(computation.size(), kNever);
     for (int32_t k = 0; k < std::ssize(kernels); ++k) {
       kernel_of[kernels[k].root->id] = k;
@@ -48,20 +49,30 @@ class Buffers {
     for (int32_t k = 0; k < std::ssize(kernels); ++k) {
       const Kernel& kernel = kernels[k];
       for (int32_t i = 0; i < std::ssize(kernel.inputs); ++i) {
-        const bool copied = early_copies && IsCopied(kernel, i);
+        const bool copied = early_copies && Has(kernel.copied, i);
+        const bool turned = early_copies && Has(kernel.turned, i);
         for (const int32_t leaf : leaves_[kernel.inputs[i]->id]) {
           Buffer& buffer = buffers[leaf];
-          const int32_t read = copied ? std::max(buffer.defined, 0) : k;
+          const int32_t read =
+              copied || turned ? std::max(buffer.defined, 0) : k;
           buffer.last_read = std::max(buffer.last_read, read);
-          if (copied) copies.push_back({buffer.bytes, read, k});
+          if (!copied && !turned) continue;
+          Copy copy{
+              .leaf = leaf, .bytes = buffer.bytes, .made = read, .read = k};
+          if (copied) {
+            copies.push_back(copy);
+            in_scratch[k] += buffer.bytes;
+          } else {
+            copy.order = OrderFor(*kernel.root, i);
+            Share(std::move(copy));
+          }
         }
       }
     }
   }
 
-  static bool IsCopied(const Kernel& kernel, int32_t input) {
-    return std::find(kernel.copied.begin(), kernel.copied.end(), input) !=
-           kernel.copied.end();
+  static bool Has(const std::vector<int32_t>& inputs, int32_t input) {
+    return std::find(inputs.begin(), inputs.end(), input) != inputs.end();
   }
 
   const std::vector<int32_t>& of(const Instruction& instruction) const {
@@ -69,15 +80,35 @@ class Buffers {
   }
 
   std::vector<Buffer> buffers;
-  // In another order, for a kernel to read.
+  // In another order, for kernels to read.
   struct Copy {
+    int32_t leaf = 0;
+    std::vector<int64_t> order;  // Of such as are shared.
     int64_t bytes = 0;
     int32_t made = 0;  // After this kernel,
     int32_t read = 0;  // until this one has run.
   };
   std::vector<Copy> copies;
+  std::vector<int64_t> in_scratch;  // By kernel, of its scratch: copies.
 
  private:
+  // Those that want the same order read the same copy.
+  void Share(Copy copy) {
+    for (Copy& known : copies) {
+      if (known.leaf != copy.leaf || known.order != copy.order) continue;
+      known.read = std::max(known.read, copy.read);
+      return;
+    }
+    copies.push_back(std::move(copy));
+  }
+
+  // What tells orders apart.
+  static std::vector<int64_t> OrderFor(const Instruction& root, int32_t input) {
+    const auto& numbers = root.attributes->dot;
+    if (!numbers) return root.attributes->dimensions;
+    return input == 0 ? numbers->lhs_contracting : numbers->rhs_contracting;
+  }
+
   std::vector<int32_t> NewBuffers(const Shape& shape, Buffer buffer) {
     std::vector<int32_t> leaves;
     for (const Shape* leaf : Leaves(shape)) {
@@ -148,12 +179,11 @@ class Estimator {
     std::vector<int64_t> copied(kernels.size() + 1, 0);  // More than before.
     std::vector<int64_t> scratch(kernels.size(), 0);
     for (size_t k = 0; k < kernels.size(); ++k) {
-      scratch[k] = kernels[k].scratch_bytes;
+      scratch[k] = kernels[k].scratch_bytes - values.in_scratch[k];
     }
     for (const Buffers::Copy& copy : values.copies) {
       copied[copy.made] += copy.bytes;
       copied[copy.read + 1] -= copy.bytes;
-      scratch[copy.read] -= copy.bytes;
     }
     std::vector<std::vector<int32_t>> dying(kernels.size());
     for (int32_t b = 0; b < std::ssize(values.buffers); ++b) {
@@ -243,10 +273,12 @@ class Estimator {
   // Bytes of inputs whose memory the kernel's results take.
   int64_t TakenOver(const Kernel& kernel, int32_t k, const Buffers& values) {
     int64_t bytes = 0;
+    absl::flat_hash_set<int32_t> gone;  // A place is taken once.
     const auto take = [&](int32_t leaf, int64_t wanted) {
       const Buffer& buffer = values.buffers[leaf];
       if (buffer.defined == kNever || buffer.result || buffer.kept ||
-          buffer.last_read != k || buffer.bytes != wanted) {
+          buffer.last_read != k || buffer.bytes != wanted ||
+          !gone.insert(leaf).second) {
         return false;
       }
       bytes += buffer.bytes;

@@ -76,6 +76,25 @@ TEST(EstimateMemoryTest, AllReduceInPlaceOrNot) {
   EXPECT_EQ(temporaries(false), 2 * kArray);
 }
 
+// A contraction reads a copy of what is gathered along columns, in rows.
+TEST(EstimateMemoryTest, WhatCollectivesTransposeIsCopied) {
+  const auto temporaries = [](bool transposes) {
+    Module module("m");
+    BodyForTest body(module.AddComputation("main"));
+    Instruction* x = body.Parameter(F32({8, 4}));
+    Instruction* all = body.Add(Opcode::kAllGather, F32({8, 8}), {x});
+    all->attributes.mutate().dimensions = {1};
+    Instruction* w = body.Parameter(F32({8, 8}));
+    body.Tuple({body.Dot(all, w), body.Dot(w, all)});
+    return Estimate(module, body,
+                    {.transposes_for_collectives = transposes,
+                     .runs_when_ready = true})
+        .temporaries;
+  };
+  EXPECT_EQ(temporaries(false), kArray);
+  EXPECT_EQ(temporaries(true), 3 * kArray);
+}
+
 // A loop carries an array and collects rows in another, in place.
 TEST(EstimateMemoryTest, LoopsUpdateInPlace) {
   Module module("m");
@@ -101,6 +120,23 @@ TEST(EstimateMemoryTest, LoopsUpdateInPlace) {
   // one is read, and takes a place of its own. The rows are the result, from
   // the start.
   EXPECT_EQ(bytes.temporaries, 2 * kArray + 4);
+}
+
+// Zeros to begin with, once; what a loop makes of them is two arrays.
+TEST(EstimateMemoryTest, OnlyOneTakesThePlaceOfWhatSeveralBeginWith) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* zeros =
+      body.Broadcast(body.Constant(Literal::Scalar(0.0f)), F32({8, 8}), {});
+  Instruction* loop = LoopForTest(
+      module, body, {zeros, zeros}, 100,
+      [](BodyForTest& inner, const std::vector<Instruction*>& carried) {
+        return std::vector<Instruction*>{
+            inner.Add(Opcode::kNegate, F32({8, 8}), {carried[0]}),
+            inner.Add(Opcode::kTanh, F32({8, 8}), {carried[1]})};
+      });
+  body.Tuple({body.Dot(body.Element(loop, 1), body.Element(loop, 2))});
+  EXPECT_EQ(Estimate(module, body).temporaries, 2 * kArray + 4);
 }
 
 }  // namespace
