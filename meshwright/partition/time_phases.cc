@@ -316,10 +316,25 @@ class Phases {
       return;
     }
     const OpId origin = OriginOf(value);
+    if (Picks(origin)) {
+      Refuse(origin, absl::StrCat(NameOf(graph_.ops[origin]),
+                                  ": picks examples from the whole batch ",
+                                  where, ", for ", NameOf(user), why));
+      return;
+    }
     Refuse(origin, absl::StrCat(NameOf(graph_.ops[origin]), ": its ",
                                 NameOf(state.reduction),
                                 " over all micro-batches is needed ", where,
                                 ", by ", NameOf(user), why));
+  }
+
+  // Whether it takes parts of a split value that are given by their numbers.
+  bool Picks(OpId id) const {
+    const FlatOp& op = graph_.ops[id];
+    if (op.kind != OpKind::kCompute) return false;
+    const Opcode opcode = op.instruction->opcode;
+    return (opcode == Opcode::kDynamicSlice || opcode == Opcode::kGather) &&
+           !SplitAxes(split_.states[op.operands[0]]).empty();
   }
 
   absl::string_view WhyNotSplit(OpId id) const {

@@ -213,7 +213,7 @@ TEST(MicroBatchesTest, MakesNothingForTheWholeBatch) {
 TEST(MicroBatchesTest, RefusesWhatWorksAcrossTheBatch) {
   const std::map<std::string, std::string> reasons = {
       {"accumulated_by_hand",
-       "its sum over all micro-batches is needed inside a loop"},
+       "picks examples from the whole batch inside a loop"},
       {"batch_norm", "its sum over all micro-batches is needed within them"},
       {"contrastive", "works across micro-batches"},
       {"flattened", "has the batch as the minor part of a dimension"},
