@@ -1,13 +1,17 @@
 #include "meshwright/engine/pjrt_compile_options.h"
 
+#include <string>
 #include <type_traits>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/base/check.h"
 #include "proto/compile_options.pb.h"
 
 namespace meshwright {
 namespace {
+
+constexpr char kDisabledPasses[] = "xla_disable_hlo_passes";
 
 pb::OptionOverrideProto ToProto(const OptionValue& value) {
   pb::OptionOverrideProto proto;
@@ -21,6 +25,21 @@ pb::OptionOverrideProto ToProto(const OptionValue& value) {
       },
       value);
   return proto;
+}
+
+// Overrides win over defaults, but for the list of passes: none of either run.
+OptionMap Joined(const OptionMap& defaults, const OptionMap& overrides) {
+  OptionMap joined = overrides;
+  for (const auto& [name, value] : defaults) {
+    const auto [entry, is_new] = joined.try_emplace(name, value);
+    if (is_new || name != kDisabledPasses) continue;
+    const auto* const first = std::get_if<std::string>(&value);
+    auto* const more = std::get_if<std::string>(&entry->second);
+    if (first != nullptr && more != nullptr && !more->empty()) {
+      *more = absl::StrCat(*first, ",", *more);
+    }
+  }
+  return joined;
 }
 
 void AssignDevices(const CompileOptions& options,
@@ -53,8 +72,8 @@ std::string SerializeCompileOptions(const CompileOptions& options,
     AssignDevices(options, *build.mutable_device_assignment());
   }
   auto& overrides = *proto.mutable_env_option_overrides();
-  for (const OptionMap* map : {&defaults, &options.xla_overrides}) {
-    for (const auto& [name, value] : *map) overrides[name] = ToProto(value);
+  for (const auto& [name, value] : Joined(defaults, options.xla_overrides)) {
+    overrides[name] = ToProto(value);
   }
   return proto.SerializeAsString();
 }

@@ -8,8 +8,10 @@
 
 namespace meshwright {
 
-// `defaults` are overrides that those in `options` win over. Requires options
-// that pass CheckCompileOptions(): XLA aborts on counts below 1.
+// `defaults` are overrides that those in `options` win over; of
+// xla_disable_hlo_passes, an empty list wins, any other adds to the default.
+// Requires options that pass CheckCompileOptions(): XLA aborts on counts
+// below 1.
 std::string SerializeCompileOptions(const CompileOptions& options,
                                     const OptionMap& defaults);
 

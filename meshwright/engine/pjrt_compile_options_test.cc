@@ -60,5 +60,18 @@ TEST(CompileOptionsTest, OverridesKeepTheirTypesAndBeatDefaults) {
   EXPECT_EQ(overrides.at("e").string_field(), "default");
 }
 
+TEST(CompileOptionsTest, PassesThatEitherDisablesDoNotRun) {
+  const std::string name = "xla_disable_hlo_passes";
+  const auto disabled = [&](const OptionMap& overrides) {
+    return Parse({.xla_overrides = overrides}, {{name, std::string("a,b")}})
+        .env_option_overrides()
+        .at(name)
+        .string_field();
+  };
+  EXPECT_EQ(disabled({}), "a,b");
+  EXPECT_EQ(disabled({{name, std::string("c")}}), "a,b,c");
+  EXPECT_EQ(disabled({{name, std::string()}}), "");
+}
+
 }  // namespace
 }  // namespace meshwright
