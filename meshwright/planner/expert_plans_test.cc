@@ -44,8 +44,11 @@ TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
     const absl::StatusOr<Plan> other =
         MakePlan(module, *cluster, rates, request);
     if (!other.ok()) continue;  // It does not fit.
+    // Where memory is short, plans that do not fit when they are written are
+    // searched again, which may end elsewhere.
+    const double allowed = memory_share > 0 ? 1.02 : 1.001;
     EXPECT_LE(plan->predicted.step_seconds,
-              1.001 * other->predicted.step_seconds)
+              allowed * other->predicted.step_seconds)
         << Name(expert) << " on " << other->mesh.ToString() << " in "
         << other->micro_batches << ", ours on " << plan->mesh.ToString()
         << " in " << plan->micro_batches;

@@ -21,6 +21,8 @@ namespace {
 
 // Of the search for a timetable; actions simulated.
 constexpr int64_t kScheduleWork = 1'000'000;
+// Of the search for a cut, which takes the square of it for every stage.
+constexpr size_t kDownSets = 3000;
 
 struct Scheduled {
   AutoTimetable best;
@@ -268,7 +270,8 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   const std::vector<double> capacity = layouts.Capacities();
   MW_ASSIGN_OR_RETURN(
       StepStages assigned,
-      EvenStages(module, step, capacity, found.cut->recompute, seconds));
+      EvenStages(module, step, capacity, found.cut->recompute, seconds,
+                 {.down_sets = kDownSets, .thorough = false}));
   MW_ASSIGN_OR_RETURN(
       const StagedStep staged,
       MakeStagePrograms(step.split, {.stages = candidate.stages,

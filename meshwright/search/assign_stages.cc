@@ -122,8 +122,11 @@ absl::Status CheckLimits(const StageGraph& graph, const StageLimits& limits) {
 class BytesBound {
  public:
   BytesBound(const Choice& choice, const StageClusters& single,
-             const StageLimits& limits)
-      : choice_(choice), single_(single), relaxed_(limits) {
+             const StageLimits& limits, bool thorough)
+      : choice_(choice),
+        single_(single),
+        relaxed_(limits),
+        thorough_(thorough) {
     // Stages of clusters hold other bytes than those of nodes.
     relaxed_.memory.clear();
   }
@@ -134,7 +137,7 @@ class BytesBound {
     if (balance == balance_ && bytes_ <= known) return bytes_;
     balance_ = balance;
     bytes_ = Least(balance, known, nullptr, choice_.clusters.slack);
-    if (bytes_ == known) return bytes_;
+    if (bytes_ == known || !thorough_) return bytes_;
     bytes_ = std::max(bytes_, Least(balance, known, &Moves(), 0));
     return bytes_;
   }
@@ -181,6 +184,7 @@ class BytesBound {
   const Choice& choice_;
   const StageClusters& single_;
   StageLimits relaxed_;
+  const bool thorough_;
   std::optional<StageMoves> moves_;
   double balance_ = 0;  // What bytes_ is for.
   int64_t bytes_ = 0;
@@ -255,6 +259,7 @@ int64_t Close(const Choice& choice, BytesBound& bound,
   // Merged, a better cut is found faster; the better the cut that is known, the
   // fewer stages are open for the nodes.
   for (const StageClusters* clusters : {&choice.light, &choice.weightless}) {
+    if (!options.thorough) break;
     if (static_cast<double>(known - least) <=
         options.good_gap * static_cast<double>(least)) {
       break;
@@ -299,7 +304,7 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   const Choice choice = ChooseClusters(single, limits, options.down_sets);
   const StageGraph& coarse = choice.clusters.graph;
   const bool exact = choice.complete && coarse.size() == single.graph.size();
-  BytesBound bound(choice, single, limits);
+  BytesBound bound(choice, single, limits, options.thorough);
   std::optional<BoundedCut> cut = Solve(choice, bound, single, limits);
   const auto is_optimal = [&](const BoundedCut& found) {
     const int64_t bytes = CostOf(single.graph, limits, found.stages).cut_bytes;

@@ -44,6 +44,9 @@ struct AssignOptions {
   size_t down_sets = 20000;
   // A cut that is no further from its bound is not improved.
   double good_gap = 0.002;
+  // Else the bound is what the dynamic programme tells alone, and HiGHS is not
+  // asked: soon done, however many stages.
+  bool thorough = true;
 };
 
 // kInvalidArgument for more stages than parts, for fixed stages that cannot be,

@@ -100,15 +100,18 @@ absl::StatusOr<StepStages> EvenStages(const Module& module,
                                       const PipelineStep& step,
                                       std::vector<double> capacity,
                                       Recompute recompute,
-                                      std::vector<double> seconds) {
+                                      std::vector<double> seconds,
+                                      const AssignOptions& assign) {
   const StageLimits limits{.capacity = std::move(capacity),
                            .tolerance = kStageTolerance};
   if (recompute != Recompute::kNone) {
     absl::StatusOr<StepStages> whole = AssignStepStages(
-        step, limits, {.layers = SegmentsOf(module, step), .seconds = seconds});
+        step, limits, {.layers = SegmentsOf(module, step), .seconds = seconds},
+        assign);
     if (whole.ok() && whole->assignment.cost.balance <= kUneven) return whole;
   }
-  return AssignStepStages(step, limits, {.seconds = std::move(seconds)});
+  return AssignStepStages(step, limits, {.seconds = std::move(seconds)},
+                          assign);
 }
 
 }  // namespace meshwright

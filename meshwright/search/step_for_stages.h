@@ -50,7 +50,8 @@ absl::StatusOr<StepStages> EvenStages(const Module& module,
                                       const PipelineStep& step,
                                       std::vector<double> capacity,
                                       Recompute recompute,
-                                      std::vector<double> seconds = {});
+                                      std::vector<double> seconds = {},
+                                      const AssignOptions& assign = {});
 
 }  // namespace meshwright
 

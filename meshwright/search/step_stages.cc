@@ -125,10 +125,11 @@ std::vector<int32_t> ByInstruction(const PipelineStep& step,
 
 absl::StatusOr<StepStages> AssignStepStages(const PipelineStep& step,
                                             const StageLimits& limits,
-                                            const StepGraphOptions& options) {
+                                            const StepGraphOptions& options,
+                                            const AssignOptions& assign) {
   const StepGraph graph = MakeStepGraph(step, options);
   MW_ASSIGN_OR_RETURN(StageAssignment assignment,
-                      AssignStages(graph.graph, limits));
+                      AssignStages(graph.graph, limits, assign));
   return StepStages{.forward = ByInstruction(step, graph, assignment.stages),
                     .assignment = std::move(assignment)};
 }

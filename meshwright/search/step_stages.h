@@ -61,7 +61,7 @@ struct StepStages {
 // Errors as AssignStages.
 absl::StatusOr<StepStages> AssignStepStages(
     const PipelineStep& step, const StageLimits& limits,
-    const StepGraphOptions& options = {});
+    const StepGraphOptions& options = {}, const AssignOptions& assign = {});
 
 }  // namespace meshwright
 
