@@ -55,13 +55,18 @@ bool Tighten(const MeshSearch& search, int64_t limit,
   return true;
 }
 
+// What a stage's programs take for a micro-batch.
+double SecondsOf(const PlannedPipeline::Stage& stage) {
+  return stage.forward + stage.input_grad + stage.weight_grad;
+}
+
 // What the programs of a rank take in a step.
 double RankSeconds(const Plan& plan, int32_t rank) {
   double seconds = 0;
   for (int32_t stage = rank; stage < plan.stages(); stage += plan.ranks()) {
     const PlannedPipeline::Stage& one = plan.pipeline->stages[stage];
-    seconds += one.apply + static_cast<double>(plan.micro_batches) *
-                               (one.forward + one.input_grad + one.weight_grad);
+    seconds +=
+        one.apply + static_cast<double>(plan.micro_batches) * SecondsOf(one);
   }
   return seconds;
 }
@@ -115,9 +120,10 @@ double Fullest(const Plan& plan) {
   return most / sum * plan.ranks();
 }
 
-// Moves work away from stages that take longer than was counted.
-absl::Status Rebalance(const PlanTask& task, StageCandidate& candidate,
-                       WrittenStages& written) {
+// Moves work away from stages that take longer than was counted, as long as it
+// helps.
+void Rebalance(const PlanTask& task, StageCandidate& candidate,
+               WrittenStages& written) {
   const bool is_large = written.plan.strategies.size() > kManyOps;
   for (int move = 0; move < kMostMoves; ++move) {
     if (Fullest(written.plan) <= (is_large ? kFullOfLarge : kFull)) break;
@@ -127,16 +133,14 @@ absl::Status Rebalance(const PlanTask& task, StageCandidate& candidate,
     for (size_t i = 0; i < pipeline.forward.size(); ++i) {
       const int32_t stage = pipeline.forward[i];
       if (stage < 0 || written.counted[stage] <= 0) continue;
-      const PlannedPipeline::Stage& one = pipeline.stages[stage];
-      moved.pace[i] *= (one.forward + one.input_grad + one.weight_grad) /
-                       written.counted[stage];
+      moved.pace[i] *=
+          SecondsOf(pipeline.stages[stage]) / written.counted[stage];
     }
-    MW_ASSIGN_OR_RETURN(WrittenStages other, WriteStages(task, moved));
-    if (!IsBetter(task, other.plan, written.plan)) break;
-    written = std::move(other);
+    absl::StatusOr<WrittenStages> other = WriteStages(task, moved);
+    if (!other.ok() || !IsBetter(task, other->plan, written.plan)) break;
+    written = *std::move(other);
     candidate = std::move(moved);
   }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -159,7 +163,7 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
     if (!Tighten(search, limit, candidate)) break;
     MW_ASSIGN_OR_RETURN(written, WriteStages(task, candidate));
   }
-  MW_RETURN_IF_ERROR(Rebalance(task, candidate, written));
+  Rebalance(task, candidate, written);
   if (plan.strategies.size() > kManyOps) return std::move(plan);
   if (candidate.others.empty()) {
     TryRivals(task, search, seconds_left, candidate, plan);

@@ -168,6 +168,11 @@ TEST(StagedPlanTest, RanksHaveTheirLayouts) {
               ::testing::HasSubstr("a rank has layout 2 of 2"));
 }
 
+double StageSeconds(const Plan& plan, int stage) {
+  const PlannedPipeline::Stage& one = plan.pipeline->stages[stage];
+  return one.forward + one.input_grad + one.weight_grad;
+}
+
 // Of 8 devices the first of 3 stages has 4, and about half of the work.
 TEST(StagedPlanTest, MoreDevicesDoMore) {
   const Module module = ValueOf(ReadZooModule("gpt_tiny"));
@@ -178,12 +183,8 @@ TEST(StagedPlanTest, MoreDevicesDoMore) {
   EXPECT_EQ(plan.device_count(), 8);
   EXPECT_EQ(plan.layout(plan.LayoutOf(0)).mesh.device_count(), 4);
   EXPECT_EQ(plan.layout(plan.LayoutOf(1)).mesh.device_count(), 2);
-  const auto seconds = [&](int stage) {
-    const PlannedPipeline::Stage& one = plan.pipeline->stages[stage];
-    return one.forward + one.input_grad + one.weight_grad;
-  };
-  EXPECT_NEAR(seconds(0) / seconds(1), 1, 0.3);
-  EXPECT_NEAR(seconds(2) / seconds(1), 1, 0.3);
+  EXPECT_NEAR(StageSeconds(plan, 0) / StageSeconds(plan, 1), 1, 0.3);
+  EXPECT_NEAR(StageSeconds(plan, 2) / StageSeconds(plan, 1), 1, 0.3);
 }
 
 // Stages are balanced in time: of this step, layers of many pixels take longer
@@ -194,11 +195,7 @@ TEST(StagedPlanTest, StagesTakeEquallyLong) {
   const Plan plan = ValueOf(MakePlan(
       module, machine.cluster, machine.rates,
       {.micro_batches = 4, .stages = 2, .recompute = Recompute::kNone}));
-  const auto seconds = [&](int stage) {
-    const PlannedPipeline::Stage& one = plan.pipeline->stages[stage];
-    return one.forward + one.input_grad + one.weight_grad;
-  };
-  EXPECT_NEAR(seconds(0) / seconds(1), 1, 0.25);
+  EXPECT_NEAR(StageSeconds(plan, 0) / StageSeconds(plan, 1), 1, 0.25);
 }
 
 TEST(StagedPlanTest, SomeNumbersOfDevicesCannotBeShared) {
