@@ -1,6 +1,7 @@
 #include "meshwright/planner/expert_plans.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -79,11 +80,18 @@ class ExpertPlans {
   // In the settings in which the search's own sketch is near its best.
   std::vector<Found> Sketches(const MeshSearch& search, Expert expert) const {
     std::vector<Found> sketches;
+    std::vector<AxisPlaces> like;  // Of the best so far, to start from.
+    double least = std::numeric_limits<double>::infinity();
     for (const MeshTime& one : whole_.times()) {
       if (!Suits(one.mesh, expert) || one.seconds > most_seconds_) continue;
       absl::StatusOr<Found> found =
-          search.Sketch(one.cut, {one.mesh, task_.memory_bytes, expert}, {});
-      if (found.ok() && found->plan.seconds <= most_seconds_) {
+          search.Sketch(one.cut, {one.mesh, task_.memory_bytes, expert}, like);
+      if (!found.ok()) continue;
+      if (found->plan.seconds <= least) {
+        least = found->plan.seconds;
+        like = found->plan.placements;
+      }
+      if (found->plan.seconds <= most_seconds_) {
         sketches.push_back(*std::move(found));
       }
     }
@@ -136,16 +144,14 @@ class ExpertPlans {
 };
 
 // The bound of an expert's plan among all plans, not only experts'.
-void Bound(const MeshSearch& search, const std::vector<Found>& known,
-           Found& found) {
+void Bound(const PlanTask& task, const MeshSearch& search,
+           const std::vector<Found>& known, Found& found) {
   found.expert = Expert::kAuto;
   double bound = BoundOn(known, *found.cut, found.task.mesh);
   if (bound == 0) {
-    Found free = found;
-    free.plan.bound_seconds = 0;
-    search.Improve(free, kSecondWork, kFirstGap,
-                   free.task.solve.time_limit_seconds);
-    bound = free.plan.bound_seconds;
+    bound = SearchedOn(search, found, task.memory_bytes,
+                       found.task.solve.time_limit_seconds)
+                .plan.bound_seconds;
   }
   found.plan.bound_seconds = std::min(bound, found.plan.seconds);
 }
@@ -175,7 +181,7 @@ void UseExperts(const PlanTask& task, const MeshSearch& search,
     best = *std::move(one);
   }
   if (best.has_value()) {
-    Bound(search, whole.found(), best->found);
+    Bound(task, search, whole.found(), best->found);
     plan = std::move(best->plan);
     plan.strategy = std::string(Name(task.request.expert));
     plan.gap = GapOf(best->found);

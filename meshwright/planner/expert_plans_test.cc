@@ -38,40 +38,39 @@ TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
   }
   EXPECT_EQ(plan->strategy, "auto");
   EXPECT_GE(plan->gap, 0);
+  EXPECT_LT(plan->gap, 1) << "no bound";
   for (const Expert expert : {Expert::kDp, Expert::kZero2, Expert::kZero3,
                               Expert::kMegatron, Expert::kSequence}) {
     request.expert = expert;
     const absl::StatusOr<Plan> other =
         MakePlan(module, *cluster, rates, request);
     if (!other.ok()) continue;  // It does not fit.
-    // Where memory is short, plans that do not fit when they are written are
-    // searched again, which may end elsewhere.
-    const double allowed = memory_share > 0 ? 1.02 : 1.001;
     EXPECT_LE(plan->predicted.step_seconds,
-              allowed * other->predicted.step_seconds)
+              1.001 * other->predicted.step_seconds)
         << Name(expert) << " on " << other->mesh.ToString() << " in "
         << other->micro_batches << ", ours on " << plan->mesh.ToString()
         << " in " << plan->micro_batches;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, UseExpertsTest,
-                         testing::ValuesIn<ExpertsCase>({{"llama", "cpu:8"},
-                                                         {"moe", "cpu:8"},
-                                                         {"vit", "cpu:8"},
-                                                         {"bert", "h200:8"},
-                                                         {"gpt", "h200:8", 0.6},
-                                                         {"llama", "h200:2x8",
-                                                          0.8},
-                                                         {"unet", "h200:2x8"}}),
-                         [](const auto& test) {
-                           std::string name =
-                               std::string(test.param.model) + "_" +
-                               test.param.cluster +
-                               (test.param.memory_share > 0 ? "_tight" : "");
-                           std::replace(name.begin(), name.end(), ':', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Table, UseExpertsTest,
+    testing::ValuesIn<ExpertsCase>({{"llama", "cpu:8"},
+                                    {"moe", "cpu:8"},
+                                    {"vit", "cpu:8"},
+                                    {"bert", "h200:8"},
+                                    {"gpt", "h200:8", 0.6},
+                                    {"bert", "cpu:8", 0.7},
+                                    {"vit", "h200:2x4", 0.5},
+                                    {"llama", "h200:2x8", 0.8},
+                                    {"unet", "h200:2x8"}}),
+    [](const auto& test) {
+      std::string name = std::string(test.param.model) + "_" +
+                         test.param.cluster +
+                         (test.param.memory_share > 0 ? "_tight" : "");
+      std::replace(name.begin(), name.end(), ':', '_');
+      return name;
+    });
 
 }  // namespace
 }  // namespace meshwright

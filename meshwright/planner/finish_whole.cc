@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -17,11 +18,7 @@ class WholeFinish {
  public:
   WholeFinish(const PlanTask& task, const MeshSearch& search,
               std::vector<Found>& found, PlanLog& log)
-      : task_(task),
-        search_(search),
-        found_(found),
-        log_(log),
-        search_limit_(task.memory_bytes) {}
+      : task_(task), search_(search), found_(found), log_(log) {}
 
   absl::StatusOr<Plan> Run() {
     KeepPromising(found_);
@@ -31,16 +28,15 @@ class WholeFinish {
     } else {
       ImproveAll(large);
     }
-    RefineMeshes(search_, task_, search_limit_, LeftSeconds(), found_,
+    RefineMeshes(search_, task_, task_.memory_bytes, LeftSeconds(), found_,
                  log_.alternatives);
     log_.seconds["search"] = log_.watch.seconds() - log_.seconds["model"];
-    MW_ASSIGN_OR_RETURN(Plan plan, WriteBest());
-    for (int round = 0; round < kMaxRounds; ++round) {
-      if (plan.predicted.peak_bytes <= task_.memory_bytes) break;
-      absl::StatusOr<Plan> tighter = Tighten(found_[0], plan);
-      if (!tighter.ok()) break;
-      plan = *std::move(tighter);
-    }
+    MW_ASSIGN_OR_RETURN(std::vector<Plan> plans, WriteAll());
+    for (int round = 0; round < kMaxRounds; ++round) TightenAll(plans);
+    const size_t chosen = ChooseWritten(plans, task_.memory_bytes);
+    std::swap(found_[0], found_[chosen]);
+    Plan plan = std::move(plans[chosen]);
+    if (Fits(plan)) Prove(found_[0], plan);
     return plan;
   }
 
@@ -61,9 +57,9 @@ class WholeFinish {
     Improve(found_[0], kLastWork, large ? kFirstGap : kLastGap);
   }
 
-  // The search counts ops one by one; of its best plans the one whose program
-  // is best, fused and combined as it will run.
-  absl::StatusOr<Plan> WriteBest() {
+  // The search counts ops one by one; programs are fused and combined as they
+  // will run.
+  absl::StatusOr<std::vector<Plan>> WriteAll() {
     const Stopwatch watch;
     std::vector<absl::StatusOr<Plan>> written(found_.size());
     SideBySide(static_cast<int>(found_.size()),
@@ -74,25 +70,63 @@ class WholeFinish {
       MW_ASSIGN_OR_RETURN(Plan plan, std::move(one));
       plans.push_back(std::move(plan));
     }
-    const size_t chosen = ChooseWritten(plans, task_.memory_bytes);
-    std::swap(found_[0], found_[chosen]);
-    return std::move(plans[chosen]);
+    return plans;
   }
 
-  // The program takes more than the search counted: it has to aim lower.
-  absl::StatusOr<Plan> Tighten(Found& found, const Plan& plan) {
-    search_limit_ =
-        static_cast<int64_t>(static_cast<double>(search_limit_) * kTighter *
-                             static_cast<double>(task_.memory_bytes) /
-                             static_cast<double>(plan.predicted.peak_bytes));
-    MW_ASSIGN_OR_RETURN(
-        Found tighter,
-        search_.Sketch(found.cut,
-                       {found.task.mesh, search_limit_, found.expert},
-                       found.plan.placements));
-    tighter.plan.bound_seconds = found.plan.bound_seconds;
-    found = std::move(tighter);
-    return WritePlan(task_, found);
+  // Programs that take more than the search counted, and less time than those
+  // that fit: it has to aim lower.
+  void TightenAll(std::vector<Plan>& plans) {
+    const Plan& best = plans[ChooseWritten(plans, task_.memory_bytes)];
+    const double most = Fits(best) ? kAsGood * best.predicted.step_seconds
+                                   : std::numeric_limits<double>::infinity();
+    std::vector<int> too_large;
+    for (int i = 0; i < std::ssize(plans); ++i) {
+      if (!Fits(plans[i]) && plans[i].predicted.step_seconds < most) {
+        too_large.push_back(i);
+      }
+    }
+    SideBySide(static_cast<int>(too_large.size()), [&](int i) {
+      const int at = too_large[i];
+      Tighten(found_[at], plans[at]);
+    });
+  }
+
+  void Tighten(Found& found, Plan& plan) const {
+    const auto limit = static_cast<int64_t>(
+        static_cast<double>(*found.task.memory_limit) * kTighter *
+        static_cast<double>(task_.memory_bytes) /
+        static_cast<double>(plan.predicted.peak_bytes));
+    absl::StatusOr<Found> tighter =
+        search_.Sketch(found.cut, {found.task.mesh, limit, found.expert},
+                       found.plan.placements);
+    if (!tighter.ok()) return;
+    tighter->plan.bound_seconds =
+        std::min(found.plan.bound_seconds, tighter->plan.seconds);
+    absl::StatusOr<Plan> written = WritePlan(task_, *tighter);
+    if (!written.ok()) return;
+    found = *std::move(tighter);
+    plan = *std::move(written);
+  }
+
+  // What was only sketched so far is searched on, for the bound; it may turn
+  // out that there is something better.
+  void Prove(Found& found, Plan& plan) {
+    if (found.plan.bound_seconds > 0) return;
+    Found more = SearchedOn(search_, found, task_.memory_bytes, LeftSeconds());
+    found.plan.bound_seconds = more.plan.bound_seconds;
+    plan.gap = GapOf(found);
+    if (more.plan.seconds >= found.plan.seconds) return;
+    absl::StatusOr<Plan> better = WritePlan(task_, more);
+    if (!better.ok() || !Fits(*better) ||
+        better->predicted.step_seconds >= plan.predicted.step_seconds) {
+      return;
+    }
+    found = std::move(more);
+    plan = *std::move(better);
+  }
+
+  bool Fits(const Plan& plan) const {
+    return plan.predicted.peak_bytes <= task_.memory_bytes;
   }
 
   void Improve(Found& found, int64_t work, double wanted_gap) const {
@@ -107,7 +141,6 @@ class WholeFinish {
   const MeshSearch& search_;
   std::vector<Found>& found_;
   PlanLog& log_;
-  int64_t search_limit_;  // What the search may count, to stay below it.
 };
 
 }  // namespace
@@ -127,6 +160,15 @@ size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes) {
                            plan.predicted.step_seconds);
   });
   return static_cast<size_t>(best - plans.begin());
+}
+
+Found SearchedOn(const MeshSearch& search, const Found& found,
+                 int64_t memory_bytes, double seconds_left) {
+  Found more = found;
+  more.task.memory_limit = memory_bytes;
+  more.plan.bound_seconds = 0;
+  search.Improve(more, kSecondWork, kFirstGap, seconds_left);
+  return more;
 }
 
 absl::StatusOr<Plan> FinishFound(const PlanTask& task, const MeshSearch& search,

@@ -17,9 +17,9 @@ namespace meshwright {
 
 // Searches on from the most promising that `whole` has found, of which there
 // are some, and writes them; the first of what it has found is then the plan's.
-// Where the program takes more than the search counted, it is made to aim lower
-// and, if that does not help, to try more micro-batches; if nothing does, the
-// plan's peak says so and nothing found is left.
+// Where a program takes more than the search counted, it is made to aim lower,
+// before one is chosen, and, if nothing fits then, to try more micro-batches;
+// if nothing does, the plan's peak says so and nothing found is left.
 absl::StatusOr<Plan> FinishWhole(const PlanTask& task, const MeshSearch& search,
                                  WholeSearch& whole, PlanLog& log);
 
@@ -31,6 +31,11 @@ absl::StatusOr<Plan> FinishFound(const PlanTask& task, const MeshSearch& search,
 // that is not proven to be about the best on its mesh, one that is as good and
 // nearer to its bound. Of none that fits the quickest.
 size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes);
+
+// `found`, searched on with so much memory: its bound holds for all plans of
+// that mesh that the search counts as fitting.
+Found SearchedOn(const MeshSearch& search, const Found& found,
+                 int64_t memory_bytes, double seconds_left);
 
 }  // namespace meshwright
 

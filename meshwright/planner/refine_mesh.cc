@@ -23,6 +23,8 @@ constexpr int64_t kMostCells = 3'000'000;
 // best alone, of small ones from each.
 constexpr size_t kFewSplits = 2;
 constexpr size_t kManySplits = 12;
+// What another axis hardly makes up for.
+constexpr double kBehind = 1.05;
 
 // Products of two factors above 1.
 std::vector<int64_t> Divisors(int64_t size) {
@@ -91,6 +93,7 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
   for (size_t i = 0; i < found.size(); ++i) {
     const Found& one = found[i];
     if (one.task.mesh.axes().size() + 1 != kMostAxes) continue;
+    const bool is_behind = one.plan.seconds > kBehind * SecondsOf(found);
     size_t tried = 0;
     // The first axis is the batch's where the user asked for one.
     for (SplitMesh& split : SplitsOf(one.task.mesh, task.cluster,
@@ -98,7 +101,7 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
       const bool is_small = IsSmall(one.cut->model, split.mesh);
       const bool is_large = one.cut->model.graph.ops.size() > kManyOps;
       if (tried == (is_small ? kManySplits : kFewSplits) || is_large) break;
-      if (!is_small && &one != best) break;
+      if (!is_small && (&one != best || is_behind)) break;
       // One mesh comes from several plans; best from the first.
       const bool is_known = std::ranges::any_of(trials, [&](const Trial& of) {
         return found[of.from].cut == one.cut && of.split.mesh == split.mesh;
