@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
+#include "meshwright/cost/unchanged_leaves.h"
 
 namespace meshwright {
 namespace {
@@ -33,8 +34,10 @@ class Buffers {
   // `early_copies`: copies of inputs are made as soon as these are there; else
   // they are their kernel's scratch.
   Buffers(const Computation& computation, absl::Span<const Kernel> kernels,
-          bool early_copies)
-      : in_scratch(kernels.size(), 0), leaves_(computation.size()) {
+          bool early_copies, UnchangedLeaves& unchanged)
+      : in_scratch(kernels.size(), 0),
+        unchanged_(unchanged),
+        leaves_(computation.size()) {
     std::vector<int32_t> kernel_of(computation.size(), kNever);
     for (int32_t k = 0; k < std::ssize(kernels); ++k) {
       kernel_of[kernels[k].root->id] = k;
@@ -119,6 +122,19 @@ class Buffers {
     return leaves;
   }
 
+  // What no iteration changes stays where it was.
+  std::vector<int32_t> LeavesOfLoop(const Instruction& loop, int32_t kernel) {
+    std::vector<int32_t> leaves = leaves_[loop.operands[0]->id];
+    const std::vector<bool>& unchanged = unchanged_.Of(loop);
+    const std::vector<const Shape*> shapes = Leaves(loop.shape);
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (!unchanged[i]) {
+        leaves[i] = NewBuffers(*shapes[i], {.defined = kernel})[0];
+      }
+    }
+    return leaves;
+  }
+
   std::vector<int32_t> LeavesOf(const Instruction& instruction,
                                 int32_t kernel) {
     switch (instruction.opcode) {
@@ -148,6 +164,9 @@ class Buffers {
         break;
     }
     if (kernel != kNever) {
+      if (instruction.opcode == Opcode::kWhile) {
+        return LeavesOfLoop(instruction, kernel);
+      }
       return NewBuffers(instruction.shape, {.defined = kernel});
     }
     if (IsFree(instruction) && !instruction.operands.empty()) {
@@ -156,6 +175,7 @@ class Buffers {
     return {};  // Fused away.
   }
 
+  UnchangedLeaves& unchanged_;
   std::vector<std::vector<int32_t>> leaves_;
 };
 
@@ -171,7 +191,7 @@ class Estimator {
     const auto found = kernels_.find(&computation);
     if (found == kernels_.end()) return 0;
     const std::vector<Kernel>& kernels = found->second;
-    Buffers values(computation, kernels, style_.runs_when_ready);
+    Buffers values(computation, kernels, style_.runs_when_ready, unchanged_);
     MarkResults(computation, kernels, take_over, values);
     PassThroughLoops(kernels, values);
     int64_t live = 0;
@@ -227,15 +247,23 @@ class Estimator {
       // Written while the old value is still read: a place of its own.
       if (last_read > buffer.defined ||
           (last_read == buffer.defined &&
-           !InPlace(kernels[buffer.defined], old, values))) {
+           !InPlace(kernels[buffer.defined], old, root[i], values))) {
         buffer.result = false;
         buffer.kept = true;
       }
     }
   }
 
-  static bool InPlace(const Kernel& kernel, int32_t leaf,
+  static bool InPlace(const Kernel& kernel, int32_t leaf, int32_t result,
                       const Buffers& values) {
+    if (kernel.root->opcode == Opcode::kWhile) {
+      const std::vector<int32_t>& from = values.of(*kernel.root->operands[0]);
+      const std::vector<int32_t>& to = values.of(*kernel.root);
+      for (size_t i = 0; i < from.size(); ++i) {
+        if (from[i] == leaf && to[i] == result) return true;
+      }
+      return false;
+    }
     for (const int32_t input : kernel.in_place) {
       const auto& leaves = values.of(*kernel.inputs[input]);
       if (leaves.size() == 1 && leaves[0] == leaf) return true;
@@ -292,7 +320,8 @@ class Estimator {
       for (const Instruction* operand : root.operands) {
         for (const int32_t from : values.of(*operand)) {
           if (leaf >= results.size()) return bytes;
-          take(from, values.buffers[results[leaf++]].bytes);
+          const int32_t to = results[leaf++];
+          if (to != from) take(from, values.buffers[to].bytes);
         }
       }
       return bytes;
@@ -336,6 +365,7 @@ class Estimator {
 
   const ProgramKernels& kernels_;
   const FusionStyle style_;
+  UnchangedLeaves unchanged_;
   absl::flat_hash_map<const Computation*, int64_t> inside_;
 };
 

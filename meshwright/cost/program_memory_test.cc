@@ -139,5 +139,31 @@ TEST(EstimateMemoryTest, OnlyOneTakesThePlaceOfWhatSeveralBeginWith) {
   EXPECT_EQ(Estimate(module, body).temporaries, 2 * kArray + 4);
 }
 
+// An argument that loops within loops only read has no second place, and what
+// was made for them alone goes when they are done.
+TEST(EstimateMemoryTest, WhatLoopsOnlyReadStaysWhereItIs) {
+  using Values = std::vector<Instruction*>;
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* w = body.Parameter(F32({8, 8}));
+  Instruction* made = body.Dot(w, w);
+  Instruction* loop = LoopForTest(
+      module, body, {w, made, body.Dot(made, made)}, 100,
+      [&](BodyForTest& outer, const Values& carried) {
+        Instruction* inside = LoopForTest(
+            module, outer, carried, 100,
+            [](BodyForTest& inner, const Values& values) {
+              Instruction* next = inner.Dot(values[0], values[1]);
+              return Values{values[0], values[1], inner.Dot(next, values[2])};
+            });
+        return Values{outer.Element(inside, 1), outer.Element(inside, 2),
+                      outer.Element(inside, 3)};
+      });
+  Instruction* then = body.Dot(body.Element(loop, 3), body.Element(loop, 1));
+  body.Tuple({body.Dot(then, then)});
+  // What was made, what is carried and two products; the counters.
+  EXPECT_EQ(Estimate(module, body).temporaries, 4 * kArray + 2 * 4);
+}
+
 }  // namespace
 }  // namespace meshwright

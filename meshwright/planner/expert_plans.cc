@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/finish_whole.h"
 #include "meshwright/planner/found_plans.h"
@@ -34,8 +35,8 @@ class ExpertPlans {
  public:
   // `whole`: the search's own, of which the first takes `seconds`.
   ExpertPlans(const PlanTask& task, const FusionStyle& style,
-              WholeSearch& whole, double seconds,
-              std::map<Recompute, Cuts>& cuts, PlanLog& log)
+              const WholeSearch& whole, double seconds,
+              const std::map<Recompute, Cuts>& cuts, const PlanLog& log)
       : task_(task),
         style_(style),
         whole_(whole),
@@ -45,9 +46,13 @@ class ExpertPlans {
         log_(log) {}
 
   // As if it were asked for.
-  absl::StatusOr<ExpertPlan> Of(Expert expert) {
+  absl::StatusOr<ExpertPlan> Of(Expert expert) const {
+    if (log_.watch.seconds() > task_.request.time_limit_seconds) {
+      return absl::DeadlineExceededError("no time left");
+    }
     PlanRequest request = task_.request;
     request.expert = expert;
+    request.report = nullptr;
     const PlanTask task{task_.module, task_.cluster, task_.rates, request,
                         task_.memory_bytes};
     const MeshSearch search(task.cluster, task.rates, task.request);
@@ -66,7 +71,8 @@ class ExpertPlans {
       MW_ASSIGN_OR_RETURN(Plan plan, FinishFound(task, search, found, log));
       return ExpertPlan{std::move(found[0]), std::move(plan)};
     }
-    WholeSearch whole(task, search, std::move(meshes), style_, cuts_, log);
+    std::map<Recompute, Cuts> cuts = cuts_;
+    WholeSearch whole(task, search, std::move(meshes), style_, cuts, log);
     whole.Try().IgnoreError();
     if (SecondsOf(whole.found()) > most_seconds_) {
       return absl::NotFoundError("far behind");
@@ -136,11 +142,11 @@ class ExpertPlans {
 
   const PlanTask& task_;
   const FusionStyle& style_;
-  WholeSearch& whole_;
+  const WholeSearch& whole_;
   const bool is_large_;
   const double most_seconds_;  // As the search counts.
-  std::map<Recompute, Cuts>& cuts_;
-  PlanLog& log_;
+  const std::map<Recompute, Cuts>& cuts_;
+  const PlanLog& log_;
 };
 
 // The bound of an expert's plan among all plans, not only experts'.
@@ -160,19 +166,22 @@ void Bound(const PlanTask& task, const MeshSearch& search,
 
 void UseExperts(const PlanTask& task, const MeshSearch& search,
                 const FusionStyle& style, WholeSearch& whole,
-                std::map<Recompute, Cuts>& cuts, PlanLog& log, Plan& plan) {
+                const std::map<Recompute, Cuts>& cuts, PlanLog& log,
+                Plan& plan) {
   if (task.request.expert != Expert::kAuto ||
       whole.meshes()[0].device_count() == 1) {
     return;
   }
   const Stopwatch watch;
-  ExpertPlans experts(task, style, whole, whole.found()[0].plan.seconds, cuts,
-                      log);
+  if (task.request.report) task.request.report("experts");
+  const ExpertPlans experts(task, style, whole, whole.found()[0].plan.seconds,
+                            cuts, log);
+  std::vector<absl::StatusOr<ExpertPlan>> plans(std::size(kExperts));
+  SideBySide(static_cast<int>(plans.size()),
+             [&](int i) { plans[i] = experts.Of(kExperts[i]); });
   std::optional<ExpertPlan> best;
   double least = (1 - kGain) * plan.predicted.step_seconds;
-  for (const Expert expert : kExperts) {
-    if (log.watch.seconds() > task.request.time_limit_seconds) break;
-    absl::StatusOr<ExpertPlan> one = experts.Of(expert);
+  for (absl::StatusOr<ExpertPlan>& one : plans) {
     if (!one.ok() || one->plan.predicted.peak_bytes > task.memory_bytes ||
         one->plan.predicted.step_seconds >= least) {
       continue;

@@ -25,7 +25,8 @@ namespace meshwright {
 // as good. Nothing is done for requests that are for an expert themselves.
 void UseExperts(const PlanTask& task, const MeshSearch& search,
                 const FusionStyle& style, WholeSearch& whole,
-                std::map<Recompute, Cuts>& cuts, PlanLog& log, Plan& plan);
+                const std::map<Recompute, Cuts>& cuts, PlanLog& log,
+                Plan& plan);
 
 }  // namespace meshwright
 

@@ -93,7 +93,7 @@ class WholeFinish {
 
   void Tighten(Found& found, Plan& plan) const {
     const auto limit = static_cast<int64_t>(
-        static_cast<double>(*found.task.memory_limit) * kTighter *
+        static_cast<double>(found.plan.peak_bytes) * kTighter *
         static_cast<double>(task_.memory_bytes) /
         static_cast<double>(plan.predicted.peak_bytes));
     absl::StatusOr<Found> tighter =
