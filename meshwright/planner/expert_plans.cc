@@ -20,7 +20,7 @@ constexpr Expert kExperts[] = {Expert::kDp, Expert::kZero2, Expert::kZero3,
                                Expert::kMegatron, Expert::kSequence};
 
 // Where a sketch takes so much longer than the best, no program is made of it,
-// nor is an expert looked at where the search's own does; of a large step.
+// nor is an expert looked at where the search's own does; of a large step less.
 constexpr double kFarBehind = 1.15;
 constexpr double kBehind = 1.05;
 // Less is no reason to prefer an expert's plan, of which less is proven.
@@ -41,6 +41,7 @@ class ExpertPlans {
         style_(style),
         whole_(whole),
         is_large_(whole.found()[0].cut->model.graph.ops.size() > kManyOps),
+        seconds_(seconds),
         most_seconds_((is_large_ ? kBehind : kFarBehind) * seconds),
         cuts_(cuts),
         log_(log) {}
@@ -64,7 +65,7 @@ class ExpertPlans {
     if (meshes.empty()) return absl::NotFoundError("no mesh");
     const bool is_soon_done =
         meshes.size() == 1 && meshes[0].axes().size() == 1;
-    if (is_large_) return Sketched(search, expert, is_soon_done);
+    if (is_large_) return Sketched(search, expert);
     if (!is_soon_done) {
       std::vector<Found> found = Sketches(search, expert);
       if (found.empty()) return absl::NotFoundError("far behind");
@@ -74,7 +75,7 @@ class ExpertPlans {
     std::map<Recompute, Cuts> cuts = cuts_;
     WholeSearch whole(task, search, std::move(meshes), style_, cuts, log);
     whole.Try().IgnoreError();
-    if (SecondsOf(whole.found()) > most_seconds_) {
+    if (SecondsOf(whole.found()) > kFarBehind * seconds_) {
       return absl::NotFoundError("far behind");
     }
     MW_ASSIGN_OR_RETURN(Plan plan, FinishWhole(task, search, whole, log));
@@ -86,18 +87,24 @@ class ExpertPlans {
   // In the settings in which the search's own sketch is near its best.
   std::vector<Found> Sketches(const MeshSearch& search, Expert expert) const {
     std::vector<Found> sketches;
-    std::vector<AxisPlaces> like;  // Of the best so far, to start from.
+    // Of the best so far, to start from.
+    std::vector<AxisPlaces> like = whole_.found()[0].plan.placements;
     double least = std::numeric_limits<double>::infinity();
     for (const MeshTime& one : whole_.times()) {
       if (!Suits(one.mesh, expert) || one.seconds > most_seconds_) continue;
       absl::StatusOr<Found> found =
           search.Sketch(one.cut, {one.mesh, task_.memory_bytes, expert}, like);
       if (!found.ok()) continue;
+      const bool is_soon_done = is_large_ && one.mesh.axes().size() == 1;
+      if (is_soon_done) {
+        search.Improve(*found, kLastWork, kFirstGap,
+                       task_.request.time_limit_seconds - log_.watch.seconds());
+      }
       if (found->plan.seconds <= least) {
         least = found->plan.seconds;
         like = found->plan.placements;
       }
-      if (found->plan.seconds <= most_seconds_) {
+      if (found->plan.seconds <= kFarBehind * seconds_) {
         sketches.push_back(*std::move(found));
       }
     }
@@ -105,17 +112,13 @@ class ExpertPlans {
   }
 
   // The best of them, hardly searched further; not one that was written before.
-  absl::StatusOr<ExpertPlan> Sketched(const MeshSearch& search, Expert expert,
-                                      bool is_soon_done) const {
+  absl::StatusOr<ExpertPlan> Sketched(const MeshSearch& search,
+                                      Expert expert) const {
     std::vector<Found> found = Sketches(search, expert);
     if (found.empty()) return absl::NotFoundError("behind");
     std::ranges::stable_sort(found, {},
                              [](const Found& one) { return one.plan.seconds; });
     Found& best = found[0];
-    if (is_soon_done) {
-      search.Improve(best, kLastWork, kFirstGap,
-                     task_.request.time_limit_seconds - log_.watch.seconds());
-    }
     const auto is_same = [&](const Found& one) {
       return one.cut == best.cut && one.task.mesh == best.task.mesh &&
              one.plan.placements == best.plan.placements &&
@@ -144,7 +147,8 @@ class ExpertPlans {
   const FusionStyle& style_;
   const WholeSearch& whole_;
   const bool is_large_;
-  const double most_seconds_;  // As the search counts.
+  const double seconds_;       // As the search counts.
+  const double most_seconds_;  // Of its own where experts are looked at.
   const std::map<Recompute, Cuts>& cuts_;
   const PlanLog& log_;
 };

@@ -186,6 +186,7 @@ std::vector<int64_t> WholeSearch::CountsFor(const CutStep& cut) const {
 void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
                             const std::vector<Mesh>& meshes,
                             absl::Status& last) {
+  if (like_.empty()) StartAsExperts(cut, meshes);
   size_t next = 0;
   while (next < meshes.size()) {
     if (log_.watch.seconds() > request_.time_limit_seconds && !found_.empty()) {
@@ -220,6 +221,20 @@ void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
       Keep(batch[i], *cut, std::move(found[i]), last);
     }
   }
+}
+
+// Along one axis, of a large step, what data parallelism does is soon found and
+// near to what is best; from nowhere the search may not get there with little
+// work.
+void WholeSearch::StartAsExperts(const std::shared_ptr<const CutStep>& cut,
+                                 const std::vector<Mesh>& meshes) {
+  if (request_.expert != Expert::kAuto || meshes[0].axes().size() > 1 ||
+      cut->model.graph.ops.size() <= kManyOps) {
+    return;
+  }
+  const absl::StatusOr<Found> found =
+      search_.Sketch(cut, {meshes[0], kNoLimit, Expert::kDp}, {});
+  if (found.ok()) like_ = found->plan.placements;
 }
 
 void WholeSearch::Keep(const Mesh& mesh, const CutStep& cut,

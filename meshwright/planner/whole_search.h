@@ -63,6 +63,8 @@ class WholeSearch {
                          int more);
   void TryMeshes(const std::shared_ptr<const CutStep>& cut,
                  const std::vector<Mesh>& meshes, absl::Status& last);
+  void StartAsExperts(const std::shared_ptr<const CutStep>& cut,
+                      const std::vector<Mesh>& meshes);
   void Keep(const Mesh& mesh, const CutStep& cut, absl::StatusOr<Found> found,
             absl::Status& last);
 
