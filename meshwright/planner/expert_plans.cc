@@ -87,8 +87,8 @@ class ExpertPlans {
   // In the settings in which the search's own sketch is near its best.
   std::vector<Found> Sketches(const MeshSearch& search, Expert expert) const {
     std::vector<Found> sketches;
-    // Of the best so far, to start from.
-    std::vector<AxisPlaces> like = whole_.found()[0].plan.placements;
+    std::vector<AxisPlaces> like;  // Of the best so far, to start from.
+    if (is_large_) like = whole_.found()[0].plan.placements;
     double least = std::numeric_limits<double>::infinity();
     for (const MeshTime& one : whole_.times()) {
       if (!Suits(one.mesh, expert) || one.seconds > most_seconds_) continue;
