@@ -61,14 +61,14 @@ const CommandSpec& Spec() {
 }
 
 absl::StatusOr<double> Positive(const CommandLine& line, const char* flag,
-                                double otherwise) {
+                                const char* unit, double otherwise) {
   if (!line.Has(flag)) return otherwise;
   double value = 0;
   if (!absl::SimpleAtod(line.Text(flag, ""), &value) || !(value > 0) ||
       value > 1e9) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--", flag, " must be a positive number, not '",
-                     line.Text(flag, ""), "'"));
+        absl::StrCat("--", flag, " must be a positive number of ", unit,
+                     ", at most 1e9, not '", line.Text(flag, ""), "'"));
   }
   return value;
 }
@@ -82,12 +82,12 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(request.expert,
                       ParseExpert(line.Text("strategy", "auto")));
   MW_ASSIGN_OR_RETURN(request.time_limit_seconds,
-                      Positive(line, "time-limit", 60));
+                      Positive(line, "time-limit", "seconds", 60));
   MW_ASSIGN_OR_RETURN(const int64_t seed,
                       line.Integer("seed", 1, {0, INT64_MAX}));
   request.seed = static_cast<uint64_t>(seed);
   if (line.Has("memory")) {
-    MW_ASSIGN_OR_RETURN(const double gib, Positive(line, "memory", 0));
+    MW_ASSIGN_OR_RETURN(const double gib, Positive(line, "memory", "GiB", 0));
     request.memory_bytes = static_cast<int64_t>(gib * (1 << 30));
   }
   if (line.Has("micro-batches")) {
