@@ -9,6 +9,7 @@
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/planner/found_plans.h"
 #include "meshwright/planner/meshes_to_try.h"
+#include "meshwright/planner/planner.h"
 #include "meshwright/search/zoo_for_test.h"
 
 namespace meshwright {
@@ -99,6 +100,18 @@ TEST(WholeSearch, TriesMoreMicroBatchesThanItFound) {
     EXPECT_GT(found.cut->count, first);
     EXPECT_EQ(found.cut->recompute, recompute);
   }
+}
+
+// One of the first settings, and a note; stages are not looked at.
+TEST(FindPlan, EndsWithWhatItHasWhenTheTimeIsOver) {
+  const Module module = ReadTiny("gpt");
+  const Cluster cluster = *ParseClusterSpec("h200:8", {});
+  const absl::StatusOr<Plan> plan = MakePlan(
+      module, cluster, AssumedRates(cluster), {.time_limit_seconds = 1e-6});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->notes.size(), 1u);
+  EXPECT_NE(plan->notes[0].find("time limit"), std::string::npos);
+  for (const Alternative& one : plan->alternatives) EXPECT_EQ(one.stages, 1);
 }
 
 }  // namespace

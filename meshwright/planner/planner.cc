@@ -113,7 +113,7 @@ class Planner {
     // Experts have stages only where they are asked for.
     if (request_.stages.value_or(request_.expert == Expert::kAuto ? 2 : 1) ==
             1 ||
-        task_.cluster.device_count() == 1) {
+        task_.cluster.device_count() == 1 || whole_.IsOutOfTime()) {
       return absl::NotFoundError("no stages");
     }
     const Stopwatch watch;

@@ -160,7 +160,7 @@ std::vector<SplitMesh> SplitsOf(const Mesh& mesh, const Cluster& cluster,
 void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
                   double seconds_left, std::vector<Found>& found,
                   std::vector<Alternative>& alternatives) {
-  if (!MayRefine(task.request)) return;
+  if (!MayRefine(task.request) || seconds_left <= 0) return;
   std::vector<Trial> trials = TrialsOf(task, found);
   SideBySide(static_cast<int>(trials.size()), [&](int i) {
     Trial& trial = trials[i];

@@ -71,6 +71,16 @@ absl::Status WholeSearch::Try() {
   return last;
 }
 
+bool WholeSearch::IsOutOfTime() {
+  if (found_.empty() || log_.watch.seconds() <= request_.time_limit_seconds) {
+    return false;
+  }
+  if (log_.notes.empty()) {
+    log_.notes.push_back("the time limit came before all meshes were tried");
+  }
+  return true;
+}
+
 absl::Status WholeSearch::TrySmaller(const CutStep& than) {
   const int64_t count = than.count;
   const Recompute recompute = than.recompute;
@@ -91,7 +101,7 @@ absl::Status WholeSearch::WhyNotCut() {
 void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
   for (const Recompute more : order) {
     const bool is_less = order[0] == Recompute::kFull;
-    if (!is_less && !MemoryCosts(kMemoryCosts)) return;
+    if (IsOutOfTime() || (!is_less && !MemoryCosts(kMemoryCosts))) return;
     const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(1, more);
     if (!cut.ok()) continue;
     if (!is_less && !MemoryCosts((*cut)->flops / (*Cut(1))->flops)) return;
@@ -131,6 +141,7 @@ absl::Status WholeSearch::TryCounts(const std::vector<int64_t>& counts,
   int after_first = 0;
   for (const int64_t count : counts) {
     if (found_.size() > known && ++after_first > more) break;
+    if (IsOutOfTime()) break;
     const auto cut = Cut(count, recompute);
     if (!cut.ok()) {
       if (last.ok() || request_.micro_batches.has_value()) {
@@ -189,13 +200,7 @@ void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
   if (like_.empty()) StartAsExperts(cut, meshes);
   size_t next = 0;
   while (next < meshes.size()) {
-    if (log_.watch.seconds() > request_.time_limit_seconds && !found_.empty()) {
-      if (log_.notes.empty()) {
-        log_.notes.push_back(
-            "the time limit came before all meshes were tried");
-      }
-      break;
-    }
+    if (IsOutOfTime()) break;
     // The first alone: what it finds is where the others start.
     const size_t most = like_.empty() ? 1 : kSideBySide;
     std::vector<Mesh> batch;

@@ -45,6 +45,9 @@ class WholeSearch {
   // All that could be, also what `found` is no longer about.
   const std::vector<MeshTime>& times() const { return times_; }
 
+  // The time is over, and something was found; a note says so.
+  bool IsOutOfTime();
+
   // Why the step cannot be cut into any micro-batches; that it can.
   absl::Status WhyNotCut();
 
