@@ -50,6 +50,10 @@ bool IsFree(const Instruction& instruction) {
 bool IsFusible(const Instruction& instruction) {
   if (IsFree(instruction) || !instruction.shape.IsArray()) return false;
   switch (instruction.opcode) {
+    case Opcode::kDot:
+      // Compilers make a multiplication of it.
+      return instruction.attributes->dot.has_value() &&
+             instruction.attributes->dot->lhs_contracting.empty();
     case Opcode::kCopy:
     case Opcode::kBitcastConvert:
     case Opcode::kMap:

@@ -1,6 +1,8 @@
 #include "meshwright/cost/kernel_copies.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace meshwright {
 namespace {
@@ -30,6 +32,90 @@ const Instruction& MadeBy(const Instruction& value) {
     at = at->operands[0];
   }
   return *at;
+}
+
+// Dimensions of more than one element, outermost first.
+using Order = std::vector<int64_t>;
+
+Order WithoutOnes(const Shape& shape, const Order& dimensions) {
+  Order order;
+  for (const int64_t dimension : dimensions) {
+    if (shape.dimensions[dimension] != 1) order.push_back(dimension);
+  }
+  return order;
+}
+
+Order AsWritten(const Shape& shape) {
+  Order all(shape.dimensions.size());
+  std::iota(all.begin(), all.end(), 0);
+  return WithoutOnes(shape, all);
+}
+
+Order OrderForCollective(const Instruction& collective, const Shape& shape) {
+  Order order = AsWritten(shape);
+  const auto& along = collective.attributes->dimensions;
+  if (along.empty()) return order;
+  const auto first = std::find(order.begin(), order.end(), along[0]);
+  if (first != order.end()) std::rotate(order.begin(), first, first + 1);
+  return order;
+}
+
+// A collective made it, with another dimension first.
+bool LiesTurned(const Instruction& value, const FusionStyle& style) {
+  const Instruction& maker = MadeBy(value);
+  return style.transposes_for_collectives && Splits(maker) &&
+         SplitsInside(maker, maker.operand_shape(0));
+}
+
+bool Has(const std::vector<int64_t>& dimensions, int64_t dimension) {
+  return std::find(dimensions.begin(), dimensions.end(), dimension) !=
+         dimensions.end();
+}
+
+// Matrices, or batches of them with the batch first.
+bool IsPlain(const Shape& shape, const std::vector<int64_t>& batch,
+             const std::vector<int64_t>& contracted) {
+  if (contracted.size() != 1 || shape.rank() > std::ssize(batch) + 2) {
+    return false;
+  }
+  for (int64_t i = 0; i < std::ssize(batch); ++i) {
+    if (batch[i] != i) return false;
+  }
+  return true;
+}
+
+Order OrderForDot(const Instruction& dot, size_t operand,
+                  const FusionStyle& style) {
+  const Shape& shape = dot.operand_shape(operand);
+  const auto& numbers = dot.attributes->dot;
+  if (!style.transposes_for_dots || !numbers ||
+      (IsPlain(dot.operand_shape(0), numbers->lhs_batch,
+               numbers->lhs_contracting) &&
+       IsPlain(dot.operand_shape(1), numbers->rhs_batch,
+               numbers->rhs_contracting))) {
+    return AsWritten(shape);
+  }
+  const bool left = operand == 0;
+  const auto& batch = left ? numbers->lhs_batch : numbers->rhs_batch;
+  const auto& contracted =
+      left ? numbers->lhs_contracting : numbers->rhs_contracting;
+  // Matrices may be read either way, unless a reshape takes out dimensions of
+  // one element first.
+  if (IsPlain(shape, batch, contracted) &&
+      std::none_of(batch.begin(), batch.end(),
+                   [&](int64_t i) { return shape.dimensions[i] == 1; })) {
+    return AsWritten(shape);
+  }
+  Order kept;
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    if (!Has(batch, i) && !Has(contracted, i)) kept.push_back(i);
+  }
+  Order order = batch;
+  const Order& next = left ? kept : contracted;
+  const Order& last = left ? contracted : kept;
+  order.insert(order.end(), next.begin(), next.end());
+  order.insert(order.end(), last.begin(), last.end());
+  return WithoutOnes(shape, order);
 }
 
 }  // namespace
@@ -77,16 +163,30 @@ void AddConvolutionCopies(const Instruction& root, Kernel& kernel) {
                                {numbers->output_feature}));
 }
 
-void AddCollectiveCopies(const Instruction& root, Kernel& kernel) {
-  for (size_t i = 0; i < kernel.inputs.size(); ++i) {
-    const Instruction& input = *kernel.inputs[i];
-    const Instruction& maker = MadeBy(input);
-    if (Splits(root)
-            ? maker.opcode == Opcode::kDot && SplitsInside(root, input.shape)
-            : root.opcode == Opcode::kDot && Splits(maker) &&
-                  SplitsInside(maker, maker.operand_shape(0))) {
-      kernel.turned.push_back(static_cast<int32_t>(i));
+void AddTurnedInputs(const Instruction& root, const FusionStyle& style,
+                     Kernel& kernel) {
+  if (root.opcode == Opcode::kReduce && LiesTurned(*root.operands[0], style)) {
+    kernel.turned.push_back({.input = 0, .order = {kForReductions}});
+  }
+  const bool splits = style.transposes_for_collectives && Splits(root);
+  if (!splits && root.opcode != Opcode::kDot) return;
+  for (size_t i = 0; i < root.operands.size(); ++i) {
+    const Instruction& operand = *root.operands[i];
+    if (MadeBy(operand).opcode == Opcode::kConstant) continue;
+    const Order written = AsWritten(operand.shape);
+    const bool turned = !splits && LiesTurned(operand, style);
+    Order wanted = written;
+    if (!splits) {
+      wanted = OrderForDot(root, i, style);
+    } else if (MadeBy(operand).opcode == Opcode::kDot) {
+      wanted = OrderForCollective(root, operand.shape);
     }
+    if (wanted == written && !turned) continue;
+    const auto input =
+        std::find(kernel.inputs.begin(), kernel.inputs.end(), &operand);
+    kernel.turned.push_back(
+        {static_cast<int32_t>(input - kernel.inputs.begin()),
+         std::move(wanted)});
   }
 }
 

@@ -2,6 +2,8 @@
 #ifndef MESHWRIGHT_COST_KERNEL_COPIES_H_
 #define MESHWRIGHT_COST_KERNEL_COPIES_H_
 
+#include <cstdint>
+
 #include "meshwright/cost/kernels.h"
 #include "meshwright/hlo/instruction.h"
 
@@ -15,10 +17,18 @@ bool SplitsInside(const Instruction& collective, const Shape& operand);
 // positions first, channels last. Nothing for other instructions.
 void AddConvolutionCopies(const Instruction& root, Kernel& kernel);
 
-// Operands that a dot made and a collective wants transposed, and such that
-// come out of one transposed and a dot wants as they were. Elementwise kernels
-// write and read either; the copies of convolutions are counted above.
-void AddCollectiveCopies(const Instruction& root, Kernel& kernel);
+// In place of an order: as written, not reshaped.
+inline constexpr int64_t kForReductions = -1;
+
+// Operands of dots and collectives that lie in another order than these want:
+// a contraction over several dimensions, or with batch dimensions elsewhere,
+// wants (batch, rows, contracted) and (batch, contracted, columns); what a
+// collective splits or joins inside lies with that dimension first, of which
+// reductions want a copy for themselves (kForReductions). Elementwise
+// kernels write and read any order; the copies of convolutions are counted
+// above.
+void AddTurnedInputs(const Instruction& root, const FusionStyle& style,
+                     Kernel& kernel);
 
 }  // namespace meshwright
 

@@ -142,6 +142,14 @@ class Fuser {
     return !IsFusible(user);
   }
 
+  // Whether `user` writes a slice of what moved to where it is, as of zeros: an
+  // array that is there before. Others compute it again.
+  bool UpdatesInPlace(const Instruction& user, const Instruction& value) const {
+    return !style_.fuses_rows && user.opcode == Opcode::kDynamicUpdateSlice &&
+           user.operands[0] == &value && facts_[user.id].stored &&
+           IsMovement(value.opcode);
+  }
+
   bool Fuses(const Instruction& instruction) const {
     return IsFusible(instruction) ||
            (style_.fuses_rows && IsRowReduction(instruction));
@@ -156,7 +164,9 @@ class Fuser {
       int fusing = 0;
       bool repeated = false;
       for (const Instruction* user : users_[instruction.id]) {
-        if (NeedsWhole(*user)) {
+        if (UpdatesInPlace(*user, instruction)) {
+          facts.needed = true;
+        } else if (NeedsWhole(*user)) {
           facts.needed = true;
           facts.direct = facts.direct || !TakesReshaped(*user, instruction);
         } else {
@@ -232,6 +242,7 @@ class Fuser {
     if (Opens(root)) {
       Kernel kernel = Gather(std::vector<const Instruction*>{&root});
       loops_.back().merges = !loops_.back().crosses && Merges(kernel);
+      AddTurnedInputs(root, style_, kernel);
       return kernel;
     }
     Kernel kernel{.root = &root, .strided = Reorders(root, style_.fuses_rows)};
@@ -246,7 +257,7 @@ class Fuser {
       AddInput(root, static_cast<int32_t>(i), kernel);
     }
     if (style_.transposes_for_convolution) AddConvolutionCopies(root, kernel);
-    if (style_.transposes_for_collectives) AddCollectiveCopies(root, kernel);
+    AddTurnedInputs(root, style_, kernel);
     return kernel;
   }
 
@@ -335,7 +346,8 @@ class Fuser {
       const Instruction* operand = user.operands[i];
       const bool whole =
           user.opcode == Opcode::kReduce && !style_.reduce_reads_fused;
-      if (whole || IsInput(*operand)) {
+      if (whole || IsInput(*operand) ||
+          (&user == result_ && i == 0 && UpdatesInPlace(user, *operand))) {
         Read(user, static_cast<int32_t>(i), elementwise, share, kernel);
         continue;
       }
@@ -412,6 +424,7 @@ FusionStyle FusionStyleFor(bool cpu) {
           .transposes_for_convolution = cpu,
           .all_reduce_in_place = !cpu,
           .transposes_for_collectives = cpu,
+          .transposes_for_dots = cpu,
           .runs_when_ready = cpu};
 }
 

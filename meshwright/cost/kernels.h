@@ -41,6 +41,9 @@ struct FusionStyle {
   // Collectives split or join arrays along their first dimension only; others
   // are transposed before and after.
   bool transposes_for_collectives = false;
+  // Contractions want batch dimensions first and copy operands whose dimensions
+  // are in another order.
+  bool transposes_for_dots = false;
   // Kernels run in the order in which they become ready (kernel_order.h); else
   // in that of the program.
   bool runs_when_ready = false;
@@ -56,6 +59,12 @@ struct KernelRead {
   double share = 1;
 };
 
+// A kernel reads an input with its dimensions in another order in memory.
+struct TurnedInput {
+  int32_t input = 0;           // Into the kernel's inputs.
+  std::vector<int64_t> order;  // Outermost first, of more than one element.
+};
+
 struct Kernel {
   const Instruction* root = nullptr;
   // Further results, of a kernel merged from several.
@@ -68,9 +77,9 @@ struct Kernel {
   std::vector<const Instruction*> fused;  // Instructions besides results.
   Work work;                              // Bytes: what it reads and writes.
   int64_t scratch_bytes = 0;              // Transposed copies that it needs.
-  std::vector<int32_t> copied;  // Inputs that it needs such copies of,
-  std::vector<int32_t> turned;  // or that a collective's time is for.
-  bool strided = false;         // Elements change their order in memory.
+  std::vector<int32_t> copied;      // Inputs that it needs such copies of,
+  std::vector<TurnedInput> turned;  // or that have copies for several kernels.
+  bool strided = false;             // Elements change their order in memory.
 };
 
 // In an order in which they can run; for control flow and opaque instructions a

@@ -189,5 +189,47 @@ TEST(KernelsTest, ConvolutionsCopyWhatHasChannelsElsewhere) {
   EXPECT_EQ(kernels[0].copied, std::vector<int32_t>{0});
 }
 
+// A slice is written into zeros that are there before; others that want zeros
+// make them again.
+TEST(KernelsTest, ZerosThatAreUpdatedInPlaceAreStored) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({4, 8}));
+  Instruction* y = body.Parameter(F32({8, 8}));
+  Instruction* at = body.Parameter(Shape::Scalar(ElementType::kS32));
+  Instruction* zeros =
+      body.Broadcast(body.Constant(Literal::Scalar(0.0f)), F32({8, 8}), {});
+  Instruction* update =
+      body.Add(Opcode::kDynamicUpdateSlice, F32({8, 8}), {zeros, x, at, at});
+  Instruction* most = body.Add(Opcode::kMaximum, F32({8, 8}), {zeros, y});
+  body.Tuple({body.Dot(update, update), body.Dot(most, most)});
+  module.set_entry(body.computation());
+  module.Finish();
+  const auto kernels = KernelsOf(*module.entry(), ModuleWork(module), {});
+  ASSERT_NE(KernelOf(kernels, zeros), nullptr);
+  EXPECT_THAT(KernelOf(kernels, update)->inputs,
+              UnorderedElementsAre(zeros, x, at));
+  EXPECT_THAT(KernelOf(kernels, update)->in_place, ElementsAre(0));
+  EXPECT_THAT(KernelOf(kernels, most)->inputs,
+              testing::Not(testing::Contains(zeros)));
+}
+
+// It only multiplies.
+TEST(KernelsTest, AContractionOverNothingIsFused) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 4}));
+  Instruction* y = body.Parameter(F32({8, 4}));
+  Instruction* outer = body.Add(Opcode::kDot, F32({8, 4, 4}), {x, y});
+  outer->attributes.mutate().dot =
+      DotDimensionNumbers{.lhs_batch = {0}, .rhs_batch = {0}};
+  Instruction* out = body.Add(Opcode::kNegate, F32({8, 4, 4}), {outer});
+  body.Tuple({out});
+  module.set_entry(body.computation());
+  module.Finish();
+  EXPECT_THAT(Roots(KernelsOf(*module.entry(), ModuleWork(module), {})),
+              ElementsAre(out));
+}
+
 }  // namespace
 }  // namespace meshwright

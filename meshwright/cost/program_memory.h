@@ -7,7 +7,8 @@
 // kernel to the last one that reads it. What is fused away has no memory;
 // elementwise kernels, updates of slices, all-reduces and loops take over the
 // memory of an operand that nobody reads any more; results that are the next
-// value of an argument take its memory.
+// value of an argument take its memory, in which on CPUs other values lie from
+// its last reader until then (free_places.h).
 #ifndef MESHWRIGHT_COST_PROGRAM_MEMORY_H_
 #define MESHWRIGHT_COST_PROGRAM_MEMORY_H_
 

@@ -76,7 +76,8 @@ TEST(EstimateMemoryTest, AllReduceInPlaceOrNot) {
   EXPECT_EQ(temporaries(false), 2 * kArray);
 }
 
-// A contraction reads a copy of what is gathered along columns, in rows.
+// Contractions read a copy of what is gathered along columns, in rows: one for
+// all of them.
 TEST(EstimateMemoryTest, WhatCollectivesTransposeIsCopied) {
   const auto temporaries = [](bool transposes) {
     Module module("m");
@@ -92,7 +93,66 @@ TEST(EstimateMemoryTest, WhatCollectivesTransposeIsCopied) {
         .temporaries;
   };
   EXPECT_EQ(temporaries(false), kArray);
-  EXPECT_EQ(temporaries(true), 3 * kArray);
+  EXPECT_EQ(temporaries(true), 2 * kArray);
+}
+
+// The gradient of a weight reads a copy of its left operand; what elementwise
+// kernels make for it alone they write in that order.
+TEST(EstimateMemoryTest, ContractionsOverSeveralDimensionsReadCopies) {
+  const auto temporaries = [](bool elementwise) {
+    Module module("m");
+    BodyForTest body(module.AddComputation("main"));
+    Instruction* x = body.Parameter(F32({2, 4, 8}));
+    Instruction* made =
+        elementwise ? body.Add(Opcode::kNegate, F32({2, 4, 8}), {x})
+                    : body.Add(Opcode::kCollectivePermute, F32({2, 4, 8}), {x});
+    Instruction* dot = body.Add(Opcode::kDot, F32({8, 8}), {made, x});
+    dot->attributes.mutate().dot = DotDimensionNumbers{
+        .lhs_contracting = {0, 1}, .rhs_contracting = {0, 1}};
+    body.Tuple({dot});
+    return Estimate(module, body,
+                    {.transposes_for_dots = true, .runs_when_ready = true})
+        .temporaries;
+  };
+  EXPECT_EQ(temporaries(false), 2 * kArray);
+  EXPECT_EQ(temporaries(true), kArray);
+}
+
+// A copy of a product is made when the factors are gone.
+TEST(EstimateMemoryTest, CopiesAreMadeAfterTheirMakersInputsAreGone) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({8, 8}));
+  Instruction* factor = body.Dot(x, x);
+  Instruction* product = body.Dot(factor, x);
+  Instruction* part = body.Add(Opcode::kReduceScatter, F32({8, 4}), {product});
+  part->attributes.mutate().dimensions = {1};
+  body.Tuple({part});
+  // The factor and the product, then the product and its copy.
+  EXPECT_EQ(
+      Estimate(module, body,
+               {.transposes_for_collectives = true, .runs_when_ready = true})
+          .temporaries,
+      2 * kArray);
+}
+
+// Until a result takes its memory, an argument that is read no more has room.
+TEST(EstimateMemoryTest, ValuesLieInArgumentsThatAreReadNoMore) {
+  const auto temporaries = [](bool read_later) {
+    Module module("m");
+    BodyForTest body(module.AddComputation("main"));
+    Instruction* w = body.Parameter(F32({8, 8}));
+    Instruction* x = body.Parameter(F32({8, 8}));
+    Instruction* a = body.Dot(w, x);
+    Instruction* b = body.Dot(a, x);
+    Instruction* c = body.Dot(b, read_later ? w : x);
+    body.Tuple({body.Dot(c, x)});
+    module.aliases.push_back({.output_index = {0}, .parameter_number = 0});
+    return Estimate(module, body, {.runs_when_ready = true}).temporaries;
+  };
+  // Where w was lies b, beside a and c.
+  EXPECT_EQ(temporaries(false), kArray);
+  EXPECT_EQ(temporaries(true), 2 * kArray);
 }
 
 // A loop carries an array and collects rows in another, in place.
