@@ -1,10 +1,7 @@
 // Arguments whose memory other values use until a result takes it.
 //
-//   w = parameter            read once, by slice; the next w is known much
-//   later: part = slice(w)          in between, two values lie where w was, one
-//   after
-//   ...                      the other
-//   result = all-gather(next)
+// A weight that only a slice reads is free from then until its next value is
+// written; in between, other values lie there, one after the other.
 #ifndef MESHWRIGHT_COST_FREE_PLACES_H_
 #define MESHWRIGHT_COST_FREE_PLACES_H_
 

@@ -184,6 +184,7 @@ void AddTurnedInputs(const Instruction& root, const FusionStyle& style,
     if (wanted == written && !turned) continue;
     const auto input =
         std::find(kernel.inputs.begin(), kernel.inputs.end(), &operand);
+    if (input == kernel.inputs.end()) continue;  // Part of the kernel.
     kernel.turned.push_back(
         {static_cast<int32_t>(input - kernel.inputs.begin()),
          std::move(wanted)});
