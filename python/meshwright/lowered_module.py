@@ -7,6 +7,7 @@ The module is an HloModuleProto with these additions, format `1`:
   `step(state, batch)` has `state/params/blocks/0/qkv` and `batch/tokens`, and an
   argument that is a bare array is just `learning_rate`. Names are unique.
   A role is `state` (kept from step to step) or `data` (given anew each step).
+  Where the call said which dimension of data is the batch's, it is in `mw.batch`.
 - The module has the frontend attributes `mw.format` = `1`; `mw.outputs` = a JSON
   array with the name of each output, in order; and `mw.loss` = the index of the
   output that is the loss, absent when there is none.
@@ -26,7 +27,7 @@ from pathlib import Path
 from meshwright.files import read_file, write_file
 from meshwright.hlo_module import HloModule
 
-NAME, ROLE = "mw.name", "mw.role"
+NAME, ROLE, BATCH = "mw.name", "mw.role", "mw.batch"
 FORMAT, OUTPUTS, LOSS = "mw.format", "mw.outputs", "mw.loss"
 FORMAT_VERSION = "1"
 

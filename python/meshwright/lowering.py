@@ -4,10 +4,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from meshwright.batch_argument import Batch, batch_dimensions
 from meshwright.errors import MeshwrightError, first_line
 from meshwright.flat_program import flatten, has_keys
 from meshwright.hlo_module import HloModule
 from meshwright.lowered_module import (
+    BATCH,
     FORMAT,
     FORMAT_VERSION,
     LOSS,
@@ -62,6 +64,7 @@ def lower(
     state: Selection = None,
     names: Sequence[str] | None = None,
     loss: int | str | None = None,
+    batch: Batch = None,
     static_argnums: int | Sequence[int] | None = None,
     platform: str = "cpu",
 ) -> LoweredModule:
@@ -88,6 +91,11 @@ def lower(
       loss: the output that is the loss, by flat index or name. Default: among
         the float scalar outputs that are not state, the first whose key is `loss`,
         or else the first whose key has `loss` in it, or else the first.
+      batch: the dimension of data that is the batch's, where it is not what a plan
+        finds (the one by which most of the step's work can be split): `1` for all
+        data that has so many, or by name, `{"batch": 1, "batch/lengths": 0}`; the
+        longest name counts, and None says that there is no batch. What is not named
+        has none.
       static_argnums: as for `jax.jit`; only for a `fn` that is not jitted yet.
       platform: what jax lowers for, one of PLATFORMS; it need not be present.
 
@@ -116,9 +124,18 @@ def lower(
         output_names[output] = parameter_names[parameter]
     require_unique(output_names, "output")
 
+    roles = ["state" if i in pairs else "data" for i in range(len(parameter_names))]
+    batches = batch_dimensions(
+        batch,
+        parameter_names,
+        [len(p.shape.dimensions) for p in module.parameters],
+        [role == "data" for role in roles],
+    )
     for parameter, name in enumerate(parameter_names):
-        role = "state" if parameter in pairs else "data"
-        module.set_parameter_attributes(parameter, {NAME: name, ROLE: role})
+        attributes = {NAME: name, ROLE: roles[parameter]}
+        if parameter in batches:
+            attributes[BATCH] = str(batches[parameter])
+        module.set_parameter_attributes(parameter, attributes)
     donors = set(module.donors) | set(module.aliases)
     module.set_aliases(pairs, sorted(donors - set(pairs)))
     attributes = {FORMAT: FORMAT_VERSION, OUTPUTS: json.dumps(output_names)}

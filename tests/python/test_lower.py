@@ -351,3 +351,27 @@ def test_files_are_compressed_by_extension_and_read_by_content(tmp_path, suffix)
     renamed = path.rename(tmp_path / "renamed")
     assert meshwright.LoweredModule.load(renamed) == module
     assert (first == module.hlo) == (suffix == ".hlo.pb")
+
+
+@pytest.mark.parametrize(
+    ("batch", "want"),
+    [
+        (None, {}),
+        (0, {"b/len": "0", "b/x": "0"}),
+        (1, {"b/x": "1"}),
+        ({"b": 1, "b/len": 0}, {"b/len": "0", "b/x": "1"}),
+        ({"b": 0, "b/len": None}, {"b/x": "0"}),
+    ],
+)
+def test_the_batch_is_recorded_where_it_is_told(batch, want):
+    def step(state, b, scale):
+        return state + b["x"].sum(1) * scale, (b["x"] * b["len"]).sum()
+
+    data = {"x": shape(4, 3), "len": shape(3)}
+    lowered = meshwright.lower(step, shape(4), data, shape(), state=0, batch=batch)
+    recorded = {
+        p.attributes["mw.name"]: p.attributes["mw.batch"]
+        for p in HloModule(lowered.hlo).parameters
+        if "mw.batch" in p.attributes
+    }
+    assert recorded == want

@@ -49,6 +49,22 @@ CASES = {
         lambda: meshwright.lower(step, X, X, loss="loss"),
         "loss='loss' is not an output; there are 2: state, out/1",
     ),
+    "the batch of no data": (
+        lambda: meshwright.lower(step, X, X, batch={"state": 0}),
+        "batch={'state': 0}: 'state' is no data; there is x",
+    ),
+    "a batch in no dimension": (
+        lambda: meshwright.lower(step, X, X, batch={"x": 1}),
+        "batch={'x': 1}: 'x' has 1 dimensions",
+    ),
+    "a batch that nothing has": (
+        lambda: meshwright.lower(step, X, X, batch=1),
+        "batch=1 gives no data a batch",
+    ),
+    "a batch that is no number": (
+        lambda: meshwright.lower(step, X, X, batch="x"),
+        "batch='x': 'x' is not the number of a dimension",
+    ),
     "repeated names": (
         lambda: meshwright.lower(step, X, X, names=["a", "a"]),
         "parameter names are not unique: 'a'",
