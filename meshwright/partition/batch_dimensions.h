@@ -17,10 +17,11 @@ namespace meshwright {
 // some have it, the others hold no batch.
 inline constexpr char kBatchAttribute[] = "mw.batch";
 
-// By leaf array of the parameters; see MicroBatchOptions. Where the sizes of
-// data parameters differ, the batch is the one with which most of the step's
-// work can be split. kInvalidArgument when a given one does not exist or cannot
-// be cut, or none is found.
+// By leaf array of the parameters; see MicroBatchOptions. The batch is the size
+// of data parameters with which most of the step's work can be split: in
+// dimension 0, or in dimension 1 where that splits clearly more (time comes
+// first then). kInvalidArgument when a given one does not exist or cannot be
+// cut, or none is found.
 absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
     const Module& module, const FlatGraph& graph,
     const MicroBatchOptions& options);

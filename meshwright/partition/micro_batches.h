@@ -32,9 +32,9 @@ inline constexpr int64_t kNoBatch = -1;
 struct MicroBatchOptions {
   int64_t count = 2;  // 2 to kMaxMicroBatches.
   // By leaf array of the entry's parameters: the dimension to cut, or kNoBatch.
-  // Absent: dimension 0 of data parameters (frontend attribute mw.role; where
-  // none says, those not aliased to an output) whose size is the batch's, that
-  // is, that of most of their bytes.
+  // Absent: of data parameters (frontend attribute mw.role; where none says,
+  // those not aliased to an output), the dimension whose size is the batch's;
+  // see BatchDimensions.
   std::vector<std::optional<int64_t>> batch_dims;
   // Where a sum over the batch is needed inside it and would take a second pass
   // (batch norm), take `count` times the micro-batch's own, as if it were the

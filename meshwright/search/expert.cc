@@ -29,7 +29,6 @@ bool CanSplit(const Sharding& sharding, int64_t devices) {
 // Dimension `index` by exactly these axes, if it divides; else whole.
 bool LiesAlong(const Sharding& sharding, size_t index, const AxisList& axes,
                const Mesh& mesh) {
-  if (index >= sharding.dims.size()) return true;
   const bool divides = GlobalSize(sharding.dims[index]) % mesh.Size(axes) == 0;
   return AxesOf(sharding.dims[index]) == (divides ? axes : AxisList());
 }
@@ -78,12 +77,16 @@ Demand DemandOf(Expert expert, const StepModel& model, const Mesh& mesh) {
       case StateKind::kNone:
         return true;
       case StateKind::kData: {
-        if (!LiesAlong(sharding, 0, batch, mesh)) return false;
-        for (size_t i = 1; i < sharding.dims.size(); ++i) {
-          const bool along = i == 1 && expert == Expert::kSequence;
-          if (!LiesAlong(sharding, i, along ? second : AxisList(), mesh)) {
-            return false;
+        // The sequence is the first dimension that is not the batch's.
+        bool is_sequence = expert == Expert::kSequence;
+        for (size_t i = 0; i < sharding.dims.size(); ++i) {
+          AxisList axes;
+          if (static_cast<int64_t>(i) == model.batch_dims[group]) {
+            axes = batch;
+          } else if (std::exchange(is_sequence, false)) {
+            axes = second;
           }
+          if (!LiesAlong(sharding, i, axes, mesh)) return false;
         }
         return true;
       }

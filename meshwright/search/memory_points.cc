@@ -1,6 +1,7 @@
 #include "meshwright/search/memory_points.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -205,11 +206,12 @@ int64_t BatchSize(const StepModel& model) {
   int64_t batch = 1;
   int64_t most = 0;
   for (int32_t group = 0; group < model.alike.count(); ++group) {
-    if (model.kinds[group] != StateKind::kData) continue;
+    const std::optional<int64_t> dimension = model.batch_dims[group];
+    if (!dimension.has_value()) continue;
     const Shape& shape = *model.values[model.group_values[group][0]].shape;
-    if (shape.rank() > 0 && ByteSize(shape) > most) {
+    if (ByteSize(shape) > most) {
       most = ByteSize(shape);
-      batch = shape.dimensions[0];
+      batch = shape.dimensions[*dimension];
     }
   }
   return batch;

@@ -19,7 +19,7 @@ struct MemoryNeed {
 };
 MemoryNeed LeastMemory(const StepModel& model);
 
-// The leading dimension of the largest data parameter; 1 when there is none.
+// Examples of the largest data parameter that holds a batch; 1 when none does.
 int64_t BatchSize(const StepModel& model);
 
 }  // namespace meshwright

@@ -154,6 +154,7 @@ class Modeller {
 
   void FindKinds() {
     model_.kinds.assign(model_.alike.count(), StateKind::kNone);
+    model_.batch_dims.resize(model_.alike.count());
     const std::vector<bool> behind = BehindLoss(model_);
     const auto batch = BatchDimensions(*model_.module, graph_, {.count = 1});
     for (size_t i = 0; i < graph_.parameters.size(); ++i) {
@@ -170,6 +171,7 @@ class Modeller {
         kind = behind[op] ? StateKind::kWeight : StateKind::kOptimizer;
       }
       model_.kinds[GroupOf(op)] = kind;
+      if (batch.ok()) model_.batch_dims[GroupOf(op)] = (*batch)[i];
     }
   }
 

@@ -4,6 +4,7 @@
 #define MESHWRIGHT_SEARCH_STEP_MODEL_H_
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,8 @@ struct StepModel {
   std::vector<GroupValue> values;
   std::vector<GroupUse> uses;    // By user, then operand.
   std::vector<StateKind> kinds;  // By group.
+  // By group: of data, the dimension that is the batch's.
+  std::vector<std::optional<int64_t>> batch_dims;
   // By group: partial sums may be worth passing on unreduced, since a loop adds
   // to them.
   std::vector<bool> may_pend;

@@ -164,6 +164,15 @@ TEST(MicroBatchesTest, CutsTheDimensionThatIsGiven) {
   }
 }
 
+TEST(MicroBatchesTest, FindsABatchThatIsTheSecondDimension) {
+  const Module module = ValueOf(ReadStep("accumulated_by_hand"));
+  const MicroBatched split = ValueOf(SplitMicroBatches(module, {.count = 3}));
+  EXPECT_EQ(split.phases[0].arguments[2].cut, 1);
+  EXPECT_EQ(CheckMicroBatches(OracleOf(module, "accumulated_by_hand"), split,
+                              ValueOf(Mesh::Parse("1"))),
+            absl::OkStatus());
+}
+
 TEST(MicroBatchesTest, SaysWhatGoesInAndOut) {
   const Module module = ValueOf(ReadStep("schedule"));
   const MicroBatched split = ValueOf(SplitMicroBatches(module, {.count = 4}));
@@ -212,8 +221,6 @@ TEST(MicroBatchesTest, MakesNothingForTheWholeBatch) {
 
 TEST(MicroBatchesTest, RefusesWhatWorksAcrossTheBatch) {
   const std::map<std::string, std::string> reasons = {
-      {"accumulated_by_hand",
-       "picks examples from the whole batch inside a loop"},
       {"batch_norm", "its sum over all micro-batches is needed within them"},
       {"contrastive", "works across micro-batches"},
       {"flattened", "has the batch as the minor part of a dimension"},
@@ -227,6 +234,12 @@ TEST(MicroBatchesTest, RefusesWhatWorksAcrossTheBatch) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << name;
     EXPECT_THAT(std::string(status.message()), HasSubstr(reason)) << name;
   }
+  const Module looped = ValueOf(ReadStep("accumulated_by_hand"));
+  EXPECT_THAT(std::string(SplitMicroBatches(
+                              looped, {.count = 2, .batch_dims = {{}, {}, 0}})
+                              .status()
+                              .message()),
+              HasSubstr("picks examples from the whole batch inside a loop"));
   const Module resnet = ValueOf(ReadZooModule("wide_resnet_tiny"));
   const absl::Status status = SplitMicroBatches(resnet, {.count = 2}).status();
   EXPECT_THAT(std::string(status.message()),

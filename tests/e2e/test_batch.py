@@ -1,0 +1,88 @@
+"""Which dimension of the data is the batch's, and what follows from it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def lower(tmp_path_factory):
+    """Lowers the recurrent step; `told` is what lower() is told of the batch."""
+
+    def lowered(told=None):
+        path = tmp_path_factory.mktemp("rnn") / "rnn.hlo.pb"
+        words = [sys.executable, HERE / "rnn_step.py", path]
+        subprocess.run(words + ([json.dumps(told)] if told else []), check=True)
+        return path
+
+    return lowered
+
+
+@pytest.fixture(scope="session")
+def rnn(lower):
+    return lower()
+
+
+@pytest.fixture
+def make(cli, tmp_path):
+    def plan(module, *flags, cluster="cpu:4"):
+        path = tmp_path / "plan.json"
+        words = ("--cluster", cluster, "--assumed", "-o", path, *flags)
+        return cli.json("plan", module, *words), path
+
+    return plan
+
+
+def axes_of(report, path):
+    tensors = json.loads(path.read_text())["tensors"]["parameters"]
+    names = [tensor["name"] for tensor in tensors]
+    return dict(zip(names, report["shardings"]["parameters"], strict=True))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--strategy", "dp"),
+        ("--micro-batches", "4", "--stages", "1"),
+        ("--stages", "2"),
+        ("--batch-axis", "rows", "--stages", "1"),
+    ],
+    ids=" ".join,
+)
+def test_a_step_whose_time_comes_first(cli, rnn, make, flags):
+    report, path = make(rnn, *flags)
+    assert report["notes"] == []
+    assert cli.json("check", rnn, "--plan", path)["ok"]
+    axes = axes_of(report, path)
+    if "dp" in flags:
+        assert axes["batch/x"] == [[], ["data"], []]
+        assert axes["batch/labels"] == axes["batch/lengths"] == [["data"]]
+    if "--batch-axis" in flags:
+        assert axes["batch/x"][1] == axes["batch/labels"][0] == ["rows"]
+    if "--stages" in flags and flags[-1] == "2":
+        forward = [s["forward_seconds"] for s in report["pipeline"]["stages"]]
+        assert max(forward) < 2 * min(forward)
+
+
+def test_micro_batches_are_those_of_the_batch(cli, rnn):
+    line = cli.refuses(
+        "plan", rnn, "--cluster", "cpu:4", "--micro-batches", 3, "--stages", 1
+    )
+    assert "batch/labels s32[16]: dimension 0 does not divide into 3" in line
+
+
+def test_a_batch_that_lower_is_told(cli, lower, make):
+    rnn = lower({"batch": 0, "batch/x": 1})
+    report, path = make(rnn, "--strategy", "dp")
+    assert axes_of(report, path)["batch/x"] == [[], ["data"], []]
+    assert cli.json("check", rnn, "--plan", path)["ok"]
+    # As it is told, even where less can be split.
+    report, path = make(lower({"batch/labels": 0}), "--strategy", "dp")
+    axes = axes_of(report, path)
+    assert axes["batch/labels"] == [["data"]]
+    assert axes["batch/x"] == [[], [], []]
