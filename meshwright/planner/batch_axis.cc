@@ -25,6 +25,13 @@ const Shape& ShapeOf(const FlatGraph& graph, size_t leaf) {
   return *graph.values[graph.ops[graph.parameters[leaf]].first_result].shape;
 }
 
+std::string NameOf(const FlatGraph& graph, size_t leaf) {
+  const Instruction& parameter = *graph.ops[graph.parameters[leaf]].instruction;
+  const auto found = parameter.frontend_attributes.find("mw.name");
+  return found == parameter.frontend_attributes.end() ? parameter.name
+                                                      : found->second;
+}
+
 }  // namespace
 
 absl::Status KeepBatchMeshes(const Module& module, const PlanRequest& request,
@@ -45,13 +52,7 @@ absl::Status KeepBatchMeshes(const Module& module, const PlanRequest& request,
   for (size_t i = 0; i < dims.size(); ++i) {
     if (!dims[i].has_value()) continue;
     batch = ShapeOf(graph, i).dimensions[*dims[i]];
-    name = graph.ops[graph.parameters[i]].instruction->name;
-    const auto& attributes =
-        graph.ops[graph.parameters[i]].instruction->frontend_attributes;
-    if (const auto found = attributes.find("mw.name");
-        found != attributes.end()) {
-      name = found->second;
-    }
+    name = NameOf(graph, i);
     const int64_t size = batch;
     std::erase_if(meshes, [&](const Mesh& mesh) {
       const int64_t axis = mesh.axes()[AxisOf(request, mesh)].size;
@@ -94,6 +95,38 @@ absl::Status PinBatch(const PlanRequest& request, const StepModel& model,
     pin->free[at] = false;
   }
   return absl::OkStatus();
+}
+
+std::vector<std::string> WhyBatchStays(const Module& module,
+                                       const PlanRequest& request,
+                                       const Plan& plan) {
+  const bool any_way =
+      request.expert == Expert::kAuto || request.expert == Expert::kVolume;
+  if (any_way && request.batch_axis.empty()) return {};
+  const std::optional<int32_t> named = plan.mesh.FindAxis(request.batch_axis);
+  const MeshAxis& axis = plan.mesh.axes()[named.value_or(0)];
+  const FlatGraph graph = Flatten(module);
+  const auto dims = BatchDimensions(module, graph, {.count = 1});
+  if (!dims.ok()) return {};
+  std::string first;
+  int64_t examples = 0;
+  int64_t more = -1;
+  for (size_t i = 0; i < dims->size(); ++i) {
+    if (!(*dims)[i].has_value()) continue;
+    const int64_t part =
+        ShapeOf(graph, i).dimensions[*(*dims)[i]] / plan.micro_batches;
+    if (part % axis.size == 0) continue;
+    if (++more > 0) continue;
+    first = NameOf(graph, i);
+    examples = part;
+  }
+  if (more < 0) return {};
+  return {absl::StrCat(
+      "along ", axis.name, " the batch is not split: the ", examples,
+      plan.micro_batches > 1 ? " examples of a micro-batch of "
+                             : " examples of ",
+      first, more > 0 ? absl::StrCat(" (and ", more, " more)") : "",
+      " do not divide into ", axis.size, " parts")};
 }
 
 }  // namespace meshwright

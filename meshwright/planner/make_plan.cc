@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/find_plan.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/search/recompute_loops.h"
@@ -30,6 +32,9 @@ absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
     }
   }
   MW_ASSIGN_OR_RETURN(Plan plan, FindPlan(module, cluster, rates, possible));
+  for (std::string& note : WhyBatchStays(module, request, plan)) {
+    notes.push_back(std::move(note));
+  }
   for (std::string& note : notes) {
     if (!std::ranges::count(plan.notes, note)) {
       plan.notes.push_back(std::move(note));

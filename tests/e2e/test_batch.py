@@ -86,3 +86,20 @@ def test_a_batch_that_lower_is_told(cli, lower, make):
     axes = axes_of(report, path)
     assert axes["batch/labels"] == [["data"]]
     assert axes["batch/x"] == [[], [], []]
+
+
+def test_a_batch_that_does_not_divide_is_told(cli, rnn, mlp, make):
+    words = ("plan", rnn, "--cluster", "cpu:3", "--assumed", "--strategy", "dp")
+    note = (
+        "along data the batch is not split: the 16 examples of batch/labels "
+        "(and 2 more) do not divide into 3 parts"
+    )
+    assert cli.json(*words)["notes"] == [note]
+    assert f"note: {note}" in cli(*words).stdout
+    report, _ = make(rnn, "--strategy", "zero2", "--micro-batches", 8)
+    note = (
+        "along data the batch is not split: the 2 examples of a micro-batch of "
+        "batch/labels (and 2 more) do not divide into 4 parts"
+    )
+    assert report["notes"] == [note]
+    assert make(mlp, "--strategy", "dp")[0]["notes"] == []
