@@ -155,13 +155,33 @@ std::string Verdict(const Errors& errors, const CheckOptions& options,
       errors.worst.empty() ? "" : absl::StrCat(" (", errors.worst, ")"));
 }
 
-absl::StatusOr<Errors> CompareOutputs(const Runner& whole, const Runner& parts,
-                                      double tolerance) {
+// An instruction whose random numbers are not computed from a key; null if
+// there is none.
+const Instruction* DrawnWithoutKey(const Module& module) {
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (instruction->opcode == Opcode::kRng ||
+          instruction->opcode == Opcode::kRngGetAndUpdateState) {
+        return instruction.get();
+      }
+    }
+  }
+  return nullptr;
+}
+
+absl::StatusOr<Errors> CompareOutputs(const Module& module, const Runner& whole,
+                                      const Runner& parts, double tolerance) {
   MW_ASSIGN_OR_RETURN(const std::vector<Tensor> want, whole.ReadOutputs());
   MW_ASSIGN_OR_RETURN(const std::vector<Tensor> got, parts.ReadOutputs());
   Errors errors;
   for (size_t i = 0; i < want.size(); ++i) {
     Compare(want[i], got[i], tolerance, errors);
+  }
+  const Instruction* drawn = DrawnWithoutKey(module);
+  if (!errors.wrong.empty() && drawn != nullptr) {
+    absl::StrAppend(&errors.wrong, "; ", drawn->name,
+                    " draws random numbers without a key, so that two programs "
+                    "need not draw the same: use rng-bit-generator");
   }
   return errors;
 }
@@ -192,8 +212,9 @@ absl::Status RunStaged(const Module& module, const CheckOptions& options,
                       RunSteps(*whole, options.steps, options.seed, progress));
   MW_ASSIGN_OR_RETURN(const std::vector<double> seconds,
                       RunSteps(*runner, options.steps, options.seed, progress));
-  MW_ASSIGN_OR_RETURN(const Errors errors,
-                      CompareOutputs(*whole, *runner, options.tolerance));
+  MW_ASSIGN_OR_RETURN(
+      const Errors errors,
+      CompareOutputs(module, *whole, *runner, options.tolerance));
   const StagedStep& step = staged.step;
   const bool ok = errors.wrong.empty();
   if (options.json) {
@@ -270,8 +291,9 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const std::vector<double> seconds,
                       RunSteps(*runner, options.steps, options.seed, progress));
   MW_RETURN_IF_ERROR(runner->CheckOutputCopies());
-  MW_ASSIGN_OR_RETURN(const Errors errors,
-                      CompareOutputs(*whole, *runner, options.tolerance));
+  MW_ASSIGN_OR_RETURN(
+      const Errors errors,
+      CompareOutputs(module, *whole, *runner, options.tolerance));
   MW_ASSIGN_OR_RETURN(const ProgramMemory memory,
                       runner->executable().Memory());
   MW_ASSIGN_OR_RETURN(const std::vector<Collective> compiled,
