@@ -29,3 +29,16 @@ def test_numbers_drawn_without_a_key_are_named(cli, planned):
     done = cli("check", module, "--plan", plan)
     assert done.returncode == 1
     assert "draws random numbers without a key" in done.stderr
+
+
+def test_steps_in_bf16_may_differ_by_its_rounding(cli, tmp_path):
+    module, plan = tmp_path / "step.hlo.pb", tmp_path / "plan.json"
+    words = [sys.executable, "-m", "meshwright.zoo", "lower", "gpt", "tiny"]
+    subprocess.run([*words, "--dtype", "bf16", "-o", module], check=True)
+    cluster = ("--cluster", "cpu:8", "--assumed", "-o", plan)
+    cli.json("plan", module, *cluster, "--strategy", "megatron")
+    report = cli.json("check", module, "--plan", plan)
+    assert 2e-5 < report["max_rel_error"] < 2e-2
+    done = cli("check", module, "--plan", plan, "--tolerance", "2e-5")
+    assert done.returncode == 1
+    assert "on one device" in done.stderr
