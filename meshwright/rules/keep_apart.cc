@@ -28,12 +28,28 @@ bool IsGiven(const Instruction& instruction) {
          instruction.opcode == Opcode::kConstant;
 }
 
+// A product of two matrices, or of batches of them: what others compilers make
+// into such first.
+bool IsMatrixProduct(const Instruction& instruction) {
+  const auto& numbers = instruction.attributes->dot;
+  if (!numbers.has_value() || numbers->lhs_contracting.size() != 1) {
+    return false;
+  }
+  const int64_t most = std::ssize(numbers->lhs_batch) + 2;
+  return instruction.operand_shape(0).rank() <= most &&
+         instruction.operand_shape(1).rank() <= most;
+}
+
 // Or what that is made of, and so on. XLA leaves ops alone that others wait
-// for, also those that it cannot compile as they are, such as gathers.
+// for, also those that it cannot compile as they are, such as gathers and
+// contractions of several dimensions, or that are slow as they are.
 Instruction* LeftAsItIs(Instruction* value) {
   while (value != nullptr && !IsGiven(*value)) {
     const FactorsOf family = EntryFor(value->opcode).factors;
-    if (family == ElementwiseFactors || family == DotFactors) return value;
+    if (family == ElementwiseFactors ||
+        (family == DotFactors && IsMatrixProduct(*value))) {
+      return value;
+    }
     Instruction* latest = nullptr;
     for (Instruction* operand : value->operands) {
       if (latest == nullptr || operand->id > latest->id) latest = operand;

@@ -42,5 +42,52 @@ TEST(KeepApart, NothingWaitsForAGather) {
   EXPECT_EQ(last->control_predecessors, std::vector<Instruction*>{rows});
 }
 
+struct DotCase {
+  const char* name;
+  std::vector<int64_t> left;
+  std::vector<int64_t> right;
+  DotDimensionNumbers numbers;
+  bool waited_for;
+};
+
+class WaitsForDotTest : public testing::TestWithParam<DotCase> {};
+
+// XLA makes others into products of matrices, but not while something waits for
+// them: it then refuses those of several dimensions, and is slow on the rest.
+TEST_P(WaitsForDotTest, OnlyIfItIsAProductOfMatrices) {
+  LocalProgram program("program", *Mesh::Parse("2"));
+  Computation* const entry = program.module.AddComputation("entry");
+  const auto floats = [](std::vector<int64_t> dimensions) {
+    return Shape::Array(ElementType::kF32, std::move(dimensions));
+  };
+  const DotCase& test = GetParam();
+  Instruction* const x = entry->AddParameter(floats(test.left), "x");
+  Instruction* const y = entry->AddParameter(floats(test.right), "y");
+  Instruction* const v = entry->AddParameter(floats({3, 4}), "v");
+  LocalBuilder build(&program, entry);
+  Instruction* const before = build.Unary(Opcode::kNegate, x);
+  Instruction* const dot = build.Add(Opcode::kDot, floats({3, 8}), {before, y});
+  dot->attributes.mutate().dot = test.numbers;
+  Instruction* const other = build.AllGather(v, program.mesh.AllSubAxes(), 1);
+  Instruction* const sum = build.Binary(Opcode::kAdd, other, dot);
+  Instruction* const last = build.AllGather(v, program.mesh.AllSubAxes(), 1);
+  entry->set_root(build.Binary(Opcode::kAdd, sum, last));
+  program.module.set_entry(entry);
+  int32_t use = 0;
+  for (auto& [collective, note] : program.collectives) note.use = ++use;
+  KeepApart(program);
+  EXPECT_EQ(last->control_predecessors,
+            std::vector<Instruction*>{test.waited_for ? dot : before});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, WaitsForDotTest,
+    testing::ValuesIn<DotCase>({
+        {"Matrices", {3, 5}, {5, 8}, {{1}, {0}, {}, {}}, true},
+        {"SeveralDimensions", {3, 5, 2}, {5, 2, 8}, {{1, 2}, {0, 1}}, false},
+        {"SeveralRows", {3, 1, 5}, {5, 8}, {{2}, {0}, {}, {}}, false},
+    }),
+    [](const auto& test) { return test.param.name; });
+
 }  // namespace
 }  // namespace meshwright
