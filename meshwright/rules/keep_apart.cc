@@ -28,8 +28,15 @@ bool IsGiven(const Instruction& instruction) {
          instruction.opcode == Opcode::kConstant;
 }
 
-// A product of two matrices, or of batches of them: what others compilers make
-// into such first.
+bool AreFirst(const std::vector<int64_t>& dimensions) {
+  for (int64_t i = 0; i < std::ssize(dimensions); ++i) {
+    if (dimensions[i] != i) return false;
+  }
+  return true;
+}
+
+// A product of two matrices, or of batches of them, batch first: compilers make
+// other contractions into such.
 bool IsMatrixProduct(const Instruction& instruction) {
   const auto& numbers = instruction.attributes->dot;
   if (!numbers.has_value() || numbers->lhs_contracting.size() != 1) {
@@ -37,7 +44,8 @@ bool IsMatrixProduct(const Instruction& instruction) {
   }
   const int64_t most = std::ssize(numbers->lhs_batch) + 2;
   return instruction.operand_shape(0).rank() <= most &&
-         instruction.operand_shape(1).rank() <= most;
+         instruction.operand_shape(1).rank() <= most &&
+         AreFirst(numbers->lhs_batch) && AreFirst(numbers->rhs_batch);
 }
 
 // Or what that is made of, and so on. XLA leaves ops alone that others wait

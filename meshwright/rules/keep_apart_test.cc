@@ -85,6 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::ValuesIn<DotCase>({
         {"Matrices", {3, 5}, {5, 8}, {{1}, {0}, {}, {}}, true},
         {"SeveralDimensions", {3, 5, 2}, {5, 2, 8}, {{1, 2}, {0, 1}}, false},
+        {"BatchFirst", {2, 3, 5}, {2, 5, 8}, {{2}, {1}, {0}, {0}}, true},
+        {"BatchLater", {3, 2, 5}, {2, 5, 8}, {{2}, {1}, {1}, {0}}, false},
         {"SeveralRows", {3, 1, 5}, {5, 8}, {{2}, {0}, {}, {}}, false},
     }),
     [](const auto& test) { return test.param.name; });
