@@ -5,7 +5,7 @@
 
 Devices are calibrated first, unless --database names rates. For every model a plan is
 made with each strategy; each is compiled in several processes, since two of the same plan
-are up to 5 % apart for as long as they live, and all are stepped in turn, in another order
+are up to 9 % apart for as long as they live, and all are stepped in turn, in another order
 every round, so that whatever else runs on the machine meets all alike. A process counts
 with the median of its steps relative to their round, a plan with the mean of its processes.
 Bar: at most 1.02 against the fastest. The last column says how far apart the processes of

@@ -116,6 +116,9 @@ std::vector<int32_t> ValueBuffers::LeavesOfLoop(const Instruction& loop,
   std::vector<int32_t> leaves = leaves_[loop.operands[0]->id];
   const std::vector<bool>& unchanged = unchanged_.Of(loop);
   const std::vector<const Shape*> shapes = Leaves(loop.shape);
+  if (leaves.size() != shapes.size()) {  // Nothing is known of some.
+    return NewBuffers(loop.shape, {.defined = kernel});
+  }
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (!unchanged[i]) {
       leaves[i] = NewBuffers(*shapes[i], {.defined = kernel})[0];

@@ -6,6 +6,13 @@
 namespace meshwright {
 namespace {
 
+// As if each of its collectives were for one use only.
+void KeepAllApart(LocalProgram& program) {
+  int32_t use = 0;
+  for (auto& [collective, note] : program.collectives) note.use = ++use;
+  KeepApart(program);
+}
+
 // y = all-gather(v) + rows of all-gather(table), with both gathered for one use
 // only. XLA does not make over a gather that something waits for, and then
 // cannot compile it.
@@ -30,9 +37,7 @@ TEST(KeepApart, NothingWaitsForAGather) {
   Instruction* const last = build.AllGather(v, program.mesh.AllSubAxes(), 1);
   entry->set_root(build.Binary(Opcode::kAdd, sum, last));
   program.module.set_entry(entry);
-  int32_t use = 0;
-  for (auto& [collective, note] : program.collectives) note.use = ++use;
-  KeepApart(program);
+  KeepAllApart(program);
   program.module.Finish();
   for (const auto& instruction : entry->instructions()) {
     for (const Instruction* before : instruction->control_predecessors) {
@@ -73,9 +78,7 @@ TEST_P(WaitsForDotTest, OnlyIfItIsAProductOfMatrices) {
   Instruction* const last = build.AllGather(v, program.mesh.AllSubAxes(), 1);
   entry->set_root(build.Binary(Opcode::kAdd, sum, last));
   program.module.set_entry(entry);
-  int32_t use = 0;
-  for (auto& [collective, note] : program.collectives) note.use = ++use;
-  KeepApart(program);
+  KeepAllApart(program);
   EXPECT_EQ(last->control_predecessors,
             std::vector<Instruction*>{test.waited_for ? dot : before});
 }
