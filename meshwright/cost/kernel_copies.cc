@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "meshwright/rules/matrix_product.h"
+
 namespace meshwright {
 namespace {
 
@@ -72,27 +74,11 @@ bool Has(const std::vector<int64_t>& dimensions, int64_t dimension) {
          dimensions.end();
 }
 
-// Matrices, or batches of them with the batch first.
-bool IsPlain(const Shape& shape, const std::vector<int64_t>& batch,
-             const std::vector<int64_t>& contracted) {
-  if (contracted.size() != 1 || shape.rank() > std::ssize(batch) + 2) {
-    return false;
-  }
-  for (int64_t i = 0; i < std::ssize(batch); ++i) {
-    if (batch[i] != i) return false;
-  }
-  return true;
-}
-
 Order OrderForDot(const Instruction& dot, size_t operand,
                   const FusionStyle& style) {
   const Shape& shape = dot.operand_shape(operand);
   const auto& numbers = dot.attributes->dot;
-  if (!style.transposes_for_dots || !numbers ||
-      (IsPlain(dot.operand_shape(0), numbers->lhs_batch,
-               numbers->lhs_contracting) &&
-       IsPlain(dot.operand_shape(1), numbers->rhs_batch,
-               numbers->rhs_contracting))) {
+  if (!style.transposes_for_dots || !numbers || IsMatrixProduct(dot)) {
     return AsWritten(shape);
   }
   const bool left = operand == 0;
@@ -101,7 +87,7 @@ Order OrderForDot(const Instruction& dot, size_t operand,
       left ? numbers->lhs_contracting : numbers->rhs_contracting;
   // Matrices may be read either way, unless a reshape takes out dimensions of
   // one element first.
-  if (IsPlain(shape, batch, contracted) &&
+  if (IsMatrix(shape, batch, contracted) &&
       std::none_of(batch.begin(), batch.end(),
                    [&](int64_t i) { return shape.dimensions[i] == 1; })) {
     return AsWritten(shape);

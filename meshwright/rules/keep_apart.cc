@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "meshwright/rules/families.h"
+#include "meshwright/rules/matrix_product.h"
 #include "meshwright/rules/rule_table.h"
 
 namespace meshwright {
@@ -26,26 +27,6 @@ const Instruction* FirstUser(
 bool IsGiven(const Instruction& instruction) {
   return StructureOf(instruction) == Structure::kParameter ||
          instruction.opcode == Opcode::kConstant;
-}
-
-bool AreFirst(const std::vector<int64_t>& dimensions) {
-  for (int64_t i = 0; i < std::ssize(dimensions); ++i) {
-    if (dimensions[i] != i) return false;
-  }
-  return true;
-}
-
-// A product of two matrices, or of batches of them, batch first: compilers make
-// other contractions into such.
-bool IsMatrixProduct(const Instruction& instruction) {
-  const auto& numbers = instruction.attributes->dot;
-  if (!numbers.has_value() || numbers->lhs_contracting.size() != 1) {
-    return false;
-  }
-  const int64_t most = std::ssize(numbers->lhs_batch) + 2;
-  return instruction.operand_shape(0).rank() <= most &&
-         instruction.operand_shape(1).rank() <= most &&
-         AreFirst(numbers->lhs_batch) && AreFirst(numbers->rhs_batch);
 }
 
 // Or what that is made of, and so on. XLA leaves ops alone that others wait

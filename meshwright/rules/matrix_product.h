@@ -1,0 +1,22 @@
+// Contractions as libraries take them.
+#ifndef MESHWRIGHT_RULES_MATRIX_PRODUCT_H_
+#define MESHWRIGHT_RULES_MATRIX_PRODUCT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "meshwright/hlo/instruction.h"
+
+namespace meshwright {
+
+// An operand that is a matrix, or a batch of them with the batch first, of
+// which one dimension is contracted.
+bool IsMatrix(const Shape& shape, const std::vector<int64_t>& batch,
+              const std::vector<int64_t>& contracted);
+
+// A dot of two such; compilers make other contractions into one.
+bool IsMatrixProduct(const Instruction& instruction);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RULES_MATRIX_PRODUCT_H_
