@@ -10,6 +10,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/found_plans.h"
 #include "meshwright/planner/refine_mesh.h"
+#include "meshwright/planner/summary.h"
 
 namespace meshwright {
 namespace {
@@ -143,6 +144,15 @@ class WholeFinish {
   PlanLog& log_;
 };
 
+// The same to six digits: sums of the same numbers in another order.
+float Rounded(double seconds) { return static_cast<float>(seconds); }
+
+// What the batch's axis exchanges, once a step, can go a longer way than what
+// others exchange in every layer.
+bool HasBatchOutside(const Plan& plan) {
+  return plan.mesh.axes().front().name == kBatchAxis;
+}
+
 }  // namespace
 
 size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes) {
@@ -157,7 +167,8 @@ size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes) {
     const bool may_be =
         fits(plan) == fits(*quickest) && plan.predicted.step_seconds <= enough;
     return std::make_tuple(!may_be, std::max(plan.gap, kProvenGap),
-                           plan.predicted.step_seconds);
+                           Rounded(plan.predicted.step_seconds),
+                           !HasBatchOutside(plan));
   });
   return static_cast<size_t>(best - plans.begin());
 }

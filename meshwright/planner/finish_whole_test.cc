@@ -21,6 +21,7 @@ struct Written {
   double seconds;
   double gap;
   int64_t peak_bytes = kLimit;
+  std::string mesh = "data=2";
 };
 struct ChooseCase {
   std::string name;
@@ -33,7 +34,7 @@ class ChooseWrittenTest : public testing::TestWithParam<ChooseCase> {};
 TEST_P(ChooseWrittenTest, TakesTheQuickestOrOneAsGoodWithABound) {
   std::vector<Plan> plans;
   for (const Written& written : GetParam().plans) {
-    Plan plan(PlannedLayout{.mesh = *Mesh::Parse("data=2")});
+    Plan plan(PlannedLayout{.mesh = *Mesh::Parse(written.mesh)});
     plan.predicted.step_seconds = written.seconds;
     plan.predicted.peak_bytes = written.peak_bytes;
     plan.gap = written.gap;
@@ -50,6 +51,10 @@ INSTANTIATE_TEST_SUITE_P(
         {"NotOneThatIsSlower", {{15.59, 0.047}, {15.9, 0.009}}, 0},
         {"TheQuickestOfThoseThatAreProven", {{1.001, 0}, {1, 0.015}}, 1},
         {"NoneIsProvenSoTheNearestToItsBound", {{1, 0.3}, {1.005, 0.1}}, 1},
+        {"OfEqualsTheOneWithTheBatchOutside",
+         {{1, 0, kLimit, "model=4,data=2"},
+          {1 + 1e-9, 0, kLimit, "data=2,model=4"}},
+         1},
         {"OnlyWhatFits", {{1, 0, kLimit + 1}, {2, 0.5}}, 1},
         {"NothingFits", {{2, 0, kLimit + 1}, {1, 0.01, kLimit + 2}}, 1},
     }),

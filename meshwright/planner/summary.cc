@@ -78,11 +78,11 @@ Mesh NameAxes(const StepModel& model, const Assignment& assignment,
     }
   }
   const bool has_data = count > 1 || batch[0] > 0 || weights[0] < 0.5 * all;
-  return Named(mesh, has_data ? data : count, "data");
+  return Named(mesh, has_data ? data : count, kBatchAxis);
 }
 
 Mesh NameInOrder(const Mesh& mesh, const std::string& batch_axis) {
-  return Named(mesh, 0, batch_axis.empty() ? "data" : batch_axis);
+  return Named(mesh, 0, batch_axis.empty() ? kBatchAxis : batch_axis);
 }
 
 std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives) {

@@ -15,9 +15,12 @@
 
 namespace meshwright {
 
-// The same mesh with names that tell what its axes are for: "data" for the one
-// that splits the batch, "model" for the one that splits most of the weights.
-// If `batch_axis` is not empty, the first axis has that name.
+// Of the axis that splits the batch, unless the user names it.
+inline constexpr char kBatchAxis[] = "data";
+
+// The same mesh with names that tell what its axes are for: kBatchAxis for the
+// one that splits the batch, "model" for the one that splits most of the
+// weights. If `batch_axis` is not empty, the first axis has that name.
 Mesh NameAxes(const StepModel& model, const Assignment& assignment,
               const Mesh& mesh, const std::string& batch_axis = "");
 // The same when nothing is known of what the axes carry.
