@@ -13,6 +13,7 @@
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/load_cluster.h"
 #include "meshwright/cli/load_module.h"
+#include "meshwright/cli/measure_plans.h"
 #include "meshwright/cli/print_plan.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/planner/planner.h"
@@ -54,6 +55,9 @@ const CommandSpec& Spec() {
            "first one"},
           {"database", "FILE", "calibrated rates (default: the user's cache)"},
           {"assumed", "", "do not use calibrated rates"},
+          {"measure", "",
+           "run steps of the best plans on this machine's devices, and choose "
+           "by that"},
           {"time-limit", "S", "seconds (default 60)"},
           {"seed", "S", "of the search (default 1)"},
           {"json", "", "the plan as one JSON object on stdout"}}};
@@ -71,6 +75,25 @@ absl::StatusOr<double> Positive(const CommandLine& line, const char* flag,
                      ", at most 1e9, not '", line.Text(flag, ""), "'"));
   }
   return value;
+}
+
+// The plan, or one that was near it and is quicker.
+absl::StatusOr<Plan> Measured(const Module& module, Client* client,
+                              std::vector<Plan> finalists, Plan plan) {
+  if (plan.stages() > 1) {
+    plan.notes.push_back(
+        "not measured: the plan has stages (--stages 1 measures plans without "
+        "them)");
+    return plan;
+  }
+  finalists.push_back(plan);
+  MW_ASSIGN_OR_RETURN(
+      Plan best,
+      QuickestMeasured(module, NearestPlans(std::move(finalists)), client));
+  best.notes = plan.notes;
+  best.alternatives = plan.alternatives;
+  best.seconds = plan.seconds;
+  return best;
 }
 
 absl::Status Run(const CommandLine& line) {
@@ -119,9 +142,18 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const Rates rates, RatesFor(cluster, line));
   auto progress = std::make_unique<Progress>("planning", 0);
   request.report = [&](absl::string_view what) { progress->Advance(what); };
-  MW_ASSIGN_OR_RETURN(const Plan plan,
-                      MakePlan(module, cluster, rates, request));
+  std::vector<Plan> finalists;
+  std::unique_ptr<Client> client;
+  if (line.Has("measure")) {
+    MW_ASSIGN_OR_RETURN(client, ClientOf(cluster));
+    request.finalist = [&](const Plan& one) { finalists.push_back(one); };
+  }
+  MW_ASSIGN_OR_RETURN(Plan plan, MakePlan(module, cluster, rates, request));
   progress.reset();
+  if (line.Has("measure")) {
+    MW_ASSIGN_OR_RETURN(plan, Measured(module, client.get(),
+                                       std::move(finalists), std::move(plan)));
+  }
   if (line.Has("output")) {
     MW_RETURN_IF_ERROR(WriteFileAtomically(line.Text("output", ""),
                                            absl::StrCat(ToJson(plan), "\n")));

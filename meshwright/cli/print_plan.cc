@@ -102,6 +102,18 @@ void PrintPipeline(const Plan& plan) {
   }
 }
 
+void PrintMeasured(const Measurement& measured) {
+  absl::PrintF("measured: step %s, the quickest of %d plans that were run\n",
+               FormatSeconds(measured.step_seconds),
+               measured.others.size() + 1);
+  for (const Measurement::Other& one : measured.others) {
+    absl::PrintF("  %-24s x%-4d %spredicted %s, measured %s\n", one.mesh,
+                 one.micro_batches, RecomputeText(one.recompute),
+                 FormatSeconds(one.predicted_seconds),
+                 FormatSeconds(one.step_seconds));
+  }
+}
+
 }  // namespace
 
 std::string RecomputeText(const std::string& recompute) {
@@ -141,6 +153,7 @@ void PrintPlan(const Plan& plan, const Cluster& cluster) {
                            ? "no bound was found in the time given"
                            : absl::StrCat("within ", Percent(plan.gap),
                                           " of the best on this mesh"));
+  if (plan.measured.has_value()) PrintMeasured(*plan.measured);
   if (plan.pipeline.has_value()) PrintPipeline(plan);
   PrintTensors(plan);
   PrintCollectives(plan);

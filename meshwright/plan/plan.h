@@ -127,6 +127,20 @@ struct PlannedPipeline {
       0;  // Bytes between stages, at most this part above the best.
 };
 
+// Steps that were run to choose between plans.
+struct Measurement {
+  struct Other {
+    std::string mesh;
+    int64_t micro_batches = 1;
+    std::string recompute;
+    double predicted_seconds = 0;
+    double step_seconds = 0;
+  };
+
+  double step_seconds = 0;    // Of this plan.
+  std::vector<Other> others;  // Quickest first.
+};
+
 // What is inherited is the layout of all devices or, in a pipeline, of the
 // ranks that have no other.
 struct Plan : PlannedLayout {
@@ -146,6 +160,7 @@ struct Plan : PlannedLayout {
   std::vector<PlannedTensor> outputs;
   std::vector<PlannedCollective> collectives;
   Prediction predicted;
+  std::optional<Measurement> measured;
   double gap = 0;  // At most this part above the best on this mesh.
   std::vector<Alternative> alternatives;  // Best first.
   std::vector<std::string> notes;  // What a user should know, a line each.

@@ -102,6 +102,7 @@ class Reader {
         ReadTensors(json.at("tensors").at("outputs"), plan, plan.outputs));
     ReadCollectives(json.at("collectives"), plan);
     ReadPrediction(json, plan);
+    if (json.contains("measured")) ReadMeasurement(json.at("measured"), plan);
     for (const Json& one : json.at("alternatives")) {
       plan.alternatives.push_back(
           {one.at("mesh").get<std::string>(),
@@ -160,7 +161,31 @@ class Reader {
         .origin = predicted.at("origin").get<std::string>()};
     plan.gap = json.at("bound").at("gap").get<double>();
   }
+
+  static void ReadMeasurement(const Json& json, Plan& plan) {
+    plan.measured = {.step_seconds = json.at("step_seconds").get<double>()};
+    for (const Json& one : json.at("others")) {
+      plan.measured->others.push_back(
+          {one.at("mesh").get<std::string>(),
+           one.at("micro_batches").get<int64_t>(),
+           one.at("recompute").get<std::string>(),
+           one.at("predicted_seconds").get<double>(),
+           one.at("step_seconds").get<double>()});
+    }
+  }
 };
+
+Json MeasurementJson(const Measurement& measured) {
+  Json others = Json::array();
+  for (const Measurement::Other& one : measured.others) {
+    others.push_back({{"mesh", one.mesh},
+                      {"micro_batches", one.micro_batches},
+                      {"recompute", one.recompute},
+                      {"predicted_seconds", one.predicted_seconds},
+                      {"step_seconds", one.step_seconds}});
+  }
+  return {{"step_seconds", measured.step_seconds}, {"others", others}};
+}
 
 }  // namespace
 
@@ -228,6 +253,9 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
       {"collectives", collectives},
       {"alternatives", alternatives},
       {"notes", plan.notes}};
+  if (plan.measured.has_value()) {
+    json["measured"] = MeasurementJson(*plan.measured);
+  }
   if (plan.pipeline.has_value()) {
     json["pipeline"] = PipelineJson(*plan.pipeline, options.with_strategies);
   }

@@ -40,7 +40,7 @@ class ExpertPlans {
       : task_(task),
         style_(style),
         whole_(whole),
-        is_large_(whole.found()[0].cut->model.graph.ops.size() > kManyOps),
+        is_large_(IsLarge(task.request, *whole.found()[0].cut)),
         seconds_(seconds),
         most_seconds_((is_large_ ? kBehind : kFarBehind) * seconds),
         cuts_(cuts),
@@ -54,6 +54,7 @@ class ExpertPlans {
     PlanRequest request = task_.request;
     request.expert = expert;
     request.report = nullptr;
+    request.finalist = nullptr;
     const PlanTask task{task_.module, task_.cluster, task_.rates, request,
                         task_.memory_bytes};
     const MeshSearch search(task.cluster, task.rates, task.request);
@@ -153,9 +154,10 @@ class ExpertPlans {
   const PlanLog& log_;
 };
 
-// The bound of an expert's plan among all plans, not only experts'.
-void Bound(const PlanTask& task, const MeshSearch& search,
-           const std::vector<Found>& known, Found& found) {
+// Its bound is then among all plans, not only experts'.
+void TakeForOwn(const PlanTask& task, const MeshSearch& search,
+                const std::vector<Found>& known, ExpertPlan& expert) {
+  Found& found = expert.found;
   found.expert = Expert::kAuto;
   double bound = BoundOn(known, *found.cut, found.task.mesh);
   if (bound == 0) {
@@ -164,6 +166,8 @@ void Bound(const PlanTask& task, const MeshSearch& search,
                 .plan.bound_seconds;
   }
   found.plan.bound_seconds = std::min(bound, found.plan.seconds);
+  expert.plan.strategy = std::string(Name(task.request.expert));
+  expert.plan.gap = GapOf(found);
 }
 
 }  // namespace
@@ -185,19 +189,22 @@ void UseExperts(const PlanTask& task, const MeshSearch& search,
              [&](int i) { plans[i] = experts.Of(kExperts[i]); });
   std::optional<ExpertPlan> best;
   double least = (1 - kGain) * plan.predicted.step_seconds;
+  const double near = kFarBehind * plan.predicted.step_seconds;
   for (absl::StatusOr<ExpertPlan>& one : plans) {
-    if (!one.ok() || one->plan.predicted.peak_bytes > task.memory_bytes ||
-        one->plan.predicted.step_seconds >= least) {
+    if (!one.ok() || one->plan.predicted.peak_bytes > task.memory_bytes) {
       continue;
     }
-    least = one->plan.predicted.step_seconds;
+    const double seconds = one->plan.predicted.step_seconds;
+    const bool is_finalist = task.request.finalist && seconds < near;
+    if (seconds >= least && !is_finalist) continue;
+    TakeForOwn(task, search, whole.found(), *one);
+    if (is_finalist) task.request.finalist(one->plan);
+    if (seconds >= least) continue;
+    least = seconds;
     best = *std::move(one);
   }
   if (best.has_value()) {
-    Bound(task, search, whole.found(), best->found);
     plan = std::move(best->plan);
-    plan.strategy = std::string(Name(task.request.expert));
-    plan.gap = GapOf(best->found);
     std::swap(whole.found()[0], best->found);
   }
   log.seconds["experts"] += watch.seconds();

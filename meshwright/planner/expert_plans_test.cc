@@ -15,12 +15,13 @@ struct ExpertsCase {
   const char* model;
   const char* cluster;
   double memory_share = 0;  // Of what the plan takes with any; 0: any.
+  bool is_large = false;    // As steps of many layers are planned.
 };
 
 class UseExpertsTest : public testing::TestWithParam<ExpertsCase> {};
 
 TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
-  const auto [model, text, memory_share] = GetParam();
+  const auto [model, text, memory_share, is_large] = GetParam();
   const Module module = ReadTiny(model);
   const absl::StatusOr<Cluster> cluster =
       ParseClusterSpec(text, {.cores = 2, .memory_bytes = int64_t{16} << 30});
@@ -28,6 +29,7 @@ TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
   const Rates rates = AssumedRates(*cluster);
   PlanRequest request;
   request.time_limit_seconds = 3600;  // However busy the machine is.
+  if (is_large) request.large_ops = 0;
   absl::StatusOr<Plan> plan = MakePlan(module, *cluster, rates, request);
   ASSERT_TRUE(plan.ok()) << plan.status();
   if (memory_share > 0) {
@@ -63,11 +65,16 @@ INSTANTIATE_TEST_SUITE_P(
                                     {"bert", "cpu:8", 0.7},
                                     {"vit", "h200:2x4", 0.5},
                                     {"llama", "h200:2x8", 0.8},
-                                    {"unet", "h200:2x8"}}),
+                                    {"unet", "h200:2x8"},
+                                    {"gpt", "h200:8", 0, true},
+                                    {"gpt", "h200:2x4", 0.8, true},
+                                    {"moe", "h200:8", 0.7, true},
+                                    {"llama", "h200:2x8", 0.8, true}}),
     [](const auto& test) {
       std::string name = std::string(test.param.model) + "_" +
                          test.param.cluster +
-                         (test.param.memory_share > 0 ? "_tight" : "");
+                         (test.param.memory_share > 0 ? "_tight" : "") +
+                         (test.param.is_large ? "_large" : "");
       std::replace(name.begin(), name.end(), ':', '_');
       return name;
     });

@@ -22,8 +22,8 @@ class WholeFinish {
       : task_(task), search_(search), found_(found), log_(log) {}
 
   absl::StatusOr<Plan> Run() {
-    KeepPromising(found_);
-    const bool large = found_[0].cut->model.graph.ops.size() > kManyOps;
+    const bool large = IsLarge(task_.request, *found_[0].cut);
+    KeepPromising(large, found_);
     if (large && HasProven(found_)) {
       ImproveProven();
     } else {
@@ -34,10 +34,11 @@ class WholeFinish {
     log_.seconds["search"] = log_.watch.seconds() - log_.seconds["model"];
     MW_ASSIGN_OR_RETURN(std::vector<Plan> plans, WriteAll());
     for (int round = 0; round < kMaxRounds; ++round) TightenAll(plans);
+    Tell(plans);
     const size_t chosen = ChooseWritten(plans, task_.memory_bytes);
     std::swap(found_[0], found_[chosen]);
     Plan plan = std::move(plans[chosen]);
-    if (Fits(plan)) Prove(found_[0], plan);
+    if (Fits(plan) && Prove(found_[0], plan)) Tell({plan});
     return plan;
   }
 
@@ -53,7 +54,7 @@ class WholeFinish {
     if (found_.size() > 1) {
       SideBySide(static_cast<int>(found_.size()),
                  [&](int i) { Improve(found_[i], kSecondWork, kFirstGap); });
-      KeepPromising(found_);
+      KeepPromising(large, found_);
     }
     Improve(found_[0], kLastWork, large ? kFirstGap : kLastGap);
   }
@@ -110,20 +111,28 @@ class WholeFinish {
   }
 
   // What was only sketched so far is searched on, for the bound; it may turn
-  // out that there is something better.
-  void Prove(Found& found, Plan& plan) {
-    if (found.plan.bound_seconds > 0) return;
+  // out to be something better: true.
+  bool Prove(Found& found, Plan& plan) {
+    if (found.plan.bound_seconds > 0) return false;
     Found more = SearchedOn(search_, found, task_.memory_bytes, LeftSeconds());
     found.plan.bound_seconds = more.plan.bound_seconds;
     plan.gap = GapOf(found);
-    if (more.plan.seconds >= found.plan.seconds) return;
+    if (more.plan.seconds >= found.plan.seconds) return false;
     absl::StatusOr<Plan> better = WritePlan(task_, more);
     if (!better.ok() || !Fits(*better) ||
         better->predicted.step_seconds >= plan.predicted.step_seconds) {
-      return;
+      return false;
     }
     found = std::move(more);
     plan = *std::move(better);
+    return true;
+  }
+
+  void Tell(const std::vector<Plan>& plans) const {
+    if (!task_.request.finalist) return;
+    for (const Plan& plan : plans) {
+      if (Fits(plan)) task_.request.finalist(plan);
+    }
   }
 
   bool Fits(const Plan& plan) const {

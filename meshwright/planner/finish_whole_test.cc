@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(KeepPromising, KeepsOneThatIsProven) {
-  // All of one step, small: four are kept.
+  // Four are kept.
   const auto cut = std::make_shared<const CutStep>();
   std::vector<Found> found;
   for (const double seconds : {1.0, 1.001, 1.002, 1.003, 1.004, 1.005}) {
@@ -71,14 +71,14 @@ TEST(KeepPromising, KeepsOneThatIsProven) {
   }
   found[5].plan.bound_seconds = 1.0;
   EXPECT_TRUE(HasProven(found));
-  KeepPromising(found);
+  KeepPromising(/*is_large=*/false, found);
   ASSERT_EQ(found.size(), 5u);
   EXPECT_EQ(found[4].plan.seconds, 1.005);
-  KeepPromising(found);
+  KeepPromising(/*is_large=*/false, found);
   EXPECT_EQ(found.size(), 5u);
   found[4].plan.seconds = 1.5;
   EXPECT_FALSE(HasProven(found));
-  KeepPromising(found);
+  KeepPromising(/*is_large=*/false, found);
   EXPECT_EQ(found.size(), 4u);
 }
 

@@ -44,11 +44,9 @@ double GapOf(const Found& found) {
              : 0;
 }
 
-void KeepPromising(std::vector<Found>& found) {
+void KeepPromising(bool is_large, std::vector<Found>& found) {
   std::ranges::stable_sort(found, {}, Seconds);
-  const size_t kept = found[0].cut->model.graph.ops.size() > kManyOps
-                          ? kPromising
-                          : 2 * kPromising;
+  const size_t kept = is_large ? kPromising : 2 * kPromising;
   if (found.size() <= kept) return;
   const auto rest = found.begin() + static_cast<int64_t>(kept);
   const auto proven = std::find_if(rest, found.end(), [&](const Found& one) {

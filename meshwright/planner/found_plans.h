@@ -29,9 +29,9 @@ inline constexpr double kAsGood = 1.01;
 // Part of its time that a plan is at most above the best on its mesh.
 double GapOf(const Found& found);
 
-// The few that are worth more work, best first; of small steps more. One that
-// is proven is among them if it is about as good as the best.
-void KeepPromising(std::vector<Found>& found);
+// The few that are worth more work, best first; of steps that are not large
+// more. One that is proven is among them if it is about as good as the best.
+void KeepPromising(bool is_large, std::vector<Found>& found);
 // Whether one is proven, and about as good as the best.
 bool HasProven(std::span<const Found> found);
 

@@ -31,9 +31,6 @@ inline constexpr double kLastGap = 0.0005;
 inline constexpr int kMaxRounds = 2;
 inline constexpr double kTighter = 0.985;
 
-// A step with more operations is large: less is tried.
-inline constexpr size_t kManyOps = 10000;
-
 struct Found {
   // Of stages only: what they are made of, and `cut` is; null: the step as it
   // is.
@@ -44,6 +41,10 @@ struct Found {
   Annotations pins;
   MeshPlan plan;
 };
+
+inline bool IsLarge(const PlanRequest& request, const CutStep& cut) {
+  return cut.model.graph.ops.size() > request.large_ops;
+}
 
 class MeshSearch {
  public:

@@ -50,9 +50,14 @@ struct PlanRequest {
   std::function<absl::StatusOr<Annotations>(const Mesh& mesh)> annotations;
   double time_limit_seconds = 60;
   uint64_t seed = 1;
+  // A step with more operations is large: less is tried.
+  size_t large_ops = 10000;
   // Take the least memory that can be, whatever the time; but look no further
   // where it is sure to be this much or more.
   std::optional<int64_t> leanest_below;
+  // Called with every plan that was written and fits, the one that is chosen
+  // among them; only with plans without stages.
+  std::function<void(const Plan&)> finalist;
   // Called as work goes on, with what is looked at.
   std::function<void(absl::string_view)> report;
 };

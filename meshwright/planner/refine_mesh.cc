@@ -99,7 +99,7 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
     for (SplitMesh& split : SplitsOf(one.task.mesh, task.cluster,
                                      task.request.batch_axis.empty() ? 0 : 1)) {
       const bool is_small = IsSmall(one.cut->model, split.mesh);
-      const bool is_large = one.cut->model.graph.ops.size() > kManyOps;
+      const bool is_large = IsLarge(task.request, *one.cut);
       if (tried == (is_small ? kManySplits : kFewSplits) || is_large) break;
       if (!is_small && (&one != best || is_behind)) break;
       // One mesh comes from several plans; best from the first.

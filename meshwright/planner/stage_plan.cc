@@ -1,11 +1,14 @@
 #include "meshwright/planner/stage_plan.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/write_plan.h"
+#include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
 namespace {
@@ -32,27 +35,67 @@ bool MayTakeTurns(const PlanTask& task, const Plan& plan,
          candidate.others.empty() && (split == nullptr || !split->IsCut());
 }
 
-// All layouts anew with so much memory, as the search counts; or none.
+// The same layout anew, of `cut` and with so much memory as the search counts.
+absl::StatusOr<Found> Again(const MeshSearch& search, const Found& found,
+                            const std::shared_ptr<const CutStep>& cut,
+                            int64_t limit,
+                            const std::vector<AxisPlaces>& like = {}) {
+  MW_ASSIGN_OR_RETURN(Found again, search.Sketch(cut,
+                                                 {.mesh = found.task.mesh,
+                                                  .memory_limit = limit,
+                                                  .expert = found.expert,
+                                                  .stages = found.task.stages},
+                                                 like));
+  again.split = found.split;
+  return again;
+}
+
+// All layouts, or none.
 bool Tighten(const MeshSearch& search, int64_t limit,
              StageCandidate& candidate) {
   std::vector<Found> all;
   for (int32_t i = 0; i < candidate.layout_count(); ++i) {
     const Found& found = candidate.layout(i);
-    absl::StatusOr<Found> tighter = search.Sketch(found.cut,
-                                                  {.mesh = found.task.mesh,
-                                                   .memory_limit = limit,
-                                                   .expert = found.expert,
-                                                   .stages = found.task.stages},
-                                                  found.plan.placements);
+    absl::StatusOr<Found> tighter =
+        Again(search, found, found.cut, limit, found.plan.placements);
     if (!tighter.ok()) return false;
     tighter->plan.bound_seconds = found.plan.bound_seconds;
-    tighter->split = found.split;
     all.push_back(*std::move(tighter));
   }
   for (int32_t i = 0; i < candidate.layout_count(); ++i) {
     candidate.layout(i) = std::move(all[i]);
   }
   return true;
+}
+
+// Of the step that stages are made of, which was searched with its loops whole.
+absl::Status CutLoops(const PlanTask& task, const MeshSearch& search,
+                      StageCandidate& candidate) {
+  const std::shared_ptr<const CutStep> whole = candidate.found.cut;
+  MW_ASSIGN_OR_RETURN(
+      std::optional<SplitStep> step,
+      StepForStages(task.module, whole->recompute, candidate.loop_pieces));
+  if (!step.has_value()) return absl::OkStatus();
+  const auto split = std::make_shared<const SplitStep>(*std::move(step));
+  std::shared_ptr<const CutStep> cut = whole;
+  if (split->IsCut()) {
+    MW_ASSIGN_OR_RETURN(
+        cut, CutStep::Recomputing(split->module, whole->count, whole->recompute,
+                                  FusionStyleFor(task.cluster.IsCpu())));
+  }
+  const auto make_over = [&](Found& found) -> absl::Status {
+    if (cut != whole) {
+      MW_ASSIGN_OR_RETURN(found, Again(search, found, cut, task.memory_bytes));
+    }
+    found.split = split;
+    return absl::OkStatus();
+  };
+  std::erase_if(candidate.rivals,
+                [&](Found& rival) { return !make_over(rival).ok(); });
+  for (int32_t i = 0; i < candidate.layout_count(); ++i) {
+    MW_RETURN_IF_ERROR(make_over(candidate.layout(i)));
+  }
+  return absl::OkStatus();
 }
 
 // What a stage's programs take for a micro-batch.
@@ -124,7 +167,7 @@ double Fullest(const Plan& plan) {
 // helps.
 void Rebalance(const PlanTask& task, StageCandidate& candidate,
                WrittenStages& written) {
-  const bool is_large = written.plan.strategies.size() > kManyOps;
+  const bool is_large = IsLarge(task.request, *candidate.found.cut);
   for (int move = 0; move < kMostMoves; ++move) {
     if (Fullest(written.plan) <= (is_large ? kFullOfLarge : kFull)) break;
     const PlannedPipeline& pipeline = *written.plan.pipeline;
@@ -148,6 +191,7 @@ void Rebalance(const PlanTask& task, StageCandidate& candidate,
 absl::StatusOr<Plan> FinishStages(const PlanTask& task,
                                   const MeshSearch& search, double seconds_left,
                                   StageCandidate& candidate) {
+  MW_RETURN_IF_ERROR(CutLoops(task, search, candidate));
   for (int32_t i = 0; i < candidate.layout_count(); ++i) {
     search.Improve(candidate.layout(i), kSecondWork, kFirstGap, seconds_left);
   }
@@ -164,7 +208,7 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
     MW_ASSIGN_OR_RETURN(written, WriteStages(task, candidate));
   }
   Rebalance(task, candidate, written);
-  if (plan.strategies.size() > kManyOps) return std::move(plan);
+  if (IsLarge(task.request, *candidate.found.cut)) return std::move(plan);
   if (candidate.others.empty()) {
     TryRivals(task, search, seconds_left, candidate, plan);
   }

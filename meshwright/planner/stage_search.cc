@@ -77,9 +77,9 @@ StageSearch::StageSearch(const PlanTask& task, const MeshSearch& search,
       cuts_(cuts),
       note_(std::move(note)),
       whole_(cuts.at(1)->model),
+      is_large_(IsLarge(task.request, *cuts.at(1))),
       batch_(BatchSize(whole_)),
-      need_(LeastMemory(whole_)),
-      steps_(task.module, recompute) {}
+      need_(LeastMemory(whole_)) {}
 
 std::vector<int32_t> StageSearch::StageCounts() const {
   const PlanRequest& request = task_.request;
@@ -107,7 +107,7 @@ std::vector<Mesh> StageSearch::MeshesOf(int64_t devices) const {
   if (task_.request.mesh.has_value()) return {*task_.request.mesh};
   std::vector<Mesh> meshes =
       MeshesOfStage(task_.cluster, devices, task_.request.expert);
-  const size_t most = whole_.graph.ops.size() > kManyOps ? 1 : kMeshes;
+  const size_t most = is_large_ ? 1 : kMeshes;
   if (meshes.size() > most) {
     meshes.erase(meshes.begin() + static_cast<int64_t>(most), meshes.end());
   }
@@ -197,44 +197,19 @@ int32_t StageSearch::PiecesFor(const Trial& trial) const {
   return task_.request.stages.value_or(trial.stages) + trial.doubled;
 }
 
-absl::Status StageSearch::SplitFor(int32_t pieces) {
-  if (cuttings_.contains(pieces)) return absl::OkStatus();
-  Cutting& cutting = cuttings_[pieces];
-  MW_ASSIGN_OR_RETURN(cutting.split, steps_.For(pieces));
-  return absl::OkStatus();
-}
-
-Cuts& StageSearch::CutsOf(int32_t pieces) {
-  Cutting& cutting = cuttings_.at(pieces);
-  return cutting.HasLoops() ? cutting.cuts : cuts_;
-}
-
 void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
-  std::set<std::pair<int32_t, int64_t>> missing;
-  std::set<int64_t> counts;  // Of steps without loops, whatever the stages.
+  std::set<int64_t> missing;
   for (const Trial& trial : trials) {
-    const int32_t pieces = PiecesFor(trial);
-    if (CutsOf(pieces).contains(trial.count)) continue;
-    if (!cuttings_.at(pieces).HasLoops() &&
-        !counts.insert(trial.count).second) {
-      continue;
-    }
-    missing.insert({pieces, trial.count});
+    if (!cuts_.contains(trial.count)) missing.insert(trial.count);
   }
-  const std::vector<std::pair<int32_t, int64_t>> list(missing.begin(),
-                                                      missing.end());
+  const std::vector<int64_t> list(missing.begin(), missing.end());
   std::vector<absl::StatusOr<std::shared_ptr<const CutStep>>> made(list.size());
-  // Loops over micro-batches are modules of their own: they may outlast what
-  // they were made of.
   SideBySide(static_cast<int>(list.size()), [&](int i) {
-    const Cutting& cutting = cuttings_.at(list[i].first);
-    made[i] = CutStep::Recomputing(
-        cutting.split != nullptr ? cutting.split->module : task_.module,
-        list[i].second, recompute_, style_);
+    made[i] = CutStep::Of(task_.module, list[i], recompute_, style_, cuts_);
   });
   for (size_t i = 0; i < list.size(); ++i) {
     if (made[i].ok()) {
-      CutsOf(list[i].first)[list[i].second] = *std::move(made[i]);
+      cuts_[list[i]] = *std::move(made[i]);
     } else if (!best_.ok()) {
       best_ = made[i].status();
     }
@@ -243,11 +218,6 @@ void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
 
 void StageSearch::Run(std::vector<Trial> trials) {
   for (const Trial& trial : trials) {
-    const absl::Status status = SplitFor(PiecesFor(trial));
-    if (!status.ok()) {
-      best_ = status;
-      return;
-    }
     if (task_.request.report) {
       task_.request.report(absl::StrCat(trial.stages, " stages of ",
                                         trial.meshes[0].ToString(), " x",
@@ -255,9 +225,8 @@ void StageSearch::Run(std::vector<Trial> trials) {
     }
   }
   MakeCuts(trials);
-  std::erase_if(trials, [&](const Trial& trial) {
-    return !CutsOf(PiecesFor(trial)).contains(trial.count);
-  });
+  std::erase_if(
+      trials, [&](const Trial& trial) { return !cuts_.contains(trial.count); });
   std::vector<std::pair<Trial*, size_t>> all;
   for (Trial& trial : trials) {
     trial.found.resize(trial.meshes.size());
@@ -265,23 +234,18 @@ void StageSearch::Run(std::vector<Trial> trials) {
   }
   SideBySide(static_cast<int>(all.size()), [&](int i) {
     const auto& [trial, mesh] = all[i];
-    const int32_t pieces = PiecesFor(*trial);
     trial->found[mesh] =
-        search_.Sketch(CutsOf(pieces).at(trial->count),
+        search_.Sketch(cuts_.at(trial->count),
                        {.mesh = trial->meshes[mesh],
                         .memory_limit = task_.memory_bytes,
                         .expert = task_.request.expert,
                         .stages = trial->parts() / ShareOf(mesh)},
                        {});
-    if (trial->found[mesh].ok()) {
-      trial->found[mesh]->split = cuttings_.at(pieces).split;
-    }
   });
   for (Trial& trial : trials) Keep(trial);
 }
 
 void StageSearch::Keep(Trial& trial) {
-  const int32_t pieces = PiecesFor(trial);
   absl::Status status;
   double slowest = 0;
   for (size_t i = 0; i < trial.found.size(); ++i) {
@@ -293,7 +257,7 @@ void StageSearch::Keep(Trial& trial) {
   const double seconds = slowest * (1 + BubblesOf(trial.stages, trial.count));
   Alternative alternative = AlternativeOf(
       task_.request, trial.found[0].ok() ? &*trial.found[0] : nullptr,
-      *CutsOf(pieces).at(trial.count), trial.meshes[0]);
+      *cuts_.at(trial.count), trial.meshes[0]);
   alternative.stages = trial.stages;
   alternative.seconds = status.ok() ? seconds : 0;
   alternative.why_not = std::string(status.message());
@@ -315,7 +279,7 @@ void StageSearch::Keep(Trial& trial) {
       .found = *std::move(trial.found[0]),
       .layout_of_rank = std::vector<int32_t>(trial.stages, 0),
       .stages = task_.request.stages.value_or(trial.stages),
-      .loop_pieces = pieces,
+      .loop_pieces = PiecesFor(trial),
       .seconds = seconds};
   if (trial.doubled > 0) {
     candidate.others.push_back(*std::move(trial.found[1]));
@@ -327,8 +291,7 @@ void StageSearch::Keep(Trial& trial) {
 // What is left of those with as many stages, micro-batches and devices as the
 // best.
 void StageSearch::AddRivals() {
-  if (!best_.ok() || !best_->others.empty() ||
-      whole_.graph.ops.size() > kManyOps) {
+  if (!best_.ok() || !best_->others.empty() || is_large_) {
     return;
   }
   for (Found& other : others_) {
@@ -415,7 +378,7 @@ absl::Status StageSearch::Check() const {
 absl::StatusOr<StageCandidate> StageSearch::Best(double whole_seconds) {
   MW_RETURN_IF_ERROR(Check());
   const auto is_far_behind = [&] {
-    return whole_.graph.ops.size() > kManyOps && best_.ok() &&
+    return is_large_ && best_.ok() &&
            best_->seconds > kFarBehind * whole_seconds;
   };
   std::vector<Trial> next;
@@ -427,8 +390,7 @@ absl::StatusOr<StageCandidate> StageSearch::Best(double whole_seconds) {
     if (is_far_behind()) break;
   }
   Run(std::move(next));
-  if (best_.ok() && best_->seconds < kBehind * whole_seconds &&
-      whole_.graph.ops.size() <= kManyOps) {
+  if (best_.ok() && best_->seconds < kBehind * whole_seconds && !is_large_) {
     TryUnequal();
   }
   if (!is_far_behind()) TryMoreMicroBatches();

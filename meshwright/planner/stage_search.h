@@ -5,7 +5,9 @@
 // whole step on the mesh of one: what stages do then is a part each of the
 // step's work. (A part of its time, that is, plus the bubble; and a part of
 // what is kept from micro-batch to micro-batch. Stages that have more
-// micro-batches under way have a smaller part of each.)
+// micro-batches under way have a smaller part of each.) Loops over layers stay
+// whole until a plan is written (FinishStages): cut, they are many times as
+// large, and their layers do the same.
 #ifndef MESHWRIGHT_PLANNER_STAGE_SEARCH_H_
 #define MESHWRIGHT_PLANNER_STAGE_SEARCH_H_
 
@@ -19,7 +21,6 @@
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/stage_plan.h"
 #include "meshwright/search/memory_points.h"
-#include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
 
@@ -42,13 +43,6 @@ class StageSearch {
   absl::StatusOr<StageCandidate> Best(double whole_seconds);
 
  private:
-  // What stages are made of.
-  struct Cutting {
-    std::shared_ptr<const SplitStep> split;  // Null: the step as it is.
-    Cuts cuts;                               // Of loops that are cut.
-
-    bool HasLoops() const { return split != nullptr && split->IsCut(); }
-  };
   // One setting, and what became of it.
   struct Trial {
     int32_t stages = 2;
@@ -72,8 +66,6 @@ class StageSearch {
   double BubblesOf(int32_t stages, int64_t count) const;
   std::vector<Trial> TrialsOf(int32_t stages) const;
   int32_t PiecesFor(const Trial& trial) const;  // Of loops.
-  absl::Status SplitFor(int32_t pieces);
-  Cuts& CutsOf(int32_t pieces);
   void MakeCuts(const std::vector<Trial>& trials);
   void Run(std::vector<Trial> trials);
   void Keep(Trial& trial);
@@ -88,12 +80,11 @@ class StageSearch {
   Cuts& cuts_;
   const Note note_;
   const StepModel& whole_;
+  const bool is_large_;
   const int64_t batch_;  // Examples of a step.
   const MemoryNeed need_;
-  StepsForStages steps_;
-  std::map<int32_t, Cutting> cuttings_;  // By pieces.
-  std::map<int32_t, double> seconds_;    // By stages: the best.
-  std::vector<Found> others_;            // Fit, but others are better.
+  std::map<int32_t, double> seconds_;  // By stages: the best.
+  std::vector<Found> others_;          // Fit, but others are better.
   absl::StatusOr<StageCandidate> best_ = absl::NotFoundError("no stages");
 };
 

@@ -51,7 +51,7 @@ absl::Status WholeSearch::Try() {
     return TryCounts(counts, *request_.recompute, meshes_, kMoreCounts);
   }
   const bool is_short = counts[0] >= kFarTooLarge && !request_.micro_batches &&
-                        (*Cut(1))->model.graph.ops.size() > kManyOps;
+                        IsLarge(request_, **Cut(1));
   if (is_short) {
     CutTogether(task_.module, style_,
                 {{1, Recompute::kFull}, {1, Recompute::kLight}}, cuts_);
@@ -234,7 +234,7 @@ void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
 void WholeSearch::StartAsExperts(const std::shared_ptr<const CutStep>& cut,
                                  const std::vector<Mesh>& meshes) {
   if (request_.expert != Expert::kAuto || meshes[0].axes().size() > 1 ||
-      cut->model.graph.ops.size() <= kManyOps) {
+      !IsLarge(request_, *cut)) {
     return;
   }
   const absl::StatusOr<Found> found =

@@ -79,23 +79,6 @@ absl::StatusOr<std::optional<SplitStep>> StepForStages(const Module& module,
   return split.has_value() ? std::move(split) : std::move(whole);
 }
 
-absl::StatusOr<std::shared_ptr<const SplitStep>> StepsForStages::For(
-    int32_t loop_stages) {
-  if (!whole_.has_value()) {
-    MW_ASSIGN_OR_RETURN(std::optional<SplitStep> whole,
-                        WholeStep(module_, recompute_));
-    whole_ = whole.has_value()
-                 ? std::make_shared<const SplitStep>(*std::move(whole))
-                 : nullptr;
-  }
-  const std::shared_ptr<const SplitStep>& whole = *whole_;
-  MW_ASSIGN_OR_RETURN(
-      std::optional<SplitStep> split,
-      Cut(whole != nullptr ? whole->module : module_, loop_stages));
-  if (!split.has_value()) return whole;
-  return std::make_shared<const SplitStep>(*std::move(split));
-}
-
 absl::StatusOr<StepStages> EvenStages(const Module& module,
                                       const PipelineStep& step,
                                       std::vector<double> capacity,

@@ -4,7 +4,6 @@
 #define MESHWRIGHT_SEARCH_STEP_FOR_STAGES_H_
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -23,22 +22,6 @@ namespace meshwright {
 absl::StatusOr<std::optional<SplitStep>> StepForStages(const Module& module,
                                                        Recompute recompute,
                                                        int32_t loop_stages);
-
-// The same for several numbers of stages: what is computed again is found once.
-class StepsForStages {
- public:
-  // `module` outlives it.
-  StepsForStages(const Module& module, Recompute recompute)
-      : module_(module), recompute_(recompute) {}
-
-  // Null: the step as it is.
-  absl::StatusOr<std::shared_ptr<const SplitStep>> For(int32_t loop_stages);
-
- private:
-  const Module& module_;
-  const Recompute recompute_;
-  std::optional<std::shared_ptr<const SplitStep>> whole_;  // No loop is cut.
-};
 
 // A stage for each capacity, with about such a part of the work
 // (kStageTolerance). What is computed again stays together, if there are enough

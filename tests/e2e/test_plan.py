@@ -105,6 +105,26 @@ def test_micro_batches(cli, mlp, make):
     assert cli.json("check", mlp, "--plan", path, "--steps", 2)["ok"]
 
 
+def test_measured(cli, mlp, make):
+    report, path = make("--measure", cluster="cpu:4")
+    measured = json.loads(path.read_text())["measured"]
+    assert report["measured"] == measured
+    assert measured["step_seconds"] > 0
+    assert measured["others"], "nothing to compare with"
+    predicted = [other["predicted_seconds"] for other in measured["others"]]
+    predicted.append(report["predicted"]["step_seconds"])
+    assert max(predicted) <= 1.15 * min(predicted)
+    assert all(other["step_seconds"] > 0 for other in measured["others"])
+    assert report["strategy"] == "auto" and 0 <= report["bound"]["gap"] < 1
+    assert cli.json("check", mlp, "--plan", path)["ok"]
+
+
+def test_a_plan_with_stages_is_not_measured(make):
+    report, _ = make("--measure", "--stages", "2", cluster="cpu:4")
+    assert "measured" not in report
+    assert any("not measured" in note for note in report["notes"])
+
+
 def test_a_cluster_file_and_this_machines_devices(cli, mlp, make, tmp_path):
     cluster = tmp_path / "cluster.json"
     cluster.write_text(json.dumps({"device": {"kind": "a100"}, "hosts": [
@@ -183,6 +203,8 @@ def test_jax_trains_with_a_plans_shardings(make, testdata):
         (["--memory", "1e-9"], ["does not fit into 1 B", "8 devices", "--memory"]),
         (["--micro-batches", "3"], ["batch/x", "does not divide into 3"]),
         (["--pin", "none.json"], ["none.json"]),
+        (["--cluster", "h9000:8", "--measure"], ["h9000"]),
+        (["--cluster", "cpu:300", "--measure"], ["--measure", "300 devices"]),
     ],
 )
 def test_mistakes_are_named(cli, mlp, flags, reasons):

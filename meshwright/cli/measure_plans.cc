@@ -1,0 +1,227 @@
+#include "meshwright/cli/measure_plans.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/progress.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/cli/planned_runner.h"
+#include "meshwright/planner/planner.h"
+
+namespace meshwright {
+namespace {
+
+// Predicted to take longer by this factor, a plan is not run.
+constexpr double kNear = 1.15;
+constexpr size_t kMostPlans = 6;
+// Measured to take longer by this factor, it is not compiled again.
+constexpr double kStillNear = 1.08;
+constexpr int kCopies = 4;
+// Turns of an executable; steps of a turn, after one that finds cold caches.
+constexpr int kTurns = 5;
+constexpr int kSteps = 4;
+// Steps that take longer need not be repeated within a turn.
+constexpr double kLongStep = 0.2;
+
+double Predicted(const Plan& plan) { return plan.predicted.step_seconds; }
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+bool AreSame(const Plan& a, const Plan& b) {
+  return a.mesh == b.mesh && a.micro_batches == b.micro_batches &&
+         a.recompute == b.recompute && a.strategies == b.strategies &&
+         a.moved_apart == b.moved_apart && a.moved_in_place == b.moved_in_place;
+}
+
+// A plan and what was measured of it.
+struct Rival {
+  const Plan* plan = nullptr;
+  Partitioned split;
+  std::vector<double> seconds;  // By copy.
+
+  double mean() const {
+    return std::accumulate(seconds.begin(), seconds.end(), 0.0) /
+           static_cast<double>(seconds.size());
+  }
+};
+
+// One executable of a rival, and its turns.
+struct Copy {
+  Rival* rival = nullptr;
+  std::unique_ptr<StepRunner> runner;
+  std::vector<double> turns;
+};
+
+absl::Status TakeTurn(Copy& copy) {
+  std::vector<double> seconds;
+  for (int step = 0; step <= kSteps; ++step) {
+    MW_ASSIGN_OR_RETURN(const StepResult result, copy.runner->Step());
+    if (step > 0 || result.seconds > kLongStep) {
+      seconds.push_back(result.seconds);
+    }
+    if (result.seconds > kLongStep) break;
+  }
+  copy.turns.push_back(Median(std::move(seconds)));
+  return absl::OkStatus();
+}
+
+class Measuring {
+ public:
+  Measuring(const Module& module, Client* client, Progress& progress)
+      : module_(module), client_(client), progress_(progress) {}
+
+  // One executable of each, all at once or one after the other. Those that do
+  // not run are taken out.
+  void Run(std::vector<Rival*>& rivals, bool all_at_once) {
+    const size_t together = all_at_once ? rivals.size() : 1;
+    std::vector<Rival*> still;
+    for (size_t from = 0; from < rivals.size(); from += together) {
+      const auto begin = rivals.begin() + static_cast<int64_t>(from);
+      for (Rival* rival : RunTogether({begin, begin + together})) {
+        still.push_back(rival);
+      }
+    }
+    rivals = std::move(still);
+  }
+
+  const absl::Status& last_error() const { return last_error_; }
+
+ private:
+  std::vector<Rival*> RunTogether(const std::vector<Rival*>& rivals) {
+    std::vector<Copy> copies;
+    for (Rival* rival : rivals) {
+      progress_.Advance(rival->plan->mesh.ToString());
+      absl::StatusOr<std::unique_ptr<StepRunner>> runner = Compile(*rival);
+      if (runner.ok()) {
+        copies.push_back({rival, *std::move(runner), {}});
+      } else {
+        last_error_ = runner.status();
+      }
+    }
+    for (int turn = 0; turn < kTurns; ++turn) {
+      std::erase_if(copies, [&](Copy& copy) {
+        const absl::Status status = TakeTurn(copy);
+        last_error_.Update(status);
+        return !status.ok();
+      });
+      // What one leaves in the caches does not always meet the same one.
+      std::rotate(copies.begin(), copies.begin() + (copies.empty() ? 0 : 1),
+                  copies.end());
+    }
+    std::vector<Rival*> still;
+    for (Copy& copy : copies) {
+      copy.rival->seconds.push_back(Median(std::move(copy.turns)));
+      still.push_back(copy.rival);
+    }
+    return still;
+  }
+
+  absl::StatusOr<std::unique_ptr<StepRunner>> Compile(const Rival& rival) {
+    MW_ASSIGN_OR_RETURN(std::unique_ptr<StepRunner> runner,
+                        MakeRunner(module_, rival.split, client_));
+    MW_RETURN_IF_ERROR(runner->FillSynthetic(0));
+    MW_RETURN_IF_ERROR(runner->Step().status());
+    return runner;
+  }
+
+  const Module& module_;
+  Client* client_;
+  Progress& progress_;
+  absl::Status last_error_;
+};
+
+// The programs of all, and the state they need, have room side by side.
+bool HaveRoom(const std::vector<Rival>& rivals) {
+  int64_t bytes = 0;
+  for (const Rival& rival : rivals) bytes += rival.plan->predicted.peak_bytes;
+  return bytes <= rivals[0].plan->memory_bytes;
+}
+
+std::string PlatformOf(const Cluster& cluster) {
+  if (cluster.IsCpu()) return "cpu";
+  return absl::StartsWith(cluster.device.kind, "tpu") ? "tpu" : "cuda";
+}
+
+void SortByMean(std::vector<Rival*>& rivals) {
+  std::ranges::stable_sort(rivals, {},
+                           [](const Rival* one) { return one->mean(); });
+}
+
+}  // namespace
+
+std::vector<Plan> NearestPlans(std::vector<Plan> plans) {
+  std::ranges::stable_sort(plans, {}, Predicted);
+  std::vector<Plan> kept;
+  for (Plan& plan : plans) {
+    if (kept.size() == kMostPlans) break;
+    if (!kept.empty() && Predicted(plan) > kNear * Predicted(kept[0])) break;
+    if (std::ranges::none_of(
+            kept, [&](const Plan& other) { return AreSame(plan, other); })) {
+      kept.push_back(std::move(plan));
+    }
+  }
+  return kept;
+}
+
+absl::StatusOr<std::unique_ptr<Client>> ClientOf(const Cluster& cluster) {
+  absl::StatusOr<std::unique_ptr<Client>> client =
+      MakeClientFor(PlatformOf(cluster), cluster.device_count());
+  MW_RETURN_IF_ERROR(
+      Annotate(client.status(), "--measure runs steps on such devices"));
+  return client;
+}
+
+absl::StatusOr<Plan> QuickestMeasured(const Module& module,
+                                      const std::vector<Plan>& plans,
+                                      Client* client) {
+  Progress progress("measuring", 0);
+  std::vector<Rival> rivals;
+  for (const Plan& plan : plans) {
+    MW_ASSIGN_OR_RETURN(Partitioned split, PartitionPlan(module, plan));
+    rivals.push_back({&plan, std::move(split), {}});
+  }
+  std::vector<Rival*> near;
+  for (Rival& rival : rivals) near.push_back(&rival);
+  const bool all_at_once = HaveRoom(rivals);
+  Measuring measuring(module, client, progress);
+  for (int copy = 0; copy < kCopies; ++copy) {
+    measuring.Run(near, all_at_once);
+    if (near.empty()) break;
+    SortByMean(near);
+    const double most = kStillNear * near[0]->mean();
+    std::erase_if(near, [&](const Rival* one) { return one->mean() > most; });
+    if (near.size() == 1) break;
+  }
+  if (near.empty()) {
+    return absl::Status(measuring.last_error().code(),
+                        absl::StrCat("no plan could be measured: ",
+                                     measuring.last_error().message()));
+  }
+  Plan best = *near[0]->plan;
+  best.measured = {.step_seconds = near[0]->mean()};
+  std::vector<Rival*> others;
+  for (Rival& rival : rivals) {
+    if (&rival != near[0] && !rival.seconds.empty()) others.push_back(&rival);
+  }
+  SortByMean(others);
+  for (const Rival* one : others) {
+    best.measured->others.push_back({.mesh = one->plan->mesh.ToString(),
+                                     .micro_batches = one->plan->micro_batches,
+                                     .recompute = one->plan->recompute,
+                                     .predicted_seconds = Predicted(*one->plan),
+                                     .step_seconds = one->mean()});
+  }
+  return best;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,35 @@
+// Which of several plans is the quickest on the devices at hand.
+#ifndef MESHWRIGHT_CLI_MEASURE_PLANS_H_
+#define MESHWRIGHT_CLI_MEASURE_PLANS_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "meshwright/engine/client.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/plan/plan.h"
+
+namespace meshwright {
+
+// Those of `plans` that are worth a measurement: the quickest by prediction and
+// others that are near it, each once.
+std::vector<Plan> NearestPlans(std::vector<Plan> plans);
+
+// With all devices of the cluster. kInvalidArgument, kNotFound when this
+// machine does not have them.
+absl::StatusOr<std::unique_ptr<Client>> ClientOf(const Cluster& cluster);
+
+// Runs steps of all `plans` (not empty, without stages) on made-up numbers, in
+// turns, and returns the quickest with what was measured. Two executables of
+// one program are some percent apart, so those that are near the quickest are
+// compiled several times. What does not run is left out; an error if nothing
+// does.
+absl::StatusOr<Plan> QuickestMeasured(const Module& module,
+                                      const std::vector<Plan>& plans,
+                                      Client* client);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_CLI_MEASURE_PLANS_H_
