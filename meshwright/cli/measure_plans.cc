@@ -11,6 +11,7 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/cli/device_client.h"
 #include "meshwright/cli/planned_runner.h"
 #include "meshwright/planner/planner.h"
 
@@ -22,6 +23,8 @@ constexpr double kNear = 1.15;
 constexpr size_t kMostPlans = 6;
 // Measured to take longer by this factor, it is not compiled again.
 constexpr double kStillNear = 1.08;
+// As often as it may be; on accelerators, where compiling takes long and
+// executables are not apart, once.
 constexpr int kCopies = 4;
 // Turns of an executable; steps of a turn, after one that finds cold caches.
 constexpr int kTurns = 5;
@@ -174,11 +177,18 @@ std::vector<Plan> NearestPlans(std::vector<Plan> plans) {
 }
 
 absl::StatusOr<std::unique_ptr<Client>> ClientOf(const Cluster& cluster) {
+  const int64_t devices = cluster.device_count();
   absl::StatusOr<std::unique_ptr<Client>> client =
-      MakeClientFor(PlatformOf(cluster), cluster.device_count());
-  MW_RETURN_IF_ERROR(
-      Annotate(client.status(), "--measure runs steps on such devices"));
-  return client;
+      MakeClient(PlatformOf(cluster),
+                 static_cast<int>(std::min(devices, kMaxVirtualDevices)));
+  const std::string what =
+      absl::StrCat("--measure runs steps on the cluster's ", devices, " ",
+                   cluster.device.kind, " devices");
+  MW_RETURN_IF_ERROR(Annotate(client.status(), what));
+  const int64_t present = std::ssize((*client)->devices());
+  if (present >= devices) return client;
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, ", and there are ", present, " on this machine; plan without it"));
 }
 
 absl::StatusOr<Plan> QuickestMeasured(const Module& module,
@@ -194,7 +204,8 @@ absl::StatusOr<Plan> QuickestMeasured(const Module& module,
   for (Rival& rival : rivals) near.push_back(&rival);
   const bool all_at_once = HaveRoom(rivals);
   Measuring measuring(module, client, progress);
-  for (int copy = 0; copy < kCopies; ++copy) {
+  const int copies = client->platform_name() == "cpu" ? kCopies : 1;
+  for (int copy = 0; copy < copies; ++copy) {
     measuring.Run(near, all_at_once);
     if (near.empty()) break;
     SortByMean(near);

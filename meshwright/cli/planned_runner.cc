@@ -11,13 +11,6 @@
 #include "meshwright/plan/plan.h"
 
 namespace meshwright {
-namespace {
-
-// Virtual devices are threads of one process.
-constexpr int64_t kMaxVirtualDevices = 256;
-
-}  // namespace
-
 absl::StatusOr<std::string> PlatformFor(const CommandLine& line) {
   if (line.Has("platform") || !line.Has("plan")) {
     return line.Text("platform", "");

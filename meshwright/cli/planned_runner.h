@@ -15,6 +15,9 @@
 
 namespace meshwright {
 
+// Virtual devices are threads of one process.
+inline constexpr int64_t kMaxVirtualDevices = 256;
+
 // --platform, or what a --plan for virtual devices runs on; empty: any.
 absl::StatusOr<std::string> PlatformFor(const CommandLine& line);
 

@@ -204,7 +204,10 @@ def test_jax_trains_with_a_plans_shardings(make, testdata):
         (["--micro-batches", "3"], ["batch/x", "does not divide into 3"]),
         (["--pin", "none.json"], ["none.json"]),
         (["--cluster", "h9000:8", "--measure"], ["h9000"]),
-        (["--cluster", "cpu:300", "--measure"], ["--measure", "300 devices"]),
+        (
+            ["--cluster", "cpu:300", "--measure"],
+            ["--measure", "300 cpu devices", "256"],
+        ),
     ],
 )
 def test_mistakes_are_named(cli, mlp, flags, reasons):

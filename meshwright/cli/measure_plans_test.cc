@@ -1,0 +1,60 @@
+#include "meshwright/cli/measure_plans.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace meshwright {
+namespace {
+
+Plan PlanOf(const std::string& mesh, double seconds) {
+  Plan plan(PlannedLayout{.mesh = *Mesh::Parse(mesh)});
+  plan.predicted.step_seconds = seconds;
+  return plan;
+}
+
+std::vector<double> SecondsOf(const std::vector<Plan>& plans) {
+  std::vector<double> seconds;
+  for (const Plan& plan : plans) {
+    seconds.push_back(plan.predicted.step_seconds);
+  }
+  return seconds;
+}
+
+TEST(NearestPlans, AreThoseNearTheQuickest) {
+  EXPECT_EQ(SecondsOf(NearestPlans({PlanOf("data=8", 1.1), PlanOf("data=4", 1),
+                                    PlanOf("data=2", 1.2)})),
+            (std::vector<double>{1, 1.1}));
+}
+
+TEST(NearestPlans, EachIsThereOnce) {
+  Plan split = PlanOf("data=8", 1);
+  split.strategies.resize(1);
+  Plan cut = PlanOf("data=8", 1);
+  cut.micro_batches = 2;
+  const std::vector<Plan> nearest = NearestPlans(
+      {PlanOf("data=8", 1), split, cut, PlanOf("data=8", 1.01), split});
+  EXPECT_EQ(nearest.size(), 3u);
+}
+
+TEST(NearestPlans, AreFew) {
+  std::vector<Plan> plans;
+  for (const char* mesh : {"a=8", "b=8", "c=8", "d=8", "e=8", "f=8", "g=8"}) {
+    plans.push_back(PlanOf(mesh, 1));
+  }
+  EXPECT_EQ(NearestPlans(plans).size(), 6u);
+}
+
+TEST(ClientOf, RefusesDevicesThatAreNotThere) {
+  Cluster cluster;
+  cluster.hosts = {{.devices = 2}};
+  cluster.device.kind = "tpu-v5p";
+  const auto client = ClientOf(cluster);
+  ASSERT_FALSE(client.ok());
+  EXPECT_NE(client.status().message().find("--measure"), std::string::npos);
+  EXPECT_NE(client.status().message().find("tpu"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace meshwright
