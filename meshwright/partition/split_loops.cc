@@ -55,7 +55,8 @@ class Splitter {
                                 "internal error: the step with loops cut"));
     return SplitStep{.module = std::move(program_.module),
                      .parameters = std::move(parameters_),
-                     .outputs = std::move(outputs_)};
+                     .outputs = std::move(outputs_),
+                     .has_cut_loops = true};
   }
 
  private:
@@ -400,12 +401,6 @@ class Splitter {
 };
 
 }  // namespace
-
-bool SplitStep::IsCut() const {
-  return std::ranges::any_of(parameters, [](const TensorParts& parts) {
-    return !parts.bounds.empty();
-  });
-}
 
 std::string PartName(const std::string& name, int64_t begin, int64_t end) {
   return absl::StrCat(name, "[", begin, ":", end, "]");

@@ -40,7 +40,8 @@ struct SplitStep {
   std::vector<TensorParts> parameters;
   std::vector<TensorParts> outputs;
 
-  bool IsCut() const;  // Any of these is.
+  // Its tensors need not be: loops over time share their weights.
+  bool has_cut_loops = false;
 };
 
 // "blocks/w", 6, 12 -> "blocks/w[6:12]".

@@ -14,6 +14,7 @@
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/mesh/sharding.h"
+#include "meshwright/plan/plan_figures.h"
 #include "meshwright/rules/rule.h"
 
 namespace meshwright {
@@ -35,27 +36,6 @@ struct PlannedCollective {
   int64_t bytes = 0;      // Of the operand on one device, each time.
   double wire_bytes = 0;  // Sent by a device, each time.
   double count = 1;       // Times per step.
-};
-
-struct Prediction {
-  double step_seconds = 0;
-  double compute_seconds = 0;
-  double comm_seconds = 0;
-  double exposed_comm_seconds = 0;  // Not hidden under computation.
-  double comm_bytes = 0;            // Sent by a device per step.
-  int64_t peak_bytes = 0;           // On a device.
-  std::string origin;               // "assumed", "calibrated", "profiled"
-};
-
-// A mesh or number of micro-batches that was looked at.
-struct Alternative {
-  std::string mesh;
-  int64_t micro_batches = 1;
-  int32_t stages = 1;  // As many as ranks.
-  std::string recompute = "none";
-  double seconds = 0;   // As the search counts; 0 when it does not fit.
-  double bound = 0;     // No plan there takes less.
-  std::string why_not;  // Empty when it fits.
 };
 
 // What the user asked for, beyond the strategy, the mesh and the numbers.
@@ -125,20 +105,6 @@ struct PlannedPipeline {
   double bubble_share = 0;
   double cut_gap =
       0;  // Bytes between stages, at most this part above the best.
-};
-
-// Steps that were run to choose between plans.
-struct Measurement {
-  struct Other {
-    std::string mesh;
-    int64_t micro_batches = 1;
-    std::string recompute;
-    double predicted_seconds = 0;
-    double step_seconds = 0;
-  };
-
-  double step_seconds = 0;    // Of this plan.
-  std::vector<Other> others;  // Quickest first.
 };
 
 // What is inherited is the layout of all devices or, in a pipeline, of the

@@ -32,7 +32,8 @@ bool MayTakeTurns(const PlanTask& task, const Plan& plan,
          task.request.schedule.value_or(ScheduleKind::kAuto) ==
              ScheduleKind::kAuto &&
          plan.pipeline->bubble_share > kManyBubbles &&
-         candidate.others.empty() && (split == nullptr || !split->IsCut());
+         candidate.others.empty() &&
+         (split == nullptr || !split->has_cut_loops);
 }
 
 // The same layout anew, of `cut` and with so much memory as the search counts.
@@ -78,7 +79,7 @@ absl::Status CutLoops(const PlanTask& task, const MeshSearch& search,
   if (!step.has_value()) return absl::OkStatus();
   const auto split = std::make_shared<const SplitStep>(*std::move(step));
   std::shared_ptr<const CutStep> cut = whole;
-  if (split->IsCut()) {
+  if (split->has_cut_loops) {
     MW_ASSIGN_OR_RETURN(
         cut, CutStep::Recomputing(split->module, whole->count, whole->recompute,
                                   FusionStyleFor(task.cluster.IsCpu())));

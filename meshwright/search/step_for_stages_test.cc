@@ -21,7 +21,7 @@ TEST(StepForStagesTest, RecomputingHasTheTensorsOfTheStep) {
   const auto split = StepForStages(module, Recompute::kFull, 2);
   ASSERT_TRUE(split.ok()) << split.status();
   ASSERT_TRUE(split->has_value());
-  EXPECT_FALSE((*split)->IsCut());
+  EXPECT_FALSE((*split)->has_cut_loops);
   EXPECT_EQ((*split)->parameters.size(), module.entry()->Parameters().size());
   EXPECT_EQ((*split)->parameters.back().first,
             std::ssize((*split)->parameters) - 1);
@@ -31,13 +31,13 @@ TEST(StepForStagesTest, LoopsAreCutAndRecompute) {
   const auto split = StepForStages(ReadTiny("llama"), Recompute::kFull, 2);
   ASSERT_TRUE(split.ok()) << split.status();
   ASSERT_TRUE(split->has_value());
-  EXPECT_TRUE((*split)->IsCut());
+  EXPECT_TRUE((*split)->has_cut_loops);
 }
 
 TEST(StepForStagesTest, LoopsStayWholeForOneStage) {
   const auto split = StepForStages(ReadTiny("llama"), Recompute::kFull, 1);
   ASSERT_TRUE(split.ok()) << split.status();
-  EXPECT_FALSE((*split)->IsCut());
+  EXPECT_FALSE((*split)->has_cut_loops);
 }
 
 // What is computed again as one is on one stage, where a boundary of least

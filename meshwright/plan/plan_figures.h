@@ -1,0 +1,48 @@
+// What plans take: predicted, measured, and the same of others.
+#ifndef MESHWRIGHT_PLAN_PLAN_FIGURES_H_
+#define MESHWRIGHT_PLAN_PLAN_FIGURES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace meshwright {
+
+struct Prediction {
+  double step_seconds = 0;
+  double compute_seconds = 0;
+  double comm_seconds = 0;
+  double exposed_comm_seconds = 0;  // Not hidden under computation.
+  double comm_bytes = 0;            // Sent by a device per step.
+  int64_t peak_bytes = 0;           // On a device.
+  std::string origin;               // "assumed", "calibrated", "profiled"
+};
+
+// A mesh or number of micro-batches that was looked at.
+struct Alternative {
+  std::string mesh;
+  int64_t micro_batches = 1;
+  int32_t stages = 1;  // As many as ranks.
+  std::string recompute = "none";
+  double seconds = 0;   // As the search counts; 0 when it does not fit.
+  double bound = 0;     // No plan there takes less.
+  std::string why_not;  // Empty when it fits.
+};
+
+// Steps that were run to choose between plans.
+struct Measurement {
+  struct Other {
+    std::string mesh;
+    int64_t micro_batches = 1;
+    std::string recompute;
+    double predicted_seconds = 0;
+    double step_seconds = 0;
+  };
+
+  double step_seconds = 0;    // Of this plan.
+  std::vector<Other> others;  // Quickest first.
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLAN_PLAN_FIGURES_H_
