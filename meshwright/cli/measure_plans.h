@@ -21,11 +21,12 @@ std::vector<Plan> NearestPlans(std::vector<Plan> plans);
 // machine does not have them.
 absl::StatusOr<std::unique_ptr<Client>> ClientOf(const Cluster& cluster);
 
-// Runs steps of all `plans` (not empty, without stages) on made-up numbers, in
-// turns, and returns the quickest with what was measured. Two executables of
-// one program are some percent apart, so those that are near the quickest are
-// compiled several times. What does not run is left out; an error if nothing
-// does.
+// Runs steps of all `plans` (not empty, without stages, the one that is
+// predicted best first) on made-up numbers, in turns, and returns the quickest
+// with what was measured; the first, unless another is clearly ahead of it. Two
+// executables of one program are some percent apart, so those that are near the
+// quickest are compiled several times. What does not run is left out; an error
+// if nothing does.
 absl::StatusOr<Plan> QuickestMeasured(const Module& module,
                                       const std::vector<Plan>& plans,
                                       Client* client);

@@ -103,12 +103,11 @@ void PrintPipeline(const Plan& plan) {
 }
 
 void PrintMeasured(const Measurement& measured) {
-  absl::PrintF(
-      "measured: step %s%s\n", FormatSeconds(measured.step_seconds),
-      measured.others.empty()
-          ? "; no other plan is near"
-          : absl::StrCat(", the quickest of ", measured.others.size() + 1,
-                         " plans that were run"));
+  absl::PrintF("measured: step %s%s\n", FormatSeconds(measured.step_seconds),
+               measured.others.empty()
+                   ? "; no other plan is near"
+                   : absl::StrCat(", taken of ", measured.others.size() + 1,
+                                  " plans that were run"));
   for (const Measurement::Other& one : measured.others) {
     absl::PrintF("  %-24s x%-4d %spredicted %s, measured %s\n", one.mesh,
                  one.micro_batches, RecomputeText(one.recompute),
