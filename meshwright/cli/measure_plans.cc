@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/median.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/device_client.h"
@@ -36,12 +37,6 @@ constexpr int kSteps = 4;
 constexpr double kLongStep = 0.2;
 
 double Predicted(const Plan& plan) { return plan.predicted.step_seconds; }
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 bool AreSame(const Plan& a, const Plan& b) {
   return a.mesh == b.mesh && a.micro_batches == b.micro_batches &&
