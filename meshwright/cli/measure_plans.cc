@@ -1,6 +1,7 @@
 #include "meshwright/cli/measure_plans.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -48,9 +49,10 @@ bool AreSame(const Plan& a, const Plan& b) {
 struct Rival {
   const Plan* plan = nullptr;
   Partitioned split;
-  std::vector<double> seconds;  // By copy.
+  std::vector<double> seconds;  // By copy; none if it did not run.
 
   double mean() const {
+    if (seconds.empty()) return std::numeric_limits<double>::infinity();
     return std::accumulate(seconds.begin(), seconds.end(), 0.0) /
            static_cast<double>(seconds.size());
   }
@@ -174,6 +176,13 @@ std::vector<Plan> NearestPlans(std::vector<Plan> plans) {
   return kept;
 }
 
+size_t TakenOf(const std::vector<double>& seconds) {
+  const auto least = std::ranges::min_element(seconds);
+  return *least <= kGain * seconds[0]
+             ? static_cast<size_t>(least - seconds.begin())
+             : 0;
+}
+
 absl::StatusOr<std::unique_ptr<Client>> ClientOf(const Cluster& cluster) {
   const int64_t devices = cluster.device_count();
   absl::StatusOr<std::unique_ptr<Client>> client =
@@ -211,14 +220,13 @@ absl::StatusOr<Plan> QuickestMeasured(const Module& module,
     std::erase_if(near, [&](const Rival* one) { return one->mean() > most; });
     if (near.size() == 1) break;
   }
-  if (near.empty()) {
+  std::vector<double> means;
+  for (const Rival& rival : rivals) means.push_back(rival.mean());
+  const Rival* const chosen = &rivals[TakenOf(means)];
+  if (chosen->seconds.empty()) {
     return absl::Status(measuring.last_error().code(),
                         absl::StrCat("no plan could be measured: ",
                                      measuring.last_error().message()));
-  }
-  const Rival* chosen = near[0];
-  if (!rivals[0].seconds.empty() && chosen->mean() > kGain * rivals[0].mean()) {
-    chosen = &rivals[0];
   }
   Plan best = *chosen->plan;
   best.measured = {.step_seconds = chosen->mean()};

@@ -2,6 +2,7 @@
 #ifndef MESHWRIGHT_CLI_MEASURE_PLANS_H_
 #define MESHWRIGHT_CLI_MEASURE_PLANS_H_
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -16,6 +17,11 @@ namespace meshwright {
 // Those of `plans` that are worth a measurement: the quickest by prediction and
 // others that are near it, each once.
 std::vector<Plan> NearestPlans(std::vector<Plan> plans);
+
+// Which to take of plans that were measured to take `seconds` (infinite: it did
+// not run): the first, predicted best, unless another is clearly ahead of it.
+// Requires: there is one.
+size_t TakenOf(const std::vector<double>& seconds);
 
 // With all devices of the cluster. kInvalidArgument, kNotFound when this
 // machine does not have them.

@@ -1,5 +1,6 @@
 #include "meshwright/cli/measure_plans.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,15 @@ TEST(NearestPlans, AreFew) {
     plans.push_back(PlanOf(mesh, 1));
   }
   EXPECT_EQ(NearestPlans(plans).size(), 6u);
+}
+
+TEST(TakenOf, IsTheFirstUnlessAnotherIsClearlyAhead) {
+  constexpr double kDidNotRun = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(TakenOf({1}), 0u);
+  EXPECT_EQ(TakenOf({1, 0.98, 1.2}), 0u);
+  EXPECT_EQ(TakenOf({1, 0.96, 0.9}), 2u);
+  EXPECT_EQ(TakenOf({kDidNotRun, 2, 3}), 1u);
+  EXPECT_EQ(TakenOf({kDidNotRun, kDidNotRun}), 0u);
 }
 
 TEST(ClientOf, RefusesDevicesThatAreNotThere) {
