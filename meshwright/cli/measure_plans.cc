@@ -37,6 +37,8 @@ constexpr int kSteps = 4;
 // Steps that take longer need not be repeated within a turn.
 constexpr double kLongStep = 0.2;
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
 double Predicted(const Plan& plan) { return plan.predicted.step_seconds; }
 
 bool AreSame(const Plan& a, const Plan& b) {
@@ -52,7 +54,7 @@ struct Rival {
   std::vector<double> seconds;  // By copy; none if it did not run.
 
   double mean() const {
-    if (seconds.empty()) return std::numeric_limits<double>::infinity();
+    if (seconds.empty()) return kNever;
     return std::accumulate(seconds.begin(), seconds.end(), 0.0) /
            static_cast<double>(seconds.size());
   }
@@ -220,8 +222,12 @@ absl::StatusOr<Plan> QuickestMeasured(const Module& module,
     std::erase_if(near, [&](const Rival* one) { return one->mean() > most; });
     if (near.size() == 1) break;
   }
+  // Of those that took part to the end: they met the same disturbances.
   std::vector<double> means;
-  for (const Rival& rival : rivals) means.push_back(rival.mean());
+  for (Rival& rival : rivals) {
+    const bool remains = near.empty() || std::ranges::count(near, &rival) > 0;
+    means.push_back(remains ? rival.mean() : kNever);
+  }
   const Rival* const chosen = &rivals[TakenOf(means)];
   if (chosen->seconds.empty()) {
     return absl::Status(measuring.last_error().code(),

@@ -19,7 +19,8 @@ namespace meshwright {
 std::vector<Plan> NearestPlans(std::vector<Plan> plans);
 
 // Which to take of plans that were measured to take `seconds` (infinite: it did
-// not run): the first, predicted best, unless another is clearly ahead of it.
+// not run, or not to the end): the first, predicted best, unless another is
+// clearly ahead of it.
 // Requires: there is one.
 size_t TakenOf(const std::vector<double>& seconds);
 

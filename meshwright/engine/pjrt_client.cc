@@ -12,6 +12,7 @@
 #include "meshwright/engine/pjrt_buffer.h"
 #include "meshwright/engine/pjrt_compile_options.h"
 #include "meshwright/engine/pjrt_executable.h"
+#include "meshwright/engine/xnn_fusions.h"
 
 namespace meshwright {
 namespace {
@@ -80,8 +81,22 @@ absl::StatusOr<BufferPtr> PjrtClient::FromHost(const HostArray& array,
 absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::Compile(
     const Program& program, const CompileOptions& options) {
   MW_RETURN_IF_ERROR(CheckCompileOptions(options, session_->global_ids()));
-  const std::string serialized =
-      SerializeCompileOptions(options, xla_defaults_);
+  MW_ASSIGN_OR_RETURN(auto executable,
+                      CompileWith(xla_defaults_, program, options));
+  if (!xla_defaults_.contains(kXnnFusionType)) return executable;
+  if (options.xla_overrides.contains(kXnnFusionType)) return executable;
+  MW_ASSIGN_OR_RETURN(const Program optimized, executable->OptimizedProgram());
+  MW_ASSIGN_OR_RETURN(const bool unsafe, HasUnsafeXnnFusion(optimized));
+  if (!unsafe) return executable;
+  OptionMap without = xla_defaults_;
+  without.erase(kXnnFusionType);
+  return CompileWith(without, program, options);
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::CompileWith(
+    const OptionMap& defaults, const Program& program,
+    const CompileOptions& options) {
+  const std::string serialized = SerializeCompileOptions(options, defaults);
   auto source = NewPjrtArgs<PJRT_Program>();
   source.code = const_cast<char*>(program.code.data());  // Only read.
   source.code_size = program.code.size();

@@ -41,6 +41,10 @@ class PjrtClient final : public Client {
   PjrtClient(std::shared_ptr<const PjrtSession> session, OptionMap xla_defaults)
       : session_(std::move(session)), xla_defaults_(std::move(xla_defaults)) {}
 
+  absl::StatusOr<std::unique_ptr<Executable>> CompileWith(
+      const OptionMap& defaults, const Program& program,
+      const CompileOptions& options);
+
   std::shared_ptr<const PjrtSession> session_;
   OptionMap xla_defaults_;
 };

@@ -17,6 +17,7 @@
 #include "meshwright/engine/pjrt_api.h"
 #include "meshwright/engine/pjrt_client.h"
 #include "meshwright/engine/plugin.h"
+#include "meshwright/engine/xnn_fusions.h"
 
 namespace meshwright {
 namespace {
@@ -165,8 +166,7 @@ absl::StatusOr<std::unique_ptr<Client>> Plugin::CreateClient(
   }
   if (IsTriedCpu(file_, *api_)) {
     // Reductions by XNNPACK; see docs/design/0002.
-    xla_defaults["xla_cpu_experimental_xnn_fusion_type"] =
-        std::string("LIBRARY_FUSION_TYPE_REDUCE");
+    xla_defaults[kXnnFusionType] = std::string("LIBRARY_FUSION_TYPE_REDUCE");
     // The one drops optimization barriers, and what they keep apart is then
     // merged: what is computed again to save memory would not be. The other
     // makes one kernel of a loop of few bytes, which can have no such

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "meshwright/engine/plugin.h"
+#include "meshwright/engine/xnn_fusions.h"
 
 namespace meshwright {
 namespace {
@@ -101,8 +102,40 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
   EXPECT_THAT(std::string(status.message()), HasSubstr("xla_no_such_option"));
 }
 
+bool UsesXnnpack(Client& client, const Program& program,
+                 const CompileOptions& options) {
+  const auto executable = client.Compile(program, options);
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  return (*executable)->OptimizedProgram()->code.find("__xnn_fusion") !=
+         std::string::npos;
+}
+
 // docs/design/0002.
 TEST(PluginTest, TheCpuReducesWithXnnpackUnlessTold) {
+  const auto client = Cpu().CreateClient({});
+  ASSERT_TRUE(client.ok()) << client.status();
+  const Program sums = {.format = "mlir", .code = R"(
+      func.func @main(%x: tensor<64x512xf32>)
+          -> (tensor<64xf32>, tensor<512xf32>) {
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %rows = stablehlo.reduce(%x init: %zero) applies stablehlo.add
+            across dimensions = [1]
+            : (tensor<64x512xf32>, tensor<f32>) -> tensor<64xf32>
+        %columns = stablehlo.reduce(%x init: %zero) applies stablehlo.add
+            across dimensions = [0]
+            : (tensor<64x512xf32>, tensor<f32>) -> tensor<512xf32>
+        return %rows, %columns : tensor<64xf32>, tensor<512xf32>
+      })"};
+  EXPECT_TRUE(UsesXnnpack(**client, sums, {}));
+  EXPECT_FALSE(UsesXnnpack(
+      **client, sums,
+      {.xla_overrides = {
+           {kXnnFusionType, std::string("LIBRARY_FUSION_TYPE_INVALID")}}}));
+}
+
+// The constant of a lone reduction goes into its fusion, which devices must
+// not then run side by side.
+TEST(PluginTest, TheCpuReducesWithoutXnnpackWhereThatIsUnsafe) {
   const auto client = Cpu().CreateClient({});
   ASSERT_TRUE(client.ok()) << client.status();
   const Program sum = {.format = "mlir", .code = R"(
@@ -113,16 +146,11 @@ TEST(PluginTest, TheCpuReducesWithXnnpackUnlessTold) {
             : (tensor<64x512xf32>, tensor<f32>) -> tensor<64xf32>
         return %sum : tensor<64xf32>
       })"};
-  const auto uses_xnnpack = [&](const CompileOptions& options) {
-    const auto executable = (*client)->Compile(sum, options);
-    EXPECT_TRUE(executable.ok()) << executable.status();
-    return (*executable)->OptimizedProgram()->code.find("__xnn_fusion") !=
-           std::string::npos;
-  };
-  EXPECT_TRUE(uses_xnnpack({}));
-  EXPECT_FALSE(uses_xnnpack(
-      {.xla_overrides = {{"xla_cpu_experimental_xnn_fusion_type",
-                          std::string("LIBRARY_FUSION_TYPE_INVALID")}}}));
+  EXPECT_FALSE(UsesXnnpack(**client, sum, {}));
+  EXPECT_TRUE(UsesXnnpack(
+      **client, sum,
+      {.xla_overrides = {
+           {kXnnFusionType, std::string("LIBRARY_FUSION_TYPE_REDUCE")}}}));
 }
 
 // XLA makes one kernel of so small a loop, and fails at its reduction.

@@ -152,8 +152,8 @@ absl::StatusOr<ProgramSignature> ReadModule(absl::string_view bytes) {
 
 }  // namespace
 
-absl::StatusOr<ProgramSignature> ReadSignature(const Program& program) {
-  if (program.format == "hlo") return ReadModule(program.code);
+absl::StatusOr<absl::string_view> ModuleBytes(const Program& program) {
+  if (program.format == "hlo") return program.code;
   if (program.format != "hlo_with_config") {
     return absl::UnimplementedError(absl::StrCat(
         "cannot read the signature of format \"", program.format, "\""));
@@ -163,6 +163,11 @@ absl::StatusOr<ProgramSignature> ReadSignature(const Program& program) {
       ForEachField(program.code, [&](int field, absl::string_view value) {
         if (field == kModuleOfConfig) module = value;
       }));
+  return module;
+}
+
+absl::StatusOr<ProgramSignature> ReadSignature(const Program& program) {
+  MW_ASSIGN_OR_RETURN(const absl::string_view module, ModuleBytes(program));
   return ReadModule(module);
 }
 

@@ -6,6 +6,7 @@
 #define MESHWRIGHT_ENGINE_PROGRAM_SIGNATURE_H_
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "meshwright/engine/program.h"
 
 namespace meshwright {
@@ -15,6 +16,9 @@ namespace meshwright {
 // mixes layouts without a word); kInvalidArgument for bytes that are no HLO
 // module.
 absl::StatusOr<ProgramSignature> ReadSignature(const Program& program);
+
+// The serialized HloModuleProto within `program`; takes the same formats.
+absl::StatusOr<absl::string_view> ModuleBytes(const Program& program);
 
 }  // namespace meshwright
 
