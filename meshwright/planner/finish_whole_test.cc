@@ -82,6 +82,29 @@ TEST(KeepPromising, KeepsOneThatIsProven) {
   EXPECT_EQ(found.size(), 4u);
 }
 
+TEST(KeepPromising, KeepsOneOfEachRecomputation) {
+  const auto light = std::make_shared<CutStep>();
+  light->recompute = Recompute::kLight;
+  std::vector<Found> found;
+  for (const double seconds : {1.0, 1.001, 1.002}) {
+    found.push_back({.cut = std::make_shared<const CutStep>(),
+                     .task = {.mesh = *Mesh::Parse("data=2")}});
+    found.back().plan.seconds = seconds;
+  }
+  for (const double seconds : {1.04, 1.041}) {
+    found.push_back(found[0]);
+    found.back().cut = light;
+    found.back().plan.seconds = seconds;
+  }
+  std::vector<Found> far = found;
+  KeepPromising(/*is_large=*/true, found);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[2].plan.seconds, 1.04);
+  far[3].plan.seconds = far[4].plan.seconds = 1.06;
+  KeepPromising(/*is_large=*/true, far);
+  EXPECT_EQ(far.size(), 2u);
+}
+
 // When programs turn out not to fit, whatever the search aims at.
 TEST(WholeSearch, TriesMoreMicroBatchesThanItFound) {
   const Module module = ReadTiny("gpt");

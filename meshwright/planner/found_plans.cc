@@ -1,7 +1,9 @@
 #include "meshwright/planner/found_plans.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 namespace meshwright {
 namespace {
@@ -10,11 +12,21 @@ namespace {
 constexpr size_t kPromising = 2;
 // Sketches that differ by less may be each other's equals as programs.
 constexpr double kAboutAsGood = 1.02;
+// The same, of those that do not compute the same again.
+constexpr double kNear = 1.05;
 
 double Seconds(const Found& found) { return found.plan.seconds; }
 
 bool IsProven(const Found& found, double best) {
   return GapOf(found) <= kProvenGap && Seconds(found) <= kAboutAsGood * best;
+}
+
+// How far sketches are from their programs depends on what is computed again.
+bool RecomputesOtherwise(const Found& one, const std::vector<Found>& than) {
+  return Seconds(one) <= kNear * Seconds(than[0]) &&
+         std::ranges::none_of(than, [&](const Found& other) {
+           return other.cut->recompute == one.cut->recompute;
+         });
 }
 
 }  // namespace
@@ -48,15 +60,16 @@ void KeepPromising(bool is_large, std::vector<Found>& found) {
   std::ranges::stable_sort(found, {}, Seconds);
   const size_t kept = is_large ? kPromising : 2 * kPromising;
   if (found.size() <= kept) return;
-  const auto rest = found.begin() + static_cast<int64_t>(kept);
-  const auto proven = std::find_if(rest, found.end(), [&](const Found& one) {
-    return IsProven(one, Seconds(found[0]));
-  });
-  if (proven != found.end() && !HasProven({found.begin(), rest})) {
-    std::iter_swap(rest, proven);
-    found.erase(rest + 1, found.end());
-  } else {
-    found.erase(rest, found.end());
+  const auto after = found.begin() + static_cast<int64_t>(kept);
+  std::vector<Found> rest(std::make_move_iterator(after),
+                          std::make_move_iterator(found.end()));
+  found.erase(after, found.end());
+  bool proven = HasProven(found);
+  for (Found& one : rest) {
+    const bool proves = !proven && IsProven(one, Seconds(found[0]));
+    if (!proves && !RecomputesOtherwise(one, found)) continue;
+    proven = proven || proves;
+    found.push_back(std::move(one));
   }
 }
 

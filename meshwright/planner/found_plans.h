@@ -30,7 +30,8 @@ inline constexpr double kAsGood = 1.01;
 double GapOf(const Found& found);
 
 // The few that are worth more work, best first; of steps that are not large
-// more. One that is proven is among them if it is about as good as the best.
+// more. One that is proven is among them if it is about as good as the best,
+// and of everything that may be computed again one that is near it.
 void KeepPromising(bool is_large, std::vector<Found>& found);
 // Whether one is proven, and about as good as the best.
 bool HasProven(std::span<const Found> found);

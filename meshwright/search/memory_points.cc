@@ -29,29 +29,47 @@ class Liveness {
       value.copies_alive.assign(points.size(), 0);
     }
     const auto count = [&](const Interval& interval,
-                           std::vector<float> GroupValue::*alive) {
-      const FlatValue& value = graph_.values[interval.value];
-      const int32_t group = model_.alike.group_of[value.producer];
-      GroupValue& of = model_.values[model_.group_values[group][value.result]];
+                           std::vector<float>& alive) {
       const auto begin =
           std::lower_bound(points.begin(), points.end(), interval.first);
       const auto end =
           std::upper_bound(points.begin(), points.end(), interval.last);
       for (auto point = begin; point < end; ++point) {
-        (of.*alive)[point - points.begin()] += 1;
+        alive[point - points.begin()] += 1;
       }
     };
-    for (const Interval& one : intervals_) count(one, &GroupValue::alive);
-    for (const Interval& one : Copies()) count(one, &GroupValue::copies_alive);
+    for (const Interval& one : intervals_) {
+      count(one, model_.values[GroupValueOf(one.value)].alive);
+    }
+    for (const Interval& one : Copies()) {
+      count(one, model_.values[GroupValueOf(one.value)].copies_alive);
+    }
+    for (const auto& [carried, one] : held_) {
+      count(one, HeldBy(one.value, carried, points.size()).alive);
+    }
     return static_cast<int32_t>(points.size());
   }
 
  private:
-  bool IsStored(ValueId id) const {
+  int32_t GroupValueOf(ValueId id) const {
     const FlatValue& value = graph_.values[id];
-    const int32_t group = model_.alike.group_of[value.producer];
-    return group >= 0 &&
-           model_.values[model_.group_values[group][value.result]].is_stored;
+    return model_
+        .group_values[model_.alike.group_of[value.producer]][value.result];
+  }
+
+  bool IsStored(ValueId id) const {
+    return model_.alike.group_of[graph_.values[id].producer] >= 0 &&
+           model_.values[GroupValueOf(id)].is_stored;
+  }
+
+  HeldValue& HeldBy(ValueId value, ValueId carried, size_t points) {
+    const int32_t of = GroupValueOf(value);
+    const int32_t by = GroupValueOf(carried);
+    for (HeldValue& known : model_.held) {
+      if (known.value == of && known.carried == by) return known;
+    }
+    model_.held.push_back({of, by, std::vector<float>(points, 0)});
+    return model_.held.back();
   }
 
   // A read inside a loop of what comes from outside lasts to the loop's end.
@@ -118,6 +136,10 @@ class Liveness {
             op.kind == OpKind::kParameter ? end : last_read_[value];
         for (const auto& [from, to] : held[value]) {
           if (first < from) intervals_.push_back({value, first, from - 1});
+          if (last >= to) {
+            const ValueId carried = graph_.ops[from].first_result;
+            held_.push_back({carried, {value, std::max(first, from), to - 1}});
+          }
           first = std::max(first, to);
         }
         // What goes back into a loop takes the memory of what came in.
@@ -179,6 +201,8 @@ class Liveness {
   std::vector<OpId> loop_end_;   // By op: of the outermost loop around it.
   std::vector<OpId> last_read_;  // By value.
   std::vector<Interval> intervals_;
+  // What a loop carries, and while it does what that was.
+  std::vector<std::pair<ValueId, Interval>> held_;
 };
 
 }  // namespace

@@ -95,6 +95,12 @@ std::vector<ShardingId> MeshProblem::Results(int32_t value) const {
   return forms;
 }
 
+ShardingId MeshProblem::ResultOf(int32_t value,
+                                 absl::Span<const int32_t> chosen) const {
+  const GroupValue& of = model_.values[value];
+  return options_[of.group][chosen[of.group]].results[of.result];
+}
+
 std::vector<ShardingId> MeshProblem::Operands(int32_t group,
                                               int32_t operand) const {
   std::vector<ShardingId> forms;
@@ -381,10 +387,9 @@ std::vector<Sharing> MeshProblem::SharingOf(
   std::vector<Sharing> sharing(graph.values.size(), Sharing::kOnce);
   std::vector<bool> moved(model_.values.size(), false);
   for (const GroupUse& use : model_.uses) {
-    const GroupValue& value = model_.values[use.value];
     moved[use.value] =
         moved[use.value] ||
-        options_[value.group][chosen[value.group]].results[value.result] !=
+        ResultOf(use.value, chosen) !=
             options_[use.user][chosen[use.user]].operands[use.operand];
   }
   for (size_t v = 0; v < model_.values.size(); ++v) {

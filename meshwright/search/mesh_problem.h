@@ -80,6 +80,17 @@ class MeshProblem {
   // What was chosen, by group.
   std::vector<AxisPlaces> PlacementsOf(absl::Span<const int32_t> chosen) const;
 
+  // What a solution of problem() takes, with what loops carry in another way
+  // than it lies outside of them, which the problem does not count.
+  struct Memory {
+    int64_t peak = 0;
+    bool fits = true;  // Hardly above the limit at any time.
+  };
+  Memory MemoryOf(absl::Span<const int32_t> chosen) const;
+  // Has loops carry no less of a value than is kept of it beside; returns a
+  // solution to start from that does what `chosen` did otherwise.
+  std::vector<int32_t> CarryAll(absl::Span<const int32_t> chosen);
+
   // Of a solution of problem().
   Assignment ToAssignment(absl::Span<const int32_t> chosen) const;
 
@@ -98,6 +109,8 @@ class MeshProblem {
   void AddStatePair(int32_t parameter, int32_t output);
   void AddCopies();
   void AddUses();
+  bool CarriesLess(const HeldValue& held, const Option& of,
+                   const Option& by) const;
   double WorkOf(int32_t group, const Option& option) const;
   bool IsKept(int32_t group) const;  // From micro-batch to micro-batch.
   void AddUsage(const std::vector<float>& alive,
@@ -105,8 +118,10 @@ class MeshProblem {
   // The table of moving from forms to forms, `weight` times.
   int32_t MoveTable(ElementType type, const std::vector<ShardingId>& from,
                     const std::vector<ShardingId>& to, double weight);
+  int32_t AsMade(const Copy& copy, absl::Span<const int32_t> chosen) const;
   std::vector<Sharing> SharingOf(absl::Span<const int32_t> chosen) const;
   std::vector<ShardingId> Results(int32_t value) const;
+  ShardingId ResultOf(int32_t value, absl::Span<const int32_t> chosen) const;
   std::vector<ShardingId> Operands(int32_t group, int32_t operand) const;
 
   const StepModel& model_;

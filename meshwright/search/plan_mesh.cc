@@ -18,9 +18,8 @@ constexpr double kGain = 1e-4;
 absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
                                  Resharder& resharder,
                                  const OneAxisFree* only) {
-  const MeshProblem problem(model, task.mesh, task.prices, task.rates,
-                            resharder, task.memory_limit, task.demand, only,
-                            task.stages);
+  MeshProblem problem(model, task.mesh, task.prices, task.rates, resharder,
+                      task.memory_limit, task.demand, only, task.stages);
   if (!problem.impossible().empty()) {
     const FlatOp& op = model.op(problem.impossible()[0]);
     return absl::InvalidArgumentError(absl::StrCat(
@@ -30,8 +29,12 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
   SolveOptions options = task.solve;
   if (!task.like.empty())
     options.initial = problem.Like(task.like, task.like_shared);
-  MW_ASSIGN_OR_RETURN(const Solution solution,
-                      Solve(problem.problem(), options));
+  MW_ASSIGN_OR_RETURN(Solution solution, Solve(problem.problem(), options));
+  if (!problem.MemoryOf(solution.assignment).fits) {
+    options.initial = problem.CarryAll(solution.assignment);
+    absl::StatusOr<Solution> other = Solve(problem.problem(), options);
+    if (other.ok()) solution = *std::move(other);
+  }
   MeshPlan plan;
   plan.assignment = problem.ToAssignment(solution.assignment);
   plan.seconds = static_cast<double>(solution.cost) / kUnitsPerSecond;
@@ -39,7 +42,7 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
     plan.bound_seconds =
         static_cast<double>(solution.lower_bound) / kUnitsPerSecond;
   }
-  plan.peak_bytes = Evaluate(problem.problem(), solution.assignment).peak_usage;
+  plan.peak_bytes = problem.MemoryOf(solution.assignment).peak;
   plan.placements = problem.PlacementsOf(solution.assignment);
   plan.shared = problem.SharedOf(solution.assignment);
   return plan;

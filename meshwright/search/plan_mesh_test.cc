@@ -9,7 +9,9 @@
 #include "gtest/gtest.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/partition/partition.h"
+#include "meshwright/partition/small_loop_for_test.h"
 #include "meshwright/search/least_peak.h"
+#include "meshwright/search/mesh_problem.h"
 
 namespace meshwright {
 namespace {
@@ -145,6 +147,67 @@ TEST(PlanMesh, KeepsADemand) {
   };
   EXPECT_THAT(PlanMesh(model, task).status().message(),
               testing::HasSubstr("dot0"));
+}
+
+// w stays split or not, and is carried through a loop split or not.
+class HeldByALoop : public testing::Test {
+ protected:
+  HeldByALoop() : step_(/*loop_count=*/4) {
+    Instruction* x = step_.Parameter("x", {512});
+    w_ = step_.Parameter("w", {4, 512});
+    step_.Return({step_.Scan("scan", x, w_, Way::kUp).carried});
+    model_ = ModelStep(step_.module, FusionStyleFor(true));
+    task_.memory_limit = 1 << 20;
+  }
+
+  Demand Lying(bool is_split, bool is_carried_split) const {
+    return [=, this](int32_t group, const Sharding& sharding) {
+      const FlatOp& op = model_.op(group);
+      const bool is_carried = op.kind == OpKind::kCarry && op.live &&
+                              op.operands[1] == op.first_result;
+      if (!is_carried && op.instruction != w_) return true;
+      return (AxesOf(sharding.dims[1]) == task_.mesh.SubAxes(0)) ==
+             (is_carried ? is_carried_split : is_split);
+    };
+  }
+  absl::StatusOr<MeshPlan> Plan(bool is_split, bool is_carried_split) {
+    task_.demand = Lying(is_split, is_carried_split);
+    return PlanMesh(model_, task_);
+  }
+  int64_t PeakOf(bool is_split, bool is_carried_split) {
+    const absl::StatusOr<MeshPlan> plan = Plan(is_split, is_carried_split);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return plan.ok() ? plan->peak_bytes : 0;
+  }
+
+  SmallLoops step_;
+  Instruction* w_ = nullptr;
+  StepModel model_;
+  MeshTask task_ = TaskOn("d=2");
+};
+
+TEST_F(HeldByALoop, IsThereTwiceIfItIsCarriedInAnotherWay) {
+  const int64_t whole = ByteSize(w_->shape);
+  const int64_t split = PeakOf(true, true);
+  EXPECT_EQ(PeakOf(false, false), split + whole / 2);
+  EXPECT_EQ(PeakOf(true, false), split + whole);
+  EXPECT_EQ(PeakOf(false, true), split + whole);
+}
+
+TEST_F(HeldByALoop, IsCarriedAsItIsWhereMemoryIsShort) {
+  const absl::StatusOr<MeshPlan> plan = Plan(false, true);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  Resharder resharder(&task_.mesh, task_.prices);
+  MeshProblem problem(model_, task_.mesh, task_.prices, nullptr, resharder,
+                      plan->peak_bytes * 3 / 4, {});
+  const std::vector<int32_t> chosen =
+      problem.Like(plan->placements, plan->shared);
+  EXPECT_TRUE(Evaluate(problem.problem(), chosen).allowed());
+  EXPECT_FALSE(problem.MemoryOf(chosen).fits);
+  const std::vector<int32_t> start = problem.CarryAll(chosen);
+  EXPECT_FALSE(Evaluate(problem.problem(), chosen).allowed());
+  EXPECT_LT(Evaluate(problem.problem(), start).cost, kInfiniteCost);
+  EXPECT_LT(problem.MemoryOf(start).peak, plan->peak_bytes);
 }
 
 }  // namespace

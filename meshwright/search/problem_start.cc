@@ -45,6 +45,12 @@ SharedForms MeshProblem::SharedOf(absl::Span<const int32_t> chosen) const {
   return shared;
 }
 
+int32_t MeshProblem::AsMade(const Copy& copy,
+                            absl::Span<const int32_t> chosen) const {
+  const auto form = std::ranges::find(copy.forms, ResultOf(copy.value, chosen));
+  return static_cast<int32_t>(form - copy.forms.begin());
+}
+
 std::vector<int32_t> MeshProblem::Like(
     const std::vector<AxisPlaces>& placements,
     const SharedForms& shared) const {
@@ -81,12 +87,7 @@ std::vector<int32_t> MeshProblem::Like(
         continue;
       }
     }
-    const GroupValue& value = model_.values[copy.value];
-    const ShardingId made =
-        options_[value.group][chosen[value.group]].results[value.result];
-    for (size_t i = 0; i < copy.forms.size() / 2; ++i) {
-      if (copy.forms[i] == made) chosen[node] = static_cast<int32_t>(i);
-    }
+    chosen[node] = AsMade(copy, chosen);
   }
   return chosen;
 }

@@ -32,6 +32,14 @@ struct GroupValue {
   std::vector<float> copies_alive;
 };
 
+// A loop only reads a value that is needed after it. While it runs, what it
+// carries counts as alive, and the value only if that lies in another way.
+struct HeldValue {
+  int32_t value = 0;         // Into StepModel::values, as the next.
+  int32_t carried = 0;       // What the loop carries.
+  std::vector<float> alive;  // By memory point: how many such loops run.
+};
+
 // Operand `operand` of group `user` is `value`; the same pair may occur with
 // several operands.
 struct GroupUse {
@@ -59,6 +67,7 @@ struct StepModel {
   std::vector<double> weights;                     // By group: runs per step.
   std::vector<std::vector<int32_t>> group_values;  // By group and result.
   std::vector<GroupValue> values;
+  std::vector<HeldValue> held;
   std::vector<GroupUse> uses;    // By user, then operand.
   std::vector<StateKind> kinds;  // By group.
   // By group: of data, the dimension that is the batch's.
