@@ -14,6 +14,8 @@ namespace {
 constexpr int kRounds = 2;
 // Less is no gain.
 constexpr double kGain = 1e-4;
+// What a plan may take more than one that seems not to fit.
+constexpr double kWorth = 1.1;
 
 absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
                                  Resharder& resharder,
@@ -33,7 +35,11 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
   if (!problem.MemoryOf(solution.assignment).fits) {
     options.initial = problem.CarryAll(solution.assignment);
     absl::StatusOr<Solution> other = Solve(problem.problem(), options);
-    if (other.ok()) solution = *std::move(other);
+    // Programs may fit that do not seem to; one that is slow is no gain.
+    if (other.ok() && static_cast<double>(other->cost) <=
+                          kWorth * static_cast<double>(solution.cost)) {
+      solution = *std::move(other);
+    }
   }
   MeshPlan plan;
   plan.assignment = problem.ToAssignment(solution.assignment);
@@ -42,7 +48,7 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
     plan.bound_seconds =
         static_cast<double>(solution.lower_bound) / kUnitsPerSecond;
   }
-  plan.peak_bytes = problem.MemoryOf(solution.assignment).peak;
+  plan.peak_bytes = Evaluate(problem.problem(), solution.assignment).peak_usage;
   plan.placements = problem.PlacementsOf(solution.assignment);
   plan.shared = problem.SharedOf(solution.assignment);
   return plan;
