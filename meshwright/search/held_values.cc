@@ -60,7 +60,7 @@ std::vector<int32_t> MeshProblem::CarryAll(absl::Span<const int32_t> chosen) {
   for (const HeldValue& held : model_.held) {
     const int32_t of = model_.values[held.value].group;
     const int32_t by = model_.values[held.carried].group;
-    if (of == by || !model_.values[held.value].shape->IsArray()) continue;
+    if (of == by) continue;  // One choice for both.
     CostTable table{.rows = static_cast<int32_t>(options_[of].size()),
                     .columns = static_cast<int32_t>(options_[by].size())};
     for (const Option& row : options_[of]) {

@@ -136,8 +136,9 @@ class Liveness {
             op.kind == OpKind::kParameter ? end : last_read_[value];
         for (const auto& [from, to] : held[value]) {
           if (first < from) intervals_.push_back({value, first, from - 1});
-          if (last >= to) {
-            const ValueId carried = graph_.ops[from].first_result;
+          const ValueId carried = graph_.ops[from].first_result;
+          if (last >= to && graph_.values[value].shape->IsArray() &&
+              GroupValueOf(value) != GroupValueOf(carried)) {
             held_.push_back({carried, {value, std::max(first, from), to - 1}});
           }
           first = std::max(first, to);

@@ -38,6 +38,8 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
     // Programs may fit that do not seem to; one that is slow is no gain.
     if (other.ok() && static_cast<double>(other->cost) <=
                           kWorth * static_cast<double>(solution.cost)) {
+      // Its own bound is none on plans that carry less and do fit.
+      other->lower_bound = std::min(solution.lower_bound, other->lower_bound);
       solution = *std::move(other);
     }
   }
