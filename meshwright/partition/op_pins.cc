@@ -1,9 +1,8 @@
 #include "meshwright/partition/op_pins.h"
 
 #include <algorithm>
-#include <optional>
 
-#include "meshwright/partition/instruction_pins.h"
+#include "meshwright/partition/tensor_pins.h"
 
 namespace meshwright {
 namespace {
@@ -18,28 +17,21 @@ int32_t ResultTensor(const FlatOp& op) {
 OpPins::OpPins(const FlatGraph& graph, const Annotations& given,
                ShardingPool& pool)
     : graph_(graph), pool_(pool), pins_(graph.ops.size()) {
-  for (const InstructionPin& pin : InstructionPins(graph, given)) {
-    const FlatValue& value = graph.values[pin.value];
-    AddFor(value.producer,
-           ResultTensor(graph.ops[value.producer]) + value.result, *pin.asked,
-           pin.instruction);
-  }
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    if (i < given.outputs.size() && given.outputs[i].has_value()) {
-      const OpId op = graph.outputs[i];
-      AddFor(op, 0, *given.outputs[i], graph.ops[op].instruction);
+  const std::vector<std::vector<TensorPin>> by_op = PinsByOp(graph, given);
+  for (size_t i = 0; i < by_op.size(); ++i) {
+    const OpId op = static_cast<OpId>(i);
+    const bool is_parameter = graph.ops[i].kind == OpKind::kParameter;
+    for (const TensorPin& pin : by_op[i]) {
+      // A parameter comes as it is: what is left open is not split.
+      AddFor(op, pin.tensor,
+             is_parameter ? Annotation(pin.asked->sharding) : *pin.asked,
+             pin.instruction);
     }
   }
-  for (size_t i = 0; i < graph.parameters.size(); ++i) {
-    const OpId op = graph.parameters[i];
-    const std::vector<int64_t>& dimensions =
-        graph.values[graph.ops[op].first_result].shape->dimensions;
-    const bool is_given =
-        i < given.parameters.size() && given.parameters[i].has_value();
-    // A parameter comes as it is: what is left open is not split.
-    AddFor(op, 0,
-           is_given ? given.parameters[i]->sharding
-                    : Sharding::Replicated(dimensions),
+  for (const OpId op : graph.parameters) {
+    if (!pins_[op].empty()) continue;
+    const Shape& shape = *graph.values[graph.ops[op].first_result].shape;
+    AddFor(op, 0, Sharding::Replicated(shape.dimensions),
            graph.ops[op].instruction);
   }
 }
@@ -61,20 +53,15 @@ void OpPins::Add(ValueId value, ShardingId sharding) {
       {ResultTensor(op) + of.result, sharding, {}, op.instruction});
 }
 
-bool OpPins::Meets(const OpPin& pin, ShardingId sharding) const {
+bool OpPins::Keeps(const OpPin& pin, ShardingId sharding) const {
   if (pin.free.empty()) return sharding == pin.sharding;
-  const Sharding& given = pool_[pin.sharding];
-  const Sharding& got = pool_[sharding];
-  for (size_t i = 0; i < got.dims.size(); ++i) {
-    if (!pin.free[i] && got.dims[i] != given.dims[i]) return false;
-  }
-  return !got.IsPending();
+  return Meets(pool_[sharding], {pool_[pin.sharding], pin.free});
 }
 
 const OpPin* OpPins::Broken(OpId op, const Candidate& candidate) const {
   const int32_t operands = static_cast<int32_t>(candidate.operands.size());
   for (const OpPin& pin : pins_[op]) {
-    if (!Meets(pin, pin.tensor < operands
+    if (!Keeps(pin, pin.tensor < operands
                         ? candidate.operands[pin.tensor]
                         : candidate.results[pin.tensor - operands])) {
       return &pin;

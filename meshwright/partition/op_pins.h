@@ -44,7 +44,7 @@ class OpPins {
  private:
   void AddFor(OpId op, int32_t tensor, const Annotation& annotation,
               const Instruction* instruction);
-  bool Meets(const OpPin& pin, ShardingId sharding) const;
+  bool Keeps(const OpPin& pin, ShardingId sharding) const;
 
   const FlatGraph& graph_;
   ShardingPool& pool_;

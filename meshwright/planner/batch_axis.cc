@@ -10,7 +10,6 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/batch_dimensions.h"
-#include "meshwright/planner/pinned_groups.h"
 
 namespace meshwright {
 namespace {

@@ -34,11 +34,9 @@ struct ExpertPlan {
 class ExpertPlans {
  public:
   // `whole`: the search's own, of which the first takes `seconds`.
-  ExpertPlans(const PlanTask& task, const FusionStyle& style,
-              const WholeSearch& whole, double seconds,
+  ExpertPlans(const PlanTask& task, const WholeSearch& whole, double seconds,
               const std::map<Recompute, Cuts>& cuts, const PlanLog& log)
       : task_(task),
-        style_(style),
         whole_(whole),
         is_large_(IsLarge(task.request, *whole.found()[0].cut)),
         seconds_(seconds),
@@ -55,8 +53,8 @@ class ExpertPlans {
     request.expert = expert;
     request.report = nullptr;
     request.finalist = nullptr;
-    const PlanTask task{task_.module, task_.cluster, task_.rates, request,
-                        task_.memory_bytes};
+    const PlanTask task{task_.module, task_.cluster,      task_.rates,
+                        request,      task_.memory_bytes, task_.context};
     const MeshSearch search(task.cluster, task.rates, task.request);
     PlanLog log{.watch = log_.watch};  // What experts tried is of no interest.
     std::vector<Mesh> meshes = whole_.meshes();
@@ -74,7 +72,7 @@ class ExpertPlans {
       return ExpertPlan{std::move(found[0]), std::move(plan)};
     }
     std::map<Recompute, Cuts> cuts = cuts_;
-    WholeSearch whole(task, search, std::move(meshes), style_, cuts, log);
+    WholeSearch whole(task, search, std::move(meshes), cuts, log);
     whole.Try().IgnoreError();
     if (SecondsOf(whole.found()) > kFarBehind * seconds_) {
       return absl::NotFoundError("far behind");
@@ -145,7 +143,6 @@ class ExpertPlans {
   }
 
   const PlanTask& task_;
-  const FusionStyle& style_;
   const WholeSearch& whole_;
   const bool is_large_;
   const double seconds_;       // As the search counts.
@@ -173,17 +170,16 @@ void TakeForOwn(const PlanTask& task, const MeshSearch& search,
 }  // namespace
 
 void UseExperts(const PlanTask& task, const MeshSearch& search,
-                const FusionStyle& style, WholeSearch& whole,
-                const std::map<Recompute, Cuts>& cuts, PlanLog& log,
-                Plan& plan) {
+                WholeSearch& whole, const std::map<Recompute, Cuts>& cuts,
+                PlanLog& log, Plan& plan) {
   if (task.request.expert != Expert::kAuto ||
       whole.meshes()[0].device_count() == 1) {
     return;
   }
   const Stopwatch watch;
   if (task.request.report) task.request.report("experts");
-  const ExpertPlans experts(task, style, whole, whole.found()[0].plan.seconds,
-                            cuts, log);
+  const ExpertPlans experts(task, whole, whole.found()[0].plan.seconds, cuts,
+                            log);
   std::vector<absl::StatusOr<ExpertPlan>> plans(std::size(kExperts));
   SideBySide(static_cast<int>(plans.size()),
              [&](int i) { plans[i] = experts.Of(kExperts[i]); });

@@ -24,9 +24,8 @@ namespace meshwright {
 // far behind its best. Of large steps all are only sketched, where it is about
 // as good. Nothing is done for requests that are for an expert themselves.
 void UseExperts(const PlanTask& task, const MeshSearch& search,
-                const FusionStyle& style, WholeSearch& whole,
-                const std::map<Recompute, Cuts>& cuts, PlanLog& log,
-                Plan& plan);
+                WholeSearch& whole, const std::map<Recompute, Cuts>& cuts,
+                PlanLog& log, Plan& plan);
 
 }  // namespace meshwright
 

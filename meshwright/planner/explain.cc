@@ -169,7 +169,7 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
   if (op.kind == OpKind::kOutput) report.opcode = "output";
   const auto pin = study.pins().find(group);
   if (pin != study.pins().end()) {
-    report.pin = ToString(pin->second.asked->sharding, study.plan().mesh);
+    report.pin = ToString(pin->second[0].asked, study.plan().mesh);
   }
   const LocalView local(study);
   report.options = LookAtOptions(study, group, local);

@@ -1,6 +1,7 @@
 #include "meshwright/planner/explain_binds.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -23,8 +24,8 @@ std::set<int32_t> PinnedForBatch(const PlanStudy& study) {
   const std::optional<int32_t> axis =
       plan.mesh.FindAxis(plan.steering.batch_axis);
   if (plan.steering.batch_axis.empty() || !axis.has_value()) return groups;
-  for (const auto& [group, pin] : study.pins()) {
-    const Annotation& asked = *pin.asked;
+  for (const auto& [group, pins] : study.pins()) {
+    const Annotation& asked = pins[0].asked;
     if (study.model().kinds[group] != StateKind::kData || asked.free.empty() ||
         std::ranges::count(asked.free, false) != 1) {
       continue;
@@ -35,6 +36,18 @@ std::set<int32_t> PinnedForBatch(const PlanStudy& study) {
     }
   }
   return groups;
+}
+
+// By group, without those that follow from another group's.
+std::map<int32_t, GroupPin> GivenPins(const PlanStudy& study,
+                                      const std::set<int32_t>& but) {
+  std::map<int32_t, GroupPin> given;
+  for (const auto& [group, pins] : study.pins()) {
+    for (const GroupPin& pin : pins) {
+      if (!but.contains(pin.group)) given.try_emplace(pin.group, pin);
+    }
+  }
+  return given;
 }
 
 bool HasOneMesh(const Plan& plan) {
@@ -74,19 +87,17 @@ std::vector<BindReport> ExplainBinds(const PlanStudy& study, int pins) {
   if (!batch.empty()) {
     add("batch-axis", plan.steering.batch_axis, {.unpinned = batch});
   }
-  if (study.pins().size() > batch.size() + 1) {
+  const std::map<int32_t, GroupPin> given = GivenPins(study, batch);
+  if (given.size() > 1) {
     Whatif without;
-    for (const auto& [group, pin] : study.pins()) {
-      if (!batch.contains(group)) without.unpinned.insert(group);
-    }
-    add("pins", absl::StrCat("all ", without.unpinned.size()), without);
+    for (const auto& [group, pin] : given) without.unpinned.insert(group);
+    add("pins", absl::StrCat("all ", given.size()), without);
   }
   int tried = 0;
-  for (const auto& [group, pin] : study.pins()) {
-    if (batch.contains(group)) continue;
+  for (const auto& [group, pin] : given) {
     if (++tried > pins) break;
-    add(absl::StrCat("pin ", pin.name),
-        ToString(pin.asked->sharding, plan.mesh), {.unpinned = {group}});
+    add(absl::StrCat("pin ", pin.name), ToString(pin.asked, plan.mesh),
+        {.unpinned = {group}});
   }
   SortBinds(reports);
   return reports;
@@ -100,7 +111,7 @@ absl::StatusOr<std::optional<BindReport>> ExplainMesh(const Module& module,
       std::ranges::any_of(plan.steering.forbidden, [](const std::string& one) {
         return one.find('@') != std::string::npos;
       });
-  const bool has_pins = study.pins().size() > PinnedForBatch(study).size();
+  const bool has_pins = !GivenPins(study, PinnedForBatch(study)).empty();
   if (!HasOneMesh(plan) || names_axes || has_pins || plan.stages() > 1) {
     return std::nullopt;
   }

@@ -134,9 +134,9 @@ PlanStudy::PlanStudy(const Plan& plan, PlannedStep step, Cluster cluster,
       step_(std::move(step)),
       cluster_(std::move(cluster)),
       rates_(std::move(rates)),
-      annotations_(std::move(annotations)),
-      model_(std::make_unique<StepModel>(
-          ModelStep(step_.module(), FusionStyleFor(cluster_.IsCpu())))) {}
+      pins_given_{plan.mesh, std::move(annotations)},
+      model_(std::make_unique<StepModel>(ModelStep(
+          step_.module(), FusionStyleFor(cluster_.IsCpu()), &pins_given_))) {}
 
 absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
     const Module& module, const Plan& plan, Annotations annotations) {
@@ -145,7 +145,10 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
   MW_ASSIGN_OR_RETURN(
       PlannedStep step,
       PlannedStep::Of(module, plan.micro_batches, setting.recompute));
-  if (step.is_made()) {
+  if (!plan.steering.pins.empty()) {
+    MW_ASSIGN_OR_RETURN(annotations, PinsOf(plan.steering, step.module(),
+                                            Flatten(step.module()), plan.mesh));
+  } else if (step.is_made()) {
     annotations = PinsInLoop(annotations, step.module(), plan.micro_batches);
   }
   std::unique_ptr<PlanStudy> study(
@@ -158,11 +161,9 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
   }
   MW_ASSIGN_OR_RETURN(const Expert expert, ParseExpert(plan.strategy));
   study->expert_ = DemandOf(expert, *study->model_, plan.mesh);
-  if (!plan.steering.pins.empty()) {
-    MW_ASSIGN_OR_RETURN(study->annotations_,
-                        PinsOf(plan.steering, *study->model_, plan.mesh));
-  }
-  study->pins_ = PinnedGroups(*study->model_, study->annotations_);
+  MW_ASSIGN_OR_RETURN(
+      study->pins_,
+      PinnedGroups(*study->model_, study->pins_given_.given, plan.mesh));
   study->forbidden_ = std::move(setting.forbidden);
   study->FindChosen();
   MW_RETURN_IF_ERROR(study->EvaluatePlan());
@@ -188,7 +189,8 @@ const PlanStudy::PricedProblem& PlanStudy::Priced(const Whatif& whatif) const {
   made.resharder = std::make_unique<Resharder>(&plan_.mesh, made.prices);
   made.problem = std::make_unique<MeshProblem>(
       *model_, plan_.mesh, made.prices, &rates_, *made.resharder,
-      /*memory_limit=*/std::nullopt, Demand());
+      /*memory_limit=*/std::nullopt,
+      Demands{.pins = pins_, .offers_only = true});
   return made;
 }
 
@@ -221,10 +223,15 @@ bool PlanStudy::Allows(int32_t group, int32_t option,
                              ? of.pool()[one.operands[0]]
                          : one.results.empty() ? whole
                                                : of.pool()[one.results[0]];
-  const auto pin = pins_.find(group);
-  if (pin != pins_.end() && !whatif.no_pins &&
-      !whatif.unpinned.contains(group)) {
-    return Satisfies(lies, *pin->second.asked);
+  const auto pins = pins_.find(group);
+  if (pins != pins_.end() && !whatif.no_pins) {
+    bool is_pinned = false;
+    for (const GroupPin& pin : pins->second) {
+      if (whatif.unpinned.contains(pin.group)) continue;
+      if (!Keeps(one, pin, of.pool())) return false;
+      is_pinned = true;
+    }
+    if (is_pinned) return true;
   }
   return whatif.any_strategy || !expert_ || expert_(group, lies);
 }

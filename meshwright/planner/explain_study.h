@@ -27,7 +27,6 @@
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/plan/plan.h"
-#include "meshwright/planner/pinned_groups.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/search/mesh_problem.h"
 #include "meshwright/search/step_model.h"
@@ -74,7 +73,7 @@ class PlanStudy {
   const Plan& plan() const { return plan_; }
   const StepModel& model() const { return *model_; }
   const MeshProblem& problem() const { return *Priced({}).problem; }
-  const std::map<int32_t, Pin>& pins() const { return pins_; }
+  const GroupPins& pins() const { return pins_; }
   const std::vector<Forbidden>& forbidden() const { return forbidden_; }
   // The options that the plan takes, by group; -1 for one that the search does
   // not know.
@@ -126,10 +125,10 @@ class PlanStudy {
   const Cluster cluster_;
   const Rates rates_;
   std::vector<Forbidden> forbidden_;
-  Annotations annotations_;
+  MeshPins pins_given_;  // On instructions of `step_`.
   std::unique_ptr<StepModel> model_;
   Demand expert_;
-  std::map<int32_t, Pin> pins_;
+  GroupPins pins_;
   std::vector<int32_t> chosen_;
   Answer as_planned_;
   std::function<void()> report_;

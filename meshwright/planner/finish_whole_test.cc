@@ -111,13 +111,13 @@ TEST(WholeSearch, TriesMoreMicroBatchesThanItFound) {
   const Cluster cluster = *ParseClusterSpec("h200:2", {});
   const Rates rates = AssumedRates(cluster);
   const PlanRequest request;
-  const PlanTask task{module, cluster, rates, request, 20'000'000};
+  const PlanTask task{module,     cluster,
+                      rates,      request,
+                      20'000'000, {.style = FusionStyleFor(cluster.IsCpu())}};
   const MeshSearch search(cluster, rates, request);
-  const FusionStyle style = FusionStyleFor(cluster.IsCpu());
   std::map<Recompute, Cuts> cuts;
   PlanLog log;
-  WholeSearch whole(task, search, *MeshesToTry(cluster, request), style, cuts,
-                    log);
+  WholeSearch whole(task, search, *MeshesToTry(cluster, request), cuts, log);
   EXPECT_EQ(whole.Try(), absl::OkStatus());
   ASSERT_FALSE(whole.found().empty());
   const int64_t first = whole.found()[0].cut->count;

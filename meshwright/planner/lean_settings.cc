@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "meshwright/search/least_peak.h"
-
 namespace meshwright {
 namespace {
 
@@ -18,16 +16,6 @@ std::vector<int64_t> CountsOfLeast(const std::vector<int64_t>& counts) {
   std::vector<int64_t> kept(counts.end() - (kMaxCounts - 1), counts.end());
   kept.insert(kept.begin(), counts[0]);
   return kept;
-}
-
-void AddLeanSettings(const StepModel& model, int64_t count,
-                     const std::vector<Mesh>& meshes, Expert expert,
-                     std::vector<LeanSetting>& settings) {
-  for (size_t i = 0; i < meshes.size(); ++i) {
-    const int64_t least =
-        LeastPeak(model, meshes[i], DemandOf(expert, model, meshes[i]));
-    settings.push_back({.least = least, .count = count, .mesh = i});
-  }
 }
 
 void SortLeanSettings(std::vector<LeanSetting>& settings) {

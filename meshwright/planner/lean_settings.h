@@ -6,10 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "meshwright/mesh/mesh.h"
-#include "meshwright/search/expert.h"
-#include "meshwright/search/step_model.h"
-
 namespace meshwright {
 
 struct LeanSetting {
@@ -19,7 +15,7 @@ struct LeanSetting {
 };
 
 // What a lean plan may take of the least, in the order in which it is tried.
-inline constexpr double kLeanSlacks[] = {1.05, 1.5};
+inline constexpr double kLeanSlacks[] = {1.05, 1.5, 4, 1e6};
 // Bytes that are as good as any number.
 inline constexpr int64_t kNoLimit = int64_t{1} << 60;
 // How close to the best time it must be.
@@ -27,11 +23,6 @@ inline constexpr double kLeanGap = 0.1;
 
 // Of ascending numbers of micro-batches the first and the last ones.
 std::vector<int64_t> CountsOfLeast(const std::vector<int64_t>& counts);
-
-// Appends a setting for every mesh.
-void AddLeanSettings(const StepModel& model, int64_t count,
-                     const std::vector<Mesh>& meshes, Expert expert,
-                     std::vector<LeanSetting>& settings);
 
 // The first few, least first.
 void SortLeanSettings(std::vector<LeanSetting>& settings);

@@ -1,5 +1,6 @@
 #include "meshwright/planner/leanest.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -14,7 +15,13 @@ absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
   const Expert expert = task.request.expert;
   std::vector<LeanSetting> settings;
   for (const auto& [count, cut] : cuts) {
-    AddLeanSettings(cut->model, count, meshes, expert, settings);
+    for (size_t i = 0; i < meshes.size(); ++i) {
+      const absl::StatusOr<int64_t> least =
+          search.LeastPeak(cut, meshes[i], expert);
+      last.Update(least.status());
+      if (!least.ok()) continue;
+      settings.push_back({.least = *least, .count = count, .mesh = i});
+    }
   }
   SortLeanSettings(settings);
   std::optional<Plan> best;
@@ -24,8 +31,9 @@ absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
       break;
     }
     for (const double slack : kLeanSlacks) {
-      const auto limit =
-          static_cast<int64_t>(slack * static_cast<double>(setting.least));
+      const auto limit = static_cast<int64_t>(
+          std::min(slack * static_cast<double>(setting.least),
+                   static_cast<double>(kNoLimit)));
       const absl::StatusOr<Found> found = search.Sketch(
           cuts.at(setting.count), {meshes[setting.mesh], limit, expert}, {});
       if (!found.ok()) {

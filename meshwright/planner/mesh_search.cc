@@ -5,13 +5,24 @@
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/batch_axis.h"
-#include "meshwright/planner/demand.h"
 #include "meshwright/planner/lean_settings.h"
-#include "meshwright/planner/loop_pins.h"
-#include "meshwright/planner/pinned_groups.h"
 #include "meshwright/planner/steering.h"
+#include "meshwright/search/expert.h"
+#include "meshwright/search/group_pins.h"
+#include "meshwright/search/least_peak.h"
 
 namespace meshwright {
+namespace {
+
+// Of a problem with all options of three axes.
+constexpr int64_t kMostCells = 3'000'000;
+
+}  // namespace
+
+bool IsSmall(const StepModel& model, const Mesh& mesh) {
+  return mesh.axes().size() < 3 || CellsOf(model, mesh) <= kMostCells;
+}
+
 
 absl::StatusOr<Found> MeshSearch::Prepare(
     const std::shared_ptr<const CutStep>& cut, const Setting& setting) const {
@@ -28,14 +39,10 @@ absl::StatusOr<Found> MeshSearch::Prepare(
       .work_limit = kFirstWork,
       .seed = request_.seed,
       .gap = request_.leanest_below.has_value() ? kLeanGap : kFirstGap};
-  if (request_.annotations) {
-    MW_ASSIGN_OR_RETURN(found.pins, request_.annotations(mesh));
-    if (cut->step.is_made()) {
-      found.pins = PinsInLoop(found.pins, cut->step.module(), cut->count);
-    }
-  }
+  if (cut->pins.has_value()) found.pins = cut->pins->given;
   MW_RETURN_IF_ERROR(PinBatch(request_, cut->model, mesh, found.pins));
-  MW_RETURN_IF_ERROR(CheckPins(cut->model, found.pins, mesh));
+  MW_ASSIGN_OR_RETURN(task.demands.pins,
+                      PinnedGroups(cut->model, found.pins, mesh));
   return found;
 }
 
@@ -49,10 +56,9 @@ std::shared_ptr<KnownWays> MeshSearch::WaysOf(const Mesh& mesh) const {
 absl::Status MeshSearch::Sketch(Found& found) const {
   MeshTask& task = found.task;
   // It refers to this very value.
-  task.demand =
-      PlanDemand(found.cut->model, found.expert, task.mesh, found.pins);
+  task.demands.expert = DemandOf(found.expert, found.cut->model, task.mesh);
   absl::StatusOr<MeshPlan> plan = SketchMesh(found.cut->model, task);
-  task.demand = nullptr;
+  task.demands.expert = nullptr;
   MW_ASSIGN_OR_RETURN(found.plan, std::move(plan));
   return absl::OkStatus();
 }
@@ -78,6 +84,14 @@ absl::StatusOr<Found> MeshSearch::SketchFrom(
   return found;
 }
 
+absl::StatusOr<int64_t> MeshSearch::LeastPeak(
+    const std::shared_ptr<const CutStep>& cut, const Mesh& mesh,
+    Expert expert) const {
+  MW_ASSIGN_OR_RETURN(Found found, Prepare(cut, {mesh, kNoLimit, expert}));
+  found.task.demands.expert = DemandOf(expert, cut->model, mesh);
+  return meshwright::LeastPeak(cut->model, mesh, found.task.demands);
+}
+
 absl::Status MeshSearch::CheckPossible(
     const std::shared_ptr<const CutStep>& cut,
     const std::vector<Mesh>& meshes) const {
@@ -86,23 +100,26 @@ absl::Status MeshSearch::CheckPossible(
       return absl::OkStatus();
     }
   }
-  return NoWayWithout(request_);
+  return NoWay(request_);
 }
 
 void MeshSearch::Improve(Found& found, int64_t work, double wanted_gap,
                          double seconds_left) const {
   const double gap = 1 - found.plan.bound_seconds / found.plan.seconds;
   if (!(gap > wanted_gap) || seconds_left < 0.1) return;
+  if (!IsSmall(found.cut->model, found.task.mesh)) {
+    Bound(found);
+    return;
+  }
   MeshTask& task = found.task;
-  task.demand =
-      PlanDemand(found.cut->model, found.expert, task.mesh, found.pins);
+  task.demands.expert = DemandOf(found.expert, found.cut->model, task.mesh);
   task.like = found.plan.placements;
   task.like_shared = found.plan.shared;
   task.solve.work_limit = work;
   task.solve.gap = wanted_gap;
   task.solve.time_limit_seconds = seconds_left;
   absl::StatusOr<MeshPlan> plan = PlanMesh(found.cut->model, task);
-  task.demand = nullptr;
+  task.demands.expert = nullptr;
   if (!plan.ok()) return;
   const double bound = std::max(found.plan.bound_seconds, plan->bound_seconds);
   if (plan->seconds <= found.plan.seconds) found.plan = *std::move(plan);
@@ -111,11 +128,10 @@ void MeshSearch::Improve(Found& found, int64_t work, double wanted_gap,
 
 void MeshSearch::Bound(Found& found) const {
   MeshTask& task = found.task;
-  task.demand =
-      PlanDemand(found.cut->model, found.expert, task.mesh, found.pins);
+  task.demands.expert = DemandOf(found.expert, found.cut->model, task.mesh);
   found.plan.bound_seconds =
       std::max(found.plan.bound_seconds, BoundOf(found.cut->model, task));
-  task.demand = nullptr;
+  task.demands.expert = nullptr;
 }
 
 }  // namespace meshwright

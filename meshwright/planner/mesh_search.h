@@ -46,6 +46,10 @@ inline bool IsLarge(const PlanRequest& request, const CutStep& cut) {
   return cut.model.graph.ops.size() > request.large_ops;
 }
 
+// Whether all axes can be solved for at once: of three and more of them only
+// small steps.
+bool IsSmall(const StepModel& model, const Mesh& mesh);
+
 class MeshSearch {
  public:
   // All outlive it.
@@ -76,12 +80,16 @@ class MeshSearch {
                                    const Setting& setting,
                                    const Start& start) const;
 
-  // kInvalidArgument when the step cannot do without what is forbidden, memory
-  // or not.
+  // How little memory may do on a mesh, as the search counts.
+  absl::StatusOr<int64_t> LeastPeak(const std::shared_ptr<const CutStep>& cut,
+                                    const Mesh& mesh, Expert expert) const;
+
+  // kInvalidArgument when nothing does what is asked for, memory or not.
   absl::Status CheckPossible(const std::shared_ptr<const CutStep>& cut,
                              const std::vector<Mesh>& meshes) const;
 
-  // More work on a mesh, if its bound leaves room.
+  // More work on a mesh, if its bound leaves room; where it IsSmall. Else there
+  // is at least a bound.
   void Improve(Found& found, int64_t work, double wanted_gap,
                double seconds_left) const;
   // A bound on what the mesh allows, without more work.

@@ -7,6 +7,7 @@
 #include "meshwright/partition/micro_batch_loop.h"
 #include "meshwright/planner/plan_setting.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/planner/steering.h"
 #include "meshwright/search/pipeline_step.h"
 #include "meshwright/search/step_for_stages.h"
 
@@ -34,8 +35,12 @@ namespace {
 
 // The plan's strategies, checked against the step's.
 absl::StatusOr<Assignment> AssignmentOf(const PlannedLayout& plan,
+                                        const Steering& steering,
+                                        const Module& step,
                                         const FlatGraph& graph) {
-  Assignment assignment{.rules = RulesOf(graph)};
+  MW_ASSIGN_OR_RETURN(std::vector<Rule> rules,
+                      RulesOf(steering, step, graph, plan.mesh));
+  Assignment assignment{.rules = std::move(rules)};
   if (plan.strategies.size() != graph.ops.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the plan has ", plan.strategies.size(), " strategies, the step ",
@@ -69,18 +74,17 @@ absl::StatusOr<Assignment> AssignmentOf(const PlannedLayout& plan,
 }
 
 // Every stage on the mesh of its rank, as the plan has it.
-absl::StatusOr<StagedLayout> LayOutAsPlanned(const StagedStep& step,
-                                             const FlatGraph& graph,
-                                             const Timetable& timetable,
-                                             const Plan& plan,
-                                             const PlanSetting& setting) {
+absl::StatusOr<StagedLayout> LayOutAsPlanned(
+    const StagedStep& step, const Module& looped, const FlatGraph& graph,
+    const Timetable& timetable, const Plan& plan, const PlanSetting& setting) {
   const int32_t count = plan.layout_count();
   std::vector<Assignment> assignments(count);
   std::vector<Prices> prices;
   std::vector<StageStrategies> strategies;
   for (int32_t i = 0; i < count; ++i) {
     const PlannedLayout& layout = plan.layout(i);
-    MW_ASSIGN_OR_RETURN(assignments[i], AssignmentOf(layout, graph));
+    MW_ASSIGN_OR_RETURN(assignments[i],
+                        AssignmentOf(layout, plan.steering, looped, graph));
     strategies.emplace_back(graph, assignments[i], layout.mesh);
     prices.push_back(PlanPrices(setting.rates, setting.cluster,
                                 setting.forbidden, layout.mesh));
@@ -109,7 +113,8 @@ absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
       const PlannedStep step,
       PlannedStep::Of(module, plan.micro_batches, setting.recompute));
   const FlatGraph graph = Flatten(step.module());
-  MW_ASSIGN_OR_RETURN(const Assignment assignment, AssignmentOf(plan, graph));
+  MW_ASSIGN_OR_RETURN(const Assignment assignment,
+                      AssignmentOf(plan, plan.steering, step.module(), graph));
   Resharder resharder(&plan.mesh, PlanPrices(setting.rates, setting.cluster,
                                              setting.forbidden, plan.mesh));
   return PartitionAs(step.module(), plan.mesh, graph, assignment, resharder);
@@ -150,9 +155,9 @@ absl::StatusOr<PlannedStages> StagePlan(const Module& module,
       MakeStagePrograms(step.split, {.stages = plan.stages(),
                                      .forward = plan.pipeline->forward,
                                      .state = step.state}));
-  MW_ASSIGN_OR_RETURN(
-      stages.layout,
-      LayOutAsPlanned(stages.step, graph, stages.timetable, plan, setting));
+  MW_ASSIGN_OR_RETURN(stages.layout,
+                      LayOutAsPlanned(stages.step, looped.module(), graph,
+                                      stages.timetable, plan, setting));
   return stages;
 }
 

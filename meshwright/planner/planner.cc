@@ -43,8 +43,7 @@ class Planner {
       : task_(task),
         request_(task.request),
         search_(task.cluster, task.rates, task.request),
-        style_(FusionStyleFor(task.cluster.IsCpu())),
-        whole_(task_, search_, std::move(meshes), style_, cuts_, log_) {}
+        whole_(task_, search_, std::move(meshes), cuts_, log_) {}
 
   absl::StatusOr<Plan> Run() {
     MW_ASSIGN_OR_RETURN(
@@ -104,7 +103,7 @@ class Planner {
     }
     MW_ASSIGN_OR_RETURN(Plan plan, FinishWhole(task_, search_, whole_, log_));
     if (!Fits(plan)) return NothingFits();
-    UseExperts(task_, search_, style_, whole_, cuts_, log_, plan);
+    UseExperts(task_, search_, whole_, cuts_, log_, plan);
     return WithAlternatives(std::move(plan));
   }
 
@@ -118,7 +117,7 @@ class Planner {
     }
     const Stopwatch watch;
     auto best = BestStages(
-        task_, search_, style_, QuickestOf(whole_.found()), cuts_,
+        task_, search_, QuickestOf(whole_.found()), cuts_,
         [&](Alternative one) { log_.alternatives.push_back(std::move(one)); });
     log_.seconds["stages"] += watch.seconds();
     return best;
@@ -143,7 +142,8 @@ class Planner {
 
   // The plan that needs least, if that is little enough; else what would do.
   absl::StatusOr<Plan> NothingFits() {
-    if (!request_.forbidden.empty()) {
+    if (!request_.forbidden.empty() || request_.annotations ||
+        !request_.batch_axis.empty()) {
       MW_ASSIGN_OR_RETURN(const auto cut,
                           whole_.Cut(request_.micro_batches.value_or(1)));
       MW_RETURN_IF_ERROR(search_.CheckPossible(cut, whole_.meshes()));
@@ -187,7 +187,6 @@ class Planner {
   const PlanTask& task_;
   const PlanRequest& request_;
   const MeshSearch search_;
-  const FusionStyle style_;
   std::map<Recompute, Cuts> cuts_;
   PlanLog log_;
   WholeSearch whole_;
@@ -202,9 +201,17 @@ absl::StatusOr<Plan> FindPlan(const Module& module, const Cluster& cluster,
   MW_RETURN_IF_ERROR(KeepBatchMeshes(module, request, meshes));
   const double usable =
       kUsableMemory * static_cast<double>(cluster.device.memory_bytes);
-  const PlanTask task{
-      module, cluster, rates, request,
-      request.memory_bytes.value_or(static_cast<int64_t>(usable))};
+  PlanTask task{module,
+                cluster,
+                rates,
+                request,
+                request.memory_bytes.value_or(static_cast<int64_t>(usable)),
+                {.style = FusionStyleFor(cluster.IsCpu())}};
+  if (request.annotations) {
+    const Mesh& mesh = meshes[0];
+    MW_ASSIGN_OR_RETURN(Annotations given, request.annotations(mesh));
+    task.context.pins = MeshPins{mesh, std::move(given)};
+  }
   return Planner(task, std::move(meshes)).Run();
 }
 

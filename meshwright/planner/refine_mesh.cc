@@ -17,8 +17,6 @@ constexpr size_t kMostAxes = 3;
 // What another axis has to gain at least; more where the bound is lost by it.
 constexpr double kNoticeable = 0.002;
 constexpr double kWorthTheBound = 0.02;
-// Of a problem with all options of all axes.
-constexpr int64_t kMostCells = 3'000'000;
 // Meshes that are tried from one plan: of steps that are not small from the
 // best alone, of small ones from each.
 constexpr size_t kFewSplits = 2;
@@ -60,20 +58,6 @@ bool HaveSameParts(const Mesh& a, const Mesh& b) {
 bool MayRefine(const PlanRequest& request) {
   return !request.mesh.has_value() && !request.annotations &&
          (request.expert == Expert::kAuto || request.expert == Expert::kVolume);
-}
-
-bool IsSmall(const StepModel& model, const Mesh& mesh) {
-  return CellsOf(model, mesh) <= kMostCells;
-}
-
-// All options of three axes at once are many: only of small steps. Else there
-// is at least a bound.
-void Complete(const MeshSearch& search, double seconds_left, Found& found) {
-  if (IsSmall(found.cut->model, found.task.mesh)) {
-    search.Improve(found, kSecondWork, kFirstGap, seconds_left);
-  } else {
-    search.Bound(found);
-  }
 }
 
 struct Trial {
@@ -202,7 +186,7 @@ void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
       continue;
     }
     if (refined.plan.seconds < least) {
-      Complete(search, seconds_left, refined);
+      search.Improve(refined, kSecondWork, kFirstGap, seconds_left);
       least = refined.plan.seconds;
     }
     found.push_back(std::move(refined));

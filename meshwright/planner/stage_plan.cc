@@ -82,7 +82,7 @@ absl::Status CutLoops(const PlanTask& task, const MeshSearch& search,
   if (split->has_cut_loops) {
     MW_ASSIGN_OR_RETURN(
         cut, CutStep::Recomputing(split->module, whole->count, whole->recompute,
-                                  FusionStyleFor(task.cluster.IsCpu())));
+                                  task.context));
   }
   const auto make_over = [&](Found& found) -> absl::Status {
     if (cut != whole) {

@@ -68,11 +68,9 @@ double Apart(double a, double b) { return std::abs(std::log(a / b)); }
 }  // namespace
 
 StageSearch::StageSearch(const PlanTask& task, const MeshSearch& search,
-                         const FusionStyle& style, Recompute recompute,
-                         Cuts& cuts, Note note)
+                         Recompute recompute, Cuts& cuts, Note note)
     : task_(task),
       search_(search),
-      style_(style),
       recompute_(recompute),
       cuts_(cuts),
       note_(std::move(note)),
@@ -205,7 +203,8 @@ void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
   const std::vector<int64_t> list(missing.begin(), missing.end());
   std::vector<absl::StatusOr<std::shared_ptr<const CutStep>>> made(list.size());
   SideBySide(static_cast<int>(list.size()), [&](int i) {
-    made[i] = CutStep::Of(task_.module, list[i], recompute_, style_, cuts_);
+    made[i] =
+        CutStep::Of(task_.module, list[i], recompute_, task_.context, cuts_);
   });
   for (size_t i = 0; i < list.size(); ++i) {
     if (made[i].ok()) {
@@ -417,9 +416,8 @@ std::vector<Recompute> RecomputesToTry(const PlanRequest& request,
 }  // namespace
 
 absl::StatusOr<std::vector<StageCandidate>> BestStages(
-    const PlanTask& task, const MeshSearch& search, const FusionStyle& style,
-    const Found* without, std::map<Recompute, Cuts>& cuts,
-    const StageSearch::Note& note) {
+    const PlanTask& task, const MeshSearch& search, const Found* without,
+    std::map<Recompute, Cuts>& cuts, const StageSearch::Note& note) {
   const double without_seconds = without != nullptr
                                      ? without->plan.seconds
                                      : std::numeric_limits<double>::max();
@@ -428,13 +426,13 @@ absl::StatusOr<std::vector<StageCandidate>> BestStages(
   for (const Recompute recompute : RecomputesToTry(task.request, without)) {
     if (!cuts[recompute].contains(1)) {
       absl::StatusOr<std::shared_ptr<const CutStep>> whole =
-          CutStep::Of(task.module, 1, recompute, style);
+          CutStep::Of(task.module, 1, recompute, task.context);
       first_error.Update(whole.status());
       if (!whole.ok()) continue;
       cuts[recompute][1] = *std::move(whole);
     }
     absl::StatusOr<StageCandidate> best =
-        StageSearch(task, search, style, recompute, cuts[recompute], note)
+        StageSearch(task, search, recompute, cuts[recompute], note)
             .Best(without_seconds);
     first_error.Update(best.status());
     if (best.ok()) candidates.push_back(*std::move(best));

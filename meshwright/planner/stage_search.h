@@ -33,8 +33,7 @@ class StageSearch {
   // the step that computes so much again, the one that is whole among them;
   // more are added.
   StageSearch(const PlanTask& task, const MeshSearch& search,
-              const FusionStyle& style, Recompute recompute, Cuts& cuts,
-              Note note);
+              Recompute recompute, Cuts& cuts, Note note);
 
   // The best that was found, whichever number of stages it has.
   // kInvalidArgument for a number that cannot be. `whole_seconds`: what the
@@ -75,7 +74,6 @@ class StageSearch {
 
   const PlanTask& task_;
   const MeshSearch& search_;
-  const FusionStyle& style_;
   const Recompute recompute_;
   Cuts& cuts_;
   const Note note_;
@@ -92,9 +90,8 @@ class StageSearch {
 // there is none, so the best of each kind, quickest first, at least one. `cuts`
 // as above, added where they are missing.
 absl::StatusOr<std::vector<StageCandidate>> BestStages(
-    const PlanTask& task, const MeshSearch& search, const FusionStyle& style,
-    const Found* without, std::map<Recompute, Cuts>& cuts,
-    const StageSearch::Note& note);
+    const PlanTask& task, const MeshSearch& search, const Found* without,
+    std::map<Recompute, Cuts>& cuts, const StageSearch::Note& note);
 
 }  // namespace meshwright
 

@@ -6,30 +6,19 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/instruction_pins.h"
+#include "meshwright/partition/pinned_rules.h"
 #include "meshwright/partition/sharding_file.h"
-#include "meshwright/planner/pinned_groups.h"
+#include "meshwright/partition/tensor_pins.h"
 #include "meshwright/planner/plan_setting.h"
+#include "meshwright/search/group_pins.h"
 
 namespace meshwright {
 namespace {
 
-// "[data, ?]"
-std::string ToText(const Annotation& asked, const Mesh& mesh) {
-  if (asked.free.empty()) return ToString(asked.sharding, mesh);
-  std::vector<std::string> dims;
-  for (size_t i = 0; i < asked.sharding.dims.size(); ++i) {
-    dims.push_back(asked.free[i]
-                       ? "?"
-                       : AxesToString(AxesOf(asked.sharding.dims[i]), mesh));
-  }
-  return absl::StrCat("[", absl::StrJoin(dims, ", "), "]");
-}
-
-// The inverse.
+// The inverse of ToString.
 absl::StatusOr<Annotation> ParseText(std::string text, const Shape& shape,
                                      const Mesh& mesh) {
   std::vector<bool> free = TakeFree(text, shape.dimensions.size());
@@ -91,7 +80,7 @@ Steering SteeringOf(const PlanRequest& request, const Annotations& pins,
   steering.batch_axis = request.batch_axis;
   const auto add = [&](const char* what, const std::string& name,
                        const Annotation& asked) {
-    steering.pins.push_back({what, name, ToText(asked, mesh)});
+    steering.pins.push_back({what, name, ToString(asked, mesh)});
   };
   for (size_t i = 0; i < pins.parameters.size(); ++i) {
     if (!pins.parameters[i].has_value()) continue;
@@ -107,11 +96,13 @@ Steering SteeringOf(const PlanRequest& request, const Annotations& pins,
   return steering;
 }
 
-absl::StatusOr<Annotations> PinsOf(const Steering& steering,
-                                   const StepModel& model, const Mesh& mesh) {
+absl::StatusOr<Annotations> PinsOf(const Steering& steering, const Module& step,
+                                   const FlatGraph& graph, const Mesh& mesh) {
+  const ModuleRoles roles = AnalyzeRoles(step);
+  const std::vector<int32_t> parameters = ParametersOfLeaves(step);
   Annotations pins;
-  pins.parameters.resize(model.graph.parameters.size());
-  pins.outputs.resize(model.graph.outputs.size());
+  pins.parameters.resize(graph.parameters.size());
+  pins.outputs.resize(graph.outputs.size());
   for (const Steering::Pin& pin : steering.pins) {
     const auto parse = [&](const Shape& shape) {
       return ParseText(pin.sharding, shape, mesh);
@@ -120,27 +111,26 @@ absl::StatusOr<Annotations> PinsOf(const Steering& steering,
     for (size_t i = 0; i < pins.parameters.size() && !found; ++i) {
       // Leaves of a tuple have one name; they come in order.
       if (pin.what != "parameter" || pins.parameters[i].has_value() ||
-          ParameterName(model, i) != pin.name) {
+          roles.parameters[parameters[i]].name != pin.name) {
         continue;
       }
-      const FlatOp& op = model.graph.ops[model.graph.parameters[i]];
+      const FlatOp& op = graph.ops[graph.parameters[i]];
       MW_ASSIGN_OR_RETURN(pins.parameters[i],
-                          parse(*model.graph.values[op.first_result].shape));
+                          parse(*graph.values[op.first_result].shape));
       found = true;
     }
     for (size_t i = 0; i < pins.outputs.size() && !found; ++i) {
       if (pin.what != "output" || pins.outputs[i].has_value() ||
-          model.roles.outputs[i].name != pin.name) {
+          roles.outputs[i].name != pin.name) {
         continue;
       }
-      const FlatOp& op = model.graph.ops[model.graph.outputs[i]];
+      const FlatOp& op = graph.ops[graph.outputs[i]];
       MW_ASSIGN_OR_RETURN(pins.outputs[i],
-                          parse(*model.graph.values[op.operands[0]].shape));
+                          parse(*graph.values[op.operands[0]].shape));
       found = true;
     }
     const Instruction* const instruction =
-        pin.what == "instruction" ? FindInstruction(model.graph, pin.name)
-                                  : nullptr;
+        pin.what == "instruction" ? FindInstruction(graph, pin.name) : nullptr;
     if (instruction != nullptr) {
       MW_ASSIGN_OR_RETURN(pins.instructions[instruction],
                           parse(instruction->shape));
@@ -154,18 +144,36 @@ absl::StatusOr<Annotations> PinsOf(const Steering& steering,
   return pins;
 }
 
-absl::Status NoWayWithout(const PlanRequest& request) {
+absl::StatusOr<std::vector<Rule>> RulesOf(const Steering& steering,
+                                          const Module& step,
+                                          const FlatGraph& graph,
+                                          const Mesh& mesh) {
+  if (steering.pins.empty()) return RulesOf(graph);
+  MW_ASSIGN_OR_RETURN(const Annotations pins,
+                      PinsOf(steering, step, graph, mesh));
+  return RulesWithPins(
+      graph, PinsByOp(graph, pins, StateOps(step, AnalyzeRoles(step), graph)),
+      mesh);
+}
+
+absl::Status NoWay(const PlanRequest& request) {
   std::string asked;
   if (request.expert != Expert::kAuto) {
     absl::StrAppend(&asked, " with strategy ", Name(request.expert));
   }
   if (request.annotations) absl::StrAppend(&asked, " with these pins");
+  if (!request.batch_axis.empty()) {
+    absl::StrAppend(&asked, " with the batch along ", request.batch_axis);
+  }
   if (request.mesh.has_value()) {
     absl::StrAppend(&asked, " on the mesh ", request.mesh->ToString());
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "there is no plan", asked,
-      " without what is forbidden: ", ToString(request.forbidden)));
+  if (!request.forbidden.empty()) {
+    absl::StrAppend(
+        &asked, " without what is forbidden: ", ToString(request.forbidden));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no plan", asked, ", whatever the memory"));
 }
 
 }  // namespace meshwright

@@ -27,11 +27,17 @@ Steering SteeringOf(const PlanRequest& request, const Annotations& pins,
 
 // Back from the plan's file. kInvalidArgument, naming it, for a pin on what the
 // step does not have.
-absl::StatusOr<Annotations> PinsOf(const Steering& steering,
-                                   const StepModel& model, const Mesh& mesh);
+absl::StatusOr<Annotations> PinsOf(const Steering& steering, const Module& step,
+                                   const FlatGraph& graph, const Mesh& mesh);
 
-// kInvalidArgument: nothing does without what the request forbids.
-absl::Status NoWayWithout(const PlanRequest& request);
+// The rules that the strategies of a plan are for.
+absl::StatusOr<std::vector<Rule>> RulesOf(const Steering& steering,
+                                          const Module& step,
+                                          const FlatGraph& graph,
+                                          const Mesh& mesh);
+
+// kInvalidArgument: nothing is as the request asks for.
+absl::Status NoWay(const PlanRequest& request);
 
 }  // namespace meshwright
 

@@ -35,13 +35,12 @@ constexpr double kTight = 0.9;
 }  // namespace
 
 WholeSearch::WholeSearch(const PlanTask& task, const MeshSearch& search,
-                         std::vector<Mesh> meshes, const FusionStyle& style,
+                         std::vector<Mesh> meshes,
                          std::map<Recompute, Cuts>& cuts, PlanLog& log)
     : task_(task),
       request_(task.request),
       search_(search),
       meshes_(std::move(meshes)),
-      style_(style),
       cuts_(cuts),
       log_(log) {}
 
@@ -53,7 +52,7 @@ absl::Status WholeSearch::Try() {
   const bool is_short = counts[0] >= kFarTooLarge && !request_.micro_batches &&
                         IsLarge(request_, **Cut(1));
   if (is_short) {
-    CutTogether(task_.module, style_,
+    CutTogether(task_.module, task_.context,
                 {{1, Recompute::kFull}, {1, Recompute::kLight}}, cuts_);
     TryRecomputing({Recompute::kFull, Recompute::kLight});
   }
@@ -169,7 +168,7 @@ absl::StatusOr<std::shared_ptr<const CutStep>> WholeSearch::Cut(
   if (known == nullptr) {
     const Stopwatch watch;
     absl::StatusOr<std::shared_ptr<const CutStep>> cut =
-        CutStep::Of(task_.module, count, recompute, style_, cuts);
+        CutStep::Of(task_.module, count, recompute, task_.context, cuts);
     log_.seconds["model"] += watch.seconds();
     if (!cut.ok()) cuts.erase(count);
     MW_ASSIGN_OR_RETURN(known, std::move(cut));

@@ -1,7 +1,7 @@
 // Sketches of plans without stages: which mesh, how many micro-batches, what is
 // computed again.
 //
-//   WholeSearch whole(task, search, meshes, style, cuts, log);
+//   WholeSearch whole(task, search, meshes, cuts, log);
 //   const absl::Status why = whole.Try();  // what was wrong with the last
 //   whole.found();                         // the sketches that fit
 #ifndef MESHWRIGHT_PLANNER_WHOLE_SEARCH_H_
@@ -28,8 +28,8 @@ class WholeSearch {
  public:
   // All but `meshes` outlive it; `cuts` are added to.
   WholeSearch(const PlanTask& task, const MeshSearch& search,
-              std::vector<Mesh> meshes, const FusionStyle& style,
-              std::map<Recompute, Cuts>& cuts, PlanLog& log);
+              std::vector<Mesh> meshes, std::map<Recompute, Cuts>& cuts,
+              PlanLog& log);
 
   // As few micro-batches as fit; where memory costs time, as many or fewer that
   // compute again; and if that does not help, more. What was wrong with the
@@ -75,7 +75,6 @@ class WholeSearch {
   const PlanRequest& request_;
   const MeshSearch& search_;
   const std::vector<Mesh> meshes_;
-  const FusionStyle& style_;
   std::map<Recompute, Cuts>& cuts_;
   PlanLog& log_;
   int64_t batch_ = 1;

@@ -21,6 +21,7 @@ struct PlanTask {
   const Rates& rates;
   const PlanRequest& request;
   int64_t memory_bytes = 0;  // That a device may use.
+  StepContext context;
 };
 
 // The mesh with the names that its axes have in a plan or, if none was found,

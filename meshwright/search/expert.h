@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "meshwright/search/mesh_problem.h"
+#include "meshwright/search/demands.h"
 #include "meshwright/search/step_model.h"
 
 namespace meshwright {

@@ -6,22 +6,20 @@
 #include <vector>
 
 #include "meshwright/partition/pool.h"
-#include "meshwright/search/options.h"
 
 namespace meshwright {
 
 int64_t LeastPeak(const StepModel& model, const Mesh& mesh,
-                  const Demand& demand) {
+                  const Demands& demands) {
   std::vector<double> held(static_cast<size_t>(model.points), 0);
   ShardingPool pool;
+  const OptionMaker maker(model, mesh, demands, pool);
   for (int32_t group = 0; group < model.alike.count(); ++group) {
     const std::vector<int32_t>& values = model.group_values[group];
     if (values.empty()) continue;
     std::vector<double> least(values.size(),
                               std::numeric_limits<double>::infinity());
-    for (const Option& option :
-         OptionsOf(model.rule(group), mesh, pool, model.may_pend[group])) {
-      if (demand && !demand(group, pool[option.results[0]])) continue;
+    for (const Option& option : maker.For(group)) {
       for (size_t i = 0; i < values.size(); ++i) {
         const GroupValue& value = model.values[values[i]];
         if (!value.shape->IsArray()) continue;

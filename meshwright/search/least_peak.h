@@ -5,16 +5,16 @@
 #include <cstdint>
 
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/search/mesh_problem.h"
+#include "meshwright/search/demands.h"
 #include "meshwright/search/step_model.h"
 
 namespace meshwright {
 
 // Bytes on a device at its fullest moment when every value is split as far as
-// an option that `demand` (may be empty) allows splits it: no plan on this mesh
+// an option that the demands allow splits it: no plan on this mesh
 // takes less, as the search counts. Cheap: nothing is priced or solved.
 int64_t LeastPeak(const StepModel& model, const Mesh& mesh,
-                  const Demand& demand);
+                  const Demands& demands);
 
 }  // namespace meshwright
 

@@ -52,7 +52,7 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
                          const Prices& prices, const Rates* rates,
                          Resharder& resharder,
                          std::optional<int64_t> memory_limit,
-                         const Demand& demand, const OneAxisFree* only,
+                         const Demands& demands, const OneAxisFree* only,
                          double stages, Parts parts)
     : model_(model),
       mesh_(mesh),
@@ -62,7 +62,8 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
       resharder_(resharder) {
   const int32_t groups = model.alike.count();
   options_.resize(groups);
-  for (int32_t g = 0; g < groups; ++g) AddGroup(g, demand, only);
+  const OptionMaker maker(model, mesh, demands, pool_);
+  for (int32_t g = 0; g < groups; ++g) AddGroup(g, maker.For(g, only));
   if (parts == Parts::kWork) return;
   for (const auto& [parameter, output] : model.state_pairs) {
     AddStatePair(parameter, output);
@@ -201,38 +202,14 @@ void MeshProblem::AddUsage(const std::vector<float>& alive,
   }
 }
 
-std::vector<Option> MeshProblem::Allowed(int32_t group, const Demand& demand,
-                                         const OneAxisFree* only) {
-  std::vector<Option> options;
-  const bool is_output = model_.op(group).kind == OpKind::kOutput;
-  for (Option& option :
-       only == nullptr
-           ? OptionsOf(model_.rule(group), mesh_, pool_, model_.may_pend[group])
-           : OptionsOf(model_.rule(group), mesh_, pool_, model_.may_pend[group],
-                       &only->places[group], only->free)) {
-    const Sharding& lies =
-        pool_[is_output                ? option.operands[0]
-              : option.results.empty() ? pool_.Intern(Sharding())
-                                       : option.results[0]];
-    if (demand && !demand(group, lies)) continue;
-    options.push_back(std::move(option));
-  }
-  return options;
-}
-
-void MeshProblem::AddGroup(int32_t group, const Demand& demand,
-                           const OneAxisFree* only) {
-  std::vector<Option>& options = options_[group];
-  options = Allowed(group, demand, only);
-  if (options.empty() && only != nullptr) {
-    options = Allowed(group, demand, nullptr);
-  }
+void MeshProblem::AddGroup(int32_t group, std::vector<Option> options) {
   ProblemNode node;
   if (options.empty()) {
     impossible_.push_back(group);
     options.push_back(OptionsOf(model_.rule(group), mesh_, pool_)[0]);
   }
-  for (const Option& option : options) {
+  options_[group] = std::move(options);
+  for (const Option& option : options_[group]) {
     node.costs.push_back(Units(WorkOf(group, option) * model_.weights[group]));
   }
   for (const int32_t value : model_.group_values[group]) {

@@ -8,7 +8,6 @@
 #define MESHWRIGHT_SEARCH_MESH_PROBLEM_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -20,6 +19,7 @@
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/pool.h"
 #include "meshwright/partition/reshard.h"
+#include "meshwright/search/demands.h"
 #include "meshwright/search/options.h"
 #include "meshwright/search/step_model.h"
 #include "meshwright/solve/problem.h"
@@ -29,9 +29,6 @@ namespace meshwright {
 // Problems count time in these.
 inline constexpr double kUnitsPerSecond = 1e12;
 
-// Whether a group may lie so: by its first result, or an output's operand.
-using Demand = std::function<bool(int32_t group, const Sharding& sharding)>;
-
 // Bounds the memory of a problem at every one of `points` moments. What hardly
 // counts is taken from the limit and not looked at again.
 void LimitMemory(int64_t limit, int32_t points, Problem& problem);
@@ -39,24 +36,18 @@ void LimitMemory(int64_t limit, int32_t points, Problem& problem);
 // Values (StepModel::values) that are moved once for all that use them.
 using SharedForms = std::map<int32_t, Sharding>;
 
-// Options in which all axes but one are where they are.
-struct OneAxisFree {
-  std::vector<AxisPlaces> places;  // By group.
-  int32_t free = 0;
-};
-
 class MeshProblem {
  public:
   // Of the problem: all, or the groups alone, with neither moves nor memory.
   enum class Parts : uint8_t { kAll, kWork };
 
   // All outlive it. `rates` may be null: the prices tell what computing takes.
-  // No `memory_limit`: memory is not bounded. With `only`, groups that it
-  // leaves nothing have all their options. Of `stages`, each holds its part of
-  // what is kept from micro-batch to micro-batch.
+  // No `memory_limit`: memory is not bounded. `only` as in OptionMaker::For. Of
+  // `stages`, each holds its part of what is kept from micro-batch to
+  // micro-batch.
   MeshProblem(const StepModel& model, const Mesh& mesh, const Prices& prices,
               const Rates* rates, Resharder& resharder,
-              std::optional<int64_t> memory_limit, const Demand& demand,
+              std::optional<int64_t> memory_limit, const Demands& demands,
               const OneAxisFree* only = nullptr, double stages = 1,
               Parts parts = Parts::kAll);
 
@@ -103,9 +94,7 @@ class MeshProblem {
     std::vector<ShardingId> forms;  // Options: as made, then moved.
   };
 
-  void AddGroup(int32_t group, const Demand& demand, const OneAxisFree* only);
-  std::vector<Option> Allowed(int32_t group, const Demand& demand,
-                              const OneAxisFree* only);
+  void AddGroup(int32_t group, std::vector<Option> options);
   void AddStatePair(int32_t parameter, int32_t output);
   void AddCopies();
   void AddUses();

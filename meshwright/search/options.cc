@@ -1,9 +1,11 @@
 #include "meshwright/search/options.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "meshwright/partition/assignment.h"
+#include "meshwright/partition/tensor_pins.h"
 
 namespace meshwright {
 namespace {
@@ -11,32 +13,95 @@ namespace {
 // Padding may add this part to a dimension.
 constexpr double kMaxWaste = 0.125;
 
+AxisOrder MeshOrder(const Mesh& mesh) {
+  AxisOrder order(mesh.axes().size());
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+// The order of the axes that split a dimension, then the others; empty if it is
+// that of the mesh.
+AxisOrder OrderIn(const AxisList& axes, const Mesh& mesh) {
+  // Where its first part is; past the end if it has none.
+  const auto place = [&](int32_t axis) {
+    const uint32_t parts = mesh.SubAxes(axis).Bits();
+    size_t at = 0;
+    while (at < axes.size() && (parts >> axes[at] & 1) == 0) ++at;
+    return at;
+  };
+  AxisOrder order = MeshOrder(mesh);
+  std::ranges::stable_sort(order, {}, place);
+  const auto others = std::ranges::find(order, axes.size(), place);
+  return std::is_sorted(order.begin(), others) ? AxisOrder() : order;
+}
+
+Option OptionOf(const Rule& rule, const Strategy& strategy, const Mesh& mesh,
+                ShardingPool& pool) {
+  Option option{.strategy = strategy};
+  for (size_t i = 0; i < rule.operands.size(); ++i) {
+    option.operands.push_back(pool.Intern(
+        OperandSharding(rule, strategy, static_cast<int32_t>(i), mesh)));
+  }
+  for (size_t i = 0; i < rule.results.size(); ++i) {
+    option.results.push_back(pool.Intern(
+        ResultSharding(rule, strategy, static_cast<int32_t>(i), mesh)));
+  }
+  return option;
+}
+
+// As far as the rule can: all that the pins ask for, and no more.
+Strategy StrategyFor(const Rule& rule, absl::Span<const GroupPin> pins,
+                     const Mesh& mesh) {
+  const auto operands = static_cast<int32_t>(rule.operands.size());
+  Strategy all = ReplicatedStrategy(rule);
+  for (const GroupPin& pin : pins) {
+    const TensorFactors& tensor = pin.tensor < operands
+                                      ? rule.operands[pin.tensor]
+                                      : rule.results[pin.tensor - operands];
+    all = Merged(rule, all, StrategyFor(rule, tensor, pin.asked.sharding, mesh),
+                 mesh);
+  }
+  return all;
+}
+
 class Enumerator {
  public:
   Enumerator(const Rule& rule, const Mesh& mesh, ShardingPool& pool,
              const AxisPlaces* fixed, int32_t free)
       : rule_(rule), mesh_(mesh), pool_(pool), fixed_(fixed), free_(free) {}
 
-  std::vector<Option> Run(bool may_pend) && {
+  std::vector<Option> Run(bool may_pend,
+                          absl::Span<const AxisOrder> others) && {
+    order_ = MeshOrder(mesh_);
+    PlaceAll(may_pend);
+    for (const AxisOrder& other : others) {
+      order_ = other;
+      PlaceAll(may_pend);
+    }
+    return std::move(options_);
+  }
+
+ private:
+  void PlaceAll(bool may_pend) {
     Strategy strategy = ReplicatedStrategy(rule_);
+    linear_ = -1;
     Place(0, strategy);
-    if (!may_pend) return std::move(options_);
+    if (!may_pend) return;
     for (size_t i = 0; i < rule_.linear.size(); ++i) {
       const std::optional<Reduction>& reduction = rule_.linear[i].reduction;
       if (reduction.has_value() && *reduction != Reduction::kSum) continue;
       linear_ = static_cast<int32_t>(i);
       Place(0, strategy);
     }
-    return std::move(options_);
   }
 
- private:
-  void Place(int32_t axis, Strategy& strategy) {
-    if (axis == static_cast<int32_t>(mesh_.axes().size())) {
+  void Place(size_t number, Strategy& strategy) {
+    if (number == order_.size()) {
       if ((linear_ < 0) == strategy.pending.empty()) Add(strategy);
       return;
     }
-    if (MayBe(axis, kNowhere)) Place(axis + 1, strategy);
+    const int32_t axis = order_[number];
+    if (MayBe(axis, kNowhere)) Place(number + 1, strategy);
     const AxisList axes = mesh_.SubAxes(axis);
     if (axes.empty() || rule_.is_fallback) return;
     if (linear_ >= 0 && MayBe(axis, kPends)) {
@@ -44,7 +109,8 @@ class Enumerator {
       strategy.linear = linear_;
       strategy.reduction = Reduction::kSum;
       strategy.pending.Append(axes);
-      if (IsValid(rule_, strategy, mesh_)) Place(axis + 1, strategy);
+      std::sort(strategy.pending.begin(), strategy.pending.end());
+      if (IsValid(rule_, strategy, mesh_)) Place(number + 1, strategy);
       strategy = before;
     }
     for (size_t i = 0; i < rule_.factors.size(); ++i) {
@@ -54,7 +120,7 @@ class Enumerator {
       AxisList all = strategy.factor_axes[factor];
       all.Append(axes);
       SetAxes(rule_, factor, all, strategy);
-      if (Fits(factor, strategy)) Place(axis + 1, strategy);
+      if (Fits(factor, strategy)) Place(number + 1, strategy);
       strategy = before;
     }
   }
@@ -79,16 +145,13 @@ class Enumerator {
   }
 
   void Add(const Strategy& strategy) {
-    Option option{.strategy = strategy};
-    for (size_t i = 0; i < rule_.operands.size(); ++i) {
-      option.operands.push_back(pool_.Intern(
-          OperandSharding(rule_, strategy, static_cast<int32_t>(i), mesh_)));
+    // What does not depend on the order is there already.
+    if (!std::ranges::is_sorted(order_) &&
+        std::ranges::find(options_, strategy, &Option::strategy) !=
+            options_.end()) {
+      return;
     }
-    for (size_t i = 0; i < rule_.results.size(); ++i) {
-      option.results.push_back(pool_.Intern(
-          ResultSharding(rule_, strategy, static_cast<int32_t>(i), mesh_)));
-    }
-    options_.push_back(std::move(option));
+    options_.push_back(OptionOf(rule_, strategy, mesh_, pool_));
   }
 
   const Rule& rule_;
@@ -96,16 +159,63 @@ class Enumerator {
   ShardingPool& pool_;
   const AxisPlaces* const fixed_;
   const int32_t free_;
+  AxisOrder order_;
   int32_t linear_ = -1;  // The way in which partial sums pass, if they do.
   std::vector<Option> options_;
 };
 
 }  // namespace
 
+std::vector<AxisOrder> OtherOrders(const GroupPins& pins, const Mesh& mesh) {
+  std::vector<AxisOrder> others;
+  for (const auto& [group, list] : pins) {
+    for (const GroupPin& pin : list) {
+      for (const DimSharding& dim : pin.asked.sharding.dims) {
+        AxisOrder order = OrderIn(AxesOf(dim), mesh);
+        if (!order.empty() && !std::ranges::count(others, order)) {
+          others.push_back(std::move(order));
+        }
+      }
+    }
+  }
+  return others;
+}
+
 std::vector<Option> OptionsOf(const Rule& rule, const Mesh& mesh,
                               ShardingPool& pool, bool may_pend,
+                              absl::Span<const AxisOrder> others,
                               const AxisPlaces* fixed, int32_t free) {
-  return Enumerator(rule, mesh, pool, fixed, free).Run(may_pend);
+  return Enumerator(rule, mesh, pool, fixed, free).Run(may_pend, others);
+}
+
+std::vector<Option> PinnedOptions(const Rule& rule, const Mesh& mesh,
+                                  ShardingPool& pool, bool may_pend,
+                                  absl::Span<const AxisOrder> others,
+                                  absl::Span<const GroupPin> pins) {
+  std::vector<Option> options = OptionsOf(rule, mesh, pool, may_pend, others);
+  const Strategy asked = StrategyFor(rule, pins, mesh);
+  const size_t usual = options.size();
+  for (size_t i = 0; i < usual; ++i) {
+    const Strategy strategy = Merged(rule, asked, options[i].strategy, mesh);
+    if (std::ranges::find(options, strategy, &Option::strategy) ==
+        options.end()) {
+      options.push_back(OptionOf(rule, strategy, mesh, pool));
+    }
+  }
+  std::erase_if(options, [&](const Option& option) {
+    return !std::ranges::all_of(
+        pins, [&](const GroupPin& pin) { return Keeps(option, pin, pool); });
+  });
+  return options;
+}
+
+bool Keeps(const Option& option, const GroupPin& pin,
+           const ShardingPool& pool) {
+  const auto operands = static_cast<int32_t>(option.operands.size());
+  return Meets(
+      pool[pin.tensor < operands ? option.operands[pin.tensor]
+                                 : option.results[pin.tensor - operands]],
+      pin.asked);
 }
 
 double LocalBytes(const Shape& shape, const Sharding& sharding,

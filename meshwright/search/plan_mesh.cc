@@ -17,16 +17,34 @@ constexpr double kGain = 1e-4;
 // What a plan may take more than one that seems not to fit.
 constexpr double kWorth = 1.1;
 
+// A group has no option.
+absl::Status Impossible(const StepModel& model, const MeshTask& task,
+                        int32_t group) {
+  const Instruction& instruction = *model.op(group).instruction;
+  const auto pins = task.demands.pins.find(group);
+  if (pins == task.demands.pins.end()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        instruction.name, " cannot be split as asked for on the mesh ",
+        task.mesh.ToString()));
+  }
+  std::string asked;
+  for (const GroupPin& pin : pins->second) {
+    absl::StrAppend(&asked, asked.empty() ? "" : ", ", pin.name,
+                    " is pinned to ", ToString(pin.asked, task.mesh));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(asked, ": no way to split this ", instruction.opcode_name(),
+                   " gives that on the mesh ", task.mesh.ToString(),
+                   "; pin another dimension, or what uses it"));
+}
+
 absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
                                  Resharder& resharder,
                                  const OneAxisFree* only) {
   MeshProblem problem(model, task.mesh, task.prices, task.rates, resharder,
-                      task.memory_limit, task.demand, only, task.stages);
+                      task.memory_limit, task.demands, only, task.stages);
   if (!problem.impossible().empty()) {
-    const FlatOp& op = model.op(problem.impossible()[0]);
-    return absl::InvalidArgumentError(absl::StrCat(
-        op.instruction->name, " cannot be split as asked for on the mesh ",
-        task.mesh.ToString()));
+    return Impossible(model, task, problem.impossible()[0]);
   }
   SolveOptions options = task.solve;
   if (!task.like.empty())
@@ -67,7 +85,7 @@ absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
 double BoundOf(const StepModel& model, const MeshTask& task) {
   Resharder resharder(&task.mesh, task.prices, task.ways);
   return MeshProblem(model, task.mesh, task.prices, task.rates, resharder,
-                     std::nullopt, task.demand, nullptr, task.stages,
+                     std::nullopt, task.demands, nullptr, task.stages,
                      MeshProblem::Parts::kWork)
       .LeastWork();
 }
@@ -88,10 +106,16 @@ int64_t CellsOf(const StepModel& model, const Mesh& mesh) {
   return static_cast<int64_t>(std::min(cells, 1e18));
 }
 
-absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
-                                    const MeshTask& task) {
+namespace {
+
+// Larger problems are not solved on all axes at once.
+constexpr int64_t kMaxCells = 30'000'000;
+
+// Axis by axis. Beginning with nothing split, pinned ops may have nothing that
+// goes with them yet: what to begin with is a matter of luck then.
+absl::StatusOr<MeshPlan> SketchByAxis(const StepModel& model,
+                                      const MeshTask& task) {
   const int32_t axes = static_cast<int32_t>(task.mesh.axes().size());
-  if (axes < 2) return PlanMesh(model, task);
   Resharder resharder(&task.mesh, task.prices, task.ways);
   MeshTask part = task;
   OneAxisFree only{.places = task.like};
@@ -110,7 +134,8 @@ absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
     // One axis after the other, each with the room that those after it make.
     only.places.assign(model.alike.count(), AxisPlaces(axes, kNowhere));
     double room = static_cast<double>(task.mesh.device_count());
-    for (int32_t axis = 0; axis < axes; ++axis) {
+    for (int32_t i = 0; i < axes; ++i) {
+      const int32_t axis = (task.first_axis + i) % axes;
       room /= static_cast<double>(task.mesh.axes()[axis].size);
       if (task.memory_limit.has_value()) {
         part.memory_limit = static_cast<int64_t>(
@@ -138,6 +163,27 @@ absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
   }
   if (!best.ok() && !last.ok()) return last;
   return best;
+}
+
+}  // namespace
+
+absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
+                                    const MeshTask& task) {
+  const int32_t axes = static_cast<int32_t>(task.mesh.axes().size());
+  if (axes < 2) return PlanMesh(model, task);
+  absl::StatusOr<MeshPlan> plan = SketchByAxis(model, task);
+  if (plan.ok() || task.demands.pins.empty()) return plan;
+  MeshTask other = task;
+  other.like.clear();
+  other.like_shared.clear();
+  other.like_seconds.reset();
+  for (int32_t first = 0; first < axes && !plan.ok(); ++first) {
+    if (first == task.first_axis && task.like.empty()) continue;
+    other.first_axis = first;
+    plan = SketchByAxis(model, other);
+  }
+  if (plan.ok() || CellsOf(model, task.mesh) > kMaxCells) return plan;
+  return PlanMesh(model, other);
 }
 
 }  // namespace meshwright

@@ -29,7 +29,7 @@ struct MeshTask {
   // The mesh is that of one of so many stages: it holds that part of what is
   // kept from micro-batch to micro-batch.
   double stages = 1;
-  Demand demand;  // May be empty.
+  Demands demands;
   SolveOptions solve;
   // A plan to start from, of this mesh or one with as many axes.
   std::vector<AxisPlaces> like;

@@ -10,34 +10,12 @@
 #include "meshwright/hlo/verify.h"
 #include "meshwright/partition/partition.h"
 #include "meshwright/partition/small_loop_for_test.h"
+#include "meshwright/search/layers_for_test.h"
 #include "meshwright/search/least_peak.h"
 #include "meshwright/search/mesh_problem.h"
 
 namespace meshwright {
 namespace {
-
-// y = tanh(x a) b, layer after layer.
-Module Layers(int count, int64_t rows, int64_t width) {
-  Module module("layers");
-  Computation* const entry = module.AddComputation("main");
-  const Shape weights = Shape::Array(ElementType::kF32, {width, width});
-  const Shape values = Shape::Array(ElementType::kF32, {rows, width});
-  Instruction* x = entry->AddParameter(values, "x");
-  std::vector<Instruction*> parameters;
-  for (int i = 0; i < count; ++i) {
-    parameters.push_back(entry->AddParameter(weights, "w" + std::to_string(i)));
-  }
-  for (int i = 0; i < count; ++i) {
-    Instruction* dot = entry->Add(Opcode::kDot, values, {x, parameters[i]},
-                                  "dot" + std::to_string(i));
-    dot->attributes.mutate().dot =
-        DotDimensionNumbers{.lhs_contracting = {1}, .rhs_contracting = {0}};
-    x = entry->Add(Opcode::kTanh, values, {dot}, "tanh" + std::to_string(i));
-  }
-  module.set_entry(entry);
-  entry->set_root(x);
-  return module;
-}
 
 MeshTask TaskOn(const char* mesh) {
   MeshTask task{.mesh = *Mesh::Parse(mesh)};
@@ -131,7 +109,7 @@ TEST(PlanMesh, KeepsADemand) {
   const Module module = Layers(1, 8, 16);
   const StepModel model = ModelStep(module, FusionStyleFor(true));
   MeshTask task = TaskOn("d=2");
-  task.demand = [&](int32_t group, const Sharding& sharding) {
+  task.demands.expert = [&](int32_t group, const Sharding& sharding) {
     return model.op(group).instruction->name != "w0" ||
            AxesOf(sharding.dims[1]) == task.mesh.SubAxes(0);
   };
@@ -142,7 +120,7 @@ TEST(PlanMesh, KeepsADemand) {
                                   plan->assignment.strategies[w0], 0, task.mesh)
                        .dims[1]),
             task.mesh.SubAxes(0));
-  task.demand = [&](int32_t group, const Sharding&) {
+  task.demands.expert = [&](int32_t group, const Sharding&) {
     return model.op(group).instruction->name != "dot0";
   };
   EXPECT_THAT(PlanMesh(model, task).status().message(),
@@ -171,7 +149,7 @@ class HeldByALoop : public testing::Test {
     };
   }
   absl::StatusOr<MeshPlan> Plan(bool is_split, bool is_carried_split) {
-    task_.demand = Lying(is_split, is_carried_split);
+    task_.demands.expert = Lying(is_split, is_carried_split);
     return PlanMesh(model_, task_);
   }
   MeshProblem ProblemWith(int64_t limit) {

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/batch_dimensions.h"
 #include "meshwright/partition/candidates.h"
+#include "meshwright/partition/pinned_rules.h"
+#include "meshwright/partition/tensor_pins.h"
 #include "meshwright/search/memory_points.h"
 
 namespace meshwright {
@@ -36,6 +39,28 @@ std::vector<int32_t> RuleIds(const FlatGraph& graph,
   return ids;
 }
 
+// Ops that are pinned, but not in the same way, do not do the same.
+void TellPinnedApart(const std::vector<std::vector<TensorPin>>& pins,
+                     std::vector<int32_t>& ids) {
+  const auto is_same = [](const TensorPin& a, const TensorPin& b) {
+    return a.tensor == b.tensor && *a.asked == *b.asked;
+  };
+  std::vector<size_t> firsts;  // An op for each way.
+  std::map<std::pair<int32_t, size_t>, int32_t> known;
+  int32_t next = *std::ranges::max_element(ids) + 1;
+  for (size_t i = 0; i < pins.size(); ++i) {
+    if (pins[i].empty() || ids[i] < 0) continue;
+    const auto way = std::ranges::find_if(firsts, [&](size_t other) {
+      return std::ranges::equal(pins[i], pins[other], is_same);
+    });
+    const size_t number = way - firsts.begin();
+    if (way == firsts.end()) firsts.push_back(i);
+    const auto [entry, is_new] = known.try_emplace({ids[i], number}, next);
+    if (is_new) ++next;
+    ids[i] = entry->second;
+  }
+}
+
 // The groups that the loss depends on.
 std::vector<bool> BehindLoss(const StepModel& model) {
   std::vector<bool> behind(model.graph.ops.size(), false);
@@ -60,22 +85,21 @@ class Modeller {
   explicit Modeller(StepModel& model) : model_(model), graph_(model.graph) {}
 
   // All that does not depend on what is read and stored.
-  void FindGroups() {
-    std::vector<size_t> first_leaf;
-    for (const Instruction* parameter : model_.module->entry()->Parameters()) {
-      const int32_t number = static_cast<int32_t>(first_leaf.size());
-      first_leaf.push_back(model_.parameter_of_leaf.size());
-      for (size_t i = Leaves(parameter->shape).size(); i > 0; --i) {
-        model_.parameter_of_leaf.push_back(number);
-      }
+  void FindGroups(const MeshPins* pins) {
+    model_.parameter_of_leaf = ParametersOfLeaves(*model_.module);
+    const std::vector<std::pair<OpId, OpId>>& tied = model_.state_ops =
+        StateOps(*model_.module, model_.roles, graph_);
+    std::vector<int32_t> ids;
+    if (pins == nullptr) {
+      model_.rules = RulesOf(graph_);
+      ids = RuleIds(graph_, model_.rules);
+    } else {
+      const auto by_op = PinsByOp(graph_, pins->given, tied);
+      model_.rules = RulesWithPins(graph_, by_op, pins->mesh);
+      ids = RuleIds(graph_, model_.rules);
+      TellPinnedApart(by_op, ids);
     }
-    std::vector<std::pair<OpId, OpId>> tied;
-    for (const StatePair& pair : model_.roles.state_pairs) {
-      tied.emplace_back(graph_.parameters[first_leaf[pair.parameter]],
-                        graph_.outputs[pair.output]);
-    }
-    model_.rules = RulesOf(graph_);
-    model_.alike = FindAlikeOps(graph_, RuleIds(graph_, model_.rules), tied);
+    model_.alike = FindAlikeOps(graph_, ids, tied);
     const int32_t groups = model_.alike.count();
     model_.weights.assign(groups, 0);
     model_.work.resize(groups);
@@ -219,7 +243,36 @@ bool IsContraction(const Rule& rule) {
   return false;
 }
 
-StepModel ModelStep(const Module& module, const FusionStyle& style) {
+std::vector<int32_t> ParametersOfLeaves(const Module& module) {
+  std::vector<int32_t> parameters;
+  int32_t number = 0;
+  for (const Instruction* parameter : module.entry()->Parameters()) {
+    parameters.insert(parameters.end(), Leaves(parameter->shape).size(),
+                      number++);
+  }
+  return parameters;
+}
+
+std::vector<std::pair<OpId, OpId>> StateOps(const Module& module,
+                                            const ModuleRoles& roles,
+                                            const FlatGraph& graph) {
+  const std::vector<int32_t> parameters = ParametersOfLeaves(module);
+  std::vector<std::pair<OpId, OpId>> ops;
+  for (const StatePair& pair : roles.state_pairs) {
+    const auto leaf = std::ranges::lower_bound(parameters, pair.parameter);
+    ops.emplace_back(graph.parameters[leaf - parameters.begin()],
+                     graph.outputs[pair.output]);
+  }
+  return ops;
+}
+
+std::string ParameterName(const StepModel& model, size_t leaf) {
+  if (leaf >= model.parameter_of_leaf.size()) return "";
+  return model.roles.parameters[model.parameter_of_leaf[leaf]].name;
+}
+
+StepModel ModelStep(const Module& module, const FusionStyle& style,
+                    const MeshPins* pins) {
   StepModel model;
   model.module = &module;
   model.roles = AnalyzeRoles(module);
@@ -229,7 +282,7 @@ StepModel ModelStep(const Module& module, const FusionStyle& style) {
     if (i == 0) {
       model.traffic = TrafficOf(module, model.graph, style);
     } else {
-      modeller.FindGroups();
+      modeller.FindGroups(pins);
     }
   });
   modeller.FindMemory();

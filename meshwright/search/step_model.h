@@ -5,12 +5,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/partition/annotations.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/flat_graph.h"
 #include "meshwright/rules/rule.h"
@@ -77,8 +80,9 @@ struct StepModel {
   std::vector<bool> may_pend;
   // By leaf array of the entry's parameters: the parameter it belongs to.
   std::vector<int32_t> parameter_of_leaf;
-  // Groups of a state parameter and of its next value.
+  // Groups of a state parameter and of its next value, and the ops.
   std::vector<std::pair<int32_t, int32_t>> state_pairs;
+  std::vector<std::pair<OpId, OpId>> state_ops;
   int32_t points = 0;  // Moments at which memory is looked at.
 
   const Rule& rule(int32_t group) const {
@@ -92,9 +96,28 @@ struct StepModel {
   }
 };
 
+// Pins and annotations, and the mesh that they are about.
+struct MeshPins {
+  Mesh mesh;
+  Annotations given;
+};
+
 // Requires: passed Verify; outlives the model. Best without calls, through
-// which nothing fuses (InlineCalls).
-StepModel ModelStep(const Module& module, const FusionStyle& style);
+// which nothing fuses (InlineCalls). Of `pins`, which may be null, ops that are
+// pinned in different ways get different groups.
+StepModel ModelStep(const Module& module, const FusionStyle& style,
+                    const MeshPins* pins = nullptr);
+
+// By leaf array of the entry's parameters: the parameter it belongs to.
+std::vector<int32_t> ParametersOfLeaves(const Module& module);
+
+// State parameters and their next values.
+std::vector<std::pair<OpId, OpId>> StateOps(const Module& module,
+                                            const ModuleRoles& roles,
+                                            const FlatGraph& graph);
+
+// Of the parameter that a leaf of the entry's parameters belongs to.
+std::string ParameterName(const StepModel& model, size_t leaf);
 
 // Whether a factor is contracted, as of a dot.
 bool IsContraction(const Rule& rule);

@@ -145,17 +145,6 @@ def test_pins_on_instructions(cli, mlp, make, pin, tmp_path, micro_batches):
         assert cli.json("check", mlp, "--plan", plan)["ok"]
 
 
-def test_pins_of_alike_tensors_that_contradict(cli, testdata, pin):
-    path = pin(parameters={"*/blocks/0/attention/qkv/w": "[data, -]",
-                           "*/blocks/1/attention/qkv/w": "[-, data]"})  # fmt: skip
-    done = cli("plan", testdata / "gpt_tiny.hlo.pb.zst", "--cluster", "cpu:8",
-               "--assumed", "--pin", path)  # fmt: skip
-    # Two layers need not be alike; if they are, both pins are named.
-    if done.returncode != 0:
-        assert done.returncode == 2 and "is pinned to [data, -]" in done.stderr
-        assert "to [-, data]; they are alike" in done.stderr
-
-
 def test_alternatives_have_names(make):
     report, _ = make()
     for one in report["alternatives"]:

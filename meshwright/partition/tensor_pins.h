@@ -1,0 +1,43 @@
+// Pins and annotations, as pins on the operands and results of the ops of a
+// flat graph.
+//
+//   PinsByOp(graph, {.outputs = {"[data, -]"}})[output_op]
+//     == {{.tensor = 0, .asked = "[data, -]"}}
+#ifndef MESHWRIGHT_PARTITION_TENSOR_PINS_H_
+#define MESHWRIGHT_PARTITION_TENSOR_PINS_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "meshwright/mesh/sharding.h"
+#include "meshwright/partition/annotations.h"
+#include "meshwright/partition/flat_graph.h"
+
+namespace meshwright {
+
+struct TensorPin {
+  // An operand; or, counting on after the operands, a result.
+  int32_t tensor = 0;
+  const Annotation* asked = nullptr;
+  const Instruction* instruction = nullptr;  // That was pinned,
+  OpId op = 0;                               // and its op.
+};
+
+// By op: instructions first, then parameters and outputs. `pairs` are state
+// parameters and their next values: what is pinned for one is for the other.
+// The first two arguments outlive the result.
+std::vector<std::vector<TensorPin>> PinsByOp(
+    const FlatGraph& graph, const Annotations& given,
+    const std::vector<std::pair<OpId, OpId>>& pairs = {});
+
+// Whether a tensor that is sharded so is sharded as asked. Partial sums are
+// not, unless they are asked for.
+bool Meets(const Sharding& sharding, const Annotation& asked);
+
+// Whether some sharding meets both.
+bool Agree(const Annotation& a, const Annotation& b);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PARTITION_TENSOR_PINS_H_

@@ -1,0 +1,57 @@
+#include "meshwright/search/demands.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace meshwright {
+
+OptionMaker::OptionMaker(const StepModel& model, const Mesh& mesh,
+                         const Demands& demands, ShardingPool& pool)
+    : model_(model),
+      mesh_(mesh),
+      demands_(demands),
+      pool_(pool),
+      other_orders_(OtherOrders(demands.pins, mesh)) {}
+
+std::vector<Option> OptionMaker::For(int32_t group,
+                                     const OneAxisFree* only) const {
+  const auto pins = demands_.pins.find(group);
+  std::vector<Option> pinned;
+  if (pins != demands_.pins.end()) {
+    pinned = PinnedOptions(model_.rule(group), mesh_, pool_,
+                           model_.may_pend[group], other_orders_, pins->second);
+    if (!demands_.offers_only) return pinned;
+  }
+  std::vector<Option> options = AsExpert(group, only);
+  if (options.empty() && only != nullptr) options = AsExpert(group, nullptr);
+  for (Option& option : pinned) {
+    if (std::ranges::find(options, option.strategy, &Option::strategy) ==
+        options.end()) {
+      options.push_back(std::move(option));
+    }
+  }
+  return options;
+}
+
+std::vector<Option> OptionMaker::AsExpert(int32_t group,
+                                          const OneAxisFree* only) const {
+  const Rule& rule = model_.rule(group);
+  const bool may_pend = model_.may_pend[group];
+  std::vector<Option> options =
+      only == nullptr ? OptionsOf(rule, mesh_, pool_, may_pend, other_orders_)
+                      : OptionsOf(rule, mesh_, pool_, may_pend, other_orders_,
+                                  &only->places[group], only->free);
+  if (!demands_.expert) return options;
+  const bool is_output = model_.op(group).kind == OpKind::kOutput;
+  const Sharding none;
+  std::erase_if(options, [&](const Option& option) {
+    const Sharding& sharding = is_output ? pool_[option.operands[0]]
+                               : option.results.empty()
+                                   ? none
+                                   : pool_[option.results[0]];
+    return !demands_.expert(group, sharding);
+  });
+  return options;
+}
+
+}  // namespace meshwright
