@@ -10,6 +10,7 @@
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/alike.h"
 #include "meshwright/partition/instruction_pins.h"
+#include "meshwright/partition/tensor_pins.h"
 #include "meshwright/partition/lower_program.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/rules/combine.h"
@@ -34,68 +35,6 @@ absl::Status CheckSupported(const FlatGraph& graph) {
           absl::StrCat(op.instruction->name, " (",
                        op.instruction->opcode_name(), "): ", reason));
     }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckPin(absl::string_view what, const Sharding& sharding,
-                      const Shape& shape, const Mesh& mesh) {
-  if (sharding.IsPending()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, ": a given sharding cannot be pending"));
-  }
-  MW_RETURN_IF_ERROR(Annotate(CheckSharding(sharding, shape.dimensions, mesh,
-                                            /*allow_uneven=*/true),
-                              what));
-  for (size_t i = 0; i < sharding.dims.size(); ++i) {
-    const DimSharding& dim = sharding.dims[i];
-    const int64_t shards = mesh.Size(AxesOf(dim));
-    if (IsEven(dim, mesh) ||
-        LocalSize(dim, mesh) * (shards - 1) < GlobalSize(dim)) {
-      continue;
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, ": dimension ", i, " of size ", GlobalSize(dim),
-                     " does not divide over ", AxesToString(AxesOf(dim), mesh),
-                     ": of ", shards, " devices some would hold nothing"));
-  }
-  return absl::OkStatus();
-}
-
-// What a parameter or output is called in messages.
-std::string NameOf(const FlatOp& op) {
-  if (op.kind == OpKind::kOutput) return absl::StrCat("output ", op.leaf);
-  const auto name = op.instruction->frontend_attributes.find("mw.name");
-  return absl::StrCat("parameter ",
-                      name == op.instruction->frontend_attributes.end()
-                          ? op.instruction->name
-                          : name->second);
-}
-
-absl::Status CheckPins(const FlatGraph& graph, const Mesh& mesh,
-                       const Pins& pins) {
-  const auto check =
-      [&](const std::vector<OpId>& ops,
-          const std::vector<std::optional<Annotation>>& given) -> absl::Status {
-    if (given.size() > ops.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          given.size(), " shardings are given for ", ops.size(), " tensors"));
-    }
-    for (size_t i = 0; i < given.size(); ++i) {
-      if (!given[i].has_value()) continue;
-      const FlatOp& op = graph.ops[ops[i]];
-      const ValueId value =
-          op.result_count > 0 ? op.first_result : op.operands[0];
-      MW_RETURN_IF_ERROR(CheckPin(NameOf(op), given[i]->sharding,
-                                  *graph.values[value].shape, mesh));
-    }
-    return absl::OkStatus();
-  };
-  MW_RETURN_IF_ERROR(check(graph.parameters, pins.parameters));
-  MW_RETURN_IF_ERROR(check(graph.outputs, pins.outputs));
-  for (const auto& [instruction, annotation] : pins.instructions) {
-    MW_RETURN_IF_ERROR(CheckPin(instruction->name, annotation.sharding,
-                                *Leaves(instruction->shape)[0], mesh));
   }
   return absl::OkStatus();
 }

@@ -52,18 +52,14 @@ std::optional<Rule> RuleFor(const FlatOp& op, const Rule& rule,
 }  // namespace
 
 bool CanGive(const Rule& rule, const TensorPin& pin, const Mesh& mesh) {
-  // What stays pending is a matter of other factors.
-  Annotation complete = *pin.asked;
-  complete.sharding.pending.clear();
-  complete.sharding.reduction = Reduction::kSum;
-  const Strategy strategy =
-      StrategyFor(rule, FactorsOf(rule, pin.tensor), complete.sharding, mesh);
+  const Strategy strategy = StrategyFor(rule, FactorsOf(rule, pin.tensor),
+                                        pin.asked->sharding, mesh);
   const auto operands = static_cast<int32_t>(rule.operands.size());
   const Sharding got =
       pin.tensor < operands
           ? OperandSharding(rule, strategy, pin.tensor, mesh)
           : ResultSharding(rule, strategy, pin.tensor - operands, mesh);
-  return Meets(got, complete);
+  return Meets(got, *pin.asked);
 }
 
 std::vector<Rule> RulesWithPins(const FlatGraph& graph,

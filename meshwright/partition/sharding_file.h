@@ -4,7 +4,7 @@
 //    "parameters": {"batch/*": "[data, -]",
 //                   "state/params/blocks/0/qkv": [[], ["model"]]},
 //    "outputs": {"out/1": []},
-//    "instructions": {"dot.17": "[data, ?] +{model}"}}
+//    "instructions": {"dot.17": "[data, ?]"}}
 //
 // A key is a name, or a pattern with * for any characters; of several that
 // match a tensor the name counts first, then the first pattern. A value is a

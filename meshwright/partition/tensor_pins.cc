@@ -1,7 +1,13 @@
 #include "meshwright/partition/tensor_pins.h"
 
 #include <optional>
+#include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/instruction_pins.h"
 
 namespace meshwright {
@@ -11,7 +17,69 @@ bool IsFree(const Annotation& annotation, size_t dim) {
   return !annotation.free.empty() && annotation.free[dim];
 }
 
+absl::Status CheckPin(absl::string_view what, const Sharding& sharding,
+                      const Shape& shape, const Mesh& mesh) {
+  if (sharding.IsPending()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": a given sharding cannot be pending"));
+  }
+  MW_RETURN_IF_ERROR(Annotate(CheckSharding(sharding, shape.dimensions, mesh,
+                                            /*allow_uneven=*/true),
+                              what));
+  for (size_t i = 0; i < sharding.dims.size(); ++i) {
+    const DimSharding& dim = sharding.dims[i];
+    const int64_t shards = mesh.Size(AxesOf(dim));
+    if (IsEven(dim, mesh) ||
+        LocalSize(dim, mesh) * (shards - 1) < GlobalSize(dim)) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": dimension ", i, " of size ", GlobalSize(dim),
+                     " does not divide over ", AxesToString(AxesOf(dim), mesh),
+                     ": of ", shards, " devices some would hold nothing"));
+  }
+  return absl::OkStatus();
+}
+
+// What a parameter or output is called in messages.
+std::string NameOf(const FlatOp& op) {
+  if (op.kind == OpKind::kOutput) return absl::StrCat("output ", op.leaf);
+  const auto name = op.instruction->frontend_attributes.find("mw.name");
+  return absl::StrCat("parameter ",
+                      name == op.instruction->frontend_attributes.end()
+                          ? op.instruction->name
+                          : name->second);
+}
+
 }  // namespace
+
+absl::Status CheckPins(const FlatGraph& graph, const Mesh& mesh,
+                       const Annotations& given) {
+  const auto check =
+      [&](const std::vector<OpId>& ops,
+          const std::vector<std::optional<Annotation>>& list) -> absl::Status {
+    if (list.size() > ops.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          list.size(), " shardings are given for ", ops.size(), " tensors"));
+    }
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (!list[i].has_value()) continue;
+      const FlatOp& op = graph.ops[ops[i]];
+      const ValueId value =
+          op.result_count > 0 ? op.first_result : op.operands[0];
+      MW_RETURN_IF_ERROR(CheckPin(NameOf(op), list[i]->sharding,
+                                  *graph.values[value].shape, mesh));
+    }
+    return absl::OkStatus();
+  };
+  MW_RETURN_IF_ERROR(check(graph.parameters, given.parameters));
+  MW_RETURN_IF_ERROR(check(graph.outputs, given.outputs));
+  for (const auto& [instruction, annotation] : given.instructions) {
+    MW_RETURN_IF_ERROR(CheckPin(instruction->name, annotation.sharding,
+                                *Leaves(instruction->shape)[0], mesh));
+  }
+  return absl::OkStatus();
+}
 
 std::vector<std::vector<TensorPin>> PinsByOp(
     const FlatGraph& graph, const Annotations& given,
@@ -49,9 +117,7 @@ bool Meets(const Sharding& sharding, const Annotation& asked) {
     if (IsFree(asked, i)) continue;
     if (sharding.dims[i] != asked.sharding.dims[i]) return false;
   }
-  return sharding.pending == asked.sharding.pending &&
-         (!sharding.IsPending() ||
-          sharding.reduction == asked.sharding.reduction);
+  return !sharding.IsPending();
 }
 
 bool Agree(const Annotation& a, const Annotation& b) {
@@ -59,7 +125,7 @@ bool Agree(const Annotation& a, const Annotation& b) {
     if (IsFree(a, i) || IsFree(b, i)) continue;
     if (a.sharding.dims[i] != b.sharding.dims[i]) return false;
   }
-  return a.sharding.pending == b.sharding.pending;
+  return true;
 }
 
 }  // namespace meshwright

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "meshwright/mesh/mesh.h"
 #include "meshwright/mesh/sharding.h"
 #include "meshwright/partition/annotations.h"
 #include "meshwright/partition/flat_graph.h"
@@ -24,6 +26,11 @@ struct TensorPin {
   OpId op = 0;                               // and its op.
 };
 
+// kInvalidArgument, naming the tensor, for what does not fit its shape or the
+// mesh, or is a partial sum.
+absl::Status CheckPins(const FlatGraph& graph, const Mesh& mesh,
+                       const Annotations& given);
+
 // By op: instructions first, then parameters and outputs. `pairs` are state
 // parameters and their next values: what is pinned for one is for the other.
 // The first two arguments outlive the result.
@@ -32,7 +39,7 @@ std::vector<std::vector<TensorPin>> PinsByOp(
     const std::vector<std::pair<OpId, OpId>>& pairs = {});
 
 // Whether a tensor that is sharded so is sharded as asked. Partial sums are
-// not, unless they are asked for.
+// not.
 bool Meets(const Sharding& sharding, const Annotation& asked);
 
 // Whether some sharding meets both.

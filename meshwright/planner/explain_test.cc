@@ -78,7 +78,7 @@ class ExplainTest : public testing::Test {
     task.rates = &rates_;
     task.memory_limit = plan.memory_bytes;
     if (pinned) {
-      task.demand = [=](int32_t of, const Sharding& lies) {
+      task.demands.expert = [=](int32_t of, const Sharding& lies) {
         return of != group || lies == sharding;
       };
     }

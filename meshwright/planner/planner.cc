@@ -7,6 +7,7 @@
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
+#include "meshwright/partition/tensor_pins.h"
 #include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/expert_plans.h"
 #include "meshwright/planner/find_plan.h"
@@ -210,9 +211,17 @@ absl::StatusOr<Plan> FindPlan(const Module& module, const Cluster& cluster,
   if (request.annotations) {
     const Mesh& mesh = meshes[0];
     MW_ASSIGN_OR_RETURN(Annotations given, request.annotations(mesh));
+    MW_RETURN_IF_ERROR(CheckPins(Flatten(module), mesh, given));
     task.context.pins = MeshPins{mesh, std::move(given)};
   }
-  return Planner(task, std::move(meshes)).Run();
+  MW_ASSIGN_OR_RETURN(Plan plan, Planner(task, std::move(meshes)).Run());
+  if (task.context.pins.has_value() &&
+      !task.context.pins->given.alike.empty()) {
+    plan.notes.push_back(
+        "sharding groups of the module (shard_alike) are not kept: every "
+        "tensor is sharded on its own");
+  }
+  return plan;
 }
 
 }  // namespace meshwright

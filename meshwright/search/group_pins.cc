@@ -59,8 +59,7 @@ absl::StatusOr<GroupPins> PinnedGroups(const StepModel& model,
 }
 
 std::string ToString(const Annotation& asked, const Mesh& mesh) {
-  std::string text = ToString(asked.sharding, mesh);
-  if (asked.free.empty()) return text;
+  if (asked.free.empty()) return ToString(asked.sharding, mesh);
   std::vector<std::string> dims;
   for (size_t i = 0; i < asked.sharding.dims.size(); ++i) {
     if (asked.free[i]) {
@@ -71,8 +70,7 @@ std::string ToString(const Annotation& asked, const Mesh& mesh) {
         ToString(Sharding{.dims = {asked.sharding.dims[i]}}, mesh);
     dims.push_back(one.substr(1, one.size() - 2));
   }
-  return absl::StrCat("[", absl::StrJoin(dims, ", "), "]",
-                      text.substr(text.rfind(']') + 1));
+  return absl::StrCat("[", absl::StrJoin(dims, ", "), "]");
 }
 
 }  // namespace meshwright
