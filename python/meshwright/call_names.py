@@ -19,7 +19,7 @@ _OP_NAME = 2
 _CALL_FIELD = b"\x12\x04call"  # As every call has it.
 _KINDS = {"func.call": b"call", "while": b"while", "if": b"conditional"}
 _KINDS["case"] = b"conditional"
-# A location that is a name: loc("jit(step)/mul"("step.py":3:4)), not loc("step.py":3:4).
+# Of a location that is a name, loc("jit(step)/mul"("step.py":3:4)); not of a file.
 _NAME = re.compile(r'loc\("((?:[^"\\]|\\.)*)"[()]')
 
 
@@ -39,9 +39,7 @@ def name_calls(hlo: bytes, program) -> bytes:
         return hlo
     try:
         operations = program().body.operations
-        functions = {
-            str(op.attributes["sym_name"]).strip('"'): op for op in operations
-        }
+        functions = {str(op.attributes["sym_name"]).strip('"'): op for op in operations}
         _pair(functions["main"].regions[0], module.entry_id, functions, module)
     except (_Unlike, KeyError, WireError):
         return hlo

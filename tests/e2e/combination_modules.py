@@ -50,7 +50,9 @@ class Facts:
 
     @property
     def batch(self) -> int:
-        sizes = [shape[0] for _, shape, role in self.parameters if role == "data" and shape]
+        sizes = [
+            shape[0] for _, shape, role in self.parameters if role == "data" and shape
+        ]
         return max(sizes, default=1)
 
 

@@ -1,7 +1,7 @@
 """Random combinations of flags, each told by its number alone.
 
-    case = draw(17, ["mlp", "gpt_tiny"])
-    case.argv(folder)      # ["plan", ".../mlp.hlo.pb.zst", "--cluster", "cpu:8", ...]
+case = draw(17, ["mlp", "gpt_tiny"])
+case.argv(folder)      # ["plan", ".../mlp.hlo.pb.zst", "--cluster", "cpu:8", ...]
 """
 
 import json
@@ -166,7 +166,9 @@ def _sharding(rng, rank: int, mesh: dict[str, int], is_open: float) -> str:
 def _layout_file(rng, known: Facts, mesh: dict[str, int], is_open: float) -> str:
     """A sharding file: a few parameters, seldom outputs and instructions."""
     sections: dict[str, dict[str, str]] = {"parameters": {}}
-    for name, shape, _ in rng.sample(known.parameters, min(rng.choice((1, 1, 2, 4)), len(known.parameters))):
+    for name, shape, _ in rng.sample(
+        known.parameters, min(rng.choice((1, 1, 2, 4)), len(known.parameters))
+    ):
         sections["parameters"][name] = _sharding(rng, len(shape), mesh, is_open)
     if rng.random() < 0.2 and known.outputs:
         name, shape = rng.choice(known.outputs)

@@ -344,9 +344,7 @@ def e3nn_message_passing():
     class Model(nn.Module):
         @nn.compact
         def __call__(self, positions):
-            vectors = e3nn.IrrepsArray(
-                "1o", positions[receivers] - positions[senders]
-            )
+            vectors = e3nn.IrrepsArray("1o", positions[receivers] - positions[senders])
             harmonics = e3nn.spherical_harmonics("0e + 1o + 2e", vectors, True)
             nodes = e3nn.IrrepsArray("8x0e", jnp.ones((8, 8)))
             for i in range(2):

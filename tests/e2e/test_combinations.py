@@ -18,7 +18,9 @@ FIRST = int(os.environ.get("MW_FIRST_SEED", "0"))
 
 
 def chunks(count):
-    return [range(FIRST + i, FIRST + min(i + CHUNK, count)) for i in range(0, count, CHUNK)]
+    return [
+        range(FIRST + i, FIRST + min(i + CHUNK, count)) for i in range(0, count, CHUNK)
+    ]
 
 
 def judge(numbers, modules):

@@ -101,6 +101,7 @@ PUBLIC_OLD = Layer(
     PYTHON / "requirements-public-old.txt",
     alone=True,
 )
+LAYERS = (RUNTIME, TOOLS, FULL, JAX_OLD, PUBLIC, PUBLIC_OLD)
 
 
 def ensure(layer: Layer, task: Task | None = None) -> None:
