@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "e2e"))
 
+from _machine import describe
 from combination_modules import HELD_OUT, PUBLIC, TINY, facts
 from combination_oracle import Oracle
 from combinations import draw
@@ -50,7 +51,7 @@ def main() -> int:
     with ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(judge, range(options.first, options.first + options.count)))
     seconds = time.monotonic() - started
-    print(f"{options.count} combinations in {seconds:.0f} s")
+    print(f"{describe()}; {options.count} combinations in {seconds:.0f} s")
     for what, count in sorted(oracle.counts.items()):
         print(f"  {count:6} {what}")
     print(f"{sum(failed.values())} failed")
