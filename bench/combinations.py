@@ -15,11 +15,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "e2e"))
 
 from _machine import describe
-from combination_modules import HELD_OUT, PUBLIC, TINY, facts
+from combination_modules import HELD_OUT, PUBLIC, TINY, ZOO, facts
 from combination_oracle import Oracle
 from combinations import draw
 
-GROUPS = {"tiny": TINY, "public": PUBLIC, "held-out": HELD_OUT}
+GROUPS = {"tiny": TINY, "zoo": ZOO, "public": PUBLIC, "held-out": HELD_OUT}
 
 
 def main() -> int:

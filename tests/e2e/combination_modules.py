@@ -21,8 +21,9 @@ BINARY = Path(
 )
 OLD_PYTHON = ROOT / ".venv-jax-old" / "bin" / "python"
 
-TINY = ("mlp", "rnn", "scan_plain", "scan_dropout", "gpt_tiny", "moe_tiny")
-TINY += ("wide_resnet_tiny", "gpt_tiny_jax0435")
+TINY = ("mlp", "rnn", "scan_plain", "scan_dropout")
+TINY += ("tiny_attention", "tiny_convolutions", "tiny_embedding", "tiny_experts")
+ZOO = ("gpt_tiny", "moe_tiny", "wide_resnet_tiny", "gpt_tiny_jax0435", "unet_tiny")
 NEW = ("haiku_resnet", "haiku_lstm", "linen_transformer", "linen_lstm_adafactor")
 NEW += ("nnx_transformer", "equinox_mixer", "equinox_gru_muon", "penzai_llama")
 NEW += ("e3nn_message_passing", "diffrax_neural_ode")
@@ -34,7 +35,7 @@ HELD_OUT_OLD = ("transformers_t5",)
 PUBLIC = NEW + OLD
 HELD_OUT = HELD_OUT_NEW + HELD_OUT_OLD
 # Quick to plan and to compile: what is planned for them is often run, too.
-SMALL = ("mlp", "rnn", "scan_plain", "haiku_lstm", "equinox_gru_muon")
+SMALL = tuple(name for name in TINY if name != "scan_dropout")
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,10 @@ def _script_of(name: str) -> tuple[Path, Path, tuple[str, ...]]:
         return HERE / "public_models.py", Path(sys.executable), ()
     if name in OLD + HELD_OUT_OLD:
         return HERE / "public_transformers.py", OLD_PYTHON, ()
-    if name.startswith("scan_"):
-        return HERE / "scan_steps.py", Path(sys.executable), (name[5:],)
+    for group in ("scan", "tiny"):
+        if name.startswith(group + "_"):
+            variant = (name[len(group) + 1 :],)
+            return HERE / f"{group}_steps.py", Path(sys.executable), variant
     return HERE / f"{name}_step.py", Path(sys.executable), ()
 
 

@@ -27,7 +27,7 @@ WORDS = {
     "sharding": ("sharding", "lie", "split", "pin"),
     "forbid": ("forbid", "forbidden"),
     "batch-axis": ("batch",),
-    "stages": ("stage",),
+    "stages": ("stage", "micro-batch"),
     "micro-batches": ("micro-batch", "batch"),
     "schedule": ("schedule", "timetable"),
     "strategy": ("strategy",),

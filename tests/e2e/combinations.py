@@ -91,6 +91,8 @@ def draw(number: int, modules, pins: bool = True) -> Case:
         ("plan", "split", "stages", "simulate", "inspect", "solve", "profile"),
         (64, 12, 12, 6, 3, 2, 1),
     )[0]
+    if kind == "stages" and module not in SMALL and rng.random() < 0.8:
+        kind = "plan"  # Which is quicker than to compile many programs.
     makers = {
         "plan": _plan,
         "split": _split,
@@ -228,7 +230,7 @@ def _plan(rng, case: Case, known: Facts) -> Case:
     if rng.random() < 0.5:
         flags.append(("json", None))
     after = [one for one in ("partition", "explain", "simulate") if rng.random() < 0.1]
-    runs = 0.35 if known.name in SMALL else 0.06
+    runs = 0.15 if known.name in SMALL else 0.03
     after += [one for one in ("check", "run") if rng.random() < runs]
     if rng.random() < 0.03 and known.dots:
         after.append(f"explain {rng.choice(known.dots)[0]}")
