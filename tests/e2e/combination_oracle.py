@@ -163,7 +163,7 @@ class Oracle:
                 return f"blames --{name}, without which it says the same: {other.line}"
         core, said = self._core(case, outcome, folder)
         if core.optional() and not any(
-            _mentions(said.line, name, core.value(name)) for name in core.optional()
+            _mentions(said.line, name, core) for name in core.optional()
         ):
             names = ", ".join(f"--{name}" for name in core.optional())
             return f"needs {names}, and says: {said.line}"
@@ -272,11 +272,17 @@ def _not_json(outcome: Outcome) -> str | None:
     return None
 
 
-def _mentions(line: str, name: str, value: str | None) -> bool:
+def _mentions(line: str, name: str, case: Case) -> bool:
+    """Whether the line speaks of a flag, its value, or a name in its file."""
+    value = case.value(name)
     if f"--{name}" in line or (value and len(value) > 1 and value in line):
         return True
+    content = dict(case.files).get(value, "") if value else ""
+    names = [key for key in re.findall(r'"([^"]+)": ', content) if "/" in key]
     words = WORDS.get(name, (name,))
-    return any(re.search(rf"\b{word}", line) for word in words)
+    return any(re.search(rf"\b{word}", line) for word in words) or any(
+        key in line for key in names
+    )
 
 
 def _not_as_asked(case: Case, plan: dict) -> str | None:
