@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/hlo/call_scope.h"
 
 namespace meshwright {
 namespace {
@@ -17,7 +18,7 @@ class Inliner {
       : source_(source), result_(source.name()) {}
 
   Module Run() && {
-    result_.set_entry(Copy(*source_.entry()));
+    result_.set_entry(Copy(*source_.entry(), nullptr));
     result_.entry_layout = source_.entry_layout;
     result_.aliases = source_.aliases;
     result_.buffer_donors = source_.buffer_donors;
@@ -32,25 +33,39 @@ class Inliner {
  private:
   using Values = std::vector<Instruction*>;
 
-  Computation* Copy(const Computation& from) {
+  // A call around what is copied.
+  struct Call {
+    CallScope scope;
+    Metadata metadata;
+  };
+
+  // One copy for all, unless its instructions are named by the call around it.
+  Computation* Copy(const Computation& from, const Call* call) {
+    if (call != nullptr) return CopyAnew(from, call);
     const auto [known, is_new] = copies_.try_emplace(&from, nullptr);
     if (!is_new) return known->second;
+    Computation* to = CopyAnew(from, nullptr);
+    return copies_[&from] = to;
+  }
+
+  Computation* CopyAnew(const Computation& from, const Call* call) {
     Computation* to =
         result_.AddComputation(Unique(from.name(), computations_));
     to->is_fusion = from.is_fusion;
     to->execution_thread = from.execution_thread;
     to->unknown_fields = from.unknown_fields;
-    to->set_root(Expand(from, nullptr, *to));
-    return copies_[&from] = to;
+    to->set_root(Expand(from, nullptr, call, *to));
+    return to;
   }
 
   // Adds the instructions of `from`, with `arguments` for its parameters if
   // given. Returns what its root became.
   Instruction* Expand(const Computation& from, const Values* arguments,
-                      Computation& to) {
+                      const Call* call, Computation& to) {
     Values values(from.size());
     for (const auto& instruction : from.instructions()) {
-      values[instruction->id] = Place(*instruction, values, arguments, to);
+      values[instruction->id] =
+          Place(*instruction, values, arguments, call, to);
     }
     for (const auto& instruction : from.instructions()) {
       for (const Instruction* before : instruction->control_predecessors) {
@@ -64,7 +79,8 @@ class Inliner {
   }
 
   Instruction* Place(const Instruction& instruction, const Values& values,
-                     const Values* arguments, Computation& to) {
+                     const Values* arguments, const Call* call,
+                     Computation& to) {
     if (instruction.opcode == Opcode::kParameter && arguments != nullptr) {
       return (*arguments)[instruction.attributes->parameter_number];
     }
@@ -72,23 +88,35 @@ class Inliner {
     for (const Instruction* operand : instruction.operands) {
       operands.push_back(values[operand->id]);
     }
+    const Metadata metadata =
+        call == nullptr
+            ? instruction.metadata
+            : call->scope.MetadataOf(instruction.metadata, call->metadata);
     if (instruction.opcode == Opcode::kCall) {
-      return Expand(*instruction.called[0], &operands, to);
+      const Computation& callee = *instruction.called[0];
+      const Call inner{CallScope(metadata.op_name, callee), metadata};
+      return Expand(callee, &operands, &inner, to);
     }
     std::vector<Computation*> called;
     for (const Computation* callee : instruction.called) {
-      called.push_back(Copy(*callee));
+      called.push_back(
+          Copy(*callee, HoldsSteps(instruction.opcode) ? call : nullptr));
     }
     Instruction* copy =
         to.Add(instruction.opcode, instruction.shape, std::move(operands),
                Unique(instruction.name, names_));
     copy->called = std::move(called);
     copy->attributes = instruction.attributes;
-    copy->metadata = instruction.metadata;
+    copy->metadata = metadata;
     copy->sharding = instruction.sharding;
     copy->frontend_attributes = instruction.frontend_attributes;
     copy->unknown_fields = instruction.unknown_fields;
     return copy;
+  }
+
+  // What it calls is part of the program, not a function of two elements.
+  static bool HoldsSteps(Opcode opcode) {
+    return opcode == Opcode::kWhile || opcode == Opcode::kConditional;
   }
 
   static std::string Unique(const std::string& name,

@@ -9,7 +9,8 @@ namespace meshwright {
 bool HasCalls(const Module& module);
 
 // The same program without `call` instructions; loops, branches and reductions
-// keep their computations. Names stay where they are unique.
+// keep their computations. Names stay where they are unique; what the user's
+// program called an instruction (op_name) is told from its call (CallScope).
 // Requires: `module` passed Verify.
 Module InlineCalls(const Module& module);
 

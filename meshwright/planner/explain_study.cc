@@ -142,9 +142,8 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
     const Module& module, const Plan& plan, Annotations annotations) {
   MW_RETURN_IF_ERROR(CheckFits(plan, module));
   MW_ASSIGN_OR_RETURN(PlanSetting setting, SettingOf(plan));
-  MW_ASSIGN_OR_RETURN(
-      PlannedStep step,
-      PlannedStep::Of(module, plan.micro_batches, setting.recompute));
+  MW_ASSIGN_OR_RETURN(PlannedStep step,
+                      PlannedStep::Of(module, plan, setting.recompute));
   if (!plan.steering.pins.empty()) {
     MW_ASSIGN_OR_RETURN(annotations, PinsOf(plan.steering, step.module(),
                                             Flatten(step.module()), plan.mesh));

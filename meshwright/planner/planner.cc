@@ -1,5 +1,6 @@
 #include "meshwright/planner/planner.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -31,6 +32,7 @@ namespace {
 
 // What the runtime and the compiler need besides.
 constexpr double kUsableMemory = 0.92;
+constexpr int64_t kAnyMemory = int64_t{1} << 50;
 // Parts of the time without stages. With less, stages are finished first; with
 // even less, plans without them need not be improved; with more, stages are not
 // worth to be written (the search does not count all that there is).
@@ -73,10 +75,11 @@ class Planner {
       }
     }
     if (!may_be_whole) {
-      MW_RETURN_IF_ERROR(staged.status());
+      if (!staged.ok()) plan = staged.status();
       if (plan.ok() && Fits(*plan)) return plan;
-      return plan.ok() ? StagesDoNotFit(*plan, task_.memory_bytes)
-                       : plan.status();
+      const bool is_short =
+          plan.ok() || absl::IsResourceExhausted(plan.status());
+      return is_short ? NoStagesFit(plan) : plan.status();
     }
     absl::StatusOr<Plan> whole = Finish(last);
     if (staged.ok() && !stage_first &&
@@ -158,6 +161,19 @@ class Planner {
     fits.no_micro_batches = std::string(whole_.WhyNotCut().message());
     return DoesNotFit(fits, whole_.meshes()[0].device_count(),
                       task_.memory_bytes);
+  }
+
+  // Of as many stages as were asked for. Where there is no plan of them at all,
+  // one that may take any memory says how much.
+  absl::Status NoStagesFit(absl::StatusOr<Plan> plan) {
+    if (!plan.ok()) {
+      PlanRequest roomy = request_;
+      roomy.memory_bytes = kAnyMemory;
+      roomy.time_limit_seconds = std::max(1.0, LeftSeconds());
+      plan = MakePlan(task_.module, task_.cluster, task_.rates, roomy);
+    }
+    MW_RETURN_IF_ERROR(plan.status());
+    return StagesDoNotFit(*plan, task_.memory_bytes);
   }
 
   absl::StatusOr<Plan> Leanest() {

@@ -90,10 +90,13 @@ WhatFits FindWhatFits(const Module& module, const Cluster& cluster,
 }
 
 absl::Status StagesDoNotFit(const Plan& plan, int64_t limit) {
+  const auto [gib, bytes] = Writable(plan.predicted.peak_bytes);
   return absl::ResourceExhaustedError(absl::StrCat(
-      "with ", plan.stages(), " stages a device would need ",
-      FormatBytes(plan.predicted.peak_bytes), ", it may use ",
-      FormatBytes(limit), "; without --stages any number is tried"));
+      "with ", plan.stages(), " stages the step does not fit into ",
+      FormatBytes(limit), " on each device; ", FormatBytes(bytes),
+      " would do (--memory ", gib,
+      "), and without --stages any number is "
+      "tried"));
 }
 
 absl::Status DoesNotFit(const WhatFits& fits, int64_t devices, int64_t limit) {

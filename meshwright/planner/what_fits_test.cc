@@ -29,6 +29,16 @@ TEST(DoesNotFit, SaysWhatWouldInOneLine) {
             "would take less, but cannot be: sum.7: needed by all");
 }
 
+TEST(StagesDoNotFit, SaysWhatWould) {
+  Plan plan;
+  plan.pipeline.emplace().stages.resize(3);
+  plan.predicted.peak_bytes = (int64_t{2} << 30) - 10;
+  EXPECT_EQ(StagesDoNotFit(plan, 1 << 30).message(),
+            "with 3 stages the step does not fit into 1.00 GiB on each device; "
+            "2.00 GiB would do (--memory 2), and without --stages any number "
+            "is tried");
+}
+
 absl::Status PlanIn(const char* model, int64_t memory_bytes) {
   const Module module = ReadTiny(model);
   const absl::StatusOr<Cluster> cluster = ParseClusterSpec("h200:2", {});

@@ -19,8 +19,9 @@ bool IsSplitBy(const Sharding& sharding, uint32_t axes) {
   return (SplitAxes(sharding).Bits() & axes) != 0;
 }
 
-// Some dimension takes all of the axes.
+// Some dimension takes all of the axes, which are more than one device.
 bool CanSplit(const Sharding& sharding, int64_t devices) {
+  if (devices == 1) return false;
   return std::any_of(
       sharding.dims.begin(), sharding.dims.end(),
       [&](const DimSharding& dim) { return GlobalSize(dim) % devices == 0; });

@@ -8,8 +8,10 @@ import io
 
 from jax._src.lib import xla_client
 from jax.interpreters import mlir
+from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from meshwright.call_names import name_calls
 from meshwright.wire import Message
 
 _MODULE_ID = 5
@@ -18,7 +20,9 @@ _MODULE_ID = 5
 def stablehlo_to_hlo(program: str | bytes) -> bytes:
     """MLIR text or bytecode -> HloModuleProto with a flat tuple as its root."""
     to_computation = xla_client._xla.mlir.mlir_module_to_xla_computation
-    return _serialize(to_computation(program, use_tuple_args=False, return_tuple=True))
+    hlo = _serialize(to_computation(program, use_tuple_args=False, return_tuple=True))
+    with mlir.make_ir_context():
+        return name_calls(hlo, lambda: ir.Module.parse(program))
 
 
 def portable_artifact_to_hlo(artifact: bytes) -> bytes:

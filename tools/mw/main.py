@@ -107,7 +107,7 @@ def _setup(args: list[str]) -> int:
     from mw import packages, wheels
 
     packages.ensure()
-    for layer in (wheels.RUNTIME, wheels.TOOLS, wheels.FULL, wheels.JAX_OLD):
+    for layer in wheels.LAYERS:
         wheels.ensure(layer)
     return 0
 

@@ -110,6 +110,8 @@ def _setup(task: Task) -> None:
 def _wheels(task: Task) -> None:
     wheels.ensure(wheels.FULL, task)
     wheels.ensure(wheels.JAX_OLD, task)
+    wheels.ensure(wheels.PUBLIC, task)
+    wheels.ensure(wheels.PUBLIC_OLD, task)
 
 
 def _format(task: Task) -> Outcome:

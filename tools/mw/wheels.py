@@ -45,7 +45,7 @@ class Layer:
     venv: Path
     requirements: Path
     package: bool = False  # Also our own package, editable.
-    alone: bool = False  # Libraries only: not what their Python side needs.
+    alone: bool = False  # These and no others: not what they say they need.
 
     def inputs(self) -> str:
         own = ROOT / "python" / "pyproject.toml"
@@ -87,6 +87,21 @@ JAX_OLD = Layer(
     PYTHON / "requirements-jax-old.txt",
     True,
 )
+PUBLIC = Layer(
+    "public",
+    "public models",
+    VENV,
+    PYTHON / "requirements-public.txt",
+    alone=True,
+)
+PUBLIC_OLD = Layer(
+    "public-old",
+    "public models (old JAX)",
+    VENV_JAX_OLD,
+    PYTHON / "requirements-public-old.txt",
+    alone=True,
+)
+LAYERS = (RUNTIME, TOOLS, FULL, JAX_OLD, PUBLIC, PUBLIC_OLD)
 
 
 def ensure(layer: Layer, task: Task | None = None) -> None:

@@ -1,0 +1,46 @@
+"""Random combinations of all flags: a plan that computes the same, or a true reason.
+
+`MW_COMBINATIONS=10000 MW_FIRST_SEED=0` draws so many, from that number on; a failure
+prints its seed and the command that shows it.
+"""
+
+import os
+
+import pytest
+from combination_modules import HELD_OUT, PUBLIC, TINY
+from combination_oracle import Oracle
+from combinations import draw
+
+CHUNK = 20
+TINY_COUNT = int(os.environ.get("MW_COMBINATIONS", "220"))
+PUBLIC_COUNT = int(os.environ.get("MW_COMBINATIONS", "90"))
+FIRST = int(os.environ.get("MW_FIRST_SEED", "0"))
+
+
+def chunks(count):
+    return [
+        range(FIRST + i, FIRST + min(i + CHUNK, count)) for i in range(0, count, CHUNK)
+    ]
+
+
+def judge(numbers, modules):
+    oracle = Oracle()
+    failures = [oracle.judge(draw(number, modules)) for number in numbers]
+    found = [str(failure) for failure in failures if failure is not None]
+    assert not found, "\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("numbers", chunks(TINY_COUNT), ids=lambda r: f"from {r[0]}")
+def test_tiny_modules(cli, numbers):
+    judge(numbers, TINY)
+
+
+@pytest.mark.parametrize("numbers", chunks(PUBLIC_COUNT), ids=lambda r: f"from {r[0]}")
+def test_public_models(cli, numbers):
+    judge(numbers, PUBLIC)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("numbers", chunks(60), ids=lambda r: f"from {r[0]}")
+def test_held_out_models(cli, numbers):
+    judge(numbers, HELD_OUT)
