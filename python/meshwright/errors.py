@@ -5,12 +5,16 @@ class MeshwrightError(ValueError):
     """The caller's mistake, told in one line: what, where, got what."""
 
 
-def first_line(error: BaseException) -> str:
-    """The kind of an error and the first line of its message.
+class MeshwrightWarning(UserWarning):
+    """What a user should know of a call that did succeed."""
 
-    >>> first_line(TypeError("bad argument\\nat line 3"))
-    'TypeError: bad argument'
+
+def in_one_line(error: BaseException) -> str:
+    """The kind of an error and the first paragraph of its message, unwrapped.
+
+    >>> in_one_line(TypeError("a bad\\nargument\\n\\nat line 3"))
+    'TypeError: a bad argument'
     """
-    lines = str(error).strip().splitlines()
+    paragraph = str(error).strip().split("\n\n")[0]
     kind = type(error).__name__
-    return f"{kind}: {lines[0]}" if lines else kind
+    return f"{kind}: {' '.join(paragraph.split())}" if paragraph else kind

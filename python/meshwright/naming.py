@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from meshwright.errors import MeshwrightError
+from meshwright.frameworks import is_nnx_variable
 
 _POSITIONAL = (
     inspect.Parameter.POSITIONAL_ONLY,
@@ -35,12 +36,22 @@ def positional_names(fn: Callable, count: int) -> list[str]:
     return names[:count]
 
 
-def leaf_names(tree, prefix: str) -> list[str]:
-    """The name of each leaf of a pytree, in flat order."""
+def leaf_names(tree, prefix: str = "") -> list[str]:
+    """The name of each leaf of a pytree, in flat order.
+
+    An nnx variable has the name of the attribute that holds it.
+    """
     import jax
 
-    paths, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return ["/".join([prefix, *map(key_text, path)]) for path, _ in paths]
+    names = []
+    flat, _ = jax.tree_util.tree_flatten_with_path(tree, is_leaf=is_nnx_variable)
+    for path, leaf in flat:
+        paths = [()]
+        if is_nnx_variable(leaf):
+            inner, _ = jax.tree_util.tree_flatten_with_path(leaf)
+            paths = [path for path, _ in inner] if len(inner) > 1 else [()] * len(inner)
+        names += ["/".join(map(key_text, (*path, *rest))) for rest in paths]
+    return ["/".join(filter(None, [prefix, name])) for name in names]
 
 
 def recorded_names(arg_names: Sequence[str]) -> set[str]:

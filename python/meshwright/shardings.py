@@ -123,6 +123,16 @@ def named_sharding(name: str, text: str, dimensions: Sequence[int], mesh):
     return NamedSharding(mesh, spec)
 
 
+def first_dimensions(sharding, rank: int):
+    """The same for an array that has only the first dimensions.
+
+    A PRNG key has fewer than the integers that it consists of.
+    """
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    return NamedSharding(sharding.mesh, PartitionSpec(*sharding.spec[:rank]))
+
+
 def mesh_of_first(sizes: Mapping, devices: Sequence | None = None):
     """A jax Mesh with these axes, of the first devices."""
     import jax
