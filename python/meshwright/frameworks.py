@@ -100,11 +100,9 @@ class NnxObjects:
             return []
         from flax import nnx
 
-        state = self._state(trees)
-        return [
-            nnx.StateSharding(state[index]) if tree else None
-            for index, tree in enumerate(trees)
-        ]
+        # Each object's own state, with what it shares with others.
+        states = [nnx.state(found) for found in self.merge(trees)]
+        return [nnx.StateSharding(state) if state else None for state in states]
 
     def _state(self, trees: Sequence[dict]):
         import jax
@@ -119,6 +117,6 @@ def _names(state) -> list[tuple[int, str]]:
 
     found = []
     for name in leaf_names(state):
-        index, _, rest = name.partition("/")
-        found.append((int(index), rest))
+        _, index, *rest = name.split("/", 2)
+        found.append((int(index), *rest))
     return found

@@ -36,22 +36,25 @@ def positional_names(fn: Callable, count: int) -> list[str]:
     return names[:count]
 
 
-def leaf_names(tree, prefix: str = "") -> list[str]:
+def leaf_names(tree, prefix: str = "", is_leaf: Callable | None = None) -> list[str]:
     """The name of each leaf of a pytree, in flat order.
 
     An nnx variable has the name of the attribute that holds it.
     """
     import jax
 
+    def flat(value, is_leaf):
+        return jax.tree_util.tree_flatten_with_path(value, is_leaf=is_leaf)[0]
+
+    def stops(value) -> bool:
+        return is_nnx_variable(value) or (is_leaf is not None and is_leaf(value))
+
     names = []
-    flat, _ = jax.tree_util.tree_flatten_with_path(tree, is_leaf=is_nnx_variable)
-    for path, leaf in flat:
-        paths = [()]
-        if is_nnx_variable(leaf):
-            inner, _ = jax.tree_util.tree_flatten_with_path(leaf)
-            paths = [path for path, _ in inner] if len(inner) > 1 else [()] * len(inner)
-        names += ["/".join(map(key_text, (*path, *rest))) for rest in paths]
-    return ["/".join(filter(None, [prefix, name])) for name in names]
+    for path, leaf in flat(tree, stops):
+        inner = [path for path, _ in flat(leaf, is_leaf)]
+        for rest in inner if len(inner) > 1 else [()] * len(inner):
+            names.append("/".join([prefix, *map(key_text, (*path, *rest))]))
+    return names
 
 
 def recorded_names(arg_names: Sequence[str]) -> set[str]:
