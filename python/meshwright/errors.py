@@ -12,9 +12,15 @@ class MeshwrightWarning(UserWarning):
 def in_one_line(error: BaseException) -> str:
     """The kind of an error and the first paragraph of its message, unwrapped.
 
-    >>> in_one_line(TypeError("a bad\\nargument\\n\\nat line 3"))
-    'TypeError: a bad argument'
+    A last sentence that introduces what follows is left out, unless it is all.
+
+    >>> in_one_line(TypeError("a bad\\nargument. See:\\n\\nline 3"))
+    'TypeError: a bad argument.'
     """
-    paragraph = str(error).strip().split("\n\n")[0]
+    first, *others = str(error).strip().split("\n\n")
+    text = " ".join(first.split())
+    if others and text.endswith(":"):
+        whole, _, _ = text.rpartition(". ")
+        text = f"{whole}." if whole else " ".join(f"{text} {others[0]}".split())
     kind = type(error).__name__
-    return f"{kind}: {' '.join(paragraph.split())}" if paragraph else kind
+    return f"{kind}: {text}" if text else kind

@@ -16,8 +16,8 @@ def is_nnx_object(value) -> bool:
     if nnx is None:
         return False
     # Newer versions call Pytree what was Object.
-    kinds = (getattr(nnx, "Pytree", None) or nnx.Object, nnx.Variable)
-    return isinstance(value, kinds)
+    objects = getattr(nnx, "Pytree", None) or nnx.Object
+    return isinstance(value, (objects, nnx.Variable))
 
 
 def is_nnx_state(value) -> bool:
@@ -30,8 +30,8 @@ def is_nnx_variable(value) -> bool:
     nnx = sys.modules.get("flax.nnx")
     if nnx is None:
         return False
-    kinds = (nnx.Variable, getattr(nnx, "VariableState", nnx.Variable))
-    return isinstance(value, kinds)
+    # Older versions have a class of its own for those in a State.
+    return isinstance(value, (nnx.Variable, vars(nnx).get("VariableState", ())))
 
 
 def is_equinox_module(value) -> bool:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from meshwright.arrays import Arrays
-from meshwright.errors import MeshwrightError
-from meshwright.keys import is_key, key_wrapper, raw
+from meshwright.errors import MeshwrightError, in_one_line
+from meshwright.keys import key_wrapper, raw, raw_shape
 from meshwright.naming import leaf_names, require_unique
 
 
@@ -37,3 +37,42 @@ def save_tensors(path: str | Path, **trees) -> None:
         for name, leaf in named_tensors(**trees).items()
     }
     Path(path).write_bytes(save(tensors))
+
+
+def load_tensors(path: str | Path, **trees) -> dict:
+    """The trees with the values of a file, such as `meshwright run --save` writes.
+
+    `load_tensors("end.safetensors", state=state)["state"]` is like `state`. Raises
+    MeshwrightError, naming the tensor, if one is not there or of another shape.
+    """
+    import jax.numpy as jnp
+    from safetensors.numpy import load
+
+    try:
+        tensors = load(Path(path).read_bytes())
+    except OSError as error:
+        raise MeshwrightError(f"{path}: {error.strerror}") from error
+    except Exception as error:
+        raise MeshwrightError(f"{path}: {in_one_line(error)}") from error
+    arrays, tree = Arrays.of(trees, only_arrays=True)
+    loaded = []
+    for name, leaf in named_tensors(**trees).items():
+        if name not in tensors:
+            raise MeshwrightError(f"{path}: there is no {name}")
+        got, want = tensors[name], raw_shape(leaf)
+        if got.shape != want:
+            raise MeshwrightError(
+                f"{path}: {name} is {list(got.shape)}, not {list(want)}"
+            )
+        loaded.append(key_wrapper(leaf)(jnp.asarray(got)))
+    return arrays.restore(_in_order_of(tree, trees, loaded))
+
+
+def _in_order_of(tree: dict, trees: dict, leaves: list) -> dict:
+    """The tree with these leaves, which are in the order of the keywords."""
+    import jax
+
+    rest = iter(leaves)
+    return {
+        key: jax.tree_util.tree_map(lambda _: next(rest), tree[key]) for key in trees
+    }
