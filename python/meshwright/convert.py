@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from meshwright.errors import MeshwrightError, first_line
+from meshwright.errors import MeshwrightError, in_one_line
 from meshwright.files import read_file, write_file
 from meshwright.wire import Message, WireError
 
@@ -107,7 +107,7 @@ def _attempt(kind: str, function, program) -> bytes:
     try:
         return function(program)
     except Exception as error:
-        raise MeshwrightError(f"invalid {kind}: {first_line(error)}") from error
+        raise MeshwrightError(f"invalid {kind}: {in_one_line(error)}") from error
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -5,12 +5,22 @@ class MeshwrightError(ValueError):
     """The caller's mistake, told in one line: what, where, got what."""
 
 
-def first_line(error: BaseException) -> str:
-    """The kind of an error and the first line of its message.
+class MeshwrightWarning(UserWarning):
+    """What a user should know of a call that did succeed."""
 
-    >>> first_line(TypeError("bad argument\\nat line 3"))
-    'TypeError: bad argument'
+
+def in_one_line(error: BaseException) -> str:
+    """The kind of an error and the first paragraph of its message, unwrapped.
+
+    A last sentence that introduces what follows is left out, unless it is all.
+
+    >>> in_one_line(TypeError("a bad\\nargument. See:\\n\\nline 3"))
+    'TypeError: a bad argument.'
     """
-    lines = str(error).strip().splitlines()
+    first, *others = str(error).strip().split("\n\n")
+    text = " ".join(first.split())
+    if others and text.endswith(":"):
+        whole, _, _ = text.rpartition(". ")
+        text = f"{whole}." if whole else " ".join(f"{text} {others[0]}".split())
     kind = type(error).__name__
-    return f"{kind}: {lines[0]}" if lines else kind
+    return f"{kind}: {text}" if text else kind

@@ -1,31 +1,42 @@
 """A traced function, traced again as a function from flat arrays to flat arrays.
 
-Two things that `jax.jit` does on the way to HLO are undone by this: it drops unused
-arguments, and it marks PRNG keys with sharding annotations that no one asked for.
+This undoes what `jax.jit` does on the way to HLO, or what HLO cannot hold: unused
+arguments are dropped, PRNG keys get sharding annotations that no one asked for,
+callbacks need Python, and a function that is jitted inside stands in a call.
 """
 
+from collections.abc import Sequence
 
-def has_keys(traced) -> bool:
-    """Whether any argument or result is a typed PRNG key."""
+from meshwright.callbacks import without_callbacks
+from meshwright.keys import is_key, key_wrapper, raw
+
+_JIT = ("pjit", "jit")
+
+
+def needs_flattening(traced) -> bool:
+    """Whether there are typed PRNG keys, callbacks, or a function jitted inside."""
     import jax
 
-    return any(
-        map(_is_key, jax.tree_util.tree_leaves((traced.args_info, traced.out_info)))
-    )
+    leaves = jax.tree_util.tree_leaves((traced.args_info, traced.out_info))
+    jaxpr = traced.jaxpr.jaxpr
+    return any(map(is_key, leaves)) or bool(jaxpr.effects) or _is_call(jaxpr)
 
 
-def flatten(traced):
-    """Same program; every leaf is an argument, keys are their raw integers."""
+def flatten(traced, outputs: Sequence[int] | None = None):
+    """Same program; every leaf is an argument, keys are their raw integers.
+
+    Of its results, those numbered `outputs`, by default all.
+    """
     import jax
-    from jax.extend.core import jaxpr_as_fun
 
     leaves = jax.tree_util.tree_leaves(traced.args_info)
-    program = jaxpr_as_fun(traced.jaxpr)
-    wrappers = [_key_wrapper(leaf) for leaf in leaves]
+    program = _as_function(without_callbacks(traced.jaxpr))
+    wrappers = [key_wrapper(leaf) for leaf in leaves]
 
     def flat(*arrays):
-        arguments = [wrap(x) for wrap, x in zip(wrappers, arrays, strict=True)]
-        return [_raw(result) for result in program(*arguments)]
+        results = program(*(wrap(x) for wrap, x in zip(wrappers, arrays, strict=True)))
+        chosen = range(len(results)) if outputs is None else outputs
+        return [raw(results[i]) for i in chosen]
 
     flat.__name__ = traced.fun_name
     jitted = jax.jit(
@@ -33,35 +44,50 @@ def flatten(traced):
         keep_unused=True,
         donate_argnums=[i for i, leaf in enumerate(leaves) if leaf.donated],
     )
-    return jitted.trace(*(jax.eval_shape(_raw, _struct(leaf)) for leaf in leaves))
+    structs = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves]
+    return jitted.trace(*(jax.eval_shape(raw, struct) for struct in structs))
 
 
-def _is_key(leaf) -> bool:
-    import jax
-
-    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-
-
-def _struct(leaf):
-    import jax
-
-    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
+def _is_call(jaxpr) -> bool:
+    """Whether all it does is to call a jitted function."""
+    return len(jaxpr.eqns) == 1 and jaxpr.eqns[0].primitive.name in _JIT
 
 
-def _raw(array):
-    import jax
+def _as_function(closed_jaxpr):
+    from jax.extend.core import Literal, jaxpr_as_fun
 
-    return jax.random.key_data(array) if _is_key(array) else array
+    jaxpr = closed_jaxpr.jaxpr
+    if not _is_call(jaxpr):
+        return jaxpr_as_fun(closed_jaxpr)
+    (call,) = jaxpr.eqns
+    inner = _as_function(call.params["jaxpr"])
+
+    def read(values, atom):
+        return atom.val if isinstance(atom, Literal) else values[atom]
+
+    def function(*arrays):
+        values = dict(zip(jaxpr.constvars, closed_jaxpr.consts, strict=True))
+        values |= zip(jaxpr.invars, arrays, strict=True)
+        results = inner(*(read(values, atom) for atom in call.invars))
+        values |= zip(call.outvars, results, strict=True)
+        return [read(values, atom) for atom in jaxpr.outvars]
+
+    return function
 
 
-def _key_wrapper(leaf):
-    """Inverse of `_raw` for arrays of the leaf's dtype."""
-    import jax
+def unchanged(traced, parameter: int, output: int) -> bool:
+    """Whether the output is the parameter as it was given."""
+    jaxpr = traced.jaxpr.jaxpr
+    return _origin(jaxpr, jaxpr.outvars[output]) is jaxpr.invars[parameter]
 
-    if not _is_key(leaf):
-        return lambda array: array
-    implementations = []
-    jax.eval_shape(
-        lambda key: implementations.append(jax.random.key_impl(key)), _struct(leaf)
-    )
-    return lambda data: jax.random.wrap_key_data(data, impl=implementations[0])
+
+def _origin(jaxpr, atom):
+    """The variable whose value `atom` has, also through a jitted function."""
+    for call in jaxpr.eqns if _is_call(jaxpr) else ():
+        for index, variable in enumerate(call.outvars):
+            if variable is atom:
+                inner = call.params["jaxpr"].jaxpr
+                source = _origin(inner, inner.outvars[index])
+                places = [i for i, v in enumerate(inner.invars) if v is source]
+                return call.invars[places[0]] if places else atom
+    return atom

@@ -8,9 +8,13 @@ The module is an HloModuleProto with these additions, format `1`:
   argument that is a bare array is just `learning_rate`. Names are unique.
   A role is `state` (kept from step to step) or `data` (given anew each step).
   Where the call said which dimension of data is the batch's, it is in `mw.batch`.
+  A typed PRNG key (`jax.random.key`) is u32 with a last dimension more than jax says,
+  and its implementation is in `mw.key`.
 - The module has the frontend attributes `mw.format` = `1`; `mw.outputs` = a JSON
   array with the name of each output, in order; and `mw.loss` = the index of the
-  output that is the loss, absent when there is none.
+  output that is the loss, absent when there is none; and `mw.key_outputs` = a JSON
+  object from the index of each output that is a PRNG key to its implementation,
+  absent when there is none.
 - An output that is the next value of a state parameter has that parameter's name.
   Any other output is `out`, then its path in the result: `out/1/accuracy`.
 - `input_output_alias` pairs each state parameter with its next value, as may-alias,
@@ -27,19 +31,24 @@ from pathlib import Path
 from meshwright.files import read_file, write_file
 from meshwright.hlo_module import HloModule
 
-NAME, ROLE, BATCH = "mw.name", "mw.role", "mw.batch"
+NAME, ROLE, BATCH, KEY = "mw.name", "mw.role", "mw.batch", "mw.key"
 FORMAT, OUTPUTS, LOSS = "mw.format", "mw.outputs", "mw.loss"
+KEY_OUTPUTS = "mw.key_outputs"
 FORMAT_VERSION = "1"
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """`Parameter("state/w", (3, 4), "f32", "state")`; dtypes are HLO's names."""
+    """`Parameter("state/w", (3, 4), "f32", "state")`; dtypes are HLO's names.
+
+    `key` is the implementation of a PRNG key, "" for other arrays.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     role: str
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,7 @@ class Output:
     name: str
     shape: tuple[int, ...]
     dtype: str
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +91,7 @@ class LoweredModule:
                 p.shape.dimensions,
                 p.shape.dtype,
                 p.attributes.get(ROLE, ""),
+                p.attributes.get(KEY, ""),
             )
             for p in self._module.parameters
         ]
@@ -90,8 +101,10 @@ class LoweredModule:
         names = json.loads(self._module.attributes.get(OUTPUTS, "[]"))
         shapes = self._module.outputs
         names += [""] * (len(shapes) - len(names))
+        keys = json.loads(self._module.attributes.get(KEY_OUTPUTS, "{}"))
         return [
-            Output(n, s.dimensions, s.dtype) for n, s in zip(names, shapes, strict=True)
+            Output(name, shape.dimensions, shape.dtype, keys.get(str(index), ""))
+            for index, (name, shape) in enumerate(zip(names, shapes, strict=True))
         ]
 
     @property

@@ -1,60 +1,32 @@
 """`lower`: a jax-jittable training step -> an HLO module with names and roles."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 
 from meshwright.batch_argument import Batch, batch_dimensions
-from meshwright.errors import MeshwrightError, first_line
-from meshwright.flat_program import flatten, has_keys
+from meshwright.callbacks import find_callbacks
+from meshwright.errors import MeshwrightError, MeshwrightWarning, in_one_line
+from meshwright.flat_program import flatten, needs_flattening
 from meshwright.hlo_module import HloModule
+from meshwright.keys import key_implementation
 from meshwright.lowered_module import (
     BATCH,
     FORMAT,
     FORMAT_VERSION,
+    KEY,
+    KEY_OUTPUTS,
     LOSS,
     NAME,
     OUTPUTS,
     ROLE,
     LoweredModule,
 )
-from meshwright.naming import (
-    leaf_names,
-    positional_names,
-    recorded_names,
-    require_unique,
-)
-from meshwright.pairing import Pairing
+from meshwright.naming import leaf_names, require_unique
+from meshwright.pairing import Selection, pair_state
+from meshwright.tracing import TracedStep, function_name, trace
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
-Selection = int | str | Iterable[int | str] | None
-
-
-@dataclass(frozen=True)
-class Argument:
-    """A traced argument: a pytree of leaves with shape, dtype and donated."""
-
-    name: str
-    tree: object
-    leaves: list
-    start: int  # Index of its first leaf among the entry's parameters.
-
-    @property
-    def parameters(self) -> range:
-        return range(self.start, self.start + len(self.leaves))
-
-    @property
-    def donated(self) -> bool:
-        return any(leaf.donated for leaf in self.leaves)
-
-    @property
-    def is_float_scalar(self) -> bool:
-        import jax.numpy as jnp
-
-        return all(
-            not leaf.shape and jnp.issubdtype(leaf.dtype, jnp.floating)
-            for leaf in self.leaves
-        )
 
 
 def lower(
@@ -106,20 +78,20 @@ def lower(
         raise MeshwrightError(
             f"platform={platform!r} is not one of {', '.join(PLATFORMS)}"
         )
-    kwargs = dict(kwargs or {})
-    traced = _trace(fn, args, kwargs, static_argnums)
-    arguments = _arguments(fn, traced, args, names)
+    _require_jax()
+    step = trace(fn, args, dict(kwargs or {}), names, static_argnums)
+    _check_callbacks(step)
     parameter_names = [
-        name for arg in arguments for name in leaf_names(arg.tree, arg.name)
+        name for arg in step.arguments for name in leaf_names(arg.tree, arg.name)
     ]
     require_unique(parameter_names, "parameter")
-    module = _to_hlo(flatten(traced) if has_keys(traced) else traced, platform)
-    if len(module.parameters) < len(parameter_names):
-        module = _to_hlo(flatten(traced), platform)
-    _check_counts(module, len(parameter_names), traced)
+    pairs, outputs = _outputs(step, pair_state(step, state))
+    if not pairs:
+        _warn_of_no_state(fn)
+    module = _lower(step, outputs, platform)
 
-    pairs = _pair_state(arguments, traced.out_info, state)
-    output_names = leaf_names(traced.out_info, "out")
+    output_names = leaf_names(step.result, "out")
+    output_names = [""] * (len(outputs) - len(output_names)) + output_names
     for parameter, output in pairs.items():
         output_names[output] = parameter_names[parameter]
     require_unique(output_names, "output")
@@ -131,14 +103,20 @@ def lower(
         [len(p.shape.dimensions) for p in module.parameters],
         [role == "data" for role in roles],
     )
+    keys = [key_implementation(leaf) for arg in step.arguments for leaf in arg.leaves]
     for parameter, name in enumerate(parameter_names):
         attributes = {NAME: name, ROLE: roles[parameter]}
         if parameter in batches:
             attributes[BATCH] = str(batches[parameter])
+        if keys[parameter]:
+            attributes[KEY] = keys[parameter]
         module.set_parameter_attributes(parameter, attributes)
     donors = set(module.donors) | set(module.aliases)
     module.set_aliases(pairs, sorted(donors - set(pairs)))
     attributes = {FORMAT: FORMAT_VERSION, OUTPUTS: json.dumps(output_names)}
+    key_outputs = _key_outputs(step, outputs)
+    if key_outputs:
+        attributes[KEY_OUTPUTS] = json.dumps(key_outputs)
     loss_index = _find_loss(module, output_names, set(pairs.values()), loss)
     if loss_index is not None:
         attributes[LOSS] = str(loss_index)
@@ -146,56 +124,78 @@ def lower(
     return LoweredModule(module.serialize())
 
 
-def _trace(fn, args, kwargs, static_argnums):
+def _require_jax() -> None:
     try:
-        import jax
+        import jax  # noqa: F401
     except ModuleNotFoundError as error:
         raise MeshwrightError(
             "lowering needs jax: pip install 'meshwright[jax]'"
         ) from error
-    jitted = fn
-    if not hasattr(fn, "trace"):
-        if not callable(fn):
-            raise MeshwrightError(f"{fn!r} is not a function")
-        jitted = jax.jit(fn, static_argnums=static_argnums, keep_unused=True)
-    elif static_argnums is not None:
-        raise MeshwrightError("the function is jitted: give static_argnums to jax.jit")
-    try:
-        return jitted.trace(*args, **kwargs)
-    except Exception as error:
-        name = getattr(fn, "__name__", type(fn).__name__)
-        raise MeshwrightError(
-            f"jax.jit cannot trace {name}: {first_line(error)}"
-        ) from error
 
 
-def _arguments(fn, traced, args, names) -> list[Argument]:
-    """The traced arguments in flat order; static ones are not among them."""
+def _check_callbacks(step: TracedStep) -> None:
+    """Refuses those whose results are needed, and warns of the others."""
+    name = step.traced.fun_name
+    for callback in find_callbacks(step.traced.jaxpr):
+        if callback.needed:
+            raise MeshwrightError(
+                f"{name} calls Python by {callback}, which a module cannot: compute "
+                "it in jax, or before the step and give it the result as an argument"
+            )
+        _warn(
+            f"{callback} is left out of the module, which cannot call Python: the "
+            f"results of {name} are the same, but nothing is printed or recorded"
+        )
+
+
+def _warn_of_no_state(fn: Callable) -> None:
+    _warn(
+        f"{function_name(fn)} has no training state: no argument comes back in the "
+        "result with the same tree, shapes and dtypes, so that nothing is kept from "
+        "step to step; return the new state, or name its argument with state="
+    )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, MeshwrightWarning, stacklevel=4)
+
+
+def _outputs(step: TracedStep, pairs: dict) -> tuple[dict[int, int], list[int]]:
+    """The pairs, and which outputs of the traced function the module has: what nnx
+    objects hold is none unless it is state."""
+    used = set(pairs.values())
+    kept = [i for i in range(step.outputs.stop) if i in used or i in step.outputs]
+    places = {output: place for place, output in enumerate(kept)}
+    return {p: places[output] for p, output in pairs.items()}, kept
+
+
+def _key_outputs(step: TracedStep, outputs: list[int]) -> dict[str, str]:
+    """Index of each output that is a PRNG key -> its implementation."""
     import jax
 
-    positional, keyword = traced.args_info
-    trees = [*positional, *(keyword[key] for key in sorted(keyword))]
-    if names is None:
-        names = _positional_names(fn, traced, args, len(positional)) + sorted(keyword)
-    names = list(names)
-    if len(names) != len(trees):
-        raise MeshwrightError(f"{len(names)} names given for {len(trees)} arguments")
-    arguments, start = [], 0
-    for name, tree in zip(names, trees, strict=True):
-        leaves = jax.tree_util.tree_leaves(tree)
-        arguments.append(Argument(name, tree, leaves, start))
-        start += len(leaves)
-    return arguments
+    leaves = jax.tree_util.tree_leaves(step.traced.out_info)
+    found = {str(i): key_implementation(leaves[k]) for i, k in enumerate(outputs)}
+    return {index: name for index, name in found.items() if name}
 
 
-def _positional_names(fn, traced, args, count: int) -> list[str]:
-    names = positional_names(fn, len(args))
-    if len(names) > count:  # Some are static: jax recorded no leaves of theirs.
-        recorded = recorded_names(traced.jaxpr.jaxpr.debug_info.arg_names or ())
-        names = [name for name in names if name in recorded]
-    if len(names) != count:
-        raise MeshwrightError("cannot tell the static arguments apart: give names=")
-    return names
+def _lower(step: TracedStep, outputs: list[int], platform: str) -> HloModule:
+    """The module with all arguments for parameters, and these outputs."""
+    traced = step.traced
+    parameters = sum(len(arg.leaves) for arg in step.arguments)
+    whole = outputs == list(range(step.outputs.stop))
+    if whole and not needs_flattening(traced):
+        module = _to_hlo(traced, platform)
+        if len(module.parameters) == parameters:
+            return module
+    module = _to_hlo(flatten(traced, outputs), platform)
+    got = len(module.parameters), len(module.outputs)
+    if got != (parameters, len(outputs)):
+        raise MeshwrightError(
+            f"{traced.fun_name} lowered to {got[0]} parameters and {got[1]} outputs, "
+            f"expected {parameters} and {len(outputs)}: ordered effects and hoisted "
+            "constants are not supported"
+        )
+    return module
 
 
 def _to_hlo(traced, platform: str) -> HloModule:
@@ -207,68 +207,8 @@ def _to_hlo(traced, platform: str) -> HloModule:
         return HloModule(stablehlo_to_hlo(bytecode(lowered.compiler_ir())))
     except Exception as error:
         raise MeshwrightError(
-            f"jax cannot lower {traced.fun_name} for {platform}: {first_line(error)}"
+            f"jax cannot lower {traced.fun_name} for {platform}: {in_one_line(error)}"
         ) from error
-
-
-def _check_counts(module: HloModule, parameters: int, traced) -> None:
-    import jax
-
-    got = len(module.parameters), len(module.outputs)
-    want = parameters, len(jax.tree_util.tree_leaves(traced.out_info))
-    if got != want:
-        raise MeshwrightError(
-            f"{traced.fun_name} lowered to {got[0]} parameters and {got[1]} outputs, "
-            f"expected {want[0]} and {want[1]}: ordered effects and hoisted constants "
-            "are not supported"
-        )
-
-
-def _pair_state(arguments, result, selection: Selection) -> dict[int, int]:
-    """Parameter index -> output index for every leaf of the state."""
-    pairing = Pairing(result)
-
-    def pair(candidates: list[Argument]) -> dict[str, tuple[range, range | None]]:
-        return {
-            arg.name: (arg.parameters, pairing.take(arg.name, arg.tree))
-            for arg in candidates
-        }
-
-    if selection is not None:
-        taken = pair(_select(arguments, selection))
-        for name, (_, outputs) in taken.items():
-            if outputs is None:
-                raise MeshwrightError(
-                    f"state argument {name!r} has no matching output: no part of the "
-                    "result has its tree, shapes and dtypes"
-                )
-    else:
-        taken = pair([arg for arg in arguments if arg.donated])
-        if not any(outputs for _, outputs in taken.values()):
-            taken = pair([arg for arg in arguments if not arg.is_float_scalar])
-    return {
-        parameter: output
-        for parameters, outputs in taken.values()
-        if outputs is not None
-        for parameter, output in zip(parameters, outputs, strict=True)
-    }
-
-
-def _select(arguments: list[Argument], selection: Selection) -> list[Argument]:
-    if isinstance(selection, int | str):
-        selection = [selection]
-    by_name = {argument.name: argument for argument in arguments}
-    chosen = []
-    for item in selection:
-        if isinstance(item, str) and item in by_name:
-            chosen.append(by_name[item])
-        elif isinstance(item, int) and -len(arguments) <= item < len(arguments):
-            chosen.append(arguments[item])
-        else:
-            raise MeshwrightError(
-                f"state={item!r} is not an argument; there are {', '.join(by_name)}"
-            )
-    return chosen
 
 
 def _find_loss(module, output_names, state_outputs, loss) -> int | None:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from meshwright.errors import MeshwrightError
+from meshwright.frameworks import is_nnx_variable
 
 _POSITIONAL = (
     inspect.Parameter.POSITIONAL_ONLY,
@@ -35,12 +36,25 @@ def positional_names(fn: Callable, count: int) -> list[str]:
     return names[:count]
 
 
-def leaf_names(tree, prefix: str) -> list[str]:
-    """The name of each leaf of a pytree, in flat order."""
+def leaf_names(tree, prefix: str = "", is_leaf: Callable | None = None) -> list[str]:
+    """The name of each leaf of a pytree, in flat order.
+
+    An nnx variable has the name of the attribute that holds it.
+    """
     import jax
 
-    paths, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return ["/".join([prefix, *map(key_text, path)]) for path, _ in paths]
+    def flat(value, is_leaf):
+        return jax.tree_util.tree_flatten_with_path(value, is_leaf=is_leaf)[0]
+
+    def stops(value) -> bool:
+        return is_nnx_variable(value) or (is_leaf is not None and is_leaf(value))
+
+    names = []
+    for path, leaf in flat(tree, stops):
+        inner = [path for path, _ in flat(leaf, is_leaf)]
+        for rest in inner if len(inner) > 1 else [()] * len(inner):
+            names.append("/".join([prefix, *map(key_text, (*path, *rest))]))
+    return names
 
 
 def recorded_names(arg_names: Sequence[str]) -> set[str]:

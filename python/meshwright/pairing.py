@@ -9,10 +9,17 @@ With n leaves each, params continue as outputs n+1..2n: both parts of the result
 and the one of the same name wins.
 """
 
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
+from meshwright.errors import MeshwrightError
+from meshwright.flat_program import unchanged
 from meshwright.naming import key_text
+from meshwright.tracing import Argument, TracedStep
+
+Selection = int | str | Iterable[int | str] | None
 
 
 @dataclass(frozen=True)
@@ -27,13 +34,15 @@ class Subtree:
 class Pairing:
     """Hands out parts of the result to arguments, each output at most once."""
 
-    def __init__(self, result):
-        """`result` is the pytree of output shapes, as jax reports it."""
+    def __init__(self, result, start: int = 0):
+        """`result` is the pytree of output shapes, as jax reports it; `start` the
+        index of its first output."""
         import jax
 
         paths, structure = jax.tree_util.tree_flatten_with_path(result)
         self._types = [_type(leaf) for _, leaf in paths]
         self._subtrees = list(_subtrees(structure, [path for path, _ in paths]))
+        self._start = start
         self._taken: set[int] = set()
 
     def take(self, name: str, argument) -> range | None:
@@ -60,7 +69,73 @@ class Pairing:
         namesakes = [subtree for subtree in fitting if subtree.key == name]
         outputs = (namesakes or fitting)[0].outputs
         self._taken.update(outputs)
-        return outputs
+        return range(outputs.start + self._start, outputs.stop + self._start)
+
+
+def pair_state(step: TracedStep, selection: Selection) -> dict[int, int]:
+    """Parameter index -> output index for every leaf of the state."""
+    pairing = Pairing(step.result, step.outputs.start)
+    chosen = None if selection is None else _select(step.arguments, selection)
+    pairs = _pair_objects(step, pairing, chosen)
+
+    def pair(candidates: list[Argument]) -> bool:
+        taken = {arg.name: pairing.take(arg.name, arg.tree) for arg in candidates}
+        for arg in candidates:
+            if taken[arg.name] is not None:
+                pairs.update(zip(arg.parameters, taken[arg.name], strict=True))
+        return any(taken.values())
+
+    if chosen is not None:
+        for arg in chosen:
+            if pairs.keys() & set(arg.parameters):
+                continue
+            if not pair([arg]) and arg.leaves:
+                raise MeshwrightError(
+                    f"state argument {arg.name!r} has no matching output: no part of "
+                    "the result has its tree, shapes and dtypes"
+                )
+        return pairs
+    rest = [arg for arg in step.arguments if not pairs.keys() & set(arg.parameters)]
+    if not pair([arg for arg in rest if arg.donated]):
+        pair([arg for arg in rest if not arg.is_float_scalar])
+    return pairs
+
+
+def _pair_objects(
+    step: TracedStep, pairing: Pairing, chosen: list[Argument] | None
+) -> dict[int, int]:
+    """nnx objects continue as what they hold after the call, or, if the step did not
+    touch them, as the part of the result that is like them."""
+    pairs = {}
+    for found in step.objects:
+        parameters = list(found.parameters.values())
+        owners = [a for a in step.arguments if set(parameters) <= set(a.parameters)]
+        if not parameters or (chosen is not None and owners[0] not in chosen):
+            continue
+        outputs = [found.outputs[name] for name in found.parameters]
+        if all(map(partial(unchanged, step.traced), parameters, outputs)):
+            leaves = [owners[0].leaves[i - owners[0].start] for i in parameters]
+            like = OrderedDict(zip(found.parameters, leaves, strict=True))
+            outputs = pairing.take(owners[0].name, like) or outputs
+        pairs |= zip(parameters, outputs, strict=True)
+    return pairs
+
+
+def _select(arguments: list[Argument], selection: Selection) -> list[Argument]:
+    if isinstance(selection, int | str):
+        selection = [selection]
+    by_name = {argument.name: argument for argument in arguments}
+    chosen = []
+    for item in selection:
+        if isinstance(item, str) and item in by_name:
+            chosen.append(by_name[item])
+        elif isinstance(item, int) and -len(arguments) <= item < len(arguments):
+            chosen.append(arguments[item])
+        else:
+            raise MeshwrightError(
+                f"state={item!r} is not an argument; there are {', '.join(by_name)}"
+            )
+    return chosen
 
 
 def _subtrees(structure, paths, start: int = 0, depth: int = 0) -> Iterator[Subtree]:

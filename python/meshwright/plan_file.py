@@ -3,11 +3,16 @@
     plan = meshwright.load_plan("plan.json")
     plan.predicted.step_seconds, plan.collectives[0].kind
 
+    step = plan.jit(train_step, state, batch)       # called as train_step is
+    state, loss = step(state, batch)
+
+or with the shardings in your own hands:
+
     split = plan.shardings(train_step, state, batch)
     step = jax.jit(train_step, in_shardings=split.arguments,
                    out_shardings=split.results)
 
-`shardings` are those of the step's arguments and results; what happens between them is
+Shardings are those of the step's arguments and results; what happens between them is
 then jax's own choice, not the plan's.
 """
 
@@ -17,8 +22,11 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 
-from meshwright.errors import MeshwrightError, first_line
-from meshwright.shardings import mesh_of_first, named_sharding
+from meshwright.errors import MeshwrightError
+from meshwright.keys import is_key, raw_shape
+from meshwright.naming import leaf_names
+from meshwright.shardings import first_dimensions, mesh_of_first, named_sharding
+from meshwright.tracing import TracedStep, trace
 
 FORMAT = 1
 
@@ -54,8 +62,9 @@ class Shardings:
     """NamedShardings of a step.
 
     `parameters` and `outputs` are by name, in flat order. `arguments` and `results`
-    have the trees of the function's arguments and of its result; without a function
-    they are flat lists.
+    have the trees of the function's arguments and of its result, for `jax.jit`; an nnx
+    object has a StateSharding, for `nnx.jit`, and what is static None. Without a
+    function they are flat lists, and PRNG keys the integers that they consist of.
     """
 
     arguments: object
@@ -94,38 +103,104 @@ class Plan:
         """The jax Mesh, of the devices given to `load_plan` or else the first."""
         return mesh_of_first(self.axes, self.devices)
 
-    def shardings(self, fn: Callable | None = None, *args) -> Shardings:
+    def shardings(
+        self,
+        fn: Callable | None = None,
+        *args,
+        kwargs: Mapping[str, object] | None = None,
+        static_argnums: int | Sequence[int] | None = None,
+    ) -> Shardings:
         """For `jax.jit(fn, in_shardings=.arguments, out_shardings=.results)`.
 
-        `args` are the positional arguments, arrays or shapes, with which the step was
-        lowered. Raises MeshwrightError when they are not those of the plan's module,
-        and for what jax cannot express (stages, strided and uneven splits).
+        The arguments, arrays or shapes, are those with which the step was lowered.
+        Raises MeshwrightError when they are not those of the plan's module, and for
+        what jax cannot express (stages, strided and uneven splits).
         """
+        self._require_one_stage()
+        if fn is None:
+            parameters, outputs = self._named("parameters"), self._named("outputs")
+            flat = list(parameters.values()), list(outputs.values())
+            return Shardings(*flat, parameters, outputs)
+        step = self._trace(fn, args, kwargs, static_argnums)
+        (positional, keyword), (objects, results), named = self._of_step(step)
+        if step.call is not None:
+            call = step.call
+            positional, keyword = call.arrays.shardings((positional, keyword))
+            positional = [x for i, x in enumerate(positional) if i not in call.static]
+            _, results = call.after.shardings((objects, results))
+        return Shardings(
+            (*positional, *(keyword[key] for key in sorted(keyword))), results, *named
+        )
+
+    def jit(
+        self,
+        fn: Callable,
+        *args,
+        kwargs: Mapping[str, object] | None = None,
+        static_argnums: int | Sequence[int] | None = None,
+        donate: bool = False,
+    ) -> Callable:
+        """`fn` as one program on the plan's mesh, to be called as `fn` is.
+
+        Works for functions of jax, nnx (objects are updated in place) and equinox,
+        jitted or not; arguments that are elsewhere are moved. `args` are those with
+        which the step was lowered; what is static stays as it is in them. With
+        `donate`, the state that is given to a call is not there afterwards, and its
+        memory is used again, as the plan's prediction takes for granted.
+        """
+        import jax
+
+        from meshwright.planned_step import PlannedStep
+
+        self._require_one_stage()
+        step = self._trace(fn, args, kwargs, static_argnums, as_call=True)
+        arguments, results, _ = self._of_step(step)
+        return PlannedStep(step, jax.tree_util.tree_leaves(arguments), results, donate)
+
+    def _require_one_stage(self) -> None:
         stages = self.json.get("stages", 1)
         if stages > 1:
             raise MeshwrightError(
                 f"{self.path}: the plan has {stages} stages, jax.jit one "
                 "program for all devices; plan with --stages 1, or use meshwright run"
             )
-        parameters = self._named("parameters")
-        outputs = self._named("outputs")
-        if fn is None:
-            flat = list(parameters.values()), list(outputs.values())
-            return Shardings(*flat, parameters, outputs)
+
+    def _trace(self, fn, args, kwargs, static, as_call=False) -> TracedStep:
+        try:
+            return trace(fn, args, dict(kwargs or {}), None, static, as_call)
+        except MeshwrightError as error:
+            raise MeshwrightError(f"{self.path}: {error}") from error
+
+    def _of_step(self, step: TracedStep):
+        """In the forms of the traced function: of its arguments, of its objects and
+        results; and by name."""
         import jax
 
-        try:
-            result = jax.eval_shape(fn, *args)
-        except Exception as error:
-            raise MeshwrightError(
-                f"{self.path}: jax cannot trace the function: {first_line(error)}"
-            ) from error
-        return Shardings(
-            self._like(args, "parameters", parameters),
-            self._like(result, "outputs", outputs),
-            parameters,
-            outputs,
+        leaves = [leaf for arg in step.arguments for leaf in arg.leaves]
+        parameters = self._like(leaves, "parameters")
+        names = [n for arg in step.arguments for n in leaf_names(arg.tree, arg.name)]
+        by_name = dict(zip(names, parameters, strict=True))
+        arguments = jax.tree_util.tree_unflatten(
+            jax.tree_util.tree_structure(step.traced.args_info), parameters
         )
+        # What nnx objects hold comes first; if it is no state, it is no output.
+        own = len(self.json["tensors"]["outputs"]) - len(step.outputs)
+        outputs = self._like(jax.tree_util.tree_leaves(step.result), "outputs", own)
+        objects = [
+            jax.tree_util.tree_unflatten(
+                jax.tree_util.tree_structure(found.parameters),
+                [parameters[i] for i in found.parameters.values()],
+            )
+            for found in step.objects
+        ]
+        results = jax.tree_util.tree_unflatten(
+            jax.tree_util.tree_structure(step.result), outputs
+        )
+        tensors = self.json["tensors"]["outputs"]
+        by_output = {t["name"]: by_name.get(t["name"]) for t in tensors[: max(own, 0)]}
+        for tensor, sharding in zip(tensors[max(own, 0) :], outputs, strict=True):
+            by_output[tensor["name"]] = sharding
+        return arguments, (objects, results), (by_name, by_output)
 
     def _named(self, section: str) -> dict:
         return {
@@ -135,25 +210,25 @@ class Plan:
             for tensor in self.json["tensors"][section]
         }
 
-    def _like(self, tree, section: str, shardings: dict):
-        """The shardings in the form of `tree`, which has their tensors as leaves."""
-        import jax
-        import numpy as np
-
-        leaves, treedef = jax.tree_util.tree_flatten(tree)
+    def _like(self, leaves: Sequence, section: str, skipped: int = 0) -> list:
+        """The shardings of the leaves, which are the section's tensors in order, but
+        for the first `skipped`."""
         tensors = self.json["tensors"][section]
-        if len(leaves) != len(tensors):
+        if skipped < 0 or len(leaves) != len(tensors) - skipped:
             raise MeshwrightError(
                 f"{self.path}: the plan is for {len(tensors)} {section}, "
                 f"the function has {len(leaves)}"
             )
-        for leaf, tensor in zip(leaves, tensors, strict=True):
-            if list(np.shape(leaf)) != tensor["dimensions"]:
+        shardings = list(self._named(section).values())[skipped:]
+        for i, (leaf, tensor) in enumerate(zip(leaves, tensors[skipped:], strict=True)):
+            if list(raw_shape(leaf)) != tensor["dimensions"]:
                 raise MeshwrightError(
                     f"{self.path}: {tensor['name']} is {tensor['dimensions']}, "
-                    f"the function's is {list(np.shape(leaf))}"
+                    f"the function's is {list(raw_shape(leaf))}"
                 )
-        return jax.tree_util.tree_unflatten(treedef, shardings.values())
+            if is_key(leaf):
+                shardings[i] = first_dimensions(shardings[i], len(leaf.shape))
+        return shardings
 
 
 def load_plan(path: str | Path, *, devices: Sequence | None = None) -> Plan:

@@ -22,7 +22,7 @@ from fnmatch import fnmatchcase
 
 from meshwright.errors import MeshwrightError
 from meshwright.lowered_module import LoweredModule
-from meshwright.naming import key_text
+from meshwright.naming import leaf_names
 
 OPEN = "?"
 
@@ -44,12 +44,12 @@ def sharding_file(
     """
     sizes = None if mesh is None else _axis_sizes(mesh)
     parameters = _by_name(
-        [(p.name, len(p.shape)) for p in module.parameters],
+        _ranks(module.parameters),
         _prefixes(_by_argument(module, in_shardings)),
         "parameter",
     )
     outputs = _by_name(
-        [(o.name, len(o.shape)) for o in module.outputs],
+        _ranks(module.outputs),
         _output_prefixes(module, out_shardings),
         "output",
     )
@@ -59,8 +59,8 @@ def sharding_file(
         raise MeshwrightError("no sharding has a mesh: give mesh=")
     return {
         "mesh": sizes,
-        "parameters": _lists(parameters, sizes),
-        "outputs": _lists(outputs, sizes),
+        "parameters": _lists(parameters, sizes, module.parameters),
+        "outputs": _lists(outputs, sizes, module.outputs),
     }
 
 
@@ -71,14 +71,12 @@ def named_shardings(file: Mapping, module: LoweredModule, mesh=None) -> dict:
     devices. Raises MeshwrightError for what jax cannot express: pending reductions,
     strided dimensions and parts of axes.
     """
-    names = [(p.name, len(p.shape)) for p in module.parameters]
-    return _named(file, "parameters", names, mesh)
+    return _named(file, "parameters", module.parameters, mesh)
 
 
 def named_output_shardings(file: Mapping, module: LoweredModule, mesh=None) -> dict:
     """The same for outputs."""
-    names = [(o.name, len(o.shape)) for o in module.outputs]
-    return _named(file, "outputs", names, mesh)
+    return _named(file, "outputs", module.outputs, mesh)
 
 
 def parse_sharding(text: str) -> list[list[str] | str]:
@@ -121,6 +119,16 @@ def named_sharding(name: str, text: str, dimensions: Sequence[int], mesh):
                 f"{name}: jax cannot split a dimension of {size} into {parts} parts"
             )
     return NamedSharding(mesh, spec)
+
+
+def first_dimensions(sharding, rank: int):
+    """The same for an array that has only the first dimensions.
+
+    A PRNG key has fewer than the integers that it consists of.
+    """
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    return NamedSharding(sharding.mesh, PartitionSpec(*sharding.spec[:rank]))
 
 
 def mesh_of_first(sizes: Mapping, devices: Sequence | None = None):
@@ -166,13 +174,13 @@ def _prefixes(trees: Mapping) -> dict:
 
     prefixes = {}
     for name, tree in trees.items():
-        leaves, _ = jax.tree_util.tree_flatten_with_path(tree, is_leaf=_is_leaf)
-        for path, leaf in leaves:
+        leaves = jax.tree_util.tree_leaves(tree, is_leaf=_is_leaf)
+        for path, leaf in zip(leaf_names(tree, name, _is_leaf), leaves, strict=True):
             if not _is_leaf(leaf):
                 raise MeshwrightError(
                     f"{name}: {leaf!r} is no NamedSharding, PartitionSpec or None"
                 )
-            prefixes["/".join([name, *map(key_text, path)])] = leaf
+            prefixes[path] = leaf
     return prefixes
 
 
@@ -225,9 +233,16 @@ def _merge_mesh(sizes, sharding, name: str):
     return own
 
 
-def _lists(shardings: Mapping, sizes: Mapping) -> dict:
+def _ranks(tensors: Sequence) -> list[tuple[str, int]]:
+    """Names and ranks as jax has them: keys have one less than in the module."""
+    return [(t.name, len(t.shape) - bool(t.key)) for t in tensors]
+
+
+def _lists(shardings: Mapping, sizes: Mapping, tensors: Sequence) -> dict:
+    keys = {tensor.name for tensor in tensors if tensor.key}
     return {
         name: _axes_list(name, getattr(sharding, "spec", sharding), rank, sizes)
+        + [[]] * (name in keys)
         for name, (sharding, rank) in shardings.items()
     }
 
@@ -262,13 +277,14 @@ def _named(file: Mapping, section: str, tensors, mesh) -> dict:
         mesh = mesh_of_first(file["mesh"])
     entries = file.get(section, {})
     result = {}
-    for name, rank in tensors:
+    for tensor, (name, rank) in zip(tensors, _ranks(tensors), strict=True):
         value = _entry(entries, name)
         if value is None:
             continue
         dims = parse_sharding(value) if isinstance(value, str) else value
-        _check_rank(name, dims, rank)
-        result[name] = NamedSharding(mesh, _partition_spec(name, dims))
+        _check_rank(name, dims, len(tensor.shape))
+        sharding = NamedSharding(mesh, _partition_spec(name, dims))
+        result[name] = first_dimensions(sharding, rank)
     return result
 
 

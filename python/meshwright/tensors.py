@@ -1,24 +1,78 @@
-"""Pytrees as safetensors files, under the names that lowered modules use."""
+"""Arguments as safetensors files, under the names that lowered modules use."""
 
 from pathlib import Path
 
+from meshwright.arrays import Arrays
+from meshwright.errors import MeshwrightError, in_one_line
+from meshwright.keys import key_wrapper, raw, raw_shape
 from meshwright.naming import leaf_names, require_unique
 
 
-def save_tensors(path: str | Path, **trees) -> None:
-    """Writes the leaves of each tree, as if it were the argument of that name.
+def named_tensors(**trees) -> dict:
+    """The arrays of each tree, by name, as if it were the argument of that name.
 
-    `save_tensors("init.safetensors", state=state)` has `state/params/w` and so on.
+    Trees may be nnx objects and equinox modules; what is no array is left out.
     """
     import jax
+
+    arrays = Arrays.of(trees, only_arrays=True)[1]
+    names = [name for key in trees for name in leaf_names(arrays[key], key)]
+    require_unique(names, "tensor")
+    leaves = [x for key in trees for x in jax.tree_util.tree_leaves(arrays[key])]
+    return dict(zip(names, leaves, strict=True))
+
+
+def save_tensors(path: str | Path, **trees) -> None:
+    """Writes the arrays of each tree, as if it were the argument of that name.
+
+    `save_tensors("init.safetensors", state=state)` has `state/params/w` and so on.
+    PRNG keys are written as the integers that they consist of.
+    """
     import numpy as np
     from safetensors.numpy import save
 
-    names = [name for key, tree in trees.items() for name in leaf_names(tree, key)]
-    require_unique(names, "tensor")
     # Not ascontiguousarray: that makes a scalar an array of one.
-    leaves = (
-        np.asarray(leaf, order="C")
-        for leaf in jax.tree_util.tree_leaves(list(trees.values()))
-    )
-    Path(path).write_bytes(save(dict(zip(names, leaves, strict=True))))
+    tensors = {
+        name: np.asarray(raw(leaf), order="C")
+        for name, leaf in named_tensors(**trees).items()
+    }
+    Path(path).write_bytes(save(tensors))
+
+
+def load_tensors(path: str | Path, **trees) -> dict:
+    """The trees with the values of a file, such as `meshwright run --save` writes.
+
+    `load_tensors("end.safetensors", state=state)["state"]` is like `state`. Raises
+    MeshwrightError, naming the tensor, if one is not there or of another shape.
+    """
+    import jax.numpy as jnp
+    from safetensors.numpy import load
+
+    try:
+        tensors = load(Path(path).read_bytes())
+    except OSError as error:
+        raise MeshwrightError(f"{path}: {error.strerror}") from error
+    except Exception as error:
+        raise MeshwrightError(f"{path}: {in_one_line(error)}") from error
+    arrays, tree = Arrays.of(trees, only_arrays=True)
+    loaded = []
+    for name, leaf in named_tensors(**trees).items():
+        if name not in tensors:
+            raise MeshwrightError(f"{path}: there is no {name}")
+        got, want = tensors[name], raw_shape(leaf)
+        if got.shape != want:
+            raise MeshwrightError(
+                f"{path}: {name} is {list(got.shape)}, not {list(want)}"
+            )
+        loaded.append(key_wrapper(leaf)(jnp.asarray(got)))
+    return arrays.restore(_in_order_of(tree, trees, loaded))
+
+
+def _in_order_of(tree: dict, trees: dict, leaves: list) -> dict:
+    """The tree with these leaves, which are in the order of the keywords."""
+    import jax
+
+    rest = iter(leaves)
+    return {
+        key: jax.tree_util.tree_map(lambda _: next(rest), tree[key]) for key in trees
+    }

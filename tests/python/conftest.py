@@ -1,8 +1,11 @@
 """Settings of the Python tests."""
 
 import os
+import sys
+from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
 
 
 def pytest_configure(config):

@@ -1,0 +1,108 @@
+"""The arrays of a value, apart from all that jax cannot trace.
+
+    arrays, tree = Arrays.of((model, x, "relu"), only_arrays=True)
+    tree                     # ({"head/kernel": ..., "head/bias": ...}, x, None)
+    arrays.restore(tree)     # (a model with these arrays, x, "relu")
+
+nnx objects become dictionaries of their arrays; what is static becomes None.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from meshwright.frameworks import NnxObjects, is_nnx_object, is_nnx_state
+
+
+@dataclass(frozen=True)
+class Held:
+    """A static argument."""
+
+    value: object
+
+
+class Arrays:
+    """Where the arrays of a value stand, and what stands beside them."""
+
+    @classmethod
+    def of(cls, value, only_arrays: bool = False) -> tuple["Arrays", object]:
+        """With the pytree of the value's arrays.
+
+        Python numbers count as arrays, as they do for `jax.jit`, unless `only_arrays`.
+        """
+        import jax
+
+        self = cls()
+        slots, self._structure = jax.tree_util.tree_flatten(value, is_leaf=_is_slot)
+        self._object_slots = [i for i, slot in enumerate(slots) if is_nnx_object(slot)]
+        self._static = {
+            i: slot
+            for i, slot in enumerate(slots)
+            if isinstance(slot, Held) or (only_arrays and not _holds_arrays(slot))
+        }
+        self._objects, trees = NnxObjects.of(self._at_objects(slots))
+        self._set_objects(slots, trees)
+        for i in self._static:
+            slots[i] = None
+        tree = self._structure.unflatten(slots)
+        self._tree = jax.tree_util.tree_structure(tree)
+        return self, tree
+
+    def __eq__(self, other) -> bool:
+        """Whether one program does for arrays of both."""
+        return isinstance(other, Arrays) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(self._tree)
+
+    def unflatten(self, leaves: Sequence):
+        """The tree with these arrays, in flat order."""
+        return self._tree.unflatten(leaves)
+
+    def restore(self, tree):
+        """The value with other arrays; its nnx objects are new ones."""
+        return self._filled(tree, self._objects.merge)
+
+    def shardings(self, tree):
+        """The value with shardings for arrays, as `in_shardings` are given: a
+        StateSharding for an nnx object, None for what is static."""
+        return self._filled(tree, self._objects.shardings, static=False)
+
+    def object_trees(self, tree) -> list[dict]:
+        """The parts of a tree of arrays that stand for nnx objects."""
+        return self._at_objects(self._structure.flatten_up_to(tree))
+
+    def objects(self, value) -> list:
+        """The nnx objects of a value of the same form."""
+        return self.object_trees(value)
+
+    def update(self, value, trees: Sequence[dict]) -> None:
+        """Puts new arrays into the nnx objects of a value of the same form."""
+        self._objects.update(self.objects(value), trees)
+
+    def _filled(self, tree, convert: Callable, static: bool = True):
+        slots = self._structure.flatten_up_to(tree)
+        self._set_objects(slots, convert(self._at_objects(slots)))
+        for i, value in self._static.items() if static else ():
+            slots[i] = value.value if isinstance(value, Held) else value
+        return self._structure.unflatten(slots)
+
+    def _at_objects(self, slots: Sequence) -> list:
+        return [slots[i] for i in self._object_slots]
+
+    def _set_objects(self, slots: list, values: Sequence) -> None:
+        for i, value in zip(self._object_slots, values, strict=True):
+            slots[i] = value
+
+
+def is_array(value) -> bool:
+    """Also a `jax.ShapeDtypeStruct`."""
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def _is_slot(value) -> bool:
+    # A State is a pytree of variables: no object, although it holds some.
+    return is_nnx_object(value) or is_nnx_state(value)
+
+
+def _holds_arrays(slot) -> bool:
+    return _is_slot(slot) or is_array(slot)

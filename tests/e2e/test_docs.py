@@ -1,0 +1,71 @@
+"""What the README and the tutorial show is what happens."""
+
+import os
+import sys
+
+import doc_blocks
+import pytest
+from conftest import BINARY, ROOT
+
+# The front door without its setup: it is tested by tests/tools.
+DOOR = """#!/bin/sh
+if [ "$1" = python ]; then shift; exec {python} "$@"; fi
+exec {binary} "$@"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, cli, monkeypatch):
+    door = tmp_path / "mw"
+    door.write_text(DOOR.format(python=sys.executable, binary=BINARY))
+    door.chmod(0o755)
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    # Of the package's own tests, a warning would be a page that does not tell it.
+    monkeypatch.setenv("PYTHONWARNINGS", "error::UserWarning")
+    return tmp_path
+
+
+def test_the_tutorial(folder):
+    doc_blocks.run_page(ROOT / "docs" / "tutorial.md", folder, sys.executable)
+
+
+def test_the_readme(folder):
+    """Its script is the tutorial's."""
+    first = next(doc_blocks.blocks((ROOT / "docs" / "tutorial.md").read_text()))
+    (folder / "train.py").write_text(first.text)
+    doc_blocks.run_page(ROOT / "README.md", folder, sys.executable)
+
+
+PAGE = """
+```python
+# made.py
+print("made", 2.5, "here")
+```
+
+```console
+$ {command}
+{output}
+```
+"""
+CASES = {
+    "true": ("python made.py", "made 1.25 here", None),
+    "any characters": ("python made.py", "ma...ere", None),
+    "another word": ("python made.py", "made 2.5 there", "prints"),
+    "too little": ("python made.py; echo more", "made 2.5 here", "prints"),
+    "any lines": ("echo first; python made.py", "...\nmade 2.5 here", None),
+    "a failure": ("python made.py; exit 3", "...", "exit 3"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pages_that_are_not_true_are_found(tmp_path, monkeypatch, case):
+    command, output, complaint = CASES[case]
+    folder = os.path.dirname(sys.executable)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    page = tmp_path / "page.md"
+    page.write_text(PAGE.format(command=command, output=output))
+    if complaint is None:
+        doc_blocks.run_page(page, tmp_path, sys.executable)
+        return
+    with pytest.raises(AssertionError, match=rf"page.md:7: [\s\S]*{complaint}"):
+        doc_blocks.run_page(page, tmp_path, sys.executable)
