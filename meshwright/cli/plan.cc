@@ -29,7 +29,8 @@ const CommandSpec& Spec() {
       .flags = {
           {"cluster", "C",
            "a cluster file, or cpu:8, h200:8, h200:64x8 (hosts x devices)"},
-          {"output", "FILE", "write the plan here (also -o)"},
+          {"output", "FILE", "write the plan here (also -o)",
+           FileUse::kWritten},
           {"strategy", "NAME",
            "auto (default), dp, zero2, zero3, megatron, sequence, volume"},
           {"mesh", "AXES", "data=4,model=2: this mesh only"},
@@ -140,7 +141,7 @@ absl::Status Run(const CommandLine& line) {
   const ModuleRoles roles = AnalyzeRoles(module);
   MW_RETURN_IF_ERROR(ReadPins(module, roles, line, request));
   MW_ASSIGN_OR_RETURN(const Rates rates, RatesFor(cluster, line));
-  auto progress = std::make_unique<Progress>("planning", 0);
+  auto progress = std::make_unique<Progress>("planning");
   request.report = [&](absl::string_view what) { progress->Advance(what); };
   std::vector<Plan> finalists;
   std::unique_ptr<Client> client;
