@@ -168,10 +168,6 @@ absl::StatusOr<Rates> RatesHere(Client& client, const Cluster& cluster,
     return rates;
   }
   const std::string database = line.Text("database", DefaultProfilePath());
-  // A cache may fail to be kept, a file that was asked for may not.
-  if (line.Has("database")) {
-    MW_RETURN_IF_ERROR(ProfileDatabase::CheckStorable(database));
-  }
   absl::PrintF("measuring what this machine achieves, once, into %s\n",
                database);
   std::fflush(stdout);
@@ -255,6 +251,11 @@ absl::Status PlanAndTrain(const Module& module, int64_t steps,
 absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t steps,
                       line.Integer("steps", kDefaultSteps, {1, 1'000'000}));
+  // A cache may fail to be kept, a file that was asked for may not.
+  if (line.Has("database") && !line.Has("assumed")) {
+    MW_RETURN_IF_ERROR(
+        ProfileDatabase::CheckStorable(line.Text("database", "")));
+  }
   MW_ASSIGN_OR_RETURN(
       const Module module,
       ReadModule(Embedded(mw_demo_module_begin, mw_demo_module_end)));

@@ -14,6 +14,7 @@
 #include "meshwright/cli/load_cluster.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/measure_plans.h"
+#include "meshwright/cli/planned_runner.h"
 #include "meshwright/cli/print_plan.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/planner/planner.h"
@@ -151,6 +152,14 @@ absl::Status Run(const CommandLine& line) {
   }
   MW_ASSIGN_OR_RETURN(Plan plan, MakePlan(module, cluster, rates, request));
   progress.reset();
+  if (cluster.shared_host && cluster.device_count() > kMaxVirtualDevices) {
+    plan.notes.push_back(
+        absl::StrCat("for ", cluster.device_count(),
+                     " virtual devices, of which this "
+                     "machine runs ",
+                     kMaxVirtualDevices,
+                     " at most: the plan cannot be run or checked here"));
+  }
   if (line.Has("measure")) {
     MW_ASSIGN_OR_RETURN(plan, Measured(module, client.get(),
                                        std::move(finalists), std::move(plan)));

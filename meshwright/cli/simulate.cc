@@ -16,6 +16,7 @@
 #include "meshwright/base/terminal.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
+#include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/simulate_input.h"
 #include "meshwright/schedule/generate.h"
 #include "meshwright/schedule/generate_auto.h"
@@ -196,8 +197,22 @@ absl::Status Compare(const SimulateInput& input, const CommandLine& line) {
   return absl::OkStatus();
 }
 
+// What simulating a forward and its backward takes, and writing them.
+constexpr int64_t kSimulatedBytes = 700;
+constexpr int64_t kJsonBytes = 2000;
+constexpr int64_t kTraceBytes = 1500;
+
+absl::Status CheckMemory(const PipelineShape& shape, const CommandLine& line) {
+  const int64_t each = kSimulatedBytes + (line.Has("json") ? kJsonBytes : 0) +
+                       (line.Has("trace") ? kTraceBytes : 0);
+  return CheckFits(each * shape.stages * shape.micro_batches,
+                   absl::StrCat(shape.stages, " stages times ",
+                                shape.micro_batches, " micro-batches take"));
+}
+
 absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const SimulateInput input, ReadSimulateInput(line));
+  MW_RETURN_IF_ERROR(CheckMemory(input.shape, line));
   const int columns_here =
       TerminalColumns(STDOUT_FILENO).value_or(kColumnsOfFiles);
   MW_ASSIGN_OR_RETURN(const int64_t columns,

@@ -67,8 +67,6 @@ def test_bad_paths_are_found_before_the_work(cli, mlp, plan, tmp_path, which, wh
     }[what]
     if flag == "--database" and what in ("no folder", "astray"):
         pytest.skip("a database makes its folder")
-    if which == "demo --database" and what == "empty":
-        pytest.skip("")
     started = time.monotonic()
     line = cli.refuses(*writers(mlp, plan)[which], flag, path)
     assert time.monotonic() - started < 5
