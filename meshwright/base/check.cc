@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "meshwright/base/live_line.h"
+
 namespace meshwright::internal {
 
 CheckFailure::CheckFailure(const char* file, int line, const char* condition) {
@@ -10,6 +12,7 @@ CheckFailure::CheckFailure(const char* file, int line, const char* condition) {
 }
 
 CheckFailure::~CheckFailure() {
+  LiveLine::Get().Close();
   std::fputs((message_.str() + "\n").c_str(), stderr);
   std::abort();
 }

@@ -4,19 +4,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/base/output_target.h"
+#include "meshwright/base/process_end.h"
 #include "meshwright/base/status_macros.h"
 
 namespace meshwright {
 namespace {
 
 constexpr int64_t kChunkBytes = int64_t{1} << 20;
+constexpr size_t kMaxStemBytes = 200;  // Of a temporary file's name.
 
 absl::Status Failure(int error, const std::string& path) {
   return absl::ErrnoToStatus(error, path);
@@ -93,16 +95,6 @@ absl::Status WriteAll(int fd, absl::string_view bytes,
   return absl::OkStatus();
 }
 
-absl::Status WriteAndFlush(Descriptor& file, const std::string& path,
-                           absl::Span<const absl::string_view> pieces) {
-  for (absl::string_view piece : pieces) {
-    MW_RETURN_IF_ERROR(WriteAll(file.get(), piece, path));
-  }
-  if (::fsync(file.get()) != 0) return Failure(errno, path);
-  if (::close(file.Release()) != 0) return Failure(errno, path);
-  return absl::OkStatus();
-}
-
 // Makes a rename durable; file systems without it still have the rename.
 void FlushFolder(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -111,6 +103,68 @@ void FlushFolder(const std::string& path) {
                                                         : path.substr(0, slash);
   Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() >= 0) ::fsync(fd.get());
+}
+
+absl::Status WritePieces(int fd, const std::string& path,
+                         absl::Span<const absl::string_view> pieces) {
+  for (absl::string_view piece : pieces) {
+    MW_RETURN_IF_ERROR(WriteAll(fd, piece, path));
+  }
+  return absl::OkStatus();
+}
+
+// In its place among what is printed.
+absl::Status PrintOut(const std::string& path,
+                      absl::Span<const absl::string_view> pieces) {
+  for (const absl::string_view piece : pieces) {
+    if (std::fwrite(piece.data(), 1, piece.size(), stdout) != piece.size()) {
+      return Failure(errno, path);
+    }
+  }
+  return std::fflush(stdout) == 0 ? absl::OkStatus() : Failure(errno, path);
+}
+
+// A device or pipe.
+absl::Status WriteInto(const OutputTarget& target, const std::string& path,
+                       absl::Span<const absl::string_view> pieces) {
+  Descriptor file(::open(target.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (file.get() < 0) return Failure(errno, path);
+  MW_RETURN_IF_ERROR(WritePieces(file.get(), path, pieces));
+  return ::close(file.Release()) == 0 ? absl::OkStatus() : Failure(errno, path);
+}
+
+// Owner and permissions of what was there.
+absl::Status KeepMode(int fd, const OutputTarget& target,
+                      const std::string& path) {
+  if (!target.info.has_value()) return absl::OkStatus();
+  if (::faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0) {
+    return Failure(errno, path);
+  }
+  // Only root may give files away; others keep what they write.
+  const bool given =
+      ::fchown(fd, target.info->st_uid, target.info->st_gid) == 0;
+  const mode_t set_ids = S_ISUID | S_ISGID;
+  const mode_t mode =
+      target.info->st_mode & 07777 & (given ? ~mode_t{0} : ~set_ids);
+  return ::fchmod(fd, mode) == 0 ? absl::OkStatus() : Failure(errno, path);
+}
+
+absl::Status Replace(const OutputTarget& target, const std::string& path,
+                     absl::Span<const absl::string_view> pieces) {
+  // So short that a suffix has room in a file name.
+  const size_t slash = target.path.rfind('/') + 1;
+  TemporaryFile temporary(target.path.substr(0, slash) +
+                          target.path.substr(slash, kMaxStemBytes));
+  if (temporary.fd() < 0) return Failure(errno, path);
+  MW_RETURN_IF_ERROR(KeepMode(temporary.fd(), target, path));
+  MW_RETURN_IF_ERROR(WritePieces(temporary.fd(), path, pieces));
+  if (::fsync(temporary.fd()) != 0) return Failure(errno, path);
+  if (const int error = temporary.Close()) return Failure(error, path);
+  if (const int error = temporary.MoveTo(target.path)) {
+    return Failure(error, path);
+  }
+  FlushFolder(target.path);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ReadAll(const std::string& path,
@@ -147,22 +201,13 @@ absl::StatusOr<std::string> ReadFile(const std::string& path,
 
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::Span<const absl::string_view> pieces) {
-  static std::atomic<int> counter = 0;
-  const std::string temporary =
-      absl::StrCat(path, ".tmp.", ::getpid(), ".", ++counter);
-  Descriptor file(
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) return Failure(errno, path);
-  absl::Status status = WriteAndFlush(file, path, pieces);
-  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = Failure(errno, path);
+  MW_ASSIGN_OR_RETURN(const OutputTarget target, FindTarget(path));
+  if (target.descriptor == STDOUT_FILENO) return PrintOut(path, pieces);
+  if (target.descriptor.has_value()) {
+    return WritePieces(*target.descriptor, path, pieces);
   }
-  if (status.ok()) {
-    FlushFolder(path);
-  } else {
-    ::unlink(temporary.c_str());
-  }
-  return status;
+  return target.is_special() ? WriteInto(target, path, pieces)
+                             : Replace(target, path, pieces);
 }
 
 absl::Status WriteFileAtomically(const std::string& path,

@@ -25,7 +25,11 @@ absl::StatusOr<std::string> ReadFile(const std::string& path,
 
 // Writes the pieces one after the other to a temporary file beside `path`,
 // flushes it to disk and renames it: a reader sees the old file or the new one,
-// never a part. On failure nothing is left behind.
+// never a part. On failure, and when the process is ended (process_end.h),
+// nothing is left behind. A symbolic link stays, what it names is written; an
+// existing file keeps its permissions. What is no regular file (a pipe, a
+// device, /dev/stdout) is written to as it is. output_target.h checks a path
+// before the work.
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::Span<const absl::string_view> pieces);
 absl::Status WriteFileAtomically(const std::string& path,

@@ -98,11 +98,12 @@ absl::StatusOr<std::vector<double>> RunSteps(Runner& runner, int64_t steps,
                                              uint64_t seed,
                                              Progress& progress) {
   MW_RETURN_IF_ERROR(runner.FillSynthetic(seed));
+  progress.Note("running");
   std::vector<double> seconds;
   for (int64_t step = 0; step < steps; ++step) {
     MW_ASSIGN_OR_RETURN(const StepResult result, runner.Step());
     seconds.push_back(result.seconds);
-    progress.Advance("");
+    progress.Advance("running");
   }
   return seconds;
 }
@@ -213,6 +214,7 @@ absl::Status RunStaged(const Module& module, const CheckOptions& options,
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                       MakeClient(options.platform, static_cast<int>(devices)));
   Progress progress("checking", 2 * options.steps + 2);
+  progress.Note("compiling for one device");
   // With each micro-batch's own statistics the step computes something else.
   std::optional<Module> looped;
   if (staged.estimates_statistics) {
@@ -223,10 +225,10 @@ absl::Status RunStaged(const Module& module, const CheckOptions& options,
   MW_ASSIGN_OR_RETURN(
       const auto whole,
       StepRunner::Create(looped.has_value() ? *looped : module, client.get()));
-  progress.Advance("");
+  progress.Advance("compiling the stages");
   MW_ASSIGN_OR_RETURN(const auto runner,
                       MakeStagedRunner(module, staged, client.get()));
-  progress.Advance("");
+  progress.Advance();
   MW_ASSIGN_OR_RETURN(const std::vector<double> whole_seconds,
                       RunSteps(*whole, options.steps, options.seed, progress));
   MW_ASSIGN_OR_RETURN(const std::vector<double> seconds,
@@ -293,9 +295,10 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                       MakeClient(options.platform, static_cast<int>(devices)));
   Progress progress("checking", 2 * options.steps + 2);
+  progress.Note("compiling for one device");
   MW_ASSIGN_OR_RETURN(const auto whole,
                       StepRunner::Create(module, client.get()));
-  progress.Advance("");
+  progress.Advance("compiling for all devices");
   ShardedStep sharded{.program = split.module,
                       .mesh = split.mesh,
                       .parameters = split.parameters,
@@ -304,7 +307,7 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(
       const auto runner,
       StepRunner::CreateSharded(module, std::move(sharded), client.get()));
-  progress.Advance("");
+  progress.Advance();
   MW_ASSIGN_OR_RETURN(const std::vector<double> whole_seconds,
                       RunSteps(*whole, options.steps, options.seed, progress));
   MW_ASSIGN_OR_RETURN(const std::vector<double> seconds,

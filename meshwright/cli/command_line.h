@@ -20,10 +20,18 @@
 
 namespace meshwright {
 
+// What happens to the file that a flag's value names, if it names one.
+enum class FileUse {
+  kRead,
+  kReadBefore,  // Wholly, before any is written: may be one that is.
+  kWritten,     // Looked at before the command begins (check_outputs.h).
+};
+
 struct FlagSpec {
   std::string name;
   std::string value;  // What the value is called; empty for a switch.
   std::string help;
+  FileUse file = FileUse::kRead;
 };
 
 struct CommandSpec {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/summary.h"
 #include "meshwright/base/median.h"
+#include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
@@ -135,8 +137,10 @@ absl::StatusOr<StepResult> StepOn(const Module& module, int64_t step,
 
 absl::Status TrainOnOne(const Module& module, int64_t steps, Client* client) {
   const Stopwatch compile_time;
+  std::optional<Progress> progress(std::in_place, "compiling");
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> runner,
                       Ready(StepRunner::Create(module, client)));
+  progress.reset();
   absl::PrintF("compiled by XLA for %s in %s; training on %s of text\n",
                client->devices()[0]->kind(),
                FormatSeconds(compile_time.seconds()),
@@ -209,15 +213,19 @@ absl::Status PlanAndTrain(const Module& module, int64_t steps,
                       MakeClientFor("cpu", devices));
   MW_ASSIGN_OR_RETURN(const Rates rates, RatesHere(*client, cluster, line));
   absl::PrintF("\n");
+  std::optional<Progress> progress(std::in_place, "planning");
   MW_ASSIGN_OR_RETURN(const Plan plan,
                       MakePlan(module, cluster, rates, {.stages = 1}));
+  progress.reset();
   PrintPlan(plan, cluster);
   MW_ASSIGN_OR_RETURN(const Partitioned split, PartitionPlan(module, plan));
   const Stopwatch compile_time;
+  progress.emplace("compiling");
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> one,
                       Ready(StepRunner::Create(module, client.get())));
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> all,
                       Ready(MakeRunner(module, split, client.get())));
+  progress.reset();
   absl::PrintF(
       "\ncompiled by XLA for one device and for %d in %s; training on "
       "%s of text\n",
@@ -243,6 +251,11 @@ absl::Status PlanAndTrain(const Module& module, int64_t steps,
 absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t steps,
                       line.Integer("steps", kDefaultSteps, {1, 1'000'000}));
+  // A cache may fail to be kept, a file that was asked for may not.
+  if (line.Has("database") && !line.Has("assumed")) {
+    MW_RETURN_IF_ERROR(
+        ProfileDatabase::CheckStorable(line.Text("database", "")));
+  }
   MW_ASSIGN_OR_RETURN(
       const Module module,
       ReadModule(Embedded(mw_demo_module_begin, mw_demo_module_end)));

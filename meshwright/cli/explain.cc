@@ -83,7 +83,7 @@ absl::Status Run(const CommandLine& line) {
   MW_RETURN_IF_ERROR(Annotate(CheckFits(plan, module), path));
   MW_ASSIGN_OR_RETURN(Annotations pins,
                       PinsOf(module, AnalyzeRoles(module), plan, line));
-  auto progress = std::make_unique<Progress>("explaining", 0);
+  auto progress = std::make_unique<Progress>("explaining");
   absl::StatusOr<std::unique_ptr<PlanStudy>> made =
       PlanStudy::Of(module, plan, std::move(pins));
   if (!made.ok()) return Annotate(made.status(), path);

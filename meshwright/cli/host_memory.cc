@@ -10,8 +10,6 @@
 namespace meshwright {
 
 absl::Status CheckParametersFit(const Module& module) {
-  const int64_t memory =
-      int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
   int64_t needed = 0;
   for (const Instruction* parameter : module.entry()->Parameters()) {
     if (__builtin_add_overflow(needed, ByteSize(parameter->shape), &needed)) {
@@ -19,10 +17,16 @@ absl::Status CheckParametersFit(const Module& module) {
       break;
     }
   }
-  if (needed <= memory) return absl::OkStatus();
+  return CheckFits(needed, "the parameters take");
+}
+
+absl::Status CheckFits(int64_t bytes, absl::string_view what) {
+  const int64_t memory =
+      int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
+  if (bytes <= memory) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat("the parameters take ", FormatBytes(needed),
-                   ", this machine has ", FormatBytes(memory)));
+      absl::StrCat(what, " ", FormatBytes(bytes), ", this machine has ",
+                   FormatBytes(memory)));
 }
 
 }  // namespace meshwright

@@ -1,8 +1,12 @@
-// Says early, in one line, that a module is too large to run on this machine.
+// Says early, in one line, that a module or a pipeline is too large for this
+// machine.
 #ifndef MESHWRIGHT_CLI_HOST_MEMORY_H_
 #define MESHWRIGHT_CLI_HOST_MEMORY_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "meshwright/hlo/module.h"
 
 namespace meshwright {
@@ -10,6 +14,10 @@ namespace meshwright {
 // kResourceExhausted when the entry's parameters alone exceed this machine's
 // memory, where they are made before they go to a device.
 absl::Status CheckParametersFit(const Module& module);
+
+// kResourceExhausted: "the parameters take 7.5 GiB, this machine has 4 GiB" for
+// what is "the parameters take".
+absl::Status CheckFits(int64_t bytes, absl::string_view what);
 
 }  // namespace meshwright
 

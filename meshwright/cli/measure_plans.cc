@@ -203,7 +203,7 @@ absl::StatusOr<std::unique_ptr<Client>> ClientOf(const Cluster& cluster) {
 absl::StatusOr<Plan> QuickestMeasured(const Module& module,
                                       const std::vector<Plan>& plans,
                                       Client* client) {
-  Progress progress("measuring", 0);
+  Progress progress("measuring");
   std::vector<Rival> rivals;
   for (const Plan& plan : plans) {
     MW_ASSIGN_OR_RETURN(Partitioned split, PartitionPlan(module, plan));

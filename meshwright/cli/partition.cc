@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "meshwright/base/file.h"
+#include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
@@ -27,7 +28,8 @@ const CommandSpec& Spec() {
         .summary = "split a module over a mesh, given how its tensors lie",
         .positional = {"MODULE"},
         .flags = SplitFlags()};
-    made->flags.push_back({"output", "FILE", "write the program, .hlo.pb"});
+    made->flags.push_back(
+        {"output", "FILE", "write the program, .hlo.pb", FileUse::kWritten});
     made->flags.push_back({"text", "", "print the program as HLO text"});
     made->flags.push_back({"json", "", "one JSON object on stdout"});
     return made;
@@ -62,6 +64,7 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
   const ModuleRoles roles = AnalyzeRoles(module);
   const Stopwatch watch;
+  const Progress progress("partitioning");
   MW_ASSIGN_OR_RETURN(const Partitioned split,
                       SplitModule(module, roles, line));
   const double seconds = watch.seconds();

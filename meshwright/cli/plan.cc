@@ -14,6 +14,7 @@
 #include "meshwright/cli/load_cluster.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/measure_plans.h"
+#include "meshwright/cli/planned_runner.h"
 #include "meshwright/cli/print_plan.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/planner/planner.h"
@@ -29,7 +30,8 @@ const CommandSpec& Spec() {
       .flags = {
           {"cluster", "C",
            "a cluster file, or cpu:8, h200:8, h200:64x8 (hosts x devices)"},
-          {"output", "FILE", "write the plan here (also -o)"},
+          {"output", "FILE", "write the plan here (also -o)",
+           FileUse::kWritten},
           {"strategy", "NAME",
            "auto (default), dp, zero2, zero3, megatron, sequence, volume"},
           {"mesh", "AXES", "data=4,model=2: this mesh only"},
@@ -140,7 +142,7 @@ absl::Status Run(const CommandLine& line) {
   const ModuleRoles roles = AnalyzeRoles(module);
   MW_RETURN_IF_ERROR(ReadPins(module, roles, line, request));
   MW_ASSIGN_OR_RETURN(const Rates rates, RatesFor(cluster, line));
-  auto progress = std::make_unique<Progress>("planning", 0);
+  auto progress = std::make_unique<Progress>("planning");
   request.report = [&](absl::string_view what) { progress->Advance(what); };
   std::vector<Plan> finalists;
   std::unique_ptr<Client> client;
@@ -150,6 +152,14 @@ absl::Status Run(const CommandLine& line) {
   }
   MW_ASSIGN_OR_RETURN(Plan plan, MakePlan(module, cluster, rates, request));
   progress.reset();
+  if (cluster.shared_host && cluster.device_count() > kMaxVirtualDevices) {
+    plan.notes.push_back(
+        absl::StrCat("for ", cluster.device_count(),
+                     " virtual devices, of which this "
+                     "machine runs ",
+                     kMaxVirtualDevices,
+                     " at most: the plan cannot be run or checked here"));
+  }
   if (line.Has("measure")) {
     MW_ASSIGN_OR_RETURN(plan, Measured(module, client.get(),
                                        std::move(finalists), std::move(plan)));

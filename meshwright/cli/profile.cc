@@ -97,7 +97,7 @@ absl::Status CalibrateHere(const CommandLine& line, const std::string& path) {
                       line.Integer("devices", 8, {1, 4096}));
   MW_ASSIGN_OR_RETURN(const double seconds, Seconds(line));
   // Before the work, so that a path that cannot be written is not found after.
-  MW_ASSIGN_OR_RETURN(const auto database, ProfileDatabase::Open(path));
+  MW_RETURN_IF_ERROR(ProfileDatabase::CheckStorable(path));
   MW_ASSIGN_OR_RETURN(
       const std::unique_ptr<Client> client,
       MakeClient(line.Text("platform", "cpu"), static_cast<int>(devices)));
@@ -108,6 +108,7 @@ absl::Status CalibrateHere(const CommandLine& line, const std::string& path) {
       Measure(*client, cluster,
               {.seconds = seconds, .cpu_time = line.Has("cpu-time")}));
   const ProfileEntry& entry = made.entry;
+  MW_ASSIGN_OR_RETURN(const auto database, ProfileDatabase::Open(path));
   MW_RETURN_IF_ERROR(database->Store(entry, made.samples));
   if (line.Has("json")) {
     Json json = ToJson(entry);

@@ -36,14 +36,17 @@ const CommandSpec& Spec() {
             {"seed", "S", "of the synthetic inputs (default 0)"},
             {"inputs", "FILE",
              ".npz or .safetensors with values of parameters, by name; "
-             "repeatable"},
+             "repeatable",
+             FileUse::kReadBefore},
             {"data", "FILE",
              "values for one step; the k-th --data is for step k, then again"},
             {"trace", "FILE",
              "with stages: what ran when in the last step, and as simulated, "
-             "for ui.perfetto.dev"},
+             "for ui.perfetto.dev",
+             FileUse::kWritten},
             {"save", "FILE",
-             "write the state after the last step, .safetensors"},
+             "write the state after the last step, .safetensors",
+             FileUse::kWritten},
             {"platform", "NAME",
              "cpu, cuda, tpu (default: what the plan is for, or the fastest "
              "there)"},
@@ -142,6 +145,7 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                       MakeClientFor(platform, devices));
   const Stopwatch compile_time;
+  std::optional<Progress> progress(std::in_place, "compiling");
   std::unique_ptr<Runner> runner;
   if (staged.has_value()) {
     MW_ASSIGN_OR_RETURN(runner,
@@ -156,6 +160,7 @@ absl::Status Run(const CommandLine& line) {
           ? &static_cast<const PipelineRunner&>(*runner).pipeline()
           : nullptr;
   const double compile_seconds = compile_time.seconds();
+  progress.reset();
   MW_RETURN_IF_ERROR(runner->FillSynthetic(seed));
   for (std::vector<Tensor>& file : inputs) {
     MW_RETURN_IF_ERROR(runner->Set(std::move(file)));

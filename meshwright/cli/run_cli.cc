@@ -4,6 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "meshwright/base/standard_output.h"
+#include "meshwright/cli/check_outputs.h"
 #include "meshwright/cli/commands.h"
 
 namespace meshwright {
@@ -43,7 +45,9 @@ int ExitCode(const absl::Status& status) {
   }
 }
 
-int Report(absl::string_view command, const absl::Status& status) {
+// Also what was printed and could not be written is a failure.
+int Report(absl::string_view command, absl::Status status) {
+  status.Update(FlushStandardOutput());
   if (!status.ok()) {
     // One line, whatever a plug-in or a file name put into the message.
     const std::string line = absl::StrReplaceAll(
@@ -79,11 +83,11 @@ int RunCli(absl::Span<const std::string> words) {
   }
   if (AsksForHelp(words[0])) {
     PrintHelp(stdout);
-    return 0;
+    return Report("", absl::OkStatus());
   }
   if (words[0] == "--version") {
     absl::PrintF("meshwright %s\n", MW_VERSION);
-    return 0;
+    return Report("", absl::OkStatus());
   }
   for (const Command* command : kCommands) {
     const CommandSpec& spec = command->spec();
@@ -92,10 +96,13 @@ int RunCli(absl::Span<const std::string> words) {
     if ((!rest.empty() && AsksForHelp(rest[0])) ||
         std::find(rest.begin(), rest.end(), "--help") != rest.end()) {
       absl::PrintF("%s", spec.Help());
-      return 0;
+      return Report(spec.name, absl::OkStatus());
     }
     const auto line = CommandLine::Parse(rest, spec);
     if (!line.ok()) return Report(spec.name, line.status());
+    if (const absl::Status outputs = CheckOutputs(*line, spec); !outputs.ok()) {
+      return Report(spec.name, outputs);
+    }
     return Report(spec.name, command->run(*line));
   }
   return Report("", UnknownCommand(words[0]));

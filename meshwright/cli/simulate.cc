@@ -1,7 +1,6 @@
 // meshwright simulate: what a pipeline's timetable takes.
 #include "meshwright/schedule/simulate.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +13,10 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/terminal.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
+#include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/simulate_input.h"
 #include "meshwright/schedule/generate.h"
 #include "meshwright/schedule/generate_auto.h"
@@ -30,6 +31,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kColumnsOfFiles = 100;
+
 const CommandSpec& Spec() {
   static const auto* const spec = [] {
     auto* made = new CommandSpec{
@@ -39,8 +42,9 @@ const CommandSpec& Spec() {
         .flags = SimulateInputFlags()};
     for (const FlagSpec& flag : std::vector<FlagSpec>{
              {"transfers", "", "put sends and receives into the timetable"},
-             {"csv", "FILE", "write the timetable here"},
-             {"trace", "FILE", "write a trace for ui.perfetto.dev here"},
+             {"csv", "FILE", "write the timetable here", FileUse::kWritten},
+             {"trace", "FILE", "write a trace for ui.perfetto.dev here",
+              FileUse::kWritten},
              {"columns", "N", "of the drawing (default: the terminal's)"},
              {"json", "", "one JSON object on stdout"}}) {
       made->flags.push_back(flag);
@@ -90,20 +94,11 @@ std::string Shape(const PipelineShape& shape) {
       shape.micro_batches, shape.micro_batches == 1 ? "" : "es");
 }
 
-int Columns() {
-  winsize size = {};
-  if (isatty(STDOUT_FILENO) != 0 &&
-      ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    return size.ws_col;
-  }
-  return 100;
-}
-
 void Print(const Outcome& outcome, const SimulateInput& input, int columns) {
   absl::PrintF("%s: %s\n\n", outcome.name, Shape(input.shape));
   absl::PrintF("%s\n", DrawGrid(outcome.run, outcome.timetable.rank_of_stage,
                                 {.columns = columns,
-                                 .colour = isatty(STDOUT_FILENO) != 0}));
+                                 .colour = ShowsColours(STDOUT_FILENO)}));
   absl::PrintF("step %s, %.1f %% of it bubbles; no order takes less than %s\n",
                FormatSeconds(outcome.run.step_seconds),
                100 * outcome.run.bubble_share,
@@ -202,10 +197,26 @@ absl::Status Compare(const SimulateInput& input, const CommandLine& line) {
   return absl::OkStatus();
 }
 
+// What simulating a forward and its backward takes, and writing them.
+constexpr int64_t kSimulatedBytes = 700;
+constexpr int64_t kJsonBytes = 2000;
+constexpr int64_t kTraceBytes = 1500;
+
+absl::Status CheckMemory(const PipelineShape& shape, const CommandLine& line) {
+  const int64_t each = kSimulatedBytes + (line.Has("json") ? kJsonBytes : 0) +
+                       (line.Has("trace") ? kTraceBytes : 0);
+  return CheckFits(each * shape.stages * shape.micro_batches,
+                   absl::StrCat(shape.stages, " stages times ",
+                                shape.micro_batches, " micro-batches take"));
+}
+
 absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const SimulateInput input, ReadSimulateInput(line));
+  MW_RETURN_IF_ERROR(CheckMemory(input.shape, line));
+  const int columns_here =
+      TerminalColumns(STDOUT_FILENO).value_or(kColumnsOfFiles);
   MW_ASSIGN_OR_RETURN(const int64_t columns,
-                      line.Integer("columns", Columns(), {40, 100000}));
+                      line.Integer("columns", columns_here, {40, 100000}));
   if (input.schedules.size() > 1) return Compare(input, line);
   const auto outcome =
       input.timetable.has_value()

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "meshwright/base/file.h"
+#include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/cli/commands.h"
@@ -102,6 +103,7 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t threads,
                       line.Integer("threads", 2, {1, 2}));
   options.threads = static_cast<int>(threads);
+  const Progress progress("solving");
   MW_ASSIGN_OR_RETURN(const Problem problem, Load(line.positional(0)));
   options.time_limit_seconds = std::max(
       0.0, limit - watch.seconds() - std::min(kReserveSeconds, 0.2 * limit));

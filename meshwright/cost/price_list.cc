@@ -125,11 +125,11 @@ std::vector<std::vector<LinkUse>> LinksBySubset(const Cluster& cluster,
       whole_axes = whole_axes && Divides(size, mesh, strides, first_device);
     }
   }
+  MeshLinks finder(cluster, mesh, first_device);
   std::vector<std::vector<LinkUse>> links(count);
   for (uint32_t bits = 1; bits < count; ++bits) {
-    links[bits] = whole_axes
-                      ? UsesOf(cluster, mesh, strides, bits)
-                      : LinksOf(cluster, mesh, ListOf(bits), first_device);
+    links[bits] = whole_axes ? UsesOf(cluster, mesh, strides, bits)
+                             : finder.Of(ListOf(bits));
   }
   return links;
 }

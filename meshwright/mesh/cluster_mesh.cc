@@ -1,57 +1,93 @@
 #include "meshwright/mesh/cluster_mesh.h"
 
 #include <algorithm>
-#include <set>
+#include <numeric>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "meshwright/base/check.h"
 
 namespace meshwright {
 namespace {
 
-using Groups = std::vector<std::vector<int64_t>>;  // Devices of the cluster.
-
-int64_t LongestRunOfEqual(const std::vector<int64_t>& sorted) {
-  int64_t longest = 0, run = 0;
-  for (size_t i = 0; i < sorted.size(); ++i) {
-    run = i > 0 && sorted[i] == sorted[i - 1] ? run + 1 : 1;
-    longest = std::max(longest, run);
+// The number of different values of `places` divided by `size`, most within one
+// block of `outer` devices. The places ascend.
+int64_t Parts(absl::Span<const int64_t> places, int64_t size, int64_t outer) {
+  int64_t most = 0, parts = 0;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const bool first = i == 0 || places[i] / outer != places[i - 1] / outer;
+    if (first) parts = 0;
+    if (first || places[i] / size != places[i - 1] / size) ++parts;
+    most = std::max(most, parts);
   }
-  return longest;
+  return most;
 }
 
-// Blocks of `inner` devices that `group` has members in, within one block of
-// `outer` devices.
-int64_t Parts(const std::vector<int64_t>& group, int64_t inner, int64_t outer) {
-  std::vector<int64_t> blocks;
-  for (const int64_t device : group) blocks.push_back(device / inner);
-  std::sort(blocks.begin(), blocks.end());
-  blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
-  for (int64_t& block : blocks) block /= outer / inner;
-  return LongestRunOfEqual(blocks);
+// Counts the group in at every port that it uses; the most members at one.
+int64_t UsePorts(absl::Span<const int64_t> places, int64_t port_devices,
+                 std::vector<int64_t>& groups_at) {
+  int64_t most = 0, members = 0;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const int64_t port = places[i] / port_devices;
+    if (i == 0 || port != places[i - 1] / port_devices) {
+      members = 0;
+      if (port >= std::ssize(groups_at)) {
+        groups_at.resize(static_cast<size_t>(port) + 1);
+      }
+      ++groups_at[port];
+    }
+    most = std::max(most, ++members);
+  }
+  return most;
 }
 
-LinkUse UseOf(const Cluster& cluster, int32_t index, const Groups& groups) {
+// Of groups that each stand for `times` as many members, which are in other
+// blocks of all levels but the last.
+LinkUse UseOf(const Cluster& cluster, int32_t index,
+              absl::Span<const int64_t> groups, size_t group_size,
+              int64_t times) {
   const LinkLevel& level = cluster.levels[index];
   const int64_t inner = index == 0 ? 1 : cluster.levels[index - 1].devices;
+  const bool is_last = index + 1 == std::ssize(cluster.levels);
   LinkUse use{.level = index};
-  std::vector<int64_t> used_ports;  // Once per group.
-  for (const std::vector<int64_t>& group : groups) {
-    const int64_t parts = Parts(group, inner, level.devices);
+  std::vector<int64_t> groups_at;  // By port.
+  for (size_t at = 0; at < groups.size(); at += group_size) {
+    const auto group = groups.subspan(at, group_size);
+    const int64_t parts =
+        Parts(group, inner, level.devices) * (is_last ? times : 1);
     if (parts < 2) continue;
     use.parts = std::max(use.parts, parts);
-    std::vector<int64_t> ports;
-    for (const int64_t device : group) {
-      ports.push_back(device / level.port_devices);
-    }
-    std::sort(ports.begin(), ports.end());
-    use.members = std::max(use.members, LongestRunOfEqual(ports));
-    ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
-    used_ports.insert(used_ports.end(), ports.begin(), ports.end());
+    use.members =
+        std::max(use.members, UsePorts(group, level.port_devices, groups_at));
   }
-  std::sort(used_ports.begin(), used_ports.end());
-  use.groups = std::max<int64_t>(1, LongestRunOfEqual(used_ports));
+  for (const int64_t count : groups_at) {
+    use.groups = std::max(use.groups, count);
+  }
   return use;
+}
+
+// After so many devices blocks and ports are the same again, but for the block
+// that joins all.
+int64_t PeriodOf(const Cluster& cluster) {
+  int64_t period = 1;
+  for (size_t i = 0; i < cluster.levels.size(); ++i) {
+    const LinkLevel& level = cluster.levels[i];
+    period = std::lcm(period, level.port_devices);
+    if (i + 1 < cluster.levels.size()) {
+      period = std::lcm(period, level.devices);
+    }
+  }
+  return period;
+}
+
+// Every one of `places`, `size` times, `stride` apart.
+void Repeat(int64_t size, int64_t stride, std::vector<int64_t>& places) {
+  const size_t count = places.size();
+  for (int64_t i = 1; i < size; ++i) {
+    for (size_t at = 0; at < count; ++at) {
+      places.push_back(places[at] + i * stride);
+    }
+  }
 }
 
 // Appends to `shapes` the products of exactly `count` factors above 1.
@@ -72,36 +108,86 @@ void Factorise(int64_t size, int count, std::vector<int64_t>& prefix,
   }
 }
 
-LaidMesh Lay(const Cluster& cluster, const std::vector<int64_t>& shape) {
-  static constexpr const char* kNames[] = {"x", "y", "z"};
-  std::vector<MeshAxis> axes;
-  for (size_t i = 0; i < shape.size(); ++i)
-    axes.push_back({kNames[i], shape[i]});
-  LaidMesh laid{Mesh::Create(std::move(axes)).value(), {}};
-  for (int32_t axis = 0; axis < std::ssize(shape); ++axis) {
-    laid.axis_levels.push_back(
-        LinkOf(cluster, laid.mesh, laid.mesh.SubAxes(axis)).level);
+}  // namespace
+
+MeshLinks::MeshLinks(const Cluster& cluster, const Mesh& mesh,
+                     int64_t first_device)
+    : cluster_(cluster), mesh_(mesh), first_device_(first_device) {
+  MW_CHECK(first_device >= 0 &&
+           first_device + mesh.device_count() <= cluster.device_count());
+  const int64_t period = PeriodOf(cluster);
+  if (!mesh.device_ids().empty() || first_device % period != 0) return;
+  int64_t stride = mesh.device_count();
+  for (const SubAxis& axis : mesh.sub_axes()) {
+    stride /= axis.size;
+    if (stride % period != 0) break;
+    ++repeated_;
   }
-  return laid;
 }
 
-}  // namespace
+std::vector<LinkUse> MeshLinks::Of(const AxisList& axes) {
+  if (axes.empty()) return {};
+  int64_t times = 1;
+  AxisList others;
+  for (const AxisId axis : axes) {
+    if (axis < repeated_) {
+      times *= mesh_.Size(axis);
+    } else {
+      others.push_back(axis);
+    }
+  }
+  // Once for all numbers of times above one.
+  const auto [found, is_new] =
+      known_.try_emplace({others.Bits(), times > 1}, std::vector<LinkUse>());
+  std::vector<LinkUse>& uses = found->second;
+  const int64_t known_times = std::min<int64_t>(times, 2);
+  if (is_new) {
+    const std::vector<int64_t> groups = GroupsOf(others);
+    for (int32_t level = 0; level < std::ssize(cluster_.levels); ++level) {
+      const LinkUse use =
+          UseOf(cluster_, level, groups,
+                static_cast<size_t>(mesh_.Size(others)), known_times);
+      if (use.parts >= 2) uses.push_back(use);
+    }
+  }
+  std::vector<LinkUse> result = uses;
+  if (times > 1) {
+    LinkUse& last = result.back();
+    last.parts = last.parts / known_times * times;
+  }
+  return result;
+}
+
+std::vector<int64_t> MeshLinks::GroupsOf(const AxisList& axes) const {
+  std::vector<int64_t> groups;
+  if (!mesh_.device_ids().empty()) {
+    for (std::vector<int64_t>& group : mesh_.Groups(axes)) {
+      std::sort(group.begin(), group.end());
+      for (const int64_t device : group) {
+        groups.push_back(first_device_ + device);
+      }
+    }
+    return groups;
+  }
+  // From the innermost sub-axis on, so that places ascend.
+  std::vector<int64_t> firsts = {first_device_};
+  std::vector<int64_t> members = {0};
+  int64_t stride = 1;
+  for (int axis = static_cast<int>(mesh_.sub_axes().size()) - 1;
+       axis >= repeated_; --axis) {
+    const AxisId id = static_cast<AxisId>(axis);
+    Repeat(mesh_.Size(id), stride, axes.Contains(id) ? members : firsts);
+    stride *= mesh_.Size(id);
+  }
+  for (const int64_t first : firsts) {
+    for (const int64_t member : members) groups.push_back(first + member);
+  }
+  return groups;
+}
 
 std::vector<LinkUse> LinksOf(const Cluster& cluster, const Mesh& mesh,
                              const AxisList& axes, int64_t first_device) {
-  MW_CHECK(first_device >= 0 &&
-           first_device + mesh.device_count() <= cluster.device_count());
-  std::vector<LinkUse> uses;
-  if (axes.empty()) return uses;
-  Groups groups = mesh.Groups(axes);
-  for (std::vector<int64_t>& group : groups) {
-    for (int64_t& device : group) device += first_device;
-  }
-  for (int32_t level = 0; level < std::ssize(cluster.levels); ++level) {
-    const LinkUse use = UseOf(cluster, level, groups);
-    if (use.parts >= 2) uses.push_back(use);
-  }
-  return uses;
+  return MeshLinks(cluster, mesh, first_device).Of(axes);
 }
 
 LinkUse LinkOf(const Cluster& cluster, const Mesh& mesh, const AxisList& axes,
@@ -110,19 +196,22 @@ LinkUse LinkOf(const Cluster& cluster, const Mesh& mesh, const AxisList& axes,
   return uses.empty() ? LinkUse() : uses.back();
 }
 
-std::vector<LaidMesh> MeshesOn(const Cluster& cluster, int64_t device_count,
-                               int max_axes) {
-  MW_CHECK(device_count >= 1 && device_count <= cluster.device_count());
-  MW_CHECK(max_axes >= 1 && max_axes <= 3);
+std::vector<Mesh> MeshesOn(int64_t device_count, int max_axes) {
+  MW_CHECK(device_count >= 1 && max_axes >= 1 && max_axes <= 3);
   std::vector<std::vector<int64_t>> shapes;
   std::vector<int64_t> prefix;
   for (int count = 1; count <= max_axes; ++count) {
     Factorise(device_count, count, prefix, shapes);
   }
   if (shapes.empty()) shapes.push_back({1});  // One device.
-  std::vector<LaidMesh> meshes;
+  static constexpr const char* kNames[] = {"x", "y", "z"};
+  std::vector<Mesh> meshes;
   for (const std::vector<int64_t>& shape : shapes) {
-    meshes.push_back(Lay(cluster, shape));
+    std::vector<MeshAxis> axes;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      axes.push_back({kNames[i], shape[i]});
+    }
+    meshes.push_back(Mesh::Create(std::move(axes)).value());
   }
   return meshes;
 }

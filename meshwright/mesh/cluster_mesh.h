@@ -10,6 +10,8 @@
 #define MESHWRIGHT_MESH_CLUSTER_MESH_H_
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "meshwright/mesh/axis_list.h"
@@ -33,10 +35,33 @@ struct LinkUse {
   bool operator==(const LinkUse&) const = default;
 };
 
-// Of every level that groups over `axes` cross, innermost first; none for
-// groups of one device. Device i of the mesh is device `first_device` + i of
-// the cluster. Linear in the mesh's devices.
+// The links of a mesh, for many sets of axes. Device i of the mesh is device
+// `first_device` + i of the cluster, which both outlive this. Takes time in the
+// devices after which hosts and the mesh meet again in the same way, not in all
+// of the cluster: 40 for hosts of 8 and inner axes of 5. (In all for a mesh
+// that begins within a host, or lists its devices.)
 // Requires: the mesh's devices are there.
+class MeshLinks {
+ public:
+  MeshLinks(const Cluster& cluster, const Mesh& mesh, int64_t first_device);
+
+  // Of every level that groups over `axes` cross, innermost first; none for
+  // groups of one device.
+  std::vector<LinkUse> Of(const AxisList& axes);
+
+ private:
+  // One after the other; the places of each ascend.
+  std::vector<int64_t> GroupsOf(const AxisList& axes) const;
+
+  const Cluster& cluster_;
+  const Mesh& mesh_;
+  int64_t first_device_;
+  // The outermost sub-axes, whose steps lead to the same place of other blocks.
+  int repeated_ = 0;
+  // By the other sub-axes, and whether there are such.
+  std::map<std::pair<uint32_t, bool>, std::vector<LinkUse>> known_;
+};
+
 std::vector<LinkUse> LinksOf(const Cluster& cluster, const Mesh& mesh,
                              const AxisList& axes, int64_t first_device = 0);
 
@@ -44,20 +69,13 @@ std::vector<LinkUse> LinksOf(const Cluster& cluster, const Mesh& mesh,
 LinkUse LinkOf(const Cluster& cluster, const Mesh& mesh, const AxisList& axes,
                int64_t first_device = 0);
 
-// A mesh, and for each of its axes the level that LinkOf finds for it.
-struct LaidMesh {
-  Mesh mesh;
-  std::vector<int32_t> axis_levels;
-};
-
 // Every way to write `device_count` as a product of at most `max_axes` (1 to 3)
 // ordered factors above 1, as meshes with axes "x", "y", "z" on the first
 // devices of the cluster; the first axis varies slowest, so that it lies on the
 // outermost links. By number of axes, then by sizes, largest first axis first.
 //   16 devices, 2 axes: x=16; x=8,y=2; x=4,y=4; x=2,y=8
-// Requires: 1 <= device_count <= cluster.device_count().
-std::vector<LaidMesh> MeshesOn(const Cluster& cluster, int64_t device_count,
-                               int max_axes = 3);
+// Requires: 1 <= device_count.
+std::vector<Mesh> MeshesOn(int64_t device_count, int max_axes = 3);
 
 }  // namespace meshwright
 

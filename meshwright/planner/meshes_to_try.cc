@@ -54,12 +54,12 @@ std::vector<Mesh> MeshesOfStage(const Cluster& cluster, int64_t devices,
                                 Expert expert) {
   std::vector<Mesh> meshes;
   const int axes = AxesFor(expert);
-  for (LaidMesh& laid : MeshesOn(cluster, devices, axes)) {
-    const size_t own = laid.mesh.axes().size();
+  for (Mesh& mesh : MeshesOn(devices, axes)) {
+    const size_t own = mesh.axes().size();
     // One axis is among the two-axis ones where the other is not used.
     if (static_cast<int>(own) == axes || expert == Expert::kAuto ||
         expert == Expert::kVolume) {
-      meshes.push_back(std::move(laid.mesh));
+      meshes.push_back(std::move(mesh));
     }
   }
   if (meshes.empty()) meshes.push_back(*Mesh::Parse("data=1"));

@@ -122,10 +122,9 @@ TEST(RefineMeshes, EqualsBruteForceOverMeshes) {
         const Rates rates = SlowRates(cluster, times);
         double best = std::numeric_limits<double>::infinity();
         std::string where;
-        for (const LaidMesh& laid :
-             MeshesOn(cluster, cluster.device_count(), 3)) {
-          const double seconds = SecondsOn(module, cluster, rates, laid.mesh);
-          if (seconds < best) where = laid.mesh.ToString();
+        for (const Mesh& mesh : MeshesOn(cluster.device_count(), 3)) {
+          const double seconds = SecondsOn(module, cluster, rates, mesh);
+          if (seconds < best) where = mesh.ToString();
           best = std::min(best, seconds);
         }
         PlanRequest request;

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/output_target.h"
+#include "meshwright/base/process_end.h"
 #include "meshwright/base/status_macros.h"
 
 namespace meshwright {
@@ -112,6 +115,15 @@ Rates Overlay(Rates measured, const Rates& assumed) {
   return measured;
 }
 
+absl::Status MakeFolderOf(const std::string& path) {
+  std::error_code error;
+  const auto folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (!error) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(folder.string(), ": ", error.message()));
+}
+
 }  // namespace
 
 ProfileKey KeyOf(const Cluster& cluster) {
@@ -132,21 +144,25 @@ absl::Status ProfileDatabase::Execute(const char* sql) {
   return absl::OkStatus();
 }
 
+absl::Status ProfileDatabase::CheckStorable(const std::string& path) {
+  MW_RETURN_IF_ERROR(MakeFolderOf(path));
+  MW_RETURN_IF_ERROR(CheckWritable(path));
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return absl::OkStatus();
+  return Open(path).status();
+}
+
 absl::StatusOr<std::unique_ptr<ProfileDatabase>> ProfileDatabase::Open(
     const std::string& path, bool read_only) {
   std::error_code error;
-  if (read_only) {
-    if (!std::filesystem::exists(path, error)) {
-      return absl::NotFoundError(absl::StrCat(path, ": no such file"));
-    }
-  } else {
-    const auto folder = std::filesystem::path(path).parent_path();
-    if (!folder.empty()) std::filesystem::create_directories(folder, error);
-    if (error) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(folder.string(), ": ", error.message()));
-    }
+  if (!read_only) {
+    MW_RETURN_IF_ERROR(MakeFolderOf(path));
+  } else if (!std::filesystem::exists(path, error)) {
+    return absl::NotFoundError(absl::StrCat(path, ": no such file"));
   }
+  // So that no empty file and no journal is left.
+  std::optional<Uninterrupted> whole;
+  if (!read_only) whole.emplace();
   sqlite3* handle = nullptr;
   const int flags = read_only ? SQLITE_OPEN_READONLY
                               : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -175,6 +191,7 @@ ProfileDatabase::~ProfileDatabase() { sqlite3_close(handle_); }
 
 absl::Status ProfileDatabase::Store(const ProfileEntry& entry,
                                     absl::Span<const Sample> samples) {
+  const Uninterrupted whole;
   MW_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
   Statement rates(handle_,
                   "INSERT OR REPLACE INTO rates VALUES(?, ?, ?, ?, ?, ?)");

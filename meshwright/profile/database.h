@@ -46,6 +46,9 @@ class ProfileDatabase {
   // kNotFound. kInvalidArgument, naming the file, when it is something else.
   static absl::StatusOr<std::unique_ptr<ProfileDatabase>> Open(
       const std::string& path, bool read_only = false);
+  // Whether Open would succeed later, for writing: makes the folder but no
+  // file. Before long work whose result is to be stored.
+  static absl::Status CheckStorable(const std::string& path);
   ProfileDatabase(const ProfileDatabase&) = delete;
   ProfileDatabase& operator=(const ProfileDatabase&) = delete;
   ~ProfileDatabase();

@@ -97,11 +97,11 @@ class Rows {
       if (explicit_transfers_ && RankOf(stage) != rank) continue;
       const auto& done = forward ? forward_done_ : gradient_done_;
       if (done[TaskId(stage, action.micro_batch)]) continue;
-      return Wait{{.stage = stage,
-                   .kind = forward ? ActionKind::kForward
-                                   : GradientKind(stage, action.micro_batch),
-                   .micro_batch = action.micro_batch},
-                  RankOf(stage)};
+      return Wait{
+          {.stage = stage,
+           .kind = forward ? ActionKind::kForward : ActionKind::kBackward,
+           .micro_batch = action.micro_batch},
+          RankOf(stage)};
     }
     return std::nullopt;
   }
@@ -132,14 +132,18 @@ class Rows {
     return found == parked_.end() ? *none : found->second;
   }
 
-  ActionKind GradientKind(int stage, int micro_batch) const {
-    for (const Action& action : timetable_.rows[RankOf(stage)]) {
-      if (action.stage == stage && action.micro_batch == micro_batch &&
+  // As the row calls it: a backward that is waited for may be an input
+  // gradient. Looks through the row.
+  Action AsInRow(const Action& waited) const {
+    if (waited.kind != ActionKind::kBackward) return waited;
+    for (const Action& action : timetable_.rows[RankOf(waited.stage)]) {
+      if (action.stage == waited.stage &&
+          action.micro_batch == waited.micro_batch &&
           TakesGradients(action.kind)) {
-        return action.kind;
+        return action;
       }
     }
-    return ActionKind::kBackward;
+    return waited;
   }
 
   void Do(const Action& action) {
@@ -169,7 +173,7 @@ class Rows {
       absl::StrAppend(&text, i == 0 ? "" : ", ", "device ", path[i],
                       " waits in cell ", next_[path[i]] + 1, " (",
                       ToString(Current(path[i])), ") for ",
-                      ToString(Blocker(path[i])->action));
+                      ToString(AsInRow(Blocker(path[i])->action)));
     }
     absl::StrAppend(&text, ", which comes later on device ", path.front());
     return absl::InvalidArgumentError(text);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "meshwright/schedule/timetable.h"
+
 namespace meshwright {
 namespace {
 
@@ -68,13 +70,13 @@ double StepLowerBound(const std::vector<int>& rank_of_stage, int ranks,
                       int micro_batches, const PipelineCosts& costs) {
   const Lone lone = LoneTimes(rank_of_stage, costs);
   const double times = micro_batches;
+  const auto stages_of = StagesByRank(rank_of_stage, ranks);
   double bound = 0;
   for (int rank = 0; rank < ranks; ++rank) {
     double first_forward = std::numeric_limits<double>::infinity();
     double first_gradient = first_forward;
     double forwards = 0, backwards = 0, apply = 0;
-    for (size_t stage = 0; stage < rank_of_stage.size(); ++stage) {
-      if (rank_of_stage[stage] != rank) continue;
+    for (const int stage : stages_of[rank]) {
       const StageCost& cost = costs.stages[stage];
       first_forward = std::min(first_forward, lone.forward_at[stage]);
       first_gradient = std::min(first_gradient, lone.gradient_at[stage]);

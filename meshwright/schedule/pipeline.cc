@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
@@ -117,8 +119,10 @@ absl::Status CheckShape(const PipelineShape& shape) {
           "stage ", stage, " lies on device ", rank, " of ", shape.ranks));
     }
   }
+  std::vector<bool> used(static_cast<size_t>(shape.ranks));
+  for (const int rank : shape.rank_of_stage) used[rank] = true;
   for (int rank = 0; rank < shape.ranks; ++rank) {
-    if (std::ranges::count(shape.rank_of_stage, rank) == 0) {
+    if (!used[rank]) {
       return absl::InvalidArgumentError(
           absl::StrCat("no stage lies on device ", rank));
     }
@@ -135,12 +139,10 @@ absl::Status CheckCosts(const PipelineCosts& costs, int stages, int ranks) {
   for (size_t stage = 0; stage < costs.stages.size(); ++stage) {
     MW_RETURN_IF_ERROR(CheckStage(costs.stages[stage], stage));
   }
+  std::set<std::pair<int, int>> seen;
   for (const StageEdge& edge : costs.edges) {
     MW_RETURN_IF_ERROR(CheckEdge(edge, stages));
-    const auto same = [&](const StageEdge& other) {
-      return other.from == edge.from && other.to == edge.to;
-    };
-    if (std::ranges::count_if(costs.edges, same) > 1) {
+    if (!seen.insert({edge.from, edge.to}).second) {
       return absl::InvalidArgumentError(absl::StrCat("what flows from stage ",
                                                      edge.from, " to ", edge.to,
                                                      " is given twice"));

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace meshwright {
@@ -13,9 +14,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMicros = 1e6;
 
+// Writes events to the end of a text as they come: there may be millions.
 class Events {
  public:
-  explicit Events(int process) : process_(process) {}
+  Events(int process, std::string& text) : process_(process), text_(text) {}
 
   void NameProcess(const std::string& name) {
     Add({{"ph", "M"}, {"name", "process_name"}, {"args", {{"name", name}}}});
@@ -55,21 +57,20 @@ class Events {
          {"args", {{"bytes", bytes}}}});
   }
 
-  const std::vector<Json>& all() const { return events_; }
-
  private:
   void Add(Json event) {
     event["pid"] = process_;
-    events_.push_back(std::move(event));
+    absl::StrAppend(&text_, absl::EndsWith(text_, "}") ? ",\n" : "\n",
+                    event.dump());
   }
 
   int process_;
-  std::vector<Json> events_;
+  std::string& text_;
 };
 
-Events Draw(const TracedRun& traced, int process) {
+void Draw(const TracedRun& traced, int process, std::string& text) {
   const Simulation& run = *traced.run;
-  Events events(process);
+  Events events(process, text);
   events.NameProcess(traced.name);
   int track = 0;
   for (size_t rank = 0; rank < run.rows.size(); ++rank, ++track) {
@@ -98,20 +99,14 @@ Events Draw(const TracedRun& traced, int process) {
                    point.bytes);
     }
   }
-  return events;
 }
 
 }  // namespace
 
 std::string ToTrace(const std::vector<TracedRun>& runs) {
   std::string text = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [";
-  const char* separator = "\n";
   for (size_t i = 0; i < runs.size(); ++i) {
-    const Events events = Draw(runs[i], static_cast<int>(i));
-    for (const Json& event : events.all()) {
-      absl::StrAppend(&text, separator, event.dump());
-      separator = ",\n";
-    }
+    Draw(runs[i], static_cast<int>(i), text);
   }
   absl::StrAppend(&text, "\n]}\n");
   return text;

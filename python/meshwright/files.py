@@ -1,12 +1,18 @@
 """Module files: plain, gzip or Zstandard, written by extension, read by content."""
 
+import contextlib
+import errno
 import gzip
+import itertools
+import os
+import stat
 from pathlib import Path
 
 from meshwright.errors import MeshwrightError
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_counter = itertools.count(1)
 
 
 def compress(data: bytes, path: str | Path) -> bytes:
@@ -37,7 +43,65 @@ def decompress(data: bytes) -> bytes:
 
 
 def write_file(path: str | Path, data: bytes) -> None:
-    Path(path).write_bytes(compress(data, path))
+    """Compresses and writes a module; see `write_whole`."""
+    write_whole(path, compress(data, path))
+
+
+def write_whole(path: str | Path, data: bytes) -> None:
+    """Writes all of a file or nothing, as the C++ side does.
+
+    A symbolic link stays, what it names is written; an existing file keeps its
+    permissions; a pipe or device is written to as it is. Raises MeshwrightError.
+    """
+    try:
+        target = Path(path)
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        elif _is_descriptor(target):
+            with open(target, "ab") as stream:
+                stream.write(data)
+        else:
+            _replace(Path(os.path.realpath(target)), data)
+    except OSError as error:
+        raise MeshwrightError(f"{path}: {error.strerror}") from error
+
+
+def _is_descriptor(path: Path) -> bool:
+    """/dev/stdout or /dev/fd/3, also where a regular file is behind it."""
+    for _ in range(40):
+        if os.path.realpath(path.parent) == f"/proc/{os.getpid()}/fd":
+            return True
+        if not path.is_symlink():
+            return False
+        path = path.parent / os.readlink(path)
+    return False
+
+
+def _replace(target: Path, data: bytes) -> None:
+    old = target.stat() if target.exists() else None
+    if old and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    part = target.with_name(f"{target.name[:60]}.tmp.{os.getpid()}.{next(_counter)}")
+    try:
+        with open(part, "xb") as stream:
+            if old:
+                _take_over(stream.fileno(), old)
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(part, target)
+    except BaseException:  # Ctrl-C too.
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _take_over(fd: int, old: os.stat_result) -> None:
+    """Owner and permissions of the file that is replaced."""
+    with contextlib.suppress(PermissionError):  # Only root may give files away.
+        os.fchown(fd, old.st_uid, old.st_gid)
+    os.fchmod(fd, stat.S_IMODE(old.st_mode))
 
 
 def read_file(path: str | Path) -> bytes:

@@ -265,3 +265,65 @@ def test_steps_share_the_cores():
     outcomes = run_steps([alone, *pair])
     assert [o.state for o in outcomes.values()] == ["ok"] * 3
     assert most[0] == 2
+
+
+@pytest.fixture
+def held(tmp_path, monkeypatch):
+    """A lock that another one holds; what a waiting one says."""
+    monkeypatch.setattr(paths, "BUILD", tmp_path)
+    monkeypatch.setattr(paths, "PATIENCE_S", 0.3)
+    said = []
+
+    def wait():
+        with paths.locked("x", lambda: said.append("waiting")):
+            said.append("in")
+
+    return said, wait
+
+
+def hold_while(wait, seconds, at_work):
+    """Holds the lock for a time, after which another one gets it."""
+    with paths.locked("x") as lock:
+        if at_work:
+            lock.at_work()
+        other = threading.Thread(target=wait)
+        other.start()
+        other.join(seconds)
+        assert other.is_alive()
+    other.join()
+
+
+def test_a_long_wait_for_work_is_told_once(held):
+    said, wait = held
+    hold_while(wait, 1.0, at_work=True)
+    assert said == ["waiting", "in"]
+
+
+def test_a_wait_for_one_that_only_looks_is_not_told(held):
+    said, wait = held
+    hold_while(wait, 1.0, at_work=False)
+    assert said == ["in"]
+
+
+def test_a_short_wait_is_not_told(held):
+    said, wait = held
+    hold_while(wait, 0.1, at_work=True)
+    assert said == ["in"]
+
+
+def test_what_was_at_work_before_is_forgotten(held):
+    said, wait = held
+    with paths.locked("x") as lock:
+        lock.at_work()
+    hold_while(wait, 1.0, at_work=False)
+    assert said == ["in"]
+
+
+def test_a_closed_pipe_is_no_crash():
+    argv = [sys.executable, MW, "--help"]
+    with subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141

@@ -13,6 +13,7 @@ from mw import packages, process, wheels
 from mw.paths import (
     BUILD,
     ROOT,
+    Lock,
     StepFailed,
     fingerprint,
     locked,
@@ -36,9 +37,9 @@ def ensure(
     def waiting() -> None:
         display.say(f"waiting for another ./mw that builds {preset}")
 
-    with locked(f"build-{preset}", waiting):
-        _configure(preset, task)
-        _ninja(preset, targets, task)
+    with locked(f"build-{preset}", waiting) as lock:
+        _configure(preset, task, lock)
+        _ninja(preset, targets, task, lock)
 
 
 def targets_of(preset: str) -> set[str]:
@@ -56,11 +57,11 @@ def targets_of(preset: str) -> set[str]:
 def configure(preset: str) -> None:
     packages.ensure()
     wheels.ensure(wheels.RUNTIME)
-    with locked(f"build-{preset}"):
-        _configure(preset, None)
+    with locked(f"build-{preset}") as lock:
+        _configure(preset, None, lock)
 
 
-def _configure(preset: str, task: Task | None) -> None:
+def _configure(preset: str, task: Task | None, lock: Lock) -> None:
     folder = BUILD / preset
     include = wheels.pjrt_include()
     stamp = BUILD / "stamp" / f"configured-{preset}"
@@ -74,17 +75,24 @@ def _configure(preset: str, task: Task | None) -> None:
         shutil.rmtree(folder)
     argv = ["cmake", "--preset", preset, f"-DMW_PJRT_INCLUDE={include}"]
     log_name = f"configure-{preset}"
+    lock.at_work()
     process.run(f"configuring {preset}", argv, log_name, _cmake_text, task=task)
     write_stamp(stamp, state)
 
 
-def _ninja(preset: str, targets: Sequence[str], task: Task | None) -> None:
+def _ninja(preset: str, targets: Sequence[str], task: Task | None, lock: Lock) -> None:
+    def text(line: str) -> str | None:
+        shown = _ninja_text(line)
+        if shown:  # With nothing to do Ninja counts nothing.
+            lock.at_work()
+        return shown
+
     argv = ["ninja", "-C", BUILD / preset, "-j", cores(), *targets]
     process.run(
         f"building {preset}",
         argv,
         f"build-{preset}",
-        _ninja_text,
+        text,
         _compiler_output,
         env={"NINJA_STATUS": "[%f/%t] ", "CLICOLOR_FORCE": "0"},
         task=task,

@@ -46,6 +46,8 @@ OWN = ("test", "bench", "python", "dist", "setup", "build", "format", "clean")
 
 def main(argv: list[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return _dispatch(argv)
     except UserError as error:
@@ -57,13 +59,18 @@ def main(argv: list[str]) -> int:
     except KeyboardInterrupt:
         display.say("mw: interrupted")
         return 130
+    except BrokenPipeError:
+        # Who read has gone: nothing is left to flush at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # It ends already.
         process.stop_all()
 
 
 def _dispatch(argv: list[str]) -> int:
     if not argv or argv[0] in ("-h", "--help"):
-        print(HELP)
+        print(HELP, flush=True)
         return 0
     command, args = argv[0], argv[1:]
     if command not in OWN:
@@ -73,6 +80,8 @@ def _dispatch(argv: list[str]) -> int:
 
 def _exec(argv: list[str], env: dict[str, str]) -> int:
     sys.stdout.flush()
+    # Python ignores it, and what is executed would too.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         os.execve(argv[0], argv, {**os.environ, **env})
     except OSError as error:

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -14,6 +15,7 @@ LOG = BUILD / "log"
 VENV = ROOT / ".venv"
 VENV_JAX_OLD = ROOT / ".venv-jax-old"
 CLI = BUILD / "release" / "meshwright" / "cli" / "meshwright"
+PATIENCE_S = 1.0  # Shorter waits for another ./mw stay silent.
 # What children need to find the built CLI, which finds `.venv` by itself.
 RUNTIME_ENV = {"MESHWRIGHT_BIN": str(CLI)}
 
@@ -65,7 +67,7 @@ def write_stamp(stamp: Path, value: str) -> None:
 def is_locked(name: str) -> bool:
     """Whether some ./mw is at work under `locked(name)`."""
     try:
-        with open(BUILD / "lock" / name, "w") as handle:
+        with open(BUILD / "lock" / name) as handle:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
@@ -74,15 +76,45 @@ def is_locked(name: str) -> bool:
     return False
 
 
+class Lock:
+    """Held by one ./mw; the others see whether it is at work or only looks."""
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    def take(self) -> bool:
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        self._handle.truncate(0)
+        return True
+
+    def at_work(self) -> None:
+        """Called by the holder once there is something to wait for."""
+        if not self.is_at_work():
+            os.pwrite(self._handle.fileno(), b"at work", 0)
+
+    def is_at_work(self) -> bool:
+        return os.fstat(self._handle.fileno()).st_size > 0
+
+
 @contextlib.contextmanager
 def locked(name: str, waiting=lambda: None):
-    """Keeps two ./mw from working on the same thing at the same time."""
+    """Keeps two ./mw from working on the same thing at the same time.
+
+    Gives the Lock. Calls `waiting` once, if the wait lasts and is for work.
+    """
     folder = BUILD / "lock"
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / name, "w") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waiting()
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+    started = time.monotonic()
+    said = False
+    with open(folder / name, "a") as handle:
+        lock = Lock(handle)
+        while not lock.take():
+            lasts = time.monotonic() - started > PATIENCE_S
+            if lasts and not said and lock.is_at_work():
+                waiting()
+                said = True
+            time.sleep(0.05)
+        yield lock

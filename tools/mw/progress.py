@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sys
 import threading
@@ -43,11 +44,13 @@ class Display:
 
     def __init__(self, stream=None):
         self._stream = stream or sys.stderr
-        self._live = self._stream.isatty()
+        # Elsewhere a line cannot be drawn again: lines, now and then.
+        dumb = os.environ.get("TERM", "dumb") == "dumb"
+        self._live = self._stream.isatty() and not dumb
         self._tasks: dict[int, Task] = {}
         self._lock = threading.Lock()
         self._ticker: threading.Thread | None = None
-        self._drawn = False
+        self._drawn = 0  # Columns.
 
     def say(self, line: str) -> None:
         with self._lock:
@@ -92,16 +95,21 @@ class Display:
         return now - task.shown_at > HEARTBEAT_S
 
     def _draw(self, line: str) -> None:
-        width = max(20, shutil.get_terminal_size().columns - 1)
+        # Of stderr: stdout may be a file. A terminal adds ^C after it.
+        try:
+            columns = os.get_terminal_size(self._stream.fileno()).columns
+        except (OSError, ValueError):
+            columns = shutil.get_terminal_size().columns
+        width = max(4, (columns or 80) - 3)
         if len(line) > width:
             line = line[: width - 3] + "..."
-        self._write("\r\x1b[K" + line)
-        self._drawn = True
+        self._write("\r" + line + " " * max(0, self._drawn - len(line)))
+        self._drawn = len(line)
 
     def _erase(self) -> None:
         if self._drawn:
-            self._write("\r\x1b[K")
-            self._drawn = False
+            self._write("\r" + " " * (self._drawn + 2) + "\r")
+            self._drawn = 0
 
     def _write(self, text: str) -> None:
         # Nobody may be listening any more; the work goes on all the same.

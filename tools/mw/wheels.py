@@ -116,8 +116,9 @@ def ensure(layer: Layer, task: Task | None = None) -> None:
     def waiting() -> None:
         display.say(f"waiting for another ./mw that fills {relative(layer.venv)}")
 
-    with locked(lock, waiting):
+    with locked(lock, waiting) as held:
         if not layer.ready() or busy.exists():
+            held.at_work()
             _make_venv(layer.venv, task)
             _install(layer, task)
 

@@ -1,0 +1,113 @@
+#include "meshwright/base/live_line.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "meshwright/base/terminal.h"
+
+namespace meshwright {
+namespace {
+
+constexpr auto kRedrawTime = std::chrono::milliseconds(100);
+// What holds the lock may be writing to a terminal that is stopped.
+constexpr auto kCloseTime = std::chrono::milliseconds(500);
+// A terminal shows Ctrl-C as ^C after the line: it must not wrap.
+constexpr int kSpareColumns = 3;
+
+bool WriteAll(int fd, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+LiveLine& LiveLine::Get() {
+  static auto* const line = new LiveLine();  // Threads may outlive main.
+  return *line;
+}
+
+LiveLine::LiveLine() : shown_(CanRedraw(STDERR_FILENO)) {}
+
+std::unique_lock<std::timed_mutex> LiveLine::Lock() {
+  return std::unique_lock(lock_);
+}
+
+void LiveLine::Add(const Source* source) {
+  if (!shown_) return;
+  const auto lock = Lock();
+  sources_.push_back(source);
+  if (!ticking_) std::thread([this] { Tick(); }).detach();
+  ticking_ = true;
+  changed_.notify_all();
+}
+
+void LiveLine::Remove(const Source* source) {
+  if (!shown_) return;
+  const auto lock = Lock();
+  std::erase(sources_, source);
+  Erase();
+}
+
+bool LiveLine::Print(int fd, absl::string_view bytes) {
+  const auto lock = Lock();
+  Erase();
+  const bool written = WriteAll(fd, bytes);
+  const int error = errno;
+  if (!bytes.empty()) mid_line_ = bytes.back() != '\n';
+  Draw();
+  errno = error;
+  return written;
+}
+
+void LiveLine::Close() {
+  if (!shown_) return;
+  auto lock = std::unique_lock(lock_, kCloseTime);
+  if (!lock.owns_lock()) return;
+  Erase();
+  lock.release();  // Stays locked: nobody draws any more.
+}
+
+void LiveLine::Tick() {
+  auto lock = Lock();
+  while (true) {
+    changed_.wait(lock, [this] { return !sources_.empty(); });
+    changed_.wait_for(lock, kRedrawTime);
+    Draw();
+  }
+}
+
+void LiveLine::Draw() {
+  if (sources_.empty() || mid_line_) return;
+  const int columns =
+      TerminalColumns(STDERR_FILENO).value_or(0) - kSpareColumns;
+  if (columns < 1) return Erase();
+  const std::string text =
+      CutToColumns(sources_.back()->Text(columns, Clock::now()), columns);
+  if (text.empty()) return Erase();
+  const int wide = ColumnsOf(text);
+  std::string bytes = "\r" + text;
+  // No escape codes: blanks over what the last one leaves, and back again.
+  if (drawn_columns_ > wide) {
+    bytes += std::string(static_cast<size_t>(drawn_columns_ - wide), ' ');
+    bytes += "\r" + text;
+  }
+  WriteAll(STDERR_FILENO, bytes);
+  drawn_columns_ = wide;
+}
+
+void LiveLine::Erase() {
+  if (drawn_columns_ == 0) return;
+  // Also what the terminal shows of Ctrl-C.
+  const size_t wide = static_cast<size_t>(drawn_columns_ + kSpareColumns - 1);
+  WriteAll(STDERR_FILENO, "\r" + std::string(wide, ' ') + "\r");
+  drawn_columns_ = 0;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,147 @@
+#include "meshwright/base/process_end.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/live_line.h"
+
+namespace meshwright {
+namespace {
+
+// A disk or another process may keep a writer waiting.
+constexpr auto kMostPatience = std::chrono::seconds(15);
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
+
+// Guards `temporaries`, and is held while a file is half done.
+std::timed_mutex& WholeLock() {
+  static auto* const lock = new std::timed_mutex();
+  return *lock;
+}
+std::set<std::string>& Temporaries() {
+  static auto* const paths = new std::set<std::string>();
+  return *paths;
+}
+
+bool ends_for_closed_pipe = false;
+
+// The lock stays held: no file is begun any more.
+void RemoveTemporaries() {
+  std::unique_lock lock(WholeLock(), kMostPatience);
+  for (const std::string& path : Temporaries()) ::unlink(path.c_str());
+  if (lock.owns_lock()) lock.release();
+}
+
+void Say(absl::string_view line) {
+  // Nobody may be there to read it.
+  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+[[noreturn]] void WaitForSignal(const sigset_t& signals) {
+  int number = 0;
+  while (sigwait(&signals, &number) != 0) {
+  }
+  LiveLine::Get().Close();
+  RemoveTemporaries();
+  if (number == SIGINT) {
+    // Where a terminal shows ^C.
+    if (::isatty(STDERR_FILENO) != 0) Say("\r");
+    Say("meshwright: interrupted\n");
+  }
+  _exit(128 + number);
+}
+
+bool IsIgnored(int number) {
+  struct sigaction action;
+  return sigaction(number, nullptr, &action) == 0 &&
+         action.sa_handler == SIG_IGN;
+}
+
+// std::terminate: an exception that nobody caught.
+[[noreturn]] void Terminated() {
+  LiveLine::Get().Close();
+  RemoveTemporaries();
+  try {
+    if (const std::exception_ptr error = std::current_exception()) {
+      std::rethrow_exception(error);
+    }
+    Say("meshwright: internal error\n");
+  } catch (const std::bad_alloc&) {
+    Say("meshwright: there is not enough memory\n");
+  } catch (const std::exception& error) {
+    Say(absl::StrCat("meshwright: internal error: ", error.what(), "\n"));
+  } catch (...) {
+    Say("meshwright: internal error\n");
+  }
+  std::abort();
+}
+
+}  // namespace
+
+void EndOnSignals() {
+  std::set_terminate(Terminated);
+  ends_for_closed_pipe = !IsIgnored(SIGPIPE);
+  std::signal(SIGPIPE, SIG_IGN);  // Writers see EPIPE.
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : kSignals) {
+    if (!IsIgnored(number)) sigaddset(&signals, number);
+  }
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread([signals] { WaitForSignal(signals); }).detach();
+}
+
+Uninterrupted::Uninterrupted() : lock_(WholeLock()) {}
+
+TemporaryFile::TemporaryFile(const std::string& stem) {
+  static int counter = 0;
+  const Uninterrupted whole;
+  do {
+    path_ = absl::StrCat(stem, ".tmp.", ::getpid(), ".", ++counter);
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (fd_ < 0 && errno == EEXIST);
+  if (fd_ >= 0) Temporaries().insert(path_);
+}
+
+TemporaryFile::~TemporaryFile() {
+  Close();
+  const Uninterrupted whole;
+  if (Temporaries().erase(path_) > 0) ::unlink(path_.c_str());
+}
+
+int TemporaryFile::Close() {
+  const int fd = std::exchange(fd_, -1);
+  return fd >= 0 && ::close(fd) != 0 ? errno : 0;
+}
+
+int TemporaryFile::MoveTo(const std::string& path) {
+  const Uninterrupted whole;
+  if (::rename(path_.c_str(), path.c_str()) != 0) return errno;
+  Temporaries().erase(path_);
+  return 0;
+}
+
+void EndForClosedPipe() {
+  if (!ends_for_closed_pipe) return;
+  LiveLine::Get().Close();
+  RemoveTemporaries();
+  std::signal(SIGPIPE, SIG_DFL);
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_UNBLOCK, &pipe, nullptr);
+  ::raise(SIGPIPE);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,56 @@
+// How the process ends when it is told to: Ctrl-C, SIGTERM, a closed terminal
+// or a closed pipe. The line at the bottom of the terminal goes, temporary
+// files go, files that are being renamed or databases that are being written
+// are whole, and the exit code is what shells use (130, 143, 129, 141).
+#ifndef MESHWRIGHT_BASE_PROCESS_END_H_
+#define MESHWRIGHT_BASE_PROCESS_END_H_
+
+#include <mutex>
+#include <string>
+
+namespace meshwright {
+
+// From now on signals are waited for by a thread of their own, so that ending
+// may take locks and time. Call once, before any other thread is started.
+// Signals that were ignored (nohup) stay so.
+void EndOnSignals();
+
+// While one exists the process is not ended by a signal, for some seconds at
+// most: for what must be done as a whole and takes little time.
+class Uninterrupted {
+ public:
+  Uninterrupted();
+
+ private:
+  std::unique_lock<std::timed_mutex> lock_;
+};
+
+// A file that is removed when the process ends before the object is released or
+// gone.
+class TemporaryFile {
+ public:
+  // Creates `stem`.tmp.PID.N for writing only. On failure fd() is -1, and errno
+  // is set.
+  explicit TemporaryFile(const std::string& stem);
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile();
+
+  int fd() const { return fd_; }
+  // Closes it; 0, or errno.
+  int Close();
+  // Renames it, closed; 0, or errno.
+  int MoveTo(const std::string& path);
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+// Ends as programs do whose reader has gone: quietly, by SIGPIPE. Returns if
+// SIGPIPE was ignored when EndOnSignals was called, or that was never called.
+void EndForClosedPipe();
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_BASE_PROCESS_END_H_
