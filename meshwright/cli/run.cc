@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/base/file.h"
 #include "meshwright/base/median.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
@@ -12,6 +13,7 @@
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/device_client.h"
+#include "meshwright/cli/file_kind.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/planned_runner.h"
@@ -67,7 +69,12 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> ReadAll(
     const std::vector<std::string>& paths) {
   std::vector<std::vector<Tensor>> files;
   for (const std::string& path : paths) {
-    MW_ASSIGN_OR_RETURN(files.emplace_back(), ReadTensorFile(path));
+    MW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+    absl::StatusOr<std::vector<Tensor>> tensors = ParseTensors(bytes);
+    if (!tensors.ok()) {
+      return ExplainContent(tensors.status(), path, bytes, FileKind::kTensors);
+    }
+    files.push_back(*std::move(tensors));
   }
   return files;
 }

@@ -10,6 +10,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/cli/commands.h"
+#include "meshwright/cli/file_kind.h"
 #include "meshwright/hlo/compression.h"
 #include "meshwright/solve/iopddl.h"
 
@@ -57,8 +58,8 @@ absl::StatusOr<Problem> Load(const std::string& path) {
   }
   absl::StatusOr<Problem> problem = ReadIopddl(bytes);
   if (problem.ok()) return problem;
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": ", problem.status().message()));
+  return ExplainContent(absl::InvalidArgumentError(problem.status().message()),
+                        path, bytes, FileKind::kProblem);
 }
 
 double Gap(const Solution& solution) {

@@ -84,11 +84,16 @@ class Planner {
                             kWorthALook * whole->predicted.step_seconds)) {
       plan = FinishStages(*staged);
     }
-    if (!plan.ok() || !Fits(*plan)) return whole;
-    return whole.ok() &&
-                   whole->predicted.step_seconds <= plan->predicted.step_seconds
-               ? whole
-               : plan;
+    const bool is_whole =
+        !plan.ok() || !Fits(*plan) ||
+        (whole.ok() &&
+         whole->predicted.step_seconds <= plan->predicted.step_seconds);
+    MW_ASSIGN_OR_RETURN(Plan best, is_whole ? std::move(whole) : std::move(plan));
+    // What was written after it counts too.
+    if (!best.alternatives.empty()) {
+      best.alternatives = BestFirst(log_.alternatives);
+    }
+    return best;
   }
 
   // The best of the sketches without stages, or an expert's plan. `last`: what
@@ -130,6 +135,7 @@ class Planner {
     absl::StatusOr<Plan> plan = absl::NotFoundError("no stages");
     for (StageCandidate& candidate : staged) {
       plan = meshwright::FinishStages(task_, search_, LeftSeconds(), candidate);
+      if (plan.ok()) RecordWritten(task_, *plan, log_.alternatives);
       if (plan.ok() && Fits(*plan)) break;
     }
     log_.seconds["stages"] += watch.seconds();

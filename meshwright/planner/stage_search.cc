@@ -409,7 +409,7 @@ std::vector<Recompute> RecomputesToTry(const PlanRequest& request,
                                        const Found* without) {
   if (request.recompute.has_value()) return {*request.recompute};
   if (without == nullptr) {
-    return {Recompute::kNone, Recompute::kLight, Recompute::kFull};
+    return {Recompute::kNone, Recompute::kSelective, Recompute::kFull};
   }
   return {without->cut->recompute};
 }
