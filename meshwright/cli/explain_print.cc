@@ -1,10 +1,13 @@
 #include "meshwright/cli/explain_print.h"
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/base/fold_names.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/print_alternatives.h"
 #include "meshwright/cli/print_plan.h"
@@ -19,6 +22,32 @@ constexpr size_t kMaxBlockOptions = 4;
 // Both names, where they differ.
 std::string Shown(const std::string& shown, const std::string& name) {
   return shown == name ? name : absl::StrCat(shown, " [", name, "]");
+}
+
+// Blocks whose names differ in numbers alone and which are split alike.
+struct BlockRow {
+  const BlockReport* first = nullptr;
+  std::vector<std::string> names;
+  int64_t count = 0;
+};
+
+std::vector<BlockRow> FoldBlocks(const std::vector<BlockReport>& blocks) {
+  std::vector<BlockRow> rows;
+  const auto is_alike = [](const BlockReport& a, const BlockReport& b) {
+    return a.shape == b.shape && !a.options.empty() && !b.options.empty() &&
+           a.options[0].text == b.options[0].text &&
+           FoldNames({a.shown, b.shown}).size() == 1;
+  };
+  for (const BlockReport& block : blocks) {
+    BlockRow* row = nullptr;
+    for (BlockRow& one : rows) {
+      if (is_alike(*one.first, block)) row = &one;
+    }
+    if (row == nullptr) row = &rows.emplace_back(BlockRow{&block, {}, 0});
+    row->names.push_back(block.shown);
+    row->count += block.count;
+  }
+  return rows;
 }
 
 std::string Alike(int64_t count, const char* what) {
@@ -151,10 +180,13 @@ void Print(const PlanReport& report) {
   }
   absl::PrintF("blocks, those with most computing first\n");
   std::vector<OptionReport> shown;
-  for (const BlockReport& block : report.blocks) {
+  for (const BlockRow& row : FoldBlocks(report.blocks)) {
+    const BlockReport& block = *row.first;
     absl::PrintF("  %s %s, %d op%s in its block%s\n",
-                 Shown(block.shown, block.name), block.shape, block.members,
-                 block.members == 1 ? "" : "s", Alike(block.count, "blocks"));
+                 Shown(FoldedList(row.names, 1), block.name), block.shape,
+                 block.members, block.members == 1 ? "" : "s",
+                 Alike(row.count, "blocks"));
+    if (row.names.size() > 1) absl::PrintF("    as of the first of them:\n");
     for (size_t i = 0; i < block.options.size(); ++i) {
       if (i == kMaxBlockOptions) {
         absl::PrintF("    and %d other ways\n", block.options.size() - i);

@@ -62,8 +62,7 @@ FileContent ContentOfJson(const Json& json) {
   }
   if (has("fingerprint")) {
     return {FileKind::kOther,
-            "what `plan --json` prints, which lacks the strategies that -o "
-            "FILE writes"};
+            "what `plan --json` prints, without the strategies"};
   }
   if (has("opcodes")) return {FileKind::kOther, "what `inspect --json` prints"};
   if (has("traceEvents")) return {FileKind::kOther, "a trace for Perfetto"};
@@ -125,7 +124,6 @@ bool MayBe(const FileContent& content, FileKind wanted) {
              absl::StrContains(content.words, "HLO") ||
              absl::StrContains(content.words, "MLIR");
     case FileKind::kTensors:
-    case FileKind::kDatabase:
       return content.form == Form::kBinary;
     case FileKind::kTimetable:
       return content.form == Form::kText;
@@ -135,6 +133,7 @@ bool MayBe(const FileContent& content, FileKind wanted) {
     case FileKind::kProblem:
       return content.form == Form::kJson || content.form == Form::kBrokenJson;
     case FileKind::kPlan:
+    case FileKind::kDatabase:
     case FileKind::kOther:
       break;
   }

@@ -11,6 +11,8 @@ namespace meshwright {
 namespace {
 
 constexpr size_t kMaxRows = 8;
+// Seconds that are printed as none.
+constexpr double kNothing = 5e-9;
 
 // "2 stages, full recomputation"
 std::string SettingText(int32_t stages, const std::string& recompute) {
@@ -33,17 +35,21 @@ bool IsChosen(const Alternative& one, const Plan& plan) {
 std::string RemarkOn(const Alternative& one, const Plan& plan) {
   if (!one.why_not.empty()) return one.why_not;
   const Prediction& own = plan.predicted;
+  const auto difference = [](double more) {
+    return std::abs(more) < kNothing ? "as quick" : SignedSeconds(more);
+  };
   if (one.predicted_seconds > 0) {
     const double more = one.predicted_seconds - own.step_seconds;
-    if (more >= 0) return SignedSeconds(more);
-    return absl::StrCat(SignedSeconds(more), plan.measured.has_value()
+    if (more > -kNothing) return difference(more);
+    return absl::StrCat(difference(more), plan.measured.has_value()
                                           ? ", but slower when it was run"
                                           : ", with a looser bound");
   }
   if (own.search_seconds == 0) return "";
   const double more = one.seconds - own.search_seconds;
-  return absl::StrCat(SignedSeconds(more), " as the search counts",
-                      more < 0 ? "; programs of others are quicker" : "");
+  return absl::StrCat(
+      difference(more), " as the search counts",
+      more <= -kNothing ? "; programs of others are quicker" : "");
 }
 
 }  // namespace

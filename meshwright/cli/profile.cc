@@ -97,12 +97,12 @@ absl::Status CalibrateHere(const CommandLine& line, const std::string& path) {
   MW_ASSIGN_OR_RETURN(const int64_t devices,
                       line.Integer("devices", 8, {1, 4096}));
   MW_ASSIGN_OR_RETURN(const double seconds, Seconds(line));
-  // Before the work, so that a path that cannot be written is not found after.
-  MW_ASSIGN_OR_RETURN(const auto database, ProfileDatabase::Open(path));
   MW_ASSIGN_OR_RETURN(
       const std::unique_ptr<Client> client,
       MakeClient(line.Text("platform", "cpu"), static_cast<int>(devices)));
   MW_ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(*client));
+  // Before the work, so that a path that cannot be written is not found after.
+  MW_ASSIGN_OR_RETURN(const auto database, ProfileDatabase::Open(path));
   const Stopwatch watch;
   MW_ASSIGN_OR_RETURN(
       const Measured made,

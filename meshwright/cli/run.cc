@@ -180,8 +180,8 @@ absl::Status Run(const CommandLine& line) {
     absl::PrintF("%s\n",
                  ToJson(log, compile_seconds, devices, *client).dump(2));
   } else {
-    absl::PrintF("%d steps on %s%s, median %s; compiled in %s\n", steps,
-                 devices == 1 ? "" : absl::StrCat(devices, " x "),
+    absl::PrintF("%d step%s on %s%s, median %s; compiled in %s\n", steps,
+                 steps == 1 ? "" : "s", devices == 1 ? "" : absl::StrCat(devices, " x "),
                  client->devices()[0]->kind(),
                  FormatSeconds(Median(log.seconds)),
                  FormatSeconds(compile_seconds));

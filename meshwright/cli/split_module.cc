@@ -71,6 +71,11 @@ absl::StatusOr<Partitioned> SplitModule(const Module& module,
                                         const ModuleRoles& roles,
                                         const CommandLine& line) {
   if (line.Has("plan")) {
+    for (const char* other : {"sharding", "mesh"}) {
+      if (!line.Has(other)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--plan and --", other, " exclude each other: the plan has its own"));
+    }
     MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(line.Text("plan", "")));
     absl::StatusOr<Partitioned> split = PartitionPlan(module, plan);
     if (!split.ok()) return Annotate(split.status(), line.Text("plan", ""));

@@ -206,7 +206,6 @@ std::vector<int64_t> StateBytes(const Module& module, const StagedStep& step) {
 
 absl::StatusOr<std::optional<StagedModule>> StageAsPlanned(
     const Module& module, const CommandLine& line) {
-  if (!line.Has("plan")) return std::nullopt;
   const std::string path = line.Text("plan", "");
   MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(path));
   for (const FlagSpec& flag : StageFlags()) {
@@ -268,10 +267,13 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
     const Module& module, const CommandLine& line) {
   const bool estimates = line.Has("estimate-statistics");
   if (!line.Has("stages")) {
-    if (estimates) {
-      return absl::InvalidArgumentError("--estimate-statistics needs --stages");
+    if (line.Has("plan")) return StageAsPlanned(module, line);
+    for (const FlagSpec& flag : StageFlags()) {
+      if (!line.Has(flag.name)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag.name, " needs --stages"));
     }
-    return StageAsPlanned(module, line);
+    return std::nullopt;
   }
   for (const char* other : {"plan", "sharding", "mesh"}) {
     if (line.Has(other)) {

@@ -316,7 +316,7 @@ TEST(ClusterFileTest, OtherMistakesAreNamed) {
   EXPECT_THAT(Error(ParseClusterSpec("cpu", machine)),
               HasSubstr("'cpu' is no cluster"));
   EXPECT_THAT(Error(ParseClusterSpec("cpu:0", machine)),
-              HasSubstr("cpu:0: hosts[0] has 0 devices"));
+              HasSubstr("'cpu:0' has 0 devices"));
   EXPECT_THAT(Error(ParseClusterSpec("cpu:2x4", machine)),
               HasSubstr("write cpu:4"));
   EXPECT_THAT(Error(ParseClusterSpec("h100:0x4", machine)),

@@ -1,4 +1,5 @@
 // Plans as JSON.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -286,8 +287,11 @@ absl::StatusOr<Plan> ParsePlan(absl::string_view text) {
   try {
     return Reader().Read(json);
   } catch (const Json::exception& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("this is no plan: ", error.what()));
+    // "[json.exception.out_of_range.403] key 'mesh' not found"
+    absl::string_view what = error.what();
+    what.remove_prefix(std::min(what.size(), what.find("] ") + 2));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan is damaged or was edited: ", what, "; plan again"));
   }
 }
 

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/link_words.h"
+#include "meshwright/partition/flat_graph.h"
+#include "meshwright/partition/supported.h"
 #include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/find_plan.h"
 #include "meshwright/planner/planner.h"
@@ -42,6 +44,7 @@ std::vector<std::string> NotesOnCluster(const Cluster& cluster,
 // for it is told.
 absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
                               const Rates& rates, const PlanRequest& request) {
+  MW_RETURN_IF_ERROR(CheckSupported(Flatten(module)));
   PlanRequest possible = request;
   std::vector<std::string> notes;
   if (request.recompute.value_or(Recompute::kNone) != Recompute::kNone) {

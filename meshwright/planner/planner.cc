@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/planner/batch_axis.h"
@@ -115,11 +116,19 @@ class Planner {
 
   // Sketches of plans with stages.
   absl::StatusOr<std::vector<StageCandidate>> TryStages() {
+    if (request_.stages.value_or(1) > 1 &&
+        task_.cluster.device_count() == 1) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the cluster's one device cannot be shared by ", *request_.stages,
+          " stages"));
+    }
     // Experts have stages only where they are asked for.
     if (request_.stages.value_or(request_.expert == Expert::kAuto ? 2 : 1) ==
             1 ||
         task_.cluster.device_count() == 1 || whole_.IsOutOfTime()) {
-      return absl::NotFoundError("no stages");
+      return absl::NotFoundError(
+          "the time was over before stages were looked at; give more "
+          "(--time-limit)");
     }
     const Stopwatch watch;
     auto best = BestStages(

@@ -73,7 +73,7 @@ JSONS = {
         "mesh": {"data": 2},
         "parameters": {"batch/x": "[-, -] +{data}"},
     },
-    "stages.json": {"stages": [{"instructions": ["*tanh*"]}, ["*mean*", "*sub*"]]},
+    "stages.json": {"stages": [{"instructions": ["*tanh*"]}, ["*reduce_sum*"]]},
     "nolist.json": {"stages": 2},
     "nothing.json": {"stages": [{"instructions": ["nothing.7"]}, ["*tanh*"]]},
     "stagekey.json": {"stages": [{"names": ["*tanh*"]}]},
@@ -146,7 +146,7 @@ def make_plans(folder: Path, binary: Path) -> None:
     run(*flags, "--stages", "2", "--micro-batches", "4", "-o", "pipeline.json")
     run("plan", "mlp.hlo.pb", "--cluster", "h200:1024x8", "--assumed", "--mesh",
         "data=8192", "-o", "large.json")  # fmt: skip
-    run("partition", "mlp.hlo.pb", "--mesh", "data=2", "-o", "program.hlo.pb")
+    run("partition", "mlp.hlo.pb", "--sharding", "pins.json", "-o", "program.hlo.pb")
     plan = json.loads((folder / "plan.json").read_text())
     (folder / "future.json").write_text(json.dumps(plan | {"format": 2}))
     (folder / "edited.json").write_text(json.dumps(plan | {"tensors": {}}))

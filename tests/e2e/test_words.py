@@ -66,8 +66,9 @@ def test_the_terms_of_a_step_add_up(told, mlp, flags):
     assert ("apply" in names) == ("--stages" in flags)
 
 
-@pytest.mark.parametrize("model", ["gpt_tiny", "moe_tiny"])
-@pytest.mark.parametrize("cluster", ["cpu:8", "h200:2x4"])
+@pytest.mark.parametrize(
+    ("model", "cluster"), [("gpt_tiny", "cpu:8"), ("moe_tiny", "h200:2x2")]
+)
 def test_nothing_looks_faster_than_the_choice(told, testdata, model, cluster):
     """One kind of price is compared with the same kind, or the reason is said."""
     text, path = told(testdata / f"{model}.hlo.pb.zst", "--cluster", cluster)
@@ -89,7 +90,7 @@ def test_nothing_looks_faster_than_the_choice(told, testdata, model, cluster):
         if re.search(r" -\d", row):
             assert re.search(r"looser bound|others are quicker|when it was run", row), row
         elif " as the search counts" not in row and re.search(r" \+\d", row):
-            assert re.search(r"\S+ [mu]?s +\S+ [mu]?s +\+", row), "not of its program"
+            assert re.search(r"[mu]?s +\S+ [mu]?s +(.*: )?\+", row), "not of its program"
 
 
 def test_devices_that_stay_idle_are_told(told, cli, mlp):
@@ -119,7 +120,8 @@ def test_links_are_told_as_they_were_read(told, mlp, tmp_path):
 
 
 @pytest.mark.parametrize("flags", [STAGED, (*STAGED, "--schedule", "gpipe"), (
-    "--cluster", "cpu:2", "--stages", 4, "--micro-batches", 4)])  # fmt: skip
+    "--cluster", "cpu:2", "--stages", 4, "--micro-batches", 4, "--schedule",
+    "interleaved")])  # fmt: skip
 def test_one_peak_of_a_rank(told, cli, mlp, flags):
     text, path = told(mlp, *flags)
     pipeline = json.loads(path.read_text())["pipeline"]
@@ -136,7 +138,7 @@ def test_no_numbers_that_only_machines_read(told, testdata):
     text, _ = told(testdata / "gpt_tiny.hlo.pb.zst", "--cluster", "cpu:8")
     assert not re.search(r"\de[+-]\d", text)
     assert "along -" not in text and "over -" not in text
-    line = re.search(r"^  all-reduce .* (\d+) x (\S+) (\S+) = (\S+) (\S+)$", text,
+    line = re.search(r"^  \S+ +over .* (\d+) x (\S+) (\S+) = (\S+) (\S+)$", text,
                      re.MULTILINE)  # fmt: skip
     unit = {"B": 1, "KiB": 1024, "MiB": 1 << 20, "GiB": 1 << 30}
     assert int(line[1]) * float(line[2]) * unit[line[3]] == pytest.approx(
@@ -173,10 +175,11 @@ def test_selective_recomputation(cli, testdata):
 def test_scopes_name_what_is_explained(cli, told, scoped):
     _, path = told(scoped, "--cluster", "cpu:4", "--mesh", "data=2,model=2")
     text = cli("explain", path, "--module", scoped).stdout
-    assert re.search(r"blocks/\*/up/dot_general x 3 \[dot_general\.\d+\] f32", text), text
-    for name in ("blocks/1/up/dot_general", "*/up/dot_general", "blocks/2/up/dot_g"):
+    # Layers that are split alike are told once.
+    assert re.search(r"^  blocks/\*/down/dot_general x [23] \[dot_general", text, re.M), text
+    for name in ("blocks/1/up/dot_general", "*/1/up/dot_general", "ocks/1/up/dot_general"):
         report = cli.json("explain", path, name, "--module", scoped)
-        assert report["shown"] == "blocks/*/up/dot_general x 3", name
+        assert report["shown"] == "blocks/1/up/dot_general", name
         assert report["opcode"] == "dot" and report["name"].startswith("dot_general.")
     by_hlo = cli.json("explain", path, report["name"], "--module", scoped)
     assert by_hlo["options"] == report["options"]
