@@ -46,7 +46,8 @@ DisplayNames::DisplayNames(const Module& module, const ModuleRoles& roles) {
       for (const Computation* called : instruction->called) {
         const std::vector<Instruction*> inner = called->Parameters();
         for (size_t i = 0; i < inner.size(); ++i) {
-          const Instruction* const given = instruction->operands[is_loop ? 0 : i];
+          const Instruction* const given =
+              instruction->operands[is_loop ? 0 : i];
           const auto [entry, is_new] = arguments_.try_emplace(inner[i], given);
           if (!is_new && entry->second != given) entry->second = nullptr;
         }

@@ -30,11 +30,9 @@ class DisplayNamesTest : public testing::Test {
     body->Add(Opcode::kTuple, pair, {w, x}, "tuple.1");
     Computation* entry = module_.AddComputation("main");
     Instruction* first = entry->AddParameter(F32({4, 8}), "Arg_0.1");
-    first->frontend_attributes = {{"mw.name", "state/w"},
-                                  {"mw.role", "state"}};
+    first->frontend_attributes = {{"mw.name", "state/w"}, {"mw.role", "state"}};
     Instruction* second = entry->AddParameter(F32({2, 8}), "Arg_1.2");
-    second->frontend_attributes = {{"mw.name", "batch/x"},
-                                   {"mw.role", "data"}};
+    second->frontend_attributes = {{"mw.name", "batch/x"}, {"mw.role", "data"}};
     sum_ = entry->Add(Opcode::kAdd, F32({2, 8}), {second, second}, "add.3");
     Instruction* tuple =
         entry->Add(Opcode::kTuple, pair, {first, sum_}, "tuple.2");
@@ -45,7 +43,8 @@ class DisplayNamesTest : public testing::Test {
   }
 
   std::string Shown(const Instruction& instruction) const {
-    return DisplayNames(module_, AnalyzeRoles(module_)).WithHloName(instruction);
+    return DisplayNames(module_, AnalyzeRoles(module_))
+        .WithHloName(instruction);
   }
 
   Module module_;
@@ -74,8 +73,8 @@ TEST_F(DisplayNamesTest, NothingBetterThanTheHloName) {
 // Two loops over one body hand it different tensors: nobody knows which.
 TEST_F(DisplayNamesTest, TwoCallersMakeAParameterAmbiguous) {
   Computation* entry = module_.entry();
-  Instruction* other = entry->Add(Opcode::kTuple, loop_->shape,
-                                  {parameter_, sum_}, "tuple.9");
+  Instruction* other =
+      entry->Add(Opcode::kTuple, loop_->shape, {parameter_, sum_}, "tuple.9");
   entry->Add(Opcode::kWhile, loop_->shape, {other}, "while.9")->called =
       loop_->called;
   EXPECT_EQ(Shown(*dot_), "dot.7");

@@ -50,8 +50,7 @@ std::vector<FoldedName> FoldNames(absl::Span<const std::string> names) {
   std::map<std::vector<std::string>, size_t> known;
   for (const std::string& name : names) {
     Pieces pieces = TakeApart(name);
-    const auto [entry, is_new] =
-        known.try_emplace(pieces.words, groups.size());
+    const auto [entry, is_new] = known.try_emplace(pieces.words, groups.size());
     if (is_new) {
       groups.push_back({std::move(pieces), 1});
       continue;

@@ -22,9 +22,9 @@ TEST(FoldNamesTest, NumbersThatAgreeStay) {
 }
 
 TEST(FoldNamesTest, OtherWordsAreOtherNames) {
-  EXPECT_THAT(FoldNames({"a/0", "b/0", "a/0/c"}),
-              ElementsAre(FoldedName{"a/0"}, FoldedName{"b/0"},
-                          FoldedName{"a/0/c"}));
+  EXPECT_THAT(
+      FoldNames({"a/0", "b/0", "a/0/c"}),
+      ElementsAre(FoldedName{"a/0"}, FoldedName{"b/0"}, FoldedName{"a/0/c"}));
 }
 
 TEST(FoldNamesTest, NamesThatAreTheSameAreCounted) {

@@ -93,9 +93,9 @@ std::string FormatSum(double whole, absl::Span<const NamedSeconds> parts) {
 std::string FormatTimes(double count, double total_bytes) {
   const std::string total = FormatBytes(static_cast<int64_t>(total_bytes));
   if (count <= 1) return total;
-  return absl::StrFormat(
-      "%g x %s = %s", count,
-      FormatBytes(static_cast<int64_t>(total_bytes / count)), total);
+  return absl::StrFormat("%g x %s = %s", count,
+                         FormatBytes(static_cast<int64_t>(total_bytes / count)),
+                         total);
 }
 
 }  // namespace meshwright

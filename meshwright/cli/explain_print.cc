@@ -59,7 +59,8 @@ std::string Difference(const OptionReport& option) {
   if (option.is_chosen) return "chosen";
   if (!option.why_not.empty()) return "impossible";
   if (option.regret.has_value()) {
-    return absl::StrCat(SignedSeconds(*option.regret), option.is_exact ? "" : "?");
+    return absl::StrCat(SignedSeconds(*option.regret),
+                        option.is_exact ? "" : "?");
   }
   if (option.regret_if_fixed.has_value()) {
     return absl::StrCat(SignedSeconds(*option.regret_if_fixed), " *");

@@ -92,7 +92,8 @@ FileContent ContentOfJson(const Json& json) {
 bool IsText(absl::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    return byte >= 0x80 || absl::ascii_isprint(byte) || absl::ascii_isspace(byte);
+    return byte >= 0x80 || absl::ascii_isprint(byte) ||
+           absl::ascii_isspace(byte);
   });
 }
 
@@ -161,7 +162,9 @@ FileContent ContentOf(absl::string_view bytes) {
       {"SQLite format 3", {FileKind::kDatabase, "an SQLite database"}},
       {"HloModule", {FileKind::kOther, "HLO text"}},
       {"ML\xefR", {FileKind::kOther, "MLIR bytecode"}},
-      {"\x7f""ELF", {FileKind::kOther, "a program or library"}},
+      {"\x7f"
+       "ELF",
+       {FileKind::kOther, "a program or library"}},
       {"\x80\x04\x95", {FileKind::kOther, "a Python pickle"}},
       {"\x80\x05\x95", {FileKind::kOther, "a Python pickle"}}};
   for (const auto& [head, content] : kHeads) {
@@ -188,8 +191,8 @@ absl::Status ExplainContent(const absl::Status& why, const std::string& path,
                             absl::string_view bytes, FileKind wanted) {
   const FileContent content = ContentOf(bytes);
   if (bytes.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": the file is empty, not ", WantedWords(wanted)));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": the file is empty, not ", WantedWords(wanted)));
   }
   if (MayBe(content, wanted)) return Annotate(why, path);
   return absl::InvalidArgumentError(absl::StrCat(

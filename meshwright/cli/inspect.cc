@@ -249,11 +249,11 @@ void PrintParameters(const Json& rows, bool with_state) {
     if (!with_state && row["role"] == "state") continue;
     const std::pair kind(
         row["role"].get<std::string>(),
-        absl::StrCat(ShapeText(row),
-                     row.contains("bound")
-                         ? absl::StrCat("  in [0, ",
-                                        row["bound"].get<int64_t>(), ")")
-                         : ""));
+        absl::StrCat(
+            ShapeText(row),
+            row.contains("bound")
+                ? absl::StrCat("  in [0, ", row["bound"].get<int64_t>(), ")")
+                : ""));
     std::vector<std::string>& of = names[kind];
     if (of.empty()) kinds.push_back(kind);
     of.push_back(row["name"].get<std::string>());
@@ -270,7 +270,8 @@ void PrintParameters(const Json& rows, bool with_state) {
 void PrintWhole(const Inspection& inspection, const ShownNames& names) {
   std::vector<std::string> lines;
   for (const Instruction* one : inspection.whole) {
-    lines.push_back(absl::StrCat(names.Of(*one), " (", one->opcode_name(), ")"));
+    lines.push_back(
+        absl::StrCat(names.Of(*one), " (", one->opcode_name(), ")"));
   }
   for (const FoldedName& line : FoldNames(lines)) {
     absl::PrintF("whole        %s: no rule splits it over devices\n",
@@ -353,8 +354,7 @@ void PrintReport(const Module& module, const Inspection& inspection,
   absl::PrintF(
       "memory       %s at the peak, at %s\n",
       FormatBytes(inspection.memory.peak_bytes),
-      names.Of(
-          module.entry()->instruction(inspection.memory.peak_at)->name));
+      names.Of(module.entry()->instruction(inspection.memory.peak_at)->name));
   PrintSegments(inspection, names);
   PrintBlocks(inspection.blocks, names);
   if (inspection.work.unknown_loops() > 0) {

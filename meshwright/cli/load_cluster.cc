@@ -35,9 +35,9 @@ std::string Examples(const std::string& kind) {
 absl::Status NoCluster(const std::string& text) {
   const std::vector<std::string> kinds = KnownDeviceKinds();
   if (FindDeviceKind(text) != nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--cluster ", text, " does not say how many devices; write ",
-        Examples(text)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cluster ", text,
+                     " does not say how many devices; write ", Examples(text)));
   }
   const std::string kind = text.substr(0, text.find_first_of(":x"));
   const std::string nearest =

@@ -42,8 +42,8 @@ std::string RemarkOn(const Alternative& one, const Plan& plan) {
     const double more = one.predicted_seconds - own.step_seconds;
     if (more > -kNothing) return difference(more);
     return absl::StrCat(difference(more), plan.measured.has_value()
-                                          ? ", but slower when it was run"
-                                          : ", with a looser bound");
+                                              ? ", but slower when it was run"
+                                              : ", with a looser bound");
   }
   if (own.search_seconds == 0) return "";
   const double more = one.seconds - own.search_seconds;

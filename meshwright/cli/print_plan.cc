@@ -58,8 +58,9 @@ void PrintTensors(const Plan& plan) {
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return a.second.bytes > b.second.bytes;
   });
-  absl::PrintF("parameters (of each dimension the axes that split it; - is not "
-               "split)\n");
+  absl::PrintF(
+      "parameters (of each dimension the axes that split it; - is not "
+      "split)\n");
   for (size_t i = 0; i < rows.size() && i < kMaxRows; ++i) {
     const Row& row = rows[i].second;
     absl::PrintF("  %-24s %d tensor%s, %s elements, %s: %s\n", rows[i].first,

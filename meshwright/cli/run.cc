@@ -180,11 +180,11 @@ absl::Status Run(const CommandLine& line) {
     absl::PrintF("%s\n",
                  ToJson(log, compile_seconds, devices, *client).dump(2));
   } else {
-    absl::PrintF("%d step%s on %s%s, median %s; compiled in %s\n", steps,
-                 steps == 1 ? "" : "s", devices == 1 ? "" : absl::StrCat(devices, " x "),
-                 client->devices()[0]->kind(),
-                 FormatSeconds(Median(log.seconds)),
-                 FormatSeconds(compile_seconds));
+    absl::PrintF(
+        "%d step%s on %s%s, median %s; compiled in %s\n", steps,
+        steps == 1 ? "" : "s", devices == 1 ? "" : absl::StrCat(devices, " x "),
+        client->devices()[0]->kind(), FormatSeconds(Median(log.seconds)),
+        FormatSeconds(compile_seconds));
     if (!log.simulated.empty()) {
       absl::PrintF("simulated with the durations of its programs: %s\n",
                    FormatSeconds(Median(log.simulated)));

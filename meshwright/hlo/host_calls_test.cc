@@ -18,7 +18,8 @@ class HostCallsTest : public testing::Test {
   }
 
   Instruction* CustomCall(const char* name, const char* target) {
-    Instruction* call = entry_->Add(Opcode::kCustomCall, Shape::Token(), {}, name);
+    Instruction* call =
+        entry_->Add(Opcode::kCustomCall, Shape::Token(), {}, name);
     call->attributes.mutate().custom_call_target = target;
     return call;
   }
@@ -28,8 +29,7 @@ class HostCallsTest : public testing::Test {
 };
 
 TEST_F(HostCallsTest, CallbacksOfAllDevicesAreFound) {
-  const Instruction* const cpu =
-      CustomCall("a", "xla_ffi_python_cpu_callback");
+  const Instruction* const cpu = CustomCall("a", "xla_ffi_python_cpu_callback");
   const Instruction* const gpu = CustomCall("b", "xla_python_gpu_callback");
   CustomCall("c", "Sharding");
   CustomCall("d", "lapack_spotrf_ffi");
@@ -60,9 +60,8 @@ TEST_F(HostCallsTest, SourceLinesOfStackFrames) {
   // OpMetadata.stack_frame_id (15) 1; HloModuleProto.stack_frame_index (17) of
   // one file "t.py", and one location in it: line 7.
   call->metadata.unknown_fields = "\x78\x01";
-  module_.unknown_fields =
-      std::string("\x8a\x01\x10\x0a\x04t.py\x1a\x04\x08\x01\x18\x07\x22\x02\x08\x01",
-                  19);
+  module_.unknown_fields = std::string(
+      "\x8a\x01\x10\x0a\x04t.py\x1a\x04\x08\x01\x18\x07\x22\x02\x08\x01", 19);
   EXPECT_EQ(SourceLine(module_, *call), "t.py:7");
   call->metadata.unknown_fields = "\x78\x02";  // There is no second frame.
   EXPECT_EQ(SourceLine(module_, *call), "");

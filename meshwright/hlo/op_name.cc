@@ -14,14 +14,24 @@ namespace {
 
 // What jax puts between scopes, which no user wrote.
 constexpr std::array<absl::string_view, 13> kNoScopes = {
-    "while",       "body",      "closed_call", "core_call",
-    "checkpoint",  "remat",     "remat2",      "rematted_computation",
-    "pjit",        "jit",       "custom_jvp_call",
-    "custom_vjp_call", "custom_vjp_call_jaxpr"};
+    "while",
+    "body",
+    "closed_call",
+    "core_call",
+    "checkpoint",
+    "remat",
+    "remat2",
+    "rematted_computation",
+    "pjit",
+    "jit",
+    "custom_jvp_call",
+    "custom_vjp_call",
+    "custom_vjp_call_jaxpr"};
 
 // Transformations that keep what they are applied to.
 constexpr std::array<absl::string_view, 8> kTransforms = {
-    "jvp", "vmap", "vjp", "linearize", "remat", "checkpoint", "pmap", "shard_map"};
+    "jvp",   "vmap",       "vjp",  "linearize",
+    "remat", "checkpoint", "pmap", "shard_map"};
 
 template <size_t kSize>
 bool IsOneOf(const std::array<absl::string_view, kSize>& words,

@@ -58,12 +58,11 @@ TEST(ClusterFileTest, TheFormOfTheDesign) {
 
 // docs/formats.md has this file and says that it is h200:2x8.
 TEST(ClusterFileTest, TheDocumentedFileIsTheShortForm) {
-  Cluster file =
-      ParseCluster(R"({"device": {"kind": "h200", "memory_gib": 141},
+  Cluster file = ParseCluster(R"({"device": {"kind": "h200", "memory_gib": 141},
      "hosts": [{"devices": 8}, {"devices": 8}],
      "links": {"host": {"gbps": 3600, "us": 3},
                "cluster": {"gbps": 400, "us": 8, "per": "device"}}})")
-          .value();
+                     .value();
   const Cluster spec = ParseClusterSpec("h200:2x8", {}).value();
   EXPECT_EQ(file, spec);
   EXPECT_EQ(spec.ToString(),

@@ -48,8 +48,8 @@ std::vector<std::string> UnusualLinks(const Cluster& cluster) {
     const double wants = usual.gbps / static_cast<double>(sharing);
     if (has >= kUnusual * wants && wants >= kUnusual * has) continue;
     std::string note = absl::StrFormat(
-        "link \"%s\": %s, that is %.4g for each %s; usual are %.4g",
-        level.name, SpeedOf(cluster, i), has, kind->name, wants);
+        "link \"%s\": %s, that is %.4g for each %s; usual are %.4g", level.name,
+        SpeedOf(cluster, i), has, kind->name, wants);
     if (level.port_devices > 1 && level.gbps >= kUnusual * wants &&
         wants >= kUnusual * level.gbps) {
       absl::StrAppend(&note, " (if ", level.gbps,

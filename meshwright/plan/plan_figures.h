@@ -20,9 +20,9 @@ struct Prediction {
   double bubble_seconds = 0;        // With stages: waiting for others.
   // The step as the search counts it, op by op; 0 if that is not known.
   double search_seconds = 0;
-  double comm_bytes = 0;            // Sent by a device per step.
-  int64_t peak_bytes = 0;           // On a device.
-  std::string origin;               // "assumed", "calibrated", "profiled"
+  double comm_bytes = 0;   // Sent by a device per step.
+  int64_t peak_bytes = 0;  // On a device.
+  std::string origin;      // "assumed", "calibrated", "profiled"
 };
 
 // A mesh or number of micro-batches that was looked at.

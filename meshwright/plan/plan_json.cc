@@ -74,10 +74,9 @@ class Reader {
  public:
   absl::StatusOr<Plan> Read(const Json& json) {
     if (json.value("format", Json()) != Json(kFormat)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a plan of format ", json.value("format", Json()).dump(),
-                       "; this version reads ", kFormat,
-                       ": plan again with this version"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a plan of format ", json.value("format", Json()).dump(),
+          "; this version reads ", kFormat, ": plan again with this version"));
     }
     MW_ASSIGN_OR_RETURN(PlannedLayout layout, ReadLayout(json));
     Plan plan(std::move(layout));

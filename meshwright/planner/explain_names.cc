@@ -61,16 +61,17 @@ absl::StatusOr<int32_t> StudyNames::GroupCalled(absl::string_view name) const {
   const int32_t exact = study_.GroupNamed(name);
   if (exact >= 0) return exact;
   std::set<int32_t> groups;
-  for (const Entry& entry : entries_) {
-    if (entry.shown == name) groups.insert(entry.group);
-  }
-  if (groups.empty()) {
-    const bool is_pattern = IsPattern(name);
+  const std::string end = absl::StrCat("/", name);
+  // The whole name, its last scopes, any part of it: whatever is found first.
+  for (int attempt = 0; attempt < 3 && groups.empty(); ++attempt) {
     for (const Entry& entry : entries_) {
-      if (is_pattern ? Matches(name, entry.shown) || Matches(name, entry.hlo)
-                     : absl::StrContains(entry.shown, name)) {
-        groups.insert(entry.group);
-      }
+      const std::string& shown = entry.shown;
+      const bool is_it = IsPattern(name)
+                             ? Matches(name, shown) || Matches(name, entry.hlo)
+                         : attempt == 0 ? shown == name
+                         : attempt == 1 ? absl::EndsWith(shown, end)
+                                        : absl::StrContains(shown, name);
+      if (is_it) groups.insert(entry.group);
     }
   }
   if (groups.size() == 1) return *groups.begin();

@@ -1,9 +1,9 @@
 // The names under which a user knows the groups of a plan.
 //
 //   StudyNames names(*study);
-//   names.Of(7);                          // "blocks/*/attn/qkv/dot_general x 12"
-//   names.GroupCalled("blocks/3/attn/qkv");            // 7
-//   names.GroupCalled("*qkv*");           // Error: names what it could be.
+//   names.Of(7);                   // "blocks/*/attn/qkv/dot_general x 12"
+//   names.GroupCalled("blocks/3/attn/qkv");    // 7
+//   names.GroupCalled("*qkv*");    // Error: names what it could be.
 #ifndef MESHWRIGHT_PLANNER_EXPLAIN_NAMES_H_
 #define MESHWRIGHT_PLANNER_EXPLAIN_NAMES_H_
 

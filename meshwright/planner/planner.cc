@@ -85,11 +85,11 @@ class Planner {
                             kWorthALook * whole->predicted.step_seconds)) {
       plan = FinishStages(*staged);
     }
-    const bool is_whole =
-        !plan.ok() || !Fits(*plan) ||
-        (whole.ok() &&
-         whole->predicted.step_seconds <= plan->predicted.step_seconds);
-    MW_ASSIGN_OR_RETURN(Plan best, is_whole ? std::move(whole) : std::move(plan));
+    const bool is_whole = !plan.ok() || !Fits(*plan) ||
+                          (whole.ok() && whole->predicted.step_seconds <=
+                                             plan->predicted.step_seconds);
+    MW_ASSIGN_OR_RETURN(Plan best,
+                        is_whole ? std::move(whole) : std::move(plan));
     // What was written after it counts too.
     if (!best.alternatives.empty()) {
       best.alternatives = BestFirst(log_.alternatives);
@@ -116,11 +116,10 @@ class Planner {
 
   // Sketches of plans with stages.
   absl::StatusOr<std::vector<StageCandidate>> TryStages() {
-    if (request_.stages.value_or(1) > 1 &&
-        task_.cluster.device_count() == 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the cluster's one device cannot be shared by ", *request_.stages,
-          " stages"));
+    if (request_.stages.value_or(1) > 1 && task_.cluster.device_count() == 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the cluster's one device cannot be shared by ",
+                       *request_.stages, " stages"));
     }
     // Experts have stages only where they are asked for.
     if (request_.stages.value_or(request_.expert == Expert::kAuto ? 2 : 1) ==

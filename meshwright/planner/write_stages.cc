@@ -209,15 +209,14 @@ void Record(const StagePrediction& predicted, const Scheduled& scheduled,
   Prediction& total = plan.predicted;
   total.step_seconds = scheduled.run.step_seconds;
   // The terms are one rank's, so that they add up.
-  const auto busiest = static_cast<size_t>(
-      std::ranges::max_element(scheduled.run.busy_seconds) -
-      scheduled.run.busy_seconds.begin());
+  const auto busiest =
+      static_cast<size_t>(std::ranges::max_element(scheduled.run.busy_seconds) -
+                          scheduled.run.busy_seconds.begin());
   total.compute_seconds = compute[busiest];
   total.exposed_comm_seconds = exposed[busiest];
   total.apply_seconds = apply[busiest];
-  total.bubble_seconds =
-      std::max(0.0, total.step_seconds - compute[busiest] - exposed[busiest] -
-                        apply[busiest]);
+  total.bubble_seconds = std::max(0.0, total.step_seconds - compute[busiest] -
+                                           exposed[busiest] - apply[busiest]);
   total.comm_seconds = std::ranges::max(comm);
   total.comm_bytes = std::ranges::max(bytes);
   total.peak_bytes =

@@ -17,8 +17,8 @@ constexpr std::pair<Expert, absl::string_view> kNames[] = {
 
 // Names that others have for them.
 constexpr std::pair<absl::string_view, Expert> kAliases[] = {
-    {"ddp", Expert::kDp},       {"zero1", Expert::kZero2},
-    {"fsdp", Expert::kZero3},   {"tp", Expert::kMegatron},
+    {"ddp", Expert::kDp},          {"zero1", Expert::kZero2},
+    {"fsdp", Expert::kZero3},      {"tp", Expert::kMegatron},
     {"tensor", Expert::kMegatron}, {"sp", Expert::kSequence}};
 
 // What is no strategy here, and what to do instead.
@@ -62,10 +62,9 @@ absl::StatusOr<Expert> ParseExpert(absl::string_view name) {
           absl::StrCat("--strategy ", name, ": ", instead));
     }
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no strategy is called '", name, "'; there are ",
-                   absl::StrJoin(ExpertNames(), ", "),
-                   " (and ddp, zero1, fsdp, tp, sp)"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no strategy is called '", name, "'; there are ",
+      absl::StrJoin(ExpertNames(), ", "), " (and ddp, zero1, fsdp, tp, sp)"));
 }
 
 absl::string_view Name(Expert expert) {

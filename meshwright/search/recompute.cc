@@ -292,8 +292,8 @@ absl::StatusOr<Recompute> ParseRecompute(absl::string_view name) {
     if (Name(one) == name) return one;
   }
   if (name == "light") return Recompute::kSelective;  // Its former name.
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--recompute is none, selective or full, not '", name, "'"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--recompute is none, selective or full, not '", name, "'"));
 }
 
 absl::StatusOr<Module> RecomputeForward(const Module& module,

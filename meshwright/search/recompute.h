@@ -26,8 +26,8 @@ namespace meshwright {
 
 enum class Recompute : uint8_t {
   kNone,
-  kSelective,  // All but contractions that take longer than reading their results.
-  kFull,   // All.
+  kSelective,  // All but contractions that take longer than a read of them.
+  kFull,       // All.
 };
 
 // "none", "selective", "full".

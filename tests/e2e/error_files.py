@@ -105,7 +105,9 @@ def make_files(folder: Path, mlp: Path, binary: Path) -> None:
         "vit": "vit_tiny",
         "resnet": "wide_resnet_tiny",
     }.items():
-        shutil.copy(ROOT / f"testdata/{source}.hlo.pb.zst", folder / f"{name}.hlo.pb.zst")
+        shutil.copy(
+            ROOT / f"testdata/{source}.hlo.pb.zst", folder / f"{name}.hlo.pb.zst"
+        )
     packed = (folder / "vit.hlo.pb.zst").read_bytes()
     plain = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
     (folder / "half.hlo.pb").write_bytes(plain[: len(plain) // 2])
@@ -127,7 +129,8 @@ def make_files(folder: Path, mlp: Path, binary: Path) -> None:
     with sqlite3.connect(folder / "newer.db") as database:
         database.execute("PRAGMA user_version = 99")
     subprocess.run(
-        [sys.executable, HERE / "callback_step.py", folder / "prints.hlo.pb"], check=True
+        [sys.executable, HERE / "callback_step.py", folder / "prints.hlo.pb"],
+        check=True,
     )
     make_plans(folder, binary)
 

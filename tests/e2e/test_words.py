@@ -55,7 +55,12 @@ STAGED = ("--cluster", "cpu:4", "--stages", 2, "--micro-batches", 4)
 def test_the_terms_of_a_step_add_up(told, mlp, flags):
     text, path = told(mlp, *flags)
     predicted = json.loads(path.read_text())["predicted"]
-    terms = ["compute_seconds", "exposed_comm_seconds", "apply_seconds", "bubble_seconds"]
+    terms = [
+        "compute_seconds",
+        "exposed_comm_seconds",
+        "apply_seconds",
+        "bubble_seconds",
+    ]
     step = predicted["step_seconds"]
     assert sum(predicted[t] for t in terms) == pytest.approx(step, rel=1e-9)
     line = re.search(r"step (\S+ \S+) = (.*?)[;,]", text)
@@ -88,9 +93,13 @@ def test_nothing_looks_faster_than_the_choice(told, testdata, model, cluster):
     assert rows
     for row in rows:
         if re.search(r" -\d", row):
-            assert re.search(r"looser bound|others are quicker|when it was run", row), row
+            assert re.search(r"looser bound|others are quicker|when it was run", row), (
+                row
+            )
         elif " as the search counts" not in row and re.search(r" \+\d", row):
-            assert re.search(r"[mu]?s +\S+ [mu]?s +(.*: )?\+", row), "not of its program"
+            assert re.search(r"[mu]?s +\S+ [mu]?s +(.*: )?\+", row), (
+                "not of its program"
+            )
 
 
 def test_devices_that_stay_idle_are_told(told, cli, mlp):
@@ -176,8 +185,10 @@ def test_scopes_name_what_is_explained(cli, told, scoped):
     _, path = told(scoped, "--cluster", "cpu:4", "--mesh", "data=2,model=2")
     text = cli("explain", path, "--module", scoped).stdout
     # Layers that are split alike are told once.
-    assert re.search(r"^  blocks/\*/down/dot_general x [23] \[dot_general", text, re.M), text
-    for name in ("blocks/1/up/dot_general", "*/1/up/dot_general", "ocks/1/up/dot_general"):
+    assert re.search(
+        r"^  blocks/\*/down/dot_general x [23] \[dot_general", text, re.MULTILINE
+    ), text
+    for name in ("blocks/1/up/dot_general", "*/1/up/dot_general", "1/up/dot_general"):
         report = cli.json("explain", path, name, "--module", scoped)
         assert report["shown"] == "blocks/1/up/dot_general", name
         assert report["opcode"] == "dot" and report["name"].startswith("dot_general.")
@@ -192,7 +203,9 @@ def test_scopes_name_what_is_explained(cli, told, scoped):
 
 def test_inspect_names_and_folds(cli, scoped, mlp):
     text = cli("inspect", scoped, "--parameters").stdout
-    assert re.search(r"^segment +blocks/0/up/dot_general \[dot_general", text, re.M), text
+    assert re.search(
+        r"^segment +blocks/0/up/dot_general \[dot_general", text, re.MULTILINE
+    ), text
     assert re.search(r"state +state/blocks/\*/up x 3 +f32\[32,128\]", text), text
     # Without scopes the weights say what an operation is.
     text = cli("inspect", mlp).stdout
