@@ -1,17 +1,35 @@
 #include "meshwright/base/units.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace meshwright {
 namespace {
 
-// Three significant digits: 1.50, 15.0, 150.
+// For three significant digits: 1.50, 15.0, 150.
+int Decimals(double value) { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
+
 std::string Significant(double value) {
-  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-  return absl::StrFormat("%.*f", decimals, value);
+  return absl::StrFormat("%.*f", Decimals(value), value);
+}
+
+struct TimeUnit {
+  double per_second = 1;
+  const char* name = "s";
+};
+
+TimeUnit UnitOf(double seconds) {
+  if (seconds >= 1) return {1, "s"};
+  if (seconds >= 1e-3) return {1e3, "ms"};
+  return {1e6, "us"};
 }
 
 }  // namespace
@@ -42,9 +60,42 @@ std::string FormatCount(double count) {
 }
 
 std::string FormatSeconds(double seconds) {
-  if (seconds >= 1) return Significant(seconds) + " s";
-  if (seconds >= 1e-3) return Significant(seconds * 1e3) + " ms";
-  return Significant(seconds * 1e6) + " us";
+  const TimeUnit unit = UnitOf(seconds);
+  return absl::StrCat(Significant(seconds * unit.per_second), " ", unit.name);
+}
+
+std::string FormatSum(double whole, absl::Span<const NamedSeconds> parts) {
+  const TimeUnit unit = UnitOf(whole);
+  const int decimals = Decimals(whole * unit.per_second);
+  const double scale = unit.per_second * std::pow(10, decimals);
+  const auto digits = [&](double seconds) {
+    return std::llround(seconds * scale);
+  };
+  std::vector<int64_t> shown;
+  for (const NamedSeconds& part : parts) shown.push_back(digits(part.seconds));
+  // What rounding leaves goes to the largest; a sum that is wrong stays so.
+  const int64_t left = digits(whole) - std::reduce(shown.begin(), shown.end());
+  if (std::abs(left) <= std::ssize(parts) && !parts.empty()) {
+    *std::max_element(shown.begin(), shown.end()) += left;
+  }
+  std::string text = FormatSeconds(whole);
+  const char* sign = " = ";
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].seconds == 0) continue;
+    absl::StrAppendFormat(
+        &text, "%s%s %.*f %s", std::exchange(sign, " + "), parts[i].name,
+        decimals, static_cast<double>(shown[i]) / std::pow(10, decimals),
+        unit.name);
+  }
+  return text;
+}
+
+std::string FormatTimes(double count, double total_bytes) {
+  const std::string total = FormatBytes(static_cast<int64_t>(total_bytes));
+  if (count <= 1) return total;
+  return absl::StrFormat("%g x %s = %s", count,
+                         FormatBytes(static_cast<int64_t>(total_bytes / count)),
+                         total);
 }
 
 }  // namespace meshwright

@@ -3,17 +3,32 @@
 //   FormatBytes(1536);        // "1.5 KiB"
 //   FormatCount(1.3e9);       // "1.3 G"
 //   FormatSeconds(0.0123);    // "12.3 ms"
+//   FormatSum(0.0148, {{"compute", 0.01374}, {"communication", 0.00106}});
+//   // "14.8 ms = compute 13.7 ms + communication 1.1 ms"
+//   FormatTimes(7, 28058);    // "7 x 27.4 KiB = 192 KiB"
 #ifndef MESHWRIGHT_BASE_UNITS_H_
 #define MESHWRIGHT_BASE_UNITS_H_
 
 #include <cstdint>
 #include <string>
 
+#include "absl/types/span.h"
+
 namespace meshwright {
 
 std::string FormatBytes(int64_t bytes);
 std::string FormatCount(double count);
 std::string FormatSeconds(double seconds);
+
+struct NamedSeconds {
+  std::string name;
+  double seconds = 0;
+};
+// Parts that are not 0, in the unit of the whole, and to the same digit: what
+// is printed adds up if the parts do.
+std::string FormatSum(double whole, absl::Span<const NamedSeconds> parts);
+// So many times so many bytes (of different sizes: in the mean), and in all.
+std::string FormatTimes(double count, double total_bytes);
 
 }  // namespace meshwright
 

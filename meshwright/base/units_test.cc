@@ -27,5 +27,27 @@ TEST(UnitsTest, SecondsChooseTheirUnit) {
   EXPECT_EQ(FormatSeconds(4.5e-6), "4.50 us");
 }
 
+TEST(UnitsTest, WhatIsPrintedAddsUp) {
+  EXPECT_EQ(
+      FormatSum(0.0148, {{"compute", 0.01374}, {"communication", 0.00106}}),
+      "14.8 ms = compute 13.7 ms + communication 1.1 ms");
+  // 1.2, 1.2 and 1.2 would be 3.6.
+  EXPECT_EQ(
+      FormatSum(36.9e-3, {{"a", 12.34e-3}, {"b", 12.34e-3}, {"c", 12.22e-3}}),
+      "36.9 ms = a 12.4 ms + b 12.3 ms + c 12.2 ms");
+  EXPECT_EQ(FormatSum(2, {{"a", 2}, {"b", 0}}), "2.00 s = a 2.00 s");
+  EXPECT_EQ(FormatSum(2, {}), "2.00 s");
+}
+
+TEST(UnitsTest, SumsThatAreWrongAreNotMadeToFit) {
+  EXPECT_EQ(FormatSum(2, {{"a", 1}, {"b", 0.5}}),
+            "2.00 s = a 1.00 s + b 0.50 s");
+}
+
+TEST(UnitsTest, TimesSayWhatIsEachAndWhatIsAll) {
+  EXPECT_EQ(FormatTimes(7, 196406), "7 x 27.4 KiB = 192 KiB");
+  EXPECT_EQ(FormatTimes(1, 2048), "2.00 KiB");
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -74,6 +74,9 @@ absl::StatusOr<CommandLine> CommandLine::Parse(
   for (size_t i = 0; i < words.size(); ++i) {
     // The one short flag: what everybody types.
     const std::string word = words[i] == "-o" ? "--output" : words[i];
+    if (word.empty()) {
+      return absl::InvalidArgumentError("an argument is empty");
+    }
     if (!absl::StartsWith(word, "--")) {
       line.positional_.push_back(word);
       continue;
@@ -96,6 +99,10 @@ absl::StatusOr<CommandLine> CommandLine::Parse(
     } else if (i + 1 < words.size()) {
       values.push_back(words[++i]);
     } else {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", name, " needs a value: ", flag->value));
+    }
+    if (!flag->value.empty() && values.back().empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--", name, " needs a value: ", flag->value));
     }

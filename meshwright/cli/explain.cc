@@ -15,6 +15,7 @@
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/planner/explain_binds.h"
+#include "meshwright/planner/explain_names.h"
 
 namespace meshwright {
 namespace {
@@ -24,8 +25,9 @@ const CommandSpec& Spec() {
       .name = "explain",
       .summary =
           "why a plan is as it is: the options there were, their costs, "
-          "and what would change the choice",
-      .positional = {"PLAN", "[INSTRUCTION or PARAMETER]"},
+          "and what would change the choice; of NAME, an instruction or "
+          "parameter, a part of its name or a pattern with *",
+      .positional = {"PLAN", "[NAME]"},
       .flags = {{"module", "MODULE", "that the plan is for"},
                 {"pin", "FILE", "the pins that it was planned with"},
                 {"options", "N",
@@ -47,18 +49,6 @@ absl::StatusOr<Annotations> PinsOf(const Module& module,
   }
   if (!request.annotations) return Annotations();
   return request.annotations(plan.mesh);
-}
-
-absl::Status NoSuchName(const PlanStudy& study, const std::string& name) {
-  std::vector<std::string> names;
-  for (int32_t g = 0; g < study.model().alike.count(); ++g) {
-    names.push_back(study.NameOf(g));
-  }
-  const std::string nearest = Nearest(name, names);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "no parameter or instruction that matters is called \"", name, "\"",
-      nearest.empty() ? "; meshwright inspect lists parameters"
-                      : absl::StrCat("; did you mean ", nearest, "?")));
 }
 
 template <typename Report>
@@ -90,13 +80,12 @@ absl::Status Run(const CommandLine& line) {
   PlanStudy& study = **made;
   study.set_report([&] { progress->Advance("solving again"); });
   if (line.positional_count() > 1) {
-    const int32_t group = study.GroupNamed(line.positional(1));
-    if (group < 0) return NoSuchName(study, line.positional(1));
+    MW_ASSIGN_OR_RETURN(const int32_t group,
+                        StudyNames(study).GroupCalled(line.positional(1)));
     ChoiceLimits limits;
     if (most > 0) limits.options = static_cast<int>(most);
     MW_ASSIGN_OR_RETURN(ChoiceReport report,
                         ExplainChoice(study, group, limits));
-    report.name = line.positional(1);
     progress.reset();
     Show(report, line.Has("json"));
     return absl::OkStatus();

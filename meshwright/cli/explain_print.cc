@@ -1,12 +1,15 @@
 #include "meshwright/cli/explain_print.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/base/fold_names.h"
 #include "meshwright/base/units.h"
+#include "meshwright/cli/print_alternatives.h"
 #include "meshwright/cli/print_plan.h"
 
 namespace meshwright {
@@ -14,36 +17,41 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxMeshes = 8;
 constexpr size_t kMaxBlockOptions = 4;
 
-std::string Signed(double seconds) {
-  return absl::StrCat(seconds < 0 ? "-" : "+",
-                      FormatSeconds(std::abs(seconds)));
+// Both names, where they differ.
+std::string Shown(const std::string& shown, const std::string& name) {
+  return shown == name ? name : absl::StrCat(shown, " [", name, "]");
+}
+
+// Blocks whose names differ in numbers alone and which are split alike.
+struct BlockRow {
+  const BlockReport* first = nullptr;
+  std::vector<std::string> names;
+  int64_t count = 0;
+};
+
+std::vector<BlockRow> FoldBlocks(const std::vector<BlockReport>& blocks) {
+  std::vector<BlockRow> rows;
+  const auto is_alike = [](const BlockReport& a, const BlockReport& b) {
+    return a.shape == b.shape && !a.options.empty() && !b.options.empty() &&
+           a.options[0].text == b.options[0].text &&
+           FoldNames({a.shown, b.shown}).size() == 1;
+  };
+  for (const BlockReport& block : blocks) {
+    BlockRow* row = nullptr;
+    for (BlockRow& one : rows) {
+      if (is_alike(*one.first, block)) row = &one;
+    }
+    if (row == nullptr) row = &rows.emplace_back(BlockRow{&block, {}, 0});
+    row->names.push_back(block.shown);
+    row->count += block.count;
+  }
+  return rows;
 }
 
 std::string Alike(int64_t count, const char* what) {
   return count == 1 ? "" : absl::StrCat(", ", count, " ", what, " alike");
-}
-
-// The alternative that became the plan; its axes may have other names. None:
-// past the end.
-size_t ChosenOf(const Plan& plan) {
-  const auto sizes = [](const Mesh& mesh) {
-    std::vector<int64_t> all;
-    for (const MeshAxis& axis : mesh.axes()) all.push_back(axis.size);
-    return all;
-  };
-  for (size_t i = 0; i < plan.alternatives.size(); ++i) {
-    const Alternative& one = plan.alternatives[i];
-    const absl::StatusOr<Mesh> mesh = Mesh::Parse(one.mesh);
-    if (one.why_not.empty() && one.micro_batches == plan.micro_batches &&
-        one.stages == plan.ranks() && one.recompute == plan.recompute &&
-        mesh.ok() && sizes(*mesh) == sizes(plan.mesh)) {
-      return i;
-    }
-  }
-  return plan.alternatives.size();
 }
 
 // What choosing it would cost.
@@ -51,10 +59,11 @@ std::string Difference(const OptionReport& option) {
   if (option.is_chosen) return "chosen";
   if (!option.why_not.empty()) return "impossible";
   if (option.regret.has_value()) {
-    return absl::StrCat(Signed(*option.regret), option.is_exact ? "" : "?");
+    return absl::StrCat(SignedSeconds(*option.regret),
+                        option.is_exact ? "" : "?");
   }
   if (option.regret_if_fixed.has_value()) {
-    return absl::StrCat(Signed(*option.regret_if_fixed), " *");
+    return absl::StrCat(SignedSeconds(*option.regret_if_fixed), " *");
   }
   return "not tried";
 }
@@ -162,22 +171,7 @@ void Print(const PlanReport& report) {
                MeshText(plan), plan.micro_batches,
                plan.micro_batches == 1 ? "" : "es",
                RecomputeText(plan.recompute), plan.strategy);
-  absl::PrintF("meshes, by what the search counts\n");
-  const std::vector<Alternative>& all = plan.alternatives;
-  const size_t chosen = ChosenOf(plan);
-  for (size_t i = 0; i < all.size() && (i < kMaxMeshes || i <= chosen); ++i) {
-    std::string remark = all[i].why_not;
-    if (i == chosen) {
-      remark = i == 0 ? "chosen" : "chosen: its program is predicted quicker";
-    } else if (remark.empty() && chosen < all.size()) {
-      remark = Signed(all[i].seconds - all[chosen].seconds);
-    }
-    absl::PrintF(
-        "  %-24s x%-4d %s%s%-10s %s\n", all[i].mesh, all[i].micro_batches,
-        all[i].stages == 1 ? "" : absl::StrCat(all[i].stages, " stages, "),
-        RecomputeText(all[i].recompute),
-        all[i].why_not.empty() ? FormatSeconds(all[i].seconds) : "-", remark);
-  }
+  PrintAlternatives(plan);
   absl::PrintF("held back by%s\n", report.binds.empty()
                                        ? " nothing: no limit or pin costs time"
                                        : "");
@@ -187,10 +181,13 @@ void Print(const PlanReport& report) {
   }
   absl::PrintF("blocks, those with most computing first\n");
   std::vector<OptionReport> shown;
-  for (const BlockReport& block : report.blocks) {
-    absl::PrintF("  %s %s, %d member%s%s\n", block.name, block.shape,
+  for (const BlockRow& row : FoldBlocks(report.blocks)) {
+    const BlockReport& block = *row.first;
+    absl::PrintF("  %s %s, %d op%s in its block%s\n",
+                 Shown(FoldedList(row.names, 1), block.name), block.shape,
                  block.members, block.members == 1 ? "" : "s",
-                 Alike(block.count, "blocks"));
+                 Alike(row.count, "blocks"));
+    if (row.names.size() > 1) absl::PrintF("    as of the first of them:\n");
     for (size_t i = 0; i < block.options.size(); ++i) {
       if (i == kMaxBlockOptions) {
         absl::PrintF("    and %d other ways\n", block.options.size() - i);
@@ -204,8 +201,8 @@ void Print(const PlanReport& report) {
 }
 
 void Print(const ChoiceReport& report) {
-  absl::PrintF("%s (%s %s%s)\n", report.name, report.opcode, report.shape,
-               Alike(report.count, "ops"));
+  absl::PrintF("%s (%s %s%s)\n", Shown(report.shown, report.name),
+               report.opcode, report.shape, Alike(report.count, "ops"));
   if (!report.pin.empty()) absl::PrintF("pinned to %s\n", report.pin);
   for (const OptionReport& option : report.options) PrintOption(option, "  ");
   PrintLegend(report.options);
@@ -213,9 +210,9 @@ void Print(const ChoiceReport& report) {
     absl::PrintF("how its operands come, as planned\n");
   for (const MoveReport& move : report.moves) {
     absl::PrintF(
-        "  %d from %s: %s\n", move.operand, move.from,
+        "  %d from %s: %s\n", move.operand, Shown(move.shown, move.from),
         move.moves.empty()
-            ? "as it lies"
+            ? "as it is sharded"
             : absl::StrCat(move.moves, ", ", FormatSeconds(move.seconds)));
   }
   PrintFlips(report);
@@ -230,7 +227,8 @@ nlohmann::ordered_json ToJson(const PlanReport& report) {
                       {"recompute", one.recompute},
                       {"seconds", one.seconds},
                       {"bound", one.bound},
-                      {"why_not", one.why_not}});
+                      {"why_not", one.why_not},
+                      {"predicted_seconds", one.predicted_seconds}});
   }
   Json binds = Json::array();
   for (const BindReport& bind : report.binds) {
@@ -241,6 +239,7 @@ nlohmann::ordered_json ToJson(const PlanReport& report) {
   Json blocks = Json::array();
   for (const BlockReport& block : report.blocks) {
     blocks.push_back({{"name", block.name},
+                      {"shown", block.shown},
                       {"shape", block.shape},
                       {"count", block.count},
                       {"members", block.members},
@@ -260,6 +259,7 @@ nlohmann::ordered_json ToJson(const ChoiceReport& report) {
   for (const MoveReport& move : report.moves) {
     moves.push_back({{"operand", move.operand},
                      {"from", move.from},
+                     {"from_shown", move.shown},
                      {"moves", move.moves},
                      {"seconds", move.seconds}});
   }
@@ -275,6 +275,7 @@ nlohmann::ordered_json ToJson(const ChoiceReport& report) {
     }
   }
   return {{"name", report.name},
+          {"shown", report.shown},
           {"opcode", report.opcode},
           {"shape", report.shape},
           {"count", report.count},

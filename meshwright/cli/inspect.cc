@@ -1,10 +1,16 @@
 // meshwright inspect: what a module is.
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "meshwright/analysis/block_kinds.h"
 #include "meshwright/analysis/blocks.h"
+#include "meshwright/analysis/display_names.h"
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/index_range.h"
 #include "meshwright/analysis/liveness.h"
@@ -12,11 +18,13 @@
 #include "meshwright/analysis/segments.h"
 #include "meshwright/analysis/summary.h"
 #include "meshwright/base/file.h"
+#include "meshwright/base/fold_names.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/block_graph.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/load_module.h"
+#include "meshwright/hlo/host_calls.h"
 #include "meshwright/hlo/print_module.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/flat_graph.h"
@@ -45,22 +53,54 @@ struct Inspection {
   MemoryUse memory;
   BlockSummary blocks;
   std::map<int64_t, int64_t> bounds;
-  // "name (opcode)" of instructions that a partitioned step computes whole on
-  // every device, because no rule can split them.
-  std::vector<std::string> whole;
+  // Instructions that a partitioned step computes whole on every device,
+  // because no rule can split them.
+  std::vector<const Instruction*> whole;
+  // What keeps the step from being run elsewhere, a line each.
+  std::vector<std::string> host_calls;
 };
 
-std::vector<std::string> WholeInstructions(const FlatGraph& graph,
-                                           const std::vector<Rule>& rules) {
-  std::vector<std::string> names;
+std::vector<const Instruction*> WholeInstructions(
+    const FlatGraph& graph, const std::vector<Rule>& rules) {
+  std::vector<const Instruction*> whole;
   for (size_t i = 0; i < rules.size(); ++i) {
-    if (!rules[i].is_fallback) continue;
-    const Instruction& instruction = *graph.ops[i].instruction;
-    names.push_back(
-        absl::StrCat(instruction.name, " (", instruction.opcode_name(), ")"));
+    if (rules[i].is_fallback) whole.push_back(graph.ops[i].instruction);
   }
-  return names;
+  return whole;
 }
+
+std::vector<std::string> HostCallLines(const Module& module) {
+  std::vector<std::string> lines;
+  for (const Instruction* call : HostCalls(module)) {
+    lines.push_back(HostCallWords(module, *call));
+  }
+  return lines;
+}
+
+// Names as users know them, for those that are kept as HLO names.
+class ShownNames {
+ public:
+  ShownNames(const Module& module, const ModuleRoles& roles)
+      : names_(module, roles) {
+    for (const auto& computation : module.computations()) {
+      for (const auto& instruction : computation->instructions()) {
+        by_name_[instruction->name] = instruction.get();
+      }
+    }
+  }
+
+  std::string Of(const std::string& name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? name : names_.WithHloName(*found->second);
+  }
+  std::string Of(const Instruction& instruction) const {
+    return names_.Of(instruction);
+  }
+
+ private:
+  const DisplayNames names_;
+  absl::flat_hash_map<std::string, const Instruction*> by_name_;
+};
 
 Inspection Inspect(const Module& module) {
   const ModuleRoles roles = AnalyzeRoles(module);
@@ -75,7 +115,8 @@ Inspection Inspect(const Module& module) {
           .memory = AnalyzeMemory(module),
           .blocks = SummarizeBlocks(view, FindBlocks(view), work),
           .bounds = IndexBounds(module),
-          .whole = WholeInstructions(graph, rules)};
+          .whole = WholeInstructions(graph, rules),
+          .host_calls = HostCallLines(module)};
 }
 
 Json Parameters(const Module& module, const Inspection& inspection) {
@@ -163,6 +204,10 @@ Json Blocks(const BlockSummary& summary) {
 
 Json ToJson(const Module& module, const Inspection& inspection) {
   const Work total = inspection.work.total();
+  Json whole = Json::array();
+  for (const Instruction* one : inspection.whole) {
+    whole.push_back(absl::StrCat(one->name, " (", one->opcode_name(), ")"));
+  }
   Json json = {{"module", module.name()},
                {"instructions", inspection.summary.instructions},
                {"computations", inspection.summary.computations},
@@ -180,7 +225,8 @@ Json ToJson(const Module& module, const Inspection& inspection) {
                {"segments", Segments(inspection.segments)},
                {"blocks", Blocks(inspection.blocks)},
                {"memory", Memory(module, inspection.memory)},
-               {"whole", inspection.whole},
+               {"whole", whole},
+               {"host_calls", inspection.host_calls},
                {"warnings", inspection.roles.warnings}};
   if (inspection.roles.loss.has_value()) json["loss"] = *inspection.roles.loss;
   return json;
@@ -194,13 +240,43 @@ std::string ShapeText(const Json& row) {
   return absl::StrCat(row["dtype"].get<std::string>(), "[", dims, "]");
 }
 
-void PrintRow(const Json& row) {
-  absl::PrintF("  %-9s %-44s %s", row["role"].get<std::string>(),
-               row["name"].get<std::string>(), ShapeText(row));
-  if (row.contains("bound")) {
-    absl::PrintF("  in [0, %d)", row["bound"].get<int64_t>());
+// Parameters that are alike but for numbers in their names on one line.
+void PrintParameters(const Json& rows, bool with_state) {
+  // By what is said of them beside the name, in the order of the first.
+  std::vector<std::pair<std::string, std::string>> kinds;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> names;
+  for (const Json& row : rows) {
+    if (!with_state && row["role"] == "state") continue;
+    const std::pair kind(
+        row["role"].get<std::string>(),
+        absl::StrCat(
+            ShapeText(row),
+            row.contains("bound")
+                ? absl::StrCat("  in [0, ", row["bound"].get<int64_t>(), ")")
+                : ""));
+    std::vector<std::string>& of = names[kind];
+    if (of.empty()) kinds.push_back(kind);
+    of.push_back(row["name"].get<std::string>());
   }
-  absl::PrintF("\n");
+  for (const auto& kind : kinds) {
+    for (const FoldedName& name : FoldNames(names[kind])) {
+      absl::PrintF("  %-9s %-44s %s\n", kind.first, name.ToString(),
+                   kind.second);
+    }
+  }
+}
+
+// Instructions that no rule splits, those alike on one line.
+void PrintWhole(const Inspection& inspection, const ShownNames& names) {
+  std::vector<std::string> lines;
+  for (const Instruction* one : inspection.whole) {
+    lines.push_back(
+        absl::StrCat(names.Of(*one), " (", one->opcode_name(), ")"));
+  }
+  for (const FoldedName& line : FoldNames(lines)) {
+    absl::PrintF("whole        %s: no rule splits it over devices\n",
+                 line.ToString());
+  }
 }
 
 int64_t CountRole(const ModuleRoles& roles, ParameterRole role) {
@@ -213,13 +289,13 @@ double Percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
 }
 
-void PrintSegments(const Inspection& inspection) {
+void PrintSegments(const Inspection& inspection, const ShownNames& names) {
   for (const Segment& segment : inspection.segments) {
     const double flops = segment.flops * static_cast<double>(segment.count);
     absl::PrintF(
-        "segment      %-24s x%-4d %d instructions, %s FLOPs and %s bytes each, "
+        "segment      %s x %d: %d instructions, %s FLOPs and %s bytes each, "
         "%d parameters, %s; %.0f %%\n",
-        segment.label, segment.count, segment.instructions,
+        names.Of(segment.label), segment.count, segment.instructions,
         FormatCount(segment.flops), FormatCount(segment.bytes),
         segment.parameters,
         FormatBytes(static_cast<int64_t>(segment.parameter_bytes)),
@@ -227,7 +303,7 @@ void PrintSegments(const Inspection& inspection) {
   }
 }
 
-void PrintBlocks(const BlockSummary& summary) {
+void PrintBlocks(const BlockSummary& summary, const ShownNames& names) {
   int64_t count = 0;
   for (const BlockKind& kind : summary.kinds) count += kind.count;
   if (count == 0) return;
@@ -239,9 +315,9 @@ void PrintBlocks(const BlockSummary& summary) {
   for (const BlockKind& kind : summary.kinds) {
     const double flops = kind.work.flops * static_cast<double>(kind.count);
     absl::PrintF(
-        "block        %-24s x%-4d %d ops with %d contractions, %s FLOPs and %s "
+        "block        %s x %d: %d ops with %d contractions, %s FLOPs and %s "
         "bytes each, %d parameters, %s; %.0f %%\n",
-        kind.label, kind.count, kind.ops, kind.contractions,
+        names.Of(kind.label), kind.count, kind.ops, kind.contractions,
         FormatCount(kind.work.flops), FormatCount(kind.work.bytes),
         kind.parameters,
         FormatBytes(static_cast<int64_t>(kind.parameter_bytes)),
@@ -274,25 +350,26 @@ void PrintReport(const Module& module, const Inspection& inspection,
     absl::PrintF("loss         output %d, %s\n", loss,
                  inspection.roles.outputs[loss].name);
   }
-  absl::PrintF("memory       %s at the peak, at %s\n",
-               FormatBytes(inspection.memory.peak_bytes),
-               module.entry()->instruction(inspection.memory.peak_at)->name);
-  PrintSegments(inspection);
-  PrintBlocks(inspection.blocks);
+  const ShownNames names(module, inspection.roles);
+  absl::PrintF(
+      "memory       %s at the peak, at %s\n",
+      FormatBytes(inspection.memory.peak_bytes),
+      names.Of(module.entry()->instruction(inspection.memory.peak_at)->name));
+  PrintSegments(inspection, names);
+  PrintBlocks(inspection.blocks, names);
   if (inspection.work.unknown_loops() > 0) {
     absl::PrintF("note         %d loops of unknown length count as one pass\n",
                  inspection.work.unknown_loops());
   }
-  for (const std::string& name : inspection.whole) {
-    absl::PrintF("whole        %s: no rule splits it over devices\n", name);
+  PrintWhole(inspection, names);
+  for (const std::string& line : inspection.host_calls) {
+    absl::PrintF("host         %s: no other process can run this\n", line);
   }
   for (const std::string& warning : inspection.roles.warnings) {
     absl::PrintF("warning      %s\n", warning);
   }
   absl::PrintF("parameters\n");
-  for (const Json& row : Parameters(module, inspection)) {
-    if (all_parameters || row["role"] != "state") PrintRow(row);
-  }
+  PrintParameters(Parameters(module, inspection), all_parameters);
   if (!all_parameters) {
     absl::PrintF("  (--parameters lists the state too)\n");
   }

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <thread>
 
-#include "meshwright/base/annotate.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/cli/file_kind.h"
 #include "meshwright/mesh/cluster_file.h"
+#include "meshwright/mesh/device_kind.h"
 #include "meshwright/profile/database.h"
 
 namespace meshwright {
@@ -22,20 +25,63 @@ Machine ThisMachine() {
   return machine;
 }
 
+std::string Examples(const std::string& kind) {
+  return kind == "cpu" ? "cpu:8 (eight virtual devices of this machine)"
+                       : absl::StrCat(kind, ":8 (a host of eight) or ", kind,
+                                      ":4x8 (four of them)");
+}
+
+// Neither a file nor KIND:DEVICES.
+absl::Status NoCluster(const std::string& text) {
+  const std::vector<std::string> kinds = KnownDeviceKinds();
+  if (FindDeviceKind(text) != nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cluster ", text,
+                     " does not say how many devices; write ", Examples(text)));
+  }
+  const std::string kind = text.substr(0, text.find_first_of(":x"));
+  const std::string nearest =
+      FindDeviceKind(kind) != nullptr ? kind : Nearest(kind, kinds);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--cluster ", text, ": there is no such file, and it is not ",
+      "KIND:DEVICES; write ", Examples(nearest.empty() ? "h200" : nearest),
+      "; kinds are ", absl::StrJoin(kinds, ", ")));
+}
+
 }  // namespace
 
 absl::StatusOr<Cluster> LoadCluster(const std::string& text) {
   if (IsClusterSpec(text)) return ParseClusterSpec(text, ThisMachine());
-  MW_ASSIGN_OR_RETURN(const std::string json, ReadFile(text));
-  absl::StatusOr<Cluster> cluster = ParseCluster(json);
-  if (!cluster.ok()) return Annotate(cluster.status(), text);
-  return cluster;
+  const absl::StatusOr<std::string> json = ReadFile(text);
+  if (absl::IsNotFound(json.status())) return NoCluster(text);
+  MW_RETURN_IF_ERROR(json.status());
+  absl::StatusOr<Cluster> cluster = ParseCluster(*json);
+  if (cluster.ok()) return cluster;
+  return ExplainContent(cluster.status(), text, *json, FileKind::kCluster);
 }
 
 absl::StatusOr<Rates> RatesFor(const Cluster& cluster,
                                const CommandLine& line) {
   if (line.Has("assumed")) return AssumedRates(cluster);
-  return LoadRates(line.Text("database", DefaultProfilePath()), cluster);
+  const std::string path = line.Text("database", DefaultProfilePath());
+  if (line.Has("database")) MW_RETURN_IF_ERROR(CheckDatabase(path));
+  return LoadRates(path, cluster);
+}
+
+absl::Status CheckDatabase(const std::string& path) {
+  const absl::Status opened =
+      ProfileDatabase::Open(path, /*read_only=*/true).status();
+  if (absl::IsNotFound(opened)) {
+    return absl::NotFoundError(absl::StrCat(
+        path, ": no such file; meshwright profile --calibrate --database ",
+        path, " makes it"));
+  }
+  if (opened.ok()) return opened;
+  MW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  if (ContentOf(bytes).kind == FileKind::kDatabase || bytes.empty()) {
+    return opened;
+  }
+  return ExplainContent(opened, path, bytes, FileKind::kDatabase);
 }
 
 }  // namespace meshwright

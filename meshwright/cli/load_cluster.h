@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "meshwright/cli/command_line.h"
 #include "meshwright/cost/rates.h"
@@ -17,6 +18,9 @@ absl::StatusOr<Cluster> LoadCluster(const std::string& text);
 // What devices and links achieve: calibrated where that is known (--database,
 // by default the user's) unless --assumed is given, else assumed.
 absl::StatusOr<Rates> RatesFor(const Cluster& cluster, const CommandLine& line);
+
+// Whether a database that the user named is there and is one; else what it is.
+absl::Status CheckDatabase(const std::string& path);
 
 }  // namespace meshwright
 

@@ -1,11 +1,15 @@
 // meshwright partition: the program that each device of a mesh runs.
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
+#include "meshwright/analysis/display_names.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/progress.h"
+#include "meshwright/base/fold_names.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
@@ -60,6 +64,23 @@ Json ResultToJson(const Partitioned& split, double seconds) {
           {"seconds", seconds}};
 }
 
+// As users know them.
+std::vector<std::string> ShownNames(const Module& module,
+                                    const ModuleRoles& roles,
+                                    const std::vector<std::string>& hlo_names) {
+  const DisplayNames names(module, roles);
+  const std::set<std::string> wanted(hlo_names.begin(), hlo_names.end());
+  std::vector<std::string> shown;
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (wanted.contains(instruction->name)) {
+        shown.push_back(names.Of(*instruction));
+      }
+    }
+  }
+  return shown;
+}
+
 absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
   const ModuleRoles roles = AnalyzeRoles(module);
@@ -88,7 +109,7 @@ absl::Status Run(const CommandLine& line) {
                FormatBytes(static_cast<int64_t>(WireBytes(split.collectives))));
   if (!split.fallbacks.empty()) {
     absl::PrintF("  computed whole on every device: %s\n",
-                 absl::StrJoin(split.fallbacks, ", "));
+                 FoldedList(ShownNames(module, roles, split.fallbacks), 8));
   }
   return absl::OkStatus();
 }

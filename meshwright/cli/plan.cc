@@ -33,7 +33,9 @@ const CommandSpec& Spec() {
           {"output", "FILE", "write the plan here (also -o)",
            FileUse::kWritten},
           {"strategy", "NAME",
-           "auto (default), dp, zero2, zero3, megatron, sequence, volume"},
+           "auto (default), dp, zero2, zero3, megatron, sequence, volume; also "
+           "by other names: ddp is dp, zero1 zero2, fsdp zero3, tp megatron, "
+           "sp sequence"},
           {"mesh", "AXES", "data=4,model=2: this mesh only"},
           {"micro-batches", "M", "this many (default: as few as fit)"},
           {"stages", "N",
@@ -43,7 +45,7 @@ const CommandSpec& Spec() {
            "of several stages: gpipe, 1f1b, zero-bubble or auto (default)"},
           {"recompute", "WHAT",
            "what backward computes again to save memory: auto (default), none, "
-           "light (not what takes long), full"},
+           "selective (not contractions that take long; also: light), full"},
           {"memory", "GIB", "what a device may use (default: 92 % of it)"},
           {"pin", "FILE",
            "JSON: how parameters, outputs and instructions must lie; needs "
@@ -159,6 +161,10 @@ absl::Status Run(const CommandLine& line) {
                      "machine runs ",
                      kMaxVirtualDevices,
                      " at most: the plan cannot be run or checked here"));
+  }
+  if (const std::string remark = RemarkOn(line.Text("strategy", "auto"));
+      !remark.empty()) {
+    plan.notes.push_back(remark);
   }
   if (line.Has("measure")) {
     MW_ASSIGN_OR_RETURN(plan, Measured(module, client.get(),

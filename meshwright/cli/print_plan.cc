@@ -8,64 +8,81 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/base/element_type.h"
+#include "meshwright/base/fold_names.h"
 #include "meshwright/base/units.h"
+#include "meshwright/cli/print_alternatives.h"
+#include "meshwright/cli/print_traffic.h"
 #include "meshwright/mesh/sharding_text.h"
 
 namespace meshwright {
 namespace {
 
 constexpr size_t kMaxRows = 8;
+// Of tensors with the same sharding.
+constexpr size_t kMaxNames = 3;
 
 std::string Percent(double part) {
   return absl::StrFormat("%.1f %%", part * 100);
 }
 
+double BytesOf(const PlannedTensor& tensor) {
+  const ElementType type =
+      ParseElementType(tensor.type).value_or(ElementType::kF32);
+  double bytes = static_cast<double>(BitWidth(type)) / 8;
+  for (const int64_t size : tensor.dimensions) {
+    bytes *= static_cast<double>(size);
+  }
+  return bytes;
+}
+
 void PrintTensors(const Plan& plan) {
-  // Shardings by the bytes that lie so.
-  std::map<std::string, std::pair<double, int64_t>> by_text;
-  std::map<std::string, std::string> example;
+  struct Row {
+    std::vector<std::string> names;
+    double elements = 0;
+    double bytes = 0;
+  };
+  std::map<std::string, Row> by_sharding;
   for (const PlannedTensor& tensor : plan.parameters) {
+    Row& row = by_sharding[plan.TextOf(tensor)];
     double elements = 1;
     for (const int64_t size : tensor.dimensions) {
       elements *= static_cast<double>(size);
     }
-    const std::string text = plan.TextOf(tensor);
-    by_text[text].first += elements;
-    ++by_text[text].second;
-    example.try_emplace(text, tensor.name);
+    row.names.push_back(tensor.name);
+    row.elements += elements;
+    row.bytes += BytesOf(tensor);
   }
-  std::vector<std::pair<std::string, std::pair<double, int64_t>>> rows(
-      by_text.begin(), by_text.end());
+  std::vector<std::pair<std::string, Row>> rows(by_sharding.begin(),
+                                                by_sharding.end());
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return a.second.first > b.second.first;
+    return a.second.bytes > b.second.bytes;
   });
-  absl::PrintF("parameters\n");
+  absl::PrintF(
+      "parameters (of each dimension the axes that split it; - is not "
+      "split)\n");
   for (size_t i = 0; i < rows.size() && i < kMaxRows; ++i) {
-    absl::PrintF("  %-28s %5d tensors, %.3g elements, such as %s\n",
-                 rows[i].first, rows[i].second.second, rows[i].second.first,
-                 example[rows[i].first]);
+    const Row& row = rows[i].second;
+    absl::PrintF("  %-24s %d tensor%s, %s elements, %s: %s\n", rows[i].first,
+                 row.names.size(), row.names.size() == 1 ? "" : "s",
+                 FormatCount(row.elements),
+                 FormatBytes(static_cast<int64_t>(row.bytes)),
+                 FoldedList(row.names, kMaxNames));
   }
   if (rows.size() > kMaxRows) {
-    absl::PrintF("  and %d other ways\n", rows.size() - kMaxRows);
+    absl::PrintF("  and %d other shardings\n", rows.size() - kMaxRows);
   }
 }
 
 void PrintCollectives(const Plan& plan) {
-  std::map<std::pair<std::string, std::string>, std::pair<double, double>> sums;
+  Traffic traffic;
   for (const PlannedCollective& one : plan.collectives) {
-    auto& [count, bytes] = sums[{one.kind, one.axes}];
-    count += one.count;
-    bytes += one.count * one.wire_bytes;
+    traffic.Add(one.kind, one.axes, one.count, one.wire_bytes);
   }
-  if (sums.empty()) {
-    absl::PrintF("no communication\n");
-    return;
-  }
-  absl::PrintF("communication, per device and step\n");
-  for (const auto& [key, sum] : sums) {
-    absl::PrintF("  %-20s along %-16s %6g times, %s\n", key.first, key.second,
-                 sum.first, FormatBytes(static_cast<int64_t>(sum.second)));
-  }
+  absl::PrintF("%s\n", traffic.empty()
+                           ? "no communication"
+                           : "communication, sent by a device in a step");
+  traffic.Print();
 }
 
 // Of a stage, where not all have the same. (They do not take turns then.)
@@ -77,8 +94,8 @@ std::string MeshOf(const Plan& plan, size_t stage) {
 
 void PrintPipeline(const Plan& plan) {
   const PlannedPipeline& pipeline = *plan.pipeline;
-  absl::PrintF("stages, schedule %s, %s of the time idle\n", pipeline.schedule,
-               Percent(pipeline.bubble_share));
+  absl::PrintF("stages, schedule %s, bubbles %s of the ranks' time\n",
+               pipeline.schedule, Percent(pipeline.bubble_share));
   const size_t count = pipeline.stages.size();
   for (size_t i = 0; i < count; ++i) {
     // The first ones and the last.
@@ -94,7 +111,7 @@ void PrintPipeline(const Plan& plan) {
     }
     absl::PrintF(
         "  %3d  %sforward %s, backward %s, apply %s; sends %s a micro-batch; "
-        "%s\n",
+        "peak %s\n",
         i, MeshOf(plan, i), FormatSeconds(stage.forward),
         FormatSeconds(stage.input_grad + stage.weight_grad),
         FormatSeconds(stage.apply), FormatBytes(sent),
@@ -118,10 +135,6 @@ void PrintMeasured(const Measurement& measured) {
 
 }  // namespace
 
-std::string RecomputeText(const std::string& recompute) {
-  return recompute == "none" ? "" : absl::StrCat(recompute, " recomputation, ");
-}
-
 std::string MeshText(const Plan& plan) {
   std::string text =
       plan.stages() == 1 ? "" : absl::StrCat(plan.stages(), " stages, ");
@@ -137,19 +150,25 @@ std::string MeshText(const Plan& plan) {
   return text;
 }
 
+std::string StepText(const Prediction& predicted) {
+  return FormatSum(predicted.step_seconds,
+                   {{"compute", predicted.compute_seconds},
+                    {"communication", predicted.exposed_comm_seconds},
+                    {"apply", predicted.apply_seconds},
+                    {"bubble", predicted.bubble_seconds}});
+}
+
 void PrintPlan(const Plan& plan, const Cluster& cluster) {
   const Prediction& predicted = plan.predicted;
   absl::PrintF("%s on %s\n", plan.module_name, cluster.ToString());
   absl::PrintF("%s, %d micro-batch%s, %sstrategy %s\n", MeshText(plan),
                plan.micro_batches, plan.micro_batches == 1 ? "" : "es",
                RecomputeText(plan.recompute), plan.strategy);
-  absl::PrintF(
-      "predicted (%s): step %s = compute %s + communication %s; %s of %s per "
-      "device\n",
-      predicted.origin, FormatSeconds(predicted.step_seconds),
-      FormatSeconds(predicted.compute_seconds),
-      FormatSeconds(predicted.exposed_comm_seconds),
-      FormatBytes(predicted.peak_bytes), FormatBytes(plan.memory_bytes));
+  absl::PrintF("predicted (%s): step %s%s; peak %s of %s per device\n",
+               predicted.origin, StepText(predicted),
+               plan.stages() == 1 ? "" : ", of the rank that is busy longest",
+               FormatBytes(predicted.peak_bytes),
+               FormatBytes(plan.memory_bytes));
   absl::PrintF("%s\n", plan.gap < 1e-6 ? std::string("proved best on this mesh")
                        : plan.gap >= 1
                            ? "no bound was found in the time given"
@@ -159,17 +178,7 @@ void PrintPlan(const Plan& plan, const Cluster& cluster) {
   if (plan.pipeline.has_value()) PrintPipeline(plan);
   PrintTensors(plan);
   PrintCollectives(plan);
-  if (plan.alternatives.size() > 1) {
-    absl::PrintF("also looked at\n");
-    for (size_t i = 0; i < plan.alternatives.size() && i < kMaxRows; ++i) {
-      const Alternative& one = plan.alternatives[i];
-      absl::PrintF(
-          "  %-24s x%-4d %s%s%s\n", one.mesh, one.micro_batches,
-          one.stages == 1 ? "" : absl::StrCat(one.stages, " stages, "),
-          RecomputeText(one.recompute),
-          one.why_not.empty() ? FormatSeconds(one.seconds) : one.why_not);
-    }
-  }
+  if (plan.alternatives.size() > 1) PrintAlternatives(plan);
   for (const std::string& note : plan.notes) absl::PrintF("note: %s\n", note);
   const auto total = plan.seconds.find("total");
   if (total != plan.seconds.end()) {

@@ -16,6 +16,7 @@
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/device_client.h"
+#include "meshwright/cli/load_cluster.h"
 #include "meshwright/cli/measure_rates.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/profile/calibrate.h"
@@ -125,10 +126,11 @@ absl::Status CalibrateHere(const CommandLine& line, const std::string& path) {
 
 absl::Status Show(const CommandLine& line, const std::string& path) {
   std::vector<ProfileEntry> entries;
+  if (line.Has("database")) MW_RETURN_IF_ERROR(CheckDatabase(path));
   auto database = ProfileDatabase::Open(path, /*read_only=*/true);
   if (database.ok()) {
     MW_ASSIGN_OR_RETURN(entries, (*database)->Entries());
-  } else if (!absl::IsNotFound(database.status()) || line.Has("database")) {
+  } else if (!absl::IsNotFound(database.status())) {
     return database.status();
   }
   if (line.Has("json")) {

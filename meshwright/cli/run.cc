@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/base/file.h"
 #include "meshwright/base/median.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
@@ -12,6 +13,7 @@
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/device_client.h"
+#include "meshwright/cli/file_kind.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/planned_runner.h"
@@ -70,7 +72,12 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> ReadAll(
     const std::vector<std::string>& paths) {
   std::vector<std::vector<Tensor>> files;
   for (const std::string& path : paths) {
-    MW_ASSIGN_OR_RETURN(files.emplace_back(), ReadTensorFile(path));
+    MW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+    absl::StatusOr<std::vector<Tensor>> tensors = ParseTensors(bytes);
+    if (!tensors.ok()) {
+      return ExplainContent(tensors.status(), path, bytes, FileKind::kTensors);
+    }
+    files.push_back(*std::move(tensors));
   }
   return files;
 }
@@ -178,11 +185,11 @@ absl::Status Run(const CommandLine& line) {
     absl::PrintF("%s\n",
                  ToJson(log, compile_seconds, devices, *client).dump(2));
   } else {
-    absl::PrintF("%d steps on %s%s, median %s; compiled in %s\n", steps,
-                 devices == 1 ? "" : absl::StrCat(devices, " x "),
-                 client->devices()[0]->kind(),
-                 FormatSeconds(Median(log.seconds)),
-                 FormatSeconds(compile_seconds));
+    absl::PrintF(
+        "%d step%s on %s%s, median %s; compiled in %s\n", steps,
+        steps == 1 ? "" : "s", devices == 1 ? "" : absl::StrCat(devices, " x "),
+        client->devices()[0]->kind(), FormatSeconds(Median(log.seconds)),
+        FormatSeconds(compile_seconds));
     if (!log.simulated.empty()) {
       absl::PrintF("simulated with the durations of its programs: %s\n",
                    FormatSeconds(Median(log.simulated)));

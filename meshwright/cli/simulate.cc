@@ -69,6 +69,12 @@ absl::StatusOr<Outcome> Finish(std::string name, Timetable timetable,
   }
   MW_RETURN_IF_ERROR(Validate(timetable, input.costs));
   MW_ASSIGN_OR_RETURN(Simulation run, Simulate(timetable, input.costs));
+  if (input.plan.has_value()) {
+    // Beside what passes through there is what a rank holds all the time.
+    const std::vector<int64_t> fixed =
+        input.plan->FixedBytesOfRanks(timetable.rank_of_stage);
+    for (size_t i = 0; i < fixed.size(); ++i) run.peak_bytes[i] += fixed[i];
+  }
   const double bound =
       StepLowerBound(timetable.rank_of_stage, timetable.ranks(),
                      timetable.micro_batches, input.costs);
@@ -87,15 +93,22 @@ std::string Held(const SimulateInput& input, int64_t bytes) {
   return input.in_bytes ? FormatBytes(bytes) : absl::StrCat(bytes);
 }
 
-std::string Shape(const PipelineShape& shape) {
-  return absl::StrFormat(
-      "%d stage%s on %d device%s, %d micro-batch%s", shape.stages,
-      shape.stages == 1 ? "" : "s", shape.ranks, shape.ranks == 1 ? "" : "s",
-      shape.micro_batches, shape.micro_batches == 1 ? "" : "es");
+// What does one thing at a time: of a plan a group of devices.
+const char* Unit(const SimulateInput& input) {
+  return input.plan.has_value() ? "rank" : "device";
+}
+
+std::string Shape(const SimulateInput& input) {
+  const PipelineShape& shape = input.shape;
+  return absl::StrFormat("%d stage%s on %d %s%s, %d micro-batch%s",
+                         shape.stages, shape.stages == 1 ? "" : "s",
+                         shape.ranks, Unit(input), shape.ranks == 1 ? "" : "s",
+                         shape.micro_batches,
+                         shape.micro_batches == 1 ? "" : "es");
 }
 
 void Print(const Outcome& outcome, const SimulateInput& input, int columns) {
-  absl::PrintF("%s: %s\n\n", outcome.name, Shape(input.shape));
+  absl::PrintF("%s: %s\n\n", outcome.name, Shape(input));
   absl::PrintF("%s\n", DrawGrid(outcome.run, outcome.timetable.rank_of_stage,
                                 {.columns = columns,
                                  .colour = ShowsColours(STDOUT_FILENO)}));
@@ -106,7 +119,7 @@ void Print(const Outcome& outcome, const SimulateInput& input, int columns) {
   const auto stages =
       StagesByRank(outcome.timetable.rank_of_stage, input.shape.ranks);
   for (int rank = 0; rank < input.shape.ranks; ++rank) {
-    absl::PrintF("device %-3d stage%s %-12s busy %-8s %s %s\n", rank,
+    absl::PrintF("%s %-3d stage%s %-12s busy %-8s %s %s\n", Unit(input), rank,
                  stages[rank].size() == 1 ? " " : "s",
                  absl::StrJoin(stages[rank], " "),
                  FormatSeconds(outcome.run.busy_seconds[rank]),
@@ -165,7 +178,7 @@ absl::Status Compare(const SimulateInput& input, const CommandLine& line) {
         absl::StrCat("--", flag, " is for one schedule"));
   }
   Json rows = Json::array();
-  if (!line.Has("json")) absl::PrintF("%s\n", Shape(input.shape));
+  if (!line.Has("json")) absl::PrintF("%s\n", Shape(input));
   for (const ScheduleKind kind : input.schedules) {
     const auto outcome = Make(input, kind, line.Has("transfers"));
     if (!outcome.ok()) {

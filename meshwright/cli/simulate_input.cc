@@ -9,6 +9,7 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/cli/file_kind.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/plan/plan.h"
 
@@ -189,7 +190,9 @@ absl::Status ReadTimetable(const CommandLine& line, SimulateInput& input) {
   const std::string path = line.Text("timetable", "");
   MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   absl::StatusOr<Timetable> timetable = ParseCsv(text);
-  if (!timetable.ok()) return Annotate(timetable.status(), path);
+  if (!timetable.ok()) {
+    return ExplainContent(timetable.status(), path, text, FileKind::kTimetable);
+  }
   input.shape = {.stages = timetable->stages(),
                  .ranks = timetable->ranks(),
                  .micro_batches = timetable->micro_batches,
@@ -223,8 +226,9 @@ absl::StatusOr<SimulateInput> ReadPlanInput(const CommandLine& line) {
   const std::string path = line.positional(0);
   MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(path));
   if (!plan.pipeline.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": this plan has one stage: nothing to schedule"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": this plan has one stage, so there is nothing to schedule; ",
+        "plan --stages N makes one of several"));
   }
   absl::StatusOr<Timetable> timetable = ParseCsv(plan.pipeline->timetable);
   if (!timetable.ok()) return Annotate(timetable.status(), path);
@@ -233,21 +237,25 @@ absl::StatusOr<SimulateInput> ReadPlanInput(const CommandLine& line) {
                  .ranks = timetable->ranks(),
                  .micro_batches = timetable->micro_batches};
   input.in_bytes = true;
-  std::vector<int64_t> bounds(static_cast<size_t>(timetable->ranks()),
-                              INT64_MAX);
-  for (size_t i = 0; i < plan.pipeline->stages.size(); ++i) {
-    const PlannedPipeline::Stage& stage = plan.pipeline->stages[i];
+  if (timetable->ranks() != plan.ranks() ||
+      timetable->rank_of_stage.size() != plan.pipeline->stages.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": its timetable is of ", timetable->rank_of_stage.size(),
+        " stages on ", timetable->ranks(), " ranks, the plan of ",
+        plan.stages(), " on ", plan.ranks()));
+  }
+  for (const PlannedPipeline::Stage& stage : plan.pipeline->stages) {
     input.costs.stages.push_back({.forward = stage.forward,
                                   .input_grad = stage.input_grad,
                                   .weight_grad = stage.weight_grad,
                                   .apply = stage.apply,
                                   .held_bytes = stage.held_bytes,
                                   .kept_bytes = stage.kept_bytes});
-    int64_t& bound = bounds[timetable->rank_of_stage[i]];
-    bound = std::min(
-        bound, std::max<int64_t>(0, plan.memory_bytes - stage.fixed_bytes));
   }
-  input.costs.memory_bytes = std::move(bounds);
+  for (const int64_t fixed : plan.FixedBytesOfRanks(timetable->rank_of_stage)) {
+    input.costs.memory_bytes.push_back(
+        std::max<int64_t>(0, plan.memory_bytes - fixed));
+  }
   input.costs.apply_after_all = plan.pipeline->apply_after_all;
   for (const PlannedPipeline::Edge& edge : plan.pipeline->edges) {
     input.costs.edges.push_back({edge.from, edge.to, edge.forward_seconds,
@@ -261,6 +269,7 @@ absl::StatusOr<SimulateInput> ReadPlanInput(const CommandLine& line) {
   }
   MW_RETURN_IF_ERROR(Annotate(
       CheckCosts(input.costs, input.shape.stages, input.shape.ranks), path));
+  input.plan = plan;
   return input;
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "meshwright/cli/command_line.h"
+#include "meshwright/plan/plan.h"
 #include "meshwright/schedule/pipeline.h"
 #include "meshwright/schedule/schedule_kind.h"
 #include "meshwright/schedule/timetable.h"
@@ -19,7 +20,8 @@ struct SimulateInput {
   // Held bytes were given; otherwise every stage holds 1 per micro-batch.
   bool in_bytes = false;
   std::vector<ScheduleKind> schedules;  // Several: to be compared.
-  std::optional<Timetable> timetable;   // Given as a file.
+  std::optional<Timetable> timetable;   // Given as a file, or in a plan.
+  std::optional<Plan> plan;             // That all of it is from.
 };
 
 std::vector<FlagSpec> SimulateInputFlags();

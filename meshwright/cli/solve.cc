@@ -11,6 +11,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/cli/commands.h"
+#include "meshwright/cli/file_kind.h"
 #include "meshwright/hlo/compression.h"
 #include "meshwright/solve/iopddl.h"
 
@@ -58,8 +59,8 @@ absl::StatusOr<Problem> Load(const std::string& path) {
   }
   absl::StatusOr<Problem> problem = ReadIopddl(bytes);
   if (problem.ok()) return problem;
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": ", problem.status().message()));
+  return ExplainContent(absl::InvalidArgumentError(problem.status().message()),
+                        path, bytes, FileKind::kProblem);
 }
 
 double Gap(const Solution& solution) {

@@ -1,6 +1,5 @@
 #include "meshwright/cli/split_module.h"
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -10,7 +9,8 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/base/units.h"
+#include "meshwright/cli/file_kind.h"
+#include "meshwright/cli/print_traffic.h"
 #include "meshwright/partition/annotations.h"
 #include "meshwright/partition/infer_mesh.h"
 #include "meshwright/partition/sharding_file.h"
@@ -71,6 +71,11 @@ absl::StatusOr<Partitioned> SplitModule(const Module& module,
                                         const ModuleRoles& roles,
                                         const CommandLine& line) {
   if (line.Has("plan")) {
+    for (const char* other : {"sharding", "mesh"}) {
+      if (!line.Has(other)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--plan and --", other, " exclude each other: the plan has its own"));
+    }
     MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(line.Text("plan", "")));
     absl::StatusOr<Partitioned> split = PartitionPlan(module, plan);
     if (!split.ok()) return Annotate(split.status(), line.Text("plan", ""));
@@ -86,7 +91,9 @@ absl::StatusOr<Partitioned> SplitModule(const Module& module,
     MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
     absl::StatusOr<ShardingFile> file =
         ParseShardingFile(text, module, NamesOf(module, roles), {.mesh = mesh});
-    if (!file.ok()) return Annotate(file.status(), path);
+    if (!file.ok()) {
+      return ExplainContent(file.status(), path, text, FileKind::kSharding);
+    }
     mesh = file->mesh;
     pins = std::move(file->annotations);
   }
@@ -94,8 +101,8 @@ absl::StatusOr<Partitioned> SplitModule(const Module& module,
     absl::StatusOr<Mesh> inferred = InferMesh(module);
     if (absl::IsNotFound(inferred.status())) {
       return absl::InvalidArgumentError(
-          "the module says nothing about devices; give --sharding FILE or "
-          "--mesh AXES");
+          "the module says nothing about devices; give --plan FILE "
+          "(meshwright plan writes one), --sharding FILE or --mesh AXES");
     }
     MW_RETURN_IF_ERROR(inferred.status());
     mesh = *std::move(inferred);
@@ -108,8 +115,8 @@ absl::StatusOr<Partitioned> SplitModule(const Module& module,
 absl::StatusOr<Plan> LoadPlan(const std::string& path) {
   MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   absl::StatusOr<Plan> plan = ParsePlan(text);
-  if (!plan.ok()) return Annotate(plan.status(), path);
-  return plan;
+  if (plan.ok()) return plan;
+  return ExplainContent(plan.status(), path, text, FileKind::kPlan);
 }
 
 absl::Status ReadPins(const Module& module, const ModuleRoles& roles,
@@ -122,7 +129,9 @@ absl::Status ReadPins(const Module& module, const ModuleRoles& roles,
     MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
     absl::StatusOr<ShardingFile> file = ParseShardingFile(
         text, module, NamesOf(module, roles), {.mesh = request.mesh});
-    if (!file.ok()) return Annotate(file.status(), path);
+    if (!file.ok()) {
+      return ExplainContent(file.status(), path, text, FileKind::kSharding);
+    }
     request.mesh = file->mesh;
     MW_ASSIGN_OR_RETURN(const Annotations own,
                         ReadAnnotations(module, file->mesh));
@@ -166,22 +175,14 @@ double WireBytes(const std::vector<Collective>& collectives) {
 }
 
 void PrintCollectives(const std::vector<Collective>& collectives) {
-  struct Total {
-    double count = 0;
-    double bytes = 0;
-  };
-  std::map<std::pair<std::string, std::string>, Total> totals;
-  for (const Collective& collective : collectives) {
-    Total& total = totals[{collective.kind, collective.axes}];
-    total.count += collective.count;
-    total.bytes += collective.wire_bytes * collective.count;
+  Traffic traffic;
+  for (const Collective& one : collectives) {
+    traffic.Add(one.kind, one.axes, one.count, one.wire_bytes);
   }
-  if (totals.empty()) absl::PrintF("  no communication\n");
-  for (const auto& [key, total] : totals) {
-    absl::PrintF("  %-18s over %-14s %6g x  %s on the wire\n", key.first,
-                 key.second, total.count,
-                 FormatBytes(static_cast<int64_t>(total.bytes)));
-  }
+  absl::PrintF("  %s\n", traffic.empty()
+                             ? "no communication"
+                             : "communication, sent by a device in a step");
+  traffic.Print();
 }
 
 }  // namespace meshwright

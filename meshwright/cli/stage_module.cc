@@ -13,6 +13,7 @@
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
+#include "meshwright/cli/file_kind.h"
 #include "meshwright/cli/load_cluster.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cost/price_list.h"
@@ -47,9 +48,16 @@ absl::StatusOr<StageList> ReadStages(const CommandLine& line) {
     list.count = static_cast<int32_t>(count);
     return list;
   }
-  MW_ASSIGN_OR_RETURN(const std::string content, ReadFile(text));
-  absl::StatusOr<std::vector<StageEntry>> entries = ParseStageFile(content);
-  if (!entries.ok()) return Annotate(entries.status(), text);
+  const absl::StatusOr<std::string> content = ReadFile(text);
+  if (absl::IsNotFound(content.status())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--stages ", text, " is neither a number of stages nor a file"));
+  }
+  MW_RETURN_IF_ERROR(content.status());
+  absl::StatusOr<std::vector<StageEntry>> entries = ParseStageFile(*content);
+  if (!entries.ok()) {
+    return ExplainContent(entries.status(), text, *content, FileKind::kStages);
+  }
   list.count = static_cast<int32_t>(entries->size());
   list.entries = *std::move(entries);
   return list;
@@ -109,6 +117,25 @@ absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
   return stages;
 }
 
+// What a flag would do about a step that cannot be taken apart.
+absl::Status WhyNotTaken(const absl::Status& why, const Module& module,
+                         MicroBatchOptions options, const CommandLine& line) {
+  if (!line.Has("micro-batches") &&
+      absl::StrContains(why.message(), "does not divide")) {
+    return absl::Status(
+        why.code(),
+        absl::StrCat(why.message(), ", twice the ", options.count / 2,
+                     " stages; --micro-batches M says how many instead"));
+  }
+  if (options.allow_inexact) return why;
+  options.allow_inexact = true;
+  if (!TakeApart(module, AnalyzeRoles(module), options).ok()) return why;
+  return absl::Status(
+      why.code(),
+      absl::StrCat(why.message(), "; with --estimate-statistics each ",
+                   "micro-batch takes its own"));
+}
+
 // What the stages are predicted to take on virtual devices, as far as they
 // differ: nothing is known of the devices yet.
 absl::StatusOr<PipelineCosts> RoughCosts(const StagedStep& step,
@@ -136,8 +163,8 @@ absl::StatusOr<Timetable> ReadTimetable(const CommandLine& line,
   if (absl::EndsWith(name, ".csv")) {
     MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(name));
     absl::StatusOr<Timetable> timetable = ParseCsv(text);
-    if (!timetable.ok()) return Annotate(timetable.status(), name);
-    return timetable;
+    if (timetable.ok()) return timetable;
+    return ExplainContent(timetable.status(), name, text, FileKind::kTimetable);
   }
   MW_ASSIGN_OR_RETURN(const ScheduleKind kind, ParseScheduleKind(name));
   MW_ASSIGN_OR_RETURN(
@@ -179,7 +206,6 @@ std::vector<int64_t> StateBytes(const Module& module, const StagedStep& step) {
 
 absl::StatusOr<std::optional<StagedModule>> StageAsPlanned(
     const Module& module, const CommandLine& line) {
-  if (!line.Has("plan")) return std::nullopt;
   const std::string path = line.Text("plan", "");
   MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(path));
   for (const FlagSpec& flag : StageFlags()) {
@@ -211,13 +237,13 @@ std::vector<FlagSpec> StageFlags() {
           {"devices-per-stage", "D",
            "devices over which a stage splits the batch (default 1)"},
           {"micro-batches", "M",
-           "with --stages: how many (default twice the stages)"},
+           "with --stages: how many (default: twice the stages)"},
           {"estimate-statistics", "",
            "with --stages: where a sum over the whole batch is needed inside "
            "of it (batch norm), each micro-batch takes its own"},
           {"recompute", "WHAT",
            "with --stages: what backward computes again instead of keeping "
-           "it: none, light, full (default none)"},
+           "it: none, selective (also: light), full (default none)"},
           {"schedule", "NAME",
            "with --stages: gpipe, 1f1b, interleaved, breadth-first, "
            "zero-bubble, zero-bubble-v, auto, or a .csv timetable (default "
@@ -241,10 +267,13 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
     const Module& module, const CommandLine& line) {
   const bool estimates = line.Has("estimate-statistics");
   if (!line.Has("stages")) {
-    if (estimates) {
-      return absl::InvalidArgumentError("--estimate-statistics needs --stages");
+    if (line.Has("plan")) return StageAsPlanned(module, line);
+    for (const FlagSpec& flag : StageFlags()) {
+      if (!line.Has(flag.name)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag.name, " needs --stages"));
     }
-    return StageAsPlanned(module, line);
+    return std::nullopt;
   }
   for (const char* other : {"plan", "sharding", "mesh"}) {
     if (line.Has(other)) {
@@ -260,10 +289,12 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
   MW_ASSIGN_OR_RETURN(std::optional<SplitStep> split,
                       SplitFor(module, list, line));
   const Module& cut = split.has_value() ? split->module : module;
-  MW_ASSIGN_OR_RETURN(
-      const PipelineStep step,
-      TakeApart(cut, AnalyzeRoles(cut),
-                {.count = micro_batches, .allow_inexact = estimates}));
+  const MicroBatchOptions cutting{.count = micro_batches,
+                                  .allow_inexact = estimates};
+  absl::StatusOr<PipelineStep> taken =
+      TakeApart(cut, AnalyzeRoles(cut), cutting);
+  if (!taken.ok()) return WhyNotTaken(taken.status(), cut, cutting, line);
+  const PipelineStep& step = *taken;
   StageOptions options{.stages = list.count, .state = step.state};
   MW_ASSIGN_OR_RETURN(options.forward, ForwardStagesOf(list, cut, step, line));
   MW_ASSIGN_OR_RETURN(StagedStep staged,

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
+#include "meshwright/mesh/link_words.h"
 
 namespace meshwright {
 namespace {
@@ -146,12 +147,10 @@ std::string Cluster::ToString() const {
       "%d host%s x %d %s, %s", hosts.size(), hosts.size() == 1 ? "" : "s",
       devices_per_host(), device.kind, FormatBytes(device.memory_bytes));
   if (shared_host) absl::StrAppend(&text, ", sharing ", cores, " cores");
-  for (const LinkLevel& level : levels) {
-    absl::StrAppend(&text, "; ", level.name, " ", level.gbps, " Gbit/s ",
-                    level.us, " us");
-    if (level.port_devices > 1) {
-      absl::StrAppend(&text, " per ", level.port_devices);
-    }
+  for (size_t i = 0; i < levels.size(); ++i) {
+    if (!JoinsMore(*this, i)) continue;
+    absl::StrAppend(&text, "; ", levels[i].name, ": ", SpeedOf(*this, i), ", ",
+                    levels[i].us, " us");
   }
   return text;
 }

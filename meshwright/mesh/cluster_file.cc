@@ -237,6 +237,9 @@ absl::StatusOr<Cluster> ParseClusterSpec(absl::string_view spec,
                "KIND:HOSTSxDEVICES, such as cpu:8 or h200:4x8");
   }
   MW_ASSIGN_OR_RETURN(const DeviceKind* kind, KindNamed(name));
+  if (devices < 1) {
+    return Bad("'", spec, "' has ", devices, " devices; there are 1 to 2^20");
+  }
   if (hosts < 1 || hosts > kMaxHosts) {
     return Bad("'", spec, "' has ", hosts, " hosts; there are 1 to 2^20");
   }

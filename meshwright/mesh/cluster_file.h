@@ -4,7 +4,7 @@
 //    "hosts": [{"address": "10.0.0.1:7070", "devices": 8},
 //              {"address": "10.0.0.2:7070", "devices": 8}],
 //    "links": {"host": {"gbps": 3600, "us": 3},
-//              "cluster": {"gbps": 400, "us": 8}}}
+//              "cluster": {"gbps": 400, "us": 8, "per": "device"}}}
 //
 // device   "kind", and what differs from it: "memory_gib", "memory_gbps" (10^9
 //          bytes per second), "tflops" {"f64", "f32", "tf32", "bf16", "f16",

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/mesh/link_words.h"
 
 namespace meshwright {
 namespace {
@@ -49,10 +50,51 @@ TEST(ClusterFileTest, TheFormOfTheDesign) {
   EXPECT_FALSE(cluster.shared_host);
   EXPECT_THAT(cluster.warnings, IsEmpty());
   EXPECT_EQ(cluster.ToString(),
-            "2 hosts x 8 h200, 140 GiB; host 3600 Gbit/s 3 us; cluster 400 "
-            "Gbit/s 8 us per 8");
+            "2 hosts x 8 h200, 140 GiB; host: 3600 Gbit/s per device, 3 us; "
+            "cluster: 400 Gbit/s per host, shared by its 8 devices, 8 us");
   EXPECT_EQ(cluster.levels[0].BytesPerSecond(), 450e9);
   EXPECT_DOUBLE_EQ(cluster.levels[1].LatencySeconds(), 8e-6);
+}
+
+// docs/formats.md has this file and says that it is h200:2x8.
+TEST(ClusterFileTest, TheDocumentedFileIsTheShortForm) {
+  Cluster file = ParseCluster(R"({"device": {"kind": "h200", "memory_gib": 141},
+     "hosts": [{"devices": 8}, {"devices": 8}],
+     "links": {"host": {"gbps": 3600, "us": 3},
+               "cluster": {"gbps": 400, "us": 8, "per": "device"}}})")
+                     .value();
+  const Cluster spec = ParseClusterSpec("h200:2x8", {}).value();
+  EXPECT_EQ(file, spec);
+  EXPECT_EQ(spec.ToString(),
+            "2 hosts x 8 h200, 141 GiB; host: 3600 Gbit/s per device, 3 us; "
+            "cluster: 400 Gbit/s per device, 8 us");
+  EXPECT_THAT(UnusualLinks(spec), IsEmpty());
+}
+
+TEST(ClusterFileTest, LinksFarFromTheUsualAreNamed) {
+  const Cluster shared =
+      WithLinks(R"({"cluster": {"gbps": 400, "us": 8}})").value();
+  EXPECT_THAT(
+      UnusualLinks(shared),
+      ElementsAre(
+          "link \"cluster\": 400 Gbit/s per host, shared by its 8 devices, "
+          "that is 50 for each h200; usual are 400 (if 400 is what one device "
+          "has, write \"per\": \"device\")"));
+  const Cluster slow = WithLinks(R"({"host": {"gbps": 100}})").value();
+  EXPECT_THAT(UnusualLinks(slow),
+              ElementsAre("link \"host\": 100 Gbit/s per device, that is 100 "
+                          "for each h200; usual are 3600"));
+  const Cluster near =
+      WithLinks(R"({"cluster": {"gbps": 200, "us": 8, "per": "device"}})")
+          .value();
+  EXPECT_THAT(UnusualLinks(near), IsEmpty());
+  EXPECT_THAT(UnusualLinks(ParseClusterSpec("v100:2x8", {}).value()),
+              IsEmpty());
+}
+
+TEST(ClusterFileTest, OneHostHasNoLinksToOthers) {
+  EXPECT_EQ(ParseClusterSpec("h200:8", {}).value().ToString(),
+            "1 host x 8 h200, 141 GiB; host: 3600 Gbit/s per device, 3 us");
 }
 
 TEST(ClusterFileTest, KindsFillInAndFilesOverride) {
@@ -273,7 +315,7 @@ TEST(ClusterFileTest, OtherMistakesAreNamed) {
   EXPECT_THAT(Error(ParseClusterSpec("cpu", machine)),
               HasSubstr("'cpu' is no cluster"));
   EXPECT_THAT(Error(ParseClusterSpec("cpu:0", machine)),
-              HasSubstr("cpu:0: hosts[0] has 0 devices"));
+              HasSubstr("'cpu:0' has 0 devices"));
   EXPECT_THAT(Error(ParseClusterSpec("cpu:2x4", machine)),
               HasSubstr("write cpu:4"));
   EXPECT_THAT(Error(ParseClusterSpec("h100:0x4", machine)),

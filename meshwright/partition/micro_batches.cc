@@ -16,27 +16,15 @@
 #include "meshwright/partition/batch_dimensions.h"
 #include "meshwright/partition/emitter.h"
 #include "meshwright/partition/one_phase.h"
+#include "meshwright/partition/supported.h"
 #include "meshwright/partition/time_phases.h"
 #include "meshwright/partition/time_split.h"
 #include "meshwright/rules/lowering.h"
-#include "meshwright/rules/refusal.h"
 
 namespace meshwright {
 namespace {
 
 using Kind = MicroBatchArgument::Kind;
-
-absl::Status CheckSupported(const FlatGraph& graph) {
-  for (const FlatOp& op : graph.ops) {
-    if (!op.live || op.kind != OpKind::kCompute) continue;
-    const std::string reason = Refusal(*op.instruction);
-    if (!reason.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(op.instruction->name, ": ", reason));
-    }
-  }
-  return absl::OkStatus();
-}
 
 // Writes the programs of one step.
 class Writer {

@@ -12,12 +12,12 @@
 #include "meshwright/partition/instruction_pins.h"
 #include "meshwright/partition/tensor_pins.h"
 #include "meshwright/partition/lower_program.h"
+#include "meshwright/partition/supported.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/rules/combine.h"
 #include "meshwright/rules/hoist.h"
 #include "meshwright/rules/keep_apart.h"
 #include "meshwright/rules/program.h"
-#include "meshwright/rules/refusal.h"
 #include "meshwright/rules/simplify.h"
 
 namespace meshwright {
@@ -25,19 +25,6 @@ namespace {
 
 // Larger ones gain nothing and have to wait for more.
 constexpr int64_t kMaxCombinedBytes = int64_t{32} << 20;
-
-absl::Status CheckSupported(const FlatGraph& graph) {
-  for (const FlatOp& op : graph.ops) {
-    if (!op.live || op.kind != OpKind::kCompute) continue;
-    const std::string reason = Refusal(*op.instruction);
-    if (!reason.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(op.instruction->name, " (",
-                       op.instruction->opcode_name(), "): ", reason));
-    }
-  }
-  return absl::OkStatus();
-}
 
 // Parameters may be pinned as instructions, too.
 void PinParameters(const FlatGraph& graph, Pins& pins) {

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/hlo/op_name.h"
 
 namespace meshwright {
 namespace {
@@ -20,9 +21,10 @@ struct Use {
 };
 
 std::string NameOf(const FlatOp& op) {
-  const std::string& source = op.instruction->metadata.op_name;
-  return source.empty() ? op.instruction->name
-                        : absl::StrCat(op.instruction->name, " (", source, ")");
+  const OpName source = ParseOpName(op.instruction->metadata.op_name);
+  return source.scopes.empty()
+             ? absl::StrCat(op.instruction->name, source.Remark())
+             : absl::StrCat(op.instruction->name, " (", source.ToString(), ")");
 }
 
 absl::string_view NameOf(Reduction reduction) {

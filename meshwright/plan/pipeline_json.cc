@@ -22,6 +22,7 @@ Json StageJson(const PlannedPipeline::Stage& stage) {
           {"held_bytes", stage.held_bytes},
           {"kept_bytes", stage.kept_bytes},
           {"fixed_bytes", stage.fixed_bytes},
+          {"room_bytes", stage.room_bytes},
           {"peak_bytes", stage.peak_bytes}};
 }
 
@@ -33,6 +34,7 @@ PlannedPipeline::Stage ReadStage(const Json& json) {
           .held_bytes = json.at("held_bytes").get<int64_t>(),
           .kept_bytes = json.at("kept_bytes").get<int64_t>(),
           .fixed_bytes = json.at("fixed_bytes").get<int64_t>(),
+          .room_bytes = json.value("room_bytes", int64_t{0}),
           .peak_bytes = json.at("peak_bytes").get<int64_t>()};
 }
 

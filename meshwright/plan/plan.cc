@@ -1,5 +1,7 @@
 #include "meshwright/plan/plan.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "meshwright/hlo/write_module.h"
@@ -27,6 +29,20 @@ int64_t Plan::device_count() const {
     count += layout(LayoutOf(rank)).mesh.device_count();
   }
   return count;
+}
+
+std::vector<int64_t> Plan::FixedBytesOfRanks(
+    absl::Span<const int> rank_of_stage) const {
+  std::vector<int64_t> fixed(static_cast<size_t>(ranks()), 0);
+  std::vector<int64_t> room(fixed.size(), 0);
+  for (size_t i = 0; i < rank_of_stage.size(); ++i) {
+    const PlannedPipeline::Stage& stage = pipeline->stages[i];
+    const auto rank = static_cast<size_t>(rank_of_stage[i]);
+    fixed[rank] += stage.fixed_bytes - stage.room_bytes;
+    room[rank] = std::max(room[rank], stage.room_bytes);
+  }
+  for (size_t rank = 0; rank < fixed.size(); ++rank) fixed[rank] += room[rank];
+  return fixed;
 }
 
 std::string Plan::TextOf(const PlannedTensor& tensor) const {

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/mesh/sharding.h"
@@ -74,7 +75,8 @@ struct PlannedPipeline {
     double apply = 0;         // Once per step, with what comes before it.
     int64_t held_bytes = 0;   // From a micro-batch's forward to its backward;
     int64_t kept_bytes = 0;   // of them, between the two gradients.
-    int64_t fixed_bytes = 0;  // All the time: state, sums, room to work.
+    int64_t fixed_bytes = 0;  // All the time: state, sums, room to work;
+    int64_t room_bytes = 0;   // of them, the room, which a rank's stages share.
     int64_t peak_bytes = 0;
   };
   // What goes from a stage to a later one, and back, in a micro-batch.
@@ -137,6 +139,10 @@ struct Plan : PlannedLayout {
     return pipeline.has_value() ? static_cast<int32_t>(pipeline->stages.size())
                                 : 1;
   }
+  // What devices of each rank hold all the time. Requires: stages, each with
+  // its rank.
+  std::vector<int64_t> FixedBytesOfRanks(
+      absl::Span<const int> rank_of_stage) const;
   int32_t ranks() const { return pipeline.has_value() ? pipeline->ranks : 1; }
   // Layouts that ranks have: this one is the first.
   int32_t layout_count() const;

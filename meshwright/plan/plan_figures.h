@@ -8,14 +8,21 @@
 
 namespace meshwright {
 
+// step_seconds = compute_seconds + exposed_comm_seconds + apply_seconds +
+// bubble_seconds. With stages the terms are those of the rank that is busy
+// longest, the first two of its micro-batches.
 struct Prediction {
   double step_seconds = 0;
   double compute_seconds = 0;
   double comm_seconds = 0;
   double exposed_comm_seconds = 0;  // Not hidden under computation.
-  double comm_bytes = 0;            // Sent by a device per step.
-  int64_t peak_bytes = 0;           // On a device.
-  std::string origin;               // "assumed", "calibrated", "profiled"
+  double apply_seconds = 0;         // With stages: updating the weights.
+  double bubble_seconds = 0;        // With stages: waiting for others.
+  // The step as the search counts it, op by op; 0 if that is not known.
+  double search_seconds = 0;
+  double comm_bytes = 0;   // Sent by a device per step.
+  int64_t peak_bytes = 0;  // On a device.
+  std::string origin;      // "assumed", "calibrated", "profiled"
 };
 
 // A mesh or number of micro-batches that was looked at.
@@ -27,6 +34,8 @@ struct Alternative {
   double seconds = 0;   // As the search counts; 0 when it does not fit.
   double bound = 0;     // No plan there takes less.
   std::string why_not;  // Empty when it fits.
+  // Of the program, as Prediction::step_seconds; 0 if none was written.
+  double predicted_seconds = 0;
 };
 
 // Steps that were run to choose between plans.

@@ -1,4 +1,5 @@
 // Plans as JSON.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -72,10 +73,10 @@ Steering ReadSteering(const Json& json) {
 class Reader {
  public:
   absl::StatusOr<Plan> Read(const Json& json) {
-    if (json.value("format", 0) != kFormat) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a plan of format ", json.value("format", 0),
-                       "; this version reads ", kFormat));
+    if (json.value("format", Json()) != Json(kFormat)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a plan of format ", json.value("format", Json()).dump(),
+          "; this version reads ", kFormat, ": plan again with this version"));
     }
     MW_ASSIGN_OR_RETURN(PlannedLayout layout, ReadLayout(json));
     Plan plan(std::move(layout));
@@ -108,8 +109,8 @@ class Reader {
           {one.at("mesh").get<std::string>(),
            one.at("micro_batches").get<int64_t>(), one.value("stages", 1),
            one.value("recompute", "none"), one.at("seconds").get<double>(),
-           one.at("bound").get<double>(),
-           one.at("why_not").get<std::string>()});
+           one.at("bound").get<double>(), one.at("why_not").get<std::string>(),
+           one.value("predicted_seconds", 0.0)});
     }
     plan.notes = json.at("notes").get<std::vector<std::string>>();
     return plan;
@@ -156,6 +157,9 @@ class Reader {
         .comm_seconds = predicted.at("comm_seconds").get<double>(),
         .exposed_comm_seconds =
             predicted.at("exposed_comm_seconds").get<double>(),
+        .apply_seconds = predicted.value("apply_seconds", 0.0),
+        .bubble_seconds = predicted.value("bubble_seconds", 0.0),
+        .search_seconds = predicted.value("search_seconds", 0.0),
         .comm_bytes = predicted.at("comm_bytes").get<double>(),
         .peak_bytes = predicted.at("peak_bytes").get<int64_t>(),
         .origin = predicted.at("origin").get<std::string>()};
@@ -218,7 +222,8 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
                             {"recompute", one.recompute},
                             {"seconds", one.seconds},
                             {"bound", one.bound},
-                            {"why_not", one.why_not}});
+                            {"why_not", one.why_not},
+                            {"predicted_seconds", one.predicted_seconds}});
   }
   const Prediction& p = plan.predicted;
   Json json = {
@@ -242,6 +247,9 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
         {"compute_seconds", p.compute_seconds},
         {"comm_seconds", p.comm_seconds},
         {"exposed_comm_seconds", p.exposed_comm_seconds},
+        {"apply_seconds", p.apply_seconds},
+        {"bubble_seconds", p.bubble_seconds},
+        {"search_seconds", p.search_seconds},
         {"comm_bytes", p.comm_bytes},
         {"peak_bytes", p.peak_bytes},
         {"origin", p.origin}}},
@@ -278,8 +286,11 @@ absl::StatusOr<Plan> ParsePlan(absl::string_view text) {
   try {
     return Reader().Read(json);
   } catch (const Json::exception& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("this is no plan: ", error.what()));
+    // "[json.exception.out_of_range.403] key 'mesh' not found"
+    absl::string_view what = error.what();
+    what.remove_prefix(std::min(what.size(), what.find("] ") + 2));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan is damaged or was edited: ", what, "; plan again"));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/planner/explain_flips.h"
 #include "meshwright/planner/explain_locally.h"
+#include "meshwright/planner/explain_names.h"
 
 namespace meshwright {
 namespace {
@@ -123,7 +124,8 @@ void SortByRegret(std::vector<OptionReport>& reports) {
                    });
 }
 
-std::vector<MoveReport> MovesTo(const PlanStudy& study, int32_t group) {
+std::vector<MoveReport> MovesTo(const PlanStudy& study, int32_t group,
+                                const StudyNames& names) {
   std::vector<MoveReport> reports;
   const MeshProblem& problem = study.problem();
   for (const GroupUse& use : study.model().uses) {
@@ -142,6 +144,7 @@ std::vector<MoveReport> MovesTo(const PlanStudy& study, int32_t group) {
                            .operands[use.operand]]);
     MoveReport report{.operand = use.operand,
                       .from = study.NameOf(value.group),
+                      .shown = names.Of(value.group),
                       .moves = ToString(path, study.plan().mesh)};
     for (const ReshardStep& step : path) report.seconds += step.price;
     report.seconds *= use.weight;
@@ -162,7 +165,9 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
                      " in a way that is none of the search's options"));
   }
   const FlatOp& op = study.model().op(group);
+  const StudyNames names(study);
   ChoiceReport report{.name = study.NameOf(group),
+                      .shown = names.Of(group),
                       .opcode = std::string(Name(op.instruction->opcode)),
                       .shape = ShapeOf(study, group),
                       .count = std::ssize(study.model().alike.members[group])};
@@ -183,7 +188,7 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
     if (one.is_chosen) best = std::move(answer);
   }
   SortByRegret(report.options);
-  report.moves = MovesTo(study, group);
+  report.moves = MovesTo(study, group, names);
   if (limits.flips) {
     report.flips = FindFlips(study, group);
     report.least_speed = 1 / kMostLinkFactor;
@@ -230,9 +235,11 @@ std::vector<BlockReport> ExplainBlocks(const PlanStudy& study,
   // A fair share for each block; more for the first ones.
   int left = questions;
   std::vector<BlockReport> reports;
+  const StudyNames names(study);
   for (size_t k = 0; k < kinds.size(); ++k) {
     const Kind& kind = kinds[k];
     BlockReport report{.name = study.NameOf(kind.group),
+                       .shown = names.Of(kind.group),
                        .shape = ShapeOf(study, kind.group),
                        .count = kind.count,
                        .members = kind.members};

@@ -60,13 +60,15 @@ struct Flip {
 // How an operand gets to where it is needed.
 struct MoveReport {
   int32_t operand = 0;
-  std::string from;   // What makes it.
+  std::string from;   // What makes it, by its HLO name
+  std::string shown;  // and as users know it (explain_names.h).
   std::string moves;  // "all-gather model"; empty when it lies right.
   double seconds = 0;
 };
 
 struct ChoiceReport {
-  std::string name;  // Of the first of the alike ops.
+  std::string name;   // Of the first of the alike ops.
+  std::string shown;  // As users know all of them (explain_names.h).
   std::string opcode;
   std::string shape;
   int64_t count = 1;                  // Alike ops, decided as one.
@@ -90,7 +92,8 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
 
 // A contraction with all that follows its split, and how it could be split.
 struct BlockReport {
-  std::string name;  // Of its first contraction.
+  std::string name;   // Of its first contraction.
+  std::string shown;  // As users know those of all blocks alike.
   std::string shape;
   int64_t count = 1;    // Blocks alike, decided as one.
   int64_t members = 1;  // Of one block.

@@ -35,10 +35,16 @@ class WholeFinish {
     MW_ASSIGN_OR_RETURN(std::vector<Plan> plans, WriteAll());
     for (int round = 0; round < kMaxRounds; ++round) TightenAll(plans);
     Tell(plans);
+    for (const Plan& one : plans) {
+      RecordWritten(task_, one, log_.alternatives);
+    }
     const size_t chosen = ChooseWritten(plans, task_.memory_bytes);
     std::swap(found_[0], found_[chosen]);
     Plan plan = std::move(plans[chosen]);
-    if (Fits(plan) && Prove(found_[0], plan)) Tell({plan});
+    if (Fits(plan) && Prove(found_[0], plan)) {
+      Tell({plan});
+      RecordWritten(task_, plan, log_.alternatives);
+    }
     return plan;
   }
 

@@ -84,7 +84,7 @@ TEST(KeepPromising, KeepsOneThatIsProven) {
 
 TEST(KeepPromising, KeepsOneOfEachRecomputation) {
   const auto light = std::make_shared<CutStep>();
-  light->recompute = Recompute::kLight;
+  light->recompute = Recompute::kSelective;
   std::vector<Found> found;
   for (const double seconds : {1.0, 1.001, 1.002}) {
     found.push_back({.cut = std::make_shared<const CutStep>(),

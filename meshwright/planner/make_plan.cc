@@ -5,23 +5,52 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/mesh/link_words.h"
+#include "meshwright/partition/flat_graph.h"
+#include "meshwright/partition/supported.h"
 #include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/find_plan.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/search/recompute_loops.h"
 
 namespace meshwright {
+namespace {
+
+// What the user may not have meant of devices and links.
+std::vector<std::string> NotesOnCluster(const Cluster& cluster,
+                                        const PlanRequest& request,
+                                        const Plan& plan) {
+  std::vector<std::string> notes = cluster.warnings;
+  for (std::string& note : UnusualLinks(cluster)) {
+    notes.push_back(std::move(note));
+  }
+  const int64_t used = plan.device_count();
+  const int64_t present = cluster.device_count();
+  if (used < present) {
+    notes.push_back(absl::StrCat(
+        used, " of ", present, " devices are used, ", present - used,
+        present - used == 1 ? " is" : " are", " idle: ",
+        plan.stages() > 1
+            ? absl::StrCat("the meshes of ", plan.ranks(), " ranks have ", used)
+            : absl::StrCat("the mesh ", plan.mesh.ToString(), " has ", used),
+        request.mesh.has_value() ? "; without --mesh all are used" : ""));
+  }
+  return notes;
+}
+
+}  // namespace
 
 // A step that has nothing to compute again is planned without; whoever asked
 // for it is told.
 absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
                               const Rates& rates, const PlanRequest& request) {
+  MW_RETURN_IF_ERROR(CheckSupported(Flatten(module)));
   PlanRequest possible = request;
   std::vector<std::string> notes;
   if (request.recompute.value_or(Recompute::kNone) != Recompute::kNone) {
     const absl::Status can =
         RecomputeForward(module, *request.recompute).status();
-    notes = WhyLoopsStay(module, *request.recompute == Recompute::kLight);
+    notes = WhyLoopsStay(module, *request.recompute == Recompute::kSelective);
     if (absl::IsFailedPrecondition(can)) {
       possible.recompute = Recompute::kNone;
       notes.insert(notes.begin(),
@@ -33,6 +62,9 @@ absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
   }
   MW_ASSIGN_OR_RETURN(Plan plan, FindPlan(module, cluster, rates, possible));
   for (std::string& note : WhyBatchStays(module, request, plan)) {
+    notes.push_back(std::move(note));
+  }
+  for (std::string& note : NotesOnCluster(cluster, request, plan)) {
     notes.push_back(std::move(note));
   }
   for (std::string& note : notes) {

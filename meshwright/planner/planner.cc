@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/partition/tensor_pins.h"
@@ -87,11 +88,16 @@ class Planner {
                             kWorthALook * whole->predicted.step_seconds)) {
       plan = FinishStages(*staged);
     }
-    if (!plan.ok() || !Fits(*plan)) return whole;
-    return whole.ok() &&
-                   whole->predicted.step_seconds <= plan->predicted.step_seconds
-               ? whole
-               : plan;
+    const bool is_whole = !plan.ok() || !Fits(*plan) ||
+                          (whole.ok() && whole->predicted.step_seconds <=
+                                             plan->predicted.step_seconds);
+    MW_ASSIGN_OR_RETURN(Plan best,
+                        is_whole ? std::move(whole) : std::move(plan));
+    // What was written after it counts too.
+    if (!best.alternatives.empty()) {
+      best.alternatives = BestFirst(log_.alternatives);
+    }
+    return best;
   }
 
   // The best of the sketches without stages, or an expert's plan. `last`: what
@@ -113,11 +119,18 @@ class Planner {
 
   // Sketches of plans with stages.
   absl::StatusOr<std::vector<StageCandidate>> TryStages() {
+    if (request_.stages.value_or(1) > 1 && task_.cluster.device_count() == 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the cluster's one device cannot be shared by ",
+                       *request_.stages, " stages"));
+    }
     // Experts have stages only where they are asked for.
     if (request_.stages.value_or(request_.expert == Expert::kAuto ? 2 : 1) ==
             1 ||
         task_.cluster.device_count() == 1 || whole_.IsOutOfTime()) {
-      return absl::NotFoundError("no stages");
+      return absl::NotFoundError(
+          "the time was over before stages were looked at; give more "
+          "(--time-limit)");
     }
     const Stopwatch watch;
     auto best = BestStages(
@@ -133,6 +146,7 @@ class Planner {
     absl::StatusOr<Plan> plan = absl::NotFoundError("no stages");
     for (StageCandidate& candidate : staged) {
       plan = meshwright::FinishStages(task_, search_, LeftSeconds(), candidate);
+      if (plan.ok()) RecordWritten(task_, *plan, log_.alternatives);
       if (plan.ok() && Fits(*plan)) break;
     }
     log_.seconds["stages"] += watch.seconds();

@@ -72,8 +72,10 @@ class Predictor {
        : program.kind == Kind::kWeight ? cost.weight_grad
                                        : cost.apply) += estimate.step_seconds;
       const double times = once ? 1 : static_cast<double>(step_.micro_batches);
-      predicted_.compute_seconds[stage] += times * estimate.compute_seconds;
-      predicted_.exposed_seconds[stage] += times * estimate.exposed_seconds;
+      if (!once) {
+        predicted_.compute_seconds[stage] += times * estimate.compute_seconds;
+        predicted_.exposed_seconds[stage] += times * estimate.exposed_seconds;
+      }
       predicted_.comm_seconds[stage] += times * estimate.comm_seconds;
       predicted_.comm_bytes[stage] += times * estimate.comm_bytes;
       // A second round needs what all stages made in the first.
@@ -136,7 +138,6 @@ class Predictor {
           shape.element_type, layout_.parameters.at(key), sharding);
       predicted_.costs.stages[stage].apply += seconds;
       predicted_.comm_seconds[stage] += seconds;
-      predicted_.exposed_seconds[stage] += seconds;
     }
   }
 

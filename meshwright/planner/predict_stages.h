@@ -20,9 +20,11 @@ struct StagePrediction {
   // that its largest program works in.
   std::vector<int64_t> fixed_bytes;
   std::vector<int64_t> room_bytes;
-  // Of a whole step: kernels, and collectives that they wait for and in all.
+  // Of all micro-batches of a step: kernels, and collectives that they wait
+  // for. What comes once a step is costs.stages[].apply.
   std::vector<double> compute_seconds;
   std::vector<double> exposed_seconds;
+  // Of a whole step: collectives in all.
   std::vector<double> comm_seconds;
   std::vector<double> comm_bytes;  // Sent by a device, in a step.
 };

@@ -357,6 +357,11 @@ absl::Status StageSearch::Check() const {
   if (!request.stages.has_value()) return absl::OkStatus();
   const int64_t devices = task_.cluster.device_count();
   const int64_t ranks = StageCounts()[0];
+  if (request.micro_batches == 1 && *request.stages > 1) {
+    return absl::InvalidArgumentError(
+        "stages work on micro-batches side by side: --micro-batches 1 leaves "
+        "all but one idle; give 2 or more, or leave it out");
+  }
   if (request.mesh.has_value()) {
     const int64_t needed = ranks * request.mesh->device_count();
     if (needed <= devices) return absl::OkStatus();
@@ -370,8 +375,8 @@ absl::Status StageSearch::Check() const {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "the cluster's ", devices, " devices cannot be shared by ", ranks,
-      " stages, not even with twice as many for some; give --mesh for a "
-      "stage"));
+      " stages, not even with twice as many for some; give --mesh for one, or "
+      "--schedule interleaved, with which two share a rank"));
 }
 
 absl::StatusOr<StageCandidate> StageSearch::Best(double whole_seconds) {
@@ -408,7 +413,7 @@ std::vector<Recompute> RecomputesToTry(const PlanRequest& request,
                                        const Found* without) {
   if (request.recompute.has_value()) return {*request.recompute};
   if (without == nullptr) {
-    return {Recompute::kNone, Recompute::kLight, Recompute::kFull};
+    return {Recompute::kNone, Recompute::kSelective, Recompute::kFull};
   }
   return {without->cut->recompute};
 }

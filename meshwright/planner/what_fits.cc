@@ -1,5 +1,6 @@
 #include "meshwright/planner/what_fits.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -21,9 +22,11 @@ constexpr int64_t kMostDevices = 4096;
 // A number that can be given as --memory, no less than `bytes`.
 std::pair<std::string, int64_t> Writable(int64_t bytes) {
   const double gib = static_cast<double>(bytes + 1) / kGib;
-  const double digit = std::pow(10, std::floor(std::log10(gib)) - 2);
+  const double last = std::floor(std::log10(gib)) - 2;  // Of three digits.
+  const double digit = std::pow(10, last);
   const std::string text =
-      absl::StrFormat("%.4g", std::ceil(gib / digit) * digit);
+      absl::StrFormat("%.*f", std::max(0, -static_cast<int>(last)),
+                      std::ceil(gib / digit) * digit);
   double read = 0;
   MW_CHECK(absl::SimpleAtod(text, &read));
   return {text, static_cast<int64_t>(read * kGib)};

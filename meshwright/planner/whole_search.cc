@@ -53,14 +53,14 @@ absl::Status WholeSearch::Try() {
                         IsLarge(request_, **Cut(1));
   if (is_short) {
     CutTogether(task_.module, task_.context,
-                {{1, Recompute::kFull}, {1, Recompute::kLight}}, cuts_);
-    TryRecomputing({Recompute::kFull, Recompute::kLight});
+                {{1, Recompute::kFull}, {1, Recompute::kSelective}}, cuts_);
+    TryRecomputing({Recompute::kFull, Recompute::kSelective});
   }
   const Found* first = QuickestOf(found_);
   if (first != nullptr && first->cut->count == 1) return absl::OkStatus();
   absl::Status last = TryCounts(counts, Recompute::kNone, meshes_, 0);
   if (refused_) return last;
-  if (!is_short) TryRecomputing({Recompute::kLight, Recompute::kFull});
+  if (!is_short) TryRecomputing({Recompute::kSelective, Recompute::kFull});
   const Found* best = QuickestOf(found_);
   if (best != nullptr && best->cut->count > 1 &&
       best->cut->recompute == Recompute::kNone) {

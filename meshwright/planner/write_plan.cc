@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/units.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/planner/plan_setting.h"
 #include "meshwright/planner/steering.h"
@@ -22,6 +24,32 @@ Alternative AlternativeOf(const PlanRequest& request, const Found* found,
   return {.mesh = NamedMesh(request, found, cut.model, mesh).ToString(),
           .micro_batches = cut.count,
           .recompute = std::string(Name(cut.recompute))};
+}
+
+void RecordWritten(const PlanTask& task, const Plan& plan,
+                   std::vector<Alternative>& alternatives) {
+  const auto sizes = [](const Mesh& mesh) {
+    std::vector<int64_t> all;
+    for (const MeshAxis& axis : mesh.axes()) all.push_back(axis.size);
+    return all;
+  };
+  for (Alternative& one : alternatives) {
+    const absl::StatusOr<Mesh> mesh = Mesh::Parse(one.mesh);
+    if (one.micro_batches != plan.micro_batches || one.stages != plan.ranks() ||
+        one.recompute != plan.recompute || !mesh.ok() ||
+        sizes(*mesh) != sizes(plan.mesh)) {
+      continue;
+    }
+    one.mesh = plan.mesh.ToString();  // Axes may have found another use.
+    one.seconds = plan.predicted.search_seconds;
+    one.predicted_seconds = plan.predicted.step_seconds;
+    one.why_not = plan.predicted.peak_bytes <= task.memory_bytes
+                      ? ""
+                      : absl::StrCat("its program needs ",
+                                     FormatBytes(plan.predicted.peak_bytes),
+                                     " of ", FormatBytes(task.memory_bytes));
+    return;
+  }
 }
 
 PlannedLayout LayoutFor(const Found& found, const Mesh& mesh) {
@@ -48,6 +76,7 @@ Plan BeginPlan(const PlanTask& task, const Found& found) {
                  ? 1 - found.plan.bound_seconds / found.plan.seconds
                  : 0;
   plan.predicted.origin = std::string(Name(task.rates.memory.origin));
+  plan.predicted.search_seconds = found.plan.seconds;
   return plan;
 }
 

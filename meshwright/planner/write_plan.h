@@ -3,6 +3,7 @@
 #define MESHWRIGHT_PLANNER_WRITE_PLAN_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "meshwright/cost/rates.h"
@@ -32,6 +33,11 @@ Mesh NamedMesh(const PlanRequest& request, const Found* found,
 // What was looked at, without what came of it.
 Alternative AlternativeOf(const PlanRequest& request, const Found* found,
                           const CutStep& cut, const Mesh& mesh);
+
+// Notes what the program of a plan takes at the alternative that it was made
+// of, and that it does not fit where that is so.
+void RecordWritten(const PlanTask& task, const Plan& plan,
+                   std::vector<Alternative>& alternatives);
 
 // What was found, on `mesh`, the NamedMesh.
 PlannedLayout LayoutFor(const Found& found, const Mesh& mesh);

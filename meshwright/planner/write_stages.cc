@@ -170,10 +170,9 @@ void Record(const StagePrediction& predicted, const Scheduled& scheduled,
   const Timetable& timetable = scheduled.best.timetable;
   const auto ranks = static_cast<size_t>(timetable.ranks());
   pipeline.ranks = timetable.ranks();
-  std::vector<int64_t> fixed(ranks, 0);
-  std::vector<int64_t> room(ranks, 0);
   std::vector<double> compute(ranks, 0);
   std::vector<double> exposed(ranks, 0);
+  std::vector<double> apply(ranks, 0);
   std::vector<double> comm(ranks, 0);
   std::vector<double> bytes(ranks, 0);
   for (size_t stage = 0; stage < predicted.costs.stages.size(); ++stage) {
@@ -185,13 +184,13 @@ void Record(const StagePrediction& predicted, const Scheduled& scheduled,
                                .held_bytes = cost.held_bytes,
                                .kept_bytes = cost.KeptBytes(),
                                .fixed_bytes = predicted.fixed_bytes[stage] +
-                                              predicted.room_bytes[stage]});
+                                              predicted.room_bytes[stage],
+                               .room_bytes = predicted.room_bytes[stage]});
     const int rank = timetable.rank_of_stage[stage];
-    fixed[rank] += predicted.fixed_bytes[stage];
-    room[rank] = std::max(room[rank], predicted.room_bytes[stage]);
     // Stages of a rank run one after the other.
     compute[rank] += predicted.compute_seconds[stage];
     exposed[rank] += predicted.exposed_seconds[stage];
+    apply[rank] += cost.apply;
     comm[rank] += predicted.comm_seconds[stage];
     bytes[rank] += predicted.comm_bytes[stage];
   }
@@ -200,15 +199,24 @@ void Record(const StagePrediction& predicted, const Scheduled& scheduled,
                               edge.backward_seconds, edge.forward_bytes,
                               edge.backward_bytes});
   }
+  const std::vector<int64_t> fixed =
+      plan.FixedBytesOfRanks(timetable.rank_of_stage);
   for (size_t stage = 0; stage < pipeline.stages.size(); ++stage) {
     const int rank = timetable.rank_of_stage[stage];
     pipeline.stages[stage].peak_bytes =
-        fixed[rank] + room[rank] + scheduled.run.peak_bytes[rank];
+        fixed[rank] + scheduled.run.peak_bytes[rank];
   }
   Prediction& total = plan.predicted;
   total.step_seconds = scheduled.run.step_seconds;
-  total.compute_seconds = std::ranges::max(compute);
-  total.exposed_comm_seconds = std::ranges::max(exposed);
+  // The terms are one rank's, so that they add up.
+  const auto busiest =
+      static_cast<size_t>(std::ranges::max_element(scheduled.run.busy_seconds) -
+                          scheduled.run.busy_seconds.begin());
+  total.compute_seconds = compute[busiest];
+  total.exposed_comm_seconds = exposed[busiest];
+  total.apply_seconds = apply[busiest];
+  total.bubble_seconds = std::max(0.0, total.step_seconds - compute[busiest] -
+                                           exposed[busiest] - apply[busiest]);
   total.comm_seconds = std::ranges::max(comm);
   total.comm_bytes = std::ranges::max(bytes);
   total.peak_bytes =
@@ -258,6 +266,7 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
                                           const StageCandidate& candidate) {
   const Found& found = candidate.found;
   Plan plan = BeginPlan(task, found);
+  plan.predicted.search_seconds = candidate.seconds;
   plan.pipeline.emplace();
   RecordLayouts(task, candidate, plan);
   const Layouts layouts(task, candidate, plan);

@@ -183,8 +183,24 @@ absl::StatusOr<std::unique_ptr<ProfileDatabase>> ProfileDatabase::Open(
         absl::StrCat(path, ": written by a newer version (format ", format,
                      ", this one reads ", kFormat, ")"));
   }
+  if (format == 0) MW_RETURN_IF_ERROR(database->CheckNew(read_only));
   if (!read_only) MW_RETURN_IF_ERROR(database->Execute(kSchema));
   return database;
+}
+
+// A file without our mark: a new one, if nothing is in it.
+absl::Status ProfileDatabase::CheckNew(bool read_only) {
+  Statement tables(handle_, "SELECT count(*) FROM sqlite_master");
+  if (!tables.ok() || tables.Step() != SQLITE_ROW) return Failure();
+  if (tables.Integer(0) > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, ": an SQLite database of something else, not one ",
+                     "of rates (meshwright profile --calibrate makes one)"));
+  }
+  if (!read_only) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path_, ": an empty file, not a database of rates ",
+                   "(meshwright profile --calibrate makes one)"));
 }
 
 ProfileDatabase::~ProfileDatabase() { sqlite3_close(handle_); }

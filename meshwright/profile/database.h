@@ -63,6 +63,7 @@ class ProfileDatabase {
   ProfileDatabase(std::string path, sqlite3* handle)
       : path_(std::move(path)), handle_(handle) {}
 
+  absl::Status CheckNew(bool read_only);
   absl::Status Execute(const char* sql);
   absl::Status Failure();
 

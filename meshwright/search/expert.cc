@@ -15,6 +15,20 @@ constexpr std::pair<Expert, absl::string_view> kNames[] = {
     {Expert::kMegatron, "megatron"}, {Expert::kSequence, "sequence"},
     {Expert::kVolume, "volume"}};
 
+// Names that others have for them.
+constexpr std::pair<absl::string_view, Expert> kAliases[] = {
+    {"ddp", Expert::kDp},          {"zero1", Expert::kZero2},
+    {"fsdp", Expert::kZero3},      {"tp", Expert::kMegatron},
+    {"tensor", Expert::kMegatron}, {"sp", Expert::kSequence}};
+
+// What is no strategy here, and what to do instead.
+constexpr std::pair<absl::string_view, absl::string_view> kOthers[] = {
+    {"ep",
+     "expert parallelism is no strategy of its own here: auto splits experts "
+     "over devices where that is fastest, and --pin with the experts' weights "
+     "as [model, ...] asks for it"},
+    {"pp", "pipeline parallelism is --stages N, with any strategy"}};
+
 bool IsSplitBy(const Sharding& sharding, uint32_t axes) {
   return (SplitAxes(sharding).Bits() & axes) != 0;
 }
@@ -40,9 +54,18 @@ absl::StatusOr<Expert> ParseExpert(absl::string_view name) {
   for (const auto& [expert, known] : kNames) {
     if (known == name) return expert;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no strategy is called '", name, "'; there are ",
-                   absl::StrJoin(ExpertNames(), ", ")));
+  for (const auto& [alias, expert] : kAliases) {
+    if (alias == name) return expert;
+  }
+  for (const auto& [other, instead] : kOthers) {
+    if (other == name) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--strategy ", name, ": ", instead));
+    }
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no strategy is called '", name, "'; there are ",
+      absl::StrJoin(ExpertNames(), ", "), " (and ddp, zero1, fsdp, tp, sp)"));
 }
 
 absl::string_view Name(Expert expert) {
@@ -50,6 +73,13 @@ absl::string_view Name(Expert expert) {
     if (known == expert) return name;
   }
   return "";
+}
+
+std::string RemarkOn(absl::string_view name) {
+  if (name != "zero1") return "";
+  return "zero1 is planned as zero2: optimizer state is sharded, weights are "
+         "not; gradients are reduce-scattered where that takes less than an "
+         "all-reduce";
 }
 
 std::vector<std::string> ExpertNames() {

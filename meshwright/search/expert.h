@@ -22,9 +22,13 @@ enum class Expert : uint8_t {
   kVolume,    // No demand, but the fewest bytes on the wire.
 };
 
-// "auto", "dp", ... kInvalidArgument lists them.
+// "auto", "dp", ...; also what others call them: "ddp" is dp, "zero1" zero2
+// (see RemarkOn), "fsdp" zero3, "tp" megatron, "sp" sequence. kInvalidArgument
+// lists them.
 absl::StatusOr<Expert> ParseExpert(absl::string_view name);
 absl::string_view Name(Expert expert);
+// What a user of this name should know of what it is here; empty if nothing.
+std::string RemarkOn(absl::string_view name);
 std::vector<std::string> ExpertNames();
 
 // How many axes its meshes have.

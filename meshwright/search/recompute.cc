@@ -278,8 +278,8 @@ absl::string_view Name(Recompute recompute) {
   switch (recompute) {
     case Recompute::kNone:
       return "none";
-    case Recompute::kLight:
-      return "light";
+    case Recompute::kSelective:
+      return "selective";
     case Recompute::kFull:
       return "full";
   }
@@ -288,16 +288,17 @@ absl::string_view Name(Recompute recompute) {
 
 absl::StatusOr<Recompute> ParseRecompute(absl::string_view name) {
   for (const Recompute one :
-       {Recompute::kNone, Recompute::kLight, Recompute::kFull}) {
+       {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
     if (Name(one) == name) return one;
   }
+  if (name == "light") return Recompute::kSelective;  // Its former name.
   return absl::InvalidArgumentError(
-      absl::StrCat("recomputation is none, light or full, not '", name, "'"));
+      absl::StrCat("--recompute is none, selective or full, not '", name, "'"));
 }
 
 absl::StatusOr<Module> RecomputeForward(const Module& module,
                                         Recompute recompute) {
-  const bool light = recompute == Recompute::kLight;
+  const bool light = recompute == Recompute::kSelective;
   Module result = InlineCalls(module);
   int64_t count = RecomputeLoops(result, light).count;
   result.Finish();

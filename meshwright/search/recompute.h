@@ -26,13 +26,13 @@ namespace meshwright {
 
 enum class Recompute : uint8_t {
   kNone,
-  kLight,  // All but contractions that take longer than reading their results.
-  kFull,   // All.
+  kSelective,  // All but contractions that take longer than a read of them.
+  kFull,       // All.
 };
 
-// "none", "light", "full".
+// "none", "selective", "full".
 absl::string_view Name(Recompute recompute);
-// kInvalidArgument for other names.
+// "light" is read as "selective". kInvalidArgument for other names.
 absl::StatusOr<Recompute> ParseRecompute(absl::string_view name);
 
 // Deterministic. kFailedPrecondition when there is nothing to compute again: no

@@ -47,7 +47,7 @@ class RecomputeTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(RecomputeTest, TakesLessMemoryTheMoreItComputesAgain) {
   const Module step = ReadStep(GetParam());
-  const auto light = RecomputeForward(step, Recompute::kLight);
+  const auto light = RecomputeForward(step, Recompute::kSelective);
   const auto full = RecomputeForward(step, Recompute::kFull);
   ASSERT_TRUE(light.ok()) << light.status();
   ASSERT_TRUE(full.ok()) << full.status();
@@ -100,8 +100,8 @@ TEST(Recompute, CopiesComeWithTheBackwardPass) {
 
 TEST(Recompute, TheSameEveryTime) {
   const Module step = ReadStep("unet");
-  const auto one = RecomputeForward(step, Recompute::kLight);
-  const auto two = RecomputeForward(step, Recompute::kLight);
+  const auto one = RecomputeForward(step, Recompute::kSelective);
+  const auto two = RecomputeForward(step, Recompute::kSelective);
   ASSERT_TRUE(one.ok() && two.ok());
   ASSERT_EQ(one->entry()->size(), two->entry()->size());
   for (int32_t id = 0; id < one->entry()->size(); ++id) {
@@ -111,7 +111,9 @@ TEST(Recompute, TheSameEveryTime) {
 }
 
 TEST(Recompute, Names) {
-  EXPECT_EQ(*ParseRecompute("light"), Recompute::kLight);
+  EXPECT_EQ(*ParseRecompute("selective"), Recompute::kSelective);
+  EXPECT_EQ(*ParseRecompute("light"), Recompute::kSelective);
+  EXPECT_EQ(Name(Recompute::kSelective), "selective");
   EXPECT_EQ(ParseRecompute("some").status().message(),
             "recomputation is none, light or full, not 'some'");
 }

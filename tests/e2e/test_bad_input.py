@@ -19,7 +19,7 @@ def plain(testdata):
 def test_files_that_are_no_modules(cli, tmp_path, plain, command):
     cases = {
         "empty": (b"", "empty"),
-        "text": (b"hello world\n" * 100, "not a serialized HloModuleProto"),
+        "text": (b"hello world\n" * 100, "this is text, not an HLO module"),
         "hlo_text": (b"HloModule jit_f\n", "meshwright.convert"),
         "mlir": (b"module @jit_f {\n", "meshwright.convert"),
         "truncated": (plain[: len(plain) // 2], "truncated"),

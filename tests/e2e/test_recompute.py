@@ -54,7 +54,7 @@ def _check(cli, tmp_path, module, recompute):
     return cli.json("check", module, "--plan", path)
 
 
-@pytest.mark.parametrize("recompute", ["light", "full"])
+@pytest.mark.parametrize("recompute", ["selective", "full"])
 @pytest.mark.parametrize("model", MODELS)
 def test_one_device_gives_the_same_bits(cli, tmp_path, model, recompute):
     path = tmp_path / "plan.json"
@@ -69,17 +69,17 @@ def test_one_device_gives_the_same_bits(cli, tmp_path, model, recompute):
 @pytest.mark.parametrize("model", ["gpt", "gpt_scan", "llama"])
 def test_the_compiled_step_takes_less_memory(cli, tmp_path, model):
     peaks = {}
-    for recompute in ("none", "light", "full"):
+    for recompute in ("none", "selective", "full"):
         checked = _check(cli, tmp_path, _module(model), recompute)
         peaks[recompute] = checked["peak_bytes"]
-    assert peaks["light"] < 0.9 * peaks["none"]
+    assert peaks["selective"] < 0.9 * peaks["none"]
     assert peaks["full"] < 0.9 * peaks["none"]
 
 
 @pytest.mark.parametrize("name", SCANS)
 def test_loops_compute_the_same_again(cli, tmp_path, scan, name):
     peak = _check(cli, tmp_path, scan(name), "none")["peak_bytes"]
-    for recompute in ("light", "full"):
+    for recompute in ("selective", "full"):
         checked = _check(cli, tmp_path, scan(name), recompute)
         assert checked["max_abs_error"] == 0
         assert checked["peak_bytes"] <= peak

@@ -120,7 +120,7 @@ def test_mistakes_get_one_line(cli, words, culprit):
 @pytest.mark.parametrize(
     ("text", "culprit"),
     [
-        ("", "the timetable is empty"),
+        ("", "the file is empty, not a timetable"),
         ("0F0,0X1", 'device 0, cell 2: "0X1" is no action'),
         ("0F0,0B0\n1F0", "device 1 never runs 1B0"),
         ("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1", "deadlock: device 0 waits in cell 2"),
@@ -139,4 +139,4 @@ def test_plans_have_one_stage(cli, mlp, tmp_path):
     done = cli("plan", mlp, "--cluster", "cpu:2", "--assumed", "-o", plan)
     assert done.returncode == 0, done.stderr
     line = cli.refuses("simulate", plan)
-    assert line.endswith("this plan has one stage: nothing to schedule")
+    assert "this plan has one stage, so there is nothing to schedule" in line

@@ -131,7 +131,8 @@ std::vector<PlannedCase> PlannedCases() {
     cases.push_back({model, 4, "model=2", 8, ScheduleKind::kZeroBubble});
   }
   for (const char* model : {"gpt_tiny", "vit_tiny", "unet_tiny", "moe_tiny"}) {
-    for (const Recompute recompute : {Recompute::kLight, Recompute::kFull}) {
+    for (const Recompute recompute :
+         {Recompute::kSelective, Recompute::kFull}) {
       cases.push_back({model, 2, "data=2", 4, ScheduleKind::kAuto, recompute});
       cases.push_back({model, 4, "", 4, ScheduleKind::k1F1B, recompute});
     }
