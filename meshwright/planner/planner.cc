@@ -180,7 +180,7 @@ class Planner {
   // Of as many stages as were asked for. Where there is no plan of them at all,
   // one that may take any memory says how much.
   absl::Status NoStagesFit(absl::StatusOr<Plan> plan) {
-    if (!plan.ok()) {
+    if (!plan.ok() && task_.memory_bytes < kAnyMemory) {
       PlanRequest roomy = request_;
       roomy.memory_bytes = kAnyMemory;
       roomy.time_limit_seconds = std::max(1.0, LeftSeconds());
