@@ -211,9 +211,9 @@ absl::Status Compare(const SimulateInput& input, const CommandLine& line) {
 }
 
 // What simulating a forward and its backward takes, and writing them.
-constexpr int64_t kSimulatedBytes = 700;
+constexpr int64_t kSimulatedBytes = 400;
 constexpr int64_t kJsonBytes = 2000;
-constexpr int64_t kTraceBytes = 1500;
+constexpr int64_t kTraceBytes = 1000;
 
 absl::Status CheckMemory(const PipelineShape& shape, const CommandLine& line) {
   const int64_t each = kSimulatedBytes + (line.Has("json") ? kJsonBytes : 0) +

@@ -87,8 +87,11 @@ class Terminal:
         status = f"/proc/{self.process.pid}/status"
         while self.process.poll() is None:
             with contextlib.suppress(OSError), open(status) as file:
-                blocked = re.search(r"SigBlk:\s*(\w+)", file.read())
-                if blocked and int(blocked.group(1), 16) >> (signal.SIGINT - 1) & 1:
+                masks = dict(re.findall(r"(Sig\w+):\s*(\w+)", file.read()))
+                # `meshwright` waits for SIGINT, ./mw catches SIGTERM.
+                waits = int(masks.get("SigBlk", "0"), 16) >> (signal.SIGINT - 1) & 1
+                catches = int(masks.get("SigCgt", "0"), 16) >> (signal.SIGTERM - 1) & 1
+                if waits or catches:
                     return
             self.read(0.001)
 

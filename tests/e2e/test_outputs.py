@@ -70,7 +70,8 @@ def test_bad_paths_are_found_before_the_work(cli, mlp, plan, tmp_path, which, wh
     started = time.monotonic()
     line = cli.refuses(*writers(mlp, plan)[which], flag, path)
     assert time.monotonic() - started < 5
-    assert str(path) in line
+    culprit = path.parent if (flag, what) == ("--database", "under a file") else path
+    assert str(culprit) in line
     if flag != "--database":
         assert f"{flag} " in line
     assert (tmp_path / "file").read_text() == "mine"
