@@ -124,9 +124,8 @@ def trace(
                 "the function is jitted: give static_argnums to jax.jit"
             )
         traced = _attempt(fn, lambda: fn.trace(*args, **kwargs))
-        return TracedStep(
-            traced, _arguments(fn, traced.args_info, names, args, traced), traced.out_info
-        )
+        arguments = _arguments(fn, traced.args_info, names, args, traced)
+        return TracedStep(traced, arguments, traced.out_info)
     call, traced = _trace_call(fn, args, kwargs, static_argnums)
     positional, keyword = traced.args_info
     kept = [x for i, x in enumerate(positional) if i not in call.static]
