@@ -155,7 +155,8 @@ class Plan:
         self._require_one_stage()
         step = self._trace(fn, args, kwargs, static_argnums, as_call=True)
         arguments, results, _ = self._of_step(step)
-        return PlannedStep(step, jax.tree_util.tree_leaves(arguments), results, donate)
+        leaves = jax.tree_util.tree_leaves(arguments)
+        return PlannedStep(fn, step, leaves, results, donate)
 
     def _require_one_stage(self) -> None:
         stages = self.json.get("stages", 1)
