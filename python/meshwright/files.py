@@ -37,14 +37,26 @@ def decompress(data: bytes) -> bytes:
 
 
 def write_file(path: str | Path, data: bytes) -> None:
-    Path(path).write_bytes(compress(data, path))
+    write_bytes(path, compress(data, path))
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """As they are. Raises MeshwrightError, as all of these do, naming the file."""
+    try:
+        Path(path).write_bytes(data)
+    except OSError as error:
+        raise MeshwrightError(f"{path}: {error.strerror}") from error
+
+
+def read_bytes(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise MeshwrightError(f"{path}: {error.strerror}") from error
 
 
 def read_file(path: str | Path) -> bytes:
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise MeshwrightError(f"{path}: {error.strerror}") from error
+    data = read_bytes(path)
     try:
         return decompress(data)
     except Exception as error:
