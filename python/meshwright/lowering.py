@@ -92,7 +92,12 @@ def lower(
     if not pairs:
         _warn_of_no_state(fn)
     module = _lower(step, outputs, platform)
+    _record(module, step, parameter_names, pairs, outputs, loss, batch)
+    return LoweredModule(module.serialize())
 
+
+def _record(module, step, parameter_names, pairs, outputs, loss, batch) -> None:
+    """Writes names, roles, batches, keys, aliases and the loss into the module."""
     output_names = leaf_names(step.result, "out")
     output_names = [""] * (len(outputs) - len(output_names)) + output_names
     for parameter, output in pairs.items():
@@ -124,7 +129,6 @@ def lower(
     if loss_index is not None:
         attributes[LOSS] = str(loss_index)
     module.set_attributes(attributes)
-    return LoweredModule(module.serialize())
 
 
 def _require_jax() -> None:
