@@ -43,11 +43,11 @@ def decompress(data: bytes) -> bytes:
 
 
 def write_file(path: str | Path, data: bytes) -> None:
-    """Compresses and writes a module; see `write_whole`."""
-    write_whole(path, compress(data, path))
+    """Compresses and writes a module; see `write_bytes`."""
+    write_bytes(path, compress(data, path))
 
 
-def write_whole(path: str | Path, data: bytes) -> None:
+def write_bytes(path: str | Path, data: bytes) -> None:
     """Writes all of a file or nothing, as the C++ side does.
 
     A symbolic link stays, what it names is written; an existing file keeps its
@@ -104,11 +104,15 @@ def _take_over(fd: int, old: os.stat_result) -> None:
     os.fchmod(fd, stat.S_IMODE(old.st_mode))
 
 
-def read_file(path: str | Path) -> bytes:
+def read_bytes(path: str | Path) -> bytes:
     try:
-        data = Path(path).read_bytes()
+        return Path(path).read_bytes()
     except OSError as error:
         raise MeshwrightError(f"{path}: {error.strerror}") from error
+
+
+def read_file(path: str | Path) -> bytes:
+    data = read_bytes(path)
     try:
         return decompress(data)
     except Exception as error:

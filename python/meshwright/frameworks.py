@@ -39,6 +39,11 @@ def is_equinox_module(value) -> bool:
     return equinox is not None and isinstance(value, equinox.Module)
 
 
+def is_model(value) -> bool:
+    """Whether a library holds arrays in it."""
+    return is_nnx_object(value) or is_equinox_module(value)
+
+
 def is_filter_jitted(fn) -> bool:
     """Whether `fn` is what `eqx.filter_jit` returns: all but arrays is static."""
     return is_equinox_module(fn) and all(
@@ -116,7 +121,7 @@ def _names(state) -> list[tuple[int, str]]:
     from meshwright.naming import leaf_names
 
     found = []
-    for name in leaf_names(state):
+    for name in leaf_names(state, "objects"):
         _, index, *rest = name.split("/", 2)
-        found.append((int(index), *rest))
+        found.append((int(index), *(rest or [""])))  # A variable itself has no name.
     return found

@@ -1,7 +1,7 @@
 """Typed PRNG keys, which lie in modules as arrays of u32 with a dimension more.
 
-    jax.random.key(0)                     # key<fry>[]  is u32[2]
-    jax.random.split(key, 8)              # key<fry>[8] is u32[8, 2]
+jax.random.key(0)                     # key<fry>[]  is u32[2]
+jax.random.split(key, 8)              # key<fry>[8] is u32[8, 2]
 """
 
 IMPLEMENTATIONS = ("threefry2x32", "rbg", "unsafe_rbg")

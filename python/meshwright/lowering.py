@@ -42,8 +42,10 @@ def lower(
 ) -> LoweredModule:
     """Lowers `fn(*args, **kwargs)` to an HLO module that knows its training state.
 
-    Arguments are pytrees of arrays or of `jax.ShapeDtypeStruct`; nothing is
-    allocated or computed. `fn` may be plain or already `jax.jit`-ed.
+    Arguments are pytrees of arrays or of `jax.ShapeDtypeStruct`, nnx objects or
+    equinox modules; nothing is allocated or computed. `fn` may be plain or already
+    jitted by `jax.jit`, `nnx.jit` or `eqx.filter_jit`. nnx objects are state; where
+    there are equinox modules, all but arrays is static.
 
         def step(state, batch):
             ...
@@ -68,10 +70,11 @@ def lower(
         data that has so many, or by name, `{"batch": 1, "batch/lengths": 0}`; the
         longest name counts, and None says that there is no batch. What is not named
         has none.
-      static_argnums: as for `jax.jit`; only for a `fn` that is not jitted yet.
+      static_argnums: as for `jax.jit`; not for a `fn` that is `jax.jit`-ed.
       platform: what jax lowers for, one of PLATFORMS; it need not be present.
 
-    What is recorded in the module is told in `meshwright.lowered_module`.
+    What is recorded in the module is told in `meshwright.lowered_module`. Warns
+    (MeshwrightWarning) of a step without state and of callbacks that are left out.
     Raises MeshwrightError, in one line, for anything wrong with the call.
     """
     if platform not in PLATFORMS:
@@ -89,7 +92,12 @@ def lower(
     if not pairs:
         _warn_of_no_state(fn)
     module = _lower(step, outputs, platform)
+    _record(module, step, parameter_names, pairs, outputs, loss, batch)
+    return LoweredModule(module.serialize())
 
+
+def _record(module, step, parameter_names, pairs, outputs, loss, batch) -> None:
+    """Writes names, roles, batches, keys, aliases and the loss into the module."""
     output_names = leaf_names(step.result, "out")
     output_names = [""] * (len(outputs) - len(output_names)) + output_names
     for parameter, output in pairs.items():
@@ -121,7 +129,6 @@ def lower(
     if loss_index is not None:
         attributes[LOSS] = str(loss_index)
     module.set_attributes(attributes)
-    return LoweredModule(module.serialize())
 
 
 def _require_jax() -> None:

@@ -53,7 +53,8 @@ def leaf_names(tree, prefix: str = "", is_leaf: Callable | None = None) -> list[
     for path, leaf in flat(tree, stops):
         inner = [path for path, _ in flat(leaf, is_leaf)]
         for rest in inner if len(inner) > 1 else [()] * len(inner):
-            names.append("/".join([prefix, *map(key_text, (*path, *rest))]))
+            parts = [prefix, *map(key_text, (*path, *rest))]
+            names.append("/".join(filter(None, parts)))
     return names
 
 

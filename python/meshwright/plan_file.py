@@ -23,6 +23,7 @@ from functools import cached_property
 from pathlib import Path
 
 from meshwright.errors import MeshwrightError
+from meshwright.files import read_bytes
 from meshwright.keys import is_key, raw_shape
 from meshwright.naming import leaf_names
 from meshwright.shardings import first_dimensions, mesh_of_first, named_sharding
@@ -155,7 +156,8 @@ class Plan:
         self._require_one_stage()
         step = self._trace(fn, args, kwargs, static_argnums, as_call=True)
         arguments, results, _ = self._of_step(step)
-        return PlannedStep(step, jax.tree_util.tree_leaves(arguments), results, donate)
+        leaves = jax.tree_util.tree_leaves(arguments)
+        return PlannedStep(fn, step, leaves, results, donate)
 
     def _require_one_stage(self) -> None:
         stages = self.json.get("stages", 1)
@@ -237,9 +239,9 @@ def load_plan(path: str | Path, *, devices: Sequence | None = None) -> Plan:
     Raises MeshwrightError, in one line, for files that are no plans.
     """
     try:
-        content = json.loads(Path(path).read_text())
-    except OSError as error:
-        raise MeshwrightError(f"{path}: {error.strerror}") from error
+        content = json.loads(read_bytes(path))
+    except MeshwrightError:
+        raise
     except ValueError as error:
         raise MeshwrightError(f"{path}: this is no plan: not JSON") from error
     if not isinstance(content, dict) or "format" not in content:

@@ -1,19 +1,24 @@
 """A step under the shardings of a plan, called as the step itself is."""
 
+from collections.abc import Callable
+
 import jax
 
 from meshwright.arrays import Arrays
 from meshwright.errors import MeshwrightError
 from meshwright.pairing import pair_state
-from meshwright.tracing import TracedStep
+from meshwright.tracing import TracedStep, function_name, unbound
 
 
 class PlannedStep:
     """`step(state, batch)`; nnx objects among the arguments are updated in place."""
 
-    def __init__(self, step: TracedStep, shardings: list, results, donate: bool):
-        """`shardings` are of the step's parameters in order, `results` of its objects
-        and its result."""
+    def __init__(
+        self, fn: Callable, step: TracedStep, shardings: list, results, donate: bool
+    ):
+        """`step` is `fn`, traced; `shardings` are of its parameters in order, `results`
+        of its objects and its result."""
+        self._fn = fn
         self._call = step.call
         self._afters: dict[Arrays, Arrays] = {}
         self._shardings = shardings
@@ -28,10 +33,11 @@ class PlannedStep:
             out_shardings=results,
             donate_argnums=1,
         )
-        self.__name__ = self._flat.__name__
+        self.__name__ = function_name(fn)
 
     def __call__(self, *args, **kwargs):
-        value = self._call.held(args, kwargs)
+        _, bound, kwargs = unbound(self._fn, kwargs)
+        value = self._call.held((*bound, *args), kwargs)
         arrays, tree = Arrays.of(value, self._call.only_arrays)
         leaves = jax.tree_util.tree_leaves(tree)
         if len(leaves) != len(self._shardings):

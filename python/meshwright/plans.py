@@ -171,12 +171,26 @@ def _divides(p: Parameter, dim: int, parts: int) -> bool:
 
 
 def _model_parameters(parameters: Iterable[Parameter]) -> list[Parameter]:
-    return [p for p in parameters if _MODEL_PARAMETERS in p.name and p.role == "state"]
+    """Those under `params`, or else the state that is no copy of other state, as
+    `optimizer/mu/head/kernel` is one of `model/head/kernel`."""
+    state = [p for p in parameters if p.role == "state"]
+    named = [p for p in state if _MODEL_PARAMETERS in p.name]
+    if named:
+        return named
+    leaves = {_leaf(p): p for p in state}
+    return [p for p in state if not _is_copy(p, leaves)]
+
+
+def _is_copy(p: Parameter, leaves: Mapping[str, Parameter]) -> bool:
+    parts = p.name.split("/")
+    ends = ("/" + "/".join(parts[start:]) for start in range(2, len(parts)))
+    return any(end in leaves and leaves[end].shape == p.shape for end in ends)
 
 
 def _leaf(p: Parameter) -> str:
-    """`state/params/norm/bias` -> `/norm/bias`."""
-    return "/" + p.name.partition(_MODEL_PARAMETERS)[2]
+    """`state/params/norm/bias` -> `/norm/bias`, and of `model/norm/bias` too."""
+    around = _MODEL_PARAMETERS if _MODEL_PARAMETERS in p.name else "/"
+    return "/" + p.name.partition(around)[2]
 
 
 def _owner(p: Parameter, model: list[Parameter]) -> Parameter | None:

@@ -116,7 +116,8 @@ def named_sharding(name: str, text: str, dimensions: Sequence[int], mesh):
         parts = math.prod(mesh.shape[axis] for axis in axes)
         if size % parts:
             raise MeshwrightError(
-                f"{name}: jax cannot split a dimension of {size} into {parts} parts"
+                f"{name}: jax cannot split a dimension of {size} into {parts} parts; "
+                "plan with another --mesh, pin it, or use meshwright run"
             )
     return NamedSharding(mesh, spec)
 
@@ -141,9 +142,18 @@ def mesh_of_first(sizes: Mapping, devices: Sequence | None = None):
     if len(devices) < count:
         raise MeshwrightError(
             f"the mesh {dict(sizes)} needs {count} devices, there are {len(devices)}"
+            + _virtual_devices(devices, count)
         )
     grid = np.array(devices[:count]).reshape(tuple(sizes.values()))
     return jax.sharding.Mesh(grid, tuple(sizes))
+
+
+def _virtual_devices(devices: Sequence, count: int) -> str:
+    """How there would be more, if that can be had."""
+    if any(device.platform != "cpu" for device in devices):
+        return ""
+    flag = f"--xla_force_host_platform_device_count={count}"
+    return f"; XLA_FLAGS={flag} before jax starts gives virtual ones"
 
 
 def _is_leaf(value) -> bool:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from meshwright.arrays import Arrays
 from meshwright.errors import MeshwrightError, in_one_line
+from meshwright.files import read_bytes, write_bytes
 from meshwright.keys import key_wrapper, raw, raw_shape
 from meshwright.naming import leaf_names, require_unique
 
@@ -36,7 +37,7 @@ def save_tensors(path: str | Path, **trees) -> None:
         name: np.asarray(raw(leaf), order="C")
         for name, leaf in named_tensors(**trees).items()
     }
-    Path(path).write_bytes(save(tensors))
+    write_bytes(path, save(tensors))
 
 
 def load_tensors(path: str | Path, **trees) -> dict:
@@ -48,10 +49,9 @@ def load_tensors(path: str | Path, **trees) -> dict:
     import jax.numpy as jnp
     from safetensors.numpy import load
 
+    data = read_bytes(path)
     try:
-        tensors = load(Path(path).read_bytes())
-    except OSError as error:
-        raise MeshwrightError(f"{path}: {error.strerror}") from error
+        tensors = load(data)
     except Exception as error:
         raise MeshwrightError(f"{path}: {in_one_line(error)}") from error
     arrays, tree = Arrays.of(trees, only_arrays=True)

@@ -5,12 +5,13 @@ and `eqx.filter_jit` among them, are called with the arrays put back where they 
 and what nnx objects hold after the call is returned beside the result.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from meshwright.arrays import Arrays, Held
 from meshwright.errors import MeshwrightError, in_one_line
-from meshwright.frameworks import is_equinox_module, is_filter_jitted
+from meshwright.frameworks import is_equinox_module, is_filter_jitted, is_model
 from meshwright.naming import positional_names, recorded_names
 
 
@@ -118,15 +119,18 @@ def trace(
     """
     if not callable(fn):
         raise MeshwrightError(f"{fn!r} is not a function")
+    fn, bound, kwargs = unbound(fn, kwargs)
+    args = (*bound, *args)
+    if bound and static_argnums is not None:
+        static_argnums = [i + len(bound) * (i >= 0) for i in as_list(static_argnums)]
     if is_jax_jitted(fn) and not as_call:
         if static_argnums is not None:
             raise MeshwrightError(
                 "the function is jitted: give static_argnums to jax.jit"
             )
         traced = _attempt(fn, lambda: fn.trace(*args, **kwargs))
-        return TracedStep(
-            traced, _arguments(fn, traced.args_info, names, args, traced), traced.out_info
-        )
+        arguments = _arguments(fn, traced.args_info, names, args, traced)
+        return TracedStep(traced, arguments, traced.out_info)
     call, traced = _trace_call(fn, args, kwargs, static_argnums)
     positional, keyword = traced.args_info
     kept = [x for i, x in enumerate(positional) if i not in call.static]
@@ -134,6 +138,28 @@ def trace(
     return TracedStep(
         traced, arguments, traced.out_info[1], _in_place(call, traced), call
     )
+
+
+def unbound(fn: Callable, kwargs: Mapping) -> tuple[Callable, tuple, dict]:
+    """A method or a partial that holds a model, as a function of the model: the
+    function, its first arguments, and all that are given by name."""
+    if isinstance(fn, functools.partial) and _holds_models((fn.args, fn.keywords)):
+        inner, bound, given = unbound(fn.func, {**fn.keywords, **kwargs})
+        return inner, (*bound, *fn.args), given
+    owner = getattr(fn, "__self__", None)
+    if is_model(owner) and callable(getattr(fn, "__func__", None)):
+        return fn.__func__, (owner,), dict(kwargs)
+    return fn, (), dict(kwargs)
+
+
+def as_list(numbers: int | Sequence[int]) -> list[int]:
+    return [numbers] if isinstance(numbers, int) else list(numbers)
+
+
+def _holds_models(arguments) -> bool:
+    import jax
+
+    return any(map(is_model, jax.tree_util.tree_leaves(arguments, is_leaf=is_model)))
 
 
 def is_jax_jitted(fn) -> bool:
@@ -156,8 +182,7 @@ def _only_arrays(fn: Callable, arguments) -> bool:
 
 def _trace_call(fn, args, kwargs, static_argnums):
     if static_argnums is not None:
-        given = [static_argnums] if isinstance(static_argnums, int) else static_argnums
-        call = Call(fn, args, kwargs, given)
+        call = Call(fn, args, kwargs, as_list(static_argnums))
         return call, _attempt(fn, call.trace)
     # A function that is jitted inside may hold some numbers static without telling.
     numbers = [i for i, x in enumerate(args) if isinstance(x, int | float | str)]

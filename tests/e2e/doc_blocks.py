@@ -49,7 +49,9 @@ def commands(text: str) -> list[Command]:
         if line.startswith("$ "):
             found.append(Command(line[2:].partition("  #")[0].strip(), []))
         elif not found:
-            raise ValueError(f"a console block begins with {line!r}, not with a command")
+            raise ValueError(
+                f"a console block begins with {line!r}, not with a command"
+            )
         else:
             found[-1].output.append(line)
     return found

@@ -26,7 +26,11 @@ def write_plan(module, path: Path, axes: dict | None = None) -> None:
         "collectives": [],
         "tensors": {
             section: [
-                {"name": t.name, "dimensions": list(t.shape), "sharding": _split(t, axes)}
+                {
+                    "name": t.name,
+                    "dimensions": list(t.shape),
+                    "sharding": _split(t, axes),
+                }
                 for t in listed
             ]
             for section, listed in tensors.items()

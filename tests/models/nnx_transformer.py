@@ -68,7 +68,10 @@ def make():
 
 def batch(seed: int):
     tokens = np.random.default_rng(seed).integers(0, 8, (BATCH, LENGTH + 1))
-    return {"tokens": tokens[:, :-1].astype("i4"), "targets": tokens[:, 1:].astype("i4")}
+    return {
+        "tokens": tokens[:, :-1].astype("i4"),
+        "targets": tokens[:, 1:].astype("i4"),
+    }
 
 
 def step(model, optimizer, batch):

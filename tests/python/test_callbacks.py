@@ -79,7 +79,9 @@ def test_the_line_is_named():
         return w * 2
 
     line = step.__code__.co_firstlineno + 1
-    with pytest.warns(MeshwrightWarning, match=rf"\(test_callbacks.py:{line}\) is left"):
+    with pytest.warns(
+        MeshwrightWarning, match=rf"\(test_callbacks.py:{line}\) is left"
+    ):
         meshwright.lower(step, X)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from meshwright import files
 from meshwright.errors import MeshwrightError
-from meshwright.files import write_file, write_whole
+from meshwright.files import write_file, write_bytes
 
 
 def test_a_link_stays_and_permissions_too(tmp_path):
@@ -29,7 +29,7 @@ def test_a_link_stays_and_permissions_too(tmp_path):
 def test_a_link_to_nothing_makes_its_target(tmp_path):
     link = tmp_path / "link"
     link.symlink_to("fresh")
-    write_whole(link, b"1")
+    write_bytes(link, b"1")
     assert link.is_symlink() and (tmp_path / "fresh").read_bytes() == b"1"
 
 
@@ -39,17 +39,17 @@ def test_pipes_and_devices_are_written_to(tmp_path):
     got = []
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
     reader.start()
-    write_whole(pipe, b"hello")
+    write_bytes(pipe, b"hello")
     reader.join()
     assert got == [b"hello"] and pipe.is_fifo()
-    write_whole("/dev/null", b"1")
+    write_bytes("/dev/null", b"1")
     with pytest.raises(MeshwrightError, match="/dev/full: No space left on device"):
-        write_whole("/dev/full", b"1")
+        write_bytes("/dev/full", b"1")
     assert all(stat.S_ISCHR(os.stat(f"/dev/{n}").st_mode) for n in ("null", "full"))
 
 
 def test_standard_output_by_name(tmp_path):
-    code = "from meshwright.files import write_whole; write_whole('/dev/stdout', b'x')"
+    code = "from meshwright.files import write_bytes; write_bytes('/dev/stdout', b'x')"
     out = tmp_path / "out"
     out.write_bytes(b"before ")
     with open(out, "ab") as stream:
@@ -64,7 +64,7 @@ def test_standard_output_by_name(tmp_path):
 def test_mistakes_name_the_file(tmp_path, name, complaint):
     (tmp_path / "file").write_bytes(b"mine")
     with pytest.raises(MeshwrightError, match=complaint) as error:
-        write_whole(tmp_path / name, b"1")
+        write_bytes(tmp_path / name, b"1")
     assert str(error.value).startswith(str(tmp_path / name))
     assert os.listdir(tmp_path) == ["file"]
 
@@ -78,6 +78,6 @@ def test_an_interrupted_write_leaves_what_was_there(tmp_path, monkeypatch):
 
     monkeypatch.setattr(files.os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        write_whole(path, b"new")
+        write_bytes(path, b"new")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["x"]

@@ -19,6 +19,8 @@ from made_up_plan import write_plan
 
 import meshwright
 from meshwright import LoweredModule, MeshwrightError
+from meshwright.plans import make_plan
+from meshwright.shardings import _entry
 from meshwright.tensors import load_tensors, named_tensors, save_tensors
 
 X = np.random.default_rng(0).normal(size=(4, 8)).astype("f4")
@@ -108,6 +110,25 @@ def test_tensors_are_saved_and_loaded(tmp_path):
     path.write_bytes(b"junk")
     with pytest.raises(MeshwrightError, match="saved.safetensors: SafetensorError"):
         load_tensors(path, key=jax.random.key(0))
+
+
+@pytest.mark.parametrize("model", [nnx_transformer, equinox_mixer])
+def test_expert_plans_know_the_model(model):
+    """Also where nothing is called params."""
+    module = lowered(model, model.step)
+    file = make_plan("zero3", module, {"data": 8})
+    shardings = {
+        p.name: value
+        for p in module.parameters
+        if (value := _entry(file["parameters"], p.name)) is not None
+    }
+    moments = [name for name in shardings if "/mu/" in name]
+    assert len(moments) > 4
+    for name in moments:
+        assert shardings[name] == shardings["model/" + name.partition("/mu/")[2]]
+    only_moments = make_plan("zero2", module, {"data": 8})["parameters"]
+    assert _entry(only_moments, moments[0]) is not None
+    assert _entry(only_moments, "model/" + moments[0].partition("/mu/")[2]) is None
 
 
 def set_kernel(model, value):

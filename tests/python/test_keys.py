@@ -4,7 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import NamedSharding, PartitionSpec as P
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
 from made_up_plan import write_plan
 from safetensors.numpy import load_file
 
@@ -106,7 +107,9 @@ def test_sharding_files_and_back(module, implementation):
 
 
 def test_a_sharding_with_a_dimension_that_only_the_integers_have(module):
-    with pytest.raises(MeshwrightError, match=r"batch/keys: .* longer than its rank, 1"):
+    with pytest.raises(
+        MeshwrightError, match=r"batch/keys: .* longer than its rank, 1"
+    ):
         sharding_file(module, {"batch": {"keys": P(None, "data")}}, mesh={"data": 2})
 
 

@@ -7,6 +7,7 @@ import pytest
 import meshwright
 from meshwright import LoweredModule, MeshwrightError
 from meshwright.hlo_module import HloModule
+from meshwright.tensors import save_tensors
 
 X = jax.ShapeDtypeStruct((3,), jnp.float32)
 
@@ -133,3 +134,11 @@ def test_files_that_cannot_be_read_are_named(tmp_path, name, content, complaint)
         (tmp_path / name).write_bytes(content)
     with pytest.raises(MeshwrightError, match=f"{name}: {complaint}"):
         LoweredModule.load(tmp_path / name)
+
+
+def test_files_that_cannot_be_written_are_named(tmp_path):
+    path = tmp_path / "none" / "step.hlo.pb.zst"
+    with pytest.raises(MeshwrightError, match="none/step.hlo.pb.zst: No such file"):
+        meshwright.lower(step, X, X).save(path)
+    with pytest.raises(MeshwrightError, match="none/step.hlo.pb.zst: No such file"):
+        save_tensors(path, x=jnp.ones(3))
