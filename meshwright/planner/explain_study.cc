@@ -13,6 +13,7 @@
 #include "meshwright/planner/plan_setting.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/search/expert.h"
+#include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
 namespace {
@@ -142,8 +143,19 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
     const Module& module, const Plan& plan, Annotations annotations) {
   MW_RETURN_IF_ERROR(CheckFits(plan, module));
   MW_ASSIGN_OR_RETURN(PlanSetting setting, SettingOf(plan));
-  MW_ASSIGN_OR_RETURN(PlannedStep step,
-                      PlannedStep::Of(module, plan, setting.recompute));
+  std::optional<SplitStep> split;
+  if (plan.pipeline.has_value()) {
+    MW_ASSIGN_OR_RETURN(split, StepForStages(module, setting.recompute,
+                                             plan.pipeline->loop_pieces));
+  }
+  auto cut = split.has_value()
+                 ? std::make_unique<Module>(std::move(split->module))
+                 : nullptr;
+  MW_ASSIGN_OR_RETURN(
+      PlannedStep step,
+      PlannedStep::Of(
+          cut != nullptr ? *cut : module, plan.micro_batches,
+          plan.pipeline.has_value() ? Recompute::kNone : setting.recompute));
   if (!plan.steering.pins.empty()) {
     MW_ASSIGN_OR_RETURN(annotations, PinsOf(plan.steering, step.module(),
                                             Flatten(step.module()), plan.mesh));
@@ -153,6 +165,7 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
   std::unique_ptr<PlanStudy> study(
       new PlanStudy(plan, std::move(step), std::move(setting.cluster),
                     std::move(setting.rates), std::move(annotations)));
+  study->cut_ = std::move(cut);
   if (plan.strategies.size() != study->model_->graph.ops.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the plan has ", plan.strategies.size(), " strategies, the step ",

@@ -121,6 +121,7 @@ class PlanStudy {
                                   std::vector<int32_t> start) const;
 
   const Plan& plan_;
+  std::unique_ptr<Module> cut_;  // What stages are made of; else the module.
   const PlannedStep step_;
   const Cluster cluster_;
   const Rates rates_;

@@ -31,27 +31,6 @@ absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
   return step;
 }
 
-absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
-                                            const Plan& plan,
-                                            Recompute recompute) {
-  if (!plan.pipeline.has_value()) {
-    return Of(module, plan.micro_batches, recompute);
-  }
-  MW_ASSIGN_OR_RETURN(
-      std::optional<SplitStep> split,
-      StepForStages(module, recompute, plan.pipeline->loop_pieces));
-  if (!split.has_value()) {
-    return Of(module, plan.micro_batches, Recompute::kNone);
-  }
-  MW_ASSIGN_OR_RETURN(PlannedStep step,
-                      Of(split->module, plan.micro_batches, Recompute::kNone));
-  step.given_ = &module;
-  if (!step.is_made()) {
-    step.made_ = std::make_unique<Module>(std::move(split->module));
-  }
-  return step;
-}
-
 namespace {
 
 // The plan's strategies, checked against the step's.

@@ -178,8 +178,9 @@ class Planner {
   }
 
   // Of as many stages as were asked for. Where there is no plan of them at all,
-  // one that may take any memory says how much.
-  absl::Status NoStagesFit(absl::StatusOr<Plan> plan) {
+  // one that may take any memory says how much; or it does fit, as the search
+  // counts what all stages need.
+  absl::StatusOr<Plan> NoStagesFit(absl::StatusOr<Plan> plan) {
     if (!plan.ok() && task_.memory_bytes < kAnyMemory) {
       PlanRequest roomy = request_;
       roomy.memory_bytes = kAnyMemory;
@@ -187,7 +188,9 @@ class Planner {
       plan = MakePlan(task_.module, task_.cluster, task_.rates, roomy);
     }
     MW_RETURN_IF_ERROR(plan.status());
-    return StagesDoNotFit(*plan, task_.memory_bytes);
+    if (!Fits(*plan)) return StagesDoNotFit(*plan, task_.memory_bytes);
+    plan->memory_bytes = task_.memory_bytes;
+    return plan;
   }
 
   absl::StatusOr<Plan> Leanest() {

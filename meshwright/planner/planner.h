@@ -75,10 +75,6 @@ class PlannedStep {
   static absl::StatusOr<PlannedStep> Of(const Module& module,
                                         int64_t micro_batches,
                                         Recompute recompute);
-  // The one whose ops the plan's strategies are of: with stages, its loops are
-  // cut.
-  static absl::StatusOr<PlannedStep> Of(const Module& module, const Plan& plan,
-                                        Recompute recompute);
   const Module& module() const { return made_ != nullptr ? *made_ : *given_; }
   // It is not the module as it was given.
   bool is_made() const { return made_ != nullptr; }

@@ -10,7 +10,7 @@ import pytest
 
 from meshwright import files
 from meshwright.errors import MeshwrightError
-from meshwright.files import write_file, write_bytes
+from meshwright.files import write_bytes, write_file
 
 
 def test_a_link_stays_and_permissions_too(tmp_path):
