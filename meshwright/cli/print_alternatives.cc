@@ -40,16 +40,26 @@ std::string RemarkOn(const Alternative& one, const Plan& plan) {
   };
   if (one.predicted_seconds > 0) {
     const double more = one.predicted_seconds - own.step_seconds;
-    if (more > -kNothing) return difference(more);
+    const bool is_same_setting = one.mesh == plan.mesh.ToString() &&
+                                 one.stages == plan.ranks() &&
+                                 one.micro_batches == plan.micro_batches &&
+                                 one.recompute == plan.recompute;
+    if (more > -kNothing) {
+      return absl::StrCat(
+          difference(more),
+          is_same_setting ? ", the search's own; a known strategy is quicker"
+                          : "");
+    }
     return absl::StrCat(difference(more), plan.measured.has_value()
                                               ? ", but slower when it was run"
                                               : ", with a looser bound");
   }
   if (own.search_seconds == 0) return "";
   const double more = one.seconds - own.search_seconds;
-  return absl::StrCat(
-      difference(more), " as the search counts",
-      more <= -kNothing ? "; programs of others are quicker" : "");
+  return absl::StrCat(difference(more), " as the search counts",
+                      more <= -kNothing
+                          ? "; not among the few whose programs were written"
+                          : "");
 }
 
 }  // namespace

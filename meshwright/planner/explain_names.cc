@@ -61,6 +61,7 @@ absl::StatusOr<int32_t> StudyNames::GroupCalled(absl::string_view name) const {
   const int32_t exact = study_.GroupNamed(name);
   if (exact >= 0) return exact;
   std::set<int32_t> groups;
+  std::set<std::string> shown_names;
   const std::string end = absl::StrCat("/", name);
   // The whole name, its last scopes, any part of it: whatever is found first.
   for (int attempt = 0; attempt < 3 && groups.empty(); ++attempt) {
@@ -71,8 +72,15 @@ absl::StatusOr<int32_t> StudyNames::GroupCalled(absl::string_view name) const {
                          : attempt == 0 ? shown == name
                          : attempt == 1 ? absl::EndsWith(shown, end)
                                         : absl::StrContains(shown, name);
-      if (is_it) groups.insert(entry.group);
+      if (!is_it) continue;
+      groups.insert(entry.group);
+      shown_names.insert(shown);
     }
+  }
+  // State goes in and comes out under one name, which is the parameter's.
+  if (shown_names.size() == 1) {
+    const int32_t named = study_.GroupNamed(*shown_names.begin());
+    if (named >= 0) return named;
   }
   if (groups.size() == 1) return *groups.begin();
   if (!groups.empty()) return Ambiguous(name, groups);
