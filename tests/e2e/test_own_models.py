@@ -17,7 +17,11 @@ def run(*args) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("model", ["nnx_transformer", "equinox_mixer", "diffusion"])
+# The tutorial trains a step in plain JAX.
+DIFFUSION = pytest.param("diffusion", marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("model", ["nnx_transformer", "equinox_mixer", DIFFUSION])
 def test_from_a_script_to_training(cli, tmp_path, model):
     module, plan = tmp_path / "step.hlo.pb.zst", tmp_path / "plan.json"
     run("lower", model, module)

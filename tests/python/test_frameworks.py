@@ -257,11 +257,12 @@ def test_a_planned_step_follows_what_is_static(tmp_path):
 
 
 MODELS = Path(equinox_mixer.__file__).parent
+DIFFUSION = pytest.param("diffusion", marks=pytest.mark.long)
 OLD = jax.__version_info__ < (0, 5)
 
 
 @pytest.mark.skipif(not OLD, reason="tests/e2e trains them with real plans")
-@pytest.mark.parametrize("name", ["nnx_transformer", "equinox_mixer", "diffusion"])
+@pytest.mark.parametrize("name", ["nnx_transformer", "equinox_mixer", DIFFUSION])
 def test_training_on_eight_devices(name, tmp_path):
     def run(*args):
         argv = [sys.executable, MODELS / "train.py", *args]
