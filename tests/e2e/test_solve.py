@@ -79,7 +79,7 @@ def test_mistakes_get_one_line(cli, tmp_path):
     short = problem()
     short["problem"]["edges"]["costs"][3].pop()
     cases = {
-        "empty.json": (b"", "expected '{' at byte 0"),
+        "empty.json": (b"", "the file is empty, not an IOPDDL problem"),
         "cut.json": (json.dumps(good).encode()[:500], "the text ends"),
         "list.json": (b"[1, 2]", "expected '{'"),
         "short.json": (json.dumps(short).encode(), "edge 3 joins nodes of 4 and 4"),
