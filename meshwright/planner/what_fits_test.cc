@@ -30,7 +30,7 @@ TEST(DoesNotFit, SaysWhatWouldInOneLine) {
 }
 
 TEST(StagesDoNotFit, SaysWhatWould) {
-  Plan plan;
+  Plan plan(PlannedLayout{.mesh = *Mesh::Parse("data=1")});
   plan.pipeline.emplace().stages.resize(3);
   plan.predicted.peak_bytes = (int64_t{2} << 30) - 10;
   EXPECT_EQ(StagesDoNotFit(plan, 1 << 30).message(),

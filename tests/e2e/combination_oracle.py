@@ -24,7 +24,7 @@ WORDS = {
     "memory": ("fit", "need", "memory", "may use"),
     "mesh": ("mesh", "axis", "axes"),
     "pin": ("pin", "lie"),
-    "sharding": ("sharding", "lie", "split", "pin"),
+    "sharding": ("sharding", "lie", "split", "pin", "output"),
     "forbid": ("forbid", "forbidden"),
     "batch-axis": ("batch",),
     "stages": ("stage", "micro-batch"),
