@@ -297,6 +297,7 @@ def _not_as_asked(case: Case, plan: dict) -> str | None:
     if case.has("strategy") and plan["strategy"] != case.value("strategy"):
         return f"asked for {case.value('strategy')}: got {plan['strategy']}"
     recompute = case.value("recompute")
+    recompute = "selective" if recompute == "light" else recompute  # As it was called.
     told = any("recomput" in note for note in plan["notes"])
     if recompute not in (None, "auto", plan["recompute"]) and not told:
         return f"asked for recompute {recompute}: got {plan['recompute']}, no note"
