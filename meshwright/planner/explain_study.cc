@@ -248,12 +248,17 @@ bool PlanStudy::Allows(int32_t group, int32_t option,
   return whatif.any_strategy || !expert_ || expert_(group, lies);
 }
 
-absl::StatusOr<Answer> PlanStudy::Ask(const Whatif& whatif) const {
+absl::StatusOr<Answer> PlanStudy::Ask(const Whatif& asked) const {
+  Whatif whatif = asked;
+  // What is forced need not be allowed; nor what is pinned with it, such as the
+  // next value of a state parameter.
+  if (const auto pins = pins_.find(whatif.group); pins != pins_.end()) {
+    for (const GroupPin& pin : pins->second) whatif.unpinned.insert(pin.group);
+  }
   Problem problem = Priced(whatif).problem->problem();
   for (int32_t g = 0; g < model_->alike.count(); ++g) {
     std::vector<int64_t>& costs = problem.nodes[g].costs;
     for (size_t i = 0; i < costs.size(); ++i) {
-      // What is forced need not be allowed.
       if (g != whatif.group && !Allows(g, static_cast<int32_t>(i), whatif)) {
         costs[i] = kInfiniteCost;
       }

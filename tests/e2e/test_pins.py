@@ -160,3 +160,20 @@ def test_pins_that_contradict(cli, pinned, tmp_path):
     file.write_text(json.dumps(pins))
     line = cli.refuses("plan", step.path, "--cluster", "cpu:8", "--pin", file)
     assert "is pinned to [data, -]" in line and "state keeps its sharding" in line
+
+
+def test_what_a_pin_costs_is_explained(cli, pinned, tmp_path):
+    step = pinned("mlp")
+    name = next(
+        p["name"]
+        for p in step.report["parameters"]
+        if p["role"] == "state" and len(p["shape"]) == 2
+    )
+    pins = {"mesh": MESH, "parameters": {name: "[model, -]"}}
+    done, _, plan = step.plan(tmp_path, pins)
+    assert done.returncode == 0, done.stderr
+    choice = cli.json("explain", plan, name, "--module", step.path)
+    assert choice["pin"] == "[model, -]"
+    # Its next value would be sharded as it is: other options are possible.
+    others = [one for one in choice["options"] if not one["chosen"]]
+    assert others and not any(one["why_not"] for one in others)
