@@ -52,8 +52,8 @@ std::optional<Rule> RuleFor(const FlatOp& op, const Rule& rule,
 }  // namespace
 
 bool CanGive(const Rule& rule, const TensorPin& pin, const Mesh& mesh) {
-  const Strategy strategy = StrategyFor(rule, FactorsOf(rule, pin.tensor),
-                                        pin.asked->sharding, mesh);
+  const Strategy strategy =
+      StrategyFor(rule, FactorsOf(rule, pin.tensor), pin.asked->sharding, mesh);
   const auto operands = static_cast<int32_t>(rule.operands.size());
   const Sharding got =
       pin.tensor < operands

@@ -23,7 +23,6 @@ bool IsSmall(const StepModel& model, const Mesh& mesh) {
   return mesh.axes().size() < 3 || CellsOf(model, mesh) <= kMostCells;
 }
 
-
 absl::StatusOr<Found> MeshSearch::Prepare(
     const std::shared_ptr<const CutStep>& cut, const Setting& setting) const {
   const Mesh& mesh = setting.mesh;

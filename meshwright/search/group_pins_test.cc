@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Table, KeptPins,
                              {"Instruction", "dot1", "[-, b]"},
                              {"InstructionInAnotherOrder", "tanh1",
                               "[(b,a), -]"},
-                                              }),
+                         }),
                          [](const auto& test) { return test.param.name; });
 
 TEST(GroupPins, ContradictionsAreNamed) {
