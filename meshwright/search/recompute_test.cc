@@ -115,7 +115,7 @@ TEST(Recompute, Names) {
   EXPECT_EQ(*ParseRecompute("light"), Recompute::kSelective);
   EXPECT_EQ(Name(Recompute::kSelective), "selective");
   EXPECT_EQ(ParseRecompute("some").status().message(),
-            "recomputation is none, light or full, not 'some'");
+            "--recompute is none, selective or full, not 'some'");
 }
 
 }  // namespace
