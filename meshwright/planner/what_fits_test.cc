@@ -33,10 +33,11 @@ TEST(StagesDoNotFit, SaysWhatWould) {
   Plan plan(PlannedLayout{.mesh = *Mesh::Parse("data=1")});
   plan.pipeline.emplace().stages.resize(3);
   plan.predicted.peak_bytes = (int64_t{2} << 30) - 10;
-  EXPECT_EQ(StagesDoNotFit(plan, 1 << 30).message(),
-            "with 3 stages the step does not fit into 1.00 GiB on each device; "
-            "2.00 GiB would do (--memory 2), and without --stages any number "
-            "is tried");
+  EXPECT_EQ(
+      std::string(StagesDoNotFit(plan, 1 << 30).message()),
+      "with 3 stages the step does not fit into 1.00 GiB on each device; "
+      "2.00 GiB would do (--memory 2.00), and without --stages any number "
+      "is tried");
 }
 
 absl::Status PlanIn(const char* model, int64_t memory_bytes) {
