@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
+
 namespace meshwright {
 namespace {
 
@@ -71,16 +73,18 @@ bool IsTrivial(const Instruction& instruction,
              [&](const Instruction* operand) { return trivial[operand->id]; });
 }
 
-void AddSources(const CutGraph& graph, const Instruction& value,
+// Each instruction once: many ways may lead through what is copied.
+using Seen = absl::flat_hash_set<const Instruction*>;
+
+void AddSources(const CutGraph& graph, const Instruction& value, Seen& seen,
                 std::vector<const Instruction*>& sources) {
-  if (graph.copied[value.id]) {
-    for (const Instruction* operand : value.operands) {
-      AddSources(graph, *operand, sources);
-    }
+  if (!seen.insert(&value).second) return;
+  if (!graph.copied[value.id]) {
+    sources.push_back(&value);
     return;
   }
-  if (std::ranges::find(sources, &value) == sources.end()) {
-    sources.push_back(&value);
+  for (const Instruction* operand : value.operands) {
+    AddSources(graph, *operand, seen, sources);
   }
 }
 
@@ -122,8 +126,9 @@ CutGraph MakeCutGraph(const Computation& computation,
       graph.owner[id] = graph.owner[from];
     }
     if (graph.copied[id] || graph.owner[id] != id) continue;
+    Seen seen;
     for (const Instruction* operand : instruction.operands) {
-      AddSources(graph, *operand, graph.sources[id]);
+      AddSources(graph, *operand, seen, graph.sources[id]);
     }
   }
   return graph;
@@ -132,7 +137,8 @@ CutGraph MakeCutGraph(const Computation& computation,
 std::vector<const Instruction*> SourcesOf(const CutGraph& graph,
                                           const Instruction& value) {
   std::vector<const Instruction*> sources;
-  AddSources(graph, value, sources);
+  Seen seen;
+  AddSources(graph, value, seen, sources);
   return sources;
 }
 

@@ -111,5 +111,20 @@ TEST(CutGraphTest, ScalarsOfParametersAreTrivial) {
   EXPECT_FALSE(graph.trivial[y->id]);
 }
 
+// As many ways as 2^60 lead through what is copied; it is gone through once.
+TEST(CutGraphTest, LooksThroughManyWaysOnce) {
+  SmallStep step;
+  Instruction* value = step.Scalar("count");
+  for (int i = 0; i < 60; ++i) {
+    value = step.Binary(Opcode::kAdd, "next" + std::to_string(i), value, value);
+  }
+  Instruction* x = step.Parameter("x", 4);
+  Instruction* y = step.Unary(Opcode::kNegate, "y", x);
+  step.Return({value, y});
+  const CutGraph graph = MakeCutGraph(*step.entry);
+  ASSERT_TRUE(graph.copied[value->id]);
+  EXPECT_EQ(SourcesOf(graph, *value).size(), 1u);
+}
+
 }  // namespace
 }  // namespace meshwright
