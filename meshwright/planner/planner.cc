@@ -181,11 +181,17 @@ class Planner {
   // one that may take any memory says how much; or it does fit, as the search
   // counts what all stages need.
   absl::StatusOr<Plan> NoStagesFit(absl::StatusOr<Plan> plan) {
-    if (!plan.ok() && task_.memory_bytes < kAnyMemory) {
-      PlanRequest roomy = request_;
-      roomy.memory_bytes = kAnyMemory;
-      roomy.time_limit_seconds = std::max(1.0, LeftSeconds());
-      plan = MakePlan(task_.module, task_.cluster, task_.rates, roomy);
+    if (task_.memory_bytes < kAnyMemory) {
+      PlanRequest request = request_;
+      request.memory_bytes = kAnyMemory;
+      request.time_limit_seconds = std::max(1.0, LeftSeconds());
+      absl::StatusOr<Plan> roomy =
+          MakePlan(task_.module, task_.cluster, task_.rates, request);
+      if (!plan.ok() ||
+          (roomy.ok() &&
+           roomy->predicted.peak_bytes < plan->predicted.peak_bytes)) {
+        plan = std::move(roomy);
+      }
     }
     MW_RETURN_IF_ERROR(plan.status());
     if (!Fits(*plan)) return StagesDoNotFit(*plan, task_.memory_bytes);
