@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,10 @@ BINARY = Path(
 
 
 def pytest_configure(config):
+    # Whoever runs this in the background may have had them ignored; what tests start
+    # is to get them as at a terminal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     config.addinivalue_line("markers", "long: takes minutes; left out by default")
 
 
