@@ -12,7 +12,7 @@ from combination_oracle import Oracle
 from combinations import draw
 
 CHUNK = 20
-TINY_COUNT = int(os.environ.get("MW_COMBINATIONS", "265"))
+TINY_COUNT = int(os.environ.get("MW_COMBINATIONS", "231"))
 PUBLIC_COUNT = int(os.environ.get("MW_COMBINATIONS", "40"))
 # Pins are drawn too when MW_PINS=1: those on other axes than the first are refused
 # for reasons that are not true.

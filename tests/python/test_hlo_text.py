@@ -19,9 +19,6 @@ from jax.sharding import PartitionSpec as P
 
 from meshwright import zoo
 
-# Read when the first test asks for devices.
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
-
 hlo = pytest.importorskip("jaxlib._hlo", reason="jaxlib is too old")
 hlo_programs = pytest.importorskip("hlo_programs")
 hlo_snippets = pytest.importorskip("hlo_snippets")

@@ -152,7 +152,7 @@ MISTAKES = {
     "no format": (lambda p: p.pop("format"), "this is no plan: it has no format"),
     "no tensors": (lambda p: p.pop("tensors"), "this is no plan: it has no tensors"),
     "too few devices": (lambda p: p["mesh"].update(data=4096),
-                        "needs 4096 devices, there are 1; XLA_FLAGS=--xla_force_host"),
+                        "needs 4096 devices, there are 8; XLA_FLAGS=--xla_force_host"),
     "stages": (lambda p: p.update(stages=2), "the plan has 2 stages"),
     "strided": (lambda p: _sharding(p, "[2:- 2:data, -]"), "x: jax cannot express"),
     "another rank": (lambda p: p["tensors"]["parameters"][2]["dimensions"].append(1),
