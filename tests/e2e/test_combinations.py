@@ -13,7 +13,7 @@ from combinations import draw
 
 CHUNK = 20
 TINY_COUNT = int(os.environ.get("MW_COMBINATIONS", "231"))
-PUBLIC_COUNT = int(os.environ.get("MW_COMBINATIONS", "40"))
+PUBLIC_COUNT = int(os.environ.get("MW_COMBINATIONS", "20"))
 # Pins are drawn too when MW_PINS=1: those on other axes than the first are refused
 # for reasons that are not true.
 PINS = os.environ.get("MW_PINS") == "1"
