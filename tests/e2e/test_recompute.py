@@ -138,13 +138,13 @@ def test_stages_compute_again(cli):
     assert checked.returncode == 0, checked.stderr
     failed = cli("check", _module("vit"), "--stages", "2", "--recompute", "some")
     assert failed.returncode == 2
-    assert "none, light or full, not 'some'" in failed.stderr
+    assert "none, selective or full, not 'some'" in failed.stderr
 
 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--recompute", "some"], "none, light or full, not 'some'"),
+        (["--recompute", "some"], "none, selective or full, not 'some'"),
     ],
 )
 def test_bad_requests(cli, flags, message):
