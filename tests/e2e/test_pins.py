@@ -31,6 +31,14 @@ class Pinned:
         )  # fmt: skip
         return done, file, plan
 
+    def weight(self):
+        """The first matrix among the state."""
+        return next(
+            p["name"]
+            for p in self.report["parameters"]
+            if p["role"] == "state" and len(p["shape"]) == 2
+        )
+
     def kept(self, plan, pins):
         """The names of pinned parameters that a plan has otherwise."""
         shardings = plan["shardings"]["parameters"]
@@ -144,11 +152,7 @@ def test_layers_may_be_pinned_in_different_ways(pinned, cli, tmp_path):
 
 def test_pins_that_contradict(cli, pinned, tmp_path):
     step = pinned("mlp")
-    state = next(
-        p["name"]
-        for p in step.report["parameters"]
-        if p["role"] == "state" and len(p["shape"]) == 2
-    )
+    state = step.weight()
     file = tmp_path / "pins.json"
     outputs = [o for o in step.report["outputs"] if o["name"].endswith(state)]
     assert outputs, step.report["outputs"]
@@ -164,11 +168,7 @@ def test_pins_that_contradict(cli, pinned, tmp_path):
 
 def test_what_a_pin_costs_is_explained(cli, pinned, tmp_path):
     step = pinned("mlp")
-    name = next(
-        p["name"]
-        for p in step.report["parameters"]
-        if p["role"] == "state" and len(p["shape"]) == 2
-    )
+    name = step.weight()
     pins = {"mesh": MESH, "parameters": {name: "[model, -]"}}
     done, _, plan = step.plan(tmp_path, pins)
     assert done.returncode == 0, done.stderr
