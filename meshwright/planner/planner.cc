@@ -187,9 +187,8 @@ class Planner {
       request.time_limit_seconds = std::max(1.0, LeftSeconds());
       absl::StatusOr<Plan> roomy =
           MakePlan(task_.module, task_.cluster, task_.rates, request);
-      if (!plan.ok() ||
-          (roomy.ok() &&
-           roomy->predicted.peak_bytes < plan->predicted.peak_bytes)) {
+      if (!plan.ok() || (roomy.ok() && roomy->predicted.peak_bytes <
+                                           plan->predicted.peak_bytes)) {
         plan = std::move(roomy);
       }
     }

@@ -25,14 +25,6 @@ Annotation Asked(std::string text, const Shape& shape, const Mesh& mesh) {
   return {*ParseSharding(text, shape.dimensions, mesh), std::move(free)};
 }
 
-MeshTask TaskOn(const char* mesh) {
-  MeshTask task{.mesh = *Mesh::Parse(mesh)};
-  task.prices.collective = {1e-7, 1e-9};
-  task.prices.per_flop = 1e-11;
-  task.prices.per_local_byte = 1e-10;
-  return task;
-}
-
 // Pins by name of a parameter or instruction of the entry.
 MeshPins PinsOn(const Module& module, const char* mesh,
                 const std::vector<std::pair<std::string, std::string>>& texts) {

@@ -1,4 +1,5 @@
-// A small module for tests of the search: y = tanh(x w), layer after layer.
+// A small module for tests of the search, y = tanh(x w), layer after layer; and
+// a mesh to plan it for.
 #ifndef MESHWRIGHT_SEARCH_LAYERS_FOR_TEST_H_
 #define MESHWRIGHT_SEARCH_LAYERS_FOR_TEST_H_
 
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "meshwright/hlo/module.h"
+#include "meshwright/search/plan_mesh.h"
 
 namespace meshwright {
 
@@ -30,6 +32,15 @@ inline Module Layers(int count, int64_t rows, int64_t width) {
   module.set_entry(entry);
   entry->set_root(x);
   return module;
+}
+
+// At prices at which splitting pays.
+inline MeshTask TaskOn(const char* mesh) {
+  MeshTask task{.mesh = *Mesh::Parse(mesh)};
+  task.prices.collective = {1e-7, 1e-9};
+  task.prices.per_flop = 1e-11;
+  task.prices.per_local_byte = 1e-10;
+  return task;
 }
 
 }  // namespace meshwright

@@ -17,14 +17,6 @@
 namespace meshwright {
 namespace {
 
-MeshTask TaskOn(const char* mesh) {
-  MeshTask task{.mesh = *Mesh::Parse(mesh)};
-  task.prices.collective = {1e-7, 1e-9};
-  task.prices.per_flop = 1e-11;
-  task.prices.per_local_byte = 1e-10;
-  return task;
-}
-
 // The best of all assignments, by trying each.
 int64_t BruteForce(const Problem& problem) {
   std::vector<int32_t> choice(problem.nodes.size(), 0);
