@@ -28,7 +28,6 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--modules", default="tiny", help="a group, or names")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--no-pins", action="store_true")
     parser.add_argument("--show", action="store_true", help="print every command")
     options = parser.parse_args()
     modules = GROUPS.get(options.modules) or options.modules.split(",")
@@ -39,7 +38,7 @@ def main() -> int:
     failed: Counter[str] = Counter()
 
     def judge(number: int) -> None:
-        case = draw(number, modules, pins=not options.no_pins)
+        case = draw(number, modules)
         begin = time.monotonic()
         failure = oracle.judge(case)
         if options.show:

@@ -123,6 +123,13 @@ absl::StatusOr<CommandLine> CommandLine::Parse(
   return line;
 }
 
+absl::Status CommandLine::CheckNotBoth(const std::string& flag,
+                                       const std::string& other) const {
+  if (!Has(flag) || !Has(other)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("give --", flag, " or --", other, ", not both"));
+}
+
 std::vector<std::string> CommandLine::All(const std::string& flag) const {
   const auto found = flags_.find(flag);
   return found == flags_.end() ? std::vector<std::string>() : found->second;

@@ -61,6 +61,9 @@ class CommandLine {
   }
   size_t positional_count() const { return positional_.size(); }
   bool Has(const std::string& flag) const { return flags_.contains(flag); }
+  // kInvalidArgument if both were given.
+  absl::Status CheckNotBoth(const std::string& flag,
+                            const std::string& other) const;
   // Every value of a repeated flag, in order.
   std::vector<std::string> All(const std::string& flag) const;
   // The last value, or `fallback`.

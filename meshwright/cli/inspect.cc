@@ -376,6 +376,7 @@ void PrintReport(const Module& module, const Inspection& inspection,
 }
 
 absl::Status Run(const CommandLine& line) {
+  MW_RETURN_IF_ERROR(line.CheckNotBoth("text", "json"));
   MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
   if (line.Has("text")) {
     absl::PrintF("%s", ToString(module));

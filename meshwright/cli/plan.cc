@@ -44,7 +44,7 @@ const CommandSpec& Spec() {
           {"schedule", "NAME",
            "of several stages: gpipe, 1f1b, zero-bubble or auto (default)"},
           {"recompute", "WHAT",
-           "what backward computes again to save memory: auto (default), none, "
+           "what backward recomputes to save memory: auto (default), none, "
            "selective (not contractions that take long; also: light), full"},
           {"memory", "GIB", "what a device may use (default: 92 % of it)"},
           {"pin", "FILE",

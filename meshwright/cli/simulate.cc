@@ -128,46 +128,68 @@ void Print(const Outcome& outcome, const SimulateInput& input, int columns) {
   }
 }
 
-Json Describe(const Outcome& outcome, const SimulateInput& input) {
+// An array, an element at a time: there may be millions.
+class ArrayPrinter {
+ public:
+  explicit ArrayPrinter(absl::string_view name) {
+    absl::PrintF(",\"%s\":[", name);
+  }
+  ~ArrayPrinter() { absl::PrintF("]"); }
+
+  void Add(const Json& element) {
+    absl::PrintF("%s%s", is_first_ ? "" : ",", element.dump());
+    is_first_ = false;
+  }
+
+ private:
+  bool is_first_ = true;
+};
+
+void PrintJson(const Outcome& outcome, const SimulateInput& input) {
   const Simulation& run = outcome.run;
-  Json json = {{"schedule", outcome.name},
-               {"stages", input.shape.stages},
-               {"devices", input.shape.ranks},
-               {"micro_batches", input.shape.micro_batches},
-               {"step_seconds", run.step_seconds},
-               {"bubble_share", run.bubble_share},
-               {"lower_bound", outcome.lower_bound},
-               {"peak_bytes", run.peak_bytes},
-               {"busy_seconds", run.busy_seconds},
-               {"device_of_stage", outcome.timetable.rank_of_stage},
-               {"timetable", Json::array()},
-               {"actions", Json::array()},
-               {"transfers", Json::array()}};
-  if (!input.in_bytes) {
-    json["peak_held"] = run.peak_bytes;
-    json.erase("peak_bytes");
-  }
-  for (const std::vector<Action>& row : outcome.timetable.rows) {
-    Json cells = Json::array();
-    for (const Action& action : row) cells.push_back(ToString(action));
-    json["timetable"].push_back(cells);
-  }
-  for (size_t rank = 0; rank < run.rows.size(); ++rank) {
-    for (const TimedAction& timed : run.rows[rank]) {
-      json["actions"].push_back({{"device", rank},
-                                 {"action", ToString(timed.action)},
-                                 {"begin", timed.begin},
-                                 {"end", timed.end}});
+  const Json json = {
+      {"schedule", outcome.name},
+      {"stages", input.shape.stages},
+      {"devices", input.shape.ranks},
+      {"micro_batches", input.shape.micro_batches},
+      {"step_seconds", run.step_seconds},
+      {"bubble_share", run.bubble_share},
+      {"lower_bound", outcome.lower_bound},
+      {input.in_bytes ? "peak_bytes" : "peak_held", run.peak_bytes},
+      {"busy_seconds", run.busy_seconds},
+      {"device_of_stage", outcome.timetable.rank_of_stage}};
+  const std::string head = json.dump();
+  absl::PrintF("%s", head.substr(0, head.size() - 1));
+  {
+    ArrayPrinter timetable("timetable");
+    for (const std::vector<Action>& row : outcome.timetable.rows) {
+      Json cells = Json::array();
+      for (const Action& action : row) cells.push_back(ToString(action));
+      timetable.Add(cells);
     }
   }
-  for (const TimedTransfer& transfer : run.transfers) {
-    json["transfers"].push_back({{"from", transfer.from_rank},
-                                 {"to", transfer.to_rank},
-                                 {"action", ToString(transfer.send)},
-                                 {"begin", transfer.begin},
-                                 {"end", transfer.end}});
+  {
+    ArrayPrinter actions("actions");
+    for (size_t rank = 0; rank < run.rows.size(); ++rank) {
+      for (const TimedAction& timed : run.rows[rank]) {
+        actions.Add({{"device", rank},
+                     {"action", ToString(timed.action)},
+                     {"begin", timed.begin},
+                     {"end", timed.end}});
+      }
+    }
   }
-  return json;
+  {
+    ArrayPrinter transfers("transfers");
+    for (const TimedTransfer& transfer : run.transfers) {
+      transfers.Add({{"from", transfer.from_rank},
+                     {"to", transfer.to_rank},
+                     {"action", ToString(transfer.send)},
+                     {"begin", transfer.begin},
+                     {"end", transfer.end}});
+    }
+  }
+  absl::PrintF("}\n");
 }
 
 // A line per schedule, those that cannot be made with the reason.
@@ -212,7 +234,7 @@ absl::Status Compare(const SimulateInput& input, const CommandLine& line) {
 
 // What simulating a forward and its backward takes, and writing them.
 constexpr int64_t kSimulatedBytes = 400;
-constexpr int64_t kJsonBytes = 2000;
+constexpr int64_t kJsonBytes = 200;
 constexpr int64_t kTraceBytes = 1000;
 
 absl::Status CheckMemory(const PipelineShape& shape, const CommandLine& line) {
@@ -252,7 +274,7 @@ absl::Status Run(const CommandLine& line) {
         ToTrace({{absl::StrCat("simulated ", outcome->name), &outcome->run}})));
   }
   if (line.Has("json")) {
-    absl::PrintF("%s\n", Describe(*outcome, input).dump());
+    PrintJson(*outcome, input);
   } else {
     Print(*outcome, input, static_cast<int>(columns));
   }

@@ -242,7 +242,7 @@ std::vector<FlagSpec> StageFlags() {
            "with --stages: where a sum over the whole batch is needed inside "
            "of it (batch norm), each micro-batch takes its own"},
           {"recompute", "WHAT",
-           "with --stages: what backward computes again instead of keeping "
+           "with --stages: what backward recomputes instead of keeping "
            "it: none, selective (also: light), full (default none)"},
           {"schedule", "NAME",
            "with --stages: gpipe, 1f1b, interleaved, breadth-first, "

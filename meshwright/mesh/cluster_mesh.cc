@@ -10,32 +10,36 @@
 namespace meshwright {
 namespace {
 
-// The number of different values of `places` divided by `size`, most within one
-// block of `outer` devices. The places ascend.
-int64_t Parts(absl::Span<const int64_t> places, int64_t size, int64_t outer) {
+// The number of inner blocks that `places` are in, most within one block. The
+// places ascend.
+int64_t Parts(absl::Span<const int64_t> places, const LevelBlocks& blocks) {
   int64_t most = 0, parts = 0;
-  for (size_t i = 0; i < places.size(); ++i) {
-    const bool first = i == 0 || places[i] / outer != places[i - 1] / outer;
-    if (first) parts = 0;
-    if (first || places[i] / size != places[i - 1] / size) ++parts;
+  int32_t inner = -1, outer = -1;  // Of the place before.
+  for (const int64_t place : places) {
+    if (blocks.outer[place] != outer) {
+      parts = 1;
+    } else if (blocks.inner[place] != inner) {
+      ++parts;
+    }
+    outer = blocks.outer[place];
+    inner = blocks.inner[place];
     most = std::max(most, parts);
   }
   return most;
 }
 
 // Counts the group in at every port that it uses; the most members at one.
-int64_t UsePorts(absl::Span<const int64_t> places, int64_t port_devices,
+int64_t UsePorts(absl::Span<const int64_t> places, const LevelBlocks& blocks,
                  std::vector<int64_t>& groups_at) {
   int64_t most = 0, members = 0;
-  for (size_t i = 0; i < places.size(); ++i) {
-    const int64_t port = places[i] / port_devices;
-    if (i == 0 || port != places[i - 1] / port_devices) {
+  int32_t before = -1;
+  for (const int64_t place : places) {
+    const int32_t port = blocks.port[place];
+    if (port != before) {
       members = 0;
-      if (port >= std::ssize(groups_at)) {
-        groups_at.resize(static_cast<size_t>(port) + 1);
-      }
       ++groups_at[port];
     }
+    before = port;
     most = std::max(most, ++members);
   }
   return most;
@@ -43,27 +47,40 @@ int64_t UsePorts(absl::Span<const int64_t> places, int64_t port_devices,
 
 // Of groups that each stand for `times` as many members, which are in other
 // blocks of all levels but the last.
-LinkUse UseOf(const Cluster& cluster, int32_t index,
+LinkUse UseOf(const std::vector<LevelBlocks>& levels, int32_t index,
               absl::Span<const int64_t> groups, size_t group_size,
               int64_t times) {
-  const LinkLevel& level = cluster.levels[index];
-  const int64_t inner = index == 0 ? 1 : cluster.levels[index - 1].devices;
-  const bool is_last = index + 1 == std::ssize(cluster.levels);
+  const LevelBlocks& blocks = levels[index];
+  const bool is_last = index + 1 == std::ssize(levels);
   LinkUse use{.level = index};
-  std::vector<int64_t> groups_at;  // By port.
+  std::vector<int64_t> groups_at(blocks.port.back() + 1);
   for (size_t at = 0; at < groups.size(); at += group_size) {
     const auto group = groups.subspan(at, group_size);
-    const int64_t parts =
-        Parts(group, inner, level.devices) * (is_last ? times : 1);
+    const int64_t parts = Parts(group, blocks) * (is_last ? times : 1);
     if (parts < 2) continue;
     use.parts = std::max(use.parts, parts);
-    use.members =
-        std::max(use.members, UsePorts(group, level.port_devices, groups_at));
+    use.members = std::max(use.members, UsePorts(group, blocks, groups_at));
   }
   for (const int64_t count : groups_at) {
     use.groups = std::max(use.groups, count);
   }
   return use;
+}
+
+// Of the first `count` places.
+std::vector<LevelBlocks> BlocksOf(const Cluster& cluster, int64_t count) {
+  std::vector<LevelBlocks> levels;
+  int64_t inner = 1;
+  for (const LinkLevel& level : cluster.levels) {
+    LevelBlocks& blocks = levels.emplace_back();
+    for (int64_t place = 0; place < count; ++place) {
+      blocks.inner.push_back(static_cast<int32_t>(place / inner));
+      blocks.outer.push_back(static_cast<int32_t>(place / level.devices));
+      blocks.port.push_back(static_cast<int32_t>(place / level.port_devices));
+    }
+    inner = level.devices;
+  }
+  return levels;
 }
 
 // After so many devices blocks and ports are the same again, but for the block
@@ -143,10 +160,13 @@ std::vector<LinkUse> MeshLinks::Of(const AxisList& axes) {
   const int64_t known_times = std::min<int64_t>(times, 2);
   if (is_new) {
     const std::vector<int64_t> groups = GroupsOf(others);
+    if (levels_.empty()) {
+      levels_ = BlocksOf(cluster_, 1 + std::ranges::max(groups));
+    }
     for (int32_t level = 0; level < std::ssize(cluster_.levels); ++level) {
       const LinkUse use =
-          UseOf(cluster_, level, groups,
-                static_cast<size_t>(mesh_.Size(others)), known_times);
+          UseOf(levels_, level, groups, static_cast<size_t>(mesh_.Size(others)),
+                known_times);
       if (use.parts >= 2) uses.push_back(use);
     }
   }

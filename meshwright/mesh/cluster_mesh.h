@@ -35,6 +35,12 @@ struct LinkUse {
   bool operator==(const LinkUse&) const = default;
 };
 
+// By place in the cluster, of one level: its block, the block of the level
+// below and the port.
+struct LevelBlocks {
+  std::vector<int32_t> inner, outer, port;
+};
+
 // The links of a mesh, for many sets of axes. Device i of the mesh is device
 // `first_device` + i of the cluster, which both outlive this. Takes time in the
 // devices after which hosts and the mesh meet again in the same way, not in all
@@ -58,6 +64,7 @@ class MeshLinks {
   int64_t first_device_;
   // The outermost sub-axes, whose steps lead to the same place of other blocks.
   int repeated_ = 0;
+  std::vector<LevelBlocks> levels_;  // Made when they are needed first.
   // By the other sub-axes, and whether there are such.
   std::map<std::pair<uint32_t, bool>, std::vector<LinkUse>> known_;
 };

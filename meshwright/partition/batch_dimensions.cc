@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/partition/candidates.h"
+#include "meshwright/partition/recorded_names.h"
 #include "meshwright/partition/time_split.h"
 
 namespace meshwright {
@@ -17,12 +18,6 @@ const std::string* Find(const FrontendAttributes& attributes,
                         const char* name) {
   const auto found = attributes.find(name);
   return found == attributes.end() ? nullptr : &found->second;
-}
-
-std::string NameOf(const FlatOp& op) {
-  const std::string* name =
-      Find(op.instruction->frontend_attributes, "mw.name");
-  return name == nullptr ? op.instruction->name : *name;
 }
 
 // What the step says of the batch's dimension.
@@ -246,13 +241,14 @@ absl::Status CheckDimension(const FlatOp& op, const Shape& shape,
                             int64_t dimension, int64_t count) {
   if (dimension < 0 || dimension >= shape.rank()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("parameter ", NameOf(op), " ", shape.ToString(),
-                     " has no dimension ", dimension));
+        absl::StrCat("parameter ", RecordedName(*op.instruction), " ",
+                     shape.ToString(), " has no dimension ", dimension));
   }
   if (shape.dimensions[dimension] % count != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "parameter ", NameOf(op), " ", shape.ToString(), ": dimension ",
-        dimension, " does not divide into ", count, " micro-batches"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameter ", RecordedName(*op.instruction), " ",
+                     shape.ToString(), ": dimension ", dimension,
+                     " does not divide into ", count, " micro-batches"));
   }
   return absl::OkStatus();
 }
@@ -308,8 +304,9 @@ absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
         recorded != nullptr) {
       int64_t dimension = -1;
       if (!absl::SimpleAtoi(*recorded, &dimension)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "parameter ", NameOf(op), ": mw.batch is no number: ", *recorded));
+        return absl::InvalidArgumentError(
+            absl::StrCat("parameter ", RecordedName(*op.instruction),
+                         ": mw.batch is no number: ", *recorded));
       }
       found[i] = dimension;
       MW_RETURN_IF_ERROR(CheckDimension(op, shape, dimension, options.count));

@@ -87,7 +87,6 @@ void LowerProgram(const Module& source, const FlatGraph& graph,
                   LocalProgram& program) {
   EntryLowering lowering(graph, assignment, resharder, program);
   program.module.set_entry(lowering.Run(source));
-  program.module.aliases = source.aliases;
   program.module.buffer_donors = source.buffer_donors;
   program.module.frontend_attributes = source.frontend_attributes;
 }

@@ -110,17 +110,58 @@ void PinAliases(const Module& module, const FlatGraph& graph, Pins& pins) {
   }
 }
 
-// Drops aliases whose two sides were given different shardings.
-void KeepEqualAliases(const Module& source, Partitioned& result) {
-  const std::vector<AliasedLeaves> leaves = LeavesOfAliases(source);
+// How parameters and outputs are split, by leaf.
+struct EntryShardings {
+  std::vector<Sharding> parameters;
+  std::vector<Sharding> outputs;
+};
+
+EntryShardings ShardingsOf(const FlatGraph& graph, const Assignment& assignment,
+                           const Mesh& mesh) {
+  EntryShardings shardings;
+  for (const OpId op : graph.parameters) {
+    shardings.parameters.push_back(ResultSharding(
+        assignment.rules[op], assignment.strategies[op], 0, mesh));
+  }
+  for (const OpId op : graph.outputs) {
+    shardings.outputs.push_back(OperandSharding(
+        assignment.rules[op], assignment.strategies[op], 0, mesh));
+  }
+  return shardings;
+}
+
+// Dimensions that a pin left open may have been split in other ways on the two
+// sides of an alias: the output gets what the parameter has. Whether that was
+// so.
+bool CloseAliases(const Module& module, const EntryShardings& chosen,
+                  Pins& pins) {
+  bool is_changed = false;
+  for (const AliasedLeaves& alias : LeavesOfAliases(module)) {
+    std::optional<Annotation>& in = pins.parameters[alias.parameter];
+    std::optional<Annotation>& out = pins.outputs[alias.output];
+    const Sharding& sharding = chosen.parameters[alias.parameter];
+    if (!in.has_value() || in->free.empty() || !(*in == *out) ||
+        sharding == chosen.outputs[alias.output]) {
+      continue;
+    }
+    in = out = Annotation(sharding);
+    is_changed = true;
+  }
+  return is_changed;
+}
+
+// Those whose two sides are split alike.
+std::vector<Alias> EqualAliases(const Module& module,
+                                const EntryShardings& chosen) {
+  const std::vector<AliasedLeaves> leaves = LeavesOfAliases(module);
   std::vector<Alias> kept;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    if (result.parameters[leaves[i].parameter] ==
-        result.outputs[leaves[i].output]) {
-      kept.push_back(source.aliases[i]);
+    if (chosen.parameters[leaves[i].parameter] ==
+        chosen.outputs[leaves[i].output]) {
+      kept.push_back(module.aliases[i]);
     }
   }
-  result.module.aliases = std::move(kept);
+  return kept;
 }
 
 std::vector<Collective> Report(const LocalProgram& program) {
@@ -156,27 +197,22 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
   CombinePermutes(program);
   CombineAllReduces(program, kMaxCombinedBytes);
   KeepApart(program);
+  EntryShardings shardings = ShardingsOf(graph, assignment, mesh);
+  program.module.aliases = EqualAliases(module, shardings);
   program.module.Finish();
   MW_RETURN_IF_ERROR(Annotate(Verify(program.module),
                               "internal error: the partitioned program"));
   std::vector<Collective> collectives = Report(program);
   Partitioned result{.module = std::move(program.module),
                      .mesh = mesh,
+                     .parameters = std::move(shardings.parameters),
+                     .outputs = std::move(shardings.outputs),
                      .collectives = std::move(collectives)};
-  for (const OpId op : graph.parameters) {
-    result.parameters.push_back(ResultSharding(
-        assignment.rules[op], assignment.strategies[op], 0, mesh));
-  }
-  for (const OpId op : graph.outputs) {
-    result.outputs.push_back(OperandSharding(
-        assignment.rules[op], assignment.strategies[op], 0, mesh));
-  }
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     if (graph.ops[i].live && assignment.rules[i].is_fallback) {
       result.fallbacks.push_back(graph.ops[i].instruction->name);
     }
   }
-  KeepEqualAliases(module, result);
   return result;
 }
 
@@ -184,13 +220,17 @@ absl::StatusOr<Partitioned> Partition(const Module& module, const Mesh& mesh,
                                       Pins pins, const Prices& prices) {
   const FlatGraph graph = Flatten(module);
   MW_RETURN_IF_ERROR(CheckSupported(graph));
-  MW_RETURN_IF_ERROR(CheckPins(graph, mesh, pins));
+  MW_RETURN_IF_ERROR(CheckPins(module, graph, mesh, pins));
   PinParameters(graph, pins);
   MW_RETURN_IF_ERROR(PinAlikeParameters(graph, pins));
   PinAliases(module, graph, pins);
   Resharder resharder(&mesh, prices);
-  MW_ASSIGN_OR_RETURN(const Assignment assignment,
+  MW_ASSIGN_OR_RETURN(Assignment assignment,
                       Complete(graph, pins, mesh, prices, resharder));
+  if (CloseAliases(module, ShardingsOf(graph, assignment, mesh), pins)) {
+    MW_ASSIGN_OR_RETURN(assignment,
+                        Complete(graph, pins, mesh, prices, resharder));
+  }
   return PartitionAs(module, mesh, graph, assignment, resharder);
 }
 

@@ -10,6 +10,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/partition/loop_piece.h"
+#include "meshwright/partition/recorded_names.h"
 #include "meshwright/rules/simplify.h"
 #include "nlohmann/json.hpp"
 
@@ -365,21 +366,17 @@ class Splitter {
         loss->second = absl::StrCat(outputs_[number].first);
       }
     }
-    const auto outputs = attributes.find("mw.outputs");
-    if (outputs == attributes.end()) return;
-    const nlohmann::json names = nlohmann::json::parse(
-        outputs->second, nullptr, /*allow_exceptions=*/false);
-    if (!names.is_array() || names.size() != outputs_.size()) return;
+    const std::vector<std::string> names = RecordedOutputs(source_);
+    if (names.size() != outputs_.size()) return;
     nlohmann::json made = nlohmann::json::array();
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const std::vector<int64_t>& bounds = outputs_[i].bounds;
-      if (bounds.empty() || !names[i].is_string()) made.push_back(names[i]);
+      if (bounds.empty()) made.push_back(names[i]);
       for (size_t part = 0; part + 1 < bounds.size(); ++part) {
-        made.push_back(PartName(names[i].get<std::string>(), bounds[part],
-                                bounds[part + 1]));
+        made.push_back(PartName(names[i], bounds[part], bounds[part + 1]));
       }
     }
-    outputs->second = made.dump();
+    attributes["mw.outputs"] = made.dump();
   }
 
   const Module& source_;

@@ -9,6 +9,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/instruction_pins.h"
+#include "meshwright/partition/recorded_names.h"
 
 namespace meshwright {
 namespace {
@@ -42,19 +43,20 @@ absl::Status CheckPin(absl::string_view what, const Sharding& sharding,
 }
 
 // What a parameter or output is called in messages.
-std::string NameOf(const FlatOp& op) {
-  if (op.kind == OpKind::kOutput) return absl::StrCat("output ", op.leaf);
-  const auto name = op.instruction->frontend_attributes.find("mw.name");
-  return absl::StrCat("parameter ",
-                      name == op.instruction->frontend_attributes.end()
-                          ? op.instruction->name
-                          : name->second);
+std::string NameOf(const FlatOp& op, const std::vector<std::string>& outputs) {
+  if (op.kind != OpKind::kOutput) {
+    return absl::StrCat("parameter ", RecordedName(*op.instruction));
+  }
+  const auto leaf = static_cast<size_t>(op.leaf);
+  return leaf < outputs.size() ? absl::StrCat("output ", outputs[leaf])
+                               : absl::StrCat("output ", leaf);
 }
 
 }  // namespace
 
-absl::Status CheckPins(const FlatGraph& graph, const Mesh& mesh,
-                       const Annotations& given) {
+absl::Status CheckPins(const Module& module, const FlatGraph& graph,
+                       const Mesh& mesh, const Annotations& given) {
+  const std::vector<std::string> outputs = RecordedOutputs(module);
   const auto check =
       [&](const std::vector<OpId>& ops,
           const std::vector<std::optional<Annotation>>& list) -> absl::Status {
@@ -67,7 +69,7 @@ absl::Status CheckPins(const FlatGraph& graph, const Mesh& mesh,
       const FlatOp& op = graph.ops[ops[i]];
       const ValueId value =
           op.result_count > 0 ? op.first_result : op.operands[0];
-      MW_RETURN_IF_ERROR(CheckPin(NameOf(op), list[i]->sharding,
+      MW_RETURN_IF_ERROR(CheckPin(NameOf(op, outputs), list[i]->sharding,
                                   *graph.values[value].shape, mesh));
     }
     return absl::OkStatus();

@@ -28,8 +28,8 @@ struct TensorPin {
 
 // kInvalidArgument, naming the tensor, for what does not fit its shape or the
 // mesh, or is a partial sum.
-absl::Status CheckPins(const FlatGraph& graph, const Mesh& mesh,
-                       const Annotations& given);
+absl::Status CheckPins(const Module& module, const FlatGraph& graph,
+                       const Mesh& mesh, const Annotations& given);
 
 // By op: instructions first, then parameters and outputs. `pairs` are state
 // parameters and their next values: what is pinned for one is for the other.

@@ -10,6 +10,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/batch_dimensions.h"
+#include "meshwright/partition/recorded_names.h"
 
 namespace meshwright {
 namespace {
@@ -25,10 +26,7 @@ const Shape& ShapeOf(const FlatGraph& graph, size_t leaf) {
 }
 
 std::string NameOf(const FlatGraph& graph, size_t leaf) {
-  const Instruction& parameter = *graph.ops[graph.parameters[leaf]].instruction;
-  const auto found = parameter.frontend_attributes.find("mw.name");
-  return found == parameter.frontend_attributes.end() ? parameter.name
-                                                      : found->second;
+  return RecordedName(*graph.ops[graph.parameters[leaf]].instruction);
 }
 
 }  // namespace

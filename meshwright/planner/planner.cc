@@ -22,6 +22,7 @@
 #include "meshwright/planner/plan_log.h"
 #include "meshwright/planner/stage_plan.h"
 #include "meshwright/planner/stage_search.h"
+#include "meshwright/planner/stages_that_fit.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/planner/summary.h"
 #include "meshwright/planner/what_fits.h"
@@ -33,7 +34,6 @@ namespace {
 
 // What the runtime and the compiler need besides.
 constexpr double kUsableMemory = 0.92;
-constexpr int64_t kAnyMemory = int64_t{1} << 50;
 // Parts of the time without stages. With less, stages are finished first; with
 // even less, plans without them need not be improved; with more, stages are not
 // worth to be written (the search does not count all that there is).
@@ -80,7 +80,8 @@ class Planner {
       if (plan.ok() && Fits(*plan)) return plan;
       const bool is_short =
           plan.ok() || absl::IsResourceExhausted(plan.status());
-      return is_short ? NoStagesFit(plan) : plan.status();
+      return is_short ? StagesThatFit(task_, LeftSeconds(), cuts_)
+                      : plan.status();
     }
     absl::StatusOr<Plan> whole = Finish(last);
     if (staged.ok() && !stage_first &&
@@ -140,15 +141,12 @@ class Planner {
     return best;
   }
 
-  // The first of them that fits, or else the last.
   absl::StatusOr<Plan> FinishStages(std::vector<StageCandidate>& staged) {
     const Stopwatch watch;
-    absl::StatusOr<Plan> plan = absl::NotFoundError("no stages");
-    for (StageCandidate& candidate : staged) {
-      plan = meshwright::FinishStages(task_, search_, LeftSeconds(), candidate);
-      if (plan.ok()) RecordWritten(task_, *plan, log_.alternatives);
-      if (plan.ok() && Fits(*plan)) break;
-    }
+    absl::StatusOr<Plan> plan = FinishFirstThatFits(
+        task_, search_, LeftSeconds(), staged, [&](const Plan& written) {
+          RecordWritten(task_, written, log_.alternatives);
+        });
     log_.seconds["stages"] += watch.seconds();
     MW_RETURN_IF_ERROR(plan.status());
     return WithAlternatives(*std::move(plan));
@@ -175,27 +173,6 @@ class Planner {
     fits.no_micro_batches = std::string(whole_.WhyNotCut().message());
     return DoesNotFit(fits, whole_.meshes()[0].device_count(),
                       task_.memory_bytes);
-  }
-
-  // Of as many stages as were asked for. Where there is no plan of them at all,
-  // one that may take any memory says how much; or it does fit, as the search
-  // counts what all stages need.
-  absl::StatusOr<Plan> NoStagesFit(absl::StatusOr<Plan> plan) {
-    if (task_.memory_bytes < kAnyMemory) {
-      PlanRequest request = request_;
-      request.memory_bytes = kAnyMemory;
-      request.time_limit_seconds = std::max(1.0, LeftSeconds());
-      absl::StatusOr<Plan> roomy =
-          MakePlan(task_.module, task_.cluster, task_.rates, request);
-      if (!plan.ok() || (roomy.ok() && roomy->predicted.peak_bytes <
-                                           plan->predicted.peak_bytes)) {
-        plan = std::move(roomy);
-      }
-    }
-    MW_RETURN_IF_ERROR(plan.status());
-    if (!Fits(*plan)) return StagesDoNotFit(*plan, task_.memory_bytes);
-    plan->memory_bytes = task_.memory_bytes;
-    return plan;
   }
 
   absl::StatusOr<Plan> Leanest() {
@@ -249,7 +226,7 @@ absl::StatusOr<Plan> FindPlan(const Module& module, const Cluster& cluster,
   if (request.annotations) {
     const Mesh& mesh = meshes[0];
     MW_ASSIGN_OR_RETURN(Annotations given, request.annotations(mesh));
-    MW_RETURN_IF_ERROR(CheckPins(Flatten(module), mesh, given));
+    MW_RETURN_IF_ERROR(CheckPins(module, Flatten(module), mesh, given));
     task.context.pins = MeshPins{mesh, std::move(given)};
   }
   MW_ASSIGN_OR_RETURN(Plan plan, Planner(task, std::move(meshes)).Run());

@@ -161,6 +161,9 @@ absl::Status NoWay(const PlanRequest& request) {
   if (request.expert != Expert::kAuto) {
     absl::StrAppend(&asked, " with strategy ", Name(request.expert));
   }
+  if (request.stages.value_or(1) > 1) {
+    absl::StrAppend(&asked, " with ", *request.stages, " stages");
+  }
   if (request.annotations) absl::StrAppend(&asked, " with these pins");
   if (!request.batch_axis.empty()) {
     absl::StrAppend(&asked, " with the batch along ", request.batch_axis);

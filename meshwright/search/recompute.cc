@@ -306,7 +306,7 @@ absl::StatusOr<Module> RecomputeForward(const Module& module,
   if (segments.count > 1) count += Recomputer(result, segments, light).Run();
   if (count == 0) {
     return absl::FailedPreconditionError(
-        "nothing of the step's forward pass can be computed again");
+        "there is nothing to recompute in the step's forward pass");
   }
   MW_RETURN_IF_ERROR(
       Annotate(Verify(result), "internal error: the recomputing step"));

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from combination_modules import BINARY
-from combinations import Case
+from combinations import AXES, Case
 
 # Seconds beyond the time limit that a command may take.
 PATIENCE = 150
@@ -24,7 +24,7 @@ WORDS = {
     "memory": ("fit", "need", "memory", "may use"),
     "mesh": ("mesh", "axis", "axes"),
     "pin": ("pin", "lie"),
-    "sharding": ("sharding", "lie", "split", "pin", "output"),
+    "sharding": ("sharding", "lie", "split", "pin"),
     "forbid": ("forbid", "forbidden"),
     "batch-axis": ("batch",),
     "stages": ("stage", "micro-batch"),
@@ -40,6 +40,10 @@ WORDS = {
     "ranks": ("rank", "device"),
     "text": ("text",),
 }
+
+
+# Keys of a sharding file that are no tensor's name.
+SECTIONS = {"mesh", "parameters", "outputs", "instructions", *AXES}
 
 
 @dataclass(frozen=True)
@@ -278,7 +282,7 @@ def _mentions(line: str, name: str, case: Case) -> bool:
     if f"--{name}" in line or (value and len(value) > 1 and value in line):
         return True
     content = dict(case.files).get(value, "") if value else ""
-    names = [key for key in re.findall(r'"([^"]+)": ', content) if "/" in key]
+    names = set(re.findall(r'"([^"]+)": ', content)) - SECTIONS
     words = WORDS.get(name, (name,))
     return any(re.search(rf"\b{word}", line) for word in words) or any(
         key in line for key in names

@@ -4,6 +4,7 @@ case = draw(17, ["mlp", "gpt_tiny"])
 case.argv(folder)      # ["plan", ".../mlp.hlo.pb.zst", "--cluster", "cpu:8", ...]
 """
 
+import itertools
 import json
 import random
 import shlex
@@ -17,7 +18,7 @@ KINDS += ("collective-permute",)
 STRATEGIES = ("auto", "dp", "zero2", "zero3", "megatron", "sequence", "volume")
 PLAN_SCHEDULES = ("gpipe", "1f1b", "zero-bubble", "auto")
 SCHEDULES = (*PLAN_SCHEDULES, "interleaved", "breadth-first", "zero-bubble-v")
-RECOMPUTE = ("auto", "none", "light", "full")
+RECOMPUTE = ("auto", "none", "light", "selective", "full")
 AXES = ("data", "model", "x")
 
 
@@ -84,7 +85,7 @@ class Case:
         return " ".join([*made, *words])
 
 
-def draw(number: int, modules, pins: bool = True) -> Case:
+def draw(number: int, modules) -> Case:
     rng = random.Random(number)
     module = rng.choice(list(modules))
     kind = rng.choices(
@@ -102,8 +103,7 @@ def draw(number: int, modules, pins: bool = True) -> Case:
         "solve": _solve,
         "profile": _profile,
     }
-    case = makers[kind](rng, Case(number, module, kind), facts(module))
-    return case if pins else case.without("pin")
+    return makers[kind](rng, Case(number, module, kind), facts(module))
 
 
 def _some(rng, flags, probability, name, make):
@@ -223,7 +223,7 @@ def _plan(rng, case: Case, known: Facts) -> Case:
     if mesh and rng.random() < 0.4:
         flags.append(("pin", "pin.json"))
         files["pin.json"] = _layout_file(rng, known, mesh, 0.2)
-    _some(rng, flags, 0.25, "time-limit", lambda: rng.choice(("1", "5", "20")))
+    _some(rng, flags, 0.7, "time-limit", lambda: rng.choice(("1", "2", "5")))
     _some(rng, flags, 0.3, "seed", lambda: str(rng.randrange(100)))
     if cluster.startswith("cpu") and known.name in SMALL and rng.random() < 0.03:
         flags.append(("measure", None))
@@ -258,6 +258,8 @@ def _split(rng, case: Case, known: Facts) -> Case:
         _some(rng, flags, 0.2, "text", lambda: None)
     else:
         flags += _steps(rng, command)
+    if command == "check":
+        _some(rng, flags, 0.2, "tolerance", lambda: rng.choice(("1e-4", "0.01")))
     _some(rng, flags, 0.4, "json", lambda: None)
     if ("output", "program.hlo.pb") in flags:
         files["program.hlo.pb"] = ""
@@ -278,6 +280,10 @@ def _stages(rng, case: Case, known: Facts) -> Case:
     command = rng.choice(("check", "run"))
     stages = rng.choice((1, 2, 2, 3, 4))
     flags: list[tuple[str, str | None]] = [("stages", str(stages))]
+    files = {"state.safetensors": "", "trace.json": ""}
+    if rng.random() < 0.15 and len(known.dots) > stages:
+        flags = [("stages", "stages.json")]
+        files["stages.json"] = _stage_file(rng, known, stages)
     _some(rng, flags, 0.4, "devices-per-stage", lambda: rng.choice(("1", "2", "4")))
     counts = ("2", "4", "4", "8", "3")
     _some(rng, flags, 0.6, "micro-batches", lambda: rng.choice(counts))
@@ -287,7 +293,18 @@ def _stages(rng, case: Case, known: Facts) -> Case:
     _some(rng, flags, 0.15, "estimate-statistics", lambda: None)
     flags += _steps(rng, command)
     _some(rng, flags, 0.4, "json", lambda: None)
-    return _made(case, command, flags, {"state.safetensors": ""})
+    if command == "run":
+        _some(rng, flags, 0.2, "trace", lambda: "trace.json")
+    return _made(case, command, flags, files)
+
+
+def _stage_file(rng, known: Facts, stages: int) -> str:
+    """Matrix products in the order of the module, cut anywhere."""
+    names = [name for name, _ in known.dots]
+    cuts = sorted(rng.sample(range(1, len(names)), stages - 1))
+    bounds = [0, *cuts, len(names)]
+    lists = [names[i:j] for i, j in itertools.pairwise(bounds)]
+    return json.dumps([{"instructions": one} for one in lists])
 
 
 def _simulate(rng, case: Case, _: Facts) -> Case:

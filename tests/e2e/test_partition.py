@@ -48,6 +48,23 @@ def test_a_vocabulary_that_does_not_divide(cli, gpt, sharding):
     assert cli.json("check", gpt, "--sharding", plan, "--steps", "2")["ok"]
 
 
+@pytest.mark.parametrize("dims", [("?, -", "data, -"), ("-, ?", "-, data")])
+def test_state_left_open_keeps_its_sharding(cli, gpt, sharding, dims):
+    weight = "blocks/0/mlp/up/w"
+    plan = sharding(
+        {
+            "batch/*": "[data, -]",
+            f"state/params/{weight}": f"[{dims[0]}]",
+            f"state/opt/0/mu/{weight}": f"[{dims[1]}]",
+        }
+    )
+    assert cli.json("check", gpt, "--sharding", plan, "--steps", "2")["ok"]
+    names = [one["name"] for one in cli.json("inspect", gpt)["parameters"]]
+    split = cli.json("partition", gpt, "--sharding", plan)["shardings"]
+    at = names.index(f"state/params/{weight}")
+    assert split["parameters"][at] == split["outputs"][at]
+
+
 @pytest.mark.parametrize(
     ("parameters", "reasons"),
     [
@@ -68,6 +85,13 @@ def test_too_many_devices_for_a_dimension(cli, gpt, sharding):
     line = cli.refuses("partition", gpt, "--sharding", plan)
     assert "batch/tokens" in line
     assert "divide" in line
+
+
+def test_an_output_is_called_by_its_name(cli, gpt, sharding):
+    name = "state/params/blocks/0/mlp/up/w"
+    plan = sharding({}, mesh={"d": 60}, outputs={name: "[d, -]"})
+    line = cli.refuses("partition", gpt, "--sharding", plan)
+    assert f"output {name}: dimension 0" in line
 
 
 def test_pins_hold_for_elements_of_tuples(cli, testdata, sharding):

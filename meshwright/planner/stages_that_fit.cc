@@ -1,0 +1,98 @@
+#include "meshwright/planner/stages_that_fit.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/stopwatch.h"
+#include "meshwright/planner/stage_search.h"
+#include "meshwright/planner/steering.h"
+#include "meshwright/planner/what_fits.h"
+
+namespace meshwright {
+namespace {
+
+constexpr int64_t kAnyMemory = int64_t{1} << 50;
+constexpr double kClose = 1.2;  // Limits, to stop looking between them.
+
+bool Fits(const absl::StatusOr<Plan>& plan, int64_t memory_bytes) {
+  return plan.ok() && plan->predicted.peak_bytes <= memory_bytes;
+}
+
+bool IsLeaner(const absl::StatusOr<Plan>& plan,
+              const absl::StatusOr<Plan>& other) {
+  return plan.ok() && (!other.ok() || plan->predicted.peak_bytes <
+                                          other->predicted.peak_bytes);
+}
+
+absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
+                                  std::map<Recompute, Cuts>& cuts) {
+  PlanTask other = task;
+  other.memory_bytes = memory_bytes;
+  const MeshSearch search(other.cluster, other.rates, other.request);
+  MW_ASSIGN_OR_RETURN(
+      std::vector<StageCandidate> staged,
+      BestStages(other, search, nullptr, cuts, [](const Alternative&) {}));
+  return FinishFirstThatFits(other, search, other.request.time_limit_seconds,
+                             staged, [](const Plan&) {});
+}
+
+// However much memory there is, so that what it takes is enough whenever it is
+// asked for.
+absl::StatusOr<Plan> LeanestStages(const PlanTask& task,
+                                   std::map<Recompute, Cuts>& cuts) {
+  const Stopwatch watch;
+  absl::StatusOr<Plan> roomy = SearchWithin(kAnyMemory, task, cuts);
+  if (absl::IsResourceExhausted(roomy.status())) return NoWay(task.request);
+  MW_ASSIGN_OR_RETURN(Plan plan, std::move(roomy));
+  // Programs take more than a search counts: the leanest are found with little
+  // more than the least.
+  int64_t too_little = 0;
+  int64_t enough = plan.predicted.peak_bytes;
+  while (static_cast<double>(enough) >
+             kClose * static_cast<double>(too_little) &&
+         watch.seconds() < task.request.time_limit_seconds) {
+    const int64_t limit = too_little + (enough - too_little) / 2;
+    absl::StatusOr<Plan> tried = SearchWithin(limit, task, cuts);
+    (tried.ok() ? enough : too_little) = limit;
+    if (IsLeaner(tried, plan)) plan = *std::move(tried);
+  }
+  return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> FinishFirstThatFits(const PlanTask& task,
+                                         const MeshSearch& search,
+                                         double seconds_left,
+                                         std::vector<StageCandidate>& staged,
+                                         const StagesWritten& written) {
+  const Stopwatch watch;
+  absl::StatusOr<Plan> leanest = absl::NotFoundError("no stages");
+  for (StageCandidate& candidate : staged) {
+    absl::StatusOr<Plan> plan =
+        FinishStages(task, search, seconds_left - watch.seconds(), candidate);
+    if (plan.ok()) written(*plan);
+    if (Fits(plan, task.memory_bytes)) return plan;
+    const bool is_first_reason = !leanest.ok() && !plan.ok();
+    if (is_first_reason || IsLeaner(plan, leanest)) leanest = std::move(plan);
+  }
+  return leanest;
+}
+
+absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left,
+                                   std::map<Recompute, Cuts>& cuts) {
+  PlanRequest request = task.request;
+  request.time_limit_seconds = std::max(1.0, seconds_left);
+  const PlanTask again{task.module, task.cluster,      task.rates,
+                       request,     task.memory_bytes, task.context};
+  MW_ASSIGN_OR_RETURN(Plan plan, LeanestStages(again, cuts));
+  if (plan.predicted.peak_bytes > task.memory_bytes) {
+    return StagesDoNotFit(plan, task.memory_bytes);
+  }
+  plan.memory_bytes = task.memory_bytes;
+  return plan;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,33 @@
+// Plans with as many stages as were asked for, where memory is short.
+#ifndef MESHWRIGHT_PLANNER_STAGES_THAT_FIT_H_
+#define MESHWRIGHT_PLANNER_STAGES_THAT_FIT_H_
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "meshwright/planner/mesh_search.h"
+#include "meshwright/planner/stage_plan.h"
+#include "meshwright/planner/write_plan.h"
+
+namespace meshwright {
+
+// Told of every plan that was written.
+using StagesWritten = std::function<void(const Plan&)>;
+
+// The first of them that fits, or else the one that needs least.
+absl::StatusOr<Plan> FinishFirstThatFits(const PlanTask& task,
+                                         const MeshSearch& search,
+                                         double seconds_left,
+                                         std::vector<StageCandidate>& staged,
+                                         const StagesWritten& written);
+
+// For a search that found nothing that fits: the leanest plan, if that does, or
+// kResourceExhausted with a memory that would do.
+absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left,
+                                   std::map<Recompute, Cuts>& cuts);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_STAGES_THAT_FIT_H_
