@@ -18,6 +18,7 @@ from _machine import describe
 from combination_modules import HELD_OUT, PUBLIC, TINY, ZOO, facts
 from combination_oracle import Oracle
 from combinations import draw
+from tqdm import tqdm
 
 GROUPS = {"tiny": TINY, "zoo": ZOO, "public": PUBLIC, "held-out": HELD_OUT}
 
@@ -42,13 +43,14 @@ def main() -> int:
         begin = time.monotonic()
         failure = oracle.judge(case)
         if options.show:
-            print(f"{number} {time.monotonic() - begin:.1f} s {case.shell()}")
+            tqdm.write(f"{number} {time.monotonic() - begin:.1f} s {case.shell()}")
         if failure is not None:
             failed[failure.what.split(":")[0]] += 1
-            print(failure, flush=True)
+            tqdm.write(str(failure))
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(judge, range(options.first, options.first + options.count)))
+        numbers = range(options.first, options.first + options.count)
+        list(tqdm(pool.map(judge, numbers), total=options.count, mininterval=10))
     seconds = time.monotonic() - started
     print(f"{describe()}; {options.count} combinations in {seconds:.0f} s")
     for what, count in sorted(oracle.counts.items()):

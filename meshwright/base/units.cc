@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -62,6 +63,13 @@ std::string FormatCount(double count) {
 std::string FormatSeconds(double seconds) {
   const TimeUnit unit = UnitOf(seconds);
   return absl::StrCat(Significant(seconds * unit.per_second), " ", unit.name);
+}
+
+std::string Counted(int64_t count, absl::string_view what) {
+  const absl::string_view more = count == 1                   ? ""
+                                 : absl::EndsWith(what, "ch") ? "es"
+                                                              : "s";
+  return absl::StrCat(count, " ", what, more);
 }
 
 std::string FormatSum(double whole, absl::Span<const NamedSeconds> parts) {

@@ -3,6 +3,7 @@
 //   FormatBytes(1536);        // "1.5 KiB"
 //   FormatCount(1.3e9);       // "1.3 G"
 //   FormatSeconds(0.0123);    // "12.3 ms"
+//   Counted(1, "tensor");     // "1 tensor"; of 2: "2 tensors"
 //   FormatSum(0.0148, {{"compute", 0.01374}, {"communication", 0.00106}});
 //   // "14.8 ms = compute 13.7 ms + communication 1.1 ms"
 //   FormatTimes(7, 28058);    // "7 x 27.4 KiB = 192 KiB"
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace meshwright {
@@ -19,6 +21,7 @@ namespace meshwright {
 std::string FormatBytes(int64_t bytes);
 std::string FormatCount(double count);
 std::string FormatSeconds(double seconds);
+std::string Counted(int64_t count, absl::string_view what);
 
 struct NamedSeconds {
   std::string name;

@@ -49,5 +49,11 @@ TEST(UnitsTest, TimesSayWhatIsEachAndWhatIsAll) {
   EXPECT_EQ(FormatTimes(1, 2048), "2.00 KiB");
 }
 
+TEST(UnitsTest, OneIsNotSeveral) {
+  EXPECT_EQ(Counted(1, "tensor"), "1 tensor");
+  EXPECT_EQ(Counted(0, "tensor"), "0 tensors");
+  EXPECT_EQ(Counted(2, "micro-batch"), "2 micro-batches");
+}
+
 }  // namespace
 }  // namespace meshwright

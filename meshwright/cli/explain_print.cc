@@ -167,9 +167,8 @@ Json OptionsJson(const std::vector<OptionReport>& options) {
 
 void Print(const PlanReport& report) {
   const Plan& plan = report.plan;
-  absl::PrintF("%s: %s, %d micro-batch%s, %sstrategy %s\n", plan.module_name,
-               MeshText(plan), plan.micro_batches,
-               plan.micro_batches == 1 ? "" : "es",
+  absl::PrintF("%s: %s, %s, %sstrategy %s\n", plan.module_name, MeshText(plan),
+               Counted(plan.micro_batches, "micro-batch"),
                RecomputeText(plan.recompute), plan.strategy);
   PrintAlternatives(plan);
   absl::PrintF("held back by%s\n", report.binds.empty()
@@ -183,14 +182,15 @@ void Print(const PlanReport& report) {
   std::vector<OptionReport> shown;
   for (const BlockRow& row : FoldBlocks(report.blocks)) {
     const BlockReport& block = *row.first;
-    absl::PrintF("  %s %s, %d op%s in its block%s\n",
+    absl::PrintF("  %s %s, %s in its block%s\n",
                  Shown(FoldedList(row.names, 1), block.name), block.shape,
-                 block.members, block.members == 1 ? "" : "s",
-                 Alike(row.count, "blocks"));
+                 Counted(block.members, "op"), Alike(row.count, "blocks"));
     if (row.names.size() > 1) absl::PrintF("    as of the first of them:\n");
     for (size_t i = 0; i < block.options.size(); ++i) {
       if (i == kMaxBlockOptions) {
-        absl::PrintF("    and %d other ways\n", block.options.size() - i);
+        absl::PrintF("    and %s\n", Counted(std::ssize(block.options) -
+                                                 static_cast<int64_t>(i),
+                                             "other way"));
         break;
       }
       PrintOption(block.options[i], "    ");

@@ -293,11 +293,12 @@ void PrintSegments(const Inspection& inspection, const ShownNames& names) {
   for (const Segment& segment : inspection.segments) {
     const double flops = segment.flops * static_cast<double>(segment.count);
     absl::PrintF(
-        "segment      %s x %d: %d instructions, %s FLOPs and %s bytes each, "
-        "%d parameters, %s; %.0f %%\n",
-        names.Of(segment.label), segment.count, segment.instructions,
+        "segment      %s x %d: %s, %s FLOPs and %s bytes each, %s, %s; "
+        "%.0f %%\n",
+        names.Of(segment.label), segment.count,
+        Counted(segment.instructions, "instruction"),
         FormatCount(segment.flops), FormatCount(segment.bytes),
-        segment.parameters,
+        Counted(segment.parameters, "parameter"),
         FormatBytes(static_cast<int64_t>(segment.parameter_bytes)),
         Percent(flops, inspection.work.total().flops));
   }
@@ -315,11 +316,11 @@ void PrintBlocks(const BlockSummary& summary, const ShownNames& names) {
   for (const BlockKind& kind : summary.kinds) {
     const double flops = kind.work.flops * static_cast<double>(kind.count);
     absl::PrintF(
-        "block        %s x %d: %d ops with %d contractions, %s FLOPs and %s "
-        "bytes each, %d parameters, %s; %.0f %%\n",
-        names.Of(kind.label), kind.count, kind.ops, kind.contractions,
-        FormatCount(kind.work.flops), FormatCount(kind.work.bytes),
-        kind.parameters,
+        "block        %s x %d: %s with %s, %s FLOPs and %s bytes each, %s, "
+        "%s; %.0f %%\n",
+        names.Of(kind.label), kind.count, Counted(kind.ops, "op"),
+        Counted(kind.contractions, "contraction"), FormatCount(kind.work.flops),
+        FormatCount(kind.work.bytes), Counted(kind.parameters, "parameter"),
         FormatBytes(static_cast<int64_t>(kind.parameter_bytes)),
         Percent(flops, summary.work.flops));
   }
@@ -342,8 +343,8 @@ void PrintReport(const Module& module, const Inspection& inspection,
   for (const auto& [role, bytes] : rows) {
     const int64_t count = CountRole(inspection.roles, role);
     if (count == 0) continue;
-    absl::PrintF("%-12s %d tensors, %s\n", std::string(Name(role)), count,
-                 FormatBytes(bytes));
+    absl::PrintF("%-12s %s, %s\n", std::string(Name(role)),
+                 Counted(count, "tensor"), FormatBytes(bytes));
   }
   if (inspection.roles.loss.has_value()) {
     const int64_t loss = *inspection.roles.loss;

@@ -63,14 +63,15 @@ void PrintTensors(const Plan& plan) {
       "split)\n");
   for (size_t i = 0; i < rows.size() && i < kMaxRows; ++i) {
     const Row& row = rows[i].second;
-    absl::PrintF("  %-24s %d tensor%s, %s elements, %s: %s\n", rows[i].first,
-                 row.names.size(), row.names.size() == 1 ? "" : "s",
-                 FormatCount(row.elements),
+    absl::PrintF("  %-24s %s, %s element%s, %s: %s\n", rows[i].first,
+                 Counted(std::ssize(row.names), "tensor"),
+                 FormatCount(row.elements), row.elements == 1 ? "" : "s",
                  FormatBytes(static_cast<int64_t>(row.bytes)),
                  FoldedList(row.names, kMaxNames));
   }
   if (rows.size() > kMaxRows) {
-    absl::PrintF("  and %d other shardings\n", rows.size() - kMaxRows);
+    absl::PrintF("  and %s\n",
+                 Counted(std::ssize(rows) - kMaxRows, "other sharding"));
   }
 }
 
@@ -161,8 +162,8 @@ std::string StepText(const Prediction& predicted) {
 void PrintPlan(const Plan& plan, const Cluster& cluster) {
   const Prediction& predicted = plan.predicted;
   absl::PrintF("%s on %s\n", plan.module_name, cluster.ToString());
-  absl::PrintF("%s, %d micro-batch%s, %sstrategy %s\n", MeshText(plan),
-               plan.micro_batches, plan.micro_batches == 1 ? "" : "es",
+  absl::PrintF("%s, %s, %sstrategy %s\n", MeshText(plan),
+               Counted(plan.micro_batches, "micro-batch"),
                RecomputeText(plan.recompute), plan.strategy);
   absl::PrintF("predicted (%s): step %s%s; peak %s of %s per device\n",
                predicted.origin, StepText(predicted),

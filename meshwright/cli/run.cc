@@ -186,8 +186,8 @@ absl::Status Run(const CommandLine& line) {
                  ToJson(log, compile_seconds, devices, *client).dump(2));
   } else {
     absl::PrintF(
-        "%d step%s on %s%s, median %s; compiled in %s\n", steps,
-        steps == 1 ? "" : "s", devices == 1 ? "" : absl::StrCat(devices, " x "),
+        "%s on %s%s, median %s; compiled in %s\n", Counted(steps, "step"),
+        devices == 1 ? "" : absl::StrCat(devices, " x "),
         client->devices()[0]->kind(), FormatSeconds(Median(log.seconds)),
         FormatSeconds(compile_seconds));
     if (!log.simulated.empty()) {

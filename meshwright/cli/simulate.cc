@@ -100,11 +100,9 @@ const char* Unit(const SimulateInput& input) {
 
 std::string Shape(const SimulateInput& input) {
   const PipelineShape& shape = input.shape;
-  return absl::StrFormat("%d stage%s on %d %s%s, %d micro-batch%s",
-                         shape.stages, shape.stages == 1 ? "" : "s",
-                         shape.ranks, Unit(input), shape.ranks == 1 ? "" : "s",
-                         shape.micro_batches,
-                         shape.micro_batches == 1 ? "" : "es");
+  return absl::StrCat(Counted(shape.stages, "stage"), " on ",
+                      Counted(shape.ranks, Unit(input)), ", ",
+                      Counted(shape.micro_batches, "micro-batch"));
 }
 
 void Print(const Outcome& outcome, const SimulateInput& input, int columns) {

@@ -144,8 +144,8 @@ absl::Status Check(const Cluster& cluster) {
 
 std::string Cluster::ToString() const {
   std::string text = absl::StrFormat(
-      "%d host%s x %d %s, %s", hosts.size(), hosts.size() == 1 ? "" : "s",
-      devices_per_host(), device.kind, FormatBytes(device.memory_bytes));
+      "%s x %d %s, %s", Counted(std::ssize(hosts), "host"), devices_per_host(),
+      device.kind, FormatBytes(device.memory_bytes));
   if (shared_host) absl::StrAppend(&text, ", sharing ", cores, " cores");
   for (size_t i = 0; i < levels.size(); ++i) {
     if (!JoinsMore(*this, i)) continue;

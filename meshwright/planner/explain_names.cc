@@ -1,6 +1,7 @@
 #include "meshwright/planner/explain_names.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -60,7 +61,7 @@ std::string StudyNames::Of(int32_t group) const {
 absl::StatusOr<int32_t> StudyNames::GroupCalled(absl::string_view name) const {
   const int32_t exact = study_.GroupNamed(name);
   if (exact >= 0) return exact;
-  std::set<int32_t> groups;
+  Matching groups;
   std::set<std::string> shown_names;
   const std::string end = absl::StrCat("/", name);
   // The whole name, its last scopes, any part of it: whatever is found first.
@@ -73,7 +74,7 @@ absl::StatusOr<int32_t> StudyNames::GroupCalled(absl::string_view name) const {
                          : attempt == 1 ? absl::EndsWith(shown, end)
                                         : absl::StrContains(shown, name);
       if (!is_it) continue;
-      groups.insert(entry.group);
+      groups.emplace(entry.group, &entry);
       shown_names.insert(shown);
     }
   }
@@ -82,7 +83,7 @@ absl::StatusOr<int32_t> StudyNames::GroupCalled(absl::string_view name) const {
     const int32_t named = study_.GroupNamed(*shown_names.begin());
     if (named >= 0) return named;
   }
-  if (groups.size() == 1) return *groups.begin();
+  if (groups.size() == 1) return groups.begin()->first;
   if (!groups.empty()) return Ambiguous(name, groups);
   std::vector<std::string> all;
   for (const Entry& entry : entries_) {
@@ -97,11 +98,9 @@ absl::StatusOr<int32_t> StudyNames::GroupCalled(absl::string_view name) const {
 }
 
 absl::Status StudyNames::Ambiguous(absl::string_view name,
-                                   const std::set<int32_t>& groups) const {
+                                   const Matching& matching) const {
   std::vector<const Entry*> firsts;  // Of each group.
-  for (const int32_t group : groups) {
-    firsts.push_back(&*std::ranges::find(entries_, group, &Entry::group));
-  }
+  for (const auto& [_, entry] : matching) firsts.push_back(entry);
   std::ranges::stable_sort(firsts, {}, &Entry::rank);
   std::vector<std::string> names;
   for (size_t i = 0; i < firsts.size() && i < kMostNames; ++i) {

@@ -8,7 +8,7 @@
 #define MESHWRIGHT_PLANNER_EXPLAIN_NAMES_H_
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,8 +40,11 @@ class StudyNames {
     int rank = 0;  // Of what people ask for first.
   };
 
+  // By group: the first entry that is meant.
+  using Matching = std::map<int32_t, const Entry*>;
+
   absl::Status Ambiguous(absl::string_view name,
-                         const std::set<int32_t>& groups) const;
+                         const Matching& matching) const;
 
   const PlanStudy& study_;
   std::vector<Entry> entries_;

@@ -35,6 +35,13 @@ std::vector<std::string> NotesOnCluster(const Cluster& cluster,
             : absl::StrCat("the mesh ", plan.mesh.ToString(), " has ", used),
         request.mesh.has_value() ? "; without --mesh all are used" : ""));
   }
+  if (used > 1 && plan.stages() == 1 && plan.collectives.empty() &&
+      std::ranges::all_of(plan.parameters, IsReplicated,
+                          &PlannedTensor::sharding)) {
+    notes.push_back(
+        absl::StrCat("nothing is split: each of ", used,
+                     " devices computes the whole step, as one alone would"));
+  }
   return notes;
 }
 

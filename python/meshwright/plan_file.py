@@ -82,6 +82,15 @@ class Plan:
     json: Mapping
     devices: Sequence | None = None
 
+    def __repr__(self) -> str:
+        axes = ",".join(f"{name}={size}" for name, size in self.axes.items())
+        stages = self.json.get("stages", 1)
+        each = f"{stages} stages, each on " if stages > 1 else ""
+        return (
+            f"<Plan {self.path}: {each}mesh {axes}, micro-batches "
+            f"{self.micro_batches}, step {self.predicted.step_seconds:.3g} s predicted>"
+        )
+
     @property
     def axes(self) -> dict[str, int]:
         """{"data": 4, "model": 2}, major to minor."""
@@ -145,15 +154,28 @@ class Plan:
 
         Works for functions of jax, nnx (objects are updated in place) and equinox,
         jitted or not; arguments that are elsewhere are moved. `args` are those with
-        which the step was lowered; what is static stays as it is in them. With
-        `donate`, the state that is given to a call is not there afterwards, and its
-        memory is used again, as the plan's prediction takes for granted.
+        which the step was lowered, or else those of the first call; what is static
+        stays as it is in them. With `donate`, the state that is given to a call is
+        not there afterwards, and its memory is used again, as the plan's prediction
+        takes for granted.
         """
+        self._require_one_stage()
+        if args or kwargs:
+            return self._planned(fn, args, kwargs, static_argnums, donate)
+        made: list[Callable] = []
+
+        def call(*args, **kwargs):
+            if not made:
+                made.append(self._planned(fn, args, kwargs, static_argnums, donate))
+            return made[0](*args, **kwargs)
+
+        return call
+
+    def _planned(self, fn, args, kwargs, static_argnums, donate) -> Callable:
         import jax
 
         from meshwright.planned_step import PlannedStep
 
-        self._require_one_stage()
         step = self._trace(fn, args, kwargs, static_argnums, as_call=True)
         arguments, results, _ = self._of_step(step)
         leaves = jax.tree_util.tree_leaves(arguments)

@@ -165,6 +165,8 @@ class Oracle:
             other = self.run(case.without(name), folder)
             if other.refused and other.line == outcome.line:
                 return f"blames --{name}, without which it says the same: {other.line}"
+        if self._speaks_of_what_is_needed(case, outcome, folder):
+            return None
         core, said = self._core(case, outcome, folder)
         if core.optional() and not any(
             _mentions(said.line, name, core) for name in core.optional()
@@ -178,6 +180,18 @@ class Oracle:
         if core.has("pin") and set(core.optional()) <= {"pin", "mesh"}:
             return self._pins_refused(core, said, folder)
         return None
+
+    def _speaks_of_what_is_needed(self, case, outcome: Outcome, folder: Path) -> bool:
+        """Whether one flag is told as the reason and is, which needs few runs."""
+        if case.command == "plan" and _mentions(outcome.line, "pin", case):
+            return False  # Pins are compared with what partition says of them.
+        for name in case.optional():
+            if not _mentions(outcome.line, name, case):
+                continue
+            other = self.run(case.without(name), folder)
+            if not other.refused or other.kind != outcome.kind:
+                return True
+        return False
 
     def _core(self, case: Case, outcome: Outcome, folder: Path):
         """The flags without which it is not refused so, and the line then."""

@@ -203,6 +203,22 @@ def test_scopes_name_what_is_explained(cli, told, scoped):
     assert "did you mean blocks/1/up/dot_general?" in line
 
 
+def test_what_a_name_could_be_has_it(cli, told, testdata):
+    """Not the first of the layers that are planned alike."""
+    gpt = testdata / "gpt_tiny.hlo.pb.zst"
+    _, path = told(gpt, "--cluster", "cpu:4")
+    line = cli.refuses("explain", path, "--module", gpt, "blocks/1/mlp")
+    listed = line.split(" could be ")[1].split(" or ")[0].split(", ")
+    assert len(listed) > 3
+    assert all("blocks/1/mlp" in name for name in listed)
+
+
+def test_a_plan_that_splits_nothing_says_so(told, scoped):
+    note = "nothing is split: each of 8 devices computes the whole step"
+    assert note in told(scoped, "--cluster", "h200:1x8")[0]
+    assert note not in told(scoped, "--cluster", "h200:1x8", "--strategy", "dp")[0]
+
+
 def test_inspect_names_and_folds(cli, scoped, mlp):
     text = cli("inspect", scoped, "--parameters").stdout
     assert re.search(

@@ -86,6 +86,22 @@ def test_figures(plan_file):
     assert plan.predicted.step_seconds == 0.5
     assert plan.predicted.origin == "assumed"
     assert [(c.kind, c.bytes) for c in plan.collectives] == [("all-reduce", 256)]
+    assert repr(plan) == (
+        f"<Plan {plan.path}: mesh data=1,model=1, micro-batches 2, "
+        "step 0.5 s predicted>"
+    )
+
+
+def test_jit_takes_the_arguments_of_the_first_call(plan_file):
+    planned = meshwright.load_plan(plan_file()).jit(step)
+    state = {"w": jnp.ones((8, 16)), "b": jnp.ones(16)}
+    x = jnp.ones((4, 8))
+    for _ in range(2):
+        changed, loss = planned(state, x)
+        assert loss == 4 * 16 * 9
+        assert changed["w"].sharding.spec == P(None, "model")
+    with pytest.raises(MeshwrightError, match="missing"):
+        meshwright.load_plan(plan_file()).jit(step)()
 
 
 def test_shardings_have_the_functions_trees(plan_file):
