@@ -10,9 +10,9 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
-#include "meshwright/cli/device_client.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
+#include "meshwright/cli/planned_runner.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cli/stage_module.h"
 #include "meshwright/hlo/literal.h"
@@ -212,7 +212,7 @@ absl::Status RunStaged(const Module& module, const CheckOptions& options,
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
   const int64_t devices = staged.device_count();
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                      MakeClient(options.platform, static_cast<int>(devices)));
+                      MakeClientFor(options.platform, devices));
   Progress progress("checking", 2 * options.steps + 2);
   progress.Note("compiling for one device");
   // With each micro-batch's own statistics the step computes something else.
@@ -293,7 +293,7 @@ absl::Status Run(const CommandLine& line) {
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
   const int64_t devices = split.mesh.device_count();
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                      MakeClient(options.platform, static_cast<int>(devices)));
+                      MakeClientFor(options.platform, devices));
   Progress progress("checking", 2 * options.steps + 2);
   progress.Note("compiling for one device");
   MW_ASSIGN_OR_RETURN(const auto whole,

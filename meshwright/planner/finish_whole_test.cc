@@ -137,7 +137,7 @@ TEST(FindPlan, EndsWithWhatItHasWhenTheTimeIsOver) {
   const absl::StatusOr<Plan> plan = MakePlan(
       module, cluster, AssumedRates(cluster), {.time_limit_seconds = 1e-6});
   ASSERT_TRUE(plan.ok()) << plan.status();
-  ASSERT_EQ(plan->notes.size(), 1u);
+  ASSERT_FALSE(plan->notes.empty());
   EXPECT_NE(plan->notes[0].find("time limit"), std::string::npos);
   for (const Alternative& one : plan->alternatives) EXPECT_EQ(one.stages, 1);
 }

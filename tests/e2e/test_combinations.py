@@ -13,7 +13,7 @@ from combinations import draw
 
 CHUNK = 20
 TINY_COUNT = int(os.environ.get("MW_COMBINATIONS", "280"))
-PUBLIC_COUNT = int(os.environ.get("MW_COMBINATIONS", "20"))
+PUBLIC_COUNT = int(os.environ.get("MW_COMBINATIONS", "25"))
 FIRST = int(os.environ.get("MW_FIRST_SEED", "0"))
 
 
