@@ -98,7 +98,9 @@ def test_a_plan_says_why_nothing_is_computed_again(cli, tmp_path, scan, name, wh
     plan = _plan(cli, path, scan(name), *ONE_DEVICE, "--recompute", "full")
     assert plan["recompute"] == "none"
     assert any(why in note for note in plan["notes"])
-    assert any("nothing to recompute in the step's forward pass" in n for n in plan["notes"])
+    assert any(
+        "nothing to recompute in the step's forward pass" in n for n in plan["notes"]
+    )
     assert _plan(cli, path, scan(name), *ONE_DEVICE)["notes"] == []
 
 
