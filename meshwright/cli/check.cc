@@ -281,7 +281,7 @@ absl::Status RunStaged(const Module& module, const CheckOptions& options,
 
 absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const CheckOptions options, ReadOptions(line));
-  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
   const ModuleRoles roles = AnalyzeRoles(module);
   MW_ASSIGN_OR_RETURN(std::optional<StagedModule> staged,
                       StageModule(module, line));

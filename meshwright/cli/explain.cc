@@ -30,6 +30,7 @@ const CommandSpec& Spec() {
       .positional = {"PLAN", "[NAME]"},
       .flags = {{"module", "MODULE", "that the plan is for"},
                 {"pin", "FILE", "the pins that it was planned with"},
+                RulesFlag(),
                 {"options", "N",
                  "solve again with at most so many options (default 16 of an "
                  "instruction, 60 of all blocks)"},
@@ -69,7 +70,8 @@ absl::Status Run(const CommandLine& line) {
                       line.Integer("options", 0, {1, 100'000}));
   const std::string path = line.positional(0);
   MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(path));
-  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.Text("module", "")));
+  MW_ASSIGN_OR_RETURN(const Module module,
+                      LoadStep(line.Text("module", ""), line));
   MW_RETURN_IF_ERROR(Annotate(CheckFits(plan, module), path));
   MW_ASSIGN_OR_RETURN(Annotations pins,
                       PinsOf(module, AnalyzeRoles(module), plan, line));

@@ -41,6 +41,7 @@ const CommandSpec& Spec() {
       .positional = {"MODULE"},
       .flags = {{"parameters", "", "list every parameter"},
                 {"text", "", "print the module as HLO text instead"},
+                RulesFlag(),
                 {"json", "", "one JSON object on stdout"}}};
   return *spec;
 }
@@ -378,7 +379,8 @@ void PrintReport(const Module& module, const Inspection& inspection,
 
 absl::Status Run(const CommandLine& line) {
   MW_RETURN_IF_ERROR(line.CheckNotBoth("text", "json"));
-  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  MW_ASSIGN_OR_RETURN(Module module, LoadModule(line.positional(0)));
+  MW_RETURN_IF_ERROR(ReadRules(line, module));
   if (line.Has("text")) {
     absl::PrintF("%s", ToString(module));
     return absl::OkStatus();

@@ -1,5 +1,6 @@
 #include "meshwright/cli/load_module.h"
 
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
+#include "meshwright/rules/record_rules.h"
 
 namespace meshwright {
 
@@ -25,8 +27,37 @@ absl::StatusOr<Module> LoadModule(const std::string& path) {
   return module;
 }
 
-absl::StatusOr<Module> LoadStep(const std::string& path) {
+FlagSpec RulesFlag() {
+  return {"rules", "FILE",
+          "JSON: by custom-call target, how kernels are split, as \"b n, n -> "
+          "b n {need_replication: n}\""};
+}
+
+absl::Status ReadRules(const CommandLine& line, Module& module) {
+  if (!line.Has("rules")) return absl::OkStatus();
+  const std::string path = line.Text("rules", "");
+  MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  const nlohmann::json json =
+      nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": is no JSON object of rules by custom-call target"));
+  }
+  RulesByTarget rules;
+  for (const auto& [target, rule] : json.items()) {
+    if (!rule.is_string()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": the rule of ", target, " is no string"));
+    }
+    rules[target] = rule.get<std::string>();
+  }
+  return Annotate(RecordRules(rules, module), path);
+}
+
+absl::StatusOr<Module> LoadStep(const std::string& path,
+                                const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(Module module, LoadModule(path));
+  MW_RETURN_IF_ERROR(ReadRules(line, module));
   const std::vector<const Instruction*> calls = HostCalls(module);
   if (!calls.empty()) {
     return absl::InvalidArgumentError(

@@ -5,14 +5,20 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "meshwright/cli/command_line.h"
 #include "meshwright/hlo/module.h"
 
 namespace meshwright {
 
 // Fails with one line that begins with the path.
 absl::StatusOr<Module> LoadModule(const std::string& path);
-// The same, its calls inlined: as it is planned and run.
-absl::StatusOr<Module> LoadStep(const std::string& path);
+// Of commands that take a module: --rules FILE.
+FlagSpec RulesFlag();
+// Gives the module's kernels the rules of that file, if there is one.
+absl::Status ReadRules(const CommandLine& line, Module& module);
+// Its calls inlined, as it is planned and run; with the rules of that file.
+absl::StatusOr<Module> LoadStep(const std::string& path,
+                                const CommandLine& line = {});
 
 }  // namespace meshwright
 

@@ -83,7 +83,7 @@ std::vector<std::string> ShownNames(const Module& module,
 
 absl::Status Run(const CommandLine& line) {
   MW_RETURN_IF_ERROR(line.CheckNotBoth("text", "json"));
-  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
   const ModuleRoles roles = AnalyzeRoles(module);
   const Stopwatch watch;
   const Progress progress("partitioning");

@@ -50,6 +50,7 @@ const CommandSpec& Spec() {
           {"pin", "FILE",
            "JSON: how parameters, outputs and instructions must lie; needs "
            "--mesh or a mesh in the file"},
+          RulesFlag(),
           {"forbid", "KINDS",
            "all-reduce, all-gather, reduce-scatter, all-to-all, "
            "collective-permute: collectives to do without, commas between; "
@@ -140,7 +141,7 @@ absl::Status Run(const CommandLine& line) {
   }
   MW_ASSIGN_OR_RETURN(const Cluster cluster,
                       LoadCluster(line.Text("cluster", "")));
-  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
   const ModuleRoles roles = AnalyzeRoles(module);
   MW_RETURN_IF_ERROR(ReadPins(module, roles, line, request));
   MW_ASSIGN_OR_RETURN(const Rates rates, RatesFor(cluster, line));

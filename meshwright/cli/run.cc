@@ -129,7 +129,7 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t seed,
                       line.Integer("seed", 0, {0, INT64_MAX}));
   const bool json = line.Has("json");
-  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
   MW_ASSIGN_OR_RETURN(auto inputs, ReadAll(line.All("inputs")));
   MW_ASSIGN_OR_RETURN(const auto data, ReadAll(line.All("data")));
   MW_RETURN_IF_ERROR(CheckParametersFit(module));

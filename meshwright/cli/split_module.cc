@@ -10,6 +10,7 @@
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/file_kind.h"
+#include "meshwright/cli/load_module.h"
 #include "meshwright/cli/print_traffic.h"
 #include "meshwright/partition/annotations.h"
 #include "meshwright/partition/infer_mesh.h"
@@ -64,7 +65,8 @@ std::vector<FlagSpec> SplitFlags() {
            "on it"},
           {"mesh", "AXES",
            "data=4,model=2; for a file without one, or a module that brings "
-           "its own annotations"}};
+           "its own annotations"},
+          RulesFlag()};
 }
 
 absl::StatusOr<Partitioned> SplitModule(const Module& module,

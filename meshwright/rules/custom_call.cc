@@ -1,4 +1,5 @@
-// custom-call, by target. What is not in the table computes on every device.
+// custom-call: by the rule that is recorded in it (rule_text.h), or by target.
+// What has neither computes on every device.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -7,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "meshwright/rules/families.h"
+#include "meshwright/rules/rule_text.h"
 
 namespace meshwright {
 namespace {
@@ -151,6 +153,10 @@ Attributes LocalAttributes(const LocalOp& op) {
 
 std::optional<Rule> CustomCallFactors(const Instruction& instruction) {
   if (instruction.attributes->custom_call_has_side_effect) return std::nullopt;
+  if (const std::string* text = RecordedRule(instruction)) {
+    absl::StatusOr<Rule> recorded = ParseRule(*text, instruction);
+    if (recorded.ok()) return *std::move(recorded);
+  }
   std::optional<Rule> rule;
   switch (TargetOf(instruction)) {
     case Target::kUnknown:

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "meshwright/rules/rule_text.h"
 
 namespace meshwright {
 namespace {
@@ -79,6 +80,13 @@ std::string Refusal(const Instruction& instruction) {
       return absl::StrCat("custom-call ",
                           instruction.attributes->custom_call_target, ": ",
                           reason);
+    }
+  }
+  const auto rule = instruction.frontend_attributes.find(kRuleAttribute);
+  if (rule != instruction.frontend_attributes.end()) {
+    const absl::Status fits = ParseRule(rule->second, instruction).status();
+    if (!fits.ok()) {
+      return absl::StrCat("its rule '", rule->second, "': ", fits.message());
     }
   }
   if (reason.empty() && IsDynamic(instruction.shape)) {

@@ -118,14 +118,23 @@ Sharding OperandSharding(const Rule& rule, const Strategy& strategy,
   return sharding;
 }
 
+bool Has(const TensorFactors& tensor, int32_t factor) {
+  return std::ranges::any_of(tensor, [&](const DimFactors& dim) {
+    return std::ranges::find(dim, factor) != dim.end();
+  });
+}
+
 Sharding ResultSharding(const Rule& rule, const Strategy& strategy,
                         int32_t index, const Mesh& mesh) {
   Sharding sharding = TensorSharding(rule, strategy, rule.results[index], mesh);
   sharding.pending = strategy.pending;
   if (!strategy.pending.empty()) sharding.reduction = strategy.reduction;
-  for (size_t i = 0; i < rule.factors.size(); ++i) {
+  for (int32_t i = 0; i < std::ssize(rule.factors); ++i) {
     const AxisList& axes = strategy.factor_axes[i];
-    if (axes.empty() || rule.factors[i].kind != FactorKind::kReduced) continue;
+    if (axes.empty() || rule.factors[i].kind != FactorKind::kReduced ||
+        Has(rule.results[index], i)) {
+      continue;
+    }
     sharding.reduction = rule.factors[i].reduction;
     sharding.pending.Append(axes);
   }

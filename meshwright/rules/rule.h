@@ -25,7 +25,8 @@ namespace meshwright {
 enum class FactorKind : uint8_t {
   // In the result (and usually in operands): each device computes its part.
   kKept,
-  // In operands only: the result is a partial value, to be reduced.
+  // In operands, and in no result or not in all: those without it are partial
+  // values, to be reduced.
   kReduced,
   // May be split, but then the lowering itself communicates (halos, arg-max of
   // parts, running sums). In operands and results as a kept one, or in operands
@@ -106,6 +107,8 @@ Rule FallbackRule(const Instruction& instruction);
 // them and `results` results, all with these dimensions.
 Rule AlikeRule(absl::Span<const int64_t> dimensions, int32_t operands,
                int32_t results = 1);
+
+bool Has(const TensorFactors& tensor, int32_t factor);
 
 // The sharding that `strategy` asks of operand leaf `index`, and gives result
 // leaf `index`.

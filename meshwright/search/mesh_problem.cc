@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meshwright/base/check.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/partition/forbidden.h"
 
@@ -15,6 +16,7 @@ constexpr double kLittle = 2e-5;
 constexpr double kBeside = 0.05;
 
 int64_t Units(double seconds) {
+  MW_CHECK(!std::isnan(seconds));
   if (seconds >= kForbiddenSeconds) return kInfiniteCost;
   return static_cast<int64_t>(
       std::llround(std::min(seconds * kUnitsPerSecond, 1e15)));
@@ -119,6 +121,8 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
   const Rule& rule = model_.rule(group);
   double part = 1;  // Of the whole, on one device.
   for (size_t i = 0; i < rule.factors.size(); ++i) {
+    if (rule.factors[i].size == 0)
+      continue;  // An empty array, as workspaces are.
     part *= static_cast<double>(LocalFactorSize(
                 rule, option.strategy, static_cast<int32_t>(i), mesh_)) /
             static_cast<double>(rule.factors[i].size);

@@ -1,0 +1,25 @@
+#include "meshwright/rules/record_rules.h"
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/rules/rule_text.h"
+
+namespace meshwright {
+
+absl::Status RecordRules(const RulesByTarget& rules, Module& module) {
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (instruction->opcode != Opcode::kCustomCall) continue;
+      const auto rule = rules.find(instruction->attributes->custom_call_target);
+      if (rule == rules.end()) continue;
+      MW_RETURN_IF_ERROR(
+          Annotate(ParseRule(rule->second, *instruction).status(),
+                   absl::StrCat(instruction->name, ": rule of ", rule->first)));
+      instruction->frontend_attributes[kRuleAttribute] = rule->second;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace meshwright
