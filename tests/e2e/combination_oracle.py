@@ -19,6 +19,8 @@ from combinations import AXES, Case
 
 # Seconds beyond the time limit that a command may take.
 PATIENCE = 150
+# Of a plan whose case has none: where memory is short, more are used up.
+TIME_LIMIT = "10"
 # Words, other than --FLAG and its value, by which a line speaks of a flag.
 WORDS = {
     "memory": ("fit", "need", "memory", "may use"),
@@ -93,6 +95,8 @@ class Oracle:
         return self._shrunk(Failure(case, what))
 
     def run(self, case: Case, folder: Path) -> Outcome:
+        if case.command == "plan" and not case.has("time-limit"):
+            case = case.with_flag("time-limit", TIME_LIMIT)
         case.write_files(folder)
         return _run(case.argv(folder), folder, case.value("time-limit"))
 

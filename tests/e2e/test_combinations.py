@@ -5,6 +5,7 @@ prints its seed and the command that shows it.
 """
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from combination_modules import HELD_OUT, PUBLIC, TINY
@@ -25,7 +26,9 @@ def chunks(count):
 
 def judge(numbers, modules):
     oracle = Oracle()
-    failures = [oracle.judge(draw(number, modules)) for number in numbers]
+    with ThreadPoolExecutor(2) as pool:
+        cases = [draw(number, modules) for number in numbers]
+        failures = list(pool.map(oracle.judge, cases))
     found = [str(failure) for failure in failures if failure is not None]
     assert not found, "\n" + "\n".join(found)
 
