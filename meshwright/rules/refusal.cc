@@ -82,8 +82,10 @@ std::string Refusal(const Instruction& instruction) {
                           reason);
     }
   }
+  // What is traced beside a call may have its attribute, too.
   const auto rule = instruction.frontend_attributes.find(kRuleAttribute);
-  if (rule != instruction.frontend_attributes.end()) {
+  if (instruction.opcode == Opcode::kCustomCall &&
+      rule != instruction.frontend_attributes.end()) {
     const absl::Status fits = ParseRule(rule->second, instruction).status();
     if (!fits.ok()) {
       return absl::StrCat("its rule '", rule->second, "': ", fits.message());

@@ -121,8 +121,7 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
   const Rule& rule = model_.rule(group);
   double part = 1;  // Of the whole, on one device.
   for (size_t i = 0; i < rule.factors.size(); ++i) {
-    if (rule.factors[i].size == 0)
-      continue;  // An empty array, as workspaces are.
+    if (rule.factors[i].size == 0) continue;  // Of workspaces that are empty.
     part *= static_cast<double>(LocalFactorSize(
                 rule, option.strategy, static_cast<int32_t>(i), mesh_)) /
             static_cast<double>(rule.factors[i].size);

@@ -28,7 +28,7 @@ def call(target, results, *operands):
     if target not in RULES:
         return kernel(*operands)
     with set_xla_metadata(**{"mw.rule": RULES[target]}):
-        return kernel(*operands)
+        return kernel(*(operand * 1.0 for operand in operands))  # Has it, too.
 
 
 @jax.custom_vjp
