@@ -4,7 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "meshwright/hlo/ragged_dot_numbers.h"
 #include "meshwright/hlo/trip_count.h"
+#include "meshwright/rules/fused_attention.h"
 
 namespace meshwright {
 namespace {
@@ -41,6 +43,33 @@ double OperandElements(const Instruction& instruction, size_t begin,
 
 bool HasDimension(const Shape& shape, int64_t dimension) {
   return dimension >= 0 && dimension < shape.rank();
+}
+
+// Each element of the ragged dimension belongs to one group.
+double RaggedDotFlops(const Instruction& instruction) {
+  const absl::StatusOr<RaggedDotNumbers> numbers =
+      RaggedDotNumbersOf(instruction);
+  if (!numbers.ok()) return 0;
+  const Shape& rhs = instruction.operand_shape(1);
+  double flops = 2 * Elements(instruction.operand_shape(0));
+  for (const int64_t dimension : numbers->rhs_free) {
+    flops *= static_cast<double>(rhs.dimensions[dimension]);
+  }
+  return flops;
+}
+
+// Two products forward, five backward; half of each if later keys are not
+// seen.
+double AttentionFlops(const FusedAttention& attention) {
+  const double scores = static_cast<double>(attention.batch) *
+                        static_cast<double>(attention.query_heads) *
+                        static_cast<double>(attention.queries) *
+                        static_cast<double>(attention.keys);
+  const auto size = static_cast<double>(attention.size);
+  const auto value_size = static_cast<double>(attention.value_size);
+  const double sizes =
+      attention.backward ? 3 * size + 2 * value_size : size + value_size;
+  return 2 * scores * sizes * (attention.causal ? 0.5 : 1);
 }
 
 double DotFlops(const Instruction& dot) {
@@ -215,6 +244,7 @@ Kind KindOf(Opcode opcode) {
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormTraining:
     case Opcode::kConvolution:
+    case Opcode::kCustomCall:
     case Opcode::kDot:
     case Opcode::kRaggedDot:
     case Opcode::kReduce:
@@ -235,6 +265,12 @@ double OtherFlops(const Instruction& instruction) {
   switch (instruction.opcode) {
     case Opcode::kConvolution:
       return operands == 2 ? ConvolutionFlops(instruction) : 0;
+    case Opcode::kCustomCall: {
+      const auto attention = ReadFusedAttention(instruction);
+      return attention.has_value() ? AttentionFlops(*attention) : 0;
+    }
+    case Opcode::kRaggedDot:
+      return RaggedDotFlops(instruction);
     case Opcode::kReduce:
       return OperandElements(instruction, 0, operands / 2);
     case Opcode::kReduceWindow:
@@ -320,6 +356,10 @@ bool IsContraction(Opcode opcode) {
     default:
       return false;
   }
+}
+
+bool IsContraction(const Instruction& instruction) {
+  return IsContraction(instruction.opcode) || IsFusedAttention(instruction);
 }
 
 bool IsTranscendental(Opcode opcode) {

@@ -46,6 +46,8 @@ bool IsTranscendental(Opcode opcode);
 
 // Dots and convolutions.
 bool IsContraction(Opcode opcode);
+// Kernels that consist of such, too.
+bool IsContraction(const Instruction& instruction);
 
 // The work of everything in a module, computed once, in linear time.
 // Requires: the module passed Verify and outlives this.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "meshwright/rules/fused_attention.h"
+
 namespace meshwright {
 namespace {
 
@@ -22,6 +24,8 @@ Unit UnitOf(const Instruction& instruction) {
       return Unit::kContraction;
     case Opcode::kConvolution:
       return Unit::kConvolution;
+    case Opcode::kCustomCall:
+      return IsFusedAttention(instruction) ? Unit::kContraction : Unit::kVector;
     default:
       return Unit::kVector;
   }

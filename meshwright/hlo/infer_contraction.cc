@@ -1,9 +1,10 @@
-// dot and convolution.
+// dot, ragged-dot and convolution.
 #include <algorithm>
 
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/infer_rules.h"
+#include "meshwright/hlo/ragged_dot_numbers.h"
 #include "meshwright/hlo/shape_checks.h"
 #include "meshwright/hlo/window_size.h"
 
@@ -115,6 +116,28 @@ absl::StatusOr<Inferred> InferDot(const Instruction& instruction) {
   }
   AppendFree(lhs, of_lhs, dimensions);
   AppendFree(rhs, of_rhs, dimensions);
+  return Inferred::Array(instruction.shape.element_type, std::move(dimensions));
+}
+
+absl::StatusOr<Inferred> InferRaggedDot(const Instruction& instruction) {
+  MW_ASSIGN_OR_RETURN(const RaggedDotNumbers numbers,
+                      RaggedDotNumbersOf(instruction));
+  MW_RETURN_IF_ERROR(CheckResultType(instruction));
+  const Shape& lhs = instruction.operand_shape(0);
+  const Shape& rhs = instruction.operand_shape(1);
+  std::vector<int64_t> dimensions;
+  if (numbers.kind == RaggedDotNumbers::Ragged::kContracted) {
+    dimensions.push_back(instruction.operand_shape(2).dimensions.back());
+  }
+  for (const int64_t d : numbers.dot.lhs_batch) {
+    dimensions.push_back(lhs.dimensions[d]);
+  }
+  for (const int64_t d : numbers.lhs_free) {
+    dimensions.push_back(lhs.dimensions[d]);
+  }
+  for (const int64_t d : numbers.rhs_free) {
+    dimensions.push_back(rhs.dimensions[d]);
+  }
   return Inferred::Array(instruction.shape.element_type, std::move(dimensions));
 }
 

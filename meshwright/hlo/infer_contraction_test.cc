@@ -126,7 +126,7 @@ std::vector<InstructionCase> OtherDots() {
        .opcode = Opcode::kRaggedDot,
        .operands = {"f32[8,4]", "f32[3,4,5]", "s32[3]"},
        .result = "f32[8,5]",
-       .own = true},
+       .error = "no ragged-dot dimension numbers"},
       {.name = "ScaledDot",
        .opcode = Opcode::kScaledDot,
        .operands = {"f8e4m3fn[8,32]", "f8e4m3fn[32,8]", "f8e8m0fnu[8,1]",

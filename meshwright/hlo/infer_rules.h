@@ -47,6 +47,7 @@ absl::StatusOr<Inferred> InferDynamicUpdateSlice(
 
 // infer_contraction.cc
 absl::StatusOr<Inferred> InferDot(const Instruction& instruction);
+absl::StatusOr<Inferred> InferRaggedDot(const Instruction& instruction);
 absl::StatusOr<Inferred> InferConvolution(const Instruction& instruction);
 
 // infer_gather_scatter.cc

@@ -129,7 +129,7 @@ constexpr Row kRows[] = {
     {Opcode::kPopcnt, k1, kNone, InferUnary},
     {Opcode::kPower, k2, kNone, InferBinary},
     {Opcode::kRaggedAllToAll, k6, kNone, InferRaggedAllToAll},
-    {Opcode::kRaggedDot, k3, kNone, InferOwn},
+    {Opcode::kRaggedDot, k3, kNone, InferRaggedDot},
     {Opcode::kReal, k1, kNone, InferUnary},
     {Opcode::kRecv, k1, kNone, InferOwn},
     {Opcode::kRecvDone, k1, kNone, InferOwn},

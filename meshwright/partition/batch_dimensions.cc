@@ -86,8 +86,13 @@ double PointsOf(const FlatGraph& graph, const FlatOp& op, const Rule& rule) {
   double points = 1;
   if (opcode == Opcode::kDot || opcode == Opcode::kRaggedDot ||
       opcode == Opcode::kConvolution) {
-    for (const Factor& factor : rule.factors) {
-      points *= static_cast<double>(factor.size);
+    for (int32_t i = 0; i < std::ssize(rule.factors); ++i) {
+      // A row is multiplied with one group's matrix.
+      if (opcode == Opcode::kRaggedDot && !Has(rule.operands[0], i) &&
+          !(Has(rule.operands[1], i) && Has(rule.results[0], i))) {
+        continue;
+      }
+      points *= static_cast<double>(rule.factors[i].size);
     }
     return op.repeats * points;
   }

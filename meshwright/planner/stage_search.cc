@@ -376,7 +376,7 @@ absl::Status StageSearch::Check() const {
   return absl::InvalidArgumentError(absl::StrCat(
       "the cluster's ", devices, " devices cannot be shared by ", ranks,
       " stages, not even with twice as many for some; give --mesh for one, or "
-      "--schedule interleaved, with which two share a rank"));
+      "let two share a rank (--schedule interleaved)"));
 }
 
 absl::StatusOr<StageCandidate> StageSearch::Best(double whole_seconds) {

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "meshwright/rules/families.h"
+#include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/rule_text.h"
 
 namespace meshwright {
@@ -20,6 +21,7 @@ enum class Target {
   kTopK,           // As the opcode; k is the result's size.
   kFixedTopK,      // k is also in the configuration.
   kPartialReduce,  // (arrays..., starts...) reduced along one dimension.
+  kAttention,      // cuDNN's, in its variants.
 };
 
 struct TargetEntry {
@@ -64,7 +66,16 @@ Target TargetOf(const Instruction& instruction) {
       return entry.target;
     }
   }
-  return Target::kUnknown;
+  return IsFusedAttention(instruction) ? Target::kAttention : Target::kUnknown;
+}
+
+// The rule that the call brings, in place of its target's.
+std::optional<Rule> BroughtRule(const Instruction& instruction) {
+  const std::string* text = RecordedRule(instruction);
+  if (text == nullptr) return std::nullopt;
+  absl::StatusOr<Rule> rule = ParseRule(*text, instruction);
+  if (!rule.ok()) return std::nullopt;
+  return *std::move(rule);
 }
 
 std::optional<Rule> AllAlike(const Instruction& instruction) {
@@ -153,11 +164,8 @@ Attributes LocalAttributes(const LocalOp& op) {
 
 std::optional<Rule> CustomCallFactors(const Instruction& instruction) {
   if (instruction.attributes->custom_call_has_side_effect) return std::nullopt;
-  if (const std::string* text = RecordedRule(instruction)) {
-    absl::StatusOr<Rule> recorded = ParseRule(*text, instruction);
-    if (recorded.ok()) return *std::move(recorded);
-  }
-  std::optional<Rule> rule;
+  std::optional<Rule> rule = BroughtRule(instruction);
+  if (rule.has_value()) return rule;
   switch (TargetOf(instruction)) {
     case Target::kUnknown:
       break;
@@ -183,12 +191,20 @@ std::optional<Rule> CustomCallFactors(const Instruction& instruction) {
     case Target::kPartialReduce:
       rule = PartialReduceFactors(instruction);
       break;
+    case Target::kAttention:
+      rule = AttentionFactors(instruction);
+      break;
   }
   return rule;
 }
 
 LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder) {
-  switch (TargetOf(op.instruction)) {
+  const Target target = BroughtRule(op.instruction).has_value()
+                            ? Target::kUnknown
+                            : TargetOf(op.instruction);
+  switch (target) {
+    case Target::kAttention:
+      return LowerAttention(op, builder);
     case Target::kIdentity:
       return op.operands;
     case Target::kTopK:

@@ -67,7 +67,7 @@ std::optional<Rule> DotFactors(const Instruction& instruction) {
   return rule;
 }
 
-LocalValues LowerDot(const LocalOp& op, LocalBuilder& builder) {
+LocalValues MaskReduced(const LocalOp& op, LocalBuilder& builder) {
   LocalValues operands = op.operands;
   for (int32_t i = 0; i < static_cast<int32_t>(op.rule.factors.size()); ++i) {
     if (op.rule.factors[i].kind != FactorKind::kReduced) continue;
@@ -77,7 +77,11 @@ LocalValues LowerDot(const LocalOp& op, LocalBuilder& builder) {
       operands[side] = MaskPadding(op, side, i, operands[side], zero, builder);
     }
   }
-  return LowerWith(op, *op.instruction.attributes, std::move(operands),
+  return operands;
+}
+
+LocalValues LowerDot(const LocalOp& op, LocalBuilder& builder) {
+  return LowerWith(op, *op.instruction.attributes, MaskReduced(op, builder),
                    builder);
 }
 

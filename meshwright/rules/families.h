@@ -43,9 +43,12 @@ std::optional<Rule> BitcastConvertFactors(const Instruction& instruction);
 std::optional<Rule> ReduceFactors(const Instruction& instruction);
 LocalValues LowerReduce(const LocalOp& op, LocalBuilder& builder);
 
-// dot.cc
+// dot.cc, ragged_dot.cc
 std::optional<Rule> DotFactors(const Instruction& instruction);
 LocalValues LowerDot(const LocalOp& op, LocalBuilder& builder);
+// The operands, of which the first two have zeros for padding of what is
+// reduced.
+LocalValues MaskReduced(const LocalOp& op, LocalBuilder& builder);
 std::optional<Rule> RaggedDotFactors(const Instruction& instruction);
 LocalValues LowerRaggedDot(const LocalOp& op, LocalBuilder& builder);
 
@@ -112,6 +115,10 @@ LocalValues LowerBatchNorm(const LocalOp& op, LocalBuilder& builder);
 // custom_call.cc: by target.
 std::optional<Rule> CustomCallFactors(const Instruction& instruction);
 LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder);
+
+// attention.cc: cuDNN's (fused_attention.h).
+std::optional<Rule> AttentionFactors(const Instruction& instruction);
+LocalValues LowerAttention(const LocalOp& op, LocalBuilder& builder);
 
 // The reduction that a combiner computes: add(a, b) is kSum. With n results,
 // that of all pairs (i, n + i) of parameters, if it is the same. Bitwise "and"

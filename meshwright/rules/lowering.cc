@@ -29,7 +29,12 @@ Shape Localised(const Shape& shape, const LocalOp& op, int32_t& next,
       ++next;
       return shape;
     }
-    return LocalResultShape(op, next++, builder);
+    Shape local = LocalResultShape(op, next++, builder);
+    // Kernels write as they were told.
+    if (op.instruction.opcode == Opcode::kCustomCall) {
+      local.layout = shape.layout;
+    }
+    return local;
   }
   std::vector<Shape> elements;
   for (const Shape& element : shape.tuple_shapes) {

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/expand/expand.h"
 #include "meshwright/hlo/literal.h"
-#include "meshwright/hlo/write_module.h"
 #include "meshwright/runtime/collective_options.h"
 #include "meshwright/runtime/synthetic_inputs.h"
 #include "meshwright/schedule/stage_edges.h"
@@ -35,7 +35,8 @@ Tensor PartOf(const Tensor& tensor, int64_t dimension, int64_t index,
 absl::StatusOr<std::unique_ptr<Executable>> CompileFor(
     const Module& module, const std::vector<const Device*>& devices,
     Client* client, const OptionMap& overrides) {
-  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
+  MW_ASSIGN_OR_RETURN(std::string code,
+                      WriteModuleFor(client->platform_name(), module));
   CompileOptions options;
   options.xla_overrides = overrides;
   options.num_replicas = static_cast<int>(devices.size());

@@ -6,8 +6,8 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
+#include "meshwright/expand/expand.h"
 #include "meshwright/hlo/literal.h"
-#include "meshwright/hlo/write_module.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/runtime/collective_options.h"
 #include "meshwright/runtime/synthetic_inputs.h"
@@ -115,7 +115,8 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileStep(
         "the mesh ", step.mesh.ToString(), " needs ", count, " devices, ",
         client->platform_name(), " has ", client->devices().size()));
   }
-  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(step.program));
+  MW_ASSIGN_OR_RETURN(std::string code,
+                      WriteModuleFor(client->platform_name(), step.program));
   CompileOptions options;
   options.num_replicas = static_cast<int>(count);
   for (int64_t device = 0; device < count; ++device) {

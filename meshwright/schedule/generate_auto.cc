@@ -206,7 +206,7 @@ class AutoSearch {
       if (needed > costs_.memory_bytes[rank]) {
         return absl::ResourceExhaustedError(
             absl::StrCat("device ", rank, " holds ", FormatBytes(needed),
-                         " for one micro-batch in its stages, it may hold ",
+                         " for one micro-batch in its stages, its memory is ",
                          FormatBytes(costs_.memory_bytes[rank])));
       }
     }

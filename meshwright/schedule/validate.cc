@@ -242,7 +242,7 @@ absl::Status CheckMemory(const Timetable& timetable,
     if (peaks[rank] <= costs.memory_bytes[rank]) continue;
     return absl::ResourceExhaustedError(absl::StrCat(
         "device ", rank, " holds ", FormatBytes(peaks[rank]),
-        " at its peak, it may hold ", FormatBytes(costs.memory_bytes[rank])));
+        " at its peak, its memory is ", FormatBytes(costs.memory_bytes[rank])));
   }
   return absl::OkStatus();
 }

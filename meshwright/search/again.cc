@@ -68,7 +68,7 @@ bool IsDear(const Instruction& instruction, const ModuleWork& work) {
         return IsDear(inner, work);
       });
     default:
-      return IsContraction(instruction.opcode) &&
+      return IsContraction(instruction) &&
              work.Of(instruction).flops >=
                  kDearContraction *
                      static_cast<double>(ElementCount(instruction.shape));

@@ -121,7 +121,8 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
   const Rule& rule = model_.rule(group);
   double part = 1;  // Of the whole, on one device.
   for (size_t i = 0; i < rule.factors.size(); ++i) {
-    if (rule.factors[i].size == 0) continue;  // Of workspaces that are empty.
+    // Of workspaces that are empty; of one that is split with another.
+    if (rule.factors[i].size == 0 || rule.factors[i].tied >= 0) continue;
     part *= static_cast<double>(LocalFactorSize(
                 rule, option.strategy, static_cast<int32_t>(i), mesh_)) /
             static_cast<double>(rule.factors[i].size);

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from meshwright.batch_argument import Batch, batch_dimensions
 from meshwright.callbacks import find_callbacks
+from meshwright.cudnn import assumed_present
 from meshwright.errors import MeshwrightError, MeshwrightWarning, in_one_line
 from meshwright.flat_program import flatten, needs_flattening
 from meshwright.hlo_module import HloModule
@@ -82,7 +83,8 @@ def lower(
             f"platform={platform!r} is not one of {', '.join(PLATFORMS)}"
         )
     _require_jax()
-    step = trace(fn, args, dict(kwargs or {}), names, static_argnums)
+    with assumed_present(platform):
+        step = trace(fn, args, dict(kwargs or {}), names, static_argnums)
     _check_callbacks(step)
     parameter_names = [
         name for arg in step.arguments for name in leaf_names(arg.tree, arg.name)
@@ -210,7 +212,8 @@ def _to_hlo(traced, platform: str) -> HloModule:
     from meshwright.stablehlo import bytecode, stablehlo_to_hlo
 
     try:
-        lowered = traced.lower(lowering_platforms=(platform,))
+        with assumed_present(platform):
+            lowered = traced.lower(lowering_platforms=(platform,))
         return HloModule(stablehlo_to_hlo(bytecode(lowered.compiler_ir())))
     except Exception as error:
         raise MeshwrightError(

@@ -54,7 +54,7 @@ def test_memory_is_kept(cli):
     answer = cli.json(*words)
     assert max(answer["peak_bytes"]) <= 2**30
     line = cli.refuses(*words, "--schedule", "gpipe")
-    assert line.endswith("device 0 holds 6.00 GiB at its peak, it may hold 1.00 GiB")
+    assert line.endswith("device 0 holds 6.00 GiB at its peak, its memory is 1.00 GiB")
     line = cli.refuses("simulate", *FOUR, "--activations", 512, "--memory", 0.25)
     assert "for one micro-batch in its stages" in line
 

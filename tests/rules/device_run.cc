@@ -6,8 +6,8 @@
 #include "absl/types/span.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/engine/plugin.h"
+#include "meshwright/expand/expand.h"
 #include "meshwright/hlo/verify.h"
-#include "meshwright/hlo/write_module.h"
 #include "tests/rules/host_values.h"
 
 namespace meshwright {
@@ -28,7 +28,8 @@ absl::StatusOr<Client*> OracleClient() {
 absl::StatusOr<std::unique_ptr<Executable>> CompileForDevices(
     const Module& module, int devices) {
   MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
-  MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
+  MW_ASSIGN_OR_RETURN(std::string code,
+                      WriteModuleFor(client->platform_name(), module));
   CompileOptions options;
   options.num_replicas = devices;
   options.xla_overrides["xla_backend_optimization_level"] = int64_t{0};

@@ -36,7 +36,8 @@ struct OneOp {
   std::vector<std::string> operands;  // "f32[2,3]", "(f32[2], s32[])"
   std::function<void(Attributes&)> set;
   std::vector<Callee> called;
-  std::string result;  // Inferred from the operands if empty.
+  std::string unknown_fields;  // Of the instruction, in bytes.
+  std::string result;          // Inferred from the operands if empty.
 
   // Operands that are scalar constants instead of parameters, by number.
   std::map<int32_t, double> constants;

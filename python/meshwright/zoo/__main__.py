@@ -105,6 +105,8 @@ def _add_overrides(parser: argparse.ArgumentParser) -> None:
     for name in ("batch", "seq", "layers"):
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--dtype", choices=("f32", "bf16"))
+    parser.add_argument("--attention", choices=("xla", "cudnn"), help="of llama")
+    parser.add_argument("--routing", choices=("gshard", "ragged"), help="of moe")
     parser.add_argument(
         "--set",
         action="append",
@@ -117,7 +119,7 @@ def _add_overrides(parser: argparse.ArgumentParser) -> None:
 def _overrides(options) -> dict[str, object]:
     overrides = {
         name: getattr(options, name)
-        for name in ("batch", "seq", "layers", "dtype")
+        for name in ("batch", "seq", "layers", "dtype", "attention", "routing")
         if getattr(options, name) is not None
     }
     for text in options.set:

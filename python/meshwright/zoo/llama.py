@@ -29,6 +29,7 @@ class Config(TrainConfig):
     seq: int
     scan: bool = True
     remat: bool = False
+    attention: str = "xla"  # Or "cudnn": one kernel, for CUDA, in bf16.
 
 
 def batch_fields(config: Config):
@@ -57,7 +58,8 @@ def loss_fn(params, stats, batch, config: Config):
     rotation = _rotation(config.seq, config.width // config.heads)
 
     def block(p, x):
-        x = x + _attention(p["attention"], rms_norm(p["norm1"], x), rotation, mask)
+        normed = rms_norm(p["norm1"], x)
+        x = x + _attention(p["attention"], normed, rotation, mask, config.attention)
         return x + _swiglu(p["mlp"], rms_norm(p["norm2"], x))
 
     x = embed(params["tokens"], batch["tokens"], config.compute_dtype)
@@ -86,14 +88,19 @@ def _rotation(length: int, size: int):
     return jnp.cos(angles), jnp.sin(angles)
 
 
-def _attention(params, x, rotation, mask):
+def _attention(params, x, rotation, mask, kind: str):
     """Each key and value head serves a group of consecutive query heads."""
     q = jnp.einsum("bsw,whd->bshd", x, params["q"].astype(x.dtype))
     k = jnp.einsum("bsw,whd->bshd", x, params["k"].astype(x.dtype))
     v = jnp.einsum("bsw,whd->bshd", x, params["v"].astype(x.dtype))
-    group = q.shape[2] // k.shape[2]
-    k = jnp.repeat(rotate(k, rotation), group, axis=2)
-    y = attend(rotate(q, rotation), k, jnp.repeat(v, group, axis=2), mask)
+    q, k = rotate(q, rotation), rotate(k, rotation)
+    if kind == "cudnn":
+        y = jax.nn.dot_product_attention(
+            q, k, v, is_causal=True, implementation="cudnn"
+        )
+    else:
+        group = q.shape[2] // k.shape[2]
+        y = attend(q, jnp.repeat(k, group, axis=2), jnp.repeat(v, group, axis=2), mask)
     return jnp.einsum("bshd,hdw->bsw", y, params["out"].astype(x.dtype))
 
 

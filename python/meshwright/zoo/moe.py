@@ -2,7 +2,8 @@
 
 As in GShard: each token goes to its two best experts, an expert takes at most
 `capacity` tokens of a group, tokens over that pass by on the residual path, and an
-auxiliary loss asks for an even load.
+auxiliary loss asks for an even load. With `routing="ragged"` no token is dropped: they
+are sorted by expert, and each expert multiplies as many rows as it got.
 """
 
 import math
@@ -40,6 +41,7 @@ class Config(TrainConfig):
     group: int  # Tokens that are routed together.
     mlp_ratio: int = 8
     capacity_factor: float = 1.0
+    routing: str = "gshard"  # Or "ragged".
 
     @property
     def hidden(self) -> int:
@@ -80,7 +82,8 @@ def loss_fn(params, stats, batch, config: Config):
         x = x + self_attention(p["attention"], normed, config.heads, mask)
         normed = layer_norm(p["norm2"], x)
         if "experts" in p:
-            y, imbalance = expert_mlp(p["experts"], normed, config)
+            mlp = ragged_mlp if config.routing == "ragged" else expert_mlp
+            y, imbalance = mlp(p["experts"], normed, config)
             auxiliary += imbalance
         else:
             y = gelu_mlp(p["mlp"], normed)
@@ -103,6 +106,25 @@ def expert_mlp(params, x, config: Config):
     hidden = jax.nn.gelu(hidden)
     done = jnp.einsum("egch,ehw->egcw", hidden, params["down"].astype(x.dtype))
     return jnp.einsum("gsec,egcw->gsw", combine, done).reshape(x.shape), imbalance
+
+
+def ragged_mlp(params, x, config: Config):
+    """As expert_mlp, for all tokens together and without a capacity."""
+    tokens = x.reshape(-1, config.width)
+    gates = jax.nn.softmax(tokens.astype(jnp.float32) @ params["gate"], axis=-1)
+    weights, chosen = jax.lax.top_k(gates, 2)
+    weights = weights / weights.sum(axis=-1, keepdims=True)
+    order = jnp.argsort(chosen.reshape(-1), stable=True)
+    sizes = jnp.bincount(chosen.reshape(-1), length=config.experts).astype(jnp.int32)
+    sent = tokens[order // 2]
+    hidden = jax.lax.ragged_dot(sent, params["up"].astype(x.dtype), sizes)
+    hidden = jax.nn.gelu(hidden)
+    done = jax.lax.ragged_dot(hidden, params["down"].astype(x.dtype), sizes)
+    done = done * weights.reshape(-1)[order][:, None].astype(x.dtype)
+    y = jnp.zeros_like(tokens).at[order // 2].add(done)
+    first = jax.nn.one_hot(chosen[:, 0], config.experts)
+    imbalance = jnp.mean(gates.mean(axis=0) * first.mean(axis=0)) * config.experts**2
+    return y.reshape(x.shape), imbalance
 
 
 def top2_gating(scores, capacity: int):

@@ -1,0 +1,24 @@
+// The expansions, one file each, for expand.cc.
+#ifndef MESHWRIGHT_EXPAND_EXPANSIONS_H_
+#define MESHWRIGHT_EXPAND_EXPANSIONS_H_
+
+#include "absl/status/statusor.h"
+#include "meshwright/rules/local_builder.h"
+
+namespace meshwright {
+
+// The instruction's value, made of other instructions.
+using Expansion = absl::StatusOr<Instruction*> (*)(
+    const Instruction& instruction, LocalBuilder& builder);
+
+// expand_ragged_dot.cc: a dot of what each group has, zeros elsewhere.
+absl::StatusOr<Instruction*> ExpandRaggedDot(const Instruction& instruction,
+                                             LocalBuilder& builder);
+
+// expand_attention.cc: cuDNN's attention, with all scores in memory.
+absl::StatusOr<Instruction*> ExpandAttention(const Instruction& instruction,
+                                             LocalBuilder& builder);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_EXPAND_EXPANSIONS_H_

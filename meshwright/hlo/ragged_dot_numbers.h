@@ -1,0 +1,43 @@
+// What the dimensions of a ragged-dot mean.
+//
+// One dimension of the left operand is ragged: its elements belong to groups,
+// one after another, whose sizes are the third operand. By where it lies:
+//
+//   kFree        [b,m,k] [g,b,k,n] [..,g] -> [b,m,n]    rows have their matrix
+//   kContracted  [b,m,k] [b,k,n]   [..,g] -> [g,b,m,n]  a product per group
+//   kBatch       [b,m,k] [b,k,n]   [..,g] -> [b,m,n]    as without groups
+//
+// Sizes may differ along the dimensions before the ragged one: `[b,x,g]`.
+#ifndef MESHWRIGHT_HLO_RAGGED_DOT_NUMBERS_H_
+#define MESHWRIGHT_HLO_RAGGED_DOT_NUMBERS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "meshwright/hlo/instruction.h"
+
+namespace meshwright {
+
+struct RaggedDotNumbers {
+  enum class Ragged { kFree, kContracted, kBatch };
+
+  DotDimensionNumbers dot;
+  Ragged kind = Ragged::kFree;
+  int64_t ragged = 0;      // Dimension of the left operand.
+  int64_t rhs_group = -1;  // Of the right one; none but for kFree.
+  // Dimensions of the left operand that the sizes have before the groups;
+  // none if all share them.
+  std::vector<int64_t> outer;
+  std::vector<int64_t> lhs_free;  // The ragged one among them.
+  std::vector<int64_t> rhs_free;  // Without the groups.
+};
+
+// Read from the fields that an instruction carries along. kInvalidArgument for
+// one without them, or that the operands do not fit.
+absl::StatusOr<RaggedDotNumbers> RaggedDotNumbersOf(
+    const Instruction& instruction);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_HLO_RAGGED_DOT_NUMBERS_H_

@@ -1,0 +1,261 @@
+#include "meshwright/rules/fused_attention.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "nlohmann/json.hpp"
+
+namespace meshwright {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Part = AttentionPart;
+
+constexpr absl::string_view kPrefix = "__cudnn$fmha";
+constexpr char kConfig[] = "cudnn_fmha_backend_config";
+
+struct Variant {
+  bool bias = false;
+  bool dropout = false;
+  bool backward = false;
+  bool is_f8 = false;
+};
+
+std::optional<Variant> ParseName(absl::string_view target) {
+  Variant name;
+  if (!absl::ConsumePrefix(&target, kPrefix)) return std::nullopt;
+  name.bias = absl::ConsumePrefix(&target, "ScaleBias");
+  if (!absl::ConsumePrefix(&target, "Softmax")) return std::nullopt;
+  name.dropout = absl::ConsumePrefix(&target, "Dropout");
+  name.backward = absl::ConsumePrefix(&target, "Backward");
+  name.is_f8 = absl::ConsumePrefix(&target, "F8");
+  if (!target.empty()) return std::nullopt;
+  return name;
+}
+
+// Numbers may be written as such, or in quotes.
+int64_t Integer(const Json& value) {
+  if (value.is_number_integer()) return value.get<int64_t>();
+  int64_t number = 0;
+  if (value.is_string()) {
+    static_cast<void>(absl::SimpleAtoi(value.get<std::string>(), &number));
+  }
+  return number;
+}
+
+// The parts in order, as far as the counts tell them apart.
+void ListParts(const Variant& name, bool has_lengths, size_t results,
+               FusedAttention& attention) {
+  std::vector<Part>& in = attention.operands;
+  std::vector<Part>& out = attention.results;
+  in = {Part::kQuery, Part::kKey, Part::kValue};
+  if (name.backward && name.is_f8) {
+    in.insert(in.end(), {Part::kOutput, Part::kOutput, Part::kLogSumExp});
+    in.insert(in.end(), 12, Part::kScale);
+    out = {Part::kQuery, Part::kKey, Part::kValue};
+    out.insert(out.end(), 4, Part::kAbsoluteMax);
+  } else if (name.is_f8) {
+    in.insert(in.end(), 6, Part::kScale);
+    out = {Part::kOutput, Part::kAbsoluteMax, Part::kAbsoluteMax};
+    if (results == 5) out.push_back(Part::kLogSumExp);
+  } else if (name.backward) {
+    in.insert(in.end(), {Part::kLogSumExp, Part::kOutput});
+    if (name.bias) in.push_back(Part::kBias);
+    in.push_back(Part::kOutput);
+    out = {Part::kQuery, Part::kKey, Part::kValue};
+    if (results == 5) out.push_back(Part::kBias);
+  } else {
+    if (name.bias) in.push_back(Part::kBias);
+    out = {Part::kOutput};
+    if (results == 3) out.push_back(Part::kLogSumExp);
+  }
+  if (has_lengths) in.insert(in.end(), 2, Part::kLengths);
+  if (attention.segments > 1) in.insert(in.end(), 2, Part::kOffsets);
+  out.push_back(Part::kWorkspace);
+}
+
+bool ReadSizes(const Instruction& instruction, FusedAttention& attention) {
+  for (int32_t i = 0; i < 3; ++i) {
+    const Shape& shape = instruction.operand_shape(i);
+    if (!shape.IsArray() || shape.rank() != 4) return false;
+  }
+  const auto size = [&](int32_t operand, int64_t dimension) {
+    return instruction.operand_shape(operand).dimensions[dimension];
+  };
+  const int64_t heads = attention.heads_first ? 1 : 2;
+  const int64_t sequence = attention.heads_first ? 2 : 1;
+  attention.batch = size(0, 0);
+  attention.queries = size(0, sequence);
+  attention.query_heads = size(0, heads);
+  attention.keys = size(1, sequence);
+  attention.key_heads = size(1, heads);
+  attention.size = size(0, 3);
+  attention.value_size = size(2, 3);
+  return size(1, 0) == attention.batch && size(2, 0) == attention.batch &&
+         size(2, sequence) == attention.keys &&
+         size(2, heads) == attention.key_heads &&
+         size(1, 3) == attention.size && attention.key_heads > 0 &&
+         attention.query_heads % attention.key_heads == 0;
+}
+
+std::vector<int64_t> Expected(const FusedAttention& attention, Part part,
+                              bool is_result) {
+  const FusedAttention& a = attention;
+  const auto four = [&](int64_t heads, int64_t sequence, int64_t size) {
+    return is_result || a.heads_first
+               ? std::vector<int64_t>{a.batch, heads, sequence, size}
+               : std::vector<int64_t>{a.batch, sequence, heads, size};
+  };
+  switch (part) {
+    case Part::kQuery:
+      return four(a.query_heads, a.queries, a.size);
+    case Part::kKey:
+      return four(a.key_heads, a.keys, a.size);
+    case Part::kValue:
+      return four(a.key_heads, a.keys, a.value_size);
+    case Part::kOutput:
+      return four(a.query_heads, a.queries, a.value_size);
+    case Part::kLogSumExp:
+      return {a.batch * a.segments, a.query_heads, a.queries};
+    case Part::kLengths:
+      if (a.segments == 1) return {a.batch};
+      return {a.batch, a.segments};
+    case Part::kOffsets:
+      return {a.batch, a.segments + 1};
+    case Part::kScale:
+    case Part::kAbsoluteMax:
+      return {1, 1, 1, 1};
+    case Part::kBias:
+    case Part::kWorkspace:
+      break;
+  }
+  return {};
+}
+
+bool Fits(const FusedAttention& attention, Part part, const Shape& shape,
+          bool is_result) {
+  if (!shape.IsArray()) return false;
+  if (part == Part::kWorkspace) return shape.rank() == 1;
+  if (part != Part::kBias) {
+    return shape.dimensions == Expected(attention, part, is_result);
+  }
+  return shape.rank() == 4 &&
+         (shape.dimensions[0] == 1 || shape.dimensions[0] == attention.batch) &&
+         (shape.dimensions[1] == 1 ||
+          shape.dimensions[1] == attention.query_heads) &&
+         shape.dimensions[2] == attention.queries &&
+         shape.dimensions[3] == attention.keys;
+}
+
+bool AllFit(const Instruction& instruction, const FusedAttention& attention) {
+  const std::vector<const Shape*> results = Leaves(instruction.shape);
+  if (attention.operands.size() != instruction.operands.size() ||
+      attention.results.size() != results.size()) {
+    return false;
+  }
+  for (size_t i = 0; i < attention.operands.size(); ++i) {
+    if (!Fits(attention, attention.operands[i], instruction.operand_shape(i),
+              /*is_result=*/false)) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!Fits(attention, attention.results[i], *results[i],
+              /*is_result=*/true)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The key whose product has queries on its left.
+const char* QueryProduct(bool backward) {
+  return backward ? "bmm2_grad_gemm2_dot_dimension_numbers"
+                  : "bmm1_dot_dimension_numbers";
+}
+
+}  // namespace
+
+int32_t FusedAttention::OperandOf(AttentionPart part) const {
+  const auto found = std::ranges::find(operands, part);
+  return found == operands.end()
+             ? -1
+             : static_cast<int32_t>(found - operands.begin());
+}
+
+bool IsFusedAttention(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kCustomCall &&
+         absl::StartsWith(instruction.attributes->custom_call_target, kPrefix);
+}
+
+std::optional<FusedAttention> ReadFusedAttention(
+    const Instruction& instruction) {
+  if (!IsFusedAttention(instruction)) return std::nullopt;
+  const std::optional<Variant> name =
+      ParseName(instruction.attributes->custom_call_target);
+  const Json json = Json::parse(instruction.attributes->backend_config, nullptr,
+                                /*allow_exceptions=*/false);
+  if (!name.has_value() || !json.is_object() || !json.contains(kConfig) ||
+      instruction.operands.size() < 3) {
+    return std::nullopt;
+  }
+  const Json& config = json[kConfig];
+  if (!config.is_object()) return std::nullopt;
+  FusedAttention attention;
+  attention.backward = name->backward;
+  attention.is_f8 = name->is_f8;
+  const auto number = [&](const char* key, double otherwise) {
+    return config.contains(key) && config[key].is_number()
+               ? config[key].get<double>()
+               : otherwise;
+  };
+  attention.scale = number("fmha_scale", 1);
+  attention.dropout = name->dropout ? number("dropout_rate", 0) : 0;
+  attention.window = static_cast<int64_t>(number("sliding_window_length", 0));
+  attention.segments = std::max<int64_t>(
+      1, static_cast<int64_t>(number("max_seg_per_batch", 1)));
+  const std::string mask =
+      config.contains("mask_type") && config["mask_type"].is_string()
+          ? config["mask_type"].get<std::string>()
+          : "NO_MASK";
+  attention.causal = mask == "CAUSAL" || mask == "PADDING_CAUSAL";
+  const bool padded = absl::StartsWith(mask, "PADDING");
+  if (!attention.causal && !padded && mask != "NO_MASK") return std::nullopt;
+  if (config.contains("is_paged_attention") &&
+      config["is_paged_attention"] == true) {
+    return std::nullopt;
+  }
+  const Json* product = config.contains(QueryProduct(name->backward))
+                            ? &config[QueryProduct(name->backward)]
+                            : nullptr;
+  if (product == nullptr || !product->contains("lhs_batch_dimensions") ||
+      (*product)["lhs_batch_dimensions"].size() != 2) {
+    return std::nullopt;
+  }
+  attention.heads_first = Integer((*product)["lhs_batch_dimensions"][1]) == 1;
+  ListParts(*name, padded || attention.segments > 1,
+            Leaves(instruction.shape).size(), attention);
+  if (!ReadSizes(instruction, attention) || !AllFit(instruction, attention)) {
+    return std::nullopt;
+  }
+  return attention;
+}
+
+std::string AttentionConfig(const Instruction& instruction, int64_t batch,
+                            int64_t heads, int64_t queries, int64_t keys,
+                            bool causal) {
+  Json json = Json::parse(instruction.attributes->backend_config);
+  Json& config = json[kConfig];
+  config["intermediate_tensor_shape"]["dimensions"] = {
+      absl::StrCat(batch), absl::StrCat(heads), absl::StrCat(queries),
+      absl::StrCat(keys)};
+  std::string mask = config["mask_type"].get<std::string>();
+  if (!causal && mask == "CAUSAL") config["mask_type"] = "NO_MASK";
+  if (!causal && mask == "PADDING_CAUSAL") config["mask_type"] = "PADDING";
+  return json.dump();
+}
+
+}  // namespace meshwright

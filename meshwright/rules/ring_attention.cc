@@ -1,0 +1,207 @@
+#include "meshwright/rules/ring_attention.h"
+
+#include <limits>
+#include <utility>
+
+namespace meshwright {
+namespace {
+
+using Tensor = AttentionPart;
+using Values = std::vector<Instruction*>;
+constexpr ElementType kWide = ElementType::kF32;
+
+// Each device's value goes to the next one along `axes`.
+Instruction* PassOn(Instruction* value, const AxisList& axes,
+                    LocalBuilder& builder) {
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  for (const std::vector<int64_t>& group : builder.program().Groups(axes)) {
+    for (size_t i = 0; i < group.size(); ++i) {
+      pairs.emplace_back(group[i], group[(i + 1) % group.size()]);
+    }
+  }
+  return builder.CollectivePermute(value, std::move(pairs));
+}
+
+// pred[]: whether the keys of step `step` come before this device's queries.
+Instruction* ComesBefore(int64_t step, const AxisList& axes,
+                         LocalBuilder& builder) {
+  return builder.Compare(
+      "GE", builder.AxisIndex(axes),
+      builder.Constant(ElementType::kS32, static_cast<double>(step)));
+}
+
+Instruction* Where(Instruction* condition, Instruction* value, double other,
+                   LocalBuilder& builder) {
+  const std::vector<int64_t> sizes = value->shape.dimensions;
+  Instruction* fill = builder.Constant(value->shape.element_type, other);
+  return builder.Select(builder.Broadcast(condition, sizes), value,
+                        builder.Broadcast(fill, sizes));
+}
+
+// The weight of a part with log-sum-exp `part` in one with `all`, for each
+// element of an output of these dimensions.
+Instruction* Weight(Instruction* part, Instruction* all,
+                    const std::vector<int64_t>& dimensions,
+                    LocalBuilder& builder) {
+  Instruction* weight = builder.Unary(
+      Opcode::kExponential, builder.Binary(Opcode::kSubtract, part, all));
+  return builder.BroadcastInDim(weight, dimensions, {0, 1, 2});
+}
+
+// An output with its log-sum-exp; the first always has finite ones.
+struct Partial {
+  Instruction* output = nullptr;  // Wide.
+  Instruction* sum = nullptr;
+};
+
+Partial Join(const Partial& a, const Partial& b, LocalBuilder& builder) {
+  Instruction* larger = builder.Binary(Opcode::kMaximum, a.sum, b.sum);
+  const auto relative = [&](Instruction* sum) {
+    return builder.Unary(Opcode::kExponential,
+                         builder.Binary(Opcode::kSubtract, sum, larger));
+  };
+  Instruction* sum = builder.Binary(
+      Opcode::kAdd, larger,
+      builder.Unary(Opcode::kLog, builder.Binary(Opcode::kAdd, relative(a.sum),
+                                                 relative(b.sum))));
+  const std::vector<int64_t> sizes = a.output->shape.dimensions;
+  const auto weighted = [&](const Partial& part) {
+    return builder.Binary(Opcode::kMultiply, part.output,
+                          Weight(part.sum, sum, sizes, builder));
+  };
+  return {.output = builder.Binary(Opcode::kAdd, weighted(a), weighted(b)),
+          .sum = sum};
+}
+
+Instruction* Add(Instruction* a, Instruction* b, LocalBuilder& builder) {
+  return builder.Binary(Opcode::kAdd, a, b);
+}
+
+// Sizes that a part has in a call on `operands`.
+void Localise(const FusedAttention& attention, const Values& operands,
+              Tensor part, std::vector<int64_t>& sizes) {
+  const auto dims = [&](Tensor of) {
+    const int32_t operand = attention.OperandOf(of);
+    std::vector<int64_t> found = operands[operand]->shape.dimensions;
+    if (!attention.heads_first) std::swap(found[1], found[2]);
+    return found;
+  };
+  const std::vector<int64_t> query = dims(Tensor::kQuery);
+  const std::vector<int64_t> key = dims(Tensor::kKey);
+  switch (part) {
+    case Tensor::kQuery:
+    case Tensor::kOutput:
+      sizes = {query[0], query[1], query[2], sizes[3]};
+      break;
+    case Tensor::kKey:
+    case Tensor::kValue:
+      sizes = {key[0], key[1], key[2], sizes[3]};
+      break;
+    case Tensor::kLogSumExp:
+      sizes = {query[0] * attention.segments, query[1], query[2]};
+      break;
+    case Tensor::kBias:
+      sizes = operands[attention.OperandOf(part)]->shape.dimensions;
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+bool MayGoRound(const FusedAttention& attention) {
+  if (attention.is_f8 || attention.window > 0 || attention.segments > 1 ||
+      attention.dropout > 0 || attention.queries != attention.keys ||
+      attention.OperandOf(Tensor::kBias) >= 0 ||
+      attention.OperandOf(Tensor::kLengths) >= 0) {
+    return false;
+  }
+  return attention.backward || attention.results.size() == 3;
+}
+
+Values CallAttention(const Instruction& like, const Values& operands,
+                     bool causal, LocalBuilder& builder) {
+  const FusedAttention attention = *ReadFusedAttention(like);
+  Shape shape = like.shape;
+  for (size_t i = 0; i < shape.tuple_shapes.size(); ++i) {
+    Localise(attention, operands, attention.results[i],
+             shape.tuple_shapes[i].dimensions);
+  }
+  const std::vector<int64_t>& query = operands[0]->shape.dimensions;
+  const std::vector<int64_t>& key = operands[1]->shape.dimensions;
+  const int64_t heads = attention.heads_first ? 1 : 2;
+  const int64_t sequence = attention.heads_first ? 2 : 1;
+  Instruction* call = builder.Clone(like, shape, operands);
+  Attributes& attributes = call->attributes.mutate();
+  attributes.backend_config = AttentionConfig(
+      like, query[0], query[heads], query[sequence], key[sequence], causal);
+  std::vector<Shape>& layouts = attributes.operand_shapes_with_layout;
+  for (size_t i = 0; i < layouts.size() && i < operands.size(); ++i) {
+    layouts[i].dimensions = operands[i]->shape.dimensions;
+  }
+  Values results;
+  for (size_t i = 0; i < shape.tuple_shapes.size(); ++i) {
+    results.push_back(builder.GetTupleElement(call, static_cast<int64_t>(i)));
+  }
+  return results;
+}
+
+Values RingForward(const LocalOp& op, const FusedAttention& attention,
+                   const AxisList& ring, LocalBuilder& builder) {
+  Values operands = op.operands;
+  const Values own =
+      CallAttention(op.instruction, operands, attention.causal, builder);
+  Partial all{.output = builder.Convert(kWide, own[0]), .sum = own[1]};
+  for (int64_t step = 1; step < builder.mesh().Size(ring); ++step) {
+    operands[1] = PassOn(operands[1], ring, builder);
+    operands[2] = PassOn(operands[2], ring, builder);
+    const Values block =
+        CallAttention(op.instruction, operands, /*causal=*/false, builder);
+    Partial part{.output = builder.Convert(kWide, block[0]), .sum = block[1]};
+    if (attention.causal) {
+      part.sum = Where(ComesBefore(step, ring, builder), part.sum,
+                       -std::numeric_limits<double>::infinity(), builder);
+    }
+    all = Join(all, part, builder);
+  }
+  return {builder.Convert(own[0]->shape.element_type, all.output), all.sum,
+          own[2]};
+}
+
+Values RingBackward(const LocalOp& op, const FusedAttention& attention,
+                    const AxisList& ring, LocalBuilder& builder) {
+  Values operands = op.operands;
+  const Values own =
+      CallAttention(op.instruction, operands, attention.causal, builder);
+  Values sums;
+  for (size_t i = 0; i < 3; ++i) {
+    sums.push_back(builder.Convert(kWide, own[i]));
+  }
+  const int64_t count = builder.mesh().Size(ring);
+  for (int64_t step = 1; step < count; ++step) {
+    for (size_t i = 1; i < 3; ++i) {
+      operands[i] = PassOn(operands[i], ring, builder);
+      sums[i] = PassOn(sums[i], ring, builder);
+    }
+    const Values block =
+        CallAttention(op.instruction, operands, /*causal=*/false, builder);
+    for (size_t i = 0; i < 3; ++i) {
+      Instruction* part = builder.Convert(kWide, block[i]);
+      if (attention.causal) {
+        part = Where(ComesBefore(step, ring, builder), part, 0, builder);
+      }
+      sums[i] = Add(sums[i], part, builder);
+    }
+  }
+  Values results;
+  for (size_t i = 0; i < 3; ++i) {
+    // The gradients return to the device whose keys they are of.
+    if (i > 0) sums[i] = PassOn(sums[i], ring, builder);
+    results.push_back(builder.Convert(own[i]->shape.element_type, sums[i]));
+  }
+  results.push_back(own[3]);
+  return results;
+}
+
+}  // namespace meshwright

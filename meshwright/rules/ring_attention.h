@@ -1,0 +1,42 @@
+// Attention over a split sequence: every device keeps its queries, keys and
+// values go round a ring, and what each block gives is joined by its
+// log-sum-exp.
+//
+//   step 0   own keys, masked as in the whole
+//   step i   keys of the i-th device before; nothing if they come later and
+//            the mask is causal
+//
+// Backward, the gradients of keys and values go round with them.
+#ifndef MESHWRIGHT_RULES_RING_ATTENTION_H_
+#define MESHWRIGHT_RULES_RING_ATTENTION_H_
+
+#include <vector>
+
+#include "meshwright/rules/fused_attention.h"
+#include "meshwright/rules/lowering.h"
+
+namespace meshwright {
+
+// Whether the sequence may be split: as many queries as keys, the whole
+// sequence seen or all before, log-sum-exp among the results.
+bool MayGoRound(const FusedAttention& attention);
+
+// The local results, with the sequence split over `ring`.
+std::vector<Instruction*> RingForward(const LocalOp& op,
+                                      const FusedAttention& attention,
+                                      const AxisList& ring,
+                                      LocalBuilder& builder);
+std::vector<Instruction*> RingBackward(const LocalOp& op,
+                                       const FusedAttention& attention,
+                                       const AxisList& ring,
+                                       LocalBuilder& builder);
+
+// The kernel itself on other operands; result sizes, layouts and configuration
+// follow theirs.
+std::vector<Instruction*> CallAttention(
+    const Instruction& like, const std::vector<Instruction*>& operands,
+    bool causal, LocalBuilder& builder);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RULES_RING_ATTENTION_H_

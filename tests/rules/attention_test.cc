@@ -1,0 +1,195 @@
+// cuDNN's attention: its rule, its configuration on each device, and, in terms
+// of plain operations, what it computes when split; the ring with it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "meshwright/rules/fused_attention.h"
+#include "tests/rules/lowered.h"
+#include "tests/rules/rule_oracle.h"
+
+namespace meshwright {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Sizes {
+  int64_t batch = 4, queries = 8, keys = 8, heads = 4, key_heads = 4, size = 3;
+};
+
+struct Call {
+  Sizes sizes = {};
+  bool heads_first = false;
+  std::string mask = "NO_MASK";
+  int64_t window = 0;
+  std::string bias = {};  // Its shape.
+  bool lengths = false;
+};
+
+std::string Config(const Call& call, bool backward) {
+  const Sizes& s = call.sizes;
+  return absl::StrCat(
+      R"({"operation_queue_id":"0","cudnn_fmha_backend_config":{)",
+      R"("fmha_scale":0.5,"intermediate_tensor_shape":{"dimensions":[")",
+      s.batch, "\",\"", s.heads, "\",\"", s.queries, "\",\"", s.keys,
+      R"("]},"mask_type":")", call.mask, R"(",")",
+      backward ? "bmm2_grad_gemm2" : "bmm1",
+      R"(_dot_dimension_numbers":{"lhs_batch_dimensions":["0",")",
+      call.heads_first ? 1 : 2, R"("]},"sliding_window_length":)", call.window,
+      "}}");
+}
+
+std::string Shape4(const Call& call, int64_t sequence, int64_t heads,
+                   bool is_result = false) {
+  const Sizes& s = call.sizes;
+  const bool first = call.heads_first || is_result;
+  return absl::StrCat("f32[", s.batch, ",", first ? heads : sequence, ",",
+                      first ? sequence : heads, ",", s.size, "]");
+}
+
+OneOp Attention(const Call& call, bool backward) {
+  const Sizes& s = call.sizes;
+  const std::string query = Shape4(call, s.queries, s.heads);
+  const std::string key = Shape4(call, s.keys, s.key_heads);
+  const std::string sum =
+      absl::StrCat("f32[", s.batch, ",", s.heads, ",", s.queries, "]");
+  const std::string out = Shape4(call, s.queries, s.heads, true);
+  const std::string key_out = Shape4(call, s.keys, s.key_heads, true);
+  OneOp op{.opcode = Opcode::kCustomCall,
+           .operands = {query, key, key},
+           .exact = false};
+  std::string target = call.bias.empty() ? "__cudnn$fmhaSoftmax"
+                                         : "__cudnn$fmhaScaleBiasSoftmax";
+  if (backward) {
+    target += "Backward";
+    op.operands.insert(op.operands.end(), {sum, query});
+    op.draws[3] = Reals(1, 3);
+  }
+  if (!call.bias.empty()) op.operands.push_back(call.bias);
+  if (backward) op.operands.push_back(query);
+  for (int32_t i = 0; i < std::ssize(op.operands); ++i) {
+    op.draws.try_emplace(i, Reals(-1, 1));
+  }
+  if (call.lengths) {
+    for (int32_t i = 0; i < 2; ++i) {
+      op.draws[static_cast<int32_t>(op.operands.size())] = Integers(1, s.keys);
+      op.operands.push_back(absl::StrCat("s32[", s.batch, "]"));
+    }
+  }
+  op.result = backward ? absl::StrCat("(", out, ", ", key_out, ", ", key_out,
+                                      call.bias.empty() ? "" : ", ", call.bias,
+                                      ", u8[0])")
+                       : absl::StrCat("(", out, ", ", sum, ", u8[0])");
+  op.set = [=](Attributes& attributes) {
+    attributes.custom_call_target = target;
+    attributes.backend_config = Config(call, backward);
+  };
+  return op;
+}
+
+void CheckBoth(const Call& call) {
+  for (const bool backward : {false, true}) {
+    const OneOp op = Attention(call, backward);
+    EXPECT_FALSE(RuleFor(*Build(op).instruction).is_fallback);
+    EXPECT_EQ(CheckRule(op, {.count = 8, .meshes = {"a=2,b=2"}}),
+              absl::OkStatus())
+        << (backward ? "backward" : "forward");
+  }
+}
+
+TEST(AttentionRule, BatchHeadsAndTheSequence) {
+  const Rule rule = RuleFor(*Build(Attention({}, false)).instruction);
+  EXPECT_EQ(KindOf(rule, 0, 0), FactorKind::kKept);
+  EXPECT_EQ(KindOf(rule, 0, 1), FactorKind::kExchanged);
+  EXPECT_EQ(KindOf(rule, 0, 2), FactorKind::kKept);
+  EXPECT_EQ(KindOf(rule, 0, 3), FactorKind::kWhole);
+  CheckBoth({});
+}
+
+TEST(AttentionRule, Causal) { CheckBoth({.mask = "CAUSAL"}); }
+
+TEST(AttentionRule, CausalRingOfEight) {
+  for (const bool backward : {false, true}) {
+    EXPECT_EQ(CheckRule(Attention({.mask = "CAUSAL"}, backward),
+                        {.count = 4, .meshes = {"8"}}),
+              absl::OkStatus());
+  }
+}
+
+TEST(AttentionRule, SharedKeyHeads) {
+  const Call call{.sizes = {.heads = 8, .key_heads = 2}, .mask = "CAUSAL"};
+  CheckBoth(call);
+  // The gradient of keys is a sum over query heads that share them.
+  const Rule rule = RuleFor(*Build(Attention(call, true)).instruction);
+  ASSERT_EQ(rule.operands[0][2].size(), 2);
+  EXPECT_EQ(rule.factors[rule.operands[0][2][1]].kind, FactorKind::kReduced);
+}
+
+TEST(AttentionRule, HeadsFirst) {
+  CheckBoth({.heads_first = true, .mask = "CAUSAL"});
+}
+
+TEST(AttentionRule, Bias) {
+  CheckBoth({.bias = "f32[4,4,8,8]"});
+  CheckBoth({.bias = "f32[1,4,8,8]"});
+  CheckBoth({.bias = "f32[1,1,8,8]"});
+}
+
+TEST(AttentionRule, WindowsLengthsAndOtherKeys) {
+  const Call window{.mask = "CAUSAL", .window = 3};
+  EXPECT_EQ(KindOf(RuleFor(*Build(Attention(window, false)).instruction), 0, 1),
+            FactorKind::kWhole);
+  CheckBoth(window);
+  CheckBoth({.mask = "PADDING", .lengths = true});
+  CheckBoth({.sizes = {.queries = 4, .keys = 6}});
+}
+
+TEST(AttentionRule, ConfigurationsHaveLocalSizes) {
+  OneOp op = Attention({.mask = "CAUSAL"}, false);
+  const LoweredOp batch = LowerOp(op, 0, 0, *Mesh::Parse("2"));
+  const Instruction* call = batch.results[0]->operands[0];
+  EXPECT_THAT(call->attributes->backend_config,
+              HasSubstr(R"("dimensions":["2","4","8","8"])"));
+  EXPECT_THAT(call->attributes->backend_config, HasSubstr("CAUSAL"));
+  // Of two calls on four devices, the first alone is masked.
+  const LoweredOp ring = LowerOp(op, 0, 1, *Mesh::Parse("4"));
+  int64_t calls = 0;
+  for (const auto& instruction :
+       ring.program->module.computations().back()->instructions()) {
+    if (instruction->opcode != Opcode::kCustomCall) continue;
+    const std::string& config = instruction->attributes->backend_config;
+    EXPECT_THAT(config, HasSubstr(R"("dimensions":["4","4","2","2"])"));
+    EXPECT_THAT(config,
+                calls++ == 0 ? HasSubstr("\"CAUSAL") : HasSubstr("\"NO_MASK"));
+  }
+  EXPECT_EQ(calls, 4);
+}
+
+TEST(AttentionRule, DropoutIsWhole) {
+  OneOp op = Attention({}, false);
+  op.set = [set = op.set](Attributes& attributes) {
+    set(attributes);
+    attributes.custom_call_target = "__cudnn$fmhaSoftmaxDropout";
+    attributes.backend_config.insert(attributes.backend_config.size() - 2,
+                                     R"(,"dropout_rate":0.1)");
+  };
+  EXPECT_TRUE(RuleFor(*Build(op).instruction).is_fallback);
+}
+
+// Operands and results that are not as the target and configuration say.
+TEST(AttentionRule, OthersAreWhole) {
+  OneOp op = Attention({}, false);
+  op.operands[1] = "f32[4,8,4,5]";
+  EXPECT_TRUE(RuleFor(*Build(op).instruction).is_fallback);
+  op = Attention({}, false);
+  op.set = [set = op.set](Attributes& attributes) {
+    set(attributes);
+    attributes.backend_config = "{";
+  };
+  EXPECT_TRUE(RuleFor(*Build(op).instruction).is_fallback);
+}
+
+}  // namespace
+}  // namespace meshwright
