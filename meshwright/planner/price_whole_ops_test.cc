@@ -113,6 +113,19 @@ TEST(PriceWholeOpsTest, OneRuleForAllCallsOrNone) {
   EXPECT_THAT(planned.whole[0].advice, testing::HasSubstr("mw.rule"));
 }
 
+TEST(PriceWholeOpsTest, WhatHasNothingToSplitIsNotMeant) {
+  Module module = Kernels({});
+  Computation* const entry = module.entry();
+  const Shape one = Shape::Array(ElementType::kF32, {1, 1});
+  Instruction* call = entry->Add(Opcode::kCustomCall, one,
+                                 {entry->AddParameter(one, "y")}, "call");
+  call->attributes.mutate().custom_call_target = "f";
+  Instruction* tanh = entry->root();
+  entry->set_root(entry->Add(Opcode::kTuple, Shape::Tuple({tanh->shape, one}),
+                             {tanh, call}, "out"));
+  EXPECT_THAT(PlanOn(module, "h200:8").whole, testing::IsEmpty());
+}
+
 TEST(PriceWholeOpsTest, PlansKeepIt) {
   Planned planned = PlanOn(Kernels({"f"}), "h200:8");
   planned.plan.whole = planned.whole;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -13,6 +14,8 @@
 
 namespace meshwright {
 namespace {
+
+constexpr char kReductionOfFactor[] = "reduction: b";
 
 // The first dimension of more than one element; -1 if there is none.
 int64_t LeadingDimension(const Shape& shape) {
@@ -127,7 +130,7 @@ std::optional<std::string> SuggestRule(const Instruction& instruction) {
     return ElementCount(*shape) > 0 &&
            (leading < 0 || shape->dimensions[leading] != batch);
   });
-  if (is_summed) words.push_back(absl::StrCat("reduction: ", kSuggestedFactor));
+  if (is_summed) words.push_back(kReductionOfFactor);
   // What only results have is whole without a word.
   std::vector<std::string> whole;
   for (const std::string& tensor : read) {
@@ -160,10 +163,12 @@ std::string TargetOrOpcode(const Instruction& instruction) {
 
 std::string AdviceOnRule(const Instruction& instruction) {
   if (const std::optional<std::string> rule = SuggestRule(instruction)) {
-    return absl::StrCat("if it computes each ", kSuggestedFactor,
-                        " without the others, --rules FILE with {\"",
-                        absl::CEscape(TargetOrOpcode(instruction)), "\": \"",
-                        *rule, "\"} splits it");
+    const bool is_summed = absl::StrContains(*rule, kReductionOfFactor);
+    return absl::StrCat(
+        "if it computes each ", kSuggestedFactor, " without the others",
+        is_summed ? ", and sums over it what has none" : "",
+        ", --rules FILE with {\"", absl::CEscape(TargetOrOpcode(instruction)),
+        "\": \"", *rule, "\"} splits it");
   }
   if (HasSideEffect(instruction)) {
     return "it is said to have side effects; call it with "

@@ -130,6 +130,11 @@ TEST(SuggestRuleTest, NoneWhereNoRuleCanSplit) {
 TEST(SuggestRuleTest, AdviceIsAnEntryOfARulesFile) {
   EXPECT_THAT(AdviceOnRule(Call({{32, 8}}, {{32, 8}}).call),
               HasSubstr("{\"kernel\": \"b c -> b c {need_replication: c}\"}"));
+  // What has to be true for it to be right.
+  EXPECT_THAT(AdviceOnRule(Call({{32, 8}}, {{32, 8}}).call),
+              Not(HasSubstr("sums")));
+  EXPECT_THAT(AdviceOnRule(Call({{32, 8}}, {{8}}).call),
+              HasSubstr("and sums over it what has none"));
 }
 
 TEST(HasDimensionsToSplitTest, MoreThanOneElementInSomeDimension) {

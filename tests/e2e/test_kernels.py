@@ -138,6 +138,14 @@ def test_plan_says_what_whole_kernels_cost(cli, kernels, tmp_path):
         assert f'{{"{name}": "{row["rule"]}"}}' in text
 
 
+def test_what_is_gathered_for_what_leads_to_a_kernel_counts(cli, kernels):
+    """The batch, for a product that is computed whole because the kernel is."""
+    report = cli.json("plan", kernels(), *DP)
+    [gather] = report["collectives"]
+    assert (gather["kind"], gather["wire_bytes"]) == ("all-gather", 7 * 32 * 64 * 4 / 8)
+    assert sum(row["gathered_bytes"] for row in report["whole"]) == gather["wire_bytes"]
+
+
 def test_whole_kernels_in_a_loop_count_each_time(cli, kernels):
     [once] = [
         row
