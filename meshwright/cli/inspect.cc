@@ -28,6 +28,7 @@
 #include "meshwright/hlo/print_module.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/flat_graph.h"
+#include "meshwright/partition/whole_ops.h"
 
 namespace meshwright {
 namespace {
@@ -64,8 +65,8 @@ struct Inspection {
 std::vector<const Instruction*> WholeInstructions(
     const FlatGraph& graph, const std::vector<Rule>& rules) {
   std::vector<const Instruction*> whole;
-  for (size_t i = 0; i < rules.size(); ++i) {
-    if (rules[i].is_fallback) whole.push_back(graph.ops[i].instruction);
+  for (const OpId op : WholeOps(graph, rules)) {
+    whole.push_back(graph.ops[op].instruction);
   }
   return whole;
 }

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/analysis/display_names.h"
+#include "meshwright/analysis/roles.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
@@ -13,7 +15,11 @@
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
+#include "meshwright/partition/assignment.h"
+#include "meshwright/partition/flat_graph.h"
+#include "meshwright/partition/whole_ops.h"
 #include "meshwright/rules/record_rules.h"
+#include "meshwright/rules/suggest_rule.h"
 
 namespace meshwright {
 
@@ -31,6 +37,12 @@ FlagSpec RulesFlag() {
   return {"rules", "FILE",
           "JSON: by custom-call target, how kernels are split, as \"b n, n -> "
           "b n {need_replication: n}\""};
+}
+
+FlagSpec RequireRulesFlag() {
+  return {"require-rules", "",
+          "refuse a step with an operation that no rule splits, which every "
+          "device would compute whole"};
 }
 
 absl::Status ReadRules(const CommandLine& line, Module& module) {
@@ -54,6 +66,24 @@ absl::Status ReadRules(const CommandLine& line, Module& module) {
   return Annotate(RecordRules(rules, module), path);
 }
 
+namespace {
+
+absl::Status CheckRules(const std::string& path, const Module& module) {
+  const FlatGraph graph = Flatten(module);
+  const std::vector<OpId> whole = WholeOps(graph, RulesOf(graph));
+  if (whole.empty()) return absl::OkStatus();
+  const Instruction& first = *graph.ops[whole[0]].instruction;
+  const DisplayNames names(module, AnalyzeRoles(module));
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": --require-rules: no rule splits ", names.Of(first), " (",
+      TargetOrOpcode(first), ")",
+      whole.size() == 1 ? ""
+                        : absl::StrCat(", and ", whole.size() - 1, " more"),
+      "; ", AdviceOnRule(first)));
+}
+
+}  // namespace
+
 absl::StatusOr<Module> LoadStep(const std::string& path,
                                 const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(Module module, LoadModule(path));
@@ -67,8 +97,11 @@ absl::StatusOr<Module> LoadStep(const std::string& path,
                          : absl::StrCat(", and ", calls.size() - 1, " more do"),
                      "; ", HostCallCure(*calls[0])));
   }
-  if (!HasCalls(module)) return module;
-  return InlineCalls(module);
+  if (HasCalls(module)) module = InlineCalls(module);
+  if (line.Has("require-rules")) {
+    MW_RETURN_IF_ERROR(CheckRules(path, module));
+  }
+  return module;
 }
 
 }  // namespace meshwright

@@ -14,9 +14,13 @@ namespace meshwright {
 absl::StatusOr<Module> LoadModule(const std::string& path);
 // Of commands that take a module: --rules FILE.
 FlagSpec RulesFlag();
+// Of commands that split one: --require-rules.
+FlagSpec RequireRulesFlag();
 // Gives the module's kernels the rules of that file, if there is one.
 absl::Status ReadRules(const CommandLine& line, Module& module);
 // Its calls inlined, as it is planned and run; with the rules of that file.
+// With --require-rules kInvalidArgument for an op that no rule splits, if it
+// has something to split (WholeOps): its name, its target and what to do.
 absl::StatusOr<Module> LoadStep(const std::string& path,
                                 const CommandLine& line = {});
 

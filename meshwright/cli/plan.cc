@@ -18,6 +18,7 @@
 #include "meshwright/cli/print_plan.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/planner/price_whole_ops.h"
 
 namespace meshwright {
 namespace {
@@ -51,6 +52,7 @@ const CommandSpec& Spec() {
            "JSON: how parameters, outputs and instructions must lie; needs "
            "--mesh or a mesh in the file"},
           RulesFlag(),
+          RequireRulesFlag(),
           {"forbid", "KINDS",
            "all-reduce, all-gather, reduce-scatter, all-to-all, "
            "collective-permute: collectives to do without, commas between; "
@@ -171,6 +173,7 @@ absl::Status Run(const CommandLine& line) {
     MW_ASSIGN_OR_RETURN(plan, Measured(module, client.get(),
                                        std::move(finalists), std::move(plan)));
   }
+  MW_ASSIGN_OR_RETURN(plan.whole, PriceWholeOps(module, plan));
   if (line.Has("output")) {
     MW_RETURN_IF_ERROR(WriteFileAtomically(line.Text("output", ""),
                                            absl::StrCat(ToJson(plan), "\n")));

@@ -86,6 +86,47 @@ void PrintCollectives(const Plan& plan) {
   traffic.Print();
 }
 
+// Whole ops that take this part of a step longer than if they were split are
+// worth lines of their own, the worst of them.
+constexpr double kWorthSaying = 0.01;
+constexpr size_t kMaxWhole = 4;
+
+void PrintWhole(const Plan& plan) {
+  std::vector<std::string> others;
+  bool has_rule = false;
+  bool are_small = true;
+  for (const WholeOpCost& one : plan.whole) {  // Worst first.
+    const bool is_small =
+        one.LostSeconds() < kWorthSaying * plan.predicted.step_seconds;
+    if (is_small || &one >= plan.whole.data() + kMaxWhole) {
+      others.push_back(one.target);
+      are_small = are_small && is_small;
+      continue;
+    }
+    absl::PrintF(
+        "whole: %s x %g, which no rule splits: every device computes it for %s "
+        "a step (split evenly: %s)",
+        one.target, one.count, FormatSeconds(one.seconds),
+        FormatSeconds(one.even_seconds));
+    if (one.gathered_bytes > 0) {
+      absl::PrintF(" and sends %s in all-gathers for it, %s",
+                   FormatBytes(static_cast<int64_t>(one.gathered_bytes)),
+                   FormatSeconds(one.gather_seconds));
+    }
+    absl::PrintF("\n  %s\n", one.advice);
+    has_rule = has_rule || !one.rule.empty();
+  }
+  if (has_rule) {
+    absl::PrintF(
+        "  in JAX, `with set_xla_metadata(**{\"mw.rule\": RULE}):` around the "
+        "call says the same\n");
+  }
+  if (others.empty()) return;
+  absl::PrintF("whole: %s, which no rule splits%s\n",
+               FoldedList(others, kMaxNames),
+               are_small ? "; under 1 % of the step's time" : "");
+}
+
 // Of a stage, where not all have the same. (They do not take turns then.)
 std::string MeshOf(const Plan& plan, size_t stage) {
   if (plan.layout_count() == 1) return "";
@@ -179,6 +220,7 @@ void PrintPlan(const Plan& plan, const Cluster& cluster) {
   if (plan.pipeline.has_value()) PrintPipeline(plan);
   PrintTensors(plan);
   PrintCollectives(plan);
+  PrintWhole(plan);
   if (plan.alternatives.size() > 1) PrintAlternatives(plan);
   for (const std::string& note : plan.notes) absl::PrintF("note: %s\n", note);
   const auto total = plan.seconds.find("total");

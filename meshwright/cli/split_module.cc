@@ -66,7 +66,8 @@ std::vector<FlagSpec> SplitFlags() {
           {"mesh", "AXES",
            "data=4,model=2; for a file without one, or a module that brings "
            "its own annotations"},
-          RulesFlag()};
+          RulesFlag(),
+          RequireRulesFlag()};
 }
 
 absl::StatusOr<Partitioned> SplitModule(const Module& module,

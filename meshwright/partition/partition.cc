@@ -13,6 +13,7 @@
 #include "meshwright/partition/lower_program.h"
 #include "meshwright/partition/supported.h"
 #include "meshwright/partition/tensor_pins.h"
+#include "meshwright/partition/whole_ops.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/rules/combine.h"
 #include "meshwright/rules/hoist.h"
@@ -208,10 +209,8 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
                      .parameters = std::move(shardings.parameters),
                      .outputs = std::move(shardings.outputs),
                      .collectives = std::move(collectives)};
-  for (size_t i = 0; i < graph.ops.size(); ++i) {
-    if (graph.ops[i].live && assignment.rules[i].is_fallback) {
-      result.fallbacks.push_back(graph.ops[i].instruction->name);
-    }
+  for (const OpId op : WholeOps(graph, assignment.rules)) {
+    result.fallbacks.push_back(graph.ops[op].instruction->name);
   }
   return result;
 }

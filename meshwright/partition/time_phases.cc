@@ -8,6 +8,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/hlo/op_name.h"
+#include "meshwright/rules/rule.h"
+#include "meshwright/rules/suggest_rule.h"
 
 namespace meshwright {
 namespace {
@@ -339,14 +341,20 @@ class Phases {
            !SplitAxes(split_.states[op.operands[0]]).empty();
   }
 
-  absl::string_view WhyNotSplit(OpId id) const {
+  std::string WhyNotSplit(OpId id) const {
     for (const ValueId value : graph_.ops[id].operands) {
       for (const DimSharding& dim : split_.states[value].dims) {
         if (IsStrided(dim))
           return "has the batch as the minor part of a dimension";
       }
     }
-    return "works across micro-batches";
+    const Instruction& instruction = *graph_.ops[id].instruction;
+    return absl::StrCat("works across micro-batches",
+                        graph_.ops[id].kind == OpKind::kCompute &&
+                                RuleFor(instruction).is_fallback
+                            ? absl::StrCat(", as no rule (--rules) splits ",
+                                           TargetOrOpcode(instruction))
+                            : "");
   }
 
   // The op that made a partial value which others passed on.

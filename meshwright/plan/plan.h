@@ -131,6 +131,7 @@ struct Plan : PlannedLayout {
   std::optional<Measurement> measured;
   double gap = 0;  // At most this part above the best on this mesh.
   std::vector<Alternative> alternatives;  // Best first.
+  std::vector<WholeOpCost> whole;         // Worst first.
   std::vector<std::string> notes;  // What a user should know, a line each.
   // How long planning took, by phase; not part of the file.
   std::map<std::string, double> seconds;

@@ -52,6 +52,24 @@ struct Measurement {
   std::vector<Other> others;  // Quickest first.
 };
 
+// Ops of one kind that every device computes whole, because no rule splits
+// them, and what that costs in a step.
+struct WholeOpCost {
+  std::string target;       // "my_norm", of a custom call; else the opcode.
+  std::string name;         // Of the first one, as users know it.
+  double count = 0;         // Runs per step.
+  double seconds = 0;       // On each device;
+  double even_seconds = 0;  // the same, were they split over all devices.
+  // All-gathers for their operands: sent by a device, and how long that takes.
+  double gathered_bytes = 0;
+  double gather_seconds = 0;
+  std::string rule;    // For --rules; empty if none can be told.
+  std::string advice;  // What would change it.
+
+  // More than if they were split.
+  double LostSeconds() const { return seconds - even_seconds + gather_seconds; }
+};
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_PLAN_PLAN_FIGURES_H_

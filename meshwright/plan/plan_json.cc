@@ -112,6 +112,7 @@ class Reader {
            one.at("bound").get<double>(), one.at("why_not").get<std::string>(),
            one.value("predicted_seconds", 0.0)});
     }
+    if (json.contains("whole")) ReadWhole(json.at("whole"), plan);
     plan.notes = json.at("notes").get<std::vector<std::string>>();
     return plan;
   }
@@ -166,6 +167,21 @@ class Reader {
     plan.gap = json.at("bound").at("gap").get<double>();
   }
 
+  static void ReadWhole(const Json& json, Plan& plan) {
+    for (const Json& one : json) {
+      plan.whole.push_back(
+          {.target = one.at("target").get<std::string>(),
+           .name = one.at("name").get<std::string>(),
+           .count = one.at("count").get<double>(),
+           .seconds = one.at("seconds").get<double>(),
+           .even_seconds = one.at("even_seconds").get<double>(),
+           .gathered_bytes = one.at("gathered_bytes").get<double>(),
+           .gather_seconds = one.at("gather_seconds").get<double>(),
+           .rule = one.at("rule").get<std::string>(),
+           .advice = one.at("advice").get<std::string>()});
+    }
+  }
+
   static void ReadMeasurement(const Json& json, Plan& plan) {
     plan.measured = {.step_seconds = json.at("step_seconds").get<double>()};
     for (const Json& one : json.at("others")) {
@@ -189,6 +205,22 @@ Json MeasurementJson(const Measurement& measured) {
                       {"step_seconds", one.step_seconds}});
   }
   return {{"step_seconds", measured.step_seconds}, {"others", others}};
+}
+
+Json WholeJson(const std::vector<WholeOpCost>& whole) {
+  Json json = Json::array();
+  for (const WholeOpCost& one : whole) {
+    json.push_back({{"target", one.target},
+                    {"name", one.name},
+                    {"count", one.count},
+                    {"seconds", one.seconds},
+                    {"even_seconds", one.even_seconds},
+                    {"gathered_bytes", one.gathered_bytes},
+                    {"gather_seconds", one.gather_seconds},
+                    {"rule", one.rule},
+                    {"advice", one.advice}});
+  }
+  return json;
 }
 
 }  // namespace
@@ -260,6 +292,7 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
         {"outputs", TensorsJson(plan.outputs, plan)}}},
       {"collectives", collectives},
       {"alternatives", alternatives},
+      {"whole", WholeJson(plan.whole)},
       {"notes", plan.notes}};
   if (plan.measured.has_value()) {
     json["measured"] = MeasurementJson(*plan.measured);

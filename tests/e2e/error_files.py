@@ -132,6 +132,10 @@ def make_files(folder: Path, mlp: Path, binary: Path) -> None:
         [sys.executable, HERE / "callback_step.py", folder / "prints.hlo.pb"],
         check=True,
     )
+    subprocess.run(
+        [sys.executable, HERE / "kernel_step.py", folder / "kernel.hlo.pb"],
+        check=True,
+    )
     make_plans(folder, binary)
 
 

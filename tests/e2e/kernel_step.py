@@ -1,13 +1,14 @@
 """Lowers a training step around kernels whose insides nobody knows.
 
-python kernel_step.py OUT.hlo.pb [--rules | FORWARD_RULE]
+python kernel_step.py OUT.hlo.pb [--large] [--times N] [--update] [--rules | FORWARD_RULE]
 
 A kernel takes f32[B,N] and a scale f32[N] and gives f32[B,N], a sum f32[B] and an empty
 workspace; its backward gives both gradients. With --rules each says how it is split;
-with a rule, the forward one says that.
+with a rule, the forward one says that. --large makes arrays that take time, --times N
+has the kernel in a loop; with --update there is one on the weight's gradient only.
 """
 
-import sys
+import argparse
 
 import jax
 import jax.numpy as jnp
@@ -17,9 +18,20 @@ import meshwright
 
 FORWARD = "b n, n -> b n, b, w {need_replication: n}"
 BACKWARD = "b n, n, b n -> b n, n, w {reduction: b; need_replication: n}"
+
+parser = argparse.ArgumentParser()
+parser.add_argument("out")
+parser.add_argument("rule", nargs="?")
+parser.add_argument("--rules", action="store_true")
+parser.add_argument("--large", action="store_true")
+parser.add_argument("--times", type=int, default=1)
+parser.add_argument("--update", action="store_true")
+ASKED = parser.parse_args()
+
 RULES = {"norm": FORWARD, "norm_grad": BACKWARD}
-if sys.argv[2:] != ["--rules"]:
-    RULES = dict.fromkeys(("norm",), sys.argv[2]) if sys.argv[2:] else {}
+if not ASKED.rules:
+    RULES = {"norm": ASKED.rule} if ASKED.rule else {}
+BATCH, WIDTH = (8192, 4096) if ASKED.large else (32, 128)
 
 
 def call(target, results, *operands):
@@ -50,17 +62,27 @@ norm.defvjp(forward, backward)
 
 def step(state, batch):
     def loss(state):
-        hidden = norm(batch @ state["up"], state["scale"])
+        hidden = batch @ state["up"]
+        if ASKED.update:
+            hidden = jnp.tanh(hidden)
+        elif ASKED.times == 1:
+            hidden = norm(hidden, state["scale"])
+        else:
+            again = lambda x, _: (norm(x, state["scale"]), None)
+            hidden, _ = jax.lax.scan(again, hidden, length=ASKED.times)
         return jnp.mean((hidden @ state["down"]) ** 2)
 
     value, gradients = jax.value_and_grad(loss)(state)
+    if ASKED.update:
+        gradients["up"] = call("muon", (state["up"].shape,), gradients["up"])[0]
     return jax.tree.map(lambda p, g: p - 0.1 * g, state, gradients), value
 
 
 if __name__ == "__main__":
     state = {
-        "up": jnp.ones((64, 128)),
-        "down": jnp.ones((128, 32)),
-        "scale": jnp.ones(128),
+        "up": jax.ShapeDtypeStruct((64, WIDTH), jnp.float32),
+        "down": jax.ShapeDtypeStruct((WIDTH, 32), jnp.float32),
+        "scale": jax.ShapeDtypeStruct((WIDTH,), jnp.float32),
     }
-    meshwright.lower(step, state, jnp.ones((32, 64))).save(sys.argv[1])
+    batch = jax.ShapeDtypeStruct((BATCH, 64), jnp.float32)
+    meshwright.lower(step, state, batch).save(ASKED.out)

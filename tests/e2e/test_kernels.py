@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).resolve().parent / "kernel_step.py"
+RULE = "b n, n -> b n, b, w {need_replication: n}"
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +71,8 @@ def test_rules_split_them(cli, kernels, rows):
 def test_rules_from_a_file(cli, kernels, rows, tmp_path):
     """As if the kernels brought them."""
     rules = tmp_path / "rules.json"
-    norm = "b n, n -> b n, b, w {need_replication: n}"
     gradient = "b n, n, b n -> b n, n, w {reduction: b; need_replication: n}"
-    known = {"norm": norm, "norm_grad": gradient, "of_another_module": "i -> i"}
+    known = {"norm": RULE, "norm_grad": gradient, "of_another_module": "i -> i"}
     rules.write_text(json.dumps(known))
     flags = ("--cluster", "h200:8", "--strategy", "dp", "--assumed", "--seed", "1")
     brought = cli.json("plan", kernels("--rules"), *flags)
@@ -101,3 +101,115 @@ def test_rules_from_a_file(cli, kernels, rows, tmp_path):
 def test_wrong_rules_are_refused(cli, kernels, rule, reason):
     line = cli.refuses("plan", kernels(rule), "--cluster", "cpu:4", "--assumed")
     assert "ffi_call" in line and reason in line
+
+
+DP = ("--cluster", "h200:8", "--strategy", "dp", "--assumed", "--seed", "1")
+
+
+def lost(row):
+    return row["seconds"] - row["even_seconds"] + row["gather_seconds"]
+
+
+def test_plan_says_what_whole_kernels_cost(cli, kernels, tmp_path):
+    """And the rules that it suggests save about that."""
+    module = kernels("--large")
+    report = cli.json("plan", module, *DP)
+    rows = {row["target"]: row for row in report["whole"]}
+    assert set(rows) == {"norm", "norm_grad"}
+    assert report["whole"] == sorted(report["whole"], key=lost, reverse=True)
+    for row in rows.values():
+        assert row["count"] == 1
+        # Eight devices; small kernels are less quick.
+        assert 4 * row["even_seconds"] < row["seconds"] < 8 * row["even_seconds"]
+    gathers = [one for one in report["collectives"] if one["kind"] == "all-gather"]
+    sent = sum(one["wire_bytes"] * one["count"] for one in gathers)
+    assert 0 < sum(row["gathered_bytes"] for row in rows.values()) <= sent
+
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps({name: row["rule"] for name, row in rows.items()}))
+    split = cli.json("plan", module, *DP, "--rules", rules, "--require-rules")
+    assert split["whole"] == []
+    saved = report["predicted"]["step_seconds"] - split["predicted"]["step_seconds"]
+    assert saved > 0.5 * sum(map(lost, rows.values()))
+
+    text = cli("plan", module, *DP).stdout
+    for name, row in rows.items():
+        assert f"whole: {name} x 1, which no rule splits" in text
+        assert f'{{"{name}": "{row["rule"]}"}}' in text
+
+
+def test_what_is_gathered_for_what_leads_to_a_kernel_counts(cli, kernels):
+    """The batch, for a product that is computed whole because the kernel is."""
+    report = cli.json("plan", kernels(), *DP)
+    [gather] = report["collectives"]
+    assert (gather["kind"], gather["wire_bytes"]) == ("all-gather", 7 * 32 * 64 * 4 / 8)
+    assert sum(row["gathered_bytes"] for row in report["whole"]) == gather["wire_bytes"]
+
+
+def test_whole_kernels_in_a_loop_count_each_time(cli, kernels):
+    [once] = [
+        row
+        for row in cli.json("plan", kernels("--large"), *DP)["whole"]
+        if row["target"] == "norm"
+    ]
+    looped = cli.json("plan", kernels("--large", "--times", "12"), *DP)
+    [often] = [row for row in looped["whole"] if row["target"] == "norm"]
+    assert often["count"] == 12
+    assert often["seconds"] == pytest.approx(12 * once["seconds"])
+    assert (
+        "whole: norm x 12"
+        in cli("plan", kernels("--large", "--times", "12"), *DP).stdout
+    )
+
+
+def test_whole_kernels_that_cost_little_are_one_line(cli, kernels):
+    flags = ("--cluster", "h200:8", "--assumed", "--seed", "1")
+    text = cli("plan", kernels(), *flags).stdout
+    assert re.findall("^whole: .*", text, re.MULTILINE) == [
+        "whole: norm_grad, norm, which no rule splits; under 1 % of the step's time"
+    ]
+
+
+def test_the_plan_file_keeps_it(cli, kernels, tmp_path):
+    module = kernels("--large")
+    plan = tmp_path / "plan.json"
+    printed = cli.json("plan", module, *DP, "-o", plan)
+    assert json.loads(plan.read_text())["whole"] == printed["whole"] != []
+    assert cli.json("partition", module, "--plan", plan)["fallbacks"]
+
+
+@pytest.mark.parametrize("flags", [(), ("--stages", "2")], ids=["whole", "stages"])
+def test_whole_kernels_beside_micro_batches(cli, kernels, flags):
+    """On a gradient once per step, in stages as well; on the batch they cannot be."""
+    flags = ("--cluster", "h200:8", "--assumed", "--micro-batches", "4", *flags)
+    [row] = cli.json("plan", kernels("--large", "--update"), *flags)["whole"]
+    assert (row["target"], row["count"]) == ("muon", 1)
+    line = cli.refuses("plan", kernels("--large"), *flags)
+    assert "works across micro-batches, as no rule (--rules) splits norm" in line
+    assert cli.json("plan", kernels("--large", "--rules"), *flags)["whole"] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plan", "--cluster", "cpu:4", "--assumed"),
+        ("check", "--mesh", "data=4"),
+        ("run", "--steps", "1"),
+        ("partition", "--mesh", "data=4"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_rules_can_be_required(cli, kernels, command):
+    name, *flags = command
+    line = cli.refuses(name, kernels(), *flags, "--require-rules")
+    assert "no rule splits ffi_call(state/scale) (norm), and 1 more" in line
+    assert '{"norm": "b c, c -> b c, b, d {need_replication: c}"}' in line
+    one = cli.refuses(name, kernels(RULE), *flags, "--require-rules")
+    assert "(norm_grad);" in one and "{reduction: b; need_replication: c}" in one
+    if name in ("plan", "partition"):  # The others would call the kernels.
+        assert cli(name, kernels("--rules"), *flags, "--require-rules").returncode == 0
+
+
+def test_steps_without_kernels_have_all_rules(cli, mlp):
+    report = cli.json("plan", mlp, "--cluster", "cpu:4", "--assumed", "--require-rules")
+    assert report["whole"] == []

@@ -1,0 +1,20 @@
+// Ops that every device computes whole, because no rule splits them: kernels
+// without one, mostly.
+#ifndef MESHWRIGHT_PARTITION_WHOLE_OPS_H_
+#define MESHWRIGHT_PARTITION_WHOLE_OPS_H_
+
+#include <vector>
+
+#include "meshwright/partition/flat_graph.h"
+#include "meshwright/rules/rule.h"
+
+namespace meshwright {
+
+// Live ops with the fallback rule that have something to split: a dimension of
+// more than one element in an operand or a result. `rules` are by op.
+std::vector<OpId> WholeOps(const FlatGraph& graph,
+                           const std::vector<Rule>& rules);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PARTITION_WHOLE_OPS_H_

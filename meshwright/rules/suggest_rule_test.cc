@@ -1,0 +1,148 @@
+#include "meshwright/rules/suggest_rule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "meshwright/rules/rule.h"
+#include "meshwright/rules/rule_text.h"
+
+namespace meshwright {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Dimensions = std::vector<int64_t>;
+
+// A custom call with operands and results of these dimensions.
+class Call {
+ public:
+  Call(const std::vector<Dimensions>& operands,
+       const std::vector<Dimensions>& results) {
+    call.opcode = Opcode::kCustomCall;
+    call.attributes.mutate().custom_call_target = "kernel";
+    for (const Dimensions& dimensions : operands) {
+      Instruction& operand = operands_.emplace_back();
+      operand.shape = Shape::Array(ElementType::kF32, dimensions);
+    }
+    for (Instruction& operand : operands_) call.operands.push_back(&operand);
+    std::vector<Shape> shapes;
+    for (const Dimensions& dimensions : results) {
+      shapes.push_back(Shape::Array(ElementType::kF32, dimensions));
+    }
+    call.shape =
+        shapes.size() == 1 ? shapes[0] : Shape::Tuple(std::move(shapes));
+  }
+
+  Instruction call;
+
+ private:
+  std::deque<Instruction> operands_;
+};
+
+struct Case {
+  std::string name;
+  std::vector<Dimensions> operands;
+  std::vector<Dimensions> results;
+  std::string rule;
+};
+
+class SuggestedRuleTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(SuggestedRuleTest, FitsTheCallAndSplitsIt) {
+  const Case& one = GetParam();
+  const Call made(one.operands, one.results);
+  EXPECT_EQ(SuggestRule(made.call), one.rule);
+  const absl::StatusOr<Rule> rule = ParseRule(one.rule, made.call);
+  ASSERT_TRUE(rule.ok()) << rule.status();
+  // Only the batch's factor may be split, and it may be.
+  int split = 0;
+  for (const Factor& factor : rule->factors) {
+    split += factor.kind != FactorKind::kWhole;
+  }
+  EXPECT_EQ(split, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, SuggestedRuleTest,
+    ::testing::Values(
+        Case{"Norm",
+             {{32, 128}, {128}},
+             {{32, 128}, {32}, {0}},
+             "b c, c -> b c, b, d {need_replication: c}"},
+        Case{"GradientsOfWeightsAreSums",
+             {{32, 128}, {128}, {32, 128}},
+             {{32, 128}, {128}, {0}},
+             "b c, c, b c -> b c, c, d {reduction: b; need_replication: c}"},
+        Case{"Attention",
+             {{8, 128, 4, 32}, {8, 96, 4, 32}, {8, 96, 4, 32}},
+             {{8, 128, 4, 32}, {8, 4, 128}},
+             "b c d e, b f d e, b f d e -> b c d e, b d c "
+             "{need_replication: c d e f}"},
+        Case{"WeightsFirst",
+             {{64, 16}, {32, 64}},
+             {{32, 16}},
+             "c d, b c -> b d {need_replication: c d}"},
+        Case{"ABatchesPlaceIsFirst",  // The weight's 32 is another one.
+             {{32, 64}, {64, 32}},
+             {{32, 32}},
+             "b c, c d -> b d {need_replication: c d}"},
+        Case{"EqualSizes",
+             {{16, 16, 16}},
+             {{16, 16, 16}},
+             "b c d -> b c d {need_replication: c d}"},
+        Case{"LeadingOnes",
+             {{1, 32, 128}},
+             {{1, 32, 128}},
+             "c b d -> c b d {need_replication: c d}"},
+        Case{"Scalars", {{}, {32}, {}}, {{32}}, ", b,  -> b"},
+        Case{"Loss",
+             {{32, 10}, {32}},
+             {{}},
+             "b c, b ->  {reduction: b; need_replication: c}"}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(SuggestRuleTest, ManyDimensionsHaveNamesOfTheirOwn) {
+  Dimensions many;
+  for (int64_t i = 0; i < 60; ++i) many.push_back(i + 2);
+  const Call made({many}, {many});
+  EXPECT_TRUE(SuggestRule(made.call).has_value());
+}
+
+TEST(SuggestRuleTest, NoneWhereNoRuleCanSplit) {
+  EXPECT_FALSE(SuggestRule(Call({}, {{1024}}).call).has_value());
+  EXPECT_FALSE(SuggestRule(Call({{}, {1, 1}}, {{1024}}).call).has_value());
+  Call effect({{32}}, {{32}});
+  effect.call.attributes.mutate().custom_call_has_side_effect = true;
+  EXPECT_FALSE(SuggestRule(effect.call).has_value());
+  EXPECT_THAT(AdviceOnRule(effect.call), HasSubstr("has_side_effect=False"));
+  Call other({{32}}, {{32}});
+  other.call.opcode = Opcode::kInfeed;
+  EXPECT_FALSE(SuggestRule(other.call).has_value());
+  EXPECT_THAT(AdviceOnRule(other.call), Not(HasSubstr("--rules")));
+}
+
+TEST(SuggestRuleTest, AdviceIsAnEntryOfARulesFile) {
+  EXPECT_THAT(AdviceOnRule(Call({{32, 8}}, {{32, 8}}).call),
+              HasSubstr("{\"kernel\": \"b c -> b c {need_replication: c}\"}"));
+  // What has to be true for it to be right.
+  EXPECT_THAT(AdviceOnRule(Call({{32, 8}}, {{32, 8}}).call),
+              Not(HasSubstr("sums")));
+  EXPECT_THAT(AdviceOnRule(Call({{32, 8}}, {{8}}).call),
+              HasSubstr("and sums over it what has none"));
+}
+
+TEST(HasDimensionsToSplitTest, MoreThanOneElementInSomeDimension) {
+  EXPECT_FALSE(HasDimensionsToSplit(Call({{}, {1, 1}}, {{1}, {0}}).call));
+  EXPECT_FALSE(HasDimensionsToSplit(Call({}, {{}}).call));
+  EXPECT_TRUE(HasDimensionsToSplit(Call({{}}, {{1, 2}}).call));
+  EXPECT_TRUE(HasDimensionsToSplit(Call({{2}}, {{}}).call));
+}
+
+}  // namespace
+}  // namespace meshwright
