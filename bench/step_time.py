@@ -42,13 +42,16 @@ def compare(name: str, options, folder: Path) -> dict:
     model, _, size = name.partition(":")
     overrides = {
         key: value
-        for key in ("batch", "seq", "dtype")
+        for key in ("batch", "seq", "dtype", "layers", "attention", "routing")
         if (value := getattr(options, key)) is not None
     }
+    for text in options.set:
+        key, _, value = text.partition("=")
+        overrides[key] = int(value)
     step = build(model, size or "tiny", **overrides)
     state, batch = step.init_state(), step.example_batch()
     files = [folder / n for n in ("m.hlo.pb", "state.safetensors", "b.safetensors")]
-    step.lower().save(files[0])
+    step.lower(options.platform).save(files[0])
     save_tensors(files[1], state=state)
     save_tensors(files[2], batch=batch)
     ours = Ours(
@@ -82,7 +85,11 @@ def main():
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--batch", type=int)
     parser.add_argument("--seq", type=int)
+    parser.add_argument("--layers", type=int)
     parser.add_argument("--dtype")
+    parser.add_argument("--attention")
+    parser.add_argument("--routing")
+    parser.add_argument("--set", action="append", default=[], help="NAME=NUMBER")
     parser.add_argument("--option", action="append", default=[], help="NAME=VALUE")
     parser.add_argument("--json", type=Path, help="write every number here")
     default = ROOT / "build/release/bench/step_server"

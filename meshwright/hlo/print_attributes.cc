@@ -8,6 +8,7 @@
 #include "meshwright/hlo/print_dimension_numbers.h"
 #include "meshwright/hlo/print_literal.h"
 #include "meshwright/hlo/print_names.h"
+#include "meshwright/hlo/ragged_dot_numbers.h"
 
 namespace meshwright::internal {
 namespace {
@@ -65,6 +66,19 @@ void AppendDotAttributes(const Attributes& attributes, std::string* out) {
   if (attributes.precision.has_value()) {
     AppendPrecision(*attributes.precision, out);
   }
+}
+
+void AppendRaggedDot(const Instruction& instruction, std::string* out) {
+  const absl::StatusOr<RaggedDotNumbers> numbers =
+      RaggedDotNumbersOf(instruction);
+  if (numbers.ok()) {
+    AppendDot(numbers->dot, out);
+    absl::StrAppend(out, ", lhs_ragged_dims={", numbers->ragged, "}");
+    if (numbers->rhs_group >= 0) {
+      absl::StrAppend(out, ", rhs_group_dims={", numbers->rhs_group, "}");
+    }
+  }
+  AppendDotAttributes(*instruction.attributes, out);
 }
 
 void AppendGatherAttributes(const Attributes& attributes, std::string* out) {
@@ -265,8 +279,9 @@ void AppendOwnAttributes(const Instruction& instruction,
     case Opcode::kSort:
       AppendDimensions(attributes, out);
       return AppendFlag("is_stable", attributes.is_stable, out);
-    case Opcode::kDot:
     case Opcode::kRaggedDot:
+      return AppendRaggedDot(instruction, out);
+    case Opcode::kDot:
     case Opcode::kScaledDot:
       return AppendDotAttributes(attributes, out);
     case Opcode::kConvolution:
