@@ -86,6 +86,17 @@ def test_plans_are_as_on_one_device(cli, lowered, tmp_path, words, flags):
     assert report["ok"] and report["max_rel_error"] > 0
 
 
+def test_the_search_knows_what_bodies_take(cli, lowered):
+    """Loops over blocks, which are fewer on parts of the rows."""
+    seconds = []
+    for devices in (1, 4):
+        flags = ("--cluster", f"h200:{devices}", "--assumed", "--strategy", "dp")
+        predicted = cli.json("plan", lowered(), *flags)["predicted"]
+        seconds.append(predicted["step_seconds"])
+        assert predicted["search_seconds"] == pytest.approx(seconds[-1], rel=0.1)
+    assert seconds[1] < seconds[0] / 2
+
+
 def test_without_a_body_there_is_no_such_split(cli, lowered, layout):
     """Rows come in blocks of four: sixteen parts of them, not thirty-two."""
     for parts, fallbacks in ((16, 0), (32, 1)):
