@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "meshwright/base/check.h"
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/rules/families.h"
 
@@ -52,6 +53,10 @@ LocalValues LowerKernel(const LocalOp& op, LocalBuilder& builder) {
   std::erase_if(local.called, [&](const Computation* body) {
     return !MayLeadTo(sizes, SizesOf(*body));
   });
+  MW_CHECK(std::ranges::any_of(
+      local.called,
+      [&](const Computation* body) { return SizesOf(*body) == sizes; }))
+      << local.name << " has no body for its local shapes";
   return LowerUnchanged({local, op.rule, op.strategy, op.operands}, builder);
 }
 

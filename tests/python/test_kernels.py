@@ -114,7 +114,26 @@ def test_xla_reads_the_module():
     to_stablehlo = getattr(xla_client._xla.mlir, "hlo_to_stablehlo", None)
     if to_stablehlo is None:
         pytest.skip("this jaxlib cannot")
-    assert to_stablehlo(lower(meshwright.kernel(norm, rule=RULE), X, SCALE).hlo)
+
+    @meshwright.kernel(rule="b n -> b {need_replication: n}")
+    def loop(x):
+        return jax.lax.fori_loop(0, len(x), lambda i, y: y + x[i], x[0]).sum() + x.sum(
+            1
+        )
+
+    module = lower(loop, X)
+    assert to_stablehlo(module.hlo)
+    computations = [Message.parse(value) for value in Message.parse(module.hlo).all(3)]
+    names = {computation.first(5): computation.text(1) for computation in computations}
+    callees = [
+        (computation.text(1), names[callee])
+        for computation in computations
+        for value in computation.all(2)
+        for callee in Message.parse(value).integers(38)
+    ]
+    inside = [(a, b) for a, b in callees if ".variant." in a]
+    assert inside
+    assert all(a.split(".")[-1] == b.split(".")[-1] for a, b in inside)
 
 
 def test_the_number_of_variants_is_limited():
