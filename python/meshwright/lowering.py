@@ -99,8 +99,9 @@ def lower(
         _warn_of_no_state(fn)
     module = _lower(step, outputs, platform)
     _record(module, step, parameter_names, pairs, outputs, loss, batch)
-    hlo = add_kernels(module.serialize(), step.traced.jaxpr, platform, kernel_variants)
-    return LoweredModule(hlo)
+    hlo, jaxpr = module.serialize(), step.traced.jaxpr
+    with assumed_present(platform):
+        return LoweredModule(add_kernels(hlo, jaxpr, platform, kernel_variants))
 
 
 def _record(module, step, parameter_names, pairs, outputs, loss, batch) -> None:
