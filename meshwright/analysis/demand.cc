@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "meshwright/hlo/kernel_calls.h"
+
 namespace meshwright {
 namespace {
 
@@ -106,6 +108,13 @@ class Propagation {
         if (instruction.called.empty()) break;
         MergeOperands(OfParameters(*instruction.called[0], demands),
                       instruction, 0, table);
+        break;
+      case Opcode::kCustomCall:
+        if (const Computation* body = KernelBody(instruction)) {
+          MergeOperands(OfParameters(*body, demands), instruction, 0, table);
+        } else {
+          VisitArray(instruction, table);
+        }
         break;
       case Opcode::kConditional:
         VisitConditional(instruction, table);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/ragged_dot_numbers.h"
 #include "meshwright/hlo/trip_count.h"
 #include "meshwright/rules/fused_attention.h"
@@ -417,6 +418,9 @@ Work ModuleWork::Of(const Instruction& instruction) const {
         if (candidate.flops >= work.flops) work = candidate;
       }
       return work;
+    case Opcode::kCustomCall:
+      if (const Computation* body = KernelBody(instruction)) return Of(*body);
+      return OwnWork(instruction);
     case Opcode::kFusion:
       for (const Computation* callee : instruction.called) work += Of(*callee);
       work.bytes = TouchedBytes(instruction);

@@ -286,5 +286,23 @@ TEST(GptTest, RealStepFollowsTheFormula) {
   }
 }
 
+// A kernel with a body for twice its rows, too: that for its own counts.
+TEST_F(FlopsTest, KernelsDoWhatTheirBodyDoes) {
+  Restart("of_8");
+  Dot({}, 8, 16, 4);
+  Computation* twice = computation_;
+  Restart("of_4");
+  Dot({}, 4, 16, 4);
+  Computation* body = computation_;
+  Restart("main");
+  Instruction* kernel =
+      Add(Opcode::kCustomCall, {4, 4}, {Input({4, 16}), Input({16, 4})});
+  kernel->attributes.mutate().custom_call_target = "product";
+  EXPECT_EQ(ModuleWork(module_).total().flops, 0);  // Nobody knows.
+  kernel->called = {twice, body};
+  kernel->frontend_attributes = {{"mw.kernel", "product"}};
+  EXPECT_EQ(ModuleWork(module_).total().flops, 2 * 4 * 16 * 4);
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -17,6 +17,7 @@
 #include "meshwright/analysis/roles.h"
 #include "meshwright/analysis/segments.h"
 #include "meshwright/analysis/summary.h"
+#include "meshwright/base/annotate.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/fold_names.h"
 #include "meshwright/base/status_macros.h"
@@ -25,6 +26,7 @@
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/hlo/host_calls.h"
+#include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/print_module.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/flat_graph.h"
@@ -380,7 +382,11 @@ void PrintReport(const Module& module, const Inspection& inspection,
 
 absl::Status Run(const CommandLine& line) {
   MW_RETURN_IF_ERROR(line.CheckNotBoth("text", "json"));
-  MW_ASSIGN_OR_RETURN(Module module, LoadModule(line.positional(0)));
+  const std::string path = line.positional(0);
+  MW_ASSIGN_OR_RETURN(Module module, LoadModule(path));
+  if (!line.Has("text")) {
+    MW_RETURN_IF_ERROR(Annotate(CallsToKernels(module), path));
+  }
   MW_RETURN_IF_ERROR(ReadRules(line, module));
   if (line.Has("text")) {
     absl::PrintF("%s", ToString(module));

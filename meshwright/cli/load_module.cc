@@ -13,6 +13,7 @@
 #include "meshwright/hlo/compression.h"
 #include "meshwright/hlo/host_calls.h"
 #include "meshwright/hlo/inline_calls.h"
+#include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/partition/assignment.h"
@@ -87,6 +88,7 @@ absl::Status CheckRules(const std::string& path, const Module& module) {
 absl::StatusOr<Module> LoadStep(const std::string& path,
                                 const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(Module module, LoadModule(path));
+  MW_RETURN_IF_ERROR(Annotate(CallsToKernels(module), path));
   MW_RETURN_IF_ERROR(ReadRules(line, module));
   const std::vector<const Instruction*> calls = HostCalls(module);
   if (!calls.empty()) {

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/cost/program_memory.h"
+#include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/trip_count.h"
 
 namespace meshwright {
@@ -17,6 +18,7 @@ class Clock {
 
   double SecondsOf(const Kernel& kernel) {
     const Instruction& root = *kernel.root;
+    if (const Computation* body = KernelBody(root)) return SecondsOf(*body);
     if (root.called.empty() ||
         (root.opcode != Opcode::kWhile && root.opcode != Opcode::kCall &&
          root.opcode != Opcode::kConditional)) {
@@ -34,7 +36,6 @@ class Clock {
                : sum * static_cast<double>(TripCount(root).value_or(1));
   }
 
- private:
   double SecondsOf(const Computation& computation) {
     const auto [entry, is_new] = known_.try_emplace(&computation, 0);
     if (!is_new) return entry->second;
@@ -46,6 +47,7 @@ class Clock {
     return known_[&computation] = sum;
   }
 
+ private:
   const ProgramKernels& kernels_;
   const Rates& rates_;
   const double devices_;
@@ -67,6 +69,11 @@ std::vector<double> InstructionSeconds(const Module& module, const Rates& rates,
     seconds[kernel.root->id] = clock.SecondsOf(kernel);
   }
   return seconds;
+}
+
+double ComputationSeconds(const Computation& computation,
+                          const ProgramKernels& kernels, const Rates& rates) {
+  return Clock(kernels, rates, 1).SecondsOf(computation);
 }
 
 }  // namespace meshwright

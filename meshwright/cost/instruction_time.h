@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "meshwright/cost/program_memory.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/hlo/module.h"
 
@@ -15,6 +16,11 @@ namespace meshwright {
 // loop's are those of all its iterations. Nothing is communicated.
 std::vector<double> InstructionSeconds(const Module& module, const Rates& rates,
                                        bool is_cpu, int64_t devices);
+
+// The seconds of a computation on one device, kernel after kernel, with all
+// iterations of its loops. Requires: `kernels` has it and what it calls.
+double ComputationSeconds(const Computation& computation,
+                          const ProgramKernels& kernels, const Rates& rates);
 
 }  // namespace meshwright
 

@@ -249,7 +249,8 @@ class Fuser {
     // Control flow is priced by its body, elsewhere.
     if (root.called.empty() || root.opcode == Opcode::kFusion ||
         root.opcode == Opcode::kScatter || root.opcode == Opcode::kSort ||
-        root.opcode == Opcode::kMap || root.opcode == Opcode::kReduceWindow ||
+        root.opcode == Opcode::kCustomCall || root.opcode == Opcode::kMap ||
+        root.opcode == Opcode::kReduceWindow ||
         root.opcode == Opcode::kSelectAndScatter) {
       kernel.work = work_.Of(root);
     }

@@ -8,6 +8,7 @@
 #include "meshwright/cost/free_places.h"
 #include "meshwright/cost/unchanged_leaves.h"
 #include "meshwright/cost/value_buffers.h"
+#include "meshwright/hlo/kernel_calls.h"
 
 namespace meshwright {
 namespace {
@@ -297,7 +298,9 @@ ProgramKernels KernelsOf(const Module& module, const ModuleWork& work,
     if (kernels.contains(computation)) continue;
     kernels[computation] = KernelsOf(*computation, work, style);
     for (const auto& instruction : computation->instructions()) {
-      if (!IsControlFlow(instruction->opcode)) continue;
+      if (!IsControlFlow(instruction->opcode) && !IsKernel(*instruction)) {
+        continue;
+      }
       open.insert(open.end(), instruction->called.begin(),
                   instruction->called.end());
     }

@@ -25,7 +25,7 @@ namespace meshwright {
 using ProgramKernels =
     absl::flat_hash_map<const Computation*, std::vector<Kernel>>;
 
-// Of the entry and all that control flow calls.
+// Of the entry and all that control flow and kernels of the user's call.
 ProgramKernels KernelsOf(const Module& module, const ModuleWork& work,
                          const FusionStyle& style);
 

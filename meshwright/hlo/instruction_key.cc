@@ -1,6 +1,7 @@
 #include "meshwright/hlo/instruction_key.h"
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/print_attributes.h"
 #include "meshwright/hlo/print_module.h"
 
@@ -42,6 +43,7 @@ std::string InstructionKeys::Of(const Instruction& instruction) {
     internal::AppendAttributes(uncalling, kPlain, &key);
     for (const Computation* called : instruction.called) {
       absl::StrAppend(&key, " calls ", NumberOf(*called));
+      if (IsKernel(instruction)) break;  // The others do the same.
     }
   }
   absl::StrAppend(&key, " parameter ", instruction.attributes->parameter_number,

@@ -55,6 +55,10 @@ std::string Key(const Rule& rule, const std::vector<int32_t>& element_bits) {
     AppendBytes(key, static_cast<int32_t>(-1));
   }
   for (const int32_t bits : element_bits) AppendBytes(key, bits);
+  for (const TensorSizes& sizes : rule.variants) {
+    AppendBytes(key, static_cast<int32_t>(-1));
+    for (const int64_t size : sizes) AppendBytes(key, size);
+  }
   return key;
 }
 

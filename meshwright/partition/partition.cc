@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/alike.h"
@@ -192,6 +193,7 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
                                         Resharder& resharder) {
   LocalProgram program(module.name(), mesh);
   LowerProgram(module, graph, assignment, resharder, program);
+  KernelsToCalls(program.module);
   Simplify(program);
   HoistCollectives(program);
   Simplify(program);

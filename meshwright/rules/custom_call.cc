@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/rule_text.h"
@@ -61,6 +62,7 @@ constexpr std::array kTargets = std::to_array<TargetEntry>({
 });
 
 Target TargetOf(const Instruction& instruction) {
+  if (IsKernel(instruction)) return Target::kUnknown;  // A name of the user's.
   for (const TargetEntry& entry : kTargets) {
     if (entry.name == instruction.attributes->custom_call_target) {
       return entry.target;
@@ -75,6 +77,7 @@ std::optional<Rule> BroughtRule(const Instruction& instruction) {
   if (text == nullptr) return std::nullopt;
   absl::StatusOr<Rule> rule = ParseRule(*text, instruction);
   if (!rule.ok()) return std::nullopt;
+  rule->variants = KernelVariants(instruction);
   return *std::move(rule);
 }
 
@@ -210,8 +213,19 @@ LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder) {
     case Target::kTopK:
       return LowerTopK(op, builder);
     default:
-      return LowerWith(op, LocalAttributes(op), op.operands, builder);
+      break;
   }
+  Instruction local = op.instruction;
+  for (const char* key : kRuleAttributes) {
+    const auto text = local.frontend_attributes.find(key);
+    if (text == local.frontend_attributes.end()) continue;
+    text->second = LocalRuleText(text->second, op.instruction, op.rule,
+                                 op.strategy, builder.mesh());
+    break;  // The first is what counts.
+  }
+  const LocalOp local_op{local, op.rule, op.strategy, op.operands};
+  if (IsKernel(local)) return LowerKernel(local_op, builder);
+  return LowerWith(local_op, LocalAttributes(op), op.operands, builder);
 }
 
 }  // namespace meshwright

@@ -112,13 +112,17 @@ LocalValues LowerGetDimensionSize(const LocalOp& op, LocalBuilder& builder);
 std::optional<Rule> BatchNormFactors(const Instruction& instruction);
 LocalValues LowerBatchNorm(const LocalOp& op, LocalBuilder& builder);
 
-// custom_call.cc: by target.
+// custom_call.cc: by the rule recorded in it, or by target.
 std::optional<Rule> CustomCallFactors(const Instruction& instruction);
 LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder);
 
 // attention.cc: cuDNN's (fused_attention.h).
 std::optional<Rule> AttentionFactors(const Instruction& instruction);
 LocalValues LowerAttention(const LocalOp& op, LocalBuilder& builder);
+// kernel.cc: Rule::variants of a kernel; of what is none, nothing.
+std::vector<TensorSizes> KernelVariants(const Instruction& instruction);
+// With the bodies that fit, or that splitting it further may ask for.
+LocalValues LowerKernel(const LocalOp& op, LocalBuilder& builder);
 
 // The reduction that a combiner computes: add(a, b) is kSum. With n results,
 // that of all pairs (i, n + i) of parameters, if it is the same. Bitwise "and"

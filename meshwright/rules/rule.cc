@@ -29,6 +29,20 @@ bool IsAlone(const Rule& rule, int32_t factor) {
   return true;
 }
 
+// Whether there is a program for the local sizes.
+bool HasVariant(const Rule& rule, const Strategy& strategy, const Mesh& mesh) {
+  if (rule.variants.empty()) return true;
+  TensorSizes sizes;
+  for (const auto* tensors : {&rule.operands, &rule.results}) {
+    for (const TensorFactors& tensor : *tensors) {
+      const std::vector<int64_t> local =
+          LocalDimensions(rule, strategy, tensor, mesh);
+      sizes.insert(sizes.end(), local.begin(), local.end());
+    }
+  }
+  return std::ranges::find(rule.variants, sizes) != rule.variants.end();
+}
+
 Sharding TensorSharding(const Rule& rule, const Strategy& strategy,
                         const TensorFactors& tensor, const Mesh& mesh) {
   Sharding sharding;
@@ -200,7 +214,7 @@ bool IsValid(const Rule& rule, const Strategy& strategy, const Mesh& mesh) {
       return false;
     }
   }
-  return true;
+  return HasVariant(rule, strategy, mesh);
 }
 
 int64_t LocalFactorSize(const Rule& rule, const Strategy& strategy,

@@ -63,6 +63,9 @@ struct Linear {
   std::vector<int32_t> operands;       // Ascending.
 };
 
+// The dimensions of all operand leaves, then of all result leaves, in order.
+using TensorSizes = std::vector<int64_t>;
+
 struct Rule {
   std::vector<Factor> factors;
   // By leaf array of the operands (for tuple operands their leaves in order)
@@ -75,6 +78,9 @@ struct Rule {
   bool cheap_to_repeat = false;
   // No rule fits: gather the operands, compute on every device.
   bool is_fallback = false;
+  // If there are any, the only local sizes there is a program for: of kernels,
+  // which are lowered for each (hlo/kernel_calls.h).
+  std::vector<TensorSizes> variants;
 
   // Adds a factor and returns its number.
   int32_t AddFactor(int64_t size, FactorKind kind = FactorKind::kKept);
@@ -123,7 +129,7 @@ void SetAxes(const Rule& rule, int32_t factor, const AxisList& axes,
 
 // False if axes are used twice (but for tied factors, which have the same), a
 // whole factor is split, a factor does not divide and may not pad, kinds of
-// reduction mix, or `linear` does not fit.
+// reduction mix, `linear` does not fit, or no variant has the local sizes.
 bool IsValid(const Rule& rule, const Strategy& strategy, const Mesh& mesh);
 
 // The size of a factor on one device, padding included.

@@ -198,6 +198,13 @@ absl::StatusOr<NamedRule> ReadShardy(TextCursor& cursor) {
   return rule;
 }
 
+absl::StatusOr<NamedRule> Read(absl::string_view text) {
+  TextCursor cursor(text);
+  return cursor.Take(kShardyRule) ? ReadShardy(cursor) : ReadPlain(cursor);
+}
+
+bool IsNamePart(char c) { return absl::ascii_isalnum(c) || c == '_'; }
+
 // A tensor of the instruction and what the rule says of it.
 struct Named {
   std::string called;  // "operand 1"
@@ -234,6 +241,9 @@ class RuleMaker {
     for (const Named& tensor : tensors_) AddTensor(tensor, rule);
     return rule;
   }
+
+  // Of a rule that was made: its factors, by name.
+  const std::map<std::string, int32_t>& numbers() const { return numbers_; }
 
  private:
   absl::Status Pair(absl::string_view what,
@@ -418,15 +428,38 @@ class RuleMaker {
 
 absl::StatusOr<Rule> ParseRule(absl::string_view text,
                                const Instruction& instruction) {
-  TextCursor cursor(text);
-  const bool is_shardy = cursor.Take(kShardyRule);
-  MW_ASSIGN_OR_RETURN(NamedRule named,
-                      is_shardy ? ReadShardy(cursor) : ReadPlain(cursor));
+  MW_ASSIGN_OR_RETURN(NamedRule named, Read(text));
   return RuleMaker(std::move(named), instruction).Make();
 }
 
+std::string LocalRuleText(absl::string_view text,
+                          const Instruction& instruction, const Rule& rule,
+                          const Strategy& strategy, const Mesh& mesh) {
+  absl::StatusOr<NamedRule> named = Read(text);
+  if (!named.ok()) return std::string(text);
+  RuleMaker maker(*std::move(named), instruction);
+  if (!maker.Make().ok()) return std::string(text);
+  std::string local;
+  size_t name = 0;  // Where the last name begins.
+  for (size_t i = 0; i < text.size(); ++i) {
+    local.push_back(text[i]);
+    if (text[i] != '=' && !IsNamePart(text[i])) name = i + 1;
+    if (text[i] != '=' || i + 1 == text.size() ||
+        !absl::ascii_isdigit(text[i + 1])) {
+      continue;
+    }
+    const auto factor =
+        maker.numbers().find(std::string(text.substr(name, i - name)));
+    if (factor == maker.numbers().end()) continue;
+    absl::StrAppend(&local,
+                    LocalFactorSize(rule, strategy, factor->second, mesh));
+    while (i + 1 < text.size() && absl::ascii_isdigit(text[i + 1])) ++i;
+  }
+  return local;
+}
+
 const std::string* RecordedRule(const Instruction& instruction) {
-  for (const char* key : {kRuleAttribute, "xla.sdy.sharding_rule"}) {
+  for (const char* key : kRuleAttributes) {
     const auto found = instruction.frontend_attributes.find(key);
     if (found != instruction.frontend_attributes.end()) return &found->second;
   }

@@ -21,6 +21,7 @@
 #ifndef MESHWRIGHT_RULES_RULE_TEXT_H_
 #define MESHWRIGHT_RULES_RULE_TEXT_H_
 
+#include <array>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -34,10 +35,20 @@ namespace meshwright {
 absl::StatusOr<Rule> ParseRule(absl::string_view text,
                                const Instruction& instruction);
 
-// The frontend attribute in which an instruction brings its rule.
-inline constexpr char kRuleAttribute[] = "mw.rule";
+// The same rule for one device's part of the instruction: where it says how
+// large factors are, it says so of the parts. `rule` is what it was parsed to;
+// a text that does not fit stays as it is.
+std::string LocalRuleText(absl::string_view text,
+                          const Instruction& instruction, const Rule& rule,
+                          const Strategy& strategy, const Mesh& mesh);
 
-// What is there, or Shardy's own attribute; null if neither is.
+// The frontend attribute in which an instruction brings its rule; Shardy's own
+// is read, too.
+inline constexpr char kRuleAttribute[] = "mw.rule";
+inline constexpr std::array kRuleAttributes = {kRuleAttribute,
+                                               "xla.sdy.sharding_rule"};
+
+// What is there, the first of them; null if none is.
 const std::string* RecordedRule(const Instruction& instruction);
 
 }  // namespace meshwright

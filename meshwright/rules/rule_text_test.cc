@@ -37,6 +37,10 @@ class Call {
   absl::StatusOr<Rule> Parse(absl::string_view text) const {
     return ParseRule(text, call_);
   }
+  std::string Local(absl::string_view text, const Rule& rule,
+                    const Strategy& strategy, const Mesh& mesh) const {
+    return LocalRuleText(text, call_, rule, strategy, mesh);
+  }
   std::string Error(absl::string_view text) const {
     return std::string(Parse(text).status().message());
   }
@@ -150,6 +154,25 @@ TEST(RuleTextTest, SaysWhatIsWrong) {
   for (const auto& [text, error] : cases) {
     EXPECT_THAT(dot.Error(text), HasSubstr(error)) << text;
   }
+}
+
+TEST(RuleTextTest, SizesOfParts) {
+  const Call call({{8, 32}, {32}}, {{8, 32}});
+  const Mesh mesh = Mesh::Create({{"data", 2}, {"model", 4}}).value();
+  const auto local = [&](absl::string_view text) {
+    const Rule rule = *call.Parse(text);
+    Strategy strategy;
+    strategy.factor_axes.resize(rule.factors.size());
+    strategy.factor_axes[0] = mesh.SubAxes(0);
+    strategy.factor_axes[1] = mesh.SubAxes(1);
+    return call.Local(text, rule, strategy, mesh);
+  };
+  EXPECT_EQ(local("b (g r), (g r) -> b (g r) {b=8} {g=16; r=2}"),
+            "b (g r), (g r) -> b (g r) {b=4} {g=4; r=2}");
+  EXPECT_EQ(local("#sdy.op_sharding_rule<([i, jk], [jk])->([i, jk]) {i=8, j=4, "
+                  "k=8} need_replication={k}, custom>"),
+            "#sdy.op_sharding_rule<([i, jk], [jk])->([i, jk]) {i=4, j=1, "
+            "k=8} need_replication={k}, custom>");
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/expand/expand.h"
+#include "meshwright/hlo/inline_calls.h"
+#include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/runtime/collective_options.h"
@@ -107,6 +109,15 @@ absl::Status CheckState(const ModuleRoles& roles, const ShardedStep& step) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::string> WriteProgram(absl::string_view platform,
+                                         const Module& program) {
+  if (!HasKernels(program)) return WriteModuleFor(platform, program);
+  Module copy = InlineCalls(program);
+  KernelsToCalls(copy);
+  copy.Finish();
+  return WriteModuleFor(platform, copy);
+}
+
 absl::StatusOr<std::unique_ptr<Executable>> CompileStep(
     const ShardedStep& step, Client* client, OptionMap xla_overrides) {
   const int64_t count = step.mesh.device_count();
@@ -116,7 +127,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileStep(
         client->platform_name(), " has ", client->devices().size()));
   }
   MW_ASSIGN_OR_RETURN(std::string code,
-                      WriteModuleFor(client->platform_name(), step.program));
+                      WriteProgram(client->platform_name(), step.program));
   CompileOptions options;
   options.num_replicas = static_cast<int>(count);
   for (int64_t device = 0; device < count; ++device) {

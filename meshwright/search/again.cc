@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/rules/rule_table.h"
 
 namespace meshwright {
@@ -15,13 +16,16 @@ namespace {
 constexpr double kDearContraction = 512;
 
 template <typename Test>
+bool AnyIn(const Computation& computation, Test test) {
+  return std::ranges::any_of(computation.instructions(),
+                             [&](const auto& inner) { return test(*inner); });
+}
+
+template <typename Test>
 bool AnyCalled(const Instruction& instruction, Test test) {
   return std::ranges::any_of(
-      instruction.called, [&](const Computation* called) {
-        return std::ranges::any_of(
-            called->instructions(),
-            [&](const auto& inner) { return test(*inner); });
-      });
+      instruction.called,
+      [&](const Computation* called) { return AnyIn(*called, test); });
 }
 
 }  // namespace
@@ -67,6 +71,13 @@ bool IsDear(const Instruction& instruction, const ModuleWork& work) {
       return AnyCalled(instruction, [&](const Instruction& inner) {
         return IsDear(inner, work);
       });
+    case Opcode::kCustomCall:
+      if (const Computation* body = KernelBody(instruction)) {
+        return AnyIn(*body, [&](const Instruction& inner) {
+          return IsDear(inner, work);
+        });
+      }
+      return false;
     default:
       return IsContraction(instruction) &&
              work.Of(instruction).flops >=

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "meshwright/base/check.h"
+#include "meshwright/cost/instruction_time.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/partition/forbidden.h"
 
@@ -113,11 +114,32 @@ std::vector<ShardingId> MeshProblem::Operands(int32_t group,
   return forms;
 }
 
-// Arithmetic, and what is read and stored, whichever takes longer.
+const Computation* MeshProblem::BodyOf(int32_t group,
+                                       const Option& option) const {
+  const Rule& rule = model_.rule(group);
+  if (rule.variants.empty()) return nullptr;
+  TensorSizes sizes;
+  for (const auto* tensors : {&option.operands, &option.results}) {
+    for (const ShardingId tensor : *tensors) {
+      const auto local = LocalDimensions(pool_[tensor], mesh_);
+      sizes.insert(sizes.end(), local.begin(), local.end());
+    }
+  }
+  const auto found = std::ranges::find(rule.variants, sizes);
+  if (found == rule.variants.end()) return nullptr;
+  return model_.op(group).instruction->called[found - rule.variants.begin()];
+}
+
+// Arithmetic, and what is read and stored, whichever takes longer. Of a kernel
+// of the user's, what its body does.
 double MeshProblem::WorkOf(int32_t group, const Option& option) const {
   const FlatOp& op = model_.op(group);
   const OpTraffic& traffic = model_.traffic_of(group);
   if (op.kind != OpKind::kCompute || traffic.kernels == 0) return 0;
+  const Computation* body = rates_ == nullptr ? nullptr : BodyOf(group, option);
+  if (body != nullptr) {
+    return ComputationSeconds(*body, model_.traffic.bodies, *rates_);
+  }
   const Rule& rule = model_.rule(group);
   double part = 1;  // Of the whole, on one device.
   for (size_t i = 0; i < rule.factors.size(); ++i) {

@@ -100,6 +100,8 @@ class MeshProblem {
   void AddUses();
   bool CarriesLess(const HeldValue& held, const Option& of,
                    const Option& by) const;
+  // The body that the option's local sizes ask for; null if it is no kernel.
+  const Computation* BodyOf(int32_t group, const Option& option) const;
   double WorkOf(int32_t group, const Option& option) const;
   bool IsKept(int32_t group) const;  // From micro-batch to micro-batch.
   void AddUsage(const std::vector<float>& alive,

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
-#include "meshwright/cost/program_memory.h"
+#include "meshwright/hlo/kernel_calls.h"
 
 namespace meshwright {
 namespace {
@@ -114,11 +114,12 @@ StepTraffic TrafficOf(const Module& module, const FlatGraph& graph,
   traffic.ops.resize(graph.ops.size());
   traffic.last_read.assign(graph.values.size(), -1);
   Reader reader(graph, traffic);
-  for (const auto& [computation, kernels] :
-       KernelsOf(module, ModuleWork(module), style)) {
+  ProgramKernels all = KernelsOf(module, ModuleWork(module), style);
+  for (const auto& [computation, kernels] : all) {
     for (const Kernel& kernel : kernels) reader.Add(kernel);
   }
   reader.AddOthers();
+  if (HasKernels(module)) traffic.bodies = std::move(all);
   return traffic;
 }
 

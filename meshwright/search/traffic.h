@@ -8,6 +8,7 @@
 
 #include "meshwright/analysis/flops.h"
 #include "meshwright/cost/kernels.h"
+#include "meshwright/cost/program_memory.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/partition/flat_graph.h"
 
@@ -28,6 +29,8 @@ struct StepTraffic {
   std::vector<OpTraffic> ops;  // By op; of compute ops only.
   // By value: the last op whose kernel reads its memory; -1 if none.
   std::vector<OpId> last_read;
+  // Where the user's kernels are among the ops: what their bodies compute.
+  ProgramKernels bodies;
 };
 
 // Requires: `graph` is Flatten(module).

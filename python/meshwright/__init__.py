@@ -12,6 +12,7 @@ Importing this package loads neither JAX nor NumPy; `lower` does when called.
 """
 
 from meshwright.errors import MeshwrightError, MeshwrightWarning
+from meshwright.kernels import kernel
 from meshwright.lowered_module import LoweredModule, Output, Parameter
 from meshwright.lowering import lower
 from meshwright.plan_file import load_plan
@@ -22,6 +23,7 @@ __all__ = [
     "MeshwrightWarning",
     "Output",
     "Parameter",
+    "kernel",
     "load_plan",
     "lower",
 ]

@@ -10,6 +10,7 @@ from meshwright.cudnn import assumed_present
 from meshwright.errors import MeshwrightError, MeshwrightWarning, in_one_line
 from meshwright.flat_program import flatten, needs_flattening
 from meshwright.hlo_module import HloModule
+from meshwright.kernel_variants import LIMIT, add_kernels
 from meshwright.keys import key_implementation
 from meshwright.lowered_module import (
     BATCH,
@@ -40,6 +41,7 @@ def lower(
     batch: Batch = None,
     static_argnums: int | Sequence[int] | None = None,
     platform: str = "cpu",
+    kernel_variants: int = LIMIT,
 ) -> LoweredModule:
     """Lowers `fn(*args, **kwargs)` to an HLO module that knows its training state.
 
@@ -73,6 +75,8 @@ def lower(
         has none.
       static_argnums: as for `jax.jit`; not for a `fn` that is `jax.jit`-ed.
       platform: what jax lowers for, one of PLATFORMS; it need not be present.
+      kernel_variants: for how many local shapes, its own among them, each
+        `meshwright.kernel` is lowered; splits into fewest parts come first.
 
     What is recorded in the module is told in `meshwright.lowered_module`. Warns
     (MeshwrightWarning) of a step without state and of callbacks that are left out.
@@ -95,7 +99,9 @@ def lower(
         _warn_of_no_state(fn)
     module = _lower(step, outputs, platform)
     _record(module, step, parameter_names, pairs, outputs, loss, batch)
-    return LoweredModule(module.serialize())
+    hlo, jaxpr = module.serialize(), step.traced.jaxpr
+    with assumed_present(platform):
+        return LoweredModule(add_kernels(hlo, jaxpr, platform, kernel_variants))
 
 
 def _record(module, step, parameter_names, pairs, outputs, loss, batch) -> None:

@@ -17,10 +17,15 @@ from meshwright.wire import Message
 _MODULE_ID = 5
 
 
-def stablehlo_to_hlo(program: str | bytes) -> bytes:
-    """MLIR text or bytecode -> HloModuleProto with a flat tuple as its root."""
+def stablehlo_to_hlo(program: str | bytes, return_tuple: bool = True) -> bytes:
+    """MLIR text or bytecode -> HloModuleProto with a flat tuple as its root.
+
+    Without `return_tuple`, a single result is its own root.
+    """
     to_computation = xla_client._xla.mlir.mlir_module_to_xla_computation
-    hlo = _serialize(to_computation(program, use_tuple_args=False, return_tuple=True))
+    hlo = _serialize(
+        to_computation(program, use_tuple_args=False, return_tuple=return_tuple)
+    )
     with mlir.make_ir_context():
         return name_calls(hlo, lambda: ir.Module.parse(program))
 

@@ -1,0 +1,139 @@
+"""The bodies of kernels for the local shapes that a plan may ask for.
+
+A module that `lower` makes of a step with kernels holds, beside what it computes, one
+computation for each way in which a kernel's factors can be split; `docs/formats.md`
+says how calls name them. Ways are powers of two that divide a factor. Where factors
+together have more than `limit`, those with the fewest parts are there.
+"""
+
+import itertools
+import warnings
+from collections.abc import Iterator
+from math import prod
+
+from meshwright.errors import MeshwrightError, MeshwrightWarning, in_one_line
+from meshwright.kernel_module import KernelModule
+from meshwright.kernel_rule import Rule
+from meshwright.kernels import KernelCall, Reference
+
+LIMIT = 64
+
+
+def add_kernels(hlo: bytes, jaxpr, platform: str, limit: int = LIMIT) -> bytes:
+    """The module of `jaxpr` with what its kernels may be split into."""
+    calls = {str(found): found.call for found in _references(jaxpr)}
+    if not calls:
+        return hlo
+    module = KernelModule(hlo)
+    known, alike = {}, {}
+    for number in module.numbers():
+        call = calls[number]
+        if call.key not in known:
+            names = []
+            for body in _variants(call, platform, limit):
+                if body not in alike:
+                    alike[body] = module.add(call.name, body)
+                names.append(alike[body])
+            known[call.key] = names
+        module.set_kernel(number, call.name, call.rule, known[call.key])
+    return module.serialize()
+
+
+def ways_of(rule: Rule, limit: int) -> list[dict[str, int]]:
+    """Into how many parts factors are split, fewest parts together first.
+
+    >>> from meshwright.kernel_rule import fit
+    >>> ways_of(fit("b n -> b n", [(4, 2)], [(4, 2)]), 4)
+    [{'b': 1, 'n': 1}, {'b': 2, 'n': 1}, {'b': 1, 'n': 2}, {'b': 4, 'n': 1}]
+    """
+    powers = []
+    for factor in rule.splittable:
+        size = rule.sizes[factor]
+        powers.append([w for w in _powers(size) if size % w == 0] or [1])
+    every = [
+        dict(zip(rule.splittable, ways, strict=True))
+        for ways in itertools.product(*map(reversed, powers))
+    ]
+    return sorted(every, key=lambda ways: prod(ways.values()))[:limit]
+
+
+def _powers(size: int) -> Iterator[int]:
+    way = 1
+    while way <= size:
+        yield way
+        way *= 2
+
+
+def _references(jaxpr) -> Iterator[Reference]:
+    """Of all kernels in a program, also in the programs inside it."""
+    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        for value in equation.params.values():
+            yield from _references_in(value)
+
+
+def _references_in(value) -> Iterator[Reference]:
+    from jax.extend.core import ClosedJaxpr, Jaxpr
+
+    if isinstance(value, Reference):
+        yield value
+    elif isinstance(value, Jaxpr | ClosedJaxpr):
+        yield from _references(value)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _references_in(item)
+
+
+def _variants(call: KernelCall, platform: str, limit: int) -> Iterator[bytes]:
+    """HLO of its bodies, without that for its own shapes."""
+    failure, made = None, 0
+    for ways in ways_of(call.fitted, limit)[1:]:
+        try:
+            body = _lower(call, ways, platform)
+        except MeshwrightError:
+            raise
+        except Exception as error:  # Whatever the kernel says to such shapes.
+            failure = failure or (ways, error)
+            continue
+        made += 1
+        yield body
+    if failure and not made:
+        ways, error = failure
+        warnings.warn(
+            f"kernel {call.name} cannot be split: with {_words(ways)} it raises "
+            f"{in_one_line(error)}",
+            MeshwrightWarning,
+            stacklevel=5,
+        )
+
+
+def _lower(call: KernelCall, ways: dict[str, int], platform: str) -> bytes:
+    import jax
+
+    from meshwright.stablehlo import bytecode, stablehlo_to_hlo
+
+    operands, results = call.fitted.local(ways)
+    structs = [
+        jax.ShapeDtypeStruct(dims, dtype)
+        for dims, dtype in zip(operands, call.dtypes, strict=True)
+    ]
+
+    def body(*leaves):
+        return call.flat(*leaves)
+
+    body.__name__ = call.name
+    traced = jax.jit(body, keep_unused=True).trace(*structs)
+    got = jax.tree_util.tree_leaves(traced.out_info)
+    for i, (dims, whole) in enumerate(zip(results, call.results, strict=True)):
+        if (got[i].shape, got[i].dtype) != (dims, whole.dtype):
+            raise MeshwrightError(
+                f"kernel {call.name}: its rule '{call.rule}': with {_words(ways)} "
+                f"result {i} is {list(got[i].shape)}, by the rule {list(dims)}"
+            )
+    lowered = traced.lower(lowering_platforms=(platform,))
+    return stablehlo_to_hlo(bytecode(lowered.compiler_ir()), return_tuple=False)
+
+
+def _words(ways: dict[str, int]) -> str:
+    """'b in 2 parts'."""
+    split = [f"{name} in {way} parts" for name, way in ways.items() if way > 1]
+    return " and ".join(split)

@@ -1,0 +1,170 @@
+"""`kernel`: functions whose compiled program depends on the shapes they see.
+
+A Pallas kernel, an FFI call, a loop over blocks: none of them can be split once it is
+compiled, but it can be compiled for a part of its operands. A rule in a line says which
+parts (`docs/formats.md`, "Rules of kernels"):
+
+    norm = meshwright.kernel(pallas_norm, rule="b n, n -> b n {need_replication: n}")
+
+`meshwright.lower` then has the module hold the function's body for every local shape
+that a plan may ask for (`kernel_variants.py`). Elsewhere it is the function itself.
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from meshwright.errors import MeshwrightError
+from meshwright.kernel_rule import Rule, fit
+from meshwright.keys import is_key
+
+_numbers = itertools.count(1)
+
+
+def kernel(fn: Callable | None = None, *, rule: str, name: str | None = None):
+    """`fn`, to be split over devices by `rule` and in no other way.
+
+        @meshwright.kernel(rule="b n, n -> b n {need_replication: n}")
+        def norm(x, scale, *, eps=1e-6):
+            return pl.pallas_call(...)(x, scale)
+
+    Arguments by position are its operands: arrays, or trees of arrays whose leaves the
+    rule names in order. Arguments by keyword are static. It must not use other arrays.
+    For gradients, wrap the forward and the backward function each, and join them by
+    `jax.custom_vjp`.
+
+    Where `fn` raises an error for a local shape, kernels are not split so.
+
+    Args:
+      rule: what the dimensions of operands and results are.
+      name: for messages and plans; the function's own by default.
+
+    Raises MeshwrightError when it is called with shapes that the rule does not fit.
+    """
+    if fn is None:
+        return lambda fn: kernel(fn, rule=rule, name=name)
+    import functools
+
+    called = name or getattr(fn, "__name__", "kernel").strip("<>")
+
+    @functools.wraps(fn)
+    def call(*args, **static):
+        return _call(fn, called, rule, args, static)
+
+    return call
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCall:
+    """A kernel and what it is called with."""
+
+    fn: Callable
+    name: str
+    rule: str
+    static: dict
+    tree: object  # Of the operands.
+    dtypes: list  # Of the operands.
+    results: list  # Shapes and dtypes.
+    fitted: Rule
+
+    @property
+    def key(self):
+        """Equal for calls of one program."""
+        static = tuple(sorted(self.static.items()))
+        try:
+            hash(static)
+        except TypeError:
+            static = id(self)
+        shapes = self.fitted.local({})
+        return self.fn, self.rule, static, self.tree, str(self.dtypes), str(shapes)
+
+    def flat(self, *leaves):
+        """The results' leaves."""
+        import jax
+
+        args = jax.tree_util.tree_unflatten(self.tree, leaves)
+        return jax.tree_util.tree_leaves(self.fn(*args, **self.static))
+
+
+class Reference(str):
+    """A number that leads from a traced program back to the call."""
+
+    __slots__ = ("call",)
+
+    def __new__(cls, call: KernelCall):
+        self = super().__new__(cls, next(_numbers))
+        self.call = call
+        return self
+
+
+def _call(fn: Callable, name: str, rule: str, args: tuple, static: dict):
+    import jax
+
+    if not hasattr(jax.lax, "composite"):
+        raise MeshwrightError(
+            f"kernel {name}: jax {jax.__version__} has no jax.lax.composite, which "
+            "meshwright.kernel needs; 0.5 has"
+        )
+    leaves, tree = jax.tree_util.tree_flatten(args)
+    leaves = [_as_array(name, i, leaf) for i, leaf in enumerate(leaves)]
+    structs = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves]
+
+    def flat(*leaves):
+        return fn(*jax.tree_util.tree_unflatten(tree, leaves), **static)
+
+    program, result = jax.make_jaxpr(flat, return_shape=True)(*structs)
+    if program.consts:
+        raise MeshwrightError(
+            f"kernel {name}: uses an array that is not among its operands; give it "
+            "as an argument"
+        )
+    results, result_tree = jax.tree_util.tree_flatten(result)
+    try:
+        fitted = fit(rule, [s.shape for s in structs], [r.shape for r in results])
+    except MeshwrightError as error:
+        raise MeshwrightError(f"kernel {name}: its rule '{rule}': {error}") from None
+    dtypes = [struct.dtype for struct in structs]
+    call = KernelCall(fn, name, rule, static, tree, dtypes, results, fitted)
+    return jax.tree_util.tree_unflatten(result_tree, _bind(call, program)(*leaves))
+
+
+def _as_array(name: str, index: int, leaf):
+    import jax.numpy as jnp
+
+    if is_key(leaf):
+        raise MeshwrightError(
+            f"kernel {name}: operand {index} is a PRNG key; give it "
+            "jax.random.key_data of it"
+        )
+    try:
+        return jnp.asarray(leaf, dtype=jnp.result_type(leaf))
+    except TypeError as error:
+        raise MeshwrightError(
+            f"kernel {name}: operand {index} is {leaf!r}, no array; what is static is "
+            "given by keyword"
+        ) from error
+
+
+def _bind(call: KernelCall, program) -> Callable:
+    """The program as one operation, for what is traced around it."""
+    import jax
+    from jax.extend.core import jaxpr_as_fun
+
+    def body(*leaves, number, rule):
+        del number, rule
+        return jaxpr_as_fun(program)(*leaves)
+
+    composite = jax.lax.composite(body, name=f"meshwright.{call.name}")
+
+    @jax.custom_jvp
+    def bound(*leaves):
+        return composite(*leaves, number=Reference(call), rule=call.rule)
+
+    @bound.defjvp
+    def refuse(primals, tangents):
+        raise MeshwrightError(
+            f"kernel {call.name}: has no gradient; wrap its forward and its backward "
+            "function each by meshwright.kernel and join them by jax.custom_vjp"
+        )
+
+    return bound
