@@ -6,6 +6,7 @@
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/exchange_price.h"
 #include "meshwright/rules/divide.h"
+#include "meshwright/rules/island.h"
 
 namespace meshwright {
 namespace {
@@ -55,6 +56,7 @@ std::string Key(const Rule& rule, const std::vector<int32_t>& element_bits) {
     AppendBytes(key, static_cast<int32_t>(-1));
   }
   for (const int32_t bits : element_bits) AppendBytes(key, bits);
+  for (const MeshAxis& axis : rule.manual_axes) key += axis.name + ",";
   return key;
 }
 
@@ -138,6 +140,7 @@ const TensorFactors& CandidateTable::Tensor(const Rule& rule,
 std::vector<Strategy> CandidateTable::Suggest(const Rule& rule,
                                               const std::vector<Seed>& seeds,
                                               bool may_move) const {
+  if (!rule.manual_axes.empty()) return ManualStrategies(rule, mesh_);
   std::vector<Strategy> single;
   for (const Seed& seed : seeds) {
     AddUnique(single, StrategyFor(rule, Tensor(rule, seed.tensor),

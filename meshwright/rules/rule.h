@@ -75,6 +75,9 @@ struct Rule {
   bool cheap_to_repeat = false;
   // No rule fits: gather the operands, compute on every device.
   bool is_fallback = false;
+  // Of a shard_map region (island.h): the axes of its own mesh. Factor i is
+  // axis i, and must be split over axes that multiply to just its size.
+  std::vector<MeshAxis> manual_axes;
 
   // Adds a factor and returns its number.
   int32_t AddFactor(int64_t size, FactorKind kind = FactorKind::kKept);

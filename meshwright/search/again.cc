@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/rules/island.h"
 #include "meshwright/rules/rule_table.h"
 
 namespace meshwright {
@@ -61,12 +62,16 @@ bool MayRunAgainWhole(const Instruction& instruction) {
 }
 
 bool IsDear(const Instruction& instruction, const ModuleWork& work) {
+  const auto any_is_dear = [&] {
+    return AnyCalled(instruction, [&](const Instruction& inner) {
+      return IsDear(inner, work);
+    });
+  };
+  if (IsIsland(instruction)) return any_is_dear();
   switch (instruction.opcode) {
     case Opcode::kWhile:
     case Opcode::kConditional:
-      return AnyCalled(instruction, [&](const Instruction& inner) {
-        return IsDear(inner, work);
-      });
+      return any_is_dear();
     default:
       return IsContraction(instruction) &&
              work.Of(instruction).flops >=
