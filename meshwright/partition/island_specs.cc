@@ -21,6 +21,7 @@ namespace {
 
 constexpr char kShardyEnter[] = "xla.sdy.GlobalToLocalShape";
 constexpr char kShardyLeave[] = "xla.sdy.LocalToGlobalShape";
+constexpr char kManualAxes[] = "xla.sdy.manual_axes";
 constexpr char kGspmdEnter[] = "SPMDFullToShardShape";
 constexpr char kGspmdLeave[] = "SPMDShardToFullShape";
 
@@ -99,6 +100,12 @@ class ShardyReader {
     if (meshes != module_.frontend_attributes.end()) {
       MW_ASSIGN_OR_RETURN(meshes_, ParseShardyMeshes(meshes->second));
     }
+    if (calls_.description != nullptr &&
+        (calls_.enter.size() > 1 || calls_.leave.size() > 1)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(calls_.description->name,
+                       " does not say which array is split in which way"));
+    }
     for (const Instruction* call : calls_.enter) {
       std::vector<const Shape*> shapes;
       for (const Instruction* operand : call->operands) {
@@ -133,8 +140,10 @@ class ShardyReader {
   absl::Status Add(const Instruction& call, const char* key,
                    const std::vector<const Shape*>& shapes,
                    std::vector<Spec>& specs) {
-    const FrontendAttributes& attributes = call.frontend_attributes;
-    const auto axes = attributes.find("xla.sdy.manual_axes");
+    const FrontendAttributes& attributes =
+        calls_.description != nullptr ? calls_.description->frontend_attributes
+                                      : call.frontend_attributes;
+    const auto axes = attributes.find(kManualAxes);
     const auto text = attributes.find(key);
     if (axes == attributes.end() || text == attributes.end()) {
       return absl::InvalidArgumentError(
@@ -266,6 +275,11 @@ bool EntersRegion(const Instruction& instruction) {
 bool LeavesRegion(const Instruction& instruction) {
   return IsCallOf(instruction, kShardyLeave) ||
          IsCallOf(instruction, kGspmdLeave);
+}
+
+bool DescribesRegion(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kCall &&
+         instruction.frontend_attributes.contains(kManualAxes);
 }
 
 Instruction* EnteringValue(const Instruction& call, size_t index) {

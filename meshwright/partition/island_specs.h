@@ -20,10 +20,15 @@ bool LeavesRegion(const Instruction& instruction);
 // has before it.
 Instruction* EnteringValue(const Instruction& call, size_t index);
 
+// Whether it is the call of a region's body that says how the region is split,
+// as in older modules of Shardy.
+bool DescribesRegion(const Instruction& instruction);
+
 // The calls around one region, in order.
 struct RegionCalls {
   std::vector<Instruction*> enter;
   std::vector<Instruction*> leave;
+  const Instruction* description = nullptr;  // If the above do not say it.
 };
 
 struct IslandSpecs {

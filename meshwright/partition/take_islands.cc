@@ -34,8 +34,10 @@ class Regions {
     for (const auto& instruction : computation.instructions()) {
       const int32_t id = instruction->id;
       inside_[id] = EntersRegion(*instruction);
-      if (inside_[id]) calls_.push_back(instruction.get());
-      if (LeavesRegion(*instruction)) calls_.push_back(instruction.get());
+      if (inside_[id] || LeavesRegion(*instruction) ||
+          DescribesRegion(*instruction)) {
+        calls_.push_back(instruction.get());
+      }
       for (const Instruction* operand : instruction->operands) {
         if (!inside_[operand->id]) continue;
         if (EntersRegion(*instruction)) {
@@ -64,7 +66,13 @@ class Regions {
           numbers.try_emplace(Find(call->id), list.size());
       if (is_new) list.emplace_back();
       RegionCalls& region = list[entry->second];
-      (EntersRegion(*call) ? region.enter : region.leave).push_back(call);
+      if (EntersRegion(*call)) {
+        region.enter.push_back(call);
+      } else if (LeavesRegion(*call)) {
+        region.leave.push_back(call);
+      } else {
+        region.description = call;
+      }
     }
     return list;
   }
