@@ -8,6 +8,7 @@
 #include "meshwright/hlo/ragged_dot_numbers.h"
 #include "meshwright/hlo/trip_count.h"
 #include "meshwright/rules/fused_attention.h"
+#include "meshwright/rules/island.h"
 
 namespace meshwright {
 namespace {
@@ -382,6 +383,18 @@ Work operator*(double count, const Work& work) {
   return {count * work.flops, count * work.transcendentals, count * work.bytes};
 }
 
+namespace {
+
+// A shard_map region: its body on each of its devices.
+Work OfIsland(const Instruction& instruction, const ModuleWork& work) {
+  const absl::StatusOr<Island> island = IslandOf(instruction);
+  if (!island.ok()) return {};
+  return static_cast<double>(island->mesh.device_count()) *
+         work.Of(*instruction.called[0]);
+}
+
+}  // namespace
+
 ModuleWork::ModuleWork(const Module& module) {
   // Callees come before their callers.
   for (const auto& computation : module.computations()) {
@@ -431,6 +444,9 @@ Work ModuleWork::Of(const Instruction& instruction) const {
       }
       work.bytes = TouchedBytes(instruction);
       return work;
+    case Opcode::kCustomCall:
+      return IsIsland(instruction) ? OfIsland(instruction, *this)
+                                   : OwnWork(instruction);
     default:
       return OwnWork(instruction);
   }

@@ -17,6 +17,8 @@
 #include "meshwright/cli/stage_module.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/read_module.h"
+#include "meshwright/partition/island_fit.h"
+#include "meshwright/partition/islands_only.h"
 #include "meshwright/partition/micro_batch_loop.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/runtime/step_runner.h"
@@ -296,8 +298,14 @@ absl::Status Run(const CommandLine& line) {
                       MakeClientFor(options.platform, devices));
   Progress progress("checking", 2 * options.steps + 2);
   progress.Note("compiling for one device");
+  std::optional<Partitioned> islands_only;
+  if (!IslandsIn(module).empty()) {
+    MW_ASSIGN_OR_RETURN(islands_only, PartitionIslandsOnly(module, split.mesh));
+  }
   MW_ASSIGN_OR_RETURN(const auto whole,
-                      StepRunner::Create(module, client.get()));
+                      islands_only.has_value()
+                          ? MakeRunner(module, *islands_only, client.get())
+                          : StepRunner::Create(module, client.get()));
   progress.Advance("compiling for all devices");
   ShardedStep sharded{.program = split.module,
                       .mesh = split.mesh,
@@ -341,6 +349,12 @@ absl::Status Run(const CommandLine& line) {
                  FormatBytes(memory.total_bytes()),
                  FormatSeconds(Median(seconds)),
                  FormatSeconds(Median(whole_seconds)));
+    if (islands_only.has_value()) {
+      absl::PrintF(
+          "  a shard_map region does not run on one device: compared with %d "
+          "that split nothing else\n",
+          islands_only->mesh.device_count());
+    }
   }
   return ok ? absl::OkStatus() : absl::InternalError(errors.wrong);
 }

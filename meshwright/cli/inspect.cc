@@ -27,10 +27,14 @@
 #include "meshwright/cli/load_module.h"
 #include "meshwright/hlo/host_calls.h"
 #include "meshwright/hlo/kernel_calls.h"
+#include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/print_module.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/flat_graph.h"
+#include "meshwright/partition/island_fit.h"
+#include "meshwright/partition/take_islands.h"
 #include "meshwright/partition/whole_ops.h"
+#include "meshwright/rules/island.h"
 
 namespace meshwright {
 namespace {
@@ -283,6 +287,15 @@ void PrintWhole(const Inspection& inspection, const ShownNames& names) {
   }
 }
 
+void PrintIslands(const Module& module) {
+  for (const Instruction* one : IslandsIn(module)) {
+    const absl::StatusOr<Island> island = IslandOf(*one);
+    if (!island.ok()) continue;
+    absl::PrintF("island       %s: %s\n", one->metadata.op_name,
+                 island->mesh.ToString());
+  }
+}
+
 int64_t CountRole(const ModuleRoles& roles, ParameterRole role) {
   int64_t count = 0;
   for (const ParameterInfo& info : roles.parameters) count += info.role == role;
@@ -367,6 +380,7 @@ void PrintReport(const Module& module, const Inspection& inspection,
                  inspection.work.unknown_loops());
   }
   PrintWhole(inspection, names);
+  PrintIslands(module);
   for (const std::string& line : inspection.host_calls) {
     absl::PrintF("host         %s: no other process can run this\n", line);
   }
@@ -391,6 +405,10 @@ absl::Status Run(const CommandLine& line) {
   if (line.Has("text")) {
     absl::PrintF("%s", ToString(module));
     return absl::OkStatus();
+  }
+  if (HasManualRegions(module)) {
+    absl::StatusOr<Module> taken = TakeIslands(InlineCalls(module));
+    if (taken.ok()) module = *std::move(taken);
   }
   const Inspection inspection = Inspect(module);
   if (line.Has("json")) {

@@ -1,6 +1,7 @@
 #include "meshwright/cli/load_module.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,7 @@
 #include "meshwright/hlo/verify.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/flat_graph.h"
+#include "meshwright/partition/take_islands.h"
 #include "meshwright/partition/whole_ops.h"
 #include "meshwright/rules/record_rules.h"
 #include "meshwright/rules/suggest_rule.h"
@@ -99,7 +101,13 @@ absl::StatusOr<Module> LoadStep(const std::string& path,
                          : absl::StrCat(", and ", calls.size() - 1, " more do"),
                      "; ", HostCallCure(*calls[0])));
   }
-  if (HasCalls(module)) module = InlineCalls(module);
+  if (HasManualRegions(module)) {
+    absl::StatusOr<Module> taken = TakeIslands(std::move(module));
+    if (!taken.ok()) return Annotate(taken.status(), path);
+    module = *std::move(taken);
+  } else if (HasCalls(module)) {
+    module = InlineCalls(module);
+  }
   if (line.Has("require-rules")) {
     MW_RETURN_IF_ERROR(CheckRules(path, module));
   }

@@ -14,6 +14,8 @@
 #include "meshwright/cli/print_traffic.h"
 #include "meshwright/partition/annotations.h"
 #include "meshwright/partition/infer_mesh.h"
+#include "meshwright/partition/island_fit.h"
+#include "meshwright/partition/raw_annotations.h"
 #include "meshwright/partition/sharding_file.h"
 #include "meshwright/plan/plan.h"
 
@@ -143,6 +145,11 @@ absl::Status ReadPins(const Module& module, const ModuleRoles& roles,
       return absl::StatusOr<Annotations>(pins);
     };
     return absl::OkStatus();
+  }
+  if (!IslandsIn(module).empty()) {
+    // Without annotations any mesh will do that has the islands' axes.
+    MW_ASSIGN_OR_RETURN(const RawAnnotations raw, CollectAnnotations(module));
+    if (raw.list.empty()) return absl::OkStatus();
   }
   absl::StatusOr<Mesh> inferred = InferMesh(module);
   if (absl::IsNotFound(inferred.status())) return absl::OkStatus();

@@ -6,6 +6,7 @@
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/exchange_price.h"
 #include "meshwright/rules/divide.h"
+#include "meshwright/rules/island.h"
 
 namespace meshwright {
 namespace {
@@ -59,6 +60,7 @@ std::string Key(const Rule& rule, const std::vector<int32_t>& element_bits) {
     AppendBytes(key, static_cast<int32_t>(-1));
     for (const int64_t size : sizes) AppendBytes(key, size);
   }
+  for (const MeshAxis& axis : rule.manual_axes) key += axis.name + ",";
   return key;
 }
 
@@ -142,6 +144,7 @@ const TensorFactors& CandidateTable::Tensor(const Rule& rule,
 std::vector<Strategy> CandidateTable::Suggest(const Rule& rule,
                                               const std::vector<Seed>& seeds,
                                               bool may_move) const {
+  if (!rule.manual_axes.empty()) return ManualStrategies(rule, mesh_);
   std::vector<Strategy> single;
   for (const Seed& seed : seeds) {
     AddUnique(single, StrategyFor(rule, Tensor(rule, seed.tensor),

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/partition/island_fit.h"
 #include "meshwright/partition/op_sharding_conversion.h"
 #include "meshwright/partition/raw_annotations.h"
 
@@ -155,7 +156,12 @@ absl::Status CheckPermutation(const Tiling& tiling) {
 absl::StatusOr<Mesh> InferMesh(const Module& module) {
   MW_ASSIGN_OR_RETURN(const RawAnnotations raw, CollectAnnotations(module));
   std::vector<Mesh> meshes = ListShardyMeshes(raw);
+  for (Mesh& mesh : IslandMeshes(module)) meshes.push_back(std::move(mesh));
   if (!meshes.empty()) return ChooseMesh(std::move(meshes), raw);
+  return MeshOfTiles(raw);
+}
+
+absl::StatusOr<Mesh> MeshOfTiles(const RawAnnotations& raw) {
   MW_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings, ListTilings(raw));
   if (tilings.empty()) {
     return absl::NotFoundError(

@@ -8,14 +8,18 @@
 #include "absl/status/statusor.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/mesh.h"
+#include "meshwright/partition/raw_annotations.h"
 
 namespace meshwright {
 
 // A mesh on which ReadAnnotations succeeds: Shardy's, if the module names one,
-// otherwise one with as few axes as will do, called a, b, ... kNotFound when no
-// annotation says how many devices there are; kInvalidArgument when no mesh
-// expresses them all.
+// or that of a shard_map region, otherwise one with as few axes as will do,
+// called a, b, ... kNotFound when no annotation says how many devices there
+// are; kInvalidArgument when no mesh expresses them all.
 absl::StatusOr<Mesh> InferMesh(const Module& module);
+
+// The same of annotations that are all HLO's own.
+absl::StatusOr<Mesh> MeshOfTiles(const RawAnnotations& raw);
 
 }  // namespace meshwright
 

@@ -15,6 +15,7 @@
 #include "meshwright/partition/accumulate.h"
 #include "meshwright/partition/batch_dimensions.h"
 #include "meshwright/partition/emitter.h"
+#include "meshwright/partition/island_fit.h"
 #include "meshwright/partition/one_phase.h"
 #include "meshwright/partition/supported.h"
 #include "meshwright/partition/time_phases.h"
@@ -365,6 +366,11 @@ absl::StatusOr<MicroBatched> Split(const Module& module,
   }
   const FlatGraph graph = Flatten(module);
   MW_RETURN_IF_ERROR(CheckSupported(graph));
+  if (const auto islands = IslandsIn(module); !islands.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        RegionName(*islands[0]),
+        " is written for the whole batch: no micro-batches, and no stages"));
+  }
   MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> cuts,
                       BatchDimensions(module, graph, options));
   TimeSplit split =

@@ -11,6 +11,7 @@
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/alike.h"
 #include "meshwright/partition/instruction_pins.h"
+#include "meshwright/partition/island_fit.h"
 #include "meshwright/partition/lower_program.h"
 #include "meshwright/partition/supported.h"
 #include "meshwright/partition/tensor_pins.h"
@@ -221,6 +222,7 @@ absl::StatusOr<Partitioned> Partition(const Module& module, const Mesh& mesh,
                                       Pins pins, const Prices& prices) {
   const FlatGraph graph = Flatten(module);
   MW_RETURN_IF_ERROR(CheckSupported(graph));
+  MW_RETURN_IF_ERROR(CheckIslands(module, mesh));
   MW_RETURN_IF_ERROR(CheckPins(module, graph, mesh, pins));
   PinParameters(graph, pins);
   MW_RETURN_IF_ERROR(PinAlikeParameters(graph, pins));

@@ -17,17 +17,6 @@
 namespace meshwright {
 namespace {
 
-std::string AsIdentifier(absl::string_view name) {
-  std::string result(name);
-  for (char& c : result) {
-    if (!absl::ascii_isalnum(c) && c != '_' && c != '.') c = '_';
-  }
-  if (result.empty() || absl::ascii_isdigit(result[0])) {
-    result.insert(0, "_");
-  }
-  return result;
-}
-
 // Older versions of jax write quotes as \".
 std::string Unescaped(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\\\"", "\""}});
@@ -89,7 +78,7 @@ class Parser {
       MW_ASSIGN_OR_RETURN(const absl::string_view name, cursor_.Quoted());
       MW_RETURN_IF_ERROR(cursor_.Expect("="));
       MW_ASSIGN_OR_RETURN(const int64_t size, cursor_.Number());
-      axes.push_back({AsIdentifier(name), size});
+      axes.push_back({AxisIdentifier(name), size});
     }
     std::vector<int64_t> ids;
     if (cursor_.Take(",")) {
@@ -192,7 +181,7 @@ class Parser {
 
   absl::StatusOr<AxisList> ParsePiece(const Mesh& mesh) {
     MW_ASSIGN_OR_RETURN(const absl::string_view quoted, cursor_.Quoted());
-    const std::string name = AsIdentifier(quoted);
+    const std::string name = AxisIdentifier(quoted);
     if (!cursor_.Take(":(")) return meshwright::ParseAxes(name, mesh);
     MW_ASSIGN_OR_RETURN(const int64_t before, cursor_.Number());
     MW_RETURN_IF_ERROR(cursor_.Expect(")"));
@@ -205,6 +194,17 @@ class Parser {
 };
 
 }  // namespace
+
+std::string AxisIdentifier(absl::string_view name) {
+  std::string result(name);
+  for (char& c : result) {
+    if (!absl::ascii_isalnum(c) && c != '_' && c != '.') c = '_';
+  }
+  if (result.empty() || absl::ascii_isdigit(result[0])) {
+    result.insert(0, "_");
+  }
+  return result;
+}
 
 absl::StatusOr<ShardyMeshes> ParseShardyMeshes(absl::string_view text) {
   const ShardyMeshes none;

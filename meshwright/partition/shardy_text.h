@@ -22,8 +22,11 @@ namespace meshwright {
 
 using ShardyMeshes = std::map<std::string, Mesh>;
 
-// The meshes by name. Characters of axis names that our meshes do not take
-// become '_'. Meshes that stand for one given device are left out.
+// What an axis of this name is called on our meshes: characters that they do
+// not take become '_'.
+std::string AxisIdentifier(absl::string_view name);
+
+// The meshes by name. Meshes that stand for one given device are left out.
 absl::StatusOr<ShardyMeshes> ParseShardyMeshes(absl::string_view text);
 
 struct ShardySharding {

@@ -15,6 +15,7 @@
 #include "meshwright/planner/find_plan.h"
 #include "meshwright/planner/finish_whole.h"
 #include "meshwright/planner/found_plans.h"
+#include "meshwright/planner/island_meshes.h"
 #include "meshwright/planner/lean_settings.h"
 #include "meshwright/planner/leanest.h"
 #include "meshwright/planner/mesh_search.h"
@@ -214,6 +215,7 @@ absl::StatusOr<Plan> FindPlan(const Module& module, const Cluster& cluster,
                               const Rates& rates, const PlanRequest& request) {
   MW_ASSIGN_OR_RETURN(std::vector<Mesh> meshes, MeshesToTry(cluster, request));
   MW_RETURN_IF_ERROR(CheckSteering(request));
+  MW_RETURN_IF_ERROR(KeepIslandMeshes(module, cluster, request, meshes));
   MW_RETURN_IF_ERROR(KeepBatchMeshes(module, request, meshes));
   const double usable =
       kUsableMemory * static_cast<double>(cluster.device.memory_bytes);

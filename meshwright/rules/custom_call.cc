@@ -10,6 +10,7 @@
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/fused_attention.h"
+#include "meshwright/rules/island.h"
 #include "meshwright/rules/rule_text.h"
 
 namespace meshwright {
@@ -165,7 +166,15 @@ Attributes LocalAttributes(const LocalOp& op) {
 
 }  // namespace
 
+bool IsPartitionerHint(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kCustomCall &&
+         TargetOf(instruction) == Target::kIdentity &&
+         instruction.operands.size() == 1 &&
+         Compatible(instruction.shape, instruction.operand_shape(0));
+}
+
 std::optional<Rule> CustomCallFactors(const Instruction& instruction) {
+  if (IsIsland(instruction)) return IslandFactors(instruction);
   if (instruction.attributes->custom_call_has_side_effect) return std::nullopt;
   std::optional<Rule> rule = BroughtRule(instruction);
   if (rule.has_value()) return rule;
@@ -202,6 +211,7 @@ std::optional<Rule> CustomCallFactors(const Instruction& instruction) {
 }
 
 LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder) {
+  if (IsIsland(op.instruction)) return LowerIsland(op, builder);
   const Target target = BroughtRule(op.instruction).has_value()
                             ? Target::kUnknown
                             : TargetOf(op.instruction);

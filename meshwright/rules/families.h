@@ -124,6 +124,14 @@ std::vector<TensorSizes> KernelVariants(const Instruction& instruction);
 // With the bodies that fit, or that splitting it further may ask for.
 LocalValues LowerKernel(const LocalOp& op, LocalBuilder& builder);
 
+// Whether it only tells a compiler that partitions how to, and gives its
+// operand back.
+bool IsPartitionerHint(const Instruction& instruction);
+
+// island.cc, lower_island.cc: shard_map regions.
+std::optional<Rule> IslandFactors(const Instruction& instruction);
+LocalValues LowerIsland(const LocalOp& op, LocalBuilder& builder);
+
 // The reduction that a combiner computes: add(a, b) is kSum. With n results,
 // that of all pairs (i, n + i) of parameters, if it is the same. Bitwise "and"
 // and "or" of integers are none: collectives do not know them.

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "meshwright/hlo/computation.h"
+#include "meshwright/rules/island.h"
 #include "meshwright/rules/rule_text.h"
 
 namespace meshwright {
@@ -70,9 +72,53 @@ absl::string_view ReasonOfCustomCall(const Attributes& attributes) {
   return "";
 }
 
+bool NamesOthers(const Instruction& collective, int64_t devices) {
+  const auto is_other = [&](int64_t id) { return id < 0 || id >= devices; };
+  for (const auto& group : collective.attributes->replica_groups) {
+    if (std::ranges::any_of(group, is_other)) return true;
+  }
+  return std::ranges::any_of(
+      collective.attributes->source_target_pairs, [&](const auto& pair) {
+        return is_other(pair.source) || is_other(pair.target);
+      });
+}
+
+// Of what an island's body does, and all that it calls.
+std::string RefusalInside(const Computation& body, int64_t devices) {
+  for (const auto& instruction : body.instructions()) {
+    std::string reason;
+    if (IsCollectiveOfIslands(instruction->opcode)) {
+      if (NamesOthers(*instruction, devices)) {
+        reason = absl::StrCat(instruction->opcode_name(),
+                              " names a device that the mesh does not have");
+      }
+    } else if (IsIsland(*instruction)) {
+      reason = "another shard_map";
+    } else if (instruction->opcode != Opcode::kPartitionId &&
+               instruction->opcode != Opcode::kReplicaId) {
+      reason = Refusal(*instruction);
+    }
+    for (const Computation* called : instruction->called) {
+      if (reason.empty()) reason = RefusalInside(*called, devices);
+    }
+    if (!reason.empty()) return reason;
+  }
+  return "";
+}
+
+// Empty if the region can be put into a program as it is.
+std::string RefusalOfIsland(const Instruction& instruction) {
+  const absl::StatusOr<Island> island = IslandOf(instruction);
+  if (!island.ok()) return std::string(island.status().message());
+  const std::string inside =
+      RefusalInside(*instruction.called[0], island->mesh.device_count());
+  return inside.empty() ? "" : absl::StrCat("in its shard_map: ", inside);
+}
+
 }  // namespace
 
 std::string Refusal(const Instruction& instruction) {
+  if (IsIsland(instruction)) return RefusalOfIsland(instruction);
   absl::string_view reason = ReasonOfOpcode(instruction.opcode);
   if (reason.empty() && instruction.opcode == Opcode::kCustomCall) {
     reason = ReasonOfCustomCall(*instruction.attributes);

@@ -200,6 +200,9 @@ bool IsValid(const Rule& rule, const Strategy& strategy, const Mesh& mesh) {
     if (factor.tied >= 0 && axes != strategy.factor_axes[factor.tied]) {
       return false;
     }
+    if (i < std::ssize(rule.manual_axes) && mesh.Size(axes) != factor.size) {
+      return false;
+    }
     if (axes.empty()) continue;
     if (factor.kind == FactorKind::kWhole || factor.size == 0 ||
         (factor.tied < 0 && !use(axes))) {

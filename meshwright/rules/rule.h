@@ -81,6 +81,9 @@ struct Rule {
   // If there are any, the only local sizes there is a program for: of kernels,
   // which are lowered for each (hlo/kernel_calls.h).
   std::vector<TensorSizes> variants;
+  // Of a shard_map region (island.h): the axes of its own mesh. Factor i is
+  // axis i, and must be split over axes that multiply to just its size.
+  std::vector<MeshAxis> manual_axes;
 
   // Adds a factor and returns its number.
   int32_t AddFactor(int64_t size, FactorKind kind = FactorKind::kKept);

@@ -11,6 +11,7 @@
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/partition/island_fit.h"
 #include "meshwright/runtime/collective_options.h"
 #include "meshwright/runtime/synthetic_inputs.h"
 
@@ -155,6 +156,11 @@ StepRunner::StepRunner(const Module& module, ShardedStep step, Client* client)
 
 absl::StatusOr<std::unique_ptr<StepRunner>> StepRunner::Create(
     const Module& module, Client* client, OptionMap xla_overrides) {
+  if (const auto islands = IslandsIn(module); !islands.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        RegionName(*islands[0]), " does not run on one device; give --mesh ",
+        IslandMeshes(module)[0].ToString(), ", or a plan"));
+  }
   return CreateSharded(module, OnOneDevice(module), client,
                        std::move(xla_overrides));
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/hlo/kernel_calls.h"
+#include "meshwright/rules/island.h"
 #include "meshwright/rules/rule_table.h"
 
 namespace meshwright {
@@ -65,25 +66,20 @@ bool MayRunAgainWhole(const Instruction& instruction) {
 }
 
 bool IsDear(const Instruction& instruction, const ModuleWork& work) {
-  switch (instruction.opcode) {
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-      return AnyCalled(instruction, [&](const Instruction& inner) {
-        return IsDear(inner, work);
-      });
-    case Opcode::kCustomCall:
-      if (const Computation* body = KernelBody(instruction)) {
-        return AnyIn(*body, [&](const Instruction& inner) {
-          return IsDear(inner, work);
-        });
-      }
-      return false;
-    default:
-      return IsContraction(instruction) &&
-             work.Of(instruction).flops >=
-                 kDearContraction *
-                     static_cast<double>(ElementCount(instruction.shape));
+  const auto is_dear = [&](const Instruction& inner) {
+    return IsDear(inner, work);
+  };
+  if (const Computation* body = KernelBody(instruction)) {
+    return AnyIn(*body, is_dear);
   }
+  if (instruction.opcode == Opcode::kWhile ||
+      instruction.opcode == Opcode::kConditional || IsIsland(instruction)) {
+    return AnyCalled(instruction, is_dear);
+  }
+  return IsContraction(instruction) &&
+         work.Of(instruction).flops >=
+             kDearContraction *
+                 static_cast<double>(ElementCount(instruction.shape));
 }
 
 AgainNames::AgainNames(const Module& module) {

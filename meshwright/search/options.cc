@@ -6,6 +6,7 @@
 
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/tensor_pins.h"
+#include "meshwright/rules/island.h"
 
 namespace meshwright {
 namespace {
@@ -185,6 +186,13 @@ std::vector<Option> OptionsOf(const Rule& rule, const Mesh& mesh,
                               ShardingPool& pool, bool may_pend,
                               absl::Span<const AxisOrder> others,
                               const AxisPlaces* fixed, int32_t free) {
+  if (!rule.manual_axes.empty()) {
+    std::vector<Option> options;
+    for (const Strategy& strategy : ManualStrategies(rule, mesh)) {
+      options.push_back(OptionOf(rule, strategy, mesh, pool));
+    }
+    return options;
+  }
   return Enumerator(rule, mesh, pool, fixed, free).Run(may_pend, others);
 }
 
@@ -194,7 +202,8 @@ std::vector<Option> PinnedOptions(const Rule& rule, const Mesh& mesh,
                                   absl::Span<const GroupPin> pins) {
   std::vector<Option> options = OptionsOf(rule, mesh, pool, may_pend, others);
   const Strategy asked = StrategyFor(rule, pins, mesh);
-  const size_t usual = options.size();
+  // Islands have no others.
+  const size_t usual = rule.manual_axes.empty() ? options.size() : 0;
   for (size_t i = 0; i < usual; ++i) {
     const Strategy strategy = Merged(rule, asked, options[i].strategy, mesh);
     if (std::ranges::find(options, strategy, &Option::strategy) ==

@@ -36,7 +36,8 @@ std::vector<AxisOrder> OtherOrders(const GroupPins& pins, const Mesh& mesh);
 // one is not split at all. Dimensions that do not divide are split where the
 // rule allows it and little is wasted. If `may_pend`, an axis may also be one
 // along which partial sums come in and go out. With `fixed`, all axes but
-// `free` are where it says.
+// `free` are where it says. An island (rules/island.h) has its own options
+// only; none if it has no place on the mesh.
 std::vector<Option> OptionsOf(const Rule& rule, const Mesh& mesh,
                               ShardingPool& pool, bool may_pend = false,
                               absl::Span<const AxisOrder> others = {},

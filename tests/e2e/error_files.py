@@ -136,6 +136,8 @@ def make_files(folder: Path, mlp: Path, binary: Path) -> None:
         [sys.executable, HERE / "kernel_step.py", folder / "kernel.hlo.pb"],
         check=True,
     )
+    step = [HERE / "shard_map_step.py", "mlp", "shardy", folder / "region.hlo.pb"]
+    subprocess.run([sys.executable, *step], check=True)
     make_plans(folder, binary)
 
 

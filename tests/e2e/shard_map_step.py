@@ -1,0 +1,125 @@
+"""Lowers a training step with shard_map regions, and runs it as JAX does.
+
+python shard_map_step.py KIND FORM FOLDER|MODULE.hlo.pb
+
+KIND is mlp (a psum and its gradients), ring (every kind of collective, some in a loop,
+and which device it is on), layers (a region in a scan over layers) or partial (manual
+along one axis of two); FORM is shardy or gspmd. FOLDER gets step.hlo.pb, inputs.npz by
+parameter, and after.npz: the state after three steps on 8 virtual devices, partitioned
+by XLA. With a MODULE it is only lowered.
+"""
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import PartitionSpec as P
+
+import meshwright
+
+STEPS = 3
+MESH = jax.sharding.Mesh(np.array(jax.devices()).reshape(2, 4), ("data", "model"))
+
+
+def region(fn=None, **specs):
+    return jax.shard_map(fn, mesh=MESH, **specs) if fn else partial(region, **specs)
+
+
+@region(
+    in_specs=(P("data", None), P(None, "model"), P("model", None)),
+    out_specs=P("data", None),
+)
+def mlp(x, up, down):
+    return lax.psum(jnp.tanh(x @ up) @ down, "model")
+
+
+@region(
+    in_specs=(P("data", None), P(None, "model"), P("model", None)),
+    out_specs=P("data", None),
+    check_vma=False,
+)
+def ring(x, up, down):
+    """The hidden layer passed around a ring, blocks of it in other orders."""
+    hidden = jnp.tanh(x @ up) * (1 + lax.axis_index("model"))
+
+    def turn(i, total):
+        shifted = lax.ppermute(total, "model", [(d, (d + 1) % 4) for d in range(4)])
+        return 0.5 * shifted + lax.pmean(total, ("data", "model")) * i
+
+    hidden = lax.fori_loop(0, 3, turn, hidden)
+    rows = lax.all_to_all(hidden, "model", split_axis=1, concat_axis=0, tiled=True)
+    rows = lax.all_to_all(rows, "model", split_axis=0, concat_axis=1, tiled=True)
+    whole = lax.all_gather(down, "model", axis=0, tiled=True)
+    part = lax.psum_scatter(
+        rows @ down + (x @ x.T) @ x @ whole[: x.shape[1]] * 1e-3,
+        "model",
+        scatter_dimension=1,
+        tiled=True,
+    )
+    return lax.all_gather(part, "model", axis=1, tiled=True)
+
+
+@partial(
+    jax.shard_map,
+    mesh=MESH,
+    axis_names={"model"},
+    in_specs=(P(), P(None, "model"), P("model", None)),
+    out_specs=P(),
+)
+def one_axis(x, up, down):
+    return lax.psum(jnp.tanh(x @ up) @ down, "model")
+
+
+def layers(x, up, down):
+    def layer(x, weights):
+        return x + mlp(x, *weights), None
+
+    stacked = [jnp.stack([w, 0.5 * w, -w]) for w in (up, down)]
+    return lax.scan(layer, x, stacked)[0]
+
+
+BLOCKS = {"mlp": mlp, "ring": ring, "layers": layers, "partial": one_axis}
+
+
+def step_with(block):
+    def step(state, batch):
+        def loss_of(state):
+            out = block(batch["x"] @ state["in"], state["up"], state["down"])
+            return jnp.mean((out - batch["y"]) ** 2)
+
+        loss, gradients = jax.value_and_grad(loss_of)(state)
+        return jax.tree.map(lambda p, g: p - 0.1 * g, state, gradients), loss
+
+    return step
+
+
+if __name__ == "__main__":
+    kind, form, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    jax.config.update("jax_use_shardy_partitioner", form == "shardy")
+    random = np.random.default_rng(0)
+
+    def array(*shape):
+        return random.normal(size=shape).astype(np.float32) * 0.3
+
+    state = {"in": array(16, 16), "up": array(16, 32), "down": array(32, 16)}
+    batch = {"x": array(8, 16), "y": array(8, 16)}
+    train = step_with(BLOCKS[kind])
+    module = meshwright.lower(train, state, batch)
+    if folder.suffix:
+        module.save(folder)
+        sys.exit()
+    module.save(folder / "step.hlo.pb")
+    named = {f"state/{name}": value for name, value in state.items()}
+    named |= {f"batch/{name}": value for name, value in batch.items()}
+    np.savez(folder / "inputs.npz", **named)
+    for _ in range(STEPS):
+        state, loss = jax.jit(train)(state, batch)
+    np.savez(folder / "after.npz", loss=loss, **state)
