@@ -433,7 +433,8 @@ Work ModuleWork::Of(const Instruction& instruction) const {
       return work;
     case Opcode::kCustomCall:
       if (const Computation* body = KernelBody(instruction)) return Of(*body);
-      return OwnWork(instruction);
+      return IsIsland(instruction) ? OfIsland(instruction, *this)
+                                   : OwnWork(instruction);
     case Opcode::kFusion:
       for (const Computation* callee : instruction.called) work += Of(*callee);
       work.bytes = TouchedBytes(instruction);
@@ -444,9 +445,6 @@ Work ModuleWork::Of(const Instruction& instruction) const {
       }
       work.bytes = TouchedBytes(instruction);
       return work;
-    case Opcode::kCustomCall:
-      return IsIsland(instruction) ? OfIsland(instruction, *this)
-                                   : OwnWork(instruction);
     default:
       return OwnWork(instruction);
   }
