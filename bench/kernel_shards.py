@@ -3,9 +3,9 @@
     ./mw bench kernel_shards                  # every kernel, every split
     ./mw bench kernel_shards attention ragged
 
-Each case is lowered for CUDA, split as its file says, and the programs of all eight
-devices are put into one module for the one device (`_all_devices.py`), with the values
-that collectives would bring. Inputs are cut into shards, results joined and compared with
+Each case is lowered for CUDA and split as its file says. The program runs for each device in
+turn on its shards; those that communicate, for all devices as one module for the one device
+(`_all_devices.py`), with the values that collectives would bring. Inputs are cut into shards, results joined and compared with
 a run in f32. Prints the largest error, relative to the largest value, beside that of the
 whole kernel as jax runs it. Bar: at most four times that one's, sixteen where parts are
 summed up.
@@ -66,7 +66,69 @@ def ragged(jax, jnp):
     return fn, inputs, splits
 
 
-CASES = {"attention": attention, "ragged": ragged}
+def pallas_norm(jax, jnp):
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton
+
+    import meshwright
+
+    def body(x_ref, scale_ref, out_ref):
+        x = x_ref[...].astype(jnp.float32)
+        mean = jnp.mean(x * x, axis=-1, keepdims=True)
+        scale = scale_ref[...].astype(jnp.float32)
+        out_ref[...] = (x * jax.lax.rsqrt(mean + 1e-6) * scale).astype(out_ref.dtype)
+
+    @meshwright.kernel(rule="b n, n -> b n {need_replication: n}")
+    def norm(x, scale):
+        rows, width = x.shape
+        return pl.pallas_call(
+            body,
+            grid=(rows // 8,),
+            in_specs=[
+                pl.BlockSpec((8, width), lambda i: (i, 0)),
+                pl.BlockSpec((width,), lambda i: (0,)),
+            ],
+            out_specs=pl.BlockSpec((8, width), lambda i: (i, 0)),
+            out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+            compiler_params=triton.CompilerParams(),
+        )(x, scale)
+
+    def fn(x, scale):
+        return (norm(x, scale),)
+
+    return fn, _normal(jax, jnp, [(4096, 1024), (1024,)]), {"rows": {"x": "[x, -]"}}
+
+
+def pallas_attention(jax, jnp):
+    from jax.experimental.pallas.ops.gpu.attention import mha
+
+    import meshwright
+
+    rule = "b t n h, b s n h, b s n h -> b t n h {need_replication: t s h}"
+
+    @meshwright.kernel(rule=rule)
+    def attend(q, k, v):
+        return mha(q, k, v, segment_ids=None, sm_scale=0.125, causal=True)
+
+    def fn(q, k, v):
+        if q.dtype != jnp.bfloat16:
+            return (jax.nn.dot_product_attention(q, k, v, is_causal=True, scale=0.125),)
+        return (attend(q, k, v),)
+
+    inputs = _normal(jax, jnp, [(8, 1024, 8, 64)] * 3)
+    splits = {
+        "batch": {name: "[x, -, -, -]" for name in "qkv"},
+        "heads": {name: "[-, -, x, -]" for name in "qkv"},
+    }
+    return fn, inputs, splits
+
+
+CASES = {
+    "attention": attention,
+    "pallas_norm": pallas_norm,
+    "pallas_attention": pallas_attention,
+    "ragged": ragged,
+}
 
 
 def _wide(jnp, array):
@@ -81,18 +143,40 @@ def _normal(jax, jnp, shapes):
     ]
 
 
-def run_text(jax, text: str, arguments: list):
-    """Compiles HLO text for the first device and runs it."""
-    from jax._src.lib import xla_client
+class Program:
+    """A module, compiled for the first device."""
+
+    def __init__(self, jax, hlo: bytes):
+        from jax._src.lib import xla_client
+
+        code = xla_client._xla.mlir.hlo_to_stablehlo(hlo)
+        self._device = jax.devices()[0]
+        devices = xla_client.DeviceList((self._device,))
+        self._compiled = self._device.client.compile_and_load(code, devices)
+        self._put = jax.device_put
+
+    def run(self, arguments: list) -> list:
+        placed = [self._put(one, self._device) for one in arguments]
+        results = self._compiled.execute_sharded(placed)
+        return [one[0] for one in results.disassemble_into_single_device_arrays()]
+
+
+def run_shards(jax, command: list, folder: Path, shards: list, apart: bool) -> list:
+    """The results of device 0, then of device 1, and so on.
+
+    Programs that do not communicate run one after the other, others as one.
+    """
     from meshwright.stablehlo import hlo_text_to_hlo
 
-    code = xla_client._xla.mlir.hlo_to_stablehlo(hlo_text_to_hlo(text))
-    device = jax.devices()[0]
-    devices = xla_client.DeviceList((device,))
-    compiled = device.client.compile_and_load(code, devices)
-    placed = [jax.device_put(one, device) for one in arguments]
-    results = compiled.execute_sharded(placed)
-    return [one[0] for one in results.disassemble_into_single_device_arrays()]
+    if apart:
+        path = folder / "split.hlo.pb"
+        _output([*command, "-o", path])
+        program = Program(jax, path.read_bytes())
+        devices = range(DEVICES)
+        return [r for d in devices for r in program.run([one[d] for one in shards])]
+    text = all_devices(_output([*command, "--text"]), DEVICES)
+    arguments = [part for one in shards for part in one]
+    return Program(jax, hlo_text_to_hlo(text)).run(arguments)
 
 
 def parts_of(array, spec: str):
@@ -125,15 +209,11 @@ def check(jax, name: str, binary: Path, folder: Path) -> list[bool]:
         sharding = folder / "split.json"
         sharding.write_text(json.dumps({"mesh": {"x": DEVICES}, "parameters": file}))
         command = [binary, "partition", path, "--sharding", sharding]
-        text = _output([*command, "--text"])
         report = json.loads(_output([*command, "--json"]))
         specs = report["shardings"]["parameters"]
-        arguments = [
-            part
-            for one, spec in zip(inputs, specs, strict=True)
-            for part in parts_of(one, spec)
-        ]
-        results = run_text(jax, all_devices(text, DEVICES), arguments)
+        shards = [parts_of(a, spec) for a, spec in zip(inputs, specs, strict=True)]
+        apart = not report["collectives"]
+        results = run_shards(jax, command, folder, shards, apart)
         count = len(whole)
         outputs = report["shardings"]["outputs"]
         errors = []

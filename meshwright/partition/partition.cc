@@ -22,6 +22,7 @@
 #include "meshwright/rules/keep_apart.h"
 #include "meshwright/rules/program.h"
 #include "meshwright/rules/simplify.h"
+#include "meshwright/rules/sink_reductions.h"
 
 namespace meshwright {
 namespace {
@@ -198,6 +199,7 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
   Simplify(program);
   HoistCollectives(program);
   Simplify(program);
+  SinkReductions(program);
   CombinePermutes(program);
   CombineAllReduces(program, kMaxCombinedBytes);
   KeepApart(program);

@@ -1,0 +1,58 @@
+"""Steps for GPUs around cuDNN's attention and ragged-dot: planned, checked on CPUs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parent / "fused_step.py"
+PINNED = {
+    "attention": {
+        "batch": {"batch": "[x, -, -]"},
+        "sequence": {"batch": "[-, x, -]"},
+        "heads": {"q": "[-, x]", "k": "[-, x]", "v": "[-, x]", "out": "[x, -]"},
+    },
+    "ragged": {
+        "rows": {"batch": "[x, -]"},
+        "experts": {"up": "[x, -, -]", "down": "[x, -, -]"},
+        "hidden": {"up": "[-, -, x]", "down": "[-, x, -]"},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fused")
+    for name in PINNED:
+        path = folder / f"{name}.hlo.pb"
+        subprocess.run([sys.executable, SCRIPT, path, name], check=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "split"), [(name, split) for name in PINNED for split in PINNED[name]]
+)
+def test_split_as_on_one_device(cli, modules, tmp_path, name, split):
+    module, file = modules / f"{name}.hlo.pb", tmp_path / "split.json"
+    parameters = {
+        key if key == "batch" else f"state/{key}": spec
+        for key, spec in PINNED[name][split].items()
+    }
+    file.write_text(json.dumps({"mesh": {"x": 4}, "parameters": parameters}))
+    report = cli.json("partition", module, "--sharding", file)
+    assert report["fallbacks"] == []
+    assert "equal after" in cli("check", module, "--sharding", file).stdout
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_planned_for_gpus(cli, modules, tmp_path, name):
+    module = modules / f"{name}.hlo.pb"
+    for strategy in ("auto", "dp"):
+        report = cli.json(
+            *("plan", module, "--cluster", "h200:8", "--assumed", "--require-rules"),
+            *("--strategy", strategy),
+        )
+        assert report["predicted"]["step_seconds"] > 0
+        assert report["whole"] == []
