@@ -1,9 +1,9 @@
-"""Step time of one of 8 mock GPUs, ours against a hand-written shard_map.
+"""Step time of one of several mock GPUs, ours against a hand-written shard_map.
 
     ./mw bench mock_gpus                       # dp and megatron
     ./mw bench mock_gpus dp --set layers=4
 
-One GPU, of eight that XLA believes in: programs are compiled for eight and run on the one,
+One GPU, of eight (or more) that XLA believes in: programs are compiled for all and run on the one,
 collectives bring garbage (`jax_mock_gpu_topology`). The step is a llama with cuDNN's
 attention. Ours is what `meshwright partition` makes of it; the other side is `jax.jit` with
 the same shardings and a `shard_map` around the kernel, as JAX asks for it. Stepped in turn,
@@ -22,7 +22,6 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-DEVICES = 8
 BAR = 1.0
 SIZE = {
     "layers": 2,
@@ -94,9 +93,10 @@ def sharding(mesh, spec):
 
 
 class Ours:
-    """The partitioned module, compiled for eight replicas."""
+    """The partitioned module, compiled for as many replicas."""
 
     def __init__(self, step, rules, mesh, binary: Path, folder: Path):
+        self._devices = mesh.size
         import jax
         import numpy
         from jax._src.lib import xla_client
@@ -107,7 +107,7 @@ class Ours:
             for name, shape in zip(names, shapes, strict=True)
         ]
         file = {
-            "mesh": {"x": DEVICES},
+            "mesh": {"x": mesh.size},
             "parameters": {
                 name: f"[{', '.join(axis or '-' for axis in spec)}]"
                 for name, spec in zip(names, specs, strict=True)
@@ -122,7 +122,7 @@ class Ours:
         subprocess.run([*command, "-o", split], check=True)
         code = xla_client._xla.mlir.hlo_to_stablehlo(split.read_bytes())
         options = xla_client.CompileOptions()
-        options.num_replicas, options.num_partitions = DEVICES, 1
+        options.num_replicas, options.num_partitions = mesh.size, 1
         options.device_assignment = xla_client.DeviceAssignment.create(
             numpy.array([[device.id] for device in jax.devices()], numpy.int32)
         )
@@ -149,7 +149,7 @@ class Ours:
         import jax
 
         size = shards[0].shape
-        whole = (size[0] * DEVICES, *size[1:]) if size else ()
+        whole = (size[0] * self._devices, *size[1:]) if size else ()
         return jax.make_array_from_single_device_arrays(
             whole, sharding(self._mesh, ("x",) if size else ()), shards
         )
@@ -226,6 +226,7 @@ def timed(side) -> float:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("plans", nargs="*")
+    parser.add_argument("--devices", type=int, default=8)
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--attention", default="cudnn")
@@ -241,8 +242,11 @@ def main():
     import jax
 
     if os.environ.get("JAX_PLATFORMS") != "cpu":
-        jax.config.update("jax_mock_gpu_topology", f"1x{DEVICES}x1")
-    mesh = jax.make_mesh((DEVICES,), ("x",), (jax.sharding.AxisType.Auto,))
+        jax.config.update(
+            "jax_mock_gpu_topology",
+            f"1x{options.devices}x1",
+        )
+    mesh = jax.make_mesh((options.devices,), ("x",), (jax.sharding.AxisType.Auto,))
     print(f"{'plan':10} {'ours ms':>9} {'jax ms':>9} {'by pair':>7}")
     ratios = []
     for plan in options.plans or PLANS:

@@ -114,6 +114,13 @@ std::vector<InstructionCase> BadDots() {
   };
 }
 
+// Field 90: contracting {1} and {1}, ragged {`ragged`}, groups {0}.
+std::string RaggedRows(char ragged) {
+  return std::string("\xd2\x05\x0e\x0a\x06\x0a\x01\x01\x12\x01\x01\x12\x01",
+                     13) +
+         ragged + std::string("\x1a\x01\x00", 3);
+}
+
 std::vector<InstructionCase> OtherDots() {
   return {
       {.name = "SparseDot",
@@ -125,8 +132,25 @@ std::vector<InstructionCase> OtherDots() {
       {.name = "RaggedDot",
        .opcode = Opcode::kRaggedDot,
        .operands = {"f32[8,4]", "f32[3,4,5]", "s32[3]"},
+       .unknown_fields = RaggedRows('\0'),
+       .result = "f32[8,5]"},
+      {.name = "RaggedDotWithoutNumbers",
+       .opcode = Opcode::kRaggedDot,
+       .operands = {"f32[8,4]", "f32[3,4,5]", "s32[3]"},
        .result = "f32[8,5]",
        .error = "no ragged-dot dimension numbers"},
+      {.name = "RaggedDotOfOtherGroups",
+       .opcode = Opcode::kRaggedDot,
+       .operands = {"f32[8,4]", "f32[3,4,5]", "s32[2]"},
+       .unknown_fields = RaggedRows('\0'),
+       .result = "f32[8,5]",
+       .error = "the right operand must have 2 groups; got 3"},
+      {.name = "RaggedDotBeyondItsRank",
+       .opcode = Opcode::kRaggedDot,
+       .operands = {"f32[8,4]", "f32[3,4,5]", "s32[3]"},
+       .unknown_fields = RaggedRows('\7'),
+       .result = "f32[8,5]",
+       .error = "lhs_ragged_dims"},
       {.name = "ScaledDot",
        .opcode = Opcode::kScaledDot,
        .operands = {"f8e4m3fn[8,32]", "f8e4m3fn[32,8]", "f8e8m0fnu[8,1]",

@@ -253,6 +253,7 @@ std::unique_ptr<Module> BuildModule(const InstructionCase& test_case) {
     it->attributes.mutate().parameter_number = 0;
   }
   if (test_case.set) test_case.set(it->attributes.mutate());
+  it->unknown_fields = test_case.unknown_fields;
   return module;
 }
 

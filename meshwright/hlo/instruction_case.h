@@ -27,6 +27,7 @@ struct InstructionCase {
   // Called computations by signature: "f32[], f32[] -> f32[]".
   std::vector<std::string> called;
   std::function<void(Attributes&)> set;
+  std::string unknown_fields = {};
   std::string result;  // The instruction's own shape.
   // For good cases: InferShape gives `result`, or nothing where own is set.
   bool own = false;

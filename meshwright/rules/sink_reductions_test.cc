@@ -15,8 +15,8 @@ class SinkReductionsTest : public testing::Test {
         builder_(&program_, entry_) {
     program_.module.set_entry(entry_);
     value_ = entry_->AddParameter(Shape::Array(ElementType::kF32, {6, 4}), "p");
-    sum_ = builder_.AllReduce(value_, Reduction::kSum,
-                              program_.mesh.AllSubAxes());
+    sum_ =
+        builder_.AllReduce(value_, Reduction::kSum, program_.mesh.AllSubAxes());
   }
 
   LocalProgram program_;

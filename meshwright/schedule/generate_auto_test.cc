@@ -176,8 +176,8 @@ TEST(GenerateAutoTest, SaysWhatIsNeeded) {
   costs.memory_bytes = {4096, 2000};
   EXPECT_EQ(MakeAutoTimetable(shape, costs).status(),
             absl::ResourceExhaustedError(
-                "device 1 holds 2.00 KiB for one micro-batch in its stages, it "
-                "may hold 1.95 KiB"));
+                "device 1 holds 2.00 KiB for one micro-batch in its stages, "
+                "its memory is 1.95 KiB"));
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ def _variants(call: KernelCall, platform: str, limit: int) -> Iterator[bytes]:
             f"kernel {call.name} cannot be split: with {_words(ways)} it raises "
             f"{in_one_line(error)}",
             MeshwrightWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 
