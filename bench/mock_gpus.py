@@ -1,12 +1,13 @@
 """Step time of one of several mock GPUs, ours against a hand-written shard_map.
 
-    ./mw bench mock_gpus                       # dp and megatron
+    ./mw bench mock_gpus                       # dp, megatron, context
     ./mw bench mock_gpus dp --set layers=4
 
 One GPU, of eight (or more) that XLA believes in: programs are compiled for all and run on the one,
 collectives bring garbage (`jax_mock_gpu_topology`). The step is a llama with cuDNN's
-attention. Ours is what `meshwright partition` makes of it; the other side is `jax.jit` with
-the same shardings and a `shard_map` around the kernel, as JAX asks for it. Stepped in turn,
+attention, of 32,768 tokens for `context`. Ours is what `meshwright partition` makes of it; the other side is `jax.jit` with
+the same shardings and a `shard_map` around the kernel, as JAX asks for it, for `context` ring
+attention by hand (`_ring.py`). Stepped in turn,
 one step each. Prints medians and the median of each pair's ratio. Bar: 1.00.
 """
 
@@ -46,13 +47,16 @@ MODEL = {
 PLANS = {
     "dp": (BATCH, ("x", None, None, None)),
     "megatron": (MODEL, (None, None, "x", None)),
+    "context": ({r"^batch/": (None, "x")}, (None, "x", None, None)),
 }
+LONG = {"batch": 1, "seq": 32768}  # Of the last one.
 
 
-def build(options):
+def build(plan: str, options):
     from meshwright import zoo
 
-    size = SIZE | {n: int(v) for n, v in (one.split("=") for one in options.set)}
+    size = SIZE | (LONG if plan == "context" else {})
+    size |= {n: int(v) for n, v in (one.split("=") for one in options.set)}
     return zoo.build(
         "llama", "tiny", **size, dtype="bf16", attention=options.attention, scan=False
     )
@@ -171,6 +175,7 @@ class Peer:
 
     def __init__(self, step, rules, heads, mesh):
         import jax
+        from _ring import ring_attention
 
         names, shapes, tree = inputs_of(step)
         specs = [
@@ -182,8 +187,13 @@ class Peer:
         spec = jax.sharding.PartitionSpec(*heads)
 
         def mapped(q, k, v, **options):
+            attend = (
+                ring_attention("x", mesh.size)
+                if heads[1]
+                else lambda q, k, v: whole(q, k, v, **options)
+            )
             return jax.shard_map(
-                lambda q, k, v: whole(q, k, v, **options),
+                attend,
                 mesh=mesh,
                 in_specs=(spec,) * 3,
                 out_specs=spec,
@@ -251,7 +261,7 @@ def main():
     ratios = []
     for plan in options.plans or PLANS:
         rules, heads = PLANS[plan]
-        step = build(options)  # Traced anew: attention is not the same.
+        step = build(plan, options)  # Traced anew: attention is not the same.
         with tempfile.TemporaryDirectory() as folder:
             ours = Ours(step, rules, mesh, options.binary, Path(folder))
         peer = Peer(step, rules, heads, mesh)

@@ -60,20 +60,6 @@ double RaggedDotFlops(const Instruction& instruction) {
   return flops;
 }
 
-// Two products forward, five backward; half of each if later keys are not
-// seen.
-double AttentionFlops(const FusedAttention& attention) {
-  const double scores = static_cast<double>(attention.batch) *
-                        static_cast<double>(attention.query_heads) *
-                        static_cast<double>(attention.queries) *
-                        static_cast<double>(attention.keys);
-  const auto size = static_cast<double>(attention.size);
-  const auto value_size = static_cast<double>(attention.value_size);
-  const double sizes =
-      attention.backward ? 3 * size + 2 * value_size : size + value_size;
-  return 2 * scores * sizes * (attention.causal ? 0.5 : 1);
-}
-
 double DotFlops(const Instruction& dot) {
   const Shape& lhs = dot.operand_shape(0);
   double contracted = 1;
@@ -269,7 +255,7 @@ double OtherFlops(const Instruction& instruction) {
       return operands == 2 ? ConvolutionFlops(instruction) : 0;
     case Opcode::kCustomCall: {
       const auto attention = ReadFusedAttention(instruction);
-      return attention.has_value() ? AttentionFlops(*attention) : 0;
+      return attention.has_value() ? attention->Flops() : 0;
     }
     case Opcode::kRaggedDot:
       return RaggedDotFlops(instruction);

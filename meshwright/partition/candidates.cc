@@ -5,6 +5,7 @@
 
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/exchange_price.h"
+#include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/divide.h"
 #include "meshwright/rules/island.h"
 
@@ -212,15 +213,28 @@ double CandidateTable::Work(const Known& known,
     bytes += bits / 8;
   }
   double flops = 2;
+  double part = 1;  // Of the whole, on one device.
   bool contracts = false;
   for (int32_t i = 0; i < static_cast<int32_t>(rule.factors.size()); ++i) {
     // What it is tied to counts for both.
     if (rule.factors[i].tied >= 0) continue;
-    flops *= static_cast<double>(LocalFactorSize(rule, strategy, i, mesh_));
+    const int64_t local = LocalFactorSize(rule, strategy, i, mesh_);
+    flops *= static_cast<double>(local);
+    if (local > 0) {
+      part *= static_cast<double>(local) /
+              static_cast<double>(rule.factors[i].size);
+    }
     contracts = contracts || IsContracted(rule, i);
   }
   double price = bytes * prices_.per_local_byte;
-  if (contracts) price += flops * prices_.per_flop;
+  const auto attention = known.instruction == nullptr
+                             ? std::nullopt
+                             : ReadFusedAttention(*known.instruction);
+  if (attention.has_value()) {
+    price += part * attention->Flops() * prices_.per_flop;
+  } else if (contracts) {
+    price += flops * prices_.per_flop;
+  }
   if (Exchanges(rule, strategy)) {
     price += ExchangePrice(*known.instruction, rule, strategy, mesh_, prices_);
   }

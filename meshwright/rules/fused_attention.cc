@@ -179,6 +179,16 @@ const char* QueryProduct(bool backward) {
 
 }  // namespace
 
+double FusedAttention::Flops() const {
+  const double scores =
+      static_cast<double>(batch) * static_cast<double>(query_heads) *
+      static_cast<double>(queries) * static_cast<double>(keys);
+  const auto inner = static_cast<double>(size);
+  const auto outer = static_cast<double>(value_size);
+  const double sizes = backward ? 3 * inner + 2 * outer : inner + outer;
+  return 2 * scores * sizes * (causal ? 0.5 : 1);
+}
+
 int32_t FusedAttention::OperandOf(AttentionPart part) const {
   const auto found = std::ranges::find(operands, part);
   return found == operands.end()

@@ -60,6 +60,9 @@ struct FusedAttention {
   std::vector<AttentionPart> operands;
   std::vector<AttentionPart> results;
 
+  // Two products forward, five backward; half of each if later keys are not
+  // seen.
+  double Flops() const;
   // The operand that is a part, or -1.
   int32_t OperandOf(AttentionPart part) const;
 };
