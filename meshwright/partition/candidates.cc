@@ -5,8 +5,8 @@
 
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/exchange_price.h"
-#include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/divide.h"
+#include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/island.h"
 
 namespace meshwright {
