@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from _all_devices import all_devices
+from _ragged_import import import_text
 
 ROOT = Path(__file__).resolve().parents[1]
 DEVICES = 8
@@ -149,10 +150,10 @@ def _normal(jax, jnp, shapes):
 class Program:
     """A module, compiled for the first device."""
 
-    def __init__(self, jax, hlo: bytes):
+    def __init__(self, jax, text: str):
         from jax._src.lib import xla_client
 
-        code = xla_client._xla.mlir.hlo_to_stablehlo(hlo)
+        code = import_text(text)
         self._device = jax.devices()[0]
         devices = xla_client.DeviceList((self._device,))
         self._compiled = self._device.client.compile_and_load(code, devices)
@@ -164,22 +165,18 @@ class Program:
         return [one[0] for one in results.disassemble_into_single_device_arrays()]
 
 
-def run_shards(jax, command: list, folder: Path, shards: list, apart: bool) -> list:
+def run_shards(jax, command: list, shards: list, apart: bool) -> list:
     """The results of device 0, then of device 1, and so on.
 
     Programs that do not communicate run one after the other, others as one.
     """
-    from meshwright.stablehlo import hlo_text_to_hlo
-
+    text = _output([*command, "--text"])
     if apart:
-        path = folder / "split.hlo.pb"
-        _output([*command, "-o", path])
-        program = Program(jax, path.read_bytes())
+        program = Program(jax, text)
         devices = range(DEVICES)
         return [r for d in devices for r in program.run([one[d] for one in shards])]
-    text = all_devices(_output([*command, "--text"]), DEVICES)
     arguments = [part for one in shards for part in one]
-    return Program(jax, hlo_text_to_hlo(text)).run(arguments)
+    return Program(jax, all_devices(text, DEVICES)).run(arguments)
 
 
 def parts_of(array, spec: str):
@@ -216,7 +213,7 @@ def check(jax, name: str, binary: Path, folder: Path) -> list[bool]:
         specs = report["shardings"]["parameters"]
         shards = [parts_of(a, spec) for a, spec in zip(inputs, specs, strict=True)]
         apart = not report["collectives"]
-        results = run_shards(jax, command, folder, shards, apart)
+        results = run_shards(jax, command, shards, apart)
         count = len(whole)
         outputs = report["shardings"]["outputs"]
         errors = []

@@ -81,8 +81,7 @@ class Planner {
       if (plan.ok() && Fits(*plan)) return plan;
       const bool is_short =
           plan.ok() || absl::IsResourceExhausted(plan.status());
-      return is_short ? StagesThatFit(task_, LeftSeconds(), cuts_)
-                      : plan.status();
+      return is_short ? StagesThatFit(task_, LeftSeconds()) : plan.status();
     }
     absl::StatusOr<Plan> whole = Finish(last);
     if (staged.ok() && !stage_first &&

@@ -40,9 +40,10 @@ absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
 
 // However much memory there is, so that what it takes is enough whenever it is
 // asked for.
-absl::StatusOr<Plan> LeanestStages(const PlanTask& task,
-                                   std::map<Recompute, Cuts>& cuts) {
+absl::StatusOr<Plan> LeanestStages(const PlanTask& task) {
   const Stopwatch watch;
+  // Its own: a search prefers numbers of micro-batches that are cut already.
+  std::map<Recompute, Cuts> cuts;
   absl::StatusOr<Plan> roomy = SearchWithin(kAnyMemory, task, cuts);
   if (absl::IsResourceExhausted(roomy.status())) return NoWay(task.request);
   MW_ASSIGN_OR_RETURN(Plan plan, std::move(roomy));
@@ -81,13 +82,12 @@ absl::StatusOr<Plan> FinishFirstThatFits(const PlanTask& task,
   return leanest;
 }
 
-absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left,
-                                   std::map<Recompute, Cuts>& cuts) {
+absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left) {
   PlanRequest request = task.request;
   request.time_limit_seconds = std::max(1.0, seconds_left);
   const PlanTask again{task.module, task.cluster,      task.rates,
                        request,     task.memory_bytes, task.context};
-  MW_ASSIGN_OR_RETURN(Plan plan, LeanestStages(again, cuts));
+  MW_ASSIGN_OR_RETURN(Plan plan, LeanestStages(again));
   if (plan.predicted.peak_bytes > task.memory_bytes) {
     return StagesDoNotFit(plan, task.memory_bytes);
   }

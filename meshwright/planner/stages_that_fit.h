@@ -25,8 +25,7 @@ absl::StatusOr<Plan> FinishFirstThatFits(const PlanTask& task,
 
 // For a search that found nothing that fits: the leanest plan, if that does, or
 // kResourceExhausted with a memory that would do.
-absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left,
-                                   std::map<Recompute, Cuts>& cuts);
+absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left);
 
 }  // namespace meshwright
 

@@ -13,6 +13,8 @@ from combination_oracle import Oracle
 from combinations import draw
 
 CHUNK = 20
+# Tiny ones that failed once, found by hand.
+FAILED_ONCE = (2729, 5376)
 TINY_COUNT = int(os.environ.get("MW_COMBINATIONS", "280"))
 PUBLIC_COUNT = int(os.environ.get("MW_COMBINATIONS", "25"))
 FIRST = int(os.environ.get("MW_FIRST_SEED", "0"))
@@ -36,6 +38,10 @@ def judge(numbers, modules):
 @pytest.mark.parametrize("numbers", chunks(TINY_COUNT), ids=lambda r: f"from {r[0]}")
 def test_tiny_modules(cli, numbers):
     judge(numbers, TINY)
+
+
+def test_what_failed_once(cli):
+    judge(FAILED_ONCE, TINY)
 
 
 @pytest.mark.parametrize("numbers", chunks(PUBLIC_COUNT), ids=lambda r: f"from {r[0]}")
