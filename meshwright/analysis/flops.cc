@@ -6,6 +6,7 @@
 
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/ragged_dot_numbers.h"
+#include "meshwright/hlo/scaled_dot_numbers.h"
 #include "meshwright/hlo/trip_count.h"
 #include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/island.h"
@@ -60,11 +61,12 @@ double RaggedDotFlops(const Instruction& instruction) {
   return flops;
 }
 
-double DotFlops(const Instruction& dot) {
+double DotFlops(const Instruction& dot,
+                const std::optional<DotDimensionNumbers>& numbers) {
   const Shape& lhs = dot.operand_shape(0);
   double contracted = 1;
-  if (dot.attributes->dot) {
-    for (int64_t dimension : dot.attributes->dot->lhs_contracting) {
+  if (numbers.has_value()) {
+    for (int64_t dimension : numbers->lhs_contracting) {
       if (!HasDimension(lhs, dimension)) continue;
       contracted *= static_cast<double>(lhs.dimensions[dimension]);
     }
@@ -255,7 +257,10 @@ double OtherFlops(const Instruction& instruction) {
       return operands == 2 ? ConvolutionFlops(instruction) : 0;
     case Opcode::kCustomCall: {
       const auto attention = ReadFusedAttention(instruction);
-      return attention.has_value() ? attention->Flops() : 0;
+      if (attention.has_value()) return attention->Flops();
+      return IsBlockScaledDot(instruction)
+                 ? DotFlops(instruction, ScaledDotNumbersOf(instruction))
+                 : 0;
     }
     case Opcode::kRaggedDot:
       return RaggedDotFlops(instruction);
@@ -274,7 +279,7 @@ double OtherFlops(const Instruction& instruction) {
     case Opcode::kBatchNormTraining:
       return OperandElements(instruction, 0, 1);
     default:
-      return DotFlops(instruction);
+      return DotFlops(instruction, instruction.attributes->dot);
   }
 }
 
@@ -347,7 +352,8 @@ bool IsContraction(Opcode opcode) {
 }
 
 bool IsContraction(const Instruction& instruction) {
-  return IsContraction(instruction.opcode) || IsFusedAttention(instruction);
+  return IsContraction(instruction.opcode) || IsFusedAttention(instruction) ||
+         IsBlockScaledDot(instruction);
 }
 
 bool IsTranscendental(Opcode opcode) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "meshwright/rules/fused_attention.h"
+#include "meshwright/analysis/flops.h"
 
 namespace meshwright {
 namespace {
@@ -25,7 +25,7 @@ Unit UnitOf(const Instruction& instruction) {
     case Opcode::kConvolution:
       return Unit::kConvolution;
     case Opcode::kCustomCall:
-      return IsFusedAttention(instruction) ? Unit::kContraction : Unit::kVector;
+      return IsContraction(instruction) ? Unit::kContraction : Unit::kVector;
     default:
       return Unit::kVector;
   }

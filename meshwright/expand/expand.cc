@@ -8,6 +8,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/expand/expansions.h"
 #include "meshwright/hlo/read_module.h"
+#include "meshwright/hlo/scaled_dot_numbers.h"
 #include "meshwright/hlo/write_module.h"
 #include "meshwright/rules/fused_attention.h"
 
@@ -22,6 +23,10 @@ Expansion ExpansionOf(const Instruction& instruction,
   }
   if (IsFusedAttention(instruction) && platform != "cuda") {
     return ExpandAttention;
+  }
+  if ((instruction.opcode == Opcode::kScaledDot && platform == "cpu") ||
+      (IsBlockScaledDot(instruction) && platform != "cuda")) {
+    return ExpandScaledDot;
   }
   return nullptr;
 }

@@ -15,6 +15,10 @@ using Expansion = absl::StatusOr<Instruction*> (*)(
 absl::StatusOr<Instruction*> ExpandRaggedDot(const Instruction& instruction,
                                              LocalBuilder& builder);
 
+// expand_scaled_dot.cc: a dot in f32 of what is scaled.
+absl::StatusOr<Instruction*> ExpandScaledDot(const Instruction& instruction,
+                                             LocalBuilder& builder);
+
 // expand_attention.cc: cuDNN's attention, with all scores in memory.
 absl::StatusOr<Instruction*> ExpandAttention(const Instruction& instruction,
                                              LocalBuilder& builder);

@@ -85,7 +85,7 @@ double PointsOf(const FlatGraph& graph, const FlatOp& op, const Rule& rule) {
   const Opcode opcode = op.instruction->opcode;
   double points = 1;
   if (opcode == Opcode::kDot || opcode == Opcode::kRaggedDot ||
-      opcode == Opcode::kConvolution) {
+      opcode == Opcode::kScaledDot || opcode == Opcode::kConvolution) {
     for (int32_t i = 0; i < std::ssize(rule.factors); ++i) {
       // A row is multiplied with one group's matrix.
       if (opcode == Opcode::kRaggedDot && !Has(rule.operands[0], i) &&

@@ -1,4 +1,5 @@
-// custom-call: by the rule that is recorded in it (rule_text.h), or by target.
+// custom-call: by the rule that is recorded in it (rule_text.h), or by target
+// (call_table.h for those of which nothing else is known).
 // What has neither computes on every device.
 #include <algorithm>
 #include <array>
@@ -8,6 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "meshwright/hlo/kernel_calls.h"
+#include "meshwright/hlo/scaled_dot_numbers.h"
+#include "meshwright/rules/call_table.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/island.h"
@@ -24,6 +27,7 @@ enum class Target {
   kFixedTopK,      // k is also in the configuration.
   kPartialReduce,  // (arrays..., starts...) reduced along one dimension.
   kAttention,      // cuDNN's, in its variants.
+  kScaledDot,      // As the opcode.
 };
 
 struct TargetEntry {
@@ -69,6 +73,7 @@ Target TargetOf(const Instruction& instruction) {
       return entry.target;
     }
   }
+  if (IsBlockScaledDot(instruction)) return Target::kScaledDot;
   return IsFusedAttention(instruction) ? Target::kAttention : Target::kUnknown;
 }
 
@@ -180,6 +185,10 @@ std::optional<Rule> CustomCallFactors(const Instruction& instruction) {
   if (rule.has_value()) return rule;
   switch (TargetOf(instruction)) {
     case Target::kUnknown:
+      rule = IsKernel(instruction) ? std::nullopt : TableRule(instruction);
+      break;
+    case Target::kScaledDot:
+      rule = ScaledDotFactors(instruction);
       break;
     case Target::kIdentity:
       rule = AllAlike(instruction);

@@ -21,14 +21,8 @@ TensorFactors AsTensor(const std::vector<int32_t>& factors) {
 
 }  // namespace
 
-std::optional<Rule> DotFactors(const Instruction& instruction) {
-  if (instruction.operands.size() != 2 ||
-      !instruction.attributes->dot.has_value()) {
-    return std::nullopt;
-  }
-  const DotDimensionNumbers& dot = *instruction.attributes->dot;
-  const Shape& lhs_shape = instruction.operand_shape(0);
-  const Shape& rhs_shape = instruction.operand_shape(1);
+Rule DotRule(const DotDimensionNumbers& dot, const Shape& lhs_shape,
+             const Shape& rhs_shape) {
   Rule rule;
   std::vector<int32_t> lhs(lhs_shape.rank(), kNone);
   std::vector<int32_t> rhs(rhs_shape.rank(), kNone);
@@ -65,6 +59,15 @@ std::optional<Rule> DotFactors(const Instruction& instruction) {
   rule.results = {std::move(result)};
   rule.linear = {{Reduction::kSum, {0}}, {Reduction::kSum, {1}}};
   return rule;
+}
+
+std::optional<Rule> DotFactors(const Instruction& instruction) {
+  if (instruction.operands.size() != 2 ||
+      !instruction.attributes->dot.has_value()) {
+    return std::nullopt;
+  }
+  return DotRule(*instruction.attributes->dot, instruction.operand_shape(0),
+                 instruction.operand_shape(1));
 }
 
 LocalValues MaskReduced(const LocalOp& op, LocalBuilder& builder) {

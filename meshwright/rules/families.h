@@ -43,7 +43,10 @@ std::optional<Rule> BitcastConvertFactors(const Instruction& instruction);
 std::optional<Rule> ReduceFactors(const Instruction& instruction);
 LocalValues LowerReduce(const LocalOp& op, LocalBuilder& builder);
 
-// dot.cc, ragged_dot.cc
+// dot.cc, ragged_dot.cc, scaled_dot.cc
+Rule DotRule(const DotDimensionNumbers& dot, const Shape& lhs_shape,
+             const Shape& rhs_shape);
+std::optional<Rule> ScaledDotFactors(const Instruction& instruction);
 std::optional<Rule> DotFactors(const Instruction& instruction);
 LocalValues LowerDot(const LocalOp& op, LocalBuilder& builder);
 // The operands, of which the first two have zeros for padding of what is

@@ -107,6 +107,8 @@ OpcodeEntry MakeEntry(Opcode opcode) {
       return {DotFactors, LowerDot};
     case Opcode::kRaggedDot:
       return {RaggedDotFactors, LowerRaggedDot};
+    case Opcode::kScaledDot:
+      return {ScaledDotFactors, LowerUnchanged};
     case Opcode::kConvolution:
       return {.factors = ConvolutionFactors,
               .lower = LowerConvolution,

@@ -51,6 +51,24 @@ TEST(CustomCallRule, TopK) {
   EXPECT_EQ(KindOf(RuleOf(fixed), 0, 1), FactorKind::kWhole);
 }
 
+TEST(CustomCallRule, TableOfTargets) {
+  const Rule factored = RuleOf(Call("lapack_sgetrf_ffi", {"f32[8,6,6]"},
+                                    "(f32[8,6,6], s32[8,6], s32[8])"));
+  EXPECT_EQ(KindOf(factored, 0, 0), FactorKind::kKept);
+  EXPECT_EQ(KindOf(factored, 0, 1), FactorKind::kWhole);
+  EXPECT_EQ(factored.results[2][0], factored.operands[0][0]);
+  const std::string masked = "te_scaled_masked_softmax_forward_ffi";
+  for (const char* mask : {"u8[4,1,16,16]", "u8[1,1,16,16]"}) {
+    const Rule softmax =
+        RuleOf(Call(masked, {"f16[4,8,16,16]", mask}, "f16[4,8,16,16]"));
+    EXPECT_EQ(KindOf(softmax, 0, 0), FactorKind::kKept);
+    EXPECT_EQ(KindOf(softmax, 0, 3), FactorKind::kWhole);
+  }
+  // Not with other shapes than expected.
+  EXPECT_TRUE(RuleOf(Call("lapack_sgetrf_ffi", {"f32[8,6,6]"}, "f32[8,6,6]"))
+                  .is_fallback);
+}
+
 TEST(CustomCallRule, PartialReduceKeepsTheBatch) {
   OneOp op = Call("ApproxTopK", {"f32[4,16]", "s32[4,16]", "f32[]", "s32[]"},
                   "(f32[4,3], s32[4,3])");

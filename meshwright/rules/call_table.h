@@ -1,0 +1,17 @@
+// Rules of kernels that libraries bring, by their names.
+#ifndef MESHWRIGHT_RULES_CALL_TABLE_H_
+#define MESHWRIGHT_RULES_CALL_TABLE_H_
+
+#include <optional>
+
+#include "meshwright/rules/rule.h"
+
+namespace meshwright {
+
+// nullopt for a custom call that is not in the table, or whose shapes no rule
+// of its target fits.
+std::optional<Rule> TableRule(const Instruction& instruction);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RULES_CALL_TABLE_H_
