@@ -124,6 +124,17 @@ def test_bf16_computes_in_bf16_and_keeps_its_state_in_f32(model):
     assert module.outputs[module.loss].dtype == "f32"
 
 
+def test_attention_in_blocks_of_keys_computes_the_same():
+    losses = []
+    for kind in ("xla", "ring"):
+        step = zoo.build("llama", "tiny", attention=kind)
+        run, state, batch = jax.jit(step.fn), step.init_state(), step.example_batch()
+        for _ in range(3):
+            state, metrics = run(state, batch)
+        losses.append(jax.tree.leaves(metrics))
+    np.testing.assert_allclose(*losses, rtol=1e-4)
+
+
 def test_running_statistics_are_state():
     first, last, _ = train("wide-resnet")
     means = [state["stats"]["stem"]["mean"] for state in (first, last)]

@@ -61,6 +61,45 @@ def attend(q, k, v, mask=None):
     return jnp.einsum("bhqk,bkhd->bqhd", weights, v)
 
 
+def attend_in_blocks(q, k, v, blocks: int):
+    """Causal attention, a block of keys after the other: what a ring's device does.
+
+    Scores of one block at a time are in memory, in the backward pass too.
+    """
+    batch, length, heads, size = q.shape
+    keys = length // blocks
+    if keys * blocks != length:
+        raise ValueError(f"a sequence of {length} does not divide into {blocks} blocks")
+    places = jnp.arange(length)
+
+    @jax.checkpoint
+    def step(carry, block):
+        out, total, largest = carry
+        first, k, v = block
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(size)
+        seen = places[:, None] >= first + jnp.arange(keys)
+        scores = jnp.where(seen, scores.astype(jnp.float32), -jnp.inf)
+        new = jnp.maximum(largest, scores.max(axis=-1))
+        weights = jnp.exp(scores - new[..., None])
+        kept = jnp.exp(largest - new)
+        out = out * kept[..., None]
+        out += jnp.einsum("bhqk,bkhd->bhqd", weights.astype(v.dtype), v)
+        return (out, total * kept + weights.sum(axis=-1), new), None
+
+    def in_blocks(x):
+        return jnp.moveaxis(x.reshape(batch, blocks, keys, *x.shape[2:]), 1, 0)
+
+    shape = (batch, heads, length)
+    start = (
+        jnp.zeros((*shape, v.shape[-1])),
+        jnp.zeros(shape),
+        jnp.full(shape, jnp.finfo(jnp.float32).min),
+    )
+    firsts = jnp.arange(blocks) * keys
+    (out, total, _), _ = jax.lax.scan(step, start, (firsts, in_blocks(k), in_blocks(v)))
+    return jnp.swapaxes(out / total[..., None], 1, 2).astype(q.dtype)
+
+
 def causal_mask(length: int):
     return jnp.tril(jnp.ones((length, length), bool))
 

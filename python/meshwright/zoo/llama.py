@@ -12,7 +12,14 @@ import jax.numpy as jnp
 from meshwright.zoo import data
 from meshwright.zoo.blocks import init_blocks, run_blocks
 from meshwright.zoo.config import TrainConfig
-from meshwright.zoo.layers import attend, causal_mask, cross_entropy, embed, normal
+from meshwright.zoo.layers import (
+    attend,
+    attend_in_blocks,
+    causal_mask,
+    cross_entropy,
+    embed,
+    normal,
+)
 
 _EPSILON = 1e-5
 _ROTARY_BASE = 10000.0
@@ -29,7 +36,9 @@ class Config(TrainConfig):
     seq: int
     scan: bool = True
     remat: bool = False
-    attention: str = "xla"  # Or "cudnn": one kernel, for CUDA, in bf16.
+    # "xla", "cudnn" (one kernel, for CUDA, in bf16) or "ring" (in blocks of keys).
+    attention: str = "xla"
+    blocks: int = 8  # Of a ring.
 
 
 def batch_fields(config: Config):
@@ -59,7 +68,7 @@ def loss_fn(params, stats, batch, config: Config):
 
     def block(p, x):
         normed = rms_norm(p["norm1"], x)
-        x = x + _attention(p["attention"], normed, rotation, mask, config.attention)
+        x = x + _attention(p["attention"], normed, rotation, mask, config)
         return x + _swiglu(p["mlp"], rms_norm(p["norm2"], x))
 
     x = embed(params["tokens"], batch["tokens"], config.compute_dtype)
@@ -88,19 +97,23 @@ def _rotation(length: int, size: int):
     return jnp.cos(angles), jnp.sin(angles)
 
 
-def _attention(params, x, rotation, mask, kind: str):
+def _attention(params, x, rotation, mask, config: Config):
     """Each key and value head serves a group of consecutive query heads."""
     q = jnp.einsum("bsw,whd->bshd", x, params["q"].astype(x.dtype))
     k = jnp.einsum("bsw,whd->bshd", x, params["k"].astype(x.dtype))
     v = jnp.einsum("bsw,whd->bshd", x, params["v"].astype(x.dtype))
     q, k = rotate(q, rotation), rotate(k, rotation)
-    if kind == "cudnn":
+    if config.attention == "cudnn":
         y = jax.nn.dot_product_attention(
             q, k, v, is_causal=True, implementation="cudnn"
         )
     else:
         group = q.shape[2] // k.shape[2]
-        y = attend(q, jnp.repeat(k, group, axis=2), jnp.repeat(v, group, axis=2), mask)
+        k, v = jnp.repeat(k, group, axis=2), jnp.repeat(v, group, axis=2)
+        if config.attention == "ring":
+            y = attend_in_blocks(q, k, v, config.blocks)
+        else:
+            y = attend(q, k, v, mask)
     return jnp.einsum("bshd,hdw->bsw", y, params["out"].astype(x.dtype))
 
 
