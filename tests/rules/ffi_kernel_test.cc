@@ -157,14 +157,16 @@ absl::StatusOr<bool> IsCaught(const RandomKernel& kernel, const Lie& lie,
   if (!IsValid(rule, strategy, mesh)) {
     return absl::InternalError("the wrong rule cannot be used");
   }
-  const Values inputs = DrawInputs(built, random);
-  MW_ASSIGN_OR_RETURN(const Values wanted, RunWhole(built, inputs));
-  const absl::Status status =
-      CheckStrategies(built, rule, {strategy}, mesh, inputs, wanted);
-  if (!status.ok() && !absl::StrContains(status.message(), "local element")) {
+  for (int tries = 0; tries < 3; ++tries) {  // Zeros may hide it.
+    const Values inputs = DrawInputs(built, random);
+    MW_ASSIGN_OR_RETURN(const Values wanted, RunWhole(built, inputs));
+    const absl::Status status =
+        CheckStrategies(built, rule, {strategy}, mesh, inputs, wanted);
+    if (status.ok()) continue;
+    if (absl::StrContains(status.message(), "local element")) return true;
     return status;
   }
-  return !status.ok();
+  return false;
 }
 
 class WrongRules : public testing::TestWithParam<Lie (*)(RandomKernel)> {};

@@ -109,6 +109,18 @@ std::vector<std::string> ShapeTexts(const RandomKernel& kernel,
   return texts;
 }
 
+std::string LayoutText(const RandomKernel& kernel) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < kernel.letters.operands.size(); ++i) {
+    std::string& text = texts.emplace_back();
+    for (size_t j = kernel.letters.operands[i].size(); j > 0; --j) {
+      absl::StrAppend(&text, j - 1);
+    }
+    if (!kernel.layouts.empty()) text = absl::StrJoin(kernel.layouts[i], "");
+  }
+  return absl::StrJoin(texts, ",");
+}
+
 }  // namespace
 
 std::string RuleText(const RandomKernel& kernel) {
@@ -125,20 +137,29 @@ OneOp CallOf(const RandomKernel& kernel) {
   for (const auto& [letter, size] : kernel.sizes) {
     if (!read.contains(letter)) whole.push_back(letter);
   }
-  const std::string config =
-      absl::StrCat("{tensors = \"", ToString(kernel.letters),
-                   "\", reduction = \"", kernel.reduction, "\", whole = \"",
-                   whole, "\", apart = \"", kernel.apart, "\"}");
+  const std::string config = absl::StrCat(
+      "{tensors = \"", ToString(kernel.letters), "\", reduction = \"",
+      kernel.reduction, "\", whole = \"", whole, "\", apart = \"", kernel.apart,
+      "\", layouts = \"", LayoutText(kernel), "\"}");
+  const std::vector<std::string> operands =
+      ShapeTexts(kernel, kernel.letters.operands, kernel.operand_types);
   const std::vector<std::string> results =
       ShapeTexts(kernel, kernel.letters.results, kernel.result_types);
+  const auto layouts = kernel.layouts;
   OneOp op{.opcode = Opcode::kCustomCall,
-           .operands = ShapeTexts(kernel, kernel.letters.operands,
-                                  kernel.operand_types),
+           .operands = operands,
            .set =
-               [config](Attributes& attributes) {
+               [=](Attributes& attributes) {
                  attributes.custom_call_target = kLetterKernel;
                  attributes.custom_call_api_version = 4;
                  attributes.backend_config = config;
+                 attributes.constrain_layout = !layouts.empty();
+                 for (size_t i = 0; i < layouts.size(); ++i) {
+                   attributes.operand_shapes_with_layout.push_back(
+                       ParseShape(operands[i]));
+                   attributes.operand_shapes_with_layout[i].layout = {
+                       .minor_to_major = layouts[i]};
+                 }
                },
            .frontend_attributes = {{kRuleAttributes[kernel.shardy ? 1 : 0],
                                     RuleText(kernel)}},

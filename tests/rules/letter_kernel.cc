@@ -77,6 +77,7 @@ void Store(const FfiArray& array, int64_t index, double value) {
 struct Tensor {
   const FfiArray& array;
   const TensorLetters& letters;
+  std::string layout;  // Digits of dimensions, minor first.
 
   bool Has(char letter) const {
     return std::ranges::any_of(letters, [&](const std::string& dim) {
@@ -86,14 +87,20 @@ struct Tensor {
 
   int64_t IndexOf(const Positions& positions, const Sizes& sizes) const {
     int64_t index = 0;
-    for (const std::string& dim : letters) {
-      for (const char letter : dim) {
+    for (auto digit = layout.rbegin(); digit != layout.rend(); ++digit) {
+      for (const char letter : letters[*digit - '0']) {
         index = index * sizes.at(letter) + positions.at(letter);
       }
     }
     return index;
   }
 };
+
+std::string RowMajor(size_t rank) {
+  std::string layout;
+  for (size_t i = rank; i > 0; --i) layout += static_cast<char>('0' + i - 1);
+  return layout;
+}
 
 class LetterKernel {
  public:
@@ -104,10 +111,13 @@ class LetterKernel {
     MW_ASSIGN_OR_RETURN(kernel.reduction_, call.StringAttribute("reduction"));
     MW_ASSIGN_OR_RETURN(kernel.whole_, call.StringAttribute("whole"));
     MW_ASSIGN_OR_RETURN(kernel.apart_, call.StringAttribute("apart"));
+    MW_ASSIGN_OR_RETURN(const absl::string_view layouts,
+                        call.StringAttribute("layouts"));
     MW_ASSIGN_OR_RETURN(const KernelLetters letters, ParseLetters(text));
     MW_RETURN_IF_ERROR(
         Pair(call.operands(), letters.operands, kernel.operands_));
     MW_RETURN_IF_ERROR(Pair(call.results(), letters.results, kernel.results_));
+    MW_RETURN_IF_ERROR(kernel.SetLayouts(layouts));
     MW_RETURN_IF_ERROR(kernel.FindSizes());
     for (size_t i = 0; i < kernel.results_.size(); ++i) {
       kernel.Fill(static_cast<int64_t>(i));
@@ -123,7 +133,7 @@ class LetterKernel {
       return absl::InvalidArgumentError("other tensors than letters");
     }
     for (size_t i = 0; i < arrays.size(); ++i) {
-      tensors.push_back({arrays[i], letters[i]});
+      tensors.push_back({arrays[i], letters[i], RowMajor(letters[i].size())});
       if (arrays[i].dimensions.size() != letters[i].size()) {
         return absl::InvalidArgumentError("other dimensions than letters");
       }
@@ -132,6 +142,18 @@ class LetterKernel {
           arrays[i].type != ElementType::kS32) {
         return absl::UnimplementedError("of f32, f64 and s32 only");
       }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status SetLayouts(absl::string_view text) {
+    const std::vector<std::string> layouts = absl::StrSplit(text, ',');
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (i >= layouts.size() ||
+          !std::ranges::is_permutation(layouts[i], operands_[i].layout)) {
+        return absl::InvalidArgumentError("other layouts than operands");
+      }
+      operands_[i].layout = layouts[i];
     }
     return absl::OkStatus();
   }

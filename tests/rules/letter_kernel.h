@@ -1,6 +1,7 @@
 // Test support: a kernel of XLA's FFI that computes whatever its letters say.
 //
-//   {tensors = "ab,(bc)c->ac,a", reduction = "sum", whole = "c", apart = ""}
+//   {tensors = "ab,(bc)d->ac,a", reduction = "sum", whole = "c", apart = "",
+//    layouts = "01,10"}
 //
 // Each dimension is a letter, or several in parentheses. An element of a
 // result is a sum (max, min, product) of small integers, over all letters that
@@ -8,7 +9,8 @@
 // letters may be split that results have, and over others results add up, bit
 // for bit; but not `whole` ones: along these a kernel looks at positions, and
 // at other places of the first operand. Results without a letter that is
-// `apart` do not depend on operands that have it.
+// `apart` do not depend on operands that have it. Layouts are those of the
+// operands, minor dimension first; results are row-major.
 #ifndef MESHWRIGHT_TESTS_RULES_LETTER_KERNEL_H_
 #define MESHWRIGHT_TESTS_RULES_LETTER_KERNEL_H_
 

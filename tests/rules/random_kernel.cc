@@ -33,6 +33,12 @@ class Drawing {
     for (size_t i = 0; i < operands_.size(); ++i) {
       kernel_.operand_types.push_back(DrawType());
     }
+    const bool has_layouts = OneIn(3);
+    for (const TensorLetters& operand : kernel_.letters.operands) {
+      if (!has_layouts) break;
+      kernel_.layouts.push_back(
+          RandomOrder(random_, static_cast<int64_t>(operand.size())));
+    }
     for (size_t i = 0; i < results_.size(); ++i) {
       kernel_.result_types.push_back(DrawType());
     }

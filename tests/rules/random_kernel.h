@@ -19,6 +19,8 @@ struct RandomKernel {
   std::map<char, int64_t> sizes;
   std::vector<ElementType> operand_types;
   std::vector<ElementType> result_types;
+  // Of operands, minor dimension first; without constraint if empty.
+  std::vector<std::vector<int64_t>> layouts;
   std::string reduction;  // "sum", "max", ...
 
   // Letters that are not plainly kept. Results without a reduced one are
