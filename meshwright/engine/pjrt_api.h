@@ -63,6 +63,19 @@ class PjrtApi {
 
   std::string version() const;
 
+  // What a plug-in offers beyond the table; null if it has none of the type, or
+  // a smaller, older one. `Extension` begins with PJRT_Extension_Base.
+  template <typename Extension>
+  const Extension* FindExtension(PJRT_Extension_Type type) const {
+    for (const PJRT_Extension_Base* each = table_->extension_start;
+         each != nullptr; each = each->next) {
+      if (each->type != type) continue;
+      if (each->struct_size < sizeof(Extension)) return nullptr;
+      return reinterpret_cast<const Extension*>(each);
+    }
+    return nullptr;
+  }
+
  private:
   // The plug-in's table ends where its own struct_size says, and may hold
   // nulls before that.

@@ -16,6 +16,7 @@
 #include "meshwright/engine/cuda_wheels.h"
 #include "meshwright/engine/pjrt_api.h"
 #include "meshwright/engine/pjrt_client.h"
+#include "meshwright/engine/pjrt_ffi.h"
 #include "meshwright/engine/plugin.h"
 #include "meshwright/engine/xnn_fusions.h"
 
@@ -182,6 +183,14 @@ absl::StatusOr<std::unique_ptr<Client>> Plugin::CreateClient(
   auto client = PjrtClient::Create(api_, values, std::move(xla_defaults));
   if (!client.ok()) return Annotate(client.status(), Describe(file_));
   return client;
+}
+
+absl::Status Plugin::RegisterFfiHandler(absl::string_view target,
+                                        absl::string_view platform,
+                                        FfiHandler* handler) const {
+  return Annotate(
+      meshwright::RegisterFfiHandler(*api_, target, platform, handler),
+      absl::StrCat(Describe(file_), ": FFI handler ", target));
 }
 
 }  // namespace meshwright

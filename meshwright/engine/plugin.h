@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "meshwright/engine/client.h"
+#include "meshwright/engine/ffi.h"
 
 namespace meshwright {
 
@@ -73,6 +74,14 @@ class Plugin {
   // before starting threads that read it.
   absl::StatusOr<std::unique_ptr<Client>> CreateClient(
       const ClientOptions& options) const;
+
+  // Lets programs call `handler` (ffi.h) as `target` on devices of `platform`,
+  // "Host" or "CUDA", from now on. kUnimplemented if the plug-in takes none.
+  // One made with headers newer than the plug-in is taken without a word; then
+  // programs that call it do not compile ("No FFI handler registered").
+  absl::Status RegisterFfiHandler(absl::string_view target,
+                                  absl::string_view platform,
+                                  FfiHandler* handler) const;
 
  private:
   Plugin(PluginFile file, const PjrtApi* api) : file_(file), api_(api) {}

@@ -9,6 +9,7 @@
 #include "meshwright/expand/expand.h"
 #include "meshwright/hlo/verify.h"
 #include "tests/rules/host_values.h"
+#include "tests/rules/test_kernels.h"
 
 namespace meshwright {
 
@@ -17,6 +18,7 @@ absl::StatusOr<Client*> OracleClient() {
     const auto create = []() -> absl::StatusOr<std::unique_ptr<Client>> {
       MW_ASSIGN_OR_RETURN(const PluginFile file, FindPlugin("cpu"));
       MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
+      MW_RETURN_IF_ERROR(RegisterTestKernels(*plugin));
       return plugin->CreateClient({.cpu_devices = kOracleDevices});
     };
     return create();

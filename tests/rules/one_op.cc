@@ -156,6 +156,7 @@ BuiltOp Build(OneOp spec) {
                  std::move(operands), "op");
   instruction->called = std::move(called);
   if (spec.set) spec.set(instruction->attributes.mutate());
+  instruction->frontend_attributes = spec.frontend_attributes;
   instruction->unknown_fields = spec.unknown_fields;
   if (inferred) instruction->shape = InferredShape(*instruction);
   if (spec.opcode == Opcode::kConstant) {

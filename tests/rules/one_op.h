@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct OneOp {
   std::vector<std::string> operands;  // "f32[2,3]", "(f32[2], s32[])"
   std::function<void(Attributes&)> set;
   std::vector<Callee> called;
+  FrontendAttributes frontend_attributes;
   std::string unknown_fields;  // Of the instruction, in bytes.
   std::string result;          // Inferred from the operands if empty.
 
@@ -45,6 +47,10 @@ struct OneOp {
   std::map<int32_t, Draw> draws;
   // Floats are compared bit by bit unless partial values were summed up.
   bool exact = true;
+  // Also then: what is summed up are small integers.
+  bool exact_sums = false;
+  // Result leaves whose values mean nothing.
+  std::set<int32_t> workspaces;
 };
 
 // "f32[2,3]", "(f32[2], s32[])", "token[]".

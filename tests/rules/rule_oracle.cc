@@ -121,8 +121,10 @@ absl::Status CheckTogether(const BuiltOp& op, const Rule& rule,
   MW_ASSIGN_OR_RETURN(const std::vector<Values> got,
                       RunOnDevices(forms.module(), forms.arguments()));
   for (size_t i = 0; i < strategies.size(); ++i) {
-    const bool exact = op.spec.exact && !SumsUp(rule, strategies[i]);
+    const bool exact =
+        op.spec.exact && (op.spec.exact_sums || !SumsUp(rule, strategies[i]));
     for (size_t leaf = 0; leaf < wanted.size(); ++leaf) {
+      if (op.spec.workspaces.contains(static_cast<int32_t>(leaf))) continue;
       const Sharding sharding =
           ResultSharding(rule, strategies[i], static_cast<int32_t>(leaf), mesh);
       for (int64_t device = 0; device < mesh.device_count(); ++device) {

@@ -1,0 +1,101 @@
+#include "meshwright/engine/ffi.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/engine/ffi_abi.h"
+
+namespace meshwright {
+namespace {
+
+std::vector<FfiArray> ArraysOf(const FfiValues& values) {
+  std::vector<FfiArray> arrays;
+  for (int64_t i = 0; i < values.size; ++i) {
+    FfiArray& array = arrays.emplace_back();
+    if (values.types[i] != kFfiBufferType) continue;
+    const auto& buffer = *static_cast<const FfiBuffer*>(values.values[i]);
+    array.type = ElementTypeFromNumber(buffer.type).value_or(array.type);
+    array.data = buffer.data;
+    array.dimensions = {buffer.dimensions, static_cast<size_t>(buffer.rank)};
+  }
+  return arrays;
+}
+
+absl::StatusOr<const void*> FindAttribute(const FfiAttributes& attributes,
+                                          absl::string_view name, int type) {
+  for (int64_t i = 0; i < attributes.size; ++i) {
+    const FfiBytes& own = *attributes.names[i];
+    if (absl::string_view(own.data, own.size) != name) continue;
+    if (attributes.types[i] == type) return attributes.values[i];
+    return absl::InvalidArgumentError(
+        absl::StrCat("attribute ", name, " has another type"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no attribute ", name));
+}
+
+// True if that was all the plug-in wanted.
+bool TellMetadata(const FfiFrame& frame) {
+  for (FfiExtension* extension = frame.extensions; extension != nullptr;
+       extension = extension->next) {
+    if (extension->type != kFfiMetadataType) continue;
+    FfiMetadata& metadata =
+        *reinterpret_cast<FfiMetadataExtension*>(extension)->metadata;
+    metadata.api_version = {sizeof(FfiVersion), nullptr, kFfiMajor, kFfiMinor};
+    metadata.traits = 0;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int64_t FfiArray::element_count() const {
+  int64_t count = 1;
+  for (const int64_t size : dimensions) count *= size;
+  return count;
+}
+
+FfiCall::FfiCall(const FfiFrame& frame)
+    : frame_(frame),
+      operands_(ArraysOf(frame.operands)),
+      results_(ArraysOf(frame.results)) {}
+
+absl::StatusOr<absl::string_view> FfiCall::StringAttribute(
+    absl::string_view name) const {
+  MW_ASSIGN_OR_RETURN(const void* value, FindAttribute(frame_.attributes, name,
+                                                       kFfiStringAttribute));
+  const auto& bytes = *static_cast<const FfiBytes*>(value);
+  return absl::string_view(bytes.data, bytes.size);
+}
+
+absl::StatusOr<int64_t> FfiCall::IntegerAttribute(
+    absl::string_view name) const {
+  MW_ASSIGN_OR_RETURN(const void* value, FindAttribute(frame_.attributes, name,
+                                                       kFfiScalarAttribute));
+  const auto& scalar = *static_cast<const FfiScalar*>(value);
+  if (scalar.type == static_cast<int>(ElementType::kS64)) {
+    return *static_cast<const int64_t*>(scalar.value);
+  }
+  if (scalar.type == static_cast<int>(ElementType::kS32)) {
+    return *static_cast<const int32_t*>(scalar.value);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("attribute ", name, " is neither i32 nor i64"));
+}
+
+namespace internal {
+
+FfiError* RunFfi(FfiFunction function, FfiFrame* frame) {
+  if (TellMetadata(*frame) || frame->stage != kFfiExecuteStage) return nullptr;
+  const absl::Status status = function(FfiCall(*frame));
+  if (status.ok()) return nullptr;
+  const std::string message(status.message());
+  FfiErrorCreateArgs args{sizeof(FfiErrorCreateArgs), nullptr, message.c_str(),
+                          static_cast<int>(status.code())};
+  return frame->api->create_error(&args);
+}
+
+}  // namespace internal
+
+}  // namespace meshwright

@@ -1,0 +1,84 @@
+// Functions that compiled programs call: custom calls of XLA's typed FFI.
+//
+//   absl::Status AddOne(const FfiCall& call) {
+//     const FfiArray& x = call.operands()[0];
+//     const FfiArray& y = call.results()[0];
+//     for (int64_t i = 0; i < x.element_count(); ++i) {
+//       y.As<float>()[i] = x.As<float>()[i] + 1;
+//     }
+//     return absl::OkStatus();
+//   }
+//   plugin->RegisterFfiHandler("add_one", "Host", &FfiHandlerOf<AddOne>);
+//
+// Programs then have custom calls of target "add_one" with api_version 4
+// (API_VERSION_TYPED_FFI); their backend_config holds the attributes, as a
+// dictionary of MLIR: {axis = 1 : i64, mode = "sum"}.
+#ifndef MESHWRIGHT_ENGINE_FFI_H_
+#define MESHWRIGHT_ENGINE_FFI_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "meshwright/base/element_type.h"
+
+namespace meshwright {
+
+// XLA_FFI_CallFrame, XLA_FFI_Error and XLA_FFI_Handler. Handlers made with
+// XLA's own headers may be cast to this type.
+struct FfiFrame;
+struct FfiError;
+using FfiHandler = FfiError*(FfiFrame*);
+
+// An array where the program has it: on the host, or on the device.
+struct FfiArray {
+  ElementType type = ElementType::kInvalid;
+  absl::Span<const int64_t> dimensions;
+  void* data = nullptr;
+
+  int64_t element_count() const;
+  template <typename T>
+  T* As() const {
+    return static_cast<T*>(data);
+  }
+};
+
+// One call, while it runs.
+class FfiCall {
+ public:
+  // `frame` outlives the call.
+  explicit FfiCall(const FfiFrame& frame);
+
+  const std::vector<FfiArray>& operands() const { return operands_; }
+  const std::vector<FfiArray>& results() const { return results_; }
+
+  // kInvalidArgument if there is none, or one of another type.
+  absl::StatusOr<absl::string_view> StringAttribute(
+      absl::string_view name) const;
+  absl::StatusOr<int64_t> IntegerAttribute(absl::string_view name) const;
+
+ private:
+  const FfiFrame& frame_;
+  std::vector<FfiArray> operands_;
+  std::vector<FfiArray> results_;
+};
+
+// Computes the results, or says why not, which fails the program. Devices call
+// it side by side.
+using FfiFunction = absl::Status (*)(const FfiCall& call);
+
+namespace internal {
+FfiError* RunFfi(FfiFunction function, FfiFrame* frame);
+}  // namespace internal
+
+template <FfiFunction function>
+FfiError* FfiHandlerOf(FfiFrame* frame) {
+  return internal::RunFfi(function, frame);
+}
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_ENGINE_FFI_H_
