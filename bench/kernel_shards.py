@@ -20,9 +20,10 @@ import tempfile
 from pathlib import Path
 
 import _attention_cases
+import _dropout_case
+import _kernel_cases
 import numpy as np
 from _all_devices import all_devices
-from _attention_cases import normal
 from _ragged_import import import_text
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,88 +33,10 @@ EPSILON = 1e-6  # Where the whole kernel is exact.
 SUM_BAR = 16.0  # Parts are rounded to bf16 before they are summed up.
 
 
-def ragged(jax, jnp):
-    def fn(x, w, g, sizes):
-        out, back = jax.vjp(lambda x, w: jax.lax.ragged_dot(x, w, sizes), x, w)
-        return out, *back(g)
-
-    inputs = normal(jax, jnp, [(4096, 512), (16, 512, 1024), (4096, 1024)])
-    sizes = np.random.default_rng(1).multinomial(4000, np.ones(16) / 16)
-    inputs.append(jnp.asarray(sizes, jnp.int32))
-    splits = {
-        "rows": {"x": "[x, -]", "g": "[x, -]"},
-        "groups": {"w": "[x, -, -]"},
-        "contracted": {"x": "[-, x]", "w": "[-, x, -]"},
-        "free": {"w": "[-, -, x]", "g": "[-, x]"},
-    }
-    return fn, inputs, splits
-
-
-def pallas_norm(jax, jnp):
-    from jax.experimental import pallas as pl
-    from jax.experimental.pallas import triton
-
-    import meshwright
-
-    def body(x_ref, scale_ref, out_ref):
-        x = x_ref[...].astype(jnp.float32)
-        mean = jnp.mean(x * x, axis=-1, keepdims=True)
-        scale = scale_ref[...].astype(jnp.float32)
-        out_ref[...] = (x * jax.lax.rsqrt(mean + 1e-6) * scale).astype(out_ref.dtype)
-
-    @meshwright.kernel(rule="b n, n -> b n {need_replication: n}")
-    def norm(x, scale):
-        rows, width = x.shape
-        return pl.pallas_call(
-            body,
-            grid=(rows // 8,),
-            in_specs=[
-                pl.BlockSpec((8, width), lambda i: (i, 0)),
-                pl.BlockSpec((width,), lambda i: (0,)),
-            ],
-            out_specs=pl.BlockSpec((8, width), lambda i: (i, 0)),
-            out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
-            compiler_params=triton.CompilerParams(),
-        )(x, scale)
-
-    def fn(x, scale):
-        y = norm(x, scale)
-        return y, -y
-
-    return fn, normal(jax, jnp, [(4096, 1024), (1024,)]), {"rows": {"x": "[x, -]"}}
-
-
-def pallas_attention(jax, jnp):
-    from jax.experimental.pallas.ops.gpu.attention import mha
-
-    import meshwright
-
-    rule = "b t n h, b s n h, b s n h -> b t n h {need_replication: t s h}"
-
-    @meshwright.kernel(rule=rule)
-    def attend(q, k, v):
-        return mha(q, k, v, segment_ids=None, sm_scale=0.125, causal=True)
-
-    def fn(q, k, v):
-        if q.dtype == jnp.bfloat16:
-            y = attend(q, k, v)
-        else:
-            y = jax.nn.dot_product_attention(q, k, v, is_causal=True, scale=0.125)
-        return y, -y
-
-    inputs = normal(jax, jnp, [(8, 1024, 8, 64)] * 3)
-    splits = {
-        "batch": {name: "[x, -, -, -]" for name in "qkv"},
-        "heads": {name: "[-, -, x, -]" for name in "qkv"},
-    }
-    return fn, inputs, splits
-
-
 CASES = {
     **_attention_cases.CASES,
-    "pallas_norm": pallas_norm,
-    "pallas_attention": pallas_attention,
-    "ragged": ragged,
+    "dropout": _dropout_case.dropout,
+    **_kernel_cases.CASES,
 }
 
 
@@ -177,6 +100,12 @@ def partitioned(binary: Path, path: Path, file: dict) -> tuple[dict, str]:
     return report, _output([*command, "--text"])
 
 
+def are_alike(report: dict, text: str) -> bool:
+    """Whether a device's program neither communicates nor asks which device it is."""
+    asks = "partition-id(" in text or "replica-id(" in text
+    return not report["collectives"] and not asks
+
+
 def joined(results: list, report: dict) -> list:
     """The outputs of all devices, put together."""
     outputs = report["shardings"]["outputs"]
@@ -195,16 +124,36 @@ def lower(jax, name: str, folder: Path):
 
     import meshwright
 
-    fn, inputs, splits = CASES[name](jax, jnp)
+    fn, inputs, splits, *judge = CASES[name](jax, jnp)
     path = folder / "kernel.hlo.pb"
     meshwright.lower(fn, *inputs, platform="cuda").save(path)
-    return fn, inputs, splits, path
+    return fn, inputs, splits, judge[0] if judge else None, path
+
+
+def run_split(jax, inputs: list, report: dict, text: str) -> list:
+    specs = report["shardings"]["parameters"]
+    shards = [parts_of(a, spec) for a, spec in zip(inputs, specs, strict=True)]
+    return joined(run_shards(jax, text, shards, are_alike(report, text)), report)
+
+
+def check_judged(jax, name, inputs, splits, judge, binary, path) -> list[bool]:
+    found = []
+    for split, file in splits.items():
+        report, text = partitioned(binary, path, file)
+        outputs = run_split(jax, inputs, report, text)
+        axis = report["shardings"]["outputs"][0].strip("[]").split(", ").index("x")
+        words, ok = judge(outputs, inputs, axis, DEVICES)
+        print(f"{name:16} {split:11} {words}", flush=True)
+        found.append(ok)
+    return found
 
 
 def check(jax, name: str, binary: Path, folder: Path) -> list[bool]:
     import jax.numpy as jnp
 
-    fn, inputs, splits, path = lower(jax, name, folder)
+    fn, inputs, splits, judge, path = lower(jax, name, folder)
+    if judge is not None:
+        return check_judged(jax, name, inputs, splits, judge, binary, path)
     whole = jax.jit(fn)(*inputs)
     with jax.default_matmul_precision("highest"):
         exact = jax.jit(fn)(*(_wide(jnp, one) for one in inputs))
@@ -214,14 +163,10 @@ def check(jax, name: str, binary: Path, folder: Path) -> list[bool]:
     found = []
     for split, file in splits.items():
         report, text = partitioned(binary, path, file)
-        specs = report["shardings"]["parameters"]
-        shards = [parts_of(a, spec) for a, spec in zip(inputs, specs, strict=True)]
-        results = run_shards(jax, text, shards, apart=not report["collectives"])
+        outputs = run_split(jax, inputs, report, text)
         errors = [
             difference(got, want) / least
-            for got, want, least in zip(
-                joined(results, report), exact, rounding, strict=True
-            )
+            for got, want, least in zip(outputs, exact, rounding, strict=True)
         ]
         kinds = sorted({one["kind"] for one in report["collectives"]})
         print(
@@ -235,10 +180,11 @@ def check(jax, name: str, binary: Path, folder: Path) -> list[bool]:
 
 def check_lowered(jax, name: str, binary: Path, folder: Path) -> list[bool]:
     """Without a GPU: that the case is split, and that its programs can be read."""
-    _, _, splits, path = lower(jax, name, folder)
+    *_, splits, _, path = lower(jax, name, folder)
     for split, file in splits.items():
         report, text = partitioned(binary, path, file)
-        import_text(text if not report["collectives"] else all_devices(text, DEVICES))
+        alike = are_alike(report, text)
+        import_text(text if alike else all_devices(text, DEVICES))
         shardings = report["shardings"]
         kinds = sorted({one["kind"] for one in report["collectives"]})
         print(f"{name:16} {split:11} {' '.join(kinds) or 'no collectives'}")
