@@ -2,6 +2,7 @@
 
     ./mw bench kernel_shards                  # every kernel, every split
     ./mw bench kernel_shards attention ragged
+    ./mw bench kernel_shards --lower-only     # without a GPU
 
 Each case is lowered for CUDA and split as its file says. The program runs for each device in
 turn on its shards; those that communicate, for all devices as one module for the one device
@@ -18,6 +19,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import _attention_cases
+import _dropout_case
+import _kernel_cases
 import numpy as np
 from _all_devices import all_devices
 from _ragged_import import import_text
@@ -25,126 +29,20 @@ from _ragged_import import import_text
 ROOT = Path(__file__).resolve().parents[1]
 DEVICES = 8
 BAR = 4.0
+EPSILON = 1e-6  # Where the whole kernel is exact.
 SUM_BAR = 16.0  # Parts are rounded to bf16 before they are summed up.
 
 
-def attention(jax, jnp):
-    def fn(q, k, v, g):
-        kernel = "cudnn" if q.dtype == jnp.bfloat16 else "xla"
-
-        def attend(q, k, v):
-            return jax.nn.dot_product_attention(
-                q, k, v, is_causal=True, implementation=kernel
-            )
-
-        out, back = jax.vjp(attend, q, k, v)
-        return out, *back(g)
-
-    shapes = [(8, 1024, 16, 128), (8, 1024, 8, 128), (8, 1024, 8, 128)]
-    inputs = _normal(jax, jnp, [*shapes, shapes[0]])
-    splits = {
-        "batch": {name: "[x, -, -, -]" for name in "qkvg"},
-        "heads": {name: "[-, -, x, -]" for name in "qkvg"},
-        "sequence": {name: "[-, x, -, -]" for name in "qkvg"},
-    }
-    return fn, inputs, splits
-
-
-def ragged(jax, jnp):
-    def fn(x, w, g, sizes):
-        out, back = jax.vjp(lambda x, w: jax.lax.ragged_dot(x, w, sizes), x, w)
-        return out, *back(g)
-
-    inputs = _normal(jax, jnp, [(4096, 512), (16, 512, 1024), (4096, 1024)])
-    sizes = np.random.default_rng(1).multinomial(4000, np.ones(16) / 16)
-    inputs.append(jnp.asarray(sizes, jnp.int32))
-    splits = {
-        "rows": {"x": "[x, -]", "g": "[x, -]"},
-        "groups": {"w": "[x, -, -]"},
-        "contracted": {"x": "[-, x]", "w": "[-, x, -]"},
-        "free": {"w": "[-, -, x]", "g": "[-, x]"},
-    }
-    return fn, inputs, splits
-
-
-def pallas_norm(jax, jnp):
-    from jax.experimental import pallas as pl
-    from jax.experimental.pallas import triton
-
-    import meshwright
-
-    def body(x_ref, scale_ref, out_ref):
-        x = x_ref[...].astype(jnp.float32)
-        mean = jnp.mean(x * x, axis=-1, keepdims=True)
-        scale = scale_ref[...].astype(jnp.float32)
-        out_ref[...] = (x * jax.lax.rsqrt(mean + 1e-6) * scale).astype(out_ref.dtype)
-
-    @meshwright.kernel(rule="b n, n -> b n {need_replication: n}")
-    def norm(x, scale):
-        rows, width = x.shape
-        return pl.pallas_call(
-            body,
-            grid=(rows // 8,),
-            in_specs=[
-                pl.BlockSpec((8, width), lambda i: (i, 0)),
-                pl.BlockSpec((width,), lambda i: (0,)),
-            ],
-            out_specs=pl.BlockSpec((8, width), lambda i: (i, 0)),
-            out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
-            compiler_params=triton.CompilerParams(),
-        )(x, scale)
-
-    def fn(x, scale):
-        y = norm(x, scale)
-        return y, -y
-
-    return fn, _normal(jax, jnp, [(4096, 1024), (1024,)]), {"rows": {"x": "[x, -]"}}
-
-
-def pallas_attention(jax, jnp):
-    from jax.experimental.pallas.ops.gpu.attention import mha
-
-    import meshwright
-
-    rule = "b t n h, b s n h, b s n h -> b t n h {need_replication: t s h}"
-
-    @meshwright.kernel(rule=rule)
-    def attend(q, k, v):
-        return mha(q, k, v, segment_ids=None, sm_scale=0.125, causal=True)
-
-    def fn(q, k, v):
-        if q.dtype == jnp.bfloat16:
-            y = attend(q, k, v)
-        else:
-            y = jax.nn.dot_product_attention(q, k, v, is_causal=True, scale=0.125)
-        return y, -y
-
-    inputs = _normal(jax, jnp, [(8, 1024, 8, 64)] * 3)
-    splits = {
-        "batch": {name: "[x, -, -, -]" for name in "qkv"},
-        "heads": {name: "[-, -, x, -]" for name in "qkv"},
-    }
-    return fn, inputs, splits
-
-
 CASES = {
-    "attention": attention,
-    "pallas_norm": pallas_norm,
-    "pallas_attention": pallas_attention,
-    "ragged": ragged,
+    **_attention_cases.CASES,
+    "dropout": _dropout_case.dropout,
+    **_kernel_cases.CASES,
 }
 
 
 def _wide(jnp, array):
-    return array.astype(jnp.float32) if array.dtype == jnp.bfloat16 else array
-
-
-def _normal(jax, jnp, shapes):
-    keys = jax.random.split(jax.random.key(0), len(shapes))
-    return [
-        jax.random.normal(key, shape, jnp.bfloat16)
-        for key, shape in zip(keys, shapes, strict=True)
-    ]
+    narrow = (jnp.bfloat16, jnp.float8_e4m3fn)
+    return array.astype(jnp.float32) if array.dtype in narrow else array
 
 
 class Program:
@@ -165,12 +63,11 @@ class Program:
         return [one[0] for one in results.disassemble_into_single_device_arrays()]
 
 
-def run_shards(jax, command: list, shards: list, apart: bool) -> list:
+def run_shards(jax, text: str, shards: list, apart: bool) -> list:
     """The results of device 0, then of device 1, and so on.
 
     Programs that do not communicate run one after the other, others as one.
     """
-    text = _output([*command, "--text"])
     if apart:
         program = Program(jax, text)
         devices = range(DEVICES)
@@ -192,51 +89,114 @@ def difference(got, want) -> float:
     return float(np.abs(got - want).max() / np.abs(want).max())
 
 
-def check(jax, name: str, binary: Path, folder: Path) -> list[bool]:
+def partitioned(binary: Path, path: Path, file: dict) -> tuple[dict, str]:
+    """The report of a module that is split as `file` says, and its program."""
+    sharding = path.with_name("split.json")
+    sharding.write_text(json.dumps({"mesh": {"x": DEVICES}, "parameters": file}))
+    command = [binary, "partition", path, "--sharding", sharding]
+    report = json.loads(_output([*command, "--json"]))
+    if report["fallbacks"]:
+        raise RuntimeError(f"runs whole: {report['fallbacks']}")
+    return report, _output([*command, "--text"])
+
+
+def are_alike(report: dict, text: str) -> bool:
+    """Whether a device's program neither communicates nor asks which device it is."""
+    asks = "partition-id(" in text or "replica-id(" in text
+    return not report["collectives"] and not asks
+
+
+def joined(results: list, report: dict) -> list:
+    """The outputs of all devices, put together."""
+    outputs = report["shardings"]["outputs"]
+    found = []
+    for i, spec in enumerate(outputs):
+        parts = [np.asarray(one) for one in results[i :: len(outputs)]]
+        axes = spec.strip("[]").split(", ")
+        found.append(
+            np.concatenate(parts, axes.index("x")) if "x" in axes else parts[0]
+        )
+    return found
+
+
+def lower(jax, name: str, folder: Path):
     import jax.numpy as jnp
 
     import meshwright
 
-    fn, inputs, splits = CASES[name](jax, jnp)
+    fn, inputs, splits, *judge = CASES[name](jax, jnp)
+    path = folder / "kernel.hlo.pb"
+    meshwright.lower(fn, *inputs, platform="cuda").save(path)
+    return fn, inputs, splits, judge[0] if judge else None, path
+
+
+def run_split(jax, inputs: list, report: dict, text: str) -> list:
+    specs = report["shardings"]["parameters"]
+    shards = [parts_of(a, spec) for a, spec in zip(inputs, specs, strict=True)]
+    return joined(run_shards(jax, text, shards, are_alike(report, text)), report)
+
+
+def check_judged(jax, name, inputs, splits, judge, binary, path) -> list[bool]:
+    found = []
+    for split, file in splits.items():
+        report, text = partitioned(binary, path, file)
+        outputs = run_split(jax, inputs, report, text)
+        axis = report["shardings"]["outputs"][0].strip("[]").split(", ").index("x")
+        words, ok = judge(outputs, inputs, axis, DEVICES)
+        print(f"{name:16} {split:11} {words}", flush=True)
+        found.append(ok)
+    return found
+
+
+def check(jax, name: str, binary: Path, folder: Path) -> list[bool]:
+    import jax.numpy as jnp
+
+    fn, inputs, splits, judge, path = lower(jax, name, folder)
+    if judge is not None:
+        return check_judged(jax, name, inputs, splits, judge, binary, path)
     whole = jax.jit(fn)(*inputs)
     with jax.default_matmul_precision("highest"):
         exact = jax.jit(fn)(*(_wide(jnp, one) for one in inputs))
-    rounding = [difference(a, b) for a, b in zip(whole, exact, strict=True)]
-    path = folder / "kernel.hlo.pb"
-    meshwright.lower(fn, *inputs, platform="cuda").save(path)
+    rounding = [
+        max(difference(a, b), EPSILON) for a, b in zip(whole, exact, strict=True)
+    ]
     found = []
     for split, file in splits.items():
-        sharding = folder / "split.json"
-        sharding.write_text(json.dumps({"mesh": {"x": DEVICES}, "parameters": file}))
-        command = [binary, "partition", path, "--sharding", sharding]
-        report = json.loads(_output([*command, "--json"]))
-        specs = report["shardings"]["parameters"]
-        shards = [parts_of(a, spec) for a, spec in zip(inputs, specs, strict=True)]
-        apart = not report["collectives"]
-        results = run_shards(jax, command, shards, apart)
-        count = len(whole)
-        outputs = report["shardings"]["outputs"]
-        errors = []
-        for i, want in enumerate(exact):
-            parts = [np.asarray(results[d * count + i]) for d in range(DEVICES)]
-            axes = outputs[i].strip("[]").split(", ")
-            got = np.concatenate(parts, axes.index("x")) if "x" in axes else parts[0]
-            errors.append(difference(got, want) / rounding[i])
+        report, text = partitioned(binary, path, file)
+        outputs = run_split(jax, inputs, report, text)
+        errors = [
+            difference(got, want) / least
+            for got, want, least in zip(outputs, exact, rounding, strict=True)
+        ]
         kinds = sorted({one["kind"] for one in report["collectives"]})
         print(
-            f"{name:10} {split:11} {max(errors):.2f} of {max(rounding):.1e}  "
+            f"{name:16} {split:11} {np.max(errors):.2f} of {max(rounding):.1e}  "
             f"{' '.join(kinds) or 'no collectives'}",
             flush=True,
         )
-        found.append(max(errors) <= (SUM_BAR if "all-reduce" in kinds else BAR))
+        found.append(np.max(errors) <= (SUM_BAR if "all-reduce" in kinds else BAR))
     return found
+
+
+def check_lowered(jax, name: str, binary: Path, folder: Path) -> list[bool]:
+    """Without a GPU: that the case is split, and that its programs can be read."""
+    *_, splits, _, path = lower(jax, name, folder)
+    for split, file in splits.items():
+        report, text = partitioned(binary, path, file)
+        alike = are_alike(report, text)
+        import_text(text if alike else all_devices(text, DEVICES))
+        shardings = report["shardings"]
+        kinds = sorted({one["kind"] for one in report["collectives"]})
+        print(f"{name:16} {split:11} {' '.join(kinds) or 'no collectives'}")
+        print(f"  {shardings['parameters']} -> {shardings['outputs']}", flush=True)
+    return [True]
 
 
 def _output(command) -> str:
     command = list(map(str, command))
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(done.stderr)
+        raise RuntimeError(done.stderr)
     return done.stdout
 
 
@@ -245,13 +205,20 @@ def main():
     parser.add_argument("cases", nargs="*", default=list(CASES))
     default = ROOT / "build/release/meshwright/cli/meshwright"
     parser.add_argument("--binary", type=Path, default=default)
+    text = "only lower and split, without a GPU"
+    parser.add_argument("--lower-only", action="store_true", help=text)
     options = parser.parse_args()
     import jax
 
     found = []
+    run = check_lowered if options.lower_only else check
     with tempfile.TemporaryDirectory() as folder:
         for name in options.cases or CASES:
-            found += check(jax, name, options.binary, Path(folder))
+            try:
+                found += run(jax, name, options.binary, Path(folder))
+            except (RuntimeError, ValueError, AssertionError) as error:
+                print(f"{name:16} failed: {error}", flush=True)
+                found.append(False)
     print(f"bars {BAR} and {SUM_BAR}: {'kept' if all(found) else 'missed'}")
     sys.exit(not all(found))
 

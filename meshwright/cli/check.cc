@@ -21,6 +21,7 @@
 #include "meshwright/partition/islands_only.h"
 #include "meshwright/partition/micro_batch_loop.h"
 #include "meshwright/rules/collectives.h"
+#include "meshwright/rules/fused_attention.h"
 #include "meshwright/runtime/step_runner.h"
 
 namespace meshwright {
@@ -208,10 +209,20 @@ absl::StatusOr<Errors> CompareOutputs(const Module& module, const Runner& whole,
   return errors;
 }
 
+// Of what is compared, when attention would drop other elements on several
+// devices than on one.
+constexpr absl::string_view kWithoutDropout =
+    "  compared without dropout in attention: what it drops depends on the "
+    "split\n";
+
 // The same for a pipeline.
-absl::Status RunStaged(const Module& module, const CheckOptions& options,
+absl::Status RunStaged(Module& module, const CheckOptions& options,
                        StagedModule staged) {
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
+  const bool without_dropout = SwitchOffDropout(module);
+  for (Partitioned& program : staged.layout.programs) {
+    SwitchOffDropout(program.module);
+  }
   const int64_t devices = staged.device_count();
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                       MakeClientFor(options.platform, devices));
@@ -266,6 +277,7 @@ absl::Status RunStaged(const Module& module, const CheckOptions& options,
                        {"collectives", collectives},
                        {"peak_bytes", peak},
                        {"state_bytes", staged.state_bytes},
+                       {"without_dropout", without_dropout},
                        {"step_seconds", Median(seconds)},
                        {"one_device_step_seconds", Median(whole_seconds)}};
     absl::PrintF("%s\n", json.dump(2));
@@ -275,6 +287,7 @@ absl::Status RunStaged(const Module& module, const CheckOptions& options,
                       absl::StrCat(step.stages, " stages, ", step.micro_batches,
                                    " micro-batches")));
     PrintStages(staged);
+    if (without_dropout) absl::PrintF("%s", kWithoutDropout);
     absl::PrintF("  step %s (one device %s)\n", FormatSeconds(Median(seconds)),
                  FormatSeconds(Median(whole_seconds)));
   }
@@ -283,16 +296,17 @@ absl::Status RunStaged(const Module& module, const CheckOptions& options,
 
 absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const CheckOptions options, ReadOptions(line));
-  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
+  MW_ASSIGN_OR_RETURN(Module module, LoadStep(line.positional(0), line));
   const ModuleRoles roles = AnalyzeRoles(module);
   MW_ASSIGN_OR_RETURN(std::optional<StagedModule> staged,
                       StageModule(module, line));
   if (staged.has_value()) {
     return RunStaged(module, options, *std::move(staged));
   }
-  MW_ASSIGN_OR_RETURN(const Partitioned split,
-                      SplitModule(module, roles, line));
+  MW_ASSIGN_OR_RETURN(Partitioned split, SplitModule(module, roles, line));
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
+  const bool without_dropout =
+      SwitchOffDropout(split.module) && SwitchOffDropout(module);
   const int64_t devices = split.mesh.device_count();
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                       MakeClientFor(options.platform, devices));
@@ -337,6 +351,7 @@ absl::Status Run(const CommandLine& line) {
                        {"steps", options.steps},
                        {"devices", devices},
                        {"collectives", ToJson(compiled)},
+                       {"without_dropout", without_dropout},
                        {"peak_bytes", memory.total_bytes()},
                        {"step_seconds", Median(seconds)},
                        {"one_device_step_seconds", Median(whole_seconds)}};
@@ -349,6 +364,7 @@ absl::Status Run(const CommandLine& line) {
                  FormatBytes(memory.total_bytes()),
                  FormatSeconds(Median(seconds)),
                  FormatSeconds(Median(whole_seconds)));
+    if (without_dropout) absl::PrintF("%s", kWithoutDropout);
     if (islands_only.has_value()) {
       absl::PrintF(
           "  a shard_map region does not run on one device: compared with %d "

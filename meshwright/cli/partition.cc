@@ -61,6 +61,7 @@ Json ResultToJson(const Partitioned& split, double seconds) {
           {"wire_bytes", WireBytes(split.collectives)},
           {"collectives", ToJson(split.collectives)},
           {"fallbacks", split.fallbacks},
+          {"notes", split.notes},
           {"seconds", seconds}};
 }
 
@@ -111,6 +112,9 @@ absl::Status Run(const CommandLine& line) {
   if (!split.fallbacks.empty()) {
     absl::PrintF("  computed whole on every device: %s\n",
                  FoldedList(ShownNames(module, roles, split.fallbacks), 8));
+  }
+  for (const std::string& note : split.notes) {
+    absl::PrintF("note: %s\n", note);
   }
   return absl::OkStatus();
 }

@@ -28,7 +28,7 @@ class Expander {
     Instruction* sum = builder_.Binary(Opcode::kAdd, largest,
                                        builder_.Unary(Opcode::kLog, total));
     weights = builder_.Binary(Opcode::kDivide, weights, OverKeys(total));
-    Instruction* output = Product(Narrow(weights), 4, Keys(2), 2);
+    Instruction* output = Product(Narrow(Dropped(weights)), 4, Keys(2), 2);
     std::vector<Instruction*> results = {AsResult(output, 0)};
     if (of_.results[1] == Tensor::kLogSumExp) {
       results.push_back(
@@ -50,7 +50,7 @@ class Expander {
                         builder_.Binary(Opcode::kMultiply, Wide(gradient),
                                         Wide(Queries(output))),
                         {4});
-    Instruction* by_weight = Product(gradient, 4, Keys(2), 3);
+    Instruction* by_weight = Dropped(Product(gradient, 4, Keys(2), 3));
     Instruction* by_score =
         builder_.Binary(Opcode::kMultiply, weights, Minus(by_weight, inner));
     Instruction* scaled = Narrow(builder_.Binary(Opcode::kMultiply, by_score,
@@ -58,7 +58,7 @@ class Expander {
     std::vector<Instruction*> results = {
         AsResult(Product(scaled, 4, Keys(1), 2), 0),
         AsResult(Summed(scaled, query), 1),
-        AsResult(Summed(Narrow(weights), gradient), 2)};
+        AsResult(Summed(Narrow(Dropped(weights)), gradient), 2)};
     if (of_.results[3] == Tensor::kBias) {
       results.push_back(BiasGradient(by_score));
     }
@@ -78,6 +78,15 @@ class Expander {
     return builder_.Broadcast(
         builder_.Constant(like->shape.element_type, value),
         like->shape.dimensions);
+  }
+  // Scores, some of them zero, the others larger.
+  Instruction* Dropped(Instruction* scores) {
+    if (of_.dropout <= 0) return scores;
+    if (kept_ == nullptr) {
+      kept_ = DropoutMask(of_.dropout, of_.seed, scores->shape.dimensions,
+                          builder_);
+    }
+    return builder_.Binary(Opcode::kMultiply, scores, kept_);
   }
   Instruction* OverKeys(Instruction* value) {
     std::vector<int64_t> sizes = value->shape.dimensions;
@@ -223,6 +232,7 @@ class Expander {
   const Instruction& call_;
   const FusedAttention& of_;
   LocalBuilder& builder_;
+  Instruction* kept_ = nullptr;  // Of dropout.
 };
 
 }  // namespace
@@ -231,10 +241,9 @@ absl::StatusOr<Instruction*> ExpandAttention(const Instruction& instruction,
                                              LocalBuilder& builder) {
   const std::optional<FusedAttention> attention =
       ReadFusedAttention(instruction);
-  if (!attention.has_value() || attention->dropout > 0 || attention->is_f8 ||
-      attention->segments > 1) {
+  if (!attention.has_value() || attention->is_f8 || attention->segments > 1) {
     return absl::UnimplementedError(
-        "only CUDA devices can run this attention of cuDNN's (dropout, packed "
+        "only CUDA devices can run this attention of cuDNN's (packed "
         "sequences, pages and 8-bit floats have no other form)");
   }
   Expander expander(instruction, *attention, builder);

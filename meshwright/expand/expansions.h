@@ -2,7 +2,10 @@
 #ifndef MESHWRIGHT_EXPAND_EXPANSIONS_H_
 #define MESHWRIGHT_EXPAND_EXPANSIONS_H_
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "meshwright/rules/local_builder.h"
 
 namespace meshwright {
@@ -22,6 +25,14 @@ absl::StatusOr<Instruction*> ExpandScaledDot(const Instruction& instruction,
 // expand_attention.cc: cuDNN's attention, with all scores in memory.
 absl::StatusOr<Instruction*> ExpandAttention(const Instruction& instruction,
                                              LocalBuilder& builder);
+
+// dropout_mask.cc: f32 of `dimensions`, [batch, key heads, query heads of each,
+// queries, keys]: 0 with probability `rate`, else 1 / (1 - rate). Drawn from
+// the seed and the position, so that forward and backward agree; not cuDNN's
+// numbers, which are not documented.
+Instruction* DropoutMask(double rate, int64_t seed,
+                         absl::Span<const int64_t> dimensions,
+                         LocalBuilder& builder);
 
 }  // namespace meshwright
 

@@ -18,6 +18,7 @@
 #include "meshwright/partition/whole_ops.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/rules/combine.h"
+#include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/hoist.h"
 #include "meshwright/rules/keep_apart.h"
 #include "meshwright/rules/program.h"
@@ -191,8 +192,12 @@ std::vector<Collective> Report(const LocalProgram& program) {
 
 absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
                                         const FlatGraph& graph,
-                                        const Assignment& assignment,
-                                        Resharder& resharder) {
+                                        const Assignment& given,
+                                        Resharder& resharder,
+                                        DropoutTies* ties) {
+  Assignment assignment = given;
+  DropoutTies own;
+  (ties == nullptr ? own : *ties).Apply(graph, mesh, assignment);
   LocalProgram program(module.name(), mesh);
   LowerProgram(module, graph, assignment, resharder, program);
   KernelsToCalls(program.module);
@@ -217,11 +222,16 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
   for (const OpId op : WholeOps(graph, assignment.rules)) {
     result.fallbacks.push_back(graph.ops[op].instruction->name);
   }
+  if (std::string note = DropoutNote(module);
+      !note.empty() && mesh.device_count() > 1) {
+    result.notes.push_back(std::move(note));
+  }
   return result;
 }
 
 absl::StatusOr<Partitioned> Partition(const Module& module, const Mesh& mesh,
-                                      Pins pins, const Prices& prices) {
+                                      Pins pins, const Prices& prices,
+                                      DropoutTies* ties) {
   const FlatGraph graph = Flatten(module);
   MW_RETURN_IF_ERROR(CheckSupported(graph));
   MW_RETURN_IF_ERROR(CheckIslands(module, mesh));
@@ -236,7 +246,7 @@ absl::StatusOr<Partitioned> Partition(const Module& module, const Mesh& mesh,
     MW_ASSIGN_OR_RETURN(assignment,
                         Complete(graph, pins, mesh, prices, resharder));
   }
-  return PartitionAs(module, mesh, graph, assignment, resharder);
+  return PartitionAs(module, mesh, graph, assignment, resharder, ties);
 }
 
 }  // namespace meshwright

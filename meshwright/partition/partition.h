@@ -20,6 +20,7 @@
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/complete.h"
+#include "meshwright/partition/dropout_ties.h"
 #include "meshwright/partition/prices.h"
 
 namespace meshwright {
@@ -45,6 +46,7 @@ struct Partitioned {
   // Instructions that no rule could split: operands gathered, computed whole on
   // every device.
   std::vector<std::string> fallbacks;
+  std::vector<std::string> notes;  // What a user should know, a line each.
 };
 
 // Chooses strategies around the pins (complete.h) and lowers.
@@ -52,14 +54,17 @@ struct Partitioned {
 // instruction, when the module holds something that cannot be partitioned.
 // Requires: `module` passed Verify.
 absl::StatusOr<Partitioned> Partition(const Module& module, const Mesh& mesh,
-                                      Pins pins, const Prices& prices = {});
+                                      Pins pins, const Prices& prices = {},
+                                      DropoutTies* ties = nullptr);
 
 // Lowers strategies that somebody else chose, valid for their rules.
+// Programs that belong together share `ties`.
 // Requires: `graph` is Flatten(module).
 absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
                                         const FlatGraph& graph,
                                         const Assignment& assignment,
-                                        Resharder& resharder);
+                                        Resharder& resharder,
+                                        DropoutTies* ties = nullptr);
 
 }  // namespace meshwright
 

@@ -95,7 +95,7 @@ class Layouter {
     const auto& [mesh, strategies, prices] = splits_[program.stage];
     Pins pins = PinsOf(program);
     if (strategies == nullptr) {
-      return Partition(program.module, *mesh, std::move(pins), *prices);
+      return Partition(program.module, *mesh, std::move(pins), *prices, &ties_);
     }
     std::vector<Sharding> parameters;
     for (const auto& pin : pins.parameters) parameters.push_back(pin->sharding);
@@ -110,7 +110,8 @@ class Layouter {
     const FlatGraph graph = Flatten(program.module);
     Resharder resharder(mesh, *prices);
     return PartitionAs(program.module, *mesh, graph,
-                       strategies->For(graph, parameters, outputs), resharder);
+                       strategies->For(graph, parameters, outputs), resharder,
+                       &ties_);
   }
 
   // Whether one program of the same stage uses the value, and nobody else.
@@ -259,6 +260,7 @@ class Layouter {
   // that makes its next value.
   std::vector<bool> stays_;
   std::vector<const Instruction*> made_by_;
+  DropoutTies ties_;
   StagedLayout layout_;
 };
 

@@ -11,6 +11,7 @@
 #include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/find_plan.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/rules/fused_attention.h"
 #include "meshwright/search/recompute_loops.h"
 
 namespace meshwright {
@@ -72,6 +73,10 @@ absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
     notes.push_back(std::move(note));
   }
   for (std::string& note : NotesOnCluster(cluster, request, plan)) {
+    notes.push_back(std::move(note));
+  }
+  if (std::string note = DropoutNote(module);
+      !note.empty() && plan.device_count() > 1) {
     notes.push_back(std::move(note));
   }
   for (std::string& note : notes) {

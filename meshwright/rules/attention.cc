@@ -3,6 +3,7 @@
 // them then. Over the sequence, keys and values go round (ring_attention.cc).
 #include <utility>
 
+#include "meshwright/rules/dropout_seeds.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/ring_attention.h"
@@ -12,7 +13,7 @@ namespace {
 
 using Tensor = AttentionPart;
 
-// Factor numbers.
+// Factor numbers; the first kAttentionShards are those below.
 struct Letters {
   int32_t batch, group, shared;  // Query heads are group x shared.
   int32_t query, key;            // Positions.
@@ -92,8 +93,9 @@ Instruction* LocalOffsets(Instruction* offsets, int64_t ways,
 std::optional<Rule> AttentionFactors(const Instruction& instruction) {
   const std::optional<FusedAttention> attention =
       ReadFusedAttention(instruction);
-  // Which elements are dropped depends on where they lie in the whole.
-  if (!attention.has_value() || attention->dropout > 0) return std::nullopt;
+  if (!attention.has_value() || (attention->is_f8 && attention->dropout > 0)) {
+    return std::nullopt;
+  }
   Rule rule;
   const auto add = [&](int64_t size) {
     return rule.AddFactor(size, FactorKind::kWhole);
@@ -121,7 +123,8 @@ std::optional<Rule> AttentionFactors(const Instruction& instruction) {
     // Lengths of segments are those of all sequences together.
     if (factor == letters.batch && attention->segments > 1) continue;
     rule.factors[factor].kind = KindOf(factor, *attention, rule);
-    rule.factors[factor].may_divide = true;
+    // Shards of forward and backward are told apart by the same factors.
+    rule.factors[factor].may_divide = attention->dropout <= 0;
     if (!attention->is_f8) continue;
     if (factor == letters.shared && attention->backward &&
         rule.factors[factor].size > 1) {
@@ -154,6 +157,17 @@ LocalValues LowerAttention(const LocalOp& op, LocalBuilder& builder) {
       if (whole.operands[i] != Tensor::kOffsets) continue;
       operands[i] =
           LocalOffsets(operands[i], whole.query_heads / heads, builder);
+    }
+  }
+  // Micro-batches, which are points in time, have one seed.
+  if (whole.dropout > 0 && builder.device() == nullptr) {
+    AxisList axes;
+    for (int32_t factor = 0; factor < kAttentionShards; ++factor) {
+      const AxisList& of = op.axes(factor);
+      for (const auto& axis : of) axes.push_back(axis);
+    }
+    if (!axes.empty()) {
+      return CallWithOwnSeed(op.instruction, operands, axes, builder);
     }
   }
   return CallAttention(op.instruction, operands, whole.causal, builder);

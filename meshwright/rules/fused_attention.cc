@@ -177,6 +177,12 @@ const char* QueryProduct(bool backward) {
                   : "bmm1_dot_dimension_numbers";
 }
 
+bool HasDropout(const Instruction& instruction) {
+  const std::optional<FusedAttention> attention =
+      ReadFusedAttention(instruction);
+  return attention.has_value() && attention->dropout > 0;
+}
+
 }  // namespace
 
 double FusedAttention::Flops() const {
@@ -224,6 +230,7 @@ std::optional<FusedAttention> ReadFusedAttention(
   };
   attention.scale = number("fmha_scale", 1);
   attention.dropout = name->dropout ? number("dropout_rate", 0) : 0;
+  if (config.contains("seed")) attention.seed = Integer(config["seed"]);
   attention.window = static_cast<int64_t>(number("sliding_window_length", 0));
   attention.segments = std::max<int64_t>(
       1, static_cast<int64_t>(number("max_seg_per_batch", 1)));
@@ -266,6 +273,38 @@ std::string AttentionConfig(const Instruction& instruction, int64_t batch,
   if (!causal && mask == "CAUSAL") config["mask_type"] = "NO_MASK";
   if (!causal && mask == "PADDING_CAUSAL") config["mask_type"] = "PADDING";
   return json.dump();
+}
+
+std::string ConfigWithSeed(const std::string& config, int64_t seed) {
+  Json json = Json::parse(config);
+  json[kConfig]["seed"] = seed;
+  return json.dump();
+}
+
+std::string DropoutNote(const Module& module) {
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (!HasDropout(*instruction)) continue;
+      return "dropout in attention: where it is split, other elements are "
+             "dropped than on one device, as many and as random";
+    }
+  }
+  return "";
+}
+
+bool SwitchOffDropout(Module& module) {
+  bool any = false;
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (!HasDropout(*instruction)) continue;
+      std::string& config = instruction->attributes.mutate().backend_config;
+      Json json = Json::parse(config);
+      json[kConfig]["dropout_rate"] = 0.0;
+      config = json.dump();
+      any = true;
+    }
+  }
+  return any;
 }
 
 }  // namespace meshwright

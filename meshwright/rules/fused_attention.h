@@ -20,6 +20,7 @@
 
 #include "absl/strings/string_view.h"
 #include "meshwright/hlo/instruction.h"
+#include "meshwright/hlo/module.h"
 
 namespace meshwright {
 
@@ -45,6 +46,7 @@ struct FusedAttention {
   bool is_f8 = false;
   double scale = 1;
   double dropout = 0;
+  int64_t seed = 0;      // Of dropout.
   int64_t window = 0;    // Keys that a query sees; 0: all.
   int64_t segments = 1;  // In a sequence, packed.
 
@@ -67,6 +69,9 @@ struct FusedAttention {
   int32_t OperandOf(AttentionPart part) const;
 };
 
+// The first factors of its rule: batch, key heads, query heads of each.
+inline constexpr int32_t kAttentionShards = 3;
+
 // nullopt for another instruction, or one that is not as expected.
 std::optional<FusedAttention> ReadFusedAttention(
     const Instruction& instruction);
@@ -77,6 +82,15 @@ bool IsFusedAttention(const Instruction& instruction);
 std::string AttentionConfig(const Instruction& instruction, int64_t batch,
                             int64_t heads, int64_t queries, int64_t keys,
                             bool causal);
+
+// A configuration with another seed.
+std::string ConfigWithSeed(const std::string& config, int64_t seed);
+
+// What plans with dropout should tell; empty if `module` has none in attention.
+std::string DropoutNote(const Module& module);
+
+// Sets the rates of dropout in attention to 0; whether there were others.
+bool SwitchOffDropout(Module& module);
 
 }  // namespace meshwright
 

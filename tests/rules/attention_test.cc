@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/rules/dropout_seeds.h"
 #include "meshwright/rules/fused_attention.h"
 #include "tests/rules/lowered.h"
 #include "tests/rules/rule_oracle.h"
@@ -167,15 +170,88 @@ TEST(AttentionRule, ConfigurationsHaveLocalSizes) {
   EXPECT_EQ(calls, 4);
 }
 
-TEST(AttentionRule, DropoutIsWhole) {
-  OneOp op = Attention({}, false);
-  op.set = [set = op.set](Attributes& attributes) {
+OneOp WithDropout(OneOp op, bool backward) {
+  op.set = [set = op.set, backward](Attributes& attributes) {
     set(attributes);
-    attributes.custom_call_target = "__cudnn$fmhaSoftmaxDropout";
+    attributes.custom_call_target =
+        absl::StrCat("__cudnn$fmhaSoftmaxDropout", backward ? "Backward" : "");
     attributes.backend_config.insert(attributes.backend_config.size() - 2,
-                                     R"(,"dropout_rate":0.1)");
+                                     R"(,"dropout_rate":0.1,"seed":42)");
   };
-  EXPECT_TRUE(RuleFor(*Build(op).instruction).is_fallback);
+  return op;
+}
+
+// The configurations of a lowered conditional, by branch.
+std::vector<std::string> BranchConfigs(const LoweredOp& lowered) {
+  std::vector<std::string> configs;
+  const Instruction* chosen = lowered.results[0]->operands[0];
+  EXPECT_EQ(chosen->opcode, Opcode::kConditional);
+  for (const Computation* branch : chosen->called) {
+    const Instruction* call = branch->root()->operands[0]->operands[0];
+    EXPECT_EQ(call->opcode, Opcode::kCustomCall);
+    // The workspace is the last result, as large as it was.
+    EXPECT_EQ(branch->root()->shape.tuple_shapes.back().dimensions,
+              std::vector<int64_t>{0});
+    configs.push_back(call->attributes->backend_config);
+  }
+  return configs;
+}
+
+TEST(AttentionRule, DropoutKeepsTheSequence) {
+  for (const bool backward : {false, true}) {
+    const OneOp op = WithDropout(Attention({}, backward), backward);
+    const Rule rule = RuleFor(*Build(op).instruction);
+    EXPECT_FALSE(rule.is_fallback);
+    EXPECT_EQ(KindOf(rule, 0, 0), FactorKind::kKept);
+    EXPECT_EQ(KindOf(rule, 0, 1), FactorKind::kWhole);
+    EXPECT_EQ(KindOf(rule, 0, 2), FactorKind::kKept);
+  }
+}
+
+TEST(AttentionRule, ShardsDropByTheirOwnSeed) {
+  for (const int64_t dimension : {0, 2}) {
+    std::vector<std::string> seeds[2];
+    for (const bool backward : {false, true}) {
+      const OneOp op = WithDropout(Attention({}, backward), backward);
+      const std::vector<std::string> configs =
+          BranchConfigs(LowerOp(op, 0, dimension, *Mesh::Parse("4")));
+      ASSERT_EQ(configs.size(), 4);
+      for (const std::string& config : configs) {
+        EXPECT_THAT(
+            config,
+            HasSubstr(dimension == 0 ? R"("dimensions":["1","4","8","8"])"
+                                     : R"("dimensions":["4","1","8","8"])"));
+        seeds[backward].push_back(config.substr(config.find("\"seed\"")));
+      }
+    }
+    EXPECT_THAT(seeds[0][0], HasSubstr("\"seed\":42"));
+    EXPECT_EQ(seeds[0], seeds[1]);
+    const std::set<std::string> different(seeds[0].begin(), seeds[0].end());
+    EXPECT_EQ(different.size(), 4);
+  }
+}
+
+TEST(AttentionRule, ManyShardsShareSeeds) {
+  const OneOp op =
+      WithDropout(Attention({.sizes = {.batch = 32}}, false), false);
+  const LoweredOp lowered = LowerOp(op, 0, 0, *Mesh::Parse("32"));
+  EXPECT_EQ(BranchConfigs(lowered).size(), kMaxSeeds);
+  EXPECT_EQ(lowered.results[0]->operands[0]->operands[0]->opcode,
+            Opcode::kRemainder);
+}
+
+TEST(ShardSeed, IsOfTheShardAndWithin31Bits) {
+  EXPECT_EQ(ShardSeed(42, 0), 42);
+  for (const int64_t seed : {int64_t{0}, int64_t{INT32_MAX}}) {
+    std::set<int64_t> found;
+    for (int64_t shard = 0; shard < kMaxSeeds; ++shard) {
+      const int64_t one = ShardSeed(seed, shard);
+      EXPECT_GE(one, 0);
+      EXPECT_LE(one, INT32_MAX);
+      found.insert(one);
+    }
+    EXPECT_EQ(std::ssize(found), kMaxSeeds);
+  }
 }
 
 // Operands and results that are not as the target and configuration say.
