@@ -14,6 +14,7 @@ function(mw_library)
   if(sources)
     add_library(mw_${ARG_NAME} STATIC ${sources})
     target_link_libraries(mw_${ARG_NAME} PUBLIC mw_options ${ARG_DEPS})
+    mw_precompile(mw_${ARG_NAME})
     set(under_test mw_${ARG_NAME})
   else()
     add_library(mw_${ARG_NAME} INTERFACE)
@@ -21,15 +22,28 @@ function(mw_library)
     set(under_test mw_${ARG_NAME})
   endif()
   if(tests AND MW_BUILD_TESTS)
-    add_executable(${ARG_NAME}_test ${tests})
-    target_link_libraries(
-      ${ARG_NAME}_test PRIVATE ${under_test} ${ARG_TEST_DEPS}
-                               GTest::gmock GTest::gtest GTest::gtest_main)
-    target_compile_definitions(
-      ${ARG_NAME}_test PRIVATE MW_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    gtest_discover_tests(
-      ${ARG_NAME}_test
-      DISCOVERY_MODE PRE_TEST
-      PROPERTIES LABELS "fast" TIMEOUT 600)
+    mw_test(NAME ${ARG_NAME}_test SOURCES ${tests} DEPS ${under_test}
+                                                        ${ARG_TEST_DEPS})
   endif()
+endfunction()
+
+# mw_test(NAME hlo_test SOURCES a_test.cc ... DEPS mw_hlo ... [TIMEOUT seconds])
+#
+# A test binary, registered with CTest test by test.
+function(mw_test)
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
+  endif()
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest
+                                            GTest::gtest_main)
+  target_compile_definitions(${ARG_NAME}
+                             PRIVATE MW_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_compile_options(${ARG_NAME} PRIVATE ${MW_TEST_OPTIONS})
+  mw_precompile_test(${ARG_NAME})
+  gtest_discover_tests(
+    ${ARG_NAME}
+    DISCOVERY_MODE PRE_TEST
+    PROPERTIES LABELS "fast" TIMEOUT ${ARG_TIMEOUT})
 endfunction()

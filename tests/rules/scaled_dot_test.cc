@@ -8,7 +8,6 @@
 namespace meshwright {
 namespace {
 
-
 OneOp ScaledDot(const std::vector<std::string>& operands,
                 const DotDimensionNumbers& numbers, const std::string& result) {
   return {.opcode = Opcode::kScaledDot,

@@ -41,7 +41,7 @@ def steps(long: bool) -> list[Step]:
         Step("tools", _pytest("tools", VENV, "tests/tools", marks), py),
         Step("python", _pytest("python", VENV, "tests/python", marks), both),
         Step("jax-old", _pytest("jax-old", VENV_JAX_OLD, "tests/python", marks), both),
-        Step("e2e", _pytest("e2e", VENV, "tests/e2e", marks), both),
+        Step("e2e", _pytest("e2e", VENV, "tests/e2e", marks, every), both, cores=every),
         Step("dist", _dist, ("build",)),
     ]
     if long:
@@ -175,13 +175,16 @@ def _built(preset: str, target: str) -> Path:
     return build.binary(preset, target)
 
 
-def _pytest(name: str, venv: Path, folder: str, marks: str):
+def _pytest(name: str, venv: Path, folder: str, marks: str, workers: int = 1):
+    """With several workers, a file is for one of them."""
+
     def run(task: Task) -> Outcome:
         if not any((ROOT / folder).glob("**/test_*.py")):
             raise StepFailed(f"there are no tests in {folder}")
         argv = [venv / "bin" / "python", "-m", "pytest", folder, "-v", "--no-header"]
         argv += ["--tb=short", "-p", "no:cacheprovider"]
         argv += ["-m", marks] if marks else []
+        argv += ["-n", workers, "--dist", "loadfile"] if workers > 1 else []
         counts = r"=+ .*\bin [\d.]+s.* =+"
         return _counted(argv, f"pytest-{name}", counts, task)
 

@@ -105,7 +105,9 @@ def _add_overrides(parser: argparse.ArgumentParser) -> None:
     for name in ("batch", "seq", "layers"):
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--dtype", choices=("f32", "bf16"))
-    parser.add_argument("--attention", choices=("xla", "cudnn", "ring"), help="of llama")
+    parser.add_argument(
+        "--attention", choices=("xla", "cudnn", "ring"), help="of llama"
+    )
     parser.add_argument("--routing", choices=("gshard", "ragged"), help="of moe")
     parser.add_argument(
         "--set",
