@@ -168,6 +168,10 @@ class Planner {
         MakePlan(task_.module, task_.cluster, task_.rates,
                  LeanestOf(request_, INT64_MAX));
     if (leanest.ok() && Fits(*leanest)) return leanest;
+    if (!request_.stages.has_value() && request_.expert == Expert::kAuto) {
+      absl::StatusOr<Plan> staged = AnyStagesThatFit(task_, LeftSeconds() / 4);
+      if (staged.ok()) return WithAlternatives(*std::move(staged));
+    }
     WhatFits fits = FindWhatFits(task_.module, task_.cluster, task_.rates,
                                  request_, task_.memory_bytes, leanest);
     fits.no_micro_batches = std::string(whole_.WhyNotCut().message());

@@ -14,10 +14,11 @@ namespace meshwright {
 namespace {
 
 constexpr int64_t kAnyMemory = int64_t{1} << 50;
+constexpr int64_t kMostStages = 64;
 constexpr double kClose = 1.2;  // Limits, to stop looking between them.
 
-bool Fits(const absl::StatusOr<Plan>& plan, int64_t memory_bytes) {
-  return plan.ok() && plan->predicted.peak_bytes <= memory_bytes;
+bool Fits(const Plan& plan, int64_t memory_bytes) {
+  return plan.predicted.peak_bytes <= memory_bytes;
 }
 
 bool IsLeaner(const absl::StatusOr<Plan>& plan,
@@ -38,8 +39,9 @@ absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
                              staged, [](const Plan&) {});
 }
 
-// However much memory there is, so that what it takes is enough whenever it is
-// asked for.
+// The first that fits, or the leanest: with limits that do not depend on how
+// much memory there is, so that what it takes is enough whenever it is asked
+// for.
 absl::StatusOr<Plan> LeanestStages(const PlanTask& task) {
   const Stopwatch watch;
   // Its own: a search prefers numbers of micro-batches that are cut already.
@@ -51,7 +53,8 @@ absl::StatusOr<Plan> LeanestStages(const PlanTask& task) {
   // more than the least.
   int64_t too_little = 0;
   int64_t enough = plan.predicted.peak_bytes;
-  while (static_cast<double>(enough) >
+  while (!Fits(plan, task.memory_bytes) &&
+         static_cast<double>(enough) >
              kClose * static_cast<double>(too_little) &&
          watch.seconds() < task.request.time_limit_seconds) {
     const int64_t limit = too_little + (enough - too_little) / 2;
@@ -75,7 +78,7 @@ absl::StatusOr<Plan> FinishFirstThatFits(const PlanTask& task,
     absl::StatusOr<Plan> plan =
         FinishStages(task, search, seconds_left - watch.seconds(), candidate);
     if (plan.ok()) written(*plan);
-    if (Fits(plan, task.memory_bytes)) return plan;
+    if (plan.ok() && Fits(*plan, task.memory_bytes)) return plan;
     const bool is_first_reason = !leanest.ok() && !plan.ok();
     if (is_first_reason || IsLeaner(plan, leanest)) leanest = std::move(plan);
   }
@@ -88,11 +91,37 @@ absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left) {
   const PlanTask again{task.module, task.cluster,      task.rates,
                        request,     task.memory_bytes, task.context};
   MW_ASSIGN_OR_RETURN(Plan plan, LeanestStages(again));
-  if (plan.predicted.peak_bytes > task.memory_bytes) {
+  if (!Fits(plan, task.memory_bytes)) {
     return StagesDoNotFit(plan, task.memory_bytes);
   }
   plan.memory_bytes = task.memory_bytes;
   return plan;
+}
+
+absl::StatusOr<Plan> AnyStagesThatFit(const PlanTask& task,
+                                      double seconds_left) {
+  const Stopwatch watch;
+  absl::StatusOr<Plan> best = absl::NotFoundError("no stages fit");
+  std::map<Recompute, Cuts> cuts;
+  const int64_t devices = task.cluster.device_count();
+  for (int64_t stages = 2; stages <= std::min(devices, kMostStages); ++stages) {
+    PlanRequest request = task.request;
+    request.stages = static_cast<int32_t>(stages);
+    request.time_limit_seconds = seconds_left - watch.seconds();
+    if (devices % stages != 0 || request.time_limit_seconds <= 0) continue;
+    absl::StatusOr<Plan> plan =
+        SearchWithin(kAnyMemory,
+                     {task.module, task.cluster, task.rates, request,
+                      task.memory_bytes, task.context},
+                     cuts);
+    if (!plan.ok() || !Fits(*plan, task.memory_bytes)) continue;
+    if (!best.ok() ||
+        plan->predicted.step_seconds < best->predicted.step_seconds) {
+      best = std::move(plan);
+      best->memory_bytes = task.memory_bytes;
+    }
+  }
+  return best;
 }
 
 }  // namespace meshwright

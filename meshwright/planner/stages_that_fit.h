@@ -27,6 +27,13 @@ absl::StatusOr<Plan> FinishFirstThatFits(const PlanTask& task,
 // kResourceExhausted with a memory that would do.
 absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left);
 
+// For a search over any number of stages that found nothing that fits: the
+// fastest plan that does, of those that are best with as many stages as divide
+// the devices, were there memory (a search counts more than programs take).
+// kNotFound if none does.
+absl::StatusOr<Plan> AnyStagesThatFit(const PlanTask& task,
+                                      double seconds_left);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_PLANNER_STAGES_THAT_FIT_H_
