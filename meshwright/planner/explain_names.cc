@@ -103,17 +103,18 @@ absl::Status StudyNames::Ambiguous(absl::string_view name,
   for (const auto& [_, entry] : matching) firsts.push_back(entry);
   std::ranges::stable_sort(firsts, {}, &Entry::rank);
   std::vector<std::string> names;
-  for (size_t i = 0; i < firsts.size() && i < kMostNames; ++i) {
-    const Entry& one = *firsts[i];
-    names.push_back(one.shown == one.hlo
-                        ? one.hlo
-                        : absl::StrCat(one.hlo, " (", one.shown, ")"));
+  for (const Entry* one : firsts) {
+    std::string text = one->shown == one->hlo
+                           ? one->hlo
+                           : absl::StrCat(one->hlo, " (", one->shown, ")");
+    // State that comes out is called as what goes in.
+    if (std::ranges::count(names, text) == 0) names.push_back(std::move(text));
   }
+  const size_t more = names.size() - std::min(names.size(), kMostNames);
+  names.resize(names.size() - more);
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", name, "\" could be ", absl::StrJoin(names, ", "),
-      firsts.size() > kMostNames
-          ? absl::StrCat(" or ", firsts.size() - kMostNames, " more")
-          : "",
+      more > 0 ? absl::StrCat(" or ", more, " more") : "",
       "; give one of these names"));
 }
 

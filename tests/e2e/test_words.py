@@ -209,7 +209,7 @@ def test_what_a_name_could_be_has_it(cli, told, testdata):
     _, path = told(gpt, "--cluster", "cpu:4")
     line = cli.refuses("explain", path, "--module", gpt, "blocks/1/mlp")
     listed = line.split(" could be ")[1].split(" or ")[0].split(", ")
-    assert len(listed) > 3
+    assert len(listed) > 3 and len(set(listed)) == len(listed)
     assert all("blocks/1/mlp" in name for name in listed)
 
 
