@@ -112,10 +112,10 @@ absl::Status StudyNames::Ambiguous(absl::string_view name,
   }
   const size_t more = names.size() - std::min(names.size(), kMostNames);
   names.resize(names.size() - more);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "\"", name, "\" could be ", absl::StrJoin(names, ", "),
-      more > 0 ? absl::StrCat(" or ", more, " more") : "",
-      "; give one of these names"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", name, "\" could be ", absl::StrJoin(names, ", "),
+                   more > 0 ? absl::StrCat(" or ", more, " more") : "",
+                   "; give one of these names"));
 }
 
 }  // namespace meshwright
