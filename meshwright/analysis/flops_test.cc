@@ -90,6 +90,15 @@ TEST_F(FlopsTest, BatchedDot) {
   EXPECT_EQ(Total().flops, 6 * 1024);
 }
 
+TEST_F(FlopsTest, DotWithAScaleForEachBlock) {
+  Instruction* call = Add(Opcode::kCustomCall, {2, 8, 4},
+                          {Input({2, 8, 32}), Input({2, 4, 32}),
+                           Input({2, 8, 4}), Input({2, 4, 4})});
+  call->attributes.mutate().custom_call_target = "__op$block_scaled_dot";
+  EXPECT_EQ(Total().flops, 2.0 * 2 * 8 * 4 * 32);
+  EXPECT_TRUE(IsContraction(*call));
+}
+
 TEST_F(FlopsTest, ConvolutionCountsTapsOnTheInput) {
   WindowDimension window;
   window.size = 3;

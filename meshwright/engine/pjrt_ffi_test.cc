@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/engine/cpu_plugin_for_test.h"
 #include "meshwright/engine/ffi.h"
 #include "meshwright/engine/plugin.h"
 
@@ -18,14 +19,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-const Plugin& Cpu() {
-  const auto file = FindPlugin("cpu");
-  EXPECT_TRUE(file.ok()) << file.status();
-  const auto plugin = Plugin::Load(*file);
-  EXPECT_TRUE(plugin.ok()) << plugin.status();
-  return **plugin;
-}
 
 // y = x + by, and how many elements and dimensions x has. Fails if by is 13.
 absl::Status Add(const FfiCall& call) {
@@ -75,10 +68,10 @@ absl::StatusOr<std::vector<T>> Read(const Buffer& buffer, size_t count) {
 class FfiTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_EQ(
-        Cpu().RegisterFfiHandler("mw_test_add", "Host", &FfiHandlerOf<Add>),
-        absl::OkStatus());
-    auto client = Cpu().CreateClient({});
+    ASSERT_EQ(CpuPlugin().RegisterFfiHandler("mw_test_add", "Host",
+                                             &FfiHandlerOf<Add>),
+              absl::OkStatus());
+    auto client = CpuPlugin().CreateClient({});
     ASSERT_TRUE(client.ok()) << client.status();
     client_ = *std::move(client);
   }

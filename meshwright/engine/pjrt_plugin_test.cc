@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "meshwright/engine/cpu_plugin_for_test.h"
 #include "meshwright/engine/plugin.h"
 #include "meshwright/engine/xnn_fusions.h"
 
@@ -17,14 +18,6 @@ namespace meshwright {
 namespace {
 
 using ::testing::HasSubstr;
-
-const Plugin& Cpu() {
-  const auto file = FindPlugin("cpu");
-  EXPECT_TRUE(file.ok()) << file.status();
-  const auto plugin = Plugin::Load(*file);
-  EXPECT_TRUE(plugin.ok()) << plugin.status();
-  return **plugin;
-}
 
 std::string LoadError(const std::string& path) {
   const absl::Status status = Plugin::Load({"mine", path}).status();
@@ -45,8 +38,8 @@ TEST(PluginTest, FilesThatAreNoPluginsSaySo) {
 }
 
 TEST(PluginTest, LoadsOnce) {
-  const Plugin& plugin = Cpu();
-  EXPECT_EQ(&Cpu(), &plugin);
+  const Plugin& plugin = CpuPlugin();
+  EXPECT_EQ(&CpuPlugin(), &plugin);
   EXPECT_EQ(plugin.file().name, "cpu");
   EXPECT_THAT(plugin.api_version(), HasSubstr("0."));
 }
@@ -54,7 +47,7 @@ TEST(PluginTest, LoadsOnce) {
 TEST(PluginTest, LeavesXlaFlagsAsTheyWere) {
   const std::string before =
       std::getenv("XLA_FLAGS") ? std::getenv("XLA_FLAGS") : "";
-  ASSERT_TRUE(Cpu().CreateClient({}).ok());
+  ASSERT_TRUE(CpuPlugin().CreateClient({}).ok());
   const std::string after =
       std::getenv("XLA_FLAGS") ? std::getenv("XLA_FLAGS") : "";
   EXPECT_EQ(after, before);
@@ -66,13 +59,13 @@ TEST(PluginTest, DeviceCountsThatMakeNoSenseAreInvalid) {
            {.cpu_devices = -1},
            {.values = {{"cpu_device_count", int64_t{2}}}},
            {.values = {{"cpu_device_count", true}}}}) {
-    EXPECT_EQ(Cpu().CreateClient(options).status().code(),
+    EXPECT_EQ(CpuPlugin().CreateClient(options).status().code(),
               absl::StatusCode::kInvalidArgument);
   }
 }
 
 TEST(PluginTest, ProgramsWithOtherLayoutsAreRefused) {
-  const auto client = *Cpu().CreateClient({});
+  const auto client = *CpuPlugin().CreateClient({});
   const absl::Status status = client
                                   ->Compile({"mlir", R"(module @columns {
 func.func @main(%a: tensor<2x3xf32>)
@@ -88,7 +81,7 @@ func.func @main(%a: tensor<2x3xf32>)
 }
 
 TEST(PluginTest, OverridesReachTheCompiler) {
-  const auto client = *Cpu().CreateClient({});
+  const auto client = *CpuPlugin().CreateClient({});
   const Program program{"mlir", R"(module @same {
 func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
   return %a : tensor<2xf32>
@@ -112,7 +105,7 @@ bool UsesXnnpack(Client& client, const Program& program,
 
 // docs/design/0002.
 TEST(PluginTest, TheCpuReducesWithXnnpackUnlessTold) {
-  const auto client = Cpu().CreateClient({});
+  const auto client = CpuPlugin().CreateClient({});
   ASSERT_TRUE(client.ok()) << client.status();
   const Program sums = {.format = "mlir", .code = R"(
       func.func @main(%x: tensor<64x512xf32>)
@@ -136,7 +129,7 @@ TEST(PluginTest, TheCpuReducesWithXnnpackUnlessTold) {
 // The constant of a lone reduction goes into its fusion, which devices must
 // not then run side by side.
 TEST(PluginTest, TheCpuReducesWithoutXnnpackWhereThatIsUnsafe) {
-  const auto client = Cpu().CreateClient({});
+  const auto client = CpuPlugin().CreateClient({});
   ASSERT_TRUE(client.ok()) << client.status();
   const Program sum = {.format = "mlir", .code = R"(
       func.func @main(%x: tensor<64x512xf32>) -> tensor<64xf32> {
@@ -155,7 +148,7 @@ TEST(PluginTest, TheCpuReducesWithoutXnnpackWhereThatIsUnsafe) {
 
 // XLA makes one kernel of so small a loop, and fails at its reduction.
 TEST(PluginTest, TheCpuReducesInSmallLoops) {
-  const auto client = Cpu().CreateClient({});
+  const auto client = CpuPlugin().CreateClient({});
   ASSERT_TRUE(client.ok()) << client.status();
   const Program loop = {.format = "mlir", .code = R"(
       func.func @main(%x: tensor<4x8xf32>) -> tensor<f32> {
@@ -189,7 +182,7 @@ TEST(PluginTest, AlignedHostMemoryWithOwnerIsUsedInPlaceOnTheCpu) {
   struct alignas(64) Aligned {
     float values[16] = {};
   };
-  const auto client = *Cpu().CreateClient({});
+  const auto client = *CpuPlugin().CreateClient({});
   const auto host = std::make_shared<Aligned>();
   const auto buffer = client->FromHost(
       {.bytes = {reinterpret_cast<const std::byte*>(host->values), 64},

@@ -1,0 +1,22 @@
+"""Kernels of linear algebra as JAX calls them are split over the batch."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parent / "linear_algebra_step.py"
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
+def test_factorisations_are_split_over_the_batch(cli, tmp_path, platform):
+    module, file = tmp_path / "module.hlo.pb", tmp_path / "split.json"
+    subprocess.run([sys.executable, SCRIPT, module, platform], check=True)
+    split = {"mesh": {"x": 4}, "parameters": {"matrices": "[x, -, -]"}}
+    file.write_text(json.dumps(split))
+    report = cli.json("partition", module, "--sharding", file)
+    assert report["fallbacks"] == [] and report["collectives"] == []
+    outputs = report["shardings"]["outputs"]
+    assert all(spec.startswith("[x") for spec in outputs)
