@@ -81,7 +81,36 @@ def pallas_attention(jax, jnp):
     return fn, inputs, splits
 
 
+def solvers(jax, jnp):
+    """cuSOLVER's calls, of a batch of matrices."""
+
+    def fn(x):
+        square = x @ x.mT + jnp.eye(x.shape[-1])
+        lu, _, _ = jax.lax.linalg.lu(square)
+        _, r = jnp.linalg.qr(x)
+        return jnp.linalg.eigvalsh(square), lu, jnp.abs(r)
+
+    return (
+        fn,
+        normal(jax, jnp, [(16, 64, 64)], jnp.float32),
+        {"batch": {"x": "[x, -, -]"}},
+    )
+
+
+def cumsum(jax, jnp):
+    """HLO's scan, on what newer versions of jax lower for GPUs."""
+
+    def fn(x, g):
+        out, back = jax.vjp(lambda x: jnp.cumsum(x, axis=1), x)
+        return out, *back(g)
+
+    inputs = normal(jax, jnp, [(64, 4096)] * 2, jnp.float32)
+    return fn, inputs, {"rows": {"x": "[x, -]", "g": "[x, -]"}}
+
+
 CASES = {
+    "cumsum": cumsum,
+    "solvers": solvers,
     "pallas_norm": pallas_norm,
     "pallas_attention": pallas_attention,
     "ragged": ragged,

@@ -14,6 +14,7 @@ summed up.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from pathlib import Path
 import _attention_cases
 import _dropout_case
 import _kernel_cases
+import _scaled_cases
 import numpy as np
 from _all_devices import all_devices
 from _ragged_import import import_text
@@ -37,6 +39,7 @@ CASES = {
     **_attention_cases.CASES,
     "dropout": _dropout_case.dropout,
     **_kernel_cases.CASES,
+    **_scaled_cases.CASES,
 }
 
 
@@ -208,6 +211,9 @@ def main():
     text = "only lower and split, without a GPU"
     parser.add_argument("--lower-only", action="store_true", help=text)
     options = parser.parse_args()
+    if "dropout" in options.cases:  # XLA aborts there in command buffers.
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_gpu_enable_command_buffer="
     import jax
 
     found = []

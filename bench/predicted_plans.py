@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 from _machine import describe
+from _replay_cases import lower
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOL = ROOT / "build/release/meshwright/cli/meshwright"
@@ -35,19 +36,6 @@ CASES = [
     "moe:70b@h200:8x8",
     "gpt:175b@h200:64x8",
 ]
-
-
-def lower(model: str, folder: Path) -> Path:
-    path = folder / f"{model.replace(':', '_')}.hlo.pb"
-    if not path.exists():
-        name, size = model.split(":")
-        subprocess.run(
-            [ROOT / "mw", "python", "-m", "meshwright.zoo", "lower", name, size]
-            + ["-o", str(path)],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-    return path
 
 
 def how(report: dict) -> str:

@@ -1,4 +1,5 @@
-# Compiler cache, linker, warnings, sanitizers and third-party packages.
+# Optimization, compiler cache, linker, warnings, sanitizers and third-party packages.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER

@@ -26,3 +26,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+
+// Ours that nearly every folder includes; a change there rebuilds it anyway.
+#include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/mesh/sharding.h"
+#include "meshwright/rules/rule.h"

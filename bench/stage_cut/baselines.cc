@@ -6,8 +6,8 @@
 
 #include "meshwright/analysis/fingerprint.h"
 #include "meshwright/analysis/repeats.h"
-#include "meshwright/search/cut_down_sets.h"
-#include "meshwright/search/down_sets.h"
+#include "meshwright/pipeline_search/cut_down_sets.h"
+#include "meshwright/pipeline_search/down_sets.h"
 
 namespace meshwright {
 namespace {

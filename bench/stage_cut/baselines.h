@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "meshwright/search/pipeline_step.h"
-#include "meshwright/search/stage_graph.h"
-#include "meshwright/search/step_stages.h"
+#include "meshwright/pipeline_search/pipeline_step.h"
+#include "meshwright/pipeline_search/stage_graph.h"
+#include "meshwright/pipeline_search/step_stages.h"
 
 namespace meshwright {
 

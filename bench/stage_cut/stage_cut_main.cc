@@ -16,8 +16,8 @@
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
-#include "meshwright/search/assign_stages.h"
-#include "meshwright/search/step_stages.h"
+#include "meshwright/pipeline_search/assign_stages.h"
+#include "meshwright/pipeline_search/step_stages.h"
 
 namespace meshwright {
 namespace {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "meshwright/hlo/kernel_calls.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/hlo/ragged_dot_numbers.h"
 #include "meshwright/hlo/scaled_dot_numbers.h"
 #include "meshwright/hlo/trip_count.h"
@@ -168,87 +169,6 @@ double SortFlops(const Instruction& sort) {
   return n < 2 ? 0 : Elements(shape) * std::ceil(std::log2(n));
 }
 
-enum class Kind { kMove, kElementwise, kTranscendental, kOther };
-
-Kind KindOf(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAtan2:
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtanh:
-    case Opcode::kCbrt:
-    case Opcode::kCosh:
-    case Opcode::kCosine:
-    case Opcode::kErf:
-    case Opcode::kExponential:
-    case Opcode::kExponentialMinusOne:
-    case Opcode::kLog:
-    case Opcode::kLogPlusOne:
-    case Opcode::kLogistic:
-    case Opcode::kPower:
-    case Opcode::kRsqrt:
-    case Opcode::kSine:
-    case Opcode::kSinh:
-    case Opcode::kSqrt:
-    case Opcode::kTan:
-    case Opcode::kTanh:
-      return Kind::kTranscendental;
-    case Opcode::kAbs:
-    case Opcode::kAdd:
-    case Opcode::kAnd:
-    case Opcode::kCeil:
-    case Opcode::kClamp:
-    case Opcode::kCompare:
-    case Opcode::kComplex:
-    case Opcode::kConvert:
-    case Opcode::kCountLeadingZeros:
-    case Opcode::kDivide:
-    case Opcode::kFloor:
-    case Opcode::kImag:
-    case Opcode::kIsFinite:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kMulhi:
-    case Opcode::kMultiply:
-    case Opcode::kNegate:
-    case Opcode::kNot:
-    case Opcode::kOr:
-    case Opcode::kPopcnt:
-    case Opcode::kReal:
-    case Opcode::kReducePrecision:
-    case Opcode::kRemainder:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-    case Opcode::kSelect:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kSign:
-    case Opcode::kStochasticConvert:
-    case Opcode::kSubtract:
-    case Opcode::kXor:
-      return Kind::kElementwise;
-    case Opcode::kBatchNormGrad:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining:
-    case Opcode::kConvolution:
-    case Opcode::kCustomCall:
-    case Opcode::kDot:
-    case Opcode::kRaggedDot:
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kScaledDot:
-    case Opcode::kScatter:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kSort:
-      return Kind::kOther;
-    default:
-      return Kind::kMove;
-  }
-}
-
 double OtherFlops(const Instruction& instruction) {
   const size_t operands = instruction.operands.size();
   if (operands == 0) return 0;
@@ -278,8 +198,11 @@ double OtherFlops(const Instruction& instruction) {
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormTraining:
       return OperandElements(instruction, 0, 1);
-    default:
+    case Opcode::kDot:
+    case Opcode::kScaledDot:
       return DotFlops(instruction, instruction.attributes->dot);
+    default:
+      return 0;
   }
 }
 
@@ -321,47 +244,21 @@ double TouchedBytes(const Instruction& instruction) {
 // The instruction by itself, without what it calls.
 Work OwnWork(const Instruction& instruction) {
   Work work{.bytes = TouchedBytes(instruction)};
-  switch (KindOf(instruction.opcode)) {
-    case Kind::kMove:
-      break;
-    case Kind::kElementwise:
-      work.flops = Elements(instruction.shape);
-      break;
-    case Kind::kTranscendental:
-      work.transcendentals = Elements(instruction.shape);
-      break;
-    case Kind::kOther:
-      work.flops = OtherFlops(instruction);
-      break;
+  if (IsTranscendental(instruction.opcode)) {
+    work.transcendentals = Elements(instruction.shape);
+  } else if (IsArithmetic(instruction.opcode)) {
+    work.flops = Elements(instruction.shape);
+  } else {
+    work.flops = OtherFlops(instruction);
   }
   return work;
 }
 
 }  // namespace
 
-bool IsContraction(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kDot:
-    case Opcode::kConvolution:
-    case Opcode::kRaggedDot:
-    case Opcode::kScaledDot:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool IsContraction(const Instruction& instruction) {
   return IsContraction(instruction.opcode) || IsFusedAttention(instruction) ||
          IsBlockScaledDot(instruction);
-}
-
-bool IsTranscendental(Opcode opcode) {
-  return KindOf(opcode) == Kind::kTranscendental;
-}
-
-bool IsElementwise(Opcode opcode) {
-  return KindOf(opcode) == Kind::kElementwise;
 }
 
 Work& Work::operator+=(const Work& other) {

@@ -37,16 +37,7 @@ struct Work {
 
 Work operator*(double count, const Work& work);
 
-// Whether it computes each element from those at the same place, at one
-// operation each; not exp, tanh and the like.
-bool IsElementwise(Opcode opcode);
-
-// exp, tanh and the like, counted apart from operations.
-bool IsTranscendental(Opcode opcode);
-
-// Dots and convolutions.
-bool IsContraction(Opcode opcode);
-// Kernels that consist of such, too.
+// Dots, convolutions and kernels that consist of such.
 bool IsContraction(const Instruction& instruction);
 
 // The work of everything in a module, computed once, in linear time.

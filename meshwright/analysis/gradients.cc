@@ -5,20 +5,14 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "meshwright/hlo/opcode_traits.h"
 
 namespace meshwright {
 
 bool IsContraction(const OpGraph::Op& op) {
   if (op.kind != OpGraph::Kind::kCompute || op.rule->is_fallback) return false;
-  switch (op.instruction->opcode) {
-    case Opcode::kDot:
-    case Opcode::kConvolution:
-    case Opcode::kRaggedDot:
-    case Opcode::kScaledDot:
-      return op.rule->operands.size() >= 2 && op.rule->results.size() == 1;
-    default:
-      return false;
-  }
+  return IsContraction(op.instruction->opcode) &&
+         op.rule->operands.size() >= 2 && op.rule->results.size() == 1;
 }
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/rules/rule_table.h"
 
 namespace meshwright {
@@ -19,11 +20,6 @@ int64_t Plus(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &sum)
              ? std::numeric_limits<int64_t>::max()
              : sum;
-}
-
-bool IsElementwise(Opcode opcode) {
-  return EntryFor(opcode).factors != nullptr &&
-         EntryFor(opcode).factors == EntryFor(Opcode::kAdd).factors;
 }
 
 bool IsLoop(const Instruction& instruction) {

@@ -6,15 +6,11 @@
 #include "absl/hash/hash.h"
 #include "meshwright/analysis/fingerprint.h"
 #include "meshwright/hlo/instruction_key.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/rules/rule_table.h"
 
 namespace meshwright {
 namespace {
-
-bool IsBarrier(Opcode opcode) {
-  return opcode == Opcode::kOptBarrier || opcode == Opcode::kDomain ||
-         opcode == Opcode::kAddDependency;
-}
 
 // One element of a stack: a slice of size 1 along some dimensions.
 bool TakesFromStack(const Instruction& slice) {

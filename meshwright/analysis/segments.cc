@@ -12,6 +12,7 @@
 #include "meshwright/analysis/fingerprint.h"
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/repeats.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/hlo/trip_count.h"
 
 namespace meshwright {

@@ -16,33 +16,57 @@ template <typename T>
 class Boxed {
  public:
   Boxed() = default;
-  Boxed(const Boxed& other)
-      : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}
-  Boxed(Boxed&&) = default;
-  Boxed& operator=(const Boxed& other) {
-    if (this != &other) *this = Boxed(other);
-    return *this;
-  }
-  Boxed& operator=(Boxed&&) = default;
+  Boxed(const Boxed& other);
+  Boxed(Boxed&&) noexcept;
+  Boxed& operator=(const Boxed& other);
+  Boxed& operator=(Boxed&&) noexcept;
+  ~Boxed();
 
   bool has_value() const { return value_ != nullptr; }
   const T& operator*() const { return value_ ? *value_ : Empty(); }
   const T* operator->() const { return &**this; }
 
-  T& mutate() {
-    if (!value_) value_ = std::make_unique<T>();
-    return *value_;
-  }
-  void reset() { value_.reset(); }
+  T& mutate();
+  void reset() { *this = Boxed(); }
 
  private:
-  static const T& Empty() {
-    static const T* const empty = new T();
-    return *empty;
-  }
+  static const T& Empty();
 
   std::unique_ptr<T> value_;
 };
+
+// Not in the class: `extern template class Boxed<T>;` then keeps the code of
+// large types in one file.
+template <typename T>
+Boxed<T>::Boxed(const Boxed& other)
+    : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}
+
+template <typename T>
+Boxed<T>::Boxed(Boxed&&) noexcept = default;
+
+template <typename T>
+Boxed<T>& Boxed<T>::operator=(const Boxed& other) {
+  if (this != &other) *this = Boxed(other);
+  return *this;
+}
+
+template <typename T>
+Boxed<T>& Boxed<T>::operator=(Boxed&&) noexcept = default;
+
+template <typename T>
+Boxed<T>::~Boxed() = default;
+
+template <typename T>
+T& Boxed<T>::mutate() {
+  if (!value_) value_ = std::make_unique<T>();
+  return *value_;
+}
+
+template <typename T>
+const T& Boxed<T>::Empty() {
+  static const T* const empty = new T();
+  return *empty;
+}
 
 }  // namespace meshwright
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/annotations/island_fit.h"
 #include "meshwright/base/median.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
@@ -17,9 +18,8 @@
 #include "meshwright/cli/stage_module.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/read_module.h"
-#include "meshwright/partition/island_fit.h"
+#include "meshwright/microbatch/micro_batch_loop.h"
 #include "meshwright/partition/islands_only.h"
-#include "meshwright/partition/micro_batch_loop.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/rules/fused_attention.h"
 #include "meshwright/runtime/step_runner.h"

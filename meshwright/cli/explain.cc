@@ -1,5 +1,5 @@
 // meshwright explain: why a plan, or one choice in it, is as it is.
-#include "meshwright/planner/explain.h"
+#include "meshwright/explain/explain.h"
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,8 +14,9 @@
 #include "meshwright/cli/explain_print.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/split_module.h"
-#include "meshwright/planner/explain_binds.h"
-#include "meshwright/planner/explain_names.h"
+#include "meshwright/explain/explain_binds.h"
+#include "meshwright/explain/explain_names.h"
+#include "meshwright/plan/verify_plan.h"
 
 namespace meshwright {
 namespace {
@@ -72,7 +73,7 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(path));
   MW_ASSIGN_OR_RETURN(const Module module,
                       LoadStep(line.Text("module", ""), line));
-  MW_RETURN_IF_ERROR(Annotate(CheckFits(plan, module), path));
+  MW_RETURN_IF_ERROR(Annotate(VerifyModule(plan, module), path));
   MW_ASSIGN_OR_RETURN(Annotations pins,
                       PinsOf(module, AnalyzeRoles(module), plan, line));
   auto progress = std::make_unique<Progress>("explaining");

@@ -5,9 +5,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "meshwright/explain/explain.h"
+#include "meshwright/explain/explain_binds.h"
 #include "meshwright/plan/plan.h"
-#include "meshwright/planner/explain.h"
-#include "meshwright/planner/explain_binds.h"
 
 namespace meshwright {
 

@@ -15,6 +15,7 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/hlo/compression.h"
 #include "meshwright/hlo/read_module.h"
+#include "meshwright/hlo/read_text.h"
 
 namespace meshwright {
 namespace {
@@ -120,9 +121,8 @@ bool MayBe(const FileContent& content, FileKind wanted) {
   if (content.kind != FileKind::kOther) return false;
   switch (wanted) {
     case FileKind::kModule:
-      // Which says how HLO text and MLIR are converted.
+      // Which says how MLIR is converted.
       return content.form == Form::kBinary ||
-             absl::StrContains(content.words, "HLO") ||
              absl::StrContains(content.words, "MLIR");
     case FileKind::kTensors:
       return content.form == Form::kBinary;
@@ -152,6 +152,7 @@ FileContent ContentOf(absl::string_view bytes) {
     }
     return ContentOf(*plain);
   }
+  if (IsModuleText(bytes)) return {FileKind::kModule, "an HLO module"};
   if (IsSafetensors(bytes)) return {FileKind::kTensors, "a safetensors file"};
   const struct {
     absl::string_view head;
@@ -160,7 +161,6 @@ FileContent ContentOf(absl::string_view bytes) {
       {"PK\x03\x04", {FileKind::kTensors, "a zip archive, such as .npz"}},
       {"\x93NUMPY", {FileKind::kTensors, "an .npy array"}},
       {"SQLite format 3", {FileKind::kDatabase, "an SQLite database"}},
-      {"HloModule", {FileKind::kOther, "HLO text"}},
       {"ML\xefR", {FileKind::kOther, "MLIR bytecode"}},
       {"\x7f"
        "ELF",

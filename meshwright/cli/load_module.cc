@@ -11,6 +11,8 @@
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/file_kind.h"
+#include "meshwright/graph/flat_graph.h"
+#include "meshwright/hlo/batch_indices.h"
 #include "meshwright/hlo/compression.h"
 #include "meshwright/hlo/host_calls.h"
 #include "meshwright/hlo/inline_calls.h"
@@ -18,7 +20,6 @@
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/partition/assignment.h"
-#include "meshwright/partition/flat_graph.h"
 #include "meshwright/partition/take_islands.h"
 #include "meshwright/partition/whole_ops.h"
 #include "meshwright/rules/record_rules.h"
@@ -108,6 +109,7 @@ absl::StatusOr<Module> LoadStep(const std::string& path,
   } else if (HasCalls(module)) {
     module = InlineCalls(module);
   }
+  BatchIndices(module);
   if (line.Has("require-rules")) {
     MW_RETURN_IF_ERROR(CheckRules(path, module));
   }

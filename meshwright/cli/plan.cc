@@ -11,6 +11,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
+#include "meshwright/cli/dump_plan.h"
 #include "meshwright/cli/load_cluster.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/measure_plans.h"
@@ -33,6 +34,11 @@ const CommandSpec& Spec() {
            "a cluster file, or cpu:8, h200:8, h200:64x8 (hosts x devices)"},
           {"output", "FILE", "write the plan here (also -o)",
            FileUse::kWritten},
+          {"dump", "DIR",
+           "write what was looked at into this folder: candidates.tsv, "
+           "phases.tsv, the problem that was solved (problem.json, in the form "
+           "of the IOPDDL contest), the programs of devices as HLO text, "
+           "plan.json"},
           {"strategy", "NAME",
            "auto (default), dp, zero2, zero3, megatron, sequence, volume; also "
            "by other names: ddp is dp, zero1 zero2, fsdp zero3, tp megatron, "
@@ -108,6 +114,9 @@ absl::Status Run(const CommandLine& line) {
     return absl::InvalidArgumentError(
         "--cluster says what to plan for: a cluster file, or cpu:8, h200:8");
   }
+  if (line.Has("dump")) {
+    MW_RETURN_IF_ERROR(MakeDumpFolder(line.Text("dump", "")));
+  }
   PlanRequest request;
   MW_ASSIGN_OR_RETURN(request.expert,
                       ParseExpert(line.Text("strategy", "auto")));
@@ -177,6 +186,9 @@ absl::Status Run(const CommandLine& line) {
   if (line.Has("output")) {
     MW_RETURN_IF_ERROR(WriteFileAtomically(line.Text("output", ""),
                                            absl::StrCat(ToJson(plan), "\n")));
+  }
+  if (line.Has("dump")) {
+    MW_RETURN_IF_ERROR(DumpPlan(module, plan, line.Text("dump", "")));
   }
   if (line.Has("json")) {
     absl::PrintF(

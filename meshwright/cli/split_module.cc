@@ -6,17 +6,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/annotations/annotations.h"
+#include "meshwright/annotations/infer_mesh.h"
+#include "meshwright/annotations/island_fit.h"
+#include "meshwright/annotations/raw_annotations.h"
+#include "meshwright/annotations/sharding_file.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/file_kind.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/print_traffic.h"
-#include "meshwright/partition/annotations.h"
-#include "meshwright/partition/infer_mesh.h"
-#include "meshwright/partition/island_fit.h"
-#include "meshwright/partition/raw_annotations.h"
-#include "meshwright/partition/sharding_file.h"
 #include "meshwright/plan/plan.h"
 
 namespace meshwright {

@@ -17,16 +17,16 @@
 #include "meshwright/cli/load_cluster.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cost/price_list.h"
-#include "meshwright/partition/stage_file.h"
+#include "meshwright/pipeline/stage_file.h"
+#include "meshwright/pipeline_search/pipeline_step.h"
+#include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/planner/predict_stages.h"
+#include "meshwright/remat/cut_loops.h"
 #include "meshwright/runtime/staged_costs.h"
 #include "meshwright/schedule/generate.h"
 #include "meshwright/schedule/generate_auto.h"
 #include "meshwright/schedule/simulate.h"
 #include "meshwright/schedule/trace.h"
-#include "meshwright/search/cut_loops.h"
-#include "meshwright/search/pipeline_step.h"
-#include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "meshwright/analysis/flops.h"
+#include "meshwright/hlo/opcode_traits.h"
 
 namespace meshwright {
 namespace {
@@ -62,7 +63,7 @@ bool IsFusible(const Instruction& instruction) {
       return true;
     default:
       return IsMovement(instruction.opcode) ||
-             IsElementwise(instruction.opcode) || IsExpensive(instruction);
+             IsArithmetic(instruction.opcode) || IsExpensive(instruction);
   }
 }
 
@@ -102,24 +103,6 @@ bool IsConstantLike(const Instruction& instruction) {
 int64_t TrueRank(const Shape& shape) {
   return std::count_if(shape.dimensions.begin(), shape.dimensions.end(),
                        [](int64_t size) { return size > 1; });
-}
-
-bool IsMovement(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kBroadcast:
-    case Opcode::kConcatenate:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kGather:
-    case Opcode::kIota:
-    case Opcode::kPad:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-      return true;
-    default:
-      return false;
-  }
 }
 
 bool IsRowReduction(const Instruction& instruction) {

@@ -16,8 +16,6 @@ bool IsGiven(const Instruction& instruction);
 bool IsFusible(const Instruction& instruction);
 // Too dear to be computed twice.
 bool IsExpensive(const Instruction& instruction);
-// Puts elements elsewhere, or makes them from their place.
-bool IsMovement(Opcode opcode);
 // A constant, also when it is converted or repeated.
 bool IsConstantLike(const Instruction& instruction);
 // Reduces the minor dimensions, f32[8,1024,768] to f32[8,1024], of rows so

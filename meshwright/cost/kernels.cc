@@ -6,6 +6,7 @@
 #include "meshwright/cost/kernel_order.h"
 #include "meshwright/cost/merge_kernels.h"
 #include "meshwright/cost/stored_values.h"
+#include "meshwright/hlo/opcode_traits.h"
 
 namespace meshwright {
 namespace {

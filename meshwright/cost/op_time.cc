@@ -17,18 +17,8 @@ double WindowSeconds(const ConvolutionWindows& windows, const Rates& rates) {
 }  // namespace
 
 Unit UnitOf(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kDot:
-    case Opcode::kRaggedDot:
-    case Opcode::kScaledDot:
-      return Unit::kContraction;
-    case Opcode::kConvolution:
-      return Unit::kConvolution;
-    case Opcode::kCustomCall:
-      return IsContraction(instruction) ? Unit::kContraction : Unit::kVector;
-    default:
-      return Unit::kVector;
-  }
+  if (instruction.opcode == Opcode::kConvolution) return Unit::kConvolution;
+  return IsContraction(instruction) ? Unit::kContraction : Unit::kVector;
 }
 
 double BatchOf(const Instruction& instruction) {

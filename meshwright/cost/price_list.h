@@ -18,7 +18,7 @@
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/mesh/cluster_mesh.h"
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/partition/prices.h"
+#include "meshwright/reshard/prices.h"
 
 namespace meshwright {
 

@@ -18,7 +18,7 @@
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/partition/prices.h"
+#include "meshwright/reshard/prices.h"
 
 namespace meshwright {
 

@@ -9,17 +9,13 @@
 #include "meshwright/cost/unchanged_leaves.h"
 #include "meshwright/cost/value_buffers.h"
 #include "meshwright/hlo/kernel_calls.h"
+#include "meshwright/hlo/opcode_traits.h"
 
 namespace meshwright {
 namespace {
 
 constexpr int32_t kNever = Buffer::kNever;
 constexpr int64_t kPointerBytes = 8;
-
-bool IsControlFlow(Opcode opcode) {
-  return opcode == Opcode::kWhile || opcode == Opcode::kConditional ||
-         opcode == Opcode::kCall;
-}
 
 class Estimator {
  public:

@@ -22,7 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "meshwright/base/element_type.h"
 #include "meshwright/mesh/cluster.h"
-#include "meshwright/partition/prices.h"
+#include "meshwright/reshard/prices.h"
 
 namespace meshwright {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "meshwright/cost/fusible.h"
+#include "meshwright/hlo/opcode_traits.h"
 
 namespace meshwright {
 namespace {

@@ -28,6 +28,9 @@ Expansion ExpansionOf(const Instruction& instruction,
       (IsBlockScaledDot(instruction) && platform != "cuda")) {
     return ExpandScaledDot;
   }
+  if (instruction.opcode == Opcode::kScan && platform == "cpu") {
+    return ExpandScan;
+  }
   return nullptr;
 }
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "meshwright/rules/local_builder.h"
+#include "meshwright/program/local_builder.h"
 
 namespace meshwright {
 
@@ -21,6 +21,10 @@ absl::StatusOr<Instruction*> ExpandRaggedDot(const Instruction& instruction,
 // expand_scaled_dot.cc: a dot in f32 of what is scaled.
 absl::StatusOr<Instruction*> ExpandScaledDot(const Instruction& instruction,
                                              LocalBuilder& builder);
+
+// expand_scan.cc: running sums and the like, by windows.
+absl::StatusOr<Instruction*> ExpandScan(const Instruction& instruction,
+                                        LocalBuilder& builder);
 
 // expand_attention.cc: cuDNN's attention, with all scores in memory.
 absl::StatusOr<Instruction*> ExpandAttention(const Instruction& instruction,

@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/hlo/source_line.h"
 
 namespace meshwright {
@@ -16,16 +17,10 @@ bool IsCallback(const Instruction& instruction) {
          absl::StrContains(target, "callback");
 }
 
+// One of a pair stands for both.
 bool IsExchange(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kInfeed:
-    case Opcode::kOutfeed:
-    case Opcode::kRecv:
-    case Opcode::kSend:
-      return true;
-    default:
-      return false;
-  }
+  return IsHostExchange(instruction.opcode) &&
+         !IsAsynchronous(instruction.opcode);
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ namespace meshwright {
 
 class Computation;
 
+extern template class Boxed<Attributes>;
+extern template class Boxed<OpSharding>;
+
 using FrontendAttributes = std::map<std::string, std::string>;
 
 // Where in the user's program an instruction came from.

@@ -6,31 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "meshwright/hlo/sharding_kind.h"
 
 namespace meshwright {
 namespace {
 
 constexpr int64_t kMaxDevices = int64_t{1} << 24;
-
-absl::string_view KindName(OpSharding::Kind kind) {
-  switch (kind) {
-    case OpSharding::Kind::kReplicated:
-      return "replicated";
-    case OpSharding::Kind::kMaximal:
-      return "maximal";
-    case OpSharding::Kind::kTuple:
-      return "tuple";
-    case OpSharding::Kind::kTiled:
-      return "tiled";
-    case OpSharding::Kind::kManual:
-      return "manual";
-    case OpSharding::Kind::kUnknown:
-      return "unknown";
-    case OpSharding::Kind::kUnreduced:
-      return "unreduced";
-  }
-  return "unknown";
-}
 
 void AppendSharding(const OpSharding& sharding, std::string* out);
 

@@ -1,34 +1,31 @@
 #include "meshwright/hlo/print_attributes.h"
 
-#include <array>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "meshwright/hlo/attribute_names.h"
 #include "meshwright/hlo/print_called.h"
 #include "meshwright/hlo/print_dimension_numbers.h"
 #include "meshwright/hlo/print_literal.h"
 #include "meshwright/hlo/print_names.h"
 #include "meshwright/hlo/ragged_dot_numbers.h"
+#include "meshwright/hlo/scan_numbers.h"
 
 namespace meshwright::internal {
 namespace {
 
-constexpr std::array<absl::string_view, 4> kFftTypes = {"FFT", "IFFT", "RFFT",
-                                                        "IRFFT"};
-constexpr std::array<absl::string_view, 3> kDistributions = {
-    "rng_invalid", "rng_uniform", "rng_normal"};
-constexpr std::array<absl::string_view, 3> kRngAlgorithms = {
-    "rng_default", "rng_three_fry", "rng_philox"};
-constexpr std::array<absl::string_view, 3> kSchedules = {
-    "SCHEDULE_NONE", "SCHEDULE_LATEST", "SCHEDULE_EARLIEST"};
-constexpr std::array<absl::string_view, 5> kApiVersions = {
-    "API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
-    "API_VERSION_STATUS_RETURNING", "API_VERSION_STATUS_RETURNING_UNIFIED",
-    "API_VERSION_TYPED_FFI"};
-constexpr int32_t kApiVersionOriginal = 1;
-
 void AppendFlag(absl::string_view name, bool value, std::string* out) {
   if (value) absl::StrAppend(out, ", ", name, "=true");
+}
+
+void AppendScan(const ScanFields& fields, std::string* out) {
+  AppendFlag("is_reverse", fields.is_reverse != 0, out);
+  if (fields.is_associative != 0) {
+    absl::StrAppend(out, ", is_associative=",
+                    fields.is_associative == 1 ? "true" : "false");
+  }
+  if (fields.num_carries != 0) {
+    absl::StrAppend(out, ", num_carries=", fields.num_carries);
+  }
 }
 
 void AppendDimensions(const Attributes& attributes, std::string* out) {
@@ -92,13 +89,6 @@ void AppendScatterAttributes(const Attributes& attributes, std::string* out) {
   if (attributes.scatter.has_value()) AppendScatter(*attributes.scatter, out);
   AppendFlag("indices_are_sorted", attributes.indices_are_sorted, out);
   AppendFlag("unique_indices", attributes.unique_indices, out);
-}
-
-// How values of the type are compared unless the instruction says otherwise.
-absl::string_view DefaultComparison(ElementType type) {
-  if (IsSignedInteger(type)) return "SIGNED";
-  if (IsUnsignedInteger(type) || type == ElementType::kPred) return "UNSIGNED";
-  return "FLOAT";
 }
 
 void AppendComparison(const Instruction& compare, std::string* out) {
@@ -276,6 +266,9 @@ void AppendOwnAttributes(const Instruction& instruction,
     case Opcode::kGetDimensionSize:
     case Opcode::kSetDimensionSize:
       return AppendDimensions(attributes, out);
+    case Opcode::kScan:
+      AppendDimensions(attributes, out);
+      return AppendScan(ScanFieldsOf(instruction), out);
     case Opcode::kSort:
       AppendDimensions(attributes, out);
       return AppendFlag("is_stable", attributes.is_stable, out);

@@ -1,11 +1,11 @@
 #include "meshwright/hlo/print_dimension_numbers.h"
 
 #include <algorithm>
-#include <array>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "meshwright/hlo/attribute_names.h"
 #include "meshwright/hlo/print_names.h"
 
 namespace meshwright::internal {
@@ -66,29 +66,6 @@ void AppendNonEmptyList(absl::string_view name,
                         const std::vector<int64_t>& values, std::string* out) {
   if (!values.empty()) AppendListAttribute(name, values, out);
 }
-
-constexpr std::array<absl::string_view, 4> kPrecisions = {
-    "default", "high", "highest", "packed_nibble"};
-
-constexpr std::array<absl::string_view, 14> kAlgorithms = {
-    "unset",
-    "dot_any_f8_any_f8_f32",
-    "dot_any_f8_any_f8_f32_fast_accum",
-    "dot_f16_f16_f16",
-    "dot_f16_f16_f32",
-    "dot_bf16_bf16_bf16",
-    "dot_bf16_bf16_f32",
-    "dot_bf16_bf16_f32_x3",
-    "dot_bf16_bf16_f32_x6",
-    "dot_tf32_tf32_f32",
-    "dot_tf32_tf32_f32_x3",
-    "dot_f32_f32_f32",
-    "dot_f64_f64_f64",
-    "dot_bf16_bf16_f32_x9",
-};
-
-constexpr std::array<absl::string_view, 4> kTransposes = {
-    "TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
 
 }  // namespace
 

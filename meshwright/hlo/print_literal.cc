@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "meshwright/hlo/float_format.h"
+#include "meshwright/hlo/strides.h"
 
 namespace meshwright::internal {
 namespace {
@@ -138,28 +139,6 @@ void AppendElement(const Literal& literal, int64_t index, std::string* out) {
     AppendFloatBits(
         type, BitsAt(literal, static_cast<size_t>(index) * step, step), out);
   }
-}
-
-// How far apart, in the literal's data, neighbours along each dimension are.
-// Nothing if the layout is not a permutation of the dimensions. Requires: the
-// element count does not overflow.
-std::optional<std::vector<int64_t>> Strides(const Shape& shape) {
-  std::vector<int64_t> strides(shape.dimensions.size(), 0);
-  int64_t stride = 1;
-  for (int64_t i = 0; i < shape.rank(); ++i) {
-    int64_t dim = shape.rank() - 1 - i;
-    if (shape.layout.has_value()) {
-      const std::vector<int64_t>& order = shape.layout->minor_to_major;
-      if (std::ssize(order) != shape.rank()) return std::nullopt;
-      dim = order[i];
-    }
-    if (dim < 0 || dim >= shape.rank() || strides[dim] != 0) {
-      return std::nullopt;
-    }
-    strides[dim] = stride;
-    stride *= shape.dimensions[dim];
-  }
-  return strides;
 }
 
 struct Rows {

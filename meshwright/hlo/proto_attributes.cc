@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/iota_groups.h"
 #include "meshwright/hlo/proto_conversion.h"
 
 namespace meshwright::internal {
@@ -70,22 +71,11 @@ void Write(const PaddingConfig& padding, pb::PaddingConfig* proto) {
 
 absl::Status ReadIotaGroups(const pb::IotaReplicaGroupList& proto,
                             std::vector<std::vector<int64_t>>* groups) {
-  MW_ASSIGN_OR_RETURN(const std::vector<int64_t> ids,
-                      ExpandIota(ToVector(proto.iota_reshape_dims()),
-                                 ToVector(proto.iota_transpose_perm())));
-  const int64_t size = proto.num_devices_per_group();
-  const int64_t count = proto.num_replica_groups();
-  int64_t total = 0;
-  if (size <= 0 || count <= 0 || __builtin_mul_overflow(size, count, &total) ||
-      total != std::ssize(ids)) {
-    return absl::InvalidArgumentError(absl::StrCat(count, " replica groups of ",
-                                                   size, " do not hold ",
-                                                   ids.size(), " devices"));
-  }
-  for (int64_t group = 0; group < count; ++group) {
-    groups->emplace_back(ids.begin() + group * size,
-                         ids.begin() + (group + 1) * size);
-  }
+  MW_ASSIGN_OR_RETURN(*groups,
+                      ExpandIotaGroups(proto.num_replica_groups(),
+                                       proto.num_devices_per_group(),
+                                       ToVector(proto.iota_reshape_dims()),
+                                       ToVector(proto.iota_transpose_perm())));
   return absl::OkStatus();
 }
 

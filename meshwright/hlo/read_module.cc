@@ -13,6 +13,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/compression.h"
 #include "meshwright/hlo/proto_conversion.h"
+#include "meshwright/hlo/read_text.h"
 
 namespace meshwright {
 namespace {
@@ -227,7 +228,6 @@ absl::Status CheckKind(absl::string_view bytes) {
         "this is ", kind, ", not a serialized HloModuleProto; convert it with ",
         "`python -m meshwright.convert IN OUT.hlo.pb`"));
   };
-  if (absl::StartsWith(bytes, "HloModule")) return convert("HLO text");
   if (absl::StartsWith(bytes, "ML\xefR")) return convert("MLIR bytecode");
   const absl::string_view head = bytes.substr(0, 4096);
   if (absl::StartsWith(head, "module") || absl::StartsWith(head, "#loc") ||
@@ -249,6 +249,7 @@ absl::StatusOr<Module> ReadModule(absl::string_view bytes) {
     MW_ASSIGN_OR_RETURN(decompressed, Decompress(bytes));
     bytes = decompressed;
   }
+  if (IsModuleText(bytes)) return ReadModuleText(bytes);
   MW_RETURN_IF_ERROR(CheckKind(bytes));
   if (std::ssize(bytes) > kMaxModuleBytes) {
     return absl::InvalidArgumentError(absl::StrCat(

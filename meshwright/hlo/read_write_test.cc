@@ -185,7 +185,7 @@ TEST(ReadModuleTest, SaysWhatOtherKindsOfFilesAre) {
     return std::string(module.status().message());
   };
   EXPECT_THAT(message(""), HasSubstr("empty"));
-  EXPECT_THAT(message("HloModule jit_f"), HasSubstr("HLO text"));
+  EXPECT_THAT(message("HloModule jit_f"), HasSubstr("line 1, column 16"));
   EXPECT_THAT(message("module @jit_f {"), HasSubstr("MLIR text"));
   EXPECT_THAT(message("ML\xefR..."), HasSubstr("MLIR bytecode"));
   EXPECT_THAT(message("hello world"), HasSubstr("not a serialized"));

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "meshwright/partition/annotations.h"
-#include "meshwright/partition/flat_graph.h"
+#include "meshwright/annotations/annotations.h"
+#include "meshwright/graph/flat_graph.h"
 
 namespace meshwright {
 

@@ -5,9 +5,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/annotations/testdata_for_test.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/partition.h"
-#include "meshwright/partition/testdata_for_test.h"
 
 namespace meshwright {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/partition/flat_graph.h"
 #include "meshwright/rules/rule.h"
 
 namespace meshwright {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "meshwright/partition/assignment.h"
-#include "meshwright/partition/exchange_price.h"
+#include "meshwright/reshard/exchange_price.h"
 #include "meshwright/rules/divide.h"
 #include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/island.h"

@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/pool.h"
-#include "meshwright/partition/prices.h"
+#include "meshwright/reshard/prices.h"
 #include "meshwright/rules/rule.h"
 
 namespace meshwright {

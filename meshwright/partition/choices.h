@@ -20,7 +20,7 @@
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/candidates.h"
 #include "meshwright/partition/op_pins.h"
-#include "meshwright/partition/reshard.h"
+#include "meshwright/reshard/reshard.h"
 
 namespace meshwright {
 

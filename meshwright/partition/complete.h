@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "meshwright/partition/annotations.h"
+#include "meshwright/annotations/annotations.h"
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/partition/assignment.h"
-#include "meshwright/partition/flat_graph.h"
-#include "meshwright/partition/reshard.h"
+#include "meshwright/reshard/reshard.h"
 
 namespace meshwright {
 

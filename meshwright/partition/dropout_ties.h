@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/assignment.h"
-#include "meshwright/partition/flat_graph.h"
 
 namespace meshwright {
 

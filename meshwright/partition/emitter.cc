@@ -1,9 +1,9 @@
 #include "meshwright/partition/emitter.h"
 
 #include "meshwright/base/check.h"
-#include "meshwright/partition/reshard_emit.h"
+#include "meshwright/program_passes/keep_apart.h"
+#include "meshwright/reshard/reshard_emit.h"
 #include "meshwright/rules/divide.h"
-#include "meshwright/rules/keep_apart.h"
 #include "meshwright/rules/lowering.h"
 
 namespace meshwright {

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/partition/assignment.h"
-#include "meshwright/partition/flat_graph.h"
-#include "meshwright/partition/reshard.h"
-#include "meshwright/rules/local_builder.h"
+#include "meshwright/program/local_builder.h"
+#include "meshwright/reshard/reshard.h"
 
 namespace meshwright {
 

@@ -1,8 +1,7 @@
 // Kinds of collectives that a program must do without.
 //
-//   MW_ASSIGN_OR_RETURN(auto list,
-//   ParseForbidden("all-to-all,all-gather@data")); Resharder resharder(&mesh,
-//   Without(prices, list, mesh));
+//   MW_ASSIGN_OR_RETURN(auto list, ParseForbidden("all-gather@data"));
+//   Resharder resharder(&mesh, Without(prices, list, mesh));
 //   ...
 //   MW_RETURN_IF_ERROR(CheckNone(split, list));
 #ifndef MESHWRIGHT_PARTITION_FORBIDDEN_H_
@@ -16,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/partition.h"
-#include "meshwright/partition/prices.h"
+#include "meshwright/reshard/prices.h"
 
 namespace meshwright {
 

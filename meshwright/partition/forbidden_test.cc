@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/mesh/sharding_text.h"
-#include "meshwright/partition/reshard.h"
+#include "meshwright/reshard/reshard.h"
 
 namespace meshwright {
 namespace {

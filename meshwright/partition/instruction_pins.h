@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "meshwright/partition/annotations.h"
-#include "meshwright/partition/flat_graph.h"
+#include "meshwright/annotations/annotations.h"
+#include "meshwright/graph/flat_graph.h"
 
 namespace meshwright {
 

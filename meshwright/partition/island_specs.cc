@@ -9,11 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "meshwright/annotations/infer_mesh.h"
+#include "meshwright/annotations/op_sharding_conversion.h"
+#include "meshwright/annotations/raw_annotations.h"
+#include "meshwright/annotations/shardy_text.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/partition/infer_mesh.h"
-#include "meshwright/partition/op_sharding_conversion.h"
-#include "meshwright/partition/raw_annotations.h"
-#include "meshwright/partition/shardy_text.h"
 #include "meshwright/rules/families.h"
 
 namespace meshwright {

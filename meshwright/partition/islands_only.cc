@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "meshwright/annotations/island_fit.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/partition/island_fit.h"
 #include "meshwright/partition/supported.h"
 #include "meshwright/rules/island.h"
 

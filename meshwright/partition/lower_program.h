@@ -2,11 +2,11 @@
 #ifndef MESHWRIGHT_PARTITION_LOWER_PROGRAM_H_
 #define MESHWRIGHT_PARTITION_LOWER_PROGRAM_H_
 
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/partition/assignment.h"
-#include "meshwright/partition/flat_graph.h"
-#include "meshwright/partition/reshard.h"
-#include "meshwright/rules/program.h"
+#include "meshwright/program/program.h"
+#include "meshwright/reshard/reshard.h"
 
 namespace meshwright {
 

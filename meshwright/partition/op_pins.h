@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "meshwright/partition/annotations.h"
+#include "meshwright/annotations/annotations.h"
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/partition/candidates.h"
-#include "meshwright/partition/flat_graph.h"
 #include "meshwright/partition/pool.h"
 
 namespace meshwright {

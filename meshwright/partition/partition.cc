@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/annotations/island_fit.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/kernel_calls.h"
@@ -11,19 +12,18 @@
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/alike.h"
 #include "meshwright/partition/instruction_pins.h"
-#include "meshwright/partition/island_fit.h"
 #include "meshwright/partition/lower_program.h"
 #include "meshwright/partition/supported.h"
 #include "meshwright/partition/tensor_pins.h"
 #include "meshwright/partition/whole_ops.h"
+#include "meshwright/program/program.h"
+#include "meshwright/program_passes/combine.h"
+#include "meshwright/program_passes/hoist.h"
+#include "meshwright/program_passes/keep_apart.h"
+#include "meshwright/program_passes/simplify.h"
+#include "meshwright/program_passes/sink_reductions.h"
 #include "meshwright/rules/collectives.h"
-#include "meshwright/rules/combine.h"
 #include "meshwright/rules/fused_attention.h"
-#include "meshwright/rules/hoist.h"
-#include "meshwright/rules/keep_apart.h"
-#include "meshwright/rules/program.h"
-#include "meshwright/rules/simplify.h"
-#include "meshwright/rules/sink_reductions.h"
 
 namespace meshwright {
 namespace {

@@ -21,7 +21,7 @@
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/complete.h"
 #include "meshwright/partition/dropout_ties.h"
-#include "meshwright/partition/prices.h"
+#include "meshwright/reshard/prices.h"
 
 namespace meshwright {
 

@@ -8,8 +8,8 @@
 
 #include <vector>
 
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/partition/flat_graph.h"
 #include "meshwright/partition/tensor_pins.h"
 #include "meshwright/rules/rule.h"
 

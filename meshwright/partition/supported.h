@@ -3,7 +3,7 @@
 #define MESHWRIGHT_PARTITION_SUPPORTED_H_
 
 #include "absl/status/status.h"
-#include "meshwright/partition/flat_graph.h"
+#include "meshwright/graph/flat_graph.h"
 
 namespace meshwright {
 

@@ -9,11 +9,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/annotations/island_fit.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/partition/island_body.h"
-#include "meshwright/partition/island_fit.h"
 #include "meshwright/partition/island_specs.h"
 #include "meshwright/rules/families.h"
 

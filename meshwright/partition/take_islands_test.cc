@@ -2,11 +2,11 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/annotations/infer_mesh.h"
+#include "meshwright/annotations/island_fit.h"
+#include "meshwright/annotations/testdata_for_test.h"
 #include "meshwright/hlo/verify.h"
-#include "meshwright/partition/infer_mesh.h"
-#include "meshwright/partition/island_fit.h"
 #include "meshwright/partition/islands_only.h"
-#include "meshwright/partition/testdata_for_test.h"
 #include "meshwright/rules/island.h"
 
 namespace meshwright {

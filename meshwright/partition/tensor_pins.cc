@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "meshwright/annotations/recorded_names.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/instruction_pins.h"
-#include "meshwright/partition/recorded_names.h"
 
 namespace meshwright {
 namespace {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "meshwright/annotations/annotations.h"
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/mesh/sharding.h"
-#include "meshwright/partition/annotations.h"
-#include "meshwright/partition/flat_graph.h"
 
 namespace meshwright {
 

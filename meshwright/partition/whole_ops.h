@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "meshwright/partition/flat_graph.h"
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/rules/rule.h"
 
 namespace meshwright {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "meshwright/hlo/write_module.h"
 #include "meshwright/mesh/sharding_text.h"
 
@@ -56,15 +54,6 @@ uint64_t Fingerprint(const Module& module) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
   }
   return hash;
-}
-
-absl::Status CheckFits(const Plan& plan, const Module& module) {
-  const uint64_t fingerprint = Fingerprint(module);
-  if (plan.fingerprint == fingerprint) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "the plan is for another module (%s, %016x; this is %s, %016x); plan "
-      "this one again",
-      plan.module_name, plan.fingerprint, module.name(), fingerprint));
 }
 
 }  // namespace meshwright

@@ -115,7 +115,8 @@ struct Plan : PlannedLayout {
   explicit Plan(PlannedLayout layout) : PlannedLayout(std::move(layout)) {}
 
   std::string module_name;
-  uint64_t fingerprint = 0;  // Of the module (Fingerprint).
+  uint64_t fingerprint = 0;       // Of the module (Fingerprint).
+  uint64_t step_fingerprint = 0;  // Of the step that strategies are for.
   std::string strategy = "auto";
   std::string cluster;       // JSON.
   std::string rates;         // JSON; what moving is priced with.
@@ -165,9 +166,6 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options = {});
 
 // kInvalidArgument in one line that names the culprit.
 absl::StatusOr<Plan> ParsePlan(absl::string_view json);
-
-// kInvalidArgument when the plan was made for another module.
-absl::Status CheckFits(const Plan& plan, const Module& module);
 
 }  // namespace meshwright
 

@@ -17,7 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 1;
+// 2: with the fingerprint of the step.
+constexpr int kFormat = 2;
 
 // By dimension the names of its axes.
 Json DimensionsJson(const Sharding& sharding, const Mesh& mesh) {
@@ -81,9 +82,13 @@ class Reader {
     MW_ASSIGN_OR_RETURN(PlannedLayout layout, ReadLayout(json));
     Plan plan(std::move(layout));
     plan.module_name = json.at("module").get<std::string>();
-    if (!absl::SimpleHexAtoi(json.at("fingerprint").get<std::string>(),
-                             &plan.fingerprint)) {
-      return absl::InvalidArgumentError("its fingerprint is no number");
+    for (const auto& [key, into] :
+         {std::pair("fingerprint", &plan.fingerprint),
+          std::pair("step_fingerprint", &plan.step_fingerprint)}) {
+      if (!absl::SimpleHexAtoi(json.at(key).get<std::string>(), into)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("its ", key, " is no number"));
+      }
     }
     plan.strategy = json.at("strategy").get<std::string>();
     plan.cluster = json.at("cluster").dump();
@@ -262,6 +267,7 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
       {"format", kFormat},
       {"module", plan.module_name},
       {"fingerprint", absl::StrFormat("%016x", plan.fingerprint)},
+      {"step_fingerprint", absl::StrFormat("%016x", plan.step_fingerprint)},
       {"strategy", plan.strategy},
       {"cluster", Json::parse(plan.cluster, nullptr, false)},
       {"rates", Json::parse(plan.rates, nullptr, false)},

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/annotations/recorded_names.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
-#include "meshwright/partition/batch_dimensions.h"
-#include "meshwright/partition/recorded_names.h"
+#include "meshwright/microbatch/batch_dimensions.h"
 
 namespace meshwright {
 namespace {

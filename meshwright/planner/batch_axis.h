@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "meshwright/annotations/annotations.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/partition/annotations.h"
 #include "meshwright/plan/plan.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/search/step_model.h"

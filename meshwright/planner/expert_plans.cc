@@ -11,6 +11,7 @@
 #include "meshwright/planner/finish_whole.h"
 #include "meshwright/planner/found_plans.h"
 #include "meshwright/planner/meshes_to_try.h"
+#include "meshwright/planner/search_policy.h"
 
 namespace meshwright {
 namespace {
@@ -18,13 +19,6 @@ namespace {
 // Those that ask for something of the plan.
 constexpr Expert kExperts[] = {Expert::kDp, Expert::kZero2, Expert::kZero3,
                                Expert::kMegatron, Expert::kSequence};
-
-// Where a sketch takes so much longer than the best, no program is made of it,
-// nor is an expert looked at where the search's own does; of a large step less.
-constexpr double kFarBehind = 1.15;
-constexpr double kBehind = 1.05;
-// Less is no reason to prefer an expert's plan, of which less is proven.
-constexpr double kGain = 0.0005;
 
 struct ExpertPlan {
   Found found;
@@ -40,7 +34,9 @@ class ExpertPlans {
         whole_(whole),
         is_large_(IsLarge(task.request, *whole.found()[0].cut)),
         seconds_(seconds),
-        most_seconds_((is_large_ ? kBehind : kFarBehind) * seconds),
+        most_seconds_((is_large_ ? kSearchPolicy.behind
+                                 : kSearchPolicy.experts.far_behind) *
+                      seconds),
         cuts_(cuts),
         log_(log) {}
 
@@ -74,7 +70,8 @@ class ExpertPlans {
     std::map<Recompute, Cuts> cuts = cuts_;
     WholeSearch whole(task, search, std::move(meshes), cuts, log);
     whole.Try().IgnoreError();
-    if (SecondsOf(whole.found()) > kFarBehind * seconds_) {
+    if (SecondsOf(whole.found()) >
+        kSearchPolicy.experts.far_behind * seconds_) {
       return absl::NotFoundError("far behind");
     }
     MW_ASSIGN_OR_RETURN(Plan plan, FinishWhole(task, search, whole, log));
@@ -96,14 +93,15 @@ class ExpertPlans {
       if (!found.ok()) continue;
       const bool is_soon_done = is_large_ && one.mesh.axes().size() == 1;
       if (is_soon_done) {
-        search.Improve(*found, kLastWork, kFirstGap,
+        search.Improve(*found, kSearchPolicy.solve.last_work,
+                       kSearchPolicy.solve.first_gap,
                        task_.request.time_limit_seconds - log_.watch.seconds());
       }
       if (found->plan.seconds <= least) {
         least = found->plan.seconds;
         like = found->plan.placements;
       }
-      if (found->plan.seconds <= kFarBehind * seconds_) {
+      if (found->plan.seconds <= kSearchPolicy.experts.far_behind * seconds_) {
         sketches.push_back(*std::move(found));
       }
     }
@@ -184,8 +182,9 @@ void UseExperts(const PlanTask& task, const MeshSearch& search,
   SideBySide(static_cast<int>(plans.size()),
              [&](int i) { plans[i] = experts.Of(kExperts[i]); });
   std::optional<ExpertPlan> best;
-  double least = (1 - kGain) * plan.predicted.step_seconds;
-  const double near = kFarBehind * plan.predicted.step_seconds;
+  double least = (1 - kSearchPolicy.experts.gain) * plan.predicted.step_seconds;
+  const double near =
+      kSearchPolicy.experts.far_behind * plan.predicted.step_seconds;
   for (absl::StatusOr<ExpertPlan>& one : plans) {
     if (!one.ok() || one->plan.predicted.peak_bytes > task.memory_bytes) {
       continue;

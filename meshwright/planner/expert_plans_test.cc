@@ -1,7 +1,9 @@
 #include "meshwright/planner/expert_plans.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "meshwright/mesh/cluster_file.h"
@@ -55,29 +57,33 @@ TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Table, UseExpertsTest,
-    testing::ValuesIn<ExpertsCase>({{"llama", "cpu:8"},
-                                    {"moe", "cpu:8"},
-                                    {"vit", "cpu:8"},
-                                    {"bert", "h200:8"},
-                                    {"gpt", "h200:8", 0.6},
-                                    {"bert", "cpu:8", 0.7},
-                                    {"vit", "h200:2x4", 0.5},
-                                    {"llama", "h200:2x8", 0.8},
-                                    {"unet", "h200:2x8"},
-                                    {"gpt", "h200:8", 0, true},
-                                    {"gpt", "h200:2x4", 0.8, true},
-                                    {"moe", "h200:8", 0.7, true},
-                                    {"llama", "h200:2x8", 0.8, true}}),
-    [](const auto& test) {
-      std::string name = std::string(test.param.model) + "_" +
-                         test.param.cluster +
-                         (test.param.memory_share > 0 ? "_tight" : "") +
-                         (test.param.is_large ? "_large" : "");
-      std::replace(name.begin(), name.end(), ':', '_');
-      return name;
-    });
+// Every kind of case; with MW_LONG set more models of each.
+std::vector<ExpertsCase> Cases() {
+  std::vector<ExpertsCase> cases = {
+      {"moe", "cpu:8"},           {"vit", "cpu:8"},
+      {"bert", "h200:8"},         {"bert", "cpu:8", 0.7},
+      {"gpt", "h200:8", 0, true}, {"moe", "h200:8", 0.7, true}};
+  if (std::getenv("MW_LONG") == nullptr) return cases;
+  cases.insert(cases.end(), {{"llama", "cpu:8"},
+                             {"gpt", "h200:8", 0.6},
+                             {"vit", "h200:2x4", 0.5},
+                             {"llama", "h200:2x8", 0.8},
+                             {"unet", "h200:2x8"},
+                             {"gpt", "h200:2x4", 0.8, true},
+                             {"llama", "h200:2x8", 0.8, true}});
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, UseExpertsTest, testing::ValuesIn(Cases()),
+                         [](const auto& test) {
+                           std::string name =
+                               std::string(test.param.model) + "_" +
+                               test.param.cluster +
+                               (test.param.memory_share > 0 ? "_tight" : "") +
+                               (test.param.is_large ? "_large" : "");
+                           std::replace(name.begin(), name.end(), ':', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace meshwright

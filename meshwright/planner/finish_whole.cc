@@ -10,6 +10,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/found_plans.h"
 #include "meshwright/planner/refine_mesh.h"
+#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/summary.h"
 
 namespace meshwright {
@@ -33,7 +34,8 @@ class WholeFinish {
                  log_.alternatives);
     log_.seconds["search"] = log_.watch.seconds() - log_.seconds["model"];
     MW_ASSIGN_OR_RETURN(std::vector<Plan> plans, WriteAll());
-    for (int round = 0; round < kMaxRounds; ++round) TightenAll(plans);
+    for (int round = 0; round < kSearchPolicy.solve.max_rounds; ++round)
+      TightenAll(plans);
     Tell(plans);
     for (const Plan& one : plans) {
       RecordWritten(task_, one, log_.alternatives);
@@ -52,17 +54,23 @@ class WholeFinish {
   // Searching on all of a large step takes long, and gains little.
   void ImproveProven() {
     for (Found& found : found_) {
-      if (GapOf(found) <= kProvenGap) Improve(found, kLastWork, kFirstGap);
+      if (GapOf(found) <= kSearchPolicy.prune.proven_gap)
+        Improve(found, kSearchPolicy.solve.last_work,
+                kSearchPolicy.solve.first_gap);
     }
   }
 
   void ImproveAll(bool large) {
     if (found_.size() > 1) {
-      SideBySide(static_cast<int>(found_.size()),
-                 [&](int i) { Improve(found_[i], kSecondWork, kFirstGap); });
+      SideBySide(static_cast<int>(found_.size()), [&](int i) {
+        Improve(found_[i], kSearchPolicy.solve.second_work,
+                kSearchPolicy.solve.first_gap);
+      });
       KeepPromising(large, found_);
     }
-    Improve(found_[0], kLastWork, large ? kFirstGap : kLastGap);
+    Improve(
+        found_[0], kSearchPolicy.solve.last_work,
+        large ? kSearchPolicy.solve.first_gap : kSearchPolicy.solve.last_gap);
   }
 
   // The search counts ops one by one; programs are fused and combined as they
@@ -85,8 +93,9 @@ class WholeFinish {
   // that fit: it has to aim lower.
   void TightenAll(std::vector<Plan>& plans) {
     const Plan& best = plans[ChooseWritten(plans, task_.memory_bytes)];
-    const double most = Fits(best) ? kAsGood * best.predicted.step_seconds
-                                   : std::numeric_limits<double>::infinity();
+    const double most =
+        Fits(best) ? kSearchPolicy.prune.as_good * best.predicted.step_seconds
+                   : std::numeric_limits<double>::infinity();
     std::vector<int> too_large;
     for (int i = 0; i < std::ssize(plans); ++i) {
       if (!Fits(plans[i]) && plans[i].predicted.step_seconds < most) {
@@ -101,8 +110,8 @@ class WholeFinish {
 
   void Tighten(Found& found, Plan& plan) const {
     const auto limit = static_cast<int64_t>(
-        static_cast<double>(found.plan.peak_bytes) * kTighter *
-        static_cast<double>(task_.memory_bytes) /
+        static_cast<double>(found.plan.peak_bytes) *
+        kSearchPolicy.solve.tighter * static_cast<double>(task_.memory_bytes) /
         static_cast<double>(plan.predicted.peak_bytes));
     absl::StatusOr<Found> tighter =
         search_.Sketch(found.cut, {found.task.mesh, limit, found.expert},
@@ -177,13 +186,14 @@ size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes) {
   const auto quickest = std::ranges::min_element(plans, {}, [&](const Plan& p) {
     return std::make_pair(!fits(p), p.predicted.step_seconds);
   });
-  const double enough = kAsGood * quickest->predicted.step_seconds;
+  const double enough =
+      kSearchPolicy.prune.as_good * quickest->predicted.step_seconds;
   const auto best = std::ranges::min_element(plans, {}, [&](const Plan& plan) {
     const bool may_be =
         fits(plan) == fits(*quickest) && plan.predicted.step_seconds <= enough;
-    return std::make_tuple(!may_be, std::max(plan.gap, kProvenGap),
-                           Rounded(plan.predicted.step_seconds),
-                           !HasBatchOutside(plan));
+    return std::make_tuple(
+        !may_be, std::max(plan.gap, kSearchPolicy.prune.proven_gap),
+        Rounded(plan.predicted.step_seconds), !HasBatchOutside(plan));
   });
   return static_cast<size_t>(best - plans.begin());
 }
@@ -193,7 +203,8 @@ Found SearchedOn(const MeshSearch& search, const Found& found,
   Found more = found;
   more.task.memory_limit = memory_bytes;
   more.plan.bound_seconds = 0;
-  search.Improve(more, kSecondWork, kFirstGap, seconds_left);
+  search.Improve(more, kSearchPolicy.solve.second_work,
+                 kSearchPolicy.solve.first_gap, seconds_left);
   return more;
 }
 

@@ -5,25 +5,21 @@
 #include <limits>
 #include <utility>
 
+#include "meshwright/planner/search_policy.h"
+
 namespace meshwright {
 namespace {
-
-// So many go on to the second round; of small steps more.
-constexpr size_t kPromising = 2;
-// Sketches that differ by less may be each other's equals as programs.
-constexpr double kAboutAsGood = 1.02;
-// The same, of those that do not compute the same again.
-constexpr double kNear = 1.05;
 
 double Seconds(const Found& found) { return found.plan.seconds; }
 
 bool IsProven(const Found& found, double best) {
-  return GapOf(found) <= kProvenGap && Seconds(found) <= kAboutAsGood * best;
+  return GapOf(found) <= kSearchPolicy.prune.proven_gap &&
+         Seconds(found) <= kSearchPolicy.prune.about_as_good * best;
 }
 
 // How far sketches are from their programs depends on what is computed again.
 bool RecomputesOtherwise(const Found& one, const std::vector<Found>& than) {
-  return Seconds(one) <= kNear * Seconds(than[0]) &&
+  return Seconds(one) <= kSearchPolicy.prune.near * Seconds(than[0]) &&
          std::ranges::none_of(than, [&](const Found& other) {
            return other.cut->recompute == one.cut->recompute;
          });
@@ -58,7 +54,8 @@ double GapOf(const Found& found) {
 
 void KeepPromising(bool is_large, std::vector<Found>& found) {
   std::ranges::stable_sort(found, {}, Seconds);
-  const size_t kept = is_large ? kPromising : 2 * kPromising;
+  const size_t kept = is_large ? kSearchPolicy.prune.promising
+                               : 2 * kSearchPolicy.prune.promising;
   if (found.size() <= kept) return;
   const auto after = found.begin() + static_cast<int64_t>(kept);
   std::vector<Found> rest(std::make_move_iterator(after),
@@ -89,7 +86,7 @@ std::vector<Mesh> PromisingMeshes(const std::vector<Found>& found,
   std::vector<Mesh> best;
   for (const Found* one : sorted) {
     const Mesh& mesh = one->task.mesh;
-    if (best.size() == kPromising) break;
+    if (best.size() == kSearchPolicy.prune.promising) break;
     if (std::ranges::count(best, mesh) == 0) best.push_back(mesh);
   }
   std::vector<Mesh> kept;

@@ -21,11 +21,6 @@ double SecondsOf(const std::vector<Found>& found);
 bool FitsWithLess(const std::vector<Found>& found, Recompute recompute,
                   int64_t count);
 
-// A plan is as good as proven best on its mesh when the bound is as near; and
-// as good as another when it takes hardly longer.
-inline constexpr double kProvenGap = 0.02;
-inline constexpr double kAsGood = 1.01;
-
 // Part of its time that a plan is at most above the best on its mesh.
 double GapOf(const Found& found);
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "meshwright/partition/island_fit.h"
+#include "meshwright/annotations/island_fit.h"
 #include "meshwright/rules/island.h"
 
 namespace meshwright {

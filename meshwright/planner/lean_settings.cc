@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <tuple>
 
+#include "meshwright/planner/search_policy.h"
+
 namespace meshwright {
-namespace {
-
-constexpr size_t kMaxSettings = 4;
-constexpr size_t kMaxCounts = 3;
-
-}  // namespace
-
 std::vector<int64_t> CountsOfLeast(const std::vector<int64_t>& counts) {
-  if (counts.size() <= kMaxCounts) return counts;
-  std::vector<int64_t> kept(counts.end() - (kMaxCounts - 1), counts.end());
+  if (counts.size() <= kSearchPolicy.lean.max_counts) return counts;
+  std::vector<int64_t> kept(counts.end() - (kSearchPolicy.lean.max_counts - 1),
+                            counts.end());
   kept.insert(kept.begin(), counts[0]);
   return kept;
 }
@@ -24,7 +20,8 @@ void SortLeanSettings(std::vector<LeanSetting>& settings) {
                      return std::tie(a.least, a.count) <
                             std::tie(b.least, b.count);
                    });
-  if (settings.size() > kMaxSettings) settings.resize(kMaxSettings);
+  if (settings.size() > kSearchPolicy.lean.max_settings)
+    settings.resize(kSearchPolicy.lean.max_settings);
 }
 
 }  // namespace meshwright

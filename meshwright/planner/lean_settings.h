@@ -14,12 +14,8 @@ struct LeanSetting {
   size_t mesh = 0;    // Into the list of meshes.
 };
 
-// What a lean plan may take of the least, in the order in which it is tried.
-inline constexpr double kLeanSlacks[] = {1.05, 1.5, 4, 1e6};
 // Bytes that are as good as any number.
 inline constexpr int64_t kNoLimit = int64_t{1} << 60;
-// How close to the best time it must be.
-inline constexpr double kLeanGap = 0.1;
 
 // Of ascending numbers of micro-batches the first and the last ones.
 std::vector<int64_t> CountsOfLeast(const std::vector<int64_t>& counts);

@@ -6,6 +6,7 @@
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/lean_settings.h"
+#include "meshwright/planner/search_policy.h"
 
 namespace meshwright {
 
@@ -30,7 +31,7 @@ absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
                                            : *task.request.leanest_below)) {
       break;
     }
-    for (const double slack : kLeanSlacks) {
+    for (const double slack : kSearchPolicy.lean.slacks) {
       const auto limit = static_cast<int64_t>(
           std::min(slack * static_cast<double>(setting.least),
                    static_cast<double>(kNoLimit)));

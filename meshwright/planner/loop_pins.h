@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "meshwright/annotations/annotations.h"
 #include "meshwright/hlo/module.h"
-#include "meshwright/partition/annotations.h"
 
 namespace meshwright {
 

@@ -5,14 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/mesh/link_words.h"
-#include "meshwright/partition/flat_graph.h"
 #include "meshwright/partition/supported.h"
 #include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/find_plan.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/remat/recompute_loops.h"
 #include "meshwright/rules/fused_attention.h"
-#include "meshwright/search/recompute_loops.h"
 
 namespace meshwright {
 namespace {

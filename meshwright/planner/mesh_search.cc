@@ -6,21 +6,16 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/lean_settings.h"
+#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/search/expert.h"
 #include "meshwright/search/group_pins.h"
 #include "meshwright/search/least_peak.h"
 
 namespace meshwright {
-namespace {
-
-// Of a problem with all options of three axes.
-constexpr int64_t kMostCells = 3'000'000;
-
-}  // namespace
-
 bool IsSmall(const StepModel& model, const Mesh& mesh) {
-  return mesh.axes().size() < 3 || CellsOf(model, mesh) <= kMostCells;
+  return mesh.axes().size() < 3 ||
+         CellsOf(model, mesh) <= kSearchPolicy.solve.most_cells;
 }
 
 absl::StatusOr<Found> MeshSearch::Prepare(
@@ -33,11 +28,12 @@ absl::StatusOr<Found> MeshSearch::Prepare(
   if (request_.expert != Expert::kVolume) task.rates = &rates_;
   task.memory_limit = setting.memory_limit;
   task.stages = setting.stages;
-  task.solve = {
-      .time_limit_seconds = request_.time_limit_seconds,
-      .work_limit = kFirstWork,
-      .seed = request_.seed,
-      .gap = request_.leanest_below.has_value() ? kLeanGap : kFirstGap};
+  task.solve = {.time_limit_seconds = request_.time_limit_seconds,
+                .work_limit = kSearchPolicy.solve.first_work,
+                .seed = request_.seed,
+                .gap = request_.leanest_below.has_value()
+                           ? kSearchPolicy.lean.gap
+                           : kSearchPolicy.solve.first_gap};
   if (cut->pins.has_value()) found.pins = cut->pins->given;
   MW_RETURN_IF_ERROR(PinBatch(request_, cut->model, mesh, found.pins));
   MW_ASSIGN_OR_RETURN(task.demands.pins,

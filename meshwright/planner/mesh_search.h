@@ -11,25 +11,13 @@
 
 #include "absl/status/statusor.h"
 #include "meshwright/cost/rates.h"
+#include "meshwright/loops/split_loops.h"
 #include "meshwright/mesh/cluster.h"
-#include "meshwright/partition/split_loops.h"
 #include "meshwright/planner/cut_step.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/search/plan_mesh.h"
 
 namespace meshwright {
-
-// Cells that the solver may touch: for each axis of a mesh, on the most
-// promising meshes, on the best.
-inline constexpr int64_t kFirstWork = 15'000'000;
-inline constexpr int64_t kSecondWork = 100'000'000;
-inline constexpr int64_t kLastWork = 300'000'000;
-inline constexpr double kFirstGap = 0.01;
-inline constexpr double kLastGap = 0.0005;
-// Times that memory is counted anew when the program turns out larger than the
-// search counted; and each time a bit more than it seems to take.
-inline constexpr int kMaxRounds = 2;
-inline constexpr double kTighter = 0.985;
 
 struct Found {
   // Of stages only: what they are made of, and `cut` is; null: the step as it

@@ -7,13 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/mesh/cluster_mesh.h"
+#include "meshwright/planner/search_policy.h"
 #include "meshwright/search/memory_points.h"
 
 namespace meshwright {
 namespace {
-
-// Meshes that take longer than the best by this factor are left out.
-constexpr double kHopeless = 1.6;
 
 // Those first whose inner axes fill a host: the rest has to keep up.
 void SortByHost(const Cluster& cluster, std::vector<Mesh>& meshes) {
@@ -105,7 +103,7 @@ bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times,
     return std::log(static_cast<double>(of.axes().back().size) / host);
   };
   return std::any_of(times.begin(), times.end(), [&](const MeshTime& one) {
-    if (one.seconds <= kHopeless * best ||
+    if (one.seconds <= kSearchPolicy.enumerate.hopeless * best ||
         one.mesh.axes().size() != mesh.axes().size()) {
       return false;
     }

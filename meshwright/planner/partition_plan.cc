@@ -4,12 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/partition/micro_batch_loop.h"
+#include "meshwright/microbatch/micro_batch_loop.h"
+#include "meshwright/pipeline_search/pipeline_step.h"
+#include "meshwright/pipeline_search/step_for_stages.h"
+#include "meshwright/plan/verify_plan.h"
 #include "meshwright/planner/plan_setting.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/planner/steering.h"
-#include "meshwright/search/pipeline_step.h"
-#include "meshwright/search/step_for_stages.h"
+#include "meshwright/planner/summary.h"
 
 namespace meshwright {
 
@@ -98,11 +100,8 @@ absl::StatusOr<StagedLayout> LayOutAsPlanned(
   return LayOutStages(step, splits);
 }
 
-}  // namespace
-
-absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
-                                          const Plan& plan) {
-  MW_RETURN_IF_ERROR(CheckFits(plan, module));
+absl::StatusOr<Partitioned> LowerWhole(const Module& module, const Plan& plan) {
+  MW_RETURN_IF_ERROR(VerifyModule(plan, module));
   if (plan.stages() > 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the plan has ", plan.stages(),
@@ -112,6 +111,7 @@ absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
   MW_ASSIGN_OR_RETURN(
       const PlannedStep step,
       PlannedStep::Of(module, plan.micro_batches, setting.recompute));
+  MW_RETURN_IF_ERROR(VerifyStep(plan, step.module()));
   const FlatGraph graph = Flatten(step.module());
   MW_ASSIGN_OR_RETURN(const Assignment assignment,
                       AssignmentOf(plan, plan.steering, step.module(), graph));
@@ -120,9 +120,9 @@ absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
   return PartitionAs(step.module(), plan.mesh, graph, assignment, resharder);
 }
 
-absl::StatusOr<PlannedStages> StagePlan(const Module& module,
-                                        const Plan& plan) {
-  MW_RETURN_IF_ERROR(CheckFits(plan, module));
+absl::StatusOr<PlannedStages> LowerStages(const Module& module,
+                                          const Plan& plan) {
+  MW_RETURN_IF_ERROR(VerifyModule(plan, module));
   MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
   PlannedStages stages;
   MW_ASSIGN_OR_RETURN(stages.split, StepForStages(module, setting.recompute,
@@ -131,6 +131,7 @@ absl::StatusOr<PlannedStages> StagePlan(const Module& module,
   MW_ASSIGN_OR_RETURN(
       const PlannedStep looped,
       PlannedStep::Of(cut, plan.micro_batches, Recompute::kNone));
+  MW_RETURN_IF_ERROR(VerifyStep(plan, looped.module()));
   const FlatGraph graph = Flatten(looped.module());
   MW_ASSIGN_OR_RETURN(
       const PipelineStep step,
@@ -159,6 +160,37 @@ absl::StatusOr<PlannedStages> StagePlan(const Module& module,
                       LayOutAsPlanned(stages.step, looped.module(), graph,
                                       stages.timetable, plan, setting));
   return stages;
+}
+
+}  // namespace
+
+absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
+                                          const Plan& plan) {
+  MW_ASSIGN_OR_RETURN(Partitioned split, LowerWhole(module, plan));
+  std::vector<PlannedCollective> lowered;
+  AddCollectives(split.collectives, 1, lowered);
+  MW_RETURN_IF_ERROR(VerifyCollectives(plan, lowered));
+  return split;
+}
+
+absl::StatusOr<PlannedStages> StagePlan(const Module& module,
+                                        const Plan& plan) {
+  MW_ASSIGN_OR_RETURN(PlannedStages stages, LowerStages(module, plan));
+  MW_RETURN_IF_ERROR(
+      VerifyCollectives(plan, CollectivesOf(stages.step, stages.layout)));
+  return stages;
+}
+
+absl::Status ListCollectives(const Module& module, Plan& plan) {
+  if (plan.stages() > 1) {
+    MW_ASSIGN_OR_RETURN(const PlannedStages stages, LowerStages(module, plan));
+    plan.collectives = CollectivesOf(stages.step, stages.layout);
+    return absl::OkStatus();
+  }
+  MW_ASSIGN_OR_RETURN(const Partitioned split, LowerWhole(module, plan));
+  plan.collectives.clear();
+  AddCollectives(split.collectives, 1, plan.collectives);
+  return absl::OkStatus();
 }
 
 }  // namespace meshwright

@@ -9,7 +9,7 @@
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/partition/forbidden.h"
 #include "meshwright/plan/plan.h"
-#include "meshwright/search/recompute.h"
+#include "meshwright/remat/recompute.h"
 
 namespace meshwright {
 

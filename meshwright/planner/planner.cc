@@ -21,6 +21,7 @@
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/meshes_to_try.h"
 #include "meshwright/planner/plan_log.h"
+#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/stage_plan.h"
 #include "meshwright/planner/stage_search.h"
 #include "meshwright/planner/stages_that_fit.h"
@@ -32,15 +33,6 @@
 
 namespace meshwright {
 namespace {
-
-// What the runtime and the compiler need besides.
-constexpr double kUsableMemory = 0.92;
-// Parts of the time without stages. With less, stages are finished first; with
-// even less, plans without them need not be improved; with more, stages are not
-// worth to be written (the search does not count all that there is).
-constexpr double kClearlyFaster = 0.85;
-constexpr double kFarFaster = 0.8;
-constexpr double kWorthALook = 1.05;
 
 class Planner {
  public:
@@ -67,12 +59,13 @@ class Planner {
     absl::StatusOr<Plan> plan = absl::NotFoundError("no plan yet");
     const bool stage_first =
         staged.ok() &&
-        staged->front().seconds < kClearlyFaster * SecondsOf(whole_.found());
+        staged->front().seconds <
+            kSearchPolicy.choose.clearly_faster * SecondsOf(whole_.found());
     if (stage_first) {
       plan = FinishStages(*staged);
       if (plan.ok() && Fits(*plan) &&
           plan->predicted.step_seconds <
-              kFarFaster * SecondsOf(whole_.found())) {
+              kSearchPolicy.choose.far_faster * SecondsOf(whole_.found())) {
         return plan;
       }
     }
@@ -85,8 +78,9 @@ class Planner {
     }
     absl::StatusOr<Plan> whole = Finish(last);
     if (staged.ok() && !stage_first &&
-        (!whole.ok() || staged->front().seconds <
-                            kWorthALook * whole->predicted.step_seconds)) {
+        (!whole.ok() ||
+         staged->front().seconds < kSearchPolicy.choose.worth_a_look *
+                                       whole->predicted.step_seconds)) {
       plan = FinishStages(*staged);
     }
     const bool is_whole = !plan.ok() || !Fits(*plan) ||
@@ -220,8 +214,8 @@ absl::StatusOr<Plan> FindPlan(const Module& module, const Cluster& cluster,
   MW_RETURN_IF_ERROR(CheckSteering(request));
   MW_RETURN_IF_ERROR(KeepIslandMeshes(module, cluster, request, meshes));
   MW_RETURN_IF_ERROR(KeepBatchMeshes(module, request, meshes));
-  const double usable =
-      kUsableMemory * static_cast<double>(cluster.device.memory_bytes);
+  const double usable = kSearchPolicy.usable_memory *
+                        static_cast<double>(cluster.device.memory_bytes);
   PlanTask task{module,
                 cluster,
                 rates,

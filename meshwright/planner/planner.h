@@ -20,17 +20,18 @@
 #include "absl/strings/string_view.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/loops/split_loops.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/partition/forbidden.h"
 #include "meshwright/partition/partition.h"
-#include "meshwright/partition/split_loops.h"
-#include "meshwright/partition/stage_layout.h"
-#include "meshwright/partition/stage_programs.h"
+#include "meshwright/pipeline/stage_layout.h"
+#include "meshwright/pipeline/stage_programs.h"
 #include "meshwright/plan/plan.h"
+#include "meshwright/planner/search_policy.h"
+#include "meshwright/remat/recompute.h"
 #include "meshwright/schedule/schedule_kind.h"
 #include "meshwright/schedule/timetable.h"
 #include "meshwright/search/expert.h"
-#include "meshwright/search/recompute.h"
 
 namespace meshwright {
 
@@ -51,7 +52,7 @@ struct PlanRequest {
   double time_limit_seconds = 60;
   uint64_t seed = 1;
   // A step with more operations is large: less is tried.
-  size_t large_ops = 10000;
+  size_t large_ops = kSearchPolicy.large_ops;
   // Take the least memory that can be, whatever the time; but look no further
   // where it is sure to be this much or more.
   std::optional<int64_t> leanest_below;
@@ -96,6 +97,10 @@ struct PlannedStages {
   StagedLayout layout;
 };
 absl::StatusOr<PlannedStages> StagePlan(const Module& module, const Plan& plan);
+
+// Both refuse plans whose programs have other collectives than they list. Lists
+// them anew, for a plan that was changed.
+absl::Status ListCollectives(const Module& module, Plan& plan);
 
 }  // namespace meshwright
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "meshwright/cost/program_cost.h"
-#include "meshwright/partition/reshard.h"
+#include "meshwright/reshard/reshard.h"
 #include "meshwright/schedule/stage_edges.h"
 #include "meshwright/search/options.h"
 

@@ -7,9 +7,9 @@
 
 #include "meshwright/cost/rates.h"
 #include "meshwright/mesh/cluster.h"
-#include "meshwright/partition/prices.h"
-#include "meshwright/partition/stage_layout.h"
-#include "meshwright/partition/stage_programs.h"
+#include "meshwright/pipeline/stage_layout.h"
+#include "meshwright/pipeline/stage_programs.h"
+#include "meshwright/reshard/prices.h"
 #include "meshwright/schedule/pipeline.h"
 
 namespace meshwright {

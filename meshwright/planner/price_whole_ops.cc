@@ -14,14 +14,14 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/cost/program_memory.h"
-#include "meshwright/partition/reshard.h"
 #include "meshwright/partition/whole_ops.h"
+#include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/planner/plan_setting.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/planner/steering.h"
+#include "meshwright/reshard/reshard.h"
 #include "meshwright/rules/rule_text.h"
 #include "meshwright/rules/suggest_rule.h"
-#include "meshwright/search/step_for_stages.h"
 #include "meshwright/search/step_model.h"
 
 namespace meshwright {

@@ -8,21 +8,10 @@
 
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/planner/found_plans.h"
+#include "meshwright/planner/search_policy.h"
 
 namespace meshwright {
 namespace {
-
-// Axes that a refined mesh has.
-constexpr size_t kMostAxes = 3;
-// What another axis has to gain at least; more where the bound is lost by it.
-constexpr double kNoticeable = 0.002;
-constexpr double kWorthTheBound = 0.02;
-// Meshes that are tried from one plan: of steps that are not small from the
-// best alone, of small ones from each.
-constexpr size_t kFewSplits = 2;
-constexpr size_t kManySplits = 12;
-// What another axis hardly makes up for.
-constexpr double kBehind = 1.05;
 
 // Products of two factors above 1.
 std::vector<int64_t> Divisors(int64_t size) {
@@ -71,20 +60,26 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
   std::vector<Trial> trials;
   const Found* best = nullptr;
   for (const Found& one : found) {
-    if (one.task.mesh.axes().size() + 1 != kMostAxes) continue;
+    if (one.task.mesh.axes().size() + 1 != kSearchPolicy.refine.most_axes)
+      continue;
     if (best == nullptr || one.plan.seconds < best->plan.seconds) best = &one;
   }
   for (size_t i = 0; i < found.size(); ++i) {
     const Found& one = found[i];
-    if (one.task.mesh.axes().size() + 1 != kMostAxes) continue;
-    const bool is_behind = one.plan.seconds > kBehind * SecondsOf(found);
+    if (one.task.mesh.axes().size() + 1 != kSearchPolicy.refine.most_axes)
+      continue;
+    const bool is_behind =
+        one.plan.seconds > kSearchPolicy.behind * SecondsOf(found);
     size_t tried = 0;
     // The first axis is the batch's where the user asked for one.
     for (SplitMesh& split : SplitsOf(one.task.mesh, task.cluster,
                                      task.request.batch_axis.empty() ? 0 : 1)) {
       const bool is_small = IsSmall(one.cut->model, split.mesh);
       const bool is_large = IsLarge(task.request, *one.cut);
-      if (tried == (is_small ? kManySplits : kFewSplits) || is_large) break;
+      if (tried == (is_small ? kSearchPolicy.refine.many_splits
+                             : kSearchPolicy.refine.few_splits) ||
+          is_large)
+        break;
       if (!is_small && (&one != best || is_behind)) break;
       // One mesh comes from several plans; best from the first.
       const bool is_known = std::ranges::any_of(trials, [&](const Trial& of) {
@@ -114,7 +109,8 @@ std::vector<AxisPlaces> Widened(const std::vector<AxisPlaces>& places,
 std::vector<SplitMesh> SplitsOf(const Mesh& mesh, const Cluster& cluster,
                                 int32_t first) {
   std::vector<SplitMesh> splits;
-  if (!mesh.device_ids().empty() || mesh.axes().size() >= kMostAxes) {
+  if (!mesh.device_ids().empty() ||
+      mesh.axes().size() >= kSearchPolicy.refine.most_axes) {
     return splits;
   }
   const auto crosses = [&](const SplitMesh& split) {
@@ -180,13 +176,14 @@ void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
   for (auto& [from, trial] : best) {
     Found& refined = *trial->found;
     const double gain = IsSmall(refined.cut->model, refined.task.mesh)
-                            ? kNoticeable
-                            : kWorthTheBound;
+                            ? kSearchPolicy.refine.noticeable
+                            : kSearchPolicy.refine.worth_the_bound;
     if (refined.plan.seconds >= (1 - gain) * found[from].plan.seconds) {
       continue;
     }
     if (refined.plan.seconds < least) {
-      search.Improve(refined, kSecondWork, kFirstGap, seconds_left);
+      search.Improve(refined, kSearchPolicy.solve.second_work,
+                     kSearchPolicy.solve.first_gap, seconds_left);
       least = refined.plan.seconds;
     }
     found.push_back(std::move(refined));

@@ -7,21 +7,12 @@
 #include <vector>
 
 #include "meshwright/base/status_macros.h"
+#include "meshwright/pipeline_search/step_for_stages.h"
+#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/write_plan.h"
-#include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
 namespace {
-
-// With more bubbles than that, and in steps that are not too large, ranks may
-// have two stages.
-constexpr double kManyBubbles = 0.03;
-
-// The fullest rank may take so many times the mean before work is moved; in a
-// large step, where that takes long, and how often it is.
-constexpr double kFull = 1.05;
-constexpr double kFullOfLarge = 1.12;
-constexpr int kMostMoves = 2;
 
 // Whether smaller stages that take turns are worth a look. Loops are cut for
 // the number of stages.
@@ -31,7 +22,7 @@ bool MayTakeTurns(const PlanTask& task, const Plan& plan,
   return !task.request.stages.has_value() &&
          task.request.schedule.value_or(ScheduleKind::kAuto) ==
              ScheduleKind::kAuto &&
-         plan.pipeline->bubble_share > kManyBubbles &&
+         plan.pipeline->bubble_share > kSearchPolicy.stages.few_bubbles &&
          candidate.others.empty() &&
          (split == nullptr || !split->has_cut_loops);
 }
@@ -135,7 +126,8 @@ void TryRivals(const PlanTask& task, const MeshSearch& search,
   };
   for (Found& rival : std::exchange(candidate.rivals, {})) {
     if (!candidate.others.empty()) break;
-    search.Improve(rival, kSecondWork, kFirstGap, seconds_left);
+    search.Improve(rival, kSearchPolicy.solve.second_work,
+                   kSearchPolicy.solve.first_gap, seconds_left);
     const Plan before = plan;
     StageCandidate mixed = candidate;
     StageCandidate alone = candidate;
@@ -169,8 +161,10 @@ double Fullest(const Plan& plan) {
 void Rebalance(const PlanTask& task, StageCandidate& candidate,
                WrittenStages& written) {
   const bool is_large = IsLarge(task.request, *candidate.found.cut);
-  for (int move = 0; move < kMostMoves; ++move) {
-    if (Fullest(written.plan) <= (is_large ? kFullOfLarge : kFull)) break;
+  for (int move = 0; move < kSearchPolicy.stages.most_moves; ++move) {
+    if (Fullest(written.plan) <= (is_large ? kSearchPolicy.stages.full_of_large
+                                           : kSearchPolicy.stages.full))
+      break;
     const PlannedPipeline& pipeline = *written.plan.pipeline;
     StageCandidate moved = candidate;
     moved.pace.resize(pipeline.forward.size(), 1);
@@ -194,17 +188,18 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
                                   StageCandidate& candidate) {
   MW_RETURN_IF_ERROR(CutLoops(task, search, candidate));
   for (int32_t i = 0; i < candidate.layout_count(); ++i) {
-    search.Improve(candidate.layout(i), kSecondWork, kFirstGap, seconds_left);
+    search.Improve(candidate.layout(i), kSearchPolicy.solve.second_work,
+                   kSearchPolicy.solve.first_gap, seconds_left);
   }
   MW_ASSIGN_OR_RETURN(WrittenStages written, WriteStages(task, candidate));
   Plan& plan = written.plan;
   int64_t limit = task.memory_bytes;
-  for (int round = 0; round < kMaxRounds; ++round) {
+  for (int round = 0; round < kSearchPolicy.solve.max_rounds; ++round) {
     if (plan.predicted.peak_bytes <= task.memory_bytes) break;
-    limit =
-        static_cast<int64_t>(static_cast<double>(limit) * kTighter *
-                             static_cast<double>(task.memory_bytes) /
-                             static_cast<double>(plan.predicted.peak_bytes));
+    limit = static_cast<int64_t>(
+        static_cast<double>(limit) * kSearchPolicy.solve.tighter *
+        static_cast<double>(task.memory_bytes) /
+        static_cast<double>(plan.predicted.peak_bytes));
     if (!Tighten(search, limit, candidate)) break;
     MW_ASSIGN_OR_RETURN(written, WriteStages(task, candidate));
   }

@@ -12,33 +12,11 @@
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/meshes_to_try.h"
+#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/write_plan.h"
 
 namespace meshwright {
 namespace {
-
-constexpr int64_t kMaxStages = 64;
-// Numbers near this one are looked at first.
-constexpr double kUsualStages = 6;
-// Numbers of stages with unequal shares that are looked at.
-constexpr size_t kUnequal = 2;
-// How many are looked at together; not a matter of the machine's cores.
-constexpr size_t kTogether = 2;
-// Meshes of a stage that are looked at; of large steps one.
-constexpr size_t kMeshes = 2;
-// Micro-batches for each stage, so that bubbles are few; and at most.
-constexpr int64_t kFewest = 4;
-constexpr int64_t kMost = 256;
-// Of a step's time; with more, smaller micro-batches may help.
-constexpr double kFewBubbles = 0.03;
-// Of the memory that all devices of a stage have left: not everything can be
-// split over all of them.
-constexpr double kFilled = 0.5;
-// Numbers of stages beyond one that takes longer than the best by this factor
-// are left out.
-constexpr double kBehind = 1.05;
-// So much slower than without stages, no number of them is likely to do.
-constexpr double kFarBehind = 1.1;
 
 // What each further stage waits, of the work of a micro-batch on a stage, all
 // programs of which take about as long. Gradients of weights may fill the gaps:
@@ -87,7 +65,8 @@ std::vector<int32_t> StageSearch::StageCounts() const {
                          *request.stages)};
   }
   std::vector<int32_t> counts;
-  for (int64_t stages = 2; stages <= std::min(kMaxStages, devices); ++stages) {
+  for (int64_t stages = 2;
+       stages <= std::min(kSearchPolicy.stages.most, devices); ++stages) {
     if (devices % stages != 0) continue;
     if (request.mesh.has_value() &&
         request.mesh->device_count() * stages > devices) {
@@ -96,7 +75,8 @@ std::vector<int32_t> StageSearch::StageCounts() const {
     counts.push_back(static_cast<int32_t>(stages));
   }
   std::stable_sort(counts.begin(), counts.end(), [](int32_t a, int32_t b) {
-    return Apart(a, kUsualStages) < Apart(b, kUsualStages);
+    return Apart(a, kSearchPolicy.stages.usual) <
+           Apart(b, kSearchPolicy.stages.usual);
   });
   return counts;
 }
@@ -105,7 +85,7 @@ std::vector<Mesh> StageSearch::MeshesOf(int64_t devices) const {
   if (task_.request.mesh.has_value()) return {*task_.request.mesh};
   std::vector<Mesh> meshes =
       MeshesOfStage(task_.cluster, devices, task_.request.expert);
-  const size_t most = is_large_ ? 1 : kMeshes;
+  const size_t most = is_large_ ? 1 : kSearchPolicy.stages.meshes;
   if (meshes.size() > most) {
     meshes.erase(meshes.begin() + static_cast<int64_t>(most), meshes.end());
   }
@@ -125,7 +105,8 @@ int64_t StageSearch::CountFor(int32_t stages,
                        need_.state) /
                       stages;
   const auto fits = [&](int64_t count, double filled) {
-    return count <= kMost * stages && batch_ % count == 0 &&
+    return count <= kSearchPolicy.stages.most_micro_batches * stages &&
+           batch_ % count == 0 &&
            need_.rest / static_cast<double>(count) <= filled * room;
   };
   const auto divides = [&](int64_t count) {
@@ -135,12 +116,16 @@ int64_t StageSearch::CountFor(int32_t stages,
       });
     });
   };
-  const int64_t fewest = std::max<int64_t>(2, kFewest * stages);
+  const int64_t fewest =
+      std::max<int64_t>(2, kSearchPolicy.stages.fewest_micro_batches * stages);
   for (const auto& [count, cut] : cuts_) {
-    if (count >= fewest && fits(count, kFilled) && divides(count)) return count;
+    if (count >= fewest && fits(count, kSearchPolicy.stages.filled) &&
+        divides(count))
+      return count;
   }
   for (int64_t count = fewest; count <= batch_; ++count) {
-    if (fits(count, kFilled) && divides(count)) return count;
+    if (fits(count, kSearchPolicy.stages.filled) && divides(count))
+      return count;
   }
   // Few examples, or little memory: as many micro-batches as there can be, and
   // if need be none of them split.
@@ -148,7 +133,7 @@ int64_t StageSearch::CountFor(int32_t stages,
     if (fits(count, 1) && divides(count)) return count;
   }
   for (int64_t count = fewest; count <= batch_; ++count) {
-    if (fits(count, kFilled)) return count;
+    if (fits(count, kSearchPolicy.stages.filled)) return count;
   }
   return 0;
 }
@@ -161,7 +146,7 @@ bool StageSearch::IsWorthIt(int32_t stages) const {
     const bool is_between = best_->ranks() < stages
                                 ? best_->ranks() < other && other < stages
                                 : stages < other && other < best_->ranks();
-    return is_between && seconds > kBehind * best_->seconds;
+    return is_between && seconds > kSearchPolicy.behind * best_->seconds;
   });
 }
 
@@ -317,7 +302,8 @@ void StageSearch::TryUnequal() {
   std::stable_sort(counts.begin(), counts.end(), [&](int32_t a, int32_t b) {
     return Apart(a, best) < Apart(b, best);
   });
-  for (size_t i = 0; i < counts.size() && i < kUnequal; ++i) {
+  for (size_t i = 0; i < counts.size() && i < kSearchPolicy.stages.unequal;
+       ++i) {
     Run(TrialsOf(counts[i]));
   }
 }
@@ -334,8 +320,9 @@ void StageSearch::TryMoreMicroBatches() {
   while (best_.ok()) {
     const int32_t stages = best_->ranks();
     const int64_t count = 2 * best_->found.cut->count;
-    if (BubblesOf(stages, count / 2) < kFewBubbles || batch_ % count != 0 ||
-        count > kMost * stages) {
+    if (BubblesOf(stages, count / 2) < kSearchPolicy.stages.few_bubbles ||
+        batch_ % count != 0 ||
+        count > kSearchPolicy.stages.most_micro_batches * stages) {
       return;
     }
     const double before = best_->seconds;
@@ -383,18 +370,19 @@ absl::StatusOr<StageCandidate> StageSearch::Best(double whole_seconds) {
   MW_RETURN_IF_ERROR(Check());
   const auto is_far_behind = [&] {
     return is_large_ && best_.ok() &&
-           best_->seconds > kFarBehind * whole_seconds;
+           best_->seconds > kSearchPolicy.stages.far_behind * whole_seconds;
   };
   std::vector<Trial> next;
   for (const int32_t stages : StageCounts()) {
     if (!IsWorthIt(stages)) continue;
     for (Trial& trial : TrialsOf(stages)) next.push_back(std::move(trial));
-    if (next.size() < kTogether) continue;
+    if (next.size() < kSearchPolicy.stages.together) continue;
     Run(std::exchange(next, {}));
     if (is_far_behind()) break;
   }
   Run(std::move(next));
-  if (best_.ok() && best_->seconds < kBehind * whole_seconds && !is_large_) {
+  if (best_.ok() && best_->seconds < kSearchPolicy.behind * whole_seconds &&
+      !is_large_) {
     TryUnequal();
   }
   if (!is_far_behind()) TryMoreMicroBatches();

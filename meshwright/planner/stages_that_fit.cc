@@ -6,6 +6,7 @@
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
+#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/stage_search.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/planner/what_fits.h"
@@ -14,8 +15,6 @@ namespace meshwright {
 namespace {
 
 constexpr int64_t kAnyMemory = int64_t{1} << 50;
-constexpr int64_t kMostStages = 64;
-constexpr double kClose = 1.2;  // Limits, to stop looking between them.
 
 bool Fits(const Plan& plan, int64_t memory_bytes) {
   return plan.predicted.peak_bytes <= memory_bytes;
@@ -55,7 +54,7 @@ absl::StatusOr<Plan> LeanestStages(const PlanTask& task) {
   int64_t enough = plan.predicted.peak_bytes;
   while (!Fits(plan, task.memory_bytes) &&
          static_cast<double>(enough) >
-             kClose * static_cast<double>(too_little) &&
+             kSearchPolicy.stages.close * static_cast<double>(too_little) &&
          watch.seconds() < task.request.time_limit_seconds) {
     const int64_t limit = too_little + (enough - too_little) / 2;
     absl::StatusOr<Plan> tried = SearchWithin(limit, task, cuts);
@@ -104,7 +103,8 @@ absl::StatusOr<Plan> AnyStagesThatFit(const PlanTask& task,
   absl::StatusOr<Plan> best = absl::NotFoundError("no stages fit");
   std::map<Recompute, Cuts> cuts;
   const int64_t devices = task.cluster.device_count();
-  for (int64_t stages = 2; stages <= std::min(devices, kMostStages); ++stages) {
+  for (int64_t stages = 2;
+       stages <= std::min(devices, kSearchPolicy.stages.most); ++stages) {
     PlanRequest request = task.request;
     request.stages = static_cast<int32_t>(stages);
     request.time_limit_seconds = seconds_left - watch.seconds();

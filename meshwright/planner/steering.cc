@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/annotations/sharding_file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/instruction_pins.h"
 #include "meshwright/partition/pinned_rules.h"
-#include "meshwright/partition/sharding_file.h"
 #include "meshwright/partition/tensor_pins.h"
 #include "meshwright/planner/plan_setting.h"
 #include "meshwright/search/group_pins.h"

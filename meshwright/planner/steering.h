@@ -4,8 +4,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "meshwright/annotations/annotations.h"
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/partition/annotations.h"
 #include "meshwright/plan/plan.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/search/step_model.h"

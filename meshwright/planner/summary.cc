@@ -126,28 +126,41 @@ void AddTensors(const StepModel& model, const std::vector<Sharding>& parameters,
 }
 
 void AddCollectives(const std::vector<Collective>& collectives, double times,
-                    Plan& plan) {
+                    std::vector<PlannedCollective>& listed) {
   std::map<std::tuple<std::string, std::string, int64_t, std::string>, size_t>
       known;
-  for (size_t i = 0; i < plan.collectives.size(); ++i) {
-    const PlannedCollective& one = plan.collectives[i];
+  for (size_t i = 0; i < listed.size(); ++i) {
+    const PlannedCollective& one = listed[i];
     known[{one.kind, one.axes, one.bytes, one.tensor}] = i;
   }
   for (const Collective& one : collectives) {
     const auto [entry, is_new] = known.try_emplace(
-        {one.kind, one.axes, one.bytes, one.tensor}, plan.collectives.size());
+        {one.kind, one.axes, one.bytes, one.tensor}, listed.size());
     if (is_new) {
-      plan.collectives.push_back({one.kind, one.axes, one.tensor, one.devices,
-                                  one.bytes, one.wire_bytes, 0});
+      listed.push_back({one.kind, one.axes, one.tensor, one.devices, one.bytes,
+                        one.wire_bytes, 0});
     }
-    plan.collectives[entry->second].count += times * one.count;
+    listed[entry->second].count += times * one.count;
   }
+}
+
+std::vector<PlannedCollective> CollectivesOf(const StagedStep& step,
+                                             const StagedLayout& layout) {
+  std::vector<PlannedCollective> listed;
+  for (size_t i = 0; i < step.programs.size(); ++i) {
+    const StageProgram::Kind kind = step.programs[i].kind;
+    const bool once = kind == StageProgram::Kind::kApply ||
+                      kind == StageProgram::Kind::kStart;
+    AddCollectives(layout.programs[i].collectives,
+                   once ? 1 : static_cast<double>(step.micro_batches), listed);
+  }
+  return listed;
 }
 
 void Summarise(const StepModel& model, const Partitioned& split,
                const Cluster& cluster, const Rates& rates, Plan& plan) {
   AddTensors(model, split.parameters, split.outputs, plan);
-  AddCollectives(split.collectives, 1, plan);
+  AddCollectives(split.collectives, 1, plan.collectives);
   Prediction& predicted = plan.predicted;
   for (const Collective& one : split.collectives) {
     predicted.comm_bytes += one.wire_bytes * one.count;

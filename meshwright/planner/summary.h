@@ -9,6 +9,8 @@
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/partition.h"
+#include "meshwright/pipeline/stage_layout.h"
+#include "meshwright/pipeline/stage_programs.h"
 #include "meshwright/plan/plan.h"
 #include "meshwright/search/plan_mesh.h"
 #include "meshwright/search/step_model.h"
@@ -37,7 +39,10 @@ void RecordSharing(const std::vector<Sharing>& sharing, PlannedLayout& layout);
 void AddTensors(const StepModel& model, const std::vector<Sharding>& parameters,
                 const std::vector<Sharding>& outputs, Plan& plan);
 void AddCollectives(const std::vector<Collective>& collectives, double times,
-                    Plan& plan);
+                    std::vector<PlannedCollective>& listed);
+// Those of all programs of a pipeline, in a step.
+std::vector<PlannedCollective> CollectivesOf(const StagedStep& step,
+                                             const StagedLayout& layout);
 
 // Fills tensors, collectives and predictions of `plan` from the program.
 void Summarise(const StepModel& model, const Partitioned& split,

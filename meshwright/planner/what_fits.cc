@@ -12,12 +12,12 @@
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
 #include "meshwright/mesh/mesh.h"
+#include "meshwright/planner/search_policy.h"
 
 namespace meshwright {
 namespace {
 
 constexpr double kGib = 1 << 30;
-constexpr int64_t kMostDevices = 4096;
 
 // A number that can be given as --memory, no less than `bytes`.
 std::pair<std::string, int64_t> Writable(int64_t bytes) {
@@ -71,8 +71,9 @@ WhatFits FindWhatFits(const Module& module, const Cluster& cluster,
   }
   const Stopwatch watch;
   PlanRequest again = LeanestOf(request, limit + 1);
-  for (int64_t factor = 2; factor * cluster.device_count() <= kMostDevices &&
-                           watch.seconds() < request.time_limit_seconds;
+  for (int64_t factor = 2;
+       factor * cluster.device_count() <= kSearchPolicy.lean.most_devices &&
+       watch.seconds() < request.time_limit_seconds;
        factor *= 2) {
     const Cluster grown = Grown(cluster, factor);
     int64_t devices = grown.device_count();

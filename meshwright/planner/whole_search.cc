@@ -9,31 +9,10 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/found_plans.h"
 #include "meshwright/planner/lean_settings.h"
+#include "meshwright/planner/search_policy.h"
 #include "meshwright/search/memory_points.h"
 
 namespace meshwright {
-namespace {
-
-// Meshes looked at together; not a matter of the machine's cores, since which
-// ones are depends on what those before gave.
-constexpr size_t kSideBySide = 2;
-
-// How many more numbers of micro-batches are tried once one fits.
-constexpr int kMoreCounts = 1;
-
-// Of a micro-batch for each device: without recomputation, more hardly fit.
-constexpr int64_t kFewExamples = 4;
-constexpr int64_t kManyExamples = 64;
-// Micro-batches below which nothing fits; then first what is soon found.
-constexpr int64_t kFarTooLarge = 4;
-constexpr size_t kSoonFound = 4;  // Meshes that are looked at first then.
-// So much longer for want of memory, a step is worth to be recomputed; there is
-// no want as long as less of the memory is used.
-constexpr double kMemoryCosts = 1.05;
-constexpr double kTight = 0.9;
-
-}  // namespace
-
 WholeSearch::WholeSearch(const PlanTask& task, const MeshSearch& search,
                          std::vector<Mesh> meshes,
                          std::map<Recompute, Cuts>& cuts, PlanLog& log)
@@ -47,10 +26,11 @@ WholeSearch::WholeSearch(const PlanTask& task, const MeshSearch& search,
 absl::Status WholeSearch::Try() {
   const std::vector<int64_t> counts = Counts();
   if (request_.recompute.has_value()) {
-    return TryCounts(counts, *request_.recompute, meshes_, kMoreCounts);
+    return TryCounts(counts, *request_.recompute, meshes_,
+                     kSearchPolicy.enumerate.more_counts);
   }
-  const bool is_short = counts[0] >= kFarTooLarge && !request_.micro_batches &&
-                        IsLarge(request_, **Cut(1));
+  const bool is_short = counts[0] >= kSearchPolicy.enumerate.far_too_large &&
+                        !request_.micro_batches && IsLarge(request_, **Cut(1));
   if (is_short) {
     CutTogether(task_.module, task_.context,
                 {{1, Recompute::kFull}, {1, Recompute::kSelective}}, cuts_);
@@ -100,7 +80,9 @@ absl::Status WholeSearch::WhyNotCut() {
 void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
   for (const Recompute more : order) {
     const bool is_less = order[0] == Recompute::kFull;
-    if (IsOutOfTime() || (!is_less && !MemoryCosts(kMemoryCosts))) return;
+    if (IsOutOfTime() ||
+        (!is_less && !MemoryCosts(kSearchPolicy.enumerate.memory_costs)))
+      return;
     const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(1, more);
     if (!cut.ok()) continue;
     if (!is_less && !MemoryCosts((*cut)->flops / (*Cut(1))->flops)) return;
@@ -109,7 +91,8 @@ void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
       return FitsWithLess(found_, more, count);
     });
     std::vector<Mesh> meshes = PromisingMeshes(found_, meshes_);
-    while (is_less && meshes.size() > kSoonFound) meshes.pop_back();
+    while (is_less && meshes.size() > kSearchPolicy.enumerate.soon_found)
+      meshes.pop_back();
     TryCounts(counts, more, meshes, 0).IgnoreError();
     refused_ = false;
   }
@@ -119,9 +102,9 @@ void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
 bool WholeSearch::MemoryCosts(double factor) {
   if (found_.empty()) return true;
   const Found& best = *QuickestOf(found_);
-  if (best.cut->count == 1 &&
-      static_cast<double>(best.plan.peak_bytes) <
-          kTight * static_cast<double>(task_.memory_bytes)) {
+  if (best.cut->count == 1 && static_cast<double>(best.plan.peak_bytes) <
+                                  kSearchPolicy.enumerate.tight *
+                                      static_cast<double>(task_.memory_bytes)) {
     return false;
   }
   if (!unlimited_seconds_.has_value()) {
@@ -190,7 +173,9 @@ std::vector<int64_t> WholeSearch::CountsFor(const CutStep& cut) const {
   return CountsToTry(
       cut.model, meshes_,
       request_.leanest_below.has_value() ? INT64_MAX : task_.memory_bytes,
-      cut.recompute == Recompute::kNone ? kFewExamples : kManyExamples);
+      cut.recompute == Recompute::kNone
+          ? kSearchPolicy.enumerate.few_examples
+          : kSearchPolicy.enumerate.many_examples);
 }
 
 void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
@@ -201,7 +186,8 @@ void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
   while (next < meshes.size()) {
     if (IsOutOfTime()) break;
     // The first alone: what it finds is where the others start.
-    const size_t most = like_.empty() ? 1 : kSideBySide;
+    const size_t most =
+        like_.empty() ? 1 : kSearchPolicy.enumerate.side_by_side;
     std::vector<Mesh> batch;
     for (; next < meshes.size() && batch.size() < most; ++next) {
       const Mesh& mesh = meshes[next];

@@ -65,6 +65,7 @@ Plan BeginPlan(const PlanTask& task, const Found& found) {
   Plan plan(LayoutFor(found, mesh));
   plan.module_name = task.module.name();
   plan.fingerprint = Fingerprint(task.module);
+  plan.step_fingerprint = Fingerprint(found.cut->step.module());
   plan.strategy = std::string(Name(task.request.expert));
   plan.cluster = ToJson(task.cluster);
   plan.rates = ToJson(task.rates);

@@ -5,24 +5,20 @@
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cost/instruction_time.h"
+#include "meshwright/pipeline_search/pipeline_step.h"
+#include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/plan_setting.h"
 #include "meshwright/planner/predict_stages.h"
+#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/summary.h"
 #include "meshwright/schedule/generate.h"
 #include "meshwright/schedule/generate_auto.h"
 #include "meshwright/schedule/lower_bound.h"
 #include "meshwright/schedule/simulate.h"
-#include "meshwright/search/pipeline_step.h"
-#include "meshwright/search/step_for_stages.h"
 
 namespace meshwright {
 namespace {
-
-// Of the search for a timetable; actions simulated.
-constexpr int64_t kScheduleWork = 1'000'000;
-// Of the search for a cut, which takes the square of it for every stage.
-constexpr size_t kDownSets = 3000;
 
 struct Scheduled {
   AutoTimetable best;
@@ -48,8 +44,8 @@ absl::StatusOr<Scheduled> Schedule(const PipelineShape& shape,
                   .origin = *wanted},
                  costs);
   }
-  absl::StatusOr<AutoTimetable> best =
-      MakeAutoTimetable(shape, costs, {.work_limit = kScheduleWork});
+  absl::StatusOr<AutoTimetable> best = MakeAutoTimetable(
+      shape, costs, {.work_limit = kSearchPolicy.stages.schedule_work});
   if (!absl::IsResourceExhausted(best.status())) {
     MW_RETURN_IF_ERROR(best.status());
     return RunOf(*std::move(best), costs);
@@ -279,8 +275,9 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   const std::vector<double> capacity = layouts.Capacities();
   MW_ASSIGN_OR_RETURN(
       StepStages assigned,
-      EvenStages(module, step, capacity, found.cut->recompute, seconds,
-                 {.down_sets = kDownSets, .thorough = false}));
+      EvenStages(
+          module, step, capacity, found.cut->recompute, seconds,
+          {.down_sets = kSearchPolicy.stages.down_sets, .thorough = false}));
   MW_ASSIGN_OR_RETURN(
       const StagedStep staged,
       MakeStagePrograms(step.split, {.stages = candidate.stages,
@@ -305,13 +302,7 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   plan.gap = 1 - SurePart(candidate) * scheduled.best.lower_bound /
                      plan.predicted.step_seconds;
   layouts.AddTensors(staged, layout, found.cut->model, plan);
-  for (size_t i = 0; i < staged.programs.size(); ++i) {
-    const StageProgram::Kind kind = staged.programs[i].kind;
-    const bool once = kind == StageProgram::Kind::kApply ||
-                      kind == StageProgram::Kind::kStart;
-    AddCollectives(layout.programs[i].collectives,
-                   once ? 1 : static_cast<double>(staged.micro_batches), plan);
-  }
+  plan.collectives = CollectivesOf(staged, layout);
   std::vector<double> counted(candidate.stages, 0);
   for (size_t i = 0; i < seconds.size(); ++i) {
     const int32_t stage = plan.pipeline->forward[i];

@@ -14,7 +14,7 @@
 
 #include "meshwright/base/element_type.h"
 #include "meshwright/hlo/module.h"
-#include "meshwright/partition/prices.h"
+#include "meshwright/reshard/prices.h"
 
 namespace meshwright {
 

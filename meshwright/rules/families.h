@@ -97,6 +97,10 @@ LocalValues LowerGather(const LocalOp& op, LocalBuilder& builder);
 std::optional<Rule> ScatterFactors(const Instruction& instruction);
 LocalValues LowerScatter(const LocalOp& op, LocalBuilder& builder);
 
+// scan.cc
+std::optional<Rule> ScanFactors(const Instruction& instruction);
+LocalValues LowerScan(const LocalOp& op, LocalBuilder& builder);
+
 // sort.cc: sort, topk.
 std::optional<Rule> SortFactors(const Instruction& instruction);
 std::optional<Rule> TopKFactors(const Instruction& instruction);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "meshwright/hlo/shape.h"
-#include "meshwright/rules/local_builder.h"
+#include "meshwright/program/local_builder.h"
 
 namespace meshwright {
 

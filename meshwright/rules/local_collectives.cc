@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "meshwright/base/check.h"
-#include "meshwright/rules/local_builder.h"
+#include "meshwright/program/local_builder.h"
 
 namespace meshwright {
 

@@ -1,7 +1,7 @@
 // Builder calls that move data within a device.
 #include <numeric>
 
-#include "meshwright/rules/local_builder.h"
+#include "meshwright/program/local_builder.h"
 
 namespace meshwright {
 namespace {

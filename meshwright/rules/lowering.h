@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "meshwright/hlo/instruction.h"
-#include "meshwright/rules/local_builder.h"
+#include "meshwright/program/local_builder.h"
 #include "meshwright/rules/rule.h"
 
 namespace meshwright {

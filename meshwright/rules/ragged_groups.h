@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "meshwright/rules/local_builder.h"
+#include "meshwright/program/local_builder.h"
 
 namespace meshwright {
 

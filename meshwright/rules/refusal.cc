@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "meshwright/hlo/computation.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/rules/island.h"
 #include "meshwright/rules/rule_text.h"
 
@@ -19,44 +20,18 @@ bool IsDynamic(const Shape& shape) {
 }
 
 absl::string_view ReasonOfOpcode(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherDone:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceDone:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteDone:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kCollectiveReduce:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kReduceScatter:
-      return "the program already communicates between devices";
-    case Opcode::kPartitionId:
-    case Opcode::kReplicaId:
-      return "the program already tells devices apart";
-    case Opcode::kInfeed:
-    case Opcode::kOutfeed:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-      return "the program exchanges data with the host while it runs";
-    case Opcode::kDynamicReshape:
-    case Opcode::kSetDimensionSize:
-      return "sizes are known only at run time";
-    case Opcode::kAsyncDone:
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kCopyDone:
-    case Opcode::kCopyStart:
-      return "the program is already compiled for a device";
-    default:
-      return "";
+  if (IsCollective(opcode)) {
+    return "the program already communicates between devices";
   }
+  if (IsDeviceId(opcode)) return "the program already tells devices apart";
+  if (IsHostExchange(opcode)) {
+    return "the program exchanges data with the host while it runs";
+  }
+  if (IsDynamicSize(opcode)) return "sizes are known only at run time";
+  if (IsAsynchronous(opcode)) {
+    return "the program is already compiled for a device";
+  }
+  return "";
 }
 
 absl::string_view ReasonOfCustomCall(const Attributes& attributes) {
@@ -94,8 +69,7 @@ std::string RefusalInside(const Computation& body, int64_t devices) {
       }
     } else if (IsIsland(*instruction)) {
       reason = "another shard_map";
-    } else if (instruction->opcode != Opcode::kPartitionId &&
-               instruction->opcode != Opcode::kReplicaId) {
+    } else if (!IsDeviceId(instruction->opcode)) {
       reason = Refusal(*instruction);
     }
     for (const Computation* called : instruction->called) {

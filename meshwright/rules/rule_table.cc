@@ -2,85 +2,22 @@
 
 #include <array>
 
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/rules/families.h"
 
 namespace meshwright {
 namespace {
 
-constexpr OpcodeEntry kElementwise{ElementwiseFactors, LowerUnchanged};
-constexpr OpcodeEntry kIdentity{IdentityFactors, LowerUnchanged,
-                                Structure::kNone, /*stays_apart=*/true};
-
 OpcodeEntry Structural(Structure structure) { return {.structure = structure}; }
 
 // Opcodes that are not listed compute on every device (the fallback).
 OpcodeEntry MakeEntry(Opcode opcode) {
+  if (IsElementwise(opcode)) return {ElementwiseFactors, LowerUnchanged};
+  if (IsBarrier(opcode)) {
+    return {IdentityFactors, LowerUnchanged, Structure::kNone,
+            /*stays_apart=*/true};
+  }
   switch (opcode) {
-    case Opcode::kAbs:
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAdd:
-    case Opcode::kAnd:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtan2:
-    case Opcode::kAtanh:
-    case Opcode::kCbrt:
-    case Opcode::kCeil:
-    case Opcode::kClamp:
-    case Opcode::kCompare:
-    case Opcode::kComplex:
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-    case Opcode::kCosh:
-    case Opcode::kCosine:
-    case Opcode::kCountLeadingZeros:
-    case Opcode::kDivide:
-    case Opcode::kErf:
-    case Opcode::kExponential:
-    case Opcode::kExponentialMinusOne:
-    case Opcode::kFloor:
-    case Opcode::kImag:
-    case Opcode::kIsFinite:
-    case Opcode::kLog:
-    case Opcode::kLogPlusOne:
-    case Opcode::kLogistic:
-    case Opcode::kMap:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kMulhi:
-    case Opcode::kMultiply:
-    case Opcode::kNegate:
-    case Opcode::kNot:
-    case Opcode::kOr:
-    case Opcode::kPopcnt:
-    case Opcode::kPower:
-    case Opcode::kReal:
-    case Opcode::kReducePrecision:
-    case Opcode::kRemainder:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-    case Opcode::kRsqrt:
-    case Opcode::kSelect:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kSign:
-    case Opcode::kSine:
-    case Opcode::kSinh:
-    case Opcode::kSqrt:
-    case Opcode::kStochasticConvert:
-    case Opcode::kSubtract:
-    case Opcode::kTan:
-    case Opcode::kTanh:
-    case Opcode::kXor:
-      return kElementwise;
-
-    case Opcode::kAddDependency:
-    case Opcode::kDomain:
-    case Opcode::kOptBarrier:
-      return kIdentity;
-
     case Opcode::kConstant:
       return {SourceFactors, LowerConstant};
     case Opcode::kIota:
@@ -145,6 +82,8 @@ OpcodeEntry MakeEntry(Opcode opcode) {
     case Opcode::kScatter:
       return {ScatterFactors, LowerScatter};
 
+    case Opcode::kScan:
+      return {ScanFactors, LowerScan};
     case Opcode::kSort:
       return {SortFactors, LowerUnchanged};
     case Opcode::kTopk:

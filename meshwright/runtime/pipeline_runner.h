@@ -1,5 +1,5 @@
 // A pipeline seen as the step that it was made of: arrays of which it keeps
-// parts, on different stages (partition/split_loops.h), go in and come out
+// parts, on different stages (loops/split_loops.h), go in and come out
 // whole.
 #ifndef MESHWRIGHT_RUNTIME_PIPELINE_RUNNER_H_
 #define MESHWRIGHT_RUNTIME_PIPELINE_RUNNER_H_
@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "meshwright/partition/split_loops.h"
+#include "meshwright/loops/split_loops.h"
 #include "meshwright/runtime/staged_runner.h"
 
 namespace meshwright {

@@ -3,7 +3,7 @@
 #ifndef MESHWRIGHT_RUNTIME_STAGED_COSTS_H_
 #define MESHWRIGHT_RUNTIME_STAGED_COSTS_H_
 
-#include "meshwright/partition/stage_programs.h"
+#include "meshwright/pipeline/stage_programs.h"
 #include "meshwright/schedule/simulate.h"
 
 namespace meshwright {

@@ -5,7 +5,7 @@
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/write_module.h"
-#include "meshwright/rules/local_builder.h"
+#include "meshwright/program/local_builder.h"
 
 namespace meshwright {
 namespace {

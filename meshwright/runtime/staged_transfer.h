@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "meshwright/hlo/module.h"
-#include "meshwright/partition/stage_transfer.h"
+#include "meshwright/pipeline/stage_transfer.h"
 #include "meshwright/runtime/sharded_array.h"
 
 namespace meshwright {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/annotations/island_fit.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
@@ -11,7 +12,6 @@
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/mesh/sharding_text.h"
-#include "meshwright/partition/island_fit.h"
 #include "meshwright/runtime/collective_options.h"
 #include "meshwright/runtime/synthetic_inputs.h"
 

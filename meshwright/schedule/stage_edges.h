@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "meshwright/partition/stage_programs.h"
+#include "meshwright/pipeline/stage_programs.h"
 #include "meshwright/schedule/pipeline.h"
 
 namespace meshwright {

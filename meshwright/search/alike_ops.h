@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "meshwright/partition/flat_graph.h"
+#include "meshwright/graph/flat_graph.h"
 
 namespace meshwright {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "meshwright/annotations/annotations.h"
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/partition/annotations.h"
 #include "meshwright/search/step_model.h"
 
 namespace meshwright {

@@ -7,9 +7,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/annotations/sharding_file.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/partition/partition.h"
-#include "meshwright/partition/sharding_file.h"
 #include "meshwright/search/layers_for_test.h"
 #include "meshwright/search/plan_mesh.h"
 #include "meshwright/search/zoo_for_test.h"

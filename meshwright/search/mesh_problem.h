@@ -18,7 +18,7 @@
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/pool.h"
-#include "meshwright/partition/reshard.h"
+#include "meshwright/reshard/reshard.h"
 #include "meshwright/search/demands.h"
 #include "meshwright/search/options.h"
 #include "meshwright/search/step_model.h"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "meshwright/base/side_by_side.h"
+#include "meshwright/microbatch/batch_dimensions.h"
 #include "meshwright/partition/assignment.h"
-#include "meshwright/partition/batch_dimensions.h"
 #include "meshwright/partition/candidates.h"
 #include "meshwright/partition/pinned_rules.h"
 #include "meshwright/partition/tensor_pins.h"

@@ -11,11 +11,11 @@
 
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/roles.h"
+#include "meshwright/annotations/annotations.h"
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/partition/annotations.h"
 #include "meshwright/partition/assignment.h"
-#include "meshwright/partition/flat_graph.h"
 #include "meshwright/rules/rule.h"
 #include "meshwright/search/alike_ops.h"
 #include "meshwright/search/traffic.h"

@@ -9,8 +9,8 @@
 #include "meshwright/analysis/flops.h"
 #include "meshwright/cost/kernels.h"
 #include "meshwright/cost/program_memory.h"
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/hlo/module.h"
-#include "meshwright/partition/flat_graph.h"
 
 namespace meshwright {
 

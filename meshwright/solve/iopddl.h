@@ -1,4 +1,5 @@
-// Reads the problems of the ASPLOS 2025 contest on intra-operator parallelism.
+// Reads and writes the problems of the ASPLOS 2025 contest on intra-operator
+// parallelism.
 //
 //   {"problem": {"nodes": {"intervals": [[0, 2], ...], "costs": [[3, 5], ...],
 //                          "usages": [[8, 4], ...]},
@@ -10,6 +11,8 @@
 #ifndef MESHWRIGHT_SOLVE_IOPDDL_H_
 #define MESHWRIGHT_SOLVE_IOPDDL_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "meshwright/solve/problem.h"
@@ -18,6 +21,13 @@ namespace meshwright {
 
 // The problem, verified; kInvalidArgument names what is wrong and where.
 absl::StatusOr<Problem> ReadIopddl(absl::string_view text);
+
+// The same problem in that form, which has one interval for a node and one
+// limit for all times. What a node holds besides is held by further nodes, tied
+// to it; a limit below the largest by one that always holds the difference.
+// Both come after the problem's own nodes, so that an assignment begins with
+// theirs.
+std::string WriteIopddl(const Problem& problem);
 
 }  // namespace meshwright
 

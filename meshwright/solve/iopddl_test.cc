@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_replace.h"
+#include "meshwright/solve/brute_force_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -80,6 +81,24 @@ INSTANTIATE_TEST_SUITE_P(
         {"After", "10}}", "10}} x", "expected the end"},
     }),
     [](const auto& test) { return test.param.name; });
+
+TEST(WriteIopddlTest, TheSameProblem) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const Problem problem =
+        RandomProblem({.nodes = 4, .edges = 5, .limited = seed % 3 != 0}, seed);
+    const absl::StatusOr<Problem> read = ReadIopddl(WriteIopddl(problem));
+    ASSERT_TRUE(read.ok()) << read.status();
+    const auto best = BruteForce(problem);
+    const auto same = BruteForce(*read);
+    ASSERT_EQ(best.has_value(), same.has_value()) << seed;
+    if (!best.has_value()) continue;
+    EXPECT_EQ(Evaluate(problem, *best).cost, Evaluate(*read, *same).cost);
+    // Its own nodes come first.
+    const std::vector<int32_t> own(same->begin(), same->begin() + 4);
+    EXPECT_TRUE(Evaluate(problem, own).allowed()) << seed;
+    EXPECT_EQ(Evaluate(problem, own).cost, Evaluate(problem, *best).cost);
+  }
+}
 
 TEST(ReadIopddlTest, DeepNestingIsRefused) {
   const std::string deep(100000, '[');

@@ -29,7 +29,7 @@ from meshwright.naming import leaf_names
 from meshwright.shardings import first_dimensions, mesh_of_first, named_sharding
 from meshwright.tracing import TracedStep, trace
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)

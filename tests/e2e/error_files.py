@@ -24,6 +24,7 @@ TEXTS = {
     "broken.json": '{"mesh": {"data": 2},',
     "other.json": '{"a": 1, "b": 2}',
     "module.txt": "HloModule jit_f\n",
+    "elided.txt": "HloModule m\nENTRY main {\n  ROOT c = f32[20]{0} constant({...})\n}\n",
     "step.mlir": "module @jit_f {\n",
     "order.csv": "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n",
     "words.csv": "0F0,hello\n",
@@ -157,5 +158,5 @@ def make_plans(folder: Path, binary: Path) -> None:
         "data=8192", "-o", "large.json")  # fmt: skip
     run("partition", "mlp.hlo.pb", "--sharding", "pins.json", "-o", "program.hlo.pb")
     plan = json.loads((folder / "plan.json").read_text())
-    (folder / "future.json").write_text(json.dumps(plan | {"format": 2}))
+    (folder / "future.json").write_text(json.dumps(plan | {"format": 3}))
     (folder / "edited.json").write_text(json.dumps(plan | {"tensors": {}}))

@@ -20,7 +20,7 @@ def test_files_that_are_no_modules(cli, tmp_path, plain, command):
     cases = {
         "empty": (b"", "empty"),
         "text": (b"hello world\n" * 100, "this is text, not an HLO module"),
-        "hlo_text": (b"HloModule jit_f\n", "meshwright.convert"),
+        "hlo_text": (b"HloModule jit_f\n", "line 2, column 1: expected a computation"),
         "mlir": (b"module @jit_f {\n", "meshwright.convert"),
         "truncated": (plain[: len(plain) // 2], "truncated"),
         "noise": (random.Random(0).randbytes(10_000), "not a serialized"),

@@ -317,6 +317,8 @@ DAMAGE = {
     "no strategies": (drop("strategies"), "strategies"),
     "no mesh": (drop("mesh"), "mesh"),
     "another format": (put(99, "format"), "format 99"),
+    "another step": (put("0" * 16, "step_fingerprint"), "another version made"),
+    "other collectives": (put(7, "collectives", 0, "count"), "lists 7 x"),
     "huge mesh": (put(1 << 40, "mesh", "data"), "mesh axis 'data' has size"),
     "mesh beyond the cluster": (put(64, "mesh", "data"), "its cluster 8"),
     "fewer strategies": (lambda p: p["strategies"]["runs"].pop(), "plan it again"),
@@ -329,7 +331,7 @@ DAMAGE = {
     "unknown way to pend": (make_pending(77, 0), "does not fit it"),
     "unknown reduction": (make_pending(0, 99), "reduction 99"),
     "negative micro-batches": (put(-5, "micro_batches"), "-5 micro-batches"),
-    "other micro-batches": (put(2, "micro_batches"), "plan it again"),
+    "other micro-batches": (put(2, "micro_batches"), "another version made"),
     "rates of other links": (put([], "rates", "levels"), "levels of links"),
     "no cluster": (put({}, "cluster"), "hosts"),
 }  # fmt: skip

@@ -18,7 +18,7 @@ def write_plan(module, path: Path, axes: dict | None = None) -> None:
     predicted = dict.fromkeys((*_PREDICTED, "exposed_comm_seconds", "peak_bytes"), 1)
     tensors = {"parameters": module.parameters, "outputs": module.outputs}
     plan = {
-        "format": 1,
+        "format": 2,
         "mesh": axes,
         "stages": 1,
         "micro_batches": 1,

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/partition/micro_batches.h"
+#include "meshwright/microbatch/micro_batches.h"
 #include "tests/partition/partition_oracle.h"
 
 namespace meshwright {

@@ -1,5 +1,5 @@
 // Steps split into micro-batches against the whole step.
-#include "meshwright/partition/micro_batches.h"
+#include "meshwright/microbatch/micro_batches.h"
 
 #include <map>
 #include <memory>
@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/hlo/print_module.h"
-#include "meshwright/partition/one_phase.h"
+#include "meshwright/microbatch/one_phase.h"
 #include "tests/partition/micro_batch_oracle.h"
 
 namespace meshwright {

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
+#include "meshwright/graph/flat_graph.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/assignment.h"
-#include "meshwright/partition/flat_graph.h"
 
 namespace meshwright {
 

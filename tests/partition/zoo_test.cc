@@ -20,9 +20,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/annotations/sharding_file.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/partition/sharding_file.h"
 #include "tests/partition/partition_oracle.h"
 #include "tests/partition/random_assignment.h"
 

@@ -5,11 +5,11 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/partition/micro_batch_loop.h"
+#include "meshwright/microbatch/micro_batch_loop.h"
+#include "meshwright/pipeline_search/step_stages.h"
+#include "meshwright/remat/cut_loops.h"
 #include "meshwright/runtime/step_runner.h"
 #include "meshwright/schedule/generate.h"
-#include "meshwright/search/cut_loops.h"
-#include "meshwright/search/step_stages.h"
 #include "tests/partition/partition_oracle.h"
 
 namespace meshwright {

@@ -12,10 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "meshwright/hlo/module.h"
-#include "meshwright/partition/split_loops.h"
+#include "meshwright/loops/split_loops.h"
+#include "meshwright/pipeline_search/pipeline_step.h"
 #include "meshwright/runtime/pipeline_runner.h"
 #include "meshwright/schedule/schedule_kind.h"
-#include "meshwright/search/pipeline_step.h"
 
 namespace meshwright {
 

@@ -9,12 +9,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/mesh/cluster_file.h"
+#include "meshwright/pipeline_search/pipeline_step.h"
+#include "meshwright/pipeline_search/step_stages.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/remat/cut_loops.h"
 #include "meshwright/runtime/pipeline_runner.h"
 #include "meshwright/runtime/step_runner.h"
-#include "meshwright/search/cut_loops.h"
-#include "meshwright/search/pipeline_step.h"
-#include "meshwright/search/step_stages.h"
 #include "tests/partition/partition_oracle.h"
 #include "tests/pipeline/value_of.h"
 
@@ -162,6 +162,9 @@ TEST(StagedPlanTest, RanksHaveTheirLayouts) {
   plan.pipeline->other_layouts = {other};
   plan.pipeline->layout_of_rank = {0, 1};
   EXPECT_EQ(plan.device_count(), 8);
+  EXPECT_THAT(StagePlan(module, plan).status().message(),
+              ::testing::HasSubstr("or it was edited; plan again"));
+  ASSERT_TRUE(ListCollectives(module, plan).ok());
   ExpectEqualsOneDevice(module, plan);
 
   plan.pipeline->layout_of_rank = {0, 2};

@@ -9,9 +9,9 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/hlo/read_module.h"
-#include "meshwright/search/cut_loops.h"
-#include "meshwright/search/pipeline_step.h"
-#include "meshwright/search/step_stages.h"
+#include "meshwright/pipeline_search/pipeline_step.h"
+#include "meshwright/pipeline_search/step_stages.h"
+#include "meshwright/remat/cut_loops.h"
 
 namespace meshwright {
 namespace {

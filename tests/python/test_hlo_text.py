@@ -1,8 +1,8 @@
-"""XLA as the judge of the HLO text and bytes that the C++ code writes.
+"""XLA as the judge of the HLO text and bytes that the C++ code reads and writes.
 
 Every program goes to the C++ reader as XLA's bytes. What comes back, once as
 text through XLA's parser and once as bytes, must be the program XLA prints for
-the original.
+the original. So must what comes back for the text that XLA prints.
 """
 
 import os
@@ -143,11 +143,13 @@ def load(data):
     return hlo.HloModule.from_serialized_hlo_module_proto(data)
 
 
-def show(module):
+def show(module, **others):
     """All that XLA's text can hold, with constants in full."""
     options = hlo.HloPrintOptions()
     options.print_large_constants = True
     options.print_metadata = True
+    for name, value in others.items():
+        setattr(options, name, value)
     return module.to_string(options)
 
 
@@ -233,6 +235,18 @@ def test_what_xla_wrote_verifies(tool, tmp_path, name):
     path = tmp_path / "module.hlo.pb"
     path.write_bytes(PROGRAMS[name]())
     tool("verify", path)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_text_that_xla_prints_is_read(tool, tmp_path, name):
+    module = load(PROGRAMS[name]())
+    text, again = tmp_path / "module.txt", tmp_path / "again"
+    for options in ({}, {"print_operand_shape": True}):
+        text.write_text(show(module, **options))
+        tool("verify", text)
+        tool("roundtrip", text, again)
+        written = show(load(again.read_bytes()))
+        assert normalized(written, frames=True) == normalized(show(module), frames=True)
 
 
 def published_sizes():

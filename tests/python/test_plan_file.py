@@ -15,7 +15,7 @@ import meshwright
 from meshwright import MeshwrightError
 
 PLAN = {
-    "format": 1,
+    "format": 2,
     "mesh": {"data": 1, "model": 1},
     "stages": 1,
     "micro_batches": 2,

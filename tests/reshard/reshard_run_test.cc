@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
-#include "meshwright/partition/reshard_emit.h"
+#include "meshwright/reshard/reshard_emit.h"
 #include "tests/rules/device_run.h"
 #include "tests/rules/host_values.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "meshwright/partition/reshard.h"
+#include "meshwright/reshard/reshard.h"
 
 namespace meshwright {
 namespace {

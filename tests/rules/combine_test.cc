@@ -1,5 +1,5 @@
 // Programs compute the same after their permutes are combined, on all devices.
-#include "meshwright/rules/combine.h"
+#include "meshwright/program_passes/combine.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "meshwright/hlo/verify.h"
-#include "meshwright/rules/local_builder.h"
-#include "meshwright/rules/simplify.h"
+#include "meshwright/program/local_builder.h"
+#include "meshwright/program_passes/simplify.h"
 #include "tests/rules/device_run.h"
 #include "tests/rules/one_op.h"
 #include "tests/rules/random_shapes.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "meshwright/rules/program.h"
+#include "meshwright/program/program.h"
 #include "meshwright/rules/rule.h"
 #include "tests/rules/one_op.h"
 

@@ -42,6 +42,7 @@ def steps(long: bool) -> list[Step]:
         Step("python", _pytest("python", VENV, "tests/python", marks), both),
         Step("jax-old", _pytest("jax-old", VENV_JAX_OLD, "tests/python", marks), both),
         Step("e2e", _pytest("e2e", VENV, "tests/e2e", marks, every), both, cores=every),
+        Step("replay", _replay(long), ("build",), cores=2),
         Step("dist", _dist, ("build",)),
     ]
     if long:
@@ -182,11 +183,23 @@ def _pytest(name: str, venv: Path, folder: str, marks: str, workers: int = 1):
         if not any((ROOT / folder).glob("**/test_*.py")):
             raise StepFailed(f"there are no tests in {folder}")
         argv = [venv / "bin" / "python", "-m", "pytest", folder, "-v", "--no-header"]
-        argv += ["--tb=short", "-p", "no:cacheprovider"]
+        argv += ["--tb=short", "-p", "no:cacheprovider", "--durations=40"]
         argv += ["-m", marks] if marks else []
         argv += ["-n", workers, "--dist", "loadfile"] if workers > 1 else []
         counts = r"=+ .*\bin [\d.]+s.* =+"
         return _counted(argv, f"pytest-{name}", counts, task)
+
+    return run
+
+
+def _replay(long: bool):
+    """Plans are what they were; `./mw bench plan_replay --update` records new ones."""
+
+    def run(task: Task) -> Outcome:
+        argv = [sys.executable, "bench/plan_replay.py", *([] if long else ["--quick"])]
+        env = {"MESHWRIGHT_BIN": build.binary("release", "meshwright")}
+        process.run("replay", argv, "replay", env=env, task=task)
+        return Outcome(passed=1)
 
     return run
 

@@ -1,0 +1,119 @@
+"""Which plans are replayed: modules x clusters x options.
+
+The quick part needs no Python of a framework: its modules lie in testdata/. The other
+modules are lowered from the zoo, from shapes alone.
+"""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+TINY = ["bert", "gpt", "gpt_scan", "llama", "moe", "unet", "vit", "wide_resnet"]
+
+_SETTINGS = [
+    "h200:8",
+    "h200:2x8 --strategy zero3",
+    "h200:2x8 --strategy megatron --mesh data=4,model=4",
+    "h200:4 --mesh data=2,model=2 --recompute full",
+    "h200:4x8 --stages 2 --micro-batches 4",
+    "h200:3x2 --forbid all-gather",
+    "slow_links",
+    "slow_links --stages 4 --micro-batches 8 --schedule 1f1b",
+    "virtual",
+    "virtual --strategy dp --micro-batches 2",
+    "virtual --mesh data=2,model=2,x=2 --recompute selective",
+    "h200:64x8",
+]
+_QUICK_SETTINGS = [_SETTINGS[i] for i in (1, 3, 4, 8)]
+
+_PUBLISHED = [
+    "gpt:2.6b@h200:8",
+    "gpt:2.6b@h200:8x8",
+    "llama:7b@h200:8",
+    "llama:7b@h200:2x8 --strategy megatron",
+    "moe:10b@h200:8",
+    "moe:10b@slow_links",
+    "bert:large@h200:8",
+    "vit:huge@h200:8",
+    "unet:large@h200:8",
+    "wide-resnet:2b@h200:8",
+    "gpt:39b@h200:8x8",
+    "llama:70b@h200:8x8",
+    "moe:70b@h200:8x8",
+    "gpt:175b@h200:64x8",
+]
+
+# What the names of clusters cannot say, and virtual devices of a fixed machine: what
+# cpu:8 assumes depends on where it runs.
+_CLUSTERS = {
+    "slow_links": {
+        "device": "h200",
+        "hosts": [{"devices": 4}] * 4,
+        "links": {
+            "host": {"gbps": 400.0, "us": 8.0},
+            "cluster": {"gbps": 25.0, "us": 40.0},
+        },
+    },
+    "virtual": {
+        "device": {
+            "kind": "cpu",
+            "memory_gib": 3.0,
+            "memory_gbps": 2.5,
+            "tflops": {"f32": 0.02, "bf16": 0.01},
+        },
+        "hosts": [{"devices": 8}],
+        "links": {
+            "host": {"gbps": 80.0, "us": 20.0},
+            "cluster": {"gbps": 10.0, "us": 50.0},
+        },
+        "shared_host": True,
+        "cores": 2,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """`gpt@h200:8 --stages 2`, or with a size `gpt:39b@h200:8x8`."""
+
+    model: str
+    setting: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}@{self.setting}"
+
+    def module(self, folder: Path) -> Path:
+        if ":" not in self.model:
+            return ROOT / "testdata" / f"{self.model}_tiny.hlo.pb.zst"
+        return lower(self.model, folder)
+
+    def flags(self, folder: Path) -> list[str]:
+        cluster, *options = self.setting.split()
+        if cluster in _CLUSTERS:
+            path = folder / f"{cluster}.json"
+            path.write_text(json.dumps(_CLUSTERS[cluster]))
+            cluster = str(path)
+        return ["--cluster", cluster, *options]
+
+
+def quick() -> list[Case]:
+    return [Case(model, setting) for model in TINY for setting in _QUICK_SETTINGS]
+
+
+def every() -> list[Case]:
+    tiny = [Case(model, setting) for model in TINY for setting in _SETTINGS]
+    return tiny + [Case(*name.split("@")) for name in _PUBLISHED]
+
+
+def lower(model: str, folder: Path) -> Path:
+    """The step of `gpt:39b`, from shapes alone."""
+    path = folder / f"{model.replace(':', '_')}.hlo.pb"
+    if not path.exists():
+        command = [ROOT / "mw", "python", "-m", "meshwright.zoo", "lower"]
+        command += [*model.split(":"), "-o", path]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return path

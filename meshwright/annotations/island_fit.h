@@ -1,0 +1,29 @@
+// Whether the islands of a step (rules/island.h) can be laid on a mesh.
+#ifndef MESHWRIGHT_ANNOTATIONS_ISLAND_FIT_H_
+#define MESHWRIGHT_ANNOTATIONS_ISLAND_FIT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/mesh/mesh.h"
+
+namespace meshwright {
+
+// The islands of all computations.
+std::vector<const Instruction*> IslandsIn(const Module& module);
+
+// Their own meshes, each once.
+std::vector<Mesh> IslandMeshes(const Module& module);
+
+// kInvalidArgument, naming the island and the axes that it needs, when one has
+// no place on `mesh`.
+absl::Status CheckIslands(const Module& module, const Mesh& mesh);
+
+// "shard_map region jit(step)/jvp(mlp)/shard_map"
+std::string RegionName(const Instruction& instruction);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_ANNOTATIONS_ISLAND_FIT_H_

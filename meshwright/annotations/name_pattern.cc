@@ -1,0 +1,69 @@
+#include "meshwright/annotations/name_pattern.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace meshwright {
+namespace {
+
+// Characters to insert, remove or replace.
+size_t Distance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replace, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+bool IsPattern(absl::string_view key) {
+  return key.find('*') != absl::string_view::npos;
+}
+
+bool Matches(absl::string_view pattern, absl::string_view name) {
+  size_t p = 0;
+  size_t n = 0;
+  size_t star = absl::string_view::npos;  // The last one passed,
+  size_t star_end = 0;                    // and where its text ends so far.
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      star_end = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star != absl::string_view::npos) {
+      p = star + 1;
+      n = ++star_end;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+std::vector<std::string> NearestNames(absl::string_view wanted,
+                                      absl::Span<const std::string> names,
+                                      size_t count) {
+  std::vector<std::pair<size_t, size_t>> distances;  // And indices.
+  for (size_t i = 0; i < names.size(); ++i) {
+    distances.emplace_back(Distance(wanted, names[i]), i);
+  }
+  std::sort(distances.begin(), distances.end());
+  std::vector<std::string> nearest;
+  for (size_t i = 0; i < std::min(count, distances.size()); ++i) {
+    nearest.push_back(names[distances[i].second]);
+  }
+  return nearest;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,91 @@
+#include "meshwright/cli/dump_plan.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/base/file.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/explain/explain_study.h"
+#include "meshwright/hlo/print_module.h"
+#include "meshwright/planner/planner.h"
+#include "meshwright/solve/iopddl.h"
+
+namespace meshwright {
+namespace {
+
+std::string Candidates(const Plan& plan) {
+  std::string table =
+      "mesh\tstages\tmicro_batches\trecompute\tsearch_seconds\tbound_seconds"
+      "\tprogram_seconds\twhy_not\n";
+  for (const Alternative& one : plan.alternatives) {
+    absl::StrAppendFormat(&table, "%s\t%d\t%d\t%s\t%.9g\t%.9g\t%.9g\t%s\n",
+                          one.mesh, one.stages, one.micro_batches,
+                          one.recompute, one.seconds, one.bound,
+                          one.predicted_seconds, one.why_not);
+  }
+  return table;
+}
+
+std::string Phases(const Plan& plan) {
+  std::string table = "phase\tseconds\n";
+  for (const auto& [phase, seconds] : plan.seconds) {
+    absl::StrAppendFormat(&table, "%s\t%.6f\n", phase, seconds);
+  }
+  return table;
+}
+
+absl::Status WritePrograms(const Module& module, const Plan& plan,
+                           const std::string& folder) {
+  const auto write = [&](const std::string& name, const Module& program) {
+    return WriteFileAtomically(absl::StrCat(folder, "/", name, ".hlo"),
+                               ToString(program));
+  };
+  if (plan.stages() == 1) {
+    MW_ASSIGN_OR_RETURN(const Partitioned split, PartitionPlan(module, plan));
+    return write("program", split.module);
+  }
+  MW_ASSIGN_OR_RETURN(const PlannedStages stages, StagePlan(module, plan));
+  for (size_t i = 0; i < stages.step.programs.size(); ++i) {
+    MW_RETURN_IF_ERROR(write(stages.step.programs[i].Name(),
+                             stages.layout.programs[i].module));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status MakeDumpFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!std::filesystem::is_directory(folder)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--dump ", folder, ": ",
+                     error ? error.message() : std::string("it is no folder")));
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--dump ", folder, ": it cannot be written to"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DumpPlan(const Module& module, const Plan& plan,
+                      const std::string& folder) {
+  const auto write = [&](const char* name, const std::string& text) {
+    return WriteFileAtomically(absl::StrCat(folder, "/", name), text);
+  };
+  MW_RETURN_IF_ERROR(write("plan.json", absl::StrCat(ToJson(plan), "\n")));
+  MW_RETURN_IF_ERROR(write("candidates.tsv", Candidates(plan)));
+  MW_RETURN_IF_ERROR(write("phases.tsv", Phases(plan)));
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<PlanStudy> study,
+                      PlanStudy::Of(module, plan, {}));
+  MW_RETURN_IF_ERROR(
+      write("problem.json", WriteIopddl(study->problem().problem())));
+  return WritePrograms(module, plan, folder);
+}
+
+}  // namespace meshwright

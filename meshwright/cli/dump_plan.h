@@ -1,0 +1,28 @@
+// plan --dump DIR: what was looked at, as files.
+//
+//   candidates.tsv   every setting, what it takes, why it was not taken
+//   phases.tsv       seconds of planning, by phase
+//   problem.json     the choice of strategies on the plan's mesh, in the form
+//                    of the IOPDDL contest (`meshwright solve` takes it)
+//   program.hlo      what every device runs; of stages F0.hlo, I0.hlo, ...
+//   plan.json        the plan
+#ifndef MESHWRIGHT_CLI_DUMP_PLAN_H_
+#define MESHWRIGHT_CLI_DUMP_PLAN_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/plan/plan.h"
+
+namespace meshwright {
+
+// Makes the folder, or says why it cannot be. Before the work.
+absl::Status MakeDumpFolder(const std::string& folder);
+
+absl::Status DumpPlan(const Module& module, const Plan& plan,
+                      const std::string& folder);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_CLI_DUMP_PLAN_H_

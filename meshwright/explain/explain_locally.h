@@ -1,0 +1,42 @@
+// What one choice changes while everything else stays as planned.
+#ifndef MESHWRIGHT_EXPLAIN_EXPLAIN_LOCALLY_H_
+#define MESHWRIGHT_EXPLAIN_EXPLAIN_LOCALLY_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "meshwright/explain/explain_study.h"
+#include "meshwright/solve/problem.h"
+
+namespace meshwright {
+
+struct LocalCost {
+  int64_t compute = 0;
+  int64_t moves = 0;  // In and out; kInfiniteCost when not possible.
+};
+
+class LocalView {
+ public:
+  explicit LocalView(const PlanStudy& study);
+
+  // The other groups as planned; values that several groups share are handed
+  // around as suits best.
+  LocalCost Of(int32_t group, int32_t option) const;
+
+  // Computing of these groups, and moves that touch any of them, in `nodes`.
+  LocalCost Of(const std::vector<int32_t>& groups,
+               const std::vector<int32_t>& nodes) const;
+
+ private:
+  int64_t Cell(const ProblemEdge& edge, int32_t a, int32_t b) const;
+
+  const Problem& problem_;
+  const std::vector<int32_t>& planned_;
+  const int32_t groups_;
+  std::vector<std::vector<int32_t>> edges_of_;  // By node.
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_EXPLAIN_EXPLAIN_LOCALLY_H_

@@ -1,0 +1,356 @@
+#include "meshwright/explain/explain_study.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/cost/price_list.h"
+#include "meshwright/mesh/sharding_text.h"
+#include "meshwright/pipeline_search/step_for_stages.h"
+#include "meshwright/plan/verify_plan.h"
+#include "meshwright/planner/loop_pins.h"
+#include "meshwright/planner/plan_setting.h"
+#include "meshwright/planner/steering.h"
+#include "meshwright/search/expert.h"
+
+namespace meshwright {
+namespace {
+
+// Cells that the solver may touch for one question: the clock does not count.
+constexpr int64_t kWork = 100'000'000;
+constexpr double kSeconds = 600;
+constexpr double kGap = 1e-5;
+
+Prices WithLinks(Prices prices, double speed) {
+  if (speed == 1) return prices;
+  const auto scale = [&](CollectivePrice& price) {
+    price.latency /= speed;
+    price.per_wire_byte /= speed;
+  };
+  scale(prices.collective);
+  if (!prices.by_axes.empty()) {
+    std::vector<Prices::ByKind> table = std::move(prices.by_axes);
+    for (Prices::ByKind& kinds : table) {
+      for (CollectivePrice& price : kinds) scale(price);
+    }
+    prices.SetByAxes(std::move(table));
+  }
+  return prices;
+}
+
+void KeepOnly(int32_t option, ProblemNode& node) {
+  for (size_t i = 0; i < node.costs.size(); ++i) {
+    if (static_cast<int32_t>(i) != option) node.costs[i] = kInfiniteCost;
+  }
+}
+
+int64_t Cell(const Problem& problem, const ProblemEdge& edge, int32_t a,
+             int32_t b) {
+  const CostTable& table = problem.tables[edge.table];
+  return table.cells[static_cast<size_t>(a) * table.columns + b];
+}
+
+// Values that groups share take the cheapest form, of equally cheap ones that
+// with least memory: nothing else makes the solver care. Their nodes come after
+// the groups and have edges to groups only.
+void SettleCopies(const Problem& problem, int32_t groups,
+                  std::vector<int32_t>& nodes) {
+  const size_t count = problem.nodes.size();
+  std::vector<std::vector<int64_t>> costs(count);
+  for (size_t n = groups; n < count; ++n) costs[n] = problem.nodes[n].costs;
+  for (const ProblemEdge& edge : problem.edges) {
+    if (edge.a < groups && edge.b < groups) continue;
+    const bool is_first = edge.a >= groups;
+    std::vector<int64_t>& of = costs[is_first ? edge.a : edge.b];
+    for (size_t i = 0; i < of.size(); ++i) {
+      const int32_t own = static_cast<int32_t>(i);
+      of[i] =
+          AddCosts(of[i], Cell(problem, edge, is_first ? own : nodes[edge.a],
+                               is_first ? nodes[edge.b] : own));
+    }
+  }
+  for (size_t n = groups; n < count; ++n) {
+    const auto key = [&](size_t option) {
+      int64_t usage = 0;
+      for (const UsagePiece& piece : problem.nodes[n].pieces) {
+        usage += piece.usage[option];
+      }
+      return std::make_pair(costs[n][option], usage);
+    };
+    for (size_t i = 0; i < costs[n].size(); ++i) {
+      if (key(i) < key(nodes[n])) nodes[n] = static_cast<int32_t>(i);
+    }
+  }
+}
+
+// Takes `option` for `group`, and for groups that then could not stay as they
+// are something that can be: a state parameter takes its next value along.
+void Force(const Problem& problem, int32_t groups, int32_t group,
+           int32_t option, std::vector<int32_t>& nodes) {
+  std::vector<std::vector<int32_t>> edges(groups);
+  for (size_t i = 0; i < problem.edges.size(); ++i) {
+    const ProblemEdge& edge = problem.edges[i];
+    if (edge.a >= groups || edge.b >= groups || edge.a == edge.b) continue;
+    edges[edge.a].push_back(static_cast<int32_t>(i));
+    edges[edge.b].push_back(static_cast<int32_t>(i));
+  }
+  nodes[group] = option;
+  std::vector<bool> is_changed(groups, false);
+  is_changed[group] = true;
+  std::vector<int32_t> open = {group};
+  while (!open.empty()) {
+    const int32_t now = open.back();
+    open.pop_back();
+    for (const int32_t index : edges[now]) {
+      const ProblemEdge& edge = problem.edges[index];
+      const auto is_possible = [&] {
+        return Cell(problem, edge, nodes[edge.a], nodes[edge.b]) <
+               kInfiniteCost;
+      };
+      const int32_t other = edge.a == now ? edge.b : edge.a;
+      if (is_changed[other] || is_possible()) continue;
+      is_changed[other] = true;
+      open.push_back(other);
+      const std::vector<int64_t>& costs = problem.nodes[other].costs;
+      for (size_t i = 0; i < costs.size(); ++i) {
+        nodes[other] = static_cast<int32_t>(i);
+        if (costs[i] < kInfiniteCost && is_possible()) break;
+      }
+    }
+  }
+  SettleCopies(problem, groups, nodes);
+}
+
+double Seconds(int64_t units) {
+  return static_cast<double>(units) / kUnitsPerSecond;
+}
+
+}  // namespace
+
+PlanStudy::PlanStudy(const Plan& plan, PlannedStep step, Cluster cluster,
+                     Rates rates, Annotations annotations)
+    : plan_(plan),
+      step_(std::move(step)),
+      cluster_(std::move(cluster)),
+      rates_(std::move(rates)),
+      pins_given_{plan.mesh, std::move(annotations)},
+      model_(std::make_unique<StepModel>(ModelStep(
+          step_.module(), FusionStyleFor(cluster_.IsCpu()), &pins_given_))) {}
+
+absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
+    const Module& module, const Plan& plan, Annotations annotations) {
+  MW_RETURN_IF_ERROR(VerifyModule(plan, module));
+  MW_ASSIGN_OR_RETURN(PlanSetting setting, SettingOf(plan));
+  std::optional<SplitStep> split;
+  if (plan.pipeline.has_value()) {
+    MW_ASSIGN_OR_RETURN(split, StepForStages(module, setting.recompute,
+                                             plan.pipeline->loop_pieces));
+  }
+  auto cut = split.has_value()
+                 ? std::make_unique<Module>(std::move(split->module))
+                 : nullptr;
+  MW_ASSIGN_OR_RETURN(
+      PlannedStep step,
+      PlannedStep::Of(
+          cut != nullptr ? *cut : module, plan.micro_batches,
+          plan.pipeline.has_value() ? Recompute::kNone : setting.recompute));
+  if (!plan.steering.pins.empty()) {
+    MW_ASSIGN_OR_RETURN(annotations, PinsOf(plan.steering, step.module(),
+                                            Flatten(step.module()), plan.mesh));
+  } else if (step.is_made()) {
+    annotations = PinsInLoop(annotations, step.module(), plan.micro_batches);
+  }
+  std::unique_ptr<PlanStudy> study(
+      new PlanStudy(plan, std::move(step), std::move(setting.cluster),
+                    std::move(setting.rates), std::move(annotations)));
+  study->cut_ = std::move(cut);
+  if (plan.strategies.size() != study->model_->graph.ops.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan has ", plan.strategies.size(), " strategies, the step ",
+        study->model_->graph.ops.size(), " operations; plan it again"));
+  }
+  MW_ASSIGN_OR_RETURN(const Expert expert, ParseExpert(plan.strategy));
+  study->expert_ = DemandOf(expert, *study->model_, plan.mesh);
+  MW_ASSIGN_OR_RETURN(
+      study->pins_,
+      PinnedGroups(*study->model_, study->pins_given_.given, plan.mesh));
+  study->forbidden_ = std::move(setting.forbidden);
+  study->FindChosen();
+  MW_RETURN_IF_ERROR(study->EvaluatePlan());
+  return study;
+}
+
+const PlanStudy::PricedProblem& PlanStudy::Priced(const Whatif& whatif) const {
+  const std::pair<double, int32_t> as_planned = {1, Whatif::kNothingMore};
+  const std::pair<double, int32_t> key = {whatif.link_speed, whatif.allowed};
+  const auto known = priced_.find(key);
+  if (known != priced_.end()) return known->second;
+  std::erase_if(priced_,
+                [&](const auto& entry) { return entry.first != as_planned; });
+  std::vector<Forbidden> forbidden = forbidden_;
+  if (whatif.allowed == Whatif::kAnyCollective) {
+    forbidden.clear();
+  } else if (whatif.allowed >= 0) {
+    forbidden.erase(forbidden.begin() + whatif.allowed);
+  }
+  PricedProblem& made = priced_[key];
+  made.prices = WithLinks(PlanPrices(rates_, cluster_, forbidden, plan_.mesh),
+                          whatif.link_speed);
+  made.resharder = std::make_unique<Resharder>(&plan_.mesh, made.prices);
+  made.problem = std::make_unique<MeshProblem>(
+      *model_, plan_.mesh, made.prices, &rates_, *made.resharder,
+      /*memory_limit=*/std::nullopt,
+      Demands{.pins = pins_, .offers_only = true});
+  return made;
+}
+
+void PlanStudy::FindChosen() {
+  chosen_.assign(model_->alike.count(), -1);
+  for (int32_t g = 0; g < model_->alike.count(); ++g) {
+    const Strategy& taken = plan_.strategies[model_->alike.members[g][0]];
+    const std::vector<Option>& options = problem().options(g);
+    for (size_t i = 0; i < options.size(); ++i) {
+      if (options[i].strategy == taken) chosen_[g] = static_cast<int32_t>(i);
+    }
+  }
+}
+
+absl::Status PlanStudy::EvaluatePlan() {
+  Problem fixed = problem().problem();
+  for (size_t g = 0; g < chosen_.size(); ++g) {
+    if (chosen_[g] >= 0) KeepOnly(chosen_[g], fixed.nodes[g]);
+  }
+  MW_ASSIGN_OR_RETURN(as_planned_, SolveOne(fixed, std::nullopt, {}));
+  return absl::OkStatus();
+}
+
+bool PlanStudy::Allows(int32_t group, int32_t option,
+                       const Whatif& whatif) const {
+  const MeshProblem& of = problem();
+  const Option& one = of.options(group)[option];
+  const Sharding whole;
+  const Sharding& lies = model_->op(group).kind == OpKind::kOutput
+                             ? of.pool()[one.operands[0]]
+                         : one.results.empty() ? whole
+                                               : of.pool()[one.results[0]];
+  const auto pins = pins_.find(group);
+  if (pins != pins_.end() && !whatif.no_pins) {
+    bool is_pinned = false;
+    for (const GroupPin& pin : pins->second) {
+      if (whatif.unpinned.contains(pin.group)) continue;
+      if (!Keeps(one, pin, of.pool())) return false;
+      is_pinned = true;
+    }
+    if (is_pinned) return true;
+  }
+  return whatif.any_strategy || !expert_ || expert_(group, lies);
+}
+
+absl::StatusOr<Answer> PlanStudy::Ask(const Whatif& asked) const {
+  Whatif whatif = asked;
+  // What is forced need not be allowed; nor what is pinned with it, such as the
+  // next value of a state parameter.
+  if (const auto pins = pins_.find(whatif.group); pins != pins_.end()) {
+    for (const GroupPin& pin : pins->second) whatif.unpinned.insert(pin.group);
+  }
+  Problem problem = Priced(whatif).problem->problem();
+  for (int32_t g = 0; g < model_->alike.count(); ++g) {
+    std::vector<int64_t>& costs = problem.nodes[g].costs;
+    for (size_t i = 0; i < costs.size(); ++i) {
+      if (g != whatif.group && !Allows(g, static_cast<int32_t>(i), whatif)) {
+        costs[i] = kInfiniteCost;
+      }
+    }
+  }
+  if (whatif.group >= 0) KeepOnly(whatif.option, problem.nodes[whatif.group]);
+  if (report_) report_();
+  ++questions_;
+  std::optional<int64_t> limit = whatif.memory.value_or(plan_.memory_bytes);
+  if (whatif.any_memory) limit.reset();
+  std::vector<int32_t> start = as_planned_.nodes;
+  if (whatif.group >= 0) {
+    Force(problem, model_->alike.count(), whatif.group, whatif.option, start);
+  }
+  return SolveOne(problem, limit, std::move(start));
+}
+
+absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem,
+                                           std::optional<int64_t> limit,
+                                           std::vector<int32_t> start) const {
+  SolveOptions options{
+      .time_limit_seconds = kSeconds, .work_limit = kWork, .gap = kGap};
+  options.initial = std::move(start);
+  Problem limited = problem;
+  if (limit.has_value() && model_->points > 0) {
+    LimitMemory(*limit, model_->points, limited);
+  }
+  MW_ASSIGN_OR_RETURN(const Solution solution, Solve(limited, options));
+  Answer answer;
+  answer.seconds = Seconds(solution.cost);
+  answer.bound = Seconds(solution.lower_bound);
+  answer.nodes = solution.assignment;
+  SettleCopies(problem, model_->alike.count(), answer.nodes);
+  answer.peak_bytes = Evaluate(problem, answer.nodes).peak_usage;
+  for (int32_t g = 0; g < model_->alike.count(); ++g) {
+    answer.compute_seconds += Seconds(problem.nodes[g].costs[answer.nodes[g]]);
+  }
+  answer.move_seconds = answer.seconds - answer.compute_seconds;
+  return answer;
+}
+
+int32_t PlanStudy::GroupNamed(absl::string_view name) const {
+  const FlatGraph& graph = model_->graph;
+  for (size_t i = 0; i < graph.parameters.size(); ++i) {
+    if (ParameterName(*model_, i) == name) {
+      return model_->alike.group_of[graph.parameters[i]];
+    }
+  }
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    const FlatOp& op = graph.ops[i];
+    if (op.live && op.kind == OpKind::kCompute &&
+        op.instruction->name == name) {
+      return model_->alike.group_of[i];
+    }
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (model_->roles.outputs[i].name == name) {
+      return model_->alike.group_of[graph.outputs[i]];
+    }
+  }
+  return -1;
+}
+
+std::string PlanStudy::NameOf(int32_t group) const {
+  const FlatGraph& graph = model_->graph;
+  const OpId first = model_->alike.members[group][0];
+  for (size_t i = 0; i < graph.parameters.size(); ++i) {
+    if (graph.parameters[i] == first) {
+      return ParameterName(*model_, i);
+    }
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (graph.outputs[i] == first) return model_->roles.outputs[i].name;
+  }
+  return graph.ops[first].instruction->name;
+}
+
+std::string PlanStudy::TextOf(int32_t group, int32_t option) const {
+  const MeshProblem& of = problem();
+  const Option& one = of.options(group)[option];
+  const auto texts = [&](const std::vector<ShardingId>& ids) {
+    std::vector<std::string> all;
+    for (const ShardingId id : ids) {
+      all.push_back(ToString(of.pool()[id], plan_.mesh));
+    }
+    return all;
+  };
+  const std::string operands = absl::StrJoin(texts(one.operands), " x ");
+  const std::string results = absl::StrJoin(texts(one.results), ", ");
+  if (operands.empty()) return results;
+  return results.empty() ? operands : absl::StrCat(operands, " -> ", results);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,144 @@
+// A plan taken apart: the problem that it solves, with every option of every
+// group, and what would be best if something were different.
+//
+//   MW_ASSIGN_OR_RETURN(auto study, PlanStudy::Of(module, plan, {}));
+//   study->Ask({})->seconds;                          // 0.0312
+//   study->Ask({.group = 7, .option = 3})->seconds;   // 0.0330: forced
+//   study->Ask({.link_speed = 0.5})->seconds;         // 0.0401
+//
+// The mesh and the micro-batches stay those of the plan. Times are as the
+// search counts them. Answers are the same on every run.
+#ifndef MESHWRIGHT_EXPLAIN_EXPLAIN_STUDY_H_
+#define MESHWRIGHT_EXPLAIN_EXPLAIN_STUDY_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "meshwright/cost/rates.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/plan/plan.h"
+#include "meshwright/planner/planner.h"
+#include "meshwright/search/mesh_problem.h"
+#include "meshwright/search/step_model.h"
+#include "meshwright/solve/solve.h"
+
+namespace meshwright {
+
+// What is different from the plan's own setting.
+struct Whatif {
+  int32_t group = -1;  // Has to take `option`.
+  int32_t option = -1;
+  double link_speed = 1;          // Links are this many times as fast.
+  std::optional<int64_t> memory;  // Bytes on a device.
+  bool any_memory = false;        // As many as it takes.
+  bool any_strategy = false;      // Without what --strategy demands.
+  bool no_pins = false;
+  std::set<int32_t> unpinned;  // These groups are not pinned.
+  // The forbidden collective of this index is allowed, or all are.
+  int32_t allowed = kNothingMore;
+
+  static constexpr int32_t kNothingMore = -1;
+  static constexpr int32_t kAnyCollective = -2;
+};
+
+struct Answer {
+  double seconds = 0;
+  double bound = 0;  // Nothing takes less.
+  double compute_seconds = 0;
+  double move_seconds = 0;
+  int64_t peak_bytes = 0;
+  std::vector<int32_t> nodes;  // By node of the problem: groups, then others.
+};
+
+class PlanStudy {
+ public:
+  // `annotations` are the pins that the plan was made with, if it does not say
+  // itself.
+  // kInvalidArgument when the plan is not for this module, which outlives the
+  // study, as the plan does.
+  static absl::StatusOr<std::unique_ptr<PlanStudy>> Of(const Module& module,
+                                                       const Plan& plan,
+                                                       Annotations annotations);
+
+  const Plan& plan() const { return plan_; }
+  const StepModel& model() const { return *model_; }
+  const MeshProblem& problem() const { return *Priced({}).problem; }
+  const GroupPins& pins() const { return pins_; }
+  const std::vector<Forbidden>& forbidden() const { return forbidden_; }
+  // The options that the plan takes, by group; -1 for one that the search does
+  // not know.
+  const std::vector<int32_t>& chosen() const { return chosen_; }
+  // The plan itself.
+  const Answer& as_planned() const { return as_planned_; }
+
+  // Whether the strategy and the pins let a group take an option.
+  bool Allows(int32_t group, int32_t option, const Whatif& whatif = {}) const;
+
+  // kResourceExhausted when nothing fits.
+  absl::StatusOr<Answer> Ask(const Whatif& whatif) const;
+
+  // The group of a parameter, instruction or output of this name; -1 if none.
+  int32_t GroupNamed(absl::string_view name) const;
+  // The name of a group's first member.
+  std::string NameOf(int32_t group) const;
+  // "[data, -] x [-, model] -> [data, model]"
+  std::string TextOf(int32_t group, int32_t option) const;
+
+  // How a tensor is moved at the plan's prices.
+  const std::vector<ReshardStep>& PathOf(ElementType type, const Sharding& from,
+                                         const Sharding& to) const {
+    return Priced({}).resharder->Path(type, from, to);
+  }
+
+  // Called before every question.
+  void set_report(std::function<void()> report) { report_ = std::move(report); }
+  int64_t questions() const { return questions_; }
+
+ private:
+  struct PricedProblem {
+    Prices prices;
+    std::unique_ptr<Resharder> resharder;
+    std::unique_ptr<MeshProblem> problem;
+  };
+
+  PlanStudy(const Plan& plan, PlannedStep step, Cluster cluster, Rates rates,
+            Annotations annotations);
+  void FindChosen();
+  absl::Status EvaluatePlan();
+  const PricedProblem& Priced(const Whatif& whatif) const;
+  absl::StatusOr<Answer> SolveOne(const Problem& problem,
+                                  std::optional<int64_t> limit,
+                                  std::vector<int32_t> start) const;
+
+  const Plan& plan_;
+  std::unique_ptr<Module> cut_;  // What stages are made of; else the module.
+  const PlannedStep step_;
+  const Cluster cluster_;
+  const Rates rates_;
+  std::vector<Forbidden> forbidden_;
+  MeshPins pins_given_;  // On instructions of `step_`.
+  std::unique_ptr<StepModel> model_;
+  Demand expert_;
+  GroupPins pins_;
+  std::vector<int32_t> chosen_;
+  Answer as_planned_;
+  std::function<void()> report_;
+  mutable int64_t questions_ = 0;
+  // By speed of links and what is allowed besides: as planned, and what was
+  // asked about last.
+  mutable std::map<std::pair<double, int32_t>, PricedProblem> priced_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_EXPLAIN_EXPLAIN_STUDY_H_

@@ -1,0 +1,27 @@
+// How the attributes of HLO text are read: a table of their names.
+#ifndef MESHWRIGHT_HLO_ATTRIBUTE_FORM_H_
+#define MESHWRIGHT_HLO_ATTRIBUTE_FORM_H_
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "meshwright/hlo/opcode.h"
+#include "meshwright/hlo/text_attributes.h"
+
+namespace meshwright::internal {
+
+// A name may stand in several rows, for different opcodes.
+struct AttributeForm {
+  absl::string_view name;
+  void (*read)(AttributeText& text) = nullptr;
+  absl::Span<const Opcode> opcodes = {};  // None: all.
+  bool required = false;                  // By these opcodes.
+};
+
+// attribute_form.cc: what opcodes have of their own.
+absl::Span<const AttributeForm> OwnForms();
+// called_form.cc: the computations they call.
+absl::Span<const AttributeForm> CalledForms();
+
+}  // namespace meshwright::internal
+
+#endif  // MESHWRIGHT_HLO_ATTRIBUTE_FORM_H_

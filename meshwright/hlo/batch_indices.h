@@ -1,0 +1,30 @@
+// Gathers and scatters that take, or change, an element of every example.
+//
+//   x[arange(8), i]:   gather(x f32[8,64], concatenate(iota, i) s32[8,2])
+//   becomes            gather(x f32[8,64], i s32[8,1]),
+//   operand_batching_dims={0}
+//
+// Frontends write which example it is into the indices. As a batching dimension
+// it is known to be one: examples do not mix, so that the step can be split and
+// cut into micro-batches there.
+#ifndef MESHWRIGHT_HLO_BATCH_INDICES_H_
+#define MESHWRIGHT_HLO_BATCH_INDICES_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "meshwright/hlo/module.h"
+
+namespace meshwright {
+
+// Requires: passed Verify. Values stay as they are, bit for bit.
+void BatchIndices(Module& module);
+
+// The dimension along which every element is its own position, as those of an
+// iota are, however it was reshaped or repeated; nullopt if there is none, or
+// if it has one element only.
+std::optional<int64_t> IotaDimension(const Instruction& value);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_HLO_BATCH_INDICES_H_

@@ -1,0 +1,8 @@
+#include "meshwright/hlo/instruction.h"
+
+namespace meshwright {
+
+template class Boxed<Attributes>;
+template class Boxed<OpSharding>;
+
+}  // namespace meshwright

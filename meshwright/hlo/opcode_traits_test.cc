@@ -1,0 +1,52 @@
+#include "meshwright/hlo/opcode_traits.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace meshwright {
+namespace {
+
+const std::vector<Opcode>& EveryOpcode() {
+  static const std::vector<Opcode>* const every = new std::vector<Opcode>{
+#define MW_LIST(symbol, name) Opcode::symbol,
+      MW_HLO_OPCODES(MW_LIST)
+#undef MW_LIST
+  };
+  return *every;
+}
+
+TEST(OpcodeTraitsTest, KindsExcludeEachOther) {
+  for (const Opcode opcode : EveryOpcode()) {
+    const int kinds = IsElementwise(opcode) + IsMovement(opcode) +
+                      KeepsBytes(opcode) + IsContraction(opcode) +
+                      IsCollective(opcode) + IsDeviceId(opcode) +
+                      IsHostExchange(opcode) + IsControlFlow(opcode) +
+                      IsBarrier(opcode) + IsDynamicSize(opcode);
+    EXPECT_LE(kinds, 1) << Name(opcode);
+    EXPECT_FALSE(IsArithmetic(opcode) && IsTranscendental(opcode))
+        << Name(opcode);
+    EXPECT_LE(IsArithmetic(opcode) + IsTranscendental(opcode),
+              IsElementwise(opcode))
+        << Name(opcode);
+  }
+}
+
+TEST(OpcodeTraitsTest, SolversAndUnknownOpcodesAreNotElementwise) {
+  for (const Opcode opcode :
+       {Opcode::kTriangularSolve, Opcode::kCholesky, Opcode::kSort,
+        Opcode::kFft, Opcode::kScan, Opcode::kRng, Opcode::kCustomCall,
+        Opcode::kUnknown}) {
+    EXPECT_FALSE(IsElementwise(opcode)) << Name(opcode);
+  }
+}
+
+TEST(OpcodeTraitsTest, HalvesOfCollectivesAreBoth) {
+  EXPECT_TRUE(IsCollective(Opcode::kAllReduceStart));
+  EXPECT_TRUE(IsAsynchronous(Opcode::kAllReduceStart));
+  EXPECT_FALSE(IsAsynchronous(Opcode::kAllReduce));
+  EXPECT_TRUE(IsHostExchange(Opcode::kSendDone));
+}
+
+}  // namespace
+}  // namespace meshwright

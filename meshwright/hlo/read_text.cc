@@ -1,0 +1,128 @@
+#include "meshwright/hlo/read_text.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "meshwright/hlo/compression.h"
+#include "meshwright/hlo/text_attributes.h"
+#include "meshwright/hlo/text_header.h"
+#include "meshwright/hlo/text_instruction.h"
+#include "meshwright/hlo/text_lexer.h"
+#include "meshwright/hlo/text_shape.h"
+
+namespace meshwright {
+namespace {
+
+using internal::ComputationsByName;
+using internal::TextLexer;
+
+// "(p: f32[4], q: s32[]) -> f32[4]": what the instructions say again.
+void SkipSignature(TextLexer& lexer) {
+  lexer.List("(", ")", [&] {
+    lexer.Name("a parameter");
+    lexer.Expect(":");
+    internal::ReadShapeText(lexer);
+  });
+  lexer.Expect("->");
+  internal::ReadShapeText(lexer);
+}
+
+// What follows the closing brace.
+void ReadExecutionThread(TextLexer& lexer, Computation& computation) {
+  if (!lexer.Take(",")) return;
+  if (!lexer.TakeWord("execution_thread")) {
+    lexer.FailExpected("'execution_thread'");
+  }
+  lexer.Expect("=");
+  computation.execution_thread = lexer.Quoted();
+}
+
+void ReadComputation(TextLexer& lexer, ComputationsByName& computations,
+                     Module& module) {
+  const size_t start = lexer.position();
+  const bool is_entry = lexer.TakeWord("ENTRY");
+  if (is_entry && module.entry() != nullptr) {
+    lexer.FailAt(start, "there is an ENTRY already");
+  }
+  const size_t name_start = lexer.position();
+  const absl::string_view name = lexer.Name("a computation");
+  Computation* computation = module.AddComputation(std::string(name));
+  if (is_entry) module.set_entry(computation);
+  if (lexer.NextIs("(")) SkipSignature(lexer);
+  lexer.Expect("{");
+  internal::InstructionReader reader(lexer, computations, module, *computation);
+  do {
+    reader.Read();
+  } while (lexer.ok() && !lexer.Take("}"));
+  reader.Finish();
+  ReadExecutionThread(lexer, *computation);
+  if (!computations.emplace(name, computation).second) {
+    lexer.FailAt(name_start,
+                 absl::StrCat("there is a computation '", name, "' already"));
+  }
+}
+
+// What follows from the instructions of all computations.
+void SetKinds(Module& module) {
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (instruction->opcode != Opcode::kFusion) continue;
+      for (Computation* called : instruction->called) called->is_fusion = true;
+    }
+  }
+  for (const auto& computation : module.computations()) {
+    computation->is_scheduled = module.is_scheduled && !computation->is_fusion;
+  }
+}
+
+// XLA wants as many names as there are parameters.
+void NameParameters(Module& module) {
+  if (!module.entry_layout.has_value()) return;
+  ProgramShape& layout = *module.entry_layout;
+  layout.parameter_names.resize(layout.parameters.size());
+  const std::vector<Instruction*> parameters = module.entry()->Parameters();
+  const size_t count = std::min(parameters.size(), layout.parameters.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (parameters[i] == nullptr) continue;
+    layout.parameter_names[i] = parameters[i]->name;
+  }
+}
+
+}  // namespace
+
+bool IsModuleText(absl::string_view bytes) {
+  TextLexer lexer(bytes);
+  if (!lexer.TakeWord("HloModule")) return false;
+  // The proto of a module with that name begins "\n\tHloModule\x12".
+  const absl::string_view rest = bytes.substr(bytes.size() - lexer.remaining());
+  return rest.empty() ||
+         absl::ascii_isspace(static_cast<unsigned char>(rest[0]));
+}
+
+absl::StatusOr<Module> ReadModuleText(absl::string_view text) {
+  if (std::ssize(text) > kMaxModuleBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        text.size(), " bytes; a module has at most ", kMaxModuleBytes));
+  }
+  TextLexer lexer(text);
+  Module module = internal::ReadHeader(lexer);
+  ComputationsByName computations;
+  Computation* last = nullptr;
+  do {
+    const size_t place = module.computations().size();
+    ReadComputation(lexer, computations, module);
+    last = module.computations()[place].get();
+  } while (!lexer.AtEnd());
+  if (!lexer.ok()) return lexer.status();
+  if (module.entry() == nullptr) module.set_entry(last);
+  SetKinds(module);
+  NameParameters(module);
+  // What asynchronous instructions wrap was added after its caller.
+  if (module.computations().size() > computations.size()) module.Finish();
+  return module;
+}
+
+}  // namespace meshwright

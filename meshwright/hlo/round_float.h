@@ -1,0 +1,27 @@
+// Numbers to the bits of a floating element type.
+//
+//   RoundToBits(ElementType::kBF16, 1.0);     // 0x3f80
+//   RoundToBits(ElementType::kF8E4M3FN, 500); // nullopt: at most 448
+#ifndef MESHWRIGHT_HLO_ROUND_FLOAT_H_
+#define MESHWRIGHT_HLO_ROUND_FLOAT_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "meshwright/base/element_type.h"
+
+namespace meshwright::internal {
+
+// The nearest value of the type, ties to even; nullopt if `value` is beyond
+// its largest, or of a kind that the type does not have (infinity, 0 in
+// f8e8m0fnu). Requires: IsFloating(type), value is not NaN.
+std::optional<uint64_t> RoundToBits(ElementType type, double value);
+
+// A NaN with this mantissa, or the usual one for 0; types with only one NaN
+// have that. nullopt if the mantissa is too large or the type has none.
+std::optional<uint64_t> NanBits(ElementType type, bool negative,
+                                uint64_t mantissa);
+
+}  // namespace meshwright::internal
+
+#endif  // MESHWRIGHT_HLO_ROUND_FLOAT_H_

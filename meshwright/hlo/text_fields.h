@@ -1,0 +1,20 @@
+// Fields of XLA's schema that this project only carries along, made from text:
+// appended to what a message keeps of fields it does not know.
+#ifndef MESHWRIGHT_HLO_TEXT_FIELDS_H_
+#define MESHWRIGHT_HLO_TEXT_FIELDS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace meshwright::internal {
+
+// A number, flag or enum; nothing for 0, which is every field's default.
+void AddField(int number, int64_t value, std::string& unknown_fields);
+// A string, or a message as bytes.
+void AddField(int number, absl::string_view value, std::string& unknown_fields);
+
+}  // namespace meshwright::internal
+
+#endif  // MESHWRIGHT_HLO_TEXT_FIELDS_H_

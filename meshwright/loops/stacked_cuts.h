@@ -1,0 +1,57 @@
+// Which values of a step are cut when its loops over layers are: the arrays
+// that the loops read and write slot by slot, and what is made of them.
+//
+//   loop of 12 iterations, cut at 6:
+//     w f32[12,64,64]       [0,6) [6,12): read by one piece each
+//     dw f32[12,64,64]      written by one piece each, of the backward loop
+//     m = 0.9 * m + 0.1 * dw, w = w - m, both state: all in these two parts
+//
+// The backward loop, which reads what the forward loop wrote, is cut where that
+// one is.
+#ifndef MESHWRIGHT_LOOPS_STACKED_CUTS_H_
+#define MESHWRIGHT_LOOPS_STACKED_CUTS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "meshwright/hlo/module.h"
+#include "meshwright/loops/counted_loop.h"
+#include "meshwright/partition/op_restriction.h"
+#include "meshwright/pipeline/stage_sums.h"
+
+namespace meshwright {
+
+struct LoopSplitOptions {
+  // By name of a while of the entry: the iterations, ascending and not the
+  // first, with which a piece begins.
+  std::map<std::string, std::vector<int64_t>> at;
+  // By parameter: may become several.
+  std::vector<bool> may_cut;
+  std::vector<NextValue> state;
+};
+
+struct LoopPieces {
+  CountedLoop loop;
+  std::vector<int64_t> bounds;  // 0, where pieces begin, the count.
+};
+
+struct StackedCuts {
+  // By instruction id of the entry.
+  std::vector<std::optional<StackCut>> values;
+  std::map<int32_t, LoopPieces> loops;  // Of whiles that are cut.
+
+  // What has the same value: of an element that a loop in pieces does not
+  // change, what came in; of an element of a tuple, the element.
+  const Instruction& Source(const Instruction& value) const;
+};
+
+// Requires: the module has no calls, its root is a flat tuple.
+StackedCuts FindStackedCuts(const Module& module,
+                            const LoopSplitOptions& options);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_LOOPS_STACKED_CUTS_H_

@@ -1,0 +1,339 @@
+#include "meshwright/microbatch/batch_dimensions.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "meshwright/annotations/recorded_names.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/microbatch/time_split.h"
+#include "meshwright/partition/candidates.h"
+
+namespace meshwright {
+namespace {
+
+const std::string* Find(const FrontendAttributes& attributes,
+                        const char* name) {
+  const auto found = attributes.find(name);
+  return found == attributes.end() ? nullptr : &found->second;
+}
+
+// What the step says of the batch's dimension.
+const std::string* Recorded(const FlatGraph& graph, OpId parameter) {
+  return Find(graph.ops[parameter].instruction->frontend_attributes,
+              kBatchAttribute);
+}
+
+// By leaf: whether it is given anew every step.
+std::vector<bool> DataLeaves(const Module& module, const FlatGraph& graph) {
+  bool any_role = false;
+  for (const Instruction* parameter : module.entry()->Parameters()) {
+    any_role =
+        any_role || Find(parameter->frontend_attributes, "mw.role") != nullptr;
+  }
+  std::vector<bool> data;
+  for (const OpId op : graph.parameters) {
+    const std::string* role =
+        Find(graph.ops[op].instruction->frontend_attributes, "mw.role");
+    data.push_back(!any_role || (role != nullptr && *role == "data"));
+  }
+  if (any_role) return data;
+  const ParameterLeaves leaves(module);
+  for (const Alias& alias : module.aliases) {
+    data[leaves.Of(alias.parameter_number, alias.parameter_index)] = false;
+  }
+  return data;
+}
+
+using Cuts = std::vector<std::optional<int64_t>>;
+
+// Work left whole, as a part of all, below which no other split is looked for;
+// and how much more another must split.
+constexpr double kLittle = 0.001;
+// What it must split of all.
+constexpr double kMost = 0.5;
+
+// Contractions and what leads to them: not the update of weights, which may
+// follow any dimension of the data.
+std::vector<bool> CountedOps(const FlatGraph& graph, const SharedRules& rules) {
+  std::vector<bool> counted(graph.ops.size(), false);
+  std::vector<OpId> stack;
+  for (size_t id = 0; id < graph.ops.size(); ++id) {
+    const Rule& rule = rules[id];
+    for (size_t i = 0; graph.ops[id].live && i < rule.factors.size(); ++i) {
+      if (!IsContracted(rule, static_cast<int32_t>(i))) continue;
+      stack.push_back(static_cast<OpId>(id));
+      break;
+    }
+  }
+  while (!stack.empty()) {
+    const OpId id = stack.back();
+    stack.pop_back();
+    if (counted[id]) continue;
+    counted[id] = true;
+    for (const ValueId operand : graph.ops[id].operands) {
+      stack.push_back(graph.values[operand].producer);
+    }
+  }
+  return counted;
+}
+
+// What an op computes: products, or elements of its largest tensor.
+double PointsOf(const FlatGraph& graph, const FlatOp& op, const Rule& rule) {
+  const Opcode opcode = op.instruction->opcode;
+  double points = 1;
+  if (opcode == Opcode::kDot || opcode == Opcode::kRaggedDot ||
+      opcode == Opcode::kScaledDot || opcode == Opcode::kConvolution) {
+    for (int32_t i = 0; i < std::ssize(rule.factors); ++i) {
+      // A row is multiplied with one group's matrix.
+      if (opcode == Opcode::kRaggedDot && !Has(rule.operands[0], i) &&
+          !(Has(rule.operands[1], i) && Has(rule.results[0], i))) {
+        continue;
+      }
+      points *= static_cast<double>(rule.factors[i].size);
+    }
+    return op.repeats * points;
+  }
+  const auto count = [&](ValueId value) {
+    points = std::max(
+        points, static_cast<double>(ElementCount(*graph.values[value].shape)));
+  };
+  for (const ValueId operand : op.operands) count(operand);
+  for (int32_t i = 0; i < op.result_count; ++i) count(op.first_result + i);
+  return op.repeats * points;
+}
+
+// How much of a step's work is split along with the parameters given: the
+// points that its ops compute. With a batch nearly all is; with weights that
+// come as data just what they are multiplied with.
+struct Work {
+  double split = 0;
+  double soon = 0;  // Of that, without waiting for all of the batch.
+  double all = 0;
+};
+
+// The ops that need something of all parts at once.
+std::vector<bool> LateOps(const FlatGraph& graph, const TimeSplit& split) {
+  std::vector<bool> late(graph.ops.size(), false);
+  for (bool changes = true; changes;) {  // What comes back to loops, again.
+    changes = false;
+    for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) {
+      const FlatOp& op = graph.ops[id];
+      for (size_t i = 0; op.live && !late[id] && i < op.operands.size(); ++i) {
+        if (split.Completes(graph, id, i) ||
+            late[graph.values[op.operands[i]].producer]) {
+          late[id] = true;
+          changes = true;
+        }
+      }
+    }
+  }
+  return late;
+}
+
+Work WorkOf(const FlatGraph& graph, int64_t parts, const Cuts& cuts) {
+  const TimeSplit split =
+      SplitOverTime(graph, parts, cuts, /*estimates=*/false);
+  const std::vector<bool> counted = CountedOps(graph, split.assignment.rules);
+  const std::vector<bool> late = LateOps(graph, split);
+  Work work;
+  for (size_t id = 0; id < graph.ops.size(); ++id) {
+    if (!counted[id] || graph.ops[id].kind != OpKind::kCompute) continue;
+    const double points =
+        PointsOf(graph, graph.ops[id], split.assignment.rules[id]);
+    work.all += points;
+    const auto& axes = split.assignment.strategies[id].factor_axes;
+    if (!std::ranges::all_of(axes, [](const auto& of) { return of.empty(); })) {
+      work.split += points;
+      if (!late[id]) work.soon += points;
+    }
+  }
+  return work;
+}
+
+int64_t SmallestDivisor(int64_t size) {
+  for (int64_t divisor = 2; divisor * divisor <= size; ++divisor) {
+    if (size % divisor == 0) return divisor;
+  }
+  return size;
+}
+
+// Finds the batch of the leaves that are `open`: they are arrays with
+// dimensions.
+class BatchSearch {
+ public:
+  BatchSearch(const FlatGraph& graph, const std::vector<bool>& open)
+      : graph_(graph), open_(open) {}
+
+  // By leaf: its dimension that is the batch's. Data is mostly batch first;
+  // where much of the work is left whole, it may be second (time comes first).
+  // Then examples can do more of it alone: what weights have in common (their
+  // hidden size) splits much, too, but sums over it are soon needed.
+  Cuts Find() const {
+    const std::map<int64_t, int64_t> firsts = SizesOf(0);
+    const std::map<int64_t, int64_t> seconds = SizesOf(1);
+    const bool has_choice = firsts.size() > 1 || !seconds.empty();
+    Cuts best(open_.size());
+    Work most{.split = -1};
+    int64_t most_bytes = 0;
+    for (const auto& [size, bytes] : firsts) {
+      const Cuts cuts = CutsOf(size, {0});
+      Work work;
+      if (has_choice && size > 1) {
+        work = WorkOf(graph_, SmallestDivisor(size), cuts);
+      }
+      if (work.split > most.split ||
+          (work.split == most.split && bytes > most_bytes)) {
+        best = cuts;
+        most = work;
+        most_bytes = bytes;
+      }
+    }
+    if (most.all - most.split <= kLittle * most.all) return best;
+    double enough = (1 + kLittle) * most.soon;
+    for (const auto& [size, bytes] : seconds) {
+      const Cuts cuts = CutsOf(size, {1, 0});
+      const Work work = WorkOf(graph_, SmallestDivisor(size), cuts);
+      if (work.soon <= enough || work.split < kMost * work.all) continue;
+      best = cuts;
+      enough = work.soon;
+    }
+    return best;
+  }
+
+ private:
+  const std::vector<int64_t>& DimensionsOf(size_t leaf) const {
+    return ShapeOf(leaf).dimensions;
+  }
+  const Shape& ShapeOf(size_t leaf) const {
+    return *graph_.values[graph_.ops[graph_.parameters[leaf]].first_result]
+                .shape;
+  }
+
+  // By size that leaves have in this dimension: their bytes.
+  std::map<int64_t, int64_t> SizesOf(size_t dimension) const {
+    std::map<int64_t, int64_t> sizes;
+    for (size_t i = 0; i < open_.size(); ++i) {
+      if (!open_[i] || DimensionsOf(i).size() <= dimension) continue;
+      const int64_t size = DimensionsOf(i)[dimension];
+      if (dimension == 0 || size > 1) sizes[size] += ByteSize(ShapeOf(i));
+    }
+    return sizes;
+  }
+
+  // Of each leaf the first of the dimensions that has this size.
+  Cuts CutsOf(int64_t size, const std::vector<size_t>& dimensions) const {
+    Cuts cuts(open_.size());
+    for (size_t i = 0; i < open_.size(); ++i) {
+      if (!open_[i]) continue;
+      for (const size_t dimension : dimensions) {
+        if (dimension < DimensionsOf(i).size() &&
+            DimensionsOf(i)[dimension] == size && !cuts[i].has_value()) {
+          cuts[i] = static_cast<int64_t>(dimension);
+        }
+      }
+    }
+    return cuts;
+  }
+
+  const FlatGraph& graph_;
+  const std::vector<bool>& open_;
+};
+
+absl::Status CheckDimension(const FlatOp& op, const Shape& shape,
+                            int64_t dimension, int64_t count) {
+  if (dimension < 0 || dimension >= shape.rank()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameter ", RecordedName(*op.instruction), " ",
+                     shape.ToString(), " has no dimension ", dimension));
+  }
+  if (shape.dimensions[dimension] % count != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameter ", RecordedName(*op.instruction), " ",
+                     shape.ToString(), ": dimension ", dimension,
+                     " does not divide into ", count, " micro-batches"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+ParameterLeaves::ParameterLeaves(const Module& module) {
+  size_t next = 0;
+  for (const Instruction* parameter : module.entry()->Parameters()) {
+    shapes_.push_back(&parameter->shape);
+    first_.push_back(next);
+    next += Leaves(parameter->shape).size();
+  }
+}
+
+size_t ParameterLeaves::Of(int64_t parameter,
+                           const std::vector<int64_t>& index) const {
+  size_t leaf = first_[parameter];
+  const Shape* at = shapes_[parameter];
+  for (const int64_t step : index) {
+    for (int64_t i = 0; i < step; ++i) {
+      leaf += Leaves(at->tuple_shapes[i]).size();
+    }
+    at = &at->tuple_shapes[step];
+  }
+  return leaf;
+}
+
+absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
+    const Module& module, const FlatGraph& graph,
+    const MicroBatchOptions& options) {
+  if (options.batch_dims.size() > graph.parameters.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.batch_dims.size(), " batch dimensions are given for ",
+        graph.parameters.size(), " parameters"));
+  }
+  Cuts found(graph.parameters.size());
+  const std::vector<bool> data = DataLeaves(module, graph);
+  std::vector<bool> open(found.size());
+  const bool is_recorded = std::ranges::any_of(graph.parameters, [&](OpId op) {
+    return Recorded(graph, op) != nullptr;
+  });
+  for (size_t i = 0; i < found.size(); ++i) {
+    const FlatOp& op = graph.ops[graph.parameters[i]];
+    const Shape& shape = *graph.values[op.first_result].shape;
+    if (i < options.batch_dims.size() && options.batch_dims[i].has_value()) {
+      if (*options.batch_dims[i] == kNoBatch) continue;
+      found[i] = options.batch_dims[i];
+      MW_RETURN_IF_ERROR(CheckDimension(op, shape, *found[i], options.count));
+      continue;
+    }
+    if (const std::string* recorded = Recorded(graph, graph.parameters[i]);
+        recorded != nullptr) {
+      int64_t dimension = -1;
+      if (!absl::SimpleAtoi(*recorded, &dimension)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("parameter ", RecordedName(*op.instruction),
+                         ": mw.batch is no number: ", *recorded));
+      }
+      found[i] = dimension;
+      MW_RETURN_IF_ERROR(CheckDimension(op, shape, dimension, options.count));
+    }
+    open[i] = !is_recorded && data[i] && shape.IsArray() && shape.rank() > 0;
+  }
+  const Cuts guessed = BatchSearch(graph, open).Find();
+  bool any = false;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (open[i] && guessed[i].has_value()) {
+      const FlatOp& op = graph.ops[graph.parameters[i]];
+      found[i] = guessed[i];
+      MW_RETURN_IF_ERROR(CheckDimension(
+          op, *graph.values[op.first_result].shape, *found[i], options.count));
+    }
+    any = any || found[i].has_value();
+  }
+  if (!any) {
+    return absl::InvalidArgumentError(
+        "no parameter holds a batch to cut into micro-batches");
+  }
+  return found;
+}
+
+}  // namespace meshwright

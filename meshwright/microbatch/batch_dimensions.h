@@ -1,0 +1,44 @@
+// Which parameters of a step hold the batch, and in which dimension.
+#ifndef MESHWRIGHT_MICROBATCH_BATCH_DIMENSIONS_H_
+#define MESHWRIGHT_MICROBATCH_BATCH_DIMENSIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "meshwright/graph/flat_graph.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/microbatch/micro_batches.h"
+
+namespace meshwright {
+
+// Frontend attribute of a parameter: the dimension that is the batch's. Where
+// some have it, the others hold no batch.
+inline constexpr char kBatchAttribute[] = "mw.batch";
+
+// By leaf array of the parameters; see MicroBatchOptions. The batch is the size
+// of data parameters with which most of the step's work can be split: in
+// dimension 0, or in dimension 1 where that splits clearly more (time comes
+// first then). kInvalidArgument when a given one does not exist or cannot be
+// cut, or none is found.
+absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
+    const Module& module, const FlatGraph& graph,
+    const MicroBatchOptions& options);
+
+// Numbers the leaves of all parameters in order.
+class ParameterLeaves {
+ public:
+  explicit ParameterLeaves(const Module& module);
+
+  // Of the array that an alias or donor names.
+  size_t Of(int64_t parameter, const std::vector<int64_t>& index) const;
+
+ private:
+  std::vector<const Shape*> shapes_;
+  std::vector<size_t> first_;  // By parameter.
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_MICROBATCH_BATCH_DIMENSIONS_H_

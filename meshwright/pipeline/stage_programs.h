@@ -1,0 +1,107 @@
+// A training step -> the programs of a pipeline.
+//
+//   F  forward            per micro-batch, from the first stage to the last
+//   I  input gradients    per micro-batch, from the last stage to the first
+//   W  weight gradients   per micro-batch, any time after I
+//   A  apply              per step, in rounds (stage_apply.h)
+//
+// A stage that nothing goes back from has no I; B is I and then W. Programs
+// accumulate what they add to a step; state and accumulators live on one stage
+// each. Every value that a program makes is used on its own stage or sent to
+// others, directly.
+#ifndef MESHWRIGHT_PIPELINE_STAGE_PROGRAMS_H_
+#define MESHWRIGHT_PIPELINE_STAGE_PROGRAMS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/microbatch/micro_batches.h"
+#include "meshwright/pipeline/cut_graph.h"
+#include "meshwright/pipeline/stage_sums.h"
+
+namespace meshwright {
+
+// What a parameter of a program is.
+struct StageInput {
+  enum class Kind : uint8_t {
+    kParameter,    // Leaf array `index` of the step's parameters.
+    kMicroBatch,   // The number of the micro-batch, s32[].
+    kAccumulator,  // Accumulator `index`.
+    kValue,        // Value `index`.
+  };
+  Kind kind = Kind::kParameter;
+  int64_t index = 0;
+  // Part t of this dimension goes to micro-batch t.
+  std::optional<int64_t> cut;
+};
+
+struct StageProgram {
+  enum class Kind : uint8_t { kForward, kInput, kWeight, kApply, kStart };
+  Kind kind = Kind::kForward;
+  int32_t stage = 0;
+  int32_t round = 0;  // Of kApply.
+  Module module;
+  std::vector<StageInput> inputs;  // By parameter.
+  std::vector<int32_t> results;    // Values, by element of the root.
+
+  std::string Name() const;  // "F0", "I1", "W1", "A0.1" in round 1, "S0".
+};
+
+struct StageValue {
+  std::string name;  // Of the instruction that makes it.
+  Shape shape;
+  int32_t program = 0;                 // That makes it.
+  std::vector<int32_t> users;          // Programs that need it.
+  std::optional<int64_t> accumulator;  // Of which it is the next value.
+};
+
+struct StageAccumulator {
+  Shape shape;
+  Reduction reduction = Reduction::kSum;
+  int32_t stage = 0;
+};
+
+struct StagedStep {
+  int32_t stages = 1;
+  int64_t micro_batches = 1;
+  // In an order in which one micro-batch can run: F0, F1, ..., I1, W1, W0,
+  // then A0.0, ...; the start last.
+  std::vector<StageProgram> programs;
+  std::vector<StageValue> values;
+  std::vector<StageAccumulator> accumulators;
+  // By leaf array of the step's parameters: the stage where it lives. One that
+  // is used elsewhere too is sent there once per step, or given there.
+  std::vector<int32_t> homes;
+  // By leaf of the step's root: kValue or kParameter.
+  std::vector<StageInput> outputs;
+  std::vector<NextValue> state;
+};
+
+struct StageOptions {
+  int32_t stages = 2;
+  // By instruction id of the micro-batch program: the stage of forward
+  // instructions, kNoStage for the rest. Only nodes of GraphOf(phase) matter.
+  std::vector<int32_t> forward;
+  // The parameters that outputs replace.
+  std::vector<NextValue> state;
+  // W apart from I where it can be; else both are one program, kInput.
+  bool split_backward = true;
+};
+
+// How the program of a micro-batch is cut: what the same weights make in every
+// micro-batch is copied.
+CutGraph GraphOf(const MicroBatchProgram& phase);
+
+// kInvalidArgument, naming instructions, when a stage needs what a later one
+// makes; or when the step has sums over the whole batch inside (several
+// phases), or tuples as parameters.
+absl::StatusOr<StagedStep> MakeStagePrograms(const MicroBatched& split,
+                                             const StageOptions& options);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PIPELINE_STAGE_PROGRAMS_H_

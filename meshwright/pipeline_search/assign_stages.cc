@@ -1,0 +1,347 @@
+#include "meshwright/pipeline_search/assign_stages.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/pipeline_search/cut_down_sets.h"
+#include "meshwright/pipeline_search/down_sets.h"
+#include "meshwright/pipeline_search/refine_stages.h"
+#include "meshwright/pipeline_search/stage_clusters.h"
+#include "meshwright/pipeline_search/stage_core.h"
+#include "meshwright/pipeline_search/stage_moves.h"
+
+namespace meshwright {
+namespace {
+
+using Aim = DownSetCutter::Aim;
+
+// Larger graphs are merged before their down-sets are counted.
+constexpr int32_t kFewNodes = 300;
+// Beyond these, merged before they are looked at along orders.
+constexpr int32_t kManyNodes = 3000;
+// Where so much is tolerated, boundaries are many; one order must do.
+constexpr double kLoose = 0.25;
+
+// How far nodes are merged, step by step: moved work relative to the smallest
+// share, bytes added relative to the largest value.
+struct Step {
+  double moved_work = 0;
+  double added_bytes = 0;
+};
+constexpr Step kSteps[] = {{0, 0},          {0.0005, 0},    {0.0005, 0.0001},
+                           {0.0005, 0.001}, {0.002, 0.001}, {0.01, 0.001},
+                           {0.02, 0.001},   {0.03, 0.01},   {0.05, 0.02},
+                           {0.10, 0.05},    {0.20, 0.1},    {0.40, 0.5}};
+
+struct Choice {
+  StageClusters weightless;  // Only what has no work is merged.
+  StageClusters light;       // What has little work, too.
+  StageClusters clusters;
+  std::vector<NodeSet> sets;
+  bool complete = false;  // All down-sets there are.
+};
+
+// The least merged graph whose down-sets are few enough.
+Choice ChooseClusters(const StageClusters& single, const StageLimits& limits,
+                      size_t down_sets) {
+  Choice choice{.weightless = single, .light = single, .clusters = single};
+  if (single.graph.size() <= kFewNodes) {
+    if (auto sets = AllDownSets(single.graph, down_sets)) {
+      choice.sets = *std::move(sets);
+      choice.complete = true;
+      return choice;
+    }
+  }
+  const std::vector<double> shares = limits.SharesOf(single.graph.TotalWork());
+  const double share = *std::ranges::min_element(shares);
+  int64_t largest = 0;
+  for (const StageGraph::Value& value : single.graph.values) {
+    largest = std::max(largest, value.bytes);
+  }
+  for (const Step& step : kSteps) {
+    StageClusters next =
+        MergeLight(choice.clusters,
+                   {.moved_work = step.moved_work * share,
+                    .added_bytes = static_cast<int64_t>(
+                        step.added_bytes * static_cast<double>(largest))});
+    if (next.graph.size() < limits.stages()) break;
+    choice.clusters = std::move(next);
+    if (step.moved_work == 0) choice.weightless = choice.clusters;
+    if (step.added_bytes == 0) choice.light = choice.clusters;
+    if (auto sets = AllDownSets(choice.clusters.graph, down_sets)) {
+      choice.sets = *std::move(sets);
+      choice.complete = true;
+      return choice;
+    }
+  }
+  choice.sets = DownSetsOfOrders(choice.clusters.graph);
+  return choice;
+}
+
+std::vector<double> WorkOf(const StageGraph& graph) {
+  std::vector<double> work;
+  for (const StageGraph::Node& node : graph.nodes) work.push_back(node.work);
+  return work;
+}
+
+// Nodes as they are, or hardly merged where there are many, along orders.
+Choice OrdersOf(const StageClusters& single, const StageLimits& limits) {
+  Choice choice{.clusters = single};
+  if (single.graph.size() > kManyNodes) {
+    const std::vector<double> shares =
+        limits.SharesOf(single.graph.TotalWork());
+    StageClusters merged =
+        MergeLight(single, {.moved_work = kSteps[1].moved_work *
+                                          *std::ranges::min_element(shares)});
+    if (merged.graph.size() >= limits.stages()) {
+      choice.clusters = std::move(merged);
+    }
+  }
+  choice.sets = limits.tolerance < kLoose
+                    ? DownSetsOfOrders(choice.clusters.graph)
+                    : DownSetsInOrder(choice.clusters.graph);
+  return choice;
+}
+
+absl::Status CheckLimits(const StageGraph& graph, const StageLimits& limits) {
+  for (const StageGraph::Node& node : graph.nodes) {
+    if (node.fixed < kAnyStage || node.fixed >= limits.stages()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(node.name, " is to be on stage ", node.fixed,
+                       ", but there are ", limits.stages(), " stages"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Bytes that any assignment with a certain balance cuts.
+class BytesBound {
+ public:
+  BytesBound(const Choice& choice, const StageClusters& single,
+             const StageLimits& limits, bool thorough)
+      : choice_(choice),
+        single_(single),
+        relaxed_(limits),
+        thorough_(thorough) {
+    // Stages of clusters hold other bytes than those of nodes.
+    relaxed_.memory.clear();
+  }
+
+  // `known`: what some assignment cuts.
+  int64_t Within(double balance, int64_t known) {
+    if (!choice_.complete) return 0;
+    if (balance == balance_ && bytes_ <= known) return bytes_;
+    balance_ = balance;
+    bytes_ = Least(balance, known, nullptr, choice_.clusters.slack);
+    if (bytes_ == known || !thorough_) return bytes_;
+    bytes_ = std::max(bytes_, Least(balance, known, &Moves(), 0));
+    return bytes_;
+  }
+
+  // Where clusters that are merged less are in any assignment that cuts less
+  // than `known`.
+  std::vector<StageRange> RangesOf(const StageClusters& finer, double balance,
+                                   int64_t known) {
+    std::vector<StageRange> ranges(finer.graph.nodes.size(),
+                                   {.first = 0, .last = relaxed_.stages() - 1});
+    if (!choice_.complete) return ranges;
+    const StageGraph& graph = choice_.clusters.graph;
+    const DownSetCutter cutter(graph, relaxed_, choice_.sets,
+                               choice_.clusters.unmoved_work, &Moves());
+    const std::vector<StageRange> found = cutter.RangesBelow(
+        relaxed_.BoundsOf(graph.TotalWork(), balance), known);
+    std::vector<int32_t> finer_of(single_.graph.nodes.size());
+    for (size_t node = 0; node < single_.cluster_of.size(); ++node) {
+      finer_of[single_.cluster_of[node]] = finer.cluster_of[node];
+    }
+    for (int32_t cluster = 0; cluster < graph.size(); ++cluster) {
+      ranges[finer_of[Moves().unmoved()[cluster]]] = found[cluster];
+    }
+    return ranges;
+  }
+
+ private:
+  // Without `moves`, all that was moved may be anywhere.
+  int64_t Least(double balance, int64_t known, const StageMoves* moves,
+                int64_t slack) const {
+    const StageGraph& graph = choice_.clusters.graph;
+    const DownSetCutter cutter(graph, relaxed_, choice_.sets,
+                               choice_.clusters.unmoved_work, moves);
+    const int64_t bytes = cutter.FewestBytes(
+        relaxed_.BoundsOf(graph.TotalWork(), balance), known + slack);
+    return std::max<int64_t>(0, bytes - slack);
+  }
+
+  const StageMoves& Moves() {
+    if (!moves_.has_value()) moves_.emplace(single_, choice_.clusters);
+    return *moves_;
+  }
+
+  const Choice& choice_;
+  const StageClusters& single_;
+  StageLimits relaxed_;
+  const bool thorough_;
+  std::optional<StageMoves> moves_;
+  double balance_ = 0;  // What bytes_ is for.
+  int64_t bytes_ = 0;
+};
+
+// Stages of clusters, by node of `single`.
+std::vector<int32_t> OnNodes(const StageClusters& single,
+                             const StageClusters& clusters,
+                             const std::vector<int32_t>& stages) {
+  std::vector<int32_t> result(single.graph.nodes.size());
+  for (size_t node = 0; node < single.cluster_of.size(); ++node) {
+    result[single.cluster_of[node]] = stages[clusters.cluster_of[node]];
+  }
+  return result;
+}
+
+// The best stages of a choice, improved on the nodes of `single`, not below the
+// bound.
+std::optional<BoundedCut> Solve(const Choice& choice, BytesBound& bound,
+                                const StageClusters& single,
+                                const StageLimits& limits) {
+  const StageGraph& coarse = choice.clusters.graph;
+  const DownSetCutter cutter(coarse, limits, choice.sets, WorkOf(coarse));
+  std::optional<BoundedCut> cut = CutWithin(cutter, coarse, limits);
+  if (!cut.has_value()) return cut;
+  const int64_t bytes = CostOf(coarse, limits, cut->stages).cut_bytes;
+  cut->stages =
+      RefineStages(single.graph, limits,
+                   limits.BoundsOf(single.graph.TotalWork(), cut->allowed),
+                   OnNodes(single, choice.clusters, cut->stages),
+                   bound.Within(cut->allowed, bytes));
+  return cut;
+}
+
+// The better one: within what both allow, then fewer bytes, then balance.
+BoundedCut Better(const BoundedCut& a, const BoundedCut& b,
+                  const StageGraph& graph, const StageLimits& limits) {
+  const double allowed = std::min(a.allowed, b.allowed);
+  const auto rank = [&](const BoundedCut& cut) {
+    const CutCost cost = CostOf(graph, limits, cut.stages);
+    // Sums in another order differ a little.
+    const bool fits = cost.balance <= allowed * (1 + 1e-9);
+    return std::tuple(!fits, cost.cut_bytes, cost.balance);
+  };
+  return {.stages = rank(b) < rank(a) ? b.stages : a.stages,
+          .allowed = allowed};
+}
+
+// By cluster: the stage of the node with most work.
+std::vector<int32_t> OnClusters(const StageClusters& single,
+                                const StageClusters& clusters,
+                                const std::vector<int32_t>& stages) {
+  std::vector<int32_t> result(clusters.graph.nodes.size());
+  std::vector<double> most(clusters.graph.nodes.size(), -1);
+  for (size_t node = 0; node < single.cluster_of.size(); ++node) {
+    const int32_t from = single.cluster_of[node];
+    const int32_t to = clusters.cluster_of[node];
+    if (single.graph.nodes[from].work <= most[to]) continue;
+    most[to] = single.graph.nodes[from].work;
+    result[to] = stages[from];
+  }
+  return result;
+}
+
+// A bound on the bytes of `cut`, and a better cut where the gap is wide and one
+// is found.
+int64_t Close(const Choice& choice, BytesBound& bound,
+              const StageClusters& single, const StageLimits& limits,
+              const AssignOptions& options, BoundedCut& cut) {
+  int64_t known = CostOf(single.graph, limits, cut.stages).cut_bytes;
+  int64_t least = bound.Within(cut.allowed, known);
+  // Merged, a better cut is found faster; the better the cut that is known, the
+  // fewer stages are open for the nodes.
+  for (const StageClusters* clusters : {&choice.light, &choice.weightless}) {
+    if (!options.thorough) break;
+    if (static_cast<double>(known - least) <=
+        options.good_gap * static_cast<double>(least)) {
+      break;
+    }
+    const StageCoreAnswer core =
+        SolveStageCore({.clusters = clusters,
+                        .ranges = bound.RangesOf(*clusters, cut.allowed, known),
+                        .balance = cut.allowed,
+                        .known = known,
+                        .start = OnClusters(single, *clusters, cut.stages)},
+                       limits);
+    least = std::max(least, core.bytes_bound);
+    if (core.stages.empty()) continue;
+    cut.stages =
+        RefineStages(single.graph, limits,
+                     limits.BoundsOf(single.graph.TotalWork(), cut.allowed),
+                     OnNodes(single, *clusters, core.stages), least);
+    known = CostOf(single.graph, limits, cut.stages).cut_bytes;
+  }
+  return least;
+}
+
+}  // namespace
+
+double StageAssignment::Gap() const {
+  if (cost.cut_bytes <= bytes_bound) return 0;
+  return bytes_bound == 0 ? 1
+                          : static_cast<double>(cost.cut_bytes - bytes_bound) /
+                                static_cast<double>(bytes_bound);
+}
+
+absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
+                                             const StageLimits& limits,
+                                             const AssignOptions& options) {
+  MW_RETURN_IF_ERROR(CheckLimits(graph, limits));
+  MW_ASSIGN_OR_RETURN(const StageClusters single, MergeGroups(graph));
+  if (single.graph.size() < limits.stages()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(limits.stages(), " stages are more than the ",
+                     single.graph.size(), " parts that there are"));
+  }
+  const Choice choice = ChooseClusters(single, limits, options.down_sets);
+  const StageGraph& coarse = choice.clusters.graph;
+  const bool exact = choice.complete && coarse.size() == single.graph.size();
+  BytesBound bound(choice, single, limits, options.thorough);
+  std::optional<BoundedCut> cut = Solve(choice, bound, single, limits);
+  const auto is_optimal = [&](const BoundedCut& found) {
+    const int64_t bytes = CostOf(single.graph, limits, found.stages).cut_bytes;
+    return found.allowed == 1 + limits.tolerance &&
+           bytes <= bound.Within(found.allowed, bytes);
+  };
+  if (!exact && !(cut.has_value() && is_optimal(*cut))) {
+    // What was merged may be just what balance or memory need apart.
+    const std::optional<BoundedCut> fine =
+        Solve(OrdersOf(single, limits), bound, single, limits);
+    if (!cut.has_value()) {
+      cut = fine;
+    } else if (fine.has_value()) {
+      cut = Better(*cut, *fine, single.graph, limits);
+    }
+  }
+  if (!cut.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no way was found to cut into ", limits.stages(),
+                     " stages that holds to their memory and to fixed stages"));
+  }
+
+  int64_t bytes_bound = 0;
+  if (!exact) {
+    bytes_bound = Close(choice, bound, single, limits, options, *cut);
+  }
+
+  StageAssignment result{.clusters = coarse.size(),
+                         .down_sets = std::ssize(choice.sets)};
+  for (const int32_t cluster : single.cluster_of) {
+    result.stages.push_back(cut->stages[cluster]);
+  }
+  MW_RETURN_IF_ERROR(CheckStages(graph, limits, result.stages));
+  result.cost = CostOf(graph, limits, result.stages);
+  result.allowed_balance = cut->allowed;
+  result.bytes_bound = exact ? result.cost.cut_bytes : bytes_bound;
+  return result;
+}
+
+}  // namespace meshwright

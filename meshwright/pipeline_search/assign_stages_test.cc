@@ -1,0 +1,132 @@
+#include "meshwright/pipeline_search/assign_stages.h"
+
+#include <random>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "meshwright/pipeline_search/refine_stages.h"
+#include "meshwright/pipeline_search/stage_cases_for_test.h"
+
+namespace meshwright {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+void ExpectBest(const StageGraph& graph, const StageLimits& limits) {
+  const auto want = BruteForceStages(graph, limits);
+  const auto got = AssignStages(graph, limits);
+  ASSERT_EQ(got.ok(), want.has_value()) << got.status();
+  if (!got.ok()) return;
+  EXPECT_TRUE(CheckStages(graph, limits, got->stages).ok());
+  EXPECT_EQ(got->cost.cut_bytes, want->cost.cut_bytes);
+  EXPECT_NEAR(got->cost.balance, want->cost.balance, 1e-9);
+  EXPECT_NEAR(got->allowed_balance, want->allowed, 1e-9);
+  EXPECT_EQ(got->bytes_bound, want->cost.cut_bytes);
+}
+
+TEST(AssignStages, EqualsBruteForceOnRandomGraphsWithSkips) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const int32_t stages = 2 + static_cast<int32_t>(seed % 3);
+    const StageGraph graph = RandomStageGraph(
+        random, {.nodes = stages == 4 ? 7 : 9, .light = seed % 5 == 0});
+    ExpectBest(graph, StageLimits::Even(stages, seed % 2 == 0 ? 0.05 : 0.4));
+  }
+}
+
+TEST(AssignStages, EqualsBruteForceWithFixedStagesAndGroups) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    ExpectBest(
+        RandomStageGraph(random, {.fixed = true, .groups = seed % 2 == 0}),
+        StageLimits::Even(3, 0.3));
+  }
+}
+
+TEST(AssignStages, EqualsBruteForceOnUnequalStagesWithLittleMemory) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    ExpectBest(RandomStageGraph(random, {}),
+               {.capacity = {2, 1, 1}, .tolerance = 0.2, .memory = {10, 7, 8}});
+  }
+}
+
+// With no room for all down-sets, nodes are merged or only orders looked at:
+// valid all the same, and the bound holds.
+TEST(AssignStages, BoundsHoldWhereNotAllIsLookedAt) {
+  int optimal = 0;
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const StageGraph graph =
+        RandomStageGraph(random, {.nodes = 9, .light = seed % 2 == 0});
+    const StageLimits limits =
+        StageLimits::Even(2 + static_cast<int32_t>(seed % 2), 0.2);
+    const auto want = BruteForceStages(graph, limits);
+    const auto got = AssignStages(graph, limits, {.down_sets = 8});
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_TRUE(CheckStages(graph, limits, got->stages).ok());
+    if (got->allowed_balance > want->allowed * (1 + 1e-9)) continue;
+    EXPECT_GE(got->cost.cut_bytes, want->cost.cut_bytes);
+    EXPECT_LE(got->bytes_bound, want->cost.cut_bytes);
+    if (got->cost.cut_bytes == want->cost.cut_bytes) ++optimal;
+  }
+  EXPECT_GE(optimal, 90);
+}
+
+// Of two stages without bounds on work, any start leads to a cheapest cut.
+TEST(RefineStages, FindsCheapestCutsOfTwoStages) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    StageGraph graph = RandomStageGraph(random, {});
+    graph.nodes.front().fixed = 0;
+    graph.nodes.back().fixed = 1;
+    const StageLimits limits = StageLimits::Even(2, 10);
+    std::vector<int32_t> start(graph.nodes.size(), 1);
+    start[0] = 0;
+    const std::vector<int32_t> refined =
+        RefineStages(graph, limits, {1e9, 1e9}, start);
+    ASSERT_TRUE(CheckStages(graph, limits, refined).ok());
+    EXPECT_EQ(CostOf(graph, limits, refined).cut_bytes,
+              BruteForceStages(graph, limits)->cost.cut_bytes);
+  }
+}
+
+// a1 -> a2 and b1 -> b2 side by side, joined at the end: in the order of the
+// nodes every cut parts both, on the graph none does.
+TEST(AssignStages, BranchesSideBySideAreNotTornApart) {
+  StageGraph graph;
+  for (const char* name : {"a1", "b1", "a2", "b2"}) {
+    graph.nodes.push_back({.work = 1, .held = 0, .name = name});
+  }
+  graph.values = {{.bytes = 100, .producer = 0, .consumers = {2}},
+                  {.bytes = 100, .producer = 1, .consumers = {3}},
+                  {.bytes = 1, .producer = 2, .consumers = {3}}};
+  const auto got = AssignStages(graph, StageLimits::Even(2, 0));
+  ASSERT_TRUE(got.ok());
+  EXPECT_THAT(got->stages, ElementsAre(0, 1, 0, 1));
+  EXPECT_EQ(got->cost, (CutCost{.cut_bytes = 1, .balance = 1}));
+}
+
+TEST(AssignStages, NamesWhatCannotBe) {
+  StageGraph graph;
+  graph.nodes = {{.work = 1, .fixed = 1, .name = "early"},
+                 {.work = 1, .fixed = 0, .name = "late"}};
+  graph.values = {{.bytes = 1, .producer = 0, .consumers = {1}}};
+  const auto fixed = AssignStages(graph, StageLimits::Even(2, 0));
+  EXPECT_EQ(fixed.status().message(),
+            "late is to be on stage 0, but needs early on stage 1");
+  const auto many = AssignStages(graph, StageLimits::Even(1, 0));
+  EXPECT_THAT(many.status().message(), HasSubstr("there are 1 stages"));
+  graph.nodes[0].fixed = graph.nodes[1].fixed = kAnyStage;
+  EXPECT_EQ(AssignStages(graph, StageLimits::Even(3, 0)).status().message(),
+            "3 stages are more than the 2 parts that there are");
+}
+
+}  // namespace
+}  // namespace meshwright

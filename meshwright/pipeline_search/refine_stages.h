@@ -1,0 +1,25 @@
+// Better stages near given ones: of every two neighbouring stages, a cheapest
+// cut of what both have, with work priced so that both stay in bounds; then
+// single nodes, for bytes or for balance.
+#ifndef MESHWRIGHT_PIPELINE_SEARCH_REFINE_STAGES_H_
+#define MESHWRIGHT_PIPELINE_SEARCH_REFINE_STAGES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "meshwright/pipeline_search/stage_graph.h"
+
+namespace meshwright {
+
+// No stage gets more work than `bounds` says, or than it has. Cut bytes do not
+// rise; fewer than `bytes_bound` are not looked for. Requires: `stages` pass
+// CheckStages; the graph has no groups.
+std::vector<int32_t> RefineStages(const StageGraph& graph,
+                                  const StageLimits& limits,
+                                  const std::vector<double>& bounds,
+                                  std::vector<int32_t> stages,
+                                  int64_t bytes_bound = 0);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PIPELINE_SEARCH_REFINE_STAGES_H_

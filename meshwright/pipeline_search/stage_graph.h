@@ -1,0 +1,95 @@
+// Which stage of a pipeline each part of a forward pass belongs to: the problem
+// alone, without modules or meshes.
+//
+//   nodes     what runs as a whole; producers come before consumers
+//   values    what nodes make or need; a weight has no producer
+//
+// An assignment gives every node a stage, no later than those of its consumers,
+// and leaves no stage empty. It is judged by
+//
+//   cut bytes  each value goes straight from its producer's stage to every
+//              other stage that consumes it, once: bytes * number of these.
+//              A value without a producer is where it is first consumed.
+//   balance    the largest work of a stage, relative to its share
+//
+//   h made on stage 0, used on stages 0, 2, 2 and 3: 2 * bytes
+//
+// `bytes` counts all that the value makes cross: the cotangent that comes back
+// the same way too (step_stages.h).
+#ifndef MESHWRIGHT_PIPELINE_SEARCH_STAGE_GRAPH_H_
+#define MESHWRIGHT_PIPELINE_SEARCH_STAGE_GRAPH_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace meshwright {
+
+inline constexpr int32_t kAnyStage = -1;
+inline constexpr int32_t kNoProducer = -1;
+
+struct StageGraph {
+  struct Node {
+    double work = 0;
+    int64_t held = 0;           // Bytes that its stage has to keep.
+    int32_t fixed = kAnyStage;  // The stage it must be on.
+    std::string name;           // For messages.
+
+    bool operator==(const Node&) const = default;
+  };
+  struct Value {
+    int64_t bytes = 0;
+    int32_t producer = kNoProducer;
+    std::vector<int32_t> consumers;  // Each once, after the producer.
+
+    bool operator==(const Value&) const = default;
+  };
+
+  std::vector<Node> nodes;
+  std::vector<Value> values;
+  // Nodes that are on one stage, whichever.
+  std::vector<std::vector<int32_t>> groups;
+
+  int32_t size() const { return static_cast<int32_t>(nodes.size()); }
+  double TotalWork() const;
+};
+
+struct StageLimits {
+  // By stage: its speed relative to the others, positive.
+  std::vector<double> capacity;
+  // A stage's work is at most 1 + tolerance times its share; where no
+  // assignment has that, 1 + tolerance times what the best balance gives it.
+  double tolerance = 0.05;
+  // By stage: bytes held at most. Empty: no bound.
+  std::vector<int64_t> memory;
+
+  static StageLimits Even(int32_t stages, double tolerance);
+
+  int32_t stages() const { return static_cast<int32_t>(capacity.size()); }
+  // By stage: its part of `total`, by capacity.
+  std::vector<double> SharesOf(double total) const;
+  // The same, times `balance`.
+  std::vector<double> BoundsOf(double total, double balance) const;
+};
+
+struct CutCost {
+  int64_t cut_bytes = 0;
+  double balance = 0;  // 1: perfect. 0: there is no work.
+
+  bool operator==(const CutCost&) const = default;
+};
+
+// `stages` by node.
+CutCost CostOf(const StageGraph& graph, const StageLimits& limits,
+               const std::vector<int32_t>& stages);
+
+// kInternal, naming the node, unless `stages` is an assignment as described
+// above with fixed nodes where they must be, groups together, memory in bounds.
+absl::Status CheckStages(const StageGraph& graph, const StageLimits& limits,
+                         const std::vector<int32_t>& stages);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PIPELINE_SEARCH_STAGE_GRAPH_H_

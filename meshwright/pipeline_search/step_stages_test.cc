@@ -1,0 +1,68 @@
+#include "meshwright/pipeline_search/step_stages.h"
+
+#include <set>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "meshwright/analysis/roles.h"
+#include "meshwright/hlo/inline_calls.h"
+#include "meshwright/pipeline/stage_programs.h"
+#include "meshwright/search/zoo_for_test.h"
+
+namespace meshwright {
+namespace {
+
+PipelineStep ReadStep(const std::string& name, int64_t micro_batches) {
+  const Module step = InlineCalls(ReadTiny(name));
+  auto parts = TakeApart(step, AnalyzeRoles(step), {.count = micro_batches});
+  EXPECT_TRUE(parts.ok()) << parts.status();
+  return *std::move(parts);
+}
+
+class StepStagesTest : public testing::TestWithParam<const char*> {};
+
+// What is chosen can be cut, and is no worse than equal work in order.
+TEST_P(StepStagesTest, CutsWhatItChooses) {
+  const PipelineStep step = ReadStep(GetParam(), 4);
+  for (const int32_t stages : {2, 4}) {
+    const auto best = AssignStepStages(step, StageLimits::Even(stages, 0.1));
+    ASSERT_TRUE(best.ok()) << best.status();
+    EXPECT_LE(best->assignment.cost.balance,
+              best->assignment.allowed_balance * (1 + 1e-9));
+    EXPECT_LE(best->assignment.bytes_bound, best->assignment.cost.cut_bytes);
+    const auto programs = MakeStagePrograms(
+        step.split,
+        {.stages = stages, .forward = best->forward, .state = step.state});
+    ASSERT_TRUE(programs.ok()) << programs.status();
+    std::set<int32_t> used;
+    for (const StageProgram& program : programs->programs) {
+      if (program.kind == StageProgram::Kind::kForward) {
+        used.insert(program.stage);
+      }
+    }
+    EXPECT_EQ(std::ssize(used), stages);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, StepStagesTest,
+                         testing::Values("gpt", "unet", "bert", "vit"),
+                         [](const auto& test) { return test.param; });
+
+TEST(StepStages, FixedStagesAndLayersHold) {
+  const PipelineStep step = ReadStep("unet", 4);
+  const StepGraph graph = MakeStepGraph(step);
+  StepGraphOptions options;
+  options.fixed.assign(step.micro_batch().entry()->size(), kAnyStage);
+  options.layers.assign(step.micro_batch().entry()->size(), -1);
+  const int32_t last = graph.instruction_of.back();
+  const int32_t middle = graph.instruction_of[graph.graph.size() / 2];
+  options.fixed[graph.instruction_of.front()] = 0;
+  options.layers[last] = options.layers[middle] = 7;
+  const auto best = AssignStepStages(step, StageLimits::Even(2, 0.2), options);
+  ASSERT_TRUE(best.ok()) << best.status();
+  EXPECT_EQ(best->forward[graph.instruction_of.front()], 0);
+  EXPECT_EQ(best->forward[last], best->forward[middle]);
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,29 @@
+// Whether a plan still means what it says: it is for this step, and lowered it
+// gives the collectives that it lists. A plan that another version made, or
+// that was edited, is refused instead of giving another program.
+#ifndef MESHWRIGHT_PLAN_VERIFY_PLAN_H_
+#define MESHWRIGHT_PLAN_VERIFY_PLAN_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/plan/plan.h"
+
+namespace meshwright {
+
+// kInvalidArgument when the plan was made for another module.
+absl::Status VerifyModule(const Plan& plan, const Module& module);
+
+// The same of the step made of the module (recomputing, cut, looped over its
+// micro-batches), which strategies are for.
+absl::Status VerifyStep(const Plan& plan, const Module& step);
+
+// kInvalidArgument, naming the first difference, unless `lowered` is what the
+// plan lists: as many of each kind, along the same axes, of as many bytes.
+absl::Status VerifyCollectives(const Plan& plan,
+                               const std::vector<PlannedCollective>& lowered);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLAN_VERIFY_PLAN_H_

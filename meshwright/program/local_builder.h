@@ -1,0 +1,129 @@
+// Emits the instructions of a per-device program.
+//
+// Thin: each call adds one instruction (or finds an equal scalar made before)
+// and works out its shape. What is different from device to device comes from
+// DeviceTable; what crosses devices from the collectives.
+#ifndef MESHWRIGHT_PROGRAM_LOCAL_BUILDER_H_
+#define MESHWRIGHT_PROGRAM_LOCAL_BUILDER_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/mesh/sharding.h"
+#include "meshwright/program/program.h"
+
+namespace meshwright {
+
+class LocalBuilder {
+ public:
+  // Emits into `computation`, one of `program`'s module. Both outlive it.
+  LocalBuilder(LocalProgram* program, Computation* computation);
+
+  const Mesh& mesh() const { return program_->mesh; }
+  LocalProgram& program() { return *program_; }
+  Computation* computation() const { return computation_; }
+  // What following instructions are for: their names and metadata follow it.
+  void set_source(const Instruction* source) { source_ = source; }
+  const Instruction* source() const { return source_; }
+
+  Instruction* Add(Opcode opcode, Shape shape,
+                   std::vector<Instruction*> operands,
+                   Attributes attributes = {});
+  // A copy of `like` with another shape and operands. Called computations are
+  // copied into the program once.
+  Instruction* Clone(const Instruction& like, Shape shape,
+                     std::vector<Instruction*> operands);
+
+  // A scalar constant from its little-endian bytes.
+  Instruction* Scalar(ElementType type, std::string bytes);
+  // Scalars. The value must be representable.
+  Instruction* Constant(ElementType type, double value);
+  Instruction* Identity(Reduction reduction, ElementType type);
+  // Whether `value` is a scalar constant that changes nothing.
+  static bool IsIdentity(const Instruction& value, Reduction reduction);
+  Instruction* Broadcast(Instruction* scalar,
+                         absl::Span<const int64_t> dimensions);
+  // `value`'s dimension i becomes `mapping[i]` of the result.
+  Instruction* BroadcastInDim(Instruction* value,
+                              absl::Span<const int64_t> dimensions,
+                              absl::Span<const int64_t> mapping);
+  Instruction* Iota(ElementType type, absl::Span<const int64_t> dimensions,
+                    int64_t dimension);
+  Instruction* Unary(Opcode opcode, Instruction* value);
+  Instruction* Binary(Opcode opcode, Instruction* a, Instruction* b);
+  Instruction* Compare(const char* direction, Instruction* a, Instruction* b);
+  Instruction* Select(Instruction* predicate, Instruction* a, Instruction* b);
+  Instruction* Convert(ElementType type, Instruction* value);
+  Instruction* Combine(Reduction reduction, Instruction* a, Instruction* b);
+
+  Instruction* Reshape(Instruction* value, std::vector<int64_t> dimensions);
+  Instruction* Transpose(Instruction* value, std::vector<int64_t> permutation);
+  Instruction* Slice(Instruction* value, int64_t dimension, int64_t start,
+                     int64_t limit, int64_t stride = 1);
+  Instruction* Pad(Instruction* value, Instruction* fill, int64_t dimension,
+                   int64_t low, int64_t high);
+  Instruction* Concatenate(std::vector<Instruction*> values, int64_t dimension);
+  // `size` elements of one dimension from `start` (s32 scalar).
+  Instruction* DynamicSlice(Instruction* value, int64_t dimension,
+                            Instruction* start, int64_t size);
+  Instruction* DynamicUpdateSlice(Instruction* value, Instruction* update,
+                                  int64_t dimension, Instruction* start);
+  Instruction* Reverse(Instruction* value, int64_t dimension);
+  Instruction* Tuple(std::vector<Instruction*> values);
+  Instruction* GetTupleElement(Instruction* tuple, int64_t index);
+  // Reduces dimensions of one array with its identity as the start value.
+  Instruction* Reduce(Reduction reduction, Instruction* value,
+                      std::vector<int64_t> dimensions);
+
+  // Which device this is, an s32[] of the computation, in place of the
+  // program's own knowledge of it: for devices that are points in time.
+  void set_device(Instruction* device) { scalars_["device"] = given_ = device; }
+  Instruction* device() const { return given_; }  // Null if not given.
+  // s32[]: values[d] on device d.
+  Instruction* DeviceTable(absl::Span<const int64_t> values);
+  // s32[]: where this device stands along `axes`.
+  Instruction* AxisIndex(const AxisList& axes);
+  // pred[]: AxisIndex(axes) == 0.
+  Instruction* IsLeader(const AxisList& axes);
+  // pred of `dimensions`, true where index `dimension` plus AxisIndex(axes)
+  // times its size is below `bound`.
+  Instruction* InBounds(absl::Span<const int64_t> dimensions, int64_t dimension,
+                        const AxisList& axes, int64_t bound);
+
+  // Collectives, among the devices that differ only along `axes`; blocks follow
+  // one another in the order of AxisIndex(axes). No axes: the value itself.
+  Instruction* AllReduce(Instruction* value, Reduction reduction,
+                         const AxisList& axes);
+  Instruction* ReduceScatter(Instruction* value, Reduction reduction,
+                             const AxisList& axes, int64_t dimension);
+  Instruction* AllGather(Instruction* value, const AxisList& axes,
+                         int64_t dimension);
+  // Splits `split`, sends block i to device i, joins what comes along `join`.
+  Instruction* AllToAll(Instruction* value, const AxisList& axes, int64_t split,
+                        int64_t join);
+  // Device pairs (from, to), each device at most once on either side; a device
+  // that nothing is sent to gets zeros.
+  Instruction* CollectivePermute(
+      Instruction* value,
+      std::vector<std::pair<int64_t, int64_t>> source_target_pairs);
+
+ private:
+  Instruction* AddCollective(Opcode opcode, Shape shape, Instruction* value,
+                             const AxisList& axes, Attributes attributes);
+
+  LocalProgram* program_;
+  Computation* computation_;
+  const Instruction* source_ = nullptr;
+  Instruction* given_ = nullptr;
+  absl::flat_hash_map<std::string, Instruction*> scalars_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PROGRAM_LOCAL_BUILDER_H_

@@ -1,0 +1,60 @@
+// Where a step's loops over layers are cut, so that stages can be of about
+// equal work.
+//
+//   12 layers in a loop, 2 stages: pieces of 6
+//   a head as heavy as 2 layers after them: pieces of 7 and 5
+//   10 layers, 4 stages: [0,2) 2 [3,5) [5,7) 7 [8,10), where layers 2 and 7
+//   are no loops, so that stages can be cut inside of them
+//
+// There are at most two pieces per stage and boundary, however many layers.
+#ifndef MESHWRIGHT_REMAT_CUT_LOOPS_H_
+#define MESHWRIGHT_REMAT_CUT_LOOPS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "meshwright/analysis/roles.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/loops/split_loops.h"
+
+namespace meshwright {
+
+// The iterations, ascending, that begin a piece of a loop of `count`
+// iterations that is the work from `begin` to `end` of 1; stages end where
+// `boundaries` are. A boundary may be missed by `tolerance`.
+std::vector<int64_t> PiecesOf(int64_t count, double begin, double end,
+                              absl::Span<const double> boundaries,
+                              double tolerance);
+
+// nullopt: there is no loop to be cut for this many stages, or no telling what
+// is forward. Requires: `module` passed Verify.
+absl::StatusOr<std::optional<SplitStep>> CutLoops(const Module& module,
+                                                  const ModuleRoles& roles,
+                                                  int32_t stages);
+
+// Iterations [begin, end) of the forward loops whose name, or the name that the
+// user's program gave them (op_name), `loop` is or matches (*).
+struct LoopRange {
+  std::string loop;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// "*encoder*[0:6]" -> "*encoder*", 0, 6. nullopt for what does not end so.
+std::optional<LoopRange> ParseLoopRange(absl::string_view text);
+
+// The same with these as pieces; all that is in such a piece is called so
+// ("jit(step)/encoder/while[0:6]"). nullopt, too, if no loop has such a name.
+// kInvalidArgument for iterations that a loop does not have.
+absl::StatusOr<std::optional<SplitStep>> CutLoopsAt(
+    const Module& module, const ModuleRoles& roles,
+    const std::vector<LoopRange>& ranges);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_REMAT_CUT_LOOPS_H_

@@ -1,0 +1,301 @@
+#include "meshwright/remat/forward_segments.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "meshwright/analysis/direction.h"
+#include "meshwright/analysis/flops.h"
+#include "meshwright/analysis/repeats.h"
+#include "meshwright/analysis/segments.h"
+#include "meshwright/hlo/opcode_traits.h"
+#include "meshwright/remat/again.h"
+
+namespace meshwright {
+namespace {
+
+// Where nothing repeats: as many parts of what backward reads as are tried.
+constexpr int kParts[] = {2, 3, 4, 6, 8, 12, 16, 24, 32};
+// Beyond so many contractions that do not repeat, no best cut is looked for.
+constexpr int32_t kMaxGaps = 4000;
+
+double Elements(const Shape& shape) {
+  double count = 0;
+  for (const Shape* leaf : Leaves(shape)) {
+    if (leaf->IsArray()) count += static_cast<double>(ElementCount(*leaf));
+  }
+  return count;
+}
+
+class Cutter {
+ public:
+  Cutter(const Computation& entry, const ModuleRoles& roles)
+      : entry_(entry), roles_(roles), users_(Users(entry)) {}
+
+  ForwardSegments Run() && {
+    ForwardSegments segments;
+    segments.segment_of.assign(entry_.size(), kNotForward);
+    if (!MarkForward()) return segments;
+    MarkOfWeights();
+    Order();
+    Measure();
+    ChooseCuts();
+    size_t next = 0;
+    int32_t segment = 0;
+    for (int32_t at = 0; at < std::ssize(order_); ++at) {
+      for (; next < cuts_.size() && cuts_[next] < at; ++next) ++segment;
+      segments.segment_of[order_[at]] = segment;
+    }
+    segments.count = segment + 1;
+    for (int32_t id = 0; id < entry_.size(); ++id) {
+      if (forward_[id] && of_weights_[id]) segments.segment_of[id] = kOfWeights;
+      // An element of a tuple belongs to whoever makes the tuple.
+      const Instruction& instruction = *entry_.instruction(id);
+      if (instruction.opcode == Opcode::kGetTupleElement && forward_[id]) {
+        segments.segment_of[id] =
+            segments.segment_of[instruction.operands[0]->id];
+      }
+    }
+    return segments;
+  }
+
+ private:
+  bool MarkForward() {
+    const Instruction& root = *entry_.root();
+    if (!roles_.loss.has_value() || root.opcode != Opcode::kTuple ||
+        Leaves(root.shape).size() != root.operands.size()) {
+      return false;
+    }
+    forward_ = NeededBy(entry_, {*roles_.loss});
+    for (int32_t id = 0; id < entry_.size(); ++id) {
+      if (forward_[id] && IsContraction(entry_.instruction(id)->opcode)) {
+        contractions_.push_back(id);
+      }
+    }
+    if (contractions_.empty()) return false;
+    std::fill(forward_.begin(), forward_.begin() + contractions_.back(), true);
+    return true;
+  }
+
+  void MarkOfWeights() {
+    std::vector<double> largest(entry_.size(), 0);
+    of_weights_.assign(entry_.size(), false);
+    for (const auto& instruction : entry_.instructions()) {
+      const int32_t id = instruction->id;
+      if (instruction->opcode == Opcode::kParameter) {
+        const int64_t number = instruction->attributes->parameter_number;
+        of_weights_[id] =
+            roles_.parameters[number].role != ParameterRole::kData;
+        largest[id] = Elements(instruction->shape);
+        continue;
+      }
+      bool all = true;
+      for (const Instruction* operand : instruction->operands) {
+        all = all && of_weights_[operand->id];
+        largest[id] = std::max(largest[id], largest[operand->id]);
+      }
+      of_weights_[id] = all && (largest[id] == 0 ||
+                                Elements(instruction->shape) <= largest[id]);
+    }
+  }
+
+  void Order() {
+    index_.assign(entry_.size(), -1);
+    for (int32_t id = 0; id < entry_.size(); ++id) {
+      if (!forward_[id] || of_weights_[id]) continue;
+      index_[id] = static_cast<int32_t>(order_.size());
+      order_.push_back(id);
+    }
+    std::erase_if(contractions_, [&](int32_t id) { return index_[id] < 0; });
+  }
+
+  // What passes each place, and what of the part before it backward reads.
+  void Measure() {
+    const size_t size = order_.size();
+    passing_.assign(size + 1, 0);
+    read_.assign(size + 1, 0);
+    for (const int32_t id : order_) {
+      const Instruction& value = *entry_.instruction(id);
+      if (!value.shape.IsArray() || !MayRunAgain(value)) continue;
+      const bool is_element = value.opcode == Opcode::kGetTupleElement;
+      const Instruction& maker = is_element ? *value.operands[0] : value;
+      // Inputs and what cannot run again are kept wherever the cuts are.
+      if (!MayRunAgain(maker)) continue;
+      const double bytes = static_cast<double>(ByteSize(value.shape));
+      const int32_t made = index_[maker.id];
+      int32_t last = made;
+      bool is_read = false;
+      for (const Instruction* user : users_[id]) {
+        if (forward_[user->id]) {
+          last = std::max(last, index_[user->id]);
+        } else {
+          is_read = true;
+        }
+      }
+      passing_[made] += bytes;
+      passing_[last] -= bytes;
+      if (is_read) read_[made + 1] += bytes;
+    }
+    for (size_t i = 1; i <= size; ++i) {
+      passing_[i] += passing_[i - 1];
+      read_[i] += read_[i - 1];
+    }
+  }
+
+  int32_t gaps() const { return static_cast<int32_t>(contractions_.size()); }
+
+  // The best place between contraction `gap` and the one before it; cuts come
+  // after what is in that place. -1 when there is none.
+  int32_t PlaceIn(int32_t gap) const {
+    const int32_t begin = gap == 0 ? 0 : index_[contractions_[gap - 1]];
+    int32_t best = -1;
+    for (int32_t at = begin; at < index_[contractions_[gap]]; ++at) {
+      if (best < 0 || passing_[at] <= passing_[best]) best = at;
+    }
+    return best;
+  }
+
+  void ChooseCuts() {
+    places_.resize(gaps());
+    for (int32_t gap = 0; gap < gaps(); ++gap) places_[gap] = PlaceIn(gap);
+    std::vector<bool> is_cut(gaps(), false);
+    CutRepeats(is_cut);
+    double largest = 0;  // Among the copies of what repeats.
+    int32_t before = -1;
+    for (int32_t gap = 0; gap < gaps(); ++gap) {
+      if (!is_cut[gap]) continue;
+      if (before >= 0) {
+        largest = std::max(largest, ReadBetween(places_[before], gap));
+      }
+      before = gap;
+    }
+    CutTheRest(largest, is_cut);
+    for (int32_t gap = 0; gap < gaps(); ++gap) {
+      if (is_cut[gap]) cuts_.push_back(places_[gap]);
+    }
+  }
+
+  // Once per copy, between those contractions where least passes.
+  void CutRepeats(std::vector<bool>& is_cut) const {
+    std::vector<uint64_t> fingerprints;
+    for (const int32_t id : contractions_) {
+      fingerprints.push_back(ContractionFingerprint(*entry_.instruction(id)));
+    }
+    for (const Repeat& repeat : FindRepeats(fingerprints)) {
+      int64_t best = 0;
+      double least = std::numeric_limits<double>::infinity();
+      for (int64_t offset = 0; offset < repeat.period; ++offset) {
+        double bytes = 0;
+        for (int64_t copy = 1; copy < repeat.count; ++copy) {
+          const int32_t place =
+              places_[repeat.begin + offset + copy * repeat.period];
+          if (place >= 0) bytes += passing_[place];
+        }
+        if (bytes < least) {
+          least = bytes;
+          best = offset;
+        }
+      }
+      for (int64_t gap = repeat.begin + best;
+           gap < gaps() && gap <= repeat.end(); gap += repeat.period) {
+        is_cut[gap] = places_[gap] >= 0;
+      }
+    }
+  }
+
+  // What backward reads between place `from` and the place in `gap`; the whole
+  // rest for the gap after the last one.
+  double ReadBetween(int32_t from, int32_t gap) const {
+    const size_t to =
+        gap < gaps() ? static_cast<size_t>(places_[gap]) + 1 : order_.size();
+    return read_[to] - read_[static_cast<size_t>(from + 1)];
+  }
+
+  // Stretches without cuts, so that no segment is larger than `limit`; 0: that
+  // which is best.
+  void CutTheRest(double limit, std::vector<bool>& is_cut) const {
+    int32_t begin = -1;  // The gap that a stretch starts at; -1: the first one.
+    for (int32_t end = 0; end <= gaps(); ++end) {
+      if (end < gaps() && !is_cut[end]) continue;
+      std::vector<int32_t> best;
+      double least = std::numeric_limits<double>::infinity();
+      const double whole = ReadBetween(begin < 0 ? -1 : places_[begin], end);
+      const auto attempt = [&](double most) {
+        double cost = 0;
+        std::vector<int32_t> cuts = CutStretch(begin, end, most, cost);
+        if (cost < least) {
+          least = cost;
+          best = std::move(cuts);
+        }
+      };
+      if (limit > 0) {
+        if (whole > limit) attempt(limit);
+      } else {
+        for (const int parts : kParts) attempt(whole / parts);
+      }
+      for (const int32_t gap : best) is_cut[gap] = true;
+      begin = end;
+    }
+  }
+
+  // The cuts of the gaps between `begin` and `end` with the fewest bytes
+  // passing such that backward reads at most `limit` of a segment, where one
+  // contraction alone has not more. `cost`: those bytes, and the most read of a
+  // segment.
+  std::vector<int32_t> CutStretch(int32_t begin, int32_t end, double limit,
+                                  double& cost) const {
+    std::vector<int32_t> gaps_of = {begin};
+    for (int32_t gap = begin + 1; gap < end; ++gap) {
+      if (places_[gap] >= 0) gaps_of.push_back(gap);
+    }
+    gaps_of.push_back(end);
+    const int32_t count = static_cast<int32_t>(gaps_of.size());
+    cost = std::numeric_limits<double>::infinity();
+    if (count > kMaxGaps) return {};
+    const auto place = [&](int32_t i) {
+      return gaps_of[i] < 0 ? -1 : places_[gaps_of[i]];
+    };
+    std::vector<double> best(count, std::numeric_limits<double>::infinity());
+    std::vector<int32_t> from(count, 0);
+    best[0] = 0;
+    for (int32_t i = 1; i < count; ++i) {
+      for (int32_t j = i; j-- > 0;) {
+        if (j + 1 < i && ReadBetween(place(j), gaps_of[i]) > limit) break;
+        const double bytes = best[j] + (j > 0 ? passing_[place(j)] : 0);
+        if (bytes < best[i]) {
+          best[i] = bytes;
+          from[i] = j;
+        }
+      }
+    }
+    std::vector<int32_t> cuts;
+    double most = 0;
+    for (int32_t i = count - 1; i > 0; i = from[i]) {
+      most = std::max(most, ReadBetween(place(from[i]), gaps_of[i]));
+      if (from[i] > 0) cuts.push_back(gaps_of[from[i]]);
+    }
+    cost = best[count - 1] + most;
+    return cuts;
+  }
+
+  const Computation& entry_;
+  const ModuleRoles& roles_;
+  const std::vector<std::vector<Instruction*>> users_;
+  std::vector<bool> forward_;  // By id, as the following.
+  std::vector<bool> of_weights_;
+  std::vector<int32_t> index_;         // In `order_`, or -1.
+  std::vector<int32_t> order_;         // Forward but for what weights make.
+  std::vector<int32_t> contractions_;  // Of the loss, ids.
+  std::vector<double> passing_;        // By place: bytes that pass it.
+  std::vector<double> read_;           // By place: bytes before it.
+  std::vector<int32_t> places_;        // By gap, before a contraction.
+  std::vector<int32_t> cuts_;          // Places, ascending.
+};
+
+}  // namespace
+
+ForwardSegments CutForward(const Module& module, const ModuleRoles& roles) {
+  return Cutter(*module.entry(), roles).Run();
+}
+
+}  // namespace meshwright

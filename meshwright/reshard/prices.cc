@@ -1,0 +1,125 @@
+#include "meshwright/reshard/prices.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "meshwright/base/check.h"
+
+namespace meshwright {
+
+absl::string_view Name(MoveKind kind) {
+  switch (kind) {
+    case MoveKind::kSlice:
+      return "slice";
+    case MoveKind::kReduceScatter:
+      return "reduce-scatter";
+    case MoveKind::kAllReduce:
+      return "all-reduce";
+    case MoveKind::kAllToAll:
+      return "all-to-all";
+    case MoveKind::kPermute:
+      return "collective-permute";
+    case MoveKind::kAllGather:
+      return "all-gather";
+    case MoveKind::kMakePending:
+      return "make-pending";
+    case MoveKind::kResize:
+      return "resize";
+    case MoveKind::kRegroup:
+      return "regroup";
+  }
+  MW_CHECK(false) << "unknown move";
+}
+
+bool IsCollective(MoveKind kind) {
+  switch (kind) {
+    case MoveKind::kReduceScatter:
+    case MoveKind::kAllReduce:
+    case MoveKind::kAllToAll:
+    case MoveKind::kPermute:
+    case MoveKind::kAllGather:
+      return true;
+    default:
+      return false;
+  }
+}
+
+MoveKind CollectiveNamed(absl::string_view name) {
+  for (const MoveKind kind :
+       {MoveKind::kReduceScatter, MoveKind::kAllReduce, MoveKind::kAllToAll,
+        MoveKind::kPermute, MoveKind::kAllGather}) {
+    if (Name(kind) == name) return kind;
+  }
+  MW_CHECK(false) << "unknown collective " << name;
+}
+
+double WireBytes(MoveKind kind, int64_t devices, double before) {
+  const double n = static_cast<double>(devices);
+  switch (kind) {
+    case MoveKind::kReduceScatter:
+    case MoveKind::kAllToAll:
+      return (n - 1) / n * before;
+    case MoveKind::kAllReduce:
+      return 2 * (n - 1) / n * before;
+    case MoveKind::kPermute:
+      return before;
+    case MoveKind::kAllGather:
+      return (n - 1) * before;
+    default:
+      return 0;
+  }
+}
+
+int KindIndex(MoveKind kind) {
+  switch (kind) {
+    case MoveKind::kReduceScatter:
+      return 0;
+    case MoveKind::kAllReduce:
+      return 1;
+    case MoveKind::kAllToAll:
+      return 2;
+    case MoveKind::kPermute:
+      return 3;
+    case MoveKind::kAllGather:
+      return 4;
+    default:
+      MW_CHECK(false) << Name(kind) << " is no collective";
+  }
+}
+
+const CollectivePrice& Prices::Of(MoveKind kind, uint32_t axes) const {
+  if (by_axes.empty()) return collective;
+  return by_axes[axes][KindIndex(kind)];
+}
+
+void Prices::SetByAxes(std::vector<ByKind> table) {
+  by_axes = std::move(table);
+  least_by_axes = {std::numeric_limits<double>::infinity(),
+                   std::numeric_limits<double>::infinity()};
+  for (const ByKind& kinds : by_axes) {
+    for (const CollectivePrice& price : kinds) {
+      least_by_axes.latency = std::min(least_by_axes.latency, price.latency);
+      least_by_axes.per_wire_byte =
+          std::min(least_by_axes.per_wire_byte, price.per_wire_byte);
+    }
+  }
+}
+
+double MovePrice(const Prices& prices, MoveKind kind, uint32_t axes,
+                 int64_t devices, double before, double after) {
+  if (kind == MoveKind::kRegroup) return 0;
+  // A mask is computed along with what uses it.
+  if (kind == MoveKind::kMakePending && before == after) return 0;
+  // An all-reduce may work in place; all others write their result anew.
+  const double local = kind == MoveKind::kAllReduce ? 0 : after;
+  double price = local * prices.per_local_byte;
+  if (IsCollective(kind)) {
+    const CollectivePrice& collective = prices.Of(kind, axes);
+    price += collective.latency +
+             WireBytes(kind, devices, before) * collective.per_wire_byte;
+  }
+  return price;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,150 @@
+// Placements of blocks of axes, and the moves between them.
+//
+// A block is a run of mesh axes that moves as one. It splits a slot (a digit of
+// a dimension), or is pending, or idle. A slot is a list of blocks, major
+// first; only its minor end changes. So a move takes blocks from one place and
+// puts them to another:
+//
+//   slot -> slot  all-to-all      pending -> slot  reduce-scatter
+//   slot -> idle  all-gather      pending -> idle  all-reduce
+//   idle -> slot  slice           slot or idle -> pending  make pending
+//
+// Besides, a permute exchanges blocks at will as long as every slot keeps its
+// number of tiles, and a view (below) may be switched.
+#ifndef MESHWRIGHT_RESHARD_RESHARD_MOVES_H_
+#define MESHWRIGHT_RESHARD_RESHARD_MOVES_H_
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "meshwright/reshard/prices.h"
+
+namespace meshwright {
+
+// As many as a mesh has sub-axes.
+constexpr int kMaxBlocks = 20;
+
+// Where a block is: kIdle, kPending, or a slot and the position in it.
+using Place = uint16_t;
+constexpr Place kIdle = 0xFE00;
+constexpr Place kPending = 0xFF00;
+constexpr Place InSlot(int slot, int position) {
+  return static_cast<Place>(slot << 8 | position);
+}
+constexpr int SlotOf(Place place) { return place >> 8; }
+constexpr int PositionOf(Place place) { return place & 0xFF; }
+constexpr bool IsSlot(Place place) { return place < kIdle; }
+
+struct BlockPlaces {
+  std::array<Place, kMaxBlocks> of = {};  // By block; 0 beyond the last.
+  uint32_t switched = 0;                  // Views that were switched, as bits.
+
+  bool operator==(const BlockPlaces&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const BlockPlaces& places) {
+    h = H::combine_contiguous(std::move(h), places.of.data(), kMaxBlocks);
+    return H::combine(std::move(h), places.switched);
+  }
+};
+
+struct SearchSlot {
+  int64_t size = 1;  // Blocks in it have sizes whose product divides this.
+  // A slot of a dimension that has other digits before a switch (`after` is
+  // false) than after it; -1 if it has the same always.
+  int8_t view = -1;
+  bool after = false;
+};
+
+// A dimension of which all slots must be empty to go on to other ones.
+struct SearchView {
+  bool resizes = false;  // Padding changes.
+  double growth = 1;     // Of the bytes on a device.
+};
+
+struct SearchProblem {
+  absl::InlinedVector<int64_t, 8> blocks;  // Sizes.
+  absl::InlinedVector<uint32_t, 8> axes;   // Of each, as bits.
+  absl::InlinedVector<SearchSlot, 8> slots;
+  absl::InlinedVector<SearchView, 2> views;
+  BlockPlaces from;
+  BlockPlaces to;
+  double bytes = 0;  // On a device at the start.
+
+  // Equal for problems that differ in `bytes` only.
+  void AppendKey(absl::InlinedVector<int64_t, 48>* key) const;
+};
+
+struct BlockList {
+  std::array<int8_t, kMaxBlocks> ids = {};
+  int8_t size = 0;
+
+  void Add(int block) { ids[size++] = static_cast<int8_t>(block); }
+  const int8_t* begin() const { return ids.data(); }
+  const int8_t* end() const { return ids.data() + size; }
+};
+
+struct SearchMove {
+  MoveKind kind = MoveKind::kSlice;
+  // What moves, in the order in which it arrives; none for a permute.
+  BlockList blocks;
+  int from = -1;  // Slot, or view of a resize (regroup).
+  int to = -1;
+  BlockPlaces after;
+  double wire_bytes = 0;
+  double latency = 0;  // The part of the price that any size pays.
+  double price = 0;
+};
+
+// The same as BlockPlaces, by place.
+struct BlockLists {
+  BlockLists(const SearchProblem& problem, const BlockPlaces& places);
+
+  absl::InlinedVector<BlockList, 8> slots;
+  BlockList idle;
+  BlockList pending;
+};
+
+// A way to take blocks from one place and put them to another.
+struct Transfer {
+  Place from = kIdle;  // Positions are 0.
+  Place to = kIdle;
+  BlockList taken;   // As they lay in `from`.
+  BlockList put;     // As they come to lie in `to`.
+  int64_t size = 1;  // Product of the blocks.
+};
+
+// The transfers from a placement that may be of use on the way from
+// problem.from to problem.to; if `backward`, those that undo a useful move. If
+// `direct`, only those that bring blocks to the slot they are to get to in the
+// end, or to none.
+void AppendTransfers(const SearchProblem& problem, const BlockLists& lists,
+                     uint32_t switched, bool backward, bool direct,
+                     std::vector<Transfer>* transfers);
+
+BlockPlaces Apply(const Transfer& transfer, const BlockLists& lists,
+                  const BlockPlaces& places);
+// As bits: those of some blocks, and of all.
+uint32_t AxesOf(const SearchProblem& problem, const BlockList& blocks);
+uint32_t AllAxes(const SearchProblem& problem);
+// Bytes on a device afterwards.
+double BytesAfter(const Transfer& transfer, double bytes);
+MoveKind KindOf(Place from, Place to);
+// Price of the move on `before` bytes. Does not set `after`.
+SearchMove MoveOf(const SearchProblem& problem, const Prices& prices,
+                  Place from, Place to, const BlockList& blocks, double before);
+SearchMove SwitchOf(const SearchProblem& problem, const Prices& prices,
+                    int view, double before);
+// Whether the view is unswitched (switched, if `backward`) and empty.
+bool CanSwitch(const SearchProblem& problem, const BlockLists& lists,
+               uint32_t switched, int view, bool backward);
+
+// Resolve what is pending, gather all, slice: always possible.
+std::vector<SearchMove> PlainMoves(const SearchProblem& problem,
+                                   const Prices& prices);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RESHARD_RESHARD_MOVES_H_

@@ -1,0 +1,54 @@
+"""plan --dump: what was looked at, as files that other commands take."""
+
+import csv
+import json
+
+import pytest
+
+UNITS_PER_SECOND = 1e12
+
+
+def rows(path):
+    with path.open() as lines:
+        return list(csv.DictReader(lines, delimiter="\t"))
+
+
+def test_whole_step(cli, testdata, tmp_path):
+    folder = tmp_path / "new" / "dump"
+    module = testdata / "gpt_tiny.hlo.pb.zst"
+    flags = ("--cluster", "h200:8", "--assumed", "--stages", 1)
+    report = cli.json("plan", module, *flags, "--dump", folder)
+    plan = json.loads((folder / "plan.json").read_text())
+    assert plan["predicted"] == report["predicted"]
+    table = rows(folder / "candidates.tsv")
+    assert [row["mesh"] for row in table] == [
+        one["mesh"] for one in report["alternatives"]
+    ]
+    phases = {
+        row["phase"]: float(row["seconds"]) for row in rows(folder / "phases.tsv")
+    }
+    assert phases["total"] >= phases["search"] > 0
+    # The problem's optimum is what the plan takes, as the search counts.
+    solved = cli.json("solve", folder / "problem.json")
+    seconds = plan["predicted"]["search_seconds"]
+    assert abs(solved["cost"] / UNITS_PER_SECOND - seconds) <= 1e-9 * seconds
+    program = cli.json("inspect", folder / "program.hlo")
+    assert program["instructions"] > 0
+
+
+def test_stages(cli, testdata, tmp_path):
+    module = testdata / "gpt_tiny.hlo.pb.zst"
+    flags = ("--cluster", "h200:4", "--assumed", "--stages", 2, "--micro-batches", 4)
+    assert cli("plan", module, *flags, "--dump", tmp_path).returncode == 0
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"F0.hlo", "F1.hlo", "candidates.tsv", "problem.json"} <= names
+
+
+@pytest.mark.parametrize("where", ("file", "file/below", ""))
+def test_no_folder(cli, testdata, tmp_path, where):
+    (tmp_path / "file").write_text("kept")
+    path = tmp_path / where if where else ""
+    module = testdata / "gpt_tiny.hlo.pb.zst"
+    line = cli.refuses("plan", module, "--cluster", "h200:8", "--dump", path)
+    assert "--dump" in line and str(path) in line
+    assert (tmp_path / "file").read_text() == "kept"
