@@ -1,7 +1,7 @@
 # Headers that are parsed once for all libraries, and once for all tests.
 #
-# Tests are compiled with -O1: most of their time is the compiler's.
-set(MW_TEST_OPTIONS -O1)
+# Tests are not optimised: most of their time would be the compiler's.
+set(MW_TEST_OPTIONS -O0)
 if(NOT MW_PRECOMPILE)
   function(mw_precompile target)
   endfunction()
@@ -10,11 +10,12 @@ if(NOT MW_PRECOMPILE)
   return()
 endif()
 
-# -fpch-preprocess: ccache needs it to tell what a precompiled header holds.
-# The others: g++ 12 forgets that std::string is a system header's, and reports
-# operations of it that are fine (GCC PR105329, PR105651).
-add_compile_options(-fpch-preprocess -Wno-stringop-overflow -Wno-stringop-overread
-                    -Wno-array-bounds)
+# What ccache needs to tell what a precompiled header holds.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-fpch-preprocess)
+else()
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+endif()
 
 function(mw_precompiled_headers name header)
   file(WRITE ${PROJECT_BINARY_DIR}/${name}.cc "")

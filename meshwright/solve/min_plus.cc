@@ -5,11 +5,17 @@
 namespace meshwright {
 
 // Sanitizers run before the resolvers of cloned functions could.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define MW_WIDE_VECTORS                                                        \
-  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), \
-                 optimize("O3")))
+#if defined(__has_feature)
+#define MW_SANITIZED \
+  (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MW_SANITIZED 1
+#else
+#define MW_SANITIZED 0
+#endif
+#if defined(__x86_64__) && !MW_SANITIZED
+#define MW_WIDE_VECTORS \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define MW_WIDE_VECTORS
 #endif

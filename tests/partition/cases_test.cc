@@ -91,9 +91,9 @@ std::string ToText(const std::vector<Collective>& collectives) {
 }
 
 bool IsLike(const Collective& one, const Json& wanted) {
-  return one.kind == wanted["kind"] &&
-         (!wanted.contains("axes") || one.axes == wanted["axes"]) &&
-         (!wanted.contains("bytes") || one.bytes == wanted["bytes"]);
+  return wanted["kind"] == one.kind &&
+         (!wanted.contains("axes") || wanted["axes"] == one.axes) &&
+         (!wanted.contains("bytes") || wanted["bytes"] == one.bytes);
 }
 
 // Takes what `wanted` describes out of `collectives`; false if it is not there.

@@ -144,7 +144,6 @@ WindowDimension RandomWindow(Random& random, int64_t base, bool dilated) {
   }
 }
 
-constexpr const char* kMeshes[] = {"2", "a=2,b=2", "a=2,b=2,c=2", "a=3,b=2"};
 constexpr int64_t kBases[] = {5, 7, 8, 9, 12, 16, 17};
 
 TEST(WindowRules, RandomPooling) {
