@@ -1,5 +1,5 @@
 // What most of our files include, parsed once (MW_PRECOMPILE). Files still name
-// all that they use: builds with sanitizers go without.
+// all that they use: tools/check_includes.py compiles them without.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -18,10 +18,10 @@ def run(*args) -> str:
 
 
 # The tutorial trains a step in plain JAX.
-DIFFUSION = pytest.param("diffusion", marks=pytest.mark.long)
+LONG = [pytest.param(m, marks=pytest.mark.long) for m in ("equinox_mixer", "diffusion")]
 
 
-@pytest.mark.parametrize("model", ["nnx_transformer", "equinox_mixer", DIFFUSION])
+@pytest.mark.parametrize("model", ["nnx_transformer", *LONG])
 def test_from_a_script_to_training(cli, tmp_path, model):
     module, plan = tmp_path / "step.hlo.pb.zst", tmp_path / "plan.json"
     run("lower", model, module)

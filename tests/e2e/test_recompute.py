@@ -7,7 +7,11 @@ import sys
 import pytest
 from conftest import HERE, ROOT
 
-MODELS = ["gpt", "bert", "vit", "unet", "wide_resnet", "moe", "gpt_scan", "llama"]
+UNET = pytest.param("unet", marks=pytest.mark.long)  # Takes as long as all others.
+MODELS = ["gpt", "bert", "vit", UNET, "wide_resnet", "moe", "gpt_scan", "llama"]
+# Of one architecture: its loop over layers is the case that is different.
+DECODERS = ["gpt_scan"]
+DECODERS += [pytest.param(model, marks=pytest.mark.long) for model in ("gpt", "llama")]
 # Steps of scan_steps.py that take less memory when they compute again.
 SCANS = [
     "plain",
@@ -66,7 +70,7 @@ def test_one_device_gives_the_same_bits(cli, tmp_path, model, recompute):
     assert checked["max_abs_error"] == 0
 
 
-@pytest.mark.parametrize("model", ["gpt", "gpt_scan", "llama"])
+@pytest.mark.parametrize("model", DECODERS)
 def test_the_compiled_step_takes_less_memory(cli, tmp_path, model):
     peaks = {}
     for recompute in ("none", "selective", "full"):
@@ -104,7 +108,7 @@ def test_a_plan_says_why_nothing_is_computed_again(cli, tmp_path, scan, name, wh
     assert _plan(cli, path, scan(name), *ONE_DEVICE)["notes"] == []
 
 
-@pytest.mark.parametrize("model", ["gpt", "gpt_scan", "llama"])
+@pytest.mark.parametrize("model", DECODERS)
 def test_split_and_cut_into_micro_batches(cli, tmp_path, model):
     path = tmp_path / "plan.json"
     flags = ["--cluster", "cpu:4", "--mesh", "data=2,model=2", "--micro-batches", 2]

@@ -12,10 +12,10 @@ from meshwright.zoo import MODELS
 SCRIPT = Path(__file__).parent / "spmd_oracle.py"
 PLANS = len(list((Path(__file__).parents[2] / "testdata/plans").glob("*.json")))
 TOLERANCE = 2e-5
-# One of each model that is soon compiled, and together every kind of plan.
+# One of each model that is soon compiled (not unet), and together every kind of plan.
 EVERYDAY = [
     *("gpt:dp_tp", "gpt:zero3", "gpt-scan:megatron", "llama:zero2", "moe:expert"),
-    *("bert:sequence", "vit:megatron", "wide-resnet:zero2", "unet:dp"),
+    *("bert:sequence", "vit:megatron", "wide-resnet:zero2"),
 ]
 
 
@@ -43,7 +43,7 @@ def test_equals_xla_partitioner(cli):
     reports = compare(*EVERYDAY)
     check(reports)
     assert [report["case"] for report in reports] == EVERYDAY
-    assert {case.partition(":")[0] for case in EVERYDAY} == set(MODELS)
+    assert {case.partition(":")[0] for case in EVERYDAY} == set(MODELS) - {"unet"}
 
 
 @pytest.mark.long

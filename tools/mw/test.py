@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mw import build, dist, formatting, packages, process, wheels
@@ -14,10 +14,16 @@ from mw.paths import BUILD, ROOT, RUNTIME_ENV, VENV, VENV_JAX_OLD, StepFailed, U
 from mw.progress import Task, duration
 from mw.schedule import CountedFailure, Outcome, Schedule, Step, table
 
-ASAN_TARGETS = ("hlo_test", "hlo_fuzz")
-FUZZ_COUNT = 20_000
+# Under ASan and UBSan: what reads files of strangers, always; with --long all that
+# decides and runs. Under TSan, with --long: what has threads.
+ASAN = ("hlo",)
+ASAN_LONG = ("partition", "search", "pipeline", "schedule", "planner", "runtime")
+TSAN_LONG = ("engine", "solve", "planner", "runtime")
+FUZZ_COUNT = 5_000
 FUZZ_COUNT_LONG = 1_000_000
 SANITIZER_ENV = {"UBSAN_OPTIONS": "print_stacktrace=1"}
+# Tests run each program a few times: XLA's compiler would take longer to optimise it.
+XLA_FLAGS = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 
 
 def steps(long: bool) -> list[Step]:
@@ -34,8 +40,7 @@ def steps(long: bool) -> list[Step]:
         Step("size", _script("size")),
         Step("build", _build("release"), ("setup",), cores=every),
         Step("ctest", _ctest, ("build",), cores=every),
-        Step("build-asan", _build("dev", ASAN_TARGETS), ("setup",), cores=every),
-        Step("hlo-asan", _gtest("dev", "hlo_test"), ("build-asan",)),
+        *_sanitized("dev", "asan", ASAN + ASAN_LONG * long, ("hlo_fuzz",)),
         Step("fuzz-asan-1", _fuzz(fuzz_count // 2, 1), ("build-asan",)),
         Step("fuzz-asan-2", _fuzz(fuzz_count // 2, 2), ("build-asan",)),
         Step("tools", _pytest("tools", VENV, "tests/tools", marks), py),
@@ -46,11 +51,22 @@ def steps(long: bool) -> list[Step]:
         Step("dist", _dist, ("build",)),
     ]
     if long:
-        listed += [
-            Step("build-tsan", _build("tsan", ("engine_test",)), ("setup",), every),
-            Step("engine-tsan", _gtest("tsan", "engine_test"), ("build-tsan",)),
-        ]
+        listed += _sanitized("tsan", "tsan", TSAN_LONG)
+        listed += [Step("includes", _script("check_includes"), ("build",), every)]
     return listed
+
+
+def _sanitized(preset: str, name: str, folders: Sequence[str], more=()) -> list[Step]:
+    """The tests of these folders, built so and run."""
+    tests = [f"{folder}_test" for folder in folders]
+    build_step = f"build-{name}"
+    return [
+        Step(build_step, _build(preset, (*tests, *more)), ("setup",), build.cores()),
+        *(
+            Step(f"{folder}-{name}", _gtest(preset, test), (build_step,))
+            for folder, test in zip(folders, tests)
+        ),
+    ]
 
 
 def main(args: list[str]) -> int:
@@ -218,7 +234,7 @@ def _counted(argv, log_name: str, counts: str, task: Task, env=None) -> Outcome:
             argv,
             log_name,
             excerpt=_failures,
-            env={**RUNTIME_ENV, **(env or {})},
+            env={**RUNTIME_ENV, "XLA_FLAGS": XLA_FLAGS, **(env or {})},
             task=task,
         )
     except StepFailed as failure:
