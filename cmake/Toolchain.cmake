@@ -32,13 +32,18 @@ if(MW_BUILD_TESTS)
 endif()
 
 add_library(mw_options INTERFACE)
-target_include_directories(mw_options INTERFACE ${PROJECT_SOURCE_DIR}
-                                                ${PROJECT_BINARY_DIR})
+target_include_directories(
+  mw_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                       $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>
+                       $<INSTALL_INTERFACE:include>)
 # -Wmissing-field-initializers: leaving fields out is what designated
 # initialisers are for.
-target_compile_options(
-  mw_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
-                       -Wno-missing-field-initializers)
+set(MW_WARNINGS -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                -Wno-missing-field-initializers)
+if(MW_WERROR)
+  list(APPEND MW_WARNINGS -Werror)
+endif()
+target_compile_options(mw_options INTERFACE $<BUILD_INTERFACE:${MW_WARNINGS}>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports std::string operations that are fine (GCC PR105651), and more
   # of them once it forgets, after a precompiled header, that std::string is a
@@ -48,9 +53,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 else()
   # Clang takes libstdc++'s own use of std::get_temporary_buffer for ours.
   add_compile_options(-Wno-deprecated-declarations)
-endif()
-if(MW_WERROR)
-  target_compile_options(mw_options INTERFACE -Werror)
 endif()
 if(MW_SANITIZE)
   add_compile_options(-fsanitize=${MW_SANITIZE} -fno-sanitize-recover=all

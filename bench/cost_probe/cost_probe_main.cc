@@ -15,9 +15,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/api/device_client.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/command_line.h"
-#include "meshwright/cli/device_client.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cost/op_time.h"

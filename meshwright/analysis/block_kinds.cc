@@ -5,52 +5,53 @@
 namespace meshwright {
 namespace {
 
-Work WorkOf(const OpGraph::Op& op, const ModuleWork& work) {
-  if (op.kind != OpGraph::Kind::kCompute) return Work();
+Work WorkOf(const FlatOp& op, const ModuleWork& work) {
+  if (op.kind != OpKind::kCompute) return Work();
   return op.repeats * work.Of(*op.instruction);
 }
 
 // Parameters that are tuples have an op per array.
-double ParameterBytes(const OpGraph::Op& op) {
-  double bits = static_cast<double>(BitWidth(op.element_type));
-  for (const Factor& factor : op.rule->factors) {
+double ParameterBytes(const Rule& rule, ElementType type) {
+  double bits = static_cast<double>(BitWidth(type));
+  for (const Factor& factor : rule.factors) {
     bits *= static_cast<double>(factor.size);
   }
   return bits / 8;
 }
 
-BlockKind KindOf(const Block& block, const OpGraph& graph,
-                 const ModuleWork& work) {
-  const OpGraph::Op& key = graph.ops[block.key];
-  BlockKind kind{.label = key.instruction->name,
+BlockKind KindOf(const Block& block, const FlatGraph& graph,
+                 const std::vector<Rule>& rules, const ModuleWork& work) {
+  BlockKind kind{.label = graph.ops[block.key].instruction->name,
                  .contractions = std::ssize(block.contractions),
                  .ops = std::ssize(block.members),
                  .splits = block.splits,
-                 .factors = key.rule->factors};
+                 .factors = rules[block.key].factors};
   for (const LabelledOp& member : block.members) {
-    const OpGraph::Op& op = graph.ops[member.op];
+    const FlatOp& op = graph.ops[member.op];
     kind.work += WorkOf(op, work);
-    if (op.kind != OpGraph::Kind::kParameter) continue;
+    if (op.kind != OpKind::kParameter) continue;
     ++kind.parameters;
-    kind.parameter_bytes += ParameterBytes(op);
+    kind.parameter_bytes += ParameterBytes(
+        rules[member.op], graph.values[op.first_result].shape->element_type);
   }
   return kind;
 }
 
 }  // namespace
 
-BlockSummary SummarizeBlocks(const OpGraph& graph, const Blocks& blocks,
-                             const ModuleWork& work) {
+BlockSummary SummarizeBlocks(const FlatGraph& graph,
+                             const std::vector<Rule>& rules,
+                             const Blocks& blocks, const ModuleWork& work) {
   BlockSummary summary;
   absl::flat_hash_map<uint64_t, size_t> kinds;
   for (const Block& block : blocks.blocks) {
     const auto [it, is_new] =
         kinds.try_emplace(block.fingerprint, summary.kinds.size());
-    if (is_new) summary.kinds.push_back(KindOf(block, graph, work));
+    if (is_new) summary.kinds.push_back(KindOf(block, graph, rules, work));
     ++summary.kinds[it->second].count;
   }
   for (size_t i = 0; i < graph.ops.size(); ++i) {
-    if (graph.ops[i].kind == OpGraph::Kind::kDead) continue;
+    if (!graph.ops[i].live) continue;
     const Work of = WorkOf(graph.ops[i], work);
     ++summary.ops;
     summary.work += of;

@@ -34,9 +34,11 @@ struct BlockSummary {
   Work block_work;
 };
 
-// Requires: `blocks` are of `graph`, `work` of the module it came from.
-BlockSummary SummarizeBlocks(const OpGraph& graph, const Blocks& blocks,
-                             const ModuleWork& work);
+// Requires: `rules` are by op of `graph`, `blocks` of the two, `work` of the
+// module that they came from.
+BlockSummary SummarizeBlocks(const FlatGraph& graph,
+                             const std::vector<Rule>& rules,
+                             const Blocks& blocks, const ModuleWork& work);
 
 }  // namespace meshwright
 

@@ -22,7 +22,8 @@
 #include <vector>
 
 #include "meshwright/analysis/gradients.h"
-#include "meshwright/analysis/op_graph.h"
+#include "meshwright/graph/flat_graph.h"
+#include "meshwright/rules/rule.h"
 
 namespace meshwright {
 
@@ -41,10 +42,10 @@ struct BlockSplit {
 };
 
 struct Block {
-  int32_t key = 0;                    // An op, as all of these.
-  std::vector<int32_t> contractions;  // Key first, then its gradients.
-  std::vector<LabelledOp> members;    // Contractions included, in op order.
-  std::vector<BlockSplit> splits;     // By label, ascending.
+  OpId key = 0;
+  std::vector<OpId> contractions;   // Key first, then its gradients.
+  std::vector<LabelledOp> members;  // Contractions included, in op order.
+  std::vector<BlockSplit> splits;   // By label, ascending.
   // Equal for blocks that do the same, wherever they stand.
   uint64_t fingerprint = 0;
 };
@@ -54,8 +55,8 @@ struct Blocks {
   std::vector<int32_t> block_of;  // By op; -1 for ops in none.
 };
 
-// Linear time.
-Blocks FindBlocks(const OpGraph& graph);
+// Linear time. Requires: `rules` are by op of `graph`.
+Blocks FindBlocks(const FlatGraph& graph, const std::vector<Rule>& rules);
 
 }  // namespace meshwright
 

@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/analysis/block_kinds.h"
-#include "meshwright/analysis/op_graph_for_test.h"
+#include "meshwright/analysis/flat_graph_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -15,8 +15,14 @@ using testing::IsEmpty;
 // side, then of the right. So of y = dot(x, w): k is 0, m is 1, n is 2.
 constexpr Label k = 0, m = 1, n = 2;
 
-std::vector<Family> FamiliesOf(const OpGraph& graph) {
-  return FindFamilies(graph, Origins(graph));
+std::vector<Family> FamiliesOf(const TestGraph& test) {
+  const FlatGraph graph = test.Graph();
+  const std::vector<Rule> rules = test.Rules();
+  return FindFamilies(graph, rules, Origins(graph, rules));
+}
+
+Blocks BlocksOf(const TestGraph& test) {
+  return FindBlocks(test.Graph(), test.Rules());
 }
 
 struct Layer {
@@ -34,7 +40,7 @@ TEST(GradientsTest, RolesOfTheThreeDots) {
   Instruction* dw = layer.graph.Dot(layer.x, layer.dy, {0}, {0});
   Instruction* dx = layer.graph.Dot(layer.dy, layer.w, {1}, {1});
   // dw contracts m, keeps k on the left and n on the right.
-  EXPECT_THAT(FamiliesOf(layer.graph.Graph()),
+  EXPECT_THAT(FamiliesOf(layer.graph),
               ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}},
                                       LabelledOp{dw->id, {m, k, n}},
                                       LabelledOp{dx->id, {n, m, k}})));
@@ -51,7 +57,7 @@ TEST(GradientsTest, ThroughTransposesAndReshapes) {
   Instruction* dyt =
       graph.Permute(Opcode::kTranspose, {20, 64}, layer.dy, {1, 0});
   Instruction* dx = graph.Dot(wt, dyt, {0}, {0});  // As [k, m].
-  EXPECT_THAT(FamiliesOf(graph.Graph()),
+  EXPECT_THAT(FamiliesOf(graph),
               ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}},
                                       LabelledOp{dw->id, {m, n, k}},
                                       LabelledOp{dx->id, {n, k, m}})));
@@ -71,7 +77,7 @@ TEST(GradientsTest, EqualProjectionsOfOneInput) {
   dw.resize(3);
   for (const int i : {2, 0, 1}) dw[i] = graph.Dot(x, dy[i], {0}, {0});
   for (int i = 0; i < 3; ++i) dx.push_back(graph.Dot(dy[i], w[i], {1}, {1}));
-  const std::vector<Family> families = FamiliesOf(graph.Graph());
+  const std::vector<Family> families = FamiliesOf(graph);
   ASSERT_EQ(families.size(), 3);
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(families[i].size(), 3);
@@ -84,7 +90,7 @@ TEST(GradientsTest, EqualProjectionsOfOneInput) {
 TEST(GradientsTest, WithoutInputGradient) {
   Layer layer;
   Instruction* dw = layer.graph.Dot(layer.x, layer.dy, {0}, {0});
-  EXPECT_THAT(FamiliesOf(layer.graph.Graph()),
+  EXPECT_THAT(FamiliesOf(layer.graph),
               ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}},
                                       LabelledOp{dw->id, {m, k, n}})));
 }
@@ -94,7 +100,7 @@ TEST(GradientsTest, ComputedAgainBehindABarrier) {
   Instruction* x = layer.graph.Add(Opcode::kOptBarrier, {64, 12}, {layer.x});
   Instruction* again = layer.graph.Dot(x, layer.w, {1}, {0});
   Instruction* dw = layer.graph.Dot(x, layer.dy, {0}, {0});
-  EXPECT_THAT(FamiliesOf(layer.graph.Graph()),
+  EXPECT_THAT(FamiliesOf(layer.graph),
               ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}},
                                       LabelledOp{dw->id, {m, k, n}},
                                       LabelledOp{again->id, {k, m, n}})));
@@ -107,7 +113,7 @@ TEST(GradientsTest, OtherReadersOfAnOperand) {
   Instruction* beside = layer.graph.Dot(layer.x, u, {1}, {0});
   Instruction* v = layer.graph.Parameter({20, 20});
   Instruction* above = layer.graph.Dot(layer.y, v, {1}, {0});
-  EXPECT_THAT(FamiliesOf(layer.graph.Graph()),
+  EXPECT_THAT(FamiliesOf(layer.graph),
               ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}}),
                           ElementsAre(LabelledOp{beside->id, {k, m, n}}),
                           ElementsAre(LabelledOp{above->id, {k, m, n}})));
@@ -130,7 +136,7 @@ TEST(BlocksTest, ChainsAroundAContraction) {
   Instruction* sum = graph.Add(Opcode::kAdd, {64, 12}, {z, b});
   Instruction* both = graph.Add(Opcode::kAdd, {64, 12}, {sum, x});
 
-  const Blocks found = FindBlocks(graph.Graph());
+  const Blocks found = BlocksOf(graph);
   ASSERT_EQ(found.blocks.size(), 2);
   EXPECT_EQ(found.blocks[0].key, y->id);
   EXPECT_EQ(found.blocks[1].key, z->id);
@@ -196,7 +202,7 @@ TEST(BlocksTest, SumsInsideABlock) {
       layer.graph.Permute(Opcode::kBroadcast, {64, 20}, sum, {0});
   Instruction* part =
       layer.graph.Add(Opcode::kDivide, {64, 20}, {layer.y, wide});
-  const Blocks found = FindBlocks(layer.graph.Graph());
+  const Blocks found = BlocksOf(layer.graph);
   ASSERT_EQ(found.blocks.size(), 1);
   EXPECT_EQ(found.block_of[part->id], 0);
   EXPECT_THAT(found.blocks[0].splits,
@@ -223,7 +229,7 @@ TEST(BlocksTest, ScalarsAskForNothing) {
       layer.graph.Permute(Opcode::kBroadcast, {64, 20}, norm, {});
   Instruction* clipped =
       layer.graph.Add(Opcode::kDivide, {64, 20}, {layer.y, wide});
-  const Blocks found = FindBlocks(layer.graph.Graph());
+  const Blocks found = BlocksOf(layer.graph);
   EXPECT_EQ(found.block_of[both->id], -1);
   EXPECT_EQ(found.block_of[norm->id], -1);
   EXPECT_EQ(found.block_of[clipped->id], 0);
@@ -239,7 +245,7 @@ TEST(BlocksTest, ContradictionsBlockASplit) {
   Instruction* yt = graph.Permute(Opcode::kTranspose, {12, 12}, y, {1, 0});
   Instruction* tanh = graph.Add(Opcode::kTanh, {12, 12}, {yt});
   Instruction* dw = graph.Dot(x, tanh, {0}, {0});
-  const Blocks found = FindBlocks(graph.Graph());
+  const Blocks found = BlocksOf(graph);
   ASSERT_EQ(found.blocks.size(), 1);
   EXPECT_THAT(found.blocks[0].contractions, ElementsAre(y->id, dw->id));
   EXPECT_THAT(
@@ -255,7 +261,7 @@ TEST(BlocksTest, WhatContradictsIsNoMember) {
   Instruction* y = graph.Dot(x, w, {1}, {0});
   Instruction* yt = graph.Permute(Opcode::kTranspose, {12, 12}, y, {1, 0});
   Instruction* sum = graph.Add(Opcode::kAdd, {12, 12}, {y, yt});
-  const Blocks found = FindBlocks(graph.Graph());
+  const Blocks found = BlocksOf(graph);
   // A split of rows of one is a split of columns of the other.
   EXPECT_EQ(found.block_of[yt->id], 0);
   EXPECT_EQ(found.block_of[sum->id], -1);
@@ -268,13 +274,13 @@ TEST(BlocksTest, EqualBlocksHaveEqualFingerprints) {
     Instruction* y = graph.Dot(x, graph.Parameter({12, 12}), {1}, {0});
     x = graph.Add(i == 3 ? Opcode::kCosine : Opcode::kTanh, {64, 12}, {y});
   }
-  const Blocks found = FindBlocks(graph.Graph());
+  const Blocks found = BlocksOf(graph);
   ASSERT_EQ(found.blocks.size(), 4);
   EXPECT_EQ(found.blocks[1].fingerprint, found.blocks[2].fingerprint);
   // The first has its input as a member, the last another function.
   EXPECT_NE(found.blocks[0].fingerprint, found.blocks[1].fingerprint);
   EXPECT_NE(found.blocks[2].fingerprint, found.blocks[3].fingerprint);
-  EXPECT_THAT(FindBlocks(TestGraph().Graph()).blocks, IsEmpty());
+  EXPECT_THAT(BlocksOf(TestGraph()).blocks, IsEmpty());
 }
 
 TEST(BlockKindsTest, CountsWhatOneBlockTakes) {
@@ -284,9 +290,8 @@ TEST(BlockKindsTest, CountsWhatOneBlockTakes) {
     x = graph.Dot(x, graph.Parameter({12, 12}), {1}, {0});
     x = graph.Add(Opcode::kTanh, {64, 12}, {x});
   }
-  const OpGraph& view = graph.Graph();
-  const BlockSummary summary =
-      SummarizeBlocks(view, FindBlocks(view), graph.Work());
+  const BlockSummary summary = SummarizeBlocks(graph.Graph(), graph.Rules(),
+                                               BlocksOf(graph), graph.Work());
   ASSERT_EQ(summary.kinds.size(), 2);
   const BlockKind& first = summary.kinds[0];
   const BlockKind& next = summary.kinds[1];

@@ -9,10 +9,10 @@
 
 namespace meshwright {
 
-bool IsContraction(const OpGraph::Op& op) {
-  if (op.kind != OpGraph::Kind::kCompute || op.rule->is_fallback) return false;
-  return IsContraction(op.instruction->opcode) &&
-         op.rule->operands.size() >= 2 && op.rule->results.size() == 1;
+bool IsContraction(const FlatOp& op, const Rule& rule) {
+  if (!op.live || op.kind != OpKind::kCompute || rule.is_fallback) return false;
+  return IsContraction(op.instruction->opcode) && rule.operands.size() >= 2 &&
+         rule.results.size() == 1;
 }
 
 namespace {
@@ -60,10 +60,14 @@ FactorKind KindInGradient(const Rule& key, int32_t factor, size_t shared) {
 
 class Finder {
  public:
-  Finder(const OpGraph& graph, const Origins& origins)
-      : graph_(graph), origins_(origins), claimed_(graph.ops.size(), false) {
-    for (int32_t op = 0; op < std::ssize(graph.ops); ++op) {
-      if (!IsContraction(graph.ops[op])) continue;
+  Finder(const FlatGraph& graph, const std::vector<Rule>& rules,
+         const Origins& origins)
+      : graph_(graph),
+        rules_(rules),
+        origins_(origins),
+        claimed_(graph.ops.size(), false) {
+    for (OpId op = 0; op < std::ssize(graph.ops); ++op) {
+      if (!IsContraction(graph.ops[op], rules[op])) continue;
       contractions_.push_back(op);
       for (size_t side = 0; side < 2; ++side) {
         auto& uses = uses_[OriginOf(op, side)];
@@ -74,9 +78,9 @@ class Finder {
 
   std::vector<Family> Find() {
     // First the sure ones: both gradients are there and read the same value.
-    for (const int32_t key : contractions_) AddFamily(key, /*both=*/true);
-    for (const int32_t key : contractions_) AddFamily(key, /*both=*/false);
-    for (const int32_t key : contractions_) {
+    for (const OpId key : contractions_) AddFamily(key, /*both=*/true);
+    for (const OpId key : contractions_) AddFamily(key, /*both=*/false);
+    for (const OpId key : contractions_) {
       if (!claimed_[key] && !JoinsAsCopy(key)) Claim(key, {});
     }
     std::sort(families_.begin(), families_.end(),
@@ -88,18 +92,17 @@ class Finder {
 
  private:
   struct Use {
-    int32_t op = 0;
+    OpId op = 0;
     size_t side = 0;
   };
 
-  const Rule& RuleOf(int32_t op) const { return *graph_.ops[op].rule; }
-  int32_t Operand(int32_t op, size_t side) const {
+  ValueId Operand(OpId op, size_t side) const {
     return graph_.ops[op].operands[side];
   }
-  uint64_t OriginOf(int32_t op, size_t side) const {
+  uint64_t OriginOf(OpId op, size_t side) const {
     return origins_.Of(Operand(op, side));
   }
-  uint64_t NumberOf(int32_t op) const {
+  uint64_t NumberOf(OpId op) const {
     return origins_.NumberOf(graph_.ops[op].first_result);
   }
 
@@ -123,10 +126,10 @@ class Finder {
 
   // The labels of `use.op` as the gradient of the operand of `key` that is not
   // `shared`, reading the shared one as operand `use.side`.
-  std::optional<FactorLabels> AsGradient(int32_t key, size_t shared,
+  std::optional<FactorLabels> AsGradient(OpId key, size_t shared,
                                          const Use& use) const {
-    const Rule& from = RuleOf(key);
-    const Rule& to = RuleOf(use.op);
+    const Rule& from = rules_[key];
+    const Rule& to = rules_[use.op];
     FactorLabels labels(to.factors.size(), kNoLabel);
     const DimLabels dims =
         origins_.Carry(SharedLabels(from, shared), Operand(key, shared),
@@ -177,7 +180,7 @@ class Finder {
     uint64_t incoming = 0;  // The origin of the key's result's gradient.
   };
 
-  std::vector<Gradient> GradientsOf(int32_t key, size_t shared) const {
+  std::vector<Gradient> GradientsOf(OpId key, size_t shared) const {
     std::vector<Gradient> gradients;
     for (const Use& use : uses_.at(OriginOf(key, shared))) {
       if (use.op <= key || claimed_[use.op] ||
@@ -192,7 +195,7 @@ class Finder {
     return gradients;
   }
 
-  void AddFamily(int32_t key, bool both) {
+  void AddFamily(OpId key, bool both) {
     if (claimed_[key] || JoinsAsCopy(key)) return;
     std::vector<Gradient> right = GradientsOf(key, 0);  // Of operand 1.
     std::vector<Gradient> left = GradientsOf(key, 1);
@@ -211,8 +214,8 @@ class Finder {
     }
   }
 
-  void Claim(int32_t key, std::vector<LabelledOp> gradients) {
-    Family family = {{key, OwnLabels(RuleOf(key))}};
+  void Claim(OpId key, std::vector<LabelledOp> gradients) {
+    Family family = {{key, OwnLabels(rules_[key])}};
     for (LabelledOp& gradient : gradients) {
       claimed_[gradient.op] = true;
       family.push_back(std::move(gradient));
@@ -226,7 +229,7 @@ class Finder {
 
   // True if `op` computes a member of a family once more: then it joins that
   // family, with the same factors.
-  bool JoinsAsCopy(int32_t op) {
+  bool JoinsAsCopy(OpId op) {
     const auto known = members_.find(NumberOf(op));
     if (known == members_.end()) return false;
     const auto [family, member] = known->second;
@@ -236,9 +239,10 @@ class Finder {
     return true;
   }
 
-  const OpGraph& graph_;
+  const FlatGraph& graph_;
+  const std::vector<Rule>& rules_;
   const Origins& origins_;
-  std::vector<int32_t> contractions_;
+  std::vector<OpId> contractions_;
   std::vector<bool> claimed_;
   absl::flat_hash_map<uint64_t, std::vector<Use>> uses_;  // By origin.
   std::vector<Family> families_;
@@ -248,8 +252,10 @@ class Finder {
 
 }  // namespace
 
-std::vector<Family> FindFamilies(const OpGraph& graph, const Origins& origins) {
-  return Finder(graph, origins).Find();
+std::vector<Family> FindFamilies(const FlatGraph& graph,
+                                 const std::vector<Rule>& rules,
+                                 const Origins& origins) {
+  return Finder(graph, rules, origins).Find();
 }
 
 }  // namespace meshwright

@@ -15,15 +15,19 @@
 #include <vector>
 
 #include "meshwright/analysis/dim_labels.h"
-#include "meshwright/analysis/op_graph.h"
 #include "meshwright/analysis/origins.h"
+#include "meshwright/graph/flat_graph.h"
+#include "meshwright/rules/rule.h"
 
 namespace meshwright {
+
+// A live dot, convolution or variant of these that a rule of its own splits.
+bool IsContraction(const FlatOp& op, const Rule& rule);
 
 // An op, and for each of its factors the factor of the key that it is split
 // with.
 struct LabelledOp {
-  int32_t op = 0;
+  OpId op = 0;
   FactorLabels labels;
 
   bool operator==(const LabelledOp&) const = default;
@@ -35,7 +39,9 @@ struct LabelledOp {
 // Linear time but for operands that very many contractions share, of which only
 // some are considered.
 using Family = std::vector<LabelledOp>;
-std::vector<Family> FindFamilies(const OpGraph& graph, const Origins& origins);
+std::vector<Family> FindFamilies(const FlatGraph& graph,
+                                 const std::vector<Rule>& rules,
+                                 const Origins& origins);
 
 }  // namespace meshwright
 

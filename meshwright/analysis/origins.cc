@@ -26,22 +26,23 @@ bool TakesFromStack(const Instruction& slice) {
 
 }  // namespace
 
-Origins::Origins(const OpGraph& graph) : graph_(graph) {
+Origins::Origins(const FlatGraph& graph, const std::vector<Rule>& rules)
+    : graph_(graph), rules_(rules) {
   NumberValues();
   LinkValues();
 }
 
 void Origins::NumberValues() {
   InstructionKeys keys;
-  numbers_.resize(graph_.producers.size());
+  numbers_.resize(graph_.values.size());
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
-    const OpGraph::Op& op = graph_.ops[i];
-    if (op.kind == OpGraph::Kind::kDead) continue;
+    const FlatOp& op = graph_.ops[i];
+    if (!op.live) continue;
     Fingerprint fingerprint;
-    const bool computes = op.kind == OpGraph::Kind::kCompute;
+    const bool computes = op.kind == OpKind::kCompute;
     if (computes && !EntryFor(op.instruction->opcode).stays_apart) {
       fingerprint.Add(absl::string_view(keys.Of(*op.instruction)));
-      for (const int32_t operand : op.operands) {
+      for (const ValueId operand : op.operands) {
         fingerprint.Add(numbers_[operand]);
       }
     } else {
@@ -61,12 +62,12 @@ void Origins::NumberValues() {
 
 // What goes round a loop unchanged comes from before it; a stack holds what is
 // written to it.
-int32_t Origins::CarryLink(const OpGraph::Op& op) const {
+ValueId Origins::CarryLink(const FlatOp& op) const {
   if (op.operands.size() != 2) return -1;
-  const int32_t after = op.operands[1];
+  const ValueId after = op.operands[1];
   if (after == op.first_result) return op.operands[0];
-  const OpGraph::Op& writer = graph_.producer(after);
-  if (writer.kind == OpGraph::Kind::kCompute &&
+  const FlatOp& writer = graph_.producer(after);
+  if (writer.live && writer.kind == OpKind::kCompute &&
       writer.instruction->opcode == Opcode::kDynamicUpdateSlice &&
       writer.operands[0] == op.first_result) {
     return writer.operands[1];
@@ -74,9 +75,9 @@ int32_t Origins::CarryLink(const OpGraph::Op& op) const {
   return -1;
 }
 
-int32_t Origins::LinkOf(const OpGraph::Op& op) const {
-  if (op.kind == OpGraph::Kind::kCarry) return CarryLink(op);
-  if (op.kind != OpGraph::Kind::kCompute) return -1;
+ValueId Origins::LinkOf(const FlatOp& op) const {
+  if (op.kind == OpKind::kCarry) return CarryLink(op);
+  if (op.kind != OpKind::kCompute) return -1;
   switch (op.instruction->opcode) {
     case Opcode::kBitcast:
     case Opcode::kConvert:
@@ -94,10 +95,9 @@ int32_t Origins::LinkOf(const OpGraph::Op& op) const {
 
 void Origins::LinkValues() {
   links_.assign(numbers_.size(), -1);
-  for (const OpGraph::Op& op : graph_.ops) {
-    if (op.result_count == 0) continue;
-    if (op.kind == OpGraph::Kind::kCompute &&
-        IsBarrier(op.instruction->opcode)) {
+  for (const FlatOp& op : graph_.ops) {
+    if (!op.live || op.result_count == 0) continue;
+    if (op.kind == OpKind::kCompute && IsBarrier(op.instruction->opcode)) {
       for (int32_t i = 0; i < op.result_count; ++i) {
         if (i < std::ssize(op.operands)) {
           links_[op.first_result + i] = op.operands[i];
@@ -109,10 +109,10 @@ void Origins::LinkValues() {
   }
   // A stack may be filled from itself; such a circle is cut where it closes.
   roots_.assign(links_.size(), -1);
-  std::vector<int32_t> path;
+  std::vector<ValueId> path;
   std::vector<bool> on_path(links_.size(), false);
-  for (int32_t value = 0; value < std::ssize(links_); ++value) {
-    int32_t at = value;
+  for (ValueId value = 0; value < std::ssize(links_); ++value) {
+    ValueId at = value;
     while (roots_[at] < 0) {
       path.push_back(at);
       on_path[at] = true;
@@ -123,8 +123,8 @@ void Origins::LinkValues() {
       }
       at = links_[at];
     }
-    const int32_t root = roots_[at];
-    for (const int32_t passed : path) {
+    const ValueId root = roots_[at];
+    for (const ValueId passed : path) {
       roots_[passed] = root;
       on_path[passed] = false;
     }
@@ -133,29 +133,32 @@ void Origins::LinkValues() {
 }
 
 // One link from `value` up, or down to it.
-DimLabels Origins::Step(const DimLabels& labels, int32_t value, bool up) const {
-  const OpGraph::Op* op = &graph_.producer(value);
-  const TensorFactors* below = &op->rule->results[graph_.ResultIndex(value)];
+DimLabels Origins::Step(const DimLabels& labels, ValueId value, bool up) const {
+  OpId by = graph_.values[value].producer;
+  int32_t result = graph_.values[value].result;
+  const FlatOp& op = graph_.ops[by];
   size_t operand = 0;
-  if (op->kind == OpGraph::Kind::kCarry) {
-    if (links_[value] == op->operands[0]) return labels;
-    op = &graph_.producer(op->operands[1]);  // Writes the stack.
-    below = &op->rule->results[0];
+  if (op.kind == OpKind::kCarry) {
+    if (links_[value] == op.operands[0]) return labels;
+    by = graph_.values[op.operands[1]].producer;  // Writes the stack.
+    result = 0;
     operand = 1;
-  } else if (IsBarrier(op->instruction->opcode)) {
-    operand = static_cast<size_t>(graph_.ResultIndex(value));
+  } else if (IsBarrier(op.instruction->opcode)) {
+    operand = static_cast<size_t>(result);
   }
-  const TensorFactors& above = op->rule->operands[operand];
-  return up ? Carried(*op->rule, *below, labels, above)
-            : Carried(*op->rule, above, labels, *below);
+  const Rule& rule = rules_[by];
+  const TensorFactors& below = rule.results[result];
+  const TensorFactors& above = rule.operands[operand];
+  return up ? Carried(rule, below, labels, above)
+            : Carried(rule, above, labels, below);
 }
 
-DimLabels Origins::Carry(DimLabels labels, int32_t from, int32_t to) const {
+DimLabels Origins::Carry(DimLabels labels, ValueId from, ValueId to) const {
   if (numbers_[from] == numbers_[to]) return labels;
   for (; links_[from] >= 0; from = links_[from]) {
     labels = Step(labels, from, /*up=*/true);
   }
-  std::vector<int32_t> path;
+  std::vector<ValueId> path;
   for (; links_[to] >= 0; to = links_[to]) path.push_back(to);
   for (auto value = path.rbegin(); value != path.rend(); ++value) {
     labels = Step(labels, *value, /*up=*/false);

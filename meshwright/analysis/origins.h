@@ -14,35 +14,37 @@
 #include <vector>
 
 #include "meshwright/analysis/dim_labels.h"
-#include "meshwright/analysis/op_graph.h"
+#include "meshwright/graph/flat_graph.h"
+#include "meshwright/rules/rule.h"
 
 namespace meshwright {
 
 class Origins {
  public:
-  // Linear time. Requires: `graph` outlives this.
-  explicit Origins(const OpGraph& graph);
+  // Linear time. Requires: `rules` are by op of `graph`; both outlive this.
+  Origins(const FlatGraph& graph, const std::vector<Rule>& rules);
 
   // Equal for values with the same origin.
-  uint64_t Of(int32_t value) const { return numbers_[roots_[value]]; }
+  uint64_t Of(ValueId value) const { return numbers_[roots_[value]]; }
   // Equal for values that are equal.
-  uint64_t NumberOf(int32_t value) const { return numbers_[value]; }
+  uint64_t NumberOf(ValueId value) const { return numbers_[value]; }
 
   // `labels` of `from`, carried to its origin and from there to `to`.
   // Requires: the two have the same origin.
-  DimLabels Carry(DimLabels labels, int32_t from, int32_t to) const;
+  DimLabels Carry(DimLabels labels, ValueId from, ValueId to) const;
 
  private:
   void NumberValues();
   void LinkValues();
-  int32_t LinkOf(const OpGraph::Op& op) const;
-  int32_t CarryLink(const OpGraph::Op& op) const;
-  DimLabels Step(const DimLabels& labels, int32_t value, bool up) const;
+  ValueId LinkOf(const FlatOp& op) const;
+  ValueId CarryLink(const FlatOp& op) const;
+  DimLabels Step(const DimLabels& labels, ValueId value, bool up) const;
 
-  const OpGraph& graph_;
+  const FlatGraph& graph_;
+  const std::vector<Rule>& rules_;
   std::vector<uint64_t> numbers_;  // By value, as the following.
-  std::vector<int32_t> links_;     // The next value towards the origin, or -1.
-  std::vector<int32_t> roots_;
+  std::vector<ValueId> links_;     // The next value towards the origin, or -1.
+  std::vector<ValueId> roots_;
 };
 
 }  // namespace meshwright

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "meshwright/annotations/island_fit.h"
+#include "meshwright/api/planned_runner.h"
 #include "meshwright/base/median.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
@@ -13,7 +14,6 @@
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
-#include "meshwright/cli/planned_runner.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cli/stage_module.h"
 #include "meshwright/hlo/literal.h"
@@ -240,7 +240,7 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
       StepRunner::Create(looped.has_value() ? *looped : module, client.get()));
   progress.Advance("compiling the stages");
   MW_ASSIGN_OR_RETURN(const auto runner,
-                      MakeStagedRunner(module, staged, client.get()));
+                      MakeRunner(module, staged, client.get()));
   progress.Advance();
   MW_ASSIGN_OR_RETURN(const std::vector<double> whole_seconds,
                       RunSteps(*whole, options.steps, options.seed, progress));

@@ -1,7 +1,6 @@
 #include "meshwright/cli/command_line.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -9,29 +8,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "meshwright/base/nearest_word.h"
 
 namespace meshwright {
 namespace {
 
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 absl::Status UnknownFlag(absl::string_view name, const CommandSpec& spec) {
   std::vector<std::string> names;
   for (const FlagSpec& flag : spec.flags) names.push_back(flag.name);
-  const std::string nearest = Nearest(name, names);
+  const std::string nearest = NearestWord(name, names);
   return absl::InvalidArgumentError(absl::StrCat(
       "unknown flag --", name,
       nearest.empty()
@@ -40,20 +25,6 @@ absl::Status UnknownFlag(absl::string_view name, const CommandSpec& spec) {
 }
 
 }  // namespace
-
-std::string Nearest(absl::string_view word,
-                    const std::vector<std::string>& candidates) {
-  std::string best;
-  size_t best_distance = word.size() / 2 + 1;
-  for (const std::string& candidate : candidates) {
-    const size_t distance = EditDistance(word, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
-}
 
 std::string CommandSpec::Help() const {
   std::string help = absl::StrCat("usage: meshwright ", name);
@@ -139,6 +110,12 @@ std::string CommandLine::Text(const std::string& flag,
                               absl::string_view fallback) const {
   const auto found = flags_.find(flag);
   return found == flags_.end() ? std::string(fallback) : found->second.back();
+}
+
+std::optional<std::string> CommandLine::Optional(
+    const std::string& flag) const {
+  if (!Has(flag)) return std::nullopt;
+  return Text(flag, "");
 }
 
 absl::StatusOr<int64_t> CommandLine::Integer(const std::string& flag,

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,8 @@ class CommandLine {
   std::vector<std::string> All(const std::string& flag) const;
   // The last value, or `fallback`.
   std::string Text(const std::string& flag, absl::string_view fallback) const;
+  // The last value, if it was given.
+  std::optional<std::string> Optional(const std::string& flag) const;
   absl::StatusOr<int64_t> Integer(const std::string& flag, int64_t fallback,
                                   IntegerRange range) const;
 
@@ -75,10 +78,6 @@ class CommandLine {
   std::vector<std::string> positional_;
   std::map<std::string, std::vector<std::string>> flags_;
 };
-
-// The candidate closest to `word` by edit distance, if it is close at all.
-std::string Nearest(absl::string_view word,
-                    const std::vector<std::string>& candidates);
 
 }  // namespace meshwright
 

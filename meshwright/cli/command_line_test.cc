@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/base/nearest_word.h"
 
 namespace meshwright {
 namespace {
@@ -75,8 +76,8 @@ TEST(CommandLineTest, IntegersMustBeInRange) {
 }
 
 TEST(CommandLineTest, NearestNeedsSomeLikeness) {
-  EXPECT_EQ(Nearest("inspct", {"run", "inspect"}), "inspect");
-  EXPECT_EQ(Nearest("zzz", {"run", "inspect"}), "");
+  EXPECT_EQ(NearestWord("inspct", {"run", "inspect"}), "inspect");
+  EXPECT_EQ(NearestWord("zzz", {"run", "inspect"}), "");
 }
 
 TEST(CommandLineTest, WordsInBracketsMayBeLeftOut) {

@@ -11,17 +11,17 @@
 #include "absl/strings/string_view.h"
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/summary.h"
+#include "meshwright/api/device_client.h"
+#include "meshwright/api/load_cluster.h"
+#include "meshwright/api/plan_text.h"
+#include "meshwright/api/planned_runner.h"
 #include "meshwright/base/median.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
-#include "meshwright/cli/device_client.h"
-#include "meshwright/cli/load_cluster.h"
 #include "meshwright/cli/measure_rates.h"
-#include "meshwright/cli/planned_runner.h"
-#include "meshwright/cli/print_plan.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/planner/planner.h"
@@ -163,7 +163,7 @@ absl::Status TrainOnOne(const Module& module, int64_t steps, Client* client) {
 // What virtual devices on this machine achieve; measured, if it never was.
 absl::StatusOr<Rates> RatesHere(Client& client, const Cluster& cluster,
                                 const CommandLine& line) {
-  MW_ASSIGN_OR_RETURN(Rates rates, RatesFor(cluster, line));
+  MW_ASSIGN_OR_RETURN(Rates rates, RatesOf(cluster, line));
   if (line.Has("assumed") || rates.memory.origin != Origin::kAssumed) {
     return rates;
   }
@@ -217,7 +217,7 @@ absl::Status PlanAndTrain(const Module& module, int64_t steps,
   MW_ASSIGN_OR_RETURN(const Plan plan,
                       MakePlan(module, cluster, rates, {.stages = 1}));
   progress.reset();
-  PrintPlan(plan, cluster);
+  absl::PrintF("%s", PlanText(plan, cluster));
   MW_ASSIGN_OR_RETURN(const Partitioned split, PartitionPlan(module, plan));
   const Stopwatch compile_time;
   progress.emplace("compiling");

@@ -9,7 +9,6 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/cli/block_graph.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/explain_print.h"
 #include "meshwright/cli/load_module.h"
@@ -93,8 +92,7 @@ absl::Status Run(const CommandLine& line) {
     Show(report, line.Has("json"));
     return absl::OkStatus();
   }
-  const Blocks blocks =
-      FindBlocks(ViewOf(study.model().graph, study.model().rules));
+  const Blocks blocks = FindBlocks(study.model().graph, study.model().rules);
   PlanReport report{.plan = plan, .binds = ExplainBinds(study)};
   progress->Advance("planning for other meshes");
   MW_ASSIGN_OR_RETURN(std::optional<BindReport> mesh,

@@ -7,10 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/api/alternatives_text.h"
+#include "meshwright/api/plan_text.h"
 #include "meshwright/base/fold_names.h"
 #include "meshwright/base/units.h"
-#include "meshwright/cli/print_alternatives.h"
-#include "meshwright/cli/print_plan.h"
 
 namespace meshwright {
 namespace {
@@ -170,7 +170,7 @@ void Print(const PlanReport& report) {
   absl::PrintF("%s: %s, %s, %sstrategy %s\n", plan.module_name, MeshText(plan),
                Counted(plan.micro_batches, "micro-batch"),
                RecomputeText(plan.recompute), plan.strategy);
-  PrintAlternatives(plan);
+  absl::PrintF("%s", AlternativesText(plan));
   absl::PrintF("held back by%s\n", report.binds.empty()
                                        ? " nothing: no limit or pin costs time"
                                        : "");

@@ -23,7 +23,6 @@
 #include "meshwright/base/fold_names.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
-#include "meshwright/cli/block_graph.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/graph/flat_graph.h"
@@ -115,16 +114,16 @@ Inspection Inspect(const Module& module) {
   const ModuleWork work(module);
   const FlatGraph graph = Flatten(module);
   const std::vector<Rule> rules = RulesOf(graph);
-  const OpGraph view = ViewOf(graph, rules);
-  return {.roles = roles,
-          .summary = Summarize(module, roles),
-          .work = work,
-          .segments = FindSegments(module, work),
-          .memory = AnalyzeMemory(module),
-          .blocks = SummarizeBlocks(view, FindBlocks(view), work),
-          .bounds = IndexBounds(module),
-          .whole = WholeInstructions(graph, rules),
-          .host_calls = HostCallLines(module)};
+  return {
+      .roles = roles,
+      .summary = Summarize(module, roles),
+      .work = work,
+      .segments = FindSegments(module, work),
+      .memory = AnalyzeMemory(module),
+      .blocks = SummarizeBlocks(graph, rules, FindBlocks(graph, rules), work),
+      .bounds = IndexBounds(module),
+      .whole = WholeInstructions(graph, rules),
+      .host_calls = HostCallLines(module)};
 }
 
 Json Parameters(const Module& module, const Inspection& inspection) {
@@ -401,7 +400,7 @@ absl::Status Run(const CommandLine& line) {
   if (!line.Has("text")) {
     MW_RETURN_IF_ERROR(Annotate(CallsToKernels(module), path));
   }
-  MW_RETURN_IF_ERROR(ReadRules(line, module));
+  MW_RETURN_IF_ERROR(ReadRules(line.Optional("rules"), module));
   if (line.Has("text")) {
     absl::PrintF("%s", ToString(module));
     return absl::OkStatus();

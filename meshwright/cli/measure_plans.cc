@@ -9,12 +9,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/api/device_client.h"
+#include "meshwright/api/planned_runner.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/median.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/cli/device_client.h"
-#include "meshwright/cli/planned_runner.h"
 #include "meshwright/planner/planner.h"
 
 namespace meshwright {

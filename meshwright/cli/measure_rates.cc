@@ -5,9 +5,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "meshwright/api/load_cluster.h"
 #include "meshwright/base/status_macros.h"
 
 namespace meshwright {
+
+absl::StatusOr<Rates> RatesOf(const Cluster& cluster, const CommandLine& line) {
+  return RatesFor(cluster, {.database = line.Optional("database"),
+                            .assumed = line.Has("assumed")});
+}
 
 absl::StatusOr<Measured> Measure(Client& client, const Cluster& cluster,
                                  const CalibrateOptions& options) {

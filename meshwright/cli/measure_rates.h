@@ -1,4 +1,5 @@
-// Measures what virtual devices here achieve, and keeps it for other commands.
+// What devices achieve: as it is known, or measured here and kept for other
+// commands.
 #ifndef MESHWRIGHT_CLI_MEASURE_RATES_H_
 #define MESHWRIGHT_CLI_MEASURE_RATES_H_
 
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "meshwright/cli/command_line.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/mesh/cluster.h"
@@ -13,6 +15,9 @@
 #include "meshwright/profile/database.h"
 
 namespace meshwright {
+
+// As --database and --assumed say (RatesFor).
+absl::StatusOr<Rates> RatesOf(const Cluster& cluster, const CommandLine& line);
 
 // Calibrates, and says when and on what.
 struct Measured {

@@ -5,6 +5,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/api/load_cluster.h"
+#include "meshwright/api/plan_step.h"
+#include "meshwright/api/plan_text.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/progress.h"
@@ -12,12 +15,8 @@
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/dump_plan.h"
-#include "meshwright/cli/load_cluster.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/measure_plans.h"
-#include "meshwright/cli/planned_runner.h"
-#include "meshwright/cli/print_plan.h"
-#include "meshwright/cli/split_module.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/planner/price_whole_ops.h"
 
@@ -109,6 +108,38 @@ absl::StatusOr<Plan> Measured(const Module& module, Client* client,
   return best;
 }
 
+absl::StatusOr<api::PlanOptions> OptionsOf(const CommandLine& line) {
+  api::PlanOptions options;
+  options.strategy = line.Text("strategy", "auto");
+  options.mesh = line.Optional("mesh");
+  if (line.Has("micro-batches")) {
+    MW_ASSIGN_OR_RETURN(options.micro_batches,
+                        line.Integer("micro-batches", 1, {1, 65536}));
+  }
+  if (line.Has("stages")) {
+    MW_ASSIGN_OR_RETURN(const int64_t stages,
+                        line.Integer("stages", 1, {1, 1024}));
+    options.stages = static_cast<int32_t>(stages);
+  }
+  options.schedule = line.Optional("schedule");
+  options.recompute = line.Text("recompute", "auto");
+  if (line.Has("memory")) {
+    MW_ASSIGN_OR_RETURN(const double gib, Positive(line, "memory", "GiB", 0));
+    options.memory_bytes = static_cast<int64_t>(gib * (1 << 30));
+  }
+  options.forbid = line.Optional("forbid");
+  options.batch_axis = line.Text("batch-axis", "");
+  options.pins = line.Optional("pin");
+  options.database = line.Optional("database");
+  options.assumed = line.Has("assumed");
+  MW_ASSIGN_OR_RETURN(options.time_limit_seconds,
+                      Positive(line, "time-limit", "seconds", 60));
+  MW_ASSIGN_OR_RETURN(const int64_t seed,
+                      line.Integer("seed", 1, {0, INT64_MAX}));
+  options.seed = static_cast<uint64_t>(seed);
+  return options;
+}
+
 absl::Status Run(const CommandLine& line) {
   if (!line.Has("cluster")) {
     return absl::InvalidArgumentError(
@@ -117,70 +148,26 @@ absl::Status Run(const CommandLine& line) {
   if (line.Has("dump")) {
     MW_RETURN_IF_ERROR(MakeDumpFolder(line.Text("dump", "")));
   }
-  PlanRequest request;
-  MW_ASSIGN_OR_RETURN(request.expert,
-                      ParseExpert(line.Text("strategy", "auto")));
-  MW_ASSIGN_OR_RETURN(request.time_limit_seconds,
-                      Positive(line, "time-limit", "seconds", 60));
-  MW_ASSIGN_OR_RETURN(const int64_t seed,
-                      line.Integer("seed", 1, {0, INT64_MAX}));
-  request.seed = static_cast<uint64_t>(seed);
-  if (line.Has("memory")) {
-    MW_ASSIGN_OR_RETURN(const double gib, Positive(line, "memory", "GiB", 0));
-    request.memory_bytes = static_cast<int64_t>(gib * (1 << 30));
-  }
-  if (line.Has("micro-batches")) {
-    MW_ASSIGN_OR_RETURN(request.micro_batches,
-                        line.Integer("micro-batches", 1, {1, 65536}));
-  }
-  if (line.Has("stages")) {
-    MW_ASSIGN_OR_RETURN(const int64_t stages,
-                        line.Integer("stages", 1, {1, 1024}));
-    request.stages = static_cast<int32_t>(stages);
-  }
-  if (line.Has("schedule")) {
-    MW_ASSIGN_OR_RETURN(request.schedule,
-                        ParseScheduleKind(line.Text("schedule", "")));
-  }
-  if (const std::string what = line.Text("recompute", "auto"); what != "auto") {
-    MW_ASSIGN_OR_RETURN(request.recompute, ParseRecompute(what));
-  }
-  request.batch_axis = line.Text("batch-axis", "");
-  if (line.Has("forbid")) {
-    MW_ASSIGN_OR_RETURN(request.forbidden,
-                        ParseForbidden(line.Text("forbid", "")));
-  }
+  MW_ASSIGN_OR_RETURN(api::PlanOptions options, OptionsOf(line));
+  MW_ASSIGN_OR_RETURN(PlanRequest request, RequestFrom(options));
   MW_ASSIGN_OR_RETURN(const Cluster cluster,
                       LoadCluster(line.Text("cluster", "")));
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
-  const ModuleRoles roles = AnalyzeRoles(module);
-  MW_RETURN_IF_ERROR(ReadPins(module, roles, line, request));
-  MW_ASSIGN_OR_RETURN(const Rates rates, RatesFor(cluster, line));
   auto progress = std::make_unique<Progress>("planning");
   request.report = [&](absl::string_view what) { progress->Advance(what); };
-  std::vector<Plan> finalists;
   std::unique_ptr<Client> client;
   if (line.Has("measure")) {
     MW_ASSIGN_OR_RETURN(client, ClientOf(cluster));
-    request.finalist = [&](const Plan& one) { finalists.push_back(one); };
   }
-  MW_ASSIGN_OR_RETURN(Plan plan, MakePlan(module, cluster, rates, request));
+  MW_ASSIGN_OR_RETURN(PlanChoice choice,
+                      PlanStep(module, cluster, options, std::move(request),
+                               /*with_finalists=*/line.Has("measure")));
+  Plan& plan = choice.plan;
   progress.reset();
-  if (cluster.shared_host && cluster.device_count() > kMaxVirtualDevices) {
-    plan.notes.push_back(
-        absl::StrCat("for ", cluster.device_count(),
-                     " virtual devices, of which this "
-                     "machine runs ",
-                     kMaxVirtualDevices,
-                     " at most: the plan cannot be run or checked here"));
-  }
-  if (const std::string remark = RemarkOn(line.Text("strategy", "auto"));
-      !remark.empty()) {
-    plan.notes.push_back(remark);
-  }
   if (line.Has("measure")) {
-    MW_ASSIGN_OR_RETURN(plan, Measured(module, client.get(),
-                                       std::move(finalists), std::move(plan)));
+    MW_ASSIGN_OR_RETURN(
+        plan, Measured(module, client.get(), std::move(choice.finalists),
+                       std::move(plan)));
   }
   MW_ASSIGN_OR_RETURN(plan.whole, PriceWholeOps(module, plan));
   if (line.Has("output")) {
@@ -194,7 +181,7 @@ absl::Status Run(const CommandLine& line) {
     absl::PrintF(
         "%s\n", ToJson(plan, {.with_seconds = true, .with_strategies = false}));
   } else {
-    PrintPlan(plan, cluster);
+    absl::PrintF("%s", PlanText(plan, cluster));
   }
   return absl::OkStatus();
 }

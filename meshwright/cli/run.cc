@@ -5,6 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/api/device_client.h"
+#include "meshwright/api/file_kind.h"
+#include "meshwright/api/planned_runner.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/median.h"
 #include "meshwright/base/progress.h"
@@ -12,11 +15,8 @@
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
-#include "meshwright/cli/device_client.h"
-#include "meshwright/cli/file_kind.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
-#include "meshwright/cli/planned_runner.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cli/stage_module.h"
 #include "meshwright/runtime/step_runner.h"
@@ -155,8 +155,7 @@ absl::Status Run(const CommandLine& line) {
   std::optional<Progress> progress(std::in_place, "compiling");
   std::unique_ptr<Runner> runner;
   if (staged.has_value()) {
-    MW_ASSIGN_OR_RETURN(runner,
-                        MakeStagedRunner(module, *staged, client.get()));
+    MW_ASSIGN_OR_RETURN(runner, MakeRunner(module, *staged, client.get()));
   } else {
     MW_ASSIGN_OR_RETURN(runner, split.has_value()
                                     ? MakeRunner(module, *split, client.get())

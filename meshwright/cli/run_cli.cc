@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "meshwright/base/nearest_word.h"
 #include "meshwright/base/standard_output.h"
 #include "meshwright/cli/check_outputs.h"
 #include "meshwright/cli/commands.h"
@@ -63,7 +64,7 @@ absl::Status UnknownCommand(const std::string& name) {
   for (const Command* command : kCommands) {
     names.push_back(command->spec().name);
   }
-  const std::string nearest = Nearest(name, names);
+  const std::string nearest = NearestWord(name, names);
   return absl::InvalidArgumentError(absl::StrCat(
       "unknown command \"", name, "\"; ",
       nearest.empty() ? "`meshwright --help` lists them"

@@ -6,10 +6,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "meshwright/api/file_kind.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/cli/file_kind.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/plan/plan.h"
 

@@ -6,12 +6,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/api/file_kind.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/cli/commands.h"
-#include "meshwright/cli/file_kind.h"
 #include "meshwright/hlo/compression.h"
 #include "meshwright/solve/iopddl.h"
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "meshwright/analysis/roles.h"
+#include "meshwright/api/load_plan.h"
 #include "meshwright/cli/command_line.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/partition/partition.h"
@@ -25,7 +26,8 @@ absl::StatusOr<Partitioned> SplitModule(const Module& module,
                                         const ModuleRoles& roles,
                                         const CommandLine& line);
 
-absl::StatusOr<Plan> LoadPlan(const std::string& path);
+// --platform, or what a --plan for virtual devices runs on; empty: any.
+absl::StatusOr<std::string> PlatformFor(const CommandLine& line);
 
 // What --mesh, --pin and the module's own annotations ask of a plan. `module`
 // and `roles` outlive the request.

@@ -9,12 +9,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/api/file_kind.h"
+#include "meshwright/api/load_cluster.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
-#include "meshwright/cli/file_kind.h"
-#include "meshwright/cli/load_cluster.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cost/price_list.h"
 #include "meshwright/pipeline/stage_file.h"
@@ -219,13 +219,11 @@ absl::StatusOr<std::optional<StagedModule>> StageAsPlanned(
   if (!stages.ok()) return Annotate(stages.status(), path);
   std::vector<int64_t> state_bytes = StateBytes(
       stages->split.has_value() ? stages->split->module : module, stages->step);
-  return StagedModule{.split = std::move(stages->split),
-                      .step = std::move(stages->step),
-                      .timetable = std::move(stages->timetable),
-                      .meshes = stages->layout.meshes,
-                      .layout = std::move(stages->layout),
-                      .schedule = plan.pipeline->schedule,
-                      .state_bytes = std::move(state_bytes)};
+  StagedModule staged{*std::move(stages)};
+  staged.meshes = staged.layout.meshes;
+  staged.schedule = plan.pipeline->schedule;
+  staged.state_bytes = std::move(state_bytes);
+  return staged;
 }
 
 }  // namespace
@@ -302,25 +300,15 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
   MW_ASSIGN_OR_RETURN(StagedLayout layout, LayOutStages(staged, meshes));
   MW_ASSIGN_OR_RETURN(Timetable timetable, ReadTimetable(line, staged, layout));
   std::vector<int64_t> state_bytes = StateBytes(cut, staged);
-  return StagedModule{.split = std::move(split),
-                      .step = std::move(staged),
-                      .timetable = std::move(timetable),
-                      .meshes = std::move(meshes),
-                      .layout = std::move(layout),
-                      .schedule = line.Text("schedule", "1f1b"),
-                      .state_bytes = std::move(state_bytes),
-                      .estimates_statistics = estimates};
-}
-
-absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeStagedRunner(
-    const Module& module, StagedModule& staged, Client* client) {
-  const SplitStep* split = staged.split.has_value() ? &*staged.split : nullptr;
-  MW_ASSIGN_OR_RETURN(
-      std::unique_ptr<StagedRunner> pipeline,
-      StagedRunner::Create(split != nullptr ? split->module : module,
-                           staged.step, staged.timetable,
-                           std::move(staged.layout), client));
-  return std::make_unique<PipelineRunner>(&module, split, std::move(pipeline));
+  StagedModule made{PlannedStages{.split = std::move(split),
+                                  .step = std::move(staged),
+                                  .timetable = std::move(timetable),
+                                  .layout = std::move(layout)}};
+  made.meshes = std::move(meshes);
+  made.schedule = line.Text("schedule", "1f1b");
+  made.state_bytes = std::move(state_bytes);
+  made.estimates_statistics = estimates;
+  return made;
 }
 
 absl::StatusOr<Simulation> SimulateLastStep(const StagedRunner& runner) {

@@ -12,9 +12,7 @@
 #include "meshwright/cli/command_line.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/hlo/module.h"
-#include "meshwright/loops/split_loops.h"
-#include "meshwright/pipeline/stage_layout.h"
-#include "meshwright/pipeline/stage_programs.h"
+#include "meshwright/planner/planner.h"
 #include "meshwright/runtime/pipeline_runner.h"
 #include "meshwright/schedule/simulate.h"
 #include "meshwright/schedule/timetable.h"
@@ -25,12 +23,8 @@ namespace meshwright {
 // --estimate-statistics, --recompute, --schedule, --ranks.
 std::vector<FlagSpec> StageFlags();
 
-struct StagedModule {
-  std::optional<SplitStep> split;  // What it is made of; else the module.
-  StagedStep step;
-  Timetable timetable;
-  std::vector<Mesh> meshes;  // By stage.
-  StagedLayout layout;
+struct StagedModule : PlannedStages {
+  std::vector<Mesh> meshes;          // By stage.
   std::string schedule;              // Its name, or file.
   std::vector<int64_t> state_bytes;  // By stage: of weights and the like.
   // Sums over the batch that micro-batches need are each one's own
@@ -44,10 +38,6 @@ struct StagedModule {
 // beginning with the flag or file at fault. Requires: `module` passed Verify.
 absl::StatusOr<std::optional<StagedModule>> StageModule(
     const Module& module, const CommandLine& line);
-
-// All outlive the runner, which takes the layout.
-absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeStagedRunner(
-    const Module& module, StagedModule& staged, Client* client);
 
 // What the runner's last step takes when its timetable is simulated with the
 // durations that its programs were seen to have in it.

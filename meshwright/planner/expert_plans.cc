@@ -20,38 +20,34 @@ namespace {
 constexpr Expert kExperts[] = {Expert::kDp, Expert::kZero2, Expert::kZero3,
                                Expert::kMegatron, Expert::kSequence};
 
-struct ExpertPlan {
-  Found found;
-  Plan plan;
-};
-
 class ExpertPlans {
  public:
-  // `whole`: the search's own, of which the first takes `seconds`.
-  ExpertPlans(const PlanTask& task, const WholeSearch& whole, double seconds,
-              const std::map<Recompute, Cuts>& cuts, const PlanLog& log)
+  // `whole`, `own`: what the search found itself, and made of it.
+  ExpertPlans(const PlanTask& task, const WholeSearch& whole,
+              const Finished& own, const std::map<Recompute, Cuts>& cuts,
+              const PlanLog& log)
       : task_(task),
         whole_(whole),
-        is_large_(IsLarge(task.request, *whole.found()[0].cut)),
-        seconds_(seconds),
+        own_(own),
+        is_large_(task.IsLarge(*own.chosen.found.cut)),
+        seconds_(own.chosen.found.plan.seconds),
         most_seconds_((is_large_ ? kSearchPolicy.behind
                                  : kSearchPolicy.experts.far_behind) *
-                      seconds),
+                      seconds_),
         cuts_(cuts),
         log_(log) {}
 
   // As if it were asked for.
-  absl::StatusOr<ExpertPlan> Of(Expert expert) const {
+  absl::StatusOr<Candidate> Of(Expert expert) const {
     if (log_.watch.seconds() > task_.request.time_limit_seconds) {
       return absl::DeadlineExceededError("no time left");
     }
     PlanRequest request = task_.request;
     request.expert = expert;
     request.report = nullptr;
-    request.finalist = nullptr;
-    const PlanTask task{task_.module, task_.cluster,      task_.rates,
-                        request,      task_.memory_bytes, task_.context};
-    const MeshSearch search(task.cluster, task.rates, task.request);
+    PlanTask task = task_.With(request);
+    task.mode.keeps_finalists = false;
+    const MeshSearch search(task);
     PlanLog log{.watch = log_.watch};  // What experts tried is of no interest.
     std::vector<Mesh> meshes = whole_.meshes();
     std::erase_if(meshes, [&](const Mesh& mesh) {
@@ -64,8 +60,9 @@ class ExpertPlans {
     if (!is_soon_done) {
       std::vector<Found> found = Sketches(search, expert);
       if (found.empty()) return absl::NotFoundError("far behind");
-      MW_ASSIGN_OR_RETURN(Plan plan, FinishFound(task, search, found, log));
-      return ExpertPlan{std::move(found[0]), std::move(plan)};
+      MW_ASSIGN_OR_RETURN(Finished finished,
+                          FinishFound(task, search, std::move(found), log));
+      return std::move(finished.chosen);
     }
     std::map<Recompute, Cuts> cuts = cuts_;
     WholeSearch whole(task, search, std::move(meshes), cuts, log);
@@ -74,9 +71,9 @@ class ExpertPlans {
         kSearchPolicy.experts.far_behind * seconds_) {
       return absl::NotFoundError("far behind");
     }
-    MW_ASSIGN_OR_RETURN(Plan plan, FinishWhole(task, search, whole, log));
-    if (whole.found().empty()) return absl::NotFoundError("does not fit");
-    return ExpertPlan{std::move(whole.found()[0]), std::move(plan)};
+    MW_ASSIGN_OR_RETURN(Finished finished,
+                        FinishWhole(task, search, whole, log));
+    return std::move(finished.chosen);
   }
 
  private:
@@ -84,7 +81,7 @@ class ExpertPlans {
   std::vector<Found> Sketches(const MeshSearch& search, Expert expert) const {
     std::vector<Found> sketches;
     std::vector<AxisPlaces> like;  // Of the best so far, to start from.
-    if (is_large_) like = whole_.found()[0].plan.placements;
+    if (is_large_) like = own_.chosen.found.plan.placements;
     double least = std::numeric_limits<double>::infinity();
     for (const MeshTime& one : whole_.times()) {
       if (!Suits(one.mesh, expert) || one.seconds > most_seconds_) continue;
@@ -109,8 +106,8 @@ class ExpertPlans {
   }
 
   // The best of them, hardly searched further; not one that was written before.
-  absl::StatusOr<ExpertPlan> Sketched(const MeshSearch& search,
-                                      Expert expert) const {
+  absl::StatusOr<Candidate> Sketched(const MeshSearch& search,
+                                     Expert expert) const {
     std::vector<Found> found = Sketches(search, expert);
     if (found.empty()) return absl::NotFoundError("behind");
     std::ranges::stable_sort(found, {},
@@ -121,11 +118,11 @@ class ExpertPlans {
              one.plan.placements == best.plan.placements &&
              one.plan.seconds == best.plan.seconds;
     };
-    if (std::ranges::any_of(whole_.found(), is_same)) {
+    if (std::ranges::any_of(own_.written, is_same)) {
       return absl::AlreadyExistsError("the search's own");
     }
     MW_ASSIGN_OR_RETURN(Plan plan, WritePlan(task_, best));
-    return ExpertPlan{std::move(best), std::move(plan)};
+    return Candidate{std::move(best), std::move(plan)};
   }
 
   bool Suits(const Mesh& mesh, Expert expert) const {
@@ -142,6 +139,7 @@ class ExpertPlans {
 
   const PlanTask& task_;
   const WholeSearch& whole_;
+  const Finished& own_;
   const bool is_large_;
   const double seconds_;       // As the search counts.
   const double most_seconds_;  // Of its own where experts are looked at.
@@ -151,7 +149,7 @@ class ExpertPlans {
 
 // Its bound is then among all plans, not only experts'.
 void TakeForOwn(const PlanTask& task, const MeshSearch& search,
-                const std::vector<Found>& known, ExpertPlan& expert) {
+                const std::vector<Found>& known, Candidate& expert) {
   Found& found = expert.found;
   found.expert = Expert::kAuto;
   double bound = BoundOn(known, *found.cut, found.task.mesh);
@@ -167,42 +165,39 @@ void TakeForOwn(const PlanTask& task, const MeshSearch& search,
 
 }  // namespace
 
-void UseExperts(const PlanTask& task, const MeshSearch& search,
-                WholeSearch& whole, const std::map<Recompute, Cuts>& cuts,
-                PlanLog& log, Plan& plan) {
+Plan UseExperts(const PlanTask& task, const MeshSearch& search,
+                const WholeSearch& whole, const std::map<Recompute, Cuts>& cuts,
+                Finished finished, PlanLog& log) {
+  Plan& plan = finished.chosen.plan;
   if (task.request.expert != Expert::kAuto ||
       whole.meshes()[0].device_count() == 1) {
-    return;
+    return std::move(plan);
   }
   const Stopwatch watch;
   if (task.request.report) task.request.report("experts");
-  const ExpertPlans experts(task, whole, whole.found()[0].plan.seconds, cuts,
-                            log);
-  std::vector<absl::StatusOr<ExpertPlan>> plans(std::size(kExperts));
+  const ExpertPlans experts(task, whole, finished, cuts, log);
+  std::vector<absl::StatusOr<Candidate>> plans(std::size(kExperts));
   SideBySide(static_cast<int>(plans.size()),
              [&](int i) { plans[i] = experts.Of(kExperts[i]); });
-  std::optional<ExpertPlan> best;
+  std::optional<Candidate> best;
   double least = (1 - kSearchPolicy.experts.gain) * plan.predicted.step_seconds;
   const double near =
       kSearchPolicy.experts.far_behind * plan.predicted.step_seconds;
-  for (absl::StatusOr<ExpertPlan>& one : plans) {
+  for (absl::StatusOr<Candidate>& one : plans) {
     if (!one.ok() || one->plan.predicted.peak_bytes > task.memory_bytes) {
       continue;
     }
     const double seconds = one->plan.predicted.step_seconds;
-    const bool is_finalist = task.request.finalist && seconds < near;
+    const bool is_finalist = task.mode.keeps_finalists && seconds < near;
     if (seconds >= least && !is_finalist) continue;
-    TakeForOwn(task, search, whole.found(), *one);
-    if (is_finalist) task.request.finalist(one->plan);
+    TakeForOwn(task, search, finished.written, *one);
+    if (is_finalist) log.finalists.push_back(one->plan);
     if (seconds >= least) continue;
     least = seconds;
     best = *std::move(one);
   }
-  if (best.has_value()) {
-    plan = std::move(best->plan);
-    std::swap(whole.found()[0], best->found);
-  }
   log.seconds["experts"] += watch.seconds();
+  return std::move(best.has_value() ? best->plan : plan);
 }
 
 }  // namespace meshwright

@@ -10,6 +10,7 @@
 
 #include "meshwright/plan/plan.h"
 #include "meshwright/planner/cut_step.h"
+#include "meshwright/planner/finish_whole.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/plan_log.h"
 #include "meshwright/planner/whole_search.h"
@@ -17,15 +18,15 @@
 
 namespace meshwright {
 
-// Replaces `plan`, the first that `whole` has found, by the plan that some
+// The plan that was chosen of what `whole` has found, or the plan that some
 // expert's strategy would have given for the same request, where that is
 // predicted to be quicker. Experts of one axis are planned as if asked for;
 // those of more in the settings in which the search, which may do more, is not
 // far behind its best. Of large steps all are only sketched, where it is about
 // as good. Nothing is done for requests that are for an expert themselves.
-void UseExperts(const PlanTask& task, const MeshSearch& search,
-                WholeSearch& whole, const std::map<Recompute, Cuts>& cuts,
-                PlanLog& log, Plan& plan);
+Plan UseExperts(const PlanTask& task, const MeshSearch& search,
+                const WholeSearch& whole, const std::map<Recompute, Cuts>& cuts,
+                Finished finished, PlanLog& log);
 
 }  // namespace meshwright
 

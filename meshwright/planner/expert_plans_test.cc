@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "meshwright/mesh/cluster_file.h"
-#include "meshwright/planner/planner.h"
+#include "meshwright/planner/find_plan.h"
 #include "meshwright/search/zoo_for_test.h"
 
 namespace meshwright {
@@ -31,13 +31,20 @@ TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
   const Rates rates = AssumedRates(*cluster);
   PlanRequest request;
   request.time_limit_seconds = 3600;  // However busy the machine is.
-  if (is_large) request.large_ops = 0;
-  absl::StatusOr<Plan> plan = MakePlan(module, *cluster, rates, request);
+  SearchMode mode;
+  if (is_large) mode.large_ops = 0;
+  const auto make = [&]() -> absl::StatusOr<Plan> {
+    absl::StatusOr<PlanChoice> choice =
+        MakePlanIn(module, *cluster, rates, request, mode);
+    if (!choice.ok()) return choice.status();
+    return std::move(choice->plan);
+  };
+  absl::StatusOr<Plan> plan = make();
   ASSERT_TRUE(plan.ok()) << plan.status();
   if (memory_share > 0) {
     request.memory_bytes = static_cast<int64_t>(
         memory_share * static_cast<double>(plan->predicted.peak_bytes));
-    plan = MakePlan(module, *cluster, rates, request);
+    plan = make();
     ASSERT_TRUE(plan.ok()) << plan.status();
   }
   EXPECT_EQ(plan->strategy, "auto");
@@ -46,8 +53,7 @@ TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
   for (const Expert expert : {Expert::kDp, Expert::kZero2, Expert::kZero3,
                               Expert::kMegatron, Expert::kSequence}) {
     request.expert = expert;
-    const absl::StatusOr<Plan> other =
-        MakePlan(module, *cluster, rates, request);
+    const absl::StatusOr<Plan> other = make();
     if (!other.ok()) continue;  // It does not fit.
     EXPECT_LE(plan->predicted.step_seconds,
               1.001 * other->predicted.step_seconds)

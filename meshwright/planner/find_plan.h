@@ -1,15 +1,25 @@
-// The search for a plan, for what can be.
+// The search for a plan.
 #ifndef MESHWRIGHT_PLANNER_FIND_PLAN_H_
 #define MESHWRIGHT_PLANNER_FIND_PLAN_H_
 
 #include "absl/status/statusor.h"
+#include "meshwright/planner/plan_task.h"
 #include "meshwright/planner/planner.h"
 
 namespace meshwright {
 
-// As MakePlan, but there is something to compute again if that is asked for.
-absl::StatusOr<Plan> FindPlan(const Module& module, const Cluster& cluster,
-                              const Rates& rates, const PlanRequest& request);
+// As MakePlan; finalists only if the mode keeps them.
+absl::StatusOr<PlanChoice> MakePlanIn(const Module& module,
+                                      const Cluster& cluster,
+                                      const Rates& rates,
+                                      const PlanRequest& request,
+                                      const SearchMode& mode);
+
+// The same, but there is something to compute again if that is asked for.
+absl::StatusOr<PlanChoice> FindPlan(const Module& module,
+                                    const Cluster& cluster, const Rates& rates,
+                                    const PlanRequest& request,
+                                    const SearchMode& mode);
 
 }  // namespace meshwright
 

@@ -19,11 +19,11 @@ namespace {
 class WholeFinish {
  public:
   WholeFinish(const PlanTask& task, const MeshSearch& search,
-              std::vector<Found>& found, PlanLog& log)
-      : task_(task), search_(search), found_(found), log_(log) {}
+              std::vector<Found> found, PlanLog& log)
+      : task_(task), search_(search), found_(std::move(found)), log_(log) {}
 
-  absl::StatusOr<Plan> Run() {
-    const bool large = IsLarge(task_.request, *found_[0].cut);
+  absl::StatusOr<Finished> Run() {
+    const bool large = task_.IsLarge(*found_[0].cut);
     KeepPromising(large, found_);
     if (large && HasProven(found_)) {
       ImproveProven();
@@ -41,13 +41,12 @@ class WholeFinish {
       RecordWritten(task_, one, log_.alternatives);
     }
     const size_t chosen = ChooseWritten(plans, task_.memory_bytes);
-    std::swap(found_[0], found_[chosen]);
     Plan plan = std::move(plans[chosen]);
-    if (Fits(plan) && Prove(found_[0], plan)) {
+    if (Fits(plan) && Prove(found_[chosen], plan)) {
       Tell({plan});
       RecordWritten(task_, plan, log_.alternatives);
     }
-    return plan;
+    return Finished{{found_[chosen], std::move(plan)}, std::move(found_)};
   }
 
  private:
@@ -144,9 +143,9 @@ class WholeFinish {
   }
 
   void Tell(const std::vector<Plan>& plans) const {
-    if (!task_.request.finalist) return;
+    if (!task_.mode.keeps_finalists) return;
     for (const Plan& plan : plans) {
-      if (Fits(plan)) task_.request.finalist(plan);
+      if (Fits(plan)) log_.finalists.push_back(plan);
     }
   }
 
@@ -164,7 +163,7 @@ class WholeFinish {
 
   const PlanTask& task_;
   const MeshSearch& search_;
-  std::vector<Found>& found_;
+  std::vector<Found> found_;
   PlanLog& log_;
 };
 
@@ -208,19 +207,22 @@ Found SearchedOn(const MeshSearch& search, const Found& found,
   return more;
 }
 
-absl::StatusOr<Plan> FinishFound(const PlanTask& task, const MeshSearch& search,
-                                 std::vector<Found>& found, PlanLog& log) {
-  return WholeFinish(task, search, found, log).Run();
+absl::StatusOr<Finished> FinishFound(const PlanTask& task,
+                                     const MeshSearch& search,
+                                     std::vector<Found> found, PlanLog& log) {
+  return WholeFinish(task, search, std::move(found), log).Run();
 }
 
-absl::StatusOr<Plan> FinishWhole(const PlanTask& task, const MeshSearch& search,
-                                 WholeSearch& whole, PlanLog& log) {
+absl::StatusOr<Finished> FinishWhole(const PlanTask& task,
+                                     const MeshSearch& search,
+                                     WholeSearch& whole, PlanLog& log) {
   while (true) {
-    MW_ASSIGN_OR_RETURN(Plan plan,
+    MW_ASSIGN_OR_RETURN(Finished finished,
                         FinishFound(task, search, whole.found(), log));
-    if (plan.predicted.peak_bytes <= task.memory_bytes) return plan;
-    whole.TrySmaller(*whole.found()[0].cut).IgnoreError();
-    if (whole.found().empty()) return plan;
+    const Candidate& chosen = finished.chosen;
+    if (chosen.plan.predicted.peak_bytes <= task.memory_bytes) return finished;
+    whole.TrySmaller(*chosen.found.cut).IgnoreError();
+    if (whole.found().empty()) return finished;
   }
 }
 

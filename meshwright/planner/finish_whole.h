@@ -15,17 +15,30 @@
 
 namespace meshwright {
 
+// A sketch, searched on, and the plan that was written of it.
+struct Candidate {
+  Found found;
+  Plan plan;
+};
+
+struct Finished {
+  Candidate chosen;
+  std::vector<Found> written;  // All of which there is a program.
+};
+
 // Searches on from the most promising that `whole` has found, of which there
-// are some, and writes them; the first of what it has found is then the plan's.
-// Where a program takes more than the search counted, it is made to aim lower,
-// before one is chosen, and, if nothing fits then, to try more micro-batches;
-// if nothing does, the plan's peak says so and nothing found is left.
-absl::StatusOr<Plan> FinishWhole(const PlanTask& task, const MeshSearch& search,
-                                 WholeSearch& whole, PlanLog& log);
+// are some, writes them, and chooses. Where a program takes more than the
+// search counted, it is made to aim lower, before one is chosen, and, if
+// nothing fits then, to try more micro-batches; if nothing does, the plan's
+// peak says so.
+absl::StatusOr<Finished> FinishWhole(const PlanTask& task,
+                                     const MeshSearch& search,
+                                     WholeSearch& whole, PlanLog& log);
 
 // The same for sketches, of which there are some; no others are tried.
-absl::StatusOr<Plan> FinishFound(const PlanTask& task, const MeshSearch& search,
-                                 std::vector<Found>& found, PlanLog& log);
+absl::StatusOr<Finished> FinishFound(const PlanTask& task,
+                                     const MeshSearch& search,
+                                     std::vector<Found> found, PlanLog& log);
 
 // Of plans that were written, by index: the quickest that fits or, as long as
 // that is not proven to be about the best on its mesh, one that is as good and

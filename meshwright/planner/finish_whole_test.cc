@@ -114,7 +114,7 @@ TEST(WholeSearch, TriesMoreMicroBatchesThanItFound) {
   const PlanTask task{module,     cluster,
                       rates,      request,
                       20'000'000, {.style = FusionStyleFor(cluster.IsCpu())}};
-  const MeshSearch search(cluster, rates, request);
+  const MeshSearch search(task);
   std::map<Recompute, Cuts> cuts;
   PlanLog log;
   WholeSearch whole(task, search, *MeshesToTry(cluster, request), cuts, log);

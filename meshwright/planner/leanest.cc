@@ -28,7 +28,7 @@ absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
   std::optional<Plan> best;
   for (const LeanSetting& setting : settings) {
     if (setting.least >= (best.has_value() ? best->predicted.peak_bytes
-                                           : *task.request.leanest_below)) {
+                                           : *task.mode.leanest_below)) {
       break;
     }
     for (const double slack : kSearchPolicy.lean.slacks) {

@@ -50,8 +50,11 @@ std::vector<std::string> NotesOnCluster(const Cluster& cluster,
 
 // A step that has nothing to compute again is planned without; whoever asked
 // for it is told.
-absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
-                              const Rates& rates, const PlanRequest& request) {
+absl::StatusOr<PlanChoice> MakePlanIn(const Module& module,
+                                      const Cluster& cluster,
+                                      const Rates& rates,
+                                      const PlanRequest& request,
+                                      const SearchMode& mode) {
   MW_RETURN_IF_ERROR(CheckSupported(Flatten(module)));
   PlanRequest possible = request;
   std::vector<std::string> notes;
@@ -68,7 +71,9 @@ absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
       MW_RETURN_IF_ERROR(can);
     }
   }
-  MW_ASSIGN_OR_RETURN(Plan plan, FindPlan(module, cluster, rates, possible));
+  MW_ASSIGN_OR_RETURN(PlanChoice choice,
+                      FindPlan(module, cluster, rates, possible, mode));
+  Plan& plan = choice.plan;
   for (std::string& note : WhyBatchStays(module, request, plan)) {
     notes.push_back(std::move(note));
   }
@@ -84,7 +89,20 @@ absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
       plan.notes.push_back(std::move(note));
     }
   }
-  return plan;
+  return choice;
+}
+
+absl::StatusOr<PlanChoice> MakePlans(const Module& module,
+                                     const Cluster& cluster, const Rates& rates,
+                                     const PlanRequest& request) {
+  return MakePlanIn(module, cluster, rates, request, {.keeps_finalists = true});
+}
+
+absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
+                              const Rates& rates, const PlanRequest& request) {
+  MW_ASSIGN_OR_RETURN(PlanChoice choice,
+                      MakePlanIn(module, cluster, rates, request, {}));
+  return std::move(choice.plan);
 }
 
 }  // namespace meshwright

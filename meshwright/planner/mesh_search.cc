@@ -28,12 +28,11 @@ absl::StatusOr<Found> MeshSearch::Prepare(
   if (request_.expert != Expert::kVolume) task.rates = &rates_;
   task.memory_limit = setting.memory_limit;
   task.stages = setting.stages;
-  task.solve = {.time_limit_seconds = request_.time_limit_seconds,
-                .work_limit = kSearchPolicy.solve.first_work,
-                .seed = request_.seed,
-                .gap = request_.leanest_below.has_value()
-                           ? kSearchPolicy.lean.gap
-                           : kSearchPolicy.solve.first_gap};
+  task.solve = {
+      .time_limit_seconds = request_.time_limit_seconds,
+      .work_limit = kSearchPolicy.solve.first_work,
+      .seed = request_.seed,
+      .gap = is_lean_ ? kSearchPolicy.lean.gap : kSearchPolicy.solve.first_gap};
   if (cut->pins.has_value()) found.pins = cut->pins->given;
   MW_RETURN_IF_ERROR(PinBatch(request_, cut->model, mesh, found.pins));
   MW_ASSIGN_OR_RETURN(task.demands.pins,

@@ -14,6 +14,7 @@
 #include "meshwright/loops/split_loops.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/planner/cut_step.h"
+#include "meshwright/planner/plan_task.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/search/plan_mesh.h"
 
@@ -30,20 +31,18 @@ struct Found {
   MeshPlan plan;
 };
 
-inline bool IsLarge(const PlanRequest& request, const CutStep& cut) {
-  return cut.model.graph.ops.size() > request.large_ops;
-}
-
 // Whether all axes can be solved for at once: of three and more of them only
 // small steps.
 bool IsSmall(const StepModel& model, const Mesh& mesh);
 
 class MeshSearch {
  public:
-  // All outlive it.
-  MeshSearch(const Cluster& cluster, const Rates& rates,
-             const PlanRequest& request)
-      : cluster_(cluster), rates_(rates), request_(request) {}
+  // What the task refers to outlives it.
+  explicit MeshSearch(const PlanTask& task)
+      : cluster_(task.cluster),
+        rates_(task.rates),
+        request_(task.request),
+        is_lean_(task.mode.leanest_below.has_value()) {}
 
   struct Setting {
     Mesh mesh;
@@ -93,6 +92,7 @@ class MeshSearch {
   const Cluster& cluster_;
   const Rates& rates_;
   const PlanRequest& request_;
+  const bool is_lean_;
   // By mesh: what is found once holds for every sketch.
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<KnownWays>> ways_;

@@ -16,6 +16,7 @@ struct PlanLog {
   std::vector<Alternative> alternatives;
   std::vector<std::string> notes;
   std::map<std::string, double> seconds;  // By part of the work.
+  std::vector<Plan> finalists;            // If the task keeps them.
 };
 
 }  // namespace meshwright

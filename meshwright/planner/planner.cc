@@ -39,23 +39,25 @@ class Planner {
   Planner(const PlanTask& task, std::vector<Mesh> meshes)
       : task_(task),
         request_(task.request),
-        search_(task.cluster, task.rates, task.request),
+        search_(task),
         whole_(task_, search_, std::move(meshes), cuts_, log_) {}
 
-  absl::StatusOr<Plan> Run() {
+  absl::StatusOr<PlanChoice> Run() {
     MW_ASSIGN_OR_RETURN(
-        Plan plan, request_.leanest_below.has_value() ? Leanest() : Search());
+        Plan plan, task_.mode.leanest_below.has_value() ? Leanest() : Search());
     log_.seconds["total"] = log_.watch.seconds();
     plan.seconds = log_.seconds;
-    return plan;
+    return PlanChoice{std::move(plan), std::move(log_.finalists)};
   }
 
  private:
   // With stages and without, as far as that is promising.
   absl::StatusOr<Plan> Search() {
+    // Enumerate and sketch.
     const bool may_be_whole = request_.stages.value_or(1) == 1;
     absl::Status last = may_be_whole ? whole_.Try() : absl::OkStatus();
     absl::StatusOr<std::vector<StageCandidate>> staged = TryStages();
+    // Refine, lower and price: first what is clearly faster.
     absl::StatusOr<Plan> plan = absl::NotFoundError("no plan yet");
     const bool stage_first =
         staged.ok() &&
@@ -83,6 +85,7 @@ class Planner {
                                        whole->predicted.step_seconds)) {
       plan = FinishStages(*staged);
     }
+    // Choose.
     const bool is_whole = !plan.ok() || !Fits(*plan) ||
                           (whole.ok() && whole->predicted.step_seconds <=
                                              plan->predicted.step_seconds);
@@ -106,10 +109,11 @@ class Planner {
            absl::IsDeadlineExceeded(last) || !request_.micro_batches);
       return fits_nowhere ? NothingFits() : last;
     }
-    MW_ASSIGN_OR_RETURN(Plan plan, FinishWhole(task_, search_, whole_, log_));
-    if (!Fits(plan)) return NothingFits();
-    UseExperts(task_, search_, whole_, cuts_, log_, plan);
-    return WithAlternatives(std::move(plan));
+    MW_ASSIGN_OR_RETURN(Finished finished,
+                        FinishWhole(task_, search_, whole_, log_));
+    if (!Fits(finished.chosen.plan)) return NothingFits();
+    return WithAlternatives(
+        UseExperts(task_, search_, whole_, cuts_, std::move(finished), log_));
   }
 
   // Sketches of plans with stages.
@@ -158,16 +162,16 @@ class Planner {
                           whole_.Cut(request_.micro_batches.value_or(1)));
       MW_RETURN_IF_ERROR(search_.CheckPossible(cut, whole_.meshes()));
     }
-    absl::StatusOr<Plan> leanest =
-        MakePlan(task_.module, task_.cluster, task_.rates,
-                 LeanestOf(request_, INT64_MAX));
-    if (leanest.ok() && Fits(*leanest)) return leanest;
+    SearchMode lean = task_.mode;
+    lean.leanest_below = INT64_MAX;
+    absl::StatusOr<PlanChoice> leanest =
+        MakePlanIn(task_.module, task_.cluster, task_.rates, request_, lean);
+    if (leanest.ok() && Fits(leanest->plan)) return std::move(leanest->plan);
     if (!request_.stages.has_value() && request_.expert == Expert::kAuto) {
       absl::StatusOr<Plan> staged = AnyStagesThatFit(task_, LeftSeconds() / 4);
       if (staged.ok()) return WithAlternatives(*std::move(staged));
     }
-    WhatFits fits = FindWhatFits(task_.module, task_.cluster, task_.rates,
-                                 request_, task_.memory_bytes, leanest);
+    WhatFits fits = FindWhatFits(task_, leanest);
     fits.no_micro_batches = std::string(whole_.WhyNotCut().message());
     return DoesNotFit(fits, whole_.meshes()[0].device_count(),
                       task_.memory_bytes);
@@ -208,8 +212,10 @@ class Planner {
 
 }  // namespace
 
-absl::StatusOr<Plan> FindPlan(const Module& module, const Cluster& cluster,
-                              const Rates& rates, const PlanRequest& request) {
+absl::StatusOr<PlanChoice> FindPlan(const Module& module,
+                                    const Cluster& cluster, const Rates& rates,
+                                    const PlanRequest& request,
+                                    const SearchMode& mode) {
   MW_ASSIGN_OR_RETURN(std::vector<Mesh> meshes, MeshesToTry(cluster, request));
   MW_RETURN_IF_ERROR(CheckSteering(request));
   MW_RETURN_IF_ERROR(KeepIslandMeshes(module, cluster, request, meshes));
@@ -221,21 +227,23 @@ absl::StatusOr<Plan> FindPlan(const Module& module, const Cluster& cluster,
                 rates,
                 request,
                 request.memory_bytes.value_or(static_cast<int64_t>(usable)),
-                {.style = FusionStyleFor(cluster.IsCpu())}};
+                {.style = FusionStyleFor(cluster.IsCpu())},
+                mode};
   if (request.annotations) {
     const Mesh& mesh = meshes[0];
     MW_ASSIGN_OR_RETURN(Annotations given, request.annotations(mesh));
     MW_RETURN_IF_ERROR(CheckPins(module, Flatten(module), mesh, given));
     task.context.pins = MeshPins{mesh, std::move(given)};
   }
-  MW_ASSIGN_OR_RETURN(Plan plan, Planner(task, std::move(meshes)).Run());
+  MW_ASSIGN_OR_RETURN(PlanChoice choice,
+                      Planner(task, std::move(meshes)).Run());
   if (task.context.pins.has_value() &&
       !task.context.pins->given.alike.empty()) {
-    plan.notes.push_back(
+    choice.plan.notes.push_back(
         "sharding groups of the module (shard_alike) are not kept: every "
         "tensor is sharded on its own");
   }
-  return plan;
+  return choice;
 }
 
 }  // namespace meshwright

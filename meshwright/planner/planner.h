@@ -3,9 +3,20 @@
 //   MW_ASSIGN_OR_RETURN(Plan plan, MakePlan(module, cluster, rates, {}));
 //   MW_ASSIGN_OR_RETURN(Partitioned split, PartitionPlan(module, plan));
 //
-// For numbers of micro-batches from one upwards until it fits, and for every
-// way to lay the devices out as a mesh: the best strategies (search/). The best
-// of all is lowered and priced as the program that will run (cost/).
+// The driver is planner.cc; its steps, with where they are done:
+//
+//   enumerate        meshes (meshes_to_try.cc), micro-batches and what is
+//                    computed again (whole_search.cc), stages (stage_search.cc)
+//   sketch           the best strategies of each (search/), with little work
+//                    (mesh_search.cc)
+//   prune            to the promising (found_plans.cc)
+//   refine           more work on those, axes cut in two (refine_mesh.cc)
+//   lower and price  as the program that will run (write_plan.cc,
+//                    write_stages.cc), aiming lower where that takes too much
+//   choose           among programs (finish_whole.cc), experts'
+//   (expert_plans.cc)
+//                    and with stages or without (planner.cc)
+//   prove            a bound on the chosen mesh (finish_whole.cc)
 #ifndef MESHWRIGHT_PLANNER_PLANNER_H_
 #define MESHWRIGHT_PLANNER_PLANNER_H_
 
@@ -27,7 +38,6 @@
 #include "meshwright/pipeline/stage_layout.h"
 #include "meshwright/pipeline/stage_programs.h"
 #include "meshwright/plan/plan.h"
-#include "meshwright/planner/search_policy.h"
 #include "meshwright/remat/recompute.h"
 #include "meshwright/schedule/schedule_kind.h"
 #include "meshwright/schedule/timetable.h"
@@ -51,14 +61,6 @@ struct PlanRequest {
   std::function<absl::StatusOr<Annotations>(const Mesh& mesh)> annotations;
   double time_limit_seconds = 60;
   uint64_t seed = 1;
-  // A step with more operations is large: less is tried.
-  size_t large_ops = kSearchPolicy.large_ops;
-  // Take the least memory that can be, whatever the time; but look no further
-  // where it is sure to be this much or more.
-  std::optional<int64_t> leanest_below;
-  // Called with every plan that was written and fits, the one that is chosen
-  // among them; only with plans without stages.
-  std::function<void(const Plan&)> finalist;
   // Called as work goes on, with what is looked at.
   std::function<void(absl::string_view)> report;
 };
@@ -67,6 +69,16 @@ struct PlanRequest {
 // kInvalidArgument for what cannot be.
 absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
                               const Rates& rates, const PlanRequest& request);
+
+// The plan, and every plan without stages that was written and fits, the chosen
+// one among them if it has none.
+struct PlanChoice {
+  Plan plan;
+  std::vector<Plan> finalists;
+};
+absl::StatusOr<PlanChoice> MakePlans(const Module& module,
+                                     const Cluster& cluster, const Rates& rates,
+                                     const PlanRequest& request);
 
 // The step that a plan is for: the module, or what computes some of it again,
 // or a loop of either over micro-batches.

@@ -75,7 +75,7 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
     for (SplitMesh& split : SplitsOf(one.task.mesh, task.cluster,
                                      task.request.batch_axis.empty() ? 0 : 1)) {
       const bool is_small = IsSmall(one.cut->model, split.mesh);
-      const bool is_large = IsLarge(task.request, *one.cut);
+      const bool is_large = task.IsLarge(*one.cut);
       if (tried == (is_small ? kSearchPolicy.refine.many_splits
                              : kSearchPolicy.refine.few_splits) ||
           is_large)

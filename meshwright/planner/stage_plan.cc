@@ -160,7 +160,7 @@ double Fullest(const Plan& plan) {
 // helps.
 void Rebalance(const PlanTask& task, StageCandidate& candidate,
                WrittenStages& written) {
-  const bool is_large = IsLarge(task.request, *candidate.found.cut);
+  const bool is_large = task.IsLarge(*candidate.found.cut);
   for (int move = 0; move < kSearchPolicy.stages.most_moves; ++move) {
     if (Fullest(written.plan) <= (is_large ? kSearchPolicy.stages.full_of_large
                                            : kSearchPolicy.stages.full))
@@ -204,7 +204,7 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
     MW_ASSIGN_OR_RETURN(written, WriteStages(task, candidate));
   }
   Rebalance(task, candidate, written);
-  if (IsLarge(task.request, *candidate.found.cut)) return std::move(plan);
+  if (task.IsLarge(*candidate.found.cut)) return std::move(plan);
   if (candidate.others.empty()) {
     TryRivals(task, search, seconds_left, candidate, plan);
   }

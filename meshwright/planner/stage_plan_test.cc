@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "meshwright/mesh/cluster_file.h"
+#include "meshwright/planner/find_plan.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/search/zoo_for_test.h"
 
@@ -24,11 +25,13 @@ TEST_P(StagePlanTest, HasTheStagesThatWereAskedFor) {
   const Module module = ReadTiny(model);
   const absl::StatusOr<Cluster> cluster = ParseClusterSpec("h200:8", {});
   ASSERT_TRUE(cluster.ok()) << cluster.status();
-  PlanRequest request{.stages = stages, .time_limit_seconds = 3600};
-  if (is_large) request.large_ops = 0;
-  const absl::StatusOr<Plan> plan =
-      MakePlan(module, *cluster, AssumedRates(*cluster), request);
-  ASSERT_TRUE(plan.ok()) << plan.status();
+  const PlanRequest request{.stages = stages, .time_limit_seconds = 3600};
+  SearchMode mode;
+  if (is_large) mode.large_ops = 0;
+  const absl::StatusOr<PlanChoice> choice =
+      MakePlanIn(module, *cluster, AssumedRates(*cluster), request, mode);
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  const Plan* const plan = &choice->plan;
   EXPECT_EQ(plan->stages(), stages);
   EXPECT_GT(plan->predicted.step_seconds, 0);
   const absl::StatusOr<PlannedStages> made = StagePlan(module, *plan);

@@ -53,7 +53,7 @@ StageSearch::StageSearch(const PlanTask& task, const MeshSearch& search,
       cuts_(cuts),
       note_(std::move(note)),
       whole_(cuts.at(1)->model),
-      is_large_(IsLarge(task.request, *cuts.at(1))),
+      is_large_(task.IsLarge(*cuts.at(1))),
       batch_(BatchSize(whole_)),
       need_(LeastMemory(whole_)) {}
 

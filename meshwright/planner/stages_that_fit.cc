@@ -30,7 +30,7 @@ absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
                                   std::map<Recompute, Cuts>& cuts) {
   PlanTask other = task;
   other.memory_bytes = memory_bytes;
-  const MeshSearch search(other.cluster, other.rates, other.request);
+  const MeshSearch search(other);
   MW_ASSIGN_OR_RETURN(
       std::vector<StageCandidate> staged,
       BestStages(other, search, nullptr, cuts, [](const Alternative&) {}));
@@ -87,9 +87,7 @@ absl::StatusOr<Plan> FinishFirstThatFits(const PlanTask& task,
 absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left) {
   PlanRequest request = task.request;
   request.time_limit_seconds = std::max(1.0, seconds_left);
-  const PlanTask again{task.module, task.cluster,      task.rates,
-                       request,     task.memory_bytes, task.context};
-  MW_ASSIGN_OR_RETURN(Plan plan, LeanestStages(again));
+  MW_ASSIGN_OR_RETURN(Plan plan, LeanestStages(task.With(request)));
   if (!Fits(plan, task.memory_bytes)) {
     return StagesDoNotFit(plan, task.memory_bytes);
   }
@@ -110,10 +108,7 @@ absl::StatusOr<Plan> AnyStagesThatFit(const PlanTask& task,
     request.time_limit_seconds = seconds_left - watch.seconds();
     if (devices % stages != 0 || request.time_limit_seconds <= 0) continue;
     absl::StatusOr<Plan> plan =
-        SearchWithin(kAnyMemory,
-                     {task.module, task.cluster, task.rates, request,
-                      task.memory_bytes, task.context},
-                     cuts);
+        SearchWithin(kAnyMemory, task.With(request), cuts);
     if (!plan.ok() || !Fits(*plan, task.memory_bytes)) continue;
     if (!best.ok() ||
         plan->predicted.step_seconds < best->predicted.step_seconds) {

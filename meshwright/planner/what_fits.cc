@@ -12,6 +12,7 @@
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
 #include "meshwright/mesh/mesh.h"
+#include "meshwright/planner/find_plan.h"
 #include "meshwright/planner/search_policy.h"
 
 namespace meshwright {
@@ -50,19 +51,14 @@ Cluster Grown(const Cluster& cluster, int64_t factor) {
 
 }  // namespace
 
-PlanRequest LeanestOf(const PlanRequest& request, int64_t below) {
-  PlanRequest leanest = request;
-  leanest.leanest_below = below;
-  return leanest;
-}
-
-WhatFits FindWhatFits(const Module& module, const Cluster& cluster,
-                      const Rates& rates, const PlanRequest& request,
-                      int64_t limit, const absl::StatusOr<Plan>& leanest) {
+WhatFits FindWhatFits(const PlanTask& task,
+                      const absl::StatusOr<PlanChoice>& leanest) {
+  const Cluster& cluster = task.cluster;
+  const PlanRequest& request = task.request;
   WhatFits fits;
   if (leanest.ok()) {
     std::tie(fits.memory_gib, fits.memory_bytes) =
-        Writable(leanest->predicted.peak_bytes);
+        Writable(leanest->plan.predicted.peak_bytes);
   }
   // Pins are about one mesh, and virtual devices have no memory of their own.
   if (request.annotations ||
@@ -70,7 +66,9 @@ WhatFits FindWhatFits(const Module& module, const Cluster& cluster,
     return fits;
   }
   const Stopwatch watch;
-  PlanRequest again = LeanestOf(request, limit + 1);
+  SearchMode mode = task.mode;
+  mode.leanest_below = task.memory_bytes + 1;
+  PlanRequest again = request;
   for (int64_t factor = 2;
        factor * cluster.device_count() <= kSearchPolicy.lean.most_devices &&
        watch.seconds() < request.time_limit_seconds;
@@ -83,8 +81,9 @@ WhatFits FindWhatFits(const Module& module, const Cluster& cluster,
       again.mesh = *Mesh::Create(std::move(axes));
       devices = again.mesh->device_count();
     }
-    const absl::StatusOr<Plan> plan = MakePlan(module, grown, rates, again);
-    if (plan.ok() && plan->predicted.peak_bytes <= limit) {
+    const absl::StatusOr<PlanChoice> found =
+        MakePlanIn(task.module, grown, task.rates, again, mode);
+    if (found.ok() && found->plan.predicted.peak_bytes <= task.memory_bytes) {
       fits.devices = devices;
       return fits;
     }

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "meshwright/planner/plan_task.h"
 #include "meshwright/planner/planner.h"
 
 namespace meshwright {
@@ -25,14 +26,10 @@ struct WhatFits {
   std::string no_micro_batches;
 };
 
-// The same, for the least memory; see PlanRequest::leanest_below.
-PlanRequest LeanestOf(const PlanRequest& request, int64_t below);
-
-// For a request that does not fit into `limit` bytes on a device, and its
-// leanest plan. Hosts are doubled until the leanest plan on them fits.
-WhatFits FindWhatFits(const Module& module, const Cluster& cluster,
-                      const Rates& rates, const PlanRequest& request,
-                      int64_t limit, const absl::StatusOr<Plan>& leanest);
+// For a task that does not fit, and its leanest plan. Hosts are doubled until
+// the leanest plan on them fits.
+WhatFits FindWhatFits(const PlanTask& task,
+                      const absl::StatusOr<PlanChoice>& leanest);
 
 // Both kResourceExhausted, in one line.
 absl::Status DoesNotFit(const WhatFits& fits, int64_t devices, int64_t limit);

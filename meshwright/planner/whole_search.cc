@@ -30,7 +30,7 @@ absl::Status WholeSearch::Try() {
                      kSearchPolicy.enumerate.more_counts);
   }
   const bool is_short = counts[0] >= kSearchPolicy.enumerate.far_too_large &&
-                        !request_.micro_batches && IsLarge(request_, **Cut(1));
+                        !request_.micro_batches && task_.IsLarge(**Cut(1));
   if (is_short) {
     CutTogether(task_.module, task_.context,
                 {{1, Recompute::kFull}, {1, Recompute::kSelective}}, cuts_);
@@ -172,7 +172,7 @@ std::vector<int64_t> WholeSearch::CountsFor(const CutStep& cut) const {
   if (request_.micro_batches.has_value()) return {*request_.micro_batches};
   return CountsToTry(
       cut.model, meshes_,
-      request_.leanest_below.has_value() ? INT64_MAX : task_.memory_bytes,
+      task_.mode.leanest_below.has_value() ? INT64_MAX : task_.memory_bytes,
       cut.recompute == Recompute::kNone
           ? kSearchPolicy.enumerate.few_examples
           : kSearchPolicy.enumerate.many_examples);
@@ -219,7 +219,7 @@ void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
 void WholeSearch::StartAsExperts(const std::shared_ptr<const CutStep>& cut,
                                  const std::vector<Mesh>& meshes) {
   if (request_.expert != Expert::kAuto || meshes[0].axes().size() > 1 ||
-      !IsLarge(request_, *cut)) {
+      !task_.IsLarge(*cut)) {
     return;
   }
   const absl::StatusOr<Found> found =

@@ -40,7 +40,6 @@ class WholeSearch {
 
   // What was asked for cannot be, memory or not.
   bool refused() const { return refused_; }
-  std::vector<Found>& found() { return found_; }
   const std::vector<Found>& found() const { return found_; }
   // All that could be, also what `found` is no longer about.
   const std::vector<MeshTime>& times() const { return times_; }

@@ -11,19 +11,10 @@
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/plan/plan.h"
 #include "meshwright/planner/mesh_search.h"
+#include "meshwright/planner/plan_task.h"
 #include "meshwright/planner/planner.h"
 
 namespace meshwright {
-
-// What is planned.
-struct PlanTask {
-  const Module& module;
-  const Cluster& cluster;
-  const Rates& rates;
-  const PlanRequest& request;
-  int64_t memory_bytes = 0;  // That a device may use.
-  StepContext context;
-};
 
 // The mesh with the names that its axes have in a plan or, if none was found,
 // might.

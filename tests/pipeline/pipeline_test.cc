@@ -69,8 +69,7 @@ TEST_P(ZooPipelineTest, EqualsOneDeviceBySchedulesAlike) {
 
 std::vector<ZooCase> ZooCases() {
   if (!IsLong()) {
-    return {{"gpt_tiny", 4, 2, "data=2"},
-            {"llama_tiny", 4, 4, "data=1"}};
+    return {{"gpt_tiny", 4, 2, "data=2"}, {"llama_tiny", 4, 4, "data=1"}};
   }
   std::vector<ZooCase> cases;
   for (const char* model : {"gpt_tiny", "bert_tiny", "gpt_scan_tiny",

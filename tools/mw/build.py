@@ -29,7 +29,9 @@ def cores() -> int:
 
 def compiler() -> str | None:
     """The user's own, else Clang, which takes half of g++'s time; None: CMake's choice."""
-    return os.environ.get("CXX") or shutil.which("clang++-19") or shutil.which("clang++")
+    return (
+        os.environ.get("CXX") or shutil.which("clang++-19") or shutil.which("clang++")
+    )
 
 
 def ensure(

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mw import build, dist, formatting, packages, process, wheels
+from mw import build, dist, embed, formatting, packages, process, wheels
 from mw.paths import BUILD, ROOT, RUNTIME_ENV, VENV, VENV_JAX_OLD, StepFailed, UserError
 from mw.progress import Task, duration
 from mw.schedule import CountedFailure, Outcome, Schedule, Step, table
@@ -23,7 +23,9 @@ FUZZ_COUNT = 5_000
 FUZZ_COUNT_LONG = 1_000_000
 SANITIZER_ENV = {"UBSAN_OPTIONS": "print_stacktrace=1"}
 # Tests run each program a few times: XLA's compiler would take longer to optimise it.
-XLA_FLAGS = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+XLA_FLAGS = (
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
 
 
 def steps(long: bool) -> list[Step]:
@@ -44,11 +46,13 @@ def steps(long: bool) -> list[Step]:
         Step("fuzz-asan-1", _fuzz(fuzz_count // 2, 1), ("build-asan",)),
         Step("fuzz-asan-2", _fuzz(fuzz_count // 2, 2), ("build-asan",)),
         Step("tools", _pytest("tools", VENV, "tests/tools", marks), py),
+        Step("text", _pytest("text", VENV, "tests/text", marks), both),
         Step("python", _pytest("python", VENV, "tests/python", marks), both),
         Step("jax-old", _pytest("jax-old", VENV_JAX_OLD, "tests/python", marks), both),
         Step("e2e", _pytest("e2e", VENV, "tests/e2e", marks, every), both, cores=every),
         Step("replay", _replay(long), ("build",), cores=2),
         Step("dist", _dist, ("build",)),
+        Step("embed", _embed, ("build",)),
     ]
     if long:
         listed += _sanitized("tsan", "tsan", TSAN_LONG)
@@ -222,6 +226,11 @@ def _replay(long: bool):
 
 def _dist(task: Task) -> Outcome:
     dist.make(BUILD / "dist", task)
+    return Outcome(passed=1)
+
+
+def _embed(task: Task) -> Outcome:
+    embed.check(task)
     return Outcome(passed=1)
 
 

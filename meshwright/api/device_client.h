@@ -1,0 +1,20 @@
+// The client that a command runs on: the plug-in the user named, or the first.
+#ifndef MESHWRIGHT_API_DEVICE_CLIENT_H_
+#define MESHWRIGHT_API_DEVICE_CLIENT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "meshwright/engine/client.h"
+
+namespace meshwright {
+
+// `platform` is the beginning of a plug-in's name, "cpu" or "cuda"; empty means
+// an accelerator where one works, otherwise the CPU.
+absl::StatusOr<std::unique_ptr<Client>> MakeClient(const std::string& platform,
+                                                   int cpu_devices);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_API_DEVICE_CLIENT_H_

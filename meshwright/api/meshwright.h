@@ -1,0 +1,157 @@
+// Meshwright as a library: plans a training step for a cluster, and runs it.
+//
+//   namespace mw = meshwright::api;
+//   MW_ASSIGN_OR_RETURN(mw::Step step, mw::Step::Load("step.hlo.pb"));
+//   MW_ASSIGN_OR_RETURN(mw::Cluster cluster, mw::Cluster::Parse("h200:8"));
+//   MW_ASSIGN_OR_RETURN(mw::Plan plan, mw::MakePlan(step, cluster));
+//   MW_ASSIGN_OR_RETURN(mw::Job job, mw::Job::Create(step, plan));
+//   job.Set(tensors);   // weights and a batch, by the names of parameters
+//   job.Step();         // {.seconds = 0.081, .loss = 2.31}
+//   job.Fetch("state/params/w");
+//
+// Everything owns what it needs; copies of a Step, Cluster or Plan share it and
+// are cheap. Errors are one line that names the culprit and what to do:
+// kInvalidArgument for what cannot be, kResourceExhausted when nothing fits.
+#ifndef MESHWRIGHT_API_MESHWRIGHT_H_
+#define MESHWRIGHT_API_MESHWRIGHT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace meshwright::api {
+
+// An array on the host: elements in row-major order, little-endian.
+struct Tensor {
+  std::string name;
+  std::string type;  // "f32", "bf16", "s32"
+  std::vector<int64_t> dimensions;
+  std::string data;
+};
+
+// A training step for one device: HLO, as a proto or text, plain or compressed.
+class Step {
+ public:
+  struct Options {
+    std::optional<std::string> rules;  // A file: how to split kernels.
+    bool require_rules = false;        // Refuse what no rule splits.
+  };
+  static absl::StatusOr<Step> Load(const std::string& path,
+                                   const Options& options);
+  static absl::StatusOr<Step> Load(const std::string& path);
+  static absl::StatusOr<Step> Parse(std::string_view bytes);
+
+  std::vector<Tensor> parameters() const;  // Without their data.
+  std::vector<Tensor> outputs() const;
+
+  struct Impl;
+  explicit Step(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+class Cluster {
+ public:
+  // A cluster file, or "cpu:8", "h200:8", "h200:64x8" (hosts x devices).
+  static absl::StatusOr<Cluster> Parse(const std::string& text);
+  int64_t device_count() const;
+  std::string ToString() const;
+
+  struct Impl;
+  explicit Cluster(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+// What to plan; all that is left out is decided. As `meshwright plan --help`.
+struct PlanOptions {
+  std::string strategy = "auto";
+  std::optional<std::string> mesh;  // "data=4,model=2"
+  std::optional<int64_t> micro_batches;
+  std::optional<int32_t> stages;
+  std::optional<std::string> schedule;
+  std::string recompute = "auto";
+  std::optional<int64_t> memory_bytes;  // On a device.
+  std::optional<std::string> forbid;    // "all-gather,all-to-all@data"
+  std::string batch_axis;
+  std::optional<std::string> pins;      // A sharding file.
+  std::optional<std::string> database;  // Of calibrated rates.
+  bool assumed = false;                 // Do not use calibrated rates.
+  double time_limit_seconds = 60;
+  uint64_t seed = 1;
+  std::function<void(std::string_view)> report;  // As planning goes on.
+};
+
+// How a step runs on a cluster. docs/formats.md describes the file.
+class Plan {
+ public:
+  static absl::StatusOr<Plan> Load(const std::string& path);
+  static absl::StatusOr<Plan> Parse(std::string_view json);
+  absl::Status Save(const std::string& path) const;
+  std::string ToJson() const;
+  // What was decided, what it takes, and what else was looked at, in lines.
+  absl::StatusOr<std::string> Explain() const;
+
+  int64_t device_count() const;
+  double step_seconds() const;  // Predicted.
+  int64_t peak_bytes() const;   // Of a device, predicted.
+  double gap() const;           // At most this part above the best on its mesh.
+
+  struct Impl;
+  explicit Plan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+absl::StatusOr<Plan> MakePlan(const Step& step, const Cluster& cluster,
+                              const PlanOptions& options = {});
+
+struct StepResult {
+  double seconds = 0;
+  std::optional<double> loss;
+};
+
+// A step that runs again and again on devices of this machine; state stays
+// there.
+class Job {
+ public:
+  // On `platform`: the beginning of a plug-in's name, "cpu", "cuda", "tpu";
+  // empty: what the plan is for.
+  static absl::StatusOr<Job> Create(const api::Step& step, const Plan& plan,
+                                    const std::string& platform = "");
+
+  // Values of parameters, by name, whole; split as the plan says.
+  absl::Status Set(std::vector<Tensor> tensors);
+  // Gives every parameter a synthetic value.
+  absl::Status FillSynthetic(uint64_t seed);
+  absl::StatusOr<StepResult> Step();
+  // A state parameter's present value or an output of the last step, whole.
+  absl::StatusOr<Tensor> Fetch(const std::string& name) const;
+  absl::StatusOr<std::vector<Tensor>> FetchState() const;
+
+  Job(Job&&) noexcept;
+  Job& operator=(Job&&) noexcept;
+  ~Job();
+
+ private:
+  struct Impl;
+  explicit Job(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace meshwright::api
+
+#endif  // MESHWRIGHT_API_MESHWRIGHT_H_

@@ -1,0 +1,24 @@
+// A plan in words.
+#ifndef MESHWRIGHT_API_PLAN_TEXT_H_
+#define MESHWRIGHT_API_PLAN_TEXT_H_
+
+#include <string>
+
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/plan/plan.h"
+
+namespace meshwright {
+
+// What was decided, what it should take, and the runners-up; lines.
+std::string PlanText(const Plan& plan, const Cluster& cluster);
+
+// "14.8 ms = compute 13.7 ms + communication 1.1 ms", with stages also apply
+// and bubble.
+std::string StepText(const Prediction& predicted);
+
+// "mesh data=8", "4 stages, each on mesh data=2"
+std::string MeshText(const Plan& plan);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_API_PLAN_TEXT_H_

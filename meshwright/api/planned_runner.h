@@ -1,0 +1,41 @@
+// Steps of a module on several devices, as it was split.
+#ifndef MESHWRIGHT_API_PLANNED_RUNNER_H_
+#define MESHWRIGHT_API_PLANNED_RUNNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "meshwright/engine/client.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/partition/partition.h"
+#include "meshwright/plan/plan.h"
+#include "meshwright/planner/planner.h"
+#include "meshwright/runtime/pipeline_runner.h"
+#include "meshwright/runtime/step_runner.h"
+
+namespace meshwright {
+
+// Virtual devices are threads of one process.
+inline constexpr int64_t kMaxVirtualDevices = 256;
+
+// That a plan for virtual devices runs on; empty: any.
+absl::StatusOr<std::string> PlatformFor(const Plan& plan);
+
+// A client with that many devices. kInvalidArgument, saying how many there are,
+// when the machine has fewer.
+absl::StatusOr<std::unique_ptr<Client>> MakeClientFor(
+    const std::string& platform, int64_t devices);
+
+// All outlive the runner.
+absl::StatusOr<std::unique_ptr<StepRunner>> MakeRunner(const Module& module,
+                                                       const Partitioned& split,
+                                                       Client* client);
+// Takes the layout of `stages`; the rest of it outlives the runner too.
+absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeRunner(
+    const Module& module, PlannedStages& stages, Client* client);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_API_PLANNED_RUNNER_H_
