@@ -34,6 +34,7 @@
 #include "meshwright/partition/take_islands.h"
 #include "meshwright/partition/whole_ops.h"
 #include "meshwright/rules/island.h"
+#include "meshwright/rules/suggest_rule.h"
 
 namespace meshwright {
 namespace {
@@ -278,7 +279,7 @@ void PrintWhole(const Inspection& inspection, const ShownNames& names) {
   std::vector<std::string> lines;
   for (const Instruction* one : inspection.whole) {
     lines.push_back(
-        absl::StrCat(names.Of(*one), " (", one->opcode_name(), ")"));
+        absl::StrCat(names.Of(*one), " (", TargetOrOpcode(*one), ")"));
   }
   for (const FoldedName& line : FoldNames(lines)) {
     absl::PrintF("whole        %s: no rule splits it over devices\n",
@@ -347,8 +348,8 @@ void PrintReport(const Module& module, const Inspection& inspection,
   const ModuleSummary& summary = inspection.summary;
   const Work total = inspection.work.total();
   absl::PrintF("module       %s\n", module.name());
-  absl::PrintF("instructions %d in %d computations\n", summary.instructions,
-               summary.computations);
+  absl::PrintF("instructions %d in %s\n", summary.instructions,
+               Counted(summary.computations, "computation"));
   absl::PrintF("work         %s FLOPs, %s transcendentals, %s bytes touched\n",
                FormatCount(total.flops), FormatCount(total.transcendentals),
                FormatCount(total.bytes));
@@ -375,8 +376,8 @@ void PrintReport(const Module& module, const Inspection& inspection,
   PrintSegments(inspection, names);
   PrintBlocks(inspection.blocks, names);
   if (inspection.work.unknown_loops() > 0) {
-    absl::PrintF("note         %d loops of unknown length count as one pass\n",
-                 inspection.work.unknown_loops());
+    absl::PrintF("note         %s of unknown length: counted as one pass\n",
+                 Counted(inspection.work.unknown_loops(), "loop"));
   }
   PrintWhole(inspection, names);
   PrintIslands(module);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/hlo/compression.h"
@@ -91,6 +92,24 @@ void NameParameters(Module& module) {
   }
 }
 
+// A name may be that of instructions of several computations; ours are of the
+// module. The entry's stay.
+void MakeNamesUnique(Module& module) {
+  absl::flat_hash_map<std::string, int64_t> uses;
+  const auto rename = [&](const Computation& computation) {
+    for (const auto& instruction : computation.instructions()) {
+      while (uses[instruction->name]++ > 0) {
+        instruction->name =
+            absl::StrCat(instruction->name, ".", uses[instruction->name] - 1);
+      }
+    }
+  };
+  rename(*module.entry());
+  for (const auto& computation : module.computations()) {
+    if (computation.get() != module.entry()) rename(*computation);
+  }
+}
+
 }  // namespace
 
 bool IsModuleText(absl::string_view bytes) {
@@ -120,6 +139,7 @@ absl::StatusOr<Module> ReadModuleText(absl::string_view text) {
   if (module.entry() == nullptr) module.set_entry(last);
   SetKinds(module);
   NameParameters(module);
+  MakeNamesUnique(module);
   // What asynchronous instructions wrap was added after its caller.
   if (module.computations().size() > computations.size()) module.Finish();
   return module;

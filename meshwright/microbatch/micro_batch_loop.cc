@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/analysis/roles.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/inline_calls.h"
@@ -86,11 +87,17 @@ class LoopWriter {
   }
 
   Module Write() && {
+    const ModuleRoles roles = AnalyzeRoles(step_);
     for (const Instruction* parameter : step_.entry()->Parameters()) {
       Instruction* copy = entry_->AddParameter(
           parameter->shape, program_.UniqueName(parameter->name));
       copy->metadata = parameter->metadata;
       copy->frontend_attributes = parameter->frontend_attributes;
+      // Users know it by the name that it had.
+      if (copy->name != parameter->name) {
+        copy->frontend_attributes.try_emplace(
+            "mw.name", roles.parameters[parameters_.size()].name);
+      }
       parameters_.push_back(copy);
     }
     RecordBatch();

@@ -1,10 +1,13 @@
 #include "meshwright/partition/lower_program.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "meshwright/partition/emitter.h"
 #include "meshwright/rules/lowering.h"
+#include "meshwright/rules/rule_text.h"
 
 namespace meshwright {
 namespace {
@@ -80,6 +83,22 @@ class EntryLowering {
   Emitter emitter_;
 };
 
+// What said how arrays of the whole step lie; of a device's own it is not true.
+void DropAnnotations(Module& module) {
+  const auto drop = [](auto& attributes) {
+    std::erase_if(attributes, [](const auto& attribute) {
+      return absl::StartsWith(attribute.first, "xla.sdy.") &&
+             !std::ranges::count(kRuleAttributes, attribute.first);
+    });
+  };
+  drop(module.frontend_attributes);
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      drop(instruction->frontend_attributes);
+    }
+  }
+}
+
 }  // namespace
 
 void LowerProgram(const Module& source, const FlatGraph& graph,
@@ -89,6 +108,7 @@ void LowerProgram(const Module& source, const FlatGraph& graph,
   program.module.set_entry(lowering.Run(source));
   program.module.buffer_donors = source.buffer_donors;
   program.module.frontend_attributes = source.frontend_attributes;
+  DropAnnotations(program.module);
 }
 
 }  // namespace meshwright

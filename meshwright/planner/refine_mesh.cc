@@ -163,7 +163,7 @@ void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
     alternatives.push_back(AlternativeOf(
         task.request, one, *found[trial.from].cut, trial.split.mesh));
     if (one == nullptr) {
-      alternatives.back().why_not = std::string(trial.found.status().message());
+      alternatives.back().why_not = WhyNot(trial.found.status());
       continue;
     }
     alternatives.back().seconds = one->plan.seconds;

@@ -244,7 +244,7 @@ void StageSearch::Keep(Trial& trial) {
       *cuts_.at(trial.count), trial.meshes[0]);
   alternative.stages = trial.stages;
   alternative.seconds = status.ok() ? seconds : 0;
-  alternative.why_not = std::string(status.message());
+  alternative.why_not = WhyNot(status);
   note_(std::move(alternative));
   if (!status.ok()) {
     if (!best_.ok()) best_ = status;

@@ -233,7 +233,7 @@ void WholeSearch::Keep(const Mesh& mesh, const CutStep& cut,
       AlternativeOf(request_, found.ok() ? &*found : nullptr, cut, mesh);
   if (!found.ok()) {
     last = found.status();
-    alternative.why_not = std::string(last.message());
+    alternative.why_not = WhyNot(last);
   } else {
     alternative.seconds = found->plan.seconds;
     alternative.bound = found->plan.bound_seconds;

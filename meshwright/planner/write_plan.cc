@@ -26,6 +26,12 @@ Alternative AlternativeOf(const PlanRequest& request, const Found* found,
           .recompute = std::string(Name(cut.recompute))};
 }
 
+std::string WhyNot(const absl::Status& status) {
+  // The solver would speak of limits and points of time.
+  if (absl::IsResourceExhausted(status)) return "does not fit";
+  return std::string(status.message());
+}
+
 void RecordWritten(const PlanTask& task, const Plan& plan,
                    std::vector<Alternative>& alternatives) {
   const auto sizes = [](const Mesh& mesh) {

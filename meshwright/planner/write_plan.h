@@ -3,6 +3,7 @@
 #define MESHWRIGHT_PLANNER_WRITE_PLAN_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -24,6 +25,9 @@ Mesh NamedMesh(const PlanRequest& request, const Found* found,
 // What was looked at, without what came of it.
 Alternative AlternativeOf(const PlanRequest& request, const Found* found,
                           const CutStep& cut, const Mesh& mesh);
+
+// Why nothing came of it, in the user's words; empty for OK.
+std::string WhyNot(const absl::Status& status);
 
 // Notes what the program of a plan takes at the alternative that it was made
 // of, and that it does not fit where that is so.
