@@ -133,7 +133,7 @@ def _check_libraries(folder: Path) -> None:
     dynamic = _output(["readelf", "-d", folder / "bin" / "meshwright"])
     if not re.search(rf"\(RPATH\).*\[{re.escape(RPATH)}\]", dynamic):
         raise StepFailed(
-            f"dist: the CLI has no DT_RPATH; give its CMake target BUILD_RPATH "
+            f"dist: the CLI has no DT_RPATH; give its CMake target INSTALL_RPATH "
             f"{RPATH} and the link option -Wl,--disable-new-dtags"
         )
 
