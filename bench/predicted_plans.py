@@ -18,24 +18,11 @@ import time
 from pathlib import Path
 
 from _machine import describe
-from _replay_cases import lower
+from _replay_cases import PUBLISHED, lower
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOL = ROOT / "build/release/meshwright/cli/meshwright"
 STRATEGIES = ["auto", "dp", "zero2", "zero3", "megatron", "sequence", "volume"]
-CASES = [
-    "gpt:2.6b@h200:8",
-    "llama:7b@h200:8",
-    "moe:10b@h200:8",
-    "bert:large@h200:8",
-    "vit:huge@h200:8",
-    "unet:large@h200:8",
-    "wide-resnet:2b@h200:8",
-    "gpt:39b@h200:8x8",
-    "llama:70b@h200:8x8",
-    "moe:70b@h200:8x8",
-    "gpt:175b@h200:64x8",
-]
 
 
 def how(report: dict) -> str:
@@ -75,7 +62,7 @@ def plan(module: Path, cluster: str, strategy: str, time_limit: float) -> str:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases", nargs="*", default=CASES)
+    parser.add_argument("cases", nargs="*", default=PUBLISHED)
     parser.add_argument("--time-limit", type=float, default=60, help="of a plan")
     parser.add_argument("--modules", type=Path, help="a folder to keep them in")
     options = parser.parse_args()

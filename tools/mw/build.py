@@ -29,9 +29,10 @@ def cores() -> int:
 
 def compiler() -> str | None:
     """The user's own, else Clang, which takes half of g++'s time; None: CMake's choice."""
-    return (
-        os.environ.get("CXX") or shutil.which("clang++-19") or shutil.which("clang++")
-    )
+    given = os.environ.get("CXX")
+    if given:
+        return shutil.which(given) or given
+    return shutil.which("clang++-19") or shutil.which("clang++")
 
 
 def ensure(
