@@ -5,7 +5,8 @@ get_property(libraries GLOBAL PROPERTY MW_LIBRARIES)
 set(package lib/cmake/Meshwright)
 set_target_properties(mw_api PROPERTIES EXPORT_NAME api)
 install(
-  TARGETS ${libraries} mw_options mw_hlo_proto mw_compile_options_proto
+  TARGETS ${libraries} mw_options mw_hlo_proto mw_compile_options_proto mw_worker_proto
+          mw_service_proto
   EXPORT MeshwrightTargets
   ARCHIVE DESTINATION lib)
 install(TARGETS meshwright RUNTIME DESTINATION bin)

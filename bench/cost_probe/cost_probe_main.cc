@@ -24,7 +24,8 @@
 #include "meshwright/cost/program_cost.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/profile/database.h"
-#include "meshwright/runtime/step_runner.h"
+#include "meshwright/runtime/executor.h"
+#include "meshwright/runtime/local_runner.h"
 
 namespace meshwright {
 namespace {
@@ -96,7 +97,7 @@ Json KernelsJson(const Module& program, const Rates& rates) {
   return rows;
 }
 
-absl::Status Serve(StepRunner& runner) {
+absl::Status Serve(JobRunner& runner) {
   int steps = 0;
   while (std::cin >> steps) {
     Json rows = Json::array();
@@ -141,14 +142,14 @@ absl::Status Main(int argc, char** argv) {
       const auto client,
       MakeClient("cpu", static_cast<int>(split.mesh.device_count())));
   MW_ASSIGN_OR_RETURN(const auto runner,
-                      StepRunner::CreateSharded(module,
-                                                {.program = split.module,
-                                                 .mesh = split.mesh,
-                                                 .parameters = split.parameters,
-                                                 .outputs = split.outputs},
-                                                client.get()));
+                      MakeLocalRunner(module,
+                                      {.program = split.module,
+                                       .mesh = split.mesh,
+                                       .parameters = split.parameters,
+                                       .outputs = split.outputs},
+                                      client.get()));
   MW_ASSIGN_OR_RETURN(const ProgramMemory memory,
-                      runner->executable().Memory());
+                      runner->executor()->executables()[0]->Memory());
   json["memory"] = {{"peak_bytes", memory.total_bytes()},
                     {"temporary_bytes", memory.temporary_bytes}};
   MW_RETURN_IF_ERROR(runner->FillSynthetic(0));

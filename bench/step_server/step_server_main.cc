@@ -21,7 +21,7 @@
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/engine/plugin.h"
-#include "meshwright/runtime/step_runner.h"
+#include "meshwright/runtime/local_runner.h"
 #include "meshwright/state/tensor_file.h"
 
 namespace meshwright {
@@ -77,21 +77,21 @@ absl::StatusOr<std::unique_ptr<Client>> MakeClient(
   return plugin->CreateClient(options);
 }
 
-absl::StatusOr<std::unique_ptr<StepRunner>> MakeRunner(
+absl::StatusOr<std::unique_ptr<JobRunner>> MakeRunner(
     const Module& module, const std::optional<Partitioned>& split,
     Client* client, const OptionMap& xla_overrides) {
   if (!split.has_value()) {
-    return StepRunner::Create(module, client, xla_overrides);
+    return MakeLocalRunner(module, client, xla_overrides);
   }
-  return StepRunner::CreateSharded(module,
-                                   {.program = split->module,
-                                    .mesh = split->mesh,
-                                    .parameters = split->parameters,
-                                    .outputs = split->outputs},
-                                   client, xla_overrides);
+  return MakeLocalRunner(module,
+                         {.program = split->module,
+                          .mesh = split->mesh,
+                          .parameters = split->parameters,
+                          .outputs = split->outputs},
+                         client, xla_overrides);
 }
 
-absl::Status Serve(StepRunner* runner) {
+absl::Status Serve(JobRunner* runner) {
   int steps = 0;
   while (std::cin >> steps) {
     std::string text = "[";
@@ -120,7 +120,7 @@ absl::Status Main(int argc, char** argv) {
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                       MakeClient(line.Text("platform", "cpu"), options.client));
   MW_ASSIGN_OR_RETURN(
-      const std::unique_ptr<StepRunner> runner,
+      const std::unique_ptr<JobRunner> runner,
       MakeRunner(module, split, client.get(), options.xla_overrides));
   MW_RETURN_IF_ERROR(runner->FillSynthetic(0));
   for (const std::string& path : line.All("inputs")) {

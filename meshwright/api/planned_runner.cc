@@ -8,6 +8,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/plan/plan.h"
+#include "meshwright/runtime/local_runner.h"
 
 namespace meshwright {
 
@@ -33,25 +34,47 @@ absl::StatusOr<std::unique_ptr<Client>> MakeClientFor(
                          "); --platform cpu runs it on virtual ones")));
 }
 
-absl::StatusOr<std::unique_ptr<StepRunner>> MakeRunner(const Module& module,
-                                                       const Partitioned& split,
-                                                       Client* client) {
-  ShardedStep step{.program = split.module,
-                   .mesh = split.mesh,
-                   .parameters = split.parameters,
-                   .outputs = split.outputs};
-  return StepRunner::CreateSharded(module, std::move(step), client);
+namespace {
+
+absl::StatusOr<std::unique_ptr<JobRunner>> Load(const Module& module,
+                                                JobSource source, Where where) {
+  if (Client** const client = std::get_if<Client*>(&where)) {
+    return MakeLocalRunner(module, std::move(source), *client);
+  }
+  MW_ASSIGN_OR_RETURN(std::unique_ptr<RemoteSite> site,
+                      std::get<Coordinator*>(where)->Load(std::move(source)));
+  const Job* const job = &site->job();
+  return std::make_unique<JobRunner>(module, job, std::move(site));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobRunner>> MakeRunner(const Module& module,
+                                                      Where where) {
+  MW_ASSIGN_OR_RETURN(JobSource source, MakeJob(module));
+  return Load(module, std::move(source), where);
+}
+
+absl::StatusOr<std::unique_ptr<JobRunner>> MakeRunner(const Module& module,
+                                                      const Partitioned& split,
+                                                      Where where) {
+  MW_ASSIGN_OR_RETURN(JobSource source,
+                      MakeJob(module, {.program = split.module,
+                                       .mesh = split.mesh,
+                                       .parameters = split.parameters,
+                                       .outputs = split.outputs}));
+  return Load(module, std::move(source), where);
 }
 
 absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeRunner(
-    const Module& module, PlannedStages& stages, Client* client) {
+    const Module& module, const PlannedStages& stages, Where where) {
   const SplitStep* const split =
       stages.split.has_value() ? &*stages.split : nullptr;
-  MW_ASSIGN_OR_RETURN(
-      std::unique_ptr<StagedRunner> pipeline,
-      StagedRunner::Create(split != nullptr ? split->module : module,
-                           stages.step, stages.timetable,
-                           std::move(stages.layout), client));
+  const Module& cut = split != nullptr ? split->module : module;
+  MW_ASSIGN_OR_RETURN(JobSource source, MakeJob(cut, stages.step, stages.layout,
+                                                stages.timetable));
+  MW_ASSIGN_OR_RETURN(std::unique_ptr<JobRunner> pipeline,
+                      Load(cut, std::move(source), where));
   return std::make_unique<PipelineRunner>(&module, split, std::move(pipeline));
 }
 

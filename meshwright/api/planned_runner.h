@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "absl/status/statusor.h"
 #include "meshwright/engine/client.h"
@@ -12,8 +13,9 @@
 #include "meshwright/partition/partition.h"
 #include "meshwright/plan/plan.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/runtime/coordinator.h"
+#include "meshwright/runtime/job_runner.h"
 #include "meshwright/runtime/pipeline_runner.h"
-#include "meshwright/runtime/step_runner.h"
 
 namespace meshwright {
 
@@ -28,13 +30,17 @@ absl::StatusOr<std::string> PlatformFor(const Plan& plan);
 absl::StatusOr<std::unique_ptr<Client>> MakeClientFor(
     const std::string& platform, int64_t devices);
 
-// All outlive the runner.
-absl::StatusOr<std::unique_ptr<StepRunner>> MakeRunner(const Module& module,
-                                                       const Partitioned& split,
-                                                       Client* client);
-// Takes the layout of `stages`; the rest of it outlives the runner too.
+// What steps run on: the devices of this process, or those of workers.
+using Where = std::variant<Client*, Coordinator*>;
+
+// All outlive the runner. The whole step is on one device, or as it was split.
+absl::StatusOr<std::unique_ptr<JobRunner>> MakeRunner(const Module& module,
+                                                      Where where);
+absl::StatusOr<std::unique_ptr<JobRunner>> MakeRunner(const Module& module,
+                                                      const Partitioned& split,
+                                                      Where where);
 absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeRunner(
-    const Module& module, PlannedStages& stages, Client* client);
+    const Module& module, const PlannedStages& stages, Where where);
 
 }  // namespace meshwright
 

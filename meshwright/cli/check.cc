@@ -22,7 +22,8 @@
 #include "meshwright/partition/islands_only.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/rules/fused_attention.h"
-#include "meshwright/runtime/step_runner.h"
+#include "meshwright/runtime/executor.h"
+#include "meshwright/runtime/local_runner.h"
 
 namespace meshwright {
 namespace {
@@ -237,7 +238,7 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
   }
   MW_ASSIGN_OR_RETURN(
       const auto whole,
-      StepRunner::Create(looped.has_value() ? *looped : module, client.get()));
+      MakeLocalRunner(looped.has_value() ? *looped : module, client.get()));
   progress.Advance("compiling the stages");
   MW_ASSIGN_OR_RETURN(const auto runner,
                       MakeRunner(module, staged, client.get()));
@@ -255,7 +256,7 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
     Json collectives = Json::array();
     int64_t peak = 0;
     for (const std::unique_ptr<Executable>& executable :
-         runner->pipeline().programs().executables) {
+         runner->pipeline().executor()->executables()) {
       MW_ASSIGN_OR_RETURN(const ProgramMemory memory, executable->Memory());
       peak = std::max(peak, memory.total_bytes());
       MW_ASSIGN_OR_RETURN(
@@ -319,7 +320,7 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const auto whole,
                       islands_only.has_value()
                           ? MakeRunner(module, *islands_only, client.get())
-                          : StepRunner::Create(module, client.get()));
+                          : MakeLocalRunner(module, client.get()));
   progress.Advance("compiling for all devices");
   ShardedStep sharded{.program = split.module,
                       .mesh = split.mesh,
@@ -328,7 +329,7 @@ absl::Status Run(const CommandLine& line) {
                       .padding = '\xff'};
   MW_ASSIGN_OR_RETURN(
       const auto runner,
-      StepRunner::CreateSharded(module, std::move(sharded), client.get()));
+      MakeLocalRunner(module, std::move(sharded), client.get()));
   progress.Advance();
   MW_ASSIGN_OR_RETURN(const std::vector<double> whole_seconds,
                       RunSteps(*whole, options.steps, options.seed, progress));
@@ -339,9 +340,10 @@ absl::Status Run(const CommandLine& line) {
       const Errors errors,
       CompareOutputs(module, *whole, *runner, options.tolerance));
   MW_ASSIGN_OR_RETURN(const ProgramMemory memory,
-                      runner->executable().Memory());
-  MW_ASSIGN_OR_RETURN(const std::vector<Collective> compiled,
-                      CompiledCollectives(runner->executable(), devices));
+                      runner->executor()->executables()[0]->Memory());
+  MW_ASSIGN_OR_RETURN(
+      const std::vector<Collective> compiled,
+      CompiledCollectives(*runner->executor()->executables()[0], devices));
   const bool ok = errors.wrong.empty();
   if (options.json) {
     const Json json = {{"ok", ok},

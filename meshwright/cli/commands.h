@@ -26,9 +26,11 @@ extern const Command kSimulateCommand;
 extern const Command kSolveCommand;
 extern const Command kProfileCommand;
 extern const Command kDemoCommand;
+extern const Command kWorkerCommand;
 
 // Runs the command that `words` name; the process's exit code: 0, 2 for the
-// user's mistake, 1 for everything else that fails. Errors are one line.
+// user's mistake, 3 when another process is gone, 1 for everything else that
+// fails. Errors are one line.
 int RunCli(absl::Span<const std::string> words);
 
 }  // namespace meshwright

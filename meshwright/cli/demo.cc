@@ -26,7 +26,8 @@
 #include "meshwright/hlo/verify.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/profile/database.h"
-#include "meshwright/runtime/step_runner.h"
+#include "meshwright/runtime/executor.h"
+#include "meshwright/runtime/local_runner.h"
 #include "meshwright/state/tensor_file.h"
 
 extern "C" {
@@ -119,8 +120,8 @@ std::string Bar(double loss, double first_loss) {
   return std::string(static_cast<size_t>(std::lround(40 * share)), '#');
 }
 
-absl::StatusOr<std::unique_ptr<StepRunner>> Ready(
-    absl::StatusOr<std::unique_ptr<StepRunner>> runner) {
+absl::StatusOr<std::unique_ptr<JobRunner>> Ready(
+    absl::StatusOr<std::unique_ptr<JobRunner>> runner) {
   MW_RETURN_IF_ERROR(runner.status());
   MW_ASSIGN_OR_RETURN(
       std::vector<Tensor> state,
@@ -130,7 +131,7 @@ absl::StatusOr<std::unique_ptr<StepRunner>> Ready(
 }
 
 absl::StatusOr<StepResult> StepOn(const Module& module, int64_t step,
-                                  StepRunner& runner) {
+                                  JobRunner& runner) {
   MW_RETURN_IF_ERROR(runner.Set(TextBatch(module, runner.roles(), step)));
   return runner.Step();
 }
@@ -138,8 +139,8 @@ absl::StatusOr<StepResult> StepOn(const Module& module, int64_t step,
 absl::Status TrainOnOne(const Module& module, int64_t steps, Client* client) {
   const Stopwatch compile_time;
   std::optional<Progress> progress(std::in_place, "compiling");
-  MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> runner,
-                      Ready(StepRunner::Create(module, client)));
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<JobRunner> runner,
+                      Ready(MakeLocalRunner(module, client)));
   progress.reset();
   absl::PrintF("compiled by XLA for %s in %s; training on %s of text\n",
                client->devices()[0]->kind(),
@@ -184,7 +185,7 @@ struct Trained {
 };
 
 absl::StatusOr<Trained> TrainBeside(const Module& module, int64_t steps,
-                                    StepRunner& one, StepRunner& all) {
+                                    JobRunner& one, JobRunner& all) {
   Trained trained;
   for (int64_t step = 0; step < steps; ++step) {
     MW_ASSIGN_OR_RETURN(const StepResult alone, StepOn(module, step, one));
@@ -221,9 +222,9 @@ absl::Status PlanAndTrain(const Module& module, int64_t steps,
   MW_ASSIGN_OR_RETURN(const Partitioned split, PartitionPlan(module, plan));
   const Stopwatch compile_time;
   progress.emplace("compiling");
-  MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> one,
-                      Ready(StepRunner::Create(module, client.get())));
-  MW_ASSIGN_OR_RETURN(const std::unique_ptr<StepRunner> all,
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<JobRunner> one,
+                      Ready(MakeLocalRunner(module, client.get())));
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<JobRunner> all,
                       Ready(MakeRunner(module, split, client.get())));
   progress.reset();
   absl::PrintF(
@@ -233,7 +234,8 @@ absl::Status PlanAndTrain(const Module& module, int64_t steps,
       FormatBytes(mw_demo_text_end - mw_demo_text_begin));
   MW_ASSIGN_OR_RETURN(const Trained trained,
                       TrainBeside(module, steps, *one, *all));
-  MW_ASSIGN_OR_RETURN(const ProgramMemory memory, all->executable().Memory());
+  MW_ASSIGN_OR_RETURN(const ProgramMemory memory,
+                      all->executor()->executables()[0]->Memory());
   absl::PrintF("loss %.4f -> %.4f in %d steps; at most %.1g %% apart\n",
                trained.first_loss, trained.loss, steps, 100 * trained.worst);
   absl::PrintF("%-12s %-12s %s\n", "", "predicted", "measured");

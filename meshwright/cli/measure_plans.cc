@@ -63,7 +63,7 @@ struct Rival {
 // One executable of a rival, and its turns.
 struct Copy {
   Rival* rival = nullptr;
-  std::unique_ptr<StepRunner> runner;
+  std::unique_ptr<JobRunner> runner;
   std::vector<double> turns;
 };
 
@@ -106,7 +106,7 @@ class Measuring {
     std::vector<Copy> copies;
     for (Rival* rival : rivals) {
       progress_.Advance(rival->plan->mesh.ToString());
-      absl::StatusOr<std::unique_ptr<StepRunner>> runner = Compile(*rival);
+      absl::StatusOr<std::unique_ptr<JobRunner>> runner = Compile(*rival);
       if (runner.ok()) {
         copies.push_back({rival, *std::move(runner), {}});
       } else {
@@ -131,8 +131,8 @@ class Measuring {
     return still;
   }
 
-  absl::StatusOr<std::unique_ptr<StepRunner>> Compile(const Rival& rival) {
-    MW_ASSIGN_OR_RETURN(std::unique_ptr<StepRunner> runner,
+  absl::StatusOr<std::unique_ptr<JobRunner>> Compile(const Rival& rival) {
+    MW_ASSIGN_OR_RETURN(std::unique_ptr<JobRunner> runner,
                         MakeRunner(module_, rival.split, client_));
     MW_RETURN_IF_ERROR(runner->FillSynthetic(0));
     MW_RETURN_IF_ERROR(runner->Step().status());

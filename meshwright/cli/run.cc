@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "meshwright/api/device_client.h"
 #include "meshwright/api/file_kind.h"
 #include "meshwright/api/planned_runner.h"
 #include "meshwright/base/file.h"
@@ -19,7 +18,7 @@
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cli/stage_module.h"
-#include "meshwright/runtime/step_runner.h"
+#include "meshwright/service/local_workers.h"
 #include "meshwright/state/tensor_file.h"
 
 namespace meshwright {
@@ -49,6 +48,7 @@ const CommandSpec& Spec() {
             {"save", "FILE",
              "write the state after the last step, .safetensors",
              FileUse::kWritten},
+            {"workers", "W", "in that many worker processes on this machine"},
             {"platform", "NAME",
              "cpu, cuda, tpu (default: what the plan is for, or the fastest "
              "there)"},
@@ -84,7 +84,7 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> ReadAll(
 
 absl::StatusOr<RunLog> RunSteps(int64_t steps,
                                 const std::vector<std::vector<Tensor>>& data,
-                                bool print_each, const StagedRunner* pipeline,
+                                bool print_each, const JobRunner* pipeline,
                                 Runner* runner) {
   RunLog log;
   Progress progress("running", steps);
@@ -111,11 +111,53 @@ absl::StatusOr<RunLog> RunSteps(int64_t steps,
   return log;
 }
 
-Json ToJson(const RunLog& log, double compile_seconds, int64_t devices,
-            const Client& client) {
-  Json json = {{"platform", client.platform_name()},
-               {"device", client.devices()[0]->kind()},
-               {"devices", devices},
+// What the steps run on.
+struct Site {
+  std::unique_ptr<Client> client;  // Null with workers.
+  std::unique_ptr<LocalWorkers> workers;
+  int worker_count = 0;  // 0: none but this process.
+  int64_t devices = 1;
+  std::string platform;
+  std::string device_kind;
+
+  Where where() const {
+    if (client != nullptr) return client.get();
+    return &workers->coordinator();
+  }
+};
+
+absl::StatusOr<Site> MakeSite(const CommandLine& line, int64_t devices) {
+  MW_ASSIGN_OR_RETURN(const int64_t workers,
+                      line.Integer("workers", 0, {1, 4096}));
+  MW_ASSIGN_OR_RETURN(const std::string platform, PlatformFor(line));
+  Site site{.worker_count = static_cast<int>(workers), .devices = devices};
+  if (workers == 0) {
+    MW_ASSIGN_OR_RETURN(site.client, MakeClientFor(platform, devices));
+    site.platform = site.client->platform_name();
+    site.device_kind = site.client->devices()[0]->kind();
+    return site;
+  }
+  if (workers > devices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--workers ", workers, ": the step is for ",
+                     Counted(devices, "device"), ", so some would have none"));
+  }
+  MW_ASSIGN_OR_RETURN(
+      site.workers,
+      LocalWorkers::Start({.count = site.worker_count,
+                           .devices = (devices + workers - 1) / workers,
+                           .platform = platform}));
+  const proto::Hello& hello = site.workers->coordinator().workers()[0]->hello();
+  site.platform = hello.platform();
+  site.device_kind = hello.device_kind();
+  return site;
+}
+
+Json ToJson(const RunLog& log, double compile_seconds, const Site& site) {
+  Json json = {{"platform", site.platform},
+               {"device", site.device_kind},
+               {"devices", site.devices},
+               {"workers", site.worker_count},
                {"compile_seconds", compile_seconds},
                {"step_seconds", log.seconds},
                {"loss", log.losses}};
@@ -148,20 +190,18 @@ absl::Status Run(const CommandLine& line) {
   const int64_t devices = staged.has_value()  ? staged->device_count()
                           : split.has_value() ? split->mesh.device_count()
                                               : 1;
-  MW_ASSIGN_OR_RETURN(const std::string platform, PlatformFor(line));
-  MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                      MakeClientFor(platform, devices));
+  MW_ASSIGN_OR_RETURN(const Site site, MakeSite(line, devices));
   const Stopwatch compile_time;
   std::optional<Progress> progress(std::in_place, "compiling");
   std::unique_ptr<Runner> runner;
   if (staged.has_value()) {
-    MW_ASSIGN_OR_RETURN(runner, MakeRunner(module, *staged, client.get()));
+    MW_ASSIGN_OR_RETURN(runner, MakeRunner(module, *staged, site.where()));
   } else {
     MW_ASSIGN_OR_RETURN(runner, split.has_value()
-                                    ? MakeRunner(module, *split, client.get())
-                                    : StepRunner::Create(module, client.get()));
+                                    ? MakeRunner(module, *split, site.where())
+                                    : MakeRunner(module, site.where()));
   }
-  const StagedRunner* const pipeline =
+  const JobRunner* const pipeline =
       staged.has_value()
           ? &static_cast<const PipelineRunner&>(*runner).pipeline()
           : nullptr;
@@ -181,14 +221,15 @@ absl::Status Run(const CommandLine& line) {
     MW_RETURN_IF_ERROR(WriteSafetensors(line.Text("save", ""), state));
   }
   if (json) {
-    absl::PrintF("%s\n",
-                 ToJson(log, compile_seconds, devices, *client).dump(2));
+    absl::PrintF("%s\n", ToJson(log, compile_seconds, site).dump(2));
   } else {
     absl::PrintF(
-        "%s on %s%s, median %s; compiled in %s\n", Counted(steps, "step"),
-        devices == 1 ? "" : absl::StrCat(devices, " x "),
-        client->devices()[0]->kind(), FormatSeconds(Median(log.seconds)),
-        FormatSeconds(compile_seconds));
+        "%s on %s%s%s, median %s; compiled in %s\n", Counted(steps, "step"),
+        devices == 1 ? "" : absl::StrCat(devices, " x "), site.device_kind,
+        site.worker_count == 0
+            ? ""
+            : absl::StrCat(" of ", Counted(site.worker_count, "worker")),
+        FormatSeconds(Median(log.seconds)), FormatSeconds(compile_seconds));
     if (!log.simulated.empty()) {
       absl::PrintF("simulated with the durations of its programs: %s\n",
                    FormatSeconds(Median(log.simulated)));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "meshwright/base/nearest_word.h"
 #include "meshwright/base/standard_output.h"
+#include "meshwright/base/version.h"
 #include "meshwright/cli/check_outputs.h"
 #include "meshwright/cli/commands.h"
 
@@ -15,13 +16,13 @@ namespace {
 constexpr const Command* kCommands[] = {
     &kDevicesCommand, &kInspectCommand, &kRunCommand,      &kPartitionCommand,
     &kPlanCommand,    &kExplainCommand, &kSimulateCommand, &kCheckCommand,
-    &kProfileCommand, &kSolveCommand,   &kDemoCommand};
+    &kProfileCommand, &kSolveCommand,   &kDemoCommand,     &kWorkerCommand};
 
 void PrintHelp(std::FILE* file) {
   absl::FPrintF(file,
                 "meshwright %s: runs a training step, given as HLO, on XLA "
                 "devices\n\nusage: meshwright COMMAND ...\n",
-                MW_VERSION);
+                Version());
   for (const Command* command : kCommands) {
     absl::FPrintF(file, "\n  %-10s %s", command->spec().name,
                   command->spec().summary);
@@ -41,6 +42,8 @@ int ExitCode(const absl::Status& status) {
     case absl::StatusCode::kOutOfRange:
     case absl::StatusCode::kResourceExhausted:
       return 2;
+    case absl::StatusCode::kUnavailable:
+      return 3;
     default:
       return 1;
   }
@@ -87,7 +90,7 @@ int RunCli(absl::Span<const std::string> words) {
     return Report("", absl::OkStatus());
   }
   if (words[0] == "--version") {
-    absl::PrintF("meshwright %s\n", MW_VERSION);
+    absl::PrintF("meshwright %s\n", Version());
     return Report("", absl::OkStatus());
   }
   for (const Command* command : kCommands) {

@@ -311,13 +311,13 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
   return made;
 }
 
-absl::StatusOr<Simulation> SimulateLastStep(const StagedRunner& runner) {
-  return Simulate(runner.timetable(),
-                  MeasuredCosts(runner.programs().step, runner.execution()));
+absl::StatusOr<Simulation> SimulateLastStep(const JobRunner& runner) {
+  return Simulate(runner.job().timetable,
+                  MeasuredCosts(runner.job().step, runner.execution()));
 }
 
 absl::Status WriteStagedTrace(const std::string& path,
-                              const StagedRunner& runner) {
+                              const JobRunner& runner) {
   MW_ASSIGN_OR_RETURN(const Simulation simulation, SimulateLastStep(runner));
   return WriteFileAtomically(path, ToTrace({{"executed", &runner.execution()},
                                             {"simulated", &simulation}}));

@@ -41,12 +41,11 @@ absl::StatusOr<std::optional<StagedModule>> StageModule(
 
 // What the runner's last step takes when its timetable is simulated with the
 // durations that its programs were seen to have in it.
-absl::StatusOr<Simulation> SimulateLastStep(const StagedRunner& runner);
+absl::StatusOr<Simulation> SimulateLastStep(const JobRunner& runner);
 
 // Writes what happened in the runner's last step, beside the simulation of its
 // timetable with the durations that were measured.
-absl::Status WriteStagedTrace(const std::string& path,
-                              const StagedRunner& runner);
+absl::Status WriteStagedTrace(const std::string& path, const JobRunner& runner);
 
 // A line per stage: its programs, its state and what it sends in a step.
 void PrintStages(const StagedModule& staged);

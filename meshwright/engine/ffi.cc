@@ -1,8 +1,11 @@
 #include "meshwright/engine/ffi.h"
 
+#include <future>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/base/check.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/engine/ffi_abi.h"
 
@@ -48,6 +51,37 @@ bool TellMetadata(const FfiFrame& frame) {
   return false;
 }
 
+FfiError* ErrorOf(const FfiApi& api, const absl::Status& status) {
+  if (status.ok()) return nullptr;
+  const std::string message(status.message());
+  FfiErrorCreateArgs args{sizeof(args), nullptr, message.c_str(),
+                          static_cast<int>(status.code())};
+  return api.create_error(&args);
+}
+
+// The plug-in may run what comes next in the program before this returns.
+void Complete(const FfiApi& api, FfiFuture* future,
+              const absl::Status& status) {
+  FfiError* refused = nullptr;
+  if (status.ok()) {
+    FfiFutureSetAvailableArgs args{sizeof(args), nullptr, future};
+    refused = api.set_available(&args);
+  } else {
+    FfiFutureSetErrorArgs args{sizeof(args), nullptr, future,
+                               ErrorOf(api, status)};
+    refused = api.set_error(&args);
+  }
+  MW_CHECK(refused == nullptr) << "the plug-in does not know its own future";
+}
+
+// For plug-ins that know no futures: as if it were synchronous.
+FfiError* RunAndWait(AsyncFfiFunction function, const FfiFrame& frame) {
+  std::promise<absl::Status> promise;
+  function(FfiCall(frame),
+           [&](absl::Status status) { promise.set_value(std::move(status)); });
+  return ErrorOf(*frame.api, promise.get_future().get());
+}
+
 }  // namespace
 
 int64_t FfiArray::element_count() const {
@@ -88,12 +122,20 @@ namespace internal {
 
 FfiError* RunFfi(FfiFunction function, FfiFrame* frame) {
   if (TellMetadata(*frame) || frame->stage != kFfiExecuteStage) return nullptr;
-  const absl::Status status = function(FfiCall(*frame));
-  if (status.ok()) return nullptr;
-  const std::string message(status.message());
-  FfiErrorCreateArgs args{sizeof(FfiErrorCreateArgs), nullptr, message.c_str(),
-                          static_cast<int>(status.code())};
-  return frame->api->create_error(&args);
+  return ErrorOf(*frame->api, function(FfiCall(*frame)));
+}
+
+FfiError* RunAsyncFfi(AsyncFfiFunction function, FfiFrame* frame) {
+  if (TellMetadata(*frame) || frame->stage != kFfiExecuteStage) return nullptr;
+  const FfiApi& api = *frame->api;
+  if (api.struct_size < sizeof(FfiApi)) return RunAndWait(function, *frame);
+  FfiFutureCreateArgs args{sizeof(args), nullptr, nullptr};
+  if (FfiError* error = api.create_future(&args)) return error;
+  frame->future = args.future;
+  function(FfiCall(*frame), [&api, future = args.future](absl::Status status) {
+    Complete(api, future, status);
+  });
+  return nullptr;
 }
 
 }  // namespace internal

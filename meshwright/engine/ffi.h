@@ -17,6 +17,7 @@
 #define MESHWRIGHT_ENGINE_FFI_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -70,13 +71,33 @@ class FfiCall {
 // it side by side.
 using FfiFunction = absl::Status (*)(const FfiCall& call);
 
+// Starts to compute the results and returns; calls `done` once, from any
+// thread, now or later. Until then the data of operands and results stay where
+// they are; `call` itself, dimensions and attributes are gone when the function
+// returns. What waits for others must be written this way: there are no more
+// threads of the plug-in than cores, and they serve all devices.
+//
+// `done` is not cheap: the plug-in goes on with the device's program in it,
+// until something else has to be waited for. Devices that may wait for each
+// other there have to be told in different threads. A status that is not OK
+// fails the program; its message is kept, its code may become kInternal.
+using FfiDone = std::function<void(absl::Status)>;
+using AsyncFfiFunction = void (*)(const FfiCall& call, FfiDone done);
+
 namespace internal {
 FfiError* RunFfi(FfiFunction function, FfiFrame* frame);
+FfiError* RunAsyncFfi(AsyncFfiFunction function, FfiFrame* frame);
 }  // namespace internal
 
 template <FfiFunction function>
 FfiError* FfiHandlerOf(FfiFrame* frame) {
   return internal::RunFfi(function, frame);
+}
+
+// With plug-ins that know no futures it waits for `done`.
+template <AsyncFfiFunction function>
+FfiError* AsyncFfiHandlerOf(FfiFrame* frame) {
+  return internal::RunAsyncFfi(function, frame);
 }
 
 }  // namespace meshwright

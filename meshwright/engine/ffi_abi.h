@@ -2,7 +2,9 @@
 // here: fields have XLA's order and sizes, later ones are left out.
 //
 // No plug-in comes with that header, and plug-ins refuse handlers of a newer
-// version than their own. These structs have been the same since 0.1.
+// version than their own. These structs have been the same since 0.1, except
+// that FfiApi has grown: what follows free_device_memory is there, and where it
+// is here, if struct_size covers it.
 #ifndef MESHWRIGHT_ENGINE_FFI_ABI_H_
 #define MESHWRIGHT_ENGINE_FFI_ABI_H_
 
@@ -48,12 +50,46 @@ struct FfiErrorCreateArgs {
   int code;  // As absl::StatusCode.
 };
 
+// The end of a call that returned before it was over.
+struct FfiFuture;
+struct FfiFutureCreateArgs {
+  size_t struct_size;
+  FfiExtension* extensions;
+  FfiFuture* future;  // Out.
+};
+struct FfiFutureSetAvailableArgs {
+  size_t struct_size;
+  FfiExtension* extensions;
+  FfiFuture* future;
+};
+struct FfiFutureSetErrorArgs {
+  size_t struct_size;
+  FfiExtension* extensions;
+  FfiFuture* future;
+  FfiError* error;  // Becomes the plug-in's.
+};
+
 struct FfiApi {
   size_t struct_size;
   FfiExtension* extensions;
   FfiVersion api_version;
   const void* internal_api;
   FfiError* (*create_error)(FfiErrorCreateArgs* args);
+  void* get_error_message;
+  void* destroy_error;
+  void* register_handler;
+  void* get_stream;
+  void* register_type;
+  void* get_from_context;
+  void* set_state;
+  void* get_state;
+  void* allocate_device_memory;
+  void* free_device_memory;
+  void* schedule_on_thread_pool;
+  void* thread_pool_size;
+  FfiError* (*create_future)(FfiFutureCreateArgs* args);
+  FfiError* (*set_available)(FfiFutureSetAvailableArgs* args);
+  FfiError* (*set_error)(FfiFutureSetErrorArgs* args);
 };
 
 struct FfiBuffer {
@@ -106,6 +142,7 @@ struct FfiFrame {
   FfiValues operands;
   FfiValues results;
   FfiAttributes attributes;
+  FfiFuture* future;  // Out; null: the call is over when the handler returns.
 };
 
 }  // namespace meshwright

@@ -12,7 +12,7 @@
 namespace meshwright {
 
 PipelineRunner::PipelineRunner(const Module* module, const SplitStep* split,
-                               std::unique_ptr<StagedRunner> pipeline)
+                               std::unique_ptr<JobRunner> pipeline)
     : module_(*module),
       split_(split),
       roles_(AnalyzeRoles(*module)),

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "meshwright/loops/split_loops.h"
-#include "meshwright/runtime/staged_runner.h"
+#include "meshwright/runtime/job_runner.h"
 
 namespace meshwright {
 
@@ -20,16 +20,19 @@ class PipelineRunner : public Runner {
   // `pipeline` runs `split` of `module`, or the module itself if null. What is
   // pointed at outlives the runner.
   PipelineRunner(const Module* module, const SplitStep* split,
-                 std::unique_ptr<StagedRunner> pipeline);
+                 std::unique_ptr<JobRunner> pipeline);
 
   const ModuleRoles& roles() const override { return roles_; }
   absl::Status FillSynthetic(uint64_t seed) override;
   absl::Status Set(std::vector<Tensor> tensors) override;
   absl::StatusOr<StepResult> Step() override { return pipeline_->Step(); }
+  absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override {
+    return pipeline_->Steps(count);
+  }
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
 
-  StagedRunner& pipeline() const { return *pipeline_; }
+  JobRunner& pipeline() const { return *pipeline_; }
 
  private:
   absl::Status SetParameter(int64_t number, Tensor tensor);
@@ -37,7 +40,7 @@ class PipelineRunner : public Runner {
   const Module& module_;
   const SplitStep* const split_;
   const ModuleRoles roles_;
-  const std::unique_ptr<StagedRunner> pipeline_;
+  const std::unique_ptr<JobRunner> pipeline_;
 };
 
 }  // namespace meshwright

@@ -30,6 +30,8 @@ class Runner {
   virtual absl::Status Set(std::vector<Tensor> tensors) = 0;
   // Requires a value for every parameter.
   virtual absl::StatusOr<StepResult> Step() = 0;
+  // That many, one after another.
+  virtual absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) = 0;
   // The present values of the state parameters.
   virtual absl::StatusOr<std::vector<Tensor>> ReadState() const = 0;
   // All outputs of the last step. Requires that there was one, and no Set of

@@ -1,4 +1,4 @@
-// StepRunner on several devices.
+// Steps on several devices.
 #include <cmath>
 #include <cstring>
 
@@ -7,7 +7,7 @@
 #include "meshwright/engine/plugin.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/mesh/sharding_text.h"
-#include "meshwright/runtime/step_runner.h"
+#include "meshwright/runtime/local_runner.h"
 
 namespace meshwright {
 namespace {
@@ -82,9 +82,9 @@ class ShardedStepTest : public testing::Test {
             {parse(next), Sharding::Replicated({})}};
   }
 
-  absl::StatusOr<std::unique_ptr<StepRunner>> Create(const Module& module,
-                                                     ShardedStep step) {
-    return StepRunner::CreateSharded(module, std::move(step), client_.get());
+  absl::StatusOr<std::unique_ptr<JobRunner>> Create(const Module& module,
+                                                    ShardedStep step) {
+    return MakeLocalRunner(module, std::move(step), client_.get());
   }
 
   // Devices out of order: 0 and 3 have the first half of what a splits.
@@ -123,9 +123,9 @@ TEST_F(ShardedStepTest, SyntheticValuesAreThoseOfOneDevice) {
   const Module program = Counter(2, mesh_.Groups(mesh_.SubAxes(1)));
   const auto sharded = Create(module, Step(program, 4, "[b]", "[b]", "[b]"));
   ASSERT_TRUE(sharded.ok()) << sharded.status();
-  const auto single = StepRunner::Create(module, client_.get());
+  const auto single = MakeLocalRunner(module, client_.get());
   ASSERT_TRUE(single.ok()) << single.status();
-  for (StepRunner* runner : {sharded->get(), single->get()}) {
+  for (JobRunner* runner : {sharded->get(), single->get()}) {
     ASSERT_TRUE(runner->FillSynthetic(7).ok());
     ASSERT_TRUE(runner->Step().ok());
   }
@@ -190,8 +190,8 @@ TEST_F(ShardedStepTest, MistakesAreNamed) {
   ShardedStep large = Step(half, 4, "[a]", "[a]", "[a]");
   large.mesh = Mesh::Parse("a=2,b=4").value();
   EXPECT_THAT(std::string(Create(module, large).status().message()),
-              HasSubstr("the mesh a=2,b=4 needs 8 devices, cpu has 4"));
-  const auto runner = StepRunner::Create(module, client_.get()).value();
+              HasSubstr("the step needs 8 devices, there are 4"));
+  const auto runner = MakeLocalRunner(module, client_.get()).value();
   EXPECT_EQ(runner->ReadOutputs().status().code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(runner->ReadState().status().code(),

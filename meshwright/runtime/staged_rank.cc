@@ -10,42 +10,42 @@
 namespace meshwright {
 namespace {
 
-using Key = StagedExchange::Key;
+using Key = ParcelKey;
 using ProgramKind = StageProgram::Kind;
 
 // On one of the devices.
-int64_t BytesOf(const ShardedArray& array) {
+int64_t BytesOf(const OwnArray& array) {
   return static_cast<int64_t>(array[0]->shape().host_bytes());
 }
 
 }  // namespace
 
-absl::StatusOr<SharedArray> StagedPrograms::Move(
-    const Key& key, const ShardedArray& array) const {
-  Key any = key;
-  any.micro_batch = 0;
-  MW_ASSIGN_OR_RETURN(ShardedArray moved,
-                      mover->Move(array, routes.at(any), devices[key.stage]));
-  return std::make_shared<ShardedArray>(std::move(moved));
-}
-
 absl::Status StagedRank::Run(const std::vector<Action>& row) {
+  MW_RETURN_IF_ERROR(PrepareState());
   for (const int32_t stage : stages_) {
     MW_RETURN_IF_ERROR(RunKind(ProgramKind::kStart, stage, 0));
   }
+  std::vector<Action> actions;
   for (const Action& action : row) {
     if (IsTransfer(action.kind) || action.kind == ActionKind::kApply) continue;
-    MW_RETURN_IF_ERROR(RunAction(action));
+    actions.push_back(action);
+  }
+  for (size_t i = 0; i < actions.size(); ++i) {
+    // What the next one needs may come while this one runs.
+    if (i == 0) Expect(actions[0]);
+    if (i + 1 < actions.size()) Expect(actions[i + 1]);
+    MW_RETURN_IF_ERROR(RunAction(actions[i]));
   }
   MW_RETURN_IF_ERROR(SendAccumulators());
   // In rounds: in the order of the list, which is the same on every rank.
-  const std::vector<StageProgram>& programs = programs_.step.programs;
+  const std::vector<StageProgram>& programs = programs_.job.step.programs;
   for (size_t i = 0; i < programs.size(); ++i) {
     const StageProgram& program = programs[i];
     if (program.kind != ProgramKind::kApply ||
         !std::ranges::count(stages_, program.stage)) {
       continue;
     }
+    Log(program.Name());
     began_.reset();
     MW_RETURN_IF_ERROR(RunProgram(static_cast<int32_t>(i), 0));
     record_.actions.push_back(
@@ -56,7 +56,85 @@ absl::Status StagedRank::Run(const std::vector<Action>& row) {
   return absl::OkStatus();
 }
 
+absl::Status StagedRank::PrepareState() {
+  const Job& job = programs_.job;
+  const auto is_own = [&](int32_t stage) {
+    return std::ranges::count(stages_, stage) > 0;
+  };
+  for (const auto& [key, sharding] : job.layout.parameters) {
+    const auto& [number, stage] = key;
+    const int32_t home = job.step.homes[number];
+    if (!job.parameters[number].is_state || stage == home || !is_own(home)) {
+      continue;
+    }
+    MW_RETURN_IF_ERROR(courier_.Send(
+        {.kind = Key::Kind::kParameter, .index = number, .stage = stage},
+        inputs_.parameters.at({number, home})[0]));
+  }
+  for (const auto& [key, sharding] : job.layout.parameters) {
+    const auto& [number, stage] = key;
+    if (!job.parameters[number].is_state || stage == job.step.homes[number] ||
+        !is_own(stage)) {
+      continue;
+    }
+    MW_ASSIGN_OR_RETURN(copies_[key], Receive({.kind = Key::Kind::kParameter,
+                                               .index = number,
+                                               .stage = stage}));
+  }
+  for (const auto& [key, sharding] : job.layout.at_work) {
+    if (!is_own(key.second)) continue;
+    const auto copy = copies_.find(key);
+    MW_RETURN_IF_ERROR(courier_.Send(
+        {.kind = Key::Kind::kAtWork, .index = key.first, .stage = key.second},
+        copy != copies_.end() ? copy->second : inputs_.parameters.at(key)[0]));
+  }
+  for (const auto& [key, sharding] : job.layout.at_work) {
+    if (!is_own(key.second)) continue;
+    MW_ASSIGN_OR_RETURN(at_work_[key], Receive({.kind = Key::Kind::kAtWork,
+                                                .index = key.first,
+                                                .stage = key.second}));
+  }
+  record_.received.clear();
+  return absl::OkStatus();
+}
+
+void StagedRank::Expect(const Action& action) {
+  const StagedStep& step = programs_.job.step;
+  for (const StageProgram& program : step.programs) {
+    const bool is_run = program.stage == action.stage &&
+                        (action.kind == ActionKind::kForward
+                             ? program.kind == ProgramKind::kForward
+                         : action.kind == ActionKind::kWeightGrad
+                             ? program.kind == ProgramKind::kWeight
+                             : program.kind == ProgramKind::kInput ||
+                                   (action.kind == ActionKind::kBackward &&
+                                    program.kind == ProgramKind::kWeight));
+    if (!is_run) continue;
+    for (const StageInput& input : program.inputs) {
+      if (input.kind != StageInput::Kind::kValue) continue;
+      const int32_t from =
+          step.programs[step.values[input.index].program].stage;
+      const std::tuple key = {input.index, action.stage,
+                              int64_t{action.micro_batch}};
+      if (from == action.stage || values_.contains(key) ||
+          !expected_.insert(key).second) {
+        continue;
+      }
+      courier_.Expect({.index = input.index,
+                       .micro_batch = action.micro_batch,
+                       .stage = action.stage});
+    }
+  }
+}
+
+void StagedRank::Log(const std::string& what) {
+  if (log_ != nullptr) {
+    log_->Add(absl::StrCat("step ", courier_.step(), " ", what));
+  }
+}
+
 absl::Status StagedRank::RunAction(const Action& action) {
+  if (log_ != nullptr) Log(ToString(action));
   began_.reset();
   switch (action.kind) {
     case ActionKind::kForward:
@@ -87,7 +165,7 @@ absl::Status StagedRank::RunAction(const Action& action) {
 // A stage may have no program of a kind.
 absl::Status StagedRank::RunKind(ProgramKind kind, int32_t stage,
                                  int64_t micro_batch) {
-  const std::vector<StageProgram>& programs = programs_.step.programs;
+  const std::vector<StageProgram>& programs = programs_.job.step.programs;
   for (size_t i = 0; i < programs.size(); ++i) {
     if (programs[i].kind == kind && programs[i].stage == stage) {
       return RunProgram(static_cast<int32_t>(i), micro_batch);
@@ -97,9 +175,9 @@ absl::Status StagedRank::RunKind(ProgramKind kind, int32_t stage,
 }
 
 absl::Status StagedRank::RunProgram(int32_t number, int64_t micro_batch) {
-  const StageProgram& program = programs_.step.programs[number];
+  const StageProgram& program = programs_.job.step.programs[number];
   std::vector<SharedArray> arrays;  // Alive until the program has run.
-  const size_t devices = programs_.devices[program.stage].size();
+  const size_t devices = programs_.own[program.stage].size();
   std::vector<std::vector<Buffer*>> arguments(devices);
   for (const StageInput& input : program.inputs) {
     MW_ASSIGN_OR_RETURN(arrays.emplace_back(),
@@ -115,7 +193,7 @@ absl::Status StagedRank::RunProgram(int32_t number, int64_t micro_batch) {
   if (!run.ok()) return Annotate(run.status(), program.Name());
   MW_RETURN_IF_ERROR(Annotate(AwaitAll(run->done), program.Name()));
   for (size_t i = 0; i < program.results.size(); ++i) {
-    auto array = std::make_shared<ShardedArray>();
+    auto array = std::make_shared<OwnArray>();
     for (size_t device = 0; device < devices; ++device) {
       array->push_back(std::move(run->outputs[device][i]));
     }
@@ -134,8 +212,12 @@ absl::StatusOr<SharedArray> StagedRank::Input(const StageInput& input,
       return inputs_.numbers[stage][micro_batch];
     case StageInput::Kind::kParameter:
       if (program.kind != StageProgram::Kind::kApply) {
-        const auto found = inputs_.at_work.find({input.index, stage});
-        if (found != inputs_.at_work.end()) return found->second;
+        const auto found = at_work_.find({input.index, stage});
+        if (found != at_work_.end()) return found->second;
+      }
+      if (const auto copy = copies_.find({input.index, stage});
+          copy != copies_.end()) {
+        return copy->second;
       }
       return inputs_.parameters.at(
           {input.index, stage})[input.cut.has_value() ? micro_batch : 0];
@@ -179,40 +261,32 @@ void StagedRank::Hold(int64_t value, int32_t stage, int64_t micro_batch,
 }
 
 absl::StatusOr<SharedArray> StagedRank::Receive(const Key& key) {
-  MW_ASSIGN_OR_RETURN(const StagedExchange::Parcel parcel, exchange_.Take(key));
-  // Nobody watches a copy end; one that has when looked for is taken to have
-  // ended when it was parked.
-  double end = parcel.parked_at;
-  for (const BufferPtr& buffer : *parcel.array) {
-    MW_ASSIGN_OR_RETURN(const EventPtr ready, buffer->Ready());
-    const bool was_ready = ready->IsReady();
-    MW_RETURN_IF_ERROR(ready->Await());
-    if (!was_ready) end = clock_.seconds();
-  }
-  const bool is_forward = parcel.from < key.stage;
+  MW_ASSIGN_OR_RETURN(const Courier::Delivery delivery, courier_.Receive(key));
+  record_.wire_seconds += delivery.waited;
+  const bool is_forward = delivery.from < key.stage;
   record_.received.push_back(
-      {.send = {.stage = parcel.from,
+      {.send = {.stage = delivery.from,
                 .kind = is_forward ? ActionKind::kSendForward
                                    : ActionKind::kSendBackward,
                 .micro_batch = static_cast<int>(key.micro_batch),
                 .peer = key.stage},
-       .begin = parcel.sent_at,
-       .end = end,
-       .bytes = BytesOf(*parcel.array) * std::ssize(*parcel.array)});
-  return parcel.array;
+       .begin = delivery.sent_at,
+       .end = delivery.there_at,
+       .bytes = BytesOf(*delivery.array) * std::ssize(*delivery.array)});
+  return delivery.array;
 }
 
 int64_t StagedRank::UsesOn(int64_t value, int32_t stage) const {
   return std::ranges::count_if(
-      programs_.step.values[value].users, [&](int32_t user) {
-        return programs_.step.programs[user].stage == stage;
+      programs_.job.step.values[value].users, [&](int32_t user) {
+        return programs_.job.step.programs[user].stage == stage;
       });
 }
 
 // Keeps what is used on this stage, sends what others use.
 absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
                                  int64_t micro_batch) {
-  const StagedStep& step = programs_.step;
+  const StagedStep& step = programs_.job.step;
   const StageValue& made = step.values[value];
   const int32_t stage = step.programs[made.program].stage;
   if (made.accumulator.has_value()) {
@@ -228,9 +302,8 @@ absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
       Hold(value, stage, micro_batch, array);
       continue;
     }
-    MW_RETURN_IF_ERROR(
-        Send({.index = value, .micro_batch = micro_batch, .stage = to}, stage,
-             *array));
+    MW_RETURN_IF_ERROR(courier_.Send(
+        {.index = value, .micro_batch = micro_batch, .stage = to}, array));
   }
   for (const StageInput& output : step.outputs) {
     if (output.kind == StageInput::Kind::kValue && output.index == value) {
@@ -240,17 +313,9 @@ absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
   return absl::OkStatus();
 }
 
-absl::Status StagedRank::Send(const Key& key, int32_t from,
-                              const ShardedArray& array) {
-  const double now = clock_.seconds();
-  MW_ASSIGN_OR_RETURN(SharedArray moved, programs_.Move(key, array));
-  exchange_.Put(key, {std::move(moved), from, now, clock_.seconds()});
-  return absl::OkStatus();
-}
-
 // To the stages that apply what was accumulated here.
 absl::Status StagedRank::SendAccumulators() {
-  const StagedStep& step = programs_.step;
+  const StagedStep& step = programs_.job.step;
   std::set<std::pair<int64_t, int32_t>> sent;
   for (const StageProgram& program : step.programs) {
     for (const StageInput& input : program.inputs) {
@@ -260,10 +325,10 @@ absl::Status StagedRank::SendAccumulators() {
           !sent.insert({input.index, program.stage}).second) {
         continue;
       }
-      MW_RETURN_IF_ERROR(Send({.kind = Key::Kind::kAccumulator,
-                               .index = input.index,
-                               .stage = program.stage},
-                              stage, *accumulators_.at({input.index, stage})));
+      MW_RETURN_IF_ERROR(courier_.Send({.kind = Key::Kind::kAccumulator,
+                                        .index = input.index,
+                                        .stage = program.stage},
+                                       accumulators_.at({input.index, stage})));
     }
   }
   return absl::OkStatus();

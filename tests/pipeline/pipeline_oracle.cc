@@ -8,7 +8,8 @@
 #include "meshwright/microbatch/micro_batch_loop.h"
 #include "meshwright/pipeline_search/step_stages.h"
 #include "meshwright/remat/cut_loops.h"
-#include "meshwright/runtime/step_runner.h"
+#include "meshwright/runtime/executor.h"
+#include "meshwright/runtime/local_runner.h"
 #include "meshwright/schedule/generate.h"
 #include "tests/partition/partition_oracle.h"
 
@@ -45,7 +46,7 @@ absl::StatusOr<std::unique_ptr<PipelineOracle>> PipelineOracle::Create(
                       LoopOverMicroBatches(module, options));
   MW_ASSIGN_OR_RETURN(Client* const client, OracleClient());
   MW_ASSIGN_OR_RETURN(const auto runner,
-                      StepRunner::Create(looped, client, QuickCompilation()));
+                      MakeLocalRunner(looped, client, QuickCompilation()));
   MW_ASSIGN_OR_RETURN(oracle->wanted_, OutputsAfter(*runner, steps));
   return oracle;
 }
@@ -69,20 +70,24 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> PipelineOracle::Run(
       .stages = staged.stages,
       .ranks = ranks,
       .micro_batches = static_cast<int>(staged.micro_batches)};
+  Executor* executor = nullptr;
   std::unique_ptr<PipelineRunner> runner;
   std::vector<std::vector<Tensor>> outputs;
   for (const ScheduleKind schedule : schedules) {
     MW_ASSIGN_OR_RETURN(Timetable timetable, MakeTimetable(shape, schedule));
     if (runner != nullptr) {
-      MW_RETURN_IF_ERROR(runner->pipeline().SetTimetable(std::move(timetable)));
+      MW_RETURN_IF_ERROR(executor->SetTimetable(std::move(timetable)));
     } else {
       MW_ASSIGN_OR_RETURN(
-          StagedLayout layout,
+          const StagedLayout layout,
           LayOutStages(staged, std::vector<Mesh>(staged.stages, stage_mesh)));
       MW_ASSIGN_OR_RETURN(
-          std::unique_ptr<StagedRunner> pipeline,
-          StagedRunner::Create(cut_module(), staged, std::move(timetable),
-                               std::move(layout), client, QuickCompilation()));
+          JobSource source,
+          MakeJob(cut_module(), staged, layout, std::move(timetable)));
+      MW_ASSIGN_OR_RETURN(std::unique_ptr<JobRunner> pipeline,
+                          MakeLocalRunner(cut_module(), std::move(source),
+                                          client, QuickCompilation()));
+      executor = pipeline->executor();
       runner = std::make_unique<PipelineRunner>(
           &module_, loops_.has_value() ? &*loops_ : nullptr,
           std::move(pipeline));

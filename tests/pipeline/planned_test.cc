@@ -13,8 +13,8 @@
 #include "meshwright/pipeline_search/step_stages.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/remat/cut_loops.h"
+#include "meshwright/runtime/local_runner.h"
 #include "meshwright/runtime/pipeline_runner.h"
-#include "meshwright/runtime/step_runner.h"
 #include "tests/partition/partition_oracle.h"
 #include "tests/pipeline/value_of.h"
 
@@ -84,17 +84,19 @@ class PlannedStagesTest : public ::testing::TestWithParam<PlannedCase> {};
 
 // Runs the plan, as a user has it: through the file.
 void ExpectEqualsOneDevice(const Module& module, const Plan& plan) {
-  PlannedStages stages =
+  const PlannedStages stages =
       ValueOf(StagePlan(module, ValueOf(ParsePlan(ToJson(plan)))));
   const auto client = ValueOf(OracleClient());
   const SplitStep* const loops =
       stages.split.has_value() ? &*stages.split : nullptr;
+  const Module& cut = loops != nullptr ? loops->module : module;
   PipelineRunner staged(
       &module, loops,
-      ValueOf(StagedRunner::Create(loops != nullptr ? loops->module : module,
-                                   stages.step, stages.timetable,
-                                   std::move(stages.layout), client)));
-  const auto whole = ValueOf(StepRunner::Create(module, client));
+      ValueOf(MakeLocalRunner(
+          cut,
+          ValueOf(MakeJob(cut, stages.step, stages.layout, stages.timetable)),
+          client)));
+  const auto whole = ValueOf(MakeLocalRunner(module, client));
   ExpectEqual(OutputsAfter(staged), OutputsAfter(*whole));
 }
 

@@ -3,12 +3,15 @@
 #include <cstring>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/mesh/sharding_text.h"
-#include "meshwright/runtime/staged_transfer.h"
+#include "meshwright/runtime/courier.h"
+#include "meshwright/state/shard_tensor.h"
+#include "meshwright/wire/memory_wire.h"
 #include "tests/pipeline/value_of.h"
 #include "tests/rules/device_run.h"
 
@@ -40,31 +43,124 @@ void PrintTo(const MoveCase& test, std::ostream* out) {
        << test.to;
 }
 
-class MoveTest : public ::testing::TestWithParam<MoveCase> {};
+// The devices of both stages, dealt out to workers in turn.
+class MoveTest : public ::testing::TestWithParam<MoveCase> {
+ protected:
+  static constexpr int32_t kFrom = 0;
+  static constexpr int32_t kTo = 1;
+
+  // What a worker has of the devices.
+  std::vector<OwnDevices> OwnOf(int worker, Client* client) const {
+    std::vector<OwnDevices> own(2);
+    for (int32_t stage : {kFrom, kTo}) {
+      OwnDevices& here = own[stage];
+      for (size_t i = 0; i < devices_[stage].size(); ++i) {
+        const bool is_here = devices_[stage][i].worker == worker;
+        here.index_of.push_back(is_here ? static_cast<int32_t>(here.size())
+                                        : -1);
+        if (!is_here) continue;
+        here.positions.push_back(static_cast<int64_t>(i));
+        here.devices.push_back(client->devices()[devices_[stage][i].device]);
+      }
+    }
+    return own;
+  }
+
+  // All that is given and got, by device of a stage.
+  void Run(int workers, const std::vector<Tensor>& shards,
+           std::vector<Tensor>& received) {
+    Client* const client = ValueOf(OracleClient());
+    int32_t next = 0;
+    for (int32_t stage : {kFrom, kTo}) {
+      devices_[stage].clear();
+      const size_t count = stage == kFrom ? shards.size() : received.size();
+      for (size_t i = 0; i < count; ++i, ++next) {
+        devices_[stage].push_back({next % workers, next});
+      }
+    }
+    const auto wires = MakeMemoryWires(workers, absl::Seconds(30));
+    std::vector<std::thread> threads;
+    for (int worker = 0; worker < workers; ++worker) {
+      threads.emplace_back([&, worker] {
+        Carry(worker, wires[worker].get(), client, shards, received);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void Carry(int worker, Wire* wire, Client* client,
+             const std::vector<Tensor>& shards, std::vector<Tensor>& received) {
+    const std::vector<OwnDevices> own = OwnOf(worker, client);
+    TileMover mover(client);
+    Shipper shipper(wire);
+    Courier courier({.client = client,
+                     .worker = worker,
+                     .devices = &devices_,
+                     .own = &own,
+                     .routes = &routes_,
+                     .mover = &mover,
+                     .wire = wire,
+                     .shipper = &shipper},
+                    /*step=*/7);
+    const ParcelKey key{.index = 3, .micro_batch = 2, .stage = kTo};
+    auto array = std::make_shared<OwnArray>();
+    for (size_t i = 0; i < own[kFrom].size(); ++i) {
+      const Tensor& shard = shards[own[kFrom].positions[i]];
+      array->push_back(ValueOf(client->FromHost(
+          {.bytes = {reinterpret_cast<const std::byte*>(shard.data.data()),
+                     shard.data.size()},
+           .shape = {shard.type, shard.dimensions}},
+          *own[kFrom].devices[i])));
+    }
+    if (!array->empty()) {
+      ASSERT_EQ(courier.Send(key, array), absl::OkStatus());
+    }
+    if (own[kTo].empty()) return;
+    if (worker % 2 == 0) courier.Expect(key);
+    const Courier::Delivery delivery = ValueOf(courier.Receive(key));
+    EXPECT_EQ(delivery.from, kFrom);
+    for (size_t i = 0; i < own[kTo].size(); ++i) {
+      const Buffer& buffer = *(*delivery.array)[i];
+      EXPECT_EQ(&buffer.device(), own[kTo].devices[i]);
+      Tensor& shard = received[own[kTo].positions[i]];
+      shard.type = buffer.shape().type;
+      shard.dimensions = buffer.shape().dimensions;
+      shard.data.resize(buffer.shape().host_bytes());
+      ASSERT_EQ(
+          buffer.ReadToHost({reinterpret_cast<std::byte*>(shard.data.data()),
+                             shard.data.size()}),
+          absl::OkStatus());
+    }
+  }
+
+  std::vector<std::vector<DeviceAt>> devices_{2};
+  Routes routes_;
+};
 
 TEST_P(MoveTest, ArrivesAsItWas) {
   const MoveCase& test = GetParam();
-  Client* const client = ValueOf(OracleClient());
   const Mesh source = ValueOf(Mesh::Parse(test.source));
   const Mesh target = ValueOf(Mesh::Parse(test.target));
   const Sharding from =
       ValueOf(ParseSharding(test.from, test.dimensions, source));
   const Sharding to = ValueOf(ParseSharding(test.to, test.dimensions, target));
-  const auto there =
-      client->devices().subspan(source.device_count(), target.device_count());
   const Tensor tensor = Counted(test.dimensions);
-  const ShardedArray array =
-      ValueOf(Upload(tensor, from, {client, source, client->devices()}, 0));
-  const Route route{
+  routes_[{.index = 3, .stage = kTo}] = {
       .list = MakeSendList(from, source, to, target),
-      .shape = Shape::Array(tensor.type, LocalDimensions(to, target))};
-  TileMover mover(client);
-  const ShardedArray moved = ValueOf(mover.Move(array, route, there));
-  for (int64_t device = 0; device < target.device_count(); ++device) {
-    EXPECT_EQ(&moved[device]->device(), there[device]);
+      .shape = Shape::Array(tensor.type, LocalDimensions(to, target)),
+      .from = kFrom};
+  std::vector<Tensor> shards;
+  for (int64_t device = 0; device < source.device_count(); ++device) {
+    shards.push_back(Shard(tensor, from, source, device));
   }
-  EXPECT_EQ(CheckCopies(moved, to, target), absl::OkStatus());
-  EXPECT_TRUE(ValueOf(Download(moved, to, target)) == tensor);
+  for (const int workers : {1, 2, 3}) {
+    SCOPED_TRACE(workers);
+    std::vector<Tensor> received(target.device_count());
+    Run(workers, shards, received);
+    const Tensor whole = Unshard(received, to, target);
+    EXPECT_TRUE(whole == tensor);
+    EXPECT_EQ(FindDifference(whole, received, to, target), std::nullopt);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,0 +1,20 @@
+// Flags of commands that speak over a network: who may, and how it is kept from
+// others.
+#ifndef MESHWRIGHT_CLI_SECURITY_FLAGS_H_
+#define MESHWRIGHT_CLI_SECURITY_FLAGS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "meshwright/cli/command_line.h"
+#include "meshwright/service/security.h"
+
+namespace meshwright {
+
+// --tls-cert, --tls-key, --tls-ca, --token-file.
+std::vector<FlagSpec> SecurityFlags();
+absl::StatusOr<Security> ReadSecurity(const CommandLine& line);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_CLI_SECURITY_FLAGS_H_

@@ -1,0 +1,83 @@
+// meshwright worker: runs jobs on the devices of this machine, as a coordinator
+// says.
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/cli/commands.h"
+#include "meshwright/cli/security_flags.h"
+#include "meshwright/engine/plugin.h"
+#include "meshwright/launch/environment.h"
+#include "meshwright/launch/join_role.h"
+#include "meshwright/launch/rank_discovery.h"
+#include "meshwright/service/serve_worker.h"
+
+namespace meshwright {
+namespace {
+
+const CommandSpec& Spec() {
+  static const auto* const spec = [] {
+    auto* made = new CommandSpec{
+        .name = "worker",
+        .summary = "run jobs on this machine's devices for a coordinator",
+        .positional = {},
+        .flags = {
+            {"join", "HOST:PORT",
+             "the coordinator (default: as the launcher's environment says)"},
+            {"rank", "R", "its place among the workers (default: any)"},
+            {"devices", "N",
+             "how many virtual devices, on the CPU (default 1)"},
+            {"platform", "NAME", "cpu, cuda, tpu (default: the fastest there)"},
+            {"connect-timeout", "S",
+             "how long to try to reach the coordinator (default 60)"}}};
+    for (FlagSpec& flag : SecurityFlags()) made->flags.push_back(flag);
+    return made;
+  }();
+  return *spec;
+}
+
+absl::Status Run(const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const int64_t devices,
+                      line.Integer("devices", 1, {1, 256}));
+  MW_ASSIGN_OR_RETURN(int64_t rank, line.Integer("rank", -1, {0, 1 << 20}));
+  MW_ASSIGN_OR_RETURN(const int64_t patience,
+                      line.Integer("connect-timeout", 60, {1, 86400}));
+  MW_ASSIGN_OR_RETURN(const Security security, ReadSecurity(line));
+  std::string join = line.Text("join", "");
+  if (!line.Has("rank") || join.empty()) {
+    MW_ASSIGN_OR_RETURN(const std::optional<Discovered> found,
+                        DiscoverRank(ProcessEnvironment()));
+    if (found.has_value()) {
+      absl::FPrintF(stderr, "%s\n", found->ToString());
+      if (!line.Has("rank")) rank = found->rank;
+      if (join.empty()) {
+        MW_ASSIGN_OR_RETURN(const JoinRole role, RoleOf(*found));
+        join = role.join;
+      }
+    }
+  }
+  if (join.empty()) {
+    return absl::InvalidArgumentError(
+        "no coordinator to join; give --join HOST:PORT, or start it with a "
+        "launcher (docs/launching.md)");
+  }
+  MW_ASSIGN_OR_RETURN(const PluginFile file,
+                      FindPlugin(line.Text("platform", "")));
+  MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
+  MW_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Client> client,
+      plugin->CreateClient({.cpu_devices = static_cast<int>(devices)}));
+  return ServeWorker({.join = join,
+                      .security = security,
+                      .rank = static_cast<int>(rank),
+                      .plugin = plugin,
+                      .client = client.get(),
+                      .connect_timeout = absl::Seconds(patience)});
+}
+
+}  // namespace
+
+extern const Command kWorkerCommand = {&Spec, &Run};
+
+}  // namespace meshwright

@@ -1,0 +1,100 @@
+// A program that this process has started and that does not outlive it.
+//
+//   MW_ASSIGN_OR_RETURN(const std::string program, ProgramPath());
+//   MW_ASSIGN_OR_RETURN(
+//       std::unique_ptr<ChildProcess> child,
+//       ChildProcess::Start({.argv = {program, "worker", "--join", address},
+//                            .name = "worker 2"}));
+//   // Its output comes on stderr: "[worker 2] joined 127.0.0.1:7777"
+//   child->Wait(absl::Seconds(1));          // Nothing: it still runs.
+//   child->Terminate(absl::Seconds(5));     // "killed by signal 15 (SIGTERM)"
+//
+// It ends with this process even if that is killed (spawn.h), and what it has
+// started itself ends with it. Thread-safe.
+#ifndef MESHWRIGHT_LAUNCH_CHILD_PROCESS_H_
+#define MESHWRIGHT_LAUNCH_CHILD_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "meshwright/launch/exit_status.h"
+#include "meshwright/launch/line_relay.h"
+
+namespace meshwright {
+
+struct ChildOptions {
+  std::vector<std::string> argv;  // argv[0] is a path, or is found on PATH.
+  std::map<std::string, std::string> environment;  // Added to this process's.
+  std::string name;                                // "worker 2"
+  // Where its output, stdout and stderr together, goes: to `on_line`, called
+  // from a thread, if given; appended to this file, if named; else to stderr,
+  // with the name before each line.
+  std::function<void(absl::string_view line)> on_line = nullptr;
+  std::string log_path = {};
+  // Its stdin is a pipe that says nothing and ends with this object, for
+  // programs that take that for an order to end (ssh_command.h); else
+  // /dev/null.
+  bool hold_stdin = false;
+};
+
+class ChildProcess {
+ public:
+  // Fails, naming the program or the log, if they cannot be run or opened.
+  static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(
+      ChildOptions options);
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  // Terminates it, within a second.
+  ~ChildProcess();
+
+  pid_t pid() const { return pid_; }
+  const std::string& name() const { return name_; }
+
+  // How it ended, when all its output has been passed on; nothing if it still
+  // runs after `timeout` (zero: now; absl::InfiniteDuration() waits for good).
+  std::optional<ExitStatus> Wait(absl::Duration timeout);
+  // SIGTERM to it and what it started; SIGKILL after `grace`. How it ended.
+  ExitStatus Terminate(absl::Duration grace);
+  // To it and what it started; nothing happens if it has ended.
+  void Signal(int number);
+
+  // The index of one that has ended; nothing if all still run after `timeout`.
+  static std::optional<size_t> WaitForAny(
+      absl::Span<const std::unique_ptr<ChildProcess>> children,
+      absl::Duration timeout);
+
+ private:
+  ChildProcess(pid_t pid, std::string name, int stdin_end);
+  void Reap();
+
+  const pid_t pid_;
+  const std::string name_;
+  const int stdin_end_;
+  std::unique_ptr<LineRelay> relay_;  // Null with a log.
+  std::mutex lock_;                   // Guards pid_ against being reused.
+  std::optional<ExitStatus> status_;  // Guarded by lock_ and the lock of all.
+  std::thread waiter_;
+};
+
+// SIGTERM to all, SIGKILL to those that still run after `grace`.
+void TerminateAll(absl::Span<const std::unique_ptr<ChildProcess>> children,
+                  absl::Duration grace);
+
+// The file of the program that is running.
+absl::StatusOr<std::string> ProgramPath();
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_LAUNCH_CHILD_PROCESS_H_

@@ -1,0 +1,160 @@
+#include "meshwright/runtime/coordinator.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/runtime/content_hash.h"
+#include "meshwright/runtime/job_spec.h"
+#include "meshwright/runtime/write_programs.h"
+
+namespace meshwright {
+
+Coordinator::Coordinator(Options options)
+    : watch_(std::make_shared<WorkerWatch>(options.limits,
+                                           std::move(options.obituary))) {}
+
+Coordinator::~Coordinator() {
+  for (const std::shared_ptr<RemoteWorker>& worker : workers()) {
+    proto::WorkerCommand command;
+    command.mutable_shutdown()->set_why("the coordinator ends");
+    // Those that are gone need not be told.
+    worker->Post(std::move(command)).IgnoreError();
+  }
+}
+
+void Coordinator::Admit(std::unique_ptr<WorkerLink> link) {
+  const proto::Hello hello = link->hello();
+  std::shared_ptr<RemoteWorker> worker;
+  {
+    const std::lock_guard lock(mutex_);
+    const int number =
+        hello.rank() >= 0 ? hello.rank() : static_cast<int>(workers_.size());
+    for (const std::shared_ptr<RemoteWorker>& other : workers_) {
+      if (hello.rank() < 0 || other->hello().rank() != hello.rank() ||
+          !other->health().ok()) {
+        continue;
+      }
+      proto::WorkerCommand command;
+      command.mutable_shutdown()->set_why(
+          absl::StrCat("there is a worker of rank ", hello.rank(),
+                       " already: ", other->name()));
+      link->Send(std::move(command)).IgnoreError();
+      return;
+    }
+    worker = std::make_shared<RemoteWorker>(
+        absl::StrCat("worker ", number, " (pid ", hello.pid(), " on ",
+                     hello.host(), ")"),
+        std::move(link));
+    proto::WorkerCommand command;
+    command.mutable_welcome()->set_worker(number);
+    command.mutable_welcome()->set_name(worker->name());
+    // If it has left already, listening to it tells.
+    worker->Post(std::move(command)).IgnoreError();
+    workers_.push_back(worker);
+    std::ranges::stable_sort(workers_, {}, [](const auto& one) {
+      return one->hello().rank() < 0 ? INT32_MAX : one->hello().rank();
+    });
+  }
+  worker->Start([watch = watch_] { watch->Notify(); });
+  watch_->Notify();
+}
+
+Team Coordinator::workers() const {
+  const std::lock_guard lock(mutex_);
+  return workers_;
+}
+
+absl::Status Coordinator::AwaitWorkers(int count, absl::Duration timeout) {
+  absl::Status lost;
+  const absl::Status status = watch_->Wait({}, timeout, [&] {
+    lost = watch_->FindLost(workers());
+    return !lost.ok() || std::ssize(workers()) >= count;
+  });
+  MW_RETURN_IF_ERROR(lost);
+  if (status.ok()) return status;
+  return absl::DeadlineExceededError(absl::StrCat(
+      workers().size(), " of ", count, " workers have joined within ",
+      absl::FormatDuration(timeout)));
+}
+
+absl::Status Coordinator::SendPrograms(const JobSource& source, int64_t id,
+                                       const Team& team,
+                                       std::vector<uint64_t>& ids) {
+  JobSpec spec{.id = id, .wire_timeout = watch_->limits().wire};
+  for (const std::shared_ptr<RemoteWorker>& worker : team) {
+    spec.worker_names.push_back(worker->name());
+  }
+  for (size_t number = 0; number < team.size(); ++number) {
+    RemoteWorker& worker = *team[number];
+    MW_ASSIGN_OR_RETURN(const std::vector<std::string> programs,
+                        WritePrograms(source, static_cast<int>(number), id,
+                                      worker.hello().platform()));
+    spec.code_hashes.clear();
+    for (const std::string& code : programs) {
+      spec.code_hashes.push_back(code.empty() ? "" : ContentHash(code));
+      if (code.empty()) continue;
+      MW_RETURN_IF_ERROR(worker.SendBlob(spec.code_hashes.back(), code));
+    }
+    const std::string bytes = WriteJobSpec(spec, source.job);
+    const std::string hash = ContentHash(bytes);
+    MW_RETURN_IF_ERROR(worker.SendBlob(hash, bytes));
+    proto::WorkerCommand command;
+    proto::LoadJob& load = *command.mutable_load();
+    load.set_job(id);
+    load.set_spec_hash(hash);
+    load.set_member(static_cast<int>(number));
+    MW_ASSIGN_OR_RETURN(ids.emplace_back(), worker.Command(std::move(command)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<RemoteSite>> Coordinator::Load(
+    JobSource source) {
+  Team team;
+  std::vector<int64_t> devices;
+  for (const std::shared_ptr<RemoteWorker>& worker : workers()) {
+    if (!worker->health().ok()) continue;
+    team.push_back(worker);
+    devices.push_back(worker->hello().devices());
+  }
+  MW_RETURN_IF_ERROR(PlaceJob(devices, source.job));
+  team.resize(source.job.workers());
+  int64_t id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    id = next_job_++;
+  }
+  std::vector<uint64_t> ids;
+  if (const absl::Status sent = SendPrograms(source, id, team, ids);
+      !sent.ok()) {
+    MW_RETURN_IF_ERROR(watch_->FindLost(team));
+    return sent;
+  }
+  double seconds = 0;
+  absl::Status failed;
+  MW_RETURN_IF_ERROR(watch_->Wait(team, absl::InfiniteDuration(), [&] {
+    for (size_t number = 0; number < team.size(); ++number) {
+      proto::Reply reply;
+      if (ids[number] == 0 || !team[number]->TakeReply(ids[number], &reply)) {
+        continue;
+      }
+      ids[number] = 0;
+      seconds = std::max(seconds, reply.compile_seconds());
+      failed.Update(
+          {static_cast<absl::StatusCode>(reply.code()),
+           absl::StrCat(team[number]->name(), ": ", reply.message())});
+    }
+    return !failed.ok() || std::ranges::all_of(ids, [](uint64_t id_left) {
+      return id_left == 0;
+    });
+  }));
+  auto site = std::make_unique<RemoteSite>(std::move(source.job), team, watch_,
+                                           seconds);
+  MW_RETURN_IF_ERROR(failed);
+  return site;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,287 @@
+#include "meshwright/runtime/executor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/literal.h"
+#include "meshwright/runtime/collective_options.h"
+
+namespace meshwright {
+namespace {
+
+absl::StatusOr<Tensor> ReadShard(const Buffer& buffer) {
+  Tensor tensor{.type = buffer.shape().type,
+                .dimensions = buffer.shape().dimensions};
+  tensor.data.resize(buffer.shape().host_bytes());
+  MW_RETURN_IF_ERROR(buffer.ReadToHost(
+      {reinterpret_cast<std::byte*>(tensor.data.data()), tensor.data.size()}));
+  return tensor;
+}
+
+HostArray AsHostArray(Tensor shard) {
+  const auto owner = std::make_shared<const std::string>(std::move(shard.data));
+  return {.bytes = {reinterpret_cast<const std::byte*>(owner->data()),
+                    owner->size()},
+          .shape = {shard.type, std::move(shard.dimensions)},
+          .owner = owner};
+}
+
+}  // namespace
+
+Executor::Executor(Job job, const Options& options)
+    : options_(options),
+      programs_{.job = std::move(job)},
+      mover_(options.client) {
+  if (options.wire != nullptr) {
+    shipper_ = std::make_unique<Shipper>(options.wire);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(
+    Job job, const std::vector<std::string>& programs, const Options& options) {
+  std::unique_ptr<Executor> executor(new Executor(std::move(job), options));
+  MW_RETURN_IF_ERROR(executor->FindDevices());
+  executor->FindRanks();
+  MW_RETURN_IF_ERROR(executor->Compile(programs));
+  executor->routes_ = RoutesOf(executor->job());
+  MW_RETURN_IF_ERROR(executor->UploadNumbers());
+  return executor;
+}
+
+absl::Status Executor::FindDevices() {
+  const auto present = options_.client->devices();
+  for (const std::vector<DeviceAt>& stage : job().devices) {
+    OwnDevices& own = programs_.own.emplace_back();
+    own.index_of.assign(stage.size(), -1);
+    for (size_t position = 0; position < stage.size(); ++position) {
+      const DeviceAt& at = stage[position];
+      if (at.worker != options_.worker) continue;
+      if (at.device >= std::ssize(present)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "the step needs ", at.device + 1, " devices, ",
+            options_.client->platform_name(), " has ", present.size()));
+      }
+      own.index_of[position] = static_cast<int32_t>(own.size());
+      own.positions.push_back(static_cast<int64_t>(position));
+      own.devices.push_back(present[at.device]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Executor::FindRanks() {
+  const std::vector<int>& rank_of = job().timetable.rank_of_stage;
+  for (int rank = 0; rank < job().timetable.ranks(); ++rank) {
+    for (size_t stage = 0; stage < rank_of.size(); ++stage) {
+      if (rank_of[stage] == rank && !programs_.own[stage].empty()) {
+        ranks_.push_back(rank);
+        break;
+      }
+    }
+  }
+  threads_ = std::make_unique<RankThreads>(static_cast<int>(ranks_.size()));
+}
+
+absl::Status Executor::Compile(const std::vector<std::string>& programs) {
+  Client& client = *options_.client;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const StageProgram& program = job().step.programs[i];
+    const OwnDevices& own = programs_.own[program.stage];
+    std::unique_ptr<Executable>& made = programs_.executables.emplace_back();
+    if (own.empty()) continue;
+    CompileOptions compile;
+    compile.num_replicas = static_cast<int>(own.size());
+    for (const Device* device : own.devices) {
+      compile.device_ids.push_back(device->id());
+    }
+    compile.xla_overrides = options_.xla_overrides;
+    if (own.size() > 1) {
+      compile.xla_overrides.merge(CollectivesAsWritten(client.platform_name()));
+    }
+    auto compiled =
+        client.Compile({.format = "hlo", .code = programs[i]}, compile);
+    if (!compiled.ok()) {
+      return programs.size() == 1 ? compiled.status()
+                                  : Annotate(compiled.status(), program.Name());
+    }
+    made = *std::move(compiled);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::UploadNumbers() {
+  for (int32_t stage = 0; stage < job().step.stages; ++stage) {
+    std::vector<SharedArray>& numbers = inputs_.numbers.emplace_back();
+    for (int64_t t = 0; t < job().step.micro_batches; ++t) {
+      const auto number = static_cast<int32_t>(t);
+      const HostArray host = AsHostArray(
+          {.type = ElementType::kS32,
+           .data = std::string(reinterpret_cast<const char*>(&number), 4)});
+      auto array = std::make_shared<OwnArray>();
+      for (const Device* device : programs_.own[stage].devices) {
+        MW_ASSIGN_OR_RETURN(array->emplace_back(),
+                            options_.client->FromHost(host, *device));
+      }
+      numbers.push_back(std::move(array));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::SetTimetable(Timetable timetable) {
+  MW_RETURN_IF_ERROR(CheckTimetable(timetable, job().step));
+  if (timetable.rank_of_stage != job().timetable.rank_of_stage) {
+    return absl::InvalidArgumentError("the timetable moves stages");
+  }
+  programs_.job.timetable = std::move(timetable);
+  return absl::OkStatus();
+}
+
+absl::Status Executor::Set(const ParameterShard& at, Tensor shard) {
+  is_given_ = false;
+  const OwnDevices& own = programs_.own[at.stage];
+  if (own.empty()) return absl::OkStatus();
+  std::vector<SharedArray>& arrays =
+      inputs_.parameters[{at.parameter, at.stage}];
+  const bool is_cut = job().CutOf(at.parameter).has_value();
+  arrays.resize(is_cut ? job().step.micro_batches : 1);
+  SharedArray& array = arrays[at.micro_batch];
+  if (array == nullptr) array = std::make_shared<OwnArray>(own.size());
+  const HostArray host = AsHostArray(std::move(shard));
+  for (const int64_t position : at.devices) {
+    const int32_t index = own.index_of[position];
+    if (index < 0) continue;
+    BufferPtr& buffer = (*array)[index];
+    buffer = nullptr;
+    MW_ASSIGN_OR_RETURN(buffer,
+                        options_.client->FromHost(host, *own.devices[index]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::CheckGiven() const {
+  for (const auto& [key, sharding] : job().layout.parameters) {
+    const auto& [number, stage] = key;
+    const Job::Parameter& parameter = job().parameters[number];
+    if (programs_.own[stage].empty() ||
+        (parameter.is_state && stage != job().step.homes[number])) {
+      continue;
+    }
+    const auto found = inputs_.parameters.find(key);
+    bool is_given = found != inputs_.parameters.end();
+    for (size_t i = 0; is_given && i < found->second.size(); ++i) {
+      const SharedArray& array = found->second[i];
+      is_given = array != nullptr &&
+                 std::ranges::all_of(*array, [](const BufferPtr& buffer) {
+                   return buffer != nullptr;
+                 });
+    }
+    if (!is_given) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("parameter \"", parameter.name, "\" has no value"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StepReport> Executor::Step(int64_t number) {
+  MW_RETURN_IF_ERROR(failure_);
+  if (!is_given_) MW_RETURN_IF_ERROR(CheckGiven());
+  is_given_ = true;
+  outputs_.clear();
+  const int64_t shipped = shipper_ != nullptr ? shipper_->bytes() : 0;
+  Courier courier({.client = options_.client,
+                   .worker = options_.worker,
+                   .devices = &job().devices,
+                   .own = &programs_.own,
+                   .routes = &routes_,
+                   .mover = &mover_,
+                   .wire = options_.wire,
+                   .shipper = shipper_.get()},
+                  number);
+  const Timetable& timetable = job().timetable;
+  std::vector<std::unique_ptr<StagedRank>> runs;
+  for (const int rank : ranks_) {
+    std::vector<int32_t> stages;
+    for (int32_t stage = 0; stage < job().step.stages; ++stage) {
+      if (timetable.rank_of_stage[stage] == rank) stages.push_back(stage);
+    }
+    runs.push_back(std::make_unique<StagedRank>(
+        &programs_, &inputs_, &courier, std::move(stages), options_.log));
+  }
+  if (!runs.empty()) {
+    threads_->Run([&](int index) {
+      const absl::Status status =
+          runs[index]->Run(timetable.rows[ranks_[index]]);
+      if (!status.ok()) courier.Stop(status);
+    });
+  }
+  failure_ = courier.error();
+  MW_RETURN_IF_ERROR(failure_);
+  StepReport report{.seconds = courier.clock().seconds()};
+  for (size_t i = 0; i < runs.size(); ++i) {
+    outputs_.merge(runs[i]->outputs());
+    report.ranks.push_back(std::move(runs[i]->record()));
+    report.ranks.back().rank = ranks_[i];
+  }
+  for (const NextValue& next : job().step.state) {
+    const StageInput& output = job().step.outputs[next.output];
+    if (output.kind != StageInput::Kind::kValue) continue;
+    const auto found = outputs_.find(output.index);
+    if (found == outputs_.end()) continue;  // Made by other workers.
+    inputs_.parameters[{next.parameter, job().step.homes[next.parameter]}] = {
+        found->second};
+  }
+  if (shipper_ != nullptr) report.wire_bytes = shipper_->bytes() - shipped;
+  if (job().loss.has_value() &&
+      IsHere({.kind = ShardAt::Kind::kOutput, .index = *job().loss})) {
+    MW_ASSIGN_OR_RETURN(report.loss, ReadLoss());
+  }
+  return report;
+}
+
+int32_t Executor::StageOf(const ShardAt& at) const {
+  return at.kind == ShardAt::Kind::kState ? job().step.homes[at.index]
+                                          : job().StageOfOutput(at.index);
+}
+
+bool Executor::IsHere(const ShardAt& at) const {
+  const std::vector<int32_t>& index_of = programs_.own[StageOf(at)].index_of;
+  return at.device >= 0 && at.device < std::ssize(index_of) &&
+         index_of[at.device] >= 0;
+}
+
+absl::StatusOr<const OwnArray*> Executor::ArrayOf(const ShardAt& at) const {
+  int64_t parameter = at.index;
+  if (at.kind == ShardAt::Kind::kOutput) {
+    const StageInput& output = job().step.outputs[at.index];
+    if (output.kind == StageInput::Kind::kValue) {
+      const auto found = outputs_.find(output.index);
+      if (found != outputs_.end()) return found->second.get();
+      return absl::FailedPreconditionError("no step has run");
+    }
+    parameter = output.index;
+  }
+  const auto found = inputs_.parameters.find({parameter, StageOf(at)});
+  if (found == inputs_.parameters.end()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "parameter \"", job().parameters[parameter].name, "\" has no value"));
+  }
+  return found->second[0].get();
+}
+
+absl::StatusOr<Tensor> Executor::Read(const ShardAt& at) const {
+  MW_ASSIGN_OR_RETURN(const OwnArray* array, ArrayOf(at));
+  return ReadShard(*(*array)[programs_.own[StageOf(at)].index_of[at.device]]);
+}
+
+absl::StatusOr<double> Executor::ReadLoss() const {
+  MW_ASSIGN_OR_RETURN(const Tensor loss, Read({.kind = ShardAt::Kind::kOutput,
+                                               .index = *job().loss}));
+  return AsLiteral(loss).ElementAsDouble(0);
+}
+
+}  // namespace meshwright

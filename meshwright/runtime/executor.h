@@ -1,0 +1,97 @@
+// Runs a job on the devices of one worker: the only thing that runs steps.
+//
+//   MW_ASSIGN_OR_RETURN(auto executor, Executor::Create(
+//       std::move(job), programs, {.client = client.get()}));
+//   executor->Set({.parameter = 0, .devices = {0, 1}}, shard);
+//   executor->Step(/*number=*/0);
+//
+// A job that has one worker is all here; of others, the executors of all
+// workers run the same steps and talk over the wire. Every rank with devices
+// here has a thread that works off its row of the timetable. State stays on the
+// devices. Not thread-safe.
+#ifndef MESHWRIGHT_RUNTIME_EXECUTOR_H_
+#define MESHWRIGHT_RUNTIME_EXECUTOR_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "meshwright/engine/client.h"
+#include "meshwright/runtime/action_log.h"
+#include "meshwright/runtime/courier.h"
+#include "meshwright/runtime/job.h"
+#include "meshwright/runtime/job_site.h"
+#include "meshwright/runtime/rank_threads.h"
+#include "meshwright/runtime/shipper.h"
+#include "meshwright/runtime/staged_rank.h"
+#include "meshwright/runtime/tile_mover.h"
+#include "meshwright/wire/wire.h"
+
+namespace meshwright {
+
+class Executor {
+ public:
+  // What is pointed at outlives it.
+  struct Options {
+    Client* client = nullptr;
+    int worker = 0;        // Of the job's.
+    Wire* wire = nullptr;  // To the job's other workers, if there are any.
+    OptionMap xla_overrides = {};
+    ActionLog* log = nullptr;  // Of what begins; may be null.
+  };
+
+  // Compiles `programs` (write_programs.h). kInvalidArgument when the worker
+  // has fewer devices than the job uses.
+  static absl::StatusOr<std::unique_ptr<Executor>> Create(
+      Job job, const std::vector<std::string>& programs,
+      const Options& options);
+
+  const Job& job() const { return programs_.job; }
+  // By program; null where none of its devices is here.
+  const std::vector<std::unique_ptr<Executable>>& executables() const {
+    return programs_.executables;
+  }
+
+  // From the next step on. kInvalidArgument when it cannot run, or places
+  // stages otherwise.
+  absl::Status SetTimetable(Timetable timetable);
+  // On those of the devices that are here.
+  absl::Status Set(const ParameterShard& at, Tensor shard);
+  // `number` is the same on all workers. After an error no more steps run.
+  absl::StatusOr<StepReport> Step(int64_t number);
+  // Requires that the device is here.
+  absl::StatusOr<Tensor> Read(const ShardAt& at) const;
+  bool IsHere(const ShardAt& at) const;
+
+ private:
+  Executor(Job job, const Options& options);
+
+  absl::Status FindDevices();
+  absl::Status Compile(const std::vector<std::string>& programs);
+  absl::Status UploadNumbers();
+  void FindRanks();
+  absl::Status CheckGiven() const;
+  int32_t StageOf(const ShardAt& at) const;
+  absl::StatusOr<const OwnArray*> ArrayOf(const ShardAt& at) const;
+  absl::StatusOr<double> ReadLoss() const;
+
+  const Options options_;
+  StagedPrograms programs_;
+  Routes routes_;
+  TileMover mover_;
+  std::unique_ptr<Shipper> shipper_;  // Null without a wire.
+  StagedInputs inputs_;
+  bool is_given_ = false;   // CheckGiven() has been OK.
+  std::vector<int> ranks_;  // Those with devices here.
+  std::unique_ptr<RankThreads> threads_;
+  std::map<int64_t, SharedArray> outputs_;  // Of the last step, by value.
+  absl::Status failure_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_EXECUTOR_H_

@@ -1,0 +1,177 @@
+#include "meshwright/runtime/job_runner.h"
+
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/runtime/synthetic_inputs.h"
+#include "meshwright/state/shard_tensor.h"
+
+namespace meshwright {
+namespace {
+
+// Part `index` of `count` along a dimension.
+Tensor PartOf(const Tensor& tensor, int64_t dimension, int64_t index,
+              int64_t count) {
+  const Mesh time = Mesh::Create({{"time", count}}).value();
+  Sharding sharding = Sharding::Replicated(tensor.dimensions);
+  sharding.dims[dimension] = {
+      {tensor.dimensions[dimension], time.AllSubAxes()}};
+  return Shard(tensor, sharding, time, index);
+}
+
+// By shard: the devices that hold it.
+std::vector<std::vector<int64_t>> Holders(const Sharding& sharding,
+                                          const Mesh& mesh) {
+  const AxisList split = SplitAxes(sharding);
+  std::vector<std::vector<int64_t>> holders(mesh.Size(split));
+  for (int64_t device = 0; device < mesh.device_count(); ++device) {
+    holders[mesh.Coordinate(device, split)].push_back(device);
+  }
+  return holders;
+}
+
+}  // namespace
+
+JobRunner::JobRunner(const Module& module, const Job* job,
+                     std::unique_ptr<JobSite> site)
+    : module_(module),
+      job_(*job),
+      site_(std::move(site)),
+      roles_(AnalyzeRoles(module)),
+      is_given_(roles_.parameters.size()) {}
+
+absl::Status JobRunner::SetParameter(int64_t number, Tensor tensor) {
+  MW_RETURN_IF_ERROR(Conform(job_.parameters[number].shape, tensor));
+  const std::optional<int64_t> cut = job_.CutOf(number);
+  const int64_t count = cut.has_value() ? job_.step.micro_batches : 1;
+  for (const auto& [key, sharding] : job_.layout.parameters) {
+    const auto& [parameter, stage] = key;
+    if (parameter != number || (job_.parameters[number].is_state &&
+                                stage != job_.step.homes[number])) {
+      continue;
+    }
+    const Mesh& mesh = job_.layout.meshes[stage];
+    for (int64_t t = 0; t < count; ++t) {
+      const Tensor part =
+          cut.has_value() ? PartOf(tensor, *cut, t, count) : tensor;
+      for (std::vector<int64_t>& devices : Holders(sharding, mesh)) {
+        Tensor shard =
+            Shard(part, sharding, mesh, devices.front(), job_.padding);
+        MW_RETURN_IF_ERROR(site_->Set({.parameter = number,
+                                       .stage = stage,
+                                       .micro_batch = t,
+                                       .devices = std::move(devices)},
+                                      std::move(shard)));
+      }
+    }
+  }
+  is_given_[number] = true;
+  return absl::OkStatus();
+}
+
+absl::Status JobRunner::FillSynthetic(uint64_t seed) {
+  return ForEachSynthetic(module_, roles_, seed,
+                          [this](int64_t number, Tensor tensor) {
+                            return SetParameter(number, std::move(tensor));
+                          });
+}
+
+absl::Status JobRunner::Set(std::vector<Tensor> tensors) {
+  for (Tensor& tensor : tensors) {
+    MW_ASSIGN_OR_RETURN(const int64_t number,
+                        FindParameter(roles_, tensor.name));
+    MW_RETURN_IF_ERROR(SetParameter(number, std::move(tensor)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<StepResult>> JobRunner::Steps(int64_t count) {
+  for (size_t i = 0; i < is_given_.size(); ++i) {
+    if (is_given_[i]) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "parameter \"", roles_.parameters[i].name, "\" has no value"));
+  }
+  MW_ASSIGN_OR_RETURN(const std::vector<StepReport> reports,
+                      site_->Steps(count));
+  std::vector<StepResult> results;
+  for (const StepReport& report : reports) {
+    results.push_back({.seconds = report.seconds, .loss = report.loss});
+  }
+  if (!reports.empty()) execution_ = ExecutionOf(job_, reports.back());
+  return results;
+}
+
+absl::StatusOr<StepResult> JobRunner::Step() {
+  MW_ASSIGN_OR_RETURN(const std::vector<StepResult> results, Steps(1));
+  return results[0];
+}
+
+absl::StatusOr<Tensor> JobRunner::ReadArray(ShardAt::Kind kind, int64_t index,
+                                            bool check_copies) const {
+  const bool is_state = kind == ShardAt::Kind::kState;
+  const int32_t stage =
+      is_state ? job_.step.homes[index] : job_.StageOfOutput(index);
+  const Sharding& sharding = is_state
+                                 ? job_.layout.parameters.at({index, stage})
+                                 : job_.ShardingOfOutput(index);
+  const Mesh& mesh = job_.layout.meshes[stage];
+  std::vector<int64_t> devices = FirstCopies(sharding, mesh);
+  if (check_copies) {
+    devices.resize(mesh.device_count());
+    std::iota(devices.begin(), devices.end(), 0);
+  }
+  std::vector<ShardAt> wanted;
+  for (const int64_t device : devices) wanted.push_back({kind, index, device});
+  MW_ASSIGN_OR_RETURN(std::vector<Tensor> read, site_->Read(wanted));
+  if (!check_copies && SplitAxes(sharding).empty()) return std::move(read[0]);
+  std::vector<Tensor> shards(mesh.device_count());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    shards[wanted[i].device] = std::move(read[i]);
+  }
+  Tensor whole = Unshard(shards, sharding, mesh);
+  if (!check_copies) return whole;
+  if (const auto other = FindDifference(whole, shards, sharding, mesh)) {
+    return absl::InternalError(
+        absl::StrCat("the copy on device ", *other, " differs"));
+  }
+  return whole;
+}
+
+absl::StatusOr<std::vector<Tensor>> JobRunner::ReadState() const {
+  std::vector<Tensor> state;
+  for (const StatePair& pair : roles_.state_pairs) {
+    MW_ASSIGN_OR_RETURN(state.emplace_back(),
+                        ReadArray(ShardAt::Kind::kState, pair.parameter,
+                                  /*check_copies=*/false));
+    state.back().name = roles_.parameters[pair.parameter].name;
+  }
+  return state;
+}
+
+absl::StatusOr<std::vector<Tensor>> JobRunner::ReadOutputs() const {
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < roles_.outputs.size(); ++i) {
+    MW_ASSIGN_OR_RETURN(
+        outputs.emplace_back(),
+        ReadArray(ShardAt::Kind::kOutput, static_cast<int64_t>(i),
+                  /*check_copies=*/false));
+    outputs.back().name = roles_.outputs[i].name;
+  }
+  return outputs;
+}
+
+absl::Status JobRunner::CheckOutputCopies() const {
+  for (size_t i = 0; i < roles_.outputs.size(); ++i) {
+    MW_RETURN_IF_ERROR(
+        Annotate(ReadArray(ShardAt::Kind::kOutput, static_cast<int64_t>(i),
+                           /*check_copies=*/true)
+                     .status(),
+                 roles_.outputs[i].name));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace meshwright

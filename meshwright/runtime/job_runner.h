@@ -1,0 +1,72 @@
+// A job seen as the step that it was made of: tensors go in and come out whole,
+// by name, however they lie on devices, and wherever those are.
+//
+//   MW_ASSIGN_OR_RETURN(auto runner, MakeLocalRunner(module, client.get()));
+//   MW_RETURN_IF_ERROR(runner->FillSynthetic(/*seed=*/0));
+//   MW_RETURN_IF_ERROR(runner->Set(tensors));   // By parameter name.
+//   MW_ASSIGN_OR_RETURN(const StepResult step, runner->Step());
+//   step.loss;     // 4.85
+//
+// After a step, the outputs that are the next value of a state parameter take
+// that parameter's place. Everything else keeps its value until Set again.
+#ifndef MESHWRIGHT_RUNTIME_JOB_RUNNER_H_
+#define MESHWRIGHT_RUNTIME_JOB_RUNNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "meshwright/analysis/roles.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/runtime/job.h"
+#include "meshwright/runtime/job_site.h"
+#include "meshwright/runtime/runner.h"
+#include "meshwright/state/tensor.h"
+
+namespace meshwright {
+
+class JobRunner : public Runner {
+ public:
+  // `module` is the whole step that `job` was made of and outlives the runner;
+  // so does the job, which `site` runs.
+  JobRunner(const Module& module, const Job* job,
+            std::unique_ptr<JobSite> site);
+
+  const ModuleRoles& roles() const override { return roles_; }
+  absl::Status FillSynthetic(uint64_t seed) override;
+  absl::Status Set(std::vector<Tensor> tensors) override;
+  absl::StatusOr<StepResult> Step() override;
+  absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override;
+  absl::StatusOr<std::vector<Tensor>> ReadState() const override;
+  absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
+  // kInternal, naming it, when an output of the last step is not the same, bit
+  // for bit, on devices that are to hold copies of it.
+  absl::Status CheckOutputCopies() const;
+
+  const Job& job() const { return job_; }
+  // What happened in the last step; seconds since it began.
+  const Simulation& execution() const { return execution_; }
+  // Null when it runs elsewhere.
+  Executor* executor() { return site_->executor(); }
+
+ private:
+  absl::Status SetParameter(int64_t number, Tensor tensor);
+  absl::StatusOr<Tensor> ReadArray(ShardAt::Kind kind, int64_t index,
+                                   bool check_copies) const;
+
+  const Module& module_;
+  const Job& job_;
+  const std::unique_ptr<JobSite> site_;
+  const ModuleRoles roles_;
+  std::vector<bool> is_given_;  // By parameter.
+  Simulation execution_;
+};
+
+// Ranks that ran on several workers take as long as on the slowest.
+Simulation ExecutionOf(const Job& job, const StepReport& report);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_JOB_RUNNER_H_

@@ -1,0 +1,79 @@
+// Where a job runs: all its devices, here or on other machines.
+#ifndef MESHWRIGHT_RUNTIME_JOB_SITE_H_
+#define MESHWRIGHT_RUNTIME_JOB_SITE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "meshwright/schedule/simulate.h"
+#include "meshwright/state/tensor.h"
+
+namespace meshwright {
+
+// A shard of a parameter, or of the part of it that a micro-batch gets.
+struct ParameterShard {
+  int64_t parameter = 0;
+  int32_t stage = 0;
+  int64_t micro_batch = 0;
+  std::vector<int64_t> devices;  // Of the stage's mesh: all that hold it.
+};
+
+// What one device holds, between steps.
+struct ShardAt {
+  enum class Kind : uint8_t { kState, kOutput };
+  Kind kind = Kind::kState;
+  int64_t index = 0;   // Of a parameter that is state, or of an output.
+  int64_t device = 0;  // Of the mesh of the stage where it is.
+};
+
+// What happened on one rank, on the devices of one worker.
+struct RankRecord {
+  int rank = 0;
+  std::vector<TimedAction> actions;
+  std::vector<TimedTransfer> received;  // What came here.
+  // What stages hold between programs, on one of their devices.
+  std::vector<MemoryPoint> memory;
+  double wire_seconds = 0;  // Waiting for other workers.
+};
+
+// One worker's part in a step.
+struct WorkerRecord {
+  double seconds = 0;
+  double busy_seconds = 0;   // In programs.
+  double wire_seconds = 0;   // Waiting for other workers.
+  int64_t memory_bytes = 0;  // That its programs take on a device.
+};
+
+struct StepReport {
+  double seconds = 0;
+  std::optional<double> loss;
+  std::vector<RankRecord> ranks;
+  int64_t wire_bytes = 0;             // Between workers.
+  std::vector<WorkerRecord> workers;  // Of those that are other processes.
+};
+
+class Executor;
+
+class JobSite {
+ public:
+  virtual ~JobSite() = default;
+
+  virtual absl::Status Set(const ParameterShard& at, Tensor shard) = 0;
+  // As many steps, one after another. kFailedPrecondition when a parameter has
+  // no value.
+  virtual absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) = 0;
+  // In the order of `shards`.
+  virtual absl::StatusOr<std::vector<Tensor>> Read(
+      absl::Span<const ShardAt> shards) = 0;
+
+  // What runs it, if all of it runs in this process.
+  virtual Executor* executor() { return nullptr; }
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_JOB_SITE_H_

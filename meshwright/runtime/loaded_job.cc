@@ -1,0 +1,144 @@
+#include "meshwright/runtime/loaded_job.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/runtime/cross_collectives.h"
+#include "meshwright/runtime/part_bytes.h"
+#include "meshwright/runtime/step_done.h"
+
+namespace meshwright {
+LoadedJob::~LoadedJob() = default;
+
+absl::StatusOr<std::unique_ptr<LoadedJob>> LoadedJob::Create(
+    JobSpec spec, int member, std::vector<std::string> programs, Client* client,
+    std::unique_ptr<Wire> wire) {
+  auto loaded = absl::WrapUnique(new LoadedJob(std::move(wire)));
+  if (loaded->wire_ != nullptr) {
+    MW_ASSIGN_OR_RETURN(loaded->collectives_,
+                        CrossCollectives::Create(spec.id, loaded->wire_.get()));
+  }
+  MW_ASSIGN_OR_RETURN(loaded->executor_,
+                      Executor::Create(std::move(spec.job), programs,
+                                       {.client = client,
+                                        .worker = member,
+                                        .wire = loaded->wire_.get(),
+                                        .log = &loaded->log_}));
+  for (const auto& executable : loaded->executor_->executables()) {
+    if (executable == nullptr) continue;
+    if (const auto memory = executable->Memory(); memory.ok()) {
+      loaded->memory_bytes_ =
+          std::max(loaded->memory_bytes_, memory->total_bytes());
+    }
+  }
+  return loaded;
+}
+
+absl::Status LoadedJob::CheckPart(const proto::TensorPart& part) const {
+  const Job& job = executor_->job();
+  if (!job.layout.parameters.contains({part.index(), part.stage()}) ||
+      part.micro_batch() < 0 || part.micro_batch() >= job.step.micro_batches ||
+      part.devices().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no place for parameter ", part.index(), " on stage ", part.stage()));
+  }
+  const int64_t devices = job.layout.meshes[part.stage()].device_count();
+  for (const int64_t device : part.devices()) {
+    if (device < 0 || device >= devices) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("stage ", part.stage(), " has no device ", device));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadedJob::Set(const proto::TensorPart& part) {
+  MW_RETURN_IF_ERROR(CheckPart(part));
+  const Job& job = executor_->job();
+  Tensor& shard = coming_[{part.index(), part.stage(), part.micro_batch(),
+                           part.devices(0)}];
+  if (shard.type == ElementType::kInvalid) {
+    shard.type = job.parameters[part.index()].shape.element_type;
+    shard.dimensions =
+        LocalDimensions(job.layout.parameters.at({part.index(), part.stage()}),
+                        job.layout.meshes[part.stage()]);
+    shard.data.resize(BufferShape{shard.type, shard.dimensions}.host_bytes());
+  }
+  const auto size = static_cast<int64_t>(part.bytes().size());
+  if (part.offset() < 0 || part.offset() + size > std::ssize(shard.data)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        job.parameters[part.index()].name, " has ", shard.data.size(),
+        " bytes on a device, not ", part.offset() + size));
+  }
+  shard.data.replace(part.offset(), size, part.bytes());
+  if (!part.last()) return absl::OkStatus();
+  auto whole = coming_.extract(
+      {part.index(), part.stage(), part.micro_batch(), part.devices(0)});
+  return executor_->Set(
+      {.parameter = part.index(),
+       .stage = part.stage(),
+       .micro_batch = part.micro_batch(),
+       .devices = {part.devices().begin(), part.devices().end()}},
+      std::move(whole.mapped()));
+}
+
+absl::StatusOr<proto::StepDone> LoadedJob::Step(int64_t number,
+                                                bool timed_actions) {
+  const CrossTraffic before =
+      collectives_ != nullptr ? collectives_->traffic() : CrossTraffic();
+  const absl::StatusOr<StepReport> report = executor_->Step(number);
+  // Programs lose the reason on the way.
+  if (!report.ok() && collectives_ != nullptr) {
+    MW_RETURN_IF_ERROR(collectives_->status());
+  }
+  MW_RETURN_IF_ERROR(report.status());
+  proto::StepDone done = ToProto(number, *report, timed_actions);
+  done.set_memory_bytes(memory_bytes_);
+  if (collectives_ != nullptr) {
+    const CrossTraffic traffic = collectives_->traffic();
+    done.set_wire_bytes(done.wire_bytes() + traffic.bytes_sent -
+                        before.bytes_sent);
+    done.set_wire_seconds(done.wire_seconds() + traffic.seconds_waited -
+                          before.seconds_waited);
+  }
+  return done;
+}
+
+absl::Status LoadedJob::Read(
+    const proto::ReadArrays& what, uint64_t id,
+    const std::function<absl::Status(proto::TensorPart)>& send) {
+  const Job& job = executor_->job();
+  for (int i = 0; i < what.shards_size(); ++i) {
+    const proto::ShardWanted& wanted = what.shards(i);
+    const ShardAt at{
+        wanted.output() ? ShardAt::Kind::kOutput : ShardAt::Kind::kState,
+        wanted.index(), wanted.device()};
+    const int64_t count = wanted.output() ? std::ssize(job.step.outputs)
+                                          : std::ssize(job.parameters);
+    if (at.index < 0 || at.index >= count || !executor_->IsHere(at)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("array ", at.index, " is not on device ", at.device));
+    }
+    MW_ASSIGN_OR_RETURN(const Tensor shard, executor_->Read(at));
+    MW_RETURN_IF_ERROR(ForEachPart(
+        shard.data, [&](int64_t offset, absl::string_view bytes, bool last) {
+          proto::TensorPart part;
+          part.set_id(id);
+          part.set_index(i);
+          part.set_offset(offset);
+          part.set_bytes(std::string(bytes));
+          part.set_last(last);
+          return send(std::move(part));
+        }));
+  }
+  return absl::OkStatus();
+}
+
+void LoadedJob::Abort(const absl::Status& why) {
+  if (wire_ != nullptr) wire_->Abort(why);
+}
+
+}  // namespace meshwright

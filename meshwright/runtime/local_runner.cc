@@ -1,0 +1,85 @@
+#include "meshwright/runtime/local_runner.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "meshwright/base/status_macros.h"
+#include "meshwright/runtime/executor.h"
+#include "meshwright/runtime/write_programs.h"
+
+namespace meshwright {
+namespace {
+
+// All of the job is here.
+class LocalSite : public JobSite {
+ public:
+  explicit LocalSite(std::unique_ptr<Executor> executor)
+      : executor_(std::move(executor)) {}
+
+  absl::Status Set(const ParameterShard& at, Tensor shard) override {
+    return executor_->Set(at, std::move(shard));
+  }
+
+  absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) override {
+    std::vector<StepReport> reports;
+    for (int64_t i = 0; i < count; ++i) {
+      MW_ASSIGN_OR_RETURN(reports.emplace_back(),
+                          executor_->Step(next_step_++));
+    }
+    return reports;
+  }
+
+  absl::StatusOr<std::vector<Tensor>> Read(
+      absl::Span<const ShardAt> shards) override {
+    std::vector<Tensor> read;
+    for (const ShardAt& at : shards) {
+      MW_ASSIGN_OR_RETURN(read.emplace_back(), executor_->Read(at));
+    }
+    return read;
+  }
+
+  Executor* executor() override { return executor_.get(); }
+
+ private:
+  const std::unique_ptr<Executor> executor_;
+  int64_t next_step_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobRunner>> MakeLocalRunner(
+    const Module& module, JobSource source, Client* client,
+    OptionMap xla_overrides) {
+  const std::vector<int64_t> devices = {std::ssize(client->devices())};
+  MW_RETURN_IF_ERROR(PlaceJob(devices, source.job));
+  MW_ASSIGN_OR_RETURN(
+      const std::vector<std::string> programs,
+      WritePrograms(source, /*worker=*/0, /*id=*/0, client->platform_name()));
+  MW_ASSIGN_OR_RETURN(
+      std::unique_ptr<Executor> executor,
+      Executor::Create(
+          std::move(source.job), programs,
+          {.client = client, .xla_overrides = std::move(xla_overrides)}));
+  const Job* const job = &executor->job();
+  return std::make_unique<JobRunner>(
+      module, job, std::make_unique<LocalSite>(std::move(executor)));
+}
+
+absl::StatusOr<std::unique_ptr<JobRunner>> MakeLocalRunner(
+    const Module& module, const ShardedStep& step, Client* client,
+    OptionMap xla_overrides) {
+  MW_ASSIGN_OR_RETURN(JobSource source, MakeJob(module, step));
+  return MakeLocalRunner(module, std::move(source), client,
+                         std::move(xla_overrides));
+}
+
+absl::StatusOr<std::unique_ptr<JobRunner>> MakeLocalRunner(
+    const Module& module, Client* client, OptionMap xla_overrides) {
+  MW_ASSIGN_OR_RETURN(JobSource source, MakeJob(module));
+  return MakeLocalRunner(module, std::move(source), client,
+                         std::move(xla_overrides));
+}
+
+}  // namespace meshwright

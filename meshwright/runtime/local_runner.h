@@ -1,0 +1,30 @@
+// Jobs on the devices of this process.
+#ifndef MESHWRIGHT_RUNTIME_LOCAL_RUNNER_H_
+#define MESHWRIGHT_RUNTIME_LOCAL_RUNNER_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "meshwright/engine/client.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/runtime/job.h"
+#include "meshwright/runtime/job_runner.h"
+
+namespace meshwright {
+
+// Compile for the first devices of the client. `module`, the whole step, and
+// the client outlive the runner, what the others point at the call. Errors as
+// MakeJob and PlaceJob.
+absl::StatusOr<std::unique_ptr<JobRunner>> MakeLocalRunner(
+    const Module& module, JobSource source, Client* client,
+    OptionMap xla_overrides = {});
+absl::StatusOr<std::unique_ptr<JobRunner>> MakeLocalRunner(
+    const Module& module, const ShardedStep& step, Client* client,
+    OptionMap xla_overrides = {});
+// On one device.
+absl::StatusOr<std::unique_ptr<JobRunner>> MakeLocalRunner(
+    const Module& module, Client* client, OptionMap xla_overrides = {});
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_LOCAL_RUNNER_H_

@@ -1,0 +1,24 @@
+// Large things go in messages of a bounded size.
+#ifndef MESHWRIGHT_RUNTIME_PART_BYTES_H_
+#define MESHWRIGHT_RUNTIME_PART_BYTES_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace meshwright {
+
+inline constexpr int64_t kPartBytes = int64_t{2} << 20;
+
+// Calls `send` with one part after another, until it fails; with an empty one
+// if there is nothing.
+absl::Status ForEachPart(
+    absl::string_view bytes,
+    const std::function<absl::Status(int64_t offset, absl::string_view part,
+                                     bool last)>& send);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_PART_BYTES_H_

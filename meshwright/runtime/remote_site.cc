@@ -1,0 +1,270 @@
+#include "meshwright/runtime/remote_site.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/engine/buffer_shape.h"
+#include "meshwright/runtime/part_bytes.h"
+#include "meshwright/runtime/step_done.h"
+
+namespace meshwright {
+namespace {
+
+absl::Status StatusOf(const proto::Reply& reply) {
+  return {static_cast<absl::StatusCode>(reply.code()), reply.message()};
+}
+
+// What a worker says because another one failed.
+bool IsConsequence(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kUnavailable ||
+         status.code() == absl::StatusCode::kAborted ||
+         status.code() == absl::StatusCode::kDeadlineExceeded;
+}
+
+}  // namespace
+
+RemoteSite::RemoteSite(Job job, Team team, std::shared_ptr<WorkerWatch> watch,
+                       double compile_seconds)
+    : job_(std::move(job)),
+      team_(std::move(team)),
+      watch_(std::move(watch)),
+      compile_seconds_(compile_seconds) {}
+
+RemoteSite::~RemoteSite() {
+  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
+    worker->ForgetBlobs();
+    proto::WorkerCommand command;
+    command.mutable_unload();
+    // One that is gone has nothing left to unload.
+    worker->Post(std::move(command)).IgnoreError();
+  }
+}
+
+absl::Status RemoteSite::Set(const ParameterShard& at, Tensor shard) {
+  MW_RETURN_IF_ERROR(failure_);
+  for (size_t number = 0; number < team_.size(); ++number) {
+    proto::WorkerCommand command;
+    proto::TensorPart& part = *command.mutable_set();
+    part.set_index(at.parameter);
+    part.set_stage(at.stage);
+    part.set_micro_batch(at.micro_batch);
+    for (const int64_t device : at.devices) {
+      if (job_.devices[at.stage][device].worker == static_cast<int>(number)) {
+        part.add_devices(device);
+      }
+    }
+    if (part.devices().empty()) continue;
+    const absl::Status sent = ForEachPart(
+        shard.data, [&](int64_t offset, absl::string_view bytes, bool last) {
+          part.set_offset(offset);
+          part.set_bytes(std::string(bytes));
+          part.set_last(last);
+          return team_[number]->Post(command);
+        });
+    if (!sent.ok()) return Fail({}, sent);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<StepReport>> RemoteSite::Steps(int64_t count) {
+  MW_RETURN_IF_ERROR(failure_);
+  std::vector<StepReport> reports;
+  Replies ids;
+  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
+    proto::WorkerCommand command;
+    proto::RunSteps& run = *command.mutable_run();
+    run.set_first(next_step_);
+    run.set_count(count);
+    run.set_timed_actions(job_.step.stages > 1);
+    absl::StatusOr<uint64_t> id = worker->Command(std::move(command));
+    if (!id.ok()) return Fail(ids, id.status());
+    ids.push_back(*id);
+  }
+  MW_RETURN_IF_ERROR(Await(ids, watch_->limits().step, &reports));
+  return reports;
+}
+
+absl::StatusOr<std::vector<Tensor>> RemoteSite::Read(
+    absl::Span<const ShardAt> shards) {
+  MW_RETURN_IF_ERROR(failure_);
+  std::vector<Tensor> read;
+  // By worker: which of `shards` it is asked for.
+  std::vector<std::vector<size_t>> asked(team_.size());
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const ShardAt& at = shards[i];
+    read.push_back(EmptyShard(at));
+    const int32_t stage = at.kind == ShardAt::Kind::kState
+                              ? job_.step.homes[at.index]
+                              : job_.StageOfOutput(at.index);
+    asked[job_.devices[stage][at.device].worker].push_back(i);
+  }
+  Replies ids;
+  for (size_t number = 0; number < team_.size(); ++number) {
+    proto::WorkerCommand command;
+    for (const size_t i : asked[number]) {
+      proto::ShardWanted& wanted = *command.mutable_read()->add_shards();
+      wanted.set_output(shards[i].kind == ShardAt::Kind::kOutput);
+      wanted.set_index(shards[i].index);
+      wanted.set_device(shards[i].device);
+    }
+    ids.push_back(0);
+    if (asked[number].empty()) continue;
+    absl::StatusOr<uint64_t> id = team_[number]->Command(std::move(command));
+    if (!id.ok()) return Fail(ids, id.status());
+    ids.back() = *id;
+  }
+  MW_RETURN_IF_ERROR(Await(ids, watch_->limits().step, nullptr));
+  for (size_t number = 0; number < team_.size(); ++number) {
+    for (const proto::TensorPart& part :
+         team_[number]->TakeParts(ids[number])) {
+      std::string& data = read[asked[number].at(part.index())].data;
+      if (part.offset() < 0 ||
+          part.offset() + std::ssize(part.bytes()) > std::ssize(data)) {
+        return absl::InternalError(absl::StrCat(
+            team_[number]->name(), " sent a shard of another size"));
+      }
+      data.replace(part.offset(), part.bytes().size(), part.bytes());
+    }
+  }
+  return read;
+}
+
+Tensor RemoteSite::EmptyShard(const ShardAt& at) const {
+  Tensor shard;
+  if (at.kind == ShardAt::Kind::kState) {
+    const int32_t stage = job_.step.homes[at.index];
+    shard.type = job_.parameters[at.index].shape.element_type;
+    shard.dimensions =
+        LocalDimensions(job_.layout.parameters.at({at.index, stage}),
+                        job_.layout.meshes[stage]);
+  } else {
+    const StageInput& output = job_.step.outputs[at.index];
+    shard.type = output.kind == StageInput::Kind::kValue
+                     ? job_.step.values[output.index].shape.element_type
+                     : job_.parameters[output.index].shape.element_type;
+    shard.dimensions =
+        LocalDimensions(job_.ShardingOfOutput(at.index),
+                        job_.layout.meshes[job_.StageOfOutput(at.index)]);
+  }
+  shard.data.resize(BufferShape{shard.type, shard.dimensions}.host_bytes());
+  return shard;
+}
+
+void RemoteSite::Merge(std::vector<StepReport>* reports) {
+  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
+    for (const proto::StepDone& done : worker->TakeSteps()) {
+      Underway& step = underway_[done.step()];
+      ++step.workers;
+      AddTo(done, step.report);
+    }
+  }
+  while (!underway_.empty() && underway_.begin()->first == next_step_ &&
+         underway_.begin()->second.workers == workers()) {
+    StepReport report = std::move(underway_.begin()->second.report);
+    underway_.erase(underway_.begin());
+    if (on_step_ != nullptr) on_step_(next_step_, report);
+    ++next_step_;
+    if (reports != nullptr) reports->push_back(std::move(report));
+  }
+}
+
+absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
+                               std::vector<StepReport>* reports) {
+  Replies left = ids;
+  absl::Status failed;
+  absl::Status status;
+  int64_t steps = 0;
+  do {
+    // Anew after every step: it is hung steps that are waited for.
+    steps = next_step_;
+    status = watch_->Wait(team_, limit, [&] {
+      Merge(reports);
+      bool is_done = true;
+      for (size_t number = 0; number < left.size(); ++number) {
+        failed.Update(team_[number]->TakeFailure());
+        proto::Reply reply;
+        if (left[number] != 0 &&
+            team_[number]->TakeReply(left[number], &reply)) {
+          left[number] = 0;
+          const absl::Status own = StatusOf(reply);
+          if (!own.ok() && (failed.ok() || IsConsequence(failed))) {
+            failed = absl::Status(
+                own.code(), workers() > 1 ? absl::StrCat(team_[number]->name(),
+                                                         ": ", own.message())
+                                          : std::string(own.message()));
+          }
+        }
+        is_done &= left[number] == 0;
+      }
+      return is_done || !failed.ok();
+    });
+  } while (absl::IsDeadlineExceeded(status) && next_step_ > steps);
+  if (status.ok() && failed.ok()) return absl::OkStatus();
+  // A mistake of the user's, found before anything ran.
+  if (failed.code() == absl::StatusCode::kFailedPrecondition ||
+      failed.code() == absl::StatusCode::kInvalidArgument) {
+    return failed;
+  }
+  if (absl::IsDeadlineExceeded(status)) {
+    status = absl::DeadlineExceededError(
+        absl::StrCat("step ", next_step_, " has not ended within ",
+                     absl::FormatDuration(limit),
+                     "; the last that workers did:\n", LastActions(team_)));
+  }
+  return Fail(left, failed.ok() ? status : failed);
+}
+
+absl::Status RemoteSite::Fail(const Replies& ids, absl::Status first) {
+  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
+    proto::WorkerCommand command;
+    command.mutable_abort()->set_why(std::string(first.message()));
+    // The one that is gone does not get it.
+    worker->Post(std::move(command)).IgnoreError();
+  }
+  // Whoever went first may not be the one that was heard of first.
+  absl::Status cause = first;
+  const absl::Time end = absl::Now() + watch_->limits().aftermath;
+  Replies left = ids;
+  bool is_heard = false;
+  while (!is_heard && absl::Now() < end && watch_->FindLost(team_).ok()) {
+    watch_
+        ->Wait({}, absl::Milliseconds(100),
+               [&] {
+                 is_heard = true;
+                 for (size_t number = 0; number < left.size(); ++number) {
+                   proto::Reply reply;
+                   if (left[number] != 0 &&
+                       team_[number]->TakeReply(left[number], &reply)) {
+                     left[number] = 0;
+                     const absl::Status own = StatusOf(reply);
+                     if (!own.ok() && !IsConsequence(own) &&
+                         IsConsequence(cause)) {
+                       cause = absl::Status(
+                           own.code(), absl::StrCat(team_[number]->name(), ": ",
+                                                    own.message()));
+                     }
+                   }
+                   is_heard &= left[number] == 0;
+                 }
+                 return is_heard && !IsConsequence(cause);
+               })
+        .IgnoreError();
+    if (IsConsequence(cause)) is_heard = false;
+  }
+  const absl::Status lost = watch_->FindLost(team_);
+  if (!lost.ok()) cause = lost;
+  Merge(nullptr);
+  failure_ = absl::Status(
+      cause.code(),
+      absl::StrCat(cause.message(), " (step ", next_step_, " was under way; ",
+                   next_step_ == 0 ? std::string("no step was complete")
+                                   : absl::StrCat("all workers completed step ",
+                                                  next_step_ - 1),
+                   ")"));
+  return failure_;
+}
+
+}  // namespace meshwright

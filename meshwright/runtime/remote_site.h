@@ -1,0 +1,74 @@
+// A job on workers, as the coordinator directs it.
+#ifndef MESHWRIGHT_RUNTIME_REMOTE_SITE_H_
+#define MESHWRIGHT_RUNTIME_REMOTE_SITE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "meshwright/runtime/job.h"
+#include "meshwright/runtime/job_site.h"
+#include "meshwright/runtime/remote_worker.h"
+#include "meshwright/runtime/worker_watch.h"
+
+namespace meshwright {
+
+class RemoteSite : public JobSite {
+ public:
+  // Unloads the job in the end. The job is placed and loaded on the team, by
+  // worker number; the watch is on it.
+  RemoteSite(Job job, Team team, std::shared_ptr<WorkerWatch> watch,
+             double compile_seconds);
+  ~RemoteSite() override;
+
+  const Job& job() const { return job_; }
+  double compile_seconds() const { return compile_seconds_; }
+  int workers() const { return static_cast<int>(team_.size()); }
+  // Called after every step, once all workers have run it.
+  void OnStep(std::function<void(int64_t number, const StepReport&)> call) {
+    on_step_ = std::move(call);
+  }
+
+  // Queued; what goes wrong is told by the next Steps or Read.
+  absl::Status Set(const ParameterShard& at, Tensor shard) override;
+  // kUnavailable, naming the worker and the last step that all completed, when
+  // one is gone; from then on always.
+  absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) override;
+  absl::StatusOr<std::vector<Tensor>> Read(
+      absl::Span<const ShardAt> shards) override;
+
+ private:
+  // A number by worker.
+  using Replies = std::vector<uint64_t>;
+
+  // Collects replies, and steps as they are completed.
+  absl::Status Await(const Replies& ids, absl::Duration limit,
+                     std::vector<StepReport>* reports);
+  void Merge(std::vector<StepReport>* reports);
+  // Ends the job everywhere, and says who is to blame.
+  absl::Status Fail(const Replies& ids, absl::Status first);
+  Tensor EmptyShard(const ShardAt& at) const;
+
+  const Job job_;
+  const Team team_;
+  const std::shared_ptr<WorkerWatch> watch_;
+  const double compile_seconds_;
+  std::function<void(int64_t, const StepReport&)> on_step_;
+  int64_t next_step_ = 0;  // The first that not all workers have run.
+  struct Underway {
+    StepReport report;
+    int workers = 0;  // That have run it.
+  };
+  std::map<int64_t, Underway> underway_;
+  absl::Status failure_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_REMOTE_SITE_H_

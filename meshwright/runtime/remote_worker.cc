@@ -1,0 +1,140 @@
+#include "meshwright/runtime/remote_worker.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/runtime/part_bytes.h"
+
+namespace meshwright {
+
+RemoteWorker::RemoteWorker(std::string name, std::unique_ptr<WorkerLink> link)
+    : name_(std::move(name)), link_(std::move(link)) {}
+
+RemoteWorker::~RemoteWorker() = default;
+
+void RemoteWorker::Start(std::function<void()> changed) {
+  changed_ = std::move(changed);
+  link_->Start({.report =
+                    [this](proto::WorkerReport report) {
+                      Receive(std::move(report));
+                      changed_();
+                    },
+                .lost =
+                    [this](absl::Status why) {
+                      Lose(why);
+                      changed_();
+                    }});
+}
+
+void RemoteWorker::Receive(proto::WorkerReport report) {
+  const std::lock_guard lock(mutex_);
+  heard_ = absl::Now();
+  switch (report.report_case()) {
+    case proto::WorkerReport::kHeartbeat:
+      actions_.assign(report.heartbeat().actions().begin(),
+                      report.heartbeat().actions().end());
+      break;
+    case proto::WorkerReport::kReply: {
+      proto::Reply& reply = *report.mutable_reply();
+      if (reply.id() != 0) {
+        replies_[reply.id()] = std::move(reply);
+      } else {
+        failure_.Update(
+            {static_cast<absl::StatusCode>(reply.code()), reply.message()});
+      }
+      break;
+    }
+    case proto::WorkerReport::kStep:
+      steps_.push_back(std::move(*report.mutable_step()));
+      break;
+    case proto::WorkerReport::kPart:
+      parts_[report.part().id()].push_back(std::move(*report.mutable_part()));
+      break;
+    default:
+      break;
+  }
+}
+
+void RemoteWorker::Lose(const absl::Status& why) {
+  const std::lock_guard lock(mutex_);
+  health_.Update(why.ok() ? absl::UnavailableError("it left") : why);
+}
+
+absl::Status RemoteWorker::health() const {
+  const std::lock_guard lock(mutex_);
+  return health_;
+}
+
+bool RemoteWorker::IsSilentFor(absl::Duration time) const {
+  const std::lock_guard lock(mutex_);
+  return absl::Now() - heard_ > time;
+}
+
+std::vector<std::string> RemoteWorker::last_actions() const {
+  const std::lock_guard lock(mutex_);
+  return actions_;
+}
+
+absl::StatusOr<uint64_t> RemoteWorker::Command(proto::WorkerCommand command) {
+  uint64_t id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    id = next_id_++;
+  }
+  command.set_id(id);
+  MW_RETURN_IF_ERROR(link_->Send(std::move(command)));
+  return id;
+}
+
+absl::Status RemoteWorker::Post(proto::WorkerCommand command) {
+  return link_->Send(std::move(command));
+}
+
+absl::Status RemoteWorker::SendBlob(const std::string& hash,
+                                    const std::string& bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!blobs_.insert(hash).second) return absl::OkStatus();
+  }
+  return ForEachPart(bytes, [&](int64_t, absl::string_view part, bool last) {
+    proto::WorkerCommand command;
+    proto::Blob& blob = *command.mutable_blob();
+    blob.set_hash(hash);
+    blob.set_bytes(std::string(part));
+    blob.set_last(last);
+    return Post(std::move(command));
+  });
+}
+
+void RemoteWorker::ForgetBlobs() {
+  const std::lock_guard lock(mutex_);
+  blobs_.clear();
+}
+
+bool RemoteWorker::TakeReply(uint64_t id, proto::Reply* reply) {
+  const std::lock_guard lock(mutex_);
+  auto found = replies_.extract(id);
+  if (found.empty()) return false;
+  *reply = std::move(found.mapped());
+  return true;
+}
+
+absl::Status RemoteWorker::TakeFailure() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(failure_, absl::OkStatus());
+}
+
+std::deque<proto::StepDone> RemoteWorker::TakeSteps() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(steps_, {});
+}
+
+std::vector<proto::TensorPart> RemoteWorker::TakeParts(uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  auto found = parts_.extract(id);
+  return found.empty() ? std::vector<proto::TensorPart>()
+                       : std::move(found.mapped());
+}
+
+}  // namespace meshwright

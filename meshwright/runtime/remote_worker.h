@@ -1,0 +1,78 @@
+// A worker as the coordinator sees it.
+#ifndef MESHWRIGHT_RUNTIME_REMOTE_WORKER_H_
+#define MESHWRIGHT_RUNTIME_REMOTE_WORKER_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "meshwright/runtime/worker_link.h"
+
+namespace meshwright {
+
+// Thread-safe.
+class RemoteWorker {
+ public:
+  RemoteWorker(std::string name, std::unique_ptr<WorkerLink> link);
+  ~RemoteWorker();
+
+  // Begins to listen. `changed` is called, on any thread, after each report and
+  // when the worker is lost.
+  void Start(std::function<void()> changed);
+
+  const std::string& name() const { return name_; }
+  const proto::Hello& hello() const { return link_->hello(); }
+
+  // OK while it lives; what became of it otherwise.
+  absl::Status health() const;
+  bool IsSilentFor(absl::Duration time) const;
+  std::vector<std::string> last_actions() const;
+
+  // Sends a command, and returns the number that its reply will have.
+  absl::StatusOr<uint64_t> Command(proto::WorkerCommand command);
+  // ... of which only a failure is told (TakeFailure).
+  absl::Status Post(proto::WorkerCommand command);
+  // Sends bytes under their hash, unless the worker has them.
+  absl::Status SendBlob(const std::string& hash, const std::string& bytes);
+  void ForgetBlobs();
+
+  // A reply that has come.
+  bool TakeReply(uint64_t id, proto::Reply* reply);
+  absl::Status TakeFailure();  // Of what was posted.
+  std::deque<proto::StepDone> TakeSteps();
+  std::vector<proto::TensorPart> TakeParts(uint64_t id);
+
+  // Declares it lost.
+  void Lose(const absl::Status& why);
+
+ private:
+  void Receive(proto::WorkerReport report);
+
+  const std::string name_;
+  const std::unique_ptr<WorkerLink> link_;
+  std::function<void()> changed_;
+  mutable std::mutex mutex_;
+  absl::Status health_;
+  absl::Time heard_ = absl::Now();
+  std::vector<std::string> actions_;
+  uint64_t next_id_ = 1;
+  std::map<uint64_t, proto::Reply> replies_;
+  absl::Status failure_;
+  std::deque<proto::StepDone> steps_;
+  std::map<uint64_t, std::vector<proto::TensorPart>> parts_;
+  std::set<std::string> blobs_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_REMOTE_WORKER_H_

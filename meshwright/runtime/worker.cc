@@ -1,0 +1,242 @@
+#include "meshwright/runtime/worker.h"
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/stopwatch.h"
+#include "meshwright/runtime/cross_collectives.h"
+#include "meshwright/runtime/loaded_job.h"
+
+namespace meshwright {
+
+// Carries commands out, one after another, on a thread of its own.
+class Worker::Desk {
+ public:
+  Desk(CoordinatorLink* link, Options options)
+      : link_(*link),
+        options_(std::move(options)),
+        thread_([this] { Work(); }) {}
+
+  ~Desk() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void Put(proto::WorkerCommand command) {
+    {
+      const std::lock_guard lock(mutex_);
+      commands_.push_back(std::move(command));
+    }
+    changed_.notify_all();
+  }
+
+  // Ends the step that is under way.
+  void Abort(const absl::Status& why) {
+    std::shared_ptr<LoadedJob> job;
+    {
+      const std::lock_guard lock(mutex_);
+      job = job_;
+    }
+    if (job != nullptr) job->Abort(why);
+  }
+
+  // Forgets what has not begun.
+  void Clear() {
+    const std::lock_guard lock(mutex_);
+    commands_.clear();
+  }
+
+  std::vector<std::string> LastActions() const {
+    const std::lock_guard lock(mutex_);
+    return job_ != nullptr ? job_->log().Last() : std::vector<std::string>();
+  }
+
+ private:
+  void Work();
+  absl::Status CarryOut(const proto::WorkerCommand& command,
+                        proto::Reply& reply);
+  void Keep(const proto::Blob& blob);
+  absl::Status Load(const proto::LoadJob& load, proto::Reply& reply);
+  absl::Status Run(const proto::RunSteps& run);
+  absl::Status Send(proto::WorkerReport report) {
+    return link_.Send(std::move(report));
+  }
+
+  CoordinatorLink& link_;
+  const Options options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<proto::WorkerCommand> commands_;
+  bool is_over_ = false;
+  std::shared_ptr<LoadedJob> job_;
+  // Only the thread's: by hash.
+  std::map<std::string, std::string> blobs_;
+  std::thread thread_;
+};
+
+void Worker::Desk::Work() {
+  while (true) {
+    proto::WorkerCommand command;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return is_over_ || !commands_.empty(); });
+      if (is_over_) return;
+      command = std::move(commands_.front());
+      commands_.pop_front();
+    }
+    proto::WorkerReport report;
+    proto::Reply& reply = *report.mutable_reply();
+    reply.set_id(command.id());
+    const absl::Status status = CarryOut(command, reply);
+    reply.set_code(static_cast<int>(status.code()));
+    reply.set_message(std::string(status.message()));
+    // A command that wants no reply says so when it fails.
+    if (command.id() == 0 && status.ok()) continue;
+    // The connection's end is found by who reads from it.
+    Send(std::move(report)).IgnoreError();
+  }
+}
+
+absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
+                                    proto::Reply& reply) {
+  switch (command.command_case()) {
+    case proto::WorkerCommand::kBlob:
+      Keep(command.blob());
+      return absl::OkStatus();
+    case proto::WorkerCommand::kWelcome:
+      return absl::OkStatus();
+    case proto::WorkerCommand::kLoad:
+      return Load(command.load(), reply);
+    case proto::WorkerCommand::kUnload: {
+      const std::lock_guard lock(mutex_);
+      job_ = nullptr;
+      blobs_.clear();
+      return absl::OkStatus();
+    }
+    default:
+      break;
+  }
+  if (job_ == nullptr) {
+    return absl::FailedPreconditionError("no job is loaded");
+  }
+  switch (command.command_case()) {
+    case proto::WorkerCommand::kSet:
+      return job_->Set(command.set());
+    case proto::WorkerCommand::kRun:
+      return Run(command.run());
+    case proto::WorkerCommand::kRead:
+      return job_->Read(command.read(), command.id(),
+                        [&](proto::TensorPart part) {
+                          proto::WorkerReport report;
+                          *report.mutable_part() = std::move(part);
+                          return Send(std::move(report));
+                        });
+    default:
+      return absl::UnimplementedError("a command of another version");
+  }
+}
+
+void Worker::Desk::Keep(const proto::Blob& blob) {
+  blobs_[blob.hash()].append(blob.bytes());
+}
+
+absl::Status Worker::Desk::Load(const proto::LoadJob& load,
+                                proto::Reply& reply) {
+  const Stopwatch time;
+  {
+    const std::lock_guard lock(mutex_);
+    job_ = nullptr;
+  }
+  MW_ASSIGN_OR_RETURN(JobSpec spec, ReadJobSpec(blobs_[load.spec_hash()]));
+  std::vector<std::string> programs;
+  for (const std::string& hash : spec.code_hashes) {
+    programs.push_back(hash.empty() ? std::string() : blobs_[hash]);
+  }
+  std::unique_ptr<Wire> wire;
+  if (spec.job.workers() > 1) {
+    MW_RETURN_IF_ERROR(CrossCollectives::Register(*options_.plugin));
+    MW_ASSIGN_OR_RETURN(wire,
+                        options_.connect(spec, load.member(), &link_.store()));
+  }
+  MW_ASSIGN_OR_RETURN(
+      std::shared_ptr<LoadedJob> job,
+      LoadedJob::Create(std::move(spec), load.member(), programs,
+                        options_.client, std::move(wire)));
+  reply.set_compile_seconds(time.seconds());
+  const std::lock_guard lock(mutex_);
+  job_ = std::move(job);
+  return absl::OkStatus();
+}
+
+absl::Status Worker::Desk::Run(const proto::RunSteps& run) {
+  for (int64_t i = 0; i < run.count(); ++i) {
+    proto::WorkerReport report;
+    MW_ASSIGN_OR_RETURN(*report.mutable_step(),
+                        job_->Step(run.first() + i, run.timed_actions()));
+    MW_RETURN_IF_ERROR(Send(std::move(report)));
+  }
+  return absl::OkStatus();
+}
+
+Worker::Worker(CoordinatorLink* link, Options options)
+    : link_(link),
+      desk_(std::make_unique<Desk>(link, options)),
+      heartbeat_(options.heartbeat) {}
+
+Worker::~Worker() = default;
+
+absl::Status Worker::Serve() {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_over = false;
+  std::thread heart([&] {
+    std::unique_lock lock(mutex);
+    while (!changed.wait_for(lock, absl::ToChronoMilliseconds(heartbeat_),
+                             [&] { return is_over; })) {
+      proto::WorkerReport report;
+      proto::Heartbeat& beat = *report.mutable_heartbeat();
+      for (std::string& action : desk_->LastActions()) {
+        beat.add_actions(std::move(action));
+      }
+      if (!link_->Send(std::move(report)).ok()) return;
+    }
+  });
+  absl::Status status;
+  while (true) {
+    absl::StatusOr<proto::WorkerCommand> command = link_->Next();
+    if (!command.ok()) {
+      status = command.status();
+      break;
+    }
+    if (command->has_shutdown()) break;
+    if (command->has_abort()) {
+      desk_->Clear();
+      desk_->Abort(absl::AbortedError(command->abort().why()));
+      continue;
+    }
+    desk_->Put(*std::move(command));
+  }
+  desk_->Clear();
+  desk_->Abort(status.ok() ? absl::AbortedError("the coordinator ended the job")
+                           : status);
+  {
+    const std::lock_guard lock(mutex);
+    is_over = true;
+  }
+  changed.notify_all();
+  heart.join();
+  return status;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,56 @@
+// A worker: runs jobs on the devices of its process, as a coordinator says.
+//
+//   MW_ASSIGN_OR_RETURN(auto link, JoinCoordinator(...));
+//   return Worker(link.get(), {.client = client.get(), ...}).Serve();
+//
+// Programs and timetables come once per job; then a step takes one command for
+// many of them, and its data. One job at a time.
+#ifndef MESHWRIGHT_RUNTIME_WORKER_H_
+#define MESHWRIGHT_RUNTIME_WORKER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "meshwright/engine/client.h"
+#include "meshwright/engine/plugin.h"
+#include "meshwright/runtime/job_spec.h"
+#include "meshwright/runtime/worker_link.h"
+#include "meshwright/wire/wire.h"
+
+namespace meshwright {
+
+class Worker {
+ public:
+  struct Options {
+    Client* client = nullptr;
+    const Plugin* plugin = nullptr;  // Of the client.
+    // Connects to the job's other workers; `member` is this one's place.
+    std::function<absl::StatusOr<std::unique_ptr<Wire>>(
+        const JobSpec& spec, int member, KeyValueStore* store)>
+        connect;
+    absl::Duration heartbeat = absl::Seconds(1);
+  };
+
+  // All outlive it.
+  Worker(CoordinatorLink* link, Options options);
+  ~Worker();
+
+  // Until the coordinator ends it; kUnavailable when the coordinator is gone.
+  absl::Status Serve();
+
+ private:
+  class Desk;
+
+  CoordinatorLink* const link_;
+  const std::unique_ptr<Desk> desk_;
+  const absl::Duration heartbeat_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_WORKER_H_

@@ -1,0 +1,65 @@
+// Waits for workers, and notices when they are gone.
+#ifndef MESHWRIGHT_RUNTIME_WORKER_WATCH_H_
+#define MESHWRIGHT_RUNTIME_WORKER_WATCH_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "meshwright/runtime/remote_worker.h"
+
+namespace meshwright {
+
+using Team = std::vector<std::shared_ptr<RemoteWorker>>;
+
+// Thread-safe.
+class WorkerWatch {
+ public:
+  struct Limits {
+    // A worker that says nothing for so long is lost.
+    absl::Duration silence = absl::Seconds(15);
+    // Steps that take longer are taken for hung.
+    absl::Duration step = absl::Minutes(10);
+    // Workers that wait for one another for so long give up.
+    absl::Duration wire = absl::Minutes(5);
+    // After an error: for the other workers to end, and say why.
+    absl::Duration aftermath = absl::Seconds(5);
+  };
+  // Why a worker is gone, where its launcher knows more: "was killed by signal
+  // 9"; empty if it does not. May wait a little.
+  using Obituary = std::function<std::string(const proto::Hello& hello)>;
+
+  WorkerWatch(Limits limits, Obituary obituary)
+      : limits_(limits), obituary_(std::move(obituary)) {}
+
+  const Limits& limits() const { return limits_; }
+
+  // Something may have changed.
+  void Notify();
+  // Until `done`: OK. kUnavailable, naming it, when a worker of the team is
+  // lost; kDeadlineExceeded after `limit`. `done` is called again and again.
+  absl::Status Wait(const Team& team, absl::Duration limit,
+                    const std::function<bool()>& done);
+  // The first of the team that is lost: who, and how it went. OK if none is.
+  absl::Status FindLost(const Team& team) const;
+
+ private:
+  const Limits limits_;
+  const Obituary obituary_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  uint64_t changes_ = 0;
+};
+
+// A line for each worker: its name and its last actions.
+std::string LastActions(const Team& team);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_WORKER_WATCH_H_

@@ -1,0 +1,25 @@
+// The programs of a job, as the compiler of one of its workers gets them.
+#ifndef MESHWRIGHT_RUNTIME_WRITE_PROGRAMS_H_
+#define MESHWRIGHT_RUNTIME_WRITE_PROGRAMS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "meshwright/runtime/job.h"
+
+namespace meshwright {
+
+// By program: HLO for the devices that `worker` has of its stage, empty if it
+// has none. Collectives with devices of other workers become calls
+// (program_passes/cross_process.h) under the number `id`. `platform` is the
+// worker's. Requires: the job is placed.
+absl::StatusOr<std::vector<std::string>> WritePrograms(
+    const JobSource& source, int worker, int64_t id,
+    absl::string_view platform);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_WRITE_PROGRAMS_H_

@@ -1,0 +1,19 @@
+// absl::Status to grpc::Status and back: the codes are the same.
+#ifndef MESHWRIGHT_SERVICE_GRPC_STATUS_H_
+#define MESHWRIGHT_SERVICE_GRPC_STATUS_H_
+
+#include "absl/status/status.h"
+
+namespace grpc {
+class Status;
+}
+
+namespace meshwright {
+
+// Messages too long for gRPC's trailers are cut.
+grpc::Status ToGrpc(const absl::Status& status);
+absl::Status FromGrpc(const grpc::Status& status);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SERVICE_GRPC_STATUS_H_

@@ -1,0 +1,40 @@
+// A port on which gRPC services answer.
+#ifndef MESHWRIGHT_SERVICE_LISTENER_H_
+#define MESHWRIGHT_SERVICE_LISTENER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "meshwright/service/security.h"
+
+namespace grpc {
+class Server;
+class Service;
+}  // namespace grpc
+
+namespace meshwright {
+
+class Listener {
+ public:
+  // Checks the address (CheckListen) and starts. The services outlive it.
+  // kFailedPrecondition when the port is in use.
+  static absl::StatusOr<std::unique_ptr<Listener>> Start(
+      const std::string& address, const Security& security,
+      absl::Span<grpc::Service* const> services);
+  // Ends all calls, waits for their handlers.
+  ~Listener();
+
+  int port() const { return port_; }
+
+ private:
+  Listener(std::unique_ptr<grpc::Server> server, int port);
+
+  std::unique_ptr<grpc::Server> server_;
+  int port_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SERVICE_LISTENER_H_

@@ -1,0 +1,29 @@
+// What every call carries beside its messages, and how it is checked.
+#ifndef MESHWRIGHT_SERVICE_METADATA_H_
+#define MESHWRIGHT_SERVICE_METADATA_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace grpc {
+class ServerContextBase;
+}
+
+namespace meshwright {
+
+inline constexpr char kProtocolKey[] = "meshwright-protocol";
+inline constexpr char kTokenKey[] = "authorization";
+inline constexpr char kTokenPrefix[] = "Bearer ";
+// Of the coordinator, in what it answers first.
+inline constexpr char kVersionKey[] = "meshwright-version";
+
+// kUnauthenticated for a call without the token. Empty: all may call.
+absl::Status CheckToken(const grpc::ServerContextBase& context,
+                        const std::string& token);
+// kFailedPrecondition for a call of another protocol.
+absl::Status CheckProtocol(const grpc::ServerContextBase& context);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SERVICE_METADATA_H_

@@ -1,0 +1,19 @@
+#include "meshwright/service/quiet_grpc.h"
+
+#include <grpc/support/log.h>
+
+#include <cstdlib>
+
+namespace meshwright {
+
+void QuietGrpc() {
+  static const bool once = [] {
+    if (std::getenv("GRPC_VERBOSITY") == nullptr) {
+      gpr_set_log_function([](gpr_log_func_args*) {});
+    }
+    return true;
+  }();
+  (void)once;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,29 @@
+// The coordinator's key-value store, as workers see it.
+#ifndef MESHWRIGHT_SERVICE_REMOTE_STORE_H_
+#define MESHWRIGHT_SERVICE_REMOTE_STORE_H_
+
+#include <memory>
+#include <string>
+
+#include "meshwright/service/security.h"
+#include "meshwright/wire/key_value_store.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace meshwright {
+
+class RemoteStore : public KeyValueStore {
+ public:
+  static std::unique_ptr<RemoteStore> Create(
+      std::string address, Security security,
+      std::shared_ptr<grpc::Channel> channel);
+
+  // Ends what waits, and what comes later, with kCancelled.
+  virtual void Close() = 0;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SERVICE_REMOTE_STORE_H_

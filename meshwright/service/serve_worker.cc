@@ -1,0 +1,45 @@
+#include "meshwright/service/serve_worker.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/runtime/worker.h"
+#include "meshwright/service/own_address.h"
+#include "meshwright/service/worker_client.h"
+#include "meshwright/wire/gloo_wire.h"
+
+namespace meshwright {
+
+absl::Status ServeWorker(const ServeWorkerOptions& options) {
+  MW_ASSIGN_OR_RETURN(const std::string address,
+                      OwnAddressTowards(options.join));
+  JoinCoordinatorOptions join{.address = options.join,
+                              .security = options.security,
+                              .connect_timeout = options.connect_timeout};
+  proto::Hello& hello = join.hello;
+  hello.set_platform(options.client->platform_name());
+  hello.set_device_kind(options.client->devices()[0]->kind());
+  hello.set_devices(static_cast<int>(options.client->devices().size()));
+  hello.set_rank(options.rank);
+  hello.set_address(address);
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<CoordinatorLink> link,
+                      JoinCoordinator(std::move(join)));
+  if (options.joined != nullptr) options.joined();
+  const auto connect = [&](const JobSpec& spec, int member,
+                           KeyValueStore* store) {
+    return ConnectGlooWire({.rank = member,
+                            .names = spec.worker_names,
+                            .store = store,
+                            .prefix = absl::StrCat("job", spec.id, "/"),
+                            .address = address,
+                            .timeout = spec.wire_timeout});
+  };
+  return Worker(link.get(), {.client = options.client,
+                             .plugin = options.plugin,
+                             .connect = connect})
+      .Serve();
+}
+
+}  // namespace meshwright

@@ -1,0 +1,34 @@
+// A worker process, from joining to its end.
+#ifndef MESHWRIGHT_SERVICE_SERVE_WORKER_H_
+#define MESHWRIGHT_SERVICE_SERVE_WORKER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "meshwright/engine/client.h"
+#include "meshwright/engine/plugin.h"
+#include "meshwright/service/security.h"
+
+namespace meshwright {
+
+struct ServeWorkerOptions {
+  std::string join;  // HOST:PORT of the coordinator.
+  Security security = {};
+  int rank = -1;  // -1: any.
+  const Plugin* plugin = nullptr;
+  Client* client = nullptr;
+  absl::Duration connect_timeout = absl::Seconds(30);
+  // Called once it has been let in.
+  std::function<void()> joined = nullptr;
+};
+
+// Joins, and carries out what the coordinator says until that ends it: OK.
+// kUnavailable when the coordinator is gone; else why it could not join.
+absl::Status ServeWorker(const ServeWorkerOptions& options);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SERVICE_SERVE_WORKER_H_

@@ -1,0 +1,90 @@
+// Messages over Gloo's connections. Only for gloo_*.cc.
+//
+// Each worker keeps a receive open for the goodbye of every other one. When a
+// peer dies its connection closes, that receive fails, and so does all that
+// waits. A worker that fails says why before it closes its connections, so that
+// nobody takes it for the culprit.
+#ifndef MESHWRIGHT_WIRE_GLOO_TRANSPORT_H_
+#define MESHWRIGHT_WIRE_GLOO_TRANSPORT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "meshwright/wire/gloo_buffer.h"
+#include "meshwright/wire/gloo_goodbye.h"
+#include "meshwright/wire/gloo_mesh.h"
+#include "meshwright/wire/health.h"
+#include "meshwright/wire/mailbox.h"
+#include "meshwright/wire/transport.h"
+
+namespace meshwright {
+
+class GlooTransport : public Transport {
+ public:
+  GlooTransport(std::unique_ptr<Health> health, GlooMesh mesh);
+  ~GlooTransport() override;
+
+  Health& health() override { return *health_; }
+  std::unique_ptr<Transfer> Send(int to, uint64_t slot,
+                                 absl::Span<const std::byte> bytes) override;
+  std::unique_ptr<Transfer> Receive(int from, uint64_t slot,
+                                    absl::Span<std::byte> into) override;
+  absl::Status Park(int to, uint64_t slot, OwnedBytes bytes) override;
+
+  // Until the message with `peer` is over.
+  absl::Status Await(GlooBuffer& buffer, int peer);
+
+ private:
+  struct Parked {
+    std::unique_ptr<GlooBuffer> buffer;
+    std::shared_ptr<const void> owner;
+  };
+  // What passes between this worker and another when one of them ends.
+  struct Farewell {
+    internal::Goodbye heard;
+    std::unique_ptr<GlooBuffer> hears;  // Null when it has been heard.
+    std::unique_ptr<GlooBuffer> answers;
+    internal::Goodbye said;
+    std::unique_ptr<GlooBuffer> says;
+    std::unique_ptr<GlooBuffer> hears_answer;
+  };
+
+  // Looks after what nobody waits for, until the transport ends.
+  void Keep();
+  void LookAt(int peer);
+  void DropSent();
+  void SayGoodbye(const absl::Status& why);
+  void AwaitAnswers();
+  // Why a message with `peer` failed.
+  absl::Status Blame(int peer);
+  void WakeAll();
+
+  const std::unique_ptr<Health> health_;
+  const GlooMesh mesh_;
+  Mailbox to_self_;
+
+  absl::Mutex farewell_mutex_;
+  std::vector<Farewell> farewells_ ABSL_GUARDED_BY(farewell_mutex_);
+
+  absl::Mutex waiting_mutex_;
+  absl::flat_hash_set<GlooBuffer*> waiting_ ABSL_GUARDED_BY(waiting_mutex_);
+
+  absl::Mutex keeper_mutex_;
+  std::list<Parked> parked_ ABSL_GUARDED_BY(keeper_mutex_);
+  bool poked_ ABSL_GUARDED_BY(keeper_mutex_) = false;
+  bool over_ ABSL_GUARDED_BY(keeper_mutex_) = false;
+  std::thread keeper_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_WIRE_GLOO_TRANSPORT_H_

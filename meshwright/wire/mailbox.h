@@ -1,0 +1,78 @@
+// Messages between threads of one process.
+#ifndef MESHWRIGHT_WIRE_MAILBOX_H_
+#define MESHWRIGHT_WIRE_MAILBOX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <tuple>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "meshwright/wire/health.h"
+#include "meshwright/wire/transport.h"
+#include "meshwright/wire/wire.h"
+
+namespace meshwright {
+
+// Thread-safe.
+class Mailbox {
+ public:
+  struct Route {
+    int from = 0;
+    int to = 0;
+    uint64_t slot = 0;
+
+    bool operator==(const Route&) const = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Route& route) {
+      return H::combine(std::move(h), route.from, route.to, route.slot);
+    }
+  };
+
+  // `health` is that of the worker that calls, and outlives the transfer.
+  std::unique_ptr<Transfer> Send(const Route& route,
+                                 absl::Span<const std::byte> bytes,
+                                 Health& health);
+  std::unique_ptr<Transfer> Receive(const Route& route,
+                                    absl::Span<std::byte> into, Health& health);
+  absl::Status Park(const Route& route, OwnedBytes bytes, Health& health);
+
+  // Forgets what this worker sent or waits for.
+  void Forget(int rank);
+  // To look at their health again.
+  void WakeAll();
+
+ private:
+  friend class MailboxTransfer;
+
+  // One side of a message that has not met the other, or has.
+  struct Post {
+    absl::Span<const std::byte> bytes = {};
+    absl::Span<std::byte> into = {};
+    std::shared_ptr<const void> owner = nullptr;
+    bool done = false;
+  };
+  using PostPtr = std::shared_ptr<Post>;
+  using Posts = absl::flat_hash_map<Route, std::deque<PostPtr>>;
+
+  void AddSend(const Route& route, const PostPtr& post)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static PostPtr TakeFirst(Posts& posts, const Route& route);
+  static void Remove(Posts& posts, const Route& route, const PostPtr& post);
+  static void Deliver(Post& sent, Post& received);
+  void Withdraw(const Route& route, const PostPtr& post);
+
+  absl::Mutex mutex_;
+  absl::CondVar changed_;
+  Posts sends_ ABSL_GUARDED_BY(mutex_);
+  Posts receives_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_WIRE_MAILBOX_H_

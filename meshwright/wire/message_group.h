@@ -1,0 +1,59 @@
+// Collectives made of messages, each member sending straight to the others.
+//
+// An all-reduce of a few bytes sends all of them to everyone. A larger one goes
+// in chunks: each member combines its slice of the chunk and sends the result
+// to the others, while the next chunk is under way.
+#ifndef MESHWRIGHT_WIRE_MESSAGE_GROUP_H_
+#define MESHWRIGHT_WIRE_MESSAGE_GROUP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "meshwright/base/element_type.h"
+#include "meshwright/wire/group.h"
+#include "meshwright/wire/transport.h"
+
+namespace meshwright {
+
+class MessageGroup : public Group {
+ public:
+  // `ranks` ascend and hold the transport's own, which outlives the group.
+  MessageGroup(Transport* transport, std::vector<int> ranks);
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(ranks_.size()); }
+
+  absl::Status AllReduce(ReduceOp op, ElementType type,
+                         absl::Span<std::byte> data, uint32_t tag) override;
+  absl::Status ReduceScatter(ReduceOp op, ElementType type,
+                             absl::Span<const std::byte> in,
+                             absl::Span<std::byte> out, uint32_t tag) override;
+  absl::Status AllGather(absl::Span<const std::byte> in,
+                         absl::Span<std::byte> out, uint32_t tag) override;
+  absl::Status AllToAll(absl::Span<const std::byte> in,
+                        absl::Span<std::byte> out, uint32_t tag) override;
+  absl::Status Exchange(absl::Span<const Outgoing> sends,
+                        absl::Span<const Incoming> receives,
+                        uint32_t tag) override;
+
+ private:
+  friend class MessageReduction;
+
+  absl::Status ReduceAtOnce(ReduceOp op, ElementType type,
+                            absl::Span<std::byte> data, uint64_t slot);
+  // Messages between two members carry `slot` mixed with their size.
+  absl::Status ExchangeOn(uint64_t slot, absl::Span<const Outgoing> sends,
+                          absl::Span<const Incoming> receives);
+
+  Transport* const transport_;
+  const std::vector<int> ranks_;
+  const int rank_;
+  const uint64_t slot_;  // Of the group.
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_WIRE_MESSAGE_GROUP_H_

@@ -1,0 +1,216 @@
+// Messages, failures and their names, on every kind of wire.
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "meshwright/base/element_type.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/wire/group.h"
+#include "meshwright/wire/wires_for_test.h"
+
+namespace meshwright {
+namespace {
+
+using testing::HasSubstr;
+
+class MessagesTest : public testing::TestWithParam<WireKind> {};
+
+OwnedBytes Owned(std::vector<int> values) {
+  const auto owner =
+      std::make_shared<const std::vector<int>>(std::move(values));
+  return {.bytes = Bytes(*owner), .owner = owner};
+}
+
+absl::Status Reduce(Wire& wire, uint32_t tag = 0, int64_t count = 10) {
+  std::vector<float> values(count, 1.0f);
+  MW_ASSIGN_OR_RETURN(Group * group, wire.GroupOf(AllRanks(wire)));
+  return group->AllReduce(ReduceOp::kSum, ElementType::kF32,
+                          WritableBytes(values), tag);
+}
+
+TEST_P(MessagesTest, EitherSideMayComeFirst) {
+  const auto wires = MakeWires(GetParam(), 2);
+  RunWorkers(wires, [](Wire& wire) {
+    std::vector<int> got(3);
+    if (wire.rank() == 0) {
+      ASSERT_EQ(wire.Send(1, {.step = 1}, Owned({1, 2, 3})), absl::OkStatus());
+      absl::SleepFor(absl::Milliseconds(50));
+      ASSERT_EQ(wire.Send(1, {.step = 2}, Owned({4, 5, 6})), absl::OkStatus());
+    } else {
+      auto second = wire.Receive(0, {.step = 2}, WritableBytes(got));
+      EXPECT_FALSE(second->IsReady());
+      std::vector<int> first_got(3);
+      auto first = wire.Receive(0, {.step = 1}, WritableBytes(first_got));
+      ASSERT_EQ(first->Await(), absl::OkStatus());
+      EXPECT_EQ(first_got, (std::vector<int>{1, 2, 3}));
+      ASSERT_EQ(second->Await(), absl::OkStatus());
+      EXPECT_TRUE(second->IsReady());
+      ASSERT_EQ(second->Await(), absl::OkStatus());
+      EXPECT_EQ(got, (std::vector<int>{4, 5, 6}));
+    }
+  });
+}
+
+TEST_P(MessagesTest, AWorkerMaySendToItself) {
+  const auto wires = MakeWires(GetParam(), 1);
+  Wire& wire = *wires[0];
+  std::vector<int> got(2);
+  ASSERT_EQ(wire.Send(0, {.tensor = 3}, Owned({7, 8})), absl::OkStatus());
+  ASSERT_EQ(wire.Receive(0, {.tensor = 3}, WritableBytes(got))->Await(),
+            absl::OkStatus());
+  EXPECT_EQ(got, (std::vector<int>{7, 8}));
+  auto early = wire.Receive(0, {.tensor = 4}, WritableBytes(got));
+  ASSERT_EQ(wire.Send(0, {.tensor = 4}, Owned({9, 10})), absl::OkStatus());
+  ASSERT_EQ(early->Await(), absl::OkStatus());
+  EXPECT_EQ(got, (std::vector<int>{9, 10}));
+}
+
+TEST_P(MessagesTest, ManyMessagesOfAllSizesInAnyOrder) {
+  constexpr int kMessages = 200;
+  const auto size_of = [](int i) { return i % 10 == 0 ? 50000 : i % 7; };
+  const auto wires = MakeWires(GetParam(), 3);
+  RunWorkers(wires, [&](Wire& wire) {
+    const int next = (wire.rank() + 1) % 3;
+    const int previous = (wire.rank() + 2) % 3;
+    for (int i = 0; i < kMessages; ++i) {
+      ASSERT_EQ(wire.Send(next, {.step = i, .part = 1},
+                          Owned(std::vector<int>(size_of(i), i))),
+                absl::OkStatus());
+    }
+    for (int i = kMessages - 1; i >= 0; --i) {
+      std::vector<int> got(size_of(i));
+      ASSERT_EQ(
+          wire.Receive(previous, {.step = i, .part = 1}, WritableBytes(got))
+              ->Await(),
+          absl::OkStatus());
+      ASSERT_EQ(got, std::vector<int>(size_of(i), i));
+    }
+  });
+}
+
+TEST_P(MessagesTest, BytesAreKeptUntilTheyAreSent) {
+  const auto wires = MakeWires(GetParam(), 2);
+  std::atomic<int> released = 0;
+  const auto bytes = std::make_shared<std::vector<int>>(100000, 5);
+  const std::shared_ptr<const void> owner(
+      bytes.get(), [&, bytes](const void*) { ++released; });
+  RunWorkers(wires, [&](Wire& wire) {
+    if (wire.rank() == 0) {
+      ASSERT_EQ(wire.Send(1, {}, {.bytes = Bytes(*bytes), .owner = owner}),
+                absl::OkStatus());
+    }
+  });
+  EXPECT_GT(owner.use_count(), 1);
+  std::vector<int> got(100000);
+  ASSERT_EQ(wires[1]->Receive(0, {}, WritableBytes(got))->Await(),
+            absl::OkStatus());
+  EXPECT_EQ(got, *bytes);
+  for (int i = 0; i < 100 && owner.use_count() > 1; ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
+TEST_P(MessagesTest, AWaitEndsWithTheTimeLimitAndNamesThePeer) {
+  const auto wires = MakeWires(GetParam(), 3, absl::Milliseconds(300));
+  const absl::Time start = absl::Now();
+  std::vector<int> got(1);
+  const absl::Status late =
+      wires[0]->Receive(1, {.step = 1}, WritableBytes(got))->Await();
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(late.message(), HasSubstr("worker 1 does not answer"));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+  EXPECT_FALSE(wires[0]->Send(1, {}, Owned({1})).ok());
+}
+
+TEST_P(MessagesTest, ACollectiveNamesWhoIsMissing) {
+  for (const int64_t count : {10, 300000}) {
+    const auto wires = MakeWires(GetParam(), 3, absl::Milliseconds(300));
+    RunWorkers(wires, [&](Wire& wire) {
+      if (wire.rank() == 1) return;
+      const absl::Status late = Reduce(wire, 0, count);
+      EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded) << late;
+      EXPECT_THAT(late.message(), HasSubstr("worker 1"));
+    });
+  }
+}
+
+TEST_P(MessagesTest, AbortEndsWhatWaitsAndWhatComes) {
+  const auto wires = MakeWires(GetParam(), 2);
+  const absl::Status why = absl::CancelledError("enough");
+  std::vector<int> got(1);
+  const auto arrival = wires[0]->Receive(1, {.step = 1}, WritableBytes(got));
+  const auto from_self = wires[0]->Receive(0, {.step = 1}, WritableBytes(got));
+  absl::Time aborted;
+  std::vector<std::thread> threads;
+  for (int tag = 0; tag < 3; ++tag) {
+    threads.emplace_back([&, tag] {
+      EXPECT_EQ(Reduce(*wires[0], tag, tag == 0 ? 10 : 300000), why);
+      EXPECT_LT(absl::Now() - aborted, absl::Milliseconds(500));
+    });
+  }
+  threads.emplace_back([&] { EXPECT_EQ(arrival->Await(), why); });
+  threads.emplace_back([&] { EXPECT_EQ(from_self->Await(), why); });
+  absl::SleepFor(absl::Milliseconds(100));
+  aborted = absl::Now();
+  wires[0]->Abort(why);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Reduce(*wires[0]), why);
+  EXPECT_EQ(wires[0]->Send(1, {}, Owned({1})), why);
+  // The other one hears of it.
+  const absl::Status heard = Reduce(*wires[1]);
+  EXPECT_EQ(heard.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(heard.message(), HasSubstr("worker 0"));
+  EXPECT_THAT(heard.message(), HasSubstr("enough"));
+}
+
+TEST_P(MessagesTest, AWorkerThatLeftIsNamed) {
+  auto wires = MakeWires(GetParam(), 3);
+  const absl::Time start = absl::Now();
+  std::thread leaves([&] {
+    absl::SleepFor(absl::Milliseconds(100));
+    wires[2] = nullptr;
+  });
+  RunThreads(2, [&](int rank) {
+    const absl::Status gone = Reduce(*wires[rank]);
+    EXPECT_EQ(gone.code(), absl::StatusCode::kUnavailable) << gone;
+    EXPECT_THAT(gone.message(), HasSubstr("worker 2"));
+  });
+  leaves.join();
+  EXPECT_LT(absl::Now() - start, absl::Seconds(3));
+}
+
+// What does not need the one that left goes on.
+TEST_P(MessagesTest, LeavingInOrderHurtsNobody) {
+  for (int round = 0; round < 5; ++round) {
+    auto wires = MakeWires(GetParam(), 3);
+    RunThreads(3, [&](int rank) {
+      ASSERT_EQ(Reduce(*wires[rank], 0, 400000), absl::OkStatus());
+      if (rank == 2) {
+        wires[2] = nullptr;
+        return;
+      }
+      absl::SleepFor(absl::Milliseconds(30));
+      std::vector<float> values(10);
+      ASSERT_EQ((*wires[rank]->GroupOf({0, 1}))
+                    ->AllReduce(ReduceOp::kSum, ElementType::kF32,
+                                WritableBytes(values), 1),
+                absl::OkStatus());
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Wires, MessagesTest,
+                         testing::Values(WireKind::kMemory, WireKind::kTcp,
+                                         WireKind::kSharedMemory),
+                         [](const auto& test) { return NameOf(test.param); });
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,109 @@
+#include "meshwright/wire/transport_wire.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/wire/message_group.h"
+#include "meshwright/wire/slot.h"
+
+namespace meshwright {
+namespace {
+
+class TransferArrival : public Arrival {
+ public:
+  explicit TransferArrival(std::unique_ptr<Transfer> transfer)
+      : transfer_(std::move(transfer)) {}
+  ~TransferArrival() override { Await().IgnoreError(); }
+
+  absl::Status Await() override {
+    absl::MutexLock lock(&mutex_);
+    if (transfer_ != nullptr) {
+      status_ = transfer_->Await();
+      transfer_ = nullptr;
+    }
+    return status_;
+  }
+  bool IsReady() override {
+    absl::MutexLock lock(&mutex_);
+    return transfer_ == nullptr || transfer_->IsReady();
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::unique_ptr<Transfer> transfer_ ABSL_GUARDED_BY(mutex_);
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+class FailedArrival : public Arrival {
+ public:
+  explicit FailedArrival(absl::Status status) : status_(std::move(status)) {}
+  absl::Status Await() override { return status_; }
+  bool IsReady() override { return true; }
+
+ private:
+  const absl::Status status_;
+};
+
+// With the size in it, sides that disagree about it never meet.
+uint64_t SlotOf(const MessageKey& key, size_t size) {
+  return internal::MixSlot({1, static_cast<uint64_t>(key.step),
+                            static_cast<uint64_t>(key.tensor),
+                            static_cast<uint64_t>(key.micro_batch),
+                            static_cast<uint64_t>(key.part), size});
+}
+
+absl::Status CheckRank(int rank, int size) {
+  if (rank >= 0 && rank < size) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no worker ", rank, " among ", size));
+}
+
+}  // namespace
+
+TransportWire::TransportWire(std::unique_ptr<Transport> transport)
+    : transport_(std::move(transport)), health_(transport_->health()) {}
+
+absl::StatusOr<Group*> TransportWire::GroupOf(absl::Span<const int> ranks) {
+  std::vector<int> members(ranks.begin(), ranks.end());
+  const bool ascends =
+      std::ranges::adjacent_find(members, std::ranges::greater_equal()) ==
+      members.end();
+  if (!ascends || !std::ranges::binary_search(members, rank()) ||
+      members.front() < 0 || members.back() >= size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "worker ", rank(), " of ", size(), " cannot be in a group of workers ",
+        absl::StrJoin(ranks, ", ")));
+  }
+  MW_RETURN_IF_ERROR(health_.status());
+  absl::MutexLock lock(&mutex_);
+  std::unique_ptr<Group>& group = groups_[members];
+  if (group == nullptr) group = MakeGroup(std::move(members));
+  return group.get();
+}
+
+std::unique_ptr<Group> TransportWire::MakeGroup(std::vector<int> ranks) {
+  return std::make_unique<MessageGroup>(transport_.get(), std::move(ranks));
+}
+
+absl::Status TransportWire::Send(int to, const MessageKey& key,
+                                 OwnedBytes bytes) {
+  MW_RETURN_IF_ERROR(CheckRank(to, size()));
+  const uint64_t slot = SlotOf(key, bytes.bytes.size());
+  return transport_->Park(to, slot, std::move(bytes));
+}
+
+std::unique_ptr<Arrival> TransportWire::Receive(int from, const MessageKey& key,
+                                                absl::Span<std::byte> into) {
+  if (absl::Status checked = CheckRank(from, size()); !checked.ok()) {
+    return std::make_unique<FailedArrival>(std::move(checked));
+  }
+  return std::make_unique<TransferArrival>(
+      transport_->Receive(from, SlotOf(key, into.size()), into));
+}
+
+void TransportWire::Abort(absl::Status why) { health_.Abort(std::move(why)); }
+
+}  // namespace meshwright

@@ -1,0 +1,80 @@
+// A worker's connections to the other workers of its job.
+//
+//   wire->Send(1, {.step = 7, .tensor = 3}, bytes);       // On worker 0.
+//   Parks. std::unique_ptr<Arrival> arrival =                    // On
+//   worker 1. Pulls.
+//       wire->Receive(0, {.step = 7, .tensor = 3}, AsWritableBytes(values));
+//   MW_RETURN_IF_ERROR(arrival->Await());
+//
+// Either side may come first. Nothing waits longer than the wire's time limit,
+// counted from when it began to wait; a worker that is gone is an error that
+// names it, within seconds. When members change, a new wire is made.
+#ifndef MESHWRIGHT_WIRE_WIRE_H_
+#define MESHWRIGHT_WIRE_WIRE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "meshwright/wire/group.h"
+
+namespace meshwright {
+
+// What a message is; with its sender and receiver, no two under way are alike.
+struct MessageKey {
+  int64_t step = 0;
+  int64_t tensor = 0;
+  int64_t micro_batch = 0;
+  int64_t part = 0;
+
+  bool operator==(const MessageKey&) const = default;
+};
+
+// Bytes on the way here.
+class Arrival {
+ public:
+  virtual ~Arrival() = default;  // Waits, if nobody has.
+  // Until they are there. May be called again; same answer.
+  virtual absl::Status Await() = 0;
+  virtual bool IsReady() = 0;
+};
+
+// Bytes to send, kept alive until they have been.
+struct OwnedBytes {
+  absl::Span<const std::byte> bytes = {};
+  std::shared_ptr<const void> owner = nullptr;
+};
+
+// Thread-safe.
+class Wire {
+ public:
+  virtual ~Wire() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  // "host-3 (worker 1)", for messages.
+  virtual const std::string& name(int rank) const = 0;
+
+  // The group of these ranks, ascending, this worker's among them; lives as
+  // long as the wire. Every member asks for it: the first time waits until they
+  // have, later calls find it made.
+  virtual absl::StatusOr<Group*> GroupOf(absl::Span<const int> ranks) = 0;
+
+  // Returns at once. What goes wrong later is found by who waits.
+  virtual absl::Status Send(int to, const MessageKey& key,
+                            OwnedBytes bytes) = 0;
+  // `into` has exactly the size of what was sent, and outlives the arrival.
+  virtual std::unique_ptr<Arrival> Receive(int from, const MessageKey& key,
+                                           absl::Span<std::byte> into) = 0;
+
+  // Ends all that waits, here, now and from now on, with this error.
+  virtual void Abort(absl::Status why) = 0;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_WIRE_WIRE_H_
