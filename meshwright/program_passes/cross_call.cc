@@ -42,6 +42,16 @@ bool ParsePair(absl::string_view text, char between, A* first, B* second) {
 
 }  // namespace
 
+std::string AttributesOf(const CrossCall& call, int64_t job, int member,
+                         int64_t tag) {
+  return absl::StrCat("{job = ", job, " : i64, member = ", member,
+                      " : i64, tag = ", tag, " : i64, kind = \"",
+                      Name(call.kind), "\", op = \"", ReduceOpName(call.op),
+                      "\", dimension = ", call.dimension, " : i64, groups = \"",
+                      ToString(call.groups), "\", pairs = \"",
+                      ToString(call.pairs), "\"}");
+}
+
 absl::string_view Name(CrossKind kind) {
   return kKinds[static_cast<size_t>(kind)];
 }

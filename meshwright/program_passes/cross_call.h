@@ -6,7 +6,8 @@
 //   {job = 7 : i64, member = 0 : i64, tag = 3 : i64, kind = "all-reduce",
 //    op = "add", dimension = 0 : i64, groups = "3:0@0,1@0,2@1,3@1", pairs = ""}
 //
-// and, after the arrays, one more operand: the number of the device, u32[].
+// and, after the arrays, one more operand: the number of the device, u32[]. It
+// is also one more result: what takes it from there comes after the call.
 #ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_CALL_H_
 #define MESHWRIGHT_PROGRAM_PASSES_CROSS_CALL_H_
 
@@ -22,6 +23,8 @@
 namespace meshwright {
 
 inline constexpr absl::string_view kCrossCallTarget = "meshwright_collective";
+// Of calls that only pass on the number of the device.
+inline constexpr int64_t kPassTag = -1;
 
 enum class CrossKind : uint8_t {
   kAllReduce,
@@ -61,6 +64,11 @@ struct CrossCall {
 
   bool operator==(const CrossCall&) const = default;
 };
+
+// The attributes of the call as `member` (a process) of `job` makes it. `tag`
+// tells it from other calls: that of its first group, whoever has that.
+std::string AttributesOf(const CrossCall& call, int64_t job, int member,
+                         int64_t tag);
 
 absl::string_view Name(CrossKind kind);
 absl::string_view ReduceOpName(ReduceOp op);  // "add", "maximum", ...

@@ -1,8 +1,6 @@
 #include "meshwright/program_passes/cross_process.h"
 
 #include <algorithm>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,121 +9,156 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/program_passes/cross_builder.h"
 #include "meshwright/program_passes/cross_call.h"
 #include "meshwright/program_passes/cross_call_of.h"
+#include "meshwright/program_passes/cross_frame.h"
 
 namespace meshwright {
 namespace {
 
-Shape RowMajor(Shape shape) {
-  for (Shape& element : shape.tuple_shapes) element = RowMajor(element);
-  if (!shape.IsArray()) return shape;
-  shape.layout.emplace();
-  for (int64_t i = shape.rank(); i-- > 0;) {
-    shape.layout->minor_to_major.push_back(i);
-  }
-  return shape;
-}
+// Tags that calls of a computation take, those of what it calls as often as it
+// does.
+using TagCounts = absl::flat_hash_map<const Computation*, uint32_t>;
 
-template <typename T>
-std::string BytesOf(const std::vector<T>& values) {
-  return std::string(reinterpret_cast<const char*>(values.data()),
-                     values.size() * sizeof(T));
+absl::StatusOr<TagCounts> CountTags(const Module& program,
+                                    const ProcessPlace& place) {
+  TagCounts counts;
+  for (const auto& computation : program.computations()) {
+    uint32_t count = 0;
+    for (const auto& instruction : computation->instructions()) {
+      if (HasDeviceGroups(*instruction)) {
+        MW_ASSIGN_OR_RETURN(const DeviceGroups groups,
+                            DeviceGroupsOf(*instruction, place));
+        if (groups.crosses) {
+          count += static_cast<uint32_t>(groups.groups.size());
+        }
+      }
+      for (const Computation* called : instruction->called) {
+        count += counts.at(called);
+      }
+    }
+    counts[computation.get()] = count;
+  }
+  return counts;
 }
 
 class Lowering {
  public:
   Lowering(const Module& program, const ProcessPlace& place, int64_t job,
-           uint32_t first_tag)
+           uint32_t first_tag, TagCounts tags)
       : program_(program),
         place_(place),
         job_(job),
         next_tag_(first_tag),
+        tags_(std::move(tags)),
         devices_(LocalDevices(place)),
-        module_(program.name()) {}
+        module_(program.name()),
+        names_(program) {
+    local_.assign(place_.process_of.size(), -1);
+    for (size_t i = 0; i < devices_.size(); ++i) {
+      local_[devices_[i]] = static_cast<int64_t>(i);
+    }
+  }
 
   absl::StatusOr<Module> Run() {
     if (devices_.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("process ", place_.process, " has none of the devices"));
     }
-    local_.assign(place_.process_of.size(), -1);
-    for (size_t i = 0; i < devices_.size(); ++i) {
-      local_[devices_[i]] = static_cast<int64_t>(i);
-    }
     for (const auto& computation : program_.computations()) {
-      for (const auto& instruction : computation->instructions()) {
-        names_.insert(instruction->name);
-      }
-    }
-    for (const auto& computation : program_.computations()) {
-      MW_RETURN_IF_ERROR(Copy(*computation));
+      const bool is_entry = computation.get() == program_.entry();
+      if (!is_entry && tags_.at(computation.get()) > 0) continue;
+      CrossFrame frame = NewFrame(*computation);
+      MW_RETURN_IF_ERROR(Copy(*computation, frame));
+      frame.build.to()->set_root(frame.ValueOf(computation->root()));
+      computations_[computation.get()] = frame.build.to();
     }
     module_.set_entry(computations_.at(program_.entry()));
     module_.entry_layout = program_.entry_layout;
     module_.aliases = program_.aliases;
     module_.buffer_donors = program_.buffer_donors;
     module_.frontend_attributes = program_.frontend_attributes;
-    module_.spmd_output_sharding = program_.spmd_output_sharding;
-    module_.spmd_parameters_shardings = program_.spmd_parameters_shardings;
-    module_.is_scheduled = program_.is_scheduled;
     module_.unknown_fields = program_.unknown_fields;
     module_.Finish();
     return std::move(module_);
   }
 
  private:
-  absl::Status Copy(const Computation& from) {
-    to_ = module_.AddComputation(from.name());
-    to_->is_fusion = from.is_fusion;
-    to_->is_scheduled = from.is_scheduled;
-    to_->execution_thread = from.execution_thread;
-    to_->unknown_fields = from.unknown_fields;
-    computations_[&from] = to_;
-    copies_.clear();
-    device_ = nullptr;
-    last_call_ = nullptr;
+  CrossFrame NewFrame(const Computation& from) {
+    Computation* to = module_.AddComputation(names_.OfCopy(from.name()));
+    to->is_fusion = from.is_fusion;
+    to->execution_thread = from.execution_thread;
+    to->unknown_fields = from.unknown_fields;
+    return {.build = CrossBuilder(to, &names_)};
+  }
+
+  // All instructions but parameters that have their value already.
+  absl::Status Copy(const Computation& from, CrossFrame& frame) {
     for (const auto& instruction : from.instructions()) {
-      MW_ASSIGN_OR_RETURN(Instruction * copy, Lower(*instruction));
-      copies_[instruction.get()] = copy;
-      if (!IsCall(*copy)) continue;
-      calling_.insert(to_);
-      Follow(copy);
-    }
-    for (const auto& instruction : from.instructions()) {
-      Instruction* const copy = copies_.at(instruction.get());
-      for (const Instruction* before : instruction->control_predecessors) {
-        AddPredecessor(copy, copies_.at(before));
+      if (!frame.HasValue(instruction.get())) {
+        MW_RETURN_IF_ERROR(Lower(*instruction, frame));
       }
     }
-    to_->set_root(copies_.at(from.root()));
+    for (const auto& instruction : from.instructions()) {
+      for (const Instruction* before : instruction->control_predecessors) {
+        AddPredecessor(frame.CarrierOf(instruction.get()),
+                       frame.CarrierOf(before));
+      }
+    }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Instruction*> Lower(const Instruction& from) {
-    if (from.opcode == Opcode::kReplicaId) return Device();
-    if (from.opcode == Opcode::kPartitionId) {
-      return Constant(Shape::Scalar(ElementType::kU32), BytesOf<uint32_t>({0}),
-                      from.name);
+  absl::Status Lower(const Instruction& from, CrossFrame& frame) {
+    switch (from.opcode) {
+      case Opcode::kReplicaId:
+        frame.copies[&from] = frame.Replica(devices_);
+        return absl::OkStatus();
+      case Opcode::kPartitionId:
+        frame.copies[&from] =
+            frame.build.Constant(from.shape, std::string(4, '\0'));
+        return absl::OkStatus();
+      case Opcode::kGetTupleElement:
+        if (const auto found = frame.wide.find(from.operands[0]);
+            found != frame.wide.end()) {
+          frame.copies[&from] = Plain(from, {found->second}, frame);
+          return absl::OkStatus();
+        }
+        break;
+      default:
+        break;
     }
-    if (!HasDeviceGroups(from)) return Plain(from);
-    MW_ASSIGN_OR_RETURN(const DeviceGroups groups,
-                        DeviceGroupsOf(from, place_));
-    return groups.crosses ? Cross(from, groups) : Local(from, groups);
+    if (HasDeviceGroups(from)) return LowerCollective(from, frame);
+    const bool calls = std::ranges::any_of(
+        from.called, [&](const auto* called) { return tags_.at(called) > 0; });
+    if (calls) return LowerCaller(from, frame);
+    frame.copies[&from] = Plain(from, Operands(from, frame), frame);
+    return absl::OkStatus();
   }
 
-  Instruction* Plain(const Instruction& from) {
+  std::vector<Instruction*> Operands(const Instruction& from,
+                                     CrossFrame& frame) {
     std::vector<Instruction*> operands;
     operands.reserve(from.operands.size());
     for (const Instruction* operand : from.operands) {
-      operands.push_back(copies_.at(operand));
+      operands.push_back(frame.ValueOf(operand));
     }
-    Instruction* copy =
-        from.opcode == Opcode::kParameter
-            ? to_->AddParameter(from.shape, from.name)
-            : to_->Add(from.opcode, from.shape, std::move(operands), from.name);
+    return operands;
+  }
+
+  Instruction* Plain(const Instruction& from,
+                     std::vector<Instruction*> operands, CrossFrame& frame) {
+    Computation* to = frame.build.to();
+    std::string name = names_.OfCopy(from.name);
+    Instruction* copy = from.opcode == Opcode::kParameter
+                            ? to->AddParameter(from.shape, std::move(name))
+                            : to->Add(from.opcode, from.shape,
+                                      std::move(operands), std::move(name));
     for (const Computation* called : from.called) {
-      copy->called.push_back(computations_.at(called));
+      // Those with calls are copied for their callers.
+      if (tags_.at(called) == 0) {
+        copy->called.push_back(computations_.at(called));
+      }
     }
     copy->attributes = from.attributes;
     copy->metadata = from.metadata;
@@ -135,8 +168,17 @@ class Lowering {
     return copy;
   }
 
+  absl::Status LowerCollective(const Instruction& from, CrossFrame& frame) {
+    MW_ASSIGN_OR_RETURN(const DeviceGroups groups,
+                        DeviceGroupsOf(from, place_));
+    if (groups.crosses) return LowerCrossing(from, groups, frame);
+    frame.copies[&from] = Local(from, groups, frame);
+    return absl::OkStatus();
+  }
+
   // The compiler's, among the replicas that are here.
-  Instruction* Local(const Instruction& from, const DeviceGroups& groups) {
+  Instruction* Local(const Instruction& from, const DeviceGroups& groups,
+                     CrossFrame& frame) {
     const bool permutes = !from.attributes->source_target_pairs.empty();
     std::vector<SourceTarget> pairs;
     for (SourceTarget pair : from.attributes->source_target_pairs) {
@@ -145,8 +187,10 @@ class Lowering {
       pair.target = local_[pair.target];
       pairs.push_back(std::move(pair));
     }
-    if (permutes && pairs.empty() && from.shape.IsArray()) return Zeros(from);
-    Instruction* copy = Plain(from);
+    if (permutes && pairs.empty() && from.shape.IsArray()) {
+      return frame.build.Zeros(from.shape);
+    }
+    Instruction* copy = Plain(from, Operands(from, frame), frame);
     Attributes& attributes = copy->attributes.mutate();
     attributes.source_target_pairs = std::move(pairs);
     attributes.replica_groups.clear();
@@ -159,113 +203,136 @@ class Lowering {
     return copy;
   }
 
-  absl::StatusOr<Instruction*> Cross(const Instruction& from,
-                                     const DeviceGroups& groups) {
+  absl::Status LowerCrossing(const Instruction& from,
+                             const DeviceGroups& groups, CrossFrame& frame) {
     const uint32_t tag = next_tag_;
     next_tag_ += static_cast<uint32_t>(groups.groups.size());
     MW_ASSIGN_OR_RETURN(const CrossCall call,
                         CrossCallOf(from, groups, place_, tag));
-    std::vector<Instruction*> operands;
-    for (const Instruction* operand : from.operands) {
-      operands.push_back(copies_.at(operand));
+    Instruction* copy =
+        AddCall(call, tag, Operands(from, frame), Widened(from.shape),
+                names_.OfCopy(from.name), frame);
+    copy->metadata = from.metadata;
+    copy->frontend_attributes = from.frontend_attributes;
+    if (from.shape.IsTuple()) {
+      frame.wide[&from] = copy;
+    } else {
+      frame.copies[&from] = frame.build.Element(copy, 0);
     }
-    operands.push_back(Device());
-    Instruction* copy = to_->Add(Opcode::kCustomCall, RowMajor(from.shape),
-                                 std::move(operands), from.name);
+    return absl::OkStatus();
+  }
+
+  Instruction* AddCall(const CrossCall& call, int64_t tag,
+                       std::vector<Instruction*> operands, const Shape& shape,
+                       std::string name, CrossFrame& frame) {
+    if (frame.device == nullptr) frame.device = frame.Replica(devices_);
+    operands.push_back(frame.device);
+    Instruction* copy =
+        frame.build.to()->Add(Opcode::kCustomCall, RowMajor(shape),
+                              std::move(operands), std::move(name));
     Attributes& attributes = copy->attributes.mutate();
     attributes.custom_call_target = std::string(kCrossCallTarget);
     attributes.custom_call_has_side_effect = true;
     attributes.custom_call_api_version = 4;  // API_VERSION_TYPED_FFI
-    attributes.backend_config = absl::StrCat(
-        "{job = ", job_, " : i64, member = ", place_.process,
-        " : i64, tag = ", tag, " : i64, kind = \"", Name(call.kind),
-        "\", op = \"", ReduceOpName(call.op),
-        "\", dimension = ", call.dimension, " : i64, groups = \"",
-        ToString(call.groups), "\", pairs = \"", ToString(call.pairs), "\"}");
+    attributes.backend_config = AttributesOf(call, job_, place_.process, tag);
     attributes.constrain_layout = true;
     for (const Instruction* operand : copy->operands) {
       attributes.operand_shapes_with_layout.push_back(RowMajor(operand->shape));
     }
-    copy->metadata = from.metadata;
-    copy->frontend_attributes = from.frontend_attributes;
+    if (frame.last_call != nullptr) AddPredecessor(copy, frame.last_call);
+    frame.last_call = copy;
     return copy;
   }
 
-  // Zeros where `from` stands.
-  Instruction* Zeros(const Instruction& from) {
-    const ElementType type = from.shape.element_type;
-    Instruction* zero =
-        Constant(Shape::Scalar(type), std::string(HostBytes(type), '\0'),
-                 Unique("zero"));
-    return to_->Add(Opcode::kBroadcast, from.shape, {zero}, from.name);
-  }
-
-  // u32[]: the device's number in the mesh.
-  Instruction* Device() {
-    if (device_ != nullptr) return device_;
-    const std::vector<uint32_t> numbers(devices_.begin(), devices_.end());
-    const Shape scalar = Shape::Scalar(ElementType::kU32);
-    if (numbers.size() == 1) {
-      return device_ = Constant(scalar, BytesOf(numbers), Unique("device"));
+  absl::Status LowerCaller(const Instruction& from, CrossFrame& frame) {
+    switch (from.opcode) {
+      case Opcode::kCall:
+        return PutInPlace(from, frame);
+      case Opcode::kWhile:
+      case Opcode::kConditional:
+        return LowerControlFlow(from, frame);
+      default:
+        return absl::UnimplementedError(absl::StrCat(
+            from.name, " (", from.opcode_name(),
+            "): calls a computation with collectives between processes"));
     }
-    Instruction* replica =
-        to_->Add(Opcode::kReplicaId, scalar, {}, Unique("local_device"));
-    if (numbers.back() - numbers.front() + 1 != numbers.size()) {
-      return device_ = Lookup(numbers, replica);
+  }
+
+  // Instead of calling a computation.
+  absl::Status PutInPlace(const Instruction& from, CrossFrame& frame) {
+    const Computation& called = *from.called[0];
+    const std::vector<Instruction*> parameters = called.Parameters();
+    auto outer = std::exchange(frame.copies, {});
+    auto outer_wide = std::exchange(frame.wide, {});
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const Instruction* operand = from.operands[i];
+      const auto found = outer.find(operand);
+      if (found != outer.end()) {
+        frame.copies[parameters[i]] = found->second;
+      } else {
+        frame.wide[parameters[i]] = outer_wide.at(operand);
+      }
     }
-    if (numbers.front() == 0) return device_ = replica;
-    Instruction* first = Constant(scalar, BytesOf<uint32_t>({numbers.front()}),
-                                  Unique("first_device"));
-    return device_ = to_->Add(Opcode::kAdd, scalar, {replica, first},
-                              Unique("device"));
+    MW_RETURN_IF_ERROR(Copy(called, frame));
+    Instruction* result = frame.ValueOf(called.root());
+    frame.copies = std::move(outer);
+    frame.wide = std::move(outer_wide);
+    frame.copies[&from] = result;
+    return absl::OkStatus();
   }
 
-  // numbers[index].
-  Instruction* Lookup(const std::vector<uint32_t>& numbers,
-                      Instruction* index) {
-    const auto vector = [](size_t size) {
-      return Shape::Array(ElementType::kU32, {static_cast<int64_t>(size)});
-    };
-    Instruction* table =
-        Constant(vector(numbers.size()), BytesOf(numbers), Unique("devices"));
-    Instruction* one = to_->Add(Opcode::kDynamicSlice, vector(1),
-                                {table, index}, Unique("one_device"));
-    one->attributes.mutate().dynamic_slice_sizes = {1};
-    return to_->Add(Opcode::kReshape, Shape::Scalar(ElementType::kU32), {one},
-                    Unique("device"));
-  }
-
-  Instruction* Constant(Shape shape, std::string bytes, std::string name) {
-    Literal literal;
-    literal.shape = RowMajor(std::move(shape));
-    literal.data = std::move(bytes);
-    Instruction* constant =
-        to_->Add(Opcode::kConstant, literal.shape, {}, std::move(name));
-    constant->attributes.mutate().literal =
-        std::make_shared<const Literal>(std::move(literal));
-    return constant;
-  }
-
-  std::string Unique(absl::string_view stem) {
-    std::string name(stem);
-    for (int64_t i = 1; !names_.insert(name).second; ++i) {
-      name = absl::StrCat(stem, ".", i);
+  // The number of the device goes in with each operand and comes out with the
+  // result.
+  absl::Status LowerControlFlow(const Instruction& from, CrossFrame& frame) {
+    if (frame.DeviceAfterCalls() == nullptr) {
+      frame.device = frame.Replica(devices_);
     }
-    return name;
+    const size_t first = from.opcode == Opcode::kWhile ? 0 : 1;
+    std::vector<Instruction*> operands = Operands(from, frame);
+    for (size_t i = first; i < operands.size(); ++i) {
+      operands[i] = frame.Widen(operands[i]);
+    }
+    Instruction* copy = Plain(from, std::move(operands), frame);
+    copy->shape = Widened(from.shape);
+    copy->sharding = {};
+    copy->called.clear();
+    for (size_t i = 0; i < from.called.size(); ++i) {
+      const Callee callee = from.opcode == Opcode::kConditional
+                                ? Callee::kBranch
+                            : i == 0 ? Callee::kBody
+                                     : Callee::kCondition;
+      MW_ASSIGN_OR_RETURN(Computation * called,
+                          WidenCallee(*from.called[i], callee));
+      copy->called.push_back(called);
+    }
+    frame.Bind(&from, copy);
+    return absl::OkStatus();
   }
 
-  bool IsCall(const Instruction& copy) const {
-    return (copy.opcode == Opcode::kCustomCall &&
-            copy.attributes->custom_call_target == kCrossCallTarget) ||
-           std::ranges::any_of(copy.called, [&](const Computation* called) {
-             return calling_.contains(called);
-           });
-  }
+  enum class Callee { kBody, kCondition, kBranch };
 
-  // Calls come in one order, which is the same in all processes.
-  void Follow(Instruction* call) {
-    if (last_call_ != nullptr) AddPredecessor(call, last_call_);
-    last_call_ = call;
+  // Its parameter and, unless it is a condition, its result have one element
+  // more.
+  absl::StatusOr<Computation*> WidenCallee(const Computation& from,
+                                           Callee callee) {
+    CrossFrame frame = NewFrame(from);
+    const Instruction* parameter = from.Parameters()[0];
+    Instruction* given = frame.build.to()->AddParameter(
+        Widened(parameter->shape), names_.OfCopy(parameter->name));
+    frame.Bind(parameter, given);
+    Instruction* const device = frame.device;
+    MW_RETURN_IF_ERROR(Copy(from, frame));
+    Instruction* result = frame.ValueOf(from.root());
+    // What goes through unchanged would be taken out of the loop, and with it
+    // the order of what comes before and after.
+    if (callee == Callee::kBody && frame.last_call == nullptr &&
+        frame.device == device) {
+      AddCall({}, kPassTag, {}, Widened(Shape::Tuple({})), names_.New("pass"),
+              frame);
+    }
+    if (callee != Callee::kCondition) result = frame.Widen(result);
+    frame.build.to()->set_root(result);
+    return frame.build.to();
   }
 
   static void AddPredecessor(Instruction* instruction, Instruction* before) {
@@ -277,18 +344,12 @@ class Lowering {
   const ProcessPlace& place_;
   const int64_t job_;
   uint32_t next_tag_;
+  const TagCounts tags_;
   const std::vector<int64_t> devices_;
   std::vector<int64_t> local_;  // By device; -1: not here.
   Module module_;
-  absl::flat_hash_set<std::string> names_;
+  CrossNames names_;
   absl::flat_hash_map<const Computation*, Computation*> computations_;
-  absl::flat_hash_set<const Computation*> calling_;  // Those with calls.
-
-  // Of the computation that is being copied.
-  Computation* to_ = nullptr;
-  absl::flat_hash_map<const Instruction*, Instruction*> copies_;
-  Instruction* device_ = nullptr;
-  Instruction* last_call_ = nullptr;
 };
 
 }  // namespace
@@ -296,21 +357,14 @@ class Lowering {
 absl::StatusOr<Module> LowerForProcess(const Module& program,
                                        const ProcessPlace& place, int64_t job,
                                        uint32_t first_tag) {
-  return Lowering(program, place, job, first_tag).Run();
+  MW_ASSIGN_OR_RETURN(TagCounts tags, CountTags(program, place));
+  return Lowering(program, place, job, first_tag, std::move(tags)).Run();
 }
 
 absl::StatusOr<uint32_t> CrossTagCount(const Module& program,
                                        const ProcessPlace& place) {
-  uint32_t count = 0;
-  for (const auto& computation : program.computations()) {
-    for (const auto& instruction : computation->instructions()) {
-      if (!HasDeviceGroups(*instruction)) continue;
-      MW_ASSIGN_OR_RETURN(const DeviceGroups groups,
-                          DeviceGroupsOf(*instruction, place));
-      if (groups.crosses) count += static_cast<uint32_t>(groups.groups.size());
-    }
-  }
-  return count;
+  MW_ASSIGN_OR_RETURN(const TagCounts tags, CountTags(program, place));
+  return tags.at(program.entry());
 }
 
 }  // namespace meshwright

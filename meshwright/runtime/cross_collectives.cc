@@ -25,14 +25,19 @@ std::vector<std::byte*> DataOf(absl::Span<const FfiArray> arrays) {
   return data;
 }
 
-// The last operand, u32[].
-absl::StatusOr<int64_t> DeviceOf(const FfiCall& call) {
-  if (call.operands().empty() ||
-      call.operands().back().type != ElementType::kU32 ||
-      call.operands().back().element_count() != 1) {
+bool IsNumber(const FfiArray& array) {
+  return array.type == ElementType::kU32 && array.element_count() == 1;
+}
+
+// The last operand, and the last result.
+absl::StatusOr<int64_t> PassDevice(const FfiCall& call) {
+  if (call.operands().empty() || !IsNumber(call.operands().back()) ||
+      call.results().empty() || !IsNumber(call.results().back())) {
     return absl::InvalidArgumentError("a collective without a device number");
   }
-  return *call.operands().back().As<uint32_t>();
+  const uint32_t device = *call.operands().back().As<uint32_t>();
+  *call.results().back().As<uint32_t>() = device;
+  return device;
 }
 
 }  // namespace
@@ -90,10 +95,11 @@ class CrossCollectives::State {
   absl::Status Enter(const FfiCall& call, FfiDone& done,
                      std::optional<Task>& task) {
     MW_ASSIGN_OR_RETURN(const int64_t tag, call.IntegerAttribute("tag"));
-    MW_ASSIGN_OR_RETURN(const int64_t device, DeviceOf(call));
+    MW_ASSIGN_OR_RETURN(const int64_t device, PassDevice(call));
     CrossMember member = {.operands = DataOf(call.operands()),
                           .results = DataOf(call.results())};
     member.operands.pop_back();
+    member.results.pop_back();
     const std::lock_guard lock(mutex_);
     MW_RETURN_IF_ERROR(status_);
     std::unique_ptr<CrossSite>& site = sites_[tag];

@@ -95,7 +95,7 @@ absl::Status CheckArrays(const CrossCall& call, const CrossArrays& arrays) {
         absl::StrCat(Name(call.kind), ": ", what));
   };
   if (arrays.operands.size() != arrays.results.size() ||
-      arrays.operands.empty()) {
+      (arrays.operands.empty() && !call.groups.empty())) {
     return bad("needs one result for each array");
   }
   for (size_t i = 0; i < arrays.operands.size(); ++i) {

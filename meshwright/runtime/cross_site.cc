@@ -39,7 +39,8 @@ absl::StatusOr<CrossSite> CrossSite::Create(const FfiCall& call, int process) {
   MW_ASSIGN_OR_RETURN(site.call_, ReadCall(call));
   site.arrays_.operands = ShapesOf(
       absl::MakeSpan(call.operands()).first(call.operands().size() - 1));
-  site.arrays_.results = ShapesOf(call.results());
+  site.arrays_.results =
+      ShapesOf(absl::MakeSpan(call.results()).first(call.results().size() - 1));
   MW_RETURN_IF_ERROR(CheckArrays(site.call_, site.arrays_));
   for (const CrossGroup& group : site.call_.groups) {
     Meeting& meeting = site.meetings_.emplace_back();

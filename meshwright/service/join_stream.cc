@@ -108,7 +108,10 @@ class JoinStream final
   void BeginWrite(const proto::WorkerCommand* command) override {
     StartWrite(command);
   }
-  void WritesOver() override { FinishOnce(absl::OkStatus()); }
+  bool WritesOver() override {
+    FinishOnce(absl::OkStatus());
+    return false;  // Nothing may be begun after Finish.
+  }
   void StreamOver() override { FinishOnce(absl::OkStatus()); }
 
   void Refuse(const absl::Status& why) { FinishOnce(why); }

@@ -32,7 +32,7 @@ std::shared_ptr<grpc::ServerCredentials> Credentials(const Security& security) {
   return grpc::SslServerCredentials(options);
 }
 
-void SetArguments(grpc::ServerBuilder& builder) {
+void SetArguments(const ListenOptions& options, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
   // Otherwise a second server takes the same port without an error.
@@ -40,10 +40,10 @@ void SetArguments(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
   builder.AddChannelArgument(
       GRPC_ARG_KEEPALIVE_TIME_MS,
-      static_cast<int>(absl::ToInt64Milliseconds(kKeepaliveTime)));
+      static_cast<int>(absl::ToInt64Milliseconds(options.keepalive_time)));
   builder.AddChannelArgument(
       GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
-      static_cast<int>(absl::ToInt64Milliseconds(kKeepaliveTimeout)));
+      static_cast<int>(absl::ToInt64Milliseconds(options.keepalive_timeout)));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // The other side's pings, as often as ours, are no abuse.
@@ -66,23 +66,23 @@ Listener::~Listener() {
 }
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Start(
-    const std::string& address, const Security& security,
-    absl::Span<grpc::Service* const> services) {
-  MW_RETURN_IF_ERROR(CheckListen(address, security));
-  MW_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
+    const ListenOptions& options, absl::Span<grpc::Service* const> services) {
+  const Security& security = options.security;
+  MW_RETURN_IF_ERROR(CheckListen(options.address, security));
+  MW_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.address));
   // gRPC only says that it could not.
-  MW_RETURN_IF_ERROR(TryListen(parsed));
+  MW_RETURN_IF_ERROR(TryListen(address));
   QuietGrpc();
   grpc::ServerBuilder builder;
-  SetArguments(builder);
+  SetArguments(options, builder);
   for (grpc::Service* service : services) builder.RegisterService(service);
   int port = 0;
-  builder.AddListeningPort(parsed.ToString(), Credentials(security), &port);
+  builder.AddListeningPort(address.ToString(), Credentials(security), &port);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
-    MW_RETURN_IF_ERROR(TryListen(parsed));
+    MW_RETURN_IF_ERROR(TryListen(address));
     return absl::FailedPreconditionError(absl::StrCat(
-        "cannot listen at ", address,
+        "cannot listen at ", options.address,
         security.certificate.empty() ? ""
                                      : "; do --tls-cert and --tls-key match?"));
   }

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "meshwright/service/limits.h"
 #include "meshwright/service/security.h"
 
 namespace grpc {
@@ -16,13 +18,19 @@ class Service;
 
 namespace meshwright {
 
+struct ListenOptions {
+  std::string address;
+  Security security = {};
+  absl::Duration keepalive_time = kKeepaliveTime;
+  absl::Duration keepalive_timeout = kKeepaliveTimeout;
+};
+
 class Listener {
  public:
   // Checks the address (CheckListen) and starts. The services outlive it.
   // kFailedPrecondition when the port is in use.
   static absl::StatusOr<std::unique_ptr<Listener>> Start(
-      const std::string& address, const Security& security,
-      absl::Span<grpc::Service* const> services);
+      const ListenOptions& options, absl::Span<grpc::Service* const> services);
   // Ends all calls, waits for their handlers.
   ~Listener();
 

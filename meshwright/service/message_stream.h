@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/runtime/message_queue.h"
 #include "meshwright/service/limits.h"
+#include "meshwright/service/utf8.h"
 
 namespace meshwright {
 
@@ -31,6 +32,7 @@ class MessageStream {
           "a message of ", message.ByteSizeLong(), " bytes; at most ",
           kMaxMessageBytes, " go in one, more in parts of ", kPartBytes));
     }
+    MakeUtf8(message);
     const absl::Status queued = urgent ? outbox_.PushNow(std::move(message))
                                        : outbox_.Push(std::move(message));
     std::unique_lock lock(mutex_);
@@ -60,10 +62,11 @@ class MessageStream {
  protected:
   virtual void BeginRead(In* into) = 0;
   virtual void BeginWrite(const Out* message) = 0;
-  // This side has closed and all is written. Once.
-  virtual void WritesOver() = 0;
-  // Nothing comes any more, and no write is under way. Once; nothing is begun
-  // afterwards.
+  // This side has closed and all is written. Once. Returns whether to go on
+  // reading, until the other side has closed too.
+  virtual bool WritesOver() = 0;
+  // Nothing comes any more, and no write is under way. At most once; nothing is
+  // begun afterwards.
   virtual void StreamOver() = 0;
 
   // Begins to read and write.
@@ -124,7 +127,8 @@ class MessageStream {
         BeginWrite(&write_);
       } else if (closing_) {
         writes_over_ = true;
-        WritesOver();
+        stream_over_ = !WritesOver();
+        if (stream_over_) return;
       }
     }
     // After a failed write, reads find out how the stream ended.

@@ -1,5 +1,6 @@
 #include "meshwright/service/quiet_grpc.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 
 #include <cstdlib>
@@ -10,6 +11,7 @@ void QuietGrpc() {
   static const bool once = [] {
     if (std::getenv("GRPC_VERBOSITY") == nullptr) {
       gpr_set_log_function([](gpr_log_func_args*) {});
+      google::protobuf::SetLogHandler(nullptr);
     }
     return true;
   }();

@@ -1,11 +1,11 @@
-// gRPC's own log.
+// The logs of gRPC and protobuf.
 #ifndef MESHWRIGHT_SERVICE_QUIET_GRPC_H_
 #define MESHWRIGHT_SERVICE_QUIET_GRPC_H_
 
 namespace meshwright {
 
-// Keeps gRPC from printing: what goes wrong comes as a status. $GRPC_VERBOSITY
-// still makes it talk.
+// Keeps them from printing: what goes wrong comes as a status. With
+// $GRPC_VERBOSITY they still do.
 void QuietGrpc();
 
 }  // namespace meshwright

@@ -96,7 +96,10 @@ class JoinCall final
   void BeginWrite(const proto::WorkerReport* report) override {
     StartWrite(report);
   }
-  void WritesOver() override { StartWritesDone(); }
+  bool WritesOver() override {
+    StartWritesDone();
+    return true;
+  }
   void StreamOver() override { RemoveHold(); }
 
   template <typename Condition>

@@ -162,23 +162,74 @@ TEST(WorkerChild, Joins) {
   }
 }
 
+// A worker in a process of its own, until the test ends.
+class Child {
+ public:
+  explicit Child(const std::string& address) : pid_(SpawnWorker(address)) {}
+  ~Child() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  const pid_t pid_;
+};
+
 TEST(WorkerLinkTest, KilledWorkersAreLostWithinASecond) {
   CoordinatorForTest coordinator;
-  const pid_t pid = SpawnWorker(coordinator.address());
-  ASSERT_GT(pid, 0);
+  const Child child(coordinator.address());
+  ASSERT_GT(child.pid(), 0);
   EventsForTest events;
   std::unique_ptr<WorkerLink> link = coordinator.joined.Take();
   ASSERT_NE(link, nullptr);
-  EXPECT_EQ(link->hello().pid(), pid);
+  EXPECT_EQ(link->hello().pid(), child.pid());
   link->Start(events.Events());
   const absl::Time killed = absl::Now();
-  ::kill(pid, SIGKILL);
+  ::kill(child.pid(), SIGKILL);
   const absl::Status lost = events.lost.Take();
   EXPECT_LT(absl::Now() - killed, absl::Seconds(1));
   EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(Message(lost), StartsWith("lost the connection to "));
-  EXPECT_THAT(Message(lost), EndsWith(absl::StrCat(" (pid ", pid, ")")));
-  ::waitpid(pid, nullptr, 0);
+  EXPECT_THAT(Message(lost),
+              EndsWith(absl::StrCat(" (pid ", child.pid(), ")")));
+}
+
+TEST(WorkerLinkTest, SilentWorkersAreLost) {
+  CoordinatorForTest coordinator(
+      {.keepalive_time = absl::Milliseconds(300),
+       .keepalive_timeout = absl::Milliseconds(700)});
+  const Child child(coordinator.address());
+  ASSERT_GT(child.pid(), 0);
+  EventsForTest events;
+  std::unique_ptr<WorkerLink> link = coordinator.joined.Take();
+  ASSERT_NE(link, nullptr);
+  link->Start(events.Events());
+  // One that lives is kept.
+  absl::SleepFor(absl::Seconds(2));
+  EXPECT_EQ(events.lost.size(), 0);
+  ::kill(child.pid(), SIGSTOP);
+  const absl::Time stopped = absl::Now();
+  EXPECT_EQ(events.lost.Take().code(), absl::StatusCode::kUnavailable);
+  EXPECT_LT(absl::Now() - stopped, absl::Seconds(5));
+}
+
+TEST(WorkerLinkTest, TextThatIsNoUtf8Passes) {
+  CoordinatorForTest coordinator;
+  auto worker = coordinator.Join();
+  ASSERT_TRUE(worker.ok()) << worker.status();
+  EventsForTest events;
+  std::unique_ptr<WorkerLink> link = coordinator.joined.Take();
+  link->Start(events.Events());
+  proto::WorkerReport report;
+  report.mutable_reply()->set_message("caf\xc3\xa9 \xff");
+  ASSERT_TRUE((*worker)->Send(report).ok());
+  EXPECT_EQ(events.reports.Take().reply().message(), "caf\xc3\xa9 ?");
+  proto::WorkerCommand command;
+  command.mutable_abort()->set_why("\xc3");
+  ASSERT_TRUE(link->Send(command).ok());
+  EXPECT_EQ((*worker)->Next()->abort().why(), "?");
 }
 
 TEST(WorkerLinkTest, ManyWorkersComeAndGo) {

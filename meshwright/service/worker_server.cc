@@ -1,8 +1,10 @@
 #include "meshwright/service/worker_server.h"
 
 #include <utility>
+#include <vector>
 
 #include "meshwright/base/status_macros.h"
+#include "meshwright/service/job_answers.h"
 #include "meshwright/service/listener.h"
 #include "meshwright/service/worker_service.h"
 
@@ -11,14 +13,17 @@ namespace {
 
 class Server : public WorkerServer {
  public:
-  Server(std::unique_ptr<WorkerService> service,
-         std::unique_ptr<Listener> listener)
-      : service_(std::move(service)), listener_(std::move(listener)) {}
+  Server(std::unique_ptr<WorkerService> workers,
+         std::unique_ptr<JobAnswers> jobs, std::unique_ptr<Listener> listener)
+      : workers_(std::move(workers)),
+        jobs_(std::move(jobs)),
+        listener_(std::move(listener)) {}
 
   int port() const override { return listener_->port(); }
 
  private:
-  std::unique_ptr<WorkerService> service_;
+  std::unique_ptr<WorkerService> workers_;
+  std::unique_ptr<JobAnswers> jobs_;
   std::unique_ptr<Listener> listener_;  // Ends first.
 };
 
@@ -26,12 +31,22 @@ class Server : public WorkerServer {
 
 absl::StatusOr<std::unique_ptr<WorkerServer>> WorkerServer::Start(
     WorkerServerOptions options) {
-  const std::string address = options.address;
-  const Security security = options.security;
-  auto service = WorkerService::Create(std::move(options));
-  MW_ASSIGN_OR_RETURN(auto listener,
-                      Listener::Start(address, security, {service->service()}));
-  return std::make_unique<Server>(std::move(service), std::move(listener));
+  const ListenOptions listen = {.address = options.address,
+                                .security = options.security,
+                                .keepalive_time = options.keepalive_time,
+                                .keepalive_timeout = options.keepalive_timeout};
+  std::unique_ptr<JobAnswers> jobs;
+  if (options.jobs != nullptr) {
+    jobs = JobAnswers::Create({.security = options.security,
+                               .jobs = options.jobs,
+                               .max_upload_bytes = options.max_upload_bytes});
+  }
+  auto workers = WorkerService::Create(std::move(options));
+  std::vector<grpc::Service*> services = {workers->service()};
+  if (jobs != nullptr) services.push_back(jobs->service());
+  MW_ASSIGN_OR_RETURN(auto listener, Listener::Start(listen, services));
+  return std::make_unique<Server>(std::move(workers), std::move(jobs),
+                                  std::move(listener));
 }
 
 }  // namespace meshwright

@@ -12,6 +12,7 @@
 #ifndef MESHWRIGHT_SERVICE_WORKER_SERVER_H_
 #define MESHWRIGHT_SERVICE_WORKER_SERVER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,6 +20,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "meshwright/runtime/worker_link.h"
+#include "meshwright/service/job_server.h"
+#include "meshwright/service/job_service.h"
+#include "meshwright/service/limits.h"
 #include "meshwright/service/security.h"
 #include "meshwright/wire/key_value_store.h"
 
@@ -32,6 +36,12 @@ struct WorkerServerOptions {
   KeyValueStore* store = nullptr;  // Outlives the server.
   // Within which a worker must say who it is.
   absl::Duration hello_timeout = absl::Seconds(10);
+  // A host that falls silent is found within the sum of these.
+  absl::Duration keepalive_time = kKeepaliveTime;
+  absl::Duration keepalive_timeout = kKeepaliveTimeout;
+  // Answers clients on the same port, where given. Outlives the server.
+  JobService* jobs = nullptr;
+  int64_t max_upload_bytes = kMaxUploadBytes;
 };
 
 class WorkerServer {

@@ -1,5 +1,6 @@
 #include "meshwright/wire/gloo_transport.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,8 +16,10 @@ using State = GlooBuffer::State;
 
 // How often the keeper looks without being asked to.
 constexpr absl::Duration kKeeperPeriod = absl::Milliseconds(10);
-// How long one that leaves waits until the others have what it sent.
+// How long one that leaves, or has failed, waits until the others have what it
+// sent.
 constexpr absl::Duration kLeavePeriod = absl::Seconds(1);
+constexpr absl::Duration kFailPeriod = absl::Milliseconds(200);
 
 const uint64_t kGoodbyeSlot = internal::MixSlot({0, 1});
 const uint64_t kAnswerSlot = internal::MixSlot({0, 2});
@@ -54,10 +57,6 @@ GlooTransport::GlooTransport(std::unique_ptr<Health> health, GlooMesh mesh)
 }
 
 GlooTransport::~GlooTransport() {
-  if (health_->status().ok()) {
-    SayGoodbye(absl::OkStatus());
-    AwaitAnswers();
-  }
   {
     absl::MutexLock lock(&keeper_mutex_);
     over_ = true;
@@ -140,9 +139,7 @@ void GlooTransport::LookAt(int peer) {
     farewell.hears = nullptr;
     if (state == State::kDone) {
       heard = farewell.heard.status();
-      if (heard.ok()) {
-        farewell.answers = GlooBuffer::Send(mesh_, peer, kAnswerSlot, {});
-      }
+      farewell.answers = GlooBuffer::Send(mesh_, peer, kAnswerSlot, {});
     } else {
       heard = absl::UnavailableError(
           absl::StrCat(health_->name(peer), " is gone: connection closed"));
@@ -170,6 +167,7 @@ void GlooTransport::DropSent() {
 void GlooTransport::Keep() {
   bool open = true;
   while (true) {
+    bool over = false;
     {
       absl::MutexLock lock(&keeper_mutex_);
       const auto asked = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(keeper_mutex_) {
@@ -177,42 +175,46 @@ void GlooTransport::Keep() {
       };
       keeper_mutex_.AwaitWithTimeout(absl::Condition(&asked), kKeeperPeriod);
       poked_ = false;
-      if (over_) return;
+      over = over_;
     }
-    if (open) {
-      for (int peer = 0; peer < health_->size(); ++peer) LookAt(peer);
-      if (!health_->status().ok()) {
-        SayGoodbye(health_->told());
-        CloseGlooMesh(mesh_);
-        open = false;
-      }
+    for (int peer = 0; peer < health_->size(); ++peer) LookAt(peer);
+    if (open && (over || !health_->status().ok())) {
+      SayGoodbye();
+      CloseGlooMesh(mesh_);
+      open = false;
     }
+    if (over) return;
     DropSent();
   }
 }
 
-void GlooTransport::SayGoodbye(const absl::Status& why) {
-  absl::MutexLock lock(&farewell_mutex_);
-  for (int peer = 0; peer < health_->size(); ++peer) {
-    if (peer == health_->rank()) continue;
-    Farewell& farewell = farewells_[peer];
-    farewell.said = internal::Goodbye(why);
-    farewell.says =
-        GlooBuffer::Send(mesh_, peer, kGoodbyeSlot, farewell.said.bytes());
+void GlooTransport::SayGoodbye() {
+  const absl::Status told = health_->told();
+  {
+    absl::MutexLock lock(&farewell_mutex_);
+    for (int peer = 0; peer < health_->size(); ++peer) {
+      if (peer == health_->rank()) continue;
+      Farewell& farewell = farewells_[peer];
+      farewell.said = internal::Goodbye(told);
+      farewell.says =
+          GlooBuffer::Send(mesh_, peer, kGoodbyeSlot, farewell.said.bytes());
+    }
+  }
+  // Closing a connection may drop what is still under way.
+  const absl::Time deadline =
+      absl::Now() + (told.ok() ? kLeavePeriod : kFailPeriod);
+  while (!IsAnswered() && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(1));
+    for (int peer = 0; peer < health_->size(); ++peer) LookAt(peer);
   }
 }
 
-void GlooTransport::AwaitAnswers() {
-  const absl::Time deadline = absl::Now() + kLeavePeriod;
-  for (int peer = 0; peer < health_->size(); ++peer) {
-    if (peer == health_->rank()) continue;
-    GlooBuffer* buffer = nullptr;
-    {
-      absl::MutexLock lock(&farewell_mutex_);
-      buffer = farewells_[peer].hears_answer.get();
-    }
-    buffer->Wait(deadline, [&] { return !health_->status().ok(); });
-  }
+bool GlooTransport::IsAnswered() {
+  absl::MutexLock lock(&farewell_mutex_);
+  return std::ranges::none_of(farewells_, [](const Farewell& farewell) {
+    return farewell.hears_answer != nullptr &&
+           farewell.hears_answer->state() == State::kUnderWay;
+  });
 }
 
 void GlooTransport::WakeAll() {

@@ -62,8 +62,9 @@ class GlooTransport : public Transport {
   void Keep();
   void LookAt(int peer);
   void DropSent();
-  void SayGoodbye(const absl::Status& why);
-  void AwaitAnswers();
+  // Until all have answered, or will not.
+  void SayGoodbye();
+  bool IsAnswered();
   // Why a message with `peer` failed.
   absl::Status Blame(int peer);
   void WakeAll();

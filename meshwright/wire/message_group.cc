@@ -9,18 +9,23 @@
 #include "meshwright/wire/collective_checks.h"
 #include "meshwright/wire/message_reduction.h"
 #include "meshwright/wire/reduce.h"
+#include "meshwright/wire/slices.h"
 #include "meshwright/wire/slot.h"
 
 namespace meshwright {
 namespace {
 
+using internal::ChunkCount;
+using internal::ChunkOf;
 using internal::MixSlot;
+using internal::PartOf;
+using internal::Slice;
 
 // Up to here all bytes go to everyone.
 constexpr size_t kAtOnceBytes = 16 << 10;
 constexpr int kAtOnceMembers = 8;
 // Of the slice of one member in a chunk.
-constexpr size_t kSliceBytes = 256 << 10;
+constexpr size_t kSliceBytes = 1 << 20;
 
 enum Kind : uint64_t {
   kAllReduce = 2,
@@ -30,19 +35,8 @@ enum Kind : uint64_t {
   kExchange,
 };
 
-uint64_t SlotOf(absl::Span<const int> ranks) {
-  uint64_t slot = 0;
-  for (const int rank : ranks) slot = MixSlot({slot, uint64_t(rank)});
-  return slot;
-}
-
 int PlaceOf(int rank, absl::Span<const int> ranks) {
   return static_cast<int>(std::ranges::find(ranks, rank) - ranks.begin());
-}
-
-// Elements before part `part` when `count` are cut into `parts`.
-size_t Cut(size_t count, int parts, int part) {
-  return count / parts * part + std::min<size_t>(count % parts, part);
 }
 
 }  // namespace
@@ -51,7 +45,7 @@ MessageGroup::MessageGroup(Transport* transport, std::vector<int> ranks)
     : transport_(transport),
       ranks_(std::move(ranks)),
       rank_(PlaceOf(transport_->health().rank(), ranks_)),
-      slot_(SlotOf(ranks_)) {}
+      slot_(internal::GroupSlot(ranks_)) {}
 
 absl::Status MessageGroup::AllReduce(ReduceOp op, ElementType type,
                                      absl::Span<std::byte> data, uint32_t tag) {
@@ -62,15 +56,11 @@ absl::Status MessageGroup::AllReduce(ReduceOp op, ElementType type,
     return ReduceAtOnce(op, type, data, slot);
   }
   const auto width = static_cast<size_t>(HostBytes(type));
-  const size_t count = data.size() / width;
-  const size_t chunk_count =
-      std::max<size_t>(1, kSliceBytes / width) * static_cast<size_t>(size());
+  const size_t chunk_bytes = kSliceBytes / width * width * size();
   const auto slice = [&](int64_t chunk, int member) {
-    const size_t begin = chunk_count * chunk;
-    const size_t length = std::min(chunk_count, count - begin);
-    const size_t first = Cut(length, size(), member);
-    const size_t last = Cut(length, size(), member + 1);
-    return data.subspan((begin + first) * width, (last - first) * width);
+    const Slice place = ChunkOf(data.size(), chunk_bytes, chunk);
+    const Slice part = PartOf(place.size, width, size(), member);
+    return data.subspan(place.offset + part.offset, part.size);
   };
   return MessageReduction({.transport = transport_,
                            .ranks = ranks_,
@@ -78,8 +68,7 @@ absl::Status MessageGroup::AllReduce(ReduceOp op, ElementType type,
                            .op = op,
                            .type = type,
                            .slot = slot,
-                           .chunks = static_cast<int64_t>(
-                               (count + chunk_count - 1) / chunk_count),
+                           .chunks = ChunkCount(data.size(), chunk_bytes),
                            .largest_slice = slice(0, 0).size(),
                            .in = slice,
                            .out = slice,
@@ -115,7 +104,7 @@ absl::Status MessageGroup::ReduceScatter(ReduceOp op, ElementType type,
   MW_RETURN_IF_ERROR(internal::CheckReduction(op, type, out.size()));
   MW_RETURN_IF_ERROR(internal::CheckBlocks(in.size(), out.size(), size()));
   const auto width = static_cast<size_t>(HostBytes(type));
-  const size_t chunk_bytes = std::max<size_t>(1, kSliceBytes / width) * width;
+  const size_t chunk_bytes = kSliceBytes / width * width;
   const auto slice_of_out = [&](int64_t chunk, int) {
     return out.subspan(chunk_bytes * chunk, chunk_bytes);
   };
@@ -130,8 +119,7 @@ absl::Status MessageGroup::ReduceScatter(ReduceOp op, ElementType type,
               .op = op,
               .type = type,
               .slot = MixSlot({slot_, kReduceScatter, tag, in.size()}),
-              .chunks = static_cast<int64_t>((out.size() + chunk_bytes - 1) /
-                                             chunk_bytes),
+              .chunks = ChunkCount(out.size(), chunk_bytes),
               .largest_slice = std::min(chunk_bytes, out.size()),
               .in = slice_of_in,
               .out = slice_of_out})

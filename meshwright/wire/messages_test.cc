@@ -165,7 +165,7 @@ TEST_P(MessagesTest, AbortEndsWhatWaitsAndWhatComes) {
   EXPECT_EQ(Reduce(*wires[0]), why);
   EXPECT_EQ(wires[0]->Send(1, {}, Owned({1})), why);
   // The other one hears of it.
-  const absl::Status heard = Reduce(*wires[1]);
+  const absl::Status heard = Reduce(*wires[1], /*tag=*/9);
   EXPECT_EQ(heard.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(heard.message(), HasSubstr("worker 0"));
   EXPECT_THAT(heard.message(), HasSubstr("enough"));

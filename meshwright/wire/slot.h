@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "absl/types/span.h"
+
 namespace meshwright::internal {
 
 // Mixes the numbers into one of 64 bits (SplitMix64's finaliser).
@@ -17,6 +19,15 @@ inline uint64_t MixSlot(std::initializer_list<uint64_t> numbers) {
     mixed ^= mixed >> 31;
   }
   return mixed;
+}
+
+// Of a group of workers.
+inline uint64_t GroupSlot(absl::Span<const int> ranks) {
+  uint64_t slot = 0;
+  for (const int rank : ranks) {
+    slot = MixSlot({slot, static_cast<uint64_t>(rank)});
+  }
+  return slot;
 }
 
 }  // namespace meshwright::internal

@@ -1,0 +1,277 @@
+#include "meshwright/service/job_client.h"
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/sync_stream.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/service/channel.h"
+#include "meshwright/service/grpc_status.h"
+#include "meshwright/service/limits.h"
+#include "meshwright/service/periodic.h"
+#include "meshwright/service/tensor_parts.h"
+#include "meshwright/service/utf8.h"
+#include "proto/service.grpc.pb.h"
+
+namespace meshwright {
+namespace {
+
+constexpr std::chrono::milliseconds kLookInterval(100);
+constexpr absl::Duration kRetryInterval = absl::Milliseconds(200);
+
+// A write failed: the call's status says why.
+absl::Status WriteFailed() { return absl::AbortedError("the call has ended"); }
+
+// Calls `send` with pieces of `bytes`.
+absl::Status InPieces(
+    const std::string& bytes,
+    const std::function<absl::Status(std::string piece)>& send) {
+  for (size_t at = 0; at < bytes.size(); at += kPartBytes) {
+    MW_RETURN_IF_ERROR(send(bytes.substr(at, kPartBytes)));
+  }
+  return absl::OkStatus();
+}
+
+template <typename Stream>
+absl::Status SendUpload(Stream& stream, proto::Upload::What what,
+                        const std::string& bytes) {
+  return InPieces(bytes, [&](std::string piece) {
+    proto::Upload part;
+    part.set_what(what);
+    part.set_bytes(std::move(piece));
+    return stream.Write(part) ? absl::OkStatus() : WriteFailed();
+  });
+}
+
+// Sends all tensors, each part as the `tensor` of a Part.
+template <typename Part, typename Stream>
+absl::Status SendTensors(Stream& stream, TensorSource& tensors) {
+  while (true) {
+    MW_ASSIGN_OR_RETURN(const std::optional<Tensor> tensor, tensors.Next());
+    if (!tensor.has_value()) return absl::OkStatus();
+    MW_RETURN_IF_ERROR(SendParts(*tensor, [&](proto::NamedTensorPart next) {
+      Part part;
+      *part.mutable_tensor() = std::move(next);
+      return stream.Write(part) ? absl::OkStatus() : WriteFailed();
+    }));
+  }
+}
+
+// The context of a call, cancelled with it.
+class CallContext {
+ public:
+  CallContext(const Security& security, const JobCall* call)
+      : call_(call), looks_(kLookInterval, [this] {
+          if (call_ != nullptr && call_->cancelled()) context_.TryCancel();
+        }) {
+    AddCredentials(security, context_);
+  }
+
+  grpc::ClientContext* get() { return &context_; }
+
+  // Ends a stream of which `local` is what happened on our side: an error here
+  // cancels the call and is the answer; else it is the server's status.
+  template <typename Stream>
+  absl::Status Finish(Stream& stream, const absl::Status& local) {
+    const bool ours = !local.ok() && local != WriteFailed();
+    if (ours) context_.TryCancel();
+    const absl::Status status = FromGrpc(stream.Finish());
+    return ours ? local : status;
+  }
+
+ private:
+  const JobCall* const call_;
+  grpc::ClientContext context_;
+  Periodic looks_;  // Last: ends first.
+};
+
+class JobClient final : public JobService {
+ public:
+  JobClient(ConnectJobsOptions options, std::shared_ptr<grpc::Channel> channel)
+      : options_(std::move(options)), stub_(proto::Jobs::NewStub(channel)) {}
+
+  absl::StatusOr<std::string> Plan(PlanInput input, JobCall& call) override {
+    CallContext context(options_.security, &call);
+    const auto stream = stub_->Plan(context.get());
+    absl::Status local =
+        SendUpload(*stream, proto::Upload::MODULE, input.module);
+    local.Update(SendUpload(*stream, proto::Upload::CLUSTER, input.cluster));
+    local.Update(SendUpload(*stream, proto::Upload::OPTIONS, input.options));
+    stream->WritesDone();
+    std::string plan;
+    proto::PlanPart part;
+    while (stream->Read(&part)) plan.append(part.plan());
+    MW_RETURN_IF_ERROR(Explained(context.Finish(*stream, local)));
+    return plan;
+  }
+
+  absl::StatusOr<int64_t> Load(std::string module, std::string plan,
+                               JobCall& call) override {
+    CallContext context(options_.security, &call);
+    proto::LoadReply reply;
+    const auto stream = stub_->Load(context.get(), &reply);
+    absl::Status local = SendUpload(*stream, proto::Upload::MODULE, module);
+    local.Update(SendUpload(*stream, proto::Upload::PLAN, plan));
+    stream->WritesDone();
+    MW_RETURN_IF_ERROR(Explained(context.Finish(*stream, local)));
+    return reply.job();
+  }
+
+  absl::Status Init(int64_t job, InitFrom from, TensorSource& tensors,
+                    JobCall& call) override {
+    CallContext context(options_.security, &call);
+    proto::InitReply reply;
+    const auto stream = stub_->Init(context.get(), &reply);
+    const absl::Status local = SendInit(*stream, job, from, tensors);
+    stream->WritesDone();
+    return Explained(context.Finish(*stream, local));
+  }
+
+  absl::Status Step(int64_t job, int64_t count, TensorSource& data,
+                    const StepSink& done, JobCall& call) override {
+    CallContext context(options_.security, &call);
+    const auto stream = stub_->Step(context.get());
+    proto::StepPart begin;
+    begin.mutable_begin()->set_job(job);
+    begin.mutable_begin()->set_count(count);
+    absl::Status local =
+        stream->Write(begin) ? absl::OkStatus() : WriteFailed();
+    if (local.ok()) local = SendTensors<proto::StepPart>(*stream, data);
+    stream->WritesDone();
+    proto::StepResult result;
+    // After a failed write there may still be results.
+    while ((local.ok() || local == WriteFailed()) && stream->Read(&result)) {
+      JobStep step = {.step = result.step(), .seconds = result.seconds()};
+      if (result.has_loss()) step.loss = result.loss();
+      if (absl::Status status = done(step); !status.ok()) local = status;
+    }
+    return Explained(context.Finish(*stream, local));
+  }
+
+  absl::Status Fetch(int64_t job, std::vector<std::string> names,
+                     const TensorSink& sink, JobCall& call) override {
+    CallContext context(options_.security, &call);
+    proto::FetchRequest request;
+    request.set_job(job);
+    for (std::string& name : names) {
+      if (!IsUtf8(name)) {
+        return absl::NotFoundError(
+            absl::StrCat("no tensor is named \"", AsUtf8(name), "\""));
+      }
+      request.add_names(std::move(name));
+    }
+    const auto stream = stub_->Fetch(context.get(), request);
+    return Explained(context.Finish(*stream, Receive(*stream, sink)));
+  }
+
+  absl::StatusOr<std::string> Describe(JobCall& call) override {
+    CallContext context(options_.security, &call);
+    return Describe(context);
+  }
+
+  absl::Status Watch(int64_t job, const LineSink& sink,
+                     JobCall& call) override {
+    CallContext context(options_.security, &call);
+    proto::WatchRequest request;
+    request.set_job(job);
+    const auto stream = stub_->Watch(context.get(), request);
+    absl::Status local;
+    proto::WatchLine line;
+    while (local.ok() && stream->Read(&line)) local = sink(line.json());
+    return Explained(context.Finish(*stream, local));
+  }
+
+  absl::Status Stop(int64_t job) override {
+    CallContext context(options_.security, nullptr);
+    proto::StopRequest request;
+    request.set_job(job);
+    proto::StopReply reply;
+    return Explained(FromGrpc(stub_->Stop(context.get(), request, &reply)));
+  }
+
+  // Whether there is a coordinator that answers us.
+  absl::Status Try(absl::Time deadline) {
+    CallContext context(options_.security, nullptr);
+    context.get()->set_deadline(absl::ToChronoTime(deadline));
+    return Describe(context).status();
+  }
+
+ private:
+  template <typename Stream>
+  static absl::Status SendInit(Stream& stream, int64_t job,
+                               const InitFrom& from, TensorSource& tensors) {
+    proto::InitPart begin;
+    begin.mutable_begin()->set_job(job);
+    begin.mutable_begin()->set_seed(from.seed);
+    begin.mutable_begin()->set_from(
+        from.from == InitFrom::kTensors ? proto::InitPart::Begin::TENSORS
+        : from.from == InitFrom::kSeed  ? proto::InitPart::Begin::SEED
+                                        : proto::InitPart::Begin::MODULE);
+    if (!stream.Write(begin)) return WriteFailed();
+    MW_RETURN_IF_ERROR(InPieces(from.module, [&](std::string piece) {
+      proto::InitPart part;
+      part.set_module(std::move(piece));
+      return stream.Write(part) ? absl::OkStatus() : WriteFailed();
+    }));
+    return SendTensors<proto::InitPart>(stream, tensors);
+  }
+
+  template <typename Stream>
+  static absl::Status Receive(Stream& stream, const TensorSink& sink) {
+    UploadBudget unbounded(std::numeric_limits<int64_t>::max());
+    TensorAssembler assembler(&unbounded);
+    proto::NamedTensorPart part;
+    while (stream.Read(&part)) {
+      MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor,
+                          assembler.Add(std::move(part)));
+      if (tensor.has_value()) {
+        MW_RETURN_IF_ERROR(sink(*std::move(tensor)));
+      }
+      part.Clear();
+    }
+    return absl::OkStatus();  // The call's status says whether it was all.
+  }
+
+  absl::StatusOr<std::string> Describe(CallContext& context) {
+    proto::StatusReply reply;
+    MW_RETURN_IF_ERROR(
+        Explained(FromGrpc(stub_->Status(context.get(), {}, &reply))));
+    return reply.json();
+  }
+
+  absl::Status Explained(const absl::Status& status) const {
+    return Explain(options_.address, options_.security, status);
+  }
+
+  const ConnectJobsOptions options_;
+  const std::unique_ptr<proto::Jobs::Stub> stub_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobService>> ConnectJobs(
+    ConnectJobsOptions options) {
+  const absl::Time deadline = absl::Now() + options.connect_timeout;
+  MW_ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel,
+                      OpenChannel(options.address, options.security));
+  auto client =
+      std::make_unique<JobClient>(std::move(options), std::move(channel));
+  while (true) {
+    const absl::Status status = client->Try(deadline);
+    if (status.ok()) return client;
+    if (!IsWorthRetrying(status) || absl::Now() + kRetryInterval >= deadline) {
+      return status;
+    }
+    absl::SleepFor(kRetryInterval);
+  }
+}
+
+}  // namespace meshwright

@@ -1,0 +1,42 @@
+// Where clients reach a coordinator.
+//
+//   MW_ASSIGN_OR_RETURN(auto server, JobServer::Start({.jobs = &jobs}));
+//   server->port();
+//
+// WorkerServer answers clients on the workers' port.
+#ifndef MESHWRIGHT_SERVICE_JOB_SERVER_H_
+#define MESHWRIGHT_SERVICE_JOB_SERVER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "meshwright/service/job_service.h"
+#include "meshwright/service/security.h"
+
+namespace meshwright {
+
+// What the server holds of uploads that are not complete, all together.
+inline constexpr int64_t kMaxUploadBytes = int64_t{16} << 30;
+
+struct JobServerOptions {
+  std::string address = "127.0.0.1:0";
+  Security security = {};
+  JobService* jobs = nullptr;  // Outlives the server.
+  int64_t max_upload_bytes = kMaxUploadBytes;
+};
+
+class JobServer {
+ public:
+  static absl::StatusOr<std::unique_ptr<JobServer>> Start(
+      JobServerOptions options);
+  // Cancels all calls, waits for their answers.
+  virtual ~JobServer() = default;
+
+  virtual int port() const = 0;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SERVICE_JOB_SERVER_H_

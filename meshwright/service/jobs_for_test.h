@@ -1,0 +1,180 @@
+// A JobService in memory: its jobs keep tensors and count steps.
+#ifndef MESHWRIGHT_SERVICE_JOBS_FOR_TEST_H_
+#define MESHWRIGHT_SERVICE_JOBS_FOR_TEST_H_
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/service/job_service.h"
+
+namespace meshwright {
+
+class JobsForTest : public JobService {
+ public:
+  struct Job {
+    std::string module;
+    std::string plan;
+    std::map<std::string, Tensor> tensors;
+    int64_t steps = 0;
+  };
+
+  // A module that begins with "slow" takes until the call is cancelled; one
+  // that begins with "bad" is refused.
+  absl::StatusOr<std::string> Plan(PlanInput input, JobCall& call) override {
+    if (absl::StartsWith(input.module, "bad")) {
+      return absl::InvalidArgumentError(input.module);
+    }
+    while (absl::StartsWith(input.module, "slow") && !call.cancelled()) {
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    if (call.cancelled()) {
+      ++cancelled;
+      return absl::CancelledError("cancelled");
+    }
+    return absl::StrCat("{\"plan\": \"", input.module, "|", input.cluster, "|",
+                        input.options, "\"}");
+  }
+
+  absl::StatusOr<int64_t> Load(std::string module, std::string plan,
+                               JobCall&) override {
+    std::unique_lock lock(mutex_);
+    if (jobs_.size() >= 100) jobs_.erase(jobs_.begin());
+    jobs_[++last_] = {.module = std::move(module), .plan = std::move(plan)};
+    return last_;
+  }
+
+  absl::Status Init(int64_t job, InitFrom from, TensorSource& tensors,
+                    JobCall&) override {
+    MW_RETURN_IF_ERROR(Set(job, tensors));
+    if (from.from == InitFrom::kTensors) return absl::OkStatus();
+    std::unique_lock lock(mutex_);
+    MW_ASSIGN_OR_RETURN(Job * found, Find(job));
+    found->tensors["made"] = {
+        .name = "made",
+        .type = ElementType::kU8,
+        .dimensions = {1},
+        .data = from.from == InitFrom::kSeed
+                    ? std::string(1, static_cast<char>(from.seed))
+                    : from.module.substr(0, 1)};
+    return absl::OkStatus();
+  }
+
+  absl::Status Step(int64_t job, int64_t count, TensorSource& data,
+                    const StepSink& done, JobCall& call) override {
+    MW_RETURN_IF_ERROR(Set(job, data));
+    for (int64_t i = 0; i < count; ++i) {
+      if (call.cancelled()) {
+        ++cancelled;
+        return absl::CancelledError("cancelled");
+      }
+      JobStep step = {.seconds = 0.5};
+      {
+        std::unique_lock lock(mutex_);
+        MW_ASSIGN_OR_RETURN(Job * found, Find(job));
+        step.step = found->steps++;
+      }
+      if (step.step % 2 == 0) step.loss = 1.0 / (1.0 + double(step.step));
+      MW_RETURN_IF_ERROR(done(step));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Fetch(int64_t job, std::vector<std::string> names,
+                     const TensorSink& sink, JobCall&) override {
+    std::vector<Tensor> tensors;
+    {
+      std::unique_lock lock(mutex_);
+      MW_ASSIGN_OR_RETURN(Job * found, Find(job));
+      if (names.empty()) {
+        for (const auto& [name, tensor] : found->tensors) {
+          names.push_back(name);
+        }
+      }
+      for (const std::string& name : names) {
+        const auto tensor = found->tensors.find(name);
+        if (tensor == found->tensors.end()) {
+          return absl::NotFoundError(absl::StrCat("no tensor ", name));
+        }
+        tensors.push_back(tensor->second);
+      }
+    }
+    for (Tensor& tensor : tensors) MW_RETURN_IF_ERROR(sink(std::move(tensor)));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::string> Describe(JobCall&) override {
+    std::unique_lock lock(mutex_);
+    return absl::StrCat("{\"jobs\": ", jobs_.size(), "}");
+  }
+
+  absl::Status Watch(int64_t job, const LineSink& sink,
+                     JobCall& call) override {
+    for (int64_t line = 0; !call.cancelled(); ++line) {
+      {
+        std::unique_lock lock(mutex_);
+        if (job != 0 && !jobs_.contains(job)) return absl::OkStatus();
+      }
+      MW_RETURN_IF_ERROR(sink(absl::StrCat("{\"line\": ", line, "}")));
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    ++cancelled;
+    return absl::CancelledError("cancelled");
+  }
+
+  absl::Status Stop(int64_t job) override {
+    std::unique_lock lock(mutex_);
+    MW_RETURN_IF_ERROR(Find(job).status());
+    jobs_.erase(job);
+    return absl::OkStatus();
+  }
+
+  std::atomic<int> cancelled = 0;  // Calls that noticed.
+
+ private:
+  absl::StatusOr<Job*> Find(int64_t job) {
+    const auto found = jobs_.find(job);
+    if (found != jobs_.end()) return &found->second;
+    return absl::NotFoundError(absl::StrCat("there is no job ", job));
+  }
+
+  absl::Status Set(int64_t job, TensorSource& tensors) {
+    while (true) {
+      MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, tensors.Next());
+      std::unique_lock lock(mutex_);
+      MW_ASSIGN_OR_RETURN(Job * found, Find(job));
+      if (!tensor.has_value()) return absl::OkStatus();
+      found->tensors[tensor->name] = *std::move(tensor);
+    }
+  }
+
+  std::mutex mutex_;  // Guards the rest.
+  std::map<int64_t, Job> jobs_;
+  int64_t last_ = 0;
+};
+
+// Tensors that are there already.
+class TensorsForTest : public TensorSource {
+ public:
+  explicit TensorsForTest(std::vector<Tensor> tensors = {})
+      : tensors_(std::move(tensors)) {}
+  absl::StatusOr<std::optional<Tensor>> Next() override {
+    if (next_ == tensors_.size()) return std::optional<Tensor>();
+    return tensors_[next_++];
+  }
+
+ private:
+  const std::vector<Tensor> tensors_;
+  size_t next_ = 0;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_SERVICE_JOBS_FOR_TEST_H_

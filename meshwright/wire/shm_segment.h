@@ -1,0 +1,69 @@
+// Memory in which a worker leaves bytes for the others on its machine.
+//
+// It holds channels. Each serves one call at a time, in rounds: in round r the
+// worker fills buffer r % 2 and counts `rounds` up to r + 1.
+#ifndef MESHWRIGHT_WIRE_SHM_SEGMENT_H_
+#define MESHWRIGHT_WIRE_SHM_SEGMENT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace meshwright {
+
+struct alignas(64) ShmChannel {
+  std::atomic<uint64_t> call = 0;  // Which call it serves; the same for all.
+  std::atomic<uint32_t> rounds = 0;
+  // Members that have not yet said that they are done with it.
+  std::atomic<uint32_t> readers = 0;
+  // Counts up when another member has done something; who sleeps, sleeps here.
+  std::atomic<uint32_t> bell = 0;
+  std::atomic<uint32_t> sleeping = 0;
+};
+
+// Only memory: unmapped at the end, gone when all have unmapped it.
+class ShmSegment {
+ public:
+  static constexpr int kChannels = 256;
+  static constexpr size_t kBufferBytes = 768 << 10;
+
+  // Empty, for this process to fill.
+  static absl::StatusOr<std::unique_ptr<ShmSegment>> Create();
+  // That of another process of this machine, by its path().
+  static absl::StatusOr<std::unique_ptr<ShmSegment>> Open(
+      const std::string& path);
+  ~ShmSegment();
+  ShmSegment(const ShmSegment&) = delete;
+  ShmSegment& operator=(const ShmSegment&) = delete;
+
+  // Where others find it: "/proc/4711/fd/9 81985529216486895", the latter to
+  // tell it from what may be there later.
+  std::string path() const;
+
+  ShmChannel& channel(int index) { return head_->channels[index]; }
+  std::byte* buffer(int channel, uint32_t round);
+
+  // Channels below this have been used.
+  int used_channels() const { return head_->used.load(); }
+  void set_used_channels(int used) { head_->used.store(used); }
+
+ private:
+  struct Head {
+    uint64_t mark;
+    std::atomic<int> used;
+    ShmChannel channels[kChannels];
+  };
+  ShmSegment(int file, Head* head) : file_(file), head_(head) {}
+  static absl::StatusOr<std::unique_ptr<ShmSegment>> Map(int file);
+
+  const int file_;
+  Head* const head_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_WIRE_SHM_SEGMENT_H_
