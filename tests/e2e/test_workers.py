@@ -1,0 +1,245 @@
+"""Steps in worker processes: the same losses and state as on one device."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from conftest import BINARY, HERE, ROOT
+
+GPT = ROOT / "testdata/gpt_tiny.hlo.pb.zst"
+SMALL = HERE / "small_step.hlo"
+TOLERANCE = 2e-5
+
+
+@pytest.fixture(scope="module")
+def train(cli, tmp_path_factory):
+    """train(module, ...flags): losses, and the state after the steps."""
+
+    def run(module, *flags, steps=3):
+        saved = tmp_path_factory.mktemp("state") / "state.safetensors"
+        ran = cli.json("run", module, "--steps", steps, "--save", saved, *flags)
+        return ran["loss"], load_file(saved), ran
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def one_device(train):
+    cache = {}
+
+    def run(module):
+        if module not in cache:
+            cache[module] = train(module)
+        return cache[module]
+
+    return run
+
+
+def assert_same(got, want):
+    losses, state, _ = got
+    wanted_losses, wanted_state, _ = want
+    np.testing.assert_allclose(losses, wanted_losses, rtol=TOLERANCE)
+    assert state.keys() == wanted_state.keys()
+    for name, wanted in wanted_state.items():
+        scale = max(1e-3, float(np.max(np.abs(wanted))))
+        np.testing.assert_allclose(
+            state[name], wanted, rtol=TOLERANCE, atol=TOLERANCE * scale, err_msg=name
+        )
+
+
+# Workers, and what they run; devices are shared out evenly.
+QUICK = [
+    (1, "--mesh data=2"),
+    (2, "--mesh data=2"),
+    (4, "--mesh data=2,model=2 --strategy megatron"),
+    (2, "--mesh data=4 --strategy zero3"),
+    (2, "--stages 2 --micro-batches 4"),
+    (4, "--stages 2 --devices-per-stage 2 --micro-batches 4"),
+]
+LONG = [
+    (workers, flags.format(workers * devices))
+    for workers in (1, 2, 4, 8)
+    for devices in (1, 2, 4)
+    for flags in (
+        "--cluster cpu:{} --strategy dp",
+        "--cluster cpu:{} --strategy zero3",
+        "--cluster cpu:{} --strategy megatron",
+        "--cluster cpu:{} --stages 2",
+        "--cluster cpu:{} --strategy auto",
+    )
+    if workers * devices > 1
+]
+
+
+def plan_flags(cli, flags, folder):
+    """A plan where flags ask for one; else the flags themselves."""
+    words = flags.split()
+    if "--strategy" not in words and "--cluster" not in words:
+        return words
+    if "--cluster" not in words:
+        sizes = [int(size) for size in re.findall(r"=(\d+)", words[1])]
+        words += ["--cluster", f"cpu:{np.prod(sizes)}"]
+    plan = folder / "plan.json"
+    done = cli("plan", GPT, *words, "-o", plan, "--assumed")
+    assert done.returncode == 0, done.stderr
+    return ["--plan", plan]
+
+
+@pytest.mark.parametrize(("workers", "flags"), QUICK)
+def test_same_as_one_device(cli, train, one_device, tmp_path, workers, flags):
+    flags = plan_flags(cli, flags, tmp_path)
+    got = train(GPT, *flags, "--workers", workers)
+    assert got[2]["workers"] == workers
+    assert_same(got, one_device(GPT))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("workers", "flags"), LONG)
+def test_same_as_one_device_long(cli, train, one_device, tmp_path, workers, flags):
+    flags = plan_flags(cli, flags, tmp_path)
+    assert_same(train(GPT, *flags, "--workers", workers), one_device(GPT))
+
+
+def test_devices_are_shared_out_unevenly(train, one_device):
+    got = train(SMALL, "--mesh", "data=4", "--workers", 3)
+    assert_same(got, one_device(SMALL))
+
+
+def test_more_workers_than_devices(cli):
+    line = cli.refuses("run", SMALL, "--mesh", "data=2", "--workers", 3)
+    assert "--workers 3: the step is for 2 devices" in line
+
+
+class Job:
+    """`meshwright run --workers` that goes on until something happens to it."""
+
+    def __init__(self, *flags):
+        self.process = subprocess.Popen(
+            [BINARY, "run", SMALL, "--steps", "1000000000", *map(str, flags)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def await_step(self):
+        """The first step has run."""
+        assert self.process.stdout.readline().startswith("step 0")
+
+    def workers(self):
+        """Their process ids, by rank."""
+        own = str(self.process.pid)
+        found = {}
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit():
+                continue
+            try:
+                with open(f"/proc/{entry}/stat") as file:
+                    parent = file.read().rsplit(")", 1)[1].split()[1]
+                with open(f"/proc/{entry}/cmdline") as file:
+                    words = file.read().split("\0")
+            except OSError:
+                continue
+            if parent == own and "worker" in words:
+                found[int(words[words.index("--rank") + 1])] = int(entry)
+        return found
+
+    def end(self, limit):
+        """Exit code and stderr, within so many seconds."""
+        reader = self.process.communicate
+        try:
+            _, errors = reader(timeout=limit)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            _, errors = reader()
+            pytest.fail(f"hung; stderr: {errors}")
+        return self.process.returncode, errors
+
+
+def gone(pid):
+    """Whether the process has ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def await_gone(pids, limit=10):
+    end = time.time() + limit
+    while time.time() < end:
+        if all(map(gone, pids)):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"{[pid for pid in pids if not gone(pid)]} still run")
+
+
+def kill_one(seed):
+    """A worker, or the coordinator, is killed some time into a job."""
+    random = np.random.default_rng(seed)
+    workers = int(random.integers(2, 5))
+    flags = [
+        ["--mesh", f"data={workers}"],
+        ["--mesh", f"data={2 * workers}"],
+    ][seed % 2]
+    job = Job(*flags, "--workers", workers)
+    job.await_step()
+    pids = job.workers()
+    assert sorted(pids) == list(range(workers))
+    time.sleep(float(random.uniform(0, 0.3)))
+    if random.uniform() < 0.2:
+        job.process.send_signal(signal.SIGKILL)
+        job.end(limit=20)
+    else:
+        victim = int(random.integers(0, workers))
+        os.kill(pids[victim], signal.SIGKILL)
+        code, errors = job.end(limit=20)
+        assert code == 3, errors
+        assert f"worker {victim} (pid {pids[victim]} on " in errors, errors
+        assert "was killed by signal 9" in errors, errors
+        assert re.search(r"all workers completed step \d+|no step was", errors)
+    await_gone(pids.values())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_killed(seed):
+    kill_one(seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 300))
+def test_killed_long(seed):
+    kill_one(seed)
+
+
+def test_interrupted():
+    job = Job("--mesh", "data=2", "--workers", 2)
+    job.await_step()
+    pids = job.workers()
+    job.process.send_signal(signal.SIGINT)
+    code, _ = job.end(limit=20)
+    assert code != 0
+    await_gone(pids.values())
+
+
+def test_nobody_to_join(cli):
+    done = cli("worker", "--join", "127.0.0.1:1", "--connect-timeout", 1)
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1
+    assert "127.0.0.1:1" in done.stderr
+
+
+def test_no_coordinator_named(cli):
+    assert "--join HOST:PORT" in cli.refuses("worker")
+
+
+def test_json_is_one_object(cli):
+    done = cli("run", SMALL, "--mesh", "data=2", "--workers", 2, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["workers"] == 2
