@@ -181,7 +181,6 @@ absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
     // Anew after every step: it is hung steps that are waited for.
     steps = next_step_;
     status = watch_->Wait(team_, limit, [&] {
-      Merge(reports);
       bool is_done = true;
       for (size_t number = 0; number < left.size(); ++number) {
         failed.Update(team_[number]->TakeFailure());
@@ -199,6 +198,8 @@ absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
         }
         is_done &= left[number] == 0;
       }
+      // Steps come before the reply that ends them.
+      Merge(reports);
       return is_done || !failed.ok();
     });
   } while (absl::IsDeadlineExceeded(status) && next_step_ > steps);

@@ -130,7 +130,8 @@ class Job:
 
     def await_step(self):
         """The first step has run."""
-        assert self.process.stdout.readline().startswith("step 0")
+        if not self.process.stdout.readline().startswith("step 0"):
+            pytest.fail(f"no step: {self.end(limit=60)}")
 
     def workers(self):
         """Their process ids, by rank."""
