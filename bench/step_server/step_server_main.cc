@@ -17,11 +17,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/api/planned_runner.h"
 #include "meshwright/cli/command_line.h"
-#include "meshwright/cli/load_module.h"
+#include "meshwright/api/load_step.h"
 #include "meshwright/cli/split_module.h"
+#include "meshwright/cli/stage_module.h"
 #include "meshwright/engine/plugin.h"
 #include "meshwright/runtime/local_runner.h"
+#include "meshwright/service/local_workers.h"
 #include "meshwright/state/tensor_file.h"
 
 namespace meshwright {
@@ -38,7 +41,10 @@ CommandSpec Spec() {
           {"option", "NAME=VALUE",
            "a number or true/false: of the compiler where the name begins with "
            "xla_, of the plug-in's client otherwise; may be repeated"}}};
+  spec.flags.push_back({"workers", "W", "worker processes (default: none)"});
+  spec.flags.push_back({"program", "FILE", "the meshwright that workers run"});
   for (FlagSpec& flag : SplitFlags()) spec.flags.push_back(std::move(flag));
+  for (FlagSpec& flag : StageFlags()) spec.flags.push_back(std::move(flag));
   return spec;
 }
 
@@ -77,7 +83,7 @@ absl::StatusOr<std::unique_ptr<Client>> MakeClient(
   return plugin->CreateClient(options);
 }
 
-absl::StatusOr<std::unique_ptr<JobRunner>> MakeRunner(
+absl::StatusOr<std::unique_ptr<JobRunner>> OnDevices(
     const Module& module, const std::optional<Partitioned>& split,
     Client* client, const OptionMap& xla_overrides) {
   if (!split.has_value()) {
@@ -91,7 +97,7 @@ absl::StatusOr<std::unique_ptr<JobRunner>> MakeRunner(
                          client, xla_overrides);
 }
 
-absl::Status Serve(JobRunner* runner) {
+absl::Status Serve(Runner* runner) {
   int steps = 0;
   while (std::cin >> steps) {
     std::string text = "[";
@@ -110,18 +116,47 @@ absl::Status Main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   MW_ASSIGN_OR_RETURN(const CommandLine line,
                       CommandLine::Parse(words, Spec()));
-  MW_ASSIGN_OR_RETURN(const Module module, LoadModule(line.positional(0)));
+  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
   Options options = ReadOptions(line);
+  MW_ASSIGN_OR_RETURN(const std::optional<StagedModule> staged,
+                      StageModule(module, line));
   std::optional<Partitioned> split;
-  if (line.Has("sharding")) {
+  if (!staged.has_value() && (line.Has("sharding") || line.Has("plan"))) {
     MW_ASSIGN_OR_RETURN(split, SplitModule(module, AnalyzeRoles(module), line));
-    options.client.cpu_devices = static_cast<int>(split->mesh.device_count());
   }
-  MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                      MakeClient(line.Text("platform", "cpu"), options.client));
-  MW_ASSIGN_OR_RETURN(
-      const std::unique_ptr<JobRunner> runner,
-      MakeRunner(module, split, client.get(), options.xla_overrides));
+  const int64_t devices = staged.has_value()  ? staged->device_count()
+                          : split.has_value() ? split->mesh.device_count()
+                                              : 1;
+  MW_ASSIGN_OR_RETURN(const int64_t count,
+                      line.Integer("workers", 0, {1, 1024}));
+  std::unique_ptr<LocalWorkers> workers;
+  std::unique_ptr<Client> client;
+  std::unique_ptr<Runner> runner;
+  if (count > 0) {
+    MW_ASSIGN_OR_RETURN(
+        workers, LocalWorkers::Start({.count = static_cast<int>(count),
+                                      .devices = (devices + count - 1) / count,
+                                      .platform = line.Text("platform", "cpu"),
+                                      .program = line.Text("program", "")}));
+  } else {
+    options.client.cpu_devices = static_cast<int>(devices);
+    MW_ASSIGN_OR_RETURN(
+        client, MakeClient(line.Text("platform", "cpu"), options.client));
+  }
+  if (count == 0 && !staged.has_value()) {
+    MW_ASSIGN_OR_RETURN(
+        runner, OnDevices(module, split, client.get(), options.xla_overrides));
+  } else {
+    const Where where =
+        count > 0 ? Where(&workers->coordinator()) : Where(client.get());
+    if (staged.has_value()) {
+      MW_ASSIGN_OR_RETURN(runner, MakeRunner(module, *staged, where));
+    } else if (split.has_value()) {
+      MW_ASSIGN_OR_RETURN(runner, MakeRunner(module, *split, where));
+    } else {
+      MW_ASSIGN_OR_RETURN(runner, MakeRunner(module, where));
+    }
+  }
   MW_RETURN_IF_ERROR(runner->FillSynthetic(0));
   for (const std::string& path : line.All("inputs")) {
     MW_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, ReadTensorFile(path));

@@ -1,9 +1,14 @@
 // meshwright worker: runs jobs on the devices of this machine, as a coordinator
 // says.
-#include <optional>
+#include <sched.h>
 
+#include <optional>
+#include <vector>
+
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/security_flags.h"
@@ -28,6 +33,8 @@ const CommandSpec& Spec() {
             {"rank", "R", "its place among the workers (default: any)"},
             {"devices", "N",
              "how many virtual devices, on the CPU (default 1)"},
+            {"cores", "FIRST-LAST",
+             "use only these cores of this machine (default: all)"},
             {"platform", "NAME", "cpu, cuda, tpu (default: the fastest there)"},
             {"connect-timeout", "S",
              "how long to try to reach the coordinator (default 60)"}}};
@@ -35,6 +42,27 @@ const CommandSpec& Spec() {
     return made;
   }();
   return *spec;
+}
+
+// Compilers and devices on the CPU take as many threads as there are cores.
+absl::Status KeepToCores(const std::string& text) {
+  const std::vector<std::string> ends = absl::StrSplit(text, '-');
+  int first = 0;
+  int last = 0;
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (ends.size() != 2 || !absl::SimpleAtoi(ends[0], &first) ||
+      !absl::SimpleAtoi(ends[1], &last) || first < 0 || last < first ||
+      last >= CPU_SETSIZE) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cores ", text, " is no range such as 0-7"));
+  }
+  for (int core = first; core <= last; ++core) CPU_SET(core, &cores);
+  if (sched_setaffinity(0, sizeof(cores), &cores) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cores ", text, ": this machine does not have them"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Run(const CommandLine& line) {
@@ -61,6 +89,9 @@ absl::Status Run(const CommandLine& line) {
     return absl::InvalidArgumentError(
         "no coordinator to join; give --join HOST:PORT, or start it with a "
         "launcher (docs/launching.md)");
+  }
+  if (line.Has("cores")) {
+    MW_RETURN_IF_ERROR(KeepToCores(line.Text("cores", "")));
   }
   MW_ASSIGN_OR_RETURN(const PluginFile file,
                       FindPlugin(line.Text("platform", "")));

@@ -1,5 +1,7 @@
 #include "meshwright/service/local_workers.h"
 
+#include <sched.h>
+
 #include <random>
 #include <utility>
 
@@ -17,6 +19,20 @@ std::string RandomToken() {
   std::string token;
   for (int i = 0; i < 8; ++i) absl::StrAppend(&token, absl::Hex(random()));
   return token;
+}
+
+// The share of the cores that a worker gets; empty: all. Each would take as
+// many threads as it sees cores.
+std::string CoresOf(int rank, int count) {
+  cpu_set_t cores;
+  if (count == 1 || sched_getaffinity(0, sizeof(cores), &cores) != 0) return "";
+  const int all = CPU_COUNT(&cores);
+  // Only where they are the first ones, none left out.
+  for (int core = 0; core < all; ++core) {
+    if (!CPU_ISSET(core, &cores)) return "";
+  }
+  if (all < count) return "";
+  return absl::StrCat(rank * all / count, "-", (rank + 1) * all / count - 1);
 }
 
 }  // namespace
@@ -60,6 +76,10 @@ absl::Status LocalWorkers::Launch(const Options& options,
          .devices = options.devices,
          .platform = options.platform})) {
       child.argv.push_back(std::move(word));
+    }
+    if (const std::string cores = CoresOf(rank, options.count);
+        !cores.empty()) {
+      child.argv.push_back(absl::StrCat("--cores=", cores));
     }
     MW_ASSIGN_OR_RETURN(children_.emplace_back(),
                         ChildProcess::Start(std::move(child)));

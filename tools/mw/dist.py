@@ -2,11 +2,11 @@
 
     meshwright-0.1.0-linux-x86_64/
       bin/meshwright
-      lib/xla_cpu_pjrt.so libhighs.so.1 libstdc++.so.6 libgcc_s.so.1 libz.so.1
+      lib/xla_cpu_pjrt.so libhighs.so.1 libgloo.so.0 libstdc++.so.6 ...
       licenses/  LICENSE
 
-The plug-in and HiGHS need the C++ runtime libraries of GCC, HiGHS also zlib. They
-are found through the CLI's DT_RPATH `$ORIGIN/../lib` and HiGHS' DT_RUNPATH
+The plug-in, HiGHS and Gloo need the C++ runtime libraries of GCC, HiGHS also zlib,
+Gloo what it speaks to Redis and InfiniBand with. They are found through the CLI's DT_RPATH `$ORIGIN/../lib` and HiGHS' DT_RUNPATH
 `$ORIGIN`; everything else must come from glibc. The
 folder is made under build/, tried there with an empty environment, and moved to
 its place afterwards, so what is delivered has proved to be movable.
@@ -33,12 +33,30 @@ GLIBC = {
     "libresolv.so.2",
     "ld-linux-x86-64.so.2",
 }
-# Libraries of this machine that wheels need.
-RUNTIME = ("libstdc++.so.6", "libgcc_s.so.1", "libz.so.1")
+# Libraries of this machine that the CLI or wheels need.
+RUNTIME = (
+    "libgloo.so.0",
+    "libhiredis.so.0.14",
+    "libibverbs.so.1",
+    "libnl-route-3.so.200",
+    "libnl-3.so.200",
+    "libstdc++.so.6",
+    "libgcc_s.so.1",
+    "libz.so.1",
+)
 # Debian packages whose code is in the folder; their notices go with it.
 NOTICES = (
     "libabsl-dev",
     "libprotobuf-dev",
+    "libgrpc++-dev",
+    "libc-ares2",
+    "libre2-9",
+    "libssl3",
+    "libgloo0",
+    "libhiredis0.14",
+    "libibverbs1",
+    "libnl-3-200",
+    "libnl-route-3-200",
     "libzstd-dev",
     "zlib1g-dev",
     "libsqlite3-dev",
@@ -145,7 +163,8 @@ def needed(path: Path) -> set[str]:
 def _try(folder: Path) -> None:
     """Runs the CLI from / with no environment, as `env -i` would."""
     program = folder / "bin" / "meshwright"
-    for args in (["devices"], ["demo"]):
+    workers = [ROOT / "tests/e2e/small_step.hlo", "--mesh=data=2", "--workers=2"]
+    for args in (["devices"], ["demo"], ["run", *workers, "--steps=2"]):
         answer = subprocess.run(
             [program, *args],
             cwd="/",
@@ -159,7 +178,7 @@ def _try(folder: Path) -> None:
         )
         if answer.returncode != 0 or "no HiGHS" in answer.stdout:
             raise StepFailed(
-                f"dist: {relative(program)} {' '.join(args)} exits with "
+                f"dist: {relative(program)} {' '.join(map(str, args))} exits with "
                 f"{answer.returncode} in an empty environment",
                 answer.stdout,
             )
