@@ -28,6 +28,7 @@ constexpr absl::Duration kLastGrace = absl::Milliseconds(500);
 struct Ends {
   std::mutex lock;
   std::condition_variable changed;
+  int64_t count = 0;
 };
 Ends& AllEnds() {
   static auto* const ends = new Ends();
@@ -141,6 +142,7 @@ void ChildProcess::Reap() {
   {
     const std::lock_guard all(AllEnds().lock);
     status_ = ExitStatus::FromWait(status);
+    end_order_ = AllEnds().count++;
   }
   AllEnds().changed.notify_all();
 }
@@ -175,6 +177,26 @@ std::optional<size_t> ChildProcess::WaitForAny(
   const auto child = found();
   if (child == children.end()) return std::nullopt;
   return static_cast<size_t>(child - children.begin());
+}
+
+std::optional<size_t> ChildProcess::WaitForFailure(
+    absl::Span<const std::unique_ptr<ChildProcess>> children) {
+  std::optional<size_t> first;
+  std::unique_lock all(AllEnds().lock);
+  AllEnds().changed.wait(all, [&] {
+    size_t ended = 0;
+    for (size_t i = 0; i < children.size(); ++i) {
+      const ChildProcess& child = *children[i];
+      if (!child.status_.has_value()) continue;
+      ++ended;
+      if (!child.status_->ok() &&
+          (!first || child.end_order_ < children[*first]->end_order_)) {
+        first = i;
+      }
+    }
+    return first.has_value() || ended == children.size();
+  });
+  return first;
 }
 
 void TerminateAll(absl::Span<const std::unique_ptr<ChildProcess>> children,

@@ -16,6 +16,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -74,6 +75,10 @@ class ChildProcess {
   static std::optional<size_t> WaitForAny(
       absl::Span<const std::unique_ptr<ChildProcess>> children,
       absl::Duration timeout);
+  // The index of the one that was the first to end badly; nothing when all have
+  // ended well.
+  static std::optional<size_t> WaitForFailure(
+      absl::Span<const std::unique_ptr<ChildProcess>> children);
 
  private:
   ChildProcess(pid_t pid, std::string name, int stdin_end);
@@ -85,6 +90,7 @@ class ChildProcess {
   std::unique_ptr<LineRelay> relay_;  // Null with a log.
   std::mutex lock_;                   // Guards pid_ against being reused.
   std::optional<ExitStatus> status_;  // Guarded by lock_ and the lock of all.
+  int64_t end_order_ = 0;             // Among all children that have ended.
   std::thread waiter_;
 };
 

@@ -157,7 +157,7 @@ TEST(ChildProcessTest, HasAGroupOfItsOwnAndNothingOfOurs) {
   const int leaked = ::open("/dev/null", O_RDONLY);
   Lines lines;
   auto child = Shell(
-      "ps -o pgid= -p $$ | tr -d ' '; ls /proc/$$/fd | wc -l; "
+      "cut -d' ' -f5 /proc/$$/stat; ls /proc/$$/fd | wc -l; "
       "echo $MW_A-$MW_B; read x || echo end",
       lines, {.environment = {{"MW_A", "1"}, {"MW_B", "x y"}}});
   EXPECT_TRUE(child->Wait(absl::InfiniteDuration())->ok());

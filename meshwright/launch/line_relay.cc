@@ -80,8 +80,8 @@ void LineRelay::Finish() {
   ::close(ending_);
 }
 
-void PrintLineOf(absl::string_view name, absl::string_view line) {
-  const std::string text = absl::StrCat("[", name, "] ", line, "\n");
+void PrintLine(absl::string_view line) {
+  const std::string text = absl::StrCat(line, "\n");
   LiveLine& live = LiveLine::Get();
   if (live.shown()) {
     live.Print(STDERR_FILENO, text);
@@ -96,6 +96,10 @@ void PrintLineOf(absl::string_view name, absl::string_view line) {
     if (wrote < 0) return;  // Nobody is there to read it.
     rest.remove_prefix(static_cast<size_t>(wrote));
   }
+}
+
+void PrintLineOf(absl::string_view name, absl::string_view line) {
+  PrintLine(absl::StrCat("[", name, "] ", line));
 }
 
 }  // namespace meshwright

@@ -55,8 +55,9 @@ class LineRelay {
   std::thread thread_;
 };
 
-// Writes "[name] line" to stderr, whole lines only, also when several threads
-// and the progress line (live_line.h) write there.
+// Writes a line to stderr as a whole, also when several threads and the
+// progress line (live_line.h) write there; with a name, "[name] line".
+void PrintLine(absl::string_view line);
 void PrintLineOf(absl::string_view name, absl::string_view line);
 
 }  // namespace meshwright

@@ -3,12 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -65,8 +67,9 @@ TEST(SshCommandTest, HostsOfAClusterWithoutTheirPorts) {
             "hosts[1] has no \"address\", which ssh needs");
 }
 
-// An ssh that runs the command here, in the user's shell as sshd does, and not
-// as its own child: killing it ends the connection, no more.
+// With MESHWRIGHT_TEST_SSH, the ssh that this names, to this machine. Else one
+// that runs the command here, in a shell as sshd does and in a session of its
+// own: killing it ends the connection, no more.
 class SshTest : public testing::Test {
  protected:
   SshTest() {
@@ -82,8 +85,11 @@ class SshTest : public testing::Test {
   ~SshTest() override { std::filesystem::remove_all(folder_); }
 
   std::unique_ptr<ChildProcess> Start(SshOptions options) {
-    options.host = "gpu02";
+    options.host = "127.0.0.1";
     options.ssh = {folder_ + "/ssh"};
+    if (const char* given = std::getenv("MESHWRIGHT_TEST_SSH")) {
+      options.ssh = absl::StrSplit(given, ' ');
+    }
     auto child = ChildProcess::Start({.argv = SshCommand(options),
                                       .name = "worker 0",
                                       .on_line =
@@ -118,6 +124,12 @@ TEST_F(SshTest, WordsArriveAsTheyAre) {
 TEST_F(SshTest, TheExitCodeComesBack) {
   auto child = Start({.argv = {"sh", "-c", "exit 3"}});
   EXPECT_EQ(child->Wait(absl::Seconds(30))->code, 3);
+}
+
+TEST_F(SshTest, AProgramThatIsNotThere) {
+  auto child = Start({.argv = {"/nowhere/meshwright"}});
+  EXPECT_EQ(child->Wait(absl::Seconds(30))->code, 127);
+  EXPECT_THAT(absl::StrJoin(Lines(), " "), HasSubstr("/nowhere/meshwright"));
 }
 
 TEST_F(SshTest, TheProgramEndsWithTheConnection) {

@@ -87,7 +87,7 @@ absl::StatusOr<std::vector<CrossGroup>> ParseCrossGroups(
     CrossGroup& group = groups.emplace_back();
     const std::pair<absl::string_view, absl::string_view> sides =
         absl::StrSplit(part, absl::MaxSplits(':', 1));
-    if (!absl::SimpleAtoi(sides.first, &group.tag)) {
+    if (!absl::SimpleAtoi(sides.first, &group.tag) || sides.second.empty()) {
       return NotThat("group", part);
     }
     for (const absl::string_view one : absl::StrSplit(sides.second, ',')) {

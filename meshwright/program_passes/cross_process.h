@@ -13,13 +13,20 @@
 //   two   = u32[] constant(2)
 //   id    = u32[] add(local, two)
 //   sum   = f32[8] all-reduce(x), replica_groups={{0,1}}, to_apply=add
-//   all   = f32[32] custom-call(sum, id), api_version=API_VERSION_TYPED_FFI,
+//   call  = (f32[32], u32[]) custom-call(sum, id),
 //       custom_call_target="meshwright_collective",
-//       custom_call_has_side_effect=true,
+//       api_version=API_VERSION_TYPED_FFI, custom_call_has_side_effect=true,
 //       backend_config={kind = "all-gather", groups = "0:0@0,1@0,2@1,3@1", ...}
+//   all   = f32[32] get-tuple-element(call), index=0
 //
-// The first all-reduce stays the compiler's: all of its groups lie within one
-// process. What the calls do is in runtime/cross_collectives.h.
+// The all-reduce stays the compiler's: all of its groups lie within one
+// process. What calls do is in runtime/cross_collectives.h.
+//
+// Calls follow one another in the same order in all processes, so that none
+// waits for one that another is yet to make: compilers may start a call only
+// when the one before is over. Straight on that is by control dependences;
+// loops and conditionals get the number of the device that the call before them
+// has returned, and hand one on (cross_frame.h).
 #ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_PROCESS_H_
 #define MESHWRIGHT_PROGRAM_PASSES_CROSS_PROCESS_H_
 
@@ -32,9 +39,9 @@
 namespace meshwright {
 
 // The program of place.process, to be compiled with as many replicas as it has
-// devices. Its calls (cross_call.h) are for `job` and follow one another, by
-// control dependences, in the same order in all processes; their groups are
-// numbered from `first_tag`, which programs of one job must choose apart.
+// devices. Its calls (cross_call.h) are for `job`; their groups are numbered
+// from `first_tag` on, which programs of one job must choose apart. Calls of
+// computations that have such are put in place.
 //
 // kInvalidArgument if devices are named that the mesh does not have, or the
 // process has none; kUnimplemented, naming the instruction, for what cannot go

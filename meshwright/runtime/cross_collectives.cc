@@ -100,7 +100,7 @@ class CrossCollectives::State {
                           .results = DataOf(call.results())};
     member.operands.pop_back();
     member.results.pop_back();
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     MW_RETURN_IF_ERROR(status_);
     std::unique_ptr<CrossSite>& site = sites_[tag];
     if (site == nullptr) {
@@ -109,7 +109,9 @@ class CrossCollectives::State {
       site = std::make_unique<CrossSite>(std::move(made));
     }
     if (!site->TakesPart(device)) {
-      SetZero(member, site->arrays());
+      const CrossArrays& arrays = site->arrays();
+      lock.unlock();
+      SetZero(member, arrays);
       return absl::OkStatus();
     }
     auto round = site->Arrive(device, {std::move(member), std::move(done)});

@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "meshwright/hlo/literal.h"
+#include "meshwright/hlo/read_text.h"
+#include "meshwright/hlo/verify.h"
 #include "meshwright/runtime/cross_workers_for_test.h"
 
 namespace meshwright {

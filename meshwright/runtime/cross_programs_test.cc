@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "meshwright/hlo/read_text.h"
+#include "meshwright/hlo/verify.h"
 #include "meshwright/runtime/cross_workers_for_test.h"
 
 namespace meshwright {
@@ -29,12 +31,12 @@ Module Read(absl::string_view text) {
 }
 
 // An f32 parameter of `count` small integers for each device.
-DeviceArrays Inputs(size_t devices, int64_t count) {
+DeviceArrays Inputs(size_t devices, int64_t count, size_t seed = 0) {
   DeviceArrays inputs;
   for (size_t device = 0; device < devices; ++device) {
     std::vector<float> values(count);
     for (int64_t i = 0; i < count; ++i) {
-      values[i] = static_cast<float>((device * 7 + i * 3) % 5);
+      values[i] = static_cast<float>((device * 7 + i * 3 + seed * 2) % 5);
     }
     inputs.push_back({std::string(reinterpret_cast<char*>(values.data()),
                                   values.size() * sizeof(float))});
@@ -197,6 +199,102 @@ TEST_P(CrossProgramsTest, LoopsHaveInvariants) {
       ROOT out = (f32[8,8], f32[8,8], f32[8,8], f32[8,8]) tuple(r, r1, before, after)
     })");
   ExpectEqual(program, process_of(), 64);
+}
+
+// Enough and large enough for the compiler to run what is independent at once.
+TEST_P(CrossProgramsTest, ManyRunAtOnce) {
+  std::string body = "p = f32[64,64] parameter(0)\n";
+  std::string values;
+  std::string shapes;
+  for (int i = 0; i < 24; ++i) {
+    const char* groups[] = {"{{0,1,2,3}}", "{{0,2},{1,3}}", "{{0,3},{2,1}}"};
+    absl::StrAppend(&body, "k", i, " = f32[] constant(", i, ")\nb", i,
+                    " = f32[64,64] broadcast(k", i, "), dimensions={}\nx", i,
+                    " = f32[64,64] add(p, b", i, ")\ng", i, " = f32[64,64] ",
+                    i % 2 == 0 ? "all-reduce" : "all-to-all", "(x", i,
+                    "), replica_groups=", groups[i % 3],
+                    i % 2 == 0 ? ", to_apply=add" : ", dimensions={1}", "\ny",
+                    i, " = f32[64,64] negate(g", i, ")\n");
+    absl::StrAppend(&values, i > 0 ? ", " : "", "y", i);
+    absl::StrAppend(&shapes, i > 0 ? ", " : "", "f32[64,64]");
+  }
+  const Module program =
+      Read(absl::StrCat("ENTRY main {\n", body, "ROOT out = (", shapes,
+                        ") tuple(", values, ")\n}"));
+  ExpectEqual(program, process_of(), 64 * 64);
+}
+
+TEST_P(CrossProgramsTest, ConditionsOfLoopsHaveCollectives) {
+  const Module program = Read(R"(
+    body {
+      s = (f32[4], f32[4]) parameter(0)
+      x = f32[4] get-tuple-element(s), index=0
+      y = f32[4] get-tuple-element(s), index=1
+      z = f32[4] add(x, y)
+      ROOT r = (f32[4], f32[4]) tuple(z, y)
+    }
+    condition {
+      s2 = (f32[4], f32[4]) parameter(0)
+      x2 = f32[4] get-tuple-element(s2), index=0
+      sum = f32[4] all-reduce(x2), replica_groups={{0,1,2,3}}, to_apply=add
+      one = f32[1] slice(sum), slice={[0:1]}
+      scalar = f32[] reshape(one)
+      n = f32[] constant(50)
+      ROOT go = pred[] compare(scalar, n), direction=LT
+    }
+    ENTRY main {
+      p = f32[4] parameter(0)
+      k = f32[] constant(1)
+      ones = f32[4] broadcast(k), dimensions={}
+      init = (f32[4], f32[4]) tuple(p, ones)
+      before = f32[4] all-reduce(p), replica_groups={{0,1,2,3}}, to_apply=add
+      loop = (f32[4], f32[4]) while(init), condition=condition, body=body
+      after = f32[16] all-gather(p), replica_groups={{0,1,2,3}}, dimensions={0}
+      again = (f32[4], f32[4]) while(loop), condition=condition, body=body
+      r0 = f32[4] get-tuple-element(again), index=0
+      r1 = f32[4] get-tuple-element(again), index=1
+      ROOT out = (f32[4], f32[16], f32[4], f32[4]) tuple(before, after, r0, r1)
+    })");
+  ExpectEqual(program, process_of(), 4);
+}
+
+TEST_P(CrossProgramsTest, RunsMayFollowEachOtherClosely) {
+  const Module program = Read(R"(
+    ENTRY main {
+      p = f32[64,64] parameter(0)
+      first = f32[64,64] all-reduce(p), replica_groups={{0,2},{1,3}}, to_apply=add
+      n = f32[64,64] negate(p)
+      second = f32[64,64] all-to-all(n), replica_groups={{0,1,2,3}}, dimensions={1}
+      ROOT sum = f32[64,64] add(first, second)
+    })");
+  std::vector<DeviceArrays> inputs;
+  std::vector<DeviceArrays> wanted;
+  for (size_t run = 0; run < 12; ++run) {
+    inputs.push_back(Inputs(4, 64 * 64, run));
+    const auto alone = RunAlone(program, inputs.back());
+    ASSERT_TRUE(alone.ok()) << alone.status();
+    wanted.push_back(*alone);
+  }
+  const auto result = OnWorkers(
+      program, process_of(), inputs[0],
+      [&](WorkerForTest& worker) -> absl::Status {
+        const std::vector<int64_t> devices = LocalDevices(worker.place);
+        std::vector<LoadedForTest::Started> runs;
+        for (const DeviceArrays& all : inputs) {
+          DeviceArrays own;
+          for (const int64_t device : devices) own.push_back(all[device]);
+          MW_ASSIGN_OR_RETURN(runs.emplace_back(), worker.program->Start(own));
+        }
+        for (size_t run = 0; run < runs.size(); ++run) {
+          MW_ASSIGN_OR_RETURN(const DeviceArrays outputs, runs[run].Finish());
+          for (size_t i = 0; i < devices.size(); ++i) {
+            EXPECT_TRUE(outputs[i] == wanted[run][devices[i]])
+                << "run " << run << " on device " << devices[i];
+          }
+        }
+        return absl::OkStatus();
+      });
+  EXPECT_EQ(result, absl::OkStatus());
 }
 
 }  // namespace

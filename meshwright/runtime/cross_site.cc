@@ -35,13 +35,23 @@ std::vector<CrossArrays::Array> ShapesOf(absl::Span<const FfiArray> arrays) {
 }  // namespace
 
 absl::StatusOr<CrossSite> CrossSite::Create(const FfiCall& call, int process) {
+  MW_ASSIGN_OR_RETURN(CrossCall read, ReadCall(call));
+  // The last ones are the number of the device.
+  const auto all_but_last = [](const std::vector<FfiArray>& arrays) {
+    return ShapesOf(absl::MakeSpan(arrays).first(arrays.size() - 1));
+  };
+  return Create(std::move(read),
+                {.operands = all_but_last(call.operands()),
+                 .results = all_but_last(call.results())},
+                process);
+}
+
+absl::StatusOr<CrossSite> CrossSite::Create(CrossCall call, CrossArrays arrays,
+                                            int process) {
+  MW_RETURN_IF_ERROR(CheckArrays(call, arrays));
   CrossSite site;
-  MW_ASSIGN_OR_RETURN(site.call_, ReadCall(call));
-  site.arrays_.operands = ShapesOf(
-      absl::MakeSpan(call.operands()).first(call.operands().size() - 1));
-  site.arrays_.results =
-      ShapesOf(absl::MakeSpan(call.results()).first(call.results().size() - 1));
-  MW_RETURN_IF_ERROR(CheckArrays(site.call_, site.arrays_));
+  site.call_ = std::move(call);
+  site.arrays_ = std::move(arrays);
   for (const CrossGroup& group : site.call_.groups) {
     Meeting& meeting = site.meetings_.emplace_back();
     meeting.places = PlacesOf(group, process);

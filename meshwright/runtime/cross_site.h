@@ -27,6 +27,9 @@ struct CrossArrival {
 // Not thread-safe; addresses of what rounds point to stay the same.
 class CrossSite {
  public:
+  // kInvalidArgument if the arrays are not as the call needs them.
+  static absl::StatusOr<CrossSite> Create(CrossCall call, CrossArrays arrays,
+                                          int process);
   // From the attributes and arrays of the call (program_passes/cross_call.h).
   static absl::StatusOr<CrossSite> Create(const FfiCall& call, int process);
 

@@ -18,7 +18,7 @@
 namespace meshwright {
 namespace {
 
-constexpr int kConnectMillis = 1000;
+constexpr int kWaitMillis = 1000;
 
 struct FreeAddresses {
   void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
@@ -39,34 +39,46 @@ absl::StatusOr<Addresses> Resolve(const Address& address, int flags) {
   return Addresses(list);
 }
 
-// 0, or errno.
-int Connect(const addrinfo& to) {
-  const int socket =
-      ::socket(to.ai_family, to.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (socket < 0) return errno;
-  int error = ::connect(socket, to.ai_addr, to.ai_addrlen) == 0 ? 0 : errno;
-  if (error == EINPROGRESS) {
-    pollfd poll = {.fd = socket, .events = POLLOUT, .revents = 0};
-    socklen_t size = sizeof(error);
-    if (::poll(&poll, 1, kConnectMillis) != 1) {
-      error = ETIMEDOUT;
-    } else if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
-      error = errno;
-    }
+// Closes itself.
+class Socket {
+ public:
+  Socket(const addrinfo& to, int flags)
+      : fd_(::socket(to.ai_family, to.ai_socktype | SOCK_CLOEXEC | flags, 0)) {}
+  ~Socket() {
+    if (fd_ >= 0) ::close(fd_);
   }
-  ::close(socket);
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+bool IsReady(const Socket& socket, short events) {
+  pollfd poll = {.fd = socket.fd(), .events = events, .revents = 0};
+  return ::poll(&poll, 1, kWaitMillis) == 1;
+}
+
+// 0, or errno.
+int Connect(const Socket& socket, const addrinfo& to) {
+  if (::connect(socket.fd(), to.ai_addr, to.ai_addrlen) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  if (!IsReady(socket, POLLOUT)) return ETIMEDOUT;
+  int error = 0;
+  socklen_t size = sizeof(error);
+  if (::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
+    return errno;
+  }
   return error;
 }
 
-int Bind(const addrinfo& to) {
-  const int socket = ::socket(to.ai_family, to.ai_socktype | SOCK_CLOEXEC, 0);
-  if (socket < 0) return errno;
+int Listen(const addrinfo& to) {
+  const Socket socket(to, 0);
   const int on = 1;
-  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  int error = ::bind(socket, to.ai_addr, to.ai_addrlen) == 0 ? 0 : errno;
-  if (error == 0 && ::listen(socket, 1) != 0) error = errno;
-  ::close(socket);
-  return error;
+  ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (::bind(socket.fd(), to.ai_addr, to.ai_addrlen) != 0) return errno;
+  return ::listen(socket.fd(), 1) == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -113,7 +125,7 @@ absl::Status TryConnect(const Address& address) {
   MW_ASSIGN_OR_RETURN(const Addresses list, Resolve(address, 0));
   int error = 0;
   for (const addrinfo* to = list.get(); to != nullptr; to = to->ai_next) {
-    error = Connect(*to);
+    error = Connect(Socket(*to, SOCK_NONBLOCK), *to);
     if (error == 0) return absl::OkStatus();
   }
   if (error == ECONNREFUSED) {
@@ -124,13 +136,35 @@ absl::Status TryConnect(const Address& address) {
       address.ToString(), " cannot be reached: ", std::strerror(error)));
 }
 
+bool SpeaksHttp2(const Address& address) {
+  // What clients begin with, and empty settings.
+  static constexpr absl::string_view kPreface(
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
+  const auto list = Resolve(address, 0);
+  if (!list.ok()) return true;
+  for (const addrinfo* to = list->get(); to != nullptr; to = to->ai_next) {
+    const Socket socket(*to, SOCK_NONBLOCK);
+    if (Connect(socket, *to) != 0) continue;
+    if (::send(socket.fd(), kPreface.data(), kPreface.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(kPreface.size())) {
+      continue;
+    }
+    // Its settings: three bytes of length, then the kind of frame.
+    char answer[4] = {};
+    if (!IsReady(socket, POLLIN)) return true;
+    return ::recv(socket.fd(), answer, sizeof(answer), 0) == sizeof(answer) &&
+           answer[0] == 0 && answer[3] == 4;
+  }
+  return true;
+}
+
 absl::Status TryListen(const Address& address) {
   const auto list = Resolve(address, AI_PASSIVE);
   if (!list.ok()) {
     return absl::InvalidArgumentError(list.status().message());
   }
   for (const addrinfo* to = list->get(); to != nullptr; to = to->ai_next) {
-    const int error = Bind(*to);
+    const int error = Listen(*to);
     if (error == 0) continue;
     if (error == EADDRINUSE) {
       return absl::FailedPreconditionError(

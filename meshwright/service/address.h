@@ -28,6 +28,10 @@ bool IsLoopback(const Address& address);
 // listens. OK when a connection is accepted. Waits a second at most.
 absl::Status TryConnect(const Address& address);
 
+// Whether a server answers there as HTTP/2 servers do without TLS. Also when it
+// does not answer within a second; not when it refuses.
+bool SpeaksHttp2(const Address& address);
+
 // Why one cannot listen there: the port is in use, or the host is not this
 // machine. OK when one can.
 absl::Status TryListen(const Address& address);

@@ -12,7 +12,7 @@
 #include "meshwright/service/address.h"
 #include "meshwright/service/limits.h"
 #include "meshwright/service/metadata.h"
-#include "meshwright/service/quiet_grpc.h"
+#include "meshwright/service/prepare_grpc.h"
 
 namespace meshwright {
 namespace {
@@ -32,6 +32,8 @@ grpc::ChannelArguments Arguments() {
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kWindowBytes);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS,
                    static_cast<int>(absl::ToInt64Milliseconds(kKeepaliveTime)));
   arguments.SetInt(
@@ -39,7 +41,6 @@ grpc::ChannelArguments Arguments() {
       static_cast<int>(absl::ToInt64Milliseconds(kKeepaliveTimeout)));
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // Every link has a connection of its own, and none goes through a proxy.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -50,11 +51,10 @@ grpc::ChannelArguments Arguments() {
 }
 
 // Something listens there, but does not answer as it should.
-absl::Status ExplainPlain(const std::string& address,
+absl::Status ExplainPlain(const Address& parsed, const std::string& address,
                           absl::string_view message) {
-  if (absl::StrContains(message, "Socket closed") ||
-      absl::StrContains(message, "reset by peer") ||
-      absl::StrContains(message, "preface")) {
+  // Also a server that has too much to do closes connections.
+  if (absl::StrContains(message, "Socket closed") && !SpeaksHttp2(parsed)) {
     return absl::FailedPreconditionError(absl::StrCat(
         address, " closed the connection; if it uses TLS, add --tls-ca"));
   }
@@ -75,12 +75,11 @@ absl::Status ExplainTls(const std::string& address, const Security& security,
   } else if (absl::StrContains(message, "andshake")) {
     why = absl::StrCat("the certificate of ", address,
                        " does not pass with the CA in --tls-ca");
-  } else if (absl::StrContains(message, "Socket closed") ||
-             absl::StrContains(message, "reset by peer")) {
-    why = absl::StrCat(address, " closed the connection; does it accept ",
-                       security.certificate.empty()
-                           ? "workers and clients without --tls-cert?"
-                           : "the CA of --tls-cert?");
+  } else if (absl::StrContains(message, "Socket closed")) {
+    return absl::UnavailableError(absl::StrCat(
+        address, " closed the connection; does it accept ",
+        security.certificate.empty() ? "workers and clients without --tls-cert?"
+                                     : "the CA of --tls-cert?"));
   } else {
     return absl::UnavailableError(
         absl::StrCat("no connection to ", address, ": ", message));
@@ -93,7 +92,7 @@ absl::Status ExplainTls(const std::string& address, const Security& security,
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& address, const Security& security) {
   MW_RETURN_IF_ERROR(CheckConnect(address, security));
-  QuietGrpc();
+  PrepareGrpc();
   return grpc::CreateCustomChannel(address, Credentials(security), Arguments());
 }
 
@@ -113,7 +112,7 @@ absl::Status Explain(const std::string& address, const Security& security,
   if (error.code() != absl::StatusCode::kUnavailable) return error;
   MW_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
   MW_RETURN_IF_ERROR(TryConnect(parsed));
-  return security.ca.empty() ? ExplainPlain(address, error.message())
+  return security.ca.empty() ? ExplainPlain(parsed, address, error.message())
                              : ExplainTls(address, security, error.message());
 }
 

@@ -164,11 +164,8 @@ void ExpectHonestAnswers(const std::string& address) {
   EXPECT_EQ(*(*client)->Plan({"m", "c", "o"}, call), "{\"plan\": \"m|c|o\"}");
 }
 
-// $MESHWRIGHT_FUZZ_ROUNDS: other requests each time.
-int Rounds() {
-  const char* rounds = std::getenv("MESHWRIGHT_FUZZ_ROUNDS");
-  return rounds == nullptr ? 1 : std::atoi(rounds);
-}
+// Other requests each time.
+int Rounds() { return std::getenv("MW_LONG") == nullptr ? 1 : 20; }
 
 TEST(FuzzTest, MalformedRequestsDoNoHarm) {
   Host host;

@@ -65,7 +65,6 @@ struct CoordinatorForTest {
   absl::StatusOr<std::unique_ptr<CoordinatorLink>> Join(
       JoinCoordinatorOptions options = {}) const {
     options.address = address();
-    options.connect_timeout = absl::Seconds(10);
     return JoinCoordinator(std::move(options));
   }
 

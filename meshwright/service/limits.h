@@ -18,6 +18,8 @@ inline constexpr int64_t kMaxMessageBytes = (int64_t{4} << 20) + (64 << 10);
 // What may wait in one direction of a connection.
 inline constexpr int64_t kMaxQueuedBytes = int64_t{8} << 20;
 
+// What may be on the way in one direction, beside that.
+inline constexpr int kWindowBytes = 4 << 20;
 // Of an error's text, and of all metadata of a call. Text may grow threefold.
 inline constexpr int64_t kMaxErrorBytes = int64_t{8} << 10;
 inline constexpr int64_t kMaxMetadataBytes = int64_t{32} << 10;

@@ -116,7 +116,7 @@ TEST(LinkFlowTest, WorkersThatWaitNoticeTheEnd) {
     }
   });
   // Fills the worker's inbox too: its reads have stopped.
-  for (int64_t i = 0; i < 8; ++i) {
+  for (int64_t i = 0; i < 5; ++i) {
     proto::WorkerCommand command;
     *command.mutable_set() = Part(i);
     ASSERT_TRUE(link->Send(std::move(command)).ok());

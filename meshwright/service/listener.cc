@@ -13,7 +13,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/service/address.h"
 #include "meshwright/service/limits.h"
-#include "meshwright/service/quiet_grpc.h"
+#include "meshwright/service/prepare_grpc.h"
 
 namespace meshwright {
 namespace {
@@ -38,6 +38,11 @@ void SetArguments(const ListenOptions& options, grpc::ServerBuilder& builder) {
   // Otherwise a second server takes the same port without an error.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  // What gRPC itself holds of what has not been read: a window that does not
+  // grow.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES,
+                             kWindowBytes);
   builder.AddChannelArgument(
       GRPC_ARG_KEEPALIVE_TIME_MS,
       static_cast<int>(absl::ToInt64Milliseconds(options.keepalive_time)));
@@ -72,7 +77,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Start(
   MW_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.address));
   // gRPC only says that it could not.
   MW_RETURN_IF_ERROR(TryListen(address));
-  QuietGrpc();
+  PrepareGrpc();
   grpc::ServerBuilder builder;
   SetArguments(options, builder);
   for (grpc::Service* service : services) builder.RegisterService(service);

@@ -1,5 +1,6 @@
 #include "meshwright/wire/float8.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -28,31 +29,6 @@ float Float8::DecodeSlowly(int bits) const {
   const int whole = exponent == 0 ? mantissa : mantissa | 1 << mantissa_bits_;
   return sign * std::ldexp(static_cast<float>(whole),
                            std::max(exponent, 1) - bias_ - mantissa_bits_);
-}
-
-uint8_t Float8::Encode(float value) const {
-  const auto sign = static_cast<uint8_t>(std::signbit(value) ? 0x80 : 0);
-  const auto nan = static_cast<uint8_t>(family_ == Family::kFnuz ? 0x80
-                                        : family_ == Family::kFn ? sign | 0x7f
-                                                                 : sign | 0x7f);
-  if (std::isnan(value)) return nan;
-  int exponent = 0;
-  std::frexp(value, &exponent);  // |value| in [2^(exponent-1), 2^exponent).
-  // In units of the last place there; subnormals share one place.
-  const int place = std::max(exponent - 1, 1 - bias_) - mantissa_bits_;
-  const float units = std::nearbyint(std::ldexp(std::fabs(value), -place));
-  // Counting on from the exponent's first value carries into the next one.
-  const float first = static_cast<float>((place + mantissa_bits_ + bias_ - 1)
-                                         << mantissa_bits_);
-  const float magnitude = std::isinf(value) ? 256 : first + units;
-  if (magnitude > static_cast<float>(largest_)) {
-    return family_ == Family::kIeee
-               ? static_cast<uint8_t>(sign | (largest_ + 1))
-               : nan;
-  }
-  const auto bits = static_cast<uint8_t>(magnitude);
-  if (family_ == Family::kFnuz && bits == 0) return 0;
-  return static_cast<uint8_t>(sign | bits);
 }
 
 const Float8* Float8Of(ElementType type) {

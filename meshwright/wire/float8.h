@@ -7,6 +7,7 @@
 #define MESHWRIGHT_WIRE_FLOAT8_H_
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "meshwright/base/element_type.h"
@@ -33,6 +34,31 @@ class Float8 {
   uint8_t largest_;  // Bits of the largest finite value.
   std::array<float, 256> values_;
 };
+
+inline uint8_t Float8::Encode(float value) const {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = (bits >> 24) & 0x80;
+  const uint32_t magnitude = bits & 0x7fffffff;
+  // Adding this leaves a subnormal's bits, rounded, at the end.
+  const float behind =
+      std::bit_cast<float>((151u - bias_ - mantissa_bits_) << 23);
+  const float shifted = std::bit_cast<float>(magnitude) + behind;
+  const uint32_t subnormal =
+      std::bit_cast<uint32_t>(shifted) - std::bit_cast<uint32_t>(behind);
+  const int drop = 23 - mantissa_bits_;
+  const uint32_t half = (1u << (drop - 1)) - 1 + ((magnitude >> drop) & 1);
+  const uint32_t normal = (magnitude - ((127u - bias_) << 23) + half) >> drop;
+  const bool is_normal = magnitude >= (128u - bias_) << 23;
+  uint32_t result = is_normal ? normal : subnormal;
+  const bool fnuz = family_ == Family::kFnuz;
+  // NaNs are the largest numbers when seen as integers.
+  if (result > largest_) {
+    const bool infinite = family_ == Family::kIeee && magnitude <= 0x7f800000;
+    result = infinite ? largest_ + 1u : 0x7f;
+    return static_cast<uint8_t>(fnuz ? 0x80 : sign | result);
+  }
+  return static_cast<uint8_t>(fnuz && result == 0 ? 0 : sign | result);
+}
 
 // Null for types that are none, and for f8e8m0fnu, which has no sign.
 const Float8* Float8Of(ElementType type);

@@ -61,9 +61,8 @@ GlooBuffer::State GlooBuffer::Wait(absl::Time deadline,
   std::unique_lock lock(m_);
   std::condition_variable& changed = sends_ ? sendCv_ : recvCv_;
   while (LockedState() == State::kUnderWay && !give_up()) {
-    const absl::Duration left = deadline - absl::Now();
-    if (left <= absl::ZeroDuration()) break;
-    changed.wait_for(lock, absl::ToChronoMicroseconds(left));
+    if (absl::Now() >= deadline) break;
+    changed.wait_until(lock, absl::ToChronoTime(deadline));
   }
   return LockedState();
 }

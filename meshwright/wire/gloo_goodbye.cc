@@ -11,7 +11,7 @@ Goodbye::Goodbye(const absl::Status& status) {
       static_cast<uint16_t>(std::min(text.size(), bytes_.size() - 3));
   bytes_[0] = static_cast<std::byte>(status.code());
   std::memcpy(&bytes_[1], &length, sizeof(length));
-  std::memcpy(&bytes_[3], text.data(), length);
+  if (length > 0) std::memcpy(&bytes_[3], text.data(), length);
 }
 
 absl::Status Goodbye::status() const {

@@ -58,8 +58,9 @@ GlooTransport::GlooTransport(std::unique_ptr<Health> health, GlooMesh mesh)
 
 GlooTransport::~GlooTransport() {
   {
-    absl::MutexLock lock(&keeper_mutex_);
+    const std::lock_guard lock(keeper_mutex_);
     over_ = true;
+    asked_.notify_one();
   }
   keeper_.join();
 }
@@ -94,7 +95,7 @@ absl::Status GlooTransport::Park(int to, uint64_t slot, OwnedBytes bytes) {
     case State::kFailed:
       return Blame(to);
     case State::kUnderWay:
-      absl::MutexLock lock(&keeper_mutex_);
+      const std::lock_guard lock(keeper_mutex_);
       parked_.push_back({std::move(buffer), std::move(bytes.owner)});
       break;
   }
@@ -105,13 +106,13 @@ absl::Status GlooTransport::Await(GlooBuffer& buffer, int peer) {
   State state = buffer.state();
   if (state == State::kUnderWay) {
     {
-      absl::MutexLock lock(&waiting_mutex_);
+      const std::lock_guard lock(waiting_mutex_);
       waiting_.insert(&buffer);
     }
     const absl::Time deadline = absl::Now() + health_->timeout();
     state =
         buffer.Wait(deadline, [&] { return !health_->StatusOf(peer).ok(); });
-    absl::MutexLock lock(&waiting_mutex_);
+    const std::lock_guard lock(waiting_mutex_);
     waiting_.erase(&buffer);
   }
   if (state == State::kDone) return absl::OkStatus();
@@ -131,7 +132,7 @@ absl::Status GlooTransport::Blame(int peer) {
 void GlooTransport::LookAt(int peer) {
   absl::Status heard;
   {
-    absl::MutexLock lock(&farewell_mutex_);
+    const std::lock_guard lock(farewell_mutex_);
     Farewell& farewell = farewells_[peer];
     if (farewell.hears == nullptr) return;
     const State state = farewell.hears->state();
@@ -154,7 +155,7 @@ void GlooTransport::LookAt(int peer) {
 
 void GlooTransport::DropSent() {
   std::list<Parked> sent;
-  absl::MutexLock lock(&keeper_mutex_);
+  const std::lock_guard lock(keeper_mutex_);
   for (auto parked = parked_.begin(); parked != parked_.end();) {
     const auto next = std::next(parked);
     if (parked->buffer->state() != State::kUnderWay) {
@@ -169,11 +170,9 @@ void GlooTransport::Keep() {
   while (true) {
     bool over = false;
     {
-      absl::MutexLock lock(&keeper_mutex_);
-      const auto asked = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(keeper_mutex_) {
-        return poked_ || over_;
-      };
-      keeper_mutex_.AwaitWithTimeout(absl::Condition(&asked), kKeeperPeriod);
+      std::unique_lock lock(keeper_mutex_);
+      asked_.wait_for(lock, absl::ToChronoMilliseconds(kKeeperPeriod),
+                      [this] { return poked_ || over_; });
       poked_ = false;
       over = over_;
     }
@@ -191,7 +190,7 @@ void GlooTransport::Keep() {
 void GlooTransport::SayGoodbye() {
   const absl::Status told = health_->told();
   {
-    absl::MutexLock lock(&farewell_mutex_);
+    const std::lock_guard lock(farewell_mutex_);
     for (int peer = 0; peer < health_->size(); ++peer) {
       if (peer == health_->rank()) continue;
       Farewell& farewell = farewells_[peer];
@@ -210,7 +209,7 @@ void GlooTransport::SayGoodbye() {
 }
 
 bool GlooTransport::IsAnswered() {
-  absl::MutexLock lock(&farewell_mutex_);
+  const std::lock_guard lock(farewell_mutex_);
   return std::ranges::none_of(farewells_, [](const Farewell& farewell) {
     return farewell.hears_answer != nullptr &&
            farewell.hears_answer->state() == State::kUnderWay;
@@ -219,12 +218,13 @@ bool GlooTransport::IsAnswered() {
 
 void GlooTransport::WakeAll() {
   {
-    absl::MutexLock lock(&waiting_mutex_);
+    const std::lock_guard lock(waiting_mutex_);
     for (GlooBuffer* buffer : waiting_) buffer->Wake();
   }
   to_self_.WakeAll();
-  absl::MutexLock lock(&keeper_mutex_);
+  const std::lock_guard lock(keeper_mutex_);
   poked_ = true;
+  asked_.notify_one();
 }
 
 }  // namespace meshwright

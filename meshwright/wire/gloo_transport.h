@@ -7,17 +7,17 @@
 #ifndef MESHWRIGHT_WIRE_GLOO_TRANSPORT_H_
 #define MESHWRIGHT_WIRE_GLOO_TRANSPORT_H_
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "meshwright/wire/gloo_buffer.h"
 #include "meshwright/wire/gloo_goodbye.h"
@@ -73,16 +73,17 @@ class GlooTransport : public Transport {
   const GlooMesh mesh_;
   Mailbox to_self_;
 
-  absl::Mutex farewell_mutex_;
-  std::vector<Farewell> farewells_ ABSL_GUARDED_BY(farewell_mutex_);
+  std::mutex farewell_mutex_;
+  std::vector<Farewell> farewells_;
 
-  absl::Mutex waiting_mutex_;
-  absl::flat_hash_set<GlooBuffer*> waiting_ ABSL_GUARDED_BY(waiting_mutex_);
+  std::mutex waiting_mutex_;
+  absl::flat_hash_set<GlooBuffer*> waiting_;
 
-  absl::Mutex keeper_mutex_;
-  std::list<Parked> parked_ ABSL_GUARDED_BY(keeper_mutex_);
-  bool poked_ ABSL_GUARDED_BY(keeper_mutex_) = false;
-  bool over_ ABSL_GUARDED_BY(keeper_mutex_) = false;
+  std::mutex keeper_mutex_;  // Guards the next four.
+  std::condition_variable asked_;
+  std::list<Parked> parked_;
+  bool poked_ = false;
+  bool over_ = false;
   std::thread keeper_;
 };
 

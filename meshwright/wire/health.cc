@@ -15,20 +15,20 @@ Health::Health(int rank, std::vector<std::string> names, absl::Duration timeout)
 
 absl::Status Health::status() const {
   if (!changed()) return absl::OkStatus();
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return status_;
 }
 
 absl::Status Health::StatusOf(int peer) const {
   if (!changed()) return absl::OkStatus();
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   if (!status_.ok() || !left_[peer]) return status_;
   return absl::UnavailableError(
       absl::StrCat(names_[peer], " is gone: it closed its connections"));
 }
 
 absl::Status Health::told() const {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return told_;
 }
 
@@ -54,7 +54,7 @@ void Health::Abort(absl::Status why) {
 absl::Status Health::Fail(absl::Status why, absl::Status told) {
   MW_CHECK(!why.ok());
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     if (!status_.ok()) return status_;
     status_ = why;
     told_ = std::move(told);
@@ -65,7 +65,7 @@ absl::Status Health::Fail(absl::Status why, absl::Status told) {
 
 void Health::Leave(int peer) {
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     left_[peer] = true;
   }
   Notify();

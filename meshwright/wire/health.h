@@ -7,12 +7,11 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 namespace meshwright {
@@ -58,10 +57,10 @@ class Health {
   const absl::Duration timeout_;
   std::vector<std::function<void()>> listeners_;
   std::atomic<bool> changed_ = false;
-  mutable absl::Mutex mutex_;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
-  absl::Status told_ ABSL_GUARDED_BY(mutex_);
-  std::vector<bool> left_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;  // Guards the next three.
+  absl::Status status_;
+  absl::Status told_;
+  std::vector<bool> left_;
 };
 
 }  // namespace meshwright

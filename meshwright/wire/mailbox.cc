@@ -23,15 +23,16 @@ class MailboxTransfer : public Transfer {
 
   absl::Status Await() override {
     const int peer = route_.from == health_->rank() ? route_.to : route_.from;
-    const absl::Time deadline = absl::Now() + health_->timeout();
+    const auto deadline = absl::ToChronoTime(absl::Now() + health_->timeout());
     absl::Status failed;
     {
-      absl::MutexLock lock(&mailbox_->mutex_);
+      std::unique_lock lock(mailbox_->mutex_);
       bool late = false;
       while (!post_->done && !late) {
         failed = health_->StatusOf(peer);
         if (!failed.ok()) break;
-        late = mailbox_->changed_.WaitWithDeadline(&mailbox_->mutex_, deadline);
+        late = mailbox_->changed_.wait_until(lock, deadline) ==
+               std::cv_status::timeout;
       }
       if (post_->done) return absl::OkStatus();
     }
@@ -39,7 +40,7 @@ class MailboxTransfer : public Transfer {
   }
 
   bool IsReady() override {
-    absl::MutexLock lock(&mailbox_->mutex_);
+    const std::lock_guard lock(mailbox_->mutex_);
     return post_->done;
   }
 
@@ -79,7 +80,7 @@ void Mailbox::Deliver(Post& sent, Post& received) {
 void Mailbox::AddSend(const Route& route, const PostPtr& post) {
   if (const PostPtr receive = TakeFirst(receives_, route)) {
     Deliver(*post, *receive);
-    changed_.SignalAll();
+    changed_.notify_all();
   } else {
     sends_[route].push_back(post);
   }
@@ -89,7 +90,7 @@ std::unique_ptr<Transfer> Mailbox::Send(const Route& route,
                                         absl::Span<const std::byte> bytes,
                                         Health& health) {
   auto post = std::make_shared<Post>(Post{.bytes = bytes});
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   if (health.StatusOf(route.to).ok()) AddSend(route, post);
   return std::make_unique<MailboxTransfer>(this, &health, route,
                                            std::move(post));
@@ -99,7 +100,7 @@ absl::Status Mailbox::Park(const Route& route, OwnedBytes bytes,
                            Health& health) {
   const auto post = std::make_shared<Post>(
       Post{.bytes = bytes.bytes, .owner = std::move(bytes.owner)});
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   MW_RETURN_IF_ERROR(health.StatusOf(route.to));
   AddSend(route, post);
   return absl::OkStatus();
@@ -110,12 +111,12 @@ std::unique_ptr<Transfer> Mailbox::Receive(const Route& route,
                                            Health& health) {
   auto post = std::make_shared<Post>(Post{.into = into});
   PostPtr sent;  // Its owner goes after the lock.
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   if (health.StatusOf(route.from).ok()) {
     sent = TakeFirst(sends_, route);
     if (sent != nullptr) {
       Deliver(*sent, *post);
-      changed_.SignalAll();
+      changed_.notify_all();
     } else {
       receives_[route].push_back(post);
     }
@@ -125,7 +126,7 @@ std::unique_ptr<Transfer> Mailbox::Receive(const Route& route,
 }
 
 void Mailbox::Withdraw(const Route& route, const PostPtr& post) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   if (post->done) return;
   Remove(sends_, route, post);
   Remove(receives_, route, post);
@@ -133,7 +134,7 @@ void Mailbox::Withdraw(const Route& route, const PostPtr& post) {
 
 void Mailbox::Forget(int rank) {
   Posts forgotten;  // Owners go after the lock.
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   for (Posts* posts : {&sends_, &receives_}) {
     for (auto post = posts->begin(); post != posts->end();) {
       const auto next = std::next(post);
@@ -147,8 +148,8 @@ void Mailbox::Forget(int rank) {
 }
 
 void Mailbox::WakeAll() {
-  absl::MutexLock lock(&mutex_);
-  changed_.SignalAll();
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
 }
 
 }  // namespace meshwright

@@ -2,16 +2,17 @@
 #ifndef MESHWRIGHT_WIRE_MAILBOX_H_
 #define MESHWRIGHT_WIRE_MAILBOX_H_
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <tuple>
+#include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "meshwright/wire/health.h"
 #include "meshwright/wire/transport.h"
@@ -60,17 +61,17 @@ class Mailbox {
   using PostPtr = std::shared_ptr<Post>;
   using Posts = absl::flat_hash_map<Route, std::deque<PostPtr>>;
 
-  void AddSend(const Route& route, const PostPtr& post)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // With the mutex held.
+  void AddSend(const Route& route, const PostPtr& post);
   static PostPtr TakeFirst(Posts& posts, const Route& route);
   static void Remove(Posts& posts, const Route& route, const PostPtr& post);
   static void Deliver(Post& sent, Post& received);
   void Withdraw(const Route& route, const PostPtr& post);
 
-  absl::Mutex mutex_;
-  absl::CondVar changed_;
-  Posts sends_ ABSL_GUARDED_BY(mutex_);
-  Posts receives_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;  // Guards the next three.
+  std::condition_variable changed_;
+  Posts sends_;
+  Posts receives_;
 };
 
 }  // namespace meshwright

@@ -3,23 +3,23 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
 namespace meshwright {
 
 absl::Status MemoryKeyValueStore::Set(const std::string& key,
                                       std::string value) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   values_[key] = std::move(value);
+  changed_.notify_all();
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> MemoryKeyValueStore::Get(const std::string& key,
                                                      absl::Duration timeout) {
-  absl::MutexLock lock(&mutex_);
-  const auto is_set = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return values_.contains(key);
-  };
-  if (!mutex_.AwaitWithTimeout(absl::Condition(&is_set), timeout)) {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_until(lock, absl::ToChronoTime(absl::Now() + timeout),
+                           [&] { return values_.contains(key); })) {
     return absl::DeadlineExceededError(absl::StrCat(
         "nobody set ", key, " within ", absl::FormatDuration(timeout)));
   }

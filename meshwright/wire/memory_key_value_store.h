@@ -2,13 +2,13 @@
 #ifndef MESHWRIGHT_WIRE_MEMORY_KEY_VALUE_STORE_H_
 #define MESHWRIGHT_WIRE_MEMORY_KEY_VALUE_STORE_H_
 
+#include <condition_variable>
+#include <mutex>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "meshwright/wire/key_value_store.h"
 
@@ -21,8 +21,9 @@ class MemoryKeyValueStore : public KeyValueStore {
                                   absl::Duration timeout) override;
 
  private:
-  absl::Mutex mutex_;
-  absl::flat_hash_map<std::string, std::string> values_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  absl::flat_hash_map<std::string, std::string> values_;
 };
 
 }  // namespace meshwright

@@ -24,8 +24,11 @@ using internal::Slice;
 // Up to here all bytes go to everyone.
 constexpr size_t kAtOnceBytes = 16 << 10;
 constexpr int kAtOnceMembers = 8;
-// Of the slice of one member in a chunk.
-constexpr size_t kSliceBytes = 1 << 20;
+// Of the slice of one member in a chunk. Large ones cost Gloo the least time,
+// but there should be two chunks, so that one is combined while another is
+// under way.
+constexpr size_t kLargestSlice = 1 << 20;
+constexpr size_t kSmallestSlice = 64 << 10;
 
 enum Kind : uint64_t {
   kAllReduce = 2,
@@ -34,6 +37,12 @@ enum Kind : uint64_t {
   kAllToAll,
   kExchange,
 };
+
+// The size of slices, of whole elements, when each member has `bytes` to
+// combine.
+size_t SliceBytes(size_t bytes, size_t width) {
+  return std::clamp(bytes / 2, kSmallestSlice, kLargestSlice) / width * width;
+}
 
 int PlaceOf(int rank, absl::Span<const int> ranks) {
   return static_cast<int>(std::ranges::find(ranks, rank) - ranks.begin());
@@ -56,7 +65,7 @@ absl::Status MessageGroup::AllReduce(ReduceOp op, ElementType type,
     return ReduceAtOnce(op, type, data, slot);
   }
   const auto width = static_cast<size_t>(HostBytes(type));
-  const size_t chunk_bytes = kSliceBytes / width * width * size();
+  const size_t chunk_bytes = SliceBytes(data.size() / size(), width) * size();
   const auto slice = [&](int64_t chunk, int member) {
     const Slice place = ChunkOf(data.size(), chunk_bytes, chunk);
     const Slice part = PartOf(place.size, width, size(), member);
@@ -104,7 +113,7 @@ absl::Status MessageGroup::ReduceScatter(ReduceOp op, ElementType type,
   MW_RETURN_IF_ERROR(internal::CheckReduction(op, type, out.size()));
   MW_RETURN_IF_ERROR(internal::CheckBlocks(in.size(), out.size(), size()));
   const auto width = static_cast<size_t>(HostBytes(type));
-  const size_t chunk_bytes = kSliceBytes / width * width;
+  const size_t chunk_bytes = SliceBytes(out.size(), width);
   const auto slice_of_out = [&](int64_t chunk, int) {
     return out.subspan(chunk_bytes * chunk, chunk_bytes);
   };

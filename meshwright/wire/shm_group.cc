@@ -43,7 +43,7 @@ absl::StatusOr<std::unique_ptr<ShmCall>> ShmGroup::Begin(Kind kind,
   MW_ASSIGN_OR_RETURN(const int channel, neighbors_->TakeChannel(*health_));
   uint64_t earlier = 0;
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     earlier = calls_[tag]++;
   }
   const uint64_t id =

@@ -10,13 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "meshwright/base/element_type.h"
 #include "meshwright/wire/group.h"
@@ -73,9 +72,9 @@ class ShmGroup : public Group {
   const std::vector<int> ranks_;
   const int rank_;
   const uint64_t slot_;  // Of the group.
-  absl::Mutex mutex_;
+  std::mutex mutex_;
   // Calls so far, by tag.
-  absl::flat_hash_map<uint32_t, uint64_t> calls_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<uint32_t, uint64_t> calls_;
 };
 
 }  // namespace meshwright

@@ -98,7 +98,7 @@ absl::StatusOr<int> ShmNeighbors::TakeChannel(const Health& health) {
   while (true) {
     MW_RETURN_IF_ERROR(health.status());
     {
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       taken_.resize(ShmSegment::kChannels);
       for (int i = 0; i < ShmSegment::kChannels; ++i) {
         if (taken_[i] || own.channel(i).readers.load() > 0) continue;
@@ -112,7 +112,7 @@ absl::StatusOr<int> ShmNeighbors::TakeChannel(const Health& health) {
 }
 
 void ShmNeighbors::ReturnChannel(int channel) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   taken_[channel] = false;
 }
 

@@ -8,13 +8,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "meshwright/wire/gloo_wire.h"
 #include "meshwright/wire/health.h"
@@ -49,8 +48,8 @@ class ShmNeighbors {
   std::vector<std::unique_ptr<ShmSegment>> segments_;  // Null: not shared.
   // (a, b): a could open b's segment.
   absl::flat_hash_set<std::pair<int, int>> opened_;
-  absl::Mutex mutex_;
-  std::vector<bool> taken_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;
+  std::vector<bool> taken_;
 };
 
 }  // namespace meshwright

@@ -1,6 +1,8 @@
 #include "meshwright/wire/transport_wire.h"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,27 +16,28 @@ namespace {
 
 class TransferArrival : public Arrival {
  public:
-  explicit TransferArrival(std::unique_ptr<Transfer> transfer)
-      : transfer_(std::move(transfer)) {}
+  TransferArrival(std::unique_ptr<Transfer> transfer, const Health* health,
+                  int from)
+      : transfer_(std::move(transfer)), health_(*health), from_(from) {}
   ~TransferArrival() override { Await().IgnoreError(); }
 
   absl::Status Await() override {
-    absl::MutexLock lock(&mutex_);
-    if (transfer_ != nullptr) {
-      status_ = transfer_->Await();
-      transfer_ = nullptr;
-    }
+    const std::lock_guard lock(mutex_);
+    if (!awaited_) status_ = transfer_->Await();
+    awaited_ = true;
     return status_;
   }
   bool IsReady() override {
-    absl::MutexLock lock(&mutex_);
-    return transfer_ == nullptr || transfer_->IsReady();
+    return awaited_ || transfer_->IsReady() || !health_.StatusOf(from_).ok();
   }
 
  private:
-  absl::Mutex mutex_;
-  std::unique_ptr<Transfer> transfer_ ABSL_GUARDED_BY(mutex_);
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  const std::unique_ptr<Transfer> transfer_;
+  const Health& health_;
+  const int from_;
+  std::mutex mutex_;  // Of those who wait.
+  std::atomic<bool> awaited_ = false;
+  absl::Status status_;
 };
 
 class FailedArrival : public Arrival {
@@ -78,7 +81,7 @@ absl::StatusOr<Group*> TransportWire::GroupOf(absl::Span<const int> ranks) {
         absl::StrJoin(ranks, ", ")));
   }
   MW_RETURN_IF_ERROR(health_.status());
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   std::unique_ptr<Group>& group = groups_[members];
   if (group == nullptr) group = MakeGroup(std::move(members));
   return group.get();
@@ -101,7 +104,8 @@ std::unique_ptr<Arrival> TransportWire::Receive(int from, const MessageKey& key,
     return std::make_unique<FailedArrival>(std::move(checked));
   }
   return std::make_unique<TransferArrival>(
-      transport_->Receive(from, SlotOf(key, into.size()), into));
+      transport_->Receive(from, SlotOf(key, into.size()), into), &health_,
+      from);
 }
 
 void TransportWire::Abort(absl::Status why) { health_.Abort(std::move(why)); }

@@ -3,14 +3,13 @@
 #define MESHWRIGHT_WIRE_TRANSPORT_WIRE_H_
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "meshwright/wire/group.h"
 #include "meshwright/wire/transport.h"
@@ -41,9 +40,8 @@ class TransportWire : public Wire {
  private:
   const std::unique_ptr<Transport> transport_;
   Health& health_;
-  absl::Mutex mutex_;
-  absl::flat_hash_map<std::vector<int>, std::unique_ptr<Group>> groups_
-      ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;
+  absl::flat_hash_map<std::vector<int>, std::unique_ptr<Group>> groups_;
 };
 
 }  // namespace meshwright

@@ -17,7 +17,15 @@ from mw.schedule import CountedFailure, Outcome, Schedule, Step, table
 # Under ASan and UBSan: what reads files of strangers, always; with --long all that
 # decides and runs. Under TSan, with --long: what has threads.
 ASAN = ("hlo",)
-ASAN_LONG = ("partition", "search", "pipeline", "schedule", "planner", "runtime")
+ASAN_LONG = (
+    "partition",
+    "search",
+    "pipeline",
+    "schedule",
+    "planner",
+    "runtime",
+    "service",
+)
 TSAN_LONG = ("engine", "solve", "planner", "runtime")
 FUZZ_COUNT = 5_000
 FUZZ_COUNT_LONG = 1_000_000

@@ -1,0 +1,132 @@
+// Collectives between processes that cannot be.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "meshwright/hlo/read_text.h"
+#include "meshwright/runtime/cross_collectives.h"
+#include "meshwright/runtime/cross_workers_for_test.h"
+
+namespace meshwright {
+namespace {
+
+using ::testing::HasSubstr;
+
+Module SumProgram() {
+  auto module = ReadModuleText(R"(
+    HloModule sum
+    add {
+      a = f32[] parameter(0)
+      b = f32[] parameter(1)
+      ROOT c = f32[] add(a, b)
+    }
+    ENTRY main {
+      p = f32[2] parameter(0)
+      s = f32[2] all-reduce(p), replica_groups={{0,1,2,3}}, to_apply=add
+      n = f32[2] negate(s)
+      ROOT g = f32[8] all-gather(n), replica_groups={{0,1,2,3}}, dimensions={0}
+    })");
+  EXPECT_TRUE(module.ok()) << module.status();
+  module->Finish();
+  return *std::move(module);
+}
+
+DeviceArrays Zeros(size_t devices) {
+  return DeviceArrays(devices, {std::string(8, '\0')});
+}
+
+std::string Message(const absl::Status& status) {
+  return std::string(status.message());
+}
+
+TEST(CrossErrorsTest, AnErrorOfTheWireFailsAllCallsFromThenOn) {
+  const auto result = OnWorkers(
+      SumProgram(), {0, 0, 1, 2}, Zeros(4),
+      [&](WorkerForTest& worker) -> absl::Status {
+        MW_RETURN_IF_ERROR(worker.program->Run(worker.inputs).status());
+        EXPECT_EQ(worker.collectives->status(), absl::OkStatus());
+        if (worker.place.process == 2) {
+          worker.wire->Abort(absl::UnavailableError("out of coffee"));
+        }
+        for (int i = 0; i < 3; ++i) {
+          const absl::Status failed =
+              worker.program->Run(worker.inputs).status();
+          EXPECT_THAT(Message(failed), HasSubstr("out of coffee"));
+          // What the program says has lost the code.
+          EXPECT_EQ(worker.collectives->status().code(),
+                    absl::StatusCode::kUnavailable)
+              << worker.collectives->status();
+        }
+        return absl::OkStatus();
+      });
+  EXPECT_EQ(result, absl::OkStatus());
+}
+
+TEST(CrossErrorsTest, NobodyWaitsForEver) {
+  const auto result = OnWorkers(
+      SumProgram(), {0, 0, 1, 1}, Zeros(4),
+      [&](WorkerForTest& worker) -> absl::Status {
+        if (worker.place.process == 1) return absl::OkStatus();
+        const absl::Status failed = worker.program->Run(worker.inputs).status();
+        EXPECT_THAT(Message(failed), HasSubstr("worker 1"));
+        EXPECT_THAT(Message(failed), HasSubstr("all-reduce"));
+        return absl::OkStatus();
+      },
+      absl::Seconds(1));
+  EXPECT_EQ(result, absl::OkStatus());
+}
+
+TEST(CrossErrorsTest, UnloadedJobsEndTheirCalls) {
+  ASSERT_EQ(CrossCollectives::Register(CpuPlugin()), absl::OkStatus());
+  const auto wires = MakeMemoryWires(2, absl::Minutes(5));
+  constexpr int64_t kJob = 1 << 20;
+  const Module program = SumProgram();
+  const auto part =
+      LowerForProcess(program, {.process_of = {0, 0, 1, 1}}, kJob);
+  ASSERT_TRUE(part.ok()) << part.status();
+  auto loaded = LoadedForTest::Load(*part, 2);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_THAT(Message(loaded->Run(Zeros(2)).status()),
+              HasSubstr("has no collectives on worker 0"));
+
+  auto collectives = CrossCollectives::Create(kJob, wires[0].get());
+  ASSERT_TRUE(collectives.ok()) << collectives.status();
+  EXPECT_EQ(CrossCollectives::Create(kJob, wires[0].get()).status().code(),
+            absl::StatusCode::kAlreadyExists);
+  absl::Status failed;
+  std::thread run([&] { failed = loaded->Run(Zeros(2)).status(); });
+  absl::SleepFor(absl::Milliseconds(100));
+  collectives->reset();
+  run.join();
+  // Before its calls or while they wait.
+  EXPECT_THAT(Message(failed), HasSubstr(absl::StrCat("job ", kJob)));
+  // It may be loaded again, also without having done anything.
+  collectives = CrossCollectives::Create(kJob, wires[0].get());
+  ASSERT_TRUE(collectives.ok()) << collectives.status();
+}
+
+TEST(CrossErrorsTest, TrafficIsCounted) {
+  const auto result = OnWorkers(
+      SumProgram(), {0, 0, 1, 1}, Zeros(4),
+      [&](WorkerForTest& worker) -> absl::Status {
+        for (int i = 1; i < 4; ++i) {
+          MW_RETURN_IF_ERROR(worker.program->Run(worker.inputs).status());
+          const CrossTraffic traffic = worker.collectives->traffic();
+          // 8 bytes summed up by two, and 16 bytes sent to one.
+          EXPECT_EQ(traffic.bytes_sent, 24 * i);
+          EXPECT_EQ(traffic.rounds, 2 * i);
+          EXPECT_GT(traffic.seconds_waited, 0);
+        }
+        return absl::OkStatus();
+      });
+  EXPECT_EQ(result, absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace meshwright
