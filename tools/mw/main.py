@@ -16,6 +16,7 @@ from mw.paths import (
     RUNTIME_ENV,
     VENV,
     VENV_JAX_OLD,
+    VENV_LAUNCHERS,
     StepFailed,
     UserError,
 )
@@ -173,7 +174,7 @@ def _clean(args: list[str]) -> int:
         raise UserError("clean takes nothing or --all")
     folders = [BUILD, ROOT / "dist"]
     if args:
-        folders += [VENV, VENV_JAX_OLD]
+        folders += [VENV, VENV_JAX_OLD, VENV_LAUNCHERS]
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
     return 0

@@ -14,12 +14,13 @@ from mw.paths import BUILD, ROOT, UserError, fingerprint, stamp_matches, write_s
 from mw.progress import Task, display
 
 LIST = ROOT / "tools" / "packages.txt"
+LAUNCHERS = ROOT / "tools" / "packages-launchers.txt"
 DPKG_STATUS = Path("/var/lib/dpkg/status")
 SKIP = "MW_SKIP_PACKAGES"
 
 
-def wanted() -> list[str]:
-    lines = (line.split("#")[0].strip() for line in LIST.read_text().splitlines())
+def wanted(listed: Path = LIST) -> list[str]:
+    lines = (line.split("#")[0].strip() for line in listed.read_text().splitlines())
     return [line for line in lines if line]
 
 
@@ -59,6 +60,15 @@ def ensure(task: Task | None = None) -> None:
             )
         _install(absent, task)
     write_stamp(stamp, _state())
+
+
+def install_launchers(task: Task | None = None) -> None:
+    """What tests of launchers run, if this process may install it."""
+    if os.environ.get(SKIP) or os.geteuid() != 0 or not shutil.which("apt-get"):
+        return
+    absent = missing(wanted(LAUNCHERS))
+    if absent:
+        _install(absent, task)
 
 
 def _state() -> str:

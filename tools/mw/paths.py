@@ -14,6 +14,7 @@ BUILD = ROOT / "build"
 LOG = BUILD / "log"
 VENV = ROOT / ".venv"
 VENV_JAX_OLD = ROOT / ".venv-jax-old"
+VENV_LAUNCHERS = ROOT / ".venv-launchers"
 CLI = BUILD / "release" / "meshwright" / "cli" / "meshwright"
 PATIENCE_S = 1.0  # Shorter waits for another ./mw stay silent.
 # What children need to find the built CLI, which finds `.venv` by itself.

@@ -10,7 +10,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mw import build, dist, embed, formatting, packages, process, wheels
-from mw.paths import BUILD, ROOT, RUNTIME_ENV, VENV, VENV_JAX_OLD, StepFailed, UserError
+from mw.paths import (
+    BUILD,
+    ROOT,
+    RUNTIME_ENV,
+    VENV,
+    VENV_JAX_OLD,
+    VENV_LAUNCHERS,
+    StepFailed,
+    UserError,
+)
 from mw.progress import Task, duration
 from mw.schedule import CountedFailure, Outcome, Schedule, Step, table
 
@@ -18,6 +27,8 @@ from mw.schedule import CountedFailure, Outcome, Schedule, Step, table
 # decides and runs. Under TSan, with --long: what has threads.
 ASAN = ("hlo",)
 ASAN_LONG = (
+    "wire",
+    "launch",
     "partition",
     "search",
     "pipeline",
@@ -26,7 +37,7 @@ ASAN_LONG = (
     "runtime",
     "service",
 )
-TSAN_LONG = ("engine", "solve", "planner", "runtime")
+TSAN_LONG = ("engine", "wire", "solve", "planner", "runtime", "launch")
 FUZZ_COUNT = 5_000
 FUZZ_COUNT_LONG = 1_000_000
 SANITIZER_ENV = {"UBSAN_OPTIONS": "print_stacktrace=1"}
@@ -58,6 +69,7 @@ def steps(long: bool) -> list[Step]:
         Step("python", _pytest("python", VENV, "tests/python", marks), both),
         Step("jax-old", _pytest("jax-old", VENV_JAX_OLD, "tests/python", marks), both),
         Step("e2e", _pytest("e2e", VENV, "tests/e2e", marks, every), both, cores=every),
+        Step("launchers", _launchers(long, marks), both),
         Step("replay", _replay(long), ("build",), cores=2),
         Step("dist", _dist, ("build",)),
         Step("embed", _embed, ("build",)),
@@ -216,6 +228,19 @@ def _pytest(name: str, venv: Path, folder: str, marks: str, workers: int = 1):
         argv += ["-n", workers, "--dist", "loadfile"] if workers > 1 else []
         counts = r"=+ .*\bin [\d.]+s.* =+"
         return _counted(argv, f"pytest-{name}", counts, task)
+
+    return run
+
+
+def _launchers(long: bool, marks: str):
+    """Under Slurm, Open MPI and sshd as far as they are there; with `long`, Ray."""
+
+    def run(task: Task) -> Outcome:
+        packages.install_launchers(task)
+        if long:
+            wheels.ensure(wheels.LAUNCHERS, task)
+        venv = VENV_LAUNCHERS if long else VENV
+        return _pytest("launchers", venv, "tests/launchers", marks)(task)
 
     return run
 

@@ -21,6 +21,7 @@ from mw.paths import (
     ROOT,
     VENV,
     VENV_JAX_OLD,
+    VENV_LAUNCHERS,
     StepFailed,
     UserError,
     fingerprint,
@@ -101,6 +102,14 @@ PUBLIC_OLD = Layer(
     PYTHON / "requirements-public-old.txt",
     alone=True,
 )
+LAUNCHERS = Layer(
+    "launchers",
+    "Python packages (launchers)",
+    VENV_LAUNCHERS,
+    PYTHON / "requirements-launchers.txt",
+    True,
+)
+# What `./mw setup` fills; launchers are for `./mw test --long` alone.
 LAYERS = (RUNTIME, TOOLS, FULL, JAX_OLD, PUBLIC, PUBLIC_OLD)
 
 
