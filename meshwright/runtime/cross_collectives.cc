@@ -187,6 +187,8 @@ class CrossCollectives::State {
   absl::Status status_;
   int64_t running_ = 0;                                             // Rounds.
   absl::flat_hash_map<int64_t, std::unique_ptr<CrossSite>> sites_;  // By tag.
+  // Programs go on in its threads. They are started by the plug-in's, in calls,
+  // and so round and flush denormal numbers as those do.
   GrowingPool pool_;
 };
 
