@@ -6,7 +6,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/runtime/cross_collectives.h"
+#include "meshwright/crossing/cross_collectives.h"
 #include "meshwright/runtime/part_bytes.h"
 #include "meshwright/runtime/step_done.h"
 

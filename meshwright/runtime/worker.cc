@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
-#include "meshwright/runtime/cross_collectives.h"
+#include "meshwright/crossing/cross_collectives.h"
 #include "meshwright/runtime/loaded_job.h"
 
 namespace meshwright {

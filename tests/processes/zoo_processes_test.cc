@@ -18,7 +18,7 @@
 #include "meshwright/annotations/sharding_file.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/runtime/cross_workers_for_test.h"
+#include "meshwright/crossing/cross_workers_for_test.h"
 #include "tests/partition/partition_oracle.h"
 #include "tests/rules/host_values.h"
 

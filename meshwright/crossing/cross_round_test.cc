@@ -1,6 +1,6 @@
 // Random collectives among random devices of random processes, against what the
 // words mean. Processes are threads.
-#include "meshwright/runtime/cross_round.h"
+#include "meshwright/crossing/cross_round.h"
 
 #include <gtest/gtest.h>
 

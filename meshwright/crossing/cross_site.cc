@@ -1,4 +1,4 @@
-#include "meshwright/runtime/cross_site.h"
+#include "meshwright/crossing/cross_site.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // Collectives between processes do what they do within one.
-#include "meshwright/runtime/cross_collectives.h"
+#include "meshwright/crossing/cross_collectives.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/read_text.h"
 #include "meshwright/hlo/verify.h"
-#include "meshwright/runtime/cross_workers_for_test.h"
+#include "meshwright/crossing/cross_workers_for_test.h"
 
 namespace meshwright {
 namespace {

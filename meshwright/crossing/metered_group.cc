@@ -1,4 +1,4 @@
-#include "meshwright/runtime/metered_group.h"
+#include "meshwright/crossing/metered_group.h"
 
 #include <utility>
 

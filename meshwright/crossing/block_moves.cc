@@ -1,4 +1,4 @@
-#include "meshwright/runtime/block_moves.h"
+#include "meshwright/crossing/block_moves.h"
 
 #include <map>
 #include <memory>

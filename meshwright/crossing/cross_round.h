@@ -4,8 +4,8 @@
 // Devices 0 and 1 of this process and 2 and 3 of another sum up f32[8]: the two
 // arrays here are added, the sum is all-reduced with the other process, 32
 // bytes each way, and copied to both devices.
-#ifndef MESHWRIGHT_RUNTIME_CROSS_ROUND_H_
-#define MESHWRIGHT_RUNTIME_CROSS_ROUND_H_
+#ifndef MESHWRIGHT_CROSSING_CROSS_ROUND_H_
+#define MESHWRIGHT_CROSSING_CROSS_ROUND_H_
 
 #include <atomic>
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "meshwright/base/element_type.h"
 #include "meshwright/program_passes/cross_call.h"
-#include "meshwright/runtime/cross_places.h"
+#include "meshwright/crossing/cross_places.h"
 #include "meshwright/wire/wire.h"
 
 namespace meshwright {
@@ -81,4 +81,4 @@ absl::Status RunCrossRound(const CrossRound& round, Wire& wire,
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_RUNTIME_CROSS_ROUND_H_
+#endif  // MESHWRIGHT_CROSSING_CROSS_ROUND_H_

@@ -3,8 +3,8 @@
 // Group "0@0,4@2,1@0,5@2" (device@process), seen from process 2: processes
 // {0, 2}, of which this is number 1; positions {{0, 2}, {1, 3}}; two members
 // each, not in order.
-#ifndef MESHWRIGHT_RUNTIME_CROSS_PLACES_H_
-#define MESHWRIGHT_RUNTIME_CROSS_PLACES_H_
+#ifndef MESHWRIGHT_CROSSING_CROSS_PLACES_H_
+#define MESHWRIGHT_CROSSING_CROSS_PLACES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -35,4 +35,4 @@ size_t PositionOf(int64_t device, const CrossGroup& group);
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_RUNTIME_CROSS_PLACES_H_
+#endif  // MESHWRIGHT_CROSSING_CROSS_PLACES_H_

@@ -1,12 +1,12 @@
-#include "meshwright/runtime/cross_round.h"
+#include "meshwright/crossing/cross_round.h"
 
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/runtime/cross_places.h"
-#include "meshwright/runtime/cross_steps.h"
-#include "meshwright/runtime/metered_group.h"
+#include "meshwright/crossing/cross_places.h"
+#include "meshwright/crossing/cross_steps.h"
+#include "meshwright/crossing/metered_group.h"
 #include "meshwright/wire/reduce.h"
 
 namespace meshwright {

@@ -1,4 +1,4 @@
-#include "meshwright/runtime/cross_collectives.h"
+#include "meshwright/crossing/cross_collectives.h"
 
 #include <condition_variable>
 #include <cstddef>
@@ -13,8 +13,8 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/engine/ffi.h"
 #include "meshwright/program_passes/cross_call.h"
-#include "meshwright/runtime/cross_site.h"
-#include "meshwright/runtime/growing_pool.h"
+#include "meshwright/crossing/cross_site.h"
+#include "meshwright/crossing/growing_pool.h"
 
 namespace meshwright {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "meshwright/hlo/read_text.h"
 #include "meshwright/hlo/verify.h"
-#include "meshwright/runtime/cross_workers_for_test.h"
+#include "meshwright/crossing/cross_workers_for_test.h"
 
 namespace meshwright {
 namespace {

@@ -11,8 +11,8 @@
 // all of them brought to a thread that does one exchange with the other
 // processes of the group (cross_round.h), and then lets all go on. No thread of
 // the compiler's waits, and there are as many others as have to wait.
-#ifndef MESHWRIGHT_RUNTIME_CROSS_COLLECTIVES_H_
-#define MESHWRIGHT_RUNTIME_CROSS_COLLECTIVES_H_
+#ifndef MESHWRIGHT_CROSSING_CROSS_COLLECTIVES_H_
+#define MESHWRIGHT_CROSSING_CROSS_COLLECTIVES_H_
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "meshwright/engine/plugin.h"
-#include "meshwright/runtime/cross_round.h"
+#include "meshwright/crossing/cross_round.h"
 #include "meshwright/wire/wire.h"
 
 namespace meshwright {
@@ -68,4 +68,4 @@ class CrossCollectives {
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_RUNTIME_CROSS_COLLECTIVES_H_
+#endif  // MESHWRIGHT_CROSSING_CROSS_COLLECTIVES_H_

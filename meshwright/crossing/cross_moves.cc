@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "meshwright/base/status_macros.h"
-#include "meshwright/runtime/block_moves.h"
-#include "meshwright/runtime/cross_steps.h"
+#include "meshwright/crossing/block_moves.h"
+#include "meshwright/crossing/cross_steps.h"
 
 namespace meshwright {
 namespace {

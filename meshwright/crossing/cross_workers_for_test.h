@@ -1,7 +1,7 @@
 // Test support: programs of a mesh run by one process, and by several, which
 // are threads with a client and a wire each.
-#ifndef MESHWRIGHT_RUNTIME_CROSS_WORKERS_FOR_TEST_H_
-#define MESHWRIGHT_RUNTIME_CROSS_WORKERS_FOR_TEST_H_
+#ifndef MESHWRIGHT_CROSSING_CROSS_WORKERS_FOR_TEST_H_
+#define MESHWRIGHT_CROSSING_CROSS_WORKERS_FOR_TEST_H_
 
 #include <algorithm>
 #include <atomic>
@@ -19,8 +19,8 @@
 #include "meshwright/hlo/module.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/program_passes/cross_process.h"
-#include "meshwright/runtime/cross_collectives.h"
-#include "meshwright/runtime/loaded_for_test.h"
+#include "meshwright/crossing/cross_collectives.h"
+#include "meshwright/crossing/loaded_for_test.h"
 #include "meshwright/wire/memory_wire.h"
 
 namespace meshwright {
@@ -114,4 +114,4 @@ inline absl::StatusOr<DeviceArrays> RunAlone(const Module& module,
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_RUNTIME_CROSS_WORKERS_FOR_TEST_H_
+#endif  // MESHWRIGHT_CROSSING_CROSS_WORKERS_FOR_TEST_H_

@@ -1,13 +1,13 @@
 // Moves blocks of arrays within a process and between processes.
-#ifndef MESHWRIGHT_RUNTIME_BLOCK_MOVES_H_
-#define MESHWRIGHT_RUNTIME_BLOCK_MOVES_H_
+#ifndef MESHWRIGHT_CROSSING_BLOCK_MOVES_H_
+#define MESHWRIGHT_CROSSING_BLOCK_MOVES_H_
 
 #include <cstddef>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "meshwright/runtime/block_view.h"
-#include "meshwright/runtime/metered_group.h"
+#include "meshwright/crossing/block_view.h"
+#include "meshwright/crossing/metered_group.h"
 
 namespace meshwright {
 
@@ -28,4 +28,4 @@ absl::Status MoveBlocks(absl::Span<const BlockMove> moves, size_t here,
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_RUNTIME_BLOCK_MOVES_H_
+#endif  // MESHWRIGHT_CROSSING_BLOCK_MOVES_H_

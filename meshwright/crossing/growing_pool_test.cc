@@ -1,4 +1,4 @@
-#include "meshwright/runtime/growing_pool.h"
+#include "meshwright/crossing/growing_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // The collectives of cross_round.h, kind by kind.
-#ifndef MESHWRIGHT_RUNTIME_CROSS_STEPS_H_
-#define MESHWRIGHT_RUNTIME_CROSS_STEPS_H_
+#ifndef MESHWRIGHT_CROSSING_CROSS_STEPS_H_
+#define MESHWRIGHT_CROSSING_CROSS_STEPS_H_
 
 #include <cstddef>
 
 #include "absl/status/status.h"
-#include "meshwright/runtime/block_view.h"
-#include "meshwright/runtime/cross_places.h"
-#include "meshwright/runtime/cross_round.h"
-#include "meshwright/runtime/metered_group.h"
+#include "meshwright/crossing/block_view.h"
+#include "meshwright/crossing/cross_places.h"
+#include "meshwright/crossing/cross_round.h"
+#include "meshwright/crossing/metered_group.h"
 
 namespace meshwright {
 
@@ -41,4 +41,4 @@ BlockView Cut(std::byte* data, const CrossArrays::Array& array,
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_RUNTIME_CROSS_STEPS_H_
+#endif  // MESHWRIGHT_CROSSING_CROSS_STEPS_H_

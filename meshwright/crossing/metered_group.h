@@ -1,13 +1,13 @@
 // A group of processes that counts what goes through it.
-#ifndef MESHWRIGHT_RUNTIME_METERED_GROUP_H_
-#define MESHWRIGHT_RUNTIME_METERED_GROUP_H_
+#ifndef MESHWRIGHT_CROSSING_METERED_GROUP_H_
+#define MESHWRIGHT_CROSSING_METERED_GROUP_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "meshwright/runtime/cross_round.h"
+#include "meshwright/crossing/cross_round.h"
 #include "meshwright/wire/group.h"
 
 namespace meshwright {
@@ -40,4 +40,4 @@ class MeteredGroup {
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_RUNTIME_METERED_GROUP_H_
+#endif  // MESHWRIGHT_CROSSING_METERED_GROUP_H_

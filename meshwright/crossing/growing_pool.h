@@ -3,8 +3,8 @@
 //   GrowingPool pool;
 //   pool.Run([&] { ready.Wait(); });   // In a thread that has nothing to do,
 //   pool.Run([&] { ready.Notify(); }); // or else in a new one.
-#ifndef MESHWRIGHT_RUNTIME_GROWING_POOL_H_
-#define MESHWRIGHT_RUNTIME_GROWING_POOL_H_
+#ifndef MESHWRIGHT_CROSSING_GROWING_POOL_H_
+#define MESHWRIGHT_CROSSING_GROWING_POOL_H_
 
 #include <condition_variable>
 #include <deque>
@@ -43,4 +43,4 @@ class GrowingPool {
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_RUNTIME_GROWING_POOL_H_
+#endif  // MESHWRIGHT_CROSSING_GROWING_POOL_H_

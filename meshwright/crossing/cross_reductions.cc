@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "meshwright/base/status_macros.h"
-#include "meshwright/runtime/cross_steps.h"
+#include "meshwright/crossing/cross_steps.h"
 #include "meshwright/wire/reduce.h"
 
 namespace meshwright {

@@ -1,4 +1,4 @@
-#include "meshwright/runtime/cross_places.h"
+#include "meshwright/crossing/cross_places.h"
 
 #include <algorithm>
 #include <set>

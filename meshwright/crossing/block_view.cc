@@ -1,4 +1,4 @@
-#include "meshwright/runtime/block_view.h"
+#include "meshwright/crossing/block_view.h"
 
 #include <cstring>
 

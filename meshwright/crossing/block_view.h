@@ -3,8 +3,8 @@
 // Columns 2 and 3 of an f32[3,6] are three rows of 8 bytes, 24 bytes apart:
 //
 //   BlockView{.data = array + 8, .rows = 3, .stride = 24, .row_bytes = 8}
-#ifndef MESHWRIGHT_RUNTIME_BLOCK_VIEW_H_
-#define MESHWRIGHT_RUNTIME_BLOCK_VIEW_H_
+#ifndef MESHWRIGHT_CROSSING_BLOCK_VIEW_H_
+#define MESHWRIGHT_CROSSING_BLOCK_VIEW_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -37,4 +37,4 @@ void CopyBlock(const BlockView& from, const BlockView& to);
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_RUNTIME_BLOCK_VIEW_H_
+#endif  // MESHWRIGHT_CROSSING_BLOCK_VIEW_H_

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "meshwright/hlo/read_text.h"
-#include "meshwright/runtime/cross_collectives.h"
-#include "meshwright/runtime/cross_workers_for_test.h"
+#include "meshwright/crossing/cross_collectives.h"
+#include "meshwright/crossing/cross_workers_for_test.h"
 
 namespace meshwright {
 namespace {

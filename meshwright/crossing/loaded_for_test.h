@@ -1,6 +1,6 @@
 // Test support: a program on the devices of a client of its own.
-#ifndef MESHWRIGHT_RUNTIME_LOADED_FOR_TEST_H_
-#define MESHWRIGHT_RUNTIME_LOADED_FOR_TEST_H_
+#ifndef MESHWRIGHT_CROSSING_LOADED_FOR_TEST_H_
+#define MESHWRIGHT_CROSSING_LOADED_FOR_TEST_H_
 
 #include <gtest/gtest.h>
 
@@ -125,4 +125,4 @@ class LoadedForTest {
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_RUNTIME_LOADED_FOR_TEST_H_
+#endif  // MESHWRIGHT_CROSSING_LOADED_FOR_TEST_H_

@@ -3,8 +3,8 @@
 // Of each group of the call the members here arrive one after another, each
 // with its buffers. When all have, a round can begin; until it is over the next
 // one waits, however early its members come.
-#ifndef MESHWRIGHT_RUNTIME_CROSS_SITE_H_
-#define MESHWRIGHT_RUNTIME_CROSS_SITE_H_
+#ifndef MESHWRIGHT_CROSSING_CROSS_SITE_H_
+#define MESHWRIGHT_CROSSING_CROSS_SITE_H_
 
 #include <cstdint>
 #include <deque>
@@ -14,7 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "meshwright/engine/ffi.h"
-#include "meshwright/runtime/cross_round.h"
+#include "meshwright/crossing/cross_round.h"
 
 namespace meshwright {
 
@@ -76,4 +76,4 @@ class CrossSite {
 
 }  // namespace meshwright
 
-#endif  // MESHWRIGHT_RUNTIME_CROSS_SITE_H_
+#endif  // MESHWRIGHT_CROSSING_CROSS_SITE_H_
