@@ -34,10 +34,9 @@ def microseconds(commands: list[list], cores: int) -> float:
         share = own[rank * each : (rank + 1) * each] or own
         processes.append(
             subprocess.Popen(
-                list(map(str, words)),
+                ["taskset", "-c", ",".join(map(str, share)), *map(str, words)],
                 stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
                 text=True,
-                preexec_fn=lambda share=share: os.sched_setaffinity(0, share),
             )
         )
     said = processes[0].communicate()[0]

@@ -98,11 +98,10 @@ class Torch:
             words += ["--shape", json.dumps(SHAPES[kind])]
             self._processes.append(
                 subprocess.Popen(
-                    list(map(str, words)),
+                    ["taskset", "-c", ",".join(map(str, own)), *map(str, words)],
                     stdin=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
                     stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
                     text=True,
-                    preexec_fn=lambda own=own: os.sched_setaffinity(0, own),
                 )
             )
         if self._processes[0].stdout.readline() != "ready\n":

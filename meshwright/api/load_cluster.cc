@@ -61,6 +61,13 @@ absl::StatusOr<Cluster> LoadCluster(const std::string& text) {
   return ExplainContent(cluster.status(), text, *json, FileKind::kCluster);
 }
 
+absl::StatusOr<Cluster> ParseClusterText(const std::string& text) {
+  if (IsClusterSpec(text)) return ParseClusterSpec(text, ThisMachine());
+  absl::StatusOr<Cluster> cluster = ParseCluster(text);
+  if (cluster.ok()) return cluster;
+  return ExplainContent(cluster.status(), "cluster", text, FileKind::kCluster);
+}
+
 absl::StatusOr<Rates> RatesFor(const Cluster& cluster,
                                const RatesOptions& options) {
   if (options.assumed) return AssumedRates(cluster);

@@ -14,6 +14,8 @@ namespace meshwright {
 
 // A file, or a spec such as "cpu:8".
 absl::StatusOr<Cluster> LoadCluster(const std::string& text);
+// The text of a file, or a spec. What is said of it begins with "cluster".
+absl::StatusOr<Cluster> ParseClusterText(const std::string& text);
 
 struct RatesOptions {
   std::optional<std::string> database;  // Else the user's.

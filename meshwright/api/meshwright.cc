@@ -1,8 +1,6 @@
 #include "meshwright/api/meshwright.h"
 
-#include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/analysis/roles.h"
@@ -169,7 +167,7 @@ struct Job::Impl {
   explicit Impl(api::Step of) : step(std::move(of)) {}
 
   api::Step step;
-  std::variant<std::monostate, Partitioned, PlannedStages> program;
+  std::unique_ptr<const LoweredPlan> lowered;
   std::unique_ptr<Client> client;
   std::unique_ptr<Runner> runner;
 };
@@ -184,27 +182,16 @@ absl::StatusOr<Job> Job::Create(const api::Step& step, const Plan& plan,
   const meshwright::Plan& planned = plan.impl().plan;
   auto impl = std::make_unique<Impl>(step);
   const Module& module = impl->step.impl().module;
-  if (planned.stages() > 1) {
-    MW_ASSIGN_OR_RETURN(PlannedStages stages, StagePlan(module, planned));
-    impl->program = std::move(stages);
-  } else {
-    MW_ASSIGN_OR_RETURN(Partitioned split, PartitionPlan(module, planned));
-    impl->program = std::move(split);
-  }
+  MW_ASSIGN_OR_RETURN(impl->lowered, LowerPlan(module, planned));
   std::string name = platform;
   if (name.empty()) {
     MW_ASSIGN_OR_RETURN(name, PlatformFor(planned));
   }
   MW_ASSIGN_OR_RETURN(impl->client,
                       MakeClientFor(name, planned.device_count()));
-  if (auto* const stages = std::get_if<PlannedStages>(&impl->program)) {
-    MW_ASSIGN_OR_RETURN(impl->runner,
-                        MakeRunner(module, *stages, impl->client.get()));
-  } else {
-    MW_ASSIGN_OR_RETURN(impl->runner,
-                        MakeRunner(module, std::get<Partitioned>(impl->program),
-                                   impl->client.get()));
-  }
+  MW_ASSIGN_OR_RETURN(PlannedRunner made,
+                      MakeRunner(module, *impl->lowered, impl->client.get()));
+  impl->runner = std::move(made.runner);
   return Job(std::move(impl));
 }
 
@@ -234,25 +221,8 @@ absl::StatusOr<std::vector<Tensor>> Job::FetchState() const {
 }
 
 absl::StatusOr<Tensor> Job::Fetch(const std::string& name) const {
-  const ModuleRoles& roles = impl_->runner->roles();
-  const bool is_state =
-      std::ranges::any_of(roles.parameters, [&](const ParameterInfo& one) {
-        return one.name == name && one.role == ParameterRole::kState;
-      });
-  if (!is_state &&
-      !std::ranges::count(roles.outputs, name, &OutputInfo::name)) {
-    return absl::NotFoundError(
-        absl::StrCat(name, ": the step has no state or output of that name"));
-  }
-  MW_ASSIGN_OR_RETURN(
-      std::vector<meshwright::Tensor> tensors,
-      is_state ? impl_->runner->ReadState() : impl_->runner->ReadOutputs());
-  const auto found =
-      std::ranges::find(tensors, name, &meshwright::Tensor::name);
-  if (found == tensors.end()) {
-    return absl::InternalError(absl::StrCat(name, ": was not read"));
-  }
-  return ToApi(std::move(*found));
+  MW_ASSIGN_OR_RETURN(meshwright::Tensor tensor, impl_->runner->Read(name));
+  return ToApi(std::move(tensor));
 }
 
 }  // namespace meshwright::api

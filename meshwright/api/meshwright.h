@@ -85,9 +85,10 @@ struct PlanOptions {
   std::optional<int64_t> memory_bytes;  // On a device.
   std::optional<std::string> forbid;    // "all-gather,all-to-all@data"
   std::string batch_axis;
-  std::optional<std::string> pins;      // A sharding file.
-  std::optional<std::string> database;  // Of calibrated rates.
-  bool assumed = false;                 // Do not use calibrated rates.
+  std::optional<std::string> pins;       // A sharding file.
+  std::optional<std::string> pins_text;  // Instead: what would be in it.
+  std::optional<std::string> database;   // Of calibrated rates.
+  bool assumed = false;                  // Do not use calibrated rates.
   double time_limit_seconds = 60;
   uint64_t seed = 1;
   std::function<void(std::string_view)> report;  // As planning goes on.

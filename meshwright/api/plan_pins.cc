@@ -34,6 +34,17 @@ TensorNames NamesOf(const Module& module, const ModuleRoles& roles) {
   return names;
 }
 
+absl::StatusOr<ShardingFile> ParseShardings(const std::string& name,
+                                            const std::string& text,
+                                            const Module& module,
+                                            const ModuleRoles& roles,
+                                            const std::optional<Mesh>& mesh) {
+  absl::StatusOr<ShardingFile> file =
+      ParseShardingFile(text, module, NamesOf(module, roles), {.mesh = mesh});
+  if (file.ok()) return file;
+  return ExplainContent(file.status(), name, text, FileKind::kSharding);
+}
+
 }  // namespace
 
 void Complete(Annotations& given, const Annotations& more) {
@@ -57,26 +68,30 @@ absl::StatusOr<ShardingFile> LoadShardings(const std::string& path,
                                            const ModuleRoles& roles,
                                            const std::optional<Mesh>& mesh) {
   MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  absl::StatusOr<ShardingFile> file =
-      ParseShardingFile(text, module, NamesOf(module, roles), {.mesh = mesh});
-  if (file.ok()) return file;
-  return ExplainContent(file.status(), path, text, FileKind::kSharding);
+  return ParseShardings(path, text, module, roles, mesh);
+}
+
+absl::Status ReadPinsText(const Module& module, const ModuleRoles& roles,
+                          const std::string& name, const std::string& text,
+                          PlanRequest& request) {
+  MW_ASSIGN_OR_RETURN(ShardingFile file,
+                      ParseShardings(name, text, module, roles, request.mesh));
+  request.mesh = file.mesh;
+  MW_ASSIGN_OR_RETURN(const Annotations own,
+                      ReadAnnotations(module, file.mesh));
+  Complete(file.annotations, own);
+  request.annotations = [pins = std::move(file.annotations)](const Mesh&) {
+    return absl::StatusOr<Annotations>(pins);
+  };
+  return absl::OkStatus();
 }
 
 absl::Status ReadPins(const Module& module, const ModuleRoles& roles,
                       const std::optional<std::string>& path,
                       PlanRequest& request) {
   if (path.has_value()) {
-    MW_ASSIGN_OR_RETURN(ShardingFile file,
-                        LoadShardings(*path, module, roles, request.mesh));
-    request.mesh = file.mesh;
-    MW_ASSIGN_OR_RETURN(const Annotations own,
-                        ReadAnnotations(module, file.mesh));
-    Complete(file.annotations, own);
-    request.annotations = [pins = std::move(file.annotations)](const Mesh&) {
-      return absl::StatusOr<Annotations>(pins);
-    };
-    return absl::OkStatus();
+    MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(*path));
+    return ReadPinsText(module, roles, *path, text, request);
   }
   if (!IslandsIn(module).empty()) {
     // Without annotations any mesh will do that has the islands' axes.

@@ -30,6 +30,10 @@ void Complete(Annotations& given, const Annotations& more);
 absl::Status ReadPins(const Module& module, const ModuleRoles& roles,
                       const std::optional<std::string>& path,
                       PlanRequest& request);
+// The same of a file's text, called `name` in what is said of it.
+absl::Status ReadPinsText(const Module& module, const ModuleRoles& roles,
+                          const std::string& name, const std::string& text,
+                          PlanRequest& request);
 
 }  // namespace meshwright
 

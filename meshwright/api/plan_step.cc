@@ -46,8 +46,11 @@ absl::StatusOr<PlanChoice> PlanStep(const Module& module,
                                     const Cluster& cluster,
                                     const api::PlanOptions& options,
                                     PlanRequest request, bool with_finalists) {
+  const ModuleRoles roles = AnalyzeRoles(module);
   MW_RETURN_IF_ERROR(
-      ReadPins(module, AnalyzeRoles(module), options.pins, request));
+      options.pins_text.has_value()
+          ? ReadPinsText(module, roles, "pin", *options.pins_text, request)
+          : ReadPins(module, roles, options.pins, request));
   MW_ASSIGN_OR_RETURN(const Rates rates,
                       RatesFor(cluster, {.database = options.database,
                                          .assumed = options.assumed}));

@@ -78,4 +78,33 @@ absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeRunner(
   return std::make_unique<PipelineRunner>(&module, split, std::move(pipeline));
 }
 
+absl::StatusOr<std::unique_ptr<const LoweredPlan>> LowerPlan(
+    const Module& module, const Plan& plan) {
+  if (plan.stages() > 1) {
+    MW_ASSIGN_OR_RETURN(PlannedStages stages, StagePlan(module, plan));
+    return std::make_unique<const LoweredPlan>(std::move(stages));
+  }
+  MW_ASSIGN_OR_RETURN(Partitioned split, PartitionPlan(module, plan));
+  return std::make_unique<const LoweredPlan>(std::move(split));
+}
+
+absl::StatusOr<PlannedRunner> MakeRunner(const Module& module,
+                                         const LoweredPlan& lowered,
+                                         Where where) {
+  PlannedRunner made;
+  if (const auto* const stages = std::get_if<PlannedStages>(&lowered)) {
+    MW_ASSIGN_OR_RETURN(std::unique_ptr<PipelineRunner> runner,
+                        MakeRunner(module, *stages, where));
+    made.job = &runner->pipeline();
+    made.runner = std::move(runner);
+  } else {
+    MW_ASSIGN_OR_RETURN(
+        std::unique_ptr<JobRunner> runner,
+        MakeRunner(module, std::get<Partitioned>(lowered), where));
+    made.job = runner.get();
+    made.runner = std::move(runner);
+  }
+  return made;
+}
+
 }  // namespace meshwright

@@ -42,6 +42,20 @@ absl::StatusOr<std::unique_ptr<JobRunner>> MakeRunner(const Module& module,
 absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeRunner(
     const Module& module, const PlannedStages& stages, Where where);
 
+// The programs that a plan stands for.
+using LoweredPlan = std::variant<Partitioned, PlannedStages>;
+absl::StatusOr<std::unique_ptr<const LoweredPlan>> LowerPlan(
+    const Module& module, const Plan& plan);
+
+struct PlannedRunner {
+  std::unique_ptr<Runner> runner;
+  JobRunner* job = nullptr;  // The runner, or what it is around.
+};
+// All outlive the runner.
+absl::StatusOr<PlannedRunner> MakeRunner(const Module& module,
+                                         const LoweredPlan& lowered,
+                                         Where where);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_API_PLANNED_RUNNER_H_

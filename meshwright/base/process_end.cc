@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -36,6 +37,28 @@ std::set<std::string>& Temporaries() {
 
 bool ends_for_closed_pipe = false;
 
+// Who wants to know of a signal, and of which.
+struct Requests {
+  std::mutex lock;
+  std::condition_variable changed;
+  bool are_wanted = false;
+  int signal = 0;
+};
+Requests& GetRequests() {
+  static auto* const requests = new Requests();
+  return *requests;
+}
+
+// Whether somebody was told of the signal who had not heard of one.
+bool IsTold(int number) {
+  Requests& requests = GetRequests();
+  const std::lock_guard lock(requests.lock);
+  if (!requests.are_wanted || requests.signal != 0) return false;
+  requests.signal = number;
+  requests.changed.notify_all();
+  return true;
+}
+
 // The lock stays held: no file is begun any more.
 void RemoveTemporaries() {
   std::unique_lock lock(WholeLock(), kMostPatience);
@@ -50,7 +73,7 @@ void Say(absl::string_view line) {
 
 [[noreturn]] void WaitForSignal(const sigset_t& signals) {
   int number = 0;
-  while (sigwait(&signals, &number) != 0) {
+  while (sigwait(&signals, &number) != 0 || IsTold(number)) {
   }
   LiveLine::Get().Close();
   RemoveTemporaries();
@@ -100,6 +123,30 @@ void EndOnSignals() {
   }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::thread([signals] { WaitForSignal(signals); }).detach();
+}
+
+EndRequest::EndRequest() {
+  const std::lock_guard lock(GetRequests().lock);
+  GetRequests().are_wanted = true;
+  GetRequests().signal = 0;
+}
+
+EndRequest::~EndRequest() {
+  const std::lock_guard lock(GetRequests().lock);
+  GetRequests().are_wanted = false;
+}
+
+int EndRequest::Wait(std::chrono::milliseconds timeout) const {
+  Requests& requests = GetRequests();
+  std::unique_lock lock(requests.lock);
+  requests.changed.wait_for(lock, timeout,
+                            [&] { return requests.signal != 0; });
+  return requests.signal;
+}
+
+void EndBySignal(int number) {
+  ::kill(::getpid(), number);
+  while (true) ::pause();
 }
 
 Uninterrupted::Uninterrupted() : lock_(WholeLock()) {}

@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_BASE_PROCESS_END_H_
 #define MESHWRIGHT_BASE_PROCESS_END_H_
 
+#include <chrono>
 #include <mutex>
 #include <string>
 
@@ -14,6 +15,23 @@ namespace meshwright {
 // may take locks and time. Call once, before any other thread is started.
 // Signals that were ignored (nohup) stay so.
 void EndOnSignals();
+
+// While one exists, the first signal does not end the process but is told here:
+// for servers, which have others to tell. The second one does. One at a time.
+class EndRequest {
+ public:
+  EndRequest();
+  EndRequest(const EndRequest&) = delete;
+  EndRequest& operator=(const EndRequest&) = delete;
+  ~EndRequest();
+
+  // The signal that has come, within `timeout`; 0: none.
+  int Wait(std::chrono::milliseconds timeout) const;
+  int signal() const { return Wait(std::chrono::milliseconds(0)); }
+};
+
+// Ends as that signal would have, once nobody requests to be told of it.
+[[noreturn]] void EndBySignal(int number);
 
 // While one exists the process is not ended by a signal, for some seconds at
 // most: for what must be done as a whole and takes little time.

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "meshwright/api/file_kind.h"
-#include "meshwright/api/planned_runner.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/median.h"
+#include "meshwright/base/process_end.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
@@ -17,9 +17,10 @@
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
+#include "meshwright/cli/run_site.h"
+#include "meshwright/cli/served_site.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cli/stage_module.h"
-#include "meshwright/service/local_workers.h"
 #include "meshwright/state/tensor_file.h"
 
 namespace meshwright {
@@ -50,6 +51,8 @@ const CommandSpec& Spec() {
              "write the state after the last step, .safetensors",
              FileUse::kWritten},
             {"workers", "W", "in that many worker processes on this machine"},
+            {"metrics", "FILE", "write a line of JSON per step here; appended",
+             FileUse::kWritten},
             {"platform", "NAME",
              "cpu, cuda, tpu (default: what the plan is for, or the fastest "
              "there)"},
@@ -58,6 +61,8 @@ const CommandSpec& Spec() {
     made->flags.insert(made->flags.begin(), split.begin(), split.end());
     const std::vector<FlagSpec> stages = StageFlags();
     made->flags.insert(made->flags.end() - 1, stages.begin(), stages.end());
+    const std::vector<FlagSpec> served = ServedSite::Flags();
+    made->flags.insert(made->flags.end() - 1, served.begin(), served.end());
     return made;
   }();
   return *spec;
@@ -122,49 +127,7 @@ absl::StatusOr<RunLog> RunSteps(int64_t steps,
   return log;
 }
 
-// What the steps run on.
-struct Site {
-  std::unique_ptr<Client> client;  // Null with workers.
-  std::unique_ptr<LocalWorkers> workers;
-  int worker_count = 0;  // 0: none but this process.
-  int64_t devices = 1;
-  std::string platform;
-  std::string device_kind;
-
-  Where where() const {
-    if (client != nullptr) return client.get();
-    return &workers->coordinator();
-  }
-};
-
-absl::StatusOr<Site> MakeSite(const CommandLine& line, int64_t devices) {
-  MW_ASSIGN_OR_RETURN(const int64_t workers,
-                      line.Integer("workers", 0, {1, 4096}));
-  MW_ASSIGN_OR_RETURN(const std::string platform, PlatformFor(line));
-  Site site{.worker_count = static_cast<int>(workers), .devices = devices};
-  if (workers == 0) {
-    MW_ASSIGN_OR_RETURN(site.client, MakeClientFor(platform, devices));
-    site.platform = site.client->platform_name();
-    site.device_kind = site.client->devices()[0]->kind();
-    return site;
-  }
-  if (workers > devices) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--workers ", workers, ": the step is for ",
-                     Counted(devices, "device"), ", so some would have none"));
-  }
-  MW_ASSIGN_OR_RETURN(
-      site.workers,
-      LocalWorkers::Start({.count = site.worker_count,
-                           .devices = (devices + workers - 1) / workers,
-                           .platform = platform}));
-  const proto::Hello& hello = site.workers->coordinator().workers()[0]->hello();
-  site.platform = hello.platform();
-  site.device_kind = hello.device_kind();
-  return site;
-}
-
-Json ToJson(const RunLog& log, double compile_seconds, const Site& site) {
+Json ToJson(const RunLog& log, double compile_seconds, const RunSite& site) {
   Json json = {{"platform", site.platform},
                {"device", site.device_kind},
                {"devices", site.devices},
@@ -176,77 +139,71 @@ Json ToJson(const RunLog& log, double compile_seconds, const Site& site) {
   return json;
 }
 
-absl::Status Run(const CommandLine& line) {
+void PrintSummary(const RunLog& log, int64_t steps, const Running& running) {
+  const RunSite& site = running.site;
+  absl::PrintF("%s on %s%s%s, median %s; compiled in %s\n",
+               Counted(steps, "step"),
+               site.devices == 1 ? "" : absl::StrCat(site.devices, " x "),
+               site.device_kind,
+               site.worker_count == 0
+                   ? ""
+                   : absl::StrCat(" of ", Counted(site.worker_count, "worker")),
+               FormatSeconds(Median(log.seconds)),
+               FormatSeconds(running.compile_seconds));
+  if (!log.simulated.empty()) {
+    absl::PrintF("simulated with the durations of its programs: %s\n",
+                 FormatSeconds(Median(log.simulated)));
+  }
+}
+
+absl::Status RunIn(const Module& module, const CommandLine& line,
+                   Running& running) {
   MW_ASSIGN_OR_RETURN(const int64_t steps,
                       line.Integer("steps", 10, {1, 1'000'000'000}));
   MW_ASSIGN_OR_RETURN(const int64_t seed,
                       line.Integer("seed", 0, {0, INT64_MAX}));
   const bool json = line.Has("json");
-  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
   MW_ASSIGN_OR_RETURN(auto inputs, ReadAll(line.All("inputs")));
   MW_ASSIGN_OR_RETURN(const auto data, ReadAll(line.All("data")));
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
-  std::optional<Partitioned> split;
-  MW_ASSIGN_OR_RETURN(std::optional<StagedModule> staged,
-                      StageModule(module, line));
-  if (line.Has("trace") && !staged.has_value()) {
-    return absl::InvalidArgumentError(
-        "--trace needs --stages, or a plan with stages");
-  }
-  if (staged.has_value()) {
-    // Split already.
-  } else if (line.Has("plan") || line.Has("sharding") || line.Has("mesh")) {
-    MW_ASSIGN_OR_RETURN(split, SplitModule(module, AnalyzeRoles(module), line));
-  }
-  const int64_t devices = staged.has_value()  ? staged->device_count()
-                          : split.has_value() ? split->mesh.device_count()
-                                              : 1;
-  MW_ASSIGN_OR_RETURN(const Site site, MakeSite(line, devices));
-  const Stopwatch compile_time;
-  std::optional<Progress> progress(std::in_place, "compiling");
-  std::unique_ptr<Runner> runner;
-  if (staged.has_value()) {
-    MW_ASSIGN_OR_RETURN(runner, MakeRunner(module, *staged, site.where()));
-  } else {
-    MW_ASSIGN_OR_RETURN(runner, split.has_value()
-                                    ? MakeRunner(module, *split, site.where())
-                                    : MakeRunner(module, site.where()));
-  }
-  const JobRunner* const pipeline =
-      staged.has_value()
-          ? &static_cast<const PipelineRunner&>(*runner).pipeline()
-          : nullptr;
-  const double compile_seconds = compile_time.seconds();
-  progress.reset();
-  MW_RETURN_IF_ERROR(runner->FillSynthetic(seed));
+  MW_RETURN_IF_ERROR(StartRunning(module, line, running));
+  Runner& runner = *running.runner;
+  MW_RETURN_IF_ERROR(runner.FillSynthetic(seed));
   for (std::vector<Tensor>& file : inputs) {
-    MW_RETURN_IF_ERROR(runner->Set(std::move(file)));
+    MW_RETURN_IF_ERROR(runner.Set(std::move(file)));
   }
   MW_ASSIGN_OR_RETURN(const RunLog log,
-                      RunSteps(steps, data, !json, pipeline, runner.get()));
+                      RunSteps(steps, data, !json, running.pipeline, &runner));
   if (line.Has("trace")) {
-    MW_RETURN_IF_ERROR(WriteStagedTrace(line.Text("trace", ""), *pipeline));
+    MW_RETURN_IF_ERROR(
+        WriteStagedTrace(line.Text("trace", ""), *running.pipeline));
   }
   if (line.Has("save")) {
-    MW_ASSIGN_OR_RETURN(const std::vector<Tensor> state, runner->ReadState());
+    MW_ASSIGN_OR_RETURN(const std::vector<Tensor> state, runner.ReadState());
     MW_RETURN_IF_ERROR(WriteSafetensors(line.Text("save", ""), state));
   }
   if (json) {
-    absl::PrintF("%s\n", ToJson(log, compile_seconds, site).dump(2));
+    absl::PrintF("%s\n",
+                 ToJson(log, running.compile_seconds, running.site).dump(2));
   } else {
-    absl::PrintF(
-        "%s on %s%s%s, median %s; compiled in %s\n", Counted(steps, "step"),
-        devices == 1 ? "" : absl::StrCat(devices, " x "), site.device_kind,
-        site.worker_count == 0
-            ? ""
-            : absl::StrCat(" of ", Counted(site.worker_count, "worker")),
-        FormatSeconds(Median(log.seconds)), FormatSeconds(compile_seconds));
-    if (!log.simulated.empty()) {
-      absl::PrintF("simulated with the durations of its programs: %s\n",
-                   FormatSeconds(Median(log.simulated)));
-    }
+    PrintSummary(log, steps, running);
   }
-  return absl::OkStatus();
+  return running.metrics != nullptr ? running.metrics->status()
+                                    : absl::OkStatus();
+}
+
+absl::Status Run(const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
+  int signal = 0;
+  absl::Status status;
+  {
+    Running running;
+    status = RunIn(module, line, running);
+    if (running.served != nullptr) signal = running.served->signal();
+  }
+  // The job was stopped first.
+  if (signal != 0) EndBySignal(signal);
+  return status;
 }
 
 }  // namespace

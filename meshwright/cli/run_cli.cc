@@ -16,7 +16,8 @@ namespace {
 constexpr const Command* kCommands[] = {
     &kDevicesCommand, &kInspectCommand, &kRunCommand,      &kPartitionCommand,
     &kPlanCommand,    &kExplainCommand, &kSimulateCommand, &kCheckCommand,
-    &kProfileCommand, &kSolveCommand,   &kDemoCommand,     &kWorkerCommand};
+    &kProfileCommand, &kSolveCommand,   &kDemoCommand,     &kServeCommand,
+    &kWorkerCommand,  &kLaunchCommand};
 
 void PrintHelp(std::FILE* file) {
   absl::FPrintF(file,
@@ -38,6 +39,7 @@ int ExitCode(const absl::Status& status) {
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kAlreadyExists:
     case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kOutOfRange:
     case absl::StatusCode::kResourceExhausted:

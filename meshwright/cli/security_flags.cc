@@ -1,5 +1,7 @@
 #include "meshwright/cli/security_flags.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace meshwright {
 
 std::vector<FlagSpec> SecurityFlags() {
@@ -15,6 +17,16 @@ absl::StatusOr<Security> ReadSecurity(const CommandLine& line) {
                        .key = line.Text("tls-key", ""),
                        .ca = line.Text("tls-ca", ""),
                        .token = line.Text("token-file", "")});
+}
+
+std::vector<std::string> SecurityWords(const CommandLine& line) {
+  std::vector<std::string> words;
+  for (const FlagSpec& flag : SecurityFlags()) {
+    if (!line.Has(flag.name)) continue;
+    words.push_back(absl::StrCat("--", flag.name));
+    words.push_back(line.Text(flag.name, ""));
+  }
+  return words;
 }
 
 }  // namespace meshwright

@@ -3,6 +3,7 @@
 #ifndef MESHWRIGHT_CLI_SECURITY_FLAGS_H_
 #define MESHWRIGHT_CLI_SECURITY_FLAGS_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -14,6 +15,8 @@ namespace meshwright {
 // --tls-cert, --tls-key, --tls-ca, --token-file.
 std::vector<FlagSpec> SecurityFlags();
 absl::StatusOr<Security> ReadSecurity(const CommandLine& line);
+// Those that were given, as another command takes them: {"--tls-ca", "ca.pem"}.
+std::vector<std::string> SecurityWords(const CommandLine& line);
 
 }  // namespace meshwright
 

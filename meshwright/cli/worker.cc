@@ -2,19 +2,25 @@
 // says.
 #include <sched.h>
 
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/synchronization/notification.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/security_flags.h"
 #include "meshwright/engine/plugin.h"
+#include "meshwright/launch/child_process.h"
 #include "meshwright/launch/environment.h"
 #include "meshwright/launch/join_role.h"
+#include "meshwright/launch/line_relay.h"
 #include "meshwright/launch/rank_discovery.h"
 #include "meshwright/service/serve_worker.h"
 
@@ -65,6 +71,37 @@ absl::Status KeepToCores(const std::string& text) {
   return absl::OkStatus();
 }
 
+// Returns once it listens; ends with the object.
+absl::StatusOr<std::unique_ptr<ChildProcess>> StartCoordinator(
+    const JoinRole& role, const Discovered& found, const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const std::string program, ProgramPath());
+  // Both live as long as the last of those who use them.
+  const auto listens = std::make_shared<absl::Notification>();
+  ChildOptions child{.argv = {program, "serve", "--listen", role.listen,
+                              "--workers", absl::StrCat(found.world_size)},
+                     .name = "coordinator",
+                     .on_line = [listens](absl::string_view text) {
+                       PrintLineOf("coordinator", text);
+                       if (absl::StartsWith(text, "serving on ") &&
+                           !listens->HasBeenNotified()) {
+                         listens->Notify();
+                       }
+                     }};
+  for (std::string& word : SecurityWords(line)) {
+    child.argv.push_back(std::move(word));
+  }
+  MW_ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> started,
+                      ChildProcess::Start(std::move(child)));
+  while (!listens->WaitForNotificationWithTimeout(absl::Milliseconds(50))) {
+    const auto status = started->Wait(absl::ZeroDuration());
+    if (!status.has_value()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the coordinator at ", role.listen,
+                     " could not be started: ", status->ToString()));
+  }
+  return started;
+}
+
 absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t devices,
                       line.Integer("devices", 1, {1, 256}));
@@ -73,6 +110,8 @@ absl::Status Run(const CommandLine& line) {
                       line.Integer("connect-timeout", 60, {1, 86400}));
   MW_ASSIGN_OR_RETURN(const Security security, ReadSecurity(line));
   std::string join = line.Text("join", "");
+  // A process of its own: what crashes a compiler does not crash it.
+  std::unique_ptr<ChildProcess> coordinator;
   if (!line.Has("rank") || join.empty()) {
     MW_ASSIGN_OR_RETURN(const std::optional<Discovered> found,
                         DiscoverRank(ProcessEnvironment()));
@@ -82,6 +121,10 @@ absl::Status Run(const CommandLine& line) {
       if (join.empty()) {
         MW_ASSIGN_OR_RETURN(const JoinRole role, RoleOf(*found));
         join = role.join;
+        if (role.runs_coordinator) {
+          MW_ASSIGN_OR_RETURN(coordinator,
+                              StartCoordinator(role, *found, line));
+        }
       }
     }
   }

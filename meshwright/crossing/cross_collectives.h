@@ -21,8 +21,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "meshwright/engine/plugin.h"
 #include "meshwright/crossing/cross_round.h"
+#include "meshwright/engine/plugin.h"
 #include "meshwright/wire/wire.h"
 
 namespace meshwright {

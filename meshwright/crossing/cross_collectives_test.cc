@@ -10,10 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "meshwright/crossing/cross_workers_for_test.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/read_text.h"
 #include "meshwright/hlo/verify.h"
-#include "meshwright/crossing/cross_workers_for_test.h"
 
 namespace meshwright {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "meshwright/hlo/read_text.h"
 #include "meshwright/crossing/cross_collectives.h"
 #include "meshwright/crossing/cross_workers_for_test.h"
+#include "meshwright/hlo/read_text.h"
 
 namespace meshwright {
 namespace {

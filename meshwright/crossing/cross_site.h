@@ -13,8 +13,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "meshwright/engine/ffi.h"
 #include "meshwright/crossing/cross_round.h"
+#include "meshwright/engine/ffi.h"
 
 namespace meshwright {
 

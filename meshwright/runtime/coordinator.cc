@@ -16,8 +16,16 @@ Coordinator::Coordinator(Options options)
     : watch_(std::make_shared<WorkerWatch>(options.limits,
                                            std::move(options.obituary))) {}
 
-Coordinator::~Coordinator() {
-  for (const std::shared_ptr<RemoteWorker>& worker : workers()) {
+Coordinator::~Coordinator() { EndWorkers(); }
+
+void Coordinator::EndWorkers() {
+  Team all;
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+    all = workers_;
+  }
+  for (const std::shared_ptr<RemoteWorker>& worker : all) {
     proto::WorkerCommand command;
     command.mutable_shutdown()->set_why("the coordinator ends");
     // Those that are gone need not be told.
@@ -25,13 +33,29 @@ Coordinator::~Coordinator() {
   }
 }
 
+void Coordinator::ForgetLost(size_t kept) {
+  const std::lock_guard lock(mutex_);
+  size_t lost = std::ranges::count_if(
+      workers_, [](const auto& one) { return !one->health().ok(); });
+  std::erase_if(workers_, [&](const auto& one) {
+    if (one->health().ok() || lost <= kept) return false;
+    --lost;
+    return true;
+  });
+}
+
 void Coordinator::Admit(std::unique_ptr<WorkerLink> link) {
   const proto::Hello hello = link->hello();
   std::shared_ptr<RemoteWorker> worker;
   {
     const std::lock_guard lock(mutex_);
-    const int number =
-        hello.rank() >= 0 ? hello.rank() : static_cast<int>(workers_.size());
+    if (is_over_) {
+      proto::WorkerCommand command;
+      command.mutable_shutdown()->set_why("the coordinator ends");
+      link->Send(std::move(command)).IgnoreError();
+      return;
+    }
+    const int number = hello.rank() >= 0 ? hello.rank() : next_number_++;
     for (const std::shared_ptr<RemoteWorker>& other : workers_) {
       if (hello.rank() < 0 || other->hello().rank() != hello.rank() ||
           !other->health().ok()) {
@@ -151,6 +175,8 @@ absl::StatusOr<std::unique_ptr<RemoteSite>> Coordinator::Load(
       return id_left == 0;
     });
   }));
+  // What they still had to say of the job before.
+  for (const auto& worker : team) worker->ForgetReports();
   auto site = std::make_unique<RemoteSite>(std::move(source.job), team, watch_,
                                            seconds);
   MW_RETURN_IF_ERROR(failed);

@@ -13,6 +13,7 @@
 #ifndef MESHWRIGHT_RUNTIME_COORDINATOR_H_
 #define MESHWRIGHT_RUNTIME_COORDINATOR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -50,6 +51,10 @@ class Coordinator {
   // In the order of their ranks, those without one as they came. With those
   // that are lost.
   Team workers() const;
+  // Of those that are lost, all but the last `kept`.
+  void ForgetLost(size_t kept);
+  // Tells all to end; those that come later, too.
+  void EndWorkers();
 
   // Places the job on the devices of the workers that live, in their order, and
   // has it compiled there. What `source` points at outlives the call.
@@ -62,6 +67,8 @@ class Coordinator {
   const std::shared_ptr<WorkerWatch> watch_;
   mutable std::mutex mutex_;
   Team workers_;
+  int next_number_ = 0;  // Of a worker without a rank.
+  bool is_over_ = false;
   int64_t next_job_ = 1;
 };
 

@@ -163,6 +163,16 @@ absl::StatusOr<std::vector<Tensor>> JobRunner::ReadOutputs() const {
   return outputs;
 }
 
+absl::StatusOr<Tensor> JobRunner::Read(const std::string& name) const {
+  MW_ASSIGN_OR_RETURN(const NamedArray found, FindReadable(roles_, name));
+  MW_ASSIGN_OR_RETURN(
+      Tensor tensor,
+      ReadArray(found.is_state ? ShardAt::Kind::kState : ShardAt::Kind::kOutput,
+                found.index, /*check_copies=*/false));
+  tensor.name = name;
+  return tensor;
+}
+
 absl::Status JobRunner::CheckOutputCopies() const {
   for (size_t i = 0; i < roles_.outputs.size(); ++i) {
     MW_RETURN_IF_ERROR(

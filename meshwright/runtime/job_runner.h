@@ -14,6 +14,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -41,9 +43,14 @@ class JobRunner : public Runner {
   absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override;
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
+  absl::StatusOr<Tensor> Read(const std::string& name) const override;
   // kInternal, naming it, when an output of the last step is not the same, bit
   // for bit, on devices that are to hold copies of it.
   absl::Status CheckOutputCopies() const;
+
+  // As JobSite's.
+  void OnStep(JobSite::StepEvent event) { site_->OnStep(std::move(event)); }
+  void Abort(const absl::Status& why) { site_->Abort(why); }
 
   const Job& job() const { return job_; }
   // What happened in the last step; seconds since it began.

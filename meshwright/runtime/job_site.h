@@ -3,7 +3,9 @@
 #define MESHWRIGHT_RUNTIME_JOB_SITE_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -60,7 +62,13 @@ class Executor;
 
 class JobSite {
  public:
+  using StepEvent = std::function<void(int64_t number, const StepReport&)>;
+
   virtual ~JobSite() = default;
+
+  // Called after every step, once all workers have run it, on the thread that
+  // runs steps.
+  void OnStep(StepEvent event) { on_step_ = std::move(event); }
 
   virtual absl::Status Set(const ParameterShard& at, Tensor shard) = 0;
   // As many steps, one after another. kFailedPrecondition when a parameter has
@@ -70,8 +78,15 @@ class JobSite {
   virtual absl::StatusOr<std::vector<Tensor>> Read(
       absl::Span<const ShardAt> shards) = 0;
 
+  // Ends what is under way on other machines, from any thread; nothing runs
+  // here any more.
+  virtual void Abort(const absl::Status&) {}
+
   // What runs it, if all of it runs in this process.
   virtual Executor* executor() { return nullptr; }
+
+ protected:
+  StepEvent on_step_;
 };
 
 }  // namespace meshwright

@@ -25,8 +25,9 @@ class LocalSite : public JobSite {
   absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) override {
     std::vector<StepReport> reports;
     for (int64_t i = 0; i < count; ++i) {
-      MW_ASSIGN_OR_RETURN(reports.emplace_back(),
-                          executor_->Step(next_step_++));
+      MW_ASSIGN_OR_RETURN(reports.emplace_back(), executor_->Step(next_step_));
+      if (on_step_ != nullptr) on_step_(next_step_, reports.back());
+      ++next_step_;
     }
     return reports;
   }

@@ -70,6 +70,24 @@ absl::StatusOr<std::vector<Tensor>> PipelineRunner::ReadState() const {
   return state;
 }
 
+absl::StatusOr<Tensor> PipelineRunner::Read(const std::string& name) const {
+  if (split_ == nullptr) return pipeline_->Read(name);
+  MW_ASSIGN_OR_RETURN(const NamedArray found, FindReadable(roles_, name));
+  const TensorParts& made = found.is_state ? split_->parameters[found.index]
+                                           : split_->outputs[found.index];
+  const ModuleRoles& roles = pipeline_->roles();
+  std::vector<Tensor> parts;
+  for (int64_t i = made.first; i < made.first + made.count(); ++i) {
+    MW_ASSIGN_OR_RETURN(
+        parts.emplace_back(),
+        pipeline_->Read(found.is_state ? roles.parameters[i].name
+                                       : roles.outputs[i].name));
+  }
+  Tensor tensor = JoinTensors(parts, made.dimension);
+  tensor.name = name;
+  return tensor;
+}
+
 absl::StatusOr<std::vector<Tensor>> PipelineRunner::ReadOutputs() const {
   MW_ASSIGN_OR_RETURN(std::vector<Tensor> parts, pipeline_->ReadOutputs());
   if (split_ == nullptr) return parts;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,6 +32,7 @@ class PipelineRunner : public Runner {
   }
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
+  absl::StatusOr<Tensor> Read(const std::string& name) const override;
 
   JobRunner& pipeline() const { return *pipeline_; }
 

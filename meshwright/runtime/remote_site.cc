@@ -43,6 +43,25 @@ RemoteSite::~RemoteSite() {
   }
 }
 
+void RemoteSite::Abort(const absl::Status& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    aborted_.Update(why);
+  }
+  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
+    proto::WorkerCommand command;
+    command.mutable_abort()->set_why(std::string(why.message()));
+    // One that is gone has nothing under way.
+    worker->Post(std::move(command)).IgnoreError();
+  }
+  watch_->Notify();
+}
+
+absl::Status RemoteSite::aborted() {
+  const std::lock_guard lock(mutex_);
+  return aborted_;
+}
+
 absl::Status RemoteSite::Set(const ParameterShard& at, Tensor shard) {
   MW_RETURN_IF_ERROR(failure_);
   for (size_t number = 0; number < team_.size(); ++number) {
@@ -182,6 +201,7 @@ absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
     steps = next_step_;
     status = watch_->Wait(team_, limit, [&] {
       bool is_done = true;
+      failed.Update(aborted());
       for (size_t number = 0; number < left.size(); ++number) {
         failed.Update(team_[number]->TakeFailure());
         proto::Reply reply;
@@ -204,6 +224,7 @@ absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
     });
   } while (absl::IsDeadlineExceeded(status) && next_step_ > steps);
   if (status.ok() && failed.ok()) return absl::OkStatus();
+  if (failure_ = aborted(); !failure_.ok()) return failure_;
   // A mistake of the user's, found before anything ran.
   if (failed.code() == absl::StatusCode::kFailedPrecondition ||
       failed.code() == absl::StatusCode::kInvalidArgument) {

@@ -3,9 +3,9 @@
 #define MESHWRIGHT_RUNTIME_REMOTE_SITE_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -30,10 +30,6 @@ class RemoteSite : public JobSite {
   const Job& job() const { return job_; }
   double compile_seconds() const { return compile_seconds_; }
   int workers() const { return static_cast<int>(team_.size()); }
-  // Called after every step, once all workers have run it.
-  void OnStep(std::function<void(int64_t number, const StepReport&)> call) {
-    on_step_ = std::move(call);
-  }
 
   // Queued; what goes wrong is told by the next Steps or Read.
   absl::Status Set(const ParameterShard& at, Tensor shard) override;
@@ -42,6 +38,7 @@ class RemoteSite : public JobSite {
   absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) override;
   absl::StatusOr<std::vector<Tensor>> Read(
       absl::Span<const ShardAt> shards) override;
+  void Abort(const absl::Status& why) override;
 
  private:
   // A number by worker.
@@ -53,13 +50,13 @@ class RemoteSite : public JobSite {
   void Merge(std::vector<StepReport>* reports);
   // Ends the job everywhere, and says who is to blame.
   absl::Status Fail(const Replies& ids, absl::Status first);
+  absl::Status aborted();
   Tensor EmptyShard(const ShardAt& at) const;
 
   const Job job_;
   const Team team_;
   const std::shared_ptr<WorkerWatch> watch_;
   const double compile_seconds_;
-  std::function<void(int64_t, const StepReport&)> on_step_;
   int64_t next_step_ = 0;  // The first that not all workers have run.
   struct Underway {
     StepReport report;
@@ -67,6 +64,8 @@ class RemoteSite : public JobSite {
   };
   std::map<int64_t, Underway> underway_;
   absl::Status failure_;
+  std::mutex mutex_;
+  absl::Status aborted_;  // Guarded by mutex_.
 };
 
 }  // namespace meshwright

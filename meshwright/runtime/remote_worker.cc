@@ -112,6 +112,14 @@ void RemoteWorker::ForgetBlobs() {
   blobs_.clear();
 }
 
+void RemoteWorker::ForgetReports() {
+  const std::lock_guard lock(mutex_);
+  replies_.clear();
+  failure_ = absl::OkStatus();
+  steps_.clear();
+  parts_.clear();
+}
+
 bool RemoteWorker::TakeReply(uint64_t id, proto::Reply* reply) {
   const std::lock_guard lock(mutex_);
   auto found = replies_.extract(id);

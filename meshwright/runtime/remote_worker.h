@@ -45,6 +45,8 @@ class RemoteWorker {
   // Sends bytes under their hash, unless the worker has them.
   absl::Status SendBlob(const std::string& hash, const std::string& bytes);
   void ForgetBlobs();
+  // What has come and was not taken: it was about another job.
+  void ForgetReports();
 
   // A reply that has come.
   bool TakeReply(uint64_t id, proto::Reply* reply);

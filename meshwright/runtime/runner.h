@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -37,6 +38,9 @@ class Runner {
   // All outputs of the last step. Requires that there was one, and no Set of
   // state since.
   virtual absl::StatusOr<std::vector<Tensor>> ReadOutputs() const = 0;
+  // The present value of a state parameter, or an output of the last step.
+  // kNotFound if neither has this name.
+  virtual absl::StatusOr<Tensor> Read(const std::string& name) const = 0;
 };
 
 }  // namespace meshwright

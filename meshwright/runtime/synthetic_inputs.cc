@@ -41,4 +41,21 @@ absl::StatusOr<int64_t> FindParameter(const ModuleRoles& roles,
                    "\"; `meshwright inspect` lists them"));
 }
 
+absl::StatusOr<NamedArray> FindReadable(const ModuleRoles& roles,
+                                        absl::string_view name) {
+  for (size_t i = 0; i < roles.parameters.size(); ++i) {
+    const ParameterInfo& one = roles.parameters[i];
+    if (one.name == name && one.role == ParameterRole::kState) {
+      return NamedArray{.is_state = true, .index = static_cast<int64_t>(i)};
+    }
+  }
+  for (size_t i = 0; i < roles.outputs.size(); ++i) {
+    if (roles.outputs[i].name == name) {
+      return NamedArray{.index = static_cast<int64_t>(i)};
+    }
+  }
+  return absl::NotFoundError(
+      absl::StrCat(name, ": the step has no state or output of that name"));
+}
+
 }  // namespace meshwright

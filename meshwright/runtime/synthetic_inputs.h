@@ -24,6 +24,15 @@ absl::Status ForEachSynthetic(
 absl::StatusOr<int64_t> FindParameter(const ModuleRoles& roles,
                                       absl::string_view name);
 
+// Where something of this name is read: a state parameter, or else an output.
+struct NamedArray {
+  bool is_state = false;
+  int64_t index = 0;  // Of the parameter, or the output.
+};
+// kNotFound if there is none.
+absl::StatusOr<NamedArray> FindReadable(const ModuleRoles& roles,
+                                        absl::string_view name);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_RUNTIME_SYNTHETIC_INPUTS_H_

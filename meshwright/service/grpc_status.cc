@@ -8,6 +8,11 @@
 #include "meshwright/service/limits.h"
 
 namespace meshwright {
+namespace {
+
+constexpr char kOurs[] = "meshwright";
+
+}  // namespace
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
@@ -15,7 +20,11 @@ grpc::Status ToGrpc(const absl::Status& status) {
   if (message.size() > kMaxErrorBytes) {
     message = absl::StrCat(message.substr(0, kMaxErrorBytes), "...");
   }
-  return {static_cast<grpc::StatusCode>(status.code()), message};
+  return {static_cast<grpc::StatusCode>(status.code()), message, kOurs};
+}
+
+bool IsOurs(const grpc::Status& status) {
+  return status.error_details() == kOurs;
 }
 
 absl::Status FromGrpc(const grpc::Status& status) {

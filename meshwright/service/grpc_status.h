@@ -13,6 +13,8 @@ namespace meshwright {
 // Messages too long for gRPC's trailers are cut.
 grpc::Status ToGrpc(const absl::Status& status);
 absl::Status FromGrpc(const grpc::Status& status);
+// Whether it was made by ToGrpc, not by gRPC itself.
+bool IsOurs(const grpc::Status& status);
 
 }  // namespace meshwright
 

@@ -69,10 +69,9 @@ absl::Status SendTensors(Stream& stream, TensorSource& tensors) {
 class CallContext {
  public:
   CallContext(const Security& security, const JobCall* call)
-      : call_(call), looks_(kLookInterval, [this] {
-          if (call_ != nullptr && call_->cancelled()) context_.TryCancel();
-        }) {
+      : call_(call), looks_(kLookInterval, [this] { Look(); }) {
     AddCredentials(security, context_);
+    Look();  // Many short calls are given up, too.
   }
 
   grpc::ClientContext* get() { return &context_; }
@@ -83,13 +82,25 @@ class CallContext {
   absl::Status Finish(Stream& stream, const absl::Status& local) {
     const bool ours = !local.ok() && local != WriteFailed();
     if (ours) context_.TryCancel();
-    const absl::Status status = FromGrpc(stream.Finish());
+    const absl::Status status = Take(stream.Finish());
     return ours ? local : status;
   }
 
+  absl::Status Take(const grpc::Status& status) {
+    is_answer_ = IsOurs(status);
+    return FromGrpc(status);
+  }
+  // Whether what was taken is the coordinator's word, not gRPC's.
+  bool is_answer() const { return is_answer_; }
+
  private:
+  void Look() {
+    if (call_ != nullptr && call_->cancelled()) context_.TryCancel();
+  }
+
   const JobCall* const call_;
   grpc::ClientContext context_;
+  bool is_answer_ = false;
   Periodic looks_;  // Last: ends first.
 };
 
@@ -109,7 +120,7 @@ class JobClient final : public JobService {
     std::string plan;
     proto::PlanPart part;
     while (stream->Read(&part)) plan.append(part.plan());
-    MW_RETURN_IF_ERROR(Explained(context.Finish(*stream, local)));
+    MW_RETURN_IF_ERROR(Explained(context, context.Finish(*stream, local)));
     return plan;
   }
 
@@ -121,7 +132,7 @@ class JobClient final : public JobService {
     absl::Status local = SendUpload(*stream, proto::Upload::MODULE, module);
     local.Update(SendUpload(*stream, proto::Upload::PLAN, plan));
     stream->WritesDone();
-    MW_RETURN_IF_ERROR(Explained(context.Finish(*stream, local)));
+    MW_RETURN_IF_ERROR(Explained(context, context.Finish(*stream, local)));
     return reply.job();
   }
 
@@ -132,7 +143,7 @@ class JobClient final : public JobService {
     const auto stream = stub_->Init(context.get(), &reply);
     const absl::Status local = SendInit(*stream, job, from, tensors);
     stream->WritesDone();
-    return Explained(context.Finish(*stream, local));
+    return Explained(context, context.Finish(*stream, local));
   }
 
   absl::Status Step(int64_t job, int64_t count, TensorSource& data,
@@ -153,7 +164,7 @@ class JobClient final : public JobService {
       if (result.has_loss()) step.loss = result.loss();
       if (absl::Status status = done(step); !status.ok()) local = status;
     }
-    return Explained(context.Finish(*stream, local));
+    return Explained(context, context.Finish(*stream, local));
   }
 
   absl::Status Fetch(int64_t job, std::vector<std::string> names,
@@ -169,7 +180,7 @@ class JobClient final : public JobService {
       request.add_names(std::move(name));
     }
     const auto stream = stub_->Fetch(context.get(), request);
-    return Explained(context.Finish(*stream, Receive(*stream, sink)));
+    return Explained(context, context.Finish(*stream, Receive(*stream, sink)));
   }
 
   absl::StatusOr<std::string> Describe(JobCall& call) override {
@@ -186,7 +197,7 @@ class JobClient final : public JobService {
     absl::Status local;
     proto::WatchLine line;
     while (local.ok() && stream->Read(&line)) local = sink(line.json());
-    return Explained(context.Finish(*stream, local));
+    return Explained(context, context.Finish(*stream, local));
   }
 
   absl::Status Stop(int64_t job) override {
@@ -194,7 +205,8 @@ class JobClient final : public JobService {
     proto::StopRequest request;
     request.set_job(job);
     proto::StopReply reply;
-    return Explained(FromGrpc(stub_->Stop(context.get(), request, &reply)));
+    return Explained(context,
+                     context.Take(stub_->Stop(context.get(), request, &reply)));
   }
 
   // Whether there is a coordinator that answers us.
@@ -242,12 +254,14 @@ class JobClient final : public JobService {
 
   absl::StatusOr<std::string> Describe(CallContext& context) {
     proto::StatusReply reply;
-    MW_RETURN_IF_ERROR(
-        Explained(FromGrpc(stub_->Status(context.get(), {}, &reply))));
+    MW_RETURN_IF_ERROR(Explained(
+        context, context.Take(stub_->Status(context.get(), {}, &reply))));
     return reply.json();
   }
 
-  absl::Status Explained(const absl::Status& status) const {
+  absl::Status Explained(const CallContext& context,
+                         const absl::Status& status) const {
+    if (context.is_answer()) return status;
     return Explain(options_.address, options_.security, status);
   }
 

@@ -7,8 +7,8 @@
 // All members call the same functions with the same tags. Calls with different
 // tags may run at the same time, in any order; a tag may be used again once the
 // call that had it is over on this member. Errors name the member that is to
-// blame: kUnavailable when it is gone, kDeadlineExceeded when it does not answer
-// in time. After an error the group is of no more use.
+// blame: kUnavailable when it is gone, kDeadlineExceeded when it does not
+// answer in time. After an error the group is of no more use.
 #ifndef MESHWRIGHT_WIRE_GROUP_H_
 #define MESHWRIGHT_WIRE_GROUP_H_
 

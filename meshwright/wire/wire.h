@@ -1,7 +1,8 @@
 // A worker's connections to the other workers of its job.
 //
-//   wire->Send(1, {.step = 7, .tensor = 3}, bytes);       // On worker 0. Parks.
-//   std::unique_ptr<Arrival> arrival =                    // On worker 1. Pulls.
+//   wire->Send(1, {.step = 7, .tensor = 3}, bytes);       // On worker 0.
+//   Parks. std::unique_ptr<Arrival> arrival =                    // On
+//   worker 1. Pulls.
 //       wire->Receive(0, {.step = 7, .tensor = 3}, AsWritableBytes(values));
 //   MW_RETURN_IF_ERROR(arrival->Await());
 //

@@ -26,11 +26,14 @@ def writers(mlp, plan):
         "plan --output": ["plan", mlp, "--cluster", "h200:64x8", "--assumed"],
         "partition --output": ["partition", mlp, "--plan", plan],
         "run --save": ["run", mlp, *forever],
+        "run --metrics": ["run", mlp, *forever],
         "run --trace": ["run", mlp, "--stages", 2, "--micro-batches", 2, *forever],
         "simulate --csv": ["simulate", "--devices", 4, "--micro-batches", 1_000_000],
         "simulate --trace": ["simulate", "--devices", 4, "--micro-batches", 1_000_000],
         "profile --database": ["profile", "--calibrate", "--seconds", 3600],
         "demo --database": ["demo"],
+        "serve --metrics": ["serve"],
+        "launch --metrics": ["launch", "--cluster", "cpu:2"],
     }
 
 

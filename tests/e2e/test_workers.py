@@ -9,9 +9,8 @@ import time
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
-
 from conftest import BINARY, HERE, ROOT
+from safetensors.numpy import load_file
 
 GPT = ROOT / "testdata/gpt_tiny.hlo.pb.zst"
 SMALL = HERE / "small_step.hlo"

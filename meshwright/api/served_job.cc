@@ -1,0 +1,364 @@
+#include "meshwright/api/served_job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "meshwright/api/load_step.h"
+#include "meshwright/base/annotate.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/stopwatch.h"
+#include "meshwright/base/units.h"
+#include "meshwright/mesh/cluster_file.h"
+
+namespace meshwright {
+
+using Json = nlohmann::ordered_json;
+
+// The runner goes first, the module last.
+struct ServedJob::Loaded {
+  Loaded(Module step, meshwright::Plan made)
+      : module(std::move(step)), plan(std::move(made)) {}
+
+  const Module module;
+  const meshwright::Plan plan;
+  std::unique_ptr<const LoweredPlan> lowered;
+  JobFacts facts;
+  PlannedRunner made;
+};
+
+namespace {
+
+// Steps that are sent to workers together take about as long: a client that
+// leaves is noticed between them.
+constexpr double kSecondsTogether = 0.1;
+constexpr int64_t kMaxTogether = 64;
+constexpr absl::Duration kLook = absl::Milliseconds(50);
+
+bool IsCallersFault(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+ServedJob::ServedJob(Options options) : options_(std::move(options)) {}
+
+ServedJob::~ServedJob() { End(); }
+
+std::string ServedJob::ToString() const {
+  const std::lock_guard lock(mutex_);
+  return module_name_.empty()
+             ? absl::StrCat("job ", number())
+             : absl::StrCat("job ", number(), " (", module_name_, ")");
+}
+
+absl::Status ServedJob::CheckAlive() const {
+  const std::lock_guard lock(mutex_);
+  switch (state_) {
+    case State::kLoading:
+      return absl::FailedPreconditionError(
+          absl::StrCat("job ", number(), " is still being loaded"));
+    case State::kFailed:
+      return absl::Status(
+          failure_.code(),
+          absl::StrCat("job ", number(), " has failed: ", failure_.message(),
+                       "; stop it, then load it again"));
+    case State::kEnding:
+    case State::kOver:
+      return absl::NotFoundError(
+          absl::StrCat("job ", number(), " was stopped"));
+    default:
+      return absl::OkStatus();
+  }
+}
+
+absl::Status ServedJob::Failed(const absl::Status& why) {
+  const std::lock_guard lock(mutex_);
+  if (state_ == State::kEnding || state_ == State::kOver) {
+    return absl::NotFoundError(absl::StrCat("job ", number(), " was stopped"));
+  }
+  if (!IsCallersFault(why)) {
+    state_ = State::kFailed;
+    failure_ = why;
+  }
+  return why;
+}
+
+absl::Status ServedJob::Do(const JobCall& call,
+                           std::function<absl::Status(Runner& runner)> work) {
+  return thread_.Do(call, [this, work = std::move(work)]() -> absl::Status {
+    MW_RETURN_IF_ERROR(CheckAlive());
+    const absl::Status status = work(*loaded_->made.runner);
+    return status.ok() ? status : Failed(status);
+  });
+}
+
+absl::Status ServedJob::Prepare(const std::string& module,
+                                const std::string& plan) {
+  MW_ASSIGN_OR_RETURN(Module step, ParseModule(module, "module"));
+  MW_ASSIGN_OR_RETURN(step, PrepareStep(std::move(step), "module", {}));
+  absl::StatusOr<meshwright::Plan> parsed = ParsePlan(plan);
+  if (!parsed.ok()) return Annotate(parsed.status(), "plan");
+  auto loaded = std::make_unique<Loaded>(std::move(step), *std::move(parsed));
+  MW_ASSIGN_OR_RETURN(loaded->lowered, LowerPlan(loaded->module, loaded->plan));
+  MW_ASSIGN_OR_RETURN(const Cluster cluster,
+                      ParseCluster(loaded->plan.cluster));
+  loaded->facts = FactsOf(loaded->module, cluster, loaded->plan.device_count());
+  loaded->facts.job = number();
+  loaded_ = std::move(loaded);
+  const ModuleRoles roles = AnalyzeRoles(loaded_->module);
+  const std::lock_guard lock(mutex_);
+  module_name_ = loaded_->module.name();
+  devices_ = loaded_->plan.device_count();
+  for (const StatePair& pair : roles.state_pairs) {
+    state_names_.push_back(roles.parameters[pair.parameter].name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ServedJob::AwaitDevices(const JobCall& call) const {
+  int64_t needed = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    needed = devices_;
+  }
+  const absl::Time end = absl::Now() + options_.patience;
+  while (true) {
+    int64_t workers = 0;
+    int64_t devices = 0;
+    for (const auto& worker : options_.coordinator->workers()) {
+      if (!worker->health().ok()) continue;
+      ++workers;
+      devices += worker->hello().devices();
+    }
+    if (devices >= needed) return absl::OkStatus();
+    if (call.cancelled()) return absl::CancelledError("the client has gone");
+    {
+      const std::lock_guard lock(mutex_);
+      if (state_ != State::kLoading) return absl::CancelledError("stopped");
+    }
+    if (absl::Now() > end) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the plan is for ", Counted(needed, "device"), "; ",
+          Counted(workers, "worker"), " with ", Counted(devices, "device"),
+          workers == 1 ? " has" : " have",
+          " joined: start more with meshwright worker --join"));
+    }
+    absl::SleepFor(kLook);
+  }
+}
+
+absl::Status ServedJob::Place() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ != State::kLoading) return absl::CancelledError("stopped");
+  }
+  const Stopwatch time;
+  MW_ASSIGN_OR_RETURN(
+      loaded_->made,
+      MakeRunner(loaded_->module, *loaded_->lowered, options_.coordinator));
+  loaded_->made.job->OnStep(
+      [this](int64_t step, const StepReport& report) { Note(step, report); });
+  const std::lock_guard lock(mutex_);
+  compile_seconds_ = time.seconds();
+  running_ = loaded_->made.job;
+  if (state_ == State::kLoading) state_ = State::kReady;
+  return absl::OkStatus();
+}
+
+absl::Status ServedJob::Load(std::string module, std::string plan,
+                             const JobCall& call) {
+  MW_RETURN_IF_ERROR(thread_.Do(
+      call, [this, module = std::move(module), plan = std::move(plan)] {
+        return Prepare(module, plan);
+      }));
+  MW_RETURN_IF_ERROR(AwaitDevices(call));
+  return thread_.Do(call, [this] { return Place(); });
+}
+
+absl::Status ServedJob::Init(const InitFrom& from, TensorSource& tensors,
+                             const JobCall& call) {
+  MW_RETURN_IF_ERROR(CheckAlive());
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  if (from.from == InitFrom::kModule) {
+    return absl::UnimplementedError(
+        "state that a module computes cannot be made here yet; send tensors");
+  }
+  if (from.from == InitFrom::kSeed) {
+    MW_RETURN_IF_ERROR(Do(call, [seed = from.seed](Runner& runner) {
+      return runner.FillSynthetic(seed);
+    }));
+  }
+  while (true) {
+    MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, tensors.Next());
+    if (!tensor.has_value()) return absl::OkStatus();
+    // Functions are copied; tensors should not be.
+    const auto given = std::make_shared<Tensor>(*std::move(tensor));
+    MW_RETURN_IF_ERROR(Do(call, [given](Runner& runner) {
+      std::vector<Tensor> one;
+      one.push_back(std::move(*given));
+      return runner.Set(std::move(one));
+    }));
+  }
+}
+
+void ServedJob::Note(int64_t number, const StepReport& report) {
+  const StepFigures figures =
+      FiguresOf(loaded_->facts, loaded_->made.job->job(), number, report);
+  {
+    const std::lock_guard lock(mutex_);
+    steps_ = number + 1;
+    last_ = figures;
+  }
+  if (steps_of_call_ != nullptr) {
+    steps_of_call_->push_back(
+        {.step = number, .seconds = report.seconds, .loss = report.loss});
+  }
+  if (options_.on_step != nullptr) options_.on_step(figures);
+}
+
+absl::Status ServedJob::Step(int64_t count, TensorSource& data,
+                             const JobService::StepSink& done,
+                             const JobCall& call) {
+  MW_RETURN_IF_ERROR(CheckAlive());
+  if (count < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(count, " steps cannot be run"));
+  }
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  const auto given = std::make_shared<std::vector<Tensor>>();
+  while (true) {
+    MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, data.Next());
+    if (!tensor.has_value()) break;
+    given->push_back(*std::move(tensor));
+  }
+  if (!given->empty()) {
+    MW_RETURN_IF_ERROR(Do(call, [given](Runner& runner) {
+      return runner.Set(std::move(*given));
+    }));
+  }
+  double seconds = kSecondsTogether;  // Of a step; at first it is not known.
+  while (count > 0) {
+    const int64_t together = std::clamp<int64_t>(
+        static_cast<int64_t>(kSecondsTogether / std::max(seconds, 1e-6)), 1,
+        std::min(count, kMaxTogether));
+    const auto steps = std::make_shared<Steps>();
+    const absl::Status status = Do(call, [this, together, steps](Runner&) {
+      return RunSteps(together, *steps);
+    });
+    // What was given up may still write there.
+    if (absl::IsCancelled(status)) return status;
+    for (const JobStep& step : *steps) {
+      seconds = step.seconds;
+      MW_RETURN_IF_ERROR(done(step));
+    }
+    MW_RETURN_IF_ERROR(status);
+    count -= together;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ServedJob::RunSteps(int64_t count, Steps& steps) {
+  const auto become = [this](State from, State to) {
+    const std::lock_guard lock(mutex_);
+    if (state_ == from) state_ = to;
+  };
+  become(State::kReady, State::kRunning);
+  steps_of_call_ = &steps;
+  const absl::Status status = loaded_->made.runner->Steps(count).status();
+  steps_of_call_ = nullptr;
+  become(State::kRunning, State::kReady);
+  return status;
+}
+
+absl::Status ServedJob::Fetch(std::vector<std::string> names,
+                              const JobService::TensorSink& sink,
+                              const JobCall& call) {
+  MW_RETURN_IF_ERROR(CheckAlive());
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  if (names.empty()) {
+    const std::lock_guard lock(mutex_);
+    names = state_names_;
+  }
+  for (const std::string& name : names) {
+    const auto tensor = std::make_shared<Tensor>();
+    MW_RETURN_IF_ERROR(Do(call, [name, tensor](Runner& runner) -> absl::Status {
+      MW_ASSIGN_OR_RETURN(*tensor, runner.Read(name));
+      return absl::OkStatus();
+    }));
+    MW_RETURN_IF_ERROR(sink(std::move(*tensor)));
+  }
+  return absl::OkStatus();
+}
+
+void ServedJob::End() {
+  JobRunner* running = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::kEnding || state_ == State::kOver) return;
+    state_ = State::kEnding;
+    running = std::exchange(running_, nullptr);
+  }
+  if (running != nullptr) {
+    running->Abort(
+        absl::CancelledError(absl::StrCat("job ", number(), " was stopped")));
+  }
+  thread_.Post([this] {
+    loaded_ = nullptr;  // Unloads it, in the end.
+    const std::lock_guard lock(mutex_);
+    state_ = State::kOver;
+    return absl::OkStatus();
+  });
+}
+
+Json ServedJob::Describe() const {
+  const std::lock_guard lock(mutex_);
+  const auto name = [this] {
+    switch (state_) {
+      case State::kLoading:
+        return "loading";
+      case State::kReady:
+        return "ready";
+      case State::kRunning:
+        return "running";
+      case State::kFailed:
+        return "failed";
+      default:
+        return "ending";
+    }
+  };
+  Json json = {{"job", number()},    {"module", module_name_},
+               {"state", name()},    {"devices", devices_},
+               {"steps", steps_},    {"loss", nullptr},
+               {"seconds", nullptr}, {"compile_seconds", compile_seconds_}};
+  if (last_.has_value()) {
+    if (last_->loss.has_value()) json["loss"] = *last_->loss;
+    json["seconds"] = last_->seconds;
+  }
+  if (!failure_.ok()) json["error"] = std::string(failure_.message());
+  return json;
+}
+
+bool ServedJob::is_ended() const {
+  const std::lock_guard lock(mutex_);
+  return state_ == State::kEnding || state_ == State::kOver;
+}
+
+bool ServedJob::is_over() const {
+  const std::lock_guard lock(mutex_);
+  return state_ == State::kOver;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,266 @@
+#include "meshwright/api/served_jobs.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "meshwright/api/load_cluster.h"
+#include "meshwright/api/load_step.h"
+#include "meshwright/api/plan_options_json.h"
+#include "meshwright/api/plan_step.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/units.h"
+#include "meshwright/base/version.h"
+#include "meshwright/planner/price_whole_ops.h"
+
+namespace meshwright {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr absl::Duration kLook = absl::Milliseconds(20);
+// That Stop waits for workers to put down what they do.
+constexpr absl::Duration kStopPatience = absl::Seconds(10);
+
+absl::Status Over() { return absl::UnavailableError("the coordinator ends"); }
+
+struct Living {
+  int64_t workers = 0;
+  int64_t devices = 0;
+};
+Living LivingOf(const Coordinator& coordinator) {
+  Living living;
+  for (const auto& worker : coordinator.workers()) {
+    if (!worker->health().ok()) continue;
+    ++living.workers;
+    living.devices += worker->hello().devices();
+  }
+  return living;
+}
+
+Json Described(const RemoteWorker& worker) {
+  const proto::Hello& hello = worker.hello();
+  const absl::Status health = worker.health();
+  Json json = {{"name", worker.name()},
+               {"rank", hello.rank()},
+               {"host", hello.host()},
+               {"pid", hello.pid()},
+               {"address", hello.address()},
+               {"platform", hello.platform()},
+               {"device_kind", hello.device_kind()},
+               {"devices", hello.devices()},
+               {"state", health.ok() ? "ready" : "lost"}};
+  if (!health.ok()) json["why"] = std::string(health.message());
+  json["last_actions"] = worker.last_actions();
+  return json;
+}
+
+absl::StatusOr<std::string> MakePlanText(const PlanInput& input,
+                                         const Cluster& cluster,
+                                         const api::PlanOptions& options,
+                                         PlanRequest request) {
+  MW_ASSIGN_OR_RETURN(Module module, ParseModule(input.module, "module"));
+  MW_ASSIGN_OR_RETURN(module, PrepareStep(std::move(module), "module", {}));
+  MW_ASSIGN_OR_RETURN(PlanChoice choice,
+                      PlanStep(module, cluster, options, std::move(request),
+                               /*with_finalists=*/false));
+  MW_ASSIGN_OR_RETURN(choice.plan.whole, PriceWholeOps(module, choice.plan));
+  return ToJson(choice.plan);
+}
+
+}  // namespace
+
+ServedJobs::ServedJobs(Options options) : options_(std::move(options)) {}
+
+ServedJobs::~ServedJobs() { Shutdown(); }
+
+void ServedJobs::Shutdown() {
+  std::shared_ptr<ServedJob> job;
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+    job = job_;
+  }
+  if (job != nullptr) job->End();
+}
+
+bool ServedJobs::is_over() const {
+  const std::lock_guard lock(mutex_);
+  return is_over_;
+}
+
+std::string ServedJobs::MetricsText() const {
+  const Living living = LivingOf(*options_.coordinator);
+  return figures_.Text({.workers = living.workers,
+                        .expected = options_.workers,
+                        .devices = living.devices});
+}
+
+void ServedJobs::Note(const StepFigures& figures) {
+  figures_.Set(figures);
+  const std::string line = ToJsonLine(figures);
+  watchers_.Send(figures.job, line);
+  if (options_.on_line != nullptr) options_.on_line(line);
+}
+
+absl::StatusOr<std::string> ServedJobs::Plan(PlanInput input, JobCall& call) {
+  if (is_over()) return Over();
+  MW_ASSIGN_OR_RETURN(
+      const api::PlanOptions options,
+      PlanOptionsFromJson(input.options,
+                          {.max_seconds = options_.max_plan_seconds}));
+  MW_ASSIGN_OR_RETURN(PlanRequest request, RequestFrom(options));
+  std::optional<Cluster> cluster = options_.cluster;
+  if (!input.cluster.empty()) {
+    MW_ASSIGN_OR_RETURN(cluster, ParseClusterText(input.cluster));
+  }
+  if (!cluster.has_value()) {
+    return absl::InvalidArgumentError(
+        "the coordinator was started without --cluster: say which one to plan "
+        "for");
+  }
+  const auto plan = std::make_shared<std::string>();
+  MW_RETURN_IF_ERROR(planning_.Do(
+      call,
+      [input = std::move(input), cluster = *std::move(cluster), options,
+       request = std::move(request), plan]() -> absl::Status {
+        MW_ASSIGN_OR_RETURN(*plan,
+                            MakePlanText(input, cluster, options, request));
+        return absl::OkStatus();
+      }));
+  return std::move(*plan);
+}
+
+absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Begin(
+    const JobCall& call) {
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_over_) return Over();
+      if (job_ != nullptr && !job_->is_ended()) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(job_->ToString(),
+                         " is loaded; there is one at a time: stop it "
+                         "first"));
+      }
+      if (job_ == nullptr || job_->is_over()) {
+        // Those of the job before may be gone.
+        options_.coordinator->ForgetLost(0);
+        job_ = std::make_shared<ServedJob>(ServedJob::Options{
+            .number = ++last_number_,
+            .coordinator = options_.coordinator,
+            .on_step = [this](const StepFigures& one) { Note(one); },
+            .patience = options_.patience});
+        return job_;
+      }
+    }
+    if (call.cancelled()) return absl::CancelledError("the client has gone");
+    absl::SleepFor(kLook);
+  }
+}
+
+absl::Status ServedJobs::AwaitFirstWorkers(const JobCall& call) {
+  const absl::Time end = absl::Now() + options_.patience;
+  while (true) {
+    const int64_t workers = LivingOf(*options_.coordinator).workers;
+    {
+      const std::lock_guard lock(mutex_);
+      have_all_joined_ |= workers >= options_.workers;
+      if (have_all_joined_) return absl::OkStatus();
+      if (is_over_) return Over();
+    }
+    if (call.cancelled()) return absl::CancelledError("the client has gone");
+    if (absl::Now() > end) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          workers, " of ", options_.workers, " workers have joined within ",
+          absl::FormatDuration(options_.patience)));
+    }
+    absl::SleepFor(kLook);
+  }
+}
+
+absl::StatusOr<int64_t> ServedJobs::Load(std::string module, std::string plan,
+                                         JobCall& call) {
+  MW_ASSIGN_OR_RETURN(const std::shared_ptr<ServedJob> job, Begin(call));
+  absl::Status status = AwaitFirstWorkers(call);
+  if (status.ok()) status = job->Load(std::move(module), std::move(plan), call);
+  if (status.ok()) return job->number();
+  job->End();
+  return status;
+}
+
+absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Find(int64_t job) const {
+  const std::lock_guard lock(mutex_);
+  if (is_over_) return Over();
+  if (job_ != nullptr && job_->number() == job && !job_->is_ended()) {
+    return job_;
+  }
+  if (job > 0 && job <= last_number_) {
+    return absl::NotFoundError(absl::StrCat("job ", job, " was stopped"));
+  }
+  return absl::NotFoundError(absl::StrCat("there is no job ", job));
+}
+
+absl::Status ServedJobs::Init(int64_t job, InitFrom from, TensorSource& tensors,
+                              JobCall& call) {
+  MW_ASSIGN_OR_RETURN(const auto found, Find(job));
+  return found->Init(from, tensors, call);
+}
+
+absl::Status ServedJobs::Step(int64_t job, int64_t count, TensorSource& data,
+                              const StepSink& done, JobCall& call) {
+  MW_ASSIGN_OR_RETURN(const auto found, Find(job));
+  return found->Step(count, data, done, call);
+}
+
+absl::Status ServedJobs::Fetch(int64_t job, std::vector<std::string> names,
+                               const TensorSink& sink, JobCall& call) {
+  MW_ASSIGN_OR_RETURN(const auto found, Find(job));
+  return found->Fetch(std::move(names), sink, call);
+}
+
+absl::StatusOr<std::string> ServedJobs::Describe(JobCall&) {
+  Json json = {
+      {"version", Version()},
+      {"uptime_seconds", absl::ToDoubleSeconds(absl::Now() - started_)},
+      {"cluster", nullptr},
+      {"expected_workers", options_.workers},
+      {"workers", Json::array()},
+      {"jobs", Json::array()}};
+  if (options_.cluster.has_value()) {
+    json["cluster"] = options_.cluster->ToString();
+  }
+  for (const auto& worker : options_.coordinator->workers()) {
+    json["workers"].push_back(Described(*worker));
+  }
+  const std::lock_guard lock(mutex_);
+  if (job_ != nullptr && !job_->is_over()) {
+    json["jobs"].push_back(job_->Describe());
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+absl::Status ServedJobs::Watch(int64_t job, const LineSink& sink,
+                               JobCall& call) {
+  std::shared_ptr<ServedJob> found;
+  if (job != 0) {
+    MW_ASSIGN_OR_RETURN(found, Find(job));
+  }
+  return watchers_.Watch(job, sink, call, [&] {
+    return is_over() || (found != nullptr && found->is_ended());
+  });
+}
+
+absl::Status ServedJobs::Stop(int64_t job) {
+  MW_ASSIGN_OR_RETURN(const auto found, Find(job));
+  found->End();
+  figures_.Forget(job);
+  const absl::Time end = absl::Now() + kStopPatience;
+  // What a compiler is at cannot be put down: the next job waits for it.
+  while (!found->is_over() && absl::Now() < end) absl::SleepFor(kLook);
+  return absl::OkStatus();
+}
+
+}  // namespace meshwright

@@ -1,0 +1,92 @@
+// What a coordinator does for its clients: plans, and one job at a time on the
+// workers that have joined.
+//
+//   ServedJobs jobs({.coordinator = &coordinator, .cluster = cluster});
+//   WorkerServer::Start({..., .jobs = &jobs});
+//
+// A worker that is lost takes its job with it: every call of the job says so
+// until it is stopped. Then it can be loaded again, on the workers there are.
+#ifndef MESHWRIGHT_API_SERVED_JOBS_H_
+#define MESHWRIGHT_API_SERVED_JOBS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "meshwright/api/call_thread.h"
+#include "meshwright/api/line_watchers.h"
+#include "meshwright/api/served_job.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/runtime/coordinator.h"
+#include "meshwright/runtime/metrics_text.h"
+#include "meshwright/service/job_service.h"
+
+namespace meshwright {
+
+class ServedJobs : public JobService {
+ public:
+  struct Options {
+    Coordinator* coordinator = nullptr;  // Outlives it.
+    std::optional<Cluster> cluster;  // To plan for when a client names none.
+    // The first job is loaded when that many have joined; 0: when there are
+    // enough devices.
+    int workers = 0;
+    // How long loading waits for workers.
+    absl::Duration patience = absl::Seconds(60);
+    double max_plan_seconds = 600;
+    // Every line of metrics, on the thread of the job.
+    std::function<void(const std::string& line)> on_line;
+  };
+
+  explicit ServedJobs(Options options);
+  ~ServedJobs() override;  // Waits for what is under way, after Shutdown.
+
+  // Ends the job and all calls; those that come later are refused with
+  // kUnavailable. Returns at once.
+  void Shutdown();
+  // For Prometheus.
+  std::string MetricsText() const;
+
+  absl::StatusOr<std::string> Plan(PlanInput input, JobCall& call) override;
+  // kFailedPrecondition, naming it, while there is another job.
+  absl::StatusOr<int64_t> Load(std::string module, std::string plan,
+                               JobCall& call) override;
+  absl::Status Init(int64_t job, InitFrom from, TensorSource& tensors,
+                    JobCall& call) override;
+  absl::Status Step(int64_t job, int64_t count, TensorSource& data,
+                    const StepSink& done, JobCall& call) override;
+  absl::Status Fetch(int64_t job, std::vector<std::string> names,
+                     const TensorSink& sink, JobCall& call) override;
+  absl::StatusOr<std::string> Describe(JobCall& call) override;
+  absl::Status Watch(int64_t job, const LineSink& sink, JobCall& call) override;
+  absl::Status Stop(int64_t job) override;
+
+ private:
+  absl::StatusOr<std::shared_ptr<ServedJob>> Begin(const JobCall& call);
+  absl::StatusOr<std::shared_ptr<ServedJob>> Find(int64_t job) const;
+  absl::Status AwaitFirstWorkers(const JobCall& call);
+  bool is_over() const;
+  void Note(const StepFigures& figures);
+
+  const Options options_;
+  const absl::Time started_ = absl::Now();
+  LastFigures figures_;
+  LineWatchers watchers_;
+  mutable std::mutex mutex_;  // Guards what follows, to `planning_`.
+  bool is_over_ = false;
+  bool have_all_joined_ = false;
+  int64_t last_number_ = 0;
+  std::shared_ptr<ServedJob> job_;  // The last; may be over.
+  CallThread planning_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_API_SERVED_JOBS_H_

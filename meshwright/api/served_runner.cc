@@ -1,0 +1,101 @@
+#include "meshwright/api/served_runner.h"
+
+#include <optional>
+#include <utility>
+
+#include "meshwright/base/status_macros.h"
+
+namespace meshwright {
+namespace {
+
+class GivenTensors : public TensorSource {
+ public:
+  explicit GivenTensors(std::vector<Tensor> tensors)
+      : tensors_(std::move(tensors)) {}
+  absl::StatusOr<std::optional<Tensor>> Next() override {
+    if (next_ == tensors_.size()) return std::optional<Tensor>();
+    return std::move(tensors_[next_++]);
+  }
+
+ private:
+  std::vector<Tensor> tensors_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ServedRunner>> ServedRunner::Load(
+    JobService* jobs, JobCall* call, const Module& module, Texts texts) {
+  MW_ASSIGN_OR_RETURN(
+      const int64_t job,
+      jobs->Load(std::move(texts.module), std::move(texts.plan), *call));
+  return std::unique_ptr<ServedRunner>(
+      new ServedRunner(jobs, call, AnalyzeRoles(module), job));
+}
+
+ServedRunner::~ServedRunner() {
+  // A coordinator that is gone has no job either.
+  jobs_.Stop(job_).IgnoreError();
+}
+
+absl::Status ServedRunner::FillSynthetic(uint64_t seed) {
+  TensorSource none;
+  return jobs_.Init(job_, {.from = InitFrom::kSeed, .seed = seed}, none, call_);
+}
+
+absl::Status ServedRunner::Set(std::vector<Tensor> tensors) {
+  GivenTensors given(std::move(tensors));
+  return jobs_.Init(job_, {.from = InitFrom::kTensors}, given, call_);
+}
+
+absl::StatusOr<std::vector<StepResult>> ServedRunner::Steps(int64_t count) {
+  std::vector<StepResult> results;
+  TensorSource none;
+  MW_RETURN_IF_ERROR(jobs_.Step(
+      job_, count, none,
+      [&](const JobStep& step) {
+        results.push_back({.seconds = step.seconds, .loss = step.loss});
+        return absl::OkStatus();
+      },
+      call_));
+  return results;
+}
+
+absl::StatusOr<StepResult> ServedRunner::Step() {
+  MW_ASSIGN_OR_RETURN(const std::vector<StepResult> results, Steps(1));
+  if (results.empty()) return absl::InternalError("no step was run");
+  return results[0];
+}
+
+absl::StatusOr<std::vector<Tensor>> ServedRunner::Fetch(
+    std::vector<std::string> names) const {
+  std::vector<Tensor> tensors;
+  MW_RETURN_IF_ERROR(jobs_.Fetch(
+      job_, std::move(names),
+      [&](Tensor tensor) {
+        tensors.push_back(std::move(tensor));
+        return absl::OkStatus();
+      },
+      call_));
+  return tensors;
+}
+
+absl::StatusOr<std::vector<Tensor>> ServedRunner::ReadState() const {
+  if (roles_.state_pairs.empty()) return std::vector<Tensor>();
+  return Fetch({});
+}
+
+absl::StatusOr<std::vector<Tensor>> ServedRunner::ReadOutputs() const {
+  std::vector<std::string> names;
+  for (const OutputInfo& one : roles_.outputs) names.push_back(one.name);
+  if (names.empty()) return std::vector<Tensor>();
+  return Fetch(std::move(names));
+}
+
+absl::StatusOr<Tensor> ServedRunner::Read(const std::string& name) const {
+  MW_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, Fetch({name}));
+  if (tensors.empty()) return absl::InternalError("nothing came");
+  return std::move(tensors[0]);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,64 @@
+// A step that a coordinator runs for this process, as any other.
+//
+//   MW_ASSIGN_OR_RETURN(auto jobs, ConnectJobs({.address = "host-0:7777"}));
+//   MW_ASSIGN_OR_RETURN(auto runner,
+//                       ServedRunner::Load(jobs.get(), call, module,
+//                                          {.module = bytes, .plan = plan}));
+//   runner->FillSynthetic(0);
+//   runner->Steps(10);
+#ifndef MESHWRIGHT_API_SERVED_RUNNER_H_
+#define MESHWRIGHT_API_SERVED_RUNNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "meshwright/analysis/roles.h"
+#include "meshwright/hlo/module.h"
+#include "meshwright/runtime/runner.h"
+#include "meshwright/service/job_service.h"
+
+namespace meshwright {
+
+class ServedRunner : public Runner {
+ public:
+  struct Texts {
+    std::string module;
+    std::string plan;
+  };
+  // `module` is what `texts.module` holds. What is pointed at outlives the
+  // runner; cancelling `call` ends what it is at.
+  static absl::StatusOr<std::unique_ptr<ServedRunner>> Load(
+      JobService* jobs, JobCall* call, const Module& module, Texts texts);
+  ~ServedRunner() override;  // Stops the job.
+
+  int64_t job() const { return job_; }
+
+  const ModuleRoles& roles() const override { return roles_; }
+  absl::Status FillSynthetic(uint64_t seed) override;
+  absl::Status Set(std::vector<Tensor> tensors) override;
+  absl::StatusOr<StepResult> Step() override;
+  absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override;
+  absl::StatusOr<std::vector<Tensor>> ReadState() const override;
+  absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
+  absl::StatusOr<Tensor> Read(const std::string& name) const override;
+
+ private:
+  ServedRunner(JobService* jobs, JobCall* call, ModuleRoles roles, int64_t job)
+      : jobs_(*jobs), call_(*call), roles_(std::move(roles)), job_(job) {}
+
+  absl::StatusOr<std::vector<Tensor>> Fetch(
+      std::vector<std::string> names) const;
+
+  JobService& jobs_;
+  JobCall& call_;
+  const ModuleRoles roles_;
+  const int64_t job_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_API_SERVED_RUNNER_H_

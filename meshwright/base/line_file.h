@@ -1,0 +1,44 @@
+// A file to which lines are added.
+//
+//   MW_ASSIGN_OR_RETURN(auto file, LineFile::Open("metrics.jsonl"));
+//   file->Append(R"({"step": 7})");
+#ifndef MESHWRIGHT_BASE_LINE_FILE_H_
+#define MESHWRIGHT_BASE_LINE_FILE_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace meshwright {
+
+// Thread-safe. Each line is written at once, whole.
+class LineFile {
+ public:
+  // Makes it if it is not there; what is there stays. Fails with one line that
+  // begins with the path.
+  static absl::StatusOr<std::unique_ptr<LineFile>> Open(
+      const std::string& path);
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+  ~LineFile();
+
+  // `line` has no end of line. After a failure nothing more is written.
+  void Append(absl::string_view line);
+  absl::Status status() const;
+
+ private:
+  LineFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+  const std::string path_;
+  const int fd_;
+  mutable std::mutex mutex_;
+  absl::Status status_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_BASE_LINE_FILE_H_

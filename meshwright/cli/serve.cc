@@ -1,0 +1,56 @@
+// meshwright serve: a coordinator, which workers join and clients give jobs.
+#include <chrono>
+
+#include "meshwright/api/load_cluster.h"
+#include "meshwright/base/process_end.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/cli/commands.h"
+#include "meshwright/cli/security_flags.h"
+#include "meshwright/cli/serving.h"
+
+namespace meshwright {
+namespace {
+
+const CommandSpec& Spec() {
+  static const auto* const spec = [] {
+    auto* made = new CommandSpec{
+        .name = "serve",
+        .summary = "coordinate workers that join, for clients",
+        .positional = {},
+        .flags = {{"cluster", "C",
+                   "a cluster file, or cpu:8, h200:4x8: to plan for when a "
+                   "client does not say"},
+                  {"workers", "N",
+                   "load the first job when that many have joined (default: "
+                   "one for each host of a cluster file)"}}};
+    for (FlagSpec& flag : ServingFlags()) made->flags.push_back(flag);
+    for (FlagSpec& flag : SecurityFlags()) made->flags.push_back(flag);
+    return made;
+  }();
+  return *spec;
+}
+
+absl::Status Run(const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(ServingOptions options, ServingOptionsOf(line));
+  int64_t hosts = 0;
+  if (line.Has("cluster")) {
+    MW_ASSIGN_OR_RETURN(options.cluster, LoadCluster(line.Text("cluster", "")));
+    if (!options.cluster->shared_host)
+      hosts = std::ssize(options.cluster->hosts);
+  }
+  MW_ASSIGN_OR_RETURN(const int64_t workers,
+                      line.Integer("workers", hosts, {1, 1 << 20}));
+  options.workers = static_cast<int>(workers);
+  const EndRequest end;
+  MW_ASSIGN_OR_RETURN(const std::unique_ptr<Serving> serving,
+                      Serving::Start(options));
+  while (end.Wait(std::chrono::milliseconds(100)) == 0) serving->Look();
+  serving->Look();
+  return serving->status();
+}
+
+}  // namespace
+
+extern const Command kServeCommand = {&Spec, &Run};
+
+}  // namespace meshwright

@@ -1,0 +1,147 @@
+#include "meshwright/cli/serving.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/base/units.h"
+#include "meshwright/cli/security_flags.h"
+#include "meshwright/service/address.h"
+
+namespace meshwright {
+namespace {
+
+// Of those that were lost, so many are remembered until the next job.
+constexpr size_t kLostKept = 16;
+// For workers to leave, once they are told to.
+constexpr absl::Duration kFarewell = absl::Seconds(3);
+
+}  // namespace
+
+void SayLine(absl::string_view line) {
+  absl::PrintF("%s\n", line);
+  // What cannot be written is told in the end.
+  std::fflush(stdout);
+}
+
+std::vector<FlagSpec> ServingFlags() {
+  return {{"listen", "HOST:PORT",
+           "where workers and clients connect (default 127.0.0.1:7777)"},
+          {"metrics-port", "P",
+           "answer GET /metrics for Prometheus on this port, on 127.0.0.1"},
+          {"metrics", "FILE", "write a line of JSON per step here; appended",
+           FileUse::kWritten}};
+}
+
+absl::StatusOr<ServingOptions> ServingOptionsOf(const CommandLine& line) {
+  ServingOptions options{.listen = line.Text("listen", "127.0.0.1:7777"),
+                         .metrics_file = line.Text("metrics", "")};
+  MW_ASSIGN_OR_RETURN(options.security, ReadSecurity(line));
+  if (line.Has("metrics-port")) {
+    MW_ASSIGN_OR_RETURN(const int64_t port,
+                        line.Integer("metrics-port", 0, {0, 65535}));
+    options.metrics_port = static_cast<int>(port);
+  }
+  return options;
+}
+
+Serving::Serving(const ServingOptions& options)
+    : expected_(options.workers),
+      coordinator_(std::make_unique<Coordinator>(
+          Coordinator::Options{.obituary = options.obituary})) {}
+
+absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
+    const ServingOptions& options) {
+  std::unique_ptr<Serving> serving(new Serving(options));
+  Serving* const self = serving.get();
+  if (!options.metrics_file.empty()) {
+    MW_ASSIGN_OR_RETURN(self->metrics_file_,
+                        LineFile::Open(options.metrics_file));
+  }
+  ServedJobs::Options jobs{.coordinator = self->coordinator_.get(),
+                           .cluster = options.cluster,
+                           .workers = options.workers};
+  if (self->metrics_file_ != nullptr) {
+    jobs.on_line = [file = self->metrics_file_.get()](const std::string& one) {
+      file->Append(one);
+    };
+  }
+  self->jobs_ = std::make_unique<ServedJobs>(std::move(jobs));
+  MW_ASSIGN_OR_RETURN(
+      self->server_,
+      WorkerServer::Start({.address = options.listen,
+                           .security = options.security,
+                           .on_join =
+                               [self](std::unique_ptr<WorkerLink> link) {
+                                 self->coordinator_->Admit(std::move(link));
+                               },
+                           .store = &self->store_,
+                           .jobs = self->jobs_.get()}));
+  std::string metrics;
+  if (options.metrics_port.has_value()) {
+    MW_ASSIGN_OR_RETURN(
+        self->metrics_,
+        MetricsServer::Start({.port = *options.metrics_port, .text = [self] {
+                                return self->jobs_->MetricsText();
+                              }}));
+    metrics = absl::StrCat(
+        "; metrics at http://127.0.0.1:", self->metrics_->port(), "/metrics");
+  }
+  MW_ASSIGN_OR_RETURN(Address address, ParseAddress(options.listen));
+  address.port = self->port();
+  SayLine(absl::StrCat("serving on ", address.ToString(), "; ", self->Count(),
+                       metrics));
+  return serving;
+}
+
+Serving::~Serving() {
+  if (jobs_ != nullptr) jobs_->Shutdown();
+  coordinator_->EndWorkers();
+  const absl::Time end = absl::Now() + kFarewell;
+  while (living() > 0 && absl::Now() < end) {
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  metrics_ = nullptr;
+  server_ = nullptr;
+  jobs_ = nullptr;
+}
+
+int64_t Serving::living() const {
+  int64_t count = 0;
+  for (const auto& worker : coordinator_->workers()) {
+    if (worker->health().ok()) ++count;
+  }
+  return count;
+}
+
+std::string Serving::Count() const {
+  const int64_t count = std::ssize(present_);
+  return expected_ == 0
+             ? Counted(count, "worker")
+             : absl::StrCat(count, " of ", Counted(expected_, "worker"));
+}
+
+void Serving::Look() {
+  for (const auto& worker : coordinator_->workers()) {
+    const absl::Status health = worker->health();
+    if (health.ok() && present_.insert(worker->name()).second) {
+      SayLine(absl::StrCat(worker->name(), " has joined with ",
+                           Counted(worker->hello().devices(), "device"), ", ",
+                           worker->hello().device_kind(), "; ", Count()));
+    }
+    if (!health.ok() && present_.erase(worker->name()) > 0) {
+      SayLine(absl::StrCat(worker->name(), " is gone: ", health.message(), "; ",
+                           Count()));
+    }
+  }
+  coordinator_->ForgetLost(kLostKept);
+}
+
+absl::Status Serving::status() const {
+  return metrics_file_ != nullptr ? metrics_file_->status() : absl::OkStatus();
+}
+
+}  // namespace meshwright

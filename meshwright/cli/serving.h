@@ -1,0 +1,81 @@
+// A coordinator for workers and clients, from its start to its end: what
+// `meshwright serve` is, and `meshwright launch` without --join.
+//
+//   MW_ASSIGN_OR_RETURN(ServingOptions options, ServingOptionsOf(line));
+//   MW_ASSIGN_OR_RETURN(auto serving, Serving::Start(options));
+//   while (end.Wait(200ms) == 0) serving->Look();
+#ifndef MESHWRIGHT_CLI_SERVING_H_
+#define MESHWRIGHT_CLI_SERVING_H_
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "meshwright/api/served_jobs.h"
+#include "meshwright/base/line_file.h"
+#include "meshwright/cli/command_line.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/runtime/coordinator.h"
+#include "meshwright/service/metrics_server.h"
+#include "meshwright/service/security.h"
+#include "meshwright/service/worker_server.h"
+#include "meshwright/wire/memory_key_value_store.h"
+
+namespace meshwright {
+
+struct ServingOptions {
+  std::string listen = "127.0.0.1:7777";
+  Security security = {};
+  std::optional<Cluster> cluster = {};
+  int workers = 0;  // To wait for; 0: none in particular.
+  std::optional<int> metrics_port = {};
+  std::string metrics_file = {};  // Empty: none.
+  WorkerWatch::Obituary obituary = nullptr;
+};
+
+// --listen, --metrics-port, --metrics; without those of security.
+std::vector<FlagSpec> ServingFlags();
+// With those of security; the cluster and the workers are the caller's.
+absl::StatusOr<ServingOptions> ServingOptionsOf(const CommandLine& line);
+
+class Serving {
+ public:
+  static absl::StatusOr<std::unique_ptr<Serving>> Start(
+      const ServingOptions& options);
+  // Ends the job and the workers.
+  ~Serving();
+
+  int port() const { return server_->port(); }
+  // Prints who has come and gone since.
+  void Look();
+  // Whether what it writes could be written.
+  absl::Status status() const;
+
+ private:
+  explicit Serving(const ServingOptions& options);
+
+  int64_t living() const;
+  // "2 of 4 workers"
+  std::string Count() const;
+
+  const int expected_;
+  MemoryKeyValueStore store_;
+  std::unique_ptr<LineFile> metrics_file_;
+  std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<ServedJobs> jobs_;
+  std::unique_ptr<WorkerServer> server_;
+  std::unique_ptr<MetricsServer> metrics_;
+  std::set<std::string> present_;  // Workers that were told of, by name.
+};
+
+// A line on stdout that is there at once, also in a pipe.
+void SayLine(absl::string_view line);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_CLI_SERVING_H_

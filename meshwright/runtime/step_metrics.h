@@ -1,0 +1,65 @@
+// What steps achieve, in the figures that people watch: a JSON line per step.
+//
+//   const JobFacts facts = FactsOf(module, cluster, /*devices=*/8);
+//   const StepFigures step = FiguresOf(facts, job, number, report);
+//   ToJsonLine(step);
+//     // {"job":1,"step":7,"loss":2.31,"seconds":0.081,
+//     //  "tokens_per_second":101135.8,"tflops":24.1,"mfu":0.31,"bubble":0.12,
+//     //  "communication_seconds":0.011,"communication_bytes":1048576,
+//     //  "memory_bytes":73400320}
+//
+// Figures that are not known are null.
+#ifndef MESHWRIGHT_RUNTIME_STEP_METRICS_H_
+#define MESHWRIGHT_RUNTIME_STEP_METRICS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "meshwright/hlo/module.h"
+#include "meshwright/mesh/cluster.h"
+#include "meshwright/runtime/job.h"
+#include "meshwright/runtime/job_site.h"
+
+namespace meshwright {
+
+// What is known of a job before it runs.
+struct JobFacts {
+  int64_t job = 0;
+  // Elements of the largest integer data parameter of rank 2 or more, if there
+  // is one; else `samples`: the first dimension of the largest data parameter.
+  int64_t tokens = 0;
+  int64_t samples = 0;
+  double flops = 0;  // Of a step, as counted (analysis/flops.h).
+  // Of all its devices together, in a second, on the type that most of the
+  // contractions have; 0: not known.
+  double peak_flops = 0;
+};
+// Of a step that runs on that many devices of a cluster. Requires: the module
+// passed Verify.
+JobFacts FactsOf(const Module& module, const Cluster& cluster, int64_t devices);
+
+struct StepFigures {
+  int64_t job = 0;
+  int64_t step = 0;
+  std::optional<double> loss;
+  double seconds = 0;
+  std::optional<double> tokens_per_second;
+  std::optional<double> samples_per_second;
+  double tflops = 0;
+  std::optional<double> mfu;
+  std::optional<double> bubble;  // Of a pipeline: part of its ranks' time.
+  // The longest that a worker waited for others; bytes between workers.
+  std::optional<double> communication_seconds;
+  std::optional<int64_t> communication_bytes;
+  std::optional<int64_t> memory_bytes;  // Of programs, on a device.
+};
+StepFigures FiguresOf(const JobFacts& facts, const Job& job, int64_t number,
+                      const StepReport& report);
+
+// Without an end of line.
+std::string ToJsonLine(const StepFigures& figures);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_STEP_METRICS_H_
