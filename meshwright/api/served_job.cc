@@ -193,8 +193,21 @@ absl::Status ServedJob::Init(const InitFrom& from, TensorSource& tensors,
   MW_RETURN_IF_ERROR(CheckAlive());
   MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
   if (from.from == InitFrom::kModule) {
-    return absl::UnimplementedError(
-        "state that a module computes cannot be made here yet; send tensors");
+    const auto arguments = std::make_shared<std::vector<Tensor>>();
+    while (true) {
+      MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, tensors.Next());
+      if (!tensor.has_value()) break;
+      arguments->push_back(*std::move(tensor));
+    }
+    return Do(call,
+              [arguments, bytes = from.module,
+               seed = from.seed](Runner& runner) -> absl::Status {
+                MW_ASSIGN_OR_RETURN(Module module,
+                                    ParseModule(bytes, "the init module"));
+                MW_ASSIGN_OR_RETURN(module, PrepareStep(std::move(module),
+                                                        "the init module", {}));
+                return runner.Init(module, std::move(*arguments), seed);
+              });
   }
   if (from.from == InitFrom::kSeed) {
     MW_RETURN_IF_ERROR(Do(call, [seed = from.seed](Runner& runner) {

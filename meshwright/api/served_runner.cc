@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/write_module.h"
 
 namespace meshwright {
 namespace {
@@ -46,6 +47,16 @@ absl::Status ServedRunner::FillSynthetic(uint64_t seed) {
 absl::Status ServedRunner::Set(std::vector<Tensor> tensors) {
   GivenTensors given(std::move(tensors));
   return jobs_.Init(job_, {.from = InitFrom::kTensors}, given, call_);
+}
+
+absl::Status ServedRunner::Init(const Module& init,
+                                std::vector<Tensor> arguments, uint64_t seed) {
+  MW_ASSIGN_OR_RETURN(std::string bytes, WriteModule(init));
+  GivenTensors given(std::move(arguments));
+  return jobs_.Init(
+      job_,
+      {.from = InitFrom::kModule, .seed = seed, .module = std::move(bytes)},
+      given, call_);
 }
 
 absl::StatusOr<std::vector<StepResult>> ServedRunner::Steps(int64_t count) {

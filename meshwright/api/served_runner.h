@@ -40,6 +40,8 @@ class ServedRunner : public Runner {
   const ModuleRoles& roles() const override { return roles_; }
   absl::Status FillSynthetic(uint64_t seed) override;
   absl::Status Set(std::vector<Tensor> tensors) override;
+  absl::Status Init(const Module& init, std::vector<Tensor> arguments,
+                    uint64_t seed) override;
   absl::StatusOr<StepResult> Step() override;
   absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override;
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;

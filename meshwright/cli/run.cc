@@ -1,12 +1,16 @@
 // meshwright run: steps of a module on a device, or on several as a plan says;
 // state stays there.
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/analysis/roles.h"
 #include "meshwright/api/file_kind.h"
+#include "meshwright/api/load_step.h"
+#include "meshwright/base/annotate.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/median.h"
 #include "meshwright/base/process_end.h"
@@ -40,6 +44,12 @@ const CommandSpec& Spec() {
             {"inputs", "FILE",
              ".npz or .safetensors with values of parameters, by name; "
              "repeatable",
+             FileUse::kReadBefore},
+            {"init", "FILE",
+             "a module that computes the state, each shard where it lives, of "
+             "those --inputs that have its parameters' names, else of "
+             "synthetic "
+             "values",
              FileUse::kReadBefore},
             {"data", "FILE",
              "values for one step; the k-th --data is for step k, then again"},
@@ -156,6 +166,28 @@ void PrintSummary(const RunLog& log, int64_t steps, const Running& running) {
   }
 }
 
+// Takes the values of the function's parameters out of `inputs`.
+absl::Status Initialize(const std::string& path, uint64_t seed,
+                        std::vector<std::vector<Tensor>>& inputs,
+                        Runner& runner) {
+  MW_ASSIGN_OR_RETURN(const Module init, LoadStep(path));
+  const ModuleRoles roles = AnalyzeRoles(init);
+  const auto is_own = [&](const Tensor& tensor) {
+    return std::ranges::count(roles.parameters, tensor.name,
+                              &ParameterInfo::name) > 0 &&
+           !std::ranges::count(runner.roles().parameters, tensor.name,
+                               &ParameterInfo::name);
+  };
+  std::vector<Tensor> arguments;
+  for (std::vector<Tensor>& file : inputs) {
+    const auto own = std::ranges::stable_partition(
+        file, [&](const Tensor& one) { return !is_own(one); });
+    std::ranges::move(own, std::back_inserter(arguments));
+    file.erase(own.begin(), own.end());
+  }
+  return Annotate(runner.Init(init, std::move(arguments), seed), path);
+}
+
 absl::Status RunIn(const Module& module, const CommandLine& line,
                    Running& running) {
   MW_ASSIGN_OR_RETURN(const int64_t steps,
@@ -169,6 +201,9 @@ absl::Status RunIn(const Module& module, const CommandLine& line,
   MW_RETURN_IF_ERROR(StartRunning(module, line, running));
   Runner& runner = *running.runner;
   MW_RETURN_IF_ERROR(runner.FillSynthetic(seed));
+  if (line.Has("init")) {
+    MW_RETURN_IF_ERROR(Initialize(line.Text("init", ""), seed, inputs, runner));
+  }
   for (std::vector<Tensor>& file : inputs) {
     MW_RETURN_IF_ERROR(runner.Set(std::move(file)));
   }

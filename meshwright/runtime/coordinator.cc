@@ -6,9 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/runtime/content_hash.h"
-#include "meshwright/runtime/job_spec.h"
-#include "meshwright/runtime/write_programs.h"
+#include "meshwright/runtime/load_on_team.h"
 
 namespace meshwright {
 
@@ -104,37 +102,6 @@ absl::Status Coordinator::AwaitWorkers(int count, absl::Duration timeout) {
       absl::FormatDuration(timeout)));
 }
 
-absl::Status Coordinator::SendPrograms(const JobSource& source, int64_t id,
-                                       const Team& team,
-                                       std::vector<uint64_t>& ids) {
-  JobSpec spec{.id = id, .wire_timeout = watch_->limits().wire};
-  for (const std::shared_ptr<RemoteWorker>& worker : team) {
-    spec.worker_names.push_back(worker->name());
-  }
-  for (size_t number = 0; number < team.size(); ++number) {
-    RemoteWorker& worker = *team[number];
-    MW_ASSIGN_OR_RETURN(const std::vector<std::string> programs,
-                        WritePrograms(source, static_cast<int>(number), id,
-                                      worker.hello().platform()));
-    spec.code_hashes.clear();
-    for (const std::string& code : programs) {
-      spec.code_hashes.push_back(code.empty() ? "" : ContentHash(code));
-      if (code.empty()) continue;
-      MW_RETURN_IF_ERROR(worker.SendBlob(spec.code_hashes.back(), code));
-    }
-    const std::string bytes = WriteJobSpec(spec, source.job);
-    const std::string hash = ContentHash(bytes);
-    MW_RETURN_IF_ERROR(worker.SendBlob(hash, bytes));
-    proto::WorkerCommand command;
-    proto::LoadJob& load = *command.mutable_load();
-    load.set_job(id);
-    load.set_spec_hash(hash);
-    load.set_member(static_cast<int>(number));
-    MW_ASSIGN_OR_RETURN(ids.emplace_back(), worker.Command(std::move(command)));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::unique_ptr<RemoteSite>> Coordinator::Load(
     JobSource source) {
   Team team;
@@ -151,35 +118,13 @@ absl::StatusOr<std::unique_ptr<RemoteSite>> Coordinator::Load(
     const std::lock_guard lock(mutex_);
     id = next_job_++;
   }
-  std::vector<uint64_t> ids;
-  if (const absl::Status sent = SendPrograms(source, id, team, ids);
-      !sent.ok()) {
-    MW_RETURN_IF_ERROR(watch_->FindLost(team));
-    return sent;
-  }
-  double seconds = 0;
-  absl::Status failed;
-  MW_RETURN_IF_ERROR(watch_->Wait(team, absl::InfiniteDuration(), [&] {
-    for (size_t number = 0; number < team.size(); ++number) {
-      proto::Reply reply;
-      if (ids[number] == 0 || !team[number]->TakeReply(ids[number], &reply)) {
-        continue;
-      }
-      ids[number] = 0;
-      seconds = std::max(seconds, reply.compile_seconds());
-      failed.Update(
-          {static_cast<absl::StatusCode>(reply.code()),
-           absl::StrCat(team[number]->name(), ": ", reply.message())});
-    }
-    return !failed.ok() || std::ranges::all_of(ids, [](uint64_t id_left) {
-      return id_left == 0;
-    });
-  }));
+  const absl::StatusOr<double> seconds =
+      LoadOnTeam(source, {.id = id}, team, *watch_);
   // What they still had to say of the job before.
   for (const auto& worker : team) worker->ForgetReports();
-  auto site = std::make_unique<RemoteSite>(std::move(source.job), team, watch_,
-                                           seconds);
-  MW_RETURN_IF_ERROR(failed);
+  auto site = std::make_unique<RemoteSite>(std::move(source.job), id, team,
+                                           watch_, seconds.value_or(0));
+  MW_RETURN_IF_ERROR(seconds.status());
   return site;
 }
 

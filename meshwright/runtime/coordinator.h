@@ -61,9 +61,6 @@ class Coordinator {
   absl::StatusOr<std::unique_ptr<RemoteSite>> Load(JobSource source);
 
  private:
-  absl::Status SendPrograms(const JobSource& source, int64_t id,
-                            const Team& team, std::vector<uint64_t>& ids);
-
   const std::shared_ptr<WorkerWatch> watch_;
   mutable std::mutex mutex_;
   Team workers_;

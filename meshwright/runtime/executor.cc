@@ -243,6 +243,31 @@ absl::StatusOr<StepReport> Executor::Step(int64_t number) {
   return report;
 }
 
+absl::Status Executor::Adopt(Executor& init,
+                             const std::vector<int64_t>& parameters) {
+  if (parameters.size() != init.job().step.outputs.size()) {
+    return absl::InvalidArgumentError("the state has other parameters");
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const int64_t parameter = parameters[i];
+    if (parameter < 0 || parameter >= std::ssize(job().parameters) ||
+        job().step.homes[parameter] !=
+            init.job().StageOfOutput(static_cast<int64_t>(i))) {
+      return absl::InvalidArgumentError("the state lives elsewhere");
+    }
+    const int32_t home = job().step.homes[parameter];
+    if (programs_.own[home].empty()) continue;
+    const auto found = init.outputs_.find(init.job().step.outputs[i].index);
+    if (found == init.outputs_.end()) {
+      return absl::FailedPreconditionError("no step has run");
+    }
+    inputs_.parameters[{parameter, home}] = {found->second};
+  }
+  is_given_ = false;
+  outputs_.clear();
+  return absl::OkStatus();
+}
+
 int32_t Executor::StageOf(const ShardAt& at) const {
   return at.kind == ShardAt::Kind::kState ? job().step.homes[at.index]
                                           : job().StageOfOutput(at.index);

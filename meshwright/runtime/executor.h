@@ -51,6 +51,7 @@ class Executor {
       const Options& options);
 
   const Job& job() const { return programs_.job; }
+  Client* client() const { return options_.client; }
   // By program; null where none of its devices is here.
   const std::vector<std::unique_ptr<Executable>>& executables() const {
     return programs_.executables;
@@ -66,6 +67,9 @@ class Executor {
   // Requires that the device is here.
   absl::StatusOr<Tensor> Read(const ShardAt& at) const;
   bool IsHere(const ShardAt& at) const;
+  // The outputs of a job on the same devices (init_job.h), once it has run,
+  // become these parameters.
+  absl::Status Adopt(Executor& init, const std::vector<int64_t>& parameters);
 
  private:
   Executor(Job job, const Options& options);

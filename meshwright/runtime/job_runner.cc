@@ -88,6 +88,30 @@ absl::Status JobRunner::Set(std::vector<Tensor> tensors) {
   return absl::OkStatus();
 }
 
+absl::Status JobRunner::Init(const Module& init, std::vector<Tensor> arguments,
+                             uint64_t seed) {
+  MW_ASSIGN_OR_RETURN(const std::vector<InitPiece> pieces,
+                      MatchInit(init, module_, roles_));
+  return InitPieces(init, pieces, std::move(arguments), seed);
+}
+
+absl::Status JobRunner::InitPieces(const Module& init,
+                                   const std::vector<InitPiece>& pieces,
+                                   std::vector<Tensor> arguments,
+                                   uint64_t seed) {
+  MW_ASSIGN_OR_RETURN(InitJob made, MakeInitJob(init, pieces, job_));
+  MW_ASSIGN_OR_RETURN(std::unique_ptr<JobSite> site,
+                      site_->LoadInit(std::move(made.source)));
+  JobSite& init_site = *site;
+  JobRunner runner(*made.module, &init_site.job(), std::move(site));
+  MW_RETURN_IF_ERROR(runner.FillSynthetic(seed));
+  MW_RETURN_IF_ERROR(runner.Set(std::move(arguments)));
+  MW_RETURN_IF_ERROR(runner.Steps(1).status());
+  MW_RETURN_IF_ERROR(site_->Adopt(init_site, made.parameters));
+  for (const int64_t parameter : made.parameters) is_given_[parameter] = true;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<StepResult>> JobRunner::Steps(int64_t count) {
   for (size_t i = 0; i < is_given_.size(); ++i) {
     if (is_given_[i]) continue;

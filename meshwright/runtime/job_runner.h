@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/runtime/init_job.h"
 #include "meshwright/runtime/job.h"
 #include "meshwright/runtime/job_site.h"
 #include "meshwright/runtime/runner.h"
@@ -39,6 +40,12 @@ class JobRunner : public Runner {
   const ModuleRoles& roles() const override { return roles_; }
   absl::Status FillSynthetic(uint64_t seed) override;
   absl::Status Set(std::vector<Tensor> tensors) override;
+  absl::Status Init(const Module& init, std::vector<Tensor> arguments,
+                    uint64_t seed) override;
+  // The same, of what each piece says.
+  absl::Status InitPieces(const Module& init,
+                          const std::vector<InitPiece>& pieces,
+                          std::vector<Tensor> arguments, uint64_t seed);
   absl::StatusOr<StepResult> Step() override;
   absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override;
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "meshwright/runtime/job.h"
 #include "meshwright/schedule/simulate.h"
 #include "meshwright/state/tensor.h"
 
@@ -70,6 +72,8 @@ class JobSite {
   // runs steps.
   void OnStep(StepEvent event) { on_step_ = std::move(event); }
 
+  virtual const Job& job() const = 0;
+
   virtual absl::Status Set(const ParameterShard& at, Tensor shard) = 0;
   // As many steps, one after another. kFailedPrecondition when a parameter has
   // no value.
@@ -77,6 +81,13 @@ class JobSite {
   // In the order of `shards`.
   virtual absl::StatusOr<std::vector<Tensor>> Read(
       absl::Span<const ShardAt> shards) = 0;
+
+  // A job that computes state of this one (init_job.h), on the same devices; it
+  // goes before this one does.
+  virtual absl::StatusOr<std::unique_ptr<JobSite>> LoadInit(JobSource init) = 0;
+  // Its outputs, once it has run, become these parameters; then it is over.
+  virtual absl::Status Adopt(JobSite& init,
+                             const std::vector<int64_t>& parameters) = 0;
 
   // Ends what is under way on other machines, from any thread; nothing runs
   // here any more.

@@ -15,7 +15,7 @@ LoadedJob::~LoadedJob() = default;
 
 absl::StatusOr<std::unique_ptr<LoadedJob>> LoadedJob::Create(
     JobSpec spec, int member, std::vector<std::string> programs, Client* client,
-    std::unique_ptr<Wire> wire) {
+    std::shared_ptr<Wire> wire) {
   auto loaded = absl::WrapUnique(new LoadedJob(std::move(wire)));
   if (loaded->wire_ != nullptr) {
     MW_ASSIGN_OR_RETURN(loaded->collectives_,

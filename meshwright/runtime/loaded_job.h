@@ -27,7 +27,7 @@ class LoadedJob {
   // The wire is null when the job has one worker. The client outlives it.
   static absl::StatusOr<std::unique_ptr<LoadedJob>> Create(
       JobSpec spec, int member, std::vector<std::string> programs,
-      Client* client, std::unique_ptr<Wire> wire);
+      Client* client, std::shared_ptr<Wire> wire);
   ~LoadedJob();
 
   // Part of a shard; the last one sets it.
@@ -37,17 +37,22 @@ class LoadedJob {
   // not here.
   absl::Status Read(const proto::ReadArrays& what, uint64_t id,
                     const std::function<absl::Status(proto::TensorPart)>& send);
+  // As Executor's.
+  absl::Status Adopt(LoadedJob& init, const std::vector<int64_t>& parameters) {
+    return executor_->Adopt(*init.executor_, parameters);
+  }
+  const std::shared_ptr<Wire>& wire() const { return wire_; }
   // Ends a step that is under way; from any thread.
   void Abort(const absl::Status& why);
 
   const ActionLog& log() const { return log_; }
 
  private:
-  explicit LoadedJob(std::unique_ptr<Wire> wire) : wire_(std::move(wire)) {}
+  explicit LoadedJob(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
 
   absl::Status CheckPart(const proto::TensorPart& part) const;
 
-  const std::unique_ptr<Wire> wire_;
+  const std::shared_ptr<Wire> wire_;
   std::unique_ptr<CrossCollectives> collectives_;
   ActionLog log_;
   std::unique_ptr<Executor> executor_;

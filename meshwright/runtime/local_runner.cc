@@ -18,6 +18,8 @@ class LocalSite : public JobSite {
   explicit LocalSite(std::unique_ptr<Executor> executor)
       : executor_(std::move(executor)) {}
 
+  const Job& job() const override { return executor_->job(); }
+
   absl::Status Set(const ParameterShard& at, Tensor shard) override {
     return executor_->Set(at, std::move(shard));
   }
@@ -39,6 +41,22 @@ class LocalSite : public JobSite {
       MW_ASSIGN_OR_RETURN(read.emplace_back(), executor_->Read(at));
     }
     return read;
+  }
+
+  absl::StatusOr<std::unique_ptr<JobSite>> LoadInit(JobSource init) override {
+    Client* const client = executor_->client();
+    MW_ASSIGN_OR_RETURN(
+        const std::vector<std::string> programs,
+        WritePrograms(init, /*worker=*/0, /*id=*/0, client->platform_name()));
+    MW_ASSIGN_OR_RETURN(
+        std::unique_ptr<Executor> executor,
+        Executor::Create(std::move(init.job), programs, {.client = client}));
+    return std::make_unique<LocalSite>(std::move(executor));
+  }
+
+  absl::Status Adopt(JobSite& init,
+                     const std::vector<int64_t>& parameters) override {
+    return executor_->Adopt(*init.executor(), parameters);
   }
 
   Executor* executor() override { return executor_.get(); }

@@ -51,6 +51,29 @@ absl::Status PipelineRunner::Set(std::vector<Tensor> tensors) {
   return absl::OkStatus();
 }
 
+absl::Status PipelineRunner::Init(const Module& init,
+                                  std::vector<Tensor> arguments,
+                                  uint64_t seed) {
+  if (split_ == nullptr) {
+    return pipeline_->Init(init, std::move(arguments), seed);
+  }
+  MW_ASSIGN_OR_RETURN(const std::vector<InitPiece> whole,
+                      MatchInit(init, module_, roles_));
+  std::vector<InitPiece> pieces;
+  for (const InitPiece& piece : whole) {
+    const TensorParts& parts = split_->parameters[piece.parameter];
+    for (int64_t i = 0; i < parts.count(); ++i) {
+      InitPiece& part = pieces.emplace_back(piece);
+      part.parameter = parts.first + i;
+      if (parts.bounds.empty()) continue;
+      part.dimension = parts.dimension;
+      part.begin = parts.bounds[i];
+      part.end = parts.bounds[i + 1];
+    }
+  }
+  return pipeline_->InitPieces(init, pieces, std::move(arguments), seed);
+}
+
 absl::StatusOr<std::vector<Tensor>> PipelineRunner::ReadState() const {
   MW_ASSIGN_OR_RETURN(std::vector<Tensor> parts, pipeline_->ReadState());
   if (split_ == nullptr) return parts;

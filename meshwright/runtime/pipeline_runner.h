@@ -26,6 +26,8 @@ class PipelineRunner : public Runner {
   const ModuleRoles& roles() const override { return roles_; }
   absl::Status FillSynthetic(uint64_t seed) override;
   absl::Status Set(std::vector<Tensor> tensors) override;
+  absl::Status Init(const Module& init, std::vector<Tensor> arguments,
+                    uint64_t seed) override;
   absl::StatusOr<StepResult> Step() override { return pipeline_->Step(); }
   absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override {
     return pipeline_->Steps(count);

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/engine/buffer_shape.h"
+#include "meshwright/runtime/load_on_team.h"
 #include "meshwright/runtime/part_bytes.h"
 #include "meshwright/runtime/step_done.h"
 
@@ -26,14 +27,17 @@ bool IsConsequence(const absl::Status& status) {
 
 }  // namespace
 
-RemoteSite::RemoteSite(Job job, Team team, std::shared_ptr<WorkerWatch> watch,
+RemoteSite::RemoteSite(Job job, int64_t id, Team team,
+                       std::shared_ptr<WorkerWatch> watch,
                        double compile_seconds)
     : job_(std::move(job)),
+      id_(id),
       team_(std::move(team)),
       watch_(std::move(watch)),
       compile_seconds_(compile_seconds) {}
 
 RemoteSite::~RemoteSite() {
+  if (is_adopted_) return;
   for (const std::shared_ptr<RemoteWorker>& worker : team_) {
     worker->ForgetBlobs();
     proto::WorkerCommand command;
@@ -104,6 +108,33 @@ absl::StatusOr<std::vector<StepReport>> RemoteSite::Steps(int64_t count) {
   }
   MW_RETURN_IF_ERROR(Await(ids, watch_->limits().step, &reports));
   return reports;
+}
+
+absl::StatusOr<std::unique_ptr<JobSite>> RemoteSite::LoadInit(JobSource init) {
+  MW_RETURN_IF_ERROR(failure_);
+  // Apart from the numbers of jobs.
+  constexpr int64_t kInit = int64_t{1} << 40;
+  MW_ASSIGN_OR_RETURN(
+      const double seconds,
+      LoadOnTeam(init, {.id = kInit + id_, .is_init = true}, team_, *watch_));
+  return std::make_unique<RemoteSite>(std::move(init.job), kInit + id_, team_,
+                                      watch_, seconds);
+}
+
+absl::Status RemoteSite::Adopt(JobSite& init,
+                               const std::vector<int64_t>& parameters) {
+  static_cast<RemoteSite&>(init).is_adopted_ = true;
+  Replies ids;
+  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
+    proto::WorkerCommand command;
+    for (const int64_t parameter : parameters) {
+      command.mutable_adopt()->add_parameters(parameter);
+    }
+    absl::StatusOr<uint64_t> id = worker->Command(std::move(command));
+    if (!id.ok()) return Fail(ids, id.status());
+    ids.push_back(*id);
+  }
+  return Await(ids, watch_->limits().step, nullptr);
 }
 
 absl::StatusOr<std::vector<Tensor>> RemoteSite::Read(

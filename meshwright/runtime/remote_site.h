@@ -23,11 +23,11 @@ class RemoteSite : public JobSite {
  public:
   // Unloads the job in the end. The job is placed and loaded on the team, by
   // worker number; the watch is on it.
-  RemoteSite(Job job, Team team, std::shared_ptr<WorkerWatch> watch,
+  RemoteSite(Job job, int64_t id, Team team, std::shared_ptr<WorkerWatch> watch,
              double compile_seconds);
   ~RemoteSite() override;
 
-  const Job& job() const { return job_; }
+  const Job& job() const override { return job_; }
   double compile_seconds() const { return compile_seconds_; }
   int workers() const { return static_cast<int>(team_.size()); }
 
@@ -38,6 +38,9 @@ class RemoteSite : public JobSite {
   absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) override;
   absl::StatusOr<std::vector<Tensor>> Read(
       absl::Span<const ShardAt> shards) override;
+  absl::StatusOr<std::unique_ptr<JobSite>> LoadInit(JobSource init) override;
+  absl::Status Adopt(JobSite& init,
+                     const std::vector<int64_t>& parameters) override;
   void Abort(const absl::Status& why) override;
 
  private:
@@ -54,6 +57,7 @@ class RemoteSite : public JobSite {
   Tensor EmptyShard(const ShardAt& at) const;
 
   const Job job_;
+  const int64_t id_;
   const Team team_;
   const std::shared_ptr<WorkerWatch> watch_;
   const double compile_seconds_;
@@ -63,6 +67,7 @@ class RemoteSite : public JobSite {
     int workers = 0;  // That have run it.
   };
   std::map<int64_t, Underway> underway_;
+  bool is_adopted_ = false;  // Workers have unloaded it.
   absl::Status failure_;
   std::mutex mutex_;
   absl::Status aborted_;  // Guarded by mutex_.

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "meshwright/analysis/roles.h"
+#include "meshwright/hlo/module.h"
 #include "meshwright/state/tensor.h"
 
 namespace meshwright {
@@ -29,6 +30,12 @@ class Runner {
   // Gives the parameters of these names a value. kInvalidArgument when there is
   // no such parameter or the tensor does not fit it.
   virtual absl::Status Set(std::vector<Tensor> tensors) = 0;
+  // Gives state parameters the values that `init` computes, where they live:
+  // its outputs have their names, or their order. `arguments` are init's
+  // parameters, by name; what is not given is synthetic, of `seed`. `init` has
+  // passed Verify, without calls.
+  virtual absl::Status Init(const Module& init, std::vector<Tensor> arguments,
+                            uint64_t seed) = 0;
   // Requires a value for every parameter.
   virtual absl::StatusOr<StepResult> Step() = 0;
   // That many, one after another.

@@ -68,7 +68,9 @@ class Worker::Desk {
                         proto::Reply& reply);
   void Keep(const proto::Blob& blob);
   absl::Status Load(const proto::LoadJob& load, proto::Reply& reply);
-  absl::Status Run(const proto::RunSteps& run);
+  absl::Status Run(const proto::RunSteps& run, LoadedJob& job);
+  // The one that was loaded last.
+  void Unload();
   absl::Status Send(proto::WorkerReport report) {
     return link_.Send(std::move(report));
   }
@@ -80,6 +82,7 @@ class Worker::Desk {
   std::deque<proto::WorkerCommand> commands_;
   bool is_over_ = false;
   std::shared_ptr<LoadedJob> job_;
+  std::shared_ptr<LoadedJob> init_;  // Beside it, to compute its state.
   // Only the thread's: by hash.
   std::map<std::string, std::string> blobs_;
   std::thread thread_;
@@ -118,30 +121,38 @@ absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
       return absl::OkStatus();
     case proto::WorkerCommand::kLoad:
       return Load(command.load(), reply);
-    case proto::WorkerCommand::kUnload: {
-      const std::lock_guard lock(mutex_);
-      job_ = nullptr;
-      blobs_.clear();
+    case proto::WorkerCommand::kUnload:
+      Unload();
       return absl::OkStatus();
-    }
     default:
       break;
   }
   if (job_ == nullptr) {
     return absl::FailedPreconditionError("no job is loaded");
   }
+  LoadedJob& job = init_ != nullptr ? *init_ : *job_;
   switch (command.command_case()) {
     case proto::WorkerCommand::kSet:
-      return job_->Set(command.set());
+      return job.Set(command.set());
     case proto::WorkerCommand::kRun:
-      return Run(command.run());
+      return Run(command.run(), job);
+    case proto::WorkerCommand::kAdopt: {
+      if (init_ == nullptr) {
+        return absl::FailedPreconditionError("there is no state to adopt");
+      }
+      const absl::Status adopted =
+          job_->Adopt(*init_, {command.adopt().parameters().begin(),
+                               command.adopt().parameters().end()});
+      Unload();
+      return adopted;
+    }
     case proto::WorkerCommand::kRead:
-      return job_->Read(command.read(), command.id(),
-                        [&](proto::TensorPart part) {
-                          proto::WorkerReport report;
-                          *report.mutable_part() = std::move(part);
-                          return Send(std::move(report));
-                        });
+      return job.Read(command.read(), command.id(),
+                      [&](proto::TensorPart part) {
+                        proto::WorkerReport report;
+                        *report.mutable_part() = std::move(part);
+                        return Send(std::move(report));
+                      });
     default:
       return absl::UnimplementedError("a command of another version");
   }
@@ -154,17 +165,20 @@ void Worker::Desk::Keep(const proto::Blob& blob) {
 absl::Status Worker::Desk::Load(const proto::LoadJob& load,
                                 proto::Reply& reply) {
   const Stopwatch time;
-  {
+  if (load.init() && job_ == nullptr) {
+    return absl::FailedPreconditionError("no job is loaded");
+  }
+  if (!load.init()) {
     const std::lock_guard lock(mutex_);
-    job_ = nullptr;
+    init_ = job_ = nullptr;
   }
   MW_ASSIGN_OR_RETURN(JobSpec spec, ReadJobSpec(blobs_[load.spec_hash()]));
   std::vector<std::string> programs;
   for (const std::string& hash : spec.code_hashes) {
     programs.push_back(hash.empty() ? std::string() : blobs_[hash]);
   }
-  std::unique_ptr<Wire> wire;
-  if (spec.job.workers() > 1) {
+  std::shared_ptr<Wire> wire = load.init() ? job_->wire() : nullptr;
+  if (wire == nullptr && spec.job.workers() > 1) {
     MW_RETURN_IF_ERROR(CrossCollectives::Register(*options_.plugin));
     MW_ASSIGN_OR_RETURN(wire,
                         options_.connect(spec, load.member(), &link_.store()));
@@ -175,15 +189,23 @@ absl::Status Worker::Desk::Load(const proto::LoadJob& load,
                         options_.client, std::move(wire)));
   reply.set_compile_seconds(time.seconds());
   const std::lock_guard lock(mutex_);
-  job_ = std::move(job);
+  (load.init() ? init_ : job_) = std::move(job);
   return absl::OkStatus();
 }
 
-absl::Status Worker::Desk::Run(const proto::RunSteps& run) {
+void Worker::Desk::Unload() {
+  // Destroyed without the lock: it may wait for what is under way.
+  std::shared_ptr<LoadedJob> job;
+  const std::lock_guard lock(mutex_);
+  job = std::exchange(init_ != nullptr ? init_ : job_, nullptr);
+  if (job_ == nullptr) blobs_.clear();
+}
+
+absl::Status Worker::Desk::Run(const proto::RunSteps& run, LoadedJob& job) {
   for (int64_t i = 0; i < run.count(); ++i) {
     proto::WorkerReport report;
     MW_ASSIGN_OR_RETURN(*report.mutable_step(),
-                        job_->Step(run.first() + i, run.timed_actions()));
+                        job.Step(run.first() + i, run.timed_actions()));
     MW_RETURN_IF_ERROR(Send(std::move(report)));
   }
   return absl::OkStatus();

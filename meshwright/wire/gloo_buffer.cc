@@ -15,9 +15,9 @@ using Base = gloo::transport::tcp::UnboundBuffer;
 
 }  // namespace
 
-GlooBuffer::GlooBuffer(const GlooMesh& mesh, void* data, size_t size,
+GlooBuffer::GlooBuffer(const GlooMesh& mesh, void* data, size_t bytes,
                        bool sends)
-    : Base(mesh, data, size), sends_(sends) {}
+    : Base(mesh, data, bytes), sends_(sends) {}
 
 std::unique_ptr<GlooBuffer> GlooBuffer::Send(
     const GlooMesh& mesh, int to, uint64_t slot,

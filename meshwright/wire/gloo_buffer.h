@@ -39,7 +39,7 @@ class GlooBuffer : public gloo::transport::tcp::UnboundBuffer {
   void Wake();
 
  private:
-  GlooBuffer(const GlooMesh& mesh, void* data, size_t size, bool sends);
+  GlooBuffer(const GlooMesh& mesh, void* data, size_t bytes, bool sends);
   State LockedState() const;
 
   const bool sends_;

@@ -60,7 +60,8 @@ absl::Status MessageGroup::AllReduce(ReduceOp op, ElementType type,
                                      absl::Span<std::byte> data, uint32_t tag) {
   MW_RETURN_IF_ERROR(internal::CheckReduction(op, type, data.size()));
   if (size() == 1 || data.empty()) return absl::OkStatus();
-  const uint64_t slot = MixSlot({slot_, kAllReduce, tag, data.size()});
+  const uint64_t slot = MixSlot(
+      {slot_, kAllReduce, tag, data.size(), static_cast<uint64_t>(type)});
   if (data.size() <= kAtOnceBytes && size() <= kAtOnceMembers) {
     return ReduceAtOnce(op, type, data, slot);
   }
@@ -127,7 +128,8 @@ absl::Status MessageGroup::ReduceScatter(ReduceOp op, ElementType type,
               .rank = rank_,
               .op = op,
               .type = type,
-              .slot = MixSlot({slot_, kReduceScatter, tag, in.size()}),
+              .slot = MixSlot({slot_, kReduceScatter, tag, in.size(),
+                               static_cast<uint64_t>(type)}),
               .chunks = ChunkCount(out.size(), chunk_bytes),
               .largest_slice = std::min(chunk_bytes, out.size()),
               .in = slice_of_in,
@@ -176,11 +178,9 @@ absl::Status MessageGroup::ExchangeOn(uint64_t slot,
   absl::Span<std::byte> from_self;
   for (const Incoming& receive : receives) {
     if (receive.from == rank_) from_self = receive.bytes;
-    if (receive.bytes.empty() || receive.from == rank_) continue;
-    transfers.push_back(transport_->Receive(
-        ranks_[receive.from], MixSlot({slot, receive.bytes.size()}),
-        receive.bytes));
   }
+  // Sends first: then Gloo's thread does most of the writing. When both write,
+  // it spins until the other one is through.
   for (const Outgoing& send : sends) {
     if (send.bytes.empty()) continue;
     if (send.to == rank_) {
@@ -190,6 +190,12 @@ absl::Status MessageGroup::ExchangeOn(uint64_t slot,
     }
     transfers.push_back(transport_->Send(
         ranks_[send.to], MixSlot({slot, send.bytes.size()}), send.bytes));
+  }
+  for (const Incoming& receive : receives) {
+    if (receive.bytes.empty() || receive.from == rank_) continue;
+    transfers.push_back(transport_->Receive(
+        ranks_[receive.from], MixSlot({slot, receive.bytes.size()}),
+        receive.bytes));
   }
   for (const auto& transfer : transfers) {
     MW_RETURN_IF_ERROR(transfer->Await());

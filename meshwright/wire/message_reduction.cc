@@ -35,6 +35,14 @@ void MessageReduction::Start(int64_t chunk) {
   Chunk& now = ChunkAt(chunk);
   std::byte* scratch = now.scratch.get();
   const size_t own = options_.out(chunk, options_.rank).size();
+  // Not all begin with the same member.
+  for (int step = 1; step < size(); ++step) {
+    const int member = (options_.rank + step) % size();
+    const absl::Span<const std::byte> slice = options_.in(chunk, member);
+    if (slice.empty()) continue;
+    now.rest.push_back(
+        options_.transport->Send(options_.ranks[member], options_.slot, slice));
+  }
   for (int member = 0; member < size(); ++member) {
     if (member == options_.rank) continue;
     const int peer = options_.ranks[member];
@@ -48,14 +56,6 @@ void MessageReduction::Start(int64_t chunk) {
     const absl::Span<std::byte> result = options_.out(chunk, member);
     if (result.empty()) continue;
     now.rest.push_back(options_.transport->Receive(peer, result_slot_, result));
-  }
-  // Not all begin with the same member.
-  for (int step = 1; step < size(); ++step) {
-    const int member = (options_.rank + step) % size();
-    const absl::Span<const std::byte> slice = options_.in(chunk, member);
-    if (slice.empty()) continue;
-    now.rest.push_back(
-        options_.transport->Send(options_.ranks[member], options_.slot, slice));
   }
 }
 

@@ -38,6 +38,7 @@ ShmGroup::ShmGroup(ShmNeighbors* neighbors, Health* health,
       slot_(internal::GroupSlot(ranks_)) {}
 
 absl::StatusOr<std::unique_ptr<ShmCall>> ShmGroup::Begin(Kind kind,
+                                                         ElementType type,
                                                          size_t bytes,
                                                          uint32_t tag) {
   MW_ASSIGN_OR_RETURN(const int channel, neighbors_->TakeChannel(*health_));
@@ -47,7 +48,8 @@ absl::StatusOr<std::unique_ptr<ShmCall>> ShmGroup::Begin(Kind kind,
     earlier = calls_[tag]++;
   }
   const uint64_t id =
-      MixSlot({slot_, static_cast<uint64_t>(kind), bytes, tag, earlier});
+      MixSlot({slot_, static_cast<uint64_t>(kind), static_cast<uint64_t>(type),
+               bytes, tag, earlier});
   return std::make_unique<ShmCall>(neighbors_, health_, ranks_, rank_, channel,
                                    id);
 }
@@ -57,7 +59,7 @@ absl::Status ShmGroup::AllReduce(ReduceOp op, ElementType type,
   MW_RETURN_IF_ERROR(internal::CheckReduction(op, type, data.size()));
   if (size() == 1 || data.empty()) return health_->status();
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<ShmCall> call,
-                      Begin(Kind::kAllReduce, data.size(), tag));
+                      Begin(Kind::kAllReduce, type, data.size(), tag));
   return data.size() <= kAtOnceBytes ? ReduceAtOnce(op, type, data, *call)
                                      : ReduceInChunks(op, type, data, *call);
 }
@@ -124,7 +126,7 @@ absl::Status ShmGroup::ReduceScatter(ReduceOp op, ElementType type,
   MW_RETURN_IF_ERROR(internal::CheckBlocks(in.size(), out.size(), size()));
   if (out.empty()) return health_->status();
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<ShmCall> call,
-                      Begin(Kind::kReduceScatter, in.size(), tag));
+                      Begin(Kind::kReduceScatter, type, in.size(), tag));
   const auto width = static_cast<size_t>(HostBytes(type));
   const size_t chunk_bytes = kChunkBytes / size() / width * width;
   const int64_t chunks = ChunkCount(out.size(), chunk_bytes);
@@ -148,8 +150,9 @@ absl::Status ShmGroup::AllGather(absl::Span<const std::byte> in,
                                  absl::Span<std::byte> out, uint32_t tag) {
   MW_RETURN_IF_ERROR(internal::CheckBlocks(out.size(), in.size(), size()));
   if (in.empty()) return health_->status();
-  MW_ASSIGN_OR_RETURN(const std::unique_ptr<ShmCall> call,
-                      Begin(Kind::kAllGather, in.size(), tag));
+  MW_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ShmCall> call,
+      Begin(Kind::kAllGather, ElementType::kU8, in.size(), tag));
   std::memmove(out.data() + in.size() * rank_, in.data(), in.size());
   const int64_t chunks = ChunkCount(in.size(), kChunkBytes);
   for (int64_t round = 0; round < chunks; ++round) {
@@ -186,7 +189,7 @@ absl::Status ShmGroup::Exchange(absl::Span<const Outgoing> sends,
                                 uint32_t tag) {
   MW_RETURN_IF_ERROR(internal::CheckExchange(sends, receives, rank_, size()));
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<ShmCall> call,
-                      Begin(Kind::kExchange, 0, tag));
+                      Begin(Kind::kExchange, ElementType::kU8, 0, tag));
   return RunShmExchange(sends, receives, rank_, size(), *call);
 }
 

@@ -55,9 +55,9 @@ class ShmGroup : public Group {
     kExchange
   };
 
-  // `bytes` is the same on all members.
-  absl::StatusOr<std::unique_ptr<ShmCall>> Begin(Kind kind, size_t bytes,
-                                                 uint32_t tag);
+  // `type` and `bytes` are the same on all members, or they never meet.
+  absl::StatusOr<std::unique_ptr<ShmCall>> Begin(Kind kind, ElementType type,
+                                                 size_t bytes, uint32_t tag);
   absl::Status ReduceAtOnce(ReduceOp op, ElementType type,
                             absl::Span<std::byte> data, ShmCall& call);
   absl::Status ReduceInChunks(ReduceOp op, ElementType type,

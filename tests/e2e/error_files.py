@@ -35,6 +35,13 @@ TEXTS = {
 }
 JSONS = {
     "cluster.json": {"device": DEVICE, "hosts": [{"devices": 8, "count": 2}]},
+    "remote.json": {
+        "device": DEVICE,
+        "hosts": [
+            {"address": "192.0.2.1", "devices": 2},
+            {"address": "192.0.2.2", "devices": 2},
+        ],
+    },
     "nohosts.json": {"device": DEVICE, "hosts": []},
     "nodevice.json": {"hosts": HOSTS},
     "h20.json": {"device": {"kind": "h20"}, "hosts": HOSTS},

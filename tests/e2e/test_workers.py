@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -243,3 +244,54 @@ def test_json_is_one_object(cli):
     done = cli("run", SMALL, "--mesh", "data=2", "--workers", 2, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["workers"] == 2
+
+
+@pytest.fixture(scope="module")
+def initialised(tmp_path_factory):
+    """A step, and the function that makes its state."""
+    folder = tmp_path_factory.mktemp("init")
+    paths = [folder / "step.hlo.pb", folder / "init.hlo.pb"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    subprocess.run(
+        [sys.executable, HERE / "init_step.py", *paths],
+        check=True,
+        env=environment,
+        capture_output=True,
+    )
+    return paths
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "--mesh data=4",
+        "--mesh data=4 --workers 2",
+        "--mesh data=8 --workers 4",
+        "--stages 2 --micro-batches 2",
+        "--stages 2 --micro-batches 2 --workers 2",
+        "--stages 2 --devices-per-stage 2 --micro-batches 2 --workers 4",
+    ],
+)
+def test_state_is_made_where_it_lives(train, initialised, flags):
+    step, init = initialised
+    want = train(step, "--init", init)
+    assert_same(train(step, "--init", init, *flags.split()), want)
+
+
+def test_state_is_made_in_shards(cli, train, initialised, tmp_path):
+    step, init = initialised
+    plan = tmp_path / "plan.json"
+    flags = ["--cluster", "cpu:4", "--strategy", "zero3", "--assumed"]
+    assert cli("plan", step, *flags, "-o", plan).returncode == 0
+    want = train(step, "--init", init)
+    got = train(step, "--init", init, "--plan", plan, "--workers", 4)
+    assert_same(got, want)
+
+
+def test_state_of_another_step(cli, initialised):
+    step, init = initialised
+    line = cli.refuses("run", SMALL, "--init", init, "--mesh", "data=2")
+    assert "it returns 4 arrays; the state of the step has 1" in line
+    assert str(init) in line
+    line = cli.refuses("run", step, "--init", SMALL)
+    assert "it returns 2 arrays; the state of the step has 4" in line

@@ -1,0 +1,81 @@
+#include "meshwright/runtime/load_on_team.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/runtime/content_hash.h"
+#include "meshwright/runtime/job_spec.h"
+#include "meshwright/runtime/write_programs.h"
+
+namespace meshwright {
+namespace {
+
+absl::Status SendPrograms(const JobSource& source, JobNumber job,
+                          const Team& team, absl::Duration wire_timeout,
+                          std::vector<uint64_t>& ids) {
+  JobSpec spec{.id = job.id, .wire_timeout = wire_timeout};
+  for (const std::shared_ptr<RemoteWorker>& worker : team) {
+    spec.worker_names.push_back(worker->name());
+  }
+  for (size_t number = 0; number < team.size(); ++number) {
+    RemoteWorker& worker = *team[number];
+    MW_ASSIGN_OR_RETURN(const std::vector<std::string> programs,
+                        WritePrograms(source, static_cast<int>(number), job.id,
+                                      worker.hello().platform()));
+    spec.code_hashes.clear();
+    for (const std::string& code : programs) {
+      spec.code_hashes.push_back(code.empty() ? "" : ContentHash(code));
+      if (code.empty()) continue;
+      MW_RETURN_IF_ERROR(worker.SendBlob(spec.code_hashes.back(), code));
+    }
+    const std::string bytes = WriteJobSpec(spec, source.job);
+    const std::string hash = ContentHash(bytes);
+    MW_RETURN_IF_ERROR(worker.SendBlob(hash, bytes));
+    proto::WorkerCommand command;
+    proto::LoadJob& load = *command.mutable_load();
+    load.set_job(job.id);
+    load.set_init(job.is_init);
+    load.set_spec_hash(hash);
+    load.set_member(static_cast<int>(number));
+    MW_ASSIGN_OR_RETURN(ids.emplace_back(), worker.Command(std::move(command)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<double> LoadOnTeam(const JobSource& source, JobNumber number,
+                                  const Team& team, WorkerWatch& watch) {
+  std::vector<uint64_t> ids;
+  if (const absl::Status sent =
+          SendPrograms(source, number, team, watch.limits().wire, ids);
+      !sent.ok()) {
+    MW_RETURN_IF_ERROR(watch.FindLost(team));
+    return sent;
+  }
+  double seconds = 0;
+  absl::Status failed;
+  MW_RETURN_IF_ERROR(watch.Wait(team, absl::InfiniteDuration(), [&] {
+    for (size_t i = 0; i < team.size(); ++i) {
+      proto::Reply reply;
+      if (ids[i] == 0 || !team[i]->TakeReply(ids[i], &reply)) {
+        continue;
+      }
+      ids[i] = 0;
+      seconds = std::max(seconds, reply.compile_seconds());
+      failed.Update({static_cast<absl::StatusCode>(reply.code()),
+                     absl::StrCat(team[i]->name(), ": ", reply.message())});
+    }
+    return !failed.ok() || std::ranges::all_of(ids, [](uint64_t id_left) {
+      return id_left == 0;
+    });
+  }));
+  MW_RETURN_IF_ERROR(failed);
+  return seconds;
+}
+
+}  // namespace meshwright
