@@ -101,10 +101,12 @@ absl::Status Serve(Runner* runner) {
   int steps = 0;
   while (std::cin >> steps) {
     std::string text = "[";
-    for (int step = 0; step < steps; ++step) {
-      MW_ASSIGN_OR_RETURN(const StepResult result, runner->Step());
-      absl::StrAppendFormat(&text, "%s[%.9f, %.9g]", step > 0 ? ", " : "",
-                            result.seconds, result.loss.value_or(0));
+    MW_ASSIGN_OR_RETURN(const std::vector<StepResult> results,
+                        runner->Steps(steps));
+    for (const StepResult& result : results) {
+      absl::StrAppendFormat(&text, "%s[%.9f, %.9g]",
+                            text.size() > 1 ? ", " : "", result.seconds,
+                            result.loss.value_or(0));
     }
     absl::PrintF("%s]\n", text);
     std::fflush(stdout);
