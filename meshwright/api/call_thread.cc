@@ -37,10 +37,12 @@ void CallThread::Run() {
     if (is_over_) return;
     const std::shared_ptr<Task> task = std::move(tasks_.front());
     tasks_.pop_front();
+    is_working_ = true;
     lock.unlock();
     absl::Status status = task->work();
     task->work = nullptr;  // What it owns is destroyed here.
     lock.lock();
+    is_working_ = false;
     task->is_done = true;
     task->status = std::move(status);
     changed_.notify_all();
@@ -58,6 +60,11 @@ std::shared_ptr<CallThread::Task> CallThread::Add(Work work) {
 }
 
 void CallThread::Post(Work work) { Add(std::move(work)); }
+
+bool CallThread::is_busy() {
+  const std::lock_guard lock(mutex_);
+  return is_working_ || !tasks_.empty();
+}
 
 absl::Status CallThread::Do(const JobCall& call, Work work) {
   if (call.cancelled()) return GivenUp();

@@ -35,6 +35,8 @@ class CallThread {
   absl::Status Do(const JobCall& call, Work work);
   // In its turn; returns at once.
   void Post(Work work);
+  // Whether something is under way or waits.
+  bool is_busy();
 
  private:
   struct Task {
@@ -49,6 +51,7 @@ class CallThread {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Task>> tasks_;
+  bool is_working_ = false;
   bool is_over_ = false;
   std::thread thread_;  // Last: starts when the rest is there.
 };

@@ -1,7 +1,5 @@
 #include "meshwright/api/served_job.h"
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -32,10 +30,6 @@ struct ServedJob::Loaded {
 
 namespace {
 
-// Steps that are sent to workers together take about as long: a client that
-// leaves is noticed between them.
-constexpr double kSecondsTogether = 0.1;
-constexpr int64_t kMaxTogether = 64;
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 
 bool IsCallersFault(const absl::Status& status) {
@@ -188,45 +182,6 @@ absl::Status ServedJob::Load(std::string module, std::string plan,
   return thread_.Do(call, [this] { return Place(); });
 }
 
-absl::Status ServedJob::Init(const InitFrom& from, TensorSource& tensors,
-                             const JobCall& call) {
-  MW_RETURN_IF_ERROR(CheckAlive());
-  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
-  if (from.from == InitFrom::kModule) {
-    const auto arguments = std::make_shared<std::vector<Tensor>>();
-    while (true) {
-      MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, tensors.Next());
-      if (!tensor.has_value()) break;
-      arguments->push_back(*std::move(tensor));
-    }
-    return Do(call,
-              [arguments, bytes = from.module,
-               seed = from.seed](Runner& runner) -> absl::Status {
-                MW_ASSIGN_OR_RETURN(Module module,
-                                    ParseModule(bytes, "the init module"));
-                MW_ASSIGN_OR_RETURN(module, PrepareStep(std::move(module),
-                                                        "the init module", {}));
-                return runner.Init(module, std::move(*arguments), seed);
-              });
-  }
-  if (from.from == InitFrom::kSeed) {
-    MW_RETURN_IF_ERROR(Do(call, [seed = from.seed](Runner& runner) {
-      return runner.FillSynthetic(seed);
-    }));
-  }
-  while (true) {
-    MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, tensors.Next());
-    if (!tensor.has_value()) return absl::OkStatus();
-    // Functions are copied; tensors should not be.
-    const auto given = std::make_shared<Tensor>(*std::move(tensor));
-    MW_RETURN_IF_ERROR(Do(call, [given](Runner& runner) {
-      std::vector<Tensor> one;
-      one.push_back(std::move(*given));
-      return runner.Set(std::move(one));
-    }));
-  }
-}
-
 void ServedJob::Note(int64_t number, const StepReport& report) {
   const StepFigures figures =
       FiguresOf(loaded_->facts, loaded_->made.job->job(), number, report);
@@ -240,80 +195,6 @@ void ServedJob::Note(int64_t number, const StepReport& report) {
         {.step = number, .seconds = report.seconds, .loss = report.loss});
   }
   if (options_.on_step != nullptr) options_.on_step(figures);
-}
-
-absl::Status ServedJob::Step(int64_t count, TensorSource& data,
-                             const JobService::StepSink& done,
-                             const JobCall& call) {
-  MW_RETURN_IF_ERROR(CheckAlive());
-  if (count < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(count, " steps cannot be run"));
-  }
-  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
-  const auto given = std::make_shared<std::vector<Tensor>>();
-  while (true) {
-    MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, data.Next());
-    if (!tensor.has_value()) break;
-    given->push_back(*std::move(tensor));
-  }
-  if (!given->empty()) {
-    MW_RETURN_IF_ERROR(Do(call, [given](Runner& runner) {
-      return runner.Set(std::move(*given));
-    }));
-  }
-  double seconds = kSecondsTogether;  // Of a step; at first it is not known.
-  while (count > 0) {
-    const int64_t together = std::clamp<int64_t>(
-        static_cast<int64_t>(kSecondsTogether / std::max(seconds, 1e-6)), 1,
-        std::min(count, kMaxTogether));
-    const auto steps = std::make_shared<Steps>();
-    const absl::Status status = Do(call, [this, together, steps](Runner&) {
-      return RunSteps(together, *steps);
-    });
-    // What was given up may still write there.
-    if (absl::IsCancelled(status)) return status;
-    for (const JobStep& step : *steps) {
-      seconds = step.seconds;
-      MW_RETURN_IF_ERROR(done(step));
-    }
-    MW_RETURN_IF_ERROR(status);
-    count -= together;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ServedJob::RunSteps(int64_t count, Steps& steps) {
-  const auto become = [this](State from, State to) {
-    const std::lock_guard lock(mutex_);
-    if (state_ == from) state_ = to;
-  };
-  become(State::kReady, State::kRunning);
-  steps_of_call_ = &steps;
-  const absl::Status status = loaded_->made.runner->Steps(count).status();
-  steps_of_call_ = nullptr;
-  become(State::kRunning, State::kReady);
-  return status;
-}
-
-absl::Status ServedJob::Fetch(std::vector<std::string> names,
-                              const JobService::TensorSink& sink,
-                              const JobCall& call) {
-  MW_RETURN_IF_ERROR(CheckAlive());
-  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
-  if (names.empty()) {
-    const std::lock_guard lock(mutex_);
-    names = state_names_;
-  }
-  for (const std::string& name : names) {
-    const auto tensor = std::make_shared<Tensor>();
-    MW_RETURN_IF_ERROR(Do(call, [name, tensor](Runner& runner) -> absl::Status {
-      MW_ASSIGN_OR_RETURN(*tensor, runner.Read(name));
-      return absl::OkStatus();
-    }));
-    MW_RETURN_IF_ERROR(sink(std::move(*tensor)));
-  }
-  return absl::OkStatus();
 }
 
 void ServedJob::End() {

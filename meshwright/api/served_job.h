@@ -69,7 +69,7 @@ class ServedJob {
   // On the thread.
   absl::Status Prepare(const std::string& module, const std::string& plan);
   absl::Status Place();
-  absl::Status RunSteps(int64_t count, Steps& steps);
+  absl::Status RunSteps(Runner& runner, int64_t count, Steps& steps);
   void Note(int64_t number, const StepReport& report);
 
   absl::Status AwaitDevices(const JobCall& call) const;

@@ -91,6 +91,10 @@ bool ServedJobs::is_over() const {
   return is_over_;
 }
 
+absl::Status ServedJobs::Explained(const absl::Status& status) const {
+  return !status.ok() && is_over() ? Over() : status;
+}
+
 std::string ServedJobs::MetricsText() const {
   const Living living = LivingOf(*options_.coordinator);
   return figures_.Text({.workers = living.workers,
@@ -188,7 +192,7 @@ absl::StatusOr<int64_t> ServedJobs::Load(std::string module, std::string plan,
   if (status.ok()) status = job->Load(std::move(module), std::move(plan), call);
   if (status.ok()) return job->number();
   job->End();
-  return status;
+  return Explained(status);
 }
 
 absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Find(int64_t job) const {
@@ -206,19 +210,19 @@ absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Find(int64_t job) const {
 absl::Status ServedJobs::Init(int64_t job, InitFrom from, TensorSource& tensors,
                               JobCall& call) {
   MW_ASSIGN_OR_RETURN(const auto found, Find(job));
-  return found->Init(from, tensors, call);
+  return Explained(found->Init(from, tensors, call));
 }
 
 absl::Status ServedJobs::Step(int64_t job, int64_t count, TensorSource& data,
                               const StepSink& done, JobCall& call) {
   MW_ASSIGN_OR_RETURN(const auto found, Find(job));
-  return found->Step(count, data, done, call);
+  return Explained(found->Step(count, data, done, call));
 }
 
 absl::Status ServedJobs::Fetch(int64_t job, std::vector<std::string> names,
                                const TensorSink& sink, JobCall& call) {
   MW_ASSIGN_OR_RETURN(const auto found, Find(job));
-  return found->Fetch(std::move(names), sink, call);
+  return Explained(found->Fetch(std::move(names), sink, call));
 }
 
 absl::StatusOr<std::string> ServedJobs::Describe(JobCall&) {

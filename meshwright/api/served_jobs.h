@@ -47,6 +47,8 @@ class ServedJobs : public JobService {
 
   explicit ServedJobs(Options options);
   ~ServedJobs() override;  // Waits for what is under way, after Shutdown.
+  // Whether it would wait for long: planning cannot be put down.
+  bool is_planning() { return planning_.is_busy(); }
 
   // Ends the job and all calls; those that come later are refused with
   // kUnavailable. Returns at once.
@@ -73,6 +75,8 @@ class ServedJobs : public JobService {
   absl::StatusOr<std::shared_ptr<ServedJob>> Find(int64_t job) const;
   absl::Status AwaitFirstWorkers(const JobCall& call);
   bool is_over() const;
+  // Why a call failed: the end of the coordinator comes before all else.
+  absl::Status Explained(const absl::Status& status) const;
   void Note(const StepFigures& figures);
 
   const Options options_;

@@ -248,8 +248,7 @@ TEST_F(ServedJobsTest, ALostWorkerIsTheEndOfItsJob) {
   const int64_t job = Loaded(PlanFor("cpu:4", R"({"mesh": {"data": 4}})"));
   std::vector<JobStep> steps;
   ASSERT_EQ(Step(job, 2, &steps), absl::OkStatus());
-  workers_.coordinator().workers()[1]->Lose(
-      absl::UnavailableError("a test ended it"));
+  workers_.End(1);
   const absl::Status lost = Step(job, 1, &steps);
   EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(lost.message(), AllOf(HasSubstr("worker 1 (pid 101 on host-1)"),

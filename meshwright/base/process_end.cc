@@ -144,6 +144,12 @@ int EndRequest::Wait(std::chrono::milliseconds timeout) const {
   return requests.signal;
 }
 
+void EndProcess(int code) {
+  LiveLine::Get().Close();
+  RemoveTemporaries();
+  _exit(code);
+}
+
 void EndBySignal(int number) {
   ::kill(::getpid(), number);
   while (true) ::pause();

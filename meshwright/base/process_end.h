@@ -30,6 +30,10 @@ class EndRequest {
   int signal() const { return Wait(std::chrono::milliseconds(0)); }
 };
 
+// Ends at once, with what threads are at: temporary files go, files that are
+// being renamed are whole.
+[[noreturn]] void EndProcess(int code);
+
 // Ends as that signal would have, once nobody requests to be told of it.
 [[noreturn]] void EndBySignal(int number);
 

@@ -176,11 +176,15 @@ absl::Status Run(const CommandLine& line) {
   }
   if (line.Has("ray")) {
     MW_ASSIGN_OR_RETURN(
-        children.emplace_back(),
-        StartRayWorkers(line.Text("ray", ""), starts, cluster, options));
+        ChildOptions child,
+        RayProcess(line.Text("ray", ""), starts, cluster, options));
+    MW_ASSIGN_OR_RETURN(children.emplace_back(),
+                        ChildProcess::Start(std::move(child)));
   } else {
     for (const WorkerStart& start : starts) {
-      MW_ASSIGN_OR_RETURN(children.emplace_back(), StartWorker(start, options));
+      MW_ASSIGN_OR_RETURN(ChildOptions child, WorkerProcess(start, options));
+      MW_ASSIGN_OR_RETURN(children.emplace_back(),
+                          ChildProcess::Start(std::move(child)));
       obituaries.Add(children.back());
     }
   }

@@ -104,8 +104,8 @@ absl::StatusOr<std::vector<WorkerStart>> WorkerStarts(
   return starts;
 }
 
-absl::StatusOr<std::unique_ptr<ChildProcess>> StartWorker(
-    const WorkerStart& start, const LaunchOptions& options) {
+absl::StatusOr<ChildOptions> WorkerProcess(const WorkerStart& start,
+                                           const LaunchOptions& options) {
   MW_ASSIGN_OR_RETURN(std::string join, JoinAddress(options, start.host));
   const std::vector<std::string> words =
       WordsOf(start, options, std::move(join));
@@ -121,12 +121,13 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> StartWorker(
         {.host = start.host, .argv = std::move(argv), .ssh = options.ssh});
     child.hold_stdin = true;
   }
-  return ChildProcess::Start(std::move(child));
+  return child;
 }
 
-absl::StatusOr<std::unique_ptr<ChildProcess>> StartRayWorkers(
-    const std::string& address, const std::vector<WorkerStart>& starts,
-    const Cluster& cluster, const LaunchOptions& options) {
+absl::StatusOr<ChildOptions> RayProcess(const std::string& address,
+                                        const std::vector<WorkerStart>& starts,
+                                        const Cluster& cluster,
+                                        const LaunchOptions& options) {
   if (absl::StartsWith(options.join, ":")) {
     return absl::InvalidArgumentError(
         "--ray needs a --listen with an address of this machine that its hosts "
@@ -141,18 +142,18 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> StartRayWorkers(
     argv.push_back(std::move(word));
   }
   argv.insert(argv.end(), options.further.begin(), options.further.end());
-  return ChildProcess::Start(
-      {.argv =
-           RayCommand({.address = address,
-                       .workers = std::ssize(starts),
-                       .gpus = cluster.IsCpu() ? 0 : cluster.devices_per_host(),
-                       .argv = std::move(argv)},
-                      ProcessEnvironment()),
-       .name = "ray",
-       // Its lines carry names already.
-       .on_line = [](absl::string_view line) {
-         absl::FPrintF(stderr, "%s\n", line);
-       }});
+  return ChildOptions{
+      .argv =
+          RayCommand({.address = address,
+                      .workers = std::ssize(starts),
+                      .gpus = cluster.IsCpu() ? 0 : cluster.devices_per_host(),
+                      .argv = std::move(argv)},
+                     ProcessEnvironment()),
+      .name = "ray",
+      // Its lines carry names already.
+      .on_line = [](absl::string_view line) {
+        absl::FPrintF(stderr, "%s\n", line);
+      }};
 }
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// Starts a worker on every host of a cluster.
+// What starts a worker on every host of a cluster.
 //
 //   MW_ASSIGN_OR_RETURN(const std::vector<WorkerStart> starts,
 //                       WorkerStarts(cluster, {}));
@@ -46,13 +46,15 @@ struct LaunchOptions {
   std::vector<std::string> ssh;      // "ssh", with options.
   std::vector<std::string> further;  // Flags for all workers.
 };
-absl::StatusOr<std::unique_ptr<ChildProcess>> StartWorker(
-    const WorkerStart& start, const LaunchOptions& options);
+// The process to start here: the worker, or ssh.
+absl::StatusOr<ChildOptions> WorkerProcess(const WorkerStart& start,
+                                           const LaunchOptions& options);
 
-// All of them on hosts of a Ray cluster, by one process.
-absl::StatusOr<std::unique_ptr<ChildProcess>> StartRayWorkers(
-    const std::string& address, const std::vector<WorkerStart>& starts,
-    const Cluster& cluster, const LaunchOptions& options);
+// One that starts all of them on hosts of a Ray cluster.
+absl::StatusOr<ChildOptions> RayProcess(const std::string& address,
+                                        const std::vector<WorkerStart>& starts,
+                                        const Cluster& cluster,
+                                        const LaunchOptions& options);
 
 }  // namespace meshwright
 

@@ -23,6 +23,19 @@ constexpr const char* kNotThere[] = {"sharding",      "mesh",    "rules",
                                      "require-rules", "stages",  "workers",
                                      "trace",         "metrics", "platform"};
 
+// The list of that name; empty if there is none.
+Json ListIn(const std::string& text, const char* name) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains(name)) return Json::array();
+  return json[name];
+}
+
+std::string TextIn(const Json& json, const char* name) {
+  const bool is_text =
+      json.is_object() && json.contains(name) && json[name].is_string();
+  return is_text ? json[name].get<std::string>() : std::string();
+}
+
 }  // namespace
 
 std::vector<FlagSpec> ServedSite::Flags() {
@@ -48,23 +61,23 @@ absl::StatusOr<std::unique_ptr<ServedSite>> ServedSite::Connect(
 
 absl::Status ServedSite::StopJobs() {
   MW_ASSIGN_OR_RETURN(const std::string text, jobs_->Describe(call_));
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("jobs")) return absl::OkStatus();
-  for (const Json& job : json["jobs"]) {
-    MW_RETURN_IF_ERROR(jobs_->Stop(job.value("job", int64_t{0})));
+  for (const Json& job : ListIn(text, "jobs")) {
+    if (!job.is_object() || !job.contains("job") ||
+        !job["job"].is_number_integer()) {
+      continue;
+    }
+    MW_RETURN_IF_ERROR(jobs_->Stop(job["job"].get<int64_t>()));
   }
   return absl::OkStatus();
 }
 
 absl::Status ServedSite::Describe() {
   MW_ASSIGN_OR_RETURN(const std::string text, jobs_->Describe(call_));
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("workers")) return absl::OkStatus();
-  for (const Json& worker : json["workers"]) {
-    if (worker.value("state", "") == "lost") continue;
+  for (const Json& worker : ListIn(text, "workers")) {
+    if (TextIn(worker, "state") == "lost") continue;
     ++workers_;
-    platform_ = worker.value("platform", "");
-    device_kind_ = worker.value("device_kind", "");
+    platform_ = TextIn(worker, "platform");
+    device_kind_ = TextIn(worker, "device_kind");
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "meshwright/base/process_end.h"
+#include "meshwright/base/standard_output.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/security_flags.h"
@@ -106,6 +108,10 @@ Serving::~Serving() {
   }
   metrics_ = nullptr;
   server_ = nullptr;
+  // Nobody waits for it any more, and nothing else is left to do.
+  if (jobs_ != nullptr && jobs_->is_planning()) {
+    EndProcess(FlushStandardOutput().ok() ? 0 : 1);
+  }
   jobs_ = nullptr;
 }
 

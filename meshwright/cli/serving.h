@@ -47,7 +47,7 @@ class Serving {
  public:
   static absl::StatusOr<std::unique_ptr<Serving>> Start(
       const ServingOptions& options);
-  // Ends the job and the workers.
+  // Ends the job and the workers, and the process if a plan is being made.
   ~Serving();
 
   int port() const { return server_->port(); }

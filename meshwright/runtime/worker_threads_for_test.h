@@ -36,7 +36,9 @@ class WorkerThreadsForTest {
   // Whoever uses the coordinator is gone.
   ~WorkerThreadsForTest() {
     coordinator_ = nullptr;
-    for (const auto& one : workers_) one->thread.join();
+    for (const auto& one : workers_) {
+      if (one->thread.joinable()) one->thread.join();
+    }
   }
 
   Coordinator& coordinator() { return *coordinator_; }
@@ -67,6 +69,17 @@ class WorkerThreadsForTest {
     });
     coordinator_->Admit(std::move(link.worker));
     workers_.push_back(std::move(one));
+  }
+
+  // As if it had crashed between steps.
+  void End(int rank) {
+    for (const auto& worker : coordinator_->workers()) {
+      if (worker->hello().rank() != rank) continue;
+      proto::WorkerCommand command;
+      command.mutable_shutdown();
+      EXPECT_TRUE(worker->Post(std::move(command)).ok());
+    }
+    workers_[rank]->thread.join();
   }
 
  private:

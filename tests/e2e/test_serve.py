@@ -243,6 +243,27 @@ def test_workers_of_another_coordinator(cli, mlp, plans):
         assert launch.wait() == 0  # Its workers were told to end.
 
 
+RAY = """#!/bin/sh
+# Stands for Python with our package: one worker, here.
+while [ "$1" != -- ]; do shift; done
+shift
+exec "$@" --rank 0
+"""
+
+
+def test_workers_on_ray(cli, mlp, plans, tmp_path):
+    fake = tmp_path / "python"
+    fake.write_text(RAY)
+    fake.chmod(0o755)
+    flags = ("--cluster", "cpu:2", "--ray", "auto", "--program", BINARY)
+    env = {"MESHWRIGHT_PYTHON": str(fake)}
+    with Serve(*flags, command="launch", env=env) as launch:
+        launch.wait_for("1 of 1 worker$")
+        words = ("run", mlp, "--plan", plans[2], "--serve-at", launch.address)
+        assert len(cli.json(*words, "--steps", 2)["loss"]) == 2
+        assert launch.end() == 0
+
+
 def test_rank_0_of_a_launcher_runs_the_coordinator(cli, mlp, plans):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

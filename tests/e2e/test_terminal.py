@@ -63,6 +63,7 @@ COMMANDS = {
     "solve": ("{problem} --time-limit 5", (), False),
     "demo": ("--steps 3 --devices 2 --assumed", (), True),
 }
+SERVERS = ("serve", "worker", "launch")  # They run until told otherwise: test_serve.py.
 # The same with less to do, for ways in which the line at the bottom does not matter.
 LIGHT = {
     "run": "{mlp} --steps 40 --platform cpu --save state.safetensors",
@@ -110,7 +111,7 @@ def written(folder):
 
 def test_no_command_is_left_out(cli):
     listed = re.findall(r"^  (\w+) ", cli("--help").stdout, re.MULTILINE)
-    assert sorted(listed) == sorted(COMMANDS)
+    assert sorted(listed) == sorted([*COMMANDS, *SERVERS])
 
 
 def ways(command):

@@ -1,0 +1,136 @@
+// What clients do with a job once it is loaded.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/api/served_job.h"
+#include "meshwright/api/load_step.h"
+#include "meshwright/base/status_macros.h"
+
+namespace meshwright {
+namespace {
+
+// Steps that are sent to workers together take about as long: a client that
+// leaves is noticed between them.
+constexpr double kSecondsTogether = 0.1;
+constexpr int64_t kMaxTogether = 64;
+
+}  // namespace
+
+absl::Status ServedJob::Init(const InitFrom& from, TensorSource& tensors,
+                             const JobCall& call) {
+  MW_RETURN_IF_ERROR(CheckAlive());
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  if (from.from == InitFrom::kModule) {
+    const auto arguments = std::make_shared<std::vector<Tensor>>();
+    while (true) {
+      MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, tensors.Next());
+      if (!tensor.has_value()) break;
+      arguments->push_back(*std::move(tensor));
+    }
+    return Do(call,
+              [arguments, bytes = from.module,
+               seed = from.seed](Runner& runner) -> absl::Status {
+                MW_ASSIGN_OR_RETURN(Module module,
+                                    ParseModule(bytes, "the init module"));
+                MW_ASSIGN_OR_RETURN(module, PrepareStep(std::move(module),
+                                                        "the init module", {}));
+                return runner.Init(module, std::move(*arguments), seed);
+              });
+  }
+  if (from.from == InitFrom::kSeed) {
+    MW_RETURN_IF_ERROR(Do(call, [seed = from.seed](Runner& runner) {
+      return runner.FillSynthetic(seed);
+    }));
+  }
+  while (true) {
+    MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, tensors.Next());
+    if (!tensor.has_value()) return absl::OkStatus();
+    // Functions are copied; tensors should not be.
+    const auto given = std::make_shared<Tensor>(*std::move(tensor));
+    MW_RETURN_IF_ERROR(Do(call, [given](Runner& runner) {
+      std::vector<Tensor> one;
+      one.push_back(std::move(*given));
+      return runner.Set(std::move(one));
+    }));
+  }
+}
+
+absl::Status ServedJob::Step(int64_t count, TensorSource& data,
+                             const JobService::StepSink& done,
+                             const JobCall& call) {
+  MW_RETURN_IF_ERROR(CheckAlive());
+  if (count < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(count, " steps cannot be run"));
+  }
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  const auto given = std::make_shared<std::vector<Tensor>>();
+  while (true) {
+    MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, data.Next());
+    if (!tensor.has_value()) break;
+    given->push_back(*std::move(tensor));
+  }
+  if (!given->empty()) {
+    MW_RETURN_IF_ERROR(Do(call, [given](Runner& runner) {
+      return runner.Set(std::move(*given));
+    }));
+  }
+  double seconds = kSecondsTogether;  // Of a step; at first it is not known.
+  while (count > 0) {
+    const int64_t together = std::clamp<int64_t>(
+        static_cast<int64_t>(kSecondsTogether / std::max(seconds, 1e-6)), 1,
+        std::min(count, kMaxTogether));
+    const auto steps = std::make_shared<Steps>();
+    const absl::Status status =
+        Do(call, [this, together, steps](Runner& runner) {
+          return RunSteps(runner, together, *steps);
+        });
+    // What was given up may still write there.
+    if (absl::IsCancelled(status)) return status;
+    for (const JobStep& step : *steps) {
+      seconds = step.seconds;
+      MW_RETURN_IF_ERROR(done(step));
+    }
+    MW_RETURN_IF_ERROR(status);
+    count -= together;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ServedJob::RunSteps(Runner& runner, int64_t count, Steps& steps) {
+  const auto become = [this](State from, State to) {
+    const std::lock_guard lock(mutex_);
+    if (state_ == from) state_ = to;
+  };
+  become(State::kReady, State::kRunning);
+  steps_of_call_ = &steps;
+  const absl::Status status = runner.Steps(count).status();
+  steps_of_call_ = nullptr;
+  become(State::kRunning, State::kReady);
+  return status;
+}
+
+absl::Status ServedJob::Fetch(std::vector<std::string> names,
+                              const JobService::TensorSink& sink,
+                              const JobCall& call) {
+  MW_RETURN_IF_ERROR(CheckAlive());
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  if (names.empty()) {
+    const std::lock_guard lock(mutex_);
+    names = state_names_;
+  }
+  for (const std::string& name : names) {
+    const auto tensor = std::make_shared<Tensor>();
+    MW_RETURN_IF_ERROR(Do(call, [name, tensor](Runner& runner) -> absl::Status {
+      MW_ASSIGN_OR_RETURN(*tensor, runner.Read(name));
+      return absl::OkStatus();
+    }));
+    MW_RETURN_IF_ERROR(sink(std::move(*tensor)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace meshwright
