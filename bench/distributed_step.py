@@ -49,9 +49,10 @@ class Ours:
     def __init__(self, kind: str, options, folder: Path):
         ranks, module = RANKS[kind], lowered(SHAPES[kind], folder)
         plan = folder / "plan.json"
-        flags = ["--cluster", f"cpu:{ranks}", "--assumed", "-o", plan]
+        devices = ranks * options.devices
+        flags = ["--cluster", f"cpu:{devices}", "--assumed", "-o", plan]
         if kind == "ddp":
-            flags += ["--strategy", "dp"]
+            flags += ["--strategy", options.strategy]
         else:
             flags += ["--stages", ranks, "--micro-batches", MICRO_BATCHES]
             flags += ["--schedule", "1f1b"]
@@ -144,6 +145,8 @@ def main():
     parser.add_argument("kinds", nargs="*", default=["ddp", "pipeline"])
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=3)
+    parser.add_argument("--devices", type=int, default=1, help="of each process")
+    parser.add_argument("--strategy", default="dp", help="of ddp")
     parser.add_argument("--python", default=sys.executable, help="one with torch")
     build = ROOT / "build/release"
     parser.add_argument("--server", default=build / "bench/step_server")

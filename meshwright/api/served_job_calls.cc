@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "meshwright/api/served_job.h"
 #include "meshwright/api/load_step.h"
+#include "meshwright/api/served_job.h"
 #include "meshwright/base/status_macros.h"
 
 namespace meshwright {

@@ -22,6 +22,7 @@
 #include "meshwright/launch/join_role.h"
 #include "meshwright/launch/line_relay.h"
 #include "meshwright/launch/rank_discovery.h"
+#include "meshwright/runtime/compile_cache.h"
 #include "meshwright/service/serve_worker.h"
 
 namespace meshwright {
@@ -42,6 +43,9 @@ const CommandSpec& Spec() {
             {"cores", "FIRST-LAST",
              "use only these cores of this machine (default: all)"},
             {"platform", "NAME", "cpu, cuda, tpu (default: the fastest there)"},
+            {"cache", "DIR",
+             "keep compiled programs there (default ~/.cache/meshwright/"
+             "programs; none: do not)"},
             {"connect-timeout", "S",
              "how long to try to reach the coordinator (default 60)"}}};
     for (FlagSpec& flag : SecurityFlags()) made->flags.push_back(flag);
@@ -142,12 +146,14 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(
       const std::unique_ptr<Client> client,
       plugin->CreateClient({.cpu_devices = static_cast<int>(devices)}));
+  const std::string cache = line.Text("cache", CompileCache::DefaultFolder());
   return ServeWorker({.join = join,
                       .security = security,
                       .rank = static_cast<int>(rank),
                       .plugin = plugin,
                       .client = client.get(),
-                      .connect_timeout = absl::Seconds(patience)});
+                      .connect_timeout = absl::Seconds(patience),
+                      .cache = cache == "none" ? "" : cache});
 }
 
 }  // namespace

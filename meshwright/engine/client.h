@@ -84,6 +84,12 @@ class Client {
 
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const Program& program, const CompileOptions& options) = 0;
+
+  // What Executable::Serialize() gave, with the options that it was compiled
+  // with, on the same version of the same plug-in and a processor like it.
+  // kUnimplemented where the platform loads none.
+  virtual absl::StatusOr<std::unique_ptr<Executable>> Load(
+      const std::string& serialized, const CompileOptions& options) = 0;
 };
 
 }  // namespace meshwright

@@ -279,6 +279,15 @@ TEST_P(ConformanceTest, ExecutablesTellAboutThemselves) {
   const auto serialized = matmul->Serialize();
   ASSERT_TRUE(serialized.ok()) << serialized.status();
   EXPECT_FALSE(serialized->empty());
+  const auto again = client_->Load(*serialized, {});
+  if (!absl::IsUnimplemented(again.status())) {
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ((*again)->signature(), matmul->signature());
+    const BufferPtr a = Floats({8, 16}, std::vector<float>(128, 1));
+    const BufferPtr b = Floats({16, 4}, std::vector<float>(64, 2));
+    EXPECT_EQ(Fetch(*Outputs(**again, {a.get(), b.get()})[0]),
+              std::vector<float>(32, 32));
+  }
   const auto fingerprint = matmul->Fingerprint();
   EXPECT_TRUE(fingerprint.ok() || absl::IsUnimplemented(fingerprint.status()));
 }

@@ -75,6 +75,10 @@ class FakeClient final : public Client {
   int global_device_count() const override;
   absl::StatusOr<BufferPtr> FromHost(const HostArray& array,
                                      const Device& device) override;
+  absl::StatusOr<std::unique_ptr<Executable>> Load(
+      const std::string&, const CompileOptions&) override {
+    return absl::UnimplementedError("the fake engine loads no programs");
+  }
   absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const Program& program, const CompileOptions& options) override;
 

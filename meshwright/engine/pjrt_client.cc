@@ -93,6 +93,19 @@ absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::Compile(
   return CompileWith(without, program, options);
 }
 
+absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::Load(
+    const std::string& serialized, const CompileOptions& options) {
+  MW_RETURN_IF_ERROR(CheckCompileOptions(options, session_->global_ids()));
+  auto args = NewPjrtArgs<PJRT_Executable_DeserializeAndLoad_Args>();
+  args.client = session_->client();
+  args.serialized_executable = serialized.data();
+  args.serialized_executable_size = serialized.size();
+  MW_RETURN_IF_ERROR(
+      session_->api().Call(MW_PJRT(PJRT_Executable_DeserializeAndLoad), args));
+  return PjrtExecutable::Create(session_,
+                                session_->Own(args.loaded_executable));
+}
+
 absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::CompileWith(
     const OptionMap& defaults, const Program& program,
     const CompileOptions& options) {

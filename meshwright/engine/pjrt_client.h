@@ -34,6 +34,8 @@ class PjrtClient final : public Client {
   }
   absl::StatusOr<BufferPtr> FromHost(const HostArray& array,
                                      const Device& device) override;
+  absl::StatusOr<std::unique_ptr<Executable>> Load(
+      const std::string& serialized, const CompileOptions& options) override;
   absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const Program& program, const CompileOptions& options) override;
 

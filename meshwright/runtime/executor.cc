@@ -101,8 +101,10 @@ absl::Status Executor::Compile(const std::vector<std::string>& programs) {
     if (own.size() > 1) {
       compile.xla_overrides.merge(CollectivesAsWritten(client.platform_name()));
     }
-    auto compiled =
-        client.Compile({.format = "hlo", .code = programs[i]}, compile);
+    const Program source{.format = "hlo", .code = programs[i]};
+    auto compiled = options_.cache != nullptr
+                        ? options_.cache->Compile(client, source, compile)
+                        : client.Compile(source, compile);
     if (!compiled.ok()) {
       return programs.size() == 1 ? compiled.status()
                                   : Annotate(compiled.status(), program.Name());

@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/runtime/action_log.h"
+#include "meshwright/runtime/compile_cache.h"
 #include "meshwright/runtime/courier.h"
 #include "meshwright/runtime/job.h"
 #include "meshwright/runtime/job_site.h"
@@ -41,7 +42,8 @@ class Executor {
     int worker = 0;        // Of the job's.
     Wire* wire = nullptr;  // To the job's other workers, if there are any.
     OptionMap xla_overrides = {};
-    ActionLog* log = nullptr;  // Of what begins; may be null.
+    ActionLog* log = nullptr;       // Of what begins; may be null.
+    CompileCache* cache = nullptr;  // Of compiled programs; may be null.
   };
 
   // Compiles `programs` (write_programs.h). kInvalidArgument when the worker

@@ -15,7 +15,7 @@ LoadedJob::~LoadedJob() = default;
 
 absl::StatusOr<std::unique_ptr<LoadedJob>> LoadedJob::Create(
     JobSpec spec, int member, std::vector<std::string> programs, Client* client,
-    std::shared_ptr<Wire> wire) {
+    std::shared_ptr<Wire> wire, CompileCache* cache) {
   auto loaded = absl::WrapUnique(new LoadedJob(std::move(wire)));
   if (loaded->wire_ != nullptr) {
     MW_ASSIGN_OR_RETURN(loaded->collectives_,
@@ -26,7 +26,8 @@ absl::StatusOr<std::unique_ptr<LoadedJob>> LoadedJob::Create(
                                        {.client = client,
                                         .worker = member,
                                         .wire = loaded->wire_.get(),
-                                        .log = &loaded->log_}));
+                                        .log = &loaded->log_,
+                                        .cache = cache}));
   for (const auto& executable : loaded->executor_->executables()) {
     if (executable == nullptr) continue;
     if (const auto memory = executable->Memory(); memory.ok()) {

@@ -24,10 +24,11 @@ class CrossCollectives;
 
 class LoadedJob {
  public:
-  // The wire is null when the job has one worker. The client outlives it.
+  // The wire is null when the job has one worker, the cache if there is none.
+  // The client outlives it.
   static absl::StatusOr<std::unique_ptr<LoadedJob>> Create(
       JobSpec spec, int member, std::vector<std::string> programs,
-      Client* client, std::shared_ptr<Wire> wire);
+      Client* client, std::shared_ptr<Wire> wire, CompileCache* cache);
   ~LoadedJob();
 
   // Part of a shard; the last one sets it.

@@ -165,6 +165,7 @@ void Worker::Desk::Keep(const proto::Blob& blob) {
 absl::Status Worker::Desk::Load(const proto::LoadJob& load,
                                 proto::Reply& reply) {
   const Stopwatch time;
+  const int hits = options_.cache != nullptr ? options_.cache->hits() : 0;
   if (load.init() && job_ == nullptr) {
     return absl::FailedPreconditionError("no job is loaded");
   }
@@ -186,8 +187,11 @@ absl::Status Worker::Desk::Load(const proto::LoadJob& load,
   MW_ASSIGN_OR_RETURN(
       std::shared_ptr<LoadedJob> job,
       LoadedJob::Create(std::move(spec), load.member(), programs,
-                        options_.client, std::move(wire)));
+                        options_.client, std::move(wire), options_.cache));
   reply.set_compile_seconds(time.seconds());
+  if (options_.cache != nullptr) {
+    reply.set_programs_cached(options_.cache->hits() - hits);
+  }
   const std::lock_guard lock(mutex_);
   (load.init() ? init_ : job_) = std::move(job);
   return absl::OkStatus();

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/engine/plugin.h"
+#include "meshwright/runtime/compile_cache.h"
 #include "meshwright/runtime/job_spec.h"
 #include "meshwright/runtime/worker_link.h"
 #include "meshwright/wire/wire.h"
@@ -34,6 +35,7 @@ class Worker {
         const JobSpec& spec, int member, KeyValueStore* store)>
         connect;
     absl::Duration heartbeat = absl::Seconds(1);
+    CompileCache* cache = nullptr;  // Of compiled programs; may be null.
   };
 
   // All outlive it.

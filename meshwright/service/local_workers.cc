@@ -116,11 +116,13 @@ std::string LocalWorkers::Obituary(const proto::Hello& hello) const {
 }
 
 LocalWorkers::~LocalWorkers() {
-  coordinator_ = nullptr;
-  server_ = nullptr;
+  // First they end, then the connections: who is cut off says so.
+  if (coordinator_ != nullptr) coordinator_->EndWorkers();
   for (const std::unique_ptr<ChildProcess>& child : children_) {
     child->Wait(absl::Seconds(1));
   }
+  coordinator_ = nullptr;
+  server_ = nullptr;
 }
 
 }  // namespace meshwright

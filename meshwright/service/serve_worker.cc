@@ -36,9 +36,11 @@ absl::Status ServeWorker(const ServeWorkerOptions& options) {
                             .address = address,
                             .timeout = spec.wire_timeout});
   };
+  CompileCache cache(options.cache);
   return Worker(link.get(), {.client = options.client,
                              .plugin = options.plugin,
-                             .connect = connect})
+                             .connect = connect,
+                             .cache = &cache})
       .Serve();
 }
 

@@ -21,6 +21,7 @@ struct ServeWorkerOptions {
   const Plugin* plugin = nullptr;
   Client* client = nullptr;
   absl::Duration connect_timeout = absl::Seconds(30);
+  std::string cache;  // A folder of compiled programs; empty: none.
   // Called once it has been let in.
   std::function<void()> joined = nullptr;
 };
