@@ -5,7 +5,8 @@
 //                       cache.Compile(*client, {"hlo", code}, options));
 //
 // Files that are damaged, or that the plug-in does not take, are compiled anew.
-// Several processes may use one folder.
+// Several processes may use one folder. The CPU plug-in cannot write programs
+// with reductions of XNNPACK (docs/design/0002); those are compiled every time.
 #ifndef MESHWRIGHT_RUNTIME_COMPILE_CACHE_H_
 #define MESHWRIGHT_RUNTIME_COMPILE_CACHE_H_
 
