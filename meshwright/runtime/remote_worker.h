@@ -61,7 +61,6 @@ class RemoteWorker {
   void Receive(proto::WorkerReport report);
 
   const std::string name_;
-  const std::unique_ptr<WorkerLink> link_;
   std::function<void()> changed_;
   mutable std::mutex mutex_;
   absl::Status health_;
@@ -73,6 +72,8 @@ class RemoteWorker {
   std::deque<proto::StepDone> steps_;
   std::map<uint64_t, std::vector<proto::TensorPart>> parts_;
   std::set<std::string> blobs_;
+  // Last: ends first, and its events with it.
+  const std::unique_ptr<WorkerLink> link_;
 };
 
 }  // namespace meshwright
