@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/expand/expand.h"
@@ -39,6 +40,13 @@ absl::StatusOr<std::string> WriteFor(absl::string_view platform,
                                      const ProcessPlace& place, int64_t id,
                                      uint32_t first_tag) {
   if (!SpansProcesses(place)) return WriteProgram(platform, program);
+  MW_ASSIGN_OR_RETURN(const uint32_t tags, CrossTagCount(program, place));
+  // What the calls do reads and writes memory of the host.
+  if (tags > 0 && platform != "cpu") {
+    return absl::UnimplementedError(absl::StrCat(
+        "collectives between workers are for the CPU so far, not for ",
+        platform, "; give one worker all devices, or each stage its own"));
+  }
   MW_ASSIGN_OR_RETURN(const Module own,
                       LowerForProcess(program, place, id, first_tag));
   return WriteProgram(platform, own);

@@ -56,8 +56,8 @@ def assert_same(got, want):
 
 # Workers, and what they run; devices are shared out evenly.
 QUICK = [
-    (1, "--mesh data=2"),
-    (2, "--mesh data=2"),
+    (1, "--mesh data=2 --strategy dp"),
+    (2, "--mesh data=2 --strategy dp"),
     (4, "--mesh data=2,model=2 --strategy megatron"),
     (2, "--mesh data=4 --strategy zero3"),
     (2, "--stages 2 --micro-batches 4"),
@@ -92,6 +92,18 @@ def plan_flags(cli, flags, folder):
     return ["--plan", plan]
 
 
+def data_parallel(folder, devices):
+    """A plan of the small step."""
+    plan = folder / "plan.json"
+    cluster = ["--cluster", f"cpu:{devices}", "--strategy", "dp", "--assumed"]
+    subprocess.run(
+        [BINARY, "plan", SMALL, *cluster, "-o", plan],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    return plan
+
+
 @pytest.mark.parametrize(("workers", "flags"), QUICK)
 def test_same_as_one_device(cli, train, one_device, tmp_path, workers, flags):
     flags = plan_flags(cli, flags, tmp_path)
@@ -107,8 +119,9 @@ def test_same_as_one_device_long(cli, train, one_device, tmp_path, workers, flag
     assert_same(train(GPT, *flags, "--workers", workers), one_device(GPT))
 
 
-def test_devices_are_shared_out_unevenly(train, one_device):
-    got = train(SMALL, "--mesh", "data=4", "--workers", 3)
+def test_devices_are_shared_out_unevenly(train, one_device, tmp_path):
+    plan = data_parallel(tmp_path, 4)
+    got = train(SMALL, "--plan", plan, "--workers", 3)
     assert_same(got, one_device(SMALL))
 
 
@@ -118,11 +131,13 @@ def test_more_workers_than_devices(cli):
 
 
 class Job:
-    """`meshwright run --workers` that goes on until something happens to it."""
+    """Data parallel steps that go on until something happens to them."""
 
-    def __init__(self, *flags):
+    def __init__(self, folder, devices, workers):
+        plan = data_parallel(folder, devices)
+        flags = ["--plan", plan, "--workers", workers, "--steps", 1_000_000_000]
         self.process = subprocess.Popen(
-            [BINARY, "run", SMALL, "--steps", "1000000000", *map(str, flags)],
+            [BINARY, "run", SMALL, *map(str, flags)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -181,15 +196,11 @@ def await_gone(pids, limit=10):
     pytest.fail(f"{[pid for pid in pids if not gone(pid)]} still run")
 
 
-def kill_one(seed):
+def kill_one(seed, folder):
     """A worker, or the coordinator, is killed some time into a job."""
     random = np.random.default_rng(seed)
     workers = int(random.integers(2, 5))
-    flags = [
-        ["--mesh", f"data={workers}"],
-        ["--mesh", f"data={2 * workers}"],
-    ][seed % 2]
-    job = Job(*flags, "--workers", workers)
+    job = Job(folder, workers * (1 + seed % 2), workers)
     job.await_step()
     pids = job.workers()
     assert sorted(pids) == list(range(workers))
@@ -209,18 +220,18 @@ def kill_one(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_killed(seed):
-    kill_one(seed)
+def test_killed(seed, tmp_path):
+    kill_one(seed, tmp_path)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 300))
-def test_killed_long(seed):
-    kill_one(seed)
+def test_killed_long(seed, tmp_path):
+    kill_one(seed, tmp_path)
 
 
-def test_interrupted():
-    job = Job("--mesh", "data=2", "--workers", 2)
+def test_interrupted(tmp_path):
+    job = Job(tmp_path, 2, 2)
     job.await_step()
     pids = job.workers()
     job.process.send_signal(signal.SIGINT)
