@@ -59,7 +59,8 @@ absl::Status ServedRunner::Init(const Module& init,
       given, call_);
 }
 
-absl::StatusOr<std::vector<StepResult>> ServedRunner::Steps(int64_t count) {
+absl::StatusOr<std::vector<StepResult>> ServedRunner::Steps(
+    int64_t count, const Meanwhile& meanwhile) {
   std::vector<StepResult> results;
   TensorSource none;
   MW_RETURN_IF_ERROR(jobs_.Step(
@@ -69,6 +70,7 @@ absl::StatusOr<std::vector<StepResult>> ServedRunner::Steps(int64_t count) {
         return absl::OkStatus();
       },
       call_));
+  if (meanwhile != nullptr) MW_RETURN_IF_ERROR(meanwhile());
   return results;
 }
 

@@ -43,7 +43,9 @@ class ServedRunner : public Runner {
   absl::Status Init(const Module& init, std::vector<Tensor> arguments,
                     uint64_t seed) override;
   absl::StatusOr<StepResult> Step() override;
-  absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override;
+  using Runner::Steps;
+  absl::StatusOr<std::vector<StepResult>> Steps(
+      int64_t count, const Meanwhile& meanwhile) override;
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
   absl::StatusOr<Tensor> Read(const std::string& name) const override;

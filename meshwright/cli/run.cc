@@ -107,14 +107,19 @@ absl::StatusOr<RunLog> RunSteps(int64_t steps,
   // As many at a time as take about half a second, where nothing has to be
   // given or asked for in between.
   int64_t at_once = 1;
+  const auto give = [&](int64_t step) {
+    return data.empty() || step >= steps
+               ? absl::OkStatus()
+               : runner->Set(data[step % data.size()]);
+  };
+  MW_RETURN_IF_ERROR(give(0));
   while (std::ssize(log.seconds) < steps) {
     const int64_t step = std::ssize(log.seconds);
-    if (!data.empty()) {
-      MW_RETURN_IF_ERROR(runner->Set(data[step % data.size()]));
-    }
     const Stopwatch time;
+    // The data of a step travel while the one before runs.
     MW_ASSIGN_OR_RETURN(const std::vector<StepResult> results,
-                        runner->Steps(std::min(at_once, steps - step)));
+                        runner->Steps(std::min(at_once, steps - step),
+                                      [&] { return give(step + 1); }));
     if (pipeline != nullptr) {
       MW_ASSIGN_OR_RETURN(const Simulation simulated,
                           SimulateLastStep(*pipeline));

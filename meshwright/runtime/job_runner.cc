@@ -112,14 +112,15 @@ absl::Status JobRunner::InitPieces(const Module& init,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<StepResult>> JobRunner::Steps(int64_t count) {
+absl::StatusOr<std::vector<StepResult>> JobRunner::Steps(
+    int64_t count, const Meanwhile& meanwhile) {
   for (size_t i = 0; i < is_given_.size(); ++i) {
     if (is_given_[i]) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         "parameter \"", roles_.parameters[i].name, "\" has no value"));
   }
   MW_ASSIGN_OR_RETURN(const std::vector<StepReport> reports,
-                      site_->Steps(count));
+                      site_->Steps(count, meanwhile));
   std::vector<StepResult> results;
   for (const StepReport& report : reports) {
     results.push_back({.seconds = report.seconds, .loss = report.loss});

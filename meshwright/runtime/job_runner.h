@@ -47,7 +47,9 @@ class JobRunner : public Runner {
                           const std::vector<InitPiece>& pieces,
                           std::vector<Tensor> arguments, uint64_t seed);
   absl::StatusOr<StepResult> Step() override;
-  absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override;
+  using Runner::Steps;
+  absl::StatusOr<std::vector<StepResult>> Steps(
+      int64_t count, const Meanwhile& meanwhile) override;
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
   absl::StatusOr<Tensor> Read(const std::string& name) const override;

@@ -77,7 +77,10 @@ class JobSite {
   virtual absl::Status Set(const ParameterShard& at, Tensor shard) = 0;
   // As many steps, one after another. kFailedPrecondition when a parameter has
   // no value.
-  virtual absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) = 0;
+  // `meanwhile`, if there is one, is called once they have begun; what it
+  // Sets is for the steps after these.
+  virtual absl::StatusOr<std::vector<StepReport>> Steps(
+      int64_t count, const std::function<absl::Status()>& meanwhile) = 0;
   // In the order of `shards`.
   virtual absl::StatusOr<std::vector<Tensor>> Read(
       absl::Span<const ShardAt> shards) = 0;

@@ -24,13 +24,15 @@ class LocalSite : public JobSite {
     return executor_->Set(at, std::move(shard));
   }
 
-  absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) override {
+  absl::StatusOr<std::vector<StepReport>> Steps(
+      int64_t count, const std::function<absl::Status()>& meanwhile) override {
     std::vector<StepReport> reports;
     for (int64_t i = 0; i < count; ++i) {
       MW_ASSIGN_OR_RETURN(reports.emplace_back(), executor_->Step(next_step_));
       if (on_step_ != nullptr) on_step_(next_step_, reports.back());
       ++next_step_;
     }
+    if (meanwhile != nullptr) MW_RETURN_IF_ERROR(meanwhile());
     return reports;
   }
 

@@ -29,8 +29,10 @@ class PipelineRunner : public Runner {
   absl::Status Init(const Module& init, std::vector<Tensor> arguments,
                     uint64_t seed) override;
   absl::StatusOr<StepResult> Step() override { return pipeline_->Step(); }
-  absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) override {
-    return pipeline_->Steps(count);
+  using Runner::Steps;
+  absl::StatusOr<std::vector<StepResult>> Steps(
+      int64_t count, const Meanwhile& meanwhile) override {
+    return pipeline_->Steps(count, meanwhile);
   }
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;

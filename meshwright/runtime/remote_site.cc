@@ -92,7 +92,8 @@ absl::Status RemoteSite::Set(const ParameterShard& at, Tensor shard) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<StepReport>> RemoteSite::Steps(int64_t count) {
+absl::StatusOr<std::vector<StepReport>> RemoteSite::Steps(
+    int64_t count, const std::function<absl::Status()>& meanwhile) {
   MW_RETURN_IF_ERROR(failure_);
   std::vector<StepReport> reports;
   Replies ids;
@@ -106,7 +107,11 @@ absl::StatusOr<std::vector<StepReport>> RemoteSite::Steps(int64_t count) {
     if (!id.ok()) return Fail(ids, id.status());
     ids.push_back(*id);
   }
+  // Workers take it up when they have run these.
+  const absl::Status set =
+      meanwhile != nullptr ? meanwhile() : absl::OkStatus();
   MW_RETURN_IF_ERROR(Await(ids, watch_->limits().step, &reports));
+  MW_RETURN_IF_ERROR(set);
   return reports;
 }
 

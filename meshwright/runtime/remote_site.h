@@ -35,7 +35,8 @@ class RemoteSite : public JobSite {
   absl::Status Set(const ParameterShard& at, Tensor shard) override;
   // kUnavailable, naming the worker and the last step that all completed, when
   // one is gone; from then on always.
-  absl::StatusOr<std::vector<StepReport>> Steps(int64_t count) override;
+  absl::StatusOr<std::vector<StepReport>> Steps(
+      int64_t count, const std::function<absl::Status()>& meanwhile) override;
   absl::StatusOr<std::vector<Tensor>> Read(
       absl::Span<const ShardAt> shards) override;
   absl::StatusOr<std::unique_ptr<JobSite>> LoadInit(JobSource init) override;

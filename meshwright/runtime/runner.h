@@ -3,6 +3,7 @@
 #define MESHWRIGHT_RUNTIME_RUNNER_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,8 +39,15 @@ class Runner {
                             uint64_t seed) = 0;
   // Requires a value for every parameter.
   virtual absl::StatusOr<StepResult> Step() = 0;
-  // That many, one after another.
-  virtual absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) = 0;
+  // That many, one after another. `meanwhile` is called once they have begun,
+  // and may Set data for those that follow: on workers it travels while steps
+  // run.
+  using Meanwhile = std::function<absl::Status()>;
+  virtual absl::StatusOr<std::vector<StepResult>> Steps(
+      int64_t count, const Meanwhile& meanwhile) = 0;
+  absl::StatusOr<std::vector<StepResult>> Steps(int64_t count) {
+    return Steps(count, nullptr);
+  }
   // The present values of the state parameters.
   virtual absl::StatusOr<std::vector<Tensor>> ReadState() const = 0;
   // All outputs of the last step. Requires that there was one, and no Set of

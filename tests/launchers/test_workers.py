@@ -45,9 +45,7 @@ def train(address, plan):
     end = time.time() + 60
     while True:
         try:
-            return run(
-                "run", STEP, "--plan", plan, "--steps", 3, "--serve-at", address
-            )
+            return run("run", STEP, "--plan", plan, "--steps", 3, "--serve-at", address)
         except subprocess.CalledProcessError as error:
             if time.time() > end:
                 pytest.fail(error.stderr)
