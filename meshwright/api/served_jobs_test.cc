@@ -186,11 +186,24 @@ TEST_F(ServedJobsTest, SeedsGiveValuesToAll) {
   ASSERT_EQ(jobs_->Init(job, {.from = InitFrom::kSeed, .seed = 3}, none, call_),
             absl::OkStatus());
   EXPECT_EQ(Step(job, 1, &steps), absl::OkStatus());
-  EXPECT_THAT(
-      jobs_
-          ->Init(job, {.from = InitFrom::kModule, .module = kStep}, none, call_)
-          .ToString(),
-      testing::HasSubstr("the state of the step has"));
+}
+
+TEST_F(ServedJobsTest, ModulesMakeTheState) {
+  const int64_t job = Loaded(PlanFor("cpu:2"));
+  const auto init = [&](const std::string& module) {
+    TensorSource none;
+    return jobs_->Init(job, {.from = InitFrom::kModule, .module = module}, none,
+                       call_);
+  };
+  // Its outputs have the names of the state.
+  EXPECT_EQ(init(kStep), absl::OkStatus());
+  std::vector<JobStep> steps;
+  EXPECT_EQ(Step(job, 1, &steps), absl::OkStatus());
+  EXPECT_THAT(init("HloModule other\nENTRY e {\n"
+                   "  ROOT c = f32[3] constant({1, 2, 3})\n}\n")
+                  .message(),
+              HasSubstr("output 0 is f32[3]"));
+  EXPECT_EQ(Step(job, 1, &steps), absl::OkStatus());  // No harm was done.
 }
 
 TEST_F(ServedJobsTest, OneJobAtATime) {
