@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
+#include "meshwright/runtime/part_bytes.h"
 
 namespace meshwright {
 
@@ -12,8 +13,7 @@ namespace meshwright {
 // misunderstand a newer one.
 inline constexpr int kProtocol = 1;
 
-// What is larger than a part is sent in several.
-inline constexpr int64_t kPartBytes = int64_t{2} << 20;
+// A part (runtime/part_bytes.h) and what is said of it fit in one.
 inline constexpr int64_t kMaxMessageBytes = (int64_t{4} << 20) + (64 << 10);
 // What may wait in one direction of a connection.
 inline constexpr int64_t kMaxQueuedBytes = int64_t{8} << 20;
