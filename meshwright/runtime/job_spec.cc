@@ -166,6 +166,21 @@ StagedStep ReadStep(const proto::JobSpec& from) {
   return step;
 }
 
+// What shapes are made of.
+bool IsArray(const proto::JobArray& array) {
+  const auto type = ElementTypeFromNumber(array.type());
+  return type.has_value() && IsArrayType(*type) &&
+         std::ranges::all_of(array.dimensions(),
+                             [](int64_t size) { return size >= 0; });
+}
+
+bool AreArrays(const proto::JobSpec& from) {
+  const auto has_array = [](const auto& one) { return IsArray(one.shape()); };
+  return std::ranges::all_of(from.values(), has_array) &&
+         std::ranges::all_of(from.accumulators(), has_array) &&
+         std::ranges::all_of(from.parameters(), has_array);
+}
+
 // Lists of axes are of bounded length.
 bool AxesFit(const proto::JobSpec& from) {
   for (const auto* layouts :
@@ -276,7 +291,7 @@ absl::StatusOr<JobSpec> ReadJobSpec(absl::string_view bytes) {
   for (const proto::JobProgram& program : from.programs()) {
     spec.code_hashes.push_back(program.code_hash());
   }
-  if (!AxesFit(from)) return absl::InvalidArgumentError("no job");
+  if (!AreArrays(from) || !AxesFit(from)) return absl::InvalidArgumentError("no job");
   Job& job = spec.job;
   job.step = ReadStep(from);
   MW_ASSIGN_OR_RETURN(job.layout.meshes, ReadMeshes(from));
