@@ -24,6 +24,7 @@ struct ServedJob::Loaded {
   const Module module;
   const meshwright::Plan plan;
   std::unique_ptr<const LoweredPlan> lowered;
+  std::unique_ptr<Client> client;  // Null where there is a coordinator.
   JobFacts facts;
   PlannedRunner made;
 };
@@ -123,6 +124,7 @@ absl::Status ServedJob::Prepare(const std::string& module,
 }
 
 absl::Status ServedJob::AwaitDevices(const JobCall& call) const {
+  if (options_.coordinator == nullptr) return absl::OkStatus();
   int64_t needed = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -154,15 +156,24 @@ absl::Status ServedJob::AwaitDevices(const JobCall& call) const {
   }
 }
 
+absl::StatusOr<Where> ServedJob::FindPlace() {
+  if (options_.coordinator != nullptr) return options_.coordinator;
+  const meshwright::Plan& plan = loaded_->plan;
+  MW_ASSIGN_OR_RETURN(const std::string platform, PlatformFor(plan));
+  MW_ASSIGN_OR_RETURN(loaded_->client,
+                      MakeClientFor(platform, plan.device_count()));
+  return loaded_->client.get();
+}
+
 absl::Status ServedJob::Place() {
   {
     const std::lock_guard lock(mutex_);
     if (state_ != State::kLoading) return absl::CancelledError("stopped");
   }
   const Stopwatch time;
-  MW_ASSIGN_OR_RETURN(
-      loaded_->made,
-      MakeRunner(loaded_->module, *loaded_->lowered, options_.coordinator));
+  MW_ASSIGN_OR_RETURN(const Where where, FindPlace());
+  MW_ASSIGN_OR_RETURN(loaded_->made,
+                      MakeRunner(loaded_->module, *loaded_->lowered, where));
   loaded_->made.job->OnStep(
       [this](int64_t step, const StepReport& report) { Note(step, report); });
   const std::lock_guard lock(mutex_);

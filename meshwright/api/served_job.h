@@ -28,7 +28,8 @@ class ServedJob {
  public:
   struct Options {
     int64_t number = 1;
-    Coordinator* coordinator = nullptr;  // Outlives it.
+    // Whose workers run it; outlives it. Null: devices of this process do.
+    Coordinator* coordinator = nullptr;
     // Called after every step, on the job's thread.
     std::function<void(const StepFigures&)> on_step;
     // How long to wait for workers with enough devices.
@@ -69,6 +70,7 @@ class ServedJob {
   // On the thread.
   absl::Status Prepare(const std::string& module, const std::string& plan);
   absl::Status Place();
+  absl::StatusOr<Where> FindPlace();
   absl::Status RunSteps(Runner& runner, int64_t count, Steps& steps);
   void Note(int64_t number, const StepReport& report);
 

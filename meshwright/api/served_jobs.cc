@@ -30,9 +30,10 @@ struct Living {
   int64_t workers = 0;
   int64_t devices = 0;
 };
-Living LivingOf(const Coordinator& coordinator) {
+Living LivingOf(const Coordinator* coordinator) {
   Living living;
-  for (const auto& worker : coordinator.workers()) {
+  if (coordinator == nullptr) return living;
+  for (const auto& worker : coordinator->workers()) {
     if (!worker->health().ok()) continue;
     ++living.workers;
     living.devices += worker->hello().devices();
@@ -96,7 +97,7 @@ absl::Status ServedJobs::Explained(const absl::Status& status) const {
 }
 
 std::string ServedJobs::MetricsText() const {
-  const Living living = LivingOf(*options_.coordinator);
+  const Living living = LivingOf(options_.coordinator);
   return figures_.Text({.workers = living.workers,
                         .expected = options_.workers,
                         .devices = living.devices});
@@ -151,7 +152,9 @@ absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Begin(
       }
       if (job_ == nullptr || job_->is_over()) {
         // Those of the job before may be gone.
-        options_.coordinator->ForgetLost(0);
+        if (options_.coordinator != nullptr) {
+          options_.coordinator->ForgetLost(0);
+        }
         job_ = std::make_shared<ServedJob>(ServedJob::Options{
             .number = ++last_number_,
             .coordinator = options_.coordinator,
@@ -168,7 +171,7 @@ absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Begin(
 absl::Status ServedJobs::AwaitFirstWorkers(const JobCall& call) {
   const absl::Time end = absl::Now() + options_.patience;
   while (true) {
-    const int64_t workers = LivingOf(*options_.coordinator).workers;
+    const int64_t workers = LivingOf(options_.coordinator).workers;
     {
       const std::lock_guard lock(mutex_);
       have_all_joined_ |= workers >= options_.workers;
@@ -236,8 +239,10 @@ absl::StatusOr<std::string> ServedJobs::Describe(JobCall&) {
   if (options_.cluster.has_value()) {
     json["cluster"] = options_.cluster->ToString();
   }
-  for (const auto& worker : options_.coordinator->workers()) {
-    json["workers"].push_back(Described(*worker));
+  if (options_.coordinator != nullptr) {
+    for (const auto& worker : options_.coordinator->workers()) {
+      json["workers"].push_back(Described(*worker));
+    }
   }
   const std::lock_guard lock(mutex_);
   if (job_ != nullptr && !job_->is_over()) {

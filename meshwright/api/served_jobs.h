@@ -33,7 +33,8 @@ namespace meshwright {
 class ServedJobs : public JobService {
  public:
   struct Options {
-    Coordinator* coordinator = nullptr;  // Outlives it.
+    // Outlives it. Null: jobs run on the devices of this process.
+    Coordinator* coordinator = nullptr;
     std::optional<Cluster> cluster;  // To plan for when a client names none.
     // The first job is loaded when that many have joined; 0: when there are
     // enough devices.

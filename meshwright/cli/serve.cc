@@ -1,4 +1,8 @@
 // meshwright serve: a coordinator, which workers join and clients give jobs.
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
 #include <chrono>
 
 #include "meshwright/api/load_cluster.h"
@@ -22,12 +26,25 @@ const CommandSpec& Spec() {
                    "client does not say"},
                   {"workers", "N",
                    "load the first job when that many have joined (default: "
-                   "one for each host of a cluster file)"}}};
+                   "one for each host of a cluster file)"},
+                  {"own-devices", "",
+                   "run jobs on the devices of this machine, in this process, "
+                   "without workers"},
+                  {"until-eof", "", "end when standard input does"}}};
     for (FlagSpec& flag : ServingFlags()) made->flags.push_back(flag);
     for (FlagSpec& flag : SecurityFlags()) made->flags.push_back(flag);
     return made;
   }();
   return *spec;
+}
+
+// Whether whoever holds the other end of standard input has gone. What comes
+// from there is not looked at.
+bool IsInputOver() {
+  pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+  if (poll(&input, 1, 0) <= 0) return false;
+  std::array<char, 4096> ignored;
+  return read(STDIN_FILENO, ignored.data(), ignored.size()) <= 0;
 }
 
 absl::Status Run(const CommandLine& line) {
@@ -41,10 +58,22 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t workers,
                       line.Integer("workers", hosts, {1, 1 << 20}));
   options.workers = static_cast<int>(workers);
+  options.own_devices = line.Has("own-devices");
+  if (options.own_devices) {
+    if (line.Has("workers")) {
+      return absl::InvalidArgumentError(
+          "--own-devices has no workers to wait for: leave out --workers");
+    }
+    options.workers = 0;
+  }
   const EndRequest end;
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Serving> serving,
                       Serving::Start(options));
-  while (end.Wait(std::chrono::milliseconds(100)) == 0) serving->Look();
+  const bool until_eof = line.Has("until-eof");
+  while (end.Wait(std::chrono::milliseconds(100)) == 0) {
+    serving->Look();
+    if (until_eof && IsInputOver()) break;
+  }
   serving->Look();
   return serving->status();
 }

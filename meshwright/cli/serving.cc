@@ -63,9 +63,11 @@ absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
     MW_ASSIGN_OR_RETURN(self->metrics_file_,
                         LineFile::Open(options.metrics_file));
   }
-  ServedJobs::Options jobs{.coordinator = self->coordinator_.get(),
-                           .cluster = options.cluster,
-                           .workers = options.workers};
+  if (options.own_devices) self->coordinator_->EndWorkers();
+  ServedJobs::Options jobs{
+      .coordinator = options.own_devices ? nullptr : self->coordinator_.get(),
+      .cluster = options.cluster,
+      .workers = options.workers};
   if (self->metrics_file_ != nullptr) {
     jobs.on_line = [file = self->metrics_file_.get()](const std::string& one) {
       file->Append(one);
@@ -94,8 +96,9 @@ absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
   }
   MW_ASSIGN_OR_RETURN(Address address, ParseAddress(options.listen));
   address.port = self->port();
-  SayLine(absl::StrCat("serving on ", address.ToString(), "; ", self->Count(),
-                       metrics));
+  SayLine(absl::StrCat(
+      "serving on ", address.ToString(), "; ",
+      options.own_devices ? "this machine's devices" : self->Count(), metrics));
   return serving;
 }
 

@@ -33,6 +33,8 @@ struct ServingOptions {
   Security security = {};
   std::optional<Cluster> cluster = {};
   int workers = 0;  // To wait for; 0: none in particular.
+  // Jobs run in this process; workers are sent away.
+  bool own_devices = false;
   std::optional<int> metrics_port = {};
   std::string metrics_file = {};  // Empty: none.
   WorkerWatch::Obituary obituary = nullptr;

@@ -218,7 +218,19 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
         result.set_loss(step.loss.value_or(0));
         return stream->Write(result) ? absl::OkStatus() : ClientGone();
       };
-      return jobs_->Step(begin.job(), begin.count(), data, done, call);
+      MW_RETURN_IF_ERROR(
+          jobs_->Step(begin.job(), begin.count(), data, done, call));
+      if (begin.fetch().empty()) return absl::OkStatus();
+      return jobs_->Fetch(
+          begin.job(), {begin.fetch().begin(), begin.fetch().end()},
+          [&](const Tensor& tensor) {
+            return SendParts(tensor, [&](proto::NamedTensorPart fetched) {
+              proto::StepResult result;
+              *result.mutable_tensor() = std::move(fetched);
+              return stream->Write(result) ? absl::OkStatus() : ClientGone();
+            });
+          },
+          call);
     });
   }
 

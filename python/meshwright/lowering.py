@@ -3,6 +3,7 @@
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from meshwright.batch_argument import Batch, batch_dimensions
 from meshwright.callbacks import find_callbacks
@@ -86,22 +87,46 @@ def lower(
         raise MeshwrightError(
             f"platform={platform!r} is not one of {', '.join(PLATFORMS)}"
         )
-    _require_jax()
+    require_jax()
     with assumed_present(platform):
         step = trace(fn, args, dict(kwargs or {}), names, static_argnums)
+    lowered = lower_traced(step, state, loss, batch, platform, kernel_variants)
+    if not lowered.pairs:
+        _warn_of_no_state(fn)
+    return lowered.module
+
+
+@dataclass(frozen=True)
+class LoweredStep:
+    """A module, which parameters of it continue as which of its outputs, and which
+    outputs of the traced function those of the module are."""
+
+    module: LoweredModule
+    pairs: dict[int, int]
+    outputs: list[int]
+
+
+def lower_traced(
+    step: TracedStep,
+    state: Selection = None,
+    loss: int | str | None = None,
+    batch: Batch = None,
+    platform: str = "cpu",
+    kernel_variants: int = LIMIT,
+) -> LoweredStep:
+    """As `lower`, of a step that has been traced."""
     _check_callbacks(step)
     parameter_names = [
         name for arg in step.arguments for name in leaf_names(arg.tree, arg.name)
     ]
     require_unique(parameter_names, "parameter")
     pairs, outputs = _outputs(step, pair_state(step, state))
-    if not pairs:
-        _warn_of_no_state(fn)
     module = _lower(step, outputs, platform)
     _record(module, step, parameter_names, pairs, outputs, loss, batch)
     hlo, jaxpr = module.serialize(), step.traced.jaxpr
     with assumed_present(platform):
-        return LoweredModule(add_kernels(hlo, jaxpr, platform, kernel_variants))
+        hlo = add_kernels(hlo, jaxpr, platform, kernel_variants)
+    return LoweredStep(LoweredModule(hlo), pairs, outputs)
 
 
 def _record(module, step, parameter_names, pairs, outputs, loss, batch) -> None:
@@ -139,7 +164,7 @@ def _record(module, step, parameter_names, pairs, outputs, loss, batch) -> None:
     module.set_attributes(attributes)
 
 
-def _require_jax() -> None:
+def require_jax() -> None:
     try:
         import jax  # noqa: F401
     except ModuleNotFoundError as error:

@@ -1,0 +1,149 @@
+"""A connection to a coordinator: its service, as functions.
+
+    service = Service("host-0:7777", token="...")
+    plan = service.plan(module, cluster="", options={"strategy": "zero3"})
+    job = service.load(module, plan)
+    done, outputs = service.step(job, {"batch/x": x}, fetch=["out/1"])
+
+Errors of the coordinator are raised as MeshwrightError, in its own words.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from meshwright.client import messages
+from meshwright.errors import MeshwrightError
+
+PROTOCOL = "1"
+_MAX_MESSAGE = (4 << 20) + (64 << 10)
+_OPTIONS = [
+    ("grpc.max_receive_message_length", _MAX_MESSAGE),
+    ("grpc.max_send_message_length", _MAX_MESSAGE),
+    ("grpc.enable_http_proxy", 0),
+]
+
+
+class Service:
+    """Thread-safe; calls wait for their answers."""
+
+    def __init__(
+        self, address: str, token: str | None = None, tls: Mapping[str, str] | None = None
+    ):
+        """`tls` names files: {"ca": ..., "cert": ..., "key": ...}."""
+        try:
+            import grpc
+        except ModuleNotFoundError as error:
+            raise MeshwrightError(
+                "a coordinator is spoken to by grpc: pip install grpcio"
+            ) from error
+        self.address = address
+        self._error = grpc.RpcError
+        self._unavailable = grpc.StatusCode.UNAVAILABLE
+        if tls:
+            files = {name: Path(path).read_bytes() for name, path in tls.items()}
+            credentials = grpc.ssl_channel_credentials(
+                files.get("ca"), files.get("key"), files.get("cert")
+            )
+            self._channel = grpc.secure_channel(address, credentials, _OPTIONS)
+        else:
+            self._channel = grpc.insecure_channel(address, _OPTIONS)
+        self._metadata = [("meshwright-protocol", PROTOCOL)]
+        token = token or os.environ.get("MESHWRIGHT_TOKEN")
+        if token:
+            self._metadata.append(("authorization", f"Bearer {token}"))
+        self._methods: dict[str, object] = {}
+
+    def close(self) -> None:
+        self._channel.close()
+
+    def plan(self, module: bytes, cluster: str, options: Mapping) -> dict:
+        parts = [
+            *messages.upload(messages.MODULE, module),
+            *messages.upload(messages.CLUSTER, cluster.encode()),
+            *messages.upload(messages.OPTIONS, json.dumps(options).encode()),
+        ]
+        answer = self._call("Plan", "stream_stream", iter(parts))
+        return json.loads(b"".join(map(messages.read_bytes, answer)))
+
+    def load(self, module: bytes, plan: Mapping) -> int:
+        parts = [
+            *messages.upload(messages.MODULE, module),
+            *messages.upload(messages.PLAN, json.dumps(plan).encode()),
+        ]
+        return messages.read_job(self._call("Load", "stream_unary", iter(parts)))
+
+    def init(
+        self, job: int, tensors: Iterable[tuple[str, object]], module: bytes | None = None
+    ) -> None:
+        """What `module` computes of the tensors, or the tensors themselves."""
+        parts = messages.init_parts(job, module, tensors)
+        self._call("Init", "stream_unary", parts)
+
+    def step(
+        self,
+        job: int,
+        data: Mapping[str, object],
+        count: int = 1,
+        fetch: Iterable[str] = (),
+    ) -> tuple[list[messages.StepDone], dict[str, object]]:
+        """So many steps, and what is fetched after the last."""
+        done, fetched = [], {}
+        reader = messages.TensorReader(fetched.__setitem__)
+        parts = messages.step_parts(job, count, fetch, data.items())
+        for reply in self._call("Step", "stream_stream", parts):
+            found = messages.read_step(reply)
+            if isinstance(found, messages.StepDone):
+                done.append(found)
+            else:
+                reader.add(found)
+        return done, fetched
+
+    def fetch(self, job: int, names: Iterable[str]) -> dict[str, object]:
+        fetched: dict[str, object] = {}
+        reader = messages.TensorReader(fetched.__setitem__)
+        request = messages.fetch_request(job, names)
+        for part in self._call("Fetch", "unary_stream", request):
+            reader.add(part)
+        return fetched
+
+    def status(self) -> dict:
+        return json.loads(messages.read_bytes(self._call("Status", "unary_unary", b"")))
+
+    def watch(self, job: int) -> Iterator[dict]:
+        """Metrics of the job's steps until it is stopped."""
+        request = messages.job_request(job)
+        for line in self._call("Watch", "unary_stream", request):
+            yield json.loads(messages.read_bytes(line))
+
+    def stop(self, job: int) -> None:
+        self._call("Stop", "unary_unary", messages.job_request(job))
+
+    def _call(self, name: str, kind: str, request):
+        method = self._methods.get(name)
+        if method is None:
+            # Bytes go and come as they are.
+            path = f"/meshwright.proto.Jobs/{name}"
+            method = self._methods[name] = getattr(self._channel, kind)(path)
+        with self._errors():
+            answer = method(request, metadata=self._metadata)
+        return self._read(answer) if kind.endswith("stream") else answer
+
+    def _read(self, answer) -> Iterator[bytes]:
+        try:
+            with self._errors():
+                yield from answer
+        finally:
+            answer.cancel()
+
+    @contextlib.contextmanager
+    def _errors(self):
+        try:
+            yield
+        except self._error as error:
+            text = " ".join((error.details() or str(error.code())).split())
+            if error.code() is self._unavailable:
+                text = f"{self.address}: {text}"
+            raise MeshwrightError(text) from None

@@ -1,0 +1,117 @@
+"""The process that runs the devices of this machine for a script.
+
+It is a coordinator without workers (`meshwright serve --own-devices`), started when
+it is needed and gone when the script is: what crashes a compiler does not crash the
+script or the notebook, and Ctrl-C reaches the script alone.
+"""
+
+import atexit
+import collections
+import os
+import secrets
+import shutil
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+from meshwright.client.channel import Service
+from meshwright.errors import MeshwrightError
+
+_START_SECONDS = 60
+_END_SECONDS = 5
+
+
+def find_program() -> str:
+    """The `meshwright` program: that of this package, of MESHWRIGHT_BIN, of the source
+    tree around it, or on the PATH."""
+    package = Path(__file__).resolve().parents[1]
+    tree = package.parents[1] / "build/release/meshwright/cli/meshwright"
+    named = os.environ.get("MESHWRIGHT_BIN")
+    for path in (named, package / "bin" / "meshwright", tree):
+        if path and os.access(path, os.X_OK):
+            return str(path)
+    found = shutil.which("meshwright")
+    if found is None:
+        raise MeshwrightError(
+            "there is no meshwright program: install the wheel, or build it (./mw "
+            "build) and put it on the PATH"
+        )
+    return found
+
+
+class Engine:
+    """Starts at once; `service` waits until it answers."""
+
+    def __init__(self):
+        self._last = collections.deque(maxlen=8)  # Lines of its stderr.
+        self._address: str | None = None
+        self._listens = threading.Event()
+        self._service: Service | None = None
+        token = secrets.token_hex(16)
+        self._process = subprocess.Popen(
+            [find_program(), "serve", "--own-devices", "--until-eof"]
+            + ["--listen", "127.0.0.1:0"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "MESHWRIGHT_TOKEN": token},
+            start_new_session=True,
+        )
+        self._token = token
+        threading.Thread(target=self._read_output, daemon=True).start()
+        threading.Thread(target=self._read_errors, daemon=True).start()
+        atexit.register(self.close)
+
+    @property
+    def service(self) -> Service:
+        if self._service is None:
+            end = time.monotonic() + _START_SECONDS
+            while not self._listens.wait(0.1):
+                if self._process.poll() is not None or time.monotonic() > end:
+                    raise MeshwrightError(f"the engine did not start: {self.why()}")
+            if self._address is None:
+                raise MeshwrightError(f"the engine did not start: {self.why()}")
+            self._service = Service(self._address, self._token)
+        return self._service
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def why(self) -> str:
+        """What it said last."""
+        try:
+            code = self._process.wait(1)
+        except subprocess.TimeoutExpired:
+            return "it does not answer"
+        last = self._last[-1] if self._last else "it said nothing"
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return f"{how}; {last}"
+
+    def close(self) -> None:
+        atexit.unregister(self.close)
+        if self._service is not None:
+            self._service.close()
+            self._service = None
+        if self._process.stdin:
+            self._process.stdin.close()
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _read_output(self) -> None:
+        for line in self._process.stdout:
+            words = line.decode(errors="replace").split()
+            if words[:2] == ["serving", "on"]:
+                self._address = words[2].rstrip(";")
+                self._listens.set()
+        self._listens.set()
+
+    def _read_errors(self) -> None:
+        for line in self._process.stderr:
+            text = line.decode(errors="replace").strip()
+            if text:
+                self._last.append(text)

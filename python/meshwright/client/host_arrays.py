@@ -1,0 +1,59 @@
+"""NumPy arrays as the tensors of a job: types by HLO's names, bytes in row-major order."""
+
+import re
+
+from meshwright.errors import MeshwrightError
+
+_LETTERS = {"bfloat": "bf", "float": "f", "int": "s", "uint": "u", "complex": "c"}
+_WORDS = {letter: word for word, letter in _LETTERS.items()}
+
+
+def type_name(dtype) -> str:
+    """`float32` -> `f32`, `bool` -> `pred`, `float8_e4m3fn` -> `f8e4m3fn`."""
+    name = str(dtype)
+    if name == "bool":
+        return "pred"
+    found = re.fullmatch(r"([a-z]+?)(\d\w*)", name)
+    if not found or found[1] not in _LETTERS:
+        raise MeshwrightError(f"arrays of {name} cannot be given to a job")
+    return _LETTERS[found[1]] + found[2].replace("_", "")
+
+
+def dtype_of(name: str):
+    """The inverse of `type_name`."""
+    import ml_dtypes
+    import numpy as np
+
+    if name == "pred":
+        return np.dtype(bool)
+    found = re.fullmatch(r"(bf|f|s|u|c)(\d+)(\w*)", name)
+    if not found:
+        raise MeshwrightError(f"{name} is not a type of arrays")
+    word = _WORDS[found[1]] + found[2] + ("_" + found[3] if found[3] else "")
+    return np.dtype(getattr(ml_dtypes, word, None) or word)
+
+
+def array_like(name: str, dimensions: list[int]):
+    """An array that is still to be filled."""
+    import numpy as np
+
+    return np.empty(dimensions, dtype_of(name))
+
+
+def bytes_of(array) -> memoryview:
+    """The bytes of a C-ordered array, not copied."""
+    import numpy as np
+
+    # Not by the buffer protocol: it does not know the types of ml_dtypes.
+    return memoryview(array.reshape(-1).view(np.uint8)).cast("B")
+
+
+def host_array(leaf):
+    """An array, a number or a PRNG key, in C order on the host; copied if it must."""
+    import jax
+    import numpy as np
+
+    from meshwright.keys import raw
+
+    array = np.asarray(raw(leaf), order="C")
+    return array.astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)

@@ -1,0 +1,123 @@
+"""What clients and coordinators say to each other: the messages of service.proto.
+
+Written and read by `meshwright.wire`, so that no version of protobuf is asked for.
+"""
+
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from meshwright.client.host_arrays import array_like, bytes_of, type_name
+from meshwright.wire import FIXED64, Message
+
+PART_BYTES = 2 << 20
+# Upload.What.
+MODULE, CLUSTER, OPTIONS, PLAN = 1, 2, 3, 4
+# InitPart.Begin.From.
+FROM_TENSORS, FROM_MODULE = 1, 3
+
+
+@dataclass(frozen=True)
+class StepDone:
+    """`loss` is None for a step without one."""
+
+    step: int
+    seconds: float
+    loss: float | None
+
+
+def upload(what: int, data: bytes) -> Iterator[bytes]:
+    for start in range(0, len(data), PART_BYTES):
+        yield _message((1, what), (2, data[start : start + PART_BYTES]))
+
+
+def init_parts(
+    job: int, module: bytes | None, tensors: Iterable[tuple[str, object]]
+) -> Iterator[bytes]:
+    """Without a module, the tensors are the state's values."""
+    source = FROM_TENSORS if module is None else FROM_MODULE
+    yield _message((1, _message((1, job), (2, source))))
+    for start in range(0, len(module or b""), PART_BYTES):
+        yield _message((2, module[start : start + PART_BYTES]))
+    for part in _tensor_parts(tensors):
+        yield _message((3, part))
+
+
+def step_parts(
+    job: int, count: int, fetch: Iterable[str], tensors: Iterable[tuple[str, object]]
+) -> Iterator[bytes]:
+    yield _message((1, _message((1, job), (2, count), *((3, name) for name in fetch))))
+    for part in _tensor_parts(tensors):
+        yield _message((2, part))
+
+
+def fetch_request(job: int, names: Iterable[str]) -> bytes:
+    return _message((1, job), *((2, name) for name in names))
+
+
+def job_request(job: int) -> bytes:
+    return _message((1, job))
+
+
+def read_job(reply: bytes) -> int:
+    return Message.parse(reply).first(1, 0)
+
+
+def read_bytes(reply: bytes) -> bytes:
+    """Of a message that has nothing else."""
+    return Message.parse(reply).first(1, b"")
+
+
+def read_step(reply: bytes) -> "StepDone | bytes":
+    """A step that is done, or part of a tensor."""
+    message = Message.parse(reply)
+    part = message.first(5)
+    if part is not None:
+        return part
+    loss = _double(message, 4) if message.first(3, 0) else None
+    return StepDone(message.first(1, 0), _double(message, 2), loss)
+
+
+class TensorReader:
+    """Puts the parts of tensors together, each byte copied once."""
+
+    def __init__(self, done: Callable[[str, object], None]):
+        self._done = done
+        self._name = ""
+        self._array = self._bytes = None
+
+    def add(self, part: bytes) -> None:
+        message = Message.parse(part)
+        offset, data = message.first(4, 0), message.first(5, b"")
+        if offset == 0:
+            self._name = message.text(1)
+            self._array = array_like(message.text(2), message.integers(3))
+            self._bytes = bytes_of(self._array)
+        self._bytes[offset : offset + len(data)] = data
+        if message.first(6, 0):
+            self._done(self._name, self._array)
+
+
+def _tensor_parts(tensors: Iterable[tuple[str, object]]) -> Iterator[bytes]:
+    for name, array in tensors:
+        data = bytes_of(array)
+        for start in range(0, max(len(data), 1), PART_BYTES):
+            part = data[start : start + PART_BYTES]
+            last = start + len(part) == len(data)
+            fields = [(4, start), (5, part), (6, int(last))]
+            if start == 0:
+                dimensions = [(3, size) for size in array.shape]
+                fields = [(1, name), (2, type_name(array.dtype)), *dimensions, *fields]
+            yield _message(*fields)
+
+
+def _message(*fields: tuple) -> bytes:
+    message = Message()
+    for number, value in fields:
+        message.add(number, value)
+    return message.serialize()
+
+
+def _double(message: Message, number: int) -> float:
+    found = [v for n, kind, v in message.fields if n == number and kind == FIXED64]
+    return struct.unpack("<d", found[0])[0] if found else 0.0
