@@ -291,7 +291,8 @@ absl::StatusOr<JobSpec> ReadJobSpec(absl::string_view bytes) {
   for (const proto::JobProgram& program : from.programs()) {
     spec.code_hashes.push_back(program.code_hash());
   }
-  if (!AreArrays(from) || !AxesFit(from)) return absl::InvalidArgumentError("no job");
+  if (!AreArrays(from) || !AxesFit(from))
+    return absl::InvalidArgumentError("no job");
   Job& job = spec.job;
   job.step = ReadStep(from);
   MW_ASSIGN_OR_RETURN(job.layout.meshes, ReadMeshes(from));

@@ -1,6 +1,12 @@
-"""Meshwright's Python side: training steps in, HLO modules out.
+"""Meshwright's Python side: a training step for one device, run on a cluster.
 
     import jax, meshwright
+
+    step = meshwright.parallelize(train_step, cluster="cpu:8")
+    state = step.init(init_fn, jax.random.key(0))
+    state, metrics = step(state, batch)
+
+or in parts: training steps in, HLO modules out, plans back.
 
     module = meshwright.lower(train_step, state, batch)
     module.save("step.hlo.pb.zst")
@@ -11,6 +17,8 @@
 Importing this package loads neither JAX nor NumPy; `lower` does when called.
 """
 
+from meshwright.client.parallel import ParallelStep, parallelize
+from meshwright.client.state import State
 from meshwright.errors import MeshwrightError, MeshwrightWarning
 from meshwright.kernels import kernel
 from meshwright.lowered_module import LoweredModule, Output, Parameter
@@ -22,8 +30,11 @@ __all__ = [
     "MeshwrightError",
     "MeshwrightWarning",
     "Output",
+    "ParallelStep",
     "Parameter",
+    "State",
     "kernel",
     "load_plan",
     "lower",
+    "parallelize",
 ]

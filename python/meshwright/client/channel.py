@@ -30,7 +30,10 @@ class Service:
     """Thread-safe; calls wait for their answers."""
 
     def __init__(
-        self, address: str, token: str | None = None, tls: Mapping[str, str] | None = None
+        self,
+        address: str,
+        token: str | None = None,
+        tls: Mapping[str, str] | None = None,
     ):
         """`tls` names files: {"ca": ..., "cert": ..., "key": ...}."""
         try:
@@ -76,7 +79,10 @@ class Service:
         return messages.read_job(self._call("Load", "stream_unary", iter(parts)))
 
     def init(
-        self, job: int, tensors: Iterable[tuple[str, object]], module: bytes | None = None
+        self,
+        job: int,
+        tensors: Iterable[tuple[str, object]],
+        module: bytes | None = None,
     ) -> None:
         """What `module` computes of the tensors, or the tensors themselves."""
         parts = messages.init_parts(job, module, tensors)

@@ -1,0 +1,1 @@
+"""Steps on a cluster, driven from a script; see `meshwright.parallelize`."""

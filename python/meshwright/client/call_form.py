@@ -1,0 +1,290 @@
+"""A call of a step: what of its arguments is state and what is data, and how its result
+is put together.
+
+All that depends on the form of the arguments alone (trees, shapes, dtypes) is found
+once, by tracing; see `CallForm`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from meshwright.arrays import is_array
+from meshwright.batch_argument import Batch
+from meshwright.client.state import State
+from meshwright.errors import MeshwrightError
+from meshwright.keys import key_wrapper
+from meshwright.lowered_module import LoweredModule
+from meshwright.lowering import lower_traced
+from meshwright.naming import leaf_names
+from meshwright.pairing import Pairing
+from meshwright.tracing import TracedStep, trace
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """In a result: the value of an output of the module."""
+
+    output: int
+
+
+@dataclass(frozen=True)
+class Next:
+    """In a result: the next value of a state, by its number in CallForm.states."""
+
+    state: int
+
+
+@dataclass(frozen=True, eq=False)
+class StateArgument:
+    """State that a call takes: a State, or a tree of arrays that comes back.
+
+    `leaf` is its place among the call's leaves, None for a tree, whose arrays are at
+    `arrays`. Its parameters, and their slots in the store, go together.
+    """
+
+    leaf: int | None
+    parameters: list[str]
+    slots: list[int]
+    comes_back: bool
+    in_place: bool = False
+    arrays: list[int] = field(default_factory=list)
+    tree: object = None
+
+
+@dataclass(frozen=True, eq=False)
+class CallForm:
+    """`data`: by parameter name, the leaf that is its value. `result`: a tree of
+    Fetched, Next and what is static."""
+
+    module: LoweredModule
+    data: Mapping[str, int]
+    states: Sequence[StateArgument]
+    result: object
+    fetch: Mapping[int, str]  # Of the outputs that are fetched, their names.
+    wrap: Mapping[int, Callable]  # Of those that are PRNG keys.
+
+
+def form_of(
+    fn: Callable,
+    leaves: Sequence,
+    structure,
+    static_argnums,
+    platform: str,
+    loss: int | str | None = None,
+    batch: Batch = None,
+    state=None,
+) -> CallForm:
+    """Of the call whose arguments, States among them, have these leaves."""
+    return _Reader(leaves, structure).read(
+        fn, static_argnums, platform, loss, batch, state
+    )
+
+
+class _Reader:
+    def __init__(self, leaves: Sequence, structure):
+        self._leaves = leaves
+        self._sources: dict[int, int] = {}  # Id of a struct -> leaf.
+        self._structs = [self._stand_in(i, leaf) for i, leaf in enumerate(leaves)]
+        self._args, self._kwargs = structure.unflatten(self._structs)
+        taken: set[tuple[int, int]] = set()
+        for leaf in leaves:
+            if not isinstance(leaf, State):
+                continue
+            own = {(id(leaf.store), slot) for slot in leaf.slots}
+            if own & taken:
+                raise MeshwrightError("the same state is given twice to one step")
+            taken |= own
+
+    def read(self, fn, static_argnums, platform, loss, batch, state) -> CallForm:
+        step = trace(fn, self._args, self._kwargs, None, static_argnums, as_call=True)
+        if any(isinstance(leaf, State) for leaf in self._leaves):
+            state = self._state_arguments(step)
+        lowered = lower_traced(step, state, loss, batch, platform)
+        sources = self._parameter_sources(step)
+        names = [parameter.name for parameter in lowered.module.parameters]
+        states = self._states(step, lowered.pairs, sources, names)
+        of_states = {name for found in states for name in found.parameters}
+        data = {
+            names[i]: leaf
+            for i, (leaf, _) in sources.items()
+            if names[i] not in of_states
+        }
+        result = self._result(step, lowered, states, names)
+        fetch, wrap = _fetched(result, step, lowered)
+        return CallForm(lowered.module, data, states, result, fetch, wrap)
+
+    def _stand_in(self, index: int, leaf):
+        if isinstance(leaf, State):
+            self._sources |= dict.fromkeys(map(id, leaf.form.leaves), index)
+            return leaf.form.value
+        struct = _struct(leaf)
+        self._sources[id(struct)] = index
+        return struct
+
+    def _parameter_sources(self, step: TracedStep) -> dict[int, tuple[int, int | None]]:
+        """By parameter: the leaf it comes from, and its slot if that is a State."""
+        import jax
+
+        flat = jax.tree_util.tree_leaves((step.call.args, step.call.kwargs))
+        found = {}
+        for parameter, struct in enumerate(flat):
+            leaf = self._sources.get(id(struct))
+            if leaf is None:
+                raise MeshwrightError(
+                    f"argument {parameter} of the step is not one of the call's arrays"
+                )
+            given = self._leaves[leaf]
+            slot = given.form.slots[id(struct)] if isinstance(given, State) else None
+            found[parameter] = leaf, slot
+        return found
+
+    def _state_arguments(self, step: TracedStep) -> list[str]:
+        """Those that hold States and come back."""
+        sources = self._parameter_sources(step)
+        in_place = {p for found in step.objects for p in found.parameters.values()}
+        names = []
+        for argument in step.arguments:
+            if all(sources[p][1] is None for p in argument.parameters):
+                continue
+            pairing = Pairing(step.result, step.outputs.start)
+            if in_place & set(argument.parameters) or pairing.take(
+                argument.name, argument.tree
+            ):
+                names.append(argument.name)
+            else:
+                _require_no_twin(argument, step.result)
+        return names
+
+    def _states(self, step, pairs, sources, names) -> list[StateArgument]:
+        in_place = {p for found in step.objects for p in found.parameters.values()}
+        by_leaf: dict[int, list[int]] = {}
+        for parameter, (leaf, slot) in sources.items():
+            if slot is not None:
+                by_leaf.setdefault(leaf, []).append(parameter)
+        found = [
+            StateArgument(
+                leaf=leaf,
+                parameters=[names[p] for p in parameters],
+                slots=[sources[p][1] for p in parameters],
+                comes_back=all(p in pairs for p in parameters),
+                in_place=any(p in in_place for p in parameters),
+            )
+            for leaf, parameters in by_leaf.items()
+        ]
+        for argument in step.arguments:
+            own = [p for p in argument.parameters if sources[p][1] is None]
+            if not own or not all(p in pairs for p in own):
+                continue
+            if len(own) < len(argument.parameters):
+                raise MeshwrightError(
+                    f"{argument.name} has both states and arrays that come back: give "
+                    "it states alone (step.put), or arrays alone"
+                )
+            found.append(
+                StateArgument(
+                    leaf=None,
+                    parameters=[names[p] for p in own],
+                    slots=list(range(len(own))),
+                    comes_back=True,
+                    in_place=any(p in in_place for p in own),
+                    arrays=[sources[p][0] for p in own],
+                    tree=argument.tree,
+                )
+            )
+        return found
+
+    def _result(self, step, lowered, states, names):
+        import jax
+
+        places = {output: place for place, output in enumerate(lowered.outputs)}
+        objects = [
+            type(found.parameters)((key, Fetched(-1)) for key in found.outputs)
+            for found in step.objects
+        ]
+        leaves = [Fetched(places[output]) for output in step.outputs]
+        structure = jax.tree_util.tree_structure(step.result)
+        tree = jax.tree_util.tree_unflatten(structure, leaves)
+        _, value = step.call.after.restore((objects, tree))
+        number_of = {name: p for p, name in enumerate(names)}
+        nexts = {
+            tuple(lowered.pairs[number_of[name]] for name in found.parameters): i
+            for i, found in enumerate(states)
+            if found.comes_back
+        }
+
+        def number(part) -> int | None:
+            found = jax.tree_util.tree_leaves(part, is_leaf=_is_fetched)
+            outputs = tuple(leaf.output for leaf in found if _is_fetched(leaf))
+            return nexts.get(outputs)
+
+        return jax.tree_util.tree_map(
+            lambda part: part if number(part) is None else Next(number(part)),
+            value,
+            is_leaf=lambda part: _is_fetched(part) or number(part) is not None,
+        )
+
+
+def _struct(leaf):
+    """A `jax.ShapeDtypeStruct` of an array or number; other values stay."""
+    import jax
+    import numpy as np
+
+    if is_array(leaf):
+        dtype = leaf.dtype
+        if isinstance(dtype, np.dtype):
+            dtype = jax.dtypes.canonicalize_dtype(dtype)
+        return jax.ShapeDtypeStruct(leaf.shape, dtype)
+    if isinstance(leaf, bool | int | float | complex):
+        kind = jax.dtypes.canonicalize_dtype(np.result_type(type(leaf)))
+        return jax.ShapeDtypeStruct((), kind, weak_type=not isinstance(leaf, bool))
+    return leaf
+
+
+def _require_no_twin(argument, result) -> None:
+    """Refuses a step that returns a state with other shapes or dtypes."""
+    import jax
+
+    structure = jax.tree_util.tree_structure(argument.tree)
+    if structure.num_leaves < 2:
+        return
+
+    def is_like(part) -> bool:
+        return jax.tree_util.tree_structure(part) == structure
+
+    parts = [
+        part
+        for part in jax.tree_util.tree_leaves(result, is_leaf=is_like)
+        if is_like(part)
+    ]
+    if not parts:
+        return
+    after = jax.tree_util.tree_leaves(parts[0])
+    names = leaf_names(argument.tree, argument.name)
+    for name, old, new in zip(names, argument.leaves, after, strict=True):
+        if (old.shape, old.dtype) != (new.shape, new.dtype):
+            raise MeshwrightError(
+                f"{name} goes into the step as {_text(old)} and comes back as "
+                f"{_text(new)}: a state must keep its shapes and dtypes"
+            )
+
+
+def _text(leaf) -> str:
+    return f"{leaf.dtype}{list(leaf.shape)}"
+
+
+def _is_fetched(part) -> bool:
+    return isinstance(part, Fetched)
+
+
+def _fetched(result, step, lowered) -> tuple[dict[int, str], dict[int, Callable]]:
+    import jax
+
+    outputs = jax.tree_util.tree_leaves(step.traced.out_info)
+    leaves = jax.tree_util.tree_leaves(result, is_leaf=_is_fetched)
+    found = sorted({leaf.output for leaf in leaves if _is_fetched(leaf)})
+    wrap = {
+        i: key_wrapper(outputs[lowered.outputs[i]])
+        for i in found
+        if lowered.module.outputs[i].key
+    }
+    return {i: lowered.module.outputs[i].name for i in found}, wrap

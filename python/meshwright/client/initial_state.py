@@ -1,0 +1,93 @@
+"""State that a function computes: where it will live, once that is known."""
+
+from collections.abc import Callable, Sequence
+
+from meshwright.arrays import Arrays
+from meshwright.client.host_arrays import host_array
+from meshwright.client.state import Form
+from meshwright.errors import MeshwrightError, in_one_line
+from meshwright.frameworks import is_nnx_object
+from meshwright.keys import is_key
+from meshwright.lowered_module import LoweredModule
+from meshwright.lowering import lower_traced
+from meshwright.naming import leaf_names
+from meshwright.tracing import function_name, trace
+
+
+class InitialState:
+    """The home of a store whose arrays are `fn(*args)`, not yet computed."""
+
+    def __init__(self, fn: Callable, args: tuple):
+        import jax
+
+        self.fn, self.args = fn, args
+        self._arrays: Arrays | None = None
+
+        def leaves(*args):
+            """The arrays of the result, flat."""
+            self._arrays, tree = Arrays.of(fn(*args), only_arrays=True)
+            self._tree = jax.tree_util.tree_structure(tree)
+            self._names = leaf_names(tree, "state")
+            return jax.tree_util.tree_leaves(tree)
+
+        leaves.__name__ = leaves.__qualname__ = function_name(fn)
+        self._leaves = leaves
+        try:
+            self.structs = jax.eval_shape(leaves, *args)
+        except Exception as error:
+            raise MeshwrightError(
+                f"jax cannot trace {function_name(fn)}: {in_one_line(error)}"
+            ) from error
+        if not self.structs:
+            raise MeshwrightError(f"{function_name(fn)} returns no arrays")
+
+    def form(self) -> Form:
+        import jax
+
+        structs = [jax.ShapeDtypeStruct(s.shape, s.dtype) for s in self.structs]
+        tree = jax.tree_util.tree_unflatten(self._tree, structs)
+        slots = {id(struct): slot for slot, struct in enumerate(structs)}
+        return Form(self._arrays.restore(tree), slots)
+
+    def fetch(self, slots: Sequence[int]) -> list:
+        """Computes these alone, on a device of jax."""
+        import jax
+
+        def chosen(*args):
+            found = self._leaves(*args)
+            return [found[slot] for slot in slots]
+
+        return [host_array(array) for array in jax.jit(chosen)(*self.args)]
+
+    def module(self, slots: Sequence[int], platform: str) -> LoweredModule:
+        """The function that computes the arrays of these slots, in order."""
+
+        def init(*args):
+            found = self._leaves(*args)
+            return [found[slot] for slot in slots]
+
+        step = trace(init, self.args, {}, as_call=True)
+        return lower_traced(step, state=(), platform=platform).module
+
+    def tensors(self, module: LoweredModule) -> list[tuple[str, object]]:
+        """The module's arguments, by name."""
+        import jax
+
+        leaves = jax.tree_util.tree_leaves(self.args)
+        names = [parameter.name for parameter in module.parameters]
+        return list(zip(names, map(host_array, leaves), strict=True))
+
+
+def require_arrays(value, name: str) -> None:
+    """Refuses leaves that are no arrays, in the user's words."""
+    import jax
+    import numpy as np
+
+    if is_nnx_object(value):
+        return
+    for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
+        if hasattr(leaf, "shape") or is_key(leaf):
+            continue
+        if not isinstance(leaf, bool | int | float | complex | np.generic):
+            where = name + jax.tree_util.keystr(path)
+            raise MeshwrightError(f"{where} is a {type(leaf).__name__}, not an array")

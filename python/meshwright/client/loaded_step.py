@@ -1,0 +1,139 @@
+"""A job that runs the calls of one form, and the states that live in it."""
+
+import weakref
+from collections.abc import Mapping, Sequence
+
+from meshwright.client.call_form import CallForm, Next, StateArgument
+from meshwright.client.channel import Service
+from meshwright.client.host_arrays import host_array
+from meshwright.client.initial_state import InitialState
+from meshwright.client.messages import StepDone
+from meshwright.client.state import Form, HostArrays, State, Store
+
+
+class LoadedStep:
+    """`number` is the job's; it is the home of the stores whose arrays are in it."""
+
+    def __init__(self, service: Service, number: int, form: CallForm, platform: str):
+        import jax
+
+        self._service, self.number, self._form = service, number, form
+        self._platform = platform
+        self._tenants: dict[int, Tenant] = {}  # By the number of the state.
+        self._items, self._structure = jax.tree_util.tree_flatten(form.result)
+        self.last: StepDone | None = None
+
+    def __call__(self, leaves: Sequence):
+        states = [self._enter(i, leaves) for i in range(len(self._form.states))]
+        data = {name: host_array(leaves[i]) for name, i in self._form.data.items()}
+        done, fetched = self._service.step(
+            self.number, data, fetch=self._form.fetch.values()
+        )
+        self.last = done[-1]
+        return self._result(self._after(states), fetched)
+
+    def fetch(self, names: Sequence[str]) -> dict[str, object]:
+        return self._service.fetch(self.number, names)
+
+    def close(self) -> None:
+        """Its states go to the host."""
+        for number in list(self._tenants):
+            self._leave(number)
+        self._service.stop(self.number)
+
+    def _after(self, states: Sequence[State]) -> list[State]:
+        """The states that a step has left behind."""
+        after = []
+        for argument, state in zip(self._form.states, states, strict=True):
+            if argument.comes_back:
+                state.store.changed(argument.slots)
+                if argument.in_place:
+                    state.renew()
+                state = State(state.store, state.form, state.store.version)
+            after.append(state)
+        return after
+
+    def _result(self, states: Sequence[State], fetched: Mapping[str, object]):
+        form, values = self._form, []
+        for item in self._items:
+            if isinstance(item, Next):
+                values.append(states[item.state])
+                continue
+            output = getattr(item, "output", None)
+            if output is None:
+                values.append(item)
+                continue
+            array = fetched[form.fetch[output]]
+            wrap = form.wrap.get(output)
+            values.append(wrap(array) if wrap else array)
+        return self._structure.unflatten(values)
+
+    def _enter(self, number: int, leaves: Sequence) -> State:
+        """Sees to it that the arrays of a state are in the job."""
+        argument = self._form.states[number]
+        if argument.leaf is None:
+            arrays = [host_array(leaves[i]) for i in argument.arrays]
+            form = Form.of(argument.tree)
+            store = Store(HostArrays(dict(enumerate(arrays))), len(arrays))
+            state = State(store, form, 0)
+        else:
+            state = leaves[argument.leaf]
+            state.require_current()
+        tenant = self._tenants.get(number)
+        if tenant is None or not tenant.is_of(state):
+            self._leave(number)
+            self._fill(argument, state)
+            self._tenants[number] = Tenant(self, argument, state)
+        return state
+
+    def _fill(self, argument: StateArgument, state: State) -> None:
+        home, *others = {state.store.homes[slot] for slot in argument.slots}
+        is_all = argument.comes_back and len(self._form.states) == 1
+        if isinstance(home, InitialState) and not others and is_all:
+            module = home.module(argument.slots, self._platform)
+            self._service.init(self.number, home.tensors(module), module.hlo)
+        else:
+            arrays = state.store.fetch(argument.slots)
+            tensors = zip(argument.parameters, arrays, strict=True)
+            self._service.init(self.number, tensors)
+
+    def _leave(self, number: int) -> None:
+        """Saves what is in the job and would be lost."""
+        tenant = self._tenants.pop(number, None)
+        if tenant is not None:
+            tenant.move_out()
+
+
+class Tenant:
+    """Arrays of a store that are in a job: if they come back, nowhere else."""
+
+    def __init__(self, step: LoadedStep, argument: StateArgument, state: State):
+        self._step, self._argument = step, argument
+        self._names = dict(zip(argument.slots, argument.parameters, strict=True))
+        self._store = weakref.ref(state.store)
+        self._version = state.store.version
+        if argument.comes_back:
+            state.store.move(argument.slots, self)
+
+    def is_of(self, state: State) -> bool:
+        store, slots = state.store, self._argument.slots
+        if self._store() is not store:
+            return False
+        if self._argument.comes_back:
+            return all(store.homes[slot] is self for slot in slots)
+        return store.last_change(slots) <= self._version
+
+    def fetch(self, slots: Sequence[int]) -> list:
+        names = [self._names[slot] for slot in slots]
+        arrays = self._step.fetch(names)
+        return [arrays[name] for name in names]
+
+    def move_out(self) -> None:
+        """To the host, what would be lost with the job."""
+        store = self._store()
+        if store is None:
+            return
+        slots = [slot for slot in self._names if store.homes[slot] is self]
+        if slots:
+            arrays = dict(zip(slots, self.fetch(slots), strict=True))
+            store.move(slots, HostArrays(arrays))

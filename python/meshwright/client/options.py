@@ -1,0 +1,61 @@
+"""What `parallelize` can be told of a plan, as the flags of `meshwright plan`."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from meshwright.errors import MeshwrightError
+
+# Of `parallelize` -> of the service. What is None is left to the plan.
+_NAMES = {
+    "strategy": "strategy",
+    "mesh": "mesh",
+    "micro_batches": "micro-batches",
+    "stages": "stages",
+    "schedule": "schedule",
+    "recompute": "recompute",
+    "memory": "memory",
+    "forbid": "forbid",
+    "batch_axis": "batch-axis",
+    "pins": "pin",
+    "time_limit": "time-limit",
+    "seed": "seed",
+}
+
+
+def plan_options(given: Mapping[str, object]) -> dict[str, object]:
+    """As the service takes them. Raises MeshwrightError for one that there is not."""
+    options = {}
+    for name, value in given.items():
+        if name not in _NAMES:
+            raise MeshwrightError(
+                f"parallelize has no option {name!r}; of a plan there are "
+                f"{', '.join(_NAMES)}"
+            )
+        if value is None:
+            continue
+        if name == "pins" and not isinstance(value, Mapping):
+            value = _read_pins(value)
+        options[_NAMES[name]] = dict(value) if isinstance(value, Mapping) else value
+    return options
+
+
+def _read_pins(path: str | Path) -> dict:
+    try:
+        return json.loads(Path(path).read_text())
+    except OSError as error:
+        raise MeshwrightError(f"pins={path}: {error.strerror}") from error
+    except ValueError as error:
+        raise MeshwrightError(f"pins={path}: this is not JSON") from error
+
+
+def is_address(cluster: str) -> bool:
+    """`host-0:7777` and `grpc://h200:7777` are coordinators; `cpu:8`, `h200:64x8` and
+    cluster files are not: counts of devices are below 1024, ports are not."""
+    if cluster.startswith("grpc://"):
+        return True
+    found = re.fullmatch(r"(\[[\da-fA-F:]+\]|[^\s/:]+):(\d+)", cluster)
+    if not found:
+        return False
+    return int(found[2]) >= 1024 or found[1] == "localhost" or "." in found[1]

@@ -1,0 +1,288 @@
+"""`parallelize`: a training step for one device, run on a cluster."""
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from meshwright.arrays import is_array
+from meshwright.batch_argument import Batch
+from meshwright.client.call_form import CallForm, form_of
+from meshwright.client.channel import Service
+from meshwright.client.engine import Engine
+from meshwright.client.initial_state import InitialState, require_arrays
+from meshwright.client.loaded_step import LoadedStep
+from meshwright.client.options import is_address, plan_options
+from meshwright.client.program import run_program
+from meshwright.client.progress import Progress
+from meshwright.client.state import Form, HostArrays, State, Store
+from meshwright.errors import MeshwrightError
+from meshwright.lowered_module import LoweredModule
+from meshwright.lowering import require_jax
+from meshwright.plan_file import Plan
+from meshwright.tracing import as_list, function_name
+
+DEFAULT_CLUSTER = "cpu:8"
+
+
+def parallelize(
+    fn: Callable,
+    *,
+    cluster: str | Path | None = None,
+    static_argnums: int | Iterable[int] | None = None,
+    state=None,
+    loss: int | str | None = None,
+    batch: Batch = None,
+    platform: str | None = None,
+    token: str | None = None,
+    tls: Mapping[str, str] | None = None,
+    progress: bool | None = None,
+    **plan,
+) -> "ParallelStep":
+    """`fn`, planned for a cluster and run on it; called as `fn` is.
+
+        step = meshwright.parallelize(train_step, cluster="cpu:8")
+        state = step.init(init_fn, key)
+        for batch in batches:
+            state, metrics = step(state, batch)
+
+    Args:
+      fn: a function that `jax.jit` takes, plain or jitted, also of nnx and equinox.
+      cluster: "cpu:8" for virtual devices, "h200:8" or a cluster file for those of
+        this machine, "host:port" for the cluster of a coordinator (`meshwright
+        serve`). Default: $MESHWRIGHT_CLUSTER, or else 8 virtual devices.
+      state, loss, batch, static_argnums: as of `meshwright.lower`.
+      platform: what jax lowers for: "cpu", "cuda", "tpu". Default: by the cluster.
+      token, tls: of the coordinator; `tls` is {"ca": file, "cert": file, "key": file}.
+      progress: whether planning and compiling are shown on stderr. Default: at a
+        terminal or in a notebook.
+      plan: as `meshwright plan --help`: strategy, mesh ({"data": 4, "model": 2}),
+        micro_batches, stages, schedule, recompute, memory (GB on a device), forbid,
+        batch_axis, pins (a sharding file, or what is in it), time_limit, seed.
+
+    Annotations (`jax.lax.with_sharding_constraint`) in `fn` are kept by the plan.
+    Raises MeshwrightError, in one line, for anything wrong with the call.
+    """
+    require_jax()
+    if not callable(fn):
+        raise MeshwrightError(f"parallelize takes a function, not {fn!r}")
+    return ParallelStep(
+        fn,
+        _Place(cluster, platform, token, tls),
+        plan_options(plan),
+        {"loss": loss, "batch": batch, "state": state},
+        None if static_argnums is None else as_list(static_argnums),
+        Progress(progress),
+    )
+
+
+class _Place:
+    """Where steps run: an engine of this process, or a coordinator elsewhere."""
+
+    def __init__(self, cluster, platform, token, tls):
+        import os
+
+        text = str(cluster or os.environ.get("MESHWRIGHT_CLUSTER") or DEFAULT_CLUSTER)
+        self.is_remote = is_address(text)
+        self.address = text.removeprefix("grpc://") if self.is_remote else ""
+        self._token, self._tls = token, tls
+        self._engine: Engine | None = None
+        self._service: Service | None = None
+        self.cluster = "" if self.is_remote else _cluster_text(text)
+        virtual = text.startswith("cpu:")
+        self.platform = platform or ("cpu" if virtual or self.is_remote else "cuda")
+
+    def start(self) -> None:
+        """So that it is there when it is needed."""
+        if not self.is_remote and self._engine is None:
+            self._engine = Engine()
+
+    @property
+    def service(self) -> Service:
+        if not self.is_remote:
+            self.start()
+            return self._engine.service
+        if self._service is None:
+            self._service = Service(self.address, self._token, self._tls)
+        return self._service
+
+    def close(self) -> None:
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+        if self._service is not None:
+            self._service.close()
+            self._service = None
+
+
+class ParallelStep:
+    """A step on a cluster; made by `parallelize`.
+
+    Arguments of other shapes or dtypes are another plan. One job runs at a time: when
+    the form of calls changes, the state goes through this process to the next job.
+    """
+
+    def __init__(self, fn, place: _Place, options, lowering, static, progress):
+        self._fn, self._place, self._options = fn, place, options
+        self._lowering, self._static, self._progress = lowering, static, progress
+        self._forms: dict[object, CallForm] = {}
+        self._plans: dict[CallForm, Plan] = {}
+        self._loaded: LoadedStep | None = None
+        self._loaded_form: CallForm | None = None
+        self._last_form: CallForm | None = None
+        self.__name__ = function_name(fn)
+        self.__doc__ = fn.__doc__
+
+    def __repr__(self) -> str:
+        where = self._place.address or json.dumps(self._place.cluster)[:40]
+        return f"<meshwright step {self.__name__} on {where}>"
+
+    def init(self, init_fn: Callable, *args) -> State:
+        """The state `init_fn(*args)`, computed where it will live, when it is needed."""
+        self._place.start()
+        require_arrays(args, "init's arguments")
+        initial = InitialState(init_fn, args)
+        form = initial.form()
+        return State(Store(initial, len(initial.structs)), form, 0)
+
+    def put(self, value) -> State:
+        """Arrays of this process as a state."""
+        from meshwright.client.host_arrays import host_array
+
+        require_arrays(value, "state")
+        import jax
+
+        from meshwright.arrays import Arrays
+
+        leaves = jax.tree_util.tree_leaves(Arrays.of(value, only_arrays=True)[1])
+        arrays = dict(enumerate(map(host_array, leaves)))
+        return State(Store(HostArrays(arrays), len(arrays)), Form.of(value), 0)
+
+    def __call__(self, *args, **kwargs):
+        """As the function, with a State for each state in the result."""
+        form, leaves = self._form(args, kwargs)
+        return self._load(form)(leaves)
+
+    def prepare(self, *args, **kwargs) -> None:
+        """Plans and compiles for these arguments, arrays or shapes; runs nothing."""
+        self._load(self._form(args, kwargs)[0])
+
+    def lower_only(self, *args, **kwargs) -> LoweredModule:
+        """The module for these arguments, or that of the last call; nothing runs."""
+        if args or kwargs:
+            return self._form(args, kwargs)[0].module
+        return self._require_form().module
+
+    @property
+    def plan(self) -> Plan:
+        """Of the last call."""
+        return self._plan(self._require_form())
+
+    def explain(self, name: str | None = None) -> str:
+        """Why the plan is as it is, or one part of it: `explain("layer_3/attn")`."""
+        form = self._require_form()
+        return run_program("explain", form.module, self._plan(form).json, name)
+
+    def close(self) -> None:
+        """Ends the job and the engine; states that are in it are fetched before."""
+        if self._loaded is not None:
+            self._loaded.close()
+            self._loaded = self._loaded_form = None
+        self._place.close()
+
+    def __enter__(self) -> "ParallelStep":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def _require_form(self) -> CallForm:
+        if self._last_form is None:
+            raise MeshwrightError(
+                f"{self.__name__} has not been called: call it, or prepare it with "
+                "arguments"
+            )
+        return self._last_form
+
+    def _form(self, args, kwargs) -> tuple[CallForm, list]:
+        import jax
+
+        leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
+        key = (structure, *map(_key, leaves))
+        form = self._forms.get(key)
+        if form is None:
+            self._place.start()
+            self._check(args, kwargs)
+            form = self._forms[key] = form_of(
+                self._fn, leaves, structure, self._static, self._place.platform,
+                **self._lowering,
+            )  # fmt: skip
+        self._last_form = form
+        return form, leaves
+
+    def _check(self, args, kwargs) -> None:
+        """Refuses what is no array, by the name of the argument."""
+        try:
+            bound = inspect.signature(self._fn).bind(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, TypeError):
+                raise MeshwrightError(f"{self.__name__}: {error}") from None
+            return
+        static = {args[i] for i in self._static or () if i < len(args)}
+        for name, value in bound.arguments.items():
+            if not isinstance(value, State) and not _in(value, static):
+                require_arrays(_without_states(value), name)
+
+    def _plan(self, form: CallForm) -> Plan:
+        plan = self._plans.get(form)
+        if plan is None:
+            with self._progress(f"planning {self.__name__}"):
+                made = self._place.service.plan(
+                    form.module.hlo, self._place.cluster, self._options
+                )
+            plan = self._plans[form] = Plan(f"plan of {self.__name__}", made)
+        return plan
+
+    def _load(self, form: CallForm) -> LoadedStep:
+        if self._loaded_form is form:
+            return self._loaded
+        plan = self._plan(form)
+        if self._loaded is not None:
+            self._loaded.close()
+            self._loaded = self._loaded_form = None
+        service = self._place.service
+        with self._progress(f"compiling {self.__name__}"):
+            number = service.load(form.module.hlo, plan.json)
+        self._loaded = LoadedStep(service, number, form, self._place.platform)
+        self._loaded_form = form
+        return self._loaded
+
+
+def _key(leaf):
+    """What of a leaf another plan depends on."""
+    if isinstance(leaf, State):
+        return leaf.form
+    if is_array(leaf):
+        return leaf.shape, leaf.dtype
+    if isinstance(leaf, bool | int | float | complex):
+        return type(leaf)
+    return leaf
+
+
+def _in(value, static) -> bool:
+    return any(value is one for one in static)
+
+
+def _without_states(tree):
+    import jax
+
+    return jax.tree_util.tree_map(lambda x: 0 if isinstance(x, State) else x, tree)
+
+
+def _cluster_text(text: str) -> str:
+    """What is in a cluster file; other words stay."""
+    path = Path(text)
+    try:
+        return path.read_text() if path.is_file() else text
+    except OSError as error:
+        raise MeshwrightError(f"cluster={text}: {error.strerror}") from error
