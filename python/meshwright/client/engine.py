@@ -49,9 +49,9 @@ class Engine:
         self._listens = threading.Event()
         self._service: Service | None = None
         token = secrets.token_hex(16)
+        words = ["serve", "--own-devices", "--until-eof", "--listen", "127.0.0.1:0"]
         self._process = subprocess.Popen(
-            [find_program(), "serve", "--own-devices", "--until-eof"]
-            + ["--listen", "127.0.0.1:0"],
+            [find_program(), *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""NumPy arrays as the tensors of a job: types by HLO's names, bytes in row-major order."""
+"""NumPy arrays as a job's tensors: types by HLO's names, bytes in row-major order."""
 
 import re
 

@@ -138,7 +138,7 @@ class ParallelStep:
         return f"<meshwright step {self.__name__} on {where}>"
 
     def init(self, init_fn: Callable, *args) -> State:
-        """The state `init_fn(*args)`, computed where it will live, when it is needed."""
+        """The state `init_fn(*args)`, computed where it will live, once it is needed."""
         self._place.start()
         require_arrays(args, "init's arguments")
         initial = InitialState(init_fn, args)
