@@ -1,4 +1,4 @@
-"""NumPy arrays as a job's tensors: types by HLO's names, bytes in row-major order."""
+"""NumPy arrays as tensors of a job: types by HLO's names, bytes row by row."""
 
 import re
 
