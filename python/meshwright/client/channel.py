@@ -11,11 +11,11 @@ Errors of the coordinator are raised as MeshwrightError, in its own words.
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from meshwright.client import messages
 from meshwright.errors import MeshwrightError
+from meshwright.files import read_bytes
 
 PROTOCOL = "1"
 _MAX_MESSAGE = (4 << 20) + (64 << 10)
@@ -34,8 +34,10 @@ class Service:
         address: str,
         token: str | None = None,
         tls: Mapping[str, str] | None = None,
+        why_gone: Callable[[], str] | None = None,
     ):
-        """`tls` names files: {"ca": ..., "cert": ..., "key": ...}."""
+        """`tls` names files: {"ca": ..., "cert": ..., "key": ...}. `why_gone` says why
+        there is no answer, where that is known."""
         try:
             import grpc
         except ModuleNotFoundError as error:
@@ -43,10 +45,11 @@ class Service:
                 "a coordinator is spoken to by grpc: pip install grpcio"
             ) from error
         self.address = address
+        self._why_gone = why_gone or self._no_answer
         self._error = grpc.RpcError
         self._unavailable = grpc.StatusCode.UNAVAILABLE
         if tls:
-            files = {name: Path(path).read_bytes() for name, path in tls.items()}
+            files = {name: read_bytes(path) for name, path in tls.items()}
             credentials = grpc.ssl_channel_credentials(
                 files.get("ca"), files.get("key"), files.get("cert")
             )
@@ -150,6 +153,17 @@ class Service:
             yield
         except self._error as error:
             text = " ".join((error.details() or str(error.code())).split())
-            if error.code() is self._unavailable:
-                text = f"{self.address}: {text}"
-            raise MeshwrightError(text) from None
+            is_gone = error.code() is self._unavailable and not _is_answer(error)
+            raise MeshwrightError(self._why_gone() if is_gone else text) from None
+
+    def _no_answer(self) -> str:
+        return (
+            f"no coordinator answers at {self.address}: start one with meshwright serve "
+            f"--listen {self.address}"
+        )
+
+
+def _is_answer(error) -> bool:
+    """Whether it is the coordinator's word, not that of gRPC itself."""
+    mark = ("grpc-status-details-bin", b"meshwright")
+    return mark in map(tuple, error.trailing_metadata() or ())

@@ -72,12 +72,14 @@ class Engine:
                     raise MeshwrightError(f"the engine did not start: {self.why()}")
             if self._address is None:
                 raise MeshwrightError(f"the engine did not start: {self.why()}")
-            self._service = Service(self._address, self._token)
+            self._service = Service(self._address, self._token, why_gone=self._gone)
         return self._service
 
-    @property
-    def is_alive(self) -> bool:
-        return self._process.poll() is None
+    def _gone(self) -> str:
+        return (
+            f"the engine ended ({self.why()}); what was in it is lost: make the step "
+            "anew and restore a checkpoint"
+        )
 
     def why(self) -> str:
         """What it said last."""

@@ -6,8 +6,7 @@ from meshwright.arrays import Arrays
 from meshwright.client.host_arrays import host_array
 from meshwright.client.state import Form
 from meshwright.errors import MeshwrightError, in_one_line
-from meshwright.frameworks import is_nnx_object
-from meshwright.keys import is_key
+from meshwright.frameworks import is_model
 from meshwright.lowered_module import LoweredModule
 from meshwright.lowering import lower_traced
 from meshwright.naming import leaf_names
@@ -79,14 +78,14 @@ class InitialState:
 
 
 def require_arrays(value, name: str) -> None:
-    """Refuses leaves that are no arrays, in the user's words."""
+    """Refuses leaves that are no arrays, by the argument's name. Models of nnx and
+    equinox hold what they like."""
     import jax
     import numpy as np
 
-    if is_nnx_object(value):
-        return
-    for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
-        if hasattr(leaf, "shape") or is_key(leaf):
+    found = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_model)[0]
+    for path, leaf in found:
+        if hasattr(leaf, "shape") or is_model(leaf):
             continue
         if not isinstance(leaf, bool | int | float | complex | np.generic):
             where = name + jax.tree_util.keystr(path)

@@ -1,5 +1,6 @@
 """A job that runs the calls of one form, and the states that live in it."""
 
+import contextlib
 import weakref
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +9,8 @@ from meshwright.client.channel import Service
 from meshwright.client.host_arrays import host_array
 from meshwright.client.initial_state import InitialState
 from meshwright.client.messages import StepDone
-from meshwright.client.state import Form, HostArrays, State, Store
+from meshwright.client.state import Form, HostArrays, Lost, State, Store
+from meshwright.errors import MeshwrightError
 
 
 class LoadedStep:
@@ -39,7 +41,8 @@ class LoadedStep:
         """Its states go to the host."""
         for number in list(self._tenants):
             self._leave(number)
-        self._service.stop(self.number)
+        with contextlib.suppress(MeshwrightError):  # Of a place that is gone.
+            self._service.stop(self.number)
 
     def _after(self, states: Sequence[State]) -> list[State]:
         """The states that a step has left behind."""
@@ -134,6 +137,10 @@ class Tenant:
         if store is None:
             return
         slots = [slot for slot in self._names if store.homes[slot] is self]
-        if slots:
+        if not slots:
+            return
+        try:
             arrays = dict(zip(slots, self.fetch(slots), strict=True))
             store.move(slots, HostArrays(arrays))
+        except MeshwrightError as error:
+            store.move(slots, Lost(error))

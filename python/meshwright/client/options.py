@@ -1,7 +1,6 @@
 """What `parallelize` can be told of a plan, as the flags of `meshwright plan`."""
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -48,14 +47,3 @@ def _read_pins(path: str | Path) -> dict:
         raise MeshwrightError(f"pins={path}: {error.strerror}") from error
     except ValueError as error:
         raise MeshwrightError(f"pins={path}: this is not JSON") from error
-
-
-def is_address(cluster: str) -> bool:
-    """`host-0:7777` and `grpc://h200:7777` are coordinators; `cpu:8`, `h200:64x8` and
-    cluster files are not: counts of devices are below 1024, ports are not."""
-    if cluster.startswith("grpc://"):
-        return True
-    found = re.fullmatch(r"(\[[\da-fA-F:]+\]|[^\s/:]+):(\d+)", cluster)
-    if not found:
-        return False
-    return int(found[2]) >= 1024 or found[1] == "localhost" or "." in found[1]

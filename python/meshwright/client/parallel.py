@@ -1,28 +1,26 @@
 """`parallelize`: a training step for one device, run on a cluster."""
 
 import inspect
-import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from meshwright.arrays import is_array
+from meshwright.arrays import Arrays, is_array
 from meshwright.batch_argument import Batch
 from meshwright.client.call_form import CallForm, form_of
-from meshwright.client.channel import Service
-from meshwright.client.engine import Engine
+from meshwright.client.host_arrays import host_array
 from meshwright.client.initial_state import InitialState, require_arrays
 from meshwright.client.loaded_step import LoadedStep
-from meshwright.client.options import is_address, plan_options
+from meshwright.client.options import plan_options
+from meshwright.client.place import Place
 from meshwright.client.program import run_program
 from meshwright.client.progress import Progress
 from meshwright.client.state import Form, HostArrays, State, Store
 from meshwright.errors import MeshwrightError
+from meshwright.frameworks import is_nnx_object
 from meshwright.lowered_module import LoweredModule
 from meshwright.lowering import require_jax
 from meshwright.plan_file import Plan
 from meshwright.tracing import as_list, function_name
-
-DEFAULT_CLUSTER = "cpu:8"
 
 
 def parallelize(
@@ -50,7 +48,8 @@ def parallelize(
       fn: a function that `jax.jit` takes, plain or jitted, also of nnx and equinox.
       cluster: "cpu:8" for virtual devices, "h200:8" or a cluster file for those of
         this machine, "host:port" for the cluster of a coordinator (`meshwright
-        serve`). Default: $MESHWRIGHT_CLUSTER, or else 8 virtual devices.
+        serve`). Default: $MESHWRIGHT_CLUSTER, or else the accelerators of this
+        machine, or else 8 virtual devices.
       state, loss, batch, static_argnums: as of `meshwright.lower`.
       platform: what jax lowers for: "cpu", "cuda", "tpu". Default: by the cluster.
       token, tls: of the coordinator; `tls` is {"ca": file, "cert": file, "key": file}.
@@ -68,51 +67,12 @@ def parallelize(
         raise MeshwrightError(f"parallelize takes a function, not {fn!r}")
     return ParallelStep(
         fn,
-        _Place(cluster, platform, token, tls),
+        Place(cluster, platform, token, tls),
         plan_options(plan),
         {"loss": loss, "batch": batch, "state": state},
         None if static_argnums is None else as_list(static_argnums),
         Progress(progress),
     )
-
-
-class _Place:
-    """Where steps run: an engine of this process, or a coordinator elsewhere."""
-
-    def __init__(self, cluster, platform, token, tls):
-        import os
-
-        text = str(cluster or os.environ.get("MESHWRIGHT_CLUSTER") or DEFAULT_CLUSTER)
-        self.is_remote = is_address(text)
-        self.address = text.removeprefix("grpc://") if self.is_remote else ""
-        self._token, self._tls = token, tls
-        self._engine: Engine | None = None
-        self._service: Service | None = None
-        self.cluster = "" if self.is_remote else _cluster_text(text)
-        virtual = text.startswith("cpu:")
-        self.platform = platform or ("cpu" if virtual or self.is_remote else "cuda")
-
-    def start(self) -> None:
-        """So that it is there when it is needed."""
-        if not self.is_remote and self._engine is None:
-            self._engine = Engine()
-
-    @property
-    def service(self) -> Service:
-        if not self.is_remote:
-            self.start()
-            return self._engine.service
-        if self._service is None:
-            self._service = Service(self.address, self._token, self._tls)
-        return self._service
-
-    def close(self) -> None:
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
-        if self._service is not None:
-            self._service.close()
-            self._service = None
 
 
 class ParallelStep:
@@ -122,7 +82,7 @@ class ParallelStep:
     the form of calls changes, the state goes through this process to the next job.
     """
 
-    def __init__(self, fn, place: _Place, options, lowering, static, progress):
+    def __init__(self, fn, place: Place, options, lowering, static, progress):
         self._fn, self._place, self._options = fn, place, options
         self._lowering, self._static, self._progress = lowering, static, progress
         self._forms: dict[object, CallForm] = {}
@@ -134,11 +94,10 @@ class ParallelStep:
         self.__doc__ = fn.__doc__
 
     def __repr__(self) -> str:
-        where = self._place.address or json.dumps(self._place.cluster)[:40]
-        return f"<meshwright step {self.__name__} on {where}>"
+        return f"<meshwright step {self.__name__} on {self._place.name}>"
 
     def init(self, init_fn: Callable, *args) -> State:
-        """The state `init_fn(*args)`, computed where it will live, once it is needed."""
+        """The state `init_fn(*args)`, computed where it lives, once it is needed."""
         self._place.start()
         require_arrays(args, "init's arguments")
         initial = InitialState(init_fn, args)
@@ -146,14 +105,10 @@ class ParallelStep:
         return State(Store(initial, len(initial.structs)), form, 0)
 
     def put(self, value) -> State:
-        """Arrays of this process as a state."""
-        from meshwright.client.host_arrays import host_array
-
-        require_arrays(value, "state")
+        """Arrays of this process as a state: a tree of them, a model or several."""
         import jax
 
-        from meshwright.arrays import Arrays
-
+        require_arrays(value, "the state")
         leaves = jax.tree_util.tree_leaves(Arrays.of(value, only_arrays=True)[1])
         arrays = dict(enumerate(map(host_array, leaves)))
         return State(Store(HostArrays(arrays), len(arrays)), Form.of(value), 0)
@@ -228,10 +183,17 @@ class ParallelStep:
             if isinstance(error, TypeError):
                 raise MeshwrightError(f"{self.__name__}: {error}") from None
             return
-        static = {args[i] for i in self._static or () if i < len(args)}
+        static = [args[i] for i in self._static or () if i < len(args)]
         for name, value in bound.arguments.items():
-            if not isinstance(value, State) and not _in(value, static):
-                require_arrays(_without_states(value), name)
+            if any(value is one for one in static):
+                continue
+            if is_nnx_object(value):
+                raise MeshwrightError(
+                    f"{name} is an nnx object, whose arrays would be sent with every "
+                    f"call: hand it over once, {name} = step.put({name}), or make it "
+                    "there with step.init"
+                )
+            require_arrays(_without_states(value), name)
 
     def _plan(self, form: CallForm) -> Plan:
         plan = self._plans.get(form)
@@ -269,20 +231,7 @@ def _key(leaf):
     return leaf
 
 
-def _in(value, static) -> bool:
-    return any(value is one for one in static)
-
-
 def _without_states(tree):
     import jax
 
     return jax.tree_util.tree_map(lambda x: 0 if isinstance(x, State) else x, tree)
-
-
-def _cluster_text(text: str) -> str:
-    """What is in a cluster file; other words stay."""
-    path = Path(text)
-    try:
-        return path.read_text() if path.is_file() else text
-    except OSError as error:
-        raise MeshwrightError(f"cluster={text}: {error.strerror}") from error

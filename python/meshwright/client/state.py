@@ -198,6 +198,16 @@ class HostArrays:
         return [self.arrays[slot] for slot in slots]
 
 
+class Lost:
+    """Arrays that are nowhere any more."""
+
+    def __init__(self, why: Exception):
+        self._why = why
+
+    def fetch(self, slots: Sequence[int]) -> list:
+        raise MeshwrightError(f"the state is lost: {self._why}")
+
+
 def _new_struct(leaf):
     """Of its own, so that its id tells it from others."""
     import jax

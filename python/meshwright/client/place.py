@@ -1,0 +1,100 @@
+"""Where steps run: an engine of this script, or a coordinator elsewhere."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from meshwright.client.channel import Service
+from meshwright.client.engine import Engine, find_program
+from meshwright.errors import MeshwrightError
+
+VIRTUAL = "cpu:8"
+
+
+class Place:
+    """`cluster` is what plans are for, as the service takes it; empty: what the
+    coordinator was started with."""
+
+    def __init__(
+        self,
+        cluster: str | Path | None,
+        platform: str | None,
+        token: str | None,
+        tls: Mapping[str, str] | None,
+    ):
+        text = str(cluster or os.environ.get("MESHWRIGHT_CLUSTER") or local_cluster())
+        self.name = text
+        self._is_remote = is_address(text)
+        self._token, self._tls = token, tls
+        self._engine: Engine | None = None
+        self._service: Service | None = None
+        self.cluster = "" if self._is_remote else _cluster_text(text)
+        is_cpu = self._is_remote or text.startswith("cpu:")
+        self.platform = platform or ("cpu" if is_cpu else "cuda")
+
+    def start(self) -> None:
+        """So that it is there when it is needed."""
+        if not self._is_remote and self._engine is None:
+            self._engine = Engine()
+
+    @property
+    def service(self) -> Service:
+        if not self._is_remote:
+            self.start()
+            return self._engine.service
+        if self._service is None:
+            address = self.name.removeprefix("grpc://")
+            self._service = Service(address, self._token, self._tls)
+        return self._service
+
+    def close(self) -> None:
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+        if self._service is not None:
+            self._service.close()
+            self._service = None
+
+
+def is_address(cluster: str) -> bool:
+    """`host-0:7777` and `grpc://h200:7777` are coordinators; `cpu:8`, `h200:64x8` and
+    cluster files are not: counts of devices are below 1024, ports are not."""
+    if cluster.startswith("grpc://"):
+        return True
+    found = re.fullmatch(r"(\[[\da-fA-F:]+\]|[^\s/:]+):(\d+)", cluster)
+    if not found:
+        return False
+    return int(found[2]) >= 1024 or found[1] == "localhost" or "." in found[1]
+
+
+def local_cluster() -> str:
+    """The accelerators of this machine as `h200:8`, or else virtual devices."""
+    if not any(Path("/dev").glob("nvidia[0-9]*")):
+        return VIRTUAL
+    words = [find_program(), "devices", "--json"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    try:
+        plugins = json.loads(done.stdout)["plugins"]
+    except (ValueError, KeyError):
+        return VIRTUAL
+    for plugin in plugins:
+        devices = plugin.get("devices") or ()
+        if plugin.get("platform") in (None, "cpu") or not devices:
+            continue
+        # "NVIDIA A100-SXM4-80GB" is an a100.
+        found = re.search(r"\b[a-z]+\d+[a-z]?\b", devices[0]["kind"].lower())
+        if found:
+            return f"{found[0]}:{len(devices)}"
+    return VIRTUAL
+
+
+def _cluster_text(text: str) -> str:
+    """What is in a cluster file; other words stay."""
+    path = Path(text)
+    try:
+        return path.read_text() if path.is_file() else text
+    except OSError as error:
+        raise MeshwrightError(f"cluster={text}: {error.strerror}") from error

@@ -1,0 +1,160 @@
+"""What users get wrong is told in one line, with the argument's name."""
+
+import re
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import meshwright
+
+KEY = jax.random.key(0)
+
+
+@pytest.fixture
+def refused(parallelize):
+    """Calls a function with what makes steps; gives the line of the error."""
+
+    def run(call):
+        with pytest.raises(meshwright.MeshwrightError) as caught:
+            call(parallelize)
+        text = str(caught.value)
+        assert "\n" not in text
+        return text
+
+    return run
+
+
+def init():
+    return {"w": jnp.ones((8, 8)), "b": jnp.ones(8)}
+
+
+def step_fn(state, x):
+    return {"w": state["w"] * 2, "b": state["b"] + x.sum()}, {"loss": x.sum()}
+
+
+X = np.ones((8, 4), np.float32)
+
+
+def test_not_an_array(refused):
+    def call(parallelize):
+        step = parallelize(step_fn)
+        step(step.init(init), "text")
+
+    assert refused(call) == "x is a str, not an array"
+
+
+def test_a_leaf_that_is_no_array(refused):
+    def call(parallelize):
+        step = parallelize(lambda state, batch: (state, batch["x"].sum()))
+        step(step.init(init), {"x": X, "name": ["a"]})
+
+    assert refused(call) == "batch['name'][0] is a str, not an array"
+
+
+def test_arguments_that_are_missing(refused):
+    def call(parallelize):
+        step = parallelize(step_fn)
+        step(step.init(init))
+
+    assert refused(call) == "step_fn: missing a required argument: 'x'"
+
+
+def test_a_state_of_another_type_comes_back(refused):
+    def changed(state, x):
+        return {**state, "w": state["w"].astype(jnp.bfloat16)}, x.sum()
+
+    def call(parallelize):
+        step = parallelize(changed)
+        step(step.init(init), X)
+
+    assert refused(call) == (
+        "state/w goes into the step as float32[8, 8] and comes back as "
+        "bfloat16[8, 8]: a state must keep its shapes and dtypes"
+    )
+
+
+def test_a_state_that_was_handed_over(refused):
+    def call(parallelize):
+        step = parallelize(step_fn)
+        state = step.init(init)
+        step(state, X)
+        step(state, X)
+
+    assert "use that (state, metrics = step(state, batch))" in refused(call)
+
+
+def test_the_same_state_twice(refused):
+    def call(parallelize):
+        step = parallelize(lambda a, b: (a, b))
+        state = step.init(init)
+        step(state, state)
+
+    assert refused(call) == "the same state is given twice to one step"
+
+
+def test_side_effects(refused):
+    def loud(state, x):
+        return state, float(x.sum())
+
+    def call(parallelize):
+        step = parallelize(loud)
+        step(step.init(init), X)
+
+    assert refused(call).startswith("jax.jit cannot trace loud: ")
+
+
+def test_an_init_that_fails(refused):
+    def call(parallelize):
+        parallelize(step_fn).init(lambda key: jnp.ones(3) @ jnp.ones(4), KEY)
+
+    assert "cannot trace" in refused(call)
+
+
+def test_a_batch_that_cannot_be_cut(refused):
+    def call(parallelize):
+        step = parallelize(step_fn, micro_batches=3)
+        step(step.init(init), X)
+
+    assert "micro-batches" in refused(call)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"stratgy": "dp"}, "parallelize has no option 'stratgy'"),
+        ({"strategy": "best"}, "no strategy is called 'best'"),
+        ({"mesh": {"data": 8}}, "8 devices"),
+        ({"cluster": "abacus:4"}, 'unknown device kind "abacus"'),
+        ({"cluster": "localhost:1"}, "no coordinator answers at localhost:1"),
+        ({"pins": "nowhere.json"}, "pins=nowhere.json: No such file"),
+        ({"tls": {"ca": "nowhere.pem"}, "cluster": "h.x:1"}, "nowhere.pem"),
+    ],
+    ids=str,
+)
+def test_options(refused, options, line):
+    def call(parallelize):
+        step = parallelize(step_fn, **options)
+        step(step.init(init), X)
+
+    assert re.search(re.escape(line), refused(call))
+
+
+def test_not_a_function(refused):
+    assert refused(lambda make: make(3)) == "parallelize takes a function, not 3"
+
+
+def test_without_jax():
+    script = (
+        "import sys; sys.modules['jax'] = None\n"
+        "import meshwright\n"
+        "try: meshwright.parallelize(print)\n"
+        "except meshwright.MeshwrightError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True
+    )
+    assert done.stdout == "lowering needs jax: pip install 'meshwright[jax]'\n"
