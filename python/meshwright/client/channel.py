@@ -158,8 +158,8 @@ class Service:
 
     def _no_answer(self) -> str:
         return (
-            f"no coordinator answers at {self.address}: start one with meshwright serve "
-            f"--listen {self.address}"
+            f"no coordinator answers at {self.address}: start one with meshwright "
+            f"serve --listen {self.address}"
         )
 
 
