@@ -43,6 +43,8 @@ const char* WantedWords(FileKind kind) {
              "FILE writes one)";
     case FileKind::kTensors:
       return "a file of tensors (.safetensors, .npz or .npy)";
+    case FileKind::kDataset:
+      return "a dataset (docs/formats.md shows one)";
     case FileKind::kDatabase:
       return "a database of rates (meshwright profile --calibrate makes one)";
     case FileKind::kProblem:
@@ -70,6 +72,7 @@ FileContent ContentOfJson(const Json& json) {
   if (has("hosts") || has("master")) {
     return {FileKind::kCluster, "a cluster file"};
   }
+  if (has("kind") && has("files")) return {FileKind::kDataset, "a dataset"};
   if (has("problem")) return {FileKind::kProblem, "an IOPDDL problem"};
   if (has("stages")) return {FileKind::kStages, "a stage file"};
   if (has("parameters") || has("outputs") || has("instructions") ||
@@ -132,6 +135,7 @@ bool MayBe(const FileContent& content, FileKind wanted) {
     case FileKind::kSharding:
     case FileKind::kStages:
     case FileKind::kProblem:
+    case FileKind::kDataset:
       return content.form == Form::kJson || content.form == Form::kBrokenJson;
     case FileKind::kPlan:
     case FileKind::kDatabase:

@@ -22,6 +22,7 @@ enum class FileKind : uint8_t {
   kStages,
   kTimetable,
   kTensors,
+  kDataset,
   kDatabase,
   kProblem,
   kOther,

@@ -208,6 +208,14 @@ absl::Status Job::FillSynthetic(uint64_t seed) {
   return impl_->runner->FillSynthetic(seed);
 }
 
+absl::Status Job::Feed(const std::string& dataset, int64_t position) {
+  return impl_->runner->Feed(dataset, position);
+}
+
+std::optional<int64_t> Job::position() const {
+  return impl_->runner->position();
+}
+
 absl::StatusOr<StepResult> Job::Step() {
   MW_ASSIGN_OR_RETURN(const meshwright::StepResult result,
                       impl_->runner->Step());

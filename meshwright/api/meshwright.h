@@ -138,6 +138,12 @@ class Job {
   absl::Status Set(std::vector<Tensor> tensors);
   // Gives every parameter a synthetic value.
   absl::Status FillSynthetic(uint64_t seed);
+  // From the next step on, the parameters that a dataset (JSON,
+  // docs/formats.md) names are its batches, one after another; `position`:
+  // samples consumed before. An empty one: no more.
+  absl::Status Feed(const std::string& dataset, int64_t position = 0);
+  // Samples consumed; nullopt without a dataset.
+  std::optional<int64_t> position() const;
   absl::StatusOr<StepResult> Step();
   // A state parameter's present value or an output of the last step, whole.
   absl::StatusOr<Tensor> Fetch(const std::string& name) const;

@@ -202,8 +202,10 @@ void ServedJob::Note(int64_t number, const StepReport& report) {
     last_ = figures;
   }
   if (steps_of_call_ != nullptr) {
-    steps_of_call_->push_back(
-        {.step = number, .seconds = report.seconds, .loss = report.loss});
+    steps_of_call_->push_back({.step = number,
+                               .seconds = report.seconds,
+                               .loss = report.loss,
+                               .position = report.position});
   }
   if (options_.on_step != nullptr) options_.on_step(figures);
 }
@@ -251,6 +253,7 @@ Json ServedJob::Describe() const {
   if (last_.has_value()) {
     if (last_->loss.has_value()) json["loss"] = *last_->loss;
     json["seconds"] = last_->seconds;
+    if (last_->position.has_value()) json["position"] = *last_->position;
   }
   if (!failure_.ok()) json["error"] = std::string(failure_.message());
   return json;

@@ -48,6 +48,7 @@ class ServedJob {
   absl::Status Load(std::string module, std::string plan, const JobCall& call);
   absl::Status Init(const InitFrom& from, TensorSource& tensors,
                     const JobCall& call);
+  absl::Status Feed(std::string dataset, int64_t position, const JobCall& call);
   absl::Status Step(int64_t count, TensorSource& data,
                     const JobService::StepSink& done, const JobCall& call);
   absl::Status Fetch(std::vector<std::string> names,

@@ -58,6 +58,15 @@ absl::Status ServedJob::Init(const InitFrom& from, TensorSource& tensors,
   }
 }
 
+absl::Status ServedJob::Feed(std::string dataset, int64_t position,
+                             const JobCall& call) {
+  MW_RETURN_IF_ERROR(CheckAlive());
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  return Do(call, [dataset = std::move(dataset), position](Runner& runner) {
+    return runner.Feed(dataset, position);
+  });
+}
+
 absl::Status ServedJob::Step(int64_t count, TensorSource& data,
                              const JobService::StepSink& done,
                              const JobCall& call) {

@@ -216,6 +216,12 @@ absl::Status ServedJobs::Init(int64_t job, InitFrom from, TensorSource& tensors,
   return Explained(found->Init(from, tensors, call));
 }
 
+absl::Status ServedJobs::Feed(int64_t job, std::string dataset,
+                              int64_t position, JobCall& call) {
+  MW_ASSIGN_OR_RETURN(const auto found, Find(job));
+  return Explained(found->Feed(std::move(dataset), position, call));
+}
+
 absl::Status ServedJobs::Step(int64_t job, int64_t count, TensorSource& data,
                               const StepSink& done, JobCall& call) {
   MW_ASSIGN_OR_RETURN(const auto found, Find(job));

@@ -63,6 +63,8 @@ class ServedJobs : public JobService {
                                JobCall& call) override;
   absl::Status Init(int64_t job, InitFrom from, TensorSource& tensors,
                     JobCall& call) override;
+  absl::Status Feed(int64_t job, std::string dataset, int64_t position,
+                    JobCall& call) override;
   absl::Status Step(int64_t job, int64_t count, TensorSource& data,
                     const StepSink& done, JobCall& call) override;
   absl::Status Fetch(int64_t job, std::vector<std::string> names,

@@ -59,6 +59,13 @@ absl::Status ServedRunner::Init(const Module& init,
       given, call_);
 }
 
+absl::Status ServedRunner::Feed(const std::string& dataset, int64_t position) {
+  position_ = std::nullopt;
+  MW_RETURN_IF_ERROR(jobs_.Feed(job_, dataset, position, call_));
+  if (!dataset.empty()) position_ = position;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<StepResult>> ServedRunner::Steps(
     int64_t count, const Meanwhile& meanwhile) {
   std::vector<StepResult> results;
@@ -67,6 +74,7 @@ absl::StatusOr<std::vector<StepResult>> ServedRunner::Steps(
       job_, count, none,
       [&](const JobStep& step) {
         results.push_back({.seconds = step.seconds, .loss = step.loss});
+        if (step.position.has_value()) position_ = step.position;
         return absl::OkStatus();
       },
       call_));

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ class ServedRunner : public Runner {
   absl::Status Set(std::vector<Tensor> tensors) override;
   absl::Status Init(const Module& init, std::vector<Tensor> arguments,
                     uint64_t seed) override;
+  absl::Status Feed(const std::string& dataset, int64_t position) override;
+  std::optional<int64_t> position() const override { return position_; }
   absl::StatusOr<StepResult> Step() override;
   using Runner::Steps;
   absl::StatusOr<std::vector<StepResult>> Steps(
@@ -61,6 +64,7 @@ class ServedRunner : public Runner {
   JobCall& call_;
   const ModuleRoles roles_;
   const int64_t job_;
+  std::optional<int64_t> position_;
 };
 
 }  // namespace meshwright

@@ -1,10 +1,13 @@
 // meshwright run: steps of a module on a device, or on several as a plan says;
 // state stays there.
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "meshwright/analysis/roles.h"
@@ -25,6 +28,7 @@
 #include "meshwright/cli/served_site.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cli/stage_module.h"
+#include "meshwright/data/dataset_spec.h"
 #include "meshwright/state/tensor_file.h"
 
 namespace meshwright {
@@ -52,7 +56,10 @@ const CommandSpec& Spec() {
              "values",
              FileUse::kReadBefore},
             {"data", "FILE",
-             "values for one step; the k-th --data is for step k, then again"},
+             "values for one step; the k-th --data is for step k, then again; "
+             "or a dataset, JSON, that is read where the steps run"},
+            {"position", "N",
+             "of the dataset: samples consumed before (default 0)"},
             {"trace", "FILE",
              "with stages: what ran when in the last step, and as simulated, "
              "for ui.perfetto.dev",
@@ -96,6 +103,45 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> ReadAll(
     files.push_back(*std::move(tensors));
   }
   return files;
+}
+
+// What steps are given: tensors, step after step, or a dataset.
+struct RunData {
+  std::vector<std::vector<Tensor>> steps;
+  std::string dataset;  // JSON, with whole paths.
+  int64_t position = 0;
+};
+
+// As JSON begins, and safetensors do not.
+bool IsJson(absl::string_view bytes) {
+  return absl::StartsWith(absl::StripLeadingAsciiWhitespace(bytes), "{");
+}
+
+absl::StatusOr<RunData> ReadData(const CommandLine& line) {
+  RunData data;
+  MW_ASSIGN_OR_RETURN(data.position,
+                      line.Integer("position", 0, {0, INT64_MAX}));
+  const std::vector<std::string>& paths = line.All("data");
+  if (paths.size() == 1) {
+    MW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(paths[0]));
+    if (IsJson(bytes)) {
+      absl::StatusOr<DatasetSpec> spec = ParseDatasetSpec(bytes);
+      if (!spec.ok()) {
+        return ExplainContent(spec.status(), paths[0], bytes,
+                              FileKind::kDataset);
+      }
+      ResolvePaths(std::filesystem::absolute(paths[0]).parent_path().string(),
+                   *spec);
+      data.dataset = ToJson(*spec);
+      return data;
+    }
+  }
+  if (line.Has("position")) {
+    return absl::InvalidArgumentError(
+        "--position is of a dataset; give one with --data");
+  }
+  MW_ASSIGN_OR_RETURN(data.steps, ReadAll(paths));
+  return data;
 }
 
 absl::StatusOr<RunLog> RunSteps(int64_t steps,
@@ -142,15 +188,19 @@ absl::StatusOr<RunLog> RunSteps(int64_t steps,
   return log;
 }
 
-Json ToJson(const RunLog& log, double compile_seconds, const RunSite& site) {
+Json ToJson(const RunLog& log, const Running& running) {
+  const RunSite& site = running.site;
   Json json = {{"platform", site.platform},
                {"device", site.device_kind},
                {"devices", site.devices},
                {"workers", site.worker_count},
-               {"compile_seconds", compile_seconds},
+               {"compile_seconds", running.compile_seconds},
                {"step_seconds", log.seconds},
                {"loss", log.losses}};
   if (!log.simulated.empty()) json["simulated_seconds"] = log.simulated;
+  if (const auto position = running.runner->position()) {
+    json["position"] = *position;
+  }
   return json;
 }
 
@@ -168,6 +218,9 @@ void PrintSummary(const RunLog& log, int64_t steps, const Running& running) {
   if (!log.simulated.empty()) {
     absl::PrintF("simulated with the durations of its programs: %s\n",
                  FormatSeconds(Median(log.simulated)));
+  }
+  if (const auto position = running.runner->position()) {
+    absl::PrintF("the dataset goes on at --position %d\n", *position);
   }
 }
 
@@ -201,7 +254,7 @@ absl::Status RunIn(const Module& module, const CommandLine& line,
                       line.Integer("seed", 0, {0, INT64_MAX}));
   const bool json = line.Has("json");
   MW_ASSIGN_OR_RETURN(auto inputs, ReadAll(line.All("inputs")));
-  MW_ASSIGN_OR_RETURN(const auto data, ReadAll(line.All("data")));
+  MW_ASSIGN_OR_RETURN(const RunData data, ReadData(line));
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
   MW_RETURN_IF_ERROR(StartRunning(module, line, running));
   Runner& runner = *running.runner;
@@ -212,8 +265,11 @@ absl::Status RunIn(const Module& module, const CommandLine& line,
   for (std::vector<Tensor>& file : inputs) {
     MW_RETURN_IF_ERROR(runner.Set(std::move(file)));
   }
-  MW_ASSIGN_OR_RETURN(const RunLog log,
-                      RunSteps(steps, data, !json, running.pipeline, &runner));
+  if (!data.dataset.empty()) {
+    MW_RETURN_IF_ERROR(runner.Feed(data.dataset, data.position));
+  }
+  MW_ASSIGN_OR_RETURN(const RunLog log, RunSteps(steps, data.steps, !json,
+                                                 running.pipeline, &runner));
   if (line.Has("trace")) {
     MW_RETURN_IF_ERROR(
         WriteStagedTrace(line.Text("trace", ""), *running.pipeline));
@@ -223,8 +279,7 @@ absl::Status RunIn(const Module& module, const CommandLine& line,
     MW_RETURN_IF_ERROR(WriteSafetensors(line.Text("save", ""), state));
   }
   if (json) {
-    absl::PrintF("%s\n",
-                 ToJson(log, running.compile_seconds, running.site).dump(2));
+    absl::PrintF("%s\n", ToJson(log, running).dump(2));
   } else {
     PrintSummary(log, steps, running);
   }

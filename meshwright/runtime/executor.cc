@@ -8,6 +8,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/runtime/collective_options.h"
+#include "meshwright/runtime/host_array.h"
 
 namespace meshwright {
 namespace {
@@ -19,14 +20,6 @@ absl::StatusOr<Tensor> ReadShard(const Buffer& buffer) {
   MW_RETURN_IF_ERROR(buffer.ReadToHost(
       {reinterpret_cast<std::byte*>(tensor.data.data()), tensor.data.size()}));
   return tensor;
-}
-
-HostArray AsHostArray(Tensor shard) {
-  const auto owner = std::make_shared<const std::string>(std::move(shard.data));
-  return {.bytes = {reinterpret_cast<const std::byte*>(owner->data()),
-                    owner->size()},
-          .shape = {shard.type, std::move(shard.dimensions)},
-          .owner = owner};
 }
 
 }  // namespace
@@ -164,6 +157,24 @@ absl::Status Executor::Set(const ParameterShard& at, Tensor shard) {
   return absl::OkStatus();
 }
 
+absl::Status Executor::Feed(const DatasetSpec* spec, int64_t position) {
+  feed_ = nullptr;
+  if (spec == nullptr) return absl::OkStatus();
+  MW_ASSIGN_OR_RETURN(feed_, DataFeed::Create({.client = options_.client,
+                                               .job = &job(),
+                                               .own = &programs_.own},
+                                              *spec, position));
+  return absl::OkStatus();
+}
+
+absl::Status Executor::TakeBatch() {
+  if (feed_ == nullptr) return absl::OkStatus();
+  MW_ASSIGN_OR_RETURN(const std::shared_ptr<const DataFeed::Batch> batch,
+                      feed_->Next());
+  for (const auto& [key, arrays] : *batch) inputs_.parameters[key] = arrays;
+  return absl::OkStatus();
+}
+
 absl::Status Executor::CheckGiven() const {
   for (const auto& [key, sharding] : job().layout.parameters) {
     const auto& [number, stage] = key;
@@ -191,6 +202,10 @@ absl::Status Executor::CheckGiven() const {
 
 absl::StatusOr<StepReport> Executor::Step(int64_t number) {
   MW_RETURN_IF_ERROR(failure_);
+  const Stopwatch waited;
+  failure_ = TakeBatch();
+  MW_RETURN_IF_ERROR(failure_);
+  const double wait_seconds = waited.seconds();
   if (!is_given_) MW_RETURN_IF_ERROR(CheckGiven());
   is_given_ = true;
   outputs_.clear();
@@ -223,7 +238,7 @@ absl::StatusOr<StepReport> Executor::Step(int64_t number) {
   }
   failure_ = courier.error();
   MW_RETURN_IF_ERROR(failure_);
-  StepReport report{.seconds = courier.clock().seconds()};
+  StepReport report{.seconds = wait_seconds + courier.clock().seconds()};
   for (size_t i = 0; i < runs.size(); ++i) {
     outputs_.merge(runs[i]->outputs());
     report.ranks.push_back(std::move(runs[i]->record()));

@@ -24,6 +24,7 @@
 #include "meshwright/runtime/action_log.h"
 #include "meshwright/runtime/compile_cache.h"
 #include "meshwright/runtime/courier.h"
+#include "meshwright/runtime/data_feed.h"
 #include "meshwright/runtime/job.h"
 #include "meshwright/runtime/job_site.h"
 #include "meshwright/runtime/rank_threads.h"
@@ -64,6 +65,10 @@ class Executor {
   absl::Status SetTimetable(Timetable timetable);
   // On those of the devices that are here.
   absl::Status Set(const ParameterShard& at, Tensor shard);
+  // From the next step on, the parameters that the dataset names are its
+  // batches, one after another from `position`; null: keep what they have.
+  // kInvalidArgument when it cannot be read, then there is none.
+  absl::Status Feed(const DatasetSpec* spec, int64_t position);
   // `number` is the same on all workers. After an error no more steps run.
   absl::StatusOr<StepReport> Step(int64_t number);
   // Requires that the device is here.
@@ -80,6 +85,7 @@ class Executor {
   absl::Status Compile(const std::vector<std::string>& programs);
   absl::Status UploadNumbers();
   void FindRanks();
+  absl::Status TakeBatch();
   absl::Status CheckGiven() const;
   int32_t StageOf(const ShardAt& at) const;
   absl::StatusOr<const OwnArray*> ArrayOf(const ShardAt& at) const;
@@ -96,6 +102,7 @@ class Executor {
   std::unique_ptr<RankThreads> threads_;
   std::map<int64_t, SharedArray> outputs_;  // Of the last step, by value.
   absl::Status failure_;
+  std::unique_ptr<DataFeed> feed_;  // Null: none.
 };
 
 }  // namespace meshwright

@@ -41,7 +41,8 @@ JobRunner::JobRunner(const Module& module, const Job* job,
       job_(*job),
       site_(std::move(site)),
       roles_(AnalyzeRoles(module)),
-      is_given_(roles_.parameters.size()) {}
+      is_given_(roles_.parameters.size()),
+      is_fed_(roles_.parameters.size()) {}
 
 absl::Status JobRunner::SetParameter(int64_t number, Tensor tensor) {
   MW_RETURN_IF_ERROR(Conform(job_.parameters[number].shape, tensor));
@@ -75,6 +76,7 @@ absl::Status JobRunner::SetParameter(int64_t number, Tensor tensor) {
 absl::Status JobRunner::FillSynthetic(uint64_t seed) {
   return ForEachSynthetic(module_, roles_, seed,
                           [this](int64_t number, Tensor tensor) {
+                            if (is_fed_[number]) return absl::OkStatus();
                             return SetParameter(number, std::move(tensor));
                           });
 }
@@ -83,6 +85,10 @@ absl::Status JobRunner::Set(std::vector<Tensor> tensors) {
   for (Tensor& tensor : tensors) {
     MW_ASSIGN_OR_RETURN(const int64_t number,
                         FindParameter(roles_, tensor.name));
+    if (is_fed_[number]) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "parameter ", tensor.name, " comes from a dataset; end that first"));
+    }
     MW_RETURN_IF_ERROR(SetParameter(number, std::move(tensor)));
   }
   return absl::OkStatus();
@@ -110,6 +116,23 @@ absl::Status JobRunner::InitPieces(const Module& init,
   MW_RETURN_IF_ERROR(site_->Adopt(init_site, made.parameters));
   for (const int64_t parameter : made.parameters) is_given_[parameter] = true;
   return absl::OkStatus();
+}
+
+absl::Status JobRunner::Feed(const std::string& dataset, int64_t position) {
+  if (dataset.empty()) {
+    is_fed_.assign(is_fed_.size(), false);
+    return site_->Feed(nullptr, 0);
+  }
+  MW_ASSIGN_OR_RETURN(const DatasetSpec spec, ParseDatasetSpec(dataset));
+  const absl::Status fed = site_->Feed(&spec, position);
+  is_fed_.assign(is_fed_.size(), false);
+  for (const auto& [name, field] : spec.parameters) {
+    const absl::StatusOr<int64_t> number = FindParameter(roles_, name);
+    if (!number.ok()) continue;
+    is_fed_[*number] = fed.ok();
+    is_given_[*number] = fed.ok();
+  }
+  return fed;
 }
 
 absl::StatusOr<std::vector<StepResult>> JobRunner::Steps(

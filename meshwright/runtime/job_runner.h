@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,8 @@ class JobRunner : public Runner {
   absl::Status InitPieces(const Module& init,
                           const std::vector<InitPiece>& pieces,
                           std::vector<Tensor> arguments, uint64_t seed);
+  absl::Status Feed(const std::string& dataset, int64_t position) override;
+  std::optional<int64_t> position() const override { return site_->position(); }
   absl::StatusOr<StepResult> Step() override;
   using Runner::Steps;
   absl::StatusOr<std::vector<StepResult>> Steps(
@@ -61,6 +64,8 @@ class JobRunner : public Runner {
   void OnStep(JobSite::StepEvent event) { site_->OnStep(std::move(event)); }
   void Abort(const absl::Status& why) { site_->Abort(why); }
 
+  // Whether a parameter comes from a dataset.
+  bool IsFed(int64_t parameter) const { return is_fed_[parameter]; }
   const Job& job() const { return job_; }
   // What happened in the last step; seconds since it began.
   const Simulation& execution() const { return execution_; }
@@ -76,7 +81,9 @@ class JobRunner : public Runner {
   const Job& job_;
   const std::unique_ptr<JobSite> site_;
   const ModuleRoles roles_;
-  std::vector<bool> is_given_;  // By parameter.
+  // By parameter.
+  std::vector<bool> is_given_;
+  std::vector<bool> is_fed_;
   Simulation execution_;
 };
 

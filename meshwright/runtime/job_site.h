@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "meshwright/data/dataset_spec.h"
 #include "meshwright/runtime/job.h"
 #include "meshwright/schedule/simulate.h"
 #include "meshwright/state/tensor.h"
@@ -58,6 +59,8 @@ struct StepReport {
   std::vector<RankRecord> ranks;
   int64_t wire_bytes = 0;             // Between workers.
   std::vector<WorkerRecord> workers;  // Of those that are other processes.
+  // Of the dataset, after this step, if one feeds it: samples consumed.
+  std::optional<int64_t> position;
 };
 
 class Executor;
@@ -73,6 +76,12 @@ class JobSite {
   void OnStep(StepEvent event) { on_step_ = std::move(event); }
 
   virtual const Job& job() const = 0;
+
+  // From the next step on, parameters come from a dataset (data/), read where
+  // the devices are; null: no more. kInvalidArgument when it cannot be read;
+  // then there is none.
+  absl::Status Feed(const DatasetSpec* spec, int64_t position);
+  std::optional<int64_t> position() const { return position_; }
 
   virtual absl::Status Set(const ParameterShard& at, Tensor shard) = 0;
   // As many steps, one after another. kFailedPrecondition when a parameter has
@@ -100,7 +109,15 @@ class JobSite {
   virtual Executor* executor() { return nullptr; }
 
  protected:
+  virtual absl::Status FeedWorkers(const DatasetSpec* spec,
+                                   int64_t position) = 0;
+  // All workers have run it.
+  void Complete(int64_t number, StepReport& report);
+
+ private:
   StepEvent on_step_;
+  std::optional<int64_t> position_;  // If there is a feed.
+  int64_t batch_ = 0;                // Of it.
 };
 
 }  // namespace meshwright

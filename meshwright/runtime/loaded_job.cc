@@ -86,6 +86,12 @@ absl::Status LoadedJob::Set(const proto::TensorPart& part) {
       std::move(whole.mapped()));
 }
 
+absl::Status LoadedJob::Feed(const proto::FeedData& feed) {
+  if (feed.dataset().empty()) return executor_->Feed(nullptr, 0);
+  MW_ASSIGN_OR_RETURN(const DatasetSpec spec, ParseDatasetSpec(feed.dataset()));
+  return executor_->Feed(&spec, feed.position());
+}
+
 absl::StatusOr<proto::StepDone> LoadedJob::Step(int64_t number,
                                                 bool timed_actions) {
   const CrossTraffic before =

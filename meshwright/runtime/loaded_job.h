@@ -33,6 +33,7 @@ class LoadedJob {
 
   // Part of a shard; the last one sets it.
   absl::Status Set(const proto::TensorPart& part);
+  absl::Status Feed(const proto::FeedData& feed);
   absl::StatusOr<proto::StepDone> Step(int64_t number, bool timed_actions);
   // Calls `send` with what is asked for, in parts. kInvalidArgument if it is
   // not here.

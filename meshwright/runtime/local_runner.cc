@@ -29,7 +29,7 @@ class LocalSite : public JobSite {
     std::vector<StepReport> reports;
     for (int64_t i = 0; i < count; ++i) {
       MW_ASSIGN_OR_RETURN(reports.emplace_back(), executor_->Step(next_step_));
-      if (on_step_ != nullptr) on_step_(next_step_, reports.back());
+      Complete(next_step_, reports.back());
       ++next_step_;
     }
     if (meanwhile != nullptr) MW_RETURN_IF_ERROR(meanwhile());
@@ -62,6 +62,11 @@ class LocalSite : public JobSite {
   }
 
   Executor* executor() override { return executor_.get(); }
+
+ protected:
+  absl::Status FeedWorkers(const DatasetSpec* spec, int64_t position) override {
+    return executor_->Feed(spec, position);
+  }
 
  private:
   const std::unique_ptr<Executor> executor_;

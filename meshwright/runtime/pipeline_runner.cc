@@ -4,8 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/data/dataset_spec.h"
 #include "meshwright/runtime/synthetic_inputs.h"
 #include "meshwright/state/join_tensors.h"
 
@@ -35,10 +37,14 @@ absl::Status PipelineRunner::SetParameter(int64_t number, Tensor tensor) {
 
 absl::Status PipelineRunner::FillSynthetic(uint64_t seed) {
   if (split_ == nullptr) return pipeline_->FillSynthetic(seed);
-  return ForEachSynthetic(module_, roles_, seed,
-                          [this](int64_t number, Tensor tensor) {
-                            return SetParameter(number, std::move(tensor));
-                          });
+  return ForEachSynthetic(
+      module_, roles_, seed, [this](int64_t number, Tensor tensor) {
+        const int64_t first = split_->parameters[number].first;
+        if (pipeline_->IsFed(first)) {
+          return absl::OkStatus();
+        }
+        return SetParameter(number, std::move(tensor));
+      });
 }
 
 absl::Status PipelineRunner::Set(std::vector<Tensor> tensors) {
@@ -72,6 +78,26 @@ absl::Status PipelineRunner::Init(const Module& init,
     }
   }
   return pipeline_->InitPieces(init, pieces, std::move(arguments), seed);
+}
+
+absl::Status PipelineRunner::Feed(const std::string& dataset,
+                                  int64_t position) {
+  if (split_ == nullptr || dataset.empty()) {
+    return pipeline_->Feed(dataset, position);
+  }
+  MW_ASSIGN_OR_RETURN(DatasetSpec spec, ParseDatasetSpec(dataset));
+  std::map<std::string, std::string> parameters;
+  for (const auto& [name, field] : spec.parameters) {
+    MW_ASSIGN_OR_RETURN(const int64_t number, FindParameter(roles_, name));
+    const TensorParts& parts = split_->parameters[number];
+    if (parts.count() != 1) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "dataset: parameter ", name, " is kept in parts, on several stages"));
+    }
+    parameters[pipeline_->roles().parameters[parts.first].name] = field;
+  }
+  spec.parameters = std::move(parameters);
+  return pipeline_->Feed(ToJson(spec), position);
 }
 
 absl::StatusOr<std::vector<Tensor>> PipelineRunner::ReadState() const {

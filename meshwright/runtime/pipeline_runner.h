@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,10 @@ class PipelineRunner : public Runner {
   absl::Status Set(std::vector<Tensor> tensors) override;
   absl::Status Init(const Module& init, std::vector<Tensor> arguments,
                     uint64_t seed) override;
+  absl::Status Feed(const std::string& dataset, int64_t position) override;
+  std::optional<int64_t> position() const override {
+    return pipeline_->position();
+  }
   absl::StatusOr<StepResult> Step() override { return pipeline_->Step(); }
   using Runner::Steps;
   absl::StatusOr<std::vector<StepResult>> Steps(

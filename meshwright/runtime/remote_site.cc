@@ -115,6 +115,27 @@ absl::StatusOr<std::vector<StepReport>> RemoteSite::Steps(
   return reports;
 }
 
+absl::Status RemoteSite::FeedWorkers(const DatasetSpec* spec,
+                                     int64_t position) {
+  MW_RETURN_IF_ERROR(failure_);
+  Replies ids;
+  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
+    proto::WorkerCommand command;
+    proto::FeedData& feed = *command.mutable_feed();
+    if (spec != nullptr) feed.set_dataset(ToJson(*spec));
+    feed.set_position(position);
+    absl::StatusOr<uint64_t> id = worker->Command(std::move(command));
+    if (!id.ok()) return Fail(ids, id.status());
+    ids.push_back(*id);
+  }
+  const absl::Status fed = Await(ids, watch_->limits().step, nullptr);
+  // Of what one cannot read, the others have no use either.
+  if (!fed.ok() && failure_.ok() && spec != nullptr) {
+    MW_RETURN_IF_ERROR(FeedWorkers(nullptr, 0));
+  }
+  return fed;
+}
+
 absl::StatusOr<std::unique_ptr<JobSite>> RemoteSite::LoadInit(JobSource init) {
   MW_RETURN_IF_ERROR(failure_);
   // Apart from the numbers of jobs.
@@ -220,7 +241,7 @@ void RemoteSite::Merge(std::vector<StepReport>* reports) {
          underway_.begin()->second.workers == workers()) {
     StepReport report = std::move(underway_.begin()->second.report);
     underway_.erase(underway_.begin());
-    if (on_step_ != nullptr) on_step_(next_step_, report);
+    Complete(next_step_, report);
     ++next_step_;
     if (reports != nullptr) reports->push_back(std::move(report));
   }

@@ -44,6 +44,9 @@ class RemoteSite : public JobSite {
                      const std::vector<int64_t>& parameters) override;
   void Abort(const absl::Status& why) override;
 
+ protected:
+  absl::Status FeedWorkers(const DatasetSpec* spec, int64_t position) override;
+
  private:
   // A number by worker.
   using Replies = std::vector<uint64_t>;

@@ -37,6 +37,15 @@ class Runner {
   // passed Verify, without calls.
   virtual absl::Status Init(const Module& init, std::vector<Tensor> arguments,
                             uint64_t seed) = 0;
+  // From the next step on, the data parameters that a dataset names
+  // (docs/formats.md) come from it: step after step the next batch, from
+  // `position` on, read where the devices are and ahead of the steps. Until
+  // that ends, with an empty `dataset`, these parameters are not Set otherwise;
+  // then they keep their last values. kInvalidArgument when it cannot be read;
+  // then there is none, nor a value.
+  virtual absl::Status Feed(const std::string& dataset, int64_t position) = 0;
+  // Samples of the dataset consumed: where to go on. nullopt without one.
+  virtual std::optional<int64_t> position() const = 0;
   // Requires a value for every parameter.
   virtual absl::StatusOr<StepResult> Step() = 0;
   // That many, one after another. `meanwhile` is called once they have begun,

@@ -79,7 +79,8 @@ StepFigures FiguresOf(const JobFacts& facts, const Job& job, int64_t number,
   StepFigures figures{.job = facts.job,
                       .step = number,
                       .loss = report.loss,
-                      .seconds = report.seconds};
+                      .seconds = report.seconds,
+                      .position = report.position};
   const double per_second = report.seconds > 0 ? 1 / report.seconds : 0;
   if (facts.tokens > 0) {
     figures.tokens_per_second = static_cast<double>(facts.tokens) * per_second;
@@ -123,6 +124,7 @@ std::string ToJsonLine(const StepFigures& figures) {
   line["communication_seconds"] = OrNull(figures.communication_seconds);
   line["communication_bytes"] = OrNull(figures.communication_bytes);
   line["memory_bytes"] = OrNull(figures.memory_bytes);
+  if (figures.position.has_value()) line["position"] = *figures.position;
   return line.dump();
 }
 

@@ -8,7 +8,8 @@
 //     //  "communication_seconds":0.011,"communication_bytes":1048576,
 //     //  "memory_bytes":73400320}
 //
-// Figures that are not known are null.
+// Figures that are not known are null; "position" is there where a dataset
+// feeds the step.
 #ifndef MESHWRIGHT_RUNTIME_STEP_METRICS_H_
 #define MESHWRIGHT_RUNTIME_STEP_METRICS_H_
 
@@ -53,6 +54,7 @@ struct StepFigures {
   std::optional<double> communication_seconds;
   std::optional<int64_t> communication_bytes;
   std::optional<int64_t> memory_bytes;  // Of programs, on a device.
+  std::optional<int64_t> position;      // Of the dataset that feeds it.
 };
 StepFigures FiguresOf(const JobFacts& facts, const Job& job, int64_t number,
                       const StepReport& report);

@@ -134,6 +134,8 @@ absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
   switch (command.command_case()) {
     case proto::WorkerCommand::kSet:
       return job.Set(command.set());
+    case proto::WorkerCommand::kFeed:
+      return job.Feed(command.feed());
     case proto::WorkerCommand::kRun:
       return Run(command.run(), job);
     case proto::WorkerCommand::kAdopt: {

@@ -163,8 +163,16 @@ Messages JobMessages(std::mt19937& random) {
   return {request.SerializeAsString()};
 }
 
+Messages FeedMessages(std::mt19937& random) {
+  proto::FeedRequest request;
+  request.set_job(OddNumber(random));
+  request.set_dataset(OddText(random));
+  request.set_position(OddNumber(random));
+  return {request.SerializeAsString()};
+}
+
 FuzzRequest OddRequest(std::mt19937& random) {
-  switch (Below(random, 11)) {
+  switch (Below(random, 12)) {
     case 0:
     case 1:
       return {"Workers/Join", JoinMessages(random)};
@@ -182,7 +190,9 @@ FuzzRequest OddRequest(std::mt19937& random) {
       return {"Jobs/Step", StepMessages(random)};
     case 8:
       return {"Jobs/Fetch", JobMessages(random)};
-    case 9: {
+    case 9:
+      return {"Jobs/Feed", FeedMessages(random)};
+    case 10: {
       constexpr const char* kMethods[] = {"Jobs/Status", "Jobs/Watch",
                                           "Jobs/Stop"};
       return {kMethods[Below(random, 3)], JobMessages(random)};

@@ -194,6 +194,15 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
     });
   }
 
+  grpc::Status Feed(grpc::ServerContext* context,
+                    const proto::FeedRequest* request,
+                    proto::FeedReply*) override {
+    return Answer(*context, [&](JobCall& call) {
+      return jobs_->Feed(request->job(), request->dataset(),
+                         request->position(), call);
+    });
+  }
+
   grpc::Status Step(
       grpc::ServerContext* context,
       grpc::ServerReaderWriter<proto::StepResult, proto::StepPart>* stream)
@@ -216,6 +225,8 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
         result.set_seconds(step.seconds);
         result.set_has_loss(step.loss.has_value());
         result.set_loss(step.loss.value_or(0));
+        result.set_has_position(step.position.has_value());
+        result.set_position(step.position.value_or(0));
         return stream->Write(result) ? absl::OkStatus() : ClientGone();
       };
       MW_RETURN_IF_ERROR(

@@ -146,6 +146,21 @@ class JobClient final : public JobService {
     return Explained(context, context.Finish(*stream, local));
   }
 
+  absl::Status Feed(int64_t job, std::string dataset, int64_t position,
+                    JobCall& call) override {
+    CallContext context(options_.security, &call);
+    proto::FeedRequest request;
+    request.set_job(job);
+    if (!IsUtf8(dataset)) {
+      return absl::InvalidArgumentError("dataset: is not a JSON object");
+    }
+    request.set_dataset(std::move(dataset));
+    request.set_position(position);
+    proto::FeedReply reply;
+    return Explained(context,
+                     context.Take(stub_->Feed(context.get(), request, &reply)));
+  }
+
   absl::Status Step(int64_t job, int64_t count, TensorSource& data,
                     const StepSink& done, JobCall& call) override {
     CallContext context(options_.security, &call);
@@ -162,6 +177,7 @@ class JobClient final : public JobService {
     while ((local.ok() || local == WriteFailed()) && stream->Read(&result)) {
       JobStep step = {.step = result.step(), .seconds = result.seconds()};
       if (result.has_loss()) step.loss = result.loss();
+      if (result.has_position()) step.position = result.position();
       if (absl::Status status = done(step); !status.ok()) local = status;
     }
     return Explained(context, context.Finish(*stream, local));

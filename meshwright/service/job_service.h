@@ -61,6 +61,8 @@ struct JobStep {
   int64_t step = 0;
   double seconds = 0;
   std::optional<double> loss = std::nullopt;
+  // Of the dataset that feeds it, after this step.
+  std::optional<int64_t> position = std::nullopt;
 
   bool operator==(const JobStep&) const = default;
 };
@@ -80,6 +82,9 @@ class JobService {
   virtual absl::StatusOr<int64_t> Load(std::string module, std::string plan,
                                        JobCall& call) = 0;
   virtual absl::Status Init(int64_t job, InitFrom from, TensorSource& tensors,
+                            JobCall& call) = 0;
+  // As Runner::Feed (runtime/runner.h); workers read it.
+  virtual absl::Status Feed(int64_t job, std::string dataset, int64_t position,
                             JobCall& call) = 0;
   // Sets `data`, then runs `count` steps and calls `done` after each.
   virtual absl::Status Step(int64_t job, int64_t count, TensorSource& data,

@@ -24,6 +24,8 @@ class JobsForTest : public JobService {
     std::string plan;
     std::map<std::string, Tensor> tensors;
     int64_t steps = 0;
+    std::string dataset;
+    int64_t position = 0;
   };
 
   // A module that begins with "slow" takes until the call is cancelled; one
@@ -67,6 +69,15 @@ class JobsForTest : public JobService {
     return absl::OkStatus();
   }
 
+  absl::Status Feed(int64_t job, std::string dataset, int64_t position,
+                    JobCall&) override {
+    std::unique_lock lock(mutex_);
+    MW_ASSIGN_OR_RETURN(Job * found, Find(job));
+    found->dataset = std::move(dataset);
+    found->position = position;
+    return absl::OkStatus();
+  }
+
   absl::Status Step(int64_t job, int64_t count, TensorSource& data,
                     const StepSink& done, JobCall& call) override {
     MW_RETURN_IF_ERROR(Set(job, data));
@@ -80,6 +91,8 @@ class JobsForTest : public JobService {
         std::unique_lock lock(mutex_);
         MW_ASSIGN_OR_RETURN(Job * found, Find(job));
         step.step = found->steps++;
+        // A batch is one sample.
+        if (!found->dataset.empty()) step.position = ++found->position;
       }
       if (step.step % 2 == 0) step.loss = 1.0 / (1.0 + double(step.step));
       MW_RETURN_IF_ERROR(done(step));

@@ -235,41 +235,53 @@ absl::StatusOr<Header> ReadHeader(int64_t file_bytes, ReadBytes read,
   return HeaderParser(text).Parse();
 }
 
-absl::Status Fill(const DataType& type, const Header& header, ReadBytes read,
-                  Tensor& tensor) {
+absl::Status Fill(const NpyHeader& header, ReadBytes read, Tensor& tensor) {
   MW_RETURN_IF_ERROR(read(tensor.data.data(), tensor.data.size()));
-  if (type.big_endian && type.bytes > 1) {
-    SwapBytes(tensor.data, IsComplex(type.type) ? type.bytes / 2 : type.bytes);
+  const int64_t unit = header.element_bytes;
+  if (header.big_endian && unit > 1) {
+    SwapBytes(tensor.data, IsComplex(header.type) ? unit / 2 : unit);
   }
-  if (type.type == ElementType::kPred) {
+  if (header.type == ElementType::kPred) {
     for (char& value : tensor.data) value = value != 0;
   }
-  if (header.fortran_order && header.shape.size() > 1) {
-    tensor.data = Transposed(tensor.data, header.shape, type.bytes);
+  if (header.fortran_order && header.dimensions.size() > 1) {
+    tensor.data = Transposed(tensor.data, header.dimensions, unit);
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<Tensor> ReadNpy(int64_t file_bytes, ReadBytes read) {
-  int64_t header_bytes = 0;
+absl::StatusOr<NpyHeader> ReadNpyHeader(int64_t file_bytes, ReadBytes read) {
+  NpyHeader result;
   MW_ASSIGN_OR_RETURN(const Header header,
-                      ReadHeader(file_bytes, read, header_bytes));
+                      ReadHeader(file_bytes, read, result.bytes));
   MW_ASSIGN_OR_RETURN(const DataType type, ParseDescr(header.descr));
   const std::optional<int64_t> bytes = CheckedBytes(header.shape, type.bytes);
   if (!bytes) return Bad("its shape overflows");
-  if (*bytes != file_bytes - header_bytes) {
+  if (*bytes != file_bytes - result.bytes) {
     return Bad(absl::StrCat("its shape needs ", *bytes, " bytes, there are ",
-                            file_bytes - header_bytes));
+                            file_bytes - result.bytes));
   }
+  result.type = type.type;
+  result.element_bytes = type.bytes;
+  result.big_endian = type.big_endian;
+  result.fortran_order = header.fortran_order;
+  result.dimensions = header.shape;
+  return result;
+}
+
+absl::StatusOr<Tensor> ReadNpy(int64_t file_bytes, ReadBytes read) {
+  MW_ASSIGN_OR_RETURN(const NpyHeader header, ReadNpyHeader(file_bytes, read));
   Tensor tensor;
-  tensor.type = type.type;
-  tensor.dimensions = header.shape;
-  if (type.type == ElementType::kInvalid) tensor.raw_bytes = type.bytes;
+  tensor.type = header.type;
+  tensor.dimensions = header.dimensions;
+  if (header.type == ElementType::kInvalid) {
+    tensor.raw_bytes = header.element_bytes;
+  }
   try {
-    tensor.data.resize(*bytes);
-    MW_RETURN_IF_ERROR(Fill(type, header, read, tensor));
+    tensor.data.resize(file_bytes - header.bytes);
+    MW_RETURN_IF_ERROR(Fill(header, read, tensor));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("does not fit in memory");
   }

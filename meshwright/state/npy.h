@@ -4,17 +4,28 @@
 #ifndef MESHWRIGHT_STATE_NPY_H_
 #define MESHWRIGHT_STATE_NPY_H_
 
-#include <cstddef>
 #include <cstdint>
+#include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "meshwright/state/read_bytes.h"
 #include "meshwright/state/tensor.h"
 
 namespace meshwright {
 
-// Fills `size` bytes at `out` with what comes next in the file, or fails.
-using ReadBytes = absl::FunctionRef<absl::Status(char* out, size_t size)>;
+// What an .npy file says before its elements.
+struct NpyHeader {
+  ElementType type = ElementType::kInvalid;  // kInvalid: raw (see Tensor).
+  int64_t element_bytes = 0;
+  bool big_endian = false;
+  bool fortran_order = false;  // Column-major.
+  std::vector<int64_t> dimensions;
+  int64_t bytes = 0;  // Of the header: where the elements begin.
+};
+
+// Of a file of `file_bytes` bytes, of which only the header is read; its shape
+// and `file_bytes` agree.
+absl::StatusOr<NpyHeader> ReadNpyHeader(int64_t file_bytes, ReadBytes read);
 
 // A nameless tensor from a file of `file_bytes` bytes, read in order. Nothing
 // larger than the header is allocated before the header's shape and

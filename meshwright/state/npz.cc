@@ -29,8 +29,10 @@ absl::Status Bad(absl::string_view what) {
 // The unpacked bytes of one entry, in order.
 class EntryReader {
  public:
-  explicit EntryReader(const ZipEntry& entry)
-      : entry_(entry), input_(entry.contents) {}
+  // The entry of this archive.
+  EntryReader(const ZipEntry& entry, absl::string_view archive)
+      : entry_(entry),
+        input_(archive.substr(entry.offset, entry.packed_bytes)) {}
   ~EntryReader() {
     if (inflating_) inflateEnd(&stream_);
   }
@@ -102,7 +104,7 @@ class EntryReader {
 
 // Deflate never shrinks data to less than one part in 1032.
 absl::Status CheckBytes(const ZipEntry& entry) {
-  const int64_t packed = static_cast<int64_t>(entry.contents.size());
+  const int64_t packed = entry.packed_bytes;
   const bool possible = entry.method == ZipEntry::kStored
                             ? entry.bytes == packed
                             : entry.bytes / 1032 <= packed;
@@ -110,10 +112,11 @@ absl::Status CheckBytes(const ZipEntry& entry) {
   return Bad(absl::StrCat("cannot hold ", entry.bytes, " bytes in ", packed));
 }
 
-absl::StatusOr<Tensor> ReadEntry(const ZipEntry& entry) {
+absl::StatusOr<Tensor> ReadEntry(const ZipEntry& entry,
+                                 absl::string_view archive) {
   if (!absl::EndsWith(entry.name, ".npy")) return Bad("is not an .npy file");
   MW_RETURN_IF_ERROR(CheckBytes(entry));
-  EntryReader reader(entry);
+  EntryReader reader(entry, archive);
   MW_RETURN_IF_ERROR(reader.Open());
   MW_ASSIGN_OR_RETURN(Tensor tensor,
                       ReadNpy(entry.bytes, [&](char* out, size_t size) {
@@ -127,12 +130,17 @@ absl::StatusOr<Tensor> ReadEntry(const ZipEntry& entry) {
 }  // namespace
 
 absl::StatusOr<std::vector<Tensor>> ParseNpz(absl::string_view bytes) {
-  MW_ASSIGN_OR_RETURN(const std::vector<ZipEntry> entries,
-                      ReadZipDirectory(bytes));
+  MW_ASSIGN_OR_RETURN(
+      const std::vector<ZipEntry> entries,
+      ReadZipDirectory(static_cast<int64_t>(bytes.size()),
+                       [&](int64_t offset, char* out, size_t size) {
+                         std::memcpy(out, bytes.data() + offset, size);
+                         return absl::OkStatus();
+                       }));
   std::vector<Tensor> tensors;
   for (const ZipEntry& entry : entries) {
     if (absl::EndsWith(entry.name, "/")) continue;  // A folder.
-    absl::StatusOr<Tensor> tensor = ReadEntry(entry);
+    absl::StatusOr<Tensor> tensor = ReadEntry(entry, bytes);
     if (!tensor.ok()) {
       return Annotate(tensor.status(),
                       absl::Utf8SafeCHexEscape(entry.name.substr(0, 200)));

@@ -1,6 +1,7 @@
 #include "meshwright/state/safetensors.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <tuple>
@@ -177,21 +178,42 @@ absl::StatusOr<absl::string_view> DtypeName(ElementType type) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Tensor>> ParseSafetensors(absl::string_view bytes) {
-  if (bytes.size() < 8) return Bad("the safetensors file is cut short");
-  const uint64_t header_bytes = HeaderBytes(bytes);
-  if (header_bytes > kMaxHeaderBytes || header_bytes > bytes.size() - 8) {
+absl::StatusOr<std::vector<PlacedTensor>> IndexSafetensors(int64_t file_bytes,
+                                                           ReadBytesAt read) {
+  if (file_bytes < 8) return Bad("the safetensors file is cut short");
+  std::string start(8, '\0');
+  MW_RETURN_IF_ERROR(read(0, start.data(), start.size()));
+  const uint64_t header_bytes = HeaderBytes(start);
+  if (header_bytes > kMaxHeaderBytes ||
+      header_bytes > static_cast<uint64_t>(file_bytes) - 8) {
     return Bad("is neither .npz, .npy nor safetensors, or is cut short");
   }
-  MW_ASSIGN_OR_RETURN(std::vector<Placed> placed,
-                      ReadHeader(bytes.substr(8, header_bytes)));
-  const absl::string_view data = bytes.substr(8 + header_bytes);
-  MW_RETURN_IF_ERROR(
-      CheckContiguous(placed, static_cast<int64_t>(data.size())));
-  std::vector<Tensor> tensors;
+  std::string header(header_bytes, '\0');
+  MW_RETURN_IF_ERROR(read(8, header.data(), header.size()));
+  MW_ASSIGN_OR_RETURN(std::vector<Placed> placed, ReadHeader(header));
+  const int64_t data = 8 + static_cast<int64_t>(header_bytes);
+  MW_RETURN_IF_ERROR(CheckContiguous(placed, file_bytes - data));
+  std::vector<PlacedTensor> result;
   for (Placed& at : placed) {
+    result.push_back({std::move(at.tensor), data + at.begin});
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<Tensor>> ParseSafetensors(absl::string_view bytes) {
+  MW_ASSIGN_OR_RETURN(
+      std::vector<PlacedTensor> placed,
+      IndexSafetensors(static_cast<int64_t>(bytes.size()),
+                       [&](int64_t offset, char* out, size_t size) {
+                         std::memcpy(out, bytes.data() + offset, size);
+                         return absl::OkStatus();
+                       }));
+  std::vector<Tensor> tensors;
+  for (PlacedTensor& at : placed) {
     Tensor& tensor = tensors.emplace_back(std::move(at.tensor));
-    tensor.data = std::string(data.substr(at.begin, at.end - at.begin));
+    const int64_t size =
+        *CheckedBytes(tensor.dimensions, HostBytes(tensor.type));
+    tensor.data = std::string(bytes.substr(at.offset, size));
     if (tensor.type == ElementType::kPred) {
       for (char& value : tensor.data) value = value != 0;
     }

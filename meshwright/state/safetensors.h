@@ -4,12 +4,14 @@
 #ifndef MESHWRIGHT_STATE_SAFETENSORS_H_
 #define MESHWRIGHT_STATE_SAFETENSORS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "meshwright/state/read_bytes.h"
 #include "meshwright/state/tensor.h"
 
 namespace meshwright {
@@ -17,6 +19,16 @@ namespace meshwright {
 // Tensors in the order of their data, which must be contiguous, as the
 // reference reader demands; "__metadata__" is ignored.
 absl::StatusOr<std::vector<Tensor>> ParseSafetensors(absl::string_view bytes);
+
+// A tensor of a file, without its data, and where these lie in the file.
+struct PlacedTensor {
+  Tensor tensor;
+  int64_t offset = 0;
+};
+// Of a file of so many bytes, of which `read` gives parts; only the header is
+// read.
+absl::StatusOr<std::vector<PlacedTensor>> IndexSafetensors(int64_t file_bytes,
+                                                           ReadBytesAt read);
 
 // A file without its data: the header's bytes, and the tensors in the order in
 // which their data follow (widest elements first, then by name).

@@ -13,10 +13,12 @@ namespace meshwright {
 namespace {
 
 constexpr uint64_t kEndBytes = 22;
+constexpr uint64_t kLocatorBytes = 20;
 constexpr uint64_t kEntryBytes = 46;
 constexpr uint64_t kLocalBytes = 30;
 constexpr uint64_t kMax32 = 0xffffffff;
 constexpr uint64_t kMax16 = 0xffff;
+constexpr uint64_t kMaxDirectoryBytes = uint64_t{1} << 30;
 
 absl::Status Bad(absl::string_view what) {
   return absl::InvalidArgumentError(what);
@@ -37,47 +39,75 @@ bool HasSignature(absl::string_view bytes, uint64_t at, uint64_t size,
          Number(bytes, at, 4) == signature;
 }
 
+// Of an archive, what is read of it.
+class Archive {
+ public:
+  Archive(int64_t bytes, ReadBytesAt read)
+      : bytes_(static_cast<uint64_t>(bytes)), read_(read) {}
+
+  uint64_t size() const { return bytes_; }
+
+  // Empty if the archive does not have so many bytes there.
+  absl::StatusOr<std::string> Read(uint64_t at, uint64_t size) const {
+    if (at > bytes_ || size > bytes_ - at) return std::string();
+    std::string part(size, '\0');
+    MW_RETURN_IF_ERROR(
+        read_(static_cast<int64_t>(at), part.data(), part.size()));
+    return part;
+  }
+
+ private:
+  const uint64_t bytes_;
+  const ReadBytesAt read_;
+};
+
 struct Directory {
   uint64_t offset = 0;
   uint64_t bytes = 0;
   uint64_t entries = 0;
 };
 
-// The end record is last, before a comment of at most 64 KiB.
-absl::StatusOr<uint64_t> FindEnd(absl::string_view archive) {
-  if (archive.size() < kEndBytes) return Bad("the zip archive is cut short");
-  const uint64_t last = archive.size() - kEndBytes;
+// The end record is last, before a comment of at most 64 KiB. `tail` is the end
+// of the archive.
+absl::StatusOr<uint64_t> FindEnd(absl::string_view tail) {
+  if (tail.size() < kEndBytes) return Bad("the zip archive is cut short");
+  const uint64_t last = tail.size() - kEndBytes;
   const uint64_t first = last > kMax16 ? last - kMax16 : 0;
   for (uint64_t at = last + 1; at-- > first;) {
-    if (!HasSignature(archive, at, kEndBytes, 0x06054b50)) continue;
-    if (at + kEndBytes + Number(archive, at + 20, 2) == archive.size()) {
-      return at;
-    }
+    if (!HasSignature(tail, at, kEndBytes, 0x06054b50)) continue;
+    if (at + kEndBytes + Number(tail, at + 20, 2) == tail.size()) return at;
   }
   return Bad("the zip archive is cut short");
 }
 
-absl::StatusOr<Directory> FindDirectory(absl::string_view archive) {
-  MW_ASSIGN_OR_RETURN(const uint64_t end, FindEnd(archive));
-  Directory directory{.offset = Number(archive, end + 16, 4),
-                      .bytes = Number(archive, end + 12, 4),
-                      .entries = Number(archive, end + 10, 2)};
+absl::StatusOr<Directory> FindDirectory(const Archive& archive) {
+  const uint64_t tail_bytes =
+      std::min(archive.size(), kLocatorBytes + kEndBytes + kMax16);
+  const uint64_t tail_at = archive.size() - tail_bytes;
+  MW_ASSIGN_OR_RETURN(const std::string tail,
+                      archive.Read(tail_at, tail_bytes));
+  MW_ASSIGN_OR_RETURN(const uint64_t end, FindEnd(tail));
+  Directory directory{.offset = Number(tail, end + 16, 4),
+                      .bytes = Number(tail, end + 12, 4),
+                      .entries = Number(tail, end + 10, 2)};
   if (directory.offset == kMax32 || directory.bytes == kMax32 ||
       directory.entries == kMax16) {
-    constexpr uint64_t kLocatorBytes = 20;
     if (end >= kLocatorBytes &&
-        HasSignature(archive, end - kLocatorBytes, kLocatorBytes, 0x07064b50)) {
-      const uint64_t at = Number(archive, end - kLocatorBytes + 8, 8);
-      if (!HasSignature(archive, at, 56, 0x06064b50)) {
+        HasSignature(tail, end - kLocatorBytes, kLocatorBytes, 0x07064b50)) {
+      const uint64_t at = Number(tail, end - kLocatorBytes + 8, 8);
+      MW_ASSIGN_OR_RETURN(const std::string record, archive.Read(at, 56));
+      if (!HasSignature(record, 0, 56, 0x06064b50)) {
         return Bad("the zip64 directory is damaged");
       }
-      directory = {.offset = Number(archive, at + 48, 8),
-                   .bytes = Number(archive, at + 40, 8),
-                   .entries = Number(archive, at + 32, 8)};
+      directory = {.offset = Number(record, 48, 8),
+                   .bytes = Number(record, 40, 8),
+                   .entries = Number(record, 32, 8)};
     }
   }
-  if (directory.offset > end || directory.bytes > end - directory.offset ||
-      directory.entries > directory.bytes / kEntryBytes) {
+  const uint64_t limit = tail_at + end;
+  if (directory.offset > limit || directory.bytes > limit - directory.offset ||
+      directory.entries > directory.bytes / kEntryBytes ||
+      directory.bytes > kMaxDirectoryBytes) {
     return Bad("the zip directory lies outside the file");
   }
   return directory;
@@ -116,26 +146,28 @@ struct Range {
 };
 
 // Finds the contents behind the entry's local header.
-absl::StatusOr<Range> Locate(absl::string_view archive, const Numbers& numbers,
+absl::StatusOr<Range> Locate(const Archive& archive, const Numbers& numbers,
                              ZipEntry& entry) {
   const std::string name = absl::Utf8SafeCHexEscape(entry.name.substr(0, 100));
-  if (!HasSignature(archive, numbers.offset, kLocalBytes, 0x04034b50)) {
+  MW_ASSIGN_OR_RETURN(const std::string local,
+                      archive.Read(numbers.offset, kLocalBytes));
+  if (!HasSignature(local, 0, kLocalBytes, 0x04034b50)) {
     return Bad(absl::StrCat(name, ": not where the zip directory says"));
   }
-  const uint64_t begin = numbers.offset + kLocalBytes +
-                         Number(archive, numbers.offset + 26, 2) +
-                         Number(archive, numbers.offset + 28, 2);
+  const uint64_t begin = numbers.offset + kLocalBytes + Number(local, 26, 2) +
+                         Number(local, 28, 2);
   if (begin > archive.size() || numbers.packed_bytes > archive.size() - begin ||
       numbers.bytes > std::numeric_limits<int64_t>::max()) {
     return Bad(absl::StrCat(name, ": is cut short"));
   }
   entry.bytes = static_cast<int64_t>(numbers.bytes);
-  entry.contents = archive.substr(begin, numbers.packed_bytes);
+  entry.offset = static_cast<int64_t>(begin);
+  entry.packed_bytes = static_cast<int64_t>(numbers.packed_bytes);
   return Range{numbers.offset, begin + numbers.packed_bytes};
 }
 
 // Reads the directory entry at `at` and moves past it.
-absl::StatusOr<Range> ReadEntry(absl::string_view archive,
+absl::StatusOr<Range> ReadEntry(const Archive& archive,
                                 absl::string_view directory, uint64_t& at,
                                 ZipEntry& entry) {
   if (!HasSignature(directory, at, kEntryBytes, 0x02014b50)) {
@@ -164,11 +196,12 @@ absl::StatusOr<Range> ReadEntry(absl::string_view archive,
 
 }  // namespace
 
-absl::StatusOr<std::vector<ZipEntry>> ReadZipDirectory(
-    absl::string_view archive) {
+absl::StatusOr<std::vector<ZipEntry>> ReadZipDirectory(int64_t archive_bytes,
+                                                       ReadBytesAt read) {
+  const Archive archive(archive_bytes, read);
   MW_ASSIGN_OR_RETURN(const Directory directory, FindDirectory(archive));
-  const absl::string_view bytes =
-      archive.substr(directory.offset, directory.bytes);
+  MW_ASSIGN_OR_RETURN(const std::string bytes,
+                      archive.Read(directory.offset, directory.bytes));
   std::vector<ZipEntry> entries(directory.entries);
   std::vector<Range> ranges;
   uint64_t at = 0;

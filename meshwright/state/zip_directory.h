@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "meshwright/state/read_bytes.h"
 
 namespace meshwright {
 
@@ -18,14 +18,17 @@ struct ZipEntry {
   std::string name;
   int method = kStored;
   uint32_t crc32 = 0;
-  int64_t bytes = 0;           // Unpacked, as the directory says.
-  absl::string_view contents;  // Packed; points into the archive.
+  int64_t bytes = 0;         // Unpacked, as the directory says.
+  int64_t offset = 0;        // Of its contents in the archive.
+  int64_t packed_bytes = 0;  // Of these.
 };
 
-// Entries in directory order. All contents lie inside the archive and no two
-// overlap; the directory's sizes are otherwise not to be trusted.
-absl::StatusOr<std::vector<ZipEntry>> ReadZipDirectory(
-    absl::string_view archive);
+// Entries in directory order, of an archive of so many bytes; nothing but the
+// directory and the headers of entries is read. All contents lie inside the
+// archive and no two overlap; the directory's sizes are otherwise not to be
+// trusted.
+absl::StatusOr<std::vector<ZipEntry>> ReadZipDirectory(int64_t archive_bytes,
+                                                       ReadBytesAt read);
 
 }  // namespace meshwright
 

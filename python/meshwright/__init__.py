@@ -17,6 +17,7 @@ or in parts: training steps in, HLO modules out, plans back.
 Importing this package loads neither JAX nor NumPy; `lower` does when called.
 """
 
+from meshwright import data
 from meshwright.client.parallel import ParallelStep, parallelize
 from meshwright.client.state import State
 from meshwright.errors import MeshwrightError, MeshwrightWarning
@@ -33,6 +34,7 @@ __all__ = [
     "ParallelStep",
     "Parameter",
     "State",
+    "data",
     "kernel",
     "load_plan",
     "lower",

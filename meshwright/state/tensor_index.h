@@ -1,0 +1,25 @@
+// Where the tensors of a file lie in it: .npz, .npy and safetensors.
+//
+//   MW_ASSIGN_OR_RETURN(auto file, RandomAccessFile::Open("shard-3.npz"));
+//   MW_ASSIGN_OR_RETURN(auto places, IndexTensors(*file));
+//   // {"images", f32[512,32,32,3], offset 128}, ...: rows are read alone.
+#ifndef MESHWRIGHT_STATE_TENSOR_INDEX_H_
+#define MESHWRIGHT_STATE_TENSOR_INDEX_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "meshwright/base/random_access_file.h"
+#include "meshwright/state/safetensors.h"
+
+namespace meshwright {
+
+// Tensors without their data; only headers are read. Errors as ReadTensorFile,
+// and kInvalidArgument for tensors of which parts cannot be read alone: packed,
+// big-endian or column-major ones.
+absl::StatusOr<std::vector<PlacedTensor>> IndexTensors(
+    const RandomAccessFile& file);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_STATE_TENSOR_INDEX_H_
