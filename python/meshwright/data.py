@@ -13,6 +13,7 @@ import glob
 import json
 import os
 from collections import OrderedDict
+from functools import cached_property
 from pathlib import Path
 
 from meshwright.errors import MeshwrightError
@@ -121,10 +122,19 @@ class Dataset:
         return self
 
     def __next__(self) -> dict:
-        rows = [self._order.locate(self._position, row) for row in range(self._batch)]
-        batch = self._samples.read(rows)
+        batch = self.peek()
         self._position += self._batch
         return batch
+
+    @cached_property
+    def shapes(self) -> dict:
+        """Of a batch: arrays whose values mean nothing."""
+        return self.peek()
+
+    def peek(self) -> dict:
+        """The next batch, which stays the next."""
+        rows = [self._order.locate(self._position, row) for row in range(self._batch)]
+        return self._samples.read(rows)
 
     def seek(self, position: int) -> "Dataset":
         """Goes on from a position, such as another had."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from meshwright.arrays import is_array
 from meshwright.batch_argument import Batch
 from meshwright.client.state import State
+from meshwright.data import Dataset
 from meshwright.errors import MeshwrightError
 from meshwright.keys import key_wrapper
 from meshwright.lowered_module import LoweredModule
@@ -53,11 +54,13 @@ class StateArgument:
 
 @dataclass(frozen=True, eq=False)
 class CallForm:
-    """`data`: by parameter name, the leaf that is its value. `result`: a tree of
-    Fetched, Next and what is static."""
+    """`data`: by parameter name, the leaf that is its value; `fed`: by the leaf of a
+    dataset, the array of it that each parameter is. `result`: a tree of Fetched, Next
+    and what is static."""
 
     module: LoweredModule
     data: Mapping[str, int]
+    fed: Mapping[int, Mapping[str, str]]
     states: Sequence[StateArgument]
     result: object
     fetch: Mapping[int, str]  # Of the outputs that are fetched, their names.
@@ -84,6 +87,7 @@ class _Reader:
     def __init__(self, leaves: Sequence, structure):
         self._leaves = leaves
         self._sources: dict[int, int] = {}  # Id of a struct -> leaf.
+        self._keys: dict[int, str] = {}  # Id of a struct -> array of a dataset.
         self._structs = [self._stand_in(i, leaf) for i, leaf in enumerate(leaves)]
         self._args, self._kwargs = structure.unflatten(self._structs)
         taken: set[tuple[int, int]] = set()
@@ -104,25 +108,34 @@ class _Reader:
         names = [parameter.name for parameter in lowered.module.parameters]
         states = self._states(step, lowered.pairs, sources, names)
         of_states = {name for found in states for name in found.parameters}
-        data = {
-            names[i]: leaf
-            for i, (leaf, _) in sources.items()
-            if names[i] not in of_states
-        }
+        data, fed = {}, {}
+        for i, (leaf, key) in sources.items():
+            if isinstance(self._leaves[leaf], Dataset):
+                fed.setdefault(leaf, {})[names[i]] = key
+            elif names[i] not in of_states:
+                data[names[i]] = leaf
         result = self._result(step, lowered, states, names)
         fetch, wrap = _fetched(result, step, lowered)
-        return CallForm(lowered.module, data, states, result, fetch, wrap)
+        return CallForm(lowered.module, data, fed, states, result, fetch, wrap)
 
     def _stand_in(self, index: int, leaf):
         if isinstance(leaf, State):
             self._sources |= dict.fromkeys(map(id, leaf.form.leaves), index)
             return leaf.form.value
+        if isinstance(leaf, Dataset):
+            structs = {key: _struct(array) for key, array in leaf.shapes.items()}
+            self._sources |= dict.fromkeys(map(id, structs.values()), index)
+            self._keys |= {id(struct): key for key, struct in structs.items()}
+            return structs
         struct = _struct(leaf)
         self._sources[id(struct)] = index
         return struct
 
-    def _parameter_sources(self, step: TracedStep) -> dict[int, tuple[int, int | None]]:
-        """By parameter: the leaf it comes from, and its slot if that is a State."""
+    def _parameter_sources(
+        self, step: TracedStep
+    ) -> dict[int, tuple[int, int | str | None]]:
+        """By parameter: the leaf it comes from, and what of it: the slot of a State,
+        the array of a dataset."""
         import jax
 
         flat = jax.tree_util.tree_leaves((step.call.args, step.call.kwargs))
@@ -134,9 +147,14 @@ class _Reader:
                     f"argument {parameter} of the step is not one of the call's arrays"
                 )
             given = self._leaves[leaf]
-            slot = given.form.slots[id(struct)] if isinstance(given, State) else None
-            found[parameter] = leaf, slot
+            part = self._keys.get(id(struct))
+            if isinstance(given, State):
+                part = given.form.slots[id(struct)]
+            found[parameter] = leaf, part
         return found
+
+    def _is_state(self, leaf: int) -> bool:
+        return isinstance(self._leaves[leaf], State)
 
     def _state_arguments(self, step: TracedStep) -> list[str]:
         """Those that hold States and come back."""
@@ -144,7 +162,7 @@ class _Reader:
         in_place = {p for found in step.objects for p in found.parameters.values()}
         names = []
         for argument in step.arguments:
-            if all(sources[p][1] is None for p in argument.parameters):
+            if not any(self._is_state(sources[p][0]) for p in argument.parameters):
                 continue
             pairing = Pairing(step.result, step.outputs.start)
             if in_place & set(argument.parameters) or pairing.take(
@@ -158,8 +176,8 @@ class _Reader:
     def _states(self, step, pairs, sources, names) -> list[StateArgument]:
         in_place = {p for found in step.objects for p in found.parameters.values()}
         by_leaf: dict[int, list[int]] = {}
-        for parameter, (leaf, slot) in sources.items():
-            if slot is not None:
+        for parameter, (leaf, _) in sources.items():
+            if self._is_state(leaf):
                 by_leaf.setdefault(leaf, []).append(parameter)
         found = [
             StateArgument(
@@ -172,7 +190,7 @@ class _Reader:
             for leaf, parameters in by_leaf.items()
         ]
         for argument in step.arguments:
-            own = [p for p in argument.parameters if sources[p][1] is None]
+            own = [p for p in argument.parameters if not self._is_state(sources[p][0])]
             if not own or not all(p in pairs for p in own):
                 continue
             if len(own) < len(argument.parameters):

@@ -91,6 +91,11 @@ class Service:
         parts = messages.init_parts(job, module, tensors)
         self._call("Init", "stream_unary", parts)
 
+    def feed(self, job: int, dataset: Mapping, position: int) -> None:
+        """From the next step on, data come from a dataset that the workers read."""
+        request = messages.feed_request(job, json.dumps(dataset), position)
+        self._call("Feed", "unary_unary", request)
+
     def step(
         self,
         job: int,

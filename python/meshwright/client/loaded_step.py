@@ -10,6 +10,7 @@ from meshwright.client.host_arrays import host_array
 from meshwright.client.initial_state import InitialState
 from meshwright.client.messages import StepDone
 from meshwright.client.state import Form, HostArrays, Lost, State, Store
+from meshwright.data import Dataset
 from meshwright.errors import MeshwrightError
 
 
@@ -23,15 +24,22 @@ class LoadedStep:
         self._platform = platform
         self._tenants: dict[int, Tenant] = {}  # By the number of the state.
         self._items, self._structure = jax.tree_util.tree_flatten(form.result)
-        self.last: StepDone | None = None
+        self._fed: tuple | None = None  # A dataset, and its position.
+        self.done: list[StepDone] = []  # Of the last call.
 
-    def __call__(self, leaves: Sequence):
+    def __call__(self, leaves: Sequence, count: int = 1):
+        """The result of the last of so many steps."""
         states = [self._enter(i, leaves) for i in range(len(self._form.states))]
         data = {name: host_array(leaves[i]) for name, i in self._form.data.items()}
-        done, fetched = self._service.step(
-            self.number, data, fetch=self._form.fetch.values()
+        for leaf, arrays in self._form.fed.items():
+            self._feed(leaves[leaf], arrays)
+        self.done, fetched = self._service.step(
+            self.number, data, count, self._form.fetch.values()
         )
-        self.last = done[-1]
+        for leaf in self._form.fed:
+            dataset = leaves[leaf]
+            dataset.seek(dataset.position + count * dataset.batch)
+            self._fed = dataset, dataset.position
         return self._result(self._after(states), fetched)
 
     def fetch(self, names: Sequence[str]) -> dict[str, object]:
@@ -70,6 +78,12 @@ class LoadedStep:
             wrap = form.wrap.get(output)
             values.append(wrap(array) if wrap else array)
         return self._structure.unflatten(values)
+
+    def _feed(self, dataset: Dataset, arrays: Mapping[str, str]) -> None:
+        """Sees to it that the workers read on from where the dataset is."""
+        if self._fed is None or self._fed != (dataset, dataset.position):
+            self._fed = None
+            self._service.feed(self.number, dataset.spec(arrays), dataset.position)
 
     def _enter(self, number: int, leaves: Sequence) -> State:
         """Sees to it that the arrays of a state are in the job."""

@@ -51,6 +51,10 @@ def step_parts(
         yield _message((2, part))
 
 
+def feed_request(job: int, dataset: str, position: int) -> bytes:
+    return _message((1, job), (2, dataset), (3, position))
+
+
 def fetch_request(job: int, names: Iterable[str]) -> bytes:
     return _message((1, job), *((2, name) for name in names))
 

@@ -15,6 +15,7 @@ from meshwright.client.place import Place
 from meshwright.client.program import run_program
 from meshwright.client.progress import Progress
 from meshwright.client.state import Form, HostArrays, State, Store
+from meshwright.data import Dataset
 from meshwright.errors import MeshwrightError
 from meshwright.frameworks import is_nnx_object
 from meshwright.lowered_module import LoweredModule
@@ -114,9 +115,24 @@ class ParallelStep:
         return State(Store(HostArrays(arrays), len(arrays)), Form.of(value), 0)
 
     def __call__(self, *args, **kwargs):
-        """As the function, with a State for each state in the result."""
+        """As the function, with a State for each state in the result. A dataset
+        (`meshwright.data`) stands for its next batch, which the workers read."""
+        return self.many(1, *args, **kwargs)
+
+    def many(self, count: int, *args, **kwargs):
+        """So many steps in one call, which gives the result of the last; a dataset
+        gives each its batch. `losses` are of all of them."""
+        if count < 1:
+            raise MeshwrightError(f"{count} steps cannot be run")
         form, leaves = self._form(args, kwargs)
-        return self._load(form)(leaves)
+        if len(form.fed) > 1:
+            raise MeshwrightError("a step takes the batches of one dataset, not of two")
+        return self._load(form)(leaves, count)
+
+    @property
+    def losses(self) -> list[float | None]:
+        """Of the steps of the last call."""
+        return [one.loss for one in self._loaded.done] if self._loaded else []
 
     def prepare(self, *args, **kwargs) -> None:
         """Plans and compiles for these arguments, arrays or shapes; runs nothing."""
@@ -224,6 +240,8 @@ def _key(leaf):
     """What of a leaf another plan depends on."""
     if isinstance(leaf, State):
         return leaf.form
+    if isinstance(leaf, Dataset):
+        return tuple((k, v.shape, v.dtype) for k, v in leaf.shapes.items())
     if is_array(leaf):
         return leaf.shape, leaf.dtype
     if isinstance(leaf, bool | int | float | complex):
@@ -234,4 +252,7 @@ def _key(leaf):
 def _without_states(tree):
     import jax
 
-    return jax.tree_util.tree_map(lambda x: 0 if isinstance(x, State) else x, tree)
+    def known(leaf):
+        return 0 if isinstance(leaf, State | Dataset) else leaf
+
+    return jax.tree_util.tree_map(known, tree)
