@@ -42,6 +42,8 @@ const CommandSpec& Spec() {
              "how many virtual devices, on the CPU (default 1)"},
             {"cores", "FIRST-LAST",
              "use only these cores of this machine (default: all)"},
+            {"memory-fraction", "F",
+             "how much of each GPU's memory to take (default 0.75)"},
             {"platform", "NAME", "cpu, cuda, tpu (default: the fastest there)"},
             {"cache", "DIR",
              "keep compiled programs there (default ~/.cache/meshwright/"
@@ -73,6 +75,21 @@ absl::Status KeepToCores(const std::string& text) {
         absl::StrCat("--cores ", text, ": this machine does not have them"));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<double> MemoryFraction(const CommandLine& line,
+                                      const PluginFile& plugin) {
+  const std::string text = line.Text("memory-fraction", "");
+  double fraction = 0;
+  if (!absl::SimpleAtod(text, &fraction) || !(fraction > 0 && fraction <= 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--memory-fraction ", text, " is no number above 0, 1 at most"));
+  }
+  if (!absl::StartsWith(plugin.name, "cuda")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--memory-fraction is for GPUs, not for ", plugin.name));
+  }
+  return fraction;
 }
 
 // Returns once it listens; ends with the object.
@@ -143,15 +160,17 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const PluginFile file,
                       FindPlugin(line.Text("platform", "")));
   MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
-  MW_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Client> client,
-      plugin->CreateClient({.cpu_devices = static_cast<int>(devices)}));
+  ClientOptions client{.cpu_devices = static_cast<int>(devices)};
+  if (line.Has("memory-fraction")) {
+    MW_ASSIGN_OR_RETURN(client.values["memory_fraction"],
+                        MemoryFraction(line, file));
+  }
   const std::string cache = line.Text("cache", CompileCache::DefaultFolder());
   return ServeWorker({.join = join,
                       .security = security,
                       .rank = static_cast<int>(rank),
                       .plugin = plugin,
-                      .client = client.get(),
+                      .client = client,
                       .connect_timeout = absl::Seconds(patience),
                       .cache = cache == "none" ? "" : cache});
 }

@@ -76,8 +76,8 @@ class Client {
   // Those that this process drives.
   virtual absl::Span<const Device* const> devices() const = 0;
 
-  // All devices, including those of other processes.
-  virtual int global_device_count() const = 0;
+  // Those and the devices of other processes (process_team.h), by id.
+  virtual absl::Span<const DevicePlace> all_devices() const = 0;
 
   virtual absl::StatusOr<BufferPtr> FromHost(const HostArray& array,
                                              const Device& device) = 0;

@@ -27,9 +27,10 @@ TEST_P(ConformanceTest, DevicesAreNumberedAndDescribed) {
   EXPECT_FALSE(client_->platform_name().empty());
   EXPECT_FALSE(client_->platform_version().empty());
   ASSERT_EQ(client_->devices().size(), 3u);
-  EXPECT_EQ(client_->global_device_count(), 3);
+  ASSERT_EQ(client_->all_devices().size(), 3u);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(device(i).id(), i);
+    EXPECT_EQ(client_->all_devices()[i], (DevicePlace{.id = i}));
     EXPECT_FALSE(device(i).kind().empty());
     EXPECT_FALSE(device(i).info().description.empty());
     const auto memory = device(i).Memory();

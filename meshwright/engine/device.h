@@ -32,6 +32,14 @@ struct DeviceInfo {
   std::string description;  // A line for people.
 };
 
+// A device of this process or of another one.
+struct DevicePlace {
+  int id = 0;             // As DeviceInfo's.
+  int process_index = 0;  // Likewise.
+
+  bool operator==(const DevicePlace&) const = default;
+};
+
 class Device {
  public:
   Device(const Device&) = delete;

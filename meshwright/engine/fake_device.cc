@@ -32,9 +32,9 @@ DeviceMemory FakeAccount::Read() const {
           .limit_bytes = limit_};
 }
 
-FakeDevice::FakeDevice(int id, int64_t memory_limit_bytes)
+FakeDevice::FakeDevice(int id, int process, int64_t memory_limit_bytes)
     : Device({.id = id,
-              .process_index = 0,
+              .process_index = process,
               .hardware_id = id,
               .kind = "fake",
               .description = absl::StrCat("FakeDevice(id=", id, ")")}),

@@ -1,6 +1,6 @@
 // Devices of the fake engine: an account of bytes, and the arrays in it.
 //
-//   FakeDevice device(0, /*memory_limit_bytes=*/64);
+//   FakeDevice device(0, 0, /*memory_limit_bytes=*/64);
 //   device.Allocate(48);  // A FakeStorage; 16 bytes are left.
 //   device.Allocate(32);  // RESOURCE_EXHAUSTED: device 0 needs 32 bytes, ...
 #ifndef MESHWRIGHT_ENGINE_FAKE_DEVICE_H_
@@ -51,7 +51,7 @@ using FakeStoragePtr = std::shared_ptr<FakeStorage>;
 
 class FakeDevice final : public Device {
  public:
-  FakeDevice(int id, int64_t memory_limit_bytes);
+  FakeDevice(int id, int process, int64_t memory_limit_bytes);
 
   absl::StatusOr<DeviceMemory> Memory() const override;
   absl::StatusOr<FakeStoragePtr> Allocate(int64_t bytes) const;

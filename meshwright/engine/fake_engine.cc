@@ -34,8 +34,8 @@ absl::Span<const Device* const> FakeClient::devices() const {
   return session_->devices();
 }
 
-int FakeClient::global_device_count() const {
-  return static_cast<int>(session_->devices().size());
+absl::Span<const DevicePlace> FakeClient::all_devices() const {
+  return session_->all_devices();
 }
 
 absl::StatusOr<BufferPtr> FakeClient::FromHost(const HostArray& array,
@@ -57,7 +57,7 @@ absl::StatusOr<BufferPtr> FakeClient::FromHost(const HostArray& array,
 absl::StatusOr<std::unique_ptr<Executable>> FakeClient::Compile(
     const Program& program, const CompileOptions& options) {
   std::vector<int> known;
-  for (const Device* device : devices()) known.push_back(device->id());
+  for (const DevicePlace& place : all_devices()) known.push_back(place.id);
   MW_RETURN_IF_ERROR(CheckCompileOptions(options, known));
   if (program.format != "fake") {
     return absl::InvalidArgumentError(
@@ -69,9 +69,10 @@ absl::StatusOr<std::unique_ptr<Executable>> FakeClient::Compile(
   const int count = options.num_replicas * options.num_partitions;
   std::vector<const Device*> used;
   for (int i = 0; i < count; ++i) {
-    // Ids are 0, 1, 2, ... here.
-    used.push_back(
-        devices()[options.device_ids.empty() ? i : options.device_ids[i]]);
+    const int id = options.device_ids.empty() ? i : options.device_ids[i];
+    for (const Device* device : devices()) {
+      if (device->id() == id) used.push_back(device);
+    }
   }
   return std::make_unique<FakeExecutable>(session_, program.code,
                                           std::move(function), std::move(used));

@@ -57,6 +57,9 @@ struct FakeFault {
 
 struct FakeOptions {
   int devices = 1;
+  // This process, and how many have such devices; only its own can be used.
+  int process = 0;
+  int processes = 1;
   // On each device. What does not fit is kResourceExhausted.
   int64_t memory_limit_bytes = std::numeric_limits<int64_t>::max();
 };
@@ -72,7 +75,7 @@ class FakeClient final : public Client {
   const std::string& platform_name() const override;
   const std::string& platform_version() const override;
   absl::Span<const Device* const> devices() const override;
-  int global_device_count() const override;
+  absl::Span<const DevicePlace> all_devices() const override;
   absl::StatusOr<BufferPtr> FromHost(const HostArray& array,
                                      const Device& device) override;
   absl::StatusOr<std::unique_ptr<Executable>> Load(

@@ -166,5 +166,22 @@ TEST(FakeEngineTest, ExecutionIsAsynchronous) {
   EXPECT_TRUE(execution->done[0]->IsReady());
 }
 
+TEST(FakeEngineTest, OfATeamOnlyTheOwnDevicesRun) {
+  FakeClient client({.devices = 2, .process = 1, .processes = 2});
+  EXPECT_THAT(client.all_devices(),
+              ElementsAre(DevicePlace{0, 0}, DevicePlace{1, 0},
+                          DevicePlace{2, 1}, DevicePlace{3, 1}));
+  FakeFunction count;
+  count.signature = {.parameters = {kPair}, .outputs = {kPair}};
+  client.Register("count", count);
+  const auto compiled =
+      client.Compile({.format = "fake", .code = "count"},
+                     {.num_replicas = 3, .device_ids = {0, 3, 2}});
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  ASSERT_EQ((*compiled)->devices().size(), 2u);
+  EXPECT_EQ((*compiled)->devices()[0]->id(), 3);
+  EXPECT_EQ((*compiled)->devices()[1]->id(), 2);
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -9,9 +9,12 @@ namespace meshwright {
 
 FakeSession::FakeSession(const FakeOptions& options) {
   MW_CHECK(options.devices >= 1) << options.devices;
-  for (int id = 0; id < options.devices; ++id) {
+  for (int id = 0; id < options.devices * options.processes; ++id) {
+    const int process = id / options.devices;
+    all_devices_.push_back({.id = id, .process_index = process});
+    if (process != options.process) continue;
     owned_devices_.push_back(
-        std::make_unique<FakeDevice>(id, options.memory_limit_bytes));
+        std::make_unique<FakeDevice>(id, process, options.memory_limit_bytes));
     devices_.push_back(owned_devices_.back().get());
   }
 }

@@ -23,6 +23,7 @@ class FakeSession {
   explicit FakeSession(const FakeOptions& options);
 
   absl::Span<const Device* const> devices() const { return devices_; }
+  absl::Span<const DevicePlace> all_devices() const { return all_devices_; }
   FakeStream& stream() { return stream_; }
 
   // Null unless the device is one of this session's.
@@ -39,6 +40,7 @@ class FakeSession {
  private:
   std::vector<std::unique_ptr<FakeDevice>> owned_devices_;
   std::vector<const Device*> devices_;
+  std::vector<DevicePlace> all_devices_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const FakeFunction>> functions_;
   std::vector<FakeFault> faults_;

@@ -49,7 +49,8 @@ PJRT_NamedValue ToPjrt(const std::string& name, const OptionValue& value) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Client>> PjrtClient::Create(
-    const PjrtApi* api, const OptionMap& options, OptionMap xla_defaults) {
+    const PjrtApi* api, const OptionMap& options, OptionMap xla_defaults,
+    const std::optional<ProcessTeam>& team) {
   std::vector<PJRT_NamedValue> values;
   values.reserve(options.size());
   for (const auto& [name, value] : options) {
@@ -58,11 +59,17 @@ absl::StatusOr<std::unique_ptr<Client>> PjrtClient::Create(
   auto args = NewPjrtArgs<PJRT_Client_Create_Args>();
   args.create_options = values.data();
   args.num_options = values.size();
+  std::unique_ptr<PjrtKeyValues> key_values;
+  if (team.has_value()) {
+    key_values = std::make_unique<PjrtKeyValues>(*team);
+    key_values->AddTo(args);
+  }
   MW_RETURN_IF_ERROR(api->Call(MW_PJRT(PJRT_Client_Create), args));
   MW_ASSIGN_OR_RETURN(
       auto session,
-      PjrtSession::Create(
-          api, PjrtHandle<PJRT_Client>(args.client, PjrtDelete{api})));
+      PjrtSession::Create(api,
+                          PjrtHandle<PJRT_Client>(args.client, PjrtDelete{api}),
+                          std::move(key_values)));
   return std::unique_ptr<Client>(
       new PjrtClient(std::move(session), std::move(xla_defaults)));
 }

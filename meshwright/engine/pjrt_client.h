@@ -3,6 +3,7 @@
 #define MESHWRIGHT_ENGINE_PJRT_CLIENT_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -10,15 +11,18 @@
 #include "meshwright/engine/client.h"
 #include "meshwright/engine/pjrt_api.h"
 #include "meshwright/engine/pjrt_session.h"
+#include "meshwright/engine/process_team.h"
 
 namespace meshwright {
 
 class PjrtClient final : public Client {
  public:
   // Opens the platform with `options`; every program is compiled with
-  // `xla_defaults` unless its own options say otherwise.
+  // `xla_defaults` unless its own options say otherwise. `team`: as
+  // ClientOptions has it.
   static absl::StatusOr<std::unique_ptr<Client>> Create(
-      const PjrtApi* api, const OptionMap& options, OptionMap xla_defaults);
+      const PjrtApi* api, const OptionMap& options, OptionMap xla_defaults,
+      const std::optional<ProcessTeam>& team = std::nullopt);
 
   const std::string& platform_name() const override {
     return session_->platform_name();
@@ -29,8 +33,8 @@ class PjrtClient final : public Client {
   absl::Span<const Device* const> devices() const override {
     return session_->devices();
   }
-  int global_device_count() const override {
-    return static_cast<int>(session_->global_ids().size());
+  absl::Span<const DevicePlace> all_devices() const override {
+    return session_->all_devices();
   }
   absl::StatusOr<BufferPtr> FromHost(const HostArray& array,
                                      const Device& device) override;

@@ -179,8 +179,20 @@ absl::StatusOr<std::unique_ptr<Client>> Plugin::CreateClient(
     const std::string folder = FindCudaDataFolder(file_.path);
     if (!folder.empty()) xla_defaults["xla_gpu_cuda_data_dir"] = folder;
   }
+  if (options.team.has_value()) {
+    if (!IsCuda(file_)) {
+      return absl::UnimplementedError(absl::StrCat(
+          Describe(file_), " has no collectives between processes"));
+    }
+    values["node_id"] = int64_t{options.team->process};
+    values["num_nodes"] = int64_t{options.team->processes};
+    // Compiling would wait for all processes, also for those that do not run
+    // the program, or find it compiled.
+    xla_defaults["xla_gpu_shard_autotuning"] = false;
+  }
   const LongerCollectives flags(file_, *api_);
-  auto client = PjrtClient::Create(api_, values, std::move(xla_defaults));
+  auto client =
+      PjrtClient::Create(api_, values, std::move(xla_defaults), options.team);
   if (!client.ok()) return Annotate(client.status(), Describe(file_));
   return client;
 }

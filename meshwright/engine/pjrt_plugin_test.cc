@@ -64,6 +64,14 @@ TEST(PluginTest, DeviceCountsThatMakeNoSenseAreInvalid) {
   }
 }
 
+TEST(PluginTest, TheCpuIsOfNoTeam) {
+  const absl::Status status =
+      CpuPlugin().CreateClient({.team = ProcessTeam{.processes = 2}}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("has no collectives between processes"));
+}
+
 TEST(PluginTest, ProgramsWithOtherLayoutsAreRefused) {
   const auto client = *CpuPlugin().CreateClient({});
   const absl::Status status = client

@@ -1,5 +1,6 @@
 #include "meshwright/engine/pjrt_session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "meshwright/base/status_macros.h"
@@ -13,6 +14,15 @@ absl::StatusOr<int> ReadId(const PjrtApi& api,
   args.device_description = description;
   MW_RETURN_IF_ERROR(api.Call(MW_PJRT(PJRT_DeviceDescription_Id), args));
   return args.id;
+}
+
+absl::StatusOr<int> ReadProcess(const PjrtApi& api,
+                                PJRT_DeviceDescription* description) {
+  auto args = NewPjrtArgs<PJRT_DeviceDescription_ProcessIndex_Args>();
+  args.device_description = description;
+  MW_RETURN_IF_ERROR(
+      api.Call(MW_PJRT(PJRT_DeviceDescription_ProcessIndex), args));
+  return args.process_index;
 }
 
 absl::StatusOr<PJRT_DeviceDescription*> Describe(const PjrtApi& api,
@@ -29,11 +39,7 @@ absl::StatusOr<DeviceInfo> ReadInfo(const PjrtApi& api, PJRT_Device* device) {
                       Describe(api, device));
   MW_ASSIGN_OR_RETURN(info.id, ReadId(api, description));
 
-  auto process = NewPjrtArgs<PJRT_DeviceDescription_ProcessIndex_Args>();
-  process.device_description = description;
-  MW_RETURN_IF_ERROR(
-      api.Call(MW_PJRT(PJRT_DeviceDescription_ProcessIndex), process));
-  info.process_index = process.process_index;
+  MW_ASSIGN_OR_RETURN(info.process_index, ReadProcess(api, description));
 
   auto hardware = NewPjrtArgs<PJRT_Device_LocalHardwareId_Args>();
   hardware.device = device;
@@ -69,8 +75,10 @@ absl::StatusOr<DeviceMemory> PjrtDevice::Memory() const {
 }
 
 absl::StatusOr<std::shared_ptr<PjrtSession>> PjrtSession::Create(
-    const PjrtApi* api, PjrtHandle<PJRT_Client> client) {
-  std::shared_ptr<PjrtSession> session(new PjrtSession(api, std::move(client)));
+    const PjrtApi* api, PjrtHandle<PJRT_Client> client,
+    std::unique_ptr<PjrtKeyValues> key_values) {
+  std::shared_ptr<PjrtSession> session(
+      new PjrtSession(api, std::move(client), std::move(key_values)));
   MW_RETURN_IF_ERROR(session->ReadPlatform());
   MW_RETURN_IF_ERROR(session->ReadDevices());
   return session;
@@ -109,9 +117,12 @@ absl::Status PjrtSession::ReadDevices() {
   for (size_t i = 0; i < global.num_devices; ++i) {
     MW_ASSIGN_OR_RETURN(PJRT_DeviceDescription * description,
                         Describe(*api_, global.devices[i]));
-    MW_ASSIGN_OR_RETURN(const int id, ReadId(*api_, description));
-    global_ids_.push_back(id);
+    DevicePlace& place = all_devices_.emplace_back();
+    MW_ASSIGN_OR_RETURN(place.id, ReadId(*api_, description));
+    MW_ASSIGN_OR_RETURN(place.process_index, ReadProcess(*api_, description));
   }
+  std::ranges::sort(all_devices_, {}, &DevicePlace::id);
+  for (const DevicePlace& place : all_devices_) global_ids_.push_back(place.id);
   return absl::OkStatus();
 }
 

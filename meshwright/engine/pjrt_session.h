@@ -16,6 +16,7 @@
 #include "meshwright/engine/device.h"
 #include "meshwright/engine/event.h"
 #include "meshwright/engine/pjrt_api.h"
+#include "meshwright/engine/pjrt_key_values.h"
 
 namespace meshwright {
 
@@ -34,9 +35,11 @@ class PjrtDevice final : public Device {
 
 class PjrtSession {
  public:
-  // Takes over `client`, asks it for its name and devices.
+  // Takes over `client` and what it was created with (null if it is alone),
+  // asks it for its name and devices.
   static absl::StatusOr<std::shared_ptr<PjrtSession>> Create(
-      const PjrtApi* api, PjrtHandle<PJRT_Client> client);
+      const PjrtApi* api, PjrtHandle<PJRT_Client> client,
+      std::unique_ptr<PjrtKeyValues> key_values);
 
   const PjrtApi& api() const { return *api_; }
   PJRT_Client* client() const { return client_.get(); }
@@ -48,6 +51,7 @@ class PjrtSession {
   const std::string& platform_name() const { return platform_name_; }
   const std::string& platform_version() const { return platform_version_; }
   absl::Span<const Device* const> devices() const { return devices_; }
+  absl::Span<const DevicePlace> all_devices() const { return all_devices_; }
   absl::Span<const int> global_ids() const { return global_ids_; }
 
   // Null unless the device is one of this session's.
@@ -55,18 +59,23 @@ class PjrtSession {
   const PjrtDevice* Find(const PJRT_Device* handle) const;
 
  private:
-  PjrtSession(const PjrtApi* api, PjrtHandle<PJRT_Client> client)
-      : api_(api), client_(std::move(client)) {}
+  PjrtSession(const PjrtApi* api, PjrtHandle<PJRT_Client> client,
+              std::unique_ptr<PjrtKeyValues> key_values)
+      : api_(api),
+        key_values_(std::move(key_values)),
+        client_(std::move(client)) {}
   absl::Status ReadPlatform();
   absl::Status ReadDevices();
 
   const PjrtApi* api_;
+  std::unique_ptr<PjrtKeyValues> key_values_;  // Outlives the client.
   PjrtHandle<PJRT_Client> client_;
   std::string platform_name_;
   std::string platform_version_;
   std::vector<std::unique_ptr<PjrtDevice>> owned_devices_;
   std::vector<const Device*> devices_;
-  std::vector<int> global_ids_;
+  std::vector<DevicePlace> all_devices_;
+  std::vector<int> global_ids_;  // Of those.
 };
 
 class PjrtEvent final : public Event {

@@ -10,6 +10,7 @@
 #define MESHWRIGHT_ENGINE_PLUGIN_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/engine/ffi.h"
+#include "meshwright/engine/process_team.h"
 
 namespace meshwright {
 
@@ -51,6 +53,10 @@ absl::StatusOr<PluginFile> FindPlugin(absl::string_view name);
 struct ClientOptions {
   // Number of virtual devices of the CPU plug-in; others ignore it.
   int cpu_devices = 1;
+
+  // The processes of which this is one; absent: it is alone. Only for CUDA:
+  // kUnimplemented elsewhere. Opening then waits for the others.
+  std::optional<ProcessTeam> team = std::nullopt;
 
   // Sent as they are; a plug-in rejects names it does not know. For CUDA:
   // "visible_devices", "memory_fraction", "preallocate", "allocator", ...

@@ -16,4 +16,8 @@ OptionMap CollectivesAsWritten(absl::string_view platform) {
   return {};
 }
 
+bool CollectivesCrossProcesses(absl::string_view platform) {
+  return platform == "cuda";
+}
+
 }  // namespace meshwright

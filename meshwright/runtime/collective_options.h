@@ -10,6 +10,10 @@ namespace meshwright {
 // Keeps the compiler from merging collectives; what can be merged already is.
 OptionMap CollectivesAsWritten(absl::string_view platform);
 
+// Whether the platform's own collectives go between processes whose clients
+// were opened as a team (engine/process_team.h).
+bool CollectivesCrossProcesses(absl::string_view platform);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_RUNTIME_COLLECTIVE_OPTIONS_H_

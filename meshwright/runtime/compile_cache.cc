@@ -87,7 +87,8 @@ std::string CompileCache::PathFor(const Client& client, const Program& program,
       "\n", client.devices()[0]->kind(), "\n", processor_, "\n",
       flags != nullptr ? flags : "", "\n", program.format, "\n",
       options.num_replicas, " ", options.num_partitions, " ",
-      client.devices().size(), " ", absl::StrJoin(options.device_ids, ","));
+      client.devices().size(), " of ", client.all_devices().size(), " from ",
+      client.devices()[0]->id(), " ", absl::StrJoin(options.device_ids, ","));
   for (const auto& [name, value] : options.xla_overrides) {
     absl::StrAppend(&key, "\n", name, "=", Text(value));
   }

@@ -78,6 +78,31 @@ void Executor::FindRanks() {
   threads_ = std::make_unique<RankThreads>(static_cast<int>(ranks_.size()));
 }
 
+// The devices that a stage's programs are compiled for: all of them where the
+// client knows those of other workers, otherwise those that are here.
+absl::StatusOr<std::vector<int>> Executor::DeviceIds(int32_t stage) const {
+  const absl::Span<const DevicePlace> all = options_.client->all_devices();
+  std::vector<int> ids;
+  if (all.size() == options_.client->devices().size()) {
+    for (const Device* device : programs_.own[stage].devices) {
+      ids.push_back(device->id());
+    }
+    return ids;
+  }
+  for (const DeviceAt& at : job().devices[stage]) {
+    int32_t device = 0;  // Of the worker's.
+    const auto found = std::ranges::find_if(all, [&](const DevicePlace& place) {
+      return place.process_index == at.worker && device++ == at.device;
+    });
+    if (found == all.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "worker ", at.worker, " of the job has no device ", at.device));
+    }
+    ids.push_back(found->id);
+  }
+  return ids;
+}
+
 absl::Status Executor::Compile(const std::vector<std::string>& programs) {
   Client& client = *options_.client;
   for (size_t i = 0; i < programs.size(); ++i) {
@@ -86,12 +111,10 @@ absl::Status Executor::Compile(const std::vector<std::string>& programs) {
     std::unique_ptr<Executable>& made = programs_.executables.emplace_back();
     if (own.empty()) continue;
     CompileOptions compile;
-    compile.num_replicas = static_cast<int>(own.size());
-    for (const Device* device : own.devices) {
-      compile.device_ids.push_back(device->id());
-    }
+    MW_ASSIGN_OR_RETURN(compile.device_ids, DeviceIds(program.stage));
+    compile.num_replicas = static_cast<int>(compile.device_ids.size());
     compile.xla_overrides = options_.xla_overrides;
-    if (own.size() > 1) {
+    if (compile.num_replicas > 1) {
       compile.xla_overrides.merge(CollectivesAsWritten(client.platform_name()));
     }
     const Program source{.format = "hlo", .code = programs[i]};

@@ -82,6 +82,7 @@ class Executor {
   Executor(Job job, const Options& options);
 
   absl::Status FindDevices();
+  absl::StatusOr<std::vector<int>> DeviceIds(int32_t stage) const;
   absl::Status Compile(const std::vector<std::string>& programs);
   absl::Status UploadNumbers();
   void FindRanks();

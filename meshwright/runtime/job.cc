@@ -42,6 +42,14 @@ int Job::workers() const {
   return count;
 }
 
+bool Job::SpansWorkers() const {
+  return std::ranges::any_of(devices, [](const std::vector<DeviceAt>& stage) {
+    return std::ranges::any_of(stage, [&](const DeviceAt& at) {
+      return at.worker != stage[0].worker;
+    });
+  });
+}
+
 int64_t Job::device_count() const {
   int64_t count = 0;
   std::set<int> counted;

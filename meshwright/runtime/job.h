@@ -49,6 +49,8 @@ struct Job {
   char padding = 0;  // Fills the bytes of uneven shards that hold no element.
 
   int workers() const;
+  // Whether a stage has devices of several.
+  bool SpansWorkers() const;
   int64_t device_count() const;  // Of all ranks.
   // The stage where output `index` is.
   int32_t StageOfOutput(int64_t index) const;

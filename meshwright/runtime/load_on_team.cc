@@ -14,6 +14,20 @@
 namespace meshwright {
 namespace {
 
+// Where the platform's collectives go between workers, it is one for all.
+absl::Status CheckPlatforms(const Job& job, const Team& team) {
+  if (!job.SpansWorkers()) return absl::OkStatus();
+  const RemoteWorker& first = *team[0];
+  for (const std::shared_ptr<RemoteWorker>& worker : team) {
+    if (worker->hello().platform() == first.hello().platform()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(first.name(), " has devices of ", first.hello().platform(),
+                     ", ", worker->name(), " of ", worker->hello().platform(),
+                     "; a stage that several workers share needs one kind"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SendPrograms(const JobSource& source, JobNumber job,
                           const Team& team, absl::Duration wire_timeout,
                           std::vector<uint64_t>& ids) {
@@ -46,10 +60,9 @@ absl::Status SendPrograms(const JobSource& source, JobNumber job,
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<double> LoadOnTeam(const JobSource& source, JobNumber number,
-                                  const Team& team, WorkerWatch& watch) {
+// Waits until all have compiled.
+absl::StatusOr<double> Load(const JobSource& source, JobNumber number,
+                            const Team& team, WorkerWatch& watch) {
   std::vector<uint64_t> ids;
   if (const absl::Status sent =
           SendPrograms(source, number, team, watch.limits().wire, ids);
@@ -75,6 +88,24 @@ absl::StatusOr<double> LoadOnTeam(const JobSource& source, JobNumber number,
     });
   }));
   MW_RETURN_IF_ERROR(failed);
+  return seconds;
+}
+
+}  // namespace
+
+absl::StatusOr<double> LoadOnTeam(const JobSource& source, JobNumber number,
+                                  const Team& team, WorkerWatch& watch) {
+  MW_RETURN_IF_ERROR(CheckPlatforms(source.job, team));
+  absl::StatusOr<double> seconds = Load(source, number, team, watch);
+  if (seconds.ok() || number.is_init) return seconds;
+  // The others may be waiting for the one that failed; beside a job that is
+  // loaded nobody waits.
+  for (const std::shared_ptr<RemoteWorker>& worker : team) {
+    proto::WorkerCommand command;
+    command.mutable_abort()->set_why(std::string(seconds.status().message()));
+    // One that is gone does not wait.
+    worker->Post(std::move(command)).IgnoreError();
+  }
   return seconds;
 }
 

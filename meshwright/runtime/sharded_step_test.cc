@@ -1,66 +1,17 @@
 // Steps on several devices.
 #include <cmath>
-#include <cstring>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/engine/plugin.h"
-#include "meshwright/hlo/verify.h"
 #include "meshwright/mesh/sharding_text.h"
+#include "meshwright/runtime/counter_step_for_test.h"
 #include "meshwright/runtime/local_runner.h"
 
 namespace meshwright {
 namespace {
 
 using testing::HasSubstr;
-
-Instruction* AddZero(Computation* computation) {
-  auto literal = std::make_shared<Literal>(Literal::Scalar(0.0f));
-  Instruction* zero =
-      computation->Add(Opcode::kConstant, literal->shape, {}, "zero");
-  zero->attributes.mutate().literal = std::move(literal);
-  return zero;
-}
-
-// step(w f32[n], x f32[n]) -> (w + x, sum(w)), w aliased to output 0; the sum
-// goes over `groups` of replicas too, unless there are none.
-Module Counter(int64_t n, std::vector<std::vector<int64_t>> groups = {}) {
-  Module module("counter");
-  const Shape scalar = Shape::Scalar(ElementType::kF32);
-  const Shape vector = Shape::Array(ElementType::kF32, {n});
-  Computation* add = module.AddComputation("add");
-  Instruction* a = add->AddParameter(scalar, "a");
-  Instruction* b = add->AddParameter(scalar, "b");
-  add->Add(Opcode::kAdd, scalar, {a, b}, "a_plus_b");
-  Computation* entry = module.AddComputation("main");
-  Instruction* w = entry->AddParameter(vector, "w");
-  Instruction* x = entry->AddParameter(vector, "x");
-  Instruction* sum =
-      entry->Add(Opcode::kReduce, scalar, {w, AddZero(entry)}, "sum");
-  sum->attributes.mutate().dimensions = {0};
-  sum->called = {add};
-  if (!groups.empty()) {
-    sum = entry->Add(Opcode::kAllReduce, scalar, {sum}, "total");
-    sum->attributes.mutate().replica_groups = std::move(groups);
-    sum->called = {add};
-  }
-  Instruction* next = entry->Add(Opcode::kAdd, vector, {w, x}, "next");
-  entry->Add(Opcode::kTuple, Shape::Tuple({vector, scalar}), {next, sum},
-             "results");
-  module.set_entry(entry);
-  module.aliases.push_back({.output_index = {0}, .parameter_number = 0});
-  EXPECT_TRUE(Verify(module).ok()) << Verify(module);
-  return module;
-}
-
-Tensor Floats(std::string name, std::vector<float> values) {
-  Tensor tensor{.name = std::move(name),
-                .type = ElementType::kF32,
-                .dimensions = {std::ssize(values)}};
-  tensor.data.resize(values.size() * sizeof(float));
-  std::memcpy(tensor.data.data(), values.data(), tensor.data.size());
-  return tensor;
-}
 
 class ShardedStepTest : public testing::Test {
  protected:
@@ -93,14 +44,14 @@ class ShardedStepTest : public testing::Test {
 };
 
 TEST_F(ShardedStepTest, StateStaysSplitAndComesOutWhole) {
-  const Module module = Counter(4);
-  const Module program = Counter(2, mesh_.Groups(mesh_.SubAxes(0)));
+  const Module module = CounterForTest(4);
+  const Module program = CounterForTest(2, mesh_.Groups(mesh_.SubAxes(0)));
   const auto runner = Create(module, Step(program, 4, "[a]", "[a]", "[a]"));
   ASSERT_TRUE(runner.ok()) << runner.status();
-  ASSERT_TRUE(
-      (*runner)
-          ->Set({Floats("w", {1, 2, 3, 4}), Floats("x", {10, 20, 30, 40})})
-          .ok());
+  ASSERT_TRUE((*runner)
+                  ->Set({FloatsForTest("w", {1, 2, 3, 4}),
+                         FloatsForTest("x", {10, 20, 30, 40})})
+                  .ok());
   for (const double want : {10.0, 110.0, 210.0}) {
     const auto result = (*runner)->Step();
     ASSERT_TRUE(result.ok()) << result.status();
@@ -110,7 +61,7 @@ TEST_F(ShardedStepTest, StateStaysSplitAndComesOutWhole) {
   const auto state = (*runner)->ReadState();
   ASSERT_TRUE(state.ok()) << state.status();
   ASSERT_EQ(state->size(), 1u);
-  EXPECT_EQ((*state)[0], Floats("w", {31, 62, 93, 124}));
+  EXPECT_EQ((*state)[0], FloatsForTest("w", {31, 62, 93, 124}));
   const auto outputs = (*runner)->ReadOutputs();
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   ASSERT_EQ(outputs->size(), 2u);
@@ -119,8 +70,8 @@ TEST_F(ShardedStepTest, StateStaysSplitAndComesOutWhole) {
 }
 
 TEST_F(ShardedStepTest, SyntheticValuesAreThoseOfOneDevice) {
-  const Module module = Counter(4);
-  const Module program = Counter(2, mesh_.Groups(mesh_.SubAxes(1)));
+  const Module module = CounterForTest(4);
+  const Module program = CounterForTest(2, mesh_.Groups(mesh_.SubAxes(1)));
   const auto sharded = Create(module, Step(program, 4, "[b]", "[b]", "[b]"));
   ASSERT_TRUE(sharded.ok()) << sharded.status();
   const auto single = MakeLocalRunner(module, client_.get());
@@ -133,31 +84,31 @@ TEST_F(ShardedStepTest, SyntheticValuesAreThoseOfOneDevice) {
 }
 
 TEST_F(ShardedStepTest, PaddingIsFilledAndNotRead) {
-  const Module module = Counter(5);
-  const Module program = Counter(2, mesh_.Groups(mesh_.AllSubAxes()));
+  const Module module = CounterForTest(5);
+  const Module program = CounterForTest(2, mesh_.Groups(mesh_.AllSubAxes()));
   const auto create = [&](char padding) {
     ShardedStep step = Step(program, 5, "[(a,b)]", "[(a,b)]", "[(a,b)]");
     step.padding = padding;
     auto runner = Create(module, std::move(step)).value();
-    EXPECT_TRUE(
-        runner
-            ->Set({Floats("w", {1, 2, 3, 4, 5}), Floats("x", {1, 1, 1, 1, 1})})
-            .ok());
+    EXPECT_TRUE(runner
+                    ->Set({FloatsForTest("w", {1, 2, 3, 4, 5}),
+                           FloatsForTest("x", {1, 1, 1, 1, 1})})
+                    .ok());
     return runner;
   };
   EXPECT_EQ(create(0)->Step()->loss, 15);
   // The sum of this program takes it in; the state must not.
   const auto poisoned = create('\xff');
   EXPECT_TRUE(std::isnan(*poisoned->Step()->loss));
-  EXPECT_EQ((*poisoned->ReadState())[0], Floats("w", {2, 3, 4, 5, 6}));
+  EXPECT_EQ((*poisoned->ReadState())[0], FloatsForTest("w", {2, 3, 4, 5, 6}));
   // Padding may differ.
   EXPECT_TRUE(poisoned->CheckOutputCopies().ok());
 }
 
 TEST_F(ShardedStepTest, CopiesThatDifferAreNamed) {
-  const Module module = Counter(4);
+  const Module module = CounterForTest(4);
   // The sums of halves are taken for the sum of all.
-  const Module program = Counter(2);
+  const Module program = CounterForTest(2);
   const auto runner = Create(module, Step(program, 4, "[a]", "[a]", "[a]"));
   ASSERT_TRUE(runner.ok()) << runner.status();
   ASSERT_TRUE((*runner)->FillSynthetic(1).ok());
@@ -168,8 +119,8 @@ TEST_F(ShardedStepTest, CopiesThatDifferAreNamed) {
 }
 
 TEST_F(ShardedStepTest, MistakesAreNamed) {
-  const Module module = Counter(4);
-  const Module half = Counter(2);
+  const Module module = CounterForTest(4);
+  const Module half = CounterForTest(2);
   const auto error = [&](const Module& program, absl::string_view w,
                          absl::string_view next) {
     return std::string(

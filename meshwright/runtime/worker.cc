@@ -12,7 +12,9 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/crossing/cross_collectives.h"
+#include "meshwright/runtime/abortable_store.h"
 #include "meshwright/runtime/loaded_job.h"
+#include "meshwright/runtime/stuck_guard.h"
 
 namespace meshwright {
 
@@ -22,6 +24,10 @@ class Worker::Desk {
   Desk(CoordinatorLink* link, Options options)
       : link_(*link),
         options_(std::move(options)),
+        guard_(options_.stuck_after,
+               [this] {
+                 if (options_.stuck != nullptr) options_.stuck();
+               }),
         thread_([this] { Work(); }) {}
 
   ~Desk() {
@@ -41,14 +47,18 @@ class Worker::Desk {
     changed_.notify_all();
   }
 
-  // Ends the step that is under way.
+  // Ends the step or the loading that is under way.
   void Abort(const absl::Status& why) {
     std::shared_ptr<LoadedJob> job;
+    std::shared_ptr<AbortableStore> store;
     {
       const std::lock_guard lock(mutex_);
       job = job_;
+      store = store_;
     }
+    if (store != nullptr) store->Abort(why);
     if (job != nullptr) job->Abort(why);
+    if (options_.engine->is_of_team()) guard_.Expire();
   }
 
   // Forgets what has not begun.
@@ -77,10 +87,12 @@ class Worker::Desk {
 
   CoordinatorLink& link_;
   const Options options_;
+  StuckGuard guard_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<proto::WorkerCommand> commands_;
   bool is_over_ = false;
+  std::shared_ptr<AbortableStore> store_;  // Of the job.
   std::shared_ptr<LoadedJob> job_;
   std::shared_ptr<LoadedJob> init_;  // Beside it, to compute its state.
   // Only the thread's: by hash.
@@ -97,11 +109,16 @@ void Worker::Desk::Work() {
       if (is_over_) return;
       command = std::move(commands_.front());
       commands_.pop_front();
+      if (command.has_load() && !command.load().init()) {
+        store_ = std::make_shared<AbortableStore>(&link_.store());
+      }
     }
     proto::WorkerReport report;
     proto::Reply& reply = *report.mutable_reply();
     reply.set_id(command.id());
+    guard_.Enter();
     const absl::Status status = CarryOut(command, reply);
+    guard_.Leave();
     reply.set_code(static_cast<int>(status.code()));
     reply.set_message(std::string(status.message()));
     // A command that wants no reply says so when it fails.
@@ -180,16 +197,22 @@ absl::Status Worker::Desk::Load(const proto::LoadJob& load,
   for (const std::string& hash : spec.code_hashes) {
     programs.push_back(hash.empty() ? std::string() : blobs_[hash]);
   }
+  if (!load.init()) {
+    MW_RETURN_IF_ERROR(
+        options_.engine->PrepareFor(spec, load.member(), store_));
+  }
   std::shared_ptr<Wire> wire = load.init() ? job_->wire() : nullptr;
   if (wire == nullptr && spec.job.workers() > 1) {
-    MW_RETURN_IF_ERROR(CrossCollectives::Register(*options_.plugin));
+    if (!options_.engine->is_of_team()) {
+      MW_RETURN_IF_ERROR(CrossCollectives::Register(*options_.plugin));
+    }
     MW_ASSIGN_OR_RETURN(wire,
-                        options_.connect(spec, load.member(), &link_.store()));
+                        options_.connect(spec, load.member(), store_.get()));
   }
-  MW_ASSIGN_OR_RETURN(
-      std::shared_ptr<LoadedJob> job,
-      LoadedJob::Create(std::move(spec), load.member(), programs,
-                        options_.client, std::move(wire), options_.cache));
+  MW_ASSIGN_OR_RETURN(std::shared_ptr<LoadedJob> job,
+                      LoadedJob::Create(std::move(spec), load.member(),
+                                        programs, options_.engine->client(),
+                                        std::move(wire), options_.cache));
   reply.set_compile_seconds(time.seconds());
   if (options_.cache != nullptr) {
     reply.set_programs_cached(options_.cache->hits() - hits);

@@ -1,7 +1,7 @@
 // A worker: runs jobs on the devices of its process, as a coordinator says.
 //
 //   MW_ASSIGN_OR_RETURN(auto link, JoinCoordinator(...));
-//   return Worker(link.get(), {.client = client.get(), ...}).Serve();
+//   return Worker(link.get(), {.engine = &engine, ...}).Serve();
 //
 // Programs and timetables come once per job; then a step takes one command for
 // many of them, and its data. One job at a time.
@@ -16,10 +16,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "meshwright/engine/client.h"
 #include "meshwright/engine/plugin.h"
 #include "meshwright/runtime/compile_cache.h"
 #include "meshwright/runtime/job_spec.h"
+#include "meshwright/runtime/worker_engine.h"
 #include "meshwright/runtime/worker_link.h"
 #include "meshwright/wire/wire.h"
 
@@ -28,14 +28,18 @@ namespace meshwright {
 class Worker {
  public:
   struct Options {
-    Client* client = nullptr;
-    const Plugin* plugin = nullptr;  // Of the client.
+    WorkerEngine* engine = nullptr;
+    const Plugin* plugin = nullptr;  // Of the engine's clients.
     // Connects to the job's other workers; `member` is this one's place.
     std::function<absl::StatusOr<std::unique_ptr<Wire>>(
         const JobSpec& spec, int member, KeyValueStore* store)>
         connect;
     absl::Duration heartbeat = absl::Seconds(1);
     CompileCache* cache = nullptr;  // Of compiled programs; may be null.
+    // Called when a job was aborted and its devices do not stop waiting for
+    // those of other workers: to end the process. May be null.
+    std::function<void()> stuck = nullptr;
+    absl::Duration stuck_after = absl::Seconds(30);
   };
 
   // All outlive it.

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "meshwright/runtime/coordinator.h"
 #include "meshwright/runtime/memory_link.h"
 #include "meshwright/runtime/worker.h"
+#include "meshwright/runtime/worker_engine.h"
 #include "meshwright/wire/memory_key_value_store.h"
 #include "meshwright/wire/memory_wire.h"
 
@@ -45,12 +47,17 @@ class WorkerThreadsForTest {
 
   void Add(int devices) {
     auto one = std::make_unique<One>();
-    one->client = CpuPlugin().CreateClient({.cpu_devices = devices}).value();
+    const auto open = [devices](const std::optional<ProcessTeam>& team) {
+      return CpuPlugin().CreateClient({.cpu_devices = devices, .team = team});
+    };
+    one->engine =
+        std::make_unique<WorkerEngine>(open, open(std::nullopt).value());
+    const Client& client = *one->engine->client();
     proto::Hello hello;
     hello.set_host("host-" + std::to_string(workers_.size()));
     hello.set_pid(100 + static_cast<int>(workers_.size()));
-    hello.set_platform(one->client->platform_name());
-    hello.set_device_kind(one->client->devices()[0]->kind());
+    hello.set_platform(client.platform_name());
+    hello.set_device_kind(client.devices()[0]->kind());
     hello.set_devices(devices);
     hello.set_rank(static_cast<int>(workers_.size()));
     MemoryLink link = MakeMemoryLink(hello, &store_);
@@ -58,7 +65,7 @@ class WorkerThreadsForTest {
     one->thread = std::thread([this, one = one.get()] {
       Worker(
           one->link.get(),
-          {.client = one->client.get(),
+          {.engine = one->engine.get(),
            .plugin = &CpuPlugin(),
            .connect = [this](const JobSpec& spec, int member,
                              KeyValueStore*) { return Connect(spec, member); },
@@ -84,7 +91,7 @@ class WorkerThreadsForTest {
 
  private:
   struct One {
-    std::unique_ptr<Client> client;
+    std::unique_ptr<WorkerEngine> engine;
     std::unique_ptr<CoordinatorLink> link;
     std::thread thread;
   };

@@ -10,6 +10,7 @@
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/program_passes/cross_process.h"
+#include "meshwright/runtime/collective_options.h"
 
 namespace meshwright {
 namespace {
@@ -39,13 +40,15 @@ absl::StatusOr<std::string> WriteFor(absl::string_view platform,
                                      const Module& program,
                                      const ProcessPlace& place, int64_t id,
                                      uint32_t first_tag) {
-  if (!SpansProcesses(place)) return WriteProgram(platform, program);
+  if (!SpansProcesses(place) || CollectivesCrossProcesses(platform)) {
+    return WriteProgram(platform, program);
+  }
   MW_ASSIGN_OR_RETURN(const uint32_t tags, CrossTagCount(program, place));
   // What the calls do reads and writes memory of the host.
   if (tags > 0 && platform != "cpu") {
     return absl::UnimplementedError(absl::StrCat(
-        "collectives between workers are for the CPU so far, not for ",
-        platform, "; give one worker all devices, or each stage its own"));
+        "collectives between workers are for cpu and cuda, not for ", platform,
+        "; give one worker all devices, or each stage its own"));
   }
   MW_ASSIGN_OR_RETURN(const Module own,
                       LowerForProcess(program, place, id, first_tag));

@@ -14,8 +14,9 @@ namespace meshwright {
 
 // By program: HLO for the devices that `worker` has of its stage, empty if it
 // has none. Collectives with devices of other workers become calls
-// (program_passes/cross_process.h) under the number `id`. `platform` is the
-// worker's. Requires: the job is placed.
+// (program_passes/cross_process.h) under the number `id`, unless the platform's
+// own go between processes: then it is HLO for all devices of the stage.
+// `platform` is the worker's. Requires: the job is placed.
 absl::StatusOr<std::vector<std::string>> WritePrograms(
     const JobSource& source, int worker, int64_t id,
     absl::string_view platform);

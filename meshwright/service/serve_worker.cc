@@ -1,27 +1,50 @@
 #include "meshwright/service/serve_worker.h"
 
+#include <cstdio>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/base/process_end.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/worker.h"
+#include "meshwright/runtime/worker_engine.h"
 #include "meshwright/service/own_address.h"
 #include "meshwright/service/worker_client.h"
 #include "meshwright/wire/gloo_wire.h"
 
 namespace meshwright {
+namespace {
+
+// Nothing less ends collectives of devices that wait for others.
+void EndStuck() {
+  std::fputs(
+      "meshwright: the job was ended, but devices still wait for those of "
+      "other workers and cannot be stopped; this worker ends\n",
+      stderr);
+  EndProcess(3);
+}
+
+}  // namespace
 
 absl::Status ServeWorker(const ServeWorkerOptions& options) {
+  const auto open = [&options](const std::optional<ProcessTeam>& team) {
+    ClientOptions client = options.client;
+    client.team = team;
+    return options.plugin->CreateClient(client);
+  };
+  MW_ASSIGN_OR_RETURN(std::unique_ptr<Client> alone, open(std::nullopt));
+  WorkerEngine engine(open, std::move(alone));
   MW_ASSIGN_OR_RETURN(const std::string address,
                       OwnAddressTowards(options.join));
   JoinCoordinatorOptions join{.address = options.join,
                               .security = options.security,
                               .connect_timeout = options.connect_timeout};
   proto::Hello& hello = join.hello;
-  hello.set_platform(options.client->platform_name());
-  hello.set_device_kind(options.client->devices()[0]->kind());
-  hello.set_devices(static_cast<int>(options.client->devices().size()));
+  hello.set_platform(engine.client()->platform_name());
+  hello.set_device_kind(engine.client()->devices()[0]->kind());
+  hello.set_devices(static_cast<int>(engine.client()->devices().size()));
   hello.set_rank(options.rank);
   hello.set_address(address);
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<CoordinatorLink> link,
@@ -37,10 +60,11 @@ absl::Status ServeWorker(const ServeWorkerOptions& options) {
                             .timeout = spec.wire_timeout});
   };
   CompileCache cache(options.cache);
-  return Worker(link.get(), {.client = options.client,
+  return Worker(link.get(), {.engine = &engine,
                              .plugin = options.plugin,
                              .connect = connect,
-                             .cache = &cache})
+                             .cache = &cache,
+                             .stuck = EndStuck})
       .Serve();
 }
 

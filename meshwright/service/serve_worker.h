@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "meshwright/engine/client.h"
 #include "meshwright/engine/plugin.h"
 #include "meshwright/service/security.h"
 
@@ -19,7 +18,8 @@ struct ServeWorkerOptions {
   Security security = {};
   int rank = -1;  // -1: any.
   const Plugin* plugin = nullptr;
-  Client* client = nullptr;
+  // How its devices are opened, alone.
+  ClientOptions client = {};
   absl::Duration connect_timeout = absl::Seconds(30);
   std::string cache;  // A folder of compiled programs; empty: none.
   // Called once it has been let in.

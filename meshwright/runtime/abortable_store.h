@@ -1,0 +1,46 @@
+// A key-value store until it is aborted: then nobody waits in it any more, and
+// the store beneath may go.
+//
+//   AbortableStore store(&link->store());
+//   store.Get("job7/wire/1", absl::Minutes(5));       // A thread.
+//   store.Abort(absl::AbortedError("worker 1 left"));   // Another: ends both.
+#ifndef MESHWRIGHT_RUNTIME_ABORTABLE_STORE_H_
+#define MESHWRIGHT_RUNTIME_ABORTABLE_STORE_H_
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "meshwright/wire/key_value_store.h"
+
+namespace meshwright {
+
+class AbortableStore final : public KeyValueStore {
+ public:
+  explicit AbortableStore(KeyValueStore* beneath) : beneath_(beneath) {}
+
+  absl::Status Set(const std::string& key, std::string value) override;
+  absl::StatusOr<std::string> Get(const std::string& key,
+                                  absl::Duration timeout) override;
+
+  // Whoever waits gets `why` within a second, whoever comes later at once.
+  // Returns when nobody uses the store beneath any more.
+  void Abort(const absl::Status& why);
+
+ private:
+  absl::Status Enter();
+  void Leave();
+
+  KeyValueStore* const beneath_;
+  std::mutex mutex_;  // Guards the rest.
+  std::condition_variable left_;
+  int users_ = 0;
+  absl::Status aborted_;
+};
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RUNTIME_ABORTABLE_STORE_H_
