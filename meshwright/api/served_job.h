@@ -54,6 +54,12 @@ class ServedJob {
   absl::Status Fetch(std::vector<std::string> names,
                      const JobService::TensorSink& sink, const JobCall& call);
 
+  // What fails leaves the job as it is.
+  absl::Status Save(SaveOptions options, const JobCall& call);
+  absl::Status AwaitSaved(const JobCall& call);
+  absl::StatusOr<RestoredState> Restore(std::string directory,
+                                        const JobCall& call);
+
   // Ends what is under way; from then on nothing else works. Returns at once.
   void End();
   bool is_ended() const;
@@ -80,6 +86,9 @@ class ServedJob {
   // of the job.
   absl::Status Do(const JobCall& call,
                   std::function<absl::Status(Runner& runner)> work);
+  // The same, of what is not.
+  absl::Status Try(const JobCall& call,
+                   std::function<absl::Status(Runner& runner)> work);
   absl::Status CheckAlive() const;
   absl::Status Failed(const absl::Status& why);
 

@@ -142,4 +142,37 @@ absl::Status ServedJob::Fetch(std::vector<std::string> names,
   return absl::OkStatus();
 }
 
+absl::Status ServedJob::Try(const JobCall& call,
+                            std::function<absl::Status(Runner& runner)> work) {
+  MW_RETURN_IF_ERROR(CheckAlive());
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  const auto status = std::make_shared<absl::Status>();
+  MW_RETURN_IF_ERROR(Do(call, [status, work = std::move(work)](Runner& runner) {
+    *status = work(runner);
+    return absl::OkStatus();
+  }));
+  return *status;
+}
+
+absl::Status ServedJob::Save(SaveOptions options, const JobCall& call) {
+  return Try(call, [options = std::move(options)](Runner& runner) {
+    return runner.Save(options);
+  });
+}
+
+absl::Status ServedJob::AwaitSaved(const JobCall& call) {
+  return Try(call, [](Runner& runner) { return runner.AwaitSaved(); });
+}
+
+absl::StatusOr<RestoredState> ServedJob::Restore(std::string directory,
+                                                 const JobCall& call) {
+  const auto restored = std::make_shared<RestoredState>();
+  MW_RETURN_IF_ERROR(
+      Try(call, [directory, restored](Runner& runner) -> absl::Status {
+        MW_ASSIGN_OR_RETURN(*restored, runner.Restore(directory));
+        return absl::OkStatus();
+      }));
+  return std::move(*restored);
+}
+
 }  // namespace meshwright

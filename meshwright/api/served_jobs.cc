@@ -234,6 +234,26 @@ absl::Status ServedJobs::Fetch(int64_t job, std::vector<std::string> names,
   return Explained(found->Fetch(std::move(names), sink, call));
 }
 
+absl::Status ServedJobs::Save(int64_t job, SaveOptions options, JobCall& call) {
+  MW_ASSIGN_OR_RETURN(const auto found, Find(job));
+  return Explained(found->Save(std::move(options), call));
+}
+
+absl::Status ServedJobs::AwaitSaved(int64_t job, JobCall& call) {
+  MW_ASSIGN_OR_RETURN(const auto found, Find(job));
+  return Explained(found->AwaitSaved(call));
+}
+
+absl::StatusOr<RestoredState> ServedJobs::Restore(int64_t job,
+                                                  std::string directory,
+                                                  JobCall& call) {
+  MW_ASSIGN_OR_RETURN(const auto found, Find(job));
+  absl::StatusOr<RestoredState> restored =
+      found->Restore(std::move(directory), call);
+  if (!restored.ok()) return Explained(restored.status());
+  return restored;
+}
+
 absl::StatusOr<std::string> ServedJobs::Describe(JobCall&) {
   Json json = {
       {"version", Version()},

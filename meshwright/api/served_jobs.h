@@ -69,6 +69,10 @@ class ServedJobs : public JobService {
                     const StepSink& done, JobCall& call) override;
   absl::Status Fetch(int64_t job, std::vector<std::string> names,
                      const TensorSink& sink, JobCall& call) override;
+  absl::Status Save(int64_t job, SaveOptions options, JobCall& call) override;
+  absl::Status AwaitSaved(int64_t job, JobCall& call) override;
+  absl::StatusOr<RestoredState> Restore(int64_t job, std::string directory,
+                                        JobCall& call) override;
   absl::StatusOr<std::string> Describe(JobCall& call) override;
   absl::Status Watch(int64_t job, const LineSink& sink, JobCall& call) override;
   absl::Status Stop(int64_t job) override;

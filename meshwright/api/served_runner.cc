@@ -1,6 +1,8 @@
 #include "meshwright/api/served_runner.h"
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "meshwright/base/status_macros.h"
@@ -22,6 +24,12 @@ class GivenTensors : public TensorSource {
   std::vector<Tensor> tensors_;
   size_t next_ = 0;
 };
+
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.string();
+}
 
 }  // namespace
 
@@ -117,6 +125,21 @@ absl::StatusOr<Tensor> ServedRunner::Read(const std::string& name) const {
   MW_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, Fetch({name}));
   if (tensors.empty()) return absl::InternalError("nothing came");
   return std::move(tensors[0]);
+}
+
+absl::Status ServedRunner::Save(const SaveOptions& options) {
+  SaveOptions there = options;
+  there.directory = Absolute(options.directory);
+  return jobs_.Save(job_, std::move(there), call_);
+}
+
+absl::Status ServedRunner::AwaitSaved() {
+  return jobs_.AwaitSaved(job_, call_);
+}
+
+absl::StatusOr<RestoredState> ServedRunner::Restore(
+    const std::string& directory) {
+  return jobs_.Restore(job_, Absolute(directory), call_);
 }
 
 }  // namespace meshwright

@@ -52,6 +52,11 @@ class ServedRunner : public Runner {
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
   absl::StatusOr<Tensor> Read(const std::string& name) const override;
+  // Folders are the coordinator's; those that are not absolute begin where
+  // this process is.
+  absl::Status Save(const SaveOptions& options) override;
+  absl::Status AwaitSaved() override;
+  absl::StatusOr<RestoredState> Restore(const std::string& directory) override;
 
  private:
   ServedRunner(JobService* jobs, JobCall* call, ModuleRoles roles, int64_t job)

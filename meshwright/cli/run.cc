@@ -24,6 +24,7 @@
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
+#include "meshwright/cli/run_checkpoints.h"
 #include "meshwright/cli/run_site.h"
 #include "meshwright/cli/served_site.h"
 #include "meshwright/cli/split_module.h"
@@ -78,6 +79,8 @@ const CommandSpec& Spec() {
     made->flags.insert(made->flags.begin(), split.begin(), split.end());
     const std::vector<FlagSpec> stages = StageFlags();
     made->flags.insert(made->flags.end() - 1, stages.begin(), stages.end());
+    const std::vector<FlagSpec> saved = RunCheckpoints::Flags();
+    made->flags.insert(made->flags.end() - 1, saved.begin(), saved.end());
     const std::vector<FlagSpec> served = ServedSite::Flags();
     made->flags.insert(made->flags.end() - 1, served.begin(), served.end());
     return made;
@@ -89,6 +92,7 @@ struct RunLog {
   std::vector<double> seconds;
   std::vector<double> simulated;  // Of stages: the same steps.
   std::vector<double> losses;
+  int64_t first = 0;  // The number of the first step.
 };
 
 absl::StatusOr<std::vector<std::vector<Tensor>>> ReadAll(
@@ -144,12 +148,12 @@ absl::StatusOr<RunData> ReadData(const CommandLine& line) {
   return data;
 }
 
-absl::StatusOr<RunLog> RunSteps(int64_t steps,
+absl::StatusOr<RunLog> RunSteps(int64_t first, int64_t steps,
                                 const std::vector<std::vector<Tensor>>& data,
                                 bool print_each, const JobRunner* pipeline,
-                                Runner* runner) {
-  RunLog log;
-  Progress progress("running", steps);
+                                RunCheckpoints& checkpoints, Runner* runner) {
+  RunLog log{.first = first};
+  Progress progress("running", std::max<int64_t>(0, steps - first));
   // As many at a time as take about half a second, where nothing has to be
   // given or asked for in between.
   int64_t at_once = 1;
@@ -158,14 +162,15 @@ absl::StatusOr<RunLog> RunSteps(int64_t steps,
                ? absl::OkStatus()
                : runner->Set(data[step % data.size()]);
   };
-  MW_RETURN_IF_ERROR(give(0));
-  while (std::ssize(log.seconds) < steps) {
-    const int64_t step = std::ssize(log.seconds);
+  MW_RETURN_IF_ERROR(give(first));
+  while (first + std::ssize(log.seconds) < steps) {
+    const int64_t step = first + std::ssize(log.seconds);
+    const int64_t count =
+        std::min({at_once, steps - step, checkpoints.StepsUntilSave(step)});
     const Stopwatch time;
     // The data of a step travel while the one before runs.
     MW_ASSIGN_OR_RETURN(const std::vector<StepResult> results,
-                        runner->Steps(std::min(at_once, steps - step),
-                                      [&] { return give(step + 1); }));
+                        runner->Steps(count, [&] { return give(step + 1); }));
     if (pipeline != nullptr) {
       MW_ASSIGN_OR_RETURN(const Simulation simulated,
                           SimulateLastStep(*pipeline));
@@ -177,13 +182,14 @@ absl::StatusOr<RunLog> RunSteps(int64_t steps,
       const std::string loss =
           result.loss ? absl::StrFormat("loss %.6f", *result.loss) : "";
       if (print_each) {
-        absl::PrintF("step %-4d %-16s %s\n", std::ssize(log.seconds), loss,
-                     FormatSeconds(result.seconds));
+        absl::PrintF("step %-4d %-16s %s\n", first + std::ssize(log.seconds),
+                     loss, FormatSeconds(result.seconds));
       }
       log.seconds.push_back(result.seconds);
       if (result.loss.has_value()) log.losses.push_back(*result.loss);
       progress.Advance(loss);
     }
+    checkpoints.AfterSteps(first + std::ssize(log.seconds), *runner);
   }
   return log;
 }
@@ -197,6 +203,7 @@ Json ToJson(const RunLog& log, const Running& running) {
                {"compile_seconds", running.compile_seconds},
                {"step_seconds", log.seconds},
                {"loss", log.losses}};
+  if (log.first > 0) json["first_step"] = log.first;
   if (!log.simulated.empty()) json["simulated_seconds"] = log.simulated;
   if (const auto position = running.runner->position()) {
     json["position"] = *position;
@@ -204,10 +211,15 @@ Json ToJson(const RunLog& log, const Running& running) {
   return json;
 }
 
-void PrintSummary(const RunLog& log, int64_t steps, const Running& running) {
+void PrintSummary(const RunLog& log, const Running& running) {
   const RunSite& site = running.site;
+  if (log.seconds.empty()) {
+    absl::PrintF("all steps were run before: step %d is the last\n",
+                 log.first - 1);
+    return;
+  }
   absl::PrintF("%s on %s%s%s, median %s; compiled in %s\n",
-               Counted(steps, "step"),
+               Counted(std::ssize(log.seconds), "step"),
                site.devices == 1 ? "" : absl::StrCat(site.devices, " x "),
                site.device_kind,
                site.worker_count == 0
@@ -253,6 +265,7 @@ absl::Status RunIn(const Module& module, const CommandLine& line,
   MW_ASSIGN_OR_RETURN(const int64_t seed,
                       line.Integer("seed", 0, {0, INT64_MAX}));
   const bool json = line.Has("json");
+  MW_ASSIGN_OR_RETURN(RunCheckpoints checkpoints, RunCheckpoints::From(line));
   MW_ASSIGN_OR_RETURN(auto inputs, ReadAll(line.All("inputs")));
   MW_ASSIGN_OR_RETURN(const RunData data, ReadData(line));
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
@@ -265,11 +278,16 @@ absl::Status RunIn(const Module& module, const CommandLine& line,
   for (std::vector<Tensor>& file : inputs) {
     MW_RETURN_IF_ERROR(runner.Set(std::move(file)));
   }
+  MW_ASSIGN_OR_RETURN(const int64_t first, checkpoints.Resume(runner));
   if (!data.dataset.empty()) {
-    MW_RETURN_IF_ERROR(runner.Feed(data.dataset, data.position));
+    MW_RETURN_IF_ERROR(runner.Feed(
+        data.dataset, checkpoints.position().value_or(data.position)));
   }
-  MW_ASSIGN_OR_RETURN(const RunLog log, RunSteps(steps, data.steps, !json,
-                                                 running.pipeline, &runner));
+  MW_ASSIGN_OR_RETURN(const RunLog log,
+                      RunSteps(first, steps, data.steps, !json,
+                               running.pipeline, checkpoints, &runner));
+  const absl::Status saved =
+      checkpoints.Finish(first + std::ssize(log.seconds), runner);
   if (line.Has("trace")) {
     MW_RETURN_IF_ERROR(
         WriteStagedTrace(line.Text("trace", ""), *running.pipeline));
@@ -281,8 +299,9 @@ absl::Status RunIn(const Module& module, const CommandLine& line,
   if (json) {
     absl::PrintF("%s\n", ToJson(log, running).dump(2));
   } else {
-    PrintSummary(log, steps, running);
+    PrintSummary(log, running);
   }
+  MW_RETURN_IF_ERROR(saved);
   return running.metrics != nullptr ? running.metrics->status()
                                     : absl::OkStatus();
 }

@@ -159,6 +159,10 @@ absl::Status Executor::SetTimetable(Timetable timetable) {
 }
 
 absl::Status Executor::Set(const ParameterShard& at, Tensor shard) {
+  return Set(at, AsHostArray(std::move(shard)));
+}
+
+absl::Status Executor::Set(const ParameterShard& at, const HostArray& shard) {
   is_given_ = false;
   const OwnDevices& own = programs_.own[at.stage];
   if (own.empty()) return absl::OkStatus();
@@ -168,14 +172,13 @@ absl::Status Executor::Set(const ParameterShard& at, Tensor shard) {
   arrays.resize(is_cut ? job().step.micro_batches : 1);
   SharedArray& array = arrays[at.micro_batch];
   if (array == nullptr) array = std::make_shared<OwnArray>(own.size());
-  const HostArray host = AsHostArray(std::move(shard));
   for (const int64_t position : at.devices) {
     const int32_t index = own.index_of[position];
     if (index < 0) continue;
     BufferPtr& buffer = (*array)[index];
     buffer = nullptr;
     MW_ASSIGN_OR_RETURN(buffer,
-                        options_.client->FromHost(host, *own.devices[index]));
+                        options_.client->FromHost(shard, *own.devices[index]));
   }
   return absl::OkStatus();
 }
@@ -338,9 +341,28 @@ absl::StatusOr<const OwnArray*> Executor::ArrayOf(const ShardAt& at) const {
   return found->second[0].get();
 }
 
-absl::StatusOr<Tensor> Executor::Read(const ShardAt& at) const {
+absl::StatusOr<const Buffer*> Executor::BufferOf(const ShardAt& at) const {
   MW_ASSIGN_OR_RETURN(const OwnArray* array, ArrayOf(at));
-  return ReadShard(*(*array)[programs_.own[StageOf(at)].index_of[at.device]]);
+  const BufferPtr& buffer =
+      (*array)[programs_.own[StageOf(at)].index_of[at.device]];
+  if (buffer != nullptr) return buffer.get();
+  return absl::FailedPreconditionError("it has no value on a device");
+}
+
+absl::StatusOr<Tensor> Executor::Read(const ShardAt& at) const {
+  MW_ASSIGN_OR_RETURN(const Buffer* buffer, BufferOf(at));
+  return ReadShard(*buffer);
+}
+
+absl::Status Executor::Read(const ShardAt& at,
+                            absl::Span<std::byte> bytes) const {
+  MW_ASSIGN_OR_RETURN(const Buffer* buffer, BufferOf(at));
+  return buffer->ReadToHost(bytes);
+}
+
+absl::StatusOr<BufferShape> Executor::ShapeOf(const ShardAt& at) const {
+  MW_ASSIGN_OR_RETURN(const Buffer* buffer, BufferOf(at));
+  return buffer->shape();
 }
 
 absl::StatusOr<double> Executor::ReadLoss() const {

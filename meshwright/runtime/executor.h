@@ -55,6 +55,7 @@ class Executor {
 
   const Job& job() const { return programs_.job; }
   Client* client() const { return options_.client; }
+  int worker() const { return options_.worker; }
   // By program; null where none of its devices is here.
   const std::vector<std::unique_ptr<Executable>>& executables() const {
     return programs_.executables;
@@ -65,6 +66,7 @@ class Executor {
   absl::Status SetTimetable(Timetable timetable);
   // On those of the devices that are here.
   absl::Status Set(const ParameterShard& at, Tensor shard);
+  absl::Status Set(const ParameterShard& at, const HostArray& shard);
   // From the next step on, the parameters that the dataset names are its
   // batches, one after another from `position`; null: keep what they have.
   // kInvalidArgument when it cannot be read, then there is none.
@@ -73,6 +75,9 @@ class Executor {
   absl::StatusOr<StepReport> Step(int64_t number);
   // Requires that the device is here.
   absl::StatusOr<Tensor> Read(const ShardAt& at) const;
+  // Into as many bytes as the shard has; from several threads.
+  absl::Status Read(const ShardAt& at, absl::Span<std::byte> bytes) const;
+  absl::StatusOr<BufferShape> ShapeOf(const ShardAt& at) const;
   bool IsHere(const ShardAt& at) const;
   // The outputs of a job on the same devices (init_job.h), once it has run,
   // become these parameters.
@@ -90,6 +95,7 @@ class Executor {
   absl::Status CheckGiven() const;
   int32_t StageOf(const ShardAt& at) const;
   absl::StatusOr<const OwnArray*> ArrayOf(const ShardAt& at) const;
+  absl::StatusOr<const Buffer*> BufferOf(const ShardAt& at) const;
   absl::StatusOr<double> ReadLoss() const;
 
   const Options options_;

@@ -22,17 +22,6 @@ Tensor PartOf(const Tensor& tensor, int64_t dimension, int64_t index,
   return Shard(tensor, sharding, time, index);
 }
 
-// By shard: the devices that hold it.
-std::vector<std::vector<int64_t>> Holders(const Sharding& sharding,
-                                          const Mesh& mesh) {
-  const AxisList split = SplitAxes(sharding);
-  std::vector<std::vector<int64_t>> holders(mesh.Size(split));
-  for (int64_t device = 0; device < mesh.device_count(); ++device) {
-    holders[mesh.Coordinate(device, split)].push_back(device);
-  }
-  return holders;
-}
-
 }  // namespace
 
 JobRunner::JobRunner(const Module& module, const Job* job,
@@ -40,6 +29,7 @@ JobRunner::JobRunner(const Module& module, const Job* job,
     : module_(module),
       job_(*job),
       site_(std::move(site)),
+      saver_(site_.get()),
       roles_(AnalyzeRoles(module)),
       is_given_(roles_.parameters.size()),
       is_fed_(roles_.parameters.size()) {}
@@ -58,7 +48,7 @@ absl::Status JobRunner::SetParameter(int64_t number, Tensor tensor) {
     for (int64_t t = 0; t < count; ++t) {
       const Tensor part =
           cut.has_value() ? PartOf(tensor, *cut, t, count) : tensor;
-      for (std::vector<int64_t>& devices : Holders(sharding, mesh)) {
+      for (std::vector<int64_t>& devices : ShardHolders(sharding, mesh)) {
         Tensor shard =
             Shard(part, sharding, mesh, devices.front(), job_.padding);
         MW_RETURN_IF_ERROR(site_->Set({.parameter = number,
@@ -135,12 +125,16 @@ absl::Status JobRunner::Feed(const std::string& dataset, int64_t position) {
   return fed;
 }
 
+absl::Status JobRunner::CheckGiven(int64_t parameter) const {
+  if (is_given_[parameter]) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "parameter \"", roles_.parameters[parameter].name, "\" has no value"));
+}
+
 absl::StatusOr<std::vector<StepResult>> JobRunner::Steps(
     int64_t count, const Meanwhile& meanwhile) {
   for (size_t i = 0; i < is_given_.size(); ++i) {
-    if (is_given_[i]) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "parameter \"", roles_.parameters[i].name, "\" has no value"));
+    MW_RETURN_IF_ERROR(CheckGiven(static_cast<int64_t>(i)));
   }
   MW_ASSIGN_OR_RETURN(const std::vector<StepReport> reports,
                       site_->Steps(count, meanwhile));
@@ -219,6 +213,48 @@ absl::StatusOr<Tensor> JobRunner::Read(const std::string& name) const {
                 found.index, /*check_copies=*/false));
   tensor.name = name;
   return tensor;
+}
+
+StateMap JobRunner::OwnState() const {
+  StateMap map;
+  for (const StatePair& pair : roles_.state_pairs) {
+    const Shape& shape = job_.parameters[pair.parameter].shape;
+    map.parts.push_back(
+        {.parameter = pair.parameter,
+         .tensor = std::ssize(map.tensors),
+         .start = std::vector<int64_t>(shape.dimensions.size(), 0)});
+    map.tensors.push_back({.name = roles_.parameters[pair.parameter].name,
+                           .type = shape.element_type,
+                           .dimensions = shape.dimensions});
+  }
+  return map;
+}
+
+absl::Status JobRunner::Save(const SaveOptions& options) {
+  return SaveState(options, OwnState());
+}
+
+absl::Status JobRunner::SaveState(const SaveOptions& options, StateMap map) {
+  for (const StateMap::Part& part : map.parts) {
+    MW_RETURN_IF_ERROR(CheckGiven(part.parameter));
+  }
+  return saver_.Save(options, std::move(map));
+}
+
+absl::StatusOr<RestoredState> JobRunner::Restore(const std::string& directory) {
+  return RestoreState(directory, OwnState());
+}
+
+absl::StatusOr<RestoredState> JobRunner::RestoreState(
+    const std::string& directory, const StateMap& map) {
+  bool is_touched = false;
+  absl::StatusOr<RestoredState> restored =
+      saver_.Restore(directory, map, &is_touched);
+  if (!is_touched) return restored;
+  for (const StateMap::Part& part : map.parts) {
+    is_given_[part.parameter] = restored.ok();
+  }
+  return restored;
 }
 
 absl::Status JobRunner::CheckOutputCopies() const {

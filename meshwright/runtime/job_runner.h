@@ -27,6 +27,7 @@
 #include "meshwright/runtime/job.h"
 #include "meshwright/runtime/job_site.h"
 #include "meshwright/runtime/runner.h"
+#include "meshwright/runtime/state_saver.h"
 #include "meshwright/state/tensor.h"
 
 namespace meshwright {
@@ -56,6 +57,13 @@ class JobRunner : public Runner {
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
   absl::StatusOr<Tensor> Read(const std::string& name) const override;
+  absl::Status Save(const SaveOptions& options) override;
+  absl::Status AwaitSaved() override { return saver_.AwaitSaved(); }
+  absl::StatusOr<RestoredState> Restore(const std::string& directory) override;
+  // The same, of a step whose state the map says.
+  absl::Status SaveState(const SaveOptions& options, StateMap map);
+  absl::StatusOr<RestoredState> RestoreState(const std::string& directory,
+                                             const StateMap& map);
   // kInternal, naming it, when an output of the last step is not the same, bit
   // for bit, on devices that are to hold copies of it.
   absl::Status CheckOutputCopies() const;
@@ -73,6 +81,8 @@ class JobRunner : public Runner {
   Executor* executor() { return site_->executor(); }
 
  private:
+  StateMap OwnState() const;
+  absl::Status CheckGiven(int64_t parameter) const;
   absl::Status SetParameter(int64_t number, Tensor tensor);
   absl::StatusOr<Tensor> ReadArray(ShardAt::Kind kind, int64_t index,
                                    bool check_copies) const;
@@ -80,6 +90,7 @@ class JobRunner : public Runner {
   const Module& module_;
   const Job& job_;
   const std::unique_ptr<JobSite> site_;
+  StateSaver saver_;
   const ModuleRoles roles_;
   // By parameter.
   std::vector<bool> is_given_;

@@ -24,7 +24,7 @@ void JobSite::Complete(int64_t number, StepReport& report) {
     *position_ += batch_;
     report.position = position_;
   }
-  if (on_step_ != nullptr) on_step_(number, report);
+  if (on_step_ != nullptr) on_step_(number + step_offset_, report);
 }
 
 }  // namespace meshwright

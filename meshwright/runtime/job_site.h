@@ -6,14 +6,17 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "meshwright/checkpoint/shard_file.h"
 #include "meshwright/data/dataset_spec.h"
 #include "meshwright/runtime/job.h"
+#include "meshwright/runtime/save_plan.h"
 #include "meshwright/schedule/simulate.h"
 #include "meshwright/state/tensor.h"
 
@@ -65,6 +68,15 @@ struct StepReport {
 
 class Executor;
 
+// State that is being written.
+class StateWrite {
+ public:
+  virtual ~StateWrite() = default;
+  // By file of the plan (PlanSave), once all are written. From any thread, if
+  // the state was copied.
+  virtual absl::StatusOr<std::vector<WrittenFile>> Await() = 0;
+};
+
 class JobSite {
  public:
   using StepEvent = std::function<void(int64_t number, const StepReport&)>;
@@ -74,6 +86,9 @@ class JobSite {
   // Called after every step, once all workers have run it, on the thread that
   // runs steps.
   void OnStep(StepEvent event) { on_step_ = std::move(event); }
+
+  // The next step has this number; after a restore.
+  void NumberStepsFrom(int64_t step) { step_offset_ = step - steps_run(); }
 
   virtual const Job& job() const = 0;
 
@@ -101,6 +116,14 @@ class JobSite {
   virtual absl::Status Adopt(JobSite& init,
                              const std::vector<int64_t>& parameters) = 0;
 
+  // Has the state's files written into a folder that is there. With `copy` it
+  // returns as soon as the state may change.
+  virtual absl::StatusOr<std::unique_ptr<StateWrite>> BeginSave(
+      const StateMap& map, const std::string& folder, bool copy) = 0;
+  // Gives all devices what they hold of a checkpoint, which has these tensors.
+  virtual absl::Status ReadState(const StateMap& map,
+                                 const std::string& folder) = 0;
+
   // Ends what is under way on other machines, from any thread; nothing runs
   // here any more.
   virtual void Abort(const absl::Status&) {}
@@ -113,11 +136,16 @@ class JobSite {
                                    int64_t position) = 0;
   // All workers have run it.
   void Complete(int64_t number, StepReport& report);
+  // Since it was loaded.
+  virtual int64_t steps_run() const = 0;
+  // From steps_run to the numbers that others see.
+  int64_t step_offset() const { return step_offset_; }
 
  private:
   StepEvent on_step_;
   std::optional<int64_t> position_;  // If there is a feed.
   int64_t batch_ = 0;                // Of it.
+  int64_t step_offset_ = 0;
 };
 
 }  // namespace meshwright

@@ -8,10 +8,41 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/crossing/cross_collectives.h"
 #include "meshwright/runtime/part_bytes.h"
+#include "meshwright/runtime/state_files.h"
+#include "meshwright/runtime/state_messages.h"
 #include "meshwright/runtime/step_done.h"
 
 namespace meshwright {
-LoadedJob::~LoadedJob() = default;
+namespace {
+
+using SendSaved = std::function<absl::Status(proto::SavedFiles)>;
+
+// Says what became of it. A file at a time: messages have a limit. The
+// connection's end is found by who reads from it.
+void WriteAndTell(const StateFiles& files, const std::string& folder,
+                  uint64_t save, const SendSaved& send) {
+  const auto written = files.Write(folder);
+  proto::SavedFiles last;
+  last.set_save(save);
+  last.set_last(true);
+  last.set_code(static_cast<int>(written.status().code()));
+  last.set_message(std::string(written.status().message()));
+  if (written.ok()) {
+    for (const auto& [number, file] : *written) {
+      proto::SavedFiles one;
+      one.set_save(save);
+      *one.add_files() = ToProto(number, file);
+      send(std::move(one)).IgnoreError();
+    }
+  }
+  send(std::move(last)).IgnoreError();
+}
+
+}  // namespace
+
+LoadedJob::~LoadedJob() {
+  if (writer_.joinable()) writer_.join();
+}
 
 absl::StatusOr<std::unique_ptr<LoadedJob>> LoadedJob::Create(
     JobSpec spec, int member, std::vector<std::string> programs, Client* client,
@@ -142,6 +173,32 @@ absl::Status LoadedJob::Read(
         }));
   }
   return absl::OkStatus();
+}
+
+absl::Status LoadedJob::Save(const proto::SaveState& what,
+                             const SendSaved& send) {
+  MW_ASSIGN_OR_RETURN(StateMap map,
+                      ReadStateMap(what.state(), executor_->job()));
+  if (writer_.joinable()) writer_.join();
+  MW_ASSIGN_OR_RETURN(
+      std::unique_ptr<StateFiles> files,
+      StateFiles::Make(executor_.get(), std::move(map), what.copy()));
+  if (!what.copy()) {
+    WriteAndTell(*files, what.folder(), what.save(), send);
+    return absl::OkStatus();
+  }
+  writer_ = std::thread([files = std::move(files), folder = what.folder(),
+                         save = what.save(),
+                         send] { WriteAndTell(*files, folder, save, send); });
+  return absl::OkStatus();
+}
+
+absl::Status LoadedJob::Restore(const proto::RestoreState& what) {
+  MW_ASSIGN_OR_RETURN(const StateMap map,
+                      ReadStateMap(what.state(), executor_->job()));
+  const absl::Status read = ReadStateFiles(what.folder(), map, *executor_);
+  // None of it is the job's end.
+  return read.ok() ? read : absl::InvalidArgumentError(read.message());
 }
 
 void LoadedJob::Abort(const absl::Status& why) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -39,6 +40,12 @@ class LoadedJob {
   // not here.
   absl::Status Read(const proto::ReadArrays& what, uint64_t id,
                     const std::function<absl::Status(proto::TensorPart)>& send);
+  // Writes this worker's files, here or, of a copy, on a thread of its own;
+  // `send` is told of them in either case, and of failure.
+  absl::Status Save(const proto::SaveState& what,
+                    const std::function<absl::Status(proto::SavedFiles)>& send);
+  // kInvalidArgument for all that is wrong with the checkpoint.
+  absl::Status Restore(const proto::RestoreState& what);
   // As Executor's.
   absl::Status Adopt(LoadedJob& init, const std::vector<int64_t>& parameters) {
     return executor_->Adopt(*init.executor_, parameters);
@@ -58,6 +65,7 @@ class LoadedJob {
   std::unique_ptr<CrossCollectives> collectives_;
   ActionLog log_;
   std::unique_ptr<Executor> executor_;
+  std::thread writer_;  // Of the copy that was made last.
   int64_t memory_bytes_ = 0;
   // Shards of which not all has come: by parameter, stage, micro-batch and the
   // first device.

@@ -7,10 +7,28 @@
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/executor.h"
+#include "meshwright/runtime/state_files.h"
 #include "meshwright/runtime/write_programs.h"
 
 namespace meshwright {
 namespace {
+
+class LocalWrite : public StateWrite {
+ public:
+  LocalWrite(std::unique_ptr<StateFiles> files, std::string folder)
+      : files_(std::move(files)), folder_(std::move(folder)) {}
+
+  absl::StatusOr<std::vector<WrittenFile>> Await() override {
+    MW_ASSIGN_OR_RETURN(auto written, files_->Write(folder_));
+    std::vector<WrittenFile> files;
+    for (auto& [number, file] : written) files.push_back(std::move(file));
+    return files;
+  }
+
+ private:
+  const std::unique_ptr<StateFiles> files_;
+  const std::string folder_;
+};
 
 // All of the job is here.
 class LocalSite : public JobSite {
@@ -61,6 +79,18 @@ class LocalSite : public JobSite {
     return executor_->Adopt(*init.executor(), parameters);
   }
 
+  absl::StatusOr<std::unique_ptr<StateWrite>> BeginSave(
+      const StateMap& map, const std::string& folder, bool copy) override {
+    MW_ASSIGN_OR_RETURN(std::unique_ptr<StateFiles> files,
+                        StateFiles::Make(executor_.get(), map, copy));
+    return std::make_unique<LocalWrite>(std::move(files), folder);
+  }
+
+  absl::Status ReadState(const StateMap& map,
+                         const std::string& folder) override {
+    return ReadStateFiles(folder, map, *executor_);
+  }
+
   Executor* executor() override { return executor_.get(); }
 
  protected:
@@ -69,6 +99,8 @@ class LocalSite : public JobSite {
   }
 
  private:
+  int64_t steps_run() const override { return next_step_; }
+
   const std::unique_ptr<Executor> executor_;
   int64_t next_step_ = 0;
 };

@@ -137,6 +137,37 @@ absl::StatusOr<Tensor> PipelineRunner::Read(const std::string& name) const {
   return tensor;
 }
 
+StateMap PipelineRunner::SplitState() const {
+  StateMap map;
+  const std::vector<Instruction*> parameters = module_.entry()->Parameters();
+  for (const StatePair& pair : roles_.state_pairs) {
+    const Shape& shape = parameters[pair.parameter]->shape;
+    const TensorParts& made = split_->parameters[pair.parameter];
+    for (int64_t i = 0; i < made.count(); ++i) {
+      StateMap::Part& part = map.parts.emplace_back();
+      part.parameter = made.first + i;
+      part.tensor = std::ssize(map.tensors);
+      part.start.resize(shape.dimensions.size(), 0);
+      if (!made.bounds.empty()) part.start[made.dimension] = made.bounds[i];
+    }
+    map.tensors.push_back({.name = roles_.parameters[pair.parameter].name,
+                           .type = shape.element_type,
+                           .dimensions = shape.dimensions});
+  }
+  return map;
+}
+
+absl::Status PipelineRunner::Save(const SaveOptions& options) {
+  return split_ == nullptr ? pipeline_->Save(options)
+                           : pipeline_->SaveState(options, SplitState());
+}
+
+absl::StatusOr<RestoredState> PipelineRunner::Restore(
+    const std::string& directory) {
+  return split_ == nullptr ? pipeline_->Restore(directory)
+                           : pipeline_->RestoreState(directory, SplitState());
+}
+
 absl::StatusOr<std::vector<Tensor>> PipelineRunner::ReadOutputs() const {
   MW_ASSIGN_OR_RETURN(std::vector<Tensor> parts, pipeline_->ReadOutputs());
   if (split_ == nullptr) return parts;

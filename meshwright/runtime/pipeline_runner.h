@@ -43,9 +43,15 @@ class PipelineRunner : public Runner {
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
   absl::StatusOr<Tensor> Read(const std::string& name) const override;
 
+  absl::Status Save(const SaveOptions& options) override;
+  absl::Status AwaitSaved() override { return pipeline_->AwaitSaved(); }
+  absl::StatusOr<RestoredState> Restore(const std::string& directory) override;
+
   JobRunner& pipeline() const { return *pipeline_; }
 
  private:
+  // Of the step, in the parts that the pipeline has. Requires: it was split.
+  StateMap SplitState() const;
   absl::Status SetParameter(int64_t number, Tensor tensor);
 
   const Module& module_;

@@ -9,6 +9,8 @@
 #include "meshwright/engine/buffer_shape.h"
 #include "meshwright/runtime/load_on_team.h"
 #include "meshwright/runtime/part_bytes.h"
+#include "meshwright/runtime/remote_write.h"
+#include "meshwright/runtime/state_messages.h"
 #include "meshwright/runtime/step_done.h"
 
 namespace meshwright {
@@ -163,6 +165,44 @@ absl::Status RemoteSite::Adopt(JobSite& init,
   return Await(ids, watch_->limits().step, nullptr);
 }
 
+absl::StatusOr<std::unique_ptr<StateWrite>> RemoteSite::BeginSave(
+    const StateMap& map, const std::string& folder, bool copy) {
+  MW_RETURN_IF_ERROR(failure_);
+  // Not that of another job's.
+  const uint64_t number = (static_cast<uint64_t>(id_) << 32) + next_save_++;
+  Replies ids;
+  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
+    proto::WorkerCommand command;
+    proto::SaveState& save = *command.mutable_save();
+    save.set_save(number);
+    save.set_folder(folder);
+    save.set_copy(copy);
+    *save.mutable_state() = ToProto(map);
+    absl::StatusOr<uint64_t> id = worker->Command(std::move(command));
+    if (!id.ok()) return Fail(ids, id.status());
+    ids.push_back(*id);
+  }
+  MW_RETURN_IF_ERROR(Await(ids, absl::InfiniteDuration(), nullptr));
+  return std::make_unique<RemoteWrite>(
+      number, std::ssize(PlanSave(map, job_).files), team_, watch_,
+      [this] { return aborted(); });
+}
+
+absl::Status RemoteSite::ReadState(const StateMap& map,
+                                   const std::string& folder) {
+  MW_RETURN_IF_ERROR(failure_);
+  Replies ids;
+  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
+    proto::WorkerCommand command;
+    command.mutable_restore()->set_folder(folder);
+    *command.mutable_restore()->mutable_state() = ToProto(map);
+    absl::StatusOr<uint64_t> id = worker->Command(std::move(command));
+    if (!id.ok()) return Fail(ids, id.status());
+    ids.push_back(*id);
+  }
+  return Await(ids, absl::InfiniteDuration(), nullptr);
+}
+
 absl::StatusOr<std::vector<Tensor>> RemoteSite::Read(
     absl::Span<const ShardAt> shards) {
   MW_RETURN_IF_ERROR(failure_);
@@ -289,8 +329,8 @@ absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
   }
   if (absl::IsDeadlineExceeded(status)) {
     status = absl::DeadlineExceededError(
-        absl::StrCat("step ", next_step_, " has not ended within ",
-                     absl::FormatDuration(limit),
+        absl::StrCat("step ", next_step_ + step_offset(),
+                     " has not ended within ", absl::FormatDuration(limit),
                      "; the last that workers did:\n", LastActions(team_)));
   }
   return Fail(left, failed.ok() ? status : failed);
@@ -338,10 +378,12 @@ absl::Status RemoteSite::Fail(const Replies& ids, absl::Status first) {
   Merge(nullptr);
   failure_ = absl::Status(
       cause.code(),
-      absl::StrCat(cause.message(), " (step ", next_step_, " was under way; ",
-                   next_step_ == 0 ? std::string("no step was complete")
-                                   : absl::StrCat("all workers completed step ",
-                                                  next_step_ - 1),
+      absl::StrCat(cause.message(), " (step ", next_step_ + step_offset(),
+                   " was under way; ",
+                   next_step_ == 0
+                       ? std::string("no step was complete")
+                       : absl::StrCat("all workers completed step ",
+                                      next_step_ + step_offset() - 1),
                    ")"));
   return failure_;
 }

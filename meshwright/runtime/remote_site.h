@@ -42,12 +42,17 @@ class RemoteSite : public JobSite {
   absl::StatusOr<std::unique_ptr<JobSite>> LoadInit(JobSource init) override;
   absl::Status Adopt(JobSite& init,
                      const std::vector<int64_t>& parameters) override;
+  absl::StatusOr<std::unique_ptr<StateWrite>> BeginSave(
+      const StateMap& map, const std::string& folder, bool copy) override;
+  absl::Status ReadState(const StateMap& map,
+                         const std::string& folder) override;
   void Abort(const absl::Status& why) override;
 
  protected:
   absl::Status FeedWorkers(const DatasetSpec* spec, int64_t position) override;
 
  private:
+  int64_t steps_run() const override { return next_step_; }
   // A number by worker.
   using Replies = std::vector<uint64_t>;
 
@@ -71,6 +76,7 @@ class RemoteSite : public JobSite {
     int workers = 0;  // That have run it.
   };
   std::map<int64_t, Underway> underway_;
+  uint64_t next_save_ = 0;
   bool is_adopted_ = false;  // Workers have unloaded it.
   absl::Status failure_;
   std::mutex mutex_;

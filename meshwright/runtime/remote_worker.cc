@@ -51,6 +51,10 @@ void RemoteWorker::Receive(proto::WorkerReport report) {
     case proto::WorkerReport::kPart:
       parts_[report.part().id()].push_back(std::move(*report.mutable_part()));
       break;
+    case proto::WorkerReport::kSaved:
+      saved_[report.saved().save()].push_back(
+          std::move(*report.mutable_saved()));
+      break;
     default:
       break;
   }
@@ -118,6 +122,7 @@ void RemoteWorker::ForgetReports() {
   failure_ = absl::OkStatus();
   steps_.clear();
   parts_.clear();
+  saved_.clear();
 }
 
 bool RemoteWorker::TakeReply(uint64_t id, proto::Reply* reply) {
@@ -142,6 +147,13 @@ std::vector<proto::TensorPart> RemoteWorker::TakeParts(uint64_t id) {
   const std::lock_guard lock(mutex_);
   auto found = parts_.extract(id);
   return found.empty() ? std::vector<proto::TensorPart>()
+                       : std::move(found.mapped());
+}
+
+std::vector<proto::SavedFiles> RemoteWorker::TakeSaved(uint64_t save) {
+  const std::lock_guard lock(mutex_);
+  auto found = saved_.extract(save);
+  return found.empty() ? std::vector<proto::SavedFiles>()
                        : std::move(found.mapped());
 }
 

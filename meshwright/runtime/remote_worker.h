@@ -53,6 +53,7 @@ class RemoteWorker {
   absl::Status TakeFailure();  // Of what was posted.
   std::deque<proto::StepDone> TakeSteps();
   std::vector<proto::TensorPart> TakeParts(uint64_t id);
+  std::vector<proto::SavedFiles> TakeSaved(uint64_t save);
 
   // Declares it lost.
   void Lose(const absl::Status& why);
@@ -71,6 +72,7 @@ class RemoteWorker {
   absl::Status failure_;
   std::deque<proto::StepDone> steps_;
   std::map<uint64_t, std::vector<proto::TensorPart>> parts_;
+  std::map<uint64_t, std::vector<proto::SavedFiles>> saved_;
   std::set<std::string> blobs_;
   // Last: ends first, and its events with it.
   const std::unique_ptr<WorkerLink> link_;

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "meshwright/analysis/roles.h"
+#include "meshwright/checkpoint/save_options.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/state/tensor.h"
 
@@ -65,6 +66,18 @@ class Runner {
   // The present value of a state parameter, or an output of the last step.
   // kNotFound if neither has this name.
   virtual absl::StatusOr<Tensor> Read(const std::string& name) const = 0;
+
+  // Saves the state parameters, by name, as a checkpoint (checkpoint/). Each
+  // worker writes what its devices hold. Waits for the save before, and fails
+  // as that did, unless AwaitSaved told; what runs, runs on.
+  virtual absl::Status Save(const SaveOptions& options) = 0;
+  // Until what is saved in the background is a checkpoint, or has failed.
+  virtual absl::Status AwaitSaved() = 0;
+  // From DIR, the newest complete one, or DIR/step_00000100; saved however the
+  // state lay. kInvalidArgument, naming the file or tensor, when it does not
+  // fit or is damaged: then state has no value.
+  virtual absl::StatusOr<RestoredState> Restore(
+      const std::string& directory) = 0;
 };
 
 }  // namespace meshwright

@@ -165,6 +165,14 @@ absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
       Unload();
       return adopted;
     }
+    case proto::WorkerCommand::kSave:
+      return job.Save(command.save(), [this](proto::SavedFiles saved) {
+        proto::WorkerReport report;
+        *report.mutable_saved() = std::move(saved);
+        return Send(std::move(report));
+      });
+    case proto::WorkerCommand::kRestore:
+      return job.Restore(command.restore());
     case proto::WorkerCommand::kRead:
       return job.Read(command.read(), command.id(),
                       [&](proto::TensorPart part) {

@@ -193,9 +193,10 @@ FuzzRequest OddRequest(std::mt19937& random) {
     case 9:
       return {"Jobs/Feed", FeedMessages(random)};
     case 10: {
-      constexpr const char* kMethods[] = {"Jobs/Status", "Jobs/Watch",
-                                          "Jobs/Stop"};
-      return {kMethods[Below(random, 3)], JobMessages(random)};
+      constexpr const char* kMethods[] = {"Jobs/Status",     "Jobs/Watch",
+                                          "Jobs/Stop",       "Jobs/Save",
+                                          "Jobs/AwaitSaved", "Jobs/Restore"};
+      return {kMethods[Below(random, 6)], JobMessages(random)};
     }
     default:
       return {"Jobs/NoSuchMethod", JobMessages(random)};

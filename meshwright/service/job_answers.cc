@@ -260,6 +260,41 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
     });
   }
 
+  grpc::Status Save(grpc::ServerContext* context,
+                    const proto::SaveRequest* request,
+                    proto::SaveReply*) override {
+    return Answer(*context, [&](JobCall& call) {
+      SaveOptions options{.directory = request->directory(),
+                          .step = request->step(),
+                          .keep_last = request->keep_last(),
+                          .in_background = request->in_background()};
+      if (!request->extra().empty()) options.extra = request->extra();
+      return jobs_->Save(request->job(), std::move(options), call);
+    });
+  }
+
+  grpc::Status AwaitSaved(grpc::ServerContext* context,
+                          const proto::AwaitSavedRequest* request,
+                          proto::AwaitSavedReply*) override {
+    return Answer(*context, [&](JobCall& call) {
+      return jobs_->AwaitSaved(request->job(), call);
+    });
+  }
+
+  grpc::Status Restore(grpc::ServerContext* context,
+                       const proto::RestoreRequest* request,
+                       proto::RestoreReply* reply) override {
+    return Answer(*context, [&](JobCall& call) -> absl::Status {
+      MW_ASSIGN_OR_RETURN(
+          const RestoredState restored,
+          jobs_->Restore(request->job(), request->directory(), call));
+      reply->set_folder(AsUtf8(restored.folder));
+      reply->set_step(restored.step);
+      reply->set_extra(restored.extra);
+      return absl::OkStatus();
+    });
+  }
+
   grpc::Status Status(grpc::ServerContext* context, const proto::StatusRequest*,
                       proto::StatusReply* reply) override {
     return Answer(*context, [&](JobCall& call) -> absl::Status {

@@ -199,6 +199,44 @@ class JobClient final : public JobService {
     return Explained(context, context.Finish(*stream, Receive(*stream, sink)));
   }
 
+  absl::Status Save(int64_t job, SaveOptions options, JobCall& call) override {
+    CallContext context(options_.security, &call);
+    proto::SaveRequest request;
+    MW_RETURN_IF_ERROR(CheckPath(options.directory));
+    request.set_job(job);
+    request.set_directory(std::move(options.directory));
+    request.set_step(options.step);
+    request.set_keep_last(options.keep_last);
+    request.set_extra(std::move(options.extra));
+    request.set_in_background(options.in_background);
+    proto::SaveReply reply;
+    return Explained(context,
+                     context.Take(stub_->Save(context.get(), request, &reply)));
+  }
+
+  absl::Status AwaitSaved(int64_t job, JobCall& call) override {
+    CallContext context(options_.security, &call);
+    proto::AwaitSavedRequest request;
+    request.set_job(job);
+    proto::AwaitSavedReply reply;
+    return Explained(context, context.Take(stub_->AwaitSaved(context.get(),
+                                                             request, &reply)));
+  }
+
+  absl::StatusOr<RestoredState> Restore(int64_t job, std::string directory,
+                                        JobCall& call) override {
+    CallContext context(options_.security, &call);
+    proto::RestoreRequest request;
+    MW_RETURN_IF_ERROR(CheckPath(directory));
+    request.set_job(job);
+    request.set_directory(std::move(directory));
+    proto::RestoreReply reply;
+    MW_RETURN_IF_ERROR(Explained(
+        context, context.Take(stub_->Restore(context.get(), request, &reply))));
+    return RestoredState{
+        .folder = reply.folder(), .step = reply.step(), .extra = reply.extra()};
+  }
+
   absl::StatusOr<std::string> Describe(JobCall& call) override {
     CallContext context(options_.security, &call);
     return Describe(context);
@@ -233,6 +271,12 @@ class JobClient final : public JobService {
   }
 
  private:
+  static absl::Status CheckPath(const std::string& path) {
+    if (IsUtf8(path)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(AsUtf8(path), ": the path is not UTF-8"));
+  }
+
   template <typename Stream>
   static absl::Status SendInit(Stream& stream, int64_t job,
                                const InitFrom& from, TensorSource& tensors) {

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "meshwright/checkpoint/save_options.h"
 #include "meshwright/state/tensor.h"
 
 namespace meshwright {
@@ -92,6 +93,13 @@ class JobService {
   // No names: all state.
   virtual absl::Status Fetch(int64_t job, std::vector<std::string> names,
                              const TensorSink& sink, JobCall& call) = 0;
+  // As Runner's (runtime/runner.h). Folders are the coordinator's.
+  virtual absl::Status Save(int64_t job, SaveOptions options,
+                            JobCall& call) = 0;
+  virtual absl::Status AwaitSaved(int64_t job, JobCall& call) = 0;
+  virtual absl::StatusOr<RestoredState> Restore(int64_t job,
+                                                std::string directory,
+                                                JobCall& call) = 0;
   // The coordinator, its workers and jobs, as JSON.
   virtual absl::StatusOr<std::string> Describe(JobCall& call) = 0;
   // Metrics of a job, or of all (0), a line of JSON each, until it is stopped

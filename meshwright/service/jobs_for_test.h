@@ -123,6 +123,29 @@ class JobsForTest : public JobService {
     return absl::OkStatus();
   }
 
+  // Keeps what it was asked for as the job's plan.
+  absl::Status Save(int64_t job, SaveOptions options, JobCall&) override {
+    std::unique_lock lock(mutex_);
+    MW_ASSIGN_OR_RETURN(Job * found, Find(job));
+    found->plan = absl::StrCat(options.directory, "|", options.step, "|",
+                               options.keep_last, "|", options.extra, "|",
+                               options.in_background);
+    return absl::OkStatus();
+  }
+
+  absl::Status AwaitSaved(int64_t job, JobCall&) override {
+    std::unique_lock lock(mutex_);
+    MW_RETURN_IF_ERROR(Find(job).status());
+    return absl::ResourceExhaustedError("the disk is full");
+  }
+
+  absl::StatusOr<RestoredState> Restore(int64_t job, std::string directory,
+                                        JobCall&) override {
+    std::unique_lock lock(mutex_);
+    MW_ASSIGN_OR_RETURN(Job * found, Find(job));
+    return RestoredState{.folder = directory, .step = 7, .extra = found->plan};
+  }
+
   absl::StatusOr<std::string> Describe(JobCall&) override {
     std::unique_lock lock(mutex_);
     return absl::StrCat("{\"jobs\": ", jobs_.size(), "}");

@@ -176,6 +176,22 @@ absl::StatusOr<absl::string_view> DtypeName(ElementType type) {
   return Bad(absl::StrCat("safetensors has no type ", Name(type)));
 }
 
+// With its length before it.
+absl::StatusOr<std::string> HeaderText(const Json& header) {
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const Json::exception&) {
+    return Bad("a tensor's name is not UTF-8");
+  }
+  text.append((8 - text.size() % 8) % 8, ' ');
+  std::string bytes;
+  for (int i = 0; i < 8; ++i) {
+    bytes.push_back(static_cast<char>(text.size() >> (8 * i) & 0xff));
+  }
+  return bytes + text;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<PlacedTensor>> IndexSafetensors(int64_t file_bytes,
@@ -249,18 +265,32 @@ absl::StatusOr<SafetensorsPlan> PlanSafetensors(
                             {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string text;
-  try {
-    text = header.dump();
-  } catch (const Json::exception&) {
-    return Bad("a tensor's name is not UTF-8");
-  }
-  text.append((8 - text.size() % 8) % 8, ' ');
-  for (int i = 0; i < 8; ++i) {
-    plan.header.push_back(static_cast<char>(text.size() >> (8 * i) & 0xff));
-  }
-  plan.header += text;
+  MW_ASSIGN_OR_RETURN(plan.header, HeaderText(header));
   return plan;
+}
+
+absl::StatusOr<std::string> SafetensorsHeader(
+    absl::Span<const SafetensorsEntry> entries,
+    const std::map<std::string, std::string>& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header[kMetadata] = metadata;
+  int64_t offset = 0;
+  for (const SafetensorsEntry& entry : entries) {
+    if (entry.name == kMetadata || header.contains(entry.name)) {
+      return Bad(absl::StrCat(Shown(entry.name), ": the name is taken"));
+    }
+    const int64_t element_bytes = HostBytes(entry.type);
+    const absl::StatusOr<absl::string_view> dtype = DtypeName(entry.type);
+    std::vector<int64_t> shape = entry.dimensions;
+    if (!dtype.ok() && element_bytes > 1) shape.push_back(element_bytes);
+    const int64_t end =
+        offset + CheckedBytes(entry.dimensions, element_bytes).value_or(0);
+    header[entry.name] = {{"dtype", std::string(dtype.ok() ? *dtype : "U8")},
+                          {"shape", shape},
+                          {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  return HeaderText(header);
 }
 
 }  // namespace meshwright

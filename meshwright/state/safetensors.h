@@ -5,6 +5,7 @@
 #define MESHWRIGHT_STATE_SAFETENSORS_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,20 @@ struct PlacedTensor {
 // read.
 absl::StatusOr<std::vector<PlacedTensor>> IndexSafetensors(int64_t file_bytes,
                                                            ReadBytesAt read);
+
+// A tensor of a file: what the header says of it.
+struct SafetensorsEntry {
+  std::string name;
+  ElementType type = ElementType::kInvalid;
+  std::vector<int64_t> dimensions;
+};
+
+// The bytes before the data of these, which follow in this order. Types that
+// the format lacks are u8, with a last dimension of their bytes if these are
+// several. kInvalidArgument for names that repeat or are not UTF-8.
+absl::StatusOr<std::string> SafetensorsHeader(
+    absl::Span<const SafetensorsEntry> entries,
+    const std::map<std::string, std::string>& metadata);
 
 // A file without its data: the header's bytes, and the tensors in the order in
 // which their data follow (widest elements first, then by name).

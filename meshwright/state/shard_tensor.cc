@@ -1,6 +1,7 @@
 #include "meshwright/state/shard_tensor.h"
 
 #include <cstring>
+#include <utility>
 
 #include "meshwright/base/check.h"
 
@@ -115,6 +116,35 @@ std::vector<int64_t> FirstCopies(const Sharding& sharding, const Mesh& mesh) {
     seen[shard] = true;
   }
   return devices;
+}
+
+std::vector<std::vector<int64_t>> ShardHolders(const Sharding& sharding,
+                                               const Mesh& mesh) {
+  const AxisList split = SplitAxes(sharding);
+  std::vector<std::vector<int64_t>> holders(mesh.Size(split));
+  for (int64_t device = 0; device < mesh.device_count(); ++device) {
+    holders[mesh.Coordinate(device, split)].push_back(device);
+  }
+  return holders;
+}
+
+std::vector<ShardBox> ShardBoxes(const Sharding& sharding, const Mesh& mesh,
+                                 int64_t device) {
+  std::vector<ShardBox> boxes = {{}};
+  for (const DimSharding& dim : sharding.dims) {
+    const std::vector<Run> runs = FindRuns(GlobalIndices(dim, mesh, device));
+    std::vector<ShardBox> longer;
+    for (const ShardBox& box : boxes) {
+      for (const Run& run : runs) {
+        ShardBox& added = longer.emplace_back(box);
+        added.start.push_back(run.global);
+        added.size.push_back(run.length);
+        added.local_start.push_back(run.local);
+      }
+    }
+    boxes = std::move(longer);
+  }
+  return boxes;
 }
 
 Tensor Shard(const Tensor& tensor, const Sharding& sharding, const Mesh& mesh,

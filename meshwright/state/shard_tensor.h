@@ -19,6 +19,20 @@ namespace meshwright {
 // The devices that together hold a tensor once: of copies the first. Ascending.
 std::vector<int64_t> FirstCopies(const Sharding& sharding, const Mesh& mesh);
 
+// By shard: the devices that hold it.
+std::vector<std::vector<int64_t>> ShardHolders(const Sharding& sharding,
+                                               const Mesh& mesh);
+
+// A box of the tensor that lies in a shard as a box; padding is in none.
+struct ShardBox {
+  std::vector<int64_t> start;  // In the tensor.
+  std::vector<int64_t> size;
+  std::vector<int64_t> local_start;  // In the shard.
+};
+// What `device` holds: one box, unless dimensions are split in strides.
+std::vector<ShardBox> ShardBoxes(const Sharding& sharding, const Mesh& mesh,
+                                 int64_t device);
+
 // What `device` holds of `tensor`; every byte of padding is `padding`.
 // Requires: the sharding fits the tensor (CheckSharding) and is not pending;
 // the tensor has a type.
