@@ -29,6 +29,7 @@ extern const Command kDemoCommand;
 extern const Command kWorkerCommand;
 extern const Command kServeCommand;
 extern const Command kLaunchCommand;
+extern const Command kCheckpointCommand;
 
 // Runs the command that `words` name; the process's exit code: 0, 2 for the
 // user's mistake, 3 when another process is gone, 1 for everything else that

@@ -17,7 +17,7 @@ constexpr const Command* kCommands[] = {
     &kDevicesCommand, &kInspectCommand, &kRunCommand,      &kPartitionCommand,
     &kPlanCommand,    &kExplainCommand, &kSimulateCommand, &kCheckCommand,
     &kProfileCommand, &kSolveCommand,   &kDemoCommand,     &kServeCommand,
-    &kWorkerCommand,  &kLaunchCommand};
+    &kWorkerCommand,  &kLaunchCommand,  &kCheckpointCommand};
 
 void PrintHelp(std::FILE* file) {
   absl::FPrintF(file,

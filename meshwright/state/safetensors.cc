@@ -269,6 +269,8 @@ absl::StatusOr<SafetensorsPlan> PlanSafetensors(
   return plan;
 }
 
+bool IsSafetensorsType(ElementType type) { return DtypeName(type).ok(); }
+
 absl::StatusOr<std::string> SafetensorsHeader(
     absl::Span<const SafetensorsEntry> entries,
     const std::map<std::string, std::string>& metadata) {

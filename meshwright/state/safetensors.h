@@ -38,6 +38,9 @@ struct SafetensorsEntry {
   std::vector<int64_t> dimensions;
 };
 
+// Whether the format has it.
+bool IsSafetensorsType(ElementType type);
+
 // The bytes before the data of these, which follow in this order. Types that
 // the format lacks are u8, with a last dimension of their bytes if these are
 // several. kInvalidArgument for names that repeat or are not UTF-8.
