@@ -35,13 +35,23 @@ struct ShiftTable {
   std::array<ByteTable, 4> of_byte;
 
   ShiftTable() {
+    std::array<uint32_t, 32> of_bit = {};
+    for (int bit = 0; bit < 32; ++bit) {
+      uint32_t crc = uint32_t{1} << bit;
+      for (size_t i = 0; i < kStride; ++i) {
+        crc = (crc >> 8) ^ kByteTable[crc & 0xff];
+      }
+      of_bit[bit] = crc;
+    }
+    // It is linear.
     for (int which = 0; which < 4; ++which) {
       for (uint32_t byte = 0; byte < 256; ++byte) {
-        uint32_t crc = byte << (8 * which);
-        for (size_t i = 0; i < kStride; ++i) {
-          crc = (crc >> 8) ^ kByteTable[crc & 0xff];
+        of_byte[which][byte] = 0;
+        for (int bit = 0; bit < 8; ++bit) {
+          if ((byte >> bit & 1) != 0) {
+            of_byte[which][byte] ^= of_bit[8 * which + bit];
+          }
         }
-        of_byte[which][byte] = crc;
       }
     }
   }

@@ -125,10 +125,9 @@ absl::StatusOr<ExportedSet> ExportSet(CheckpointReader& reader,
   NewFiles made;
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string name =
-        files.size() == 1
-            ? std::string("model.safetensors")
-            : absl::StrFormat("model-%05d-of-%05d.safetensors", i + 1,
-                              files.size());
+        files.size() == 1 ? std::string("model.safetensors")
+                          : absl::StrFormat("model-%05d-of-%05d.safetensors",
+                                            i + 1, files.size());
     const std::string path = absl::StrCat(options.output, "/", name);
     MW_ASSIGN_OR_RETURN(const auto writer, made.Create(path));
     MW_RETURN_IF_ERROR(WriteFile(path, files[i], reader, *writer));
@@ -142,9 +141,8 @@ absl::StatusOr<ExportedSet> ExportSet(CheckpointReader& reader,
   const Json index = {{"metadata", {{"total_size", set.bytes}}},
                       {"weight_map", std::move(places)}};
   const std::string text = index.dump(2) + "\n";
-  MW_ASSIGN_OR_RETURN(
-      const auto writer,
-      made.Create(absl::StrCat(options.output, "/", kIndexName)));
+  MW_ASSIGN_OR_RETURN(const auto writer, made.Create(absl::StrCat(
+                                             options.output, "/", kIndexName)));
   MW_RETURN_IF_ERROR(writer->Append(text.data(), text.size()));
   MW_RETURN_IF_ERROR(writer->Finish());
   made.Keep();

@@ -99,16 +99,14 @@ absl::StatusOr<std::vector<std::string>> FilesOf(const std::string& source) {
 absl::StatusOr<HostBox> Fetch(const Source& source, const PlacedTensor& at) {
   const auto data = std::make_shared<std::string>();
   data->resize(at.end - at.begin);
-  MW_RETURN_IF_ERROR(
-      ReadAt(source, at.begin, data->data(), at.end - at.begin));
+  MW_RETURN_IF_ERROR(ReadAt(source, at.begin, data->data(), at.end - at.begin));
   if (at.entry.type == ElementType::kPred) {
     for (char& value : *data) value = value != 0;
   }
-  return HostBox{
-      .data = data->data(),
-      .box = {at.entry.dimensions,
-              std::vector<int64_t>(at.entry.dimensions.size(), 0)},
-      .owner = data};
+  return HostBox{.data = data->data(),
+                 .box = {at.entry.dimensions,
+                         std::vector<int64_t>(at.entry.dimensions.size(), 0)},
+                 .owner = data};
 }
 
 }  // namespace
@@ -135,10 +133,9 @@ absl::StatusOr<std::string> ImportSet(const ImportOptions& options) {
             {.tensor = std::ssize(tensors),
              .region = TensorRegion::Whole(at.entry.dimensions)});
       }
-      tensors.push_back(
-          {.name = absl::StrCat(options.prefix, at.entry.name),
-           .type = at.entry.type,
-           .dimensions = at.entry.dimensions});
+      tensors.push_back({.name = absl::StrCat(options.prefix, at.entry.name),
+                         .type = at.entry.type,
+                         .dimensions = at.entry.dimensions});
     }
   }
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<SaveFolder> folder,

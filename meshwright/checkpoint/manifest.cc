@@ -47,7 +47,8 @@ absl::StatusOr<std::vector<uint32_t>> ParseHex(absl::string_view text) {
   if (text.size() % 8 != 0) return Bad("crc32c is no list of checksums");
   for (; !text.empty(); text.remove_prefix(8)) {
     uint32_t value = 0;
-    if (!absl::SimpleHexAtoi(text.substr(0, 8), &value)) {
+    if (!absl::SimpleHexAtoi(text.substr(0, 8), &value) ||
+        HexText({value}) != text.substr(0, 8)) {
       return Bad("crc32c is no list of checksums");
     }
     values.push_back(value);

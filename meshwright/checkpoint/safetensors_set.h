@@ -31,8 +31,8 @@ struct ExportedSet {
 };
 
 // kAlreadyExists when one of the files does; kInvalidArgument when no tensor
-// has such a name, or one is of a type that safetensors lacks. What fails leaves
-// no file behind.
+// has such a name, or one is of a type that safetensors lacks. What fails
+// leaves no file behind.
 absl::StatusOr<ExportedSet> ExportSet(CheckpointReader& reader,
                                       const ExportOptions& options);
 

@@ -63,8 +63,7 @@ std::string SavedAt(const std::string& folder) {
   struct stat info;
   const std::string file = absl::StrCat(folder, "/", kManifestName);
   if (::stat(file.c_str(), &info) != 0) return "";
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S",
-                          absl::FromTimeT(info.st_mtime),
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromTimeT(info.st_mtime),
                           absl::UTCTimeZone());
 }
 
@@ -114,12 +113,12 @@ absl::Status List(const CommandLine& line) {
     for (const auto& [key, value] : described["extra"].items()) {
       keys.push_back(key);
     }
-    absl::PrintF("step %-8d %s UTC  %9s  %s in %s%s\n", manifest.step,
-                 SavedAt(folder), FormatBytes(manifest.bytes()),
-                 Counted(std::ssize(manifest.tensors), "tensor"),
-                 Counted(std::ssize(manifest.files), "file"),
-                 keys.empty() ? ""
-                              : absl::StrCat("; ", absl::StrJoin(keys, ", ")));
+    absl::PrintF(
+        "step %-8d %s UTC  %9s  %s in %s%s\n", manifest.step, SavedAt(folder),
+        FormatBytes(manifest.bytes()),
+        Counted(std::ssize(manifest.tensors), "tensor"),
+        Counted(std::ssize(manifest.files), "file"),
+        keys.empty() ? "" : absl::StrCat("; ", absl::StrJoin(keys, ", ")));
     if (!is_one) continue;
     for (const SavedTensor& tensor : manifest.tensors) {
       absl::PrintF("  %-40s %-20s %s\n", tensor.info.name,

@@ -14,9 +14,9 @@ namespace meshwright {
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kDevicesCommand, &kInspectCommand, &kRunCommand,      &kPartitionCommand,
-    &kPlanCommand,    &kExplainCommand, &kSimulateCommand, &kCheckCommand,
-    &kProfileCommand, &kSolveCommand,   &kDemoCommand,     &kServeCommand,
+    &kDevicesCommand, &kInspectCommand, &kRunCommand,       &kPartitionCommand,
+    &kPlanCommand,    &kExplainCommand, &kSimulateCommand,  &kCheckCommand,
+    &kProfileCommand, &kSolveCommand,   &kDemoCommand,      &kServeCommand,
     &kWorkerCommand,  &kLaunchCommand,  &kCheckpointCommand};
 
 void PrintHelp(std::FILE* file) {
