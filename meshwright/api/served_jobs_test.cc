@@ -12,8 +12,10 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/data/dataset_files_for_test.h"
 #include "meshwright/runtime/worker_threads_for_test.h"
 #include "meshwright/service/jobs_for_test.h"
+#include "meshwright/state/archive_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -136,6 +138,48 @@ class ServedJobsTest : public testing::Test {
   CallForTest call_;
   std::optional<ServedJobs> jobs_;
 };
+
+TEST_F(ServedJobsTest, WorkersReadADataset) {
+  const DatasetFilesForTest files;
+  std::string data;
+  for (int row = 0; row < 40; ++row) {
+    data += Filled("", {8}, 0.01f * static_cast<float>(row)).data;
+  }
+  const std::string path =
+      files.Write("x.npy", Npy("{'descr': '<f4', 'fortran_order': False, "
+                               "'shape': (40, 8), }\n",
+                               data));
+  const auto dataset = [](const std::string& file) {
+    return absl::StrCat(R"({"kind": "npz", "files": [")", file,
+                        R"("], "parameters": {"x": ""}})");
+  };
+  const std::string plan = PlanFor("cpu:4", R"({"strategy": "dp"})");
+  int64_t job = Loaded(plan);
+  std::vector<JobStep> want;
+  for (int step = 0; step < 3; ++step) {
+    Tensor x = Filled("x", {16, 8}, 0);
+    for (int row = 0; row < 16; ++row) {
+      x.data.replace(row * 32, 32, data, (16 * step + row) % 40 * 32, 32);
+    }
+    ASSERT_EQ(Step(job, 1, &want, {x}), absl::OkStatus());
+  }
+  ASSERT_EQ(jobs_->Stop(job), absl::OkStatus());
+  job = Loaded(plan);
+  const absl::Status gone = jobs_->Feed(job, dataset("gone.npy"), 0, call_);
+  EXPECT_EQ(gone.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(gone.message()), HasSubstr("gone.npy: No such"));
+  // The job lives on.
+  ASSERT_EQ(jobs_->Feed(job, dataset(path), 0, call_), absl::OkStatus());
+  std::vector<JobStep> got;
+  EXPECT_EQ(Step(job, 1, &got, {Filled("x", {16, 8}, 0)}).code(),
+            absl::StatusCode::kInvalidArgument);
+  ASSERT_EQ(Step(job, 3, &got), absl::OkStatus());
+  ASSERT_EQ(got.size(), 3u);
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_FLOAT_EQ(*got[step].loss, *want[step].loss);
+    EXPECT_EQ(got[step].position, 16 * (step + 1));
+  }
+}
 
 TEST_F(ServedJobsTest, PlansLoadsAndTrains) {
   for (const char* options : {"{}", R"({"mesh": {"data": 4}})"}) {

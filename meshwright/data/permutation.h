@@ -1,7 +1,7 @@
 // A shuffled order of [0, size) without a table: index i of it is computed.
 //
 //   Permutation order(/*size=*/1000, /*key=*/7);
-//   order.At(0);   // 613
+//   order.At(0);   // 752
 //
 // A Feistel network over the smallest power of 4 that is not below the size;
 // what falls outside is sent through again (cycle walking), so it is a

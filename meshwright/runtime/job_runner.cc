@@ -109,18 +109,23 @@ absl::Status JobRunner::InitPieces(const Module& init,
 }
 
 absl::Status JobRunner::Feed(const std::string& dataset, int64_t position) {
-  if (dataset.empty()) {
-    is_fed_.assign(is_fed_.size(), false);
-    return site_->Feed(nullptr, 0);
+  const std::vector<bool> was_fed =
+      std::exchange(is_fed_, std::vector<bool>(is_fed_.size()));
+  MW_RETURN_IF_ERROR(site_->Feed(nullptr, 0));
+  if (dataset.empty()) return absl::OkStatus();
+  // Whatever goes wrong, no step takes an old batch, or a made-up one, for one
+  // of the dataset.
+  for (size_t i = 0; i < was_fed.size(); ++i) {
+    if (was_fed[i]) is_given_[i] = false;
   }
   MW_ASSIGN_OR_RETURN(const DatasetSpec spec, ParseDatasetSpec(dataset));
   const absl::Status fed = site_->Feed(&spec, position);
-  is_fed_.assign(is_fed_.size(), false);
-  for (const auto& [name, field] : spec.parameters) {
-    const absl::StatusOr<int64_t> number = FindParameter(roles_, name);
-    if (!number.ok()) continue;
-    is_fed_[*number] = fed.ok();
-    is_given_[*number] = fed.ok();
+  for (size_t i = 0; i < is_fed_.size(); ++i) {
+    if (job_.parameters[i].is_state ||
+        !spec.parameters.contains(roles_.parameters[i].name)) {
+      continue;
+    }
+    is_fed_[i] = is_given_[i] = fed.ok();
   }
   return fed;
 }

@@ -1,5 +1,7 @@
 #include "meshwright/runtime/job_site.h"
 
+#include <utility>
+
 #include "meshwright/base/status_macros.h"
 #include "meshwright/data/dataset.h"
 #include "meshwright/runtime/data_feed.h"
@@ -7,11 +9,11 @@
 namespace meshwright {
 
 absl::Status JobSite::Feed(const DatasetSpec* spec, int64_t position) {
-  if (position_.has_value()) {
-    position_ = std::nullopt;
-    MW_RETURN_IF_ERROR(FeedWorkers(nullptr, 0));
+  if (spec == nullptr) {
+    return std::exchange(position_, std::nullopt).has_value()
+               ? FeedWorkers(nullptr, 0)
+               : absl::OkStatus();
   }
-  if (spec == nullptr) return absl::OkStatus();
   MW_ASSIGN_OR_RETURN(const auto parameters, FedParameters(job(), *spec));
   MW_ASSIGN_OR_RETURN(batch_, BatchOf(*spec, parameters));
   MW_RETURN_IF_ERROR(FeedWorkers(spec, position));

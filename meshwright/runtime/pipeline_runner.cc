@@ -88,8 +88,12 @@ absl::Status PipelineRunner::Feed(const std::string& dataset,
   MW_ASSIGN_OR_RETURN(DatasetSpec spec, ParseDatasetSpec(dataset));
   std::map<std::string, std::string> parameters;
   for (const auto& [name, field] : spec.parameters) {
-    MW_ASSIGN_OR_RETURN(const int64_t number, FindParameter(roles_, name));
-    const TensorParts& parts = split_->parameters[number];
+    const absl::StatusOr<int64_t> number = FindParameter(roles_, name);
+    if (!number.ok()) {
+      parameters[name] = field;  // Refused as any other.
+      continue;
+    }
+    const TensorParts& parts = split_->parameters[*number];
     if (parts.count() != 1) {
       return absl::InvalidArgumentError(absl::StrCat(
           "dataset: parameter ", name, " is kept in parts, on several stages"));

@@ -127,6 +127,23 @@ TEST_F(JobServerTest, RunsAJob) {
             absl::StatusCode::kNotFound);
 }
 
+TEST_F(JobServerTest, FeedsAJob) {
+  const int64_t job = LoadJob();
+  ASSERT_TRUE(client_->Feed(job, "{}", 40, call_).ok());
+  std::vector<JobStep> steps;
+  const auto on_step = [&](const JobStep& step) {
+    steps.push_back(step);
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(client_->Step(job, 2, none_, on_step, call_).ok());
+  EXPECT_THAT(steps, ElementsAre(JobStep{0, 0.5, 1.0, 41},
+                                 JobStep{1, 0.5, std::nullopt, 42}));
+  EXPECT_EQ(client_->Feed(job, "\xff", 0, call_).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(client_->Feed(77, "{}", 0, call_),
+            absl::NotFoundError("there is no job 77"));
+}
+
 TEST_F(JobServerTest, MakesState) {
   const int64_t job = LoadJob();
   ASSERT_TRUE(

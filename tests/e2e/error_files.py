@@ -33,6 +33,28 @@ TEXTS = {
     "early.csv": "0B0,0F0\n",
     "lost.csv": "0F0,0F1,0B0,0B1\n1F0,1B0\n",
 }
+ARRAYS = {"batch/x": "x", "batch/y": "y"}
+DATASETS = {
+    "train.json": {},
+    "kindless.json": {"kind": "csv"},
+    "shufle.json": {"shufle": 3},
+    "nofiles.json": {"files": ["none-*.npz"]},
+    "gone.json": {"files": ["gone.npz"]},
+    "packed.json": {"files": ["packed.npz"]},
+    "unnamed.json": {"parameters": {**ARRAYS, "batch/x": "z"}},
+    "swapped.json": {"parameters": {"batch/x": "y"}},
+    "few.json": {"files": ["few.npz"]},
+    "stateful.json": {"parameters": {"state/params/up": "x"}},
+    "nowhere-named.json": {"parameters": {"batch/z": "x"}},
+    "thirds.json": {"files": 3 * ["shard.npz"], "shard_by": "file"},
+    "by-file.json": {"shard_by": "file"},
+}
+
+
+def dataset(**changes):
+    return {"kind": "npz", "files": ["shard.npz"], "parameters": ARRAYS, **changes}
+
+
 JSONS = {
     "cluster.json": {"device": DEVICE, "hosts": [{"devices": 8, "count": 2}]},
     "remote.json": {
@@ -96,6 +118,7 @@ JSONS = {
             "edges": {"nodes": [[0, 1]], "costs": [[0, 5, 5, 0]]},
         }
     },
+    **{name: dataset(**changes) for name, changes in DATASETS.items()},
     "noedges.json": {"problem": {"name": "two"}},
 }
 
@@ -127,6 +150,10 @@ def make_files(folder: Path, mlp: Path, binary: Path) -> None:
     np.savez(folder / "w.npz", **{"state/params/up": up})
     save_file({"state/params/down": up}, folder / "shape.safetensors")
     save_file({"state/params/left": up}, folder / "name.safetensors")
+    samples = {"x": np.zeros((40, 32), np.float32), "y": np.zeros((40, 16), np.float32)}
+    np.savez(folder / "shard.npz", **samples)
+    np.savez_compressed(folder / "packed.npz", **samples)
+    np.savez(folder / "few.npz", **{name: all[:8] for name, all in samples.items()})
     with sqlite3.connect(folder / "songs.db") as database:
         database.execute("CREATE TABLE songs(name TEXT)")
     with sqlite3.connect(folder / "rates.db") as database:

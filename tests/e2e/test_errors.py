@@ -56,7 +56,7 @@ def test_error(folder, command, line):
 # What every kind of file is not: each command that reads one says so.
 WRONG = ["empty", "notes.txt", "broken.json", "other.json", "noise.bin", "w.safetensors",
          "w.npz", "rates.db", "step.hlo.pb.zst", "plan.json", "cluster.json", "pins.json",
-         "stages.json", "problem.json", "order.csv", "folder", "nowhere"]  # fmt: skip
+         "stages.json", "problem.json", "train.json", "order.csv", "folder", "nowhere"]  # fmt: skip
 READERS = {
     "step.hlo.pb.zst": ["inspect {}", "plan {} --cluster cpu:2", "run {}",
                         "check {} --mesh data=2", "partition {} --mesh data=2"],
@@ -111,6 +111,7 @@ def test_every_reader_takes_what_it_should(folder):
         "check mlp.hlo.pb --stages stages.json",
         "simulate --timetable order.csv",
         "run mlp.hlo.pb --inputs w.safetensors --steps 1",
+        "run mlp.hlo.pb --data train.json --steps 3",
         "profile --database rates.db",
         "solve problem.json --time-limit 1",
     ):

@@ -12,8 +12,11 @@ import time
 import urllib.error
 import urllib.request
 
+import numpy as np
 import pytest
 from conftest import BINARY
+
+from meshwright import data
 
 TIMEOUT = 90
 
@@ -135,6 +138,30 @@ def test_a_served_cluster_trains(cli, mlp, plans, tmp_path):
 
         assert serve.end() == 0
         assert one.wait() == 0 and other.wait() == 0
+
+
+def test_workers_read_a_dataset(cli, mlp, plans, tmp_path):
+    random = np.random.default_rng(1)
+    samples = {"x": (50, 32), "y": (50, 16)}
+    np.savez(
+        tmp_path / "shard.npz",
+        **{k: random.normal(size=v).astype(np.float32) for k, v in samples.items()},
+    )
+    dataset = data.npz(tmp_path / "shard.npz", batch=16, shuffle=3)
+    dataset.save(tmp_path / "train.json", {"batch/x": "x", "batch/y": "y"})
+    feed = ("--steps", 5, "--data", tmp_path / "train.json", "--position", 32)
+    want = cli.json("run", mlp, *feed)
+    with (
+        Serve() as serve,
+        serve.worker("--devices", 2),
+        serve.worker("--devices", 2),
+    ):
+        at = ("--serve-at", serve.address, "--plan", plans[4])
+        got = cli.json("run", mlp, *feed, *at)
+        assert got["loss"] == pytest.approx(want["loss"], rel=2e-5)
+        assert got["position"] == want["position"] == 112
+        (tmp_path / "shard.npz").unlink()
+        assert "shard.npz: No such file" in cli.refuses("run", mlp, *feed, *at)
 
 
 def test_a_worker_that_is_killed_is_named_and_replaced(cli, mlp, plans):
