@@ -11,7 +11,13 @@ from test_workers import GPT, data_parallel, plan_flags
 from meshwright import data
 
 SMALL = HERE / "small_step.hlo"
-TOKENS = {"batch/tokens": "inputs", "batch/targets": "targets"}
+# A step of one layer; with as many tokens as the gpt, for which there are stages.
+STEP = HERE / "token_step.hlo"
+NAMES = {"tokens": "inputs", "targets": "targets"}
+TOKENS = {
+    STEP: NAMES,
+    GPT: {f"batch/{name}": field for name, field in NAMES.items()},
+}
 STEPS = 6
 TOLERANCE = 2e-5
 
@@ -25,7 +31,7 @@ def token_files(folder, count=4, dtype="uint16"):
     return str(folder / "train-*.bin")
 
 
-def gpt_data(files, **options):
+def token_data(files, **options):
     return data.tokens(files, sequence=64, batch=16, **options)
 
 
@@ -52,44 +58,43 @@ def fed_by_hand(cli, corpus, tmp_path_factory):
     """Losses of steps that are given the iterator's batches, on one device."""
     cache = {}
 
-    def run(**options):
-        key = json.dumps(options, sort_keys=True)
+    def run(module, **options):
+        key = f"{module} {options}"
         if key not in cache:
             folder = tmp_path_factory.mktemp("steps")
-            flags = by_hand(gpt_data(corpus, **options), folder, TOKENS, STEPS)
-            cache[key] = cli.json("run", GPT, "--steps", STEPS, *flags)["loss"]
+            given = by_hand(token_data(corpus, **options), folder, TOKENS[module], STEPS)
+            cache[key] = cli.json("run", module, "--steps", STEPS, *given)["loss"]
         return cache[key]
 
     return run
 
 
-PLANS = [
-    "",
-    "--mesh data=8 --strategy dp",
-    "--mesh data=8 --strategy zero3",
-    "--mesh data=4,model=2 --strategy megatron",
-    "--stages 2 --micro-batches 4",
-    "--mesh data=4 --strategy dp --workers 2",
-    "--mesh data=4 --strategy zero3 --workers 4",
-    "--stages 2 --devices-per-stage 2 --micro-batches 4 --workers 2",
-]
-
-
-def planned(cli, flags, folder):
+def planned(cli, module, flags, folder):
     """A plan where flags ask for one; `--workers` stay."""
     words, _, workers = flags.partition("--workers")
-    plan = plan_flags(cli, words, folder)
+    plan = plan_flags(cli, words, folder, module)
     return [*plan, "--workers", workers] if workers else plan
 
 
-@pytest.mark.parametrize("flags", PLANS)
-def test_same_batches_on_any_plan(cli, corpus, fed_by_hand, tmp_path, flags):
-    plan = planned(cli, flags, tmp_path)
-    gpt_data(corpus, shuffle=7).save(tmp_path / "train.json", TOKENS)
-    ran = cli.json(
-        "run", GPT, *plan, "--steps", STEPS, "--data", tmp_path / "train.json"
-    )
-    np.testing.assert_allclose(ran["loss"], fed_by_hand(shuffle=7), rtol=TOLERANCE)
+PLANS = [
+    (STEP, ""),
+    (STEP, "--mesh data=8 --strategy dp"),
+    (STEP, "--mesh data=4 --strategy dp --workers 2"),
+    (STEP, "--mesh data=4 --strategy zero3 --workers 4"),
+    (GPT, "--mesh data=8 --strategy zero3"),
+    (GPT, "--stages 2 --micro-batches 4"),
+    (GPT, "--stages 2 --devices-per-stage 2 --micro-batches 4 --workers 2"),
+]
+
+
+@pytest.mark.parametrize(("module", "flags"), PLANS)
+def test_same_batches_on_any_plan(cli, corpus, fed_by_hand, tmp_path, module, flags):
+    plan = planned(cli, module, flags, tmp_path)
+    token_data(corpus, shuffle=7).save(tmp_path / "train.json", TOKENS[module])
+    feed = ["--steps", STEPS, "--data", tmp_path / "train.json"]
+    ran = cli.json("run", module, *plan, *feed)
+    want = fed_by_hand(module, shuffle=7)
+    np.testing.assert_allclose(ran["loss"], want, rtol=TOLERANCE)
     assert ran["position"] == STEPS * 16
 
 
@@ -104,32 +109,32 @@ def test_same_batches_on_any_plan(cli, corpus, fed_by_hand, tmp_path, flags):
 )
 @pytest.mark.parametrize("flags", ["", "--mesh data=4 --strategy dp --workers 2"])
 def test_orders(cli, corpus, fed_by_hand, tmp_path, options, flags):
-    gpt_data(corpus, **options).save(tmp_path / "train.json", TOKENS)
-    plan = planned(cli, flags, tmp_path)
-    ran = cli.json(
-        "run", GPT, *plan, "--steps", STEPS, "--data", tmp_path / "train.json"
-    )
-    np.testing.assert_allclose(ran["loss"], fed_by_hand(**options), rtol=TOLERANCE)
+    token_data(corpus, **options).save(tmp_path / "train.json", NAMES)
+    plan = planned(cli, STEP, flags, tmp_path)
+    feed = ["--steps", STEPS, "--data", tmp_path / "train.json"]
+    ran = cli.json("run", STEP, *plan, *feed)
+    want = fed_by_hand(STEP, **options)
+    np.testing.assert_allclose(ran["loss"], want, rtol=TOLERANCE)
 
 
 def test_resumes_at_a_position(cli, corpus, fed_by_hand, tmp_path):
-    gpt_data(corpus, shuffle=7).save(tmp_path / "train.json", TOKENS)
+    token_data(corpus, shuffle=7).save(tmp_path / "train.json", NAMES)
     feed = ["--data", tmp_path / "train.json"]
     saved = tmp_path / "state.safetensors"
-    first = cli.json("run", GPT, "--steps", 2, *feed, "--save", saved)
+    first = cli.json("run", STEP, "--steps", 2, *feed, "--save", saved)
     assert first["position"] == 32
-    plan = plan_flags(cli, "--mesh data=2 --strategy dp", tmp_path)
+    plan = plan_flags(cli, "--mesh data=2 --strategy dp", tmp_path, STEP)
     flags = ["--inputs", saved, "--position", first["position"], *plan]
-    rest = cli.json("run", GPT, "--steps", STEPS - 2, *feed, *flags)
+    rest = cli.json("run", STEP, "--steps", STEPS - 2, *feed, *flags)
     got = first["loss"] + rest["loss"]
-    np.testing.assert_allclose(got, fed_by_hand(shuffle=7), rtol=TOLERANCE)
+    np.testing.assert_allclose(got, fed_by_hand(STEP, shuffle=7), rtol=TOLERANCE)
 
 
 def test_metrics_say_the_position(cli, corpus, tmp_path):
-    gpt_data(corpus).save(tmp_path / "train.json", TOKENS)
+    token_data(corpus).save(tmp_path / "train.json", NAMES)
     lines = tmp_path / "metrics.jsonl"
     flags = ["--data", tmp_path / "train.json", "--position", 160]
-    done = cli("run", GPT, "--steps", 3, *flags, "--metrics", lines)
+    done = cli("run", STEP, "--steps", 3, *flags, "--metrics", lines)
     assert done.returncode == 0, done.stderr
     positions = [json.loads(line)["position"] for line in lines.open()]
     assert positions == [176, 192, 208]
@@ -170,10 +175,10 @@ def test_arrays_of_other_formats(cli, tmp_path):
 
 def test_relative_paths_are_beside_the_dataset(cli, tmp_path):
     token_files(tmp_path)
-    spec = gpt_data(str(tmp_path / "train-*.bin")).spec(TOKENS)
+    spec = token_data(str(tmp_path / "train-*.bin")).spec(NAMES)
     spec["files"] = ["train-*.bin"]
     (tmp_path / "train.json").write_text(json.dumps(spec))
-    assert cli("run", GPT, "--data", tmp_path / "train.json").returncode == 0
+    assert cli("run", STEP, "--data", tmp_path / "train.json").returncode == 0
 
 
 class Mistakes:
@@ -182,14 +187,14 @@ class Mistakes:
     def __init__(self, cli, folder):
         self.cli, self.folder = cli, folder
         token_files(folder, count=3)
-        self.spec = gpt_data(str(folder / "train-*.bin")).spec(TOKENS)
+        self.spec = token_data(str(folder / "train-*.bin")).spec(NAMES)
 
     def line(self, *flags, **changes):
         spec = {**self.spec, **changes}
         spec = {key: value for key, value in spec.items() if value is not None}
         path = self.folder / "train.json"
         path.write_text(json.dumps(spec))
-        line = self.cli.refuses("run", GPT, "--steps", 2, "--data", path, *flags)
+        line = self.cli.refuses("run", STEP, "--steps", 2, "--data", path, *flags)
         prefix = "meshwright run: "
         assert line.startswith(prefix)
         return line[len(prefix) :].replace(f"{self.folder}/", "")
@@ -218,8 +223,8 @@ def mistakes(cli, tmp_path):
             {"shard_by": "file"},
             "3 files cannot be shared out evenly over a batch of 16",
         ),
-        ({"parameters": {"batch/x": "inputs"}}, 'the step has no parameter "batch/x"'),
-        ({"parameters": {"batch/tokens": "words"}}, '"words" is none of inputs'),
+        ({"parameters": {"x": "inputs"}}, 'the step has no parameter "x"'),
+        ({"parameters": {"tokens": "words"}}, '"words" is none of inputs'),
         (
             {"files": ["train-0.bin"], "sink": 9},
             "have 5 samples, fewer than a batch of 16",
@@ -235,16 +240,34 @@ def test_mistakes_of_workers(mistakes):
     assert want in mistakes.line("--mesh", "data=2", "--workers", 2, files=["gone.bin"])
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_mistakes_among_steps(cli, tmp_path, workers):
+    """A token that is none, rows of one worker, some steps on: all of them end."""
+    ids = np.zeros(64 * 80 + 1, int)
+    ids[64 * (16 * 4 + 14)] = 128  # Row 14 of step 4.
+    data.write_tokens(tmp_path / "train.bin", ids)
+    dataset = token_data(tmp_path / "train.bin", vocabulary=128)
+    dataset.save(tmp_path / "train.json", NAMES)
+    flags = plan_flags(cli, "--mesh data=2 --strategy dp", tmp_path, STEP)
+    if workers:
+        flags += ["--workers", workers]
+    feed = ["--steps", 50, "--data", tmp_path / "train.json", "--json"]
+    line = cli.refuses("run", STEP, *feed, *flags)
+    assert "train.bin: sample 78 has token 128" in line
+    if workers:
+        assert "all workers completed step 3" in line
+
+
 def test_positions_that_are_none(mistakes, cli):
     line = mistakes.line("--position", 8, sink=2)
     assert "position 8 is no multiple of the 16 samples of a batch" in line
-    assert "--position is of a dataset" in cli.refuses("run", GPT, "--position", 8)
+    assert "--position is of a dataset" in cli.refuses("run", STEP, "--position", 8)
 
 
 def test_files_for_other_splits(cli, mistakes):
     """8 devices share 4 files: a file would be read by two of them."""
     token_files(mistakes.folder, count=4)
-    plan = plan_flags(cli, "--mesh data=8 --strategy dp", mistakes.folder)
+    plan = plan_flags(cli, "--mesh data=8 --strategy dp", mistakes.folder, STEP)
     line = mistakes.line(*plan, shard_by="file")
     assert "4 files cannot be shared out to the 8 parts" in line
 
@@ -278,11 +301,11 @@ def test_damaged_arrays(cli, tmp_path):
 def test_not_a_dataset(cli, corpus, tmp_path):
     plan = tmp_path / "plan.json"
     flags = ["--cluster", "cpu:2", "--strategy", "dp", "--assumed", "-o", plan]
-    assert cli("plan", GPT, *flags).returncode == 0
-    line = cli.refuses("run", GPT, "--data", plan)
+    assert cli("plan", STEP, *flags).returncode == 0
+    line = cli.refuses("run", STEP, "--data", plan)
     assert "plan.json: this is a plan, not a dataset" in line
-    gpt_data(corpus).save(tmp_path / "train.json", TOKENS)
-    line = cli.refuses("run", GPT, "--data", tmp_path / "train.json", "--data", GPT)
+    token_data(corpus).save(tmp_path / "train.json", NAMES)
+    line = cli.refuses("run", STEP, "--data", tmp_path / "train.json", "--data", STEP)
     assert "this is a dataset, not a file of tensors" in line
     line = cli.refuses("run", tmp_path / "train.json")
     assert "this is a dataset, not an HLO module" in line

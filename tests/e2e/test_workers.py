@@ -78,7 +78,7 @@ LONG = [
 ]
 
 
-def plan_flags(cli, flags, folder):
+def plan_flags(cli, flags, folder, module=GPT):
     """A plan where flags ask for one; else the flags themselves."""
     words = flags.split()
     if "--strategy" not in words and "--cluster" not in words:
@@ -87,7 +87,7 @@ def plan_flags(cli, flags, folder):
         sizes = [int(size) for size in re.findall(r"=(\d+)", words[1])]
         words += ["--cluster", f"cpu:{np.prod(sizes)}"]
     plan = folder / "plan.json"
-    done = cli("plan", GPT, *words, "-o", plan, "--assumed")
+    done = cli("plan", module, *words, "-o", plan, "--assumed")
     assert done.returncode == 0, done.stderr
     return ["--plan", plan]
 
