@@ -1,19 +1,25 @@
 #include "meshwright/base/process_end.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/live_line.h"
@@ -148,6 +154,27 @@ void EndProcess(int code) {
   LiveLine::Get().Close();
   RemoveTemporaries();
   _exit(code);
+}
+
+void BeginAnew() {
+  LiveLine::Get().Close();
+  RemoveTemporaries();
+  std::ifstream file("/proc/self/cmdline");
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) {
+    words.push_back(std::move(word));
+  }
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  char program[PATH_MAX + 1] = {};
+  if (::readlink("/proc/self/exe", program, PATH_MAX) > 0) {
+    ::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (ends_for_closed_pipe) std::signal(SIGPIPE, SIG_DFL);
+    ::execv(program, argv.data());
+  }
+  Say("meshwright: the process cannot begin anew\n");
+  _exit(3);
 }
 
 void EndBySignal(int number) {

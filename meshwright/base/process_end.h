@@ -34,6 +34,10 @@ class EndRequest {
 // being renamed are whole.
 [[noreturn]] void EndProcess(int code);
 
+// Replaces the process by a new one of the same program, words, environment and
+// number; connections are closed. Ends with 3 if that cannot be.
+[[noreturn]] void BeginAnew();
+
 // Ends as that signal would have, once nobody requests to be told of it.
 [[noreturn]] void EndBySignal(int number);
 

@@ -136,12 +136,12 @@ std::string Serving::Count() const {
 void Serving::Look() {
   for (const auto& worker : coordinator_->workers()) {
     const absl::Status health = worker->health();
-    if (health.ok() && present_.insert(worker->name()).second) {
+    if (health.ok() && present_.insert(worker->serial()).second) {
       SayLine(absl::StrCat(worker->name(), " has joined with ",
                            Counted(worker->hello().devices(), "device"), ", ",
                            worker->hello().device_kind(), "; ", Count()));
     }
-    if (!health.ok() && present_.erase(worker->name()) > 0) {
+    if (!health.ok() && present_.erase(worker->serial()) > 0) {
       SayLine(absl::StrCat(worker->name(), " is gone: ", health.message(), "; ",
                            Count()));
     }

@@ -72,7 +72,7 @@ class Serving {
   std::unique_ptr<ServedJobs> jobs_;
   std::unique_ptr<WorkerServer> server_;
   std::unique_ptr<MetricsServer> metrics_;
-  std::set<std::string> present_;  // Workers that were told of, by name.
+  std::set<int64_t> present_;  // Workers that were told of, by serial().
 };
 
 // A line on stdout that is there at once, also in a pipe.

@@ -2,6 +2,7 @@
 // says.
 #include <sched.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/notification.h"
+#include "meshwright/base/process_end.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/security_flags.h"
@@ -123,6 +125,13 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> StartCoordinator(
   return started;
 }
 
+void EndAlone() {
+  absl::FPrintF(stderr,
+                "meshwright worker: its devices cannot be freed of those of "
+                "other workers; start all again\n");
+  EndProcess(3);
+}
+
 absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t devices,
                       line.Integer("devices", 1, {1, 256}));
@@ -172,7 +181,11 @@ absl::Status Run(const CommandLine& line) {
                       .plugin = plugin,
                       .client = client,
                       .connect_timeout = absl::Seconds(patience),
-                      .cache = cache == "none" ? "" : cache});
+                      .cache = cache == "none" ? "" : cache,
+                      // A coordinator of its own would end with it.
+                      .renew = coordinator == nullptr
+                                   ? std::function<void()>(BeginAnew)
+                                   : EndAlone});
 }
 
 }  // namespace

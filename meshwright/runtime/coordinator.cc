@@ -6,7 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/runtime/collective_options.h"
 #include "meshwright/runtime/load_on_team.h"
+#include "meshwright/runtime/renew_workers.h"
 
 namespace meshwright {
 
@@ -102,8 +104,7 @@ absl::Status Coordinator::AwaitWorkers(int count, absl::Duration timeout) {
       absl::FormatDuration(timeout)));
 }
 
-absl::StatusOr<std::unique_ptr<RemoteSite>> Coordinator::Load(
-    JobSource source) {
+absl::StatusOr<Team> Coordinator::Place(Job& job) const {
   Team team;
   std::vector<int64_t> devices;
   for (const std::shared_ptr<RemoteWorker>& worker : workers()) {
@@ -111,8 +112,22 @@ absl::StatusOr<std::unique_ptr<RemoteSite>> Coordinator::Load(
     team.push_back(worker);
     devices.push_back(worker->hello().devices());
   }
-  MW_RETURN_IF_ERROR(PlaceJob(devices, source.job));
-  team.resize(source.job.workers());
+  MW_RETURN_IF_ERROR(PlaceJob(devices, job));
+  team.resize(job.workers());
+  return team;
+}
+
+absl::StatusOr<std::unique_ptr<RemoteSite>> Coordinator::Load(
+    JobSource source) {
+  MW_ASSIGN_OR_RETURN(Team team, Place(source.job));
+  while (source.job.SpansWorkers() &&
+         CollectivesCrossProcesses(team[0]->hello().platform())) {
+    MW_ASSIGN_OR_RETURN(const bool renewed,
+                        RenewWorkers(team, *watch_, [&] { return workers(); }));
+    if (!renewed) break;
+    // Other workers may have come or gone meanwhile.
+    MW_ASSIGN_OR_RETURN(team, Place(source.job));
+  }
   int64_t id = 0;
   {
     const std::lock_guard lock(mutex_);

@@ -57,10 +57,15 @@ class Coordinator {
   void EndWorkers();
 
   // Places the job on the devices of the workers that live, in their order, and
-  // has it compiled there. What `source` points at outlives the call.
+  // has it compiled there. Workers whose processes cannot be in its team begin
+  // anew before that (renew_workers.h). What `source` points at outlives the
+  // call.
   absl::StatusOr<std::unique_ptr<RemoteSite>> Load(JobSource source);
 
  private:
+  // On workers that live: those that get the job.
+  absl::StatusOr<Team> Place(Job& job) const;
+
   const std::shared_ptr<WorkerWatch> watch_;
   mutable std::mutex mutex_;
   Team workers_;

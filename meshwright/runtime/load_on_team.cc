@@ -103,6 +103,7 @@ absl::StatusOr<double> LoadOnTeam(const JobSource& source, JobNumber number,
   for (const std::shared_ptr<RemoteWorker>& worker : team) {
     proto::WorkerCommand command;
     command.mutable_abort()->set_why(std::string(seconds.status().message()));
+    worker->history().Spoil();
     // One that is gone does not wait.
     worker->Post(std::move(command)).IgnoreError();
   }

@@ -55,6 +55,7 @@ void RemoteSite::Abort(const absl::Status& why) {
     aborted_.Update(why);
   }
   for (const std::shared_ptr<RemoteWorker>& worker : team_) {
+    worker->history().Spoil();
     proto::WorkerCommand command;
     command.mutable_abort()->set_why(std::string(why.message()));
     // One that is gone has nothing under way.
@@ -338,6 +339,7 @@ absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
 
 absl::Status RemoteSite::Fail(const Replies& ids, absl::Status first) {
   for (const std::shared_ptr<RemoteWorker>& worker : team_) {
+    worker->history().Spoil();
     proto::WorkerCommand command;
     command.mutable_abort()->set_why(std::string(first.message()));
     // The one that is gone does not get it.

@@ -1,5 +1,6 @@
 #include "meshwright/runtime/remote_worker.h"
 
+#include <atomic>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -8,8 +9,17 @@
 
 namespace meshwright {
 
+namespace {
+
+int64_t NextSerial() {
+  static std::atomic<int64_t> last = 0;
+  return ++last;
+}
+
+}  // namespace
+
 RemoteWorker::RemoteWorker(std::string name, std::unique_ptr<WorkerLink> link)
-    : name_(std::move(name)), link_(std::move(link)) {}
+    : name_(std::move(name)), serial_(NextSerial()), link_(std::move(link)) {}
 
 RemoteWorker::~RemoteWorker() = default;
 

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "meshwright/runtime/team_history.h"
 #include "meshwright/runtime/worker_link.h"
 
 namespace meshwright {
@@ -32,6 +33,9 @@ class RemoteWorker {
 
   const std::string& name() const { return name_; }
   const proto::Hello& hello() const { return link_->hello(); }
+  // Of its connection: one that joins again has another, higher one.
+  int64_t serial() const { return serial_; }
+  TeamHistory& history() { return history_; }
 
   // OK while it lives; what became of it otherwise.
   absl::Status health() const;
@@ -62,6 +66,8 @@ class RemoteWorker {
   void Receive(proto::WorkerReport report);
 
   const std::string name_;
+  const int64_t serial_;
+  TeamHistory history_;
   std::function<void()> changed_;
   mutable std::mutex mutex_;
   absl::Status health_;

@@ -26,7 +26,7 @@ class Worker::Desk {
         options_(std::move(options)),
         guard_(options_.stuck_after,
                [this] {
-                 if (options_.stuck != nullptr) options_.stuck();
+                 if (options_.renew != nullptr) options_.renew();
                }),
         thread_([this] { Work(); }) {}
 
@@ -250,6 +250,7 @@ absl::Status Worker::Desk::Run(const proto::RunSteps& run, LoadedJob& job) {
 
 Worker::Worker(CoordinatorLink* link, Options options)
     : link_(link),
+      renew_(options.renew),
       desk_(std::make_unique<Desk>(link, options)),
       heartbeat_(options.heartbeat) {}
 
@@ -279,6 +280,12 @@ absl::Status Worker::Serve() {
       break;
     }
     if (command->has_shutdown()) break;
+    if (command->has_renew()) {
+      if (renew_ != nullptr) renew_();
+      status = absl::UnavailableError(
+          "the coordinator wants this worker to begin anew; start it again");
+      break;
+    }
     if (command->has_abort()) {
       desk_->Clear();
       desk_->Abort(absl::AbortedError(command->abort().why()));

@@ -36,9 +36,10 @@ class Worker {
         connect;
     absl::Duration heartbeat = absl::Seconds(1);
     CompileCache* cache = nullptr;  // Of compiled programs; may be null.
-    // Called when a job was aborted and its devices do not stop waiting for
-    // those of other workers: to end the process. May be null.
-    std::function<void()> stuck = nullptr;
+    // Has the process begin anew: called when the coordinator says so, and
+    // when a job was aborted `stuck_after` ago and its devices do not stop
+    // waiting for those of other workers. Null: it cannot.
+    std::function<void()> renew = nullptr;
     absl::Duration stuck_after = absl::Seconds(30);
   };
 
@@ -46,13 +47,15 @@ class Worker {
   Worker(CoordinatorLink* link, Options options);
   ~Worker();
 
-  // Until the coordinator ends it; kUnavailable when the coordinator is gone.
+  // Until the coordinator ends it; kUnavailable when the coordinator is gone,
+  // or wants it to begin anew.
   absl::Status Serve();
 
  private:
   class Desk;
 
   CoordinatorLink* const link_;
+  const std::function<void()> renew_;
   const std::unique_ptr<Desk> desk_;
   const absl::Duration heartbeat_;
 };

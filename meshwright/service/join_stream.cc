@@ -166,7 +166,8 @@ class StreamLink final : public WorkerLink {
 
   const proto::Hello& hello() const override { return stream_->hello(); }
   absl::Status Send(proto::WorkerCommand command) override {
-    const bool urgent = command.has_abort() || command.has_shutdown();
+    const bool urgent =
+        command.has_abort() || command.has_renew() || command.has_shutdown();
     return stream_->Send(std::move(command), urgent);
   }
   void Start(Events events) override {

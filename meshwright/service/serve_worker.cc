@@ -1,12 +1,10 @@
 #include "meshwright/service/serve_worker.h"
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "meshwright/base/process_end.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/worker.h"
 #include "meshwright/runtime/worker_engine.h"
@@ -15,18 +13,6 @@
 #include "meshwright/wire/gloo_wire.h"
 
 namespace meshwright {
-namespace {
-
-// Nothing less ends collectives of devices that wait for others.
-void EndStuck() {
-  std::fputs(
-      "meshwright: the job was ended, but devices still wait for those of "
-      "other workers and cannot be stopped; this worker ends\n",
-      stderr);
-  EndProcess(3);
-}
-
-}  // namespace
 
 absl::Status ServeWorker(const ServeWorkerOptions& options) {
   const auto open = [&options](const std::optional<ProcessTeam>& team) {
@@ -64,7 +50,7 @@ absl::Status ServeWorker(const ServeWorkerOptions& options) {
                              .plugin = options.plugin,
                              .connect = connect,
                              .cache = &cache,
-                             .stuck = EndStuck})
+                             .renew = options.renew})
       .Serve();
 }
 

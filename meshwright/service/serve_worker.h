@@ -22,6 +22,8 @@ struct ServeWorkerOptions {
   ClientOptions client = {};
   absl::Duration connect_timeout = absl::Seconds(30);
   std::string cache;  // A folder of compiled programs; empty: none.
+  // Replaces the process by a new one that joins again; null: it ends.
+  std::function<void()> renew = nullptr;
   // Called once it has been let in.
   std::function<void()> joined = nullptr;
 };
