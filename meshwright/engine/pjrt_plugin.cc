@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -87,8 +88,9 @@ absl::Status CheckVersion(const PJRT_Api& table) {
 
 // Gives many virtual devices on few cores more time to meet in a collective
 // than XLA's 60 seconds, after which it ends the process. XLA reads XLA_FLAGS
-// when a plug-in's first client opens and ends the process over names it does
-// not know, hence the check of the version and the clearing up.
+// when a plug-in's first client opens, and takes these limits from nowhere else;
+// it ends the process over names it does not know, hence the check of the
+// version and the clearing up.
 class LongerCollectives {
  public:
   explicit LongerCollectives(const PluginFile& file, const PjrtApi& api) {
@@ -190,10 +192,18 @@ absl::StatusOr<std::unique_ptr<Client>> Plugin::CreateClient(
     // the program, or find it compiled.
     xla_defaults["xla_gpu_shard_autotuning"] = false;
   }
-  const LongerCollectives flags(file_, *api_);
+  // Others wait until the first one has its flags.
+  std::unique_lock lock(first_client_);
+  std::optional<LongerCollectives> flags;
+  if (!has_opened_) {
+    flags.emplace(file_, *api_);
+  } else {
+    lock.unlock();
+  }
   auto client =
       PjrtClient::Create(api_, values, std::move(xla_defaults), options.team);
   if (!client.ok()) return Annotate(client.status(), Describe(file_));
+  if (lock.owns_lock()) has_opened_ = true;
   return client;
 }
 

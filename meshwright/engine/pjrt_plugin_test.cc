@@ -1,6 +1,8 @@
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +15,21 @@
 #include "meshwright/engine/cpu_plugin_for_test.h"
 #include "meshwright/engine/plugin.h"
 #include "meshwright/engine/xnn_fusions.h"
+
+namespace {
+
+std::atomic<int> environment_changes = 0;
+
+}  // namespace
+
+// In the place of the library's, for all of this program.
+extern "C" int setenv(const char* name, const char* value, int overwrite) {
+  ++environment_changes;
+  using Setenv = int (*)(const char*, const char*, int);
+  static const auto real =
+      reinterpret_cast<Setenv>(dlsym(RTLD_NEXT, "setenv"));
+  return real(name, value, overwrite);
+}
 
 namespace meshwright {
 namespace {
@@ -51,6 +68,15 @@ TEST(PluginTest, LeavesXlaFlagsAsTheyWere) {
   const std::string after =
       std::getenv("XLA_FLAGS") ? std::getenv("XLA_FLAGS") : "";
   EXPECT_EQ(after, before);
+}
+
+TEST(PluginTest, OnlyTheFirstClientChangesTheEnvironment) {
+  ASSERT_TRUE(CpuPlugin().CreateClient({}).ok());
+  const int before = environment_changes;
+  ASSERT_TRUE(CpuPlugin().CreateClient({}).ok());
+  EXPECT_EQ(environment_changes, before);
+  setenv("MESHWRIGHT_TEST_CHANGE", "1", /*overwrite=*/1);
+  EXPECT_GT(environment_changes, before);  // They are counted.
 }
 
 TEST(PluginTest, DeviceCountsThatMakeNoSenseAreInvalid) {

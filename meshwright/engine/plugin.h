@@ -10,6 +10,7 @@
 #define MESHWRIGHT_ENGINE_PLUGIN_H_
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,8 +77,9 @@ class Plugin {
   std::string api_version() const;  // For instance "0.81".
 
   // For the CPU, gives collectives longer time limits through XLA_FLAGS unless
-  // the user has set some. Both functions change the environment: call them
-  // before starting threads that read it.
+  // the user has set some: as long as the first client opens. So Load() and
+  // that change the environment: call them before starting threads that read
+  // it. Later clients do not.
   absl::StatusOr<std::unique_ptr<Client>> CreateClient(
       const ClientOptions& options) const;
 
@@ -94,6 +96,8 @@ class Plugin {
 
   PluginFile file_;
   const PjrtApi* api_;  // Lives as long as the process.
+  mutable std::mutex first_client_;  // Held while it opens. Guards:
+  mutable bool has_opened_ = false;
 };
 
 }  // namespace meshwright

@@ -185,13 +185,7 @@ def _ctest(task: Task) -> Outcome:
     folder = BUILD / "release"
     argv = ["ctest", "--test-dir", folder, "--output-on-failure", "-j", build.cores()]
     counts = r"(?P<failed>\d+) tests? failed out of (?P<total>\d+)"
-    # As the engine sets them: it then leaves the environment alone, which threads of
-    # tests with several clients read.
-    limits = (
-        " --xla_cpu_collective_call_warn_stuck_timeout_seconds=120"
-        " --xla_cpu_collective_call_terminate_timeout_seconds=600"
-    )
-    outcome = _counted(argv, "ctest", counts, task, {"XLA_FLAGS": XLA_FLAGS + limits})
+    outcome = _counted(argv, "ctest", counts, task)
     if outcome.passed == 0:
         raise StepFailed("ctest ran no test")
     return outcome
