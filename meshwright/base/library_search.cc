@@ -51,18 +51,28 @@ std::vector<fs::path> EntriesByNumber(const fs::path& folder,
   return found;
 }
 
+std::string PackagesAround(const fs::path& program) {
+  const fs::path package = program.parent_path().parent_path();
+  std::error_code ignored;
+  const bool is_package =
+      program.has_parent_path() && fs::exists(package / "__init__.py", ignored);
+  return is_package ? package.parent_path().native() : "";
+}
+
 LibrarySearch LibrarySearch::OfThisProcess() {
   LibrarySearch search;
+  std::error_code ignored;
+  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
   for (const absl::string_view folder :
        absl::StrSplit(Environment("PYTHONPATH"), ':', absl::SkipEmpty())) {
     search.packages.emplace_back(folder);
   }
+  const std::string around = PackagesAround(self);
+  if (!around.empty()) search.packages.push_back(around);
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     const std::string root = Environment(name);
     if (!root.empty()) AddPackages(root, search.packages);
   }
-  std::error_code ignored;
-  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
   if (!self.empty()) {
     const fs::path folder = self.parent_path();
     search.libraries = {folder, folder.parent_path() / "lib"};

@@ -15,12 +15,17 @@ struct LibrarySearch {
   // Folders that hold libraries directly: the executable's own, and "../lib"
   // from there (how `./mw dist` lays them out).
   std::vector<std::string> libraries;
-  // Python package folders: $PYTHONPATH, $VIRTUAL_ENV, $CONDA_PREFIX, `.venv`
-  // in a folder above the executable, the user's, the system's, /opt/*/.venv.
+  // Python package folders: $PYTHONPATH, the one in which the executable is
+  // installed, $VIRTUAL_ENV, $CONDA_PREFIX, `.venv` in a folder above the
+  // executable, the user's, the system's, /opt/*/.venv.
   std::vector<std::string> packages;
 
   static LibrarySearch OfThisProcess();
 };
+
+// The folder of packages in which `program` is installed as part of one
+// (how `./mw wheel` has it: site-packages/meshwright/bin/meshwright); else "".
+std::string PackagesAround(const std::filesystem::path& program);
 
 // Entries of a folder whose names start with `prefix`; names with larger
 // numbers first.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 
 namespace meshwright {
 namespace {
@@ -29,6 +30,16 @@ TEST_F(LibrarySearchTest, LargerNumbersComeFirst) {
               testing::ElementsAre(root_ / "python3.11", root_ / "python3.10",
                                    root_ / "python3.9"));
   EXPECT_THAT(EntriesByNumber(root_ / "absent", ""), testing::IsEmpty());
+}
+
+TEST_F(LibrarySearchTest, ProgramsOfPackagesLookAmongTheirNeighbours) {
+  const fs::path packages = root_ / "site-packages";
+  const fs::path program = packages / "meshwright" / "bin" / "meshwright";
+  fs::create_directories(program.parent_path());
+  EXPECT_EQ(PackagesAround(program), "");  // A folder, not a package.
+  std::ofstream(packages / "meshwright" / "__init__.py") << "";
+  EXPECT_EQ(PackagesAround(program), packages.native());
+  EXPECT_EQ(PackagesAround(""), "");
 }
 
 TEST_F(LibrarySearchTest, LooksWhereTheEnvironmentPoints) {
