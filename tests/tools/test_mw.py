@@ -31,6 +31,7 @@ def test_help_needs_no_setup():
         ("test", "--sideways"),
         ("bench", "nothing"),
         ("dist", "--sideways"),
+        ("wheel", "--sideways"),
         ("clean", "everything"),
         ("setup", "everything"),
     ],

@@ -35,6 +35,7 @@ then runs the command. A second call with nothing changed starts at once.
   ./mw bench [NAME ARGS]    make a published figure; without NAME, list them
   ./mw python ARGS          the venv's Python: ./mw python -m meshwright.zoo list
   ./mw dist [DIR]           a self-contained folder for other machines
+  ./mw wheel [DIR]          the Python package with the program, for pip install
   ./mw setup                packages and wheels only
   ./mw build [TARGET...]    release build
   ./mw format               apply clang-format and ruff
@@ -42,7 +43,17 @@ then runs the command. A second call with nothing changed starts at once.
 
 Logs are in build/log/."""
 
-OWN = ("test", "bench", "python", "dist", "setup", "build", "format", "clean")
+OWN = (
+    "test",
+    "bench",
+    "python",
+    "dist",
+    "wheel",
+    "setup",
+    "build",
+    "format",
+    "clean",
+)
 
 
 def main(argv: list[str]) -> int:
@@ -159,6 +170,12 @@ def _dist(args: list[str]) -> int:
     from mw import dist
 
     return dist.main(args)
+
+
+def _wheel(args: list[str]) -> int:
+    from mw import wheel
+
+    return wheel.main(args)
 
 
 def _format(args: list[str]) -> int:

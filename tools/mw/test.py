@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mw import build, dist, embed, formatting, packages, process, wheels
+from mw import build, dist, embed, formatting, packages, process, wheel, wheels
 from mw.paths import (
     BUILD,
     ROOT,
@@ -73,6 +73,7 @@ def steps(long: bool) -> list[Step]:
         Step("launchers", _launchers(long, marks), both),
         Step("replay", _replay(long), ("build",), cores=2),
         Step("dist", _dist, ("build",)),
+        Step("wheel", _wheel(long), both),
         Step("embed", _embed, ("build",)),
     ]
     if long:
@@ -261,6 +262,20 @@ def _replay(long: bool):
 def _dist(task: Task) -> Outcome:
     dist.make(BUILD / "dist", task)
     return Outcome(passed=1)
+
+
+def _wheel(long: bool):
+    """With `long`, with what it depends on, on every Python that there is."""
+
+    def run(task: Task) -> Outcome:
+        made = wheel.make(BUILD / "wheel", task)
+        wheel.check(made, task)
+        whole = wheel.interpreters() if long else []
+        for interpreter in whole:
+            wheel.check_whole(made, interpreter, task)
+        return Outcome(passed=1 + len(whole))
+
+    return run
 
 
 def _embed(task: Task) -> Outcome:

@@ -9,35 +9,16 @@ import atexit
 import collections
 import os
 import secrets
-import shutil
 import subprocess
 import threading
 import time
-from pathlib import Path
 
 from meshwright.client.channel import Service
 from meshwright.errors import MeshwrightError
+from meshwright.executable import find_program
 
 _START_SECONDS = 60
 _END_SECONDS = 5
-
-
-def find_program() -> str:
-    """The `meshwright` program: that of this package, of MESHWRIGHT_BIN, of the source
-    tree around it, or on the PATH."""
-    package = Path(__file__).resolve().parents[1]
-    tree = package.parents[1] / "build/release/meshwright/cli/meshwright"
-    named = os.environ.get("MESHWRIGHT_BIN")
-    for path in (named, package / "bin" / "meshwright", tree):
-        if path and os.access(path, os.X_OK):
-            return str(path)
-    found = shutil.which("meshwright")
-    if found is None:
-        raise MeshwrightError(
-            "there is no meshwright program: install the wheel, or build it (./mw "
-            "build) and put it on the PATH"
-        )
-    return found
 
 
 class Engine:

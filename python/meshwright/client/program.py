@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from meshwright.client.engine import find_program
 from meshwright.errors import MeshwrightError
+from meshwright.executable import find_program
 from meshwright.lowered_module import LoweredModule
 
 

@@ -1,0 +1,46 @@
+"""The `meshwright` program that belongs to this package."""
+
+import os
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+from meshwright.errors import MeshwrightError
+
+
+def find_program() -> str:
+    """The `meshwright` program: that of MESHWRIGHT_BIN, of this package, of the source
+    tree around it, or on the PATH."""
+    package = Path(__file__).resolve().parent
+    tree = package.parents[1] / "build/release/meshwright/cli/meshwright"
+    named = os.environ.get("MESHWRIGHT_BIN")
+    for path in (named, package / "bin" / "meshwright", tree):
+        if path and os.access(path, os.X_OK):
+            return str(path)
+    found = _on_the_path()
+    if found is None:
+        raise MeshwrightError(
+            "there is no meshwright program: install the wheel, or build it (./mw "
+            "build) and put it on the PATH"
+        )
+    return found
+
+
+def main() -> None:
+    """The command `meshwright` of a Python environment becomes the program."""
+    try:
+        program = find_program()
+        os.execv(program, [program, *sys.argv[1:]])
+    except (MeshwrightError, OSError) as error:
+        sys.exit(f"meshwright: {error}")
+
+
+def _on_the_path() -> str | None:
+    """One that is not this environment's command, which comes here."""
+    here = Path(sysconfig.get_path("scripts")).resolve()
+    for folder in os.get_exec_path():
+        found = shutil.which("meshwright", path=folder)
+        if found and Path(found).resolve().parent != here:
+            return found
+    return None
