@@ -19,6 +19,7 @@ if not (TOOLS / "mw").is_dir():
 sys.path.insert(0, str(TOOLS))
 
 from mw import build, portable  # noqa: E402
+from mw.paths import StepFailed, UserError  # noqa: E402
 
 
 class BuildWithProgram(build_py):
@@ -28,8 +29,13 @@ class BuildWithProgram(build_py):
             return
         shutil.rmtree(self.build_lib, ignore_errors=True)  # Of an earlier tree.
         super().run()
+        try:
+            self._add_program(Path(self.build_lib) / "meshwright")
+        except (StepFailed, UserError) as error:
+            sys.exit(f"{getattr(error, 'excerpt', '')}\nmeshwright: {error}".lstrip())
+
+    def _add_program(self, package: Path) -> None:
         build.ensure(["meshwright"])
-        package = Path(self.build_lib) / "meshwright"
         portable.fill(package)
         portable.check(package)
 
