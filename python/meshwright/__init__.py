@@ -17,7 +17,7 @@ or in parts: training steps in, HLO modules out, plans back.
 Importing this package loads neither JAX nor NumPy; `lower` does when called.
 """
 
-from meshwright import data
+from meshwright import data, metrics
 from meshwright.client.parallel import ParallelStep, parallelize
 from meshwright.client.state import State
 from meshwright.errors import MeshwrightError, MeshwrightWarning
@@ -38,5 +38,6 @@ __all__ = [
     "kernel",
     "load_plan",
     "lower",
+    "metrics",
     "parallelize",
 ]

@@ -12,6 +12,7 @@ from meshwright.client.messages import StepDone
 from meshwright.client.state import Form, HostArrays, Lost, State, Store
 from meshwright.data import Dataset
 from meshwright.errors import MeshwrightError
+from meshwright.metrics.scalars import scalar_names
 
 
 class LoadedStep:
@@ -26,6 +27,8 @@ class LoadedStep:
         self._items, self._structure = jax.tree_util.tree_flatten(form.result)
         self._fed: tuple | None = None  # A dataset, and its position.
         self.done: list[StepDone] = []  # Of the last call.
+        self.scalars: dict[str, float] = {}  # Of its result, for metrics.
+        self._scalars = scalar_names(form.module, form.fetch)
 
     def __call__(self, leaves: Sequence, count: int = 1):
         """The result of the last of so many steps."""
@@ -40,6 +43,7 @@ class LoadedStep:
             dataset = leaves[leaf]
             dataset.seek(dataset.position + count * dataset.batch)
             self._fed = dataset, dataset.position
+        self.scalars = {n: fetched[name].item() for name, n in self._scalars.items()}
         return self._result(self._after(states), fetched)
 
     def fetch(self, names: Sequence[str]) -> dict[str, object]:

@@ -20,6 +20,9 @@ from meshwright.errors import MeshwrightError
 from meshwright.frameworks import is_nnx_object
 from meshwright.lowered_module import LoweredModule
 from meshwright.lowering import require_jax
+from meshwright.metrics.lines import Lines
+from meshwright.metrics.recorder import Recorder
+from meshwright.metrics.sink import as_sinks
 from meshwright.plan_file import Plan
 from meshwright.tracing import as_list, function_name
 
@@ -36,6 +39,8 @@ def parallelize(
     token: str | None = None,
     tls: Mapping[str, str] | None = None,
     progress: bool | None = None,
+    log_every: int | None = None,
+    sinks: Iterable = (),
     **plan,
 ) -> "ParallelStep":
     """`fn`, planned for a cluster and run on it; called as `fn` is.
@@ -56,6 +61,8 @@ def parallelize(
       token, tls: of the coordinator; `tls` is {"ca": file, "cert": file, "key": file}.
       progress: whether planning and compiling are shown on stderr. Default: at a
         terminal or in a notebook.
+      log_every: a line on stdout for every so many steps: loss, tokens/s, MFU.
+      sinks: where the figures of steps go, see `meshwright.metrics`.
       plan: as `meshwright plan --help`: strategy, mesh ({"data": 4, "model": 2}),
         micro_batches, stages, schedule, recompute, memory (GB on a device), forbid,
         batch_axis, pins (a sharding file, or what is in it), time_limit, seed.
@@ -73,6 +80,7 @@ def parallelize(
         {"loss": loss, "batch": batch, "state": state},
         None if static_argnums is None else as_list(static_argnums),
         Progress(progress),
+        Recorder(as_sinks(sinks) + ([] if log_every is None else [Lines(log_every)])),
     )
 
 
@@ -83,9 +91,12 @@ class ParallelStep:
     the form of calls changes, the state goes through this process to the next job.
     """
 
-    def __init__(self, fn, place: Place, options, lowering, static, progress):
+    def __init__(
+        self, fn, place: Place, options, lowering, static, progress, recorder
+    ):
         self._fn, self._place, self._options = fn, place, options
         self._lowering, self._static, self._progress = lowering, static, progress
+        self._recorder = recorder
         self._forms: dict[object, CallForm] = {}
         self._plans: dict[CallForm, Plan] = {}
         self._loaded: LoadedStep | None = None
@@ -127,12 +138,25 @@ class ParallelStep:
         form, leaves = self._form(args, kwargs)
         if len(form.fed) > 1:
             raise MeshwrightError("a step takes the batches of one dataset, not of two")
-        return self._load(form)(leaves, count)
+        loaded = self._load(form)
+        result = loaded(leaves, count)
+        self._recorder.add(
+            self._place.service, loaded.number, loaded.done, loaded.scalars
+        )
+        return result
 
     @property
     def losses(self) -> list[float | None]:
         """Of the steps of the last call."""
         return [one.loss for one in self._loaded.done] if self._loaded else []
+
+    def progress(self, batches: Iterable, total: int | None = None) -> Iterable:
+        """The batches, with a bar at a terminal or in a notebook:
+
+        for batch in step.progress(batches):
+            state, metrics = step(state, batch)
+        """
+        return self._progress.over(batches, total, self._recorder)
 
     def prepare(self, *args, **kwargs) -> None:
         """Plans and compiles for these arguments, arrays or shapes; runs nothing."""
@@ -156,6 +180,7 @@ class ParallelStep:
 
     def close(self) -> None:
         """Ends the job and the engine; states that are in it are fetched before."""
+        self._recorder.close()
         if self._loaded is not None:
             self._loaded.close()
             self._loaded = self._loaded_form = None
@@ -233,6 +258,7 @@ class ParallelStep:
             number = service.load(form.module.hlo, plan.json)
         self._loaded = LoadedStep(service, number, form, self._place.platform)
         self._loaded_form = form
+        self._recorder.watch(service, number)
         return self._loaded
 
 

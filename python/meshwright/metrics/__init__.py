@@ -1,0 +1,44 @@
+"""Where the figures of training steps go.
+
+    step = meshwright.parallelize(
+        train_step,
+        log_every=10,  # A line on stdout for every tenth step.
+        sinks=[
+            meshwright.metrics.JsonLines("run/metrics.jsonl"),
+            meshwright.metrics.TensorBoard("run"),
+            meshwright.metrics.Prometheus(port=9464),
+            meshwright.metrics.Plot("run/loss.svg"),
+            wandb.log,  # Any function of a record.
+        ],
+    )
+
+A record is a dictionary of a step's figures; those that are not known are None:
+
+    step, time                              steps so far; seconds since 1970
+    loss, seconds                           of the step, on the devices
+    interval_seconds                        since the step before, data and all
+    tokens_per_second | samples_per_second, tflops, mfu, bubble,
+    communication_seconds, communication_bytes, memory_bytes
+                                            as `meshwright serve --metrics`
+    accuracy, ...                           scalars that the step returns
+
+Sinks are written to by a thread of their own. One that fails is told of once, in a
+warning, and training goes on.
+"""
+
+from meshwright.metrics.json_lines import JsonLines
+from meshwright.metrics.lines import Lines
+from meshwright.metrics.plot import Plot
+from meshwright.metrics.prometheus import Prometheus
+from meshwright.metrics.sink import Record, Sink
+from meshwright.metrics.tensorboard import TensorBoard
+
+__all__ = [
+    "JsonLines",
+    "Lines",
+    "Plot",
+    "Prometheus",
+    "Record",
+    "Sink",
+    "TensorBoard",
+]
