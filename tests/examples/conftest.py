@@ -1,0 +1,5 @@
+"""Settings of the tests of examples."""
+
+import os
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
