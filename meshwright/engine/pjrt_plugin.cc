@@ -88,8 +88,8 @@ absl::Status CheckVersion(const PJRT_Api& table) {
 
 // Gives many virtual devices on few cores more time to meet in a collective
 // than XLA's 60 seconds, after which it ends the process. XLA reads XLA_FLAGS
-// when a plug-in's first client opens, and takes these limits from nowhere else;
-// it ends the process over names it does not know, hence the check of the
+// when a plug-in's first client opens, and takes these limits from nowhere
+// else; it ends the process over names it does not know, hence the check of the
 // version and the clearing up.
 class LongerCollectives {
  public:

@@ -26,8 +26,7 @@ std::atomic<int> environment_changes = 0;
 extern "C" int setenv(const char* name, const char* value, int overwrite) {
   ++environment_changes;
   using Setenv = int (*)(const char*, const char*, int);
-  static const auto real =
-      reinterpret_cast<Setenv>(dlsym(RTLD_NEXT, "setenv"));
+  static const auto real = reinterpret_cast<Setenv>(dlsym(RTLD_NEXT, "setenv"));
   return real(name, value, overwrite);
 }
 

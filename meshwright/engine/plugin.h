@@ -95,7 +95,7 @@ class Plugin {
   Plugin(PluginFile file, const PjrtApi* api) : file_(file), api_(api) {}
 
   PluginFile file_;
-  const PjrtApi* api_;  // Lives as long as the process.
+  const PjrtApi* api_;               // Lives as long as the process.
   mutable std::mutex first_client_;  // Held while it opens. Guards:
   mutable bool has_opened_ = false;
 };

@@ -186,7 +186,8 @@ TEST_P(StateSaverTest, DamageIsNamedAndLeavesNoHalfOfAState) {
   }
   const absl::Status damaged = runner_->Restore(directory_).status();
   EXPECT_EQ(damaged.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(damaged.message()), HasSubstr("/step_00000001/shard-00001.safetensors"));
+  EXPECT_THAT(std::string(damaged.message()),
+              HasSubstr("/step_00000001/shard-00001.safetensors"));
   EXPECT_THAT(std::string(runner_->Step().status().message()),
               HasSubstr("has no value"));
   ASSERT_EQ(runner_->Set({Filled("w", 1)}), absl::OkStatus());

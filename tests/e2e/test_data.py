@@ -62,7 +62,9 @@ def fed_by_hand(cli, corpus, tmp_path_factory):
         key = f"{module} {options}"
         if key not in cache:
             folder = tmp_path_factory.mktemp("steps")
-            given = by_hand(token_data(corpus, **options), folder, TOKENS[module], STEPS)
+            given = by_hand(
+                token_data(corpus, **options), folder, TOKENS[module], STEPS
+            )
             cache[key] = cli.json("run", module, "--steps", STEPS, *given)["loss"]
         return cache[key]
 

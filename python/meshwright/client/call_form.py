@@ -83,6 +83,25 @@ def form_of(
     )
 
 
+def next_leaves(form: CallForm, leaves: Sequence, result) -> list:
+    """The leaves of a call like this one, with the states of its result."""
+    import jax
+
+    after = list(leaves)
+    values = jax.tree_util.tree_leaves(result)
+    items = jax.tree_util.tree_leaves(form.result)
+    for item, value in zip(items, values, strict=True):
+        if not isinstance(item, Next):
+            continue
+        state = form.states[item.state]
+        if state.leaf is None:
+            raise MeshwrightError(
+                "many steps take a state: hand the arrays over, state = step.put(...)"
+            )
+        after[state.leaf] = value
+    return after
+
+
 class _Reader:
     def __init__(self, leaves: Sequence, structure):
         self._leaves = leaves

@@ -123,6 +123,22 @@ class Service:
             reader.add(part)
         return fetched
 
+    def save(
+        self, job: int, directory: str, step: int, keep: int, extra: Mapping, wait: bool
+    ) -> None:
+        """A checkpoint of the job's state; without `wait`, written while steps run."""
+        text = json.dumps(extra).encode()
+        request = messages.save_request(job, directory, step, keep, text, not wait)
+        self._call("Save", "unary_unary", request)
+
+    def await_saved(self, job: int) -> None:
+        """Raises what became of a checkpoint that was written meanwhile."""
+        self._call("AwaitSaved", "unary_unary", messages.job_request(job))
+
+    def restore(self, job: int, directory: str) -> None:
+        request = messages.restore_request(job, directory)
+        self._call("Restore", "unary_unary", request)
+
     def status(self) -> dict:
         return json.loads(messages.read_bytes(self._call("Status", "unary_unary", b"")))
 

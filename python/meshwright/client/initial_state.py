@@ -1,8 +1,9 @@
 """State that a function computes: where it will live, once that is known."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from meshwright.arrays import Arrays
+from meshwright.client.channel import Service
 from meshwright.client.host_arrays import host_array
 from meshwright.client.state import Form
 from meshwright.errors import MeshwrightError, in_one_line
@@ -58,7 +59,15 @@ class InitialState:
 
         return [host_array(array) for array in jax.jit(chosen)(*self.args)]
 
-    def module(self, slots: Sequence[int], platform: str) -> LoweredModule:
+    def fill(
+        self, service: Service, job: int, slots: Mapping[str, int], platform: str
+    ) -> None:
+        """Gives a job its state, computed where it lives; `slots` are by parameter, in
+        the order of the job's."""
+        module = self._module(list(slots.values()), platform)
+        service.init(job, self._tensors(module), module.hlo)
+
+    def _module(self, slots: Sequence[int], platform: str) -> LoweredModule:
         """The function that computes the arrays of these slots, in order."""
 
         def init(*args):
@@ -68,7 +77,7 @@ class InitialState:
         step = trace(init, self.args, {}, as_call=True)
         return lower_traced(step, state=(), platform=platform).module
 
-    def tensors(self, module: LoweredModule) -> list[tuple[str, object]]:
+    def _tensors(self, module: LoweredModule) -> list[tuple[str, object]]:
         """The module's arguments, by name."""
         import jax
 

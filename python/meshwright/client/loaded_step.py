@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from meshwright.client.call_form import CallForm, Next, StateArgument
 from meshwright.client.channel import Service
 from meshwright.client.host_arrays import host_array
-from meshwright.client.initial_state import InitialState
 from meshwright.client.messages import StepDone
 from meshwright.client.state import Form, HostArrays, Lost, State, Store
 from meshwright.data import Dataset
@@ -26,13 +25,14 @@ class LoadedStep:
         self._tenants: dict[int, Tenant] = {}  # By the number of the state.
         self._items, self._structure = jax.tree_util.tree_flatten(form.result)
         self._fed: tuple | None = None  # A dataset, and its position.
+        self.position: int | None = None  # Of the dataset.
         self.done: list[StepDone] = []  # Of the last call.
         self.scalars: dict[str, float] = {}  # Of its result, for metrics.
         self._scalars = scalar_names(form.module, form.fetch)
 
     def __call__(self, leaves: Sequence, count: int = 1):
         """The result of the last of so many steps."""
-        states = [self._enter(i, leaves) for i in range(len(self._form.states))]
+        states = self._settle(leaves)
         data = {name: host_array(leaves[i]) for name, i in self._form.data.items()}
         for leaf, arrays in self._form.fed.items():
             self._feed(leaves[leaf], arrays)
@@ -43,8 +43,24 @@ class LoadedStep:
             dataset = leaves[leaf]
             dataset.seek(dataset.position + count * dataset.batch)
             self._fed = dataset, dataset.position
+            self.position = dataset.position
         self.scalars = {n: fetched[name].item() for name, n in self._scalars.items()}
         return self._result(self._after(states), fetched)
+
+    def save(self, directory: str, step: int, keep: int, extra: dict, wait: bool):
+        """A checkpoint of its state, with what is known of it here."""
+        self._service.await_saved(self.number)
+        names = {}
+        for number, tenant in self._tenants.items():
+            if self._form.states[number].comes_back:
+                names |= tenant.names()
+        extra = {**extra, "names": names}
+        if self.position is not None:
+            extra["data"] = {"position": self.position}
+        self._service.save(self.number, directory, step, keep, extra, wait)
+
+    def await_saved(self) -> None:
+        self._service.await_saved(self.number)
 
     def fetch(self, names: Sequence[str]) -> dict[str, object]:
         return self._service.fetch(self.number, names)
@@ -89,34 +105,56 @@ class LoadedStep:
             self._fed = None
             self._service.feed(self.number, dataset.spec(arrays), dataset.position)
 
-    def _enter(self, number: int, leaves: Sequence) -> State:
-        """Sees to it that the arrays of a state are in the job."""
-        argument = self._form.states[number]
-        if argument.leaf is None:
-            arrays = [host_array(leaves[i]) for i in argument.arrays]
-            form = Form.of(argument.tree)
-            store = Store(HostArrays(dict(enumerate(arrays))), len(arrays))
-            state = State(store, form, 0)
-        else:
-            state = leaves[argument.leaf]
-            state.require_current()
-        tenant = self._tenants.get(number)
-        if tenant is None or not tenant.is_of(state):
+    def _settle(self, leaves: Sequence) -> list[State]:
+        """Sees to it that the arrays of all states are in the job."""
+        states = [self._state(argument, leaves) for argument in self._form.states]
+        strangers = [i for i, state in enumerate(states) if not self._has(i, state)]
+        for number in strangers:
             self._leave(number)
-            self._fill(argument, state)
-            self._tenants[number] = Tenant(self, argument, state)
-        return state
-
-    def _fill(self, argument: StateArgument, state: State) -> None:
-        home, *others = {state.store.homes[slot] for slot in argument.slots}
-        is_all = argument.comes_back and len(self._form.states) == 1
-        if isinstance(home, InitialState) and not others and is_all:
-            module = home.module(argument.slots, self._platform)
-            self._service.init(self.number, home.tensors(module), module.hlo)
-        else:
-            arrays = state.store.fetch(argument.slots)
+        rest = self._fill_together(strangers, states)
+        for number in rest:
+            argument = self._form.states[number]
+            arrays = states[number].store.fetch(argument.slots)
             tensors = zip(argument.parameters, arrays, strict=True)
             self._service.init(self.number, tensors)
+        for number in strangers:
+            argument = self._form.states[number]
+            self._tenants[number] = Tenant(self, argument, states[number])
+        return states
+
+    def _state(self, argument: StateArgument, leaves: Sequence) -> State:
+        if argument.leaf is not None:
+            leaves[argument.leaf].require_current()
+            return leaves[argument.leaf]
+        arrays = [host_array(leaves[i]) for i in argument.arrays]
+        form = Form.of(argument.tree)
+        store = Store(HostArrays(dict(enumerate(arrays))), form)
+        return State(store, form, 0)
+
+    def _has(self, number: int, state: State) -> bool:
+        tenant = self._tenants.get(number)
+        return tenant is not None and tenant.is_of(state)
+
+    def _fill_together(
+        self, strangers: Sequence[int], states: Sequence[State]
+    ) -> list[int]:
+        """All that comes back, if it is what one function computes or one checkpoint
+        holds; gives the others."""
+        own = [i for i, one in enumerate(self._form.states) if one.comes_back]
+        if not own or not set(own) <= set(strangers):
+            return list(strangers)
+        homes, slots = set(), {}
+        for number in own:
+            argument = self._form.states[number]
+            slots |= zip(argument.parameters, argument.slots, strict=True)
+            homes |= {states[number].store.homes[slot] for slot in argument.slots}
+        home = homes.pop()
+        if homes or not hasattr(home, "fill"):
+            return list(strangers)
+        in_order = [p.name for p in self._form.module.parameters if p.name in slots]
+        ordered = {name: slots[name] for name in in_order}
+        home.fill(self._service, self.number, ordered, self._platform)
+        return [number for number in strangers if number not in own]
 
     def _leave(self, number: int) -> None:
         """Saves what is in the job and would be lost."""
@@ -143,6 +181,13 @@ class Tenant:
         if self._argument.comes_back:
             return all(store.homes[slot] is self for slot in slots)
         return store.last_change(slots) <= self._version
+
+    def names(self) -> dict[str, str]:
+        """Of the store's arrays, the parameters that hold them."""
+        store = self._store()
+        if store is None:
+            return {}
+        return {store.names[slot]: name for slot, name in self._names.items()}
 
     def fetch(self, slots: Sequence[int]) -> list:
         names = [self._names[slot] for slot in slots]

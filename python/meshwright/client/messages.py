@@ -59,6 +59,19 @@ def fetch_request(job: int, names: Iterable[str]) -> bytes:
     return _message((1, job), *((2, name) for name in names))
 
 
+def save_request(
+    job: int, directory: str, step: int, keep: int, extra: bytes, in_background: bool
+) -> bytes:
+    return _message(
+        (1, job), (2, directory), (3, step), (4, keep), (5, extra),
+        (6, int(in_background)),
+    )  # fmt: skip
+
+
+def restore_request(job: int, directory: str) -> bytes:
+    return _message((1, job), (2, directory))
+
+
 def job_request(job: int) -> bytes:
     return _message((1, job))
 

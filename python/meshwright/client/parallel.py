@@ -1,22 +1,27 @@
 """`parallelize`: a training step for one device, run on a cluster."""
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from meshwright.arrays import Arrays, is_array
 from meshwright.batch_argument import Batch
-from meshwright.client.call_form import CallForm, form_of
+from meshwright.client.call_form import CallForm, form_of, next_leaves
+from meshwright.client.checkpoints import Saving
 from meshwright.client.host_arrays import host_array
 from meshwright.client.initial_state import InitialState, require_arrays
+from meshwright.client.interrupts import Interrupts
 from meshwright.client.loaded_step import LoadedStep
+from meshwright.client.messages import StepDone
 from meshwright.client.options import plan_options
 from meshwright.client.place import Place
 from meshwright.client.program import run_program
 from meshwright.client.progress import Progress
+from meshwright.client.saved_state import SavedState, newest
 from meshwright.client.state import Form, HostArrays, State, Store
 from meshwright.data import Dataset
-from meshwright.errors import MeshwrightError
+from meshwright.errors import MeshwrightError, MeshwrightWarning
 from meshwright.frameworks import is_nnx_object
 from meshwright.lowered_module import LoweredModule
 from meshwright.lowering import require_jax
@@ -25,6 +30,8 @@ from meshwright.metrics.recorder import Recorder
 from meshwright.metrics.sink import as_sinks
 from meshwright.plan_file import Plan
 from meshwright.tracing import as_list, function_name
+
+_SECONDS_AT_ONCE = 1.0
 
 
 def parallelize(
@@ -91,9 +98,7 @@ class ParallelStep:
     the form of calls changes, the state goes through this process to the next job.
     """
 
-    def __init__(
-        self, fn, place: Place, options, lowering, static, progress, recorder
-    ):
+    def __init__(self, fn, place: Place, options, lowering, static, progress, recorder):
         self._fn, self._place, self._options = fn, place, options
         self._lowering, self._static, self._progress = lowering, static, progress
         self._recorder = recorder
@@ -102,6 +107,11 @@ class ParallelStep:
         self._loaded: LoadedStep | None = None
         self._loaded_form: CallForm | None = None
         self._last_form: CallForm | None = None
+        self._first: State | None = None  # Of its arrays nothing is known.
+        self._done: list[StepDone] = []
+        self._saving: Saving | None = None
+        self._interrupts = Interrupts()
+        self.steps = 0  # That the state has been through.
         self.__name__ = function_name(fn)
         self.__doc__ = fn.__doc__
 
@@ -114,7 +124,7 @@ class ParallelStep:
         require_arrays(args, "init's arguments")
         initial = InitialState(init_fn, args)
         form = initial.form()
-        return State(Store(initial, len(initial.structs)), form, 0)
+        return self._remember(State(Store(initial, form), form, 0))
 
     def put(self, value) -> State:
         """Arrays of this process as a state: a tree of them, a model or several."""
@@ -123,7 +133,8 @@ class ParallelStep:
         require_arrays(value, "the state")
         leaves = jax.tree_util.tree_leaves(Arrays.of(value, only_arrays=True)[1])
         arrays = dict(enumerate(map(host_array, leaves)))
-        return State(Store(HostArrays(arrays), len(arrays)), Form.of(value), 0)
+        form = Form.of(value)
+        return self._remember(State(Store(HostArrays(arrays), form), form, 0))
 
     def __call__(self, *args, **kwargs):
         """As the function, with a State for each state in the result. A dataset
@@ -138,17 +149,119 @@ class ParallelStep:
         form, leaves = self._form(args, kwargs)
         if len(form.fed) > 1:
             raise MeshwrightError("a step takes the batches of one dataset, not of two")
-        loaded = self._load(form)
+        loaded, self._done = self._load(form), []
+        while True:
+            now = count - len(self._done)
+            if self._saving is not None:
+                now = self._saving.most_steps(self.steps, now)
+            with self._interrupts:
+                result = self._run(loaded, leaves, min(now, self._at_once()))
+            if self._interrupts.came:
+                self._interrupted(leaves)
+            if len(self._done) == count:
+                return result
+            leaves = next_leaves(form, leaves, result)
+
+    def _run(self, loaded: LoadedStep, leaves: list, count: int):
         result = loaded(leaves, count)
+        self.steps += count
+        self._done += loaded.done
         self._recorder.add(
             self._place.service, loaded.number, loaded.done, loaded.scalars
         )
+        if self._saving is not None and self._saving.is_due(self.steps):
+            self._saving.save(self.save, in_background=True)
         return result
+
+    def _at_once(self) -> int:
+        """Steps that take about as long as one waits for Ctrl-C."""
+        if not self._done:
+            return 1
+        return max(1, int(_SECONDS_AT_ONCE / max(self._done[-1].seconds, 1e-4)))
+
+    def _interrupted(self, leaves: list) -> None:
+        """The states that were given stand for what the steps have made of them."""
+        for leaf in leaves:
+            if isinstance(leaf, State):
+                leaf.renew()
+        self._save_at_interrupt()
+        raise KeyboardInterrupt
+
+    def _save_at_interrupt(self) -> None:
+        if self._saving is not None and self._saving.on_interrupt and self._loaded:
+            self._saving.save(self.save, in_background=False)
 
     @property
     def losses(self) -> list[float | None]:
         """Of the steps of the last call."""
-        return [one.loss for one in self._loaded.done] if self._loaded else []
+        return [one.loss for one in self._done]
+
+    def save(self, directory: str | Path, *, keep: int = 0, wait: bool = True) -> None:
+        """A checkpoint of the state as it is, DIRECTORY/step_N: tensors as safetensors,
+        written by the workers that hold them, and a manifest.
+
+        Args:
+          keep: of older ones, so many stay with it; 0: all.
+          wait: False: files are written while steps run; what fails is raised by the
+            next save.
+        """
+        if self._loaded is None:
+            raise MeshwrightError(f"{self.__name__} has no state yet: call it first")
+        extra = {"plan": self._plan(self._loaded_form).json}
+        folder = str(Path(directory).absolute())
+        self._loaded.save(folder, self.steps, keep, extra, wait)
+
+    def save_every(
+        self,
+        directory: str | Path,
+        *,
+        steps: int | None = None,
+        minutes: float | None = None,
+        keep: int = 3,
+        on_interrupt: bool = True,
+    ) -> None:
+        """From now on, checkpoints in the background, and at Ctrl-C. If one fails, a
+        MeshwrightWarning says so and training goes on."""
+        self._saving = Saving(str(directory), steps, minutes, keep, on_interrupt)
+        self._interrupts.save_with(self._save_at_interrupt)
+
+    def restore(
+        self,
+        directory: str | Path,
+        state: State | None = None,
+        *,
+        data: Dataset | None = None,
+    ) -> State:
+        """The state of a checkpoint, or of the newest in a folder, bit by bit, whatever
+        plan, number of devices or workers it was saved with.
+
+            state = step.restore("run-1", step.init(init_fn, key), data=data)
+
+        Args:
+          state: which tree it is, nothing of it is computed. Default: that of the last
+            `init` or `put`.
+          data: goes on from where it was.
+        """
+        state = state or self._first
+        if state is None:
+            raise MeshwrightError(
+                "restore does not know the state's tree: give it one, "
+                "step.restore(directory, step.init(init_fn, key))"
+            )
+        if self._loaded is not None:
+            self._loaded.await_saved()
+        form = state.store.form
+        saved = SavedState(newest(directory), form)
+        self.steps = saved.step
+        position = saved.extra.get("data", {}).get("position")
+        if data is not None and position is not None:
+            data.seek(position)
+        return self._remember(State(Store(saved, form), form, 0))
+
+    def _remember(self, state: State) -> State:
+        # Its tree; a store of its own, so that what it holds can go.
+        self._first = State(Store(None, state.form), state.form, 0)
+        return state
 
     def progress(self, batches: Iterable, total: int | None = None) -> Iterable:
         """The batches, with a bar at a terminal or in a notebook:
@@ -181,10 +294,19 @@ class ParallelStep:
     def close(self) -> None:
         """Ends the job and the engine; states that are in it are fetched before."""
         self._recorder.close()
+        self._interrupts.close()
         if self._loaded is not None:
+            self._await_saved()
             self._loaded.close()
             self._loaded = self._loaded_form = None
         self._place.close()
+
+    def _await_saved(self) -> None:
+        try:
+            self._loaded.await_saved()
+        except MeshwrightError as error:
+            text = f"the state was not saved: {error}"
+            warnings.warn(text, MeshwrightWarning, stacklevel=3)
 
     def __enter__(self) -> "ParallelStep":
         return self
@@ -251,6 +373,7 @@ class ParallelStep:
             return self._loaded
         plan = self._plan(form)
         if self._loaded is not None:
+            self._await_saved()
             self._loaded.close()
             self._loaded = self._loaded_form = None
         service = self._place.service

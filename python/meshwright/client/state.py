@@ -163,10 +163,17 @@ class Store:
     calls `changed`.
     """
 
-    def __init__(self, home, count: int):
+    def __init__(self, home, form: Form):
+        """`form` is of all its arrays."""
+        count = len(form.leaves)
+        self.form = form
         self.homes = [home] * count
         self.version = 0
         self._changes = [0] * count  # By slot, the version it has been since.
+
+    @cached_property
+    def names(self) -> list[str]:
+        return self.form.names()
 
     def fetch(self, slots: Sequence[int]) -> list:
         found: dict[int, object] = {}

@@ -1,0 +1,264 @@
+"""State that outlives its job: saved and restored, on other plans too."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import meshwright
+from meshwright.client.engine import find_program
+
+KEY = jax.random.key(5)
+PLANS = {
+    "one": {"cluster": "cpu:1"},
+    "dp8": {"cluster": "cpu:8", "strategy": "dp"},
+    "zero3": {"cluster": "cpu:8", "strategy": "zero3"},
+    "tp4": {
+        "cluster": "cpu:8",
+        "strategy": "megatron",
+        "mesh": {"data": 2, "model": 4},
+    },
+    "stages": {"cluster": "cpu:4", "stages": 2, "micro_batches": 4},
+}
+
+
+def trained(regression, step, state, batches):
+    losses = []
+    for batch in batches:
+        state, metrics = step(state, batch)
+        losses.append(float(metrics["loss"]))
+    return losses, state
+
+
+def assert_equal(tree, other):
+    jax.tree_util.tree_map(np.testing.assert_array_equal, tree, other)
+
+
+def test_restored_on_every_plan(regression, parallelize, tmp_path):
+    batches = list(regression.batches(4))
+    expected, _ = regression.reference(KEY, batches)
+    states = {}
+    for name, options in PLANS.items():
+        step = parallelize(regression.train_step, **options)
+        _, state = trained(
+            regression, step, step.init(regression.init, KEY), batches[:2]
+        )
+        step.save(tmp_path / name)
+        states[name] = state.fetch()
+        step.close()
+    for options in PLANS.values():
+        step = parallelize(regression.train_step, **options)
+        tree = step.init(regression.init, KEY)
+        for saved, arrays in states.items():
+            state = step.restore(tmp_path / saved, tree)
+            assert_equal(state.fetch(), arrays)  # From the files.
+            step.prepare(state, batches[2])
+            losses, state = trained(regression, step, state, batches[2:])
+            np.testing.assert_allclose(losses, expected[2:], rtol=1e-4)
+            assert step.steps == 4
+            restored = step.restore(tmp_path / saved)
+            moved = parallelize(lambda state, x: (state, x), cluster="cpu:2")
+            again, _ = moved(restored, np.zeros(2, np.float32))
+            assert_equal(again.fetch(), arrays)  # Through a job.
+            moved.close()
+        step.close()
+
+
+def test_through_a_coordinator(regression, coordinator, parallelize, tmp_path):
+    batches = list(regression.batches(4))
+    expected, _ = regression.reference(KEY, batches)
+    step = parallelize(regression.train_step, cluster=coordinator)
+    trained(regression, step, step.init(regression.init, KEY), batches[:2])
+    step.save(tmp_path)
+    step.close()
+    step = parallelize(regression.train_step, cluster="cpu:2")
+    state = step.restore(tmp_path, step.init(regression.init, KEY))
+    losses, _ = trained(regression, step, state, batches[2:])
+    np.testing.assert_allclose(losses, expected[2:], rtol=1e-4)
+
+
+def test_checkpoints_by_themselves(regression, parallelize, tmp_path):
+    step = parallelize(regression.train_step)
+    step.save_every(tmp_path, steps=3, keep=2)
+    batches = list(regression.batches(10))
+    expected, _ = regression.reference(KEY, batches)
+    trained(regression, step, step.init(regression.init, KEY), batches)
+    step.close()
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "step_00000006",
+        "step_00000009",
+    ]
+    done = subprocess.run(
+        [find_program(), "checkpoint", "verify", tmp_path],
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    step = parallelize(regression.train_step)
+    state = step.restore(tmp_path, step.init(regression.init, KEY))
+    losses, _ = trained(regression, step, state, batches[9:])
+    np.testing.assert_allclose(losses, expected[9:], rtol=1e-4)
+
+
+def test_the_data_go_on_too(parallelize, tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "data.npz", x=rng.normal(size=(64, 8)).astype(np.float32))
+
+    def data():
+        return meshwright.data.npz(tmp_path / "data.npz", batch=8, shuffle=1)
+
+    def step_fn(total, batch):
+        return total + batch["x"].sum(axis=0), batch["x"].sum()
+
+    step = parallelize(step_fn)
+    first = data()
+    total, _ = step.many(5, step.init(lambda: jax.numpy.zeros(8)), first)
+    step.save(tmp_path / "run")
+    expected, _ = step.many(6, total, first)
+    other = parallelize(step_fn, cluster="cpu:2")
+    again = data()
+    total = other.restore(
+        tmp_path / "run", other.init(lambda: jax.numpy.zeros(8)), data=again
+    )
+    assert again.position == 40
+    total, _ = other.many(6, total, again)
+    np.testing.assert_allclose(total.fetch(), expected.fetch(), rtol=1e-5)
+
+
+def test_a_folder_that_cannot_be_written(regression, parallelize, tmp_path):
+    step = parallelize(regression.train_step)
+    batch = next(regression.batches(1))
+    state, _ = step(step.init(regression.init, KEY), batch)
+    step.save(tmp_path / "run")
+    blocked = tmp_path / "blocked"
+    blocked.write_text("")  # A file where the folder should be.
+    step.save_every(blocked, steps=1)
+    with pytest.warns(meshwright.MeshwrightWarning, match="the state was not saved"):
+        state, _ = step(state, batch)
+    assert state.fetch("steps") == 2
+    assert step.restore(tmp_path / "run").fetch("steps") == 1
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "missing", "version", "manifest"])
+def test_damaged_files_are_refused(regression, parallelize, tmp_path, damage):
+    step = parallelize(regression.train_step, cluster="cpu:2")
+    batch = next(regression.batches(1))
+    step(step.init(regression.init, KEY), batch)
+    step.save(tmp_path)
+    folder = tmp_path / "step_00000001"
+    shard = next(folder.glob("*.safetensors"))
+    if damage == "cut":
+        shard.write_bytes(shard.read_bytes()[:-16])
+    elif damage == "flip":
+        content = bytearray(shard.read_bytes())
+        content[-9] ^= 1
+        shard.write_bytes(content)
+    elif damage == "missing":
+        shard.unlink()
+    else:
+        manifest = folder / "manifest.json"
+        text = manifest.read_text()
+        changed = {
+            "version": text.replace('"version":1', '"version":99'),
+            "manifest": "{",
+        }
+        assert changed[damage] != text
+        manifest.write_text(changed[damage])
+    with pytest.raises(meshwright.MeshwrightError) as caught:
+        step(step.restore(tmp_path), batch)
+    name = shard.name if damage in ("cut", "flip", "missing") else "manifest.json"
+    assert name in str(caught.value)
+
+
+def test_mistakes(regression, parallelize, tmp_path):
+    step = parallelize(regression.train_step)
+    with pytest.raises(meshwright.MeshwrightError, match="has no state yet"):
+        step.save(tmp_path)
+    with pytest.raises(
+        meshwright.MeshwrightError, match="does not know the state's tree"
+    ):
+        step.restore(tmp_path)
+    state = step.init(regression.init, KEY)
+    with pytest.raises(
+        meshwright.MeshwrightError, match="there is no checkpoint in it"
+    ):
+        step.restore(tmp_path)
+    with pytest.raises(meshwright.MeshwrightError, match="there is no such folder"):
+        step.restore(tmp_path / "nowhere")
+    with pytest.raises(meshwright.MeshwrightError, match="steps=0 is not above 0"):
+        step.save_every(tmp_path, steps=0)
+    step(state, next(regression.batches(1)))
+    step.save(tmp_path)
+    other = parallelize(lambda s, x: (s, x.sum()))
+    tree = other.init(lambda: {"params": {"up": jax.numpy.zeros((3, 4))}})
+    with pytest.raises(
+        meshwright.MeshwrightError,
+        match=r"params/up is f32\[16, 64\] there, here f32\[3, 4\]",
+    ):
+        other.restore(tmp_path, tree)
+
+
+SCRIPT = """
+import sys, time
+sys.path.insert(0, {tests!r})
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import jax, numpy as np, meshwright
+from conftest import Regression
+regression = Regression()
+step = meshwright.parallelize(regression.train_step, cluster="cpu:2")
+state = step.init(regression.init, jax.random.key(5))
+step.save_every({folder!r}, steps=1000000)
+print("ready", flush=True)
+batch = next(regression.batches(1))
+try:
+    while True:
+        state, metrics = step(state, batch)
+        print(step.steps, flush=True)
+        time.sleep({pause})
+except KeyboardInterrupt:
+    print("interrupted", step.steps, int(state.fetch("steps")), flush=True)
+"""
+
+
+@pytest.mark.parametrize("pause", [0, 0.2])
+def test_ctrl_c_saves_and_leaves_the_state_usable(tmp_path, pause):
+    """In a step, and between two."""
+    folder = tmp_path / "run"
+    script = SCRIPT.format(
+        tests=str(Path(__file__).parent), folder=str(folder), pause=pause
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
+    )
+    for line in child.stdout:
+        if line.strip() == "5":
+            break
+    os.kill(child.pid, signal.SIGINT)
+    rest = child.stdout.read().split("\n")
+    child.wait(60)
+    interrupted, steps, own = rest[-2].split()
+    assert interrupted == "interrupted"
+    assert steps == own
+    saved = json.loads((folder / f"step_{int(steps):08}" / "manifest.json").read_text())
+    assert saved["step"] == int(steps)
+
+
+def test_steps_go_on_while_it_is_saved(regression, parallelize, tmp_path):
+    batches = list(regression.batches(12))
+    expected, _ = regression.reference(KEY, batches)
+    step = parallelize(regression.train_step)
+    step.save_every(tmp_path, steps=1, keep=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", meshwright.MeshwrightWarning)
+        losses, _ = trained(regression, step, step.init(regression.init, KEY), batches)
+    step.close()
+    np.testing.assert_allclose(losses, expected, rtol=1e-4)
+    assert len(list(tmp_path.iterdir())) == 12
