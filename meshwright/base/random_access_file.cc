@@ -45,7 +45,7 @@ absl::Status RandomAccessFile::Read(int64_t offset, char* out,
     if (got == 0) {
       return absl::DataLossError(
           absl::StrCat(path_, ": was cut short: it had ", bytes_,
-                       " bytes, and now ends at byte ", offset));
+                       " bytes, and now ends at ", offset));
     }
     out += got;
     size -= got;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -29,6 +30,7 @@
 #include "meshwright/cli/served_site.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cli/stage_module.h"
+#include "meshwright/data/dataset.h"
 #include "meshwright/data/dataset_spec.h"
 #include "meshwright/state/tensor_file.h"
 
@@ -146,6 +148,24 @@ absl::StatusOr<RunData> ReadData(const CommandLine& line) {
   }
   MW_ASSIGN_OR_RETURN(data.steps, ReadAll(paths));
   return data;
+}
+
+// What is wrong with its files, before anything is compiled. Requires that
+// steps run on this machine.
+absl::Status CheckDataset(const Module& module, const std::string& dataset) {
+  MW_ASSIGN_OR_RETURN(const DatasetSpec spec, ParseDatasetSpec(dataset));
+  const ModuleRoles roles = AnalyzeRoles(module);
+  std::map<std::string, Shape> shapes;
+  for (const Instruction* parameter : module.entry()->Parameters()) {
+    const ParameterInfo& info =
+        roles.parameters[parameter->attributes->parameter_number];
+    if (info.role == ParameterRole::kState) continue;
+    shapes[info.name] = parameter->shape;
+  }
+  for (const auto& [name, field] : spec.parameters) {
+    if (!shapes.contains(name)) return absl::OkStatus();  // Feed says why not.
+  }
+  return Dataset::Open(spec, std::move(shapes)).status();
 }
 
 absl::StatusOr<RunLog> RunSteps(int64_t first, int64_t steps,
@@ -269,6 +289,9 @@ absl::Status RunIn(const Module& module, const CommandLine& line,
   MW_ASSIGN_OR_RETURN(auto inputs, ReadAll(line.All("inputs")));
   MW_ASSIGN_OR_RETURN(const RunData data, ReadData(line));
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
+  if (!data.dataset.empty() && !line.Has("serve-at")) {
+    MW_RETURN_IF_ERROR(CheckDataset(module, data.dataset));
+  }
   MW_RETURN_IF_ERROR(StartRunning(module, line, running));
   Runner& runner = *running.runner;
   MW_RETURN_IF_ERROR(runner.FillSynthetic(seed));

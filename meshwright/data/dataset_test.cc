@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/data/dataset_files_for_test.h"
 #include "meshwright/state/archive_for_test.h"
 #include "meshwright/state/join_tensors.h"
@@ -110,6 +111,25 @@ TEST(DatasetTest, ByFileOnlyOwnFilesAreOpened) {
   EXPECT_THAT(
       WhyNot((*dataset)->CheckRows(0, {2}), absl::StatusCode::kNotFound),
       HasSubstr("elsewhere: No such file"));
+}
+
+TEST(DatasetTest, MoreFilesThanAreOpenAtATime) {
+  const DatasetFilesForTest files;
+  for (int i = 0; i < 600; ++i) {
+    files.WriteTokens(absl::StrCat("f", 1000 + i), i, 2);
+  }
+  const auto dataset =
+      Dataset::Open(Tokens({files.Path("f*")}, 1), Batch(7, 1));
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  for (int64_t position = 0; position < 1200; position += 97) {
+    EXPECT_EQ(Values((*dataset)->ReadRows("x", position, {0}).value())[0],
+              position % 600);
+  }
+  // One that was closed, and is another when it is opened again.
+  files.WriteTokens("f1001", 0, 9);
+  EXPECT_THAT(WhyNot((*dataset)->ReadRows("x", 1, {0}).status(),
+                     absl::StatusCode::kDataLoss),
+              HasSubstr("f1001: has changed since it was first read"));
 }
 
 TEST(DatasetTest, TokensInNpyFiles) {

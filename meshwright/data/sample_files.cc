@@ -51,24 +51,26 @@ SampleFiles::SampleFiles(DatasetSpec spec, std::vector<std::string> paths,
 
 absl::StatusOr<RandomAccessFile*> SampleFiles::OpenFile(File& file) {
   if (file.open != nullptr) return file.open.get();
-  MW_ASSIGN_OR_RETURN(file.open, RandomAccessFile::Open(file.path));
-  open_.push_back(&file);
-  if (open_.size() > kMostOpen) {
-    open_.front()->open = nullptr;
-    open_.pop_front();
-  }
+  MW_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> open,
+                      RandomAccessFile::Open(file.path));
   if (file.bytes < 0) {
-    const absl::Status indexed = Index(*file.open, file);
+    const absl::Status indexed = Index(*open, file);
     if (!indexed.ok()) {
       return absl::StartsWith(indexed.message(), file.path)
                  ? indexed
                  : Annotate(indexed, file.path);
     }
-    file.bytes = file.open->bytes();
-  } else if (file.bytes != file.open->bytes()) {
+    file.bytes = open->bytes();
+  } else if (file.bytes != open->bytes()) {
     return absl::DataLossError(absl::StrCat(
         file.path, ": has changed since it was first read: it had ", file.bytes,
-        " bytes, and has ", file.open->bytes()));
+        " bytes, and has ", open->bytes()));
+  }
+  file.open = std::move(open);
+  open_.push_back(&file);
+  if (open_.size() > kMostOpen) {
+    open_.front()->open = nullptr;
+    open_.pop_front();
   }
   return file.open.get();
 }
