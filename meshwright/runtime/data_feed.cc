@@ -106,6 +106,9 @@ absl::Status DataFeed::FindPieces() {
     if (!parameters_.contains(where_.job->parameters[key.first].name)) continue;
     MW_RETURN_IF_ERROR(FindPieces(key.first, key.second));
   }
+  for (const Piece& piece : pieces_) {
+    MW_RETURN_IF_ERROR(dataset_->CheckRows(next_position_, piece.rows));
+  }
   return absl::OkStatus();
 }
 
@@ -141,7 +144,6 @@ absl::Status DataFeed::FindPieces(int64_t parameter, int32_t stage) {
       piece.parameter = parameter;
       piece.stage = stage;
       piece.micro_batch = t;
-      MW_RETURN_IF_ERROR(dataset_->CheckRows(next_position_, piece.rows));
       pieces_.push_back(std::move(piece));
     }
   }

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -20,10 +21,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// step(w f32[n], x f32[n]) -> (w + x, w + x), w aliased to output 0.
-Module Adder(int64_t n) {
+// step(w, x) -> (w + x), of floats, w aliased to output 0.
+Module Adder(std::vector<int64_t> dimensions) {
   Module module("adder");
-  const Shape vector = Shape::Array(ElementType::kF32, {n});
+  const Shape vector = Shape::Array(ElementType::kF32, std::move(dimensions));
   Computation* entry = module.AddComputation("main");
   Instruction* w = entry->AddParameter(vector, "w");
   Instruction* x = entry->AddParameter(vector, "x");
@@ -67,7 +68,7 @@ class DataFeedTest : public testing::Test {
   // Two rows in a batch, on two devices if `sharding` says so.
   std::unique_ptr<JobRunner> Make(absl::string_view sharding) {
     const auto parsed = ParseSharding(sharding, {2}, mesh_).value();
-    program_ = std::make_unique<Module>(Adder(sharding == "[a]" ? 1 : 2));
+    program_ = std::make_unique<Module>(Adder({sharding == "[a]" ? 1 : 2}));
     const ShardedStep step{*program_, mesh_, {parsed, parsed}, {parsed}};
     auto runner = MakeLocalRunner(module_, step, client_.get()).value();
     EXPECT_TRUE(runner->Set({Floats("w", {0, 0})}).ok());
@@ -82,7 +83,7 @@ class DataFeedTest : public testing::Test {
   }
 
   const Mesh mesh_ = Mesh::Create({{"a", 2}}).value();
-  const Module module_ = Adder(2);
+  const Module module_ = Adder({2});
   std::unique_ptr<Module> program_;
   std::unique_ptr<Client> client_ =
       CpuPlugin().CreateClient({.cpu_devices = 2}).value();
@@ -101,6 +102,34 @@ TEST_F(DataFeedTest, StepsTakeOneBatchAfterAnother) {
     EXPECT_EQ(runner->position(), 4);
     ASSERT_TRUE(runner->Steps(1).ok());  // Into the next epoch.
     EXPECT_THAT(State(*runner), ElementsAre(1 + 4 + 16, 2 + 8 + 1));
+  }
+}
+
+// Rows that do not divide evenly, of which devices have parts only.
+TEST_F(DataFeedTest, ShardsAreThoseOfTensorsThatAreSet) {
+  const Mesh mesh = Mesh::Create({{"a", 2}, {"b", 2}}).value();
+  const auto client = CpuPlugin().CreateClient({.cpu_devices = 4}).value();
+  const Module module = Adder({3, 4});
+  std::vector<float> values(7 * 4);
+  std::iota(values.begin(), values.end(), 1.0f);
+  const std::string data = Floats("", values).data;
+  const std::string path = files_.Write(
+      "m.npy", Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (7, 4), "
+                   "}\n",
+                   data));
+  for (const char* text : {"[a, b]", "[-, (a,b)]", "[(a,b), -]", "[b, a]"}) {
+    const auto sharding = ParseSharding(text, {3, 4}, mesh).value();
+    const Module program = Adder(LocalDimensions(sharding, mesh));
+    const ShardedStep step{program, mesh, {sharding, sharding}, {sharding}};
+    const auto runner = MakeLocalRunner(module, step, client.get()).value();
+    Tensor zero{.name = "w",
+                .type = ElementType::kF32,
+                .dimensions = {3, 4},
+                .data = std::string(48, '\0')};
+    ASSERT_TRUE(runner->Set({zero}).ok());
+    ASSERT_TRUE(runner->Feed(Dataset(path), 3).ok());
+    ASSERT_TRUE(runner->Steps(1).ok());
+    EXPECT_EQ(runner->Read("w")->data, data.substr(48, 48)) << text;
   }
 }
 
