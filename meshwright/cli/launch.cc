@@ -22,7 +22,7 @@
 #include "meshwright/cli/launch_workers.h"
 #include "meshwright/cli/security_flags.h"
 #include "meshwright/cli/serving.h"
-#include "meshwright/service/address.h"
+#include "meshwright/launch/host_port.h"
 
 namespace meshwright {
 namespace {
@@ -90,7 +90,7 @@ class Obituaries {
 
 // Where workers find the coordinator of this process.
 absl::StatusOr<std::string> JoinOf(const std::string& listen, int port) {
-  MW_ASSIGN_OR_RETURN(Address address, ParseAddress(listen));
+  MW_ASSIGN_OR_RETURN(HostPort address, ParseAddress(listen));
   address.port = port;
   const bool is_everywhere = address.host == "0.0.0.0" || address.host == "::";
   return is_everywhere ? absl::StrCat(":", port) : address.ToString();
@@ -98,8 +98,8 @@ absl::StatusOr<std::string> JoinOf(const std::string& listen, int port) {
 
 absl::Status CheckReachable(const std::vector<WorkerStart>& starts,
                             const std::string& join) {
-  MW_ASSIGN_OR_RETURN(const Address address, ParseAddress(join));
-  if (!IsLoopback(address)) return absl::OkStatus();
+  MW_ASSIGN_OR_RETURN(const HostPort address, ParseAddress(join));
+  if (!address.IsLoopback()) return absl::OkStatus();
   for (const WorkerStart& start : starts) {
     if (start.host.empty()) continue;
     return absl::InvalidArgumentError(absl::StrCat(

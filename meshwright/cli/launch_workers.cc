@@ -47,7 +47,7 @@ absl::StatusOr<std::string> JoinAddress(const LaunchOptions& options,
   const std::string name = host.substr(host.find('@') + 1);
   MW_ASSIGN_OR_RETURN(
       const std::string own,
-      OwnAddressTowards(Address{.host = name, .port = 22}.ToString()));
+      OwnAddressTowards(HostPort{.host = name, .port = 22}.ToString()));
   return absl::StrCat(
       absl::StrContains(own, ':') ? absl::StrCat("[", own, "]") : own,
       options.join);

@@ -11,7 +11,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/security_flags.h"
-#include "meshwright/service/address.h"
+#include "meshwright/launch/host_port.h"
 
 namespace meshwright {
 namespace {
@@ -94,7 +94,7 @@ absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
     metrics = absl::StrCat(
         "; metrics at http://127.0.0.1:", self->metrics_->port(), "/metrics");
   }
-  MW_ASSIGN_OR_RETURN(Address address, ParseAddress(options.listen));
+  MW_ASSIGN_OR_RETURN(HostPort address, ParseAddress(options.listen));
   address.port = self->port();
   SayLine(absl::StrCat(
       "serving on ", address.ToString(), "; ",

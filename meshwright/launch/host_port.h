@@ -1,8 +1,7 @@
 // "host:port", as coordinators and workers are addressed.
 //
 //   ParseHostPort("gpu02:7777")    // {"gpu02", 7777}
-//   ParseHostPort("[fe80::1]:80")  // {"fe80::1", 80}; ToString adds the
-//   brackets
+//   ParseHostPort("[fe80::1]:80")  // {"fe80::1", 80}; ToString() adds them
 #ifndef MESHWRIGHT_LAUNCH_HOST_PORT_H_
 #define MESHWRIGHT_LAUNCH_HOST_PORT_H_
 
@@ -21,7 +20,7 @@ struct HostPort {
   int port = 0;
 
   std::string ToString() const;
-  // Whether only processes on the same machine reach it: localhost, 127.*, ::1.
+  // Whether only this machine reaches it: 127.0.0.0/8, ::1, localhost.
   bool IsLoopback() const;
 
   bool operator==(const HostPort&) const = default;
@@ -31,6 +30,10 @@ struct HostPort {
 // the text, for what is no host (spaces, quotes, a leading '-') or no port.
 absl::StatusOr<HostPort> ParseHostPort(absl::string_view text,
                                        int default_port = 0);
+
+// With a port, which may be 0: where one listens, any that is free.
+// kInvalidArgument, with an example, for anything else than HOST:PORT.
+absl::StatusOr<HostPort> ParseAddress(absl::string_view text);
 
 }  // namespace meshwright
 

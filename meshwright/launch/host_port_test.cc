@@ -37,11 +37,31 @@ TEST(HostPortTest, RefusesWhatIsNone) {
   }
 }
 
-TEST(HostPortTest, KnowsLoopback) {
-  EXPECT_TRUE((HostPort{"localhost", 1}).IsLoopback());
-  EXPECT_TRUE((HostPort{"127.0.1.1", 1}).IsLoopback());
-  EXPECT_TRUE((HostPort{"::1", 1}).IsLoopback());
-  EXPECT_FALSE((HostPort{"10.127.0.1", 1}).IsLoopback());
+TEST(AddressTest, ParsesAndPrints) {
+  for (const std::string text :
+       {"127.0.0.1:7777", "[::1]:80", "host-3.cluster:1", "localhost:0"}) {
+    const auto address = ParseAddress(text);
+    ASSERT_TRUE(address.ok()) << text;
+    EXPECT_EQ(address->ToString(), text);
+  }
+  for (const std::string text :
+       {"", "7777", ":7777", "host:", "host:x", "host:-1", "host:65536", "::1",
+        "unix:/tmp/x", "http://host:80", "[]:1", "a b:1", "host:99999999999"}) {
+    const auto address = ParseAddress(text);
+    EXPECT_EQ(address.status().code(), absl::StatusCode::kInvalidArgument)
+        << text;
+  }
+}
+
+TEST(AddressTest, KnowsLoopback) {
+  for (const char* text :
+       {"127.0.0.1:1", "127.3.4.5:1", "[::1]:1", "localhost:1"}) {
+    EXPECT_TRUE(ParseAddress(text)->IsLoopback()) << text;
+  }
+  for (const char* text : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "host-3:1",
+                           "127.evil.org:1", "[::ffff:10.0.0.1]:1"}) {
+    EXPECT_FALSE(ParseAddress(text)->IsLoopback()) << text;
+  }
 }
 
 }  // namespace

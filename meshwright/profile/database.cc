@@ -3,7 +3,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -11,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/cache_folder.h"
 #include "meshwright/base/output_target.h"
 #include "meshwright/base/process_end.h"
 #include "meshwright/base/status_macros.h"
@@ -279,13 +279,8 @@ absl::StatusOr<std::vector<Sample>> ProfileDatabase::Samples(
 }
 
 std::string DefaultProfilePath() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value == nullptr ? "" : value);
-  };
-  std::string cache = variable("XDG_CACHE_HOME");
-  if (cache.empty()) cache = absl::StrCat(variable("HOME"), "/.cache");
-  return absl::StrCat(cache, "/meshwright/profile.db");
+  const std::string folder = CacheFolder();
+  return absl::StrCat(folder.empty() ? "." : folder, "/profile.db");
 }
 
 absl::StatusOr<Rates> LoadRates(const std::string& path,

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "meshwright/base/cache_folder.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/version.h"
@@ -70,13 +71,8 @@ CompileCache::CompileCache(std::string folder, int64_t limit)
     : folder_(std::move(folder)), limit_(limit), processor_(Processor()) {}
 
 std::string CompileCache::DefaultFolder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache != '\0') {
-    return absl::StrCat(cache, "/meshwright/programs");
-  }
-  const char* home = std::getenv("HOME");
-  if (home == nullptr || *home == '\0') return "";
-  return absl::StrCat(home, "/.cache/meshwright/programs");
+  const std::string folder = CacheFolder();
+  return folder.empty() ? "" : folder + "/programs";
 }
 
 std::string CompileCache::PathFor(const Client& client, const Program& program,

@@ -10,8 +10,6 @@
 #include <cstring>
 #include <memory>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 
@@ -25,7 +23,7 @@ struct FreeAddresses {
 };
 using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
-absl::StatusOr<Addresses> Resolve(const Address& address, int flags) {
+absl::StatusOr<Addresses> Resolve(const HostPort& address, int flags) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags;
@@ -83,45 +81,7 @@ int Listen(const addrinfo& to) {
 
 }  // namespace
 
-std::string Address::ToString() const {
-  return absl::StrContains(host, ':') ? absl::StrCat("[", host, "]:", port)
-                                      : absl::StrCat(host, ":", port);
-}
-
-absl::StatusOr<Address> ParseAddress(absl::string_view text) {
-  const absl::Status refused = absl::InvalidArgumentError(absl::StrCat(
-      "\"", text, "\" is no address; write HOST:PORT, such as 127.0.0.1:7777"));
-  const size_t colon = text.rfind(':');
-  if (colon == absl::string_view::npos) return refused;
-  absl::string_view host = text.substr(0, colon);
-  const absl::string_view port = text.substr(colon + 1);
-  const bool bracketed =
-      host.size() > 2 && host.front() == '[' && host.back() == ']';
-  if (bracketed) {
-    host = host.substr(1, host.size() - 2);
-  } else if (absl::StrContains(host, ':')) {
-    return refused;
-  }
-  if (host.empty() ||
-      host.find_first_of("/[]@% \t\n") != absl::string_view::npos) {
-    return refused;
-  }
-  Address address = {.host = std::string(host)};
-  if (port.empty() ||
-      port.find_first_not_of("0123456789") != absl::string_view::npos ||
-      !absl::SimpleAtoi(port, &address.port) || address.port > 65535) {
-    return refused;
-  }
-  return address;
-}
-
-bool IsLoopback(const Address& address) {
-  return address.host == "localhost" || address.host == "::1" ||
-         (absl::StartsWith(address.host, "127.") &&
-          address.host.find_first_not_of("0123456789.") == std::string::npos);
-}
-
-absl::Status TryConnect(const Address& address) {
+absl::Status TryConnect(const HostPort& address) {
   MW_ASSIGN_OR_RETURN(const Addresses list, Resolve(address, 0));
   int error = 0;
   for (const addrinfo* to = list.get(); to != nullptr; to = to->ai_next) {
@@ -136,7 +96,7 @@ absl::Status TryConnect(const Address& address) {
       address.ToString(), " cannot be reached: ", std::strerror(error)));
 }
 
-bool SpeaksHttp2(const Address& address) {
+bool SpeaksHttp2(const HostPort& address) {
   // What clients begin with, and empty settings.
   static constexpr absl::string_view kPreface(
       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
@@ -158,7 +118,7 @@ bool SpeaksHttp2(const Address& address) {
   return true;
 }
 
-absl::Status TryListen(const Address& address) {
+absl::Status TryListen(const HostPort& address) {
   const auto list = Resolve(address, AI_PASSIVE);
   if (!list.ok()) {
     return absl::InvalidArgumentError(list.status().message());

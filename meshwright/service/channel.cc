@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/launch/host_port.h"
 #include "meshwright/service/address.h"
 #include "meshwright/service/limits.h"
 #include "meshwright/service/metadata.h"
@@ -51,7 +52,7 @@ grpc::ChannelArguments Arguments() {
 }
 
 // Something listens there, but does not answer as it should.
-absl::Status ExplainPlain(const Address& parsed, const std::string& address,
+absl::Status ExplainPlain(const HostPort& parsed, const std::string& address,
                           absl::string_view message) {
   // Also a server that has too much to do closes connections.
   if (absl::StrContains(message, "Socket closed") && !SpeaksHttp2(parsed)) {
@@ -110,7 +111,7 @@ absl::Status Explain(const std::string& address, const Security& security,
         absl::StrCat(address, " is no Meshwright coordinator, or an old one"));
   }
   if (error.code() != absl::StatusCode::kUnavailable) return error;
-  MW_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
+  MW_ASSIGN_OR_RETURN(const HostPort parsed, ParseAddress(address));
   MW_RETURN_IF_ERROR(TryConnect(parsed));
   return security.ca.empty() ? ExplainPlain(parsed, address, error.message())
                              : ExplainTls(address, security, error.message());

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/launch/host_port.h"
 #include "meshwright/service/address.h"
 #include "meshwright/service/limits.h"
 #include "meshwright/service/prepare_grpc.h"
@@ -74,7 +75,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Start(
     const ListenOptions& options, absl::Span<grpc::Service* const> services) {
   const Security& security = options.security;
   MW_RETURN_IF_ERROR(CheckListen(options.address, security));
-  MW_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.address));
+  MW_ASSIGN_OR_RETURN(const HostPort address, ParseAddress(options.address));
   // gRPC only says that it could not.
   MW_RETURN_IF_ERROR(TryListen(address));
   PrepareGrpc();

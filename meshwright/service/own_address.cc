@@ -9,12 +9,12 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/service/address.h"
+#include "meshwright/launch/host_port.h"
 
 namespace meshwright {
 
 absl::StatusOr<std::string> OwnAddressTowards(const std::string& peer) {
-  MW_ASSIGN_OR_RETURN(const Address address, ParseAddress(peer));
+  MW_ASSIGN_OR_RETURN(const HostPort address, ParseAddress(peer));
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;

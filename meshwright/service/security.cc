@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/service/address.h"
+#include "meshwright/launch/host_port.h"
 
 namespace meshwright {
 namespace {
@@ -76,11 +76,11 @@ absl::StatusOr<Security> LoadSecurity(const SecurityFiles& files) {
 }
 
 absl::Status CheckListen(absl::string_view address, const Security& security) {
-  MW_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
+  MW_ASSIGN_OR_RETURN(const HostPort parsed, ParseAddress(address));
   if (security.certificate.empty() != security.key.empty()) {
     return absl::InvalidArgumentError("--tls-cert and --tls-key go together");
   }
-  if (IsLoopback(parsed)) return absl::OkStatus();
+  if (parsed.IsLoopback()) return absl::OkStatus();
   std::string missing;
   if (security.certificate.empty()) missing = "--tls-cert, --tls-key";
   if (security.token.empty()) {
@@ -95,7 +95,7 @@ absl::Status CheckListen(absl::string_view address, const Security& security) {
 }
 
 absl::Status CheckConnect(absl::string_view address, const Security& security) {
-  MW_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
+  MW_ASSIGN_OR_RETURN(const HostPort parsed, ParseAddress(address));
   if (parsed.port == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(address, " has no port to connect to"));
@@ -104,7 +104,7 @@ absl::Status CheckConnect(absl::string_view address, const Security& security) {
     return absl::InvalidArgumentError(
         "a certificate without a CA to check the other side; add --tls-ca");
   }
-  if (!security.token.empty() && security.ca.empty() && !IsLoopback(parsed)) {
+  if (!security.token.empty() && security.ca.empty() && !parsed.IsLoopback()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the token would go to ", parsed.host, " in the clear; add --tls-ca"));
   }

@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/base/file.h"
-#include "meshwright/service/address.h"
+#include "meshwright/launch/host_port.h"
 #include "meshwright/service/certificates_for_test.h"
 #include "meshwright/service/joined_for_test.h"
 
@@ -22,33 +22,6 @@ using ::testing::StartsWith;
 
 std::string Message(const absl::Status& status) {
   return std::string(status.message());
-}
-
-TEST(AddressTest, ParsesAndPrints) {
-  for (const std::string text :
-       {"127.0.0.1:7777", "[::1]:80", "host-3.cluster:1", "localhost:0"}) {
-    const auto address = ParseAddress(text);
-    ASSERT_TRUE(address.ok()) << text;
-    EXPECT_EQ(address->ToString(), text);
-  }
-  for (const std::string text :
-       {"", "7777", ":7777", "host:", "host:x", "host:-1", "host:65536", "::1",
-        "unix:/tmp/x", "http://host:80", "[]:1", "a b:1", "host:99999999999"}) {
-    const auto address = ParseAddress(text);
-    EXPECT_EQ(address.status().code(), absl::StatusCode::kInvalidArgument)
-        << text;
-  }
-}
-
-TEST(AddressTest, KnowsLoopback) {
-  for (const char* text :
-       {"127.0.0.1:1", "127.3.4.5:1", "[::1]:1", "localhost:1"}) {
-    EXPECT_TRUE(IsLoopback(*ParseAddress(text))) << text;
-  }
-  for (const char* text : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "host-3:1",
-                           "127.evil.org:1", "[::ffff:10.0.0.1]:1"}) {
-    EXPECT_FALSE(IsLoopback(*ParseAddress(text))) << text;
-  }
 }
 
 TEST(SecurityTest, ListeningBeyondLoopbackTakesTlsAndAToken) {
