@@ -35,7 +35,9 @@ std::vector<FlagSpec> ServingFlags() {
           {"metrics-port", "P",
            "answer GET /metrics for Prometheus on this port, on 127.0.0.1"},
           {"metrics", "FILE", "write a line of JSON per step here; appended",
-           FileUse::kWritten}};
+           FileUse::kWritten},
+          {"step-timeout", "S",
+           "a step that takes longer is taken for hung (default 600)"}};
 }
 
 absl::StatusOr<ServingOptions> ServingOptionsOf(const CommandLine& line) {
@@ -47,13 +49,19 @@ absl::StatusOr<ServingOptions> ServingOptionsOf(const CommandLine& line) {
                         line.Integer("metrics-port", 0, {0, 65535}));
     options.metrics_port = static_cast<int>(port);
   }
+  MW_ASSIGN_OR_RETURN(
+      const int64_t patience,
+      line.Integer("step-timeout", absl::ToInt64Seconds(options.limits.step),
+                   {1, 7 * 86400}));
+  options.limits.step = absl::Seconds(patience);
   return options;
 }
 
 Serving::Serving(const ServingOptions& options)
     : expected_(options.workers),
       coordinator_(std::make_unique<Coordinator>(
-          Coordinator::Options{.obituary = options.obituary})) {}
+          Coordinator::Options{.limits = options.limits,
+                               .obituary = options.obituary})) {}
 
 absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
     const ServingOptions& options) {

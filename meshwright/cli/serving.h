@@ -37,10 +37,11 @@ struct ServingOptions {
   bool own_devices = false;
   std::optional<int> metrics_port = {};
   std::string metrics_file = {};  // Empty: none.
+  WorkerWatch::Limits limits = {};
   WorkerWatch::Obituary obituary = nullptr;
 };
 
-// --listen, --metrics-port, --metrics; without those of security.
+// --listen, --metrics-port, --metrics, --step-timeout; without those of security.
 std::vector<FlagSpec> ServingFlags();
 // With those of security; the cluster and the workers are the caller's.
 absl::StatusOr<ServingOptions> ServingOptionsOf(const CommandLine& line);

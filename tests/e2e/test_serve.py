@@ -199,6 +199,24 @@ def test_clients_that_are_killed_leave_a_job_to_replace(cli, mlp, plans):
         assert serve.end() == 0
 
 
+def test_a_step_that_hangs_is_told_of(cli, mlp, plans):
+    with (
+        Serve("--workers", 2, "--step-timeout", 2) as serve,
+        serve.worker("--rank", 0),
+        serve.worker("--rank", 1) as stopped,
+    ):
+        words = ("run", mlp, "--plan", plans[2], "--serve-at", serve.address)
+        with Process(*words, "--steps", 1_000_000) as run:
+            run.wait_for("^step 2 ")
+            stopped.process.send_signal(signal.SIGSTOP)
+            # Well before the worker counts as lost.
+            run.wait_for(r"^meshwright run: step \d+ has not ended within 2s; the last")
+            assert run.wait() == 1
+        stopped.process.send_signal(signal.SIGCONT)
+        assert len(cli.json(*words, "--steps", 2)["loss"]) == 2
+    assert "step-timeout" in cli.refuses("serve", "--step-timeout", 0)
+
+
 def test_only_those_with_the_token_are_let_in(cli, mlp, tmp_path):
     (tmp_path / "token").write_text("sesame\n")
     with Serve("--token-file", tmp_path / "token") as serve:

@@ -1,18 +1,21 @@
 // What a coordinator does with processes that are workers.
-#include <unistd.h>
-
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/base/version.h"
+#include "meshwright/launch/child_process.h"
 #include "meshwright/runtime/counter_step_for_test.h"
 #include "meshwright/runtime/job_runner.h"
 #include "meshwright/service/local_workers.h"
+#include "meshwright/service/worker_client.h"
 
 namespace meshwright {
 namespace {
@@ -56,6 +59,49 @@ TEST(WorkerProcessesTest, AWorkerBeginsAnewAsTheSameProcess) {
   const auto step = runner->Step();
   ASSERT_TRUE(step.ok()) << step.status();
   EXPECT_EQ(step->loss, 3);
+}
+
+TEST(WorkerProcessesTest, AWorkerOfAnotherVersionIsRefusedInOneLine) {
+  // A coordinator as users start it; both live as long as its output is read.
+  const auto listens = std::make_shared<absl::Notification>();
+  const auto address = std::make_shared<std::string>();
+  const auto serve = ChildProcess::Start(
+      {.argv = {MW_PROGRAM, "serve", "--listen", "127.0.0.1:0"},
+       .name = "serve",
+       .on_line = [=](absl::string_view line) {
+         if (listens->HasBeenNotified()) return;
+         const std::vector<std::string> words = absl::StrSplit(line, ' ');
+         ASSERT_GE(words.size(), 3u) << line;
+         *address = words[2].substr(0, words[2].find(';'));
+         listens->Notify();
+       }});
+  ASSERT_TRUE(serve.ok()) << serve.status();
+  ASSERT_TRUE(listens->WaitForNotificationWithTimeout(absl::Seconds(60)));
+
+  proto::Hello hello;
+  hello.set_host("host-3");
+  hello.set_pid(812);
+  hello.set_devices(1);
+  hello.set_version("0.0.9");
+  const absl::Status old =
+      JoinCoordinator({.address = *address, .hello = hello}).status();
+  EXPECT_EQ(old.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(std::string(old.message()),
+            absl::StrCat("worker host-3 (pid 812) runs meshwright 0.0.9, the "
+                         "coordinator ",
+                         Version(), "; install the same"));
+  hello.clear_version();
+  hello.set_protocol(99);
+  const absl::Status other =
+      JoinCoordinator({.address = *address, .hello = hello}).status();
+  EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(other.message()),
+              testing::StartsWith("worker host-3 (pid 812) speaks protocol 99, "
+                                  "the coordinator "));
+  // It goes on, for those that fit.
+  hello.clear_protocol();
+  const auto fits = JoinCoordinator({.address = *address, .hello = hello});
+  EXPECT_TRUE(fits.ok()) << fits.status();
 }
 
 }  // namespace
