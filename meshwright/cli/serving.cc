@@ -59,9 +59,8 @@ absl::StatusOr<ServingOptions> ServingOptionsOf(const CommandLine& line) {
 
 Serving::Serving(const ServingOptions& options)
     : expected_(options.workers),
-      coordinator_(std::make_unique<Coordinator>(
-          Coordinator::Options{.limits = options.limits,
-                               .obituary = options.obituary})) {}
+      coordinator_(std::make_unique<Coordinator>(Coordinator::Options{
+          .limits = options.limits, .obituary = options.obituary})) {}
 
 absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
     const ServingOptions& options) {

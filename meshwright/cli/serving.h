@@ -41,7 +41,8 @@ struct ServingOptions {
   WorkerWatch::Obituary obituary = nullptr;
 };
 
-// --listen, --metrics-port, --metrics, --step-timeout; without those of security.
+// --listen, --metrics-port, --metrics, --step-timeout; without those of
+// security.
 std::vector<FlagSpec> ServingFlags();
 // With those of security; the cluster and the workers are the caller's.
 absl::StatusOr<ServingOptions> ServingOptionsOf(const CommandLine& line);

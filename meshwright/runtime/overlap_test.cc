@@ -73,8 +73,9 @@ TEST(OverlapTest, DataOfTheNextStepComeDuringThisOne) {
         runner.Set({FloatsForTest("w", {1, 2}), FloatsForTest("x", {3, 4})})
             .ok());
     for (int i = 0; i < 3; ++i) {
-      const auto done = runner.Steps(
-          1, [&] { return runner.Set({FloatsForTest("x", {5, 6})}); });
+      const auto done = runner.Steps(1, [&] {
+        return runner.Set({FloatsForTest("x", {5, 6})});
+      });
       ASSERT_TRUE(done.ok()) << done.status();
     }
   }

@@ -43,8 +43,8 @@ class Group {
   virtual absl::Status AllGather(absl::Span<const std::byte> in,
                                  absl::Span<std::byte> out, uint32_t tag) = 0;
   // Block i of `in` goes to member i; `out` becomes what came, by sender.
-  virtual absl::Status AllToAll(absl::Span<const std::byte> in,
-                                absl::Span<std::byte> out, uint32_t tag) = 0;
+  absl::Status AllToAll(absl::Span<const std::byte> in,
+                        absl::Span<std::byte> out, uint32_t tag);
 
   // Sends and receives of any sizes; both sides know them. The member itself
   // may be among its peers. At most one of each between two members.

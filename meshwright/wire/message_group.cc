@@ -34,7 +34,6 @@ enum Kind : uint64_t {
   kAllReduce = 2,
   kReduceScatter,
   kAllGather,
-  kAllToAll,
   kExchange,
 };
 
@@ -147,20 +146,6 @@ absl::Status MessageGroup::AllGather(absl::Span<const std::byte> in,
     receives.push_back({member, out.subspan(in.size() * member, in.size())});
   }
   return ExchangeOn(MixSlot({slot_, kAllGather, tag}), sends, receives);
-}
-
-absl::Status MessageGroup::AllToAll(absl::Span<const std::byte> in,
-                                    absl::Span<std::byte> out, uint32_t tag) {
-  const size_t block = in.size() / static_cast<size_t>(size());
-  MW_RETURN_IF_ERROR(internal::CheckBlocks(in.size(), block, size()));
-  MW_RETURN_IF_ERROR(internal::CheckBlocks(out.size(), block, size()));
-  std::vector<Outgoing> sends;
-  std::vector<Incoming> receives;
-  for (int member = 0; member < size(); ++member) {
-    sends.push_back({member, in.subspan(block * member, block)});
-    receives.push_back({member, out.subspan(block * member, block)});
-  }
-  return ExchangeOn(MixSlot({slot_, kAllToAll, tag}), sends, receives);
 }
 
 absl::Status MessageGroup::Exchange(absl::Span<const Outgoing> sends,

@@ -33,8 +33,6 @@ class MessageGroup : public Group {
                              absl::Span<std::byte> out, uint32_t tag) override;
   absl::Status AllGather(absl::Span<const std::byte> in,
                          absl::Span<std::byte> out, uint32_t tag) override;
-  absl::Status AllToAll(absl::Span<const std::byte> in,
-                        absl::Span<std::byte> out, uint32_t tag) override;
   absl::Status Exchange(absl::Span<const Outgoing> sends,
                         absl::Span<const Incoming> receives,
                         uint32_t tag) override;

@@ -170,20 +170,6 @@ absl::Status ShmGroup::AllGather(absl::Span<const std::byte> in,
   return absl::OkStatus();
 }
 
-absl::Status ShmGroup::AllToAll(absl::Span<const std::byte> in,
-                                absl::Span<std::byte> out, uint32_t tag) {
-  const size_t block = in.size() / static_cast<size_t>(size());
-  MW_RETURN_IF_ERROR(internal::CheckBlocks(in.size(), block, size()));
-  MW_RETURN_IF_ERROR(internal::CheckBlocks(out.size(), block, size()));
-  std::vector<Outgoing> sends;
-  std::vector<Incoming> receives;
-  for (int member = 0; member < size(); ++member) {
-    sends.push_back({member, in.subspan(block * member, block)});
-    receives.push_back({member, out.subspan(block * member, block)});
-  }
-  return Exchange(sends, receives, tag);
-}
-
 absl::Status ShmGroup::Exchange(absl::Span<const Outgoing> sends,
                                 absl::Span<const Incoming> receives,
                                 uint32_t tag) {
