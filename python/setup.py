@@ -13,7 +13,8 @@ from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
-TOOLS = Path(__file__).resolve().parents[1] / "tools"
+CHECKOUT = Path(__file__).resolve().parents[1]
+TOOLS = CHECKOUT / "tools"
 if not (TOOLS / "mw").is_dir():
     sys.exit("meshwright is built from a whole checkout: pip install CHECKOUT/python")
 sys.path.insert(0, str(TOOLS))
@@ -51,6 +52,7 @@ class ProgramDistribution(Distribution):
 
 
 setup(
+    options={"build": {"build_base": str(CHECKOUT / "build" / "python")}},
     cmdclass={"build_py": BuildWithProgram, "bdist_wheel": ProgramWheel},
     distclass=ProgramDistribution,
 )

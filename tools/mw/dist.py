@@ -78,8 +78,10 @@ def _fill(folder: Path) -> None:
 def _try(folder: Path) -> None:
     """Runs the CLI from / with no environment, as `env -i` would."""
     program = folder / "bin" / "meshwright"
-    workers = [ROOT / "tests/e2e/small_step.hlo", "--mesh=data=2", "--workers=2"]
-    for args in (["devices"], ["demo"], ["run", *workers, "--steps=2"]):
+    run = ["run", ROOT / "tests/e2e/small_step.hlo", "--workers=2", "--steps=2"]
+    stages = ["--stages=2", "--micro-batches=2"]  # Arrays go over TCP.
+    commands = (["devices"], ["demo"], [*run, "--mesh=data=2"], [*run, *stages])
+    for args in commands:
         answer = subprocess.run(
             [program, *args],
             cwd="/",
