@@ -17,7 +17,10 @@ from mw import build, process, wheels
 from mw.paths import ROOT, VENV, StepFailed, UserError, relative
 from mw.progress import Task, display
 
-SCRIPT = ROOT / "tests" / "wheel" / "train.py"
+SCRIPT = "tests/wheel/train.py"
+EXAMPLE = "examples/gpt.py"
+READ = "testdata/text.txt"  # By the example.
+TINY = ["--steps=3", "--batch=8", "--length=16", "--width=32", "--layers=1"]
 OWN = ("meshwright", "__editable__", "easy-install")
 
 
@@ -52,7 +55,7 @@ def check(made: Path, task: Task | None = None) -> None:
         args = ["--python", python, "install", "--no-deps", "--no-index", made]
         _pip(pip, args, task)
         _link_others(wheels.site_packages(), wheels.site_packages(venv))
-        _try(python, task)
+        _try(python, [[SCRIPT]], task)
 
 
 def check_whole(made: Path, interpreter: str, task: Task | None = None) -> None:
@@ -61,8 +64,8 @@ def check_whole(made: Path, interpreter: str, task: Task | None = None) -> None:
         venv = Path(temporary) / "venv"
         _make_venv(Path(interpreter), venv, [], task)
         python = venv / "bin" / "python"
-        _pip(python, ["install", "--progress-bar", "off", f"{made}[jax]"], task)
-        _try(python, task)
+        _pip(python, ["install", "--progress-bar", "off", f"{made}[zoo]"], task)
+        _try(python, [[SCRIPT], [EXAMPLE, *TINY]], task)
 
 
 def interpreters() -> list[str]:
@@ -93,20 +96,21 @@ def _link_others(source: Path, target: Path) -> None:
             (target / path.name).symlink_to(path)
 
 
-def _try(python: Path, task: Task | None) -> None:
-    """The command and a training script, with a PATH without compilers, from /."""
+def _try(python: Path, scripts: list[list[str]], task: Task | None) -> None:
+    """The command and these scripts, with a PATH without compilers, from /."""
     if task:
         task.update("training with it")
     command = python.parent / "meshwright"
-    with tempfile.TemporaryDirectory(prefix="mw-wheel-") as home:
-        env = {"PATH": _bare_path(Path(home)), "HOME": home}
-        script = Path(shutil.copy2(SCRIPT, home))
-        for argv in (
-            [command, "--version"],
-            [command, "devices"],
-            [python, "-I", script],
-        ):
-            _run(argv, env)
+    with tempfile.TemporaryDirectory(prefix="mw-wheel-") as folder:
+        home = Path(folder)
+        for name in (SCRIPT, EXAMPLE, READ):
+            (home / name).parent.mkdir(parents=True)
+            shutil.copy2(ROOT / name, home / name)
+        env = {"PATH": _bare_path(home), "HOME": folder}
+        _run([command, "--version"], env)
+        _run([command, "devices"], env)
+        for script, *args in scripts:
+            _run([python, "-I", home / script, *args], env)
 
 
 def _bare_path(home: Path) -> str:
