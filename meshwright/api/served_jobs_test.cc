@@ -15,6 +15,7 @@
 #include "meshwright/data/dataset_files_for_test.h"
 #include "meshwright/runtime/worker_threads_for_test.h"
 #include "meshwright/service/jobs_for_test.h"
+#include "meshwright/service/tensors_for_test.h"
 #include "meshwright/state/archive_for_test.h"
 
 namespace meshwright {

@@ -9,6 +9,7 @@
 #include "meshwright/service/jobs_for_test.h"
 #include "meshwright/service/joined_for_test.h"
 #include "meshwright/service/limits.h"
+#include "meshwright/service/tensors_for_test.h"
 
 namespace meshwright {
 namespace {

@@ -196,21 +196,6 @@ class JobsForTest : public JobService {
   int64_t last_ = 0;
 };
 
-// Tensors that are there already.
-class TensorsForTest : public TensorSource {
- public:
-  explicit TensorsForTest(std::vector<Tensor> tensors = {})
-      : tensors_(std::move(tensors)) {}
-  absl::StatusOr<std::optional<Tensor>> Next() override {
-    if (next_ == tensors_.size()) return std::optional<Tensor>();
-    return tensors_[next_++];
-  }
-
- private:
-  const std::vector<Tensor> tensors_;
-  size_t next_ = 0;
-};
-
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_SERVICE_JOBS_FOR_TEST_H_

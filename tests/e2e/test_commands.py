@@ -117,10 +117,12 @@ def test_demo_trains(cli):
     done = cli("demo", "--assumed")
     assert done.returncode == 0, done.stderr
     lines = re.findall(r"loss (\S+), on one device (\S+)", done.stdout)
-    assert len(lines) == 20
-    assert all(float(a) == pytest.approx(float(b), rel=1e-3) for a, b in lines)
-    assert float(lines[0][0]) > 4.5 and float(lines[-1][0]) < 3.5
+    assert len(lines) == 11
+    assert all(float(a) == pytest.approx(float(b), rel=1e-3) for a, b in lines[:6])
+    assert float(lines[0][0]) > 4.5 and float(lines[-1][0]) < 3.0
     assert "mesh " in done.stdout and "predicted" in done.stdout
+    assert "2 workers with 8 virtual devices" in done.stdout
+    assert "all 85 tensors are equal, bit by bit" in done.stdout
 
 
 def test_help_and_version(cli):

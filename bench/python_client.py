@@ -1,0 +1,112 @@
+"""What the Python client adds to a step, and how long until the first one.
+
+    ./mw bench python_client
+
+Overhead: `state, loss = step(state, batch)` with a State and a batch of this process,
+next to the engine that runs as many steps in one call, on one device, in turn: median of
+the differences. Bar: 1 ms. First step: from `parallelize` to the first loss on 8 virtual
+devices, next to the first call of `jax.jit` of the same step on one, each in a process
+of its own, models of the zoo in their tiny sizes: ratio by model, and in the median.
+Bar: 2.0.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+
+from _machine import describe
+
+OVERHEAD_BAR, FIRST_BAR = 1e-3, 2.0
+MODELS = ("gpt", "llama", "moe", "bert", "vit", "wide-resnet", "unet")
+SHAPE = {"layers": 2, "width": 128, "heads": 4, "vocab": 1024, "seq": 64, "batch": 8}
+
+
+def overhead(rounds: int) -> float:
+    import meshwright
+    from meshwright.zoo import gpt
+    from meshwright.zoo.train_step import Step
+
+    model = Step(gpt, gpt.Config(**SHAPE))
+    batch = model.example_batch()
+    added = []
+    with meshwright.parallelize(model.fn, cluster="cpu:1") as step:
+        state = step.put(model.init_state())
+        state, _ = step.many(8, state, batch)
+        for _ in range(rounds):
+            begin = time.perf_counter()
+            state, _ = step.many(8, state, batch)
+            middle = time.perf_counter()
+            for _ in range(8):
+                state, _ = step(state, batch)
+            end = time.perf_counter()
+            added.append((end - middle - (middle - begin)) / 8)
+    low, median, high = statistics.quantiles(added, n=4)
+    print(
+        f"a call of the client adds {median * 1e3:.2f} ms to a step "
+        f"({low * 1e3:.2f} to {high * 1e3:.2f})"
+    )
+    return median
+
+
+def first_step(kind: str, model: str) -> float:
+    """Seconds, in this process."""
+    import jax
+
+    from meshwright.zoo import build
+
+    step = build(model)
+    state, batch = step.init_state(), step.example_batch()
+    jax.block_until_ready(state)
+    if kind == "jit":
+        begin = time.perf_counter()
+        _, loss = jax.jit(step.fn)(state, batch)
+        float(loss)
+        return time.perf_counter() - begin
+    import meshwright
+
+    begin = time.perf_counter()
+    parallel = meshwright.parallelize(step.fn, cluster="cpu:8")
+    _, loss = parallel(parallel.put(state), batch)
+    float(loss)
+    seconds = time.perf_counter() - begin
+    parallel.close()
+    return seconds
+
+
+def measured(kind: str, model: str) -> float:
+    words = [sys.executable, __file__, "--first", kind, model]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--first", nargs=2, metavar=("KIND", "MODEL"))
+    options = parser.parse_args()
+    if options.first:
+        print(json.dumps(first_step(*options.first)))
+        return 0
+    print(describe())
+    added = overhead(options.rounds)
+    ratios = []
+    for model in MODELS:
+        pairs = [
+            (measured("jit", model), measured("client", model))
+            for _ in range(options.repeats)
+        ]
+        ratio = statistics.median(b / a for a, b in pairs)
+        jit, client = (statistics.median(column) for column in zip(*pairs, strict=True))
+        print(f"{model:12} jit {jit:5.2f} s, client {client:5.2f} s: {ratio:.2f} x")
+        ratios.append(ratio)
+    median, worst = statistics.median(ratios), max(ratios)
+    print(f"first step: {median:.2f} x jit in the median, {worst:.2f} x at worst")
+    return 0 if added <= OVERHEAD_BAR and worst <= FIRST_BAR else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
