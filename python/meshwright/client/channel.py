@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from meshwright.client import messages
+from meshwright.client.apart import apart
 from meshwright.errors import MeshwrightError
 from meshwright.files import read_bytes
 
@@ -65,6 +66,7 @@ class Service:
     def close(self) -> None:
         self._channel.close()
 
+    @apart
     def plan(self, module: bytes, cluster: str, options: Mapping) -> dict:
         parts = [
             *messages.upload(messages.MODULE, module),
@@ -74,6 +76,7 @@ class Service:
         answer = self._call("Plan", "stream_stream", iter(parts))
         return json.loads(b"".join(map(messages.read_bytes, answer)))
 
+    @apart
     def load(self, module: bytes, plan: Mapping) -> int:
         parts = [
             *messages.upload(messages.MODULE, module),
@@ -81,6 +84,7 @@ class Service:
         ]
         return messages.read_job(self._call("Load", "stream_unary", iter(parts)))
 
+    @apart
     def init(
         self,
         job: int,
@@ -91,11 +95,13 @@ class Service:
         parts = messages.init_parts(job, module, tensors)
         self._call("Init", "stream_unary", parts)
 
+    @apart
     def feed(self, job: int, dataset: Mapping, position: int) -> None:
         """From the next step on, data come from a dataset that the workers read."""
         request = messages.feed_request(job, json.dumps(dataset), position)
         self._call("Feed", "unary_unary", request)
 
+    @apart
     def step(
         self,
         job: int,
@@ -115,6 +121,7 @@ class Service:
                 reader.add(found)
         return done, fetched
 
+    @apart
     def fetch(self, job: int, names: Iterable[str]) -> dict[str, object]:
         fetched: dict[str, object] = {}
         reader = messages.TensorReader(fetched.__setitem__)
@@ -123,6 +130,7 @@ class Service:
             reader.add(part)
         return fetched
 
+    @apart
     def save(
         self, job: int, directory: str, step: int, keep: int, extra: Mapping, wait: bool
     ) -> None:
@@ -131,14 +139,17 @@ class Service:
         request = messages.save_request(job, directory, step, keep, text, not wait)
         self._call("Save", "unary_unary", request)
 
+    @apart
     def await_saved(self, job: int) -> None:
         """Raises what became of a checkpoint that was written meanwhile."""
         self._call("AwaitSaved", "unary_unary", messages.job_request(job))
 
+    @apart
     def restore(self, job: int, directory: str) -> None:
         request = messages.restore_request(job, directory)
         self._call("Restore", "unary_unary", request)
 
+    @apart
     def status(self) -> dict:
         return json.loads(messages.read_bytes(self._call("Status", "unary_unary", b"")))
 
@@ -148,6 +159,7 @@ class Service:
         for line in self._call("Watch", "unary_stream", request):
             yield json.loads(messages.read_bytes(line))
 
+    @apart
     def stop(self, job: int) -> None:
         self._call("Stop", "unary_unary", messages.job_request(job))
 

@@ -32,7 +32,7 @@ class Recorder:
         self.step = 0  # So far.
         self._last_time: float | None = None
         self._watched: set[int] = set()
-        self._queue: queue.Queue = queue.Queue(_MAX_WAITING)
+        self._queue: queue.SimpleQueue = queue.SimpleQueue()
         self._writer: _Writer | None = None
         self._warned: set[object] = set()
 
@@ -68,9 +68,9 @@ class Recorder:
             record = {"step": first + i, "time": now, "loss": one.loss}
             record |= {"seconds": one.seconds, "interval_seconds": interval}
             own = scalars if i == len(done) - 1 else {}
-            try:
-                self._queue.put_nowait(_Step(job, one.step, record, own))
-            except queue.Full:
+            if self._queue.qsize() < _MAX_WAITING:
+                self._queue.put(_Step(job, one.step, record, own))
+            else:
                 self._warn("queue", "sinks are too slow: records are dropped")
 
     def close(self) -> None:
@@ -79,12 +79,11 @@ class Recorder:
         if writer is None:
             return
         atexit.unregister(self.close)
-        with contextlib.suppress(queue.Full):
-            self._queue.put(None, timeout=_CLOSE_SECONDS)
+        self._queue.put(None)
         writer.join(_CLOSE_SECONDS)
         self._watched.clear()
         self._last_time = None
-        self._queue = queue.Queue(_MAX_WAITING)
+        self._queue = queue.SimpleQueue()
 
     def _start(self) -> None:
         if self._writer is None:
@@ -109,16 +108,16 @@ class _Step:
         self.until = time.monotonic() + _LINE_SECONDS
 
 
-def _follow(service, job: int, lines: queue.Queue) -> None:
+def _follow(service, job: int, lines: queue.SimpleQueue) -> None:
     """Passes the lines of a job on until it is stopped."""
-    with contextlib.suppress(MeshwrightError, queue.Full):
+    with contextlib.suppress(MeshwrightError):
         for line in service.watch(job):
-            if "step" in line:
-                lines.put(line, timeout=_CLOSE_SECONDS)
+            if "step" in line and lines.qsize() < _MAX_WAITING:
+                lines.put(line)
 
 
 class _Writer(threading.Thread):
-    def __init__(self, waiting: queue.Queue, sinks: list[Sink], warn):
+    def __init__(self, waiting: queue.SimpleQueue, sinks: list[Sink], warn):
         super().__init__(name="meshwright-metrics", daemon=True)
         self._waiting, self._sinks, self._warn = waiting, sinks, warn
         self._steps: deque[_Step] = deque()
