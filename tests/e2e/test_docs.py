@@ -1,4 +1,4 @@
-"""What the README and the tutorial show is what happens."""
+"""What the README, the tutorial and other pages show is what happens."""
 
 import os
 import shutil
@@ -29,6 +29,10 @@ def folder(tmp_path, cli, monkeypatch):
 
 def test_the_tutorial(folder):
     doc_blocks.run_page(ROOT / "docs" / "tutorial.md", folder, sys.executable)
+
+
+def test_the_page_on_python(folder):
+    doc_blocks.run_page(ROOT / "docs" / "python.md", folder, sys.executable)
 
 
 def test_the_readme(folder):

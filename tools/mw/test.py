@@ -70,6 +70,7 @@ def steps(long: bool) -> list[Step]:
         Step("jax-old", _pytest("jax-old", VENV_JAX_OLD, "tests/python", marks), both),
         Step("e2e", _pytest("e2e", VENV, "tests/e2e", marks, every), both, cores=every),
         Step("client", _pytest("client", VENV, "tests/client", marks), both),
+        Step("examples", _pytest("examples", VENV, "tests/examples", marks), both),
         Step("launchers", _launchers(long, marks), both),
         Step("replay", _replay(long), ("build",), cores=2),
         Step("dist", _dist, ("build",)),
