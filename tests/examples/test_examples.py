@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plain_jax import PlainStep
 from safetensors.numpy import load_file, save_file
 
 import meshwright
+from plain_jax import PlainStep
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 STEPS = 50

@@ -5,7 +5,6 @@ A coordinator that runs for longer has one of its own, with the same names:
 """
 
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from meshwright.errors import MeshwrightError
 from meshwright.metrics.sink import Record, Sink
@@ -58,9 +57,11 @@ class Prometheus(Sink):
     """`GET http://127.0.0.1:PORT/metrics`; port 0 is a free one, see `port`."""
 
     def __init__(self, port: int = 9464, host: str = "127.0.0.1"):
-        self._last: Record = {}
+        from http.server import ThreadingHTTPServer  # Takes a while.
+
+        self.last: Record = {}
         try:
-            self._server = ThreadingHTTPServer((host, port), self._handler())
+            self._server = ThreadingHTTPServer((host, port), _handler(self))
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", None) or error
             raise MeshwrightError(f"Prometheus on {host}:{port}: {why}") from error
@@ -72,26 +73,10 @@ class Prometheus(Sink):
         return f"Prometheus(port={self.port})"
 
     def write(self, record: Record) -> None:
-        self._last = dict(record)
+        self.last = dict(record)
 
     def close(self) -> None:
         """The last figures can be asked for until the script ends."""
-
-    def _handler(sink):
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                found = self.path.split("?")[0] == "/metrics"
-                body = exposition(sink._last).encode() if found else b"see /metrics\n"
-                self.send_response(200 if found else 404)
-                self.send_header("Content-Type", "text/plain; version=0.0.4")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                """Is not told."""
-
-        return Handler
 
 
 def exposition(record: Record) -> str:
@@ -126,3 +111,22 @@ def _text(value: float) -> str:
 
 def _escaped(name: str) -> str:
     return name.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _handler(sink: Prometheus):
+    from http.server import BaseHTTPRequestHandler
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            found = self.path.split("?")[0] == "/metrics"
+            body = exposition(sink.last).encode() if found else b"see /metrics\n"
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            """Is not told."""
+
+    return Handler
