@@ -195,7 +195,7 @@ absl::StatusOr<RunLog> RunSteps(int64_t first, int64_t steps,
       MW_ASSIGN_OR_RETURN(const Simulation simulated,
                           SimulateLastStep(*pipeline));
       log.simulated.push_back(simulated.step_seconds);
-    } else if (data.empty() && time.seconds() < 0.25) {
+    } else if (data.empty() && count == at_once && time.seconds() < 0.25) {
       at_once *= 2;
     }
     for (const StepResult& result : results) {
