@@ -165,6 +165,27 @@ TEST_F(JobServerTest, MakesState) {
       absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(JobServerTest, SavesAndRestores) {
+  const int64_t job = LoadJob();
+  const SaveOptions options{.directory = "/d",
+                            .step = 12,
+                            .keep_last = 3,
+                            .extra = R"({"a": 1})",
+                            .in_background = true};
+  ASSERT_TRUE(client_->Save(job, options, call_).ok());
+  EXPECT_EQ(client_->AwaitSaved(job, call_),
+            absl::ResourceExhaustedError("the disk is full"));
+  const auto restored = client_->Restore(job, "/d/step_00000012", call_);
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_EQ(restored->folder, "/d/step_00000012");
+  EXPECT_EQ(restored->step, 7);
+  EXPECT_EQ(restored->extra, R"(/d|12|3|{"a": 1}|1)");
+  EXPECT_EQ(client_->Save(99, options, call_).code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(client_->Restore(job, "\xff", call_).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(JobServerTest, UploadsAreBounded) {
   const std::string large(int64_t{65} << 20, 'm');
   EXPECT_EQ(client_->Plan({.module = large}, call_).status().code(),

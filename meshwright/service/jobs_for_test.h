@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/service/job_service.h"
+#include "meshwright/service/tensors_for_test.h"
 
 namespace meshwright {
 

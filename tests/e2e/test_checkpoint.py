@@ -65,9 +65,7 @@ def test_others_read_the_files(cli, saved, tmp_path):
     index = json.loads((out / "model.safetensors.index.json").read_text())
     tensors = safetensors.load_file(out / made["files"][0])
     assert set(index["weight_map"]) == set(tensors)
-    shards = safetensors.load_file(
-        folder / "step_00000004" / "shard-00000.safetensors"
-    )
+    shards = safetensors.load_file(folder / "step_00000004" / "shard-00000.safetensors")
     assert {t["name"]: t["shape"] for t in one["contents"]} == {
         name: list(array.shape) for name, array in tensors.items()
     }

@@ -187,6 +187,24 @@ def test_a_worker_that_is_killed_is_named_and_replaced(cli, mlp, plans):
         assert first.wait() == 0
 
 
+def test_a_served_job_is_saved_and_resumed(cli, mlp, plans, tmp_path):
+    """On two workers, then on one, then here."""
+    losses = cli.json("run", mlp, "--steps", 9)["loss"]
+    words = ("run", mlp, "--resume", "--checkpoint", tmp_path / "d", "--steps")
+    with Serve() as serve, serve.worker(), serve.worker():
+        serve.wait_for("2 workers$")
+        at = ("--serve-at", serve.address, "--checkpoint-every", 2)
+        two = cli.json(*words, 3, "--plan", plans[2], *at)
+        one = cli.json(*words, 6, "--plan", plans[1], *at)
+        assert serve.end() == 0
+    here = cli.json(*words, 9)
+    assert (one["first_step"], here["first_step"]) == (3, 6)
+    resumed = two["loss"] + one["loss"] + here["loss"]
+    assert resumed == pytest.approx(losses, rel=1e-5)
+    saved = cli.json("checkpoint", "ls", tmp_path / "d")["checkpoints"]
+    assert [one["step"] for one in saved] == [2, 3, 4, 6, 9]
+
+
 def test_clients_that_are_killed_leave_a_job_to_replace(cli, mlp, plans):
     with Serve() as serve, serve.worker():
         serve.wait_for("1 worker$")

@@ -28,8 +28,11 @@ def files(cli, testdata, mlp, tmp_path_factory):
     folder = tmp_path_factory.mktemp("read")
     plan = folder / "plan.json"
     cli.json("plan", mlp, "--cluster", "cpu:4", "--assumed", "-o", plan)
+    saved = folder / "saved"
+    cli.json("run", mlp, "--steps", 1, "--checkpoint", saved)
     return {
         "mlp": mlp,
+        "saved": saved,
         "gpt": testdata / "gpt_tiny.hlo.pb.zst",
         "plan": plan,
         "problem": write(folder / "problem.json", problem(60, 6)),
@@ -61,6 +64,7 @@ COMMANDS = {
         True,
     ),
     "solve": ("{problem} --time-limit 5", (), False),
+    "checkpoint": ("verify {saved}", (), False),
     "demo": ("--steps 3 --devices 2 --assumed", (), True),
 }
 SERVERS = ("serve", "worker", "launch")  # They run until told otherwise: test_serve.py.
