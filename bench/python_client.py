@@ -25,9 +25,10 @@ SHAPE = {"layers": 2, "width": 128, "heads": 4, "vocab": 1024, "seq": 64, "batch
 
 
 def overhead(rounds: int) -> float:
-    import meshwright
     from meshwright.zoo import gpt
     from meshwright.zoo.train_step import Step
+
+    import meshwright
 
     model = Step(gpt, gpt.Config(**SHAPE))
     batch = model.example_batch()
@@ -54,7 +55,6 @@ def overhead(rounds: int) -> float:
 def first_step(kind: str, model: str) -> float:
     """Seconds, in this process."""
     import jax
-
     from meshwright.zoo import build
 
     step = build(model)
