@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <thread>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "meshwright/runtime/coordinator.h"
 #include "meshwright/runtime/memory_link.h"
 #include "meshwright/runtime/team_history.h"
@@ -64,6 +66,12 @@ class RenewWorkersTest : public testing::Test {
   void BeginAnew(int rank) {
     EXPECT_TRUE(links_[rank]->Next()->has_renew());
     links_[rank] = nullptr;
+    // A process takes longer to come back than its end to be noticed.
+    while (std::ranges::any_of(Living(), [&](const auto& worker) {
+      return worker->hello().rank() == rank;
+    })) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
     Join(rank);
     watch_.Notify();
   }
