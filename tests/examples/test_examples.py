@@ -15,12 +15,12 @@ from plain_jax import PlainStep
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 STEPS = 50
 SCRIPTS = {
-    "gpt": "--width 32 --length 16 --batch 8",
+    "gpt": "--width 32 --length 16 --batch 8 --layers 1",
     "gpt_nnx": "--width 32 --length 16 --batch 8 --layers 1",
-    "mixer_equinox": "--width 32 --batch 16",
+    "mixer_equinox": "--width 16 --batch 16 --layers 1",
     "llama_finetune": "{folder}/tiny.safetensors --output {folder}/{where} --length 16",
-    "moe": "--width 16 --length 16 --experts 4",
-    "wide_resnet": "--pixels 8 --batch 8",
+    "moe": "--width 16 --length 16 --experts 4 --layers 1",
+    "wide_resnet": "--pixels 4 --batch 8",
     "same_script": "",
 }
 parallelize = meshwright.parallelize
