@@ -238,7 +238,8 @@ def test_records_join_answers_and_watched_figures():
     lines = [line(0, mfu=0.1), {"job": 1, "dropped": 1}, line(2, mfu=0.3)]
     service = Service(lines)
     for step in range(3):
-        recorder.add(service, 1, done(step), {"accuracy": step / 2, "mfu": 7.0})
+        scalars = {"accuracy": step / 2, "mfu": 7.0}
+        recorder.add(service, 1, done(step), scalars, step + 1)
     service.go.set()
     recorder.close()
     found = [
@@ -262,12 +263,12 @@ def test_records_do_without_a_watch():
     recorder = Recorder([kept])
     service = Service(error=meshwright.MeshwrightError("gone"))
     service.go.set()
-    recorder.add(service, 1, done(0, loss=None), {"loss": 4.0})
+    recorder.add(service, 1, done(0, loss=None), {"loss": 4.0}, 1)
     recorder.close()
     recorder.close()
     assert [one["loss"] for one in kept.records] == [4.0]
     # And again, in another job.
-    recorder.add(service, 2, [*done(0), *done(1)], {})
+    recorder.add(service, 2, [*done(0), *done(1)], {}, 3)
     recorder.close()
     assert [one["step"] for one in kept.records] == [1, 2, 3]
     assert kept.closed == 2
@@ -285,7 +286,7 @@ def test_a_sink_that_fails_is_told_of_once(tmp_path):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for step in range(5):
-            recorder.add(service, 1, done(step), {})
+            recorder.add(service, 1, done(step), {}, step + 1)
         recorder.close()
     assert len(kept.records) == 5
     (told,) = [str(one.message) for one in caught]
@@ -299,7 +300,7 @@ def test_a_sink_that_fails_ends_nothing_where_warnings_are_errors():
     service.go.set()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        recorder.add(service, 1, done(0), {})
+        recorder.add(service, 1, done(0), {}, 1)
         recorder.close()
     assert len(kept.records) == 1
 
@@ -314,7 +315,7 @@ def test_a_slow_sink_does_not_slow_steps(monkeypatch):
     steps = [StepDone(step, 0.5, 1.5) for step in range(1000)]
     start = time.monotonic()
     with pytest.warns(meshwright.MeshwrightWarning, match="records are dropped"):
-        recorder.add(service, 1, steps, {})
+        recorder.add(service, 1, steps, {}, 1000)
     recorder.close()
     assert time.monotonic() - start < 2
     let_go.set()
@@ -324,8 +325,8 @@ def test_without_sinks_nothing_is_started():
     before = threading.active_count()
     recorder = Recorder([])
     recorder.watch(Service(), 1)
-    recorder.add(Service(), 1, done(0), {})
-    assert (recorder.step, threading.active_count()) == (1, before)
+    recorder.add(Service(), 1, done(0), {}, 1)
+    assert threading.active_count() == before
     recorder.close()
 
 

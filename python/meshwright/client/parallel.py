@@ -167,7 +167,7 @@ class ParallelStep:
         self.steps += count
         self._done += loaded.done
         self._recorder.add(
-            self._place.service, loaded.number, loaded.done, loaded.scalars
+            self._place.service, loaded.number, loaded.done, loaded.scalars, self.steps
         )
         if self._saving is not None and self._saving.is_due(self.steps):
             self._saving.save(self.save, in_background=True)

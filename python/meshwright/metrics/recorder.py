@@ -29,7 +29,6 @@ class Recorder:
 
     def __init__(self, sinks: Sequence[Sink]):
         self._sinks = list(sinks)
-        self.step = 0  # So far.
         self._last_time: float | None = None
         self._watched: set[int] = set()
         self._queue: queue.SimpleQueue = queue.SimpleQueue()
@@ -52,12 +51,14 @@ class Recorder:
             target=_follow, args=(service, job, self._queue), daemon=True
         ).start()
 
-    def add(self, service, job: int, done: Sequence, scalars: Mapping) -> None:
-        """Steps that are done (`messages.StepDone`), and scalars of the last."""
-        first = self.step + 1
-        self.step += len(done)
+    def add(
+        self, service, job: int, done: Sequence, scalars: Mapping, so_far: int
+    ) -> None:
+        """Steps that are done (`messages.StepDone`), the last of so many; and what
+        that one returned."""
         if not self._sinks:
             return
+        first = so_far - len(done) + 1
         self.watch(service, job)
         now = time.time()
         interval = None
