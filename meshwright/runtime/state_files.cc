@@ -1,5 +1,8 @@
 #include "meshwright/runtime/state_files.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -20,15 +23,22 @@ namespace {
 
 // So aligned that the CPU uses it in place (engine/client.h).
 constexpr size_t kAlignment = 64;
+constexpr size_t kLargePage = size_t{2} << 20;
 // Shards that are read before they are given to devices.
 constexpr int64_t kBatchBytes = int64_t{64} << 20;
 
-// Not initialised.
+// Not initialised. In large pages, where there is much: most of the time to
+// read from memory into memory goes into making small ones.
 std::shared_ptr<char> Allocate(int64_t bytes) {
-  const size_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  return {static_cast<char*>(
-              std::aligned_alloc(kAlignment, std::max(size, kAlignment))),
-          [](char* memory) { std::free(memory); }};
+  const size_t alignment =
+      bytes >= static_cast<int64_t>(kLargePage) ? kLargePage : kAlignment;
+  const size_t size = std::max<size_t>(
+      (bytes + alignment - 1) / alignment * alignment, alignment);
+  std::shared_ptr<char> memory(
+      static_cast<char*>(std::aligned_alloc(alignment, size)),
+      [](char* made) { std::free(made); });
+  if (alignment == kLargePage) ::madvise(memory.get(), size, MADV_HUGEPAGE);
+  return memory;
 }
 
 // A shard that some of a worker's devices hold.

@@ -1,0 +1,76 @@
+"""Saving a state of 1 GiB, and restoring it otherwise sharded, beside others.
+
+    ./mw bench checkpoint [--folder DIR] [--rounds N]
+
+64 tensors f32[2048,2048], rows split over 8 virtual devices of one process; restored with
+columns split, once from the disk and once more. Meshwright, Orbax and torch's distributed
+checkpoints (where its package is found) in turn on the same disk; medians. All flush what
+they save. Bars: 1.5 times as fast as each, and at most 1.2 times a device's share of the
+state (128 MiB) in memory beyond what there was. torch restores with the rows it saved.
+"""
+
+import argparse
+import importlib.util
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from _machine import describe
+
+ROOT = Path(__file__).resolve().parents[1]
+BAR, MEMORY_BAR, DEVICES = 1.5, 1.2, 8
+
+
+def measured(words) -> dict:
+    done = subprocess.run(
+        list(map(str, words)), check=True, stdout=subprocess.PIPE, text=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--mib", type=int, default=1024)
+    parser.add_argument("--folder", help="on the disk to measure")
+    probe = ROOT / "build/release/bench/checkpoint_probe"
+    parser.add_argument("--probe", default=probe)
+    options = parser.parse_args()
+    print(describe())
+    peers = {"orbax": "orbax", "torch": "torch"}
+    peers = [name for name in peers if importlib.util.find_spec(peers[name])]
+    runs = {"meshwright": [], **{name: [] for name in peers}}
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        ours = [options.probe, Path(folder) / "ours", options.mib, 1]
+        script = ROOT / "bench/_checkpoint_peers.py"
+        for _ in range(options.rounds):
+            runs["meshwright"].append(measured(ours))
+            for name in peers:
+                theirs = [sys.executable, script, name, Path(folder) / name]
+                runs[name].append(measured([*theirs, options.mib]))
+    ok = True
+    medians = {
+        name: {key: statistics.median(run[key] for run in many) for key in many[0]}
+        for name, many in runs.items()
+    }
+    for name, times in medians.items():
+        words = (f"{key} {times[key]:.2f} s" for key in times if "bytes" not in key)
+        print(f"{name:10} {', '.join(words)}")
+    for name in peers:
+        for key in ("save", "restore", "restore_cached"):
+            ratio = medians[name][key] / medians["meshwright"][key]
+            print(f"{key}: {ratio:.2f} x the speed of {name}")
+            ok &= ratio >= BAR
+    share = (options.mib << 20) / DEVICES
+    for key in ("save_bytes", "restore_bytes"):
+        extra = max(run[key] for run in runs["meshwright"]) / share
+        print(f"{key}: {extra:.2f} of a device's share")
+        ok &= extra <= MEMORY_BAR
+    return 0 if ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
