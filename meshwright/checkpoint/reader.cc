@@ -25,6 +25,8 @@ constexpr int64_t kMaxManifestBytes = int64_t{1} << 31;
 constexpr size_t kMaxOpen = 200;
 // What one thread takes at a time.
 constexpr int64_t kTaskBytes = int64_t{8} << 20;
+// The disk is told of as many before they are read.
+constexpr int kTasksAhead = 8;
 
 absl::Status Failure(int error, const std::string& path) {
   return absl::ErrnoToStatus(error, path);
@@ -139,10 +141,6 @@ absl::Status CheckpointReader::Run(const Task& task) {
       saved.region.element_count() * HostBytes(task.tensor->info.type);
   MW_ASSIGN_OR_RETURN(const std::shared_ptr<const OpenFile> file,
                       FileOf(saved.file));
-  const int64_t begin_byte = task.first_block * block_bytes;
-  const int64_t end_byte = std::min(bytes, task.end_block * block_bytes);
-  ::posix_fadvise(file->fd, saved.offset + begin_byte, end_byte - begin_byte,
-                  POSIX_FADV_WILLNEED);
   std::string buffer;
   for (int64_t block = task.first_block; block < task.end_block; ++block) {
     const int64_t begin = block * block_bytes;
@@ -189,12 +187,25 @@ absl::Status CheckpointReader::Run(const Task& task) {
   return absl::OkStatus();
 }
 
+void CheckpointReader::Announce(const Task& task) {
+  const auto file = FileOf(task.saved->file);
+  if (!file.ok()) return;  // Whoever reads it says so.
+  const int64_t bytes =
+      (task.end_block - task.first_block) * manifest_.block_bytes;
+  ::posix_fadvise((*file)->fd,
+                  task.saved->offset + task.first_block * manifest_.block_bytes,
+                  bytes, POSIX_FADV_WILLNEED);
+}
+
 absl::Status CheckpointReader::RunAll(std::vector<Task> tasks) {
   std::mutex mutex;
   absl::Status status;
   std::atomic<bool> is_over = false;
-  SideBySide(static_cast<int>(tasks.size()), [&](int i) {
+  const int count = static_cast<int>(tasks.size());
+  for (int i = 0; i < std::min(kTasksAhead, count); ++i) Announce(tasks[i]);
+  SideBySide(count, [&](int i) {
     if (is_over) return;
+    if (i + kTasksAhead < count) Announce(tasks[i + kTasksAhead]);
     const absl::Status own = Run(tasks[i]);
     if (own.ok()) return;
     is_over = true;
@@ -202,6 +213,17 @@ absl::Status CheckpointReader::RunAll(std::vector<Task> tasks) {
     status.Update(own);
   });
   return status;
+}
+
+void CheckpointReader::AddTasks(Task task, std::vector<Task>& tasks) const {
+  const int64_t blocks = std::ssize(task.saved->crcs);
+  const int64_t at_once =
+      std::max<int64_t>(1, kTaskBytes / manifest_.block_bytes);
+  for (int64_t block = 0; block < blocks; block += at_once) {
+    task.first_block = block;
+    task.end_block = std::min(blocks, block + at_once);
+    if (task.targets.empty() || IsWanted(task)) tasks.push_back(task);
+  }
 }
 
 absl::Status CheckpointReader::Read(absl::Span<const WantedRegion> wanted) {
@@ -230,14 +252,7 @@ absl::Status CheckpointReader::Read(absl::Span<const WantedRegion> wanted) {
                              both->dimensions(), from, to, element_bytes)});
       }
       if (task.targets.empty()) continue;
-      const auto blocks = static_cast<int64_t>(saved.crcs.size());
-      const int64_t at_once =
-          std::max<int64_t>(1, kTaskBytes / manifest_.block_bytes);
-      for (int64_t block = 0; block < blocks; block += at_once) {
-        task.first_block = block;
-        task.end_block = std::min(blocks, block + at_once);
-        if (IsWanted(task)) tasks.push_back(task);
-      }
+      AddTasks(std::move(task), tasks);
     }
   }
   // As they lie in the files.
@@ -268,9 +283,7 @@ absl::Status CheckpointReader::Verify() {
   std::vector<Task> tasks;
   for (const SavedTensor& tensor : manifest_.tensors) {
     for (const SavedRegion& saved : tensor.regions) {
-      tasks.push_back({.tensor = &tensor,
-                       .saved = &saved,
-                       .end_block = std::ssize(saved.crcs)});
+      AddTasks({.tensor = &tensor, .saved = &saved}, tasks);
     }
   }
   return RunAll(std::move(tasks));

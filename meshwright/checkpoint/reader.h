@@ -62,6 +62,10 @@ class CheckpointReader {
   // With its header checked.
   absl::StatusOr<std::shared_ptr<const OpenFile>> FileOf(int64_t number);
   bool IsWanted(const Task& task) const;
+  // Of all its blocks that are wanted, so many at a time.
+  void AddTasks(Task task, std::vector<Task>& tasks) const;
+  // The disk is told that it will be read.
+  void Announce(const Task& task);
   absl::Status RunAll(std::vector<Task> tasks);
   absl::Status Run(const Task& task);
 
