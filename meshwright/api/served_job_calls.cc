@@ -82,10 +82,10 @@ absl::Status ServedJob::Step(int64_t count, TensorSource& data,
     if (!tensor.has_value()) break;
     given->push_back(*std::move(tensor));
   }
-  if (!given->empty()) {
-    MW_RETURN_IF_ERROR(Do(call, [given](Runner& runner) {
+  if (count == 0 && !given->empty()) {
+    return Do(call, [given](Runner& runner) {
       return runner.Set(std::move(*given));
-    }));
+    });
   }
   double seconds = kSecondsTogether;  // Of a step; at first it is not known.
   while (count > 0) {
@@ -93,8 +93,12 @@ absl::Status ServedJob::Step(int64_t count, TensorSource& data,
         static_cast<int64_t>(kSecondsTogether / std::max(seconds, 1e-6)), 1,
         std::min(count, kMaxTogether));
     const auto steps = std::make_shared<Steps>();
-    const absl::Status status =
-        Do(call, [this, together, steps](Runner& runner) {
+    const absl::Status status = Do(
+        call, [this, given, together, steps](Runner& runner) -> absl::Status {
+          // Before the first of them.
+          if (!given->empty()) {
+            MW_RETURN_IF_ERROR(runner.Set(std::exchange(*given, {})));
+          }
           return RunSteps(runner, together, *steps);
         });
     // What was given up may still write there.

@@ -193,10 +193,10 @@ FuzzRequest OddRequest(std::mt19937& random) {
     case 9:
       return {"Jobs/Feed", FeedMessages(random)};
     case 10: {
-      constexpr const char* kMethods[] = {"Jobs/Status",     "Jobs/Watch",
-                                          "Jobs/Stop",       "Jobs/Save",
-                                          "Jobs/AwaitSaved", "Jobs/Restore"};
-      return {kMethods[Below(random, 6)], JobMessages(random)};
+      constexpr const char* kMethods[] = {
+          "Jobs/Status",     "Jobs/Watch",   "Jobs/Stop",   "Jobs/Save",
+          "Jobs/AwaitSaved", "Jobs/Restore", "Jobs/RunStep"};
+      return {kMethods[Below(random, 7)], JobMessages(random)};
     }
     default:
       return {"Jobs/NoSuchMethod", JobMessages(random)};

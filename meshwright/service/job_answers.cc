@@ -113,6 +113,40 @@ absl::StatusOr<InitFrom::Kind> KindOf(proto::InitPart::Begin::From from) {
   }
 }
 
+proto::StepResult ResultOf(const JobStep& step) {
+  proto::StepResult result;
+  result.set_step(step.step);
+  result.set_seconds(step.seconds);
+  result.set_has_loss(step.loss.has_value());
+  result.set_loss(step.loss.value_or(0));
+  result.set_has_position(step.position.has_value());
+  result.set_position(step.position.value_or(0));
+  return result;
+}
+
+// The tensors of a message, each in one part.
+class MessageTensors final : public TensorSource {
+ public:
+  MessageTensors(
+      google::protobuf::RepeatedPtrField<proto::NamedTensorPart>* parts,
+      UploadBudget* budget)
+      : parts_(*parts), budget_(budget) {}
+
+  absl::StatusOr<std::optional<Tensor>> Next() override {
+    if (next_ == parts_.size()) return std::optional<Tensor>();
+    TensorAssembler assembler(budget_);
+    MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor,
+                        assembler.Add(std::move(parts_[next_++])));
+    MW_RETURN_IF_ERROR(assembler.End());
+    return tensor;
+  }
+
+ private:
+  google::protobuf::RepeatedPtrField<proto::NamedTensorPart>& parts_;
+  UploadBudget* const budget_;
+  int next_ = 0;
+};
+
 class Answers final : public JobAnswers, public proto::Jobs::Service {
  public:
   explicit Answers(const JobServerOptions& options)
@@ -220,14 +254,7 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
           proto::StepPart>
           data(stream, call, &budget_);
       const auto done = [&](const JobStep& step) {
-        proto::StepResult result;
-        result.set_step(step.step);
-        result.set_seconds(step.seconds);
-        result.set_has_loss(step.loss.has_value());
-        result.set_loss(step.loss.value_or(0));
-        result.set_has_position(step.position.has_value());
-        result.set_position(step.position.value_or(0));
-        return stream->Write(result) ? absl::OkStatus() : ClientGone();
+        return stream->Write(ResultOf(step)) ? absl::OkStatus() : ClientGone();
       };
       MW_RETURN_IF_ERROR(
           jobs_->Step(begin.job(), begin.count(), data, done, call));
@@ -239,6 +266,40 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
               proto::StepResult result;
               *result.mutable_tensor() = std::move(fetched);
               return stream->Write(result) ? absl::OkStatus() : ClientGone();
+            });
+          },
+          call);
+    });
+  }
+
+  grpc::Status RunStep(grpc::ServerContext* context,
+                       const proto::StepRequest* request,
+                       proto::StepReply* reply) override {
+    return Answer(*context, [&](JobCall& call) -> absl::Status {
+      const proto::StepPart::Begin& begin = request->begin();
+      if (begin.count() < 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(begin.count(), " steps cannot be run"));
+      }
+      auto parts = request->tensors();
+      MessageTensors data(&parts, &budget_);
+      const auto done = [&](const JobStep& step) {
+        *reply->add_steps() = ResultOf(step);
+        return absl::OkStatus();
+      };
+      MW_RETURN_IF_ERROR(
+          jobs_->Step(begin.job(), begin.count(), data, done, call));
+      if (begin.fetch().empty()) return absl::OkStatus();
+      return jobs_->Fetch(
+          begin.job(), {begin.fetch().begin(), begin.fetch().end()},
+          [&](const Tensor& tensor) {
+            return SendParts(tensor, [&](proto::NamedTensorPart part) {
+              *reply->add_tensors() = std::move(part);
+              return reply->ByteSizeLong() <= kMaxMessageBytes
+                         ? absl::OkStatus()
+                         : absl::InvalidArgumentError(
+                               "what is to be fetched is more than a message "
+                               "holds: call Step");
             });
           },
           call);

@@ -11,6 +11,7 @@ Errors of the coordinator are raised as MeshwrightError, in its own words.
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from meshwright.client import messages
@@ -20,6 +21,9 @@ from meshwright.files import read_bytes
 
 PROTOCOL = "1"
 _MAX_MESSAGE = (4 << 20) + (64 << 10)
+_CLOSE_SECONDS = 2
+# Of tensors that go in one message with others.
+SMALL_BYTES = 1 << 20
 _OPTIONS = [
     ("grpc.max_receive_message_length", _MAX_MESSAGE),
     ("grpc.max_send_message_length", _MAX_MESSAGE),
@@ -64,7 +68,10 @@ class Service:
         self._methods: dict[str, object] = {}
 
     def close(self) -> None:
-        self._channel.close()
+        # A second Ctrl-C may have left a lock of the channel held.
+        closing = threading.Thread(target=self._channel.close, daemon=True)
+        closing.start()
+        closing.join(_CLOSE_SECONDS)
 
     @apart
     def plan(self, module: bytes, cluster: str, options: Mapping) -> dict:
@@ -101,17 +108,25 @@ class Service:
         request = messages.feed_request(job, json.dumps(dataset), position)
         self._call("Feed", "unary_unary", request)
 
-    @apart
     def step(
         self,
         job: int,
         data: Mapping[str, object],
         count: int = 1,
         fetch: Iterable[str] = (),
+        small: bool = False,
     ) -> tuple[list[messages.StepDone], dict[str, object]]:
-        """So many steps, and what is fetched after the last."""
+        """So many steps, and what is fetched after the last; `small`: that fits into a
+        message."""
         done, fetched = [], {}
         reader = messages.TensorReader(fetched.__setitem__)
+        if small and sum(array.nbytes for array in data.values()) <= SMALL_BYTES:
+            request = messages.step_request(job, count, fetch, data.items())
+            reply = self._call("RunStep", "unary_unary", request)
+            done, tensors = messages.read_steps(reply)
+            for part in tensors:
+                reader.add(part)
+            return done, fetched
         parts = messages.step_parts(job, count, fetch, data.items())
         for reply in self._call("Step", "stream_stream", parts):
             found = messages.read_step(reply)
@@ -120,6 +135,9 @@ class Service:
             else:
                 reader.add(found)
         return done, fetched
+
+    # For those whom Ctrl-C may strike within the other.
+    step_apart = apart(step)
 
     @apart
     def fetch(self, job: int, names: Iterable[str]) -> dict[str, object]:

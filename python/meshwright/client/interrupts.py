@@ -15,6 +15,11 @@ class Interrupts:
         self._is_ours = self._is_in_step = False
         self._save: Callable[[], None] | None = None
 
+    @property
+    def is_waiting(self) -> bool:
+        """In a step, and Ctrl-C is told of afterwards."""
+        return self._is_ours and self._is_in_step
+
     def save_with(self, save: Callable[[], None]) -> None:
         """Called at a Ctrl-C between steps, from now on."""
         self._save = save

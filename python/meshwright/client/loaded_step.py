@@ -1,16 +1,18 @@
 """A job that runs the calls of one form, and the states that live in it."""
 
 import contextlib
+import math
 import weakref
 from collections.abc import Mapping, Sequence
 
 from meshwright.client.call_form import CallForm, Next, StateArgument
-from meshwright.client.channel import Service
-from meshwright.client.host_arrays import host_array
+from meshwright.client.channel import SMALL_BYTES, Service
+from meshwright.client.host_arrays import dtype_of, host_array
 from meshwright.client.messages import StepDone
 from meshwright.client.state import Form, HostArrays, Lost, State, Store
 from meshwright.data import Dataset
 from meshwright.errors import MeshwrightError
+from meshwright.lowered_module import Output
 from meshwright.metrics.scalars import scalar_names
 
 
@@ -24,20 +26,23 @@ class LoadedStep:
         self._platform = platform
         self._tenants: dict[int, Tenant] = {}  # By the number of the state.
         self._items, self._structure = jax.tree_util.tree_flatten(form.result)
+        outputs = [form.module.outputs[i] for i in form.fetch]
+        self._is_small = sum(map(_bytes, outputs)) <= SMALL_BYTES
         self._fed: tuple | None = None  # A dataset, and its position.
         self.position: int | None = None  # Of the dataset.
         self.done: list[StepDone] = []  # Of the last call.
         self.scalars: dict[str, float] = {}  # Of its result, for metrics.
         self._scalars = scalar_names(form.module, form.fetch)
 
-    def __call__(self, leaves: Sequence, count: int = 1):
-        """The result of the last of so many steps."""
+    def __call__(self, leaves: Sequence, count: int = 1, is_safe: bool = False):
+        """The result of the last of so many steps; `is_safe`: Ctrl-C waits."""
         states = self._settle(leaves)
         data = {name: host_array(leaves[i]) for name, i in self._form.data.items()}
         for leaf, arrays in self._form.fed.items():
             self._feed(leaves[leaf], arrays)
-        self.done, fetched = self._service.step(
-            self.number, data, count, self._form.fetch.values()
+        step = self._service.step if is_safe else self._service.step_apart
+        self.done, fetched = step(
+            self.number, data, count, self._form.fetch.values(), self._is_small
         )
         for leaf in self._form.fed:
             dataset = leaves[leaf]
@@ -161,6 +166,10 @@ class LoadedStep:
         tenant = self._tenants.pop(number, None)
         if tenant is not None:
             tenant.move_out()
+
+
+def _bytes(output: Output) -> int:
+    return math.prod(output.shape) * dtype_of(output.dtype).itemsize
 
 
 class Tenant:

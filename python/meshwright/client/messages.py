@@ -51,6 +51,21 @@ def step_parts(
         yield _message((2, part))
 
 
+def step_request(
+    job: int, count: int, fetch: Iterable[str], tensors: Iterable[tuple[str, object]]
+) -> bytes:
+    """All in one message: tensors of one part each."""
+    begin = _message((1, job), (2, count), *((3, name) for name in fetch))
+    parts = _tensor_parts(tensors)
+    return _message((1, begin), *((2, part) for part in parts))
+
+
+def read_steps(reply: bytes) -> tuple[list[StepDone], list[bytes]]:
+    """The steps that are done, and the parts of tensors."""
+    message = Message.parse(reply)
+    return [read_step(step) for step in message.all(1)], message.all(2)
+
+
 def feed_request(job: int, dataset: str, position: int) -> bytes:
     return _message((1, job), (2, dataset), (3, position))
 

@@ -163,7 +163,7 @@ class ParallelStep:
             leaves = next_leaves(form, leaves, result)
 
     def _run(self, loaded: LoadedStep, leaves: list, count: int):
-        result = loaded(leaves, count)
+        result = loaded(leaves, count, self._interrupts.is_waiting)
         self.steps += count
         self._done += loaded.done
         self._recorder.add(
