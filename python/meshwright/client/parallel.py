@@ -196,6 +196,11 @@ class ParallelStep:
         """Of the steps of the last call."""
         return [one.loss for one in self._done]
 
+    @property
+    def seconds(self) -> float:
+        """That the devices were at the steps of the last call."""
+        return sum(one.seconds for one in self._done)
+
     def save(self, directory: str | Path, *, keep: int = 0, wait: bool = True) -> None:
         """A checkpoint of the state as it is, DIRECTORY/step_N: tensors as safetensors,
         written by the workers that hold them, and a manifest.
