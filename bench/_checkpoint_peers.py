@@ -2,8 +2,8 @@
 
     python bench/_checkpoint_peers.py orbax|torch FOLDER MIB
 
-A state of f32[2048,2048] tensors, rows split over 8 devices (torch: processes' shards in
-one process), saved; then restored with columns split. A line of JSON: seconds of both.
+A state of f32[2048,2048] tensors, rows split over 8 devices (torch: processes), saved;
+then restored with columns split. A line of JSON: seconds of both.
 """
 
 import json
@@ -17,6 +17,7 @@ DEVICES, SIZE = 8, 2048
 
 
 def drop_cache(folder: Path):
+    os.sync()  # What is not yet on the disk stays.
     for path in folder.rglob("*"):
         if path.is_file():
             file = os.open(path, os.O_RDONLY)
@@ -59,29 +60,58 @@ def orbax(folder: Path, tensors: int):
 
 
 def torch(folder: Path, tensors: int):
-    import torch
-    import torch.distributed.checkpoint as dcp
+    import socket
 
-    def shards(make, rows, columns):
+    import torch.multiprocessing as processes
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    queue = processes.get_context("spawn").SimpleQueue()
+    arguments = (port, str(folder / "1"), tensors, queue)
+    processes.spawn(_torch_rank, arguments, nprocs=DEVICES, join=True)
+    return queue.get()
+
+
+def _torch_rank(rank: int, port: int, folder: str, tensors: int, queue):
+    import torch
+    import torch.distributed as dist
+    import torch.distributed.checkpoint as dcp
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor, Shard
+
+    torch.set_num_threads(max(1, os.cpu_count() // DEVICES))
+    dist.init_process_group(
+        "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=DEVICES
+    )
+    mesh = init_device_mesh("cpu", (DEVICES,))
+
+    def split(dimension: int, make):
+        size = [SIZE, SIZE]
+        size[dimension] //= DEVICES
         return {
-            f"w{i}/{k}": make(rows, columns)
+            f"w{i}": DTensor.from_local(make(*size), mesh, [Shard(dimension)])
             for i in range(tensors)
-            for k in range(DEVICES)
         }
 
-    # One process: DCP is given the shards, and what is restored has the same.
-    state = shards(lambda *size: torch.randn(*size), SIZE // DEVICES, SIZE)
-    begin = time.perf_counter()
-    dcp.save(state, checkpoint_id=folder / "1", no_dist=True)
-    save = time.perf_counter() - begin
-    drop_cache(folder)
-    target = shards(lambda *size: torch.empty(*size), SIZE // DEVICES, SIZE)
-    times = []
-    for _ in range(2):
+    def timed(call) -> float:
+        dist.barrier()
         begin = time.perf_counter()
-        dcp.load(target, checkpoint_id=folder / "1", no_dist=True)
-        times.append(time.perf_counter() - begin)
-    return {"save": save, "restore": times[0], "restore_cached": times[1]}
+        call()
+        dist.barrier()
+        return time.perf_counter() - begin
+
+    state, target = split(0, torch.randn), split(1, torch.empty)
+    save = timed(lambda: dcp.save(state, checkpoint_id=folder))
+    if rank == 0:
+        drop_cache(Path(folder))
+    times = [timed(lambda: dcp.load(target, checkpoint_id=folder)) for _ in range(2)]
+    whole = state["w0"].full_tensor(), target["w0"].full_tensor()
+    assert torch.equal(*whole)
+    if rank == 0:
+        queue.put({"save": save, "restore": times[0], "restore_cached": times[1]})
+    dist.barrier()
+    dist.destroy_process_group()
 
 
 def main():

@@ -4,9 +4,9 @@
 
 64 tensors f32[2048,2048], rows split over 8 virtual devices of one process; restored with
 columns split, once from the disk and once more. Meshwright, Orbax and torch's distributed
-checkpoints (where its package is found) in turn on the same disk; medians. All flush what
+checkpoints (8 processes; each where its package is found) in turn on the same disk; medians. All flush what
 they save. Bars: 1.5 times as fast as each, and at most 1.2 times a device's share of the
-state (128 MiB) in memory beyond what there was. torch restores with the rows it saved.
+state (128 MiB) in memory beyond what there was.
 """
 
 import argparse

@@ -61,8 +61,8 @@ def parallelize(
       fn: a function that `jax.jit` takes, plain or jitted, also of nnx and equinox.
       cluster: "cpu:8" for virtual devices, "h200:8" or a cluster file for those of
         this machine, "host:port" for the cluster of a coordinator (`meshwright
-        serve`). Default: $MESHWRIGHT_CLUSTER, or else the accelerators of this
-        machine, or else 8 virtual devices.
+        serve`). Default: $MESHWRIGHT_CLUSTER or $MESHWRIGHT_COORDINATOR, or else the
+        accelerators of this machine, or else 8 virtual devices.
       state, loss, batch, static_argnums: as of `meshwright.lower`.
       platform: what jax lowers for: "cpu", "cuda", "tpu". Default: by the cluster.
       token, tls: of the coordinator; `tls` is {"ca": file, "cert": file, "key": file}.
@@ -393,7 +393,7 @@ class ParallelStep:
 def _key(leaf):
     """What of a leaf another plan depends on."""
     if isinstance(leaf, State):
-        return leaf.form
+        return leaf.form.key
     if isinstance(leaf, Dataset):
         return tuple((k, v.shape, v.dtype) for k, v in leaf.shapes.items())
     if is_array(leaf):

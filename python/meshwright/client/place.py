@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 from meshwright.client.channel import Service
@@ -25,15 +26,26 @@ class Place:
         token: str | None,
         tls: Mapping[str, str] | None,
     ):
-        text = str(cluster or os.environ.get("MESHWRIGHT_CLUSTER") or local_cluster())
+        text = str(cluster or _from_environment() or local_cluster())
         self.name = text
         self._is_remote = is_address(text)
         self._token, self._tls = token, tls
         self._engine: Engine | None = None
         self._service: Service | None = None
         self.cluster = "" if self._is_remote else _cluster_text(text)
-        is_cpu = self._is_remote or text.startswith("cpu:")
-        self.platform = platform or ("cpu" if is_cpu else "cuda")
+        self._platform = platform
+
+    @cached_property
+    def platform(self) -> str:
+        """What jax lowers for."""
+        if self._platform:
+            return self._platform
+        if not self._is_remote:
+            return "cpu" if self.name.startswith("cpu:") else "cuda"
+        status = self.service.status()
+        platforms = {worker["platform"] for worker in status["workers"]}
+        # Before workers have come, a coordinator knows what it waits for.
+        return platforms.pop() if platforms else _platform_of(status["cluster"])
 
     def start(self) -> None:
         """So that it is there when it is needed."""
@@ -57,6 +69,17 @@ class Place:
         if self._service is not None:
             self._service.close()
             self._service = None
+
+
+def _from_environment() -> str | None:
+    names = ("MESHWRIGHT_CLUSTER", "MESHWRIGHT_COORDINATOR")
+    return next(filter(None, map(os.environ.get, names)), None)
+
+
+def _platform_of(cluster: str | None) -> str:
+    """Of "4 hosts x 8 h200, ..."; without a word of it, the CPU's."""
+    words = (cluster or "cpu").replace(",", " ").split()
+    return "cpu" if "cpu" in words else "cuda"
 
 
 def is_address(cluster: str) -> bool:

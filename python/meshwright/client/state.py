@@ -45,6 +45,16 @@ class Form:
         return jax.tree_util.tree_leaves(tree)
 
     @cached_property
+    def key(self):
+        """Equal for forms that one plan does for."""
+        import jax
+
+        arrays, tree = Arrays.of(self.value, only_arrays=True)
+        types = tuple((leaf.shape, leaf.dtype) for leaf in self.leaves)
+        structure = jax.tree_util.tree_structure(tree)
+        return arrays, structure, types, tuple(self.own_slots)
+
+    @cached_property
     def own_slots(self) -> list[int]:
         return [self.slots[id(leaf)] for leaf in self.leaves]
 
