@@ -245,10 +245,6 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
       proto::StepPart part;
       if (!stream->Read(&part) || !part.has_begin()) return NoBegin();
       const proto::StepPart::Begin begin = part.begin();
-      if (begin.count() < 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(begin.count(), " steps cannot be run"));
-      }
       StreamedTensors<
           grpc::ServerReaderWriter<proto::StepResult, proto::StepPart>,
           proto::StepPart>
@@ -256,19 +252,12 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
       const auto done = [&](const JobStep& step) {
         return stream->Write(ResultOf(step)) ? absl::OkStatus() : ClientGone();
       };
-      MW_RETURN_IF_ERROR(
-          jobs_->Step(begin.job(), begin.count(), data, done, call));
-      if (begin.fetch().empty()) return absl::OkStatus();
-      return jobs_->Fetch(
-          begin.job(), {begin.fetch().begin(), begin.fetch().end()},
-          [&](const Tensor& tensor) {
-            return SendParts(tensor, [&](proto::NamedTensorPart fetched) {
-              proto::StepResult result;
-              *result.mutable_tensor() = std::move(fetched);
-              return stream->Write(result) ? absl::OkStatus() : ClientGone();
-            });
-          },
-          call);
+      const auto send = [&](proto::NamedTensorPart fetched) {
+        proto::StepResult result;
+        *result.mutable_tensor() = std::move(fetched);
+        return stream->Write(result) ? absl::OkStatus() : ClientGone();
+      };
+      return StepAndFetch(begin, data, done, send, call);
     });
   }
 
@@ -277,32 +266,21 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
                        proto::StepReply* reply) override {
     return Answer(*context, [&](JobCall& call) -> absl::Status {
       const proto::StepPart::Begin& begin = request->begin();
-      if (begin.count() < 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(begin.count(), " steps cannot be run"));
-      }
       auto parts = request->tensors();
       MessageTensors data(&parts, &budget_);
       const auto done = [&](const JobStep& step) {
         *reply->add_steps() = ResultOf(step);
         return absl::OkStatus();
       };
-      MW_RETURN_IF_ERROR(
-          jobs_->Step(begin.job(), begin.count(), data, done, call));
-      if (begin.fetch().empty()) return absl::OkStatus();
-      return jobs_->Fetch(
-          begin.job(), {begin.fetch().begin(), begin.fetch().end()},
-          [&](const Tensor& tensor) {
-            return SendParts(tensor, [&](proto::NamedTensorPart part) {
-              *reply->add_tensors() = std::move(part);
-              return reply->ByteSizeLong() <= kMaxMessageBytes
-                         ? absl::OkStatus()
-                         : absl::InvalidArgumentError(
-                               "what is to be fetched is more than a message "
-                               "holds: call Step");
-            });
-          },
-          call);
+      const auto send = [&](proto::NamedTensorPart part) {
+        *reply->add_tensors() = std::move(part);
+        return reply->ByteSizeLong() <= kMaxMessageBytes
+                   ? absl::OkStatus()
+                   : absl::InvalidArgumentError(
+                         "what is to be fetched is more than a message holds: "
+                         "call Step");
+      };
+      return StepAndFetch(begin, data, done, send, call);
     });
   }
 
@@ -388,6 +366,24 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
   }
 
  private:
+  // `send` gets what is to be fetched after the last step.
+  absl::Status StepAndFetch(
+      const proto::StepPart::Begin& begin, TensorSource& data,
+      const JobService::StepSink& done,
+      const std::function<absl::Status(proto::NamedTensorPart)>& send,
+      JobCall& call) {
+    if (begin.count() < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(begin.count(), " steps cannot be run"));
+    }
+    MW_RETURN_IF_ERROR(
+        jobs_->Step(begin.job(), begin.count(), data, done, call));
+    if (begin.fetch().empty()) return absl::OkStatus();
+    return jobs_->Fetch(
+        begin.job(), {begin.fetch().begin(), begin.fetch().end()},
+        [&](const Tensor& tensor) { return SendParts(tensor, send); }, call);
+  }
+
   static absl::Status NoBegin() {
     return absl::InvalidArgumentError("the first part must be `begin`");
   }
