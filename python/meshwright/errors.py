@@ -1,4 +1,7 @@
-"""The one exception of this package."""
+"""The one exception of this package, and its warnings."""
+
+import sys
+import warnings
 
 
 class MeshwrightError(ValueError):
@@ -7,6 +10,14 @@ class MeshwrightError(ValueError):
 
 class MeshwrightWarning(UserWarning):
     """What a user should know of a call that did succeed."""
+
+
+def warn(text: str) -> None:
+    """A MeshwrightWarning at the line of whoever called the package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("meshwright"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, MeshwrightWarning, stacklevel=level)
 
 
 def in_one_line(error: BaseException) -> str:

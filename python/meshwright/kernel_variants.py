@@ -7,11 +7,10 @@ together have more than `limit`, those with the fewest parts are there.
 """
 
 import itertools
-import warnings
 from collections.abc import Iterator
 from math import prod
 
-from meshwright.errors import MeshwrightError, MeshwrightWarning, in_one_line
+from meshwright.errors import MeshwrightError, in_one_line, warn
 from meshwright.kernel_module import KernelModule
 from meshwright.kernel_rule import Rule
 from meshwright.kernels import KernelCall, Reference
@@ -98,11 +97,9 @@ def _variants(call: KernelCall, platform: str, limit: int) -> Iterator[bytes]:
         yield body
     if failure and not made:
         ways, error = failure
-        warnings.warn(
+        warn(
             f"kernel {call.name} cannot be split: with {_words(ways)} it raises "
-            f"{in_one_line(error)}",
-            MeshwrightWarning,
-            stacklevel=4,
+            f"{in_one_line(error)}"
         )
 
 

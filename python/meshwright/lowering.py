@@ -1,14 +1,13 @@
 """`lower`: a jax-jittable training step -> an HLO module with names and roles."""
 
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from meshwright.batch_argument import Batch, batch_dimensions
 from meshwright.callbacks import find_callbacks
 from meshwright.cudnn import assumed_present
-from meshwright.errors import MeshwrightError, MeshwrightWarning, in_one_line
+from meshwright.errors import MeshwrightError, in_one_line, warn
 from meshwright.flat_program import flatten, needs_flattening
 from meshwright.hlo_module import HloModule
 from meshwright.kernel_variants import LIMIT, add_kernels
@@ -182,22 +181,18 @@ def _check_callbacks(step: TracedStep) -> None:
                 f"{name} calls Python by {callback}, which a module cannot: compute "
                 "it in jax, or before the step and give it the result as an argument"
             )
-        _warn(
+        warn(
             f"{callback} is left out of the module, which cannot call Python: the "
             f"results of {name} are the same, but nothing is printed or recorded"
         )
 
 
 def _warn_of_no_state(fn: Callable) -> None:
-    _warn(
+    warn(
         f"{function_name(fn)} has no training state: no argument comes back in the "
         "result with the same tree, shapes and dtypes, so that nothing is kept from "
         "step to step; return the new state, or name its argument with state="
     )
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, MeshwrightWarning, stacklevel=4)
 
 
 def _outputs(step: TracedStep, pairs: dict) -> tuple[dict[int, int], list[int]]:

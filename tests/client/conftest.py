@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -21,6 +22,8 @@ WIDTH, HIDDEN, BATCH = 16, 64, 32
 
 
 def pytest_configure(config):
+    # Whoever runs this in the background may have had it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "long: takes minutes; left out by default")
 
 

@@ -1,12 +1,11 @@
 """Checkpoints that are made by themselves, while steps run."""
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from meshwright.errors import MeshwrightError, MeshwrightWarning
+from meshwright.errors import MeshwrightError, warn
 
 
 @dataclass
@@ -50,6 +49,4 @@ class Saving:
         try:
             save(self.directory, keep=self.keep, wait=not in_background)
         except MeshwrightError as error:
-            warnings.warn(
-                f"the state was not saved: {error}", MeshwrightWarning, stacklevel=2
-            )
+            warn(f"the state was not saved: {error}")

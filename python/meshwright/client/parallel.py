@@ -1,7 +1,6 @@
 """`parallelize`: a training step for one device, run on a cluster."""
 
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from meshwright.client.progress import Progress
 from meshwright.client.saved_state import SavedState, newest
 from meshwright.client.state import Form, HostArrays, State, Store
 from meshwright.data import Dataset
-from meshwright.errors import MeshwrightError, MeshwrightWarning
+from meshwright.errors import MeshwrightError, warn
 from meshwright.frameworks import is_nnx_object
 from meshwright.lowered_module import LoweredModule
 from meshwright.lowering import require_jax
@@ -310,8 +309,7 @@ class ParallelStep:
         try:
             self._loaded.await_saved()
         except MeshwrightError as error:
-            text = f"the state was not saved: {error}"
-            warnings.warn(text, MeshwrightWarning, stacklevel=3)
+            warn(f"the state was not saved: {error}")
 
     def __enter__(self) -> "ParallelStep":
         return self
