@@ -242,8 +242,10 @@ def test_ctrl_c_saves_and_leaves_the_state_usable(tmp_path, pause):
         if line.strip() == "5":
             break
     os.kill(child.pid, signal.SIGINT)
-    rest = child.stdout.read().split("\n")
-    child.wait(60)
+    try:
+        rest = child.communicate(timeout=60)[0].split("\n")
+    finally:
+        child.kill()
     interrupted, steps, own = rest[-2].split()
     assert interrupted == "interrupted"
     assert steps == own
