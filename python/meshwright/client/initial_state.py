@@ -10,7 +10,6 @@ from meshwright.errors import MeshwrightError, in_one_line
 from meshwright.frameworks import is_model
 from meshwright.lowered_module import LoweredModule
 from meshwright.lowering import lower_traced
-from meshwright.naming import leaf_names
 from meshwright.tracing import function_name, trace
 
 
@@ -20,34 +19,31 @@ class InitialState:
     def __init__(self, fn: Callable, args: tuple):
         import jax
 
-        self.fn, self.args = fn, args
+        self._args = args
         self._arrays: Arrays | None = None
 
         def leaves(*args):
             """The arrays of the result, flat."""
             self._arrays, tree = Arrays.of(fn(*args), only_arrays=True)
             self._tree = jax.tree_util.tree_structure(tree)
-            self._names = leaf_names(tree, "state")
             return jax.tree_util.tree_leaves(tree)
 
         leaves.__name__ = leaves.__qualname__ = function_name(fn)
         self._leaves = leaves
         try:
-            self.structs = jax.eval_shape(leaves, *args)
+            self._structs = jax.eval_shape(leaves, *args)
         except Exception as error:
             raise MeshwrightError(
                 f"jax cannot trace {function_name(fn)}: {in_one_line(error)}"
             ) from error
-        if not self.structs:
+        if not self._structs:
             raise MeshwrightError(f"{function_name(fn)} returns no arrays")
 
     def form(self) -> Form:
         import jax
 
-        structs = [jax.ShapeDtypeStruct(s.shape, s.dtype) for s in self.structs]
-        tree = jax.tree_util.tree_unflatten(self._tree, structs)
-        slots = {id(struct): slot for slot, struct in enumerate(structs)}
-        return Form(self._arrays.restore(tree), slots)
+        tree = jax.tree_util.tree_unflatten(self._tree, self._structs)
+        return Form.of(self._arrays.restore(tree))
 
     def fetch(self, slots: Sequence[int]) -> list:
         """Computes these alone, on a device of jax."""
@@ -57,7 +53,7 @@ class InitialState:
             found = self._leaves(*args)
             return [found[slot] for slot in slots]
 
-        return [host_array(array) for array in jax.jit(chosen)(*self.args)]
+        return [host_array(array) for array in jax.jit(chosen)(*self._args)]
 
     def fill(
         self, service: Service, job: int, slots: Mapping[str, int], platform: str
@@ -74,14 +70,14 @@ class InitialState:
             found = self._leaves(*args)
             return [found[slot] for slot in slots]
 
-        step = trace(init, self.args, {}, as_call=True)
+        step = trace(init, self._args, {}, as_call=True)
         return lower_traced(step, state=(), platform=platform).module
 
     def _tensors(self, module: LoweredModule) -> list[tuple[str, object]]:
         """The module's arguments, by name."""
         import jax
 
-        leaves = jax.tree_util.tree_leaves(self.args)
+        leaves = jax.tree_util.tree_leaves(self._args)
         names = [parameter.name for parameter in module.parameters]
         return list(zip(names, map(host_array, leaves), strict=True))
 

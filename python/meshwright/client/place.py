@@ -41,7 +41,7 @@ class Place:
         if self._platform:
             return self._platform
         if not self._is_remote:
-            return "cpu" if self.name.startswith("cpu:") else "cuda"
+            return _platform_of(self.cluster)
         status = self.service.status()
         platforms = {worker["platform"] for worker in status["workers"]}
         # Before workers have come, a coordinator knows what it waits for.
@@ -77,9 +77,10 @@ def _from_environment() -> str | None:
 
 
 def _platform_of(cluster: str | None) -> str:
-    """Of "4 hosts x 8 h200, ..."; without a word of it, the CPU's."""
-    words = (cluster or "cpu").replace(",", " ").split()
-    return "cpu" if "cpu" in words else "cuda"
+    """Of "cpu:8", a cluster file's text or "4 hosts x 8 h200, ..."; of none, cpu."""
+    words = re.findall(r"[\w-]+", cluster or "cpu")
+    kinds = [word for word in words if word == "cpu" or word.startswith("tpu")]
+    return kinds[0][:3] if kinds else "cuda"
 
 
 def is_address(cluster: str) -> bool:

@@ -38,18 +38,21 @@ class Form:
         return cls(arrays.restore(structs), slots)
 
     @cached_property
+    def _parts(self) -> tuple[Arrays, object]:
+        return Arrays.of(self.value, only_arrays=True)
+
+    @cached_property
     def leaves(self) -> list:
         import jax
 
-        tree = Arrays.of(self.value, only_arrays=True)[1]
-        return jax.tree_util.tree_leaves(tree)
+        return jax.tree_util.tree_leaves(self._parts[1])
 
     @cached_property
     def key(self):
         """Equal for forms that one plan does for."""
         import jax
 
-        arrays, tree = Arrays.of(self.value, only_arrays=True)
+        arrays, tree = self._parts
         types = tuple((leaf.shape, leaf.dtype) for leaf in self.leaves)
         structure = jax.tree_util.tree_structure(tree)
         return arrays, structure, types, tuple(self.own_slots)
@@ -62,14 +65,13 @@ class Form:
         return Form(self.value[key], self.slots)
 
     def names(self) -> list[str]:
-        tree = Arrays.of(self.value, only_arrays=True)[1]
-        return leaf_names(tree)
+        return leaf_names(self._parts[1])
 
     def filled(self, arrays: Sequence):
         """The value with these arrays."""
         import jax
 
-        found, tree = Arrays.of(self.value, only_arrays=True)
+        found, tree = self._parts
         structure = jax.tree_util.tree_structure(tree)
         return found.restore(jax.tree_util.tree_unflatten(structure, arrays))
 

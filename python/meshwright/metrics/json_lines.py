@@ -4,10 +4,10 @@ import json
 import math
 from pathlib import Path
 
-from meshwright.metrics.sink import Record, Sink, open_for_appending
+from meshwright.metrics.sink import FileSink, Record, open_for_appending
 
 
-class JsonLines(Sink):
+class JsonLines(FileSink):
     """Appends to what is there. NaN and infinity, which JSON has not, are null."""
 
     def __init__(self, path: str | Path):
@@ -22,15 +22,6 @@ class JsonLines(Sink):
             self._file = open_for_appending(self.path)
         values = {name: _or_null(value) for name, value in record.items()}
         self._file.write(json.dumps(values) + "\n")
-
-    def flush(self) -> None:
-        if self._file is not None:
-            self._file.flush()
-
-    def close(self) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            file.close()
 
 
 def _or_null(value):

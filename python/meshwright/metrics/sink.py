@@ -22,6 +22,21 @@ class Sink:
         """Training is over."""
 
 
+class FileSink(Sink):
+    """One that writes to a file; None: it is not open."""
+
+    _file = None
+
+    def flush(self) -> None:
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+
 class FunctionSink(Sink):
     def __init__(self, function: Callable[[Record], object]):
         self._function = function

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from meshwright.errors import MeshwrightError
-from meshwright.metrics.sink import Record, Sink
+from meshwright.metrics.sink import FileSink, Record
 from meshwright.wire import FIXED32, FIXED64, Message
 
 # Event: 1 wall_time, 2 step, 3 file_version, 5 summary. Summary: 1 value, with 1 tag
@@ -17,14 +17,13 @@ from meshwright.wire import FIXED32, FIXED64, Message
 _VERSION = "brain.Event:2"
 
 
-class TensorBoard(Sink):
+class TensorBoard(FileSink):
     """An event file in a folder, one for each run: `tensorboard --logdir FOLDER`."""
 
     _count = 0
 
     def __init__(self, folder: str | Path):
         self.folder = Path(folder)
-        self._file = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -46,15 +45,6 @@ class TensorBoard(Sink):
         event = _event(record["time"], record["step"])
         event.add(5, _summary(values))
         self._file.write(framed(event.serialize()))
-
-    def flush(self) -> None:
-        if self._file is not None:
-            self._file.flush()
-
-    def close(self) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            file.close()
 
     def _open(self):
         now, number = time.time(), TensorBoard._count
