@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -220,6 +221,9 @@ def test_an_engine_that_dies_is_told_of(regression, parallelize):
         meshwright.MeshwrightError, match=r"the engine ended \(signal 9"
     ):
         step(state, next(regression.batches(1)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        step.close()  # Nothing was being saved.
 
 
 def test_no_engine_is_left_behind(regression, tmp_path):

@@ -28,6 +28,7 @@ class LoadedStep:
         self._items, self._structure = jax.tree_util.tree_flatten(form.result)
         outputs = [form.module.outputs[i] for i in form.fetch]
         self._is_small = sum(map(_bytes, outputs)) <= SMALL_BYTES
+        self._is_saving = False  # In the background.
         self._fed: tuple | None = None  # A dataset, and its position.
         self.position: int | None = None  # Of the dataset.
         self.done: list[StepDone] = []  # Of the last call.
@@ -54,7 +55,7 @@ class LoadedStep:
 
     def save(self, directory: str, step: int, keep: int, extra: dict, wait: bool):
         """A checkpoint of its state, with what is known of it here."""
-        self._service.await_saved(self.number)
+        self.await_saved()
         names = {}
         for number, tenant in self._tenants.items():
             if self._form.states[number].comes_back:
@@ -62,10 +63,14 @@ class LoadedStep:
         extra = {**extra, "names": names}
         if self.position is not None:
             extra["data"] = {"position": self.position}
+        self._is_saving = not wait
         self._service.save(self.number, directory, step, keep, extra, wait)
 
     def await_saved(self) -> None:
-        self._service.await_saved(self.number)
+        """Raises what became of a checkpoint that is written meanwhile, if one is."""
+        if self._is_saving:
+            self._is_saving = False
+            self._service.await_saved(self.number)
 
     def fetch(self, names: Sequence[str]) -> dict[str, object]:
         return self._service.fetch(self.number, names)
