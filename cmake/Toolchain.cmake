@@ -60,6 +60,6 @@ if(MW_SANITIZE)
   add_compile_options(-fsanitize=${MW_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${MW_SANITIZE})
-else()
-  add_link_options(-static-libstdc++ -static-libgcc)
 endif()
+# libstdc++ and libgcc stay shared libraries: Gloo and plug-ins bring them along,
+# and a program with a part of them of its own crashes in cuDNN's convolutions.

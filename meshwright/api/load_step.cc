@@ -14,6 +14,7 @@
 #include "meshwright/graph/flat_graph.h"
 #include "meshwright/hlo/batch_indices.h"
 #include "meshwright/hlo/compression.h"
+#include "meshwright/hlo/fold_transposes.h"
 #include "meshwright/hlo/host_calls.h"
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/kernel_calls.h"
@@ -103,6 +104,7 @@ absl::StatusOr<Module> PrepareStep(Module module, const std::string& path,
     module = InlineCalls(module);
   }
   BatchIndices(module);
+  FoldTransposes(module);
   if (options.require_rules) {
     MW_RETURN_IF_ERROR(CheckRules(path, module));
   }

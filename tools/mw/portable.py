@@ -8,10 +8,10 @@ It runs where glibc is 2.34 or newer and libstdc++ that of GCC 11 or newer: RHEL
 Ubuntu 22.04, Debian 12. The libraries of `lib` are found through the program's
 DT_RPATH `$ORIGIN/../lib`; everything else is the host's.
 
-Gloo is Debian's, changed in three places. It speaks TCP here, so that Redis' and
-InfiniBand's libraries are not needed; a second libibverbs would also be taken by
-NCCL, and find no cards. And std::condition_variable::wait has a version of its own
-since GCC 12 (GLIBCXX_3.4.30), with which it can be cancelled; the one before does.
+Gloo is Debian's. It speaks TCP here, so that Redis' and InfiniBand's libraries are
+not needed; a second libibverbs would also be taken by NCCL, and find no cards. In it
+and in the program, std::condition_variable::wait has a version of its own since GCC 12
+(GLIBCXX_3.4.30), with which it can be cancelled; the one before does.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ def fill(folder: Path) -> None:
     program = folder / "bin" / "meshwright"
     shutil.copy2(CLI, program)
     subprocess.run(["strip", program], check=True)
+    _make_older(ElfFile(program), program)
     _bring_gloo(folder / "lib")
     shutil.copy2(ROOT / "LICENSE", folder / "licenses" / "meshwright")
     for package in NOTICES:
@@ -104,6 +105,11 @@ def check(folder: Path) -> None:
             )
         _check_versions(path.name, file, own)
     program = ElfFile(folder / "bin" / "meshwright")
+    if any(s.name == "__dynamic_cast" and s.defined for s in program.symbols()):
+        raise StepFailed(
+            "the program has libstdc++ of its own, which plug-ins would take for the "
+            "host's; link it without -static-libstdc++"
+        )
     if program.rpath() != RPATH:
         raise StepFailed(
             "the program has no DT_RPATH; give its CMake target INSTALL_RPATH "
@@ -151,10 +157,15 @@ def _bring_gloo(folder: Path) -> None:
         if name in gloo.needed():
             symbols = ElfFile(library(name)).symbols()
             gloo.drop_library(name, {s.name for s in symbols if s.defined})
-    versions = {version.name: version for version in gloo.versions()}
+    _make_older(gloo, folder / GLOO)
+
+
+def _make_older(file: ElfFile, path: Path) -> None:
+    """Writes it with older versions of symbols, where they do."""
+    versions = {version.name: version for version in file.versions()}
     for new, (old, allowed) in OLDER.items():
         index = versions[new].index if new in versions else None
-        symbols = {s.name for s in gloo.symbols() if s.version == index}
+        symbols = {s.name for s in file.symbols() if s.version == index}
         if symbols and symbols <= allowed and old in versions:
-            gloo.replace_version(versions[new], versions[old])
-    gloo.write(folder / GLOO)
+            file.replace_version(versions[new], versions[old])
+    file.write(path)

@@ -1,0 +1,146 @@
+"""Programs on one of several GPUs that XLA believes in (`jax_mock_gpu_topology`).
+
+    believe_in(8)                      # before jax starts its backend
+    ours = Partitioned(module_bytes, states=3)
+    peer = Jitted(fn, arguments, in_shardings, out_shardings)
+    seconds(ours), seconds(peer)       # of one step; collectives bring garbage
+
+Both keep their state from step to step.
+"""
+
+import os
+import time
+
+COMBINERS = ("all_reduce", "all_gather", "reduce_scatter")
+
+
+def believe_in(devices: int) -> None:
+    flags = os.environ.get("XLA_FLAGS", "")
+    os.environ["XLA_FLAGS"] = f"{flags} --xla_gpu_shard_autotuning=false"
+    os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.9")
+    import jax
+
+    if os.environ.get("JAX_PLATFORMS") != "cpu":
+        jax.config.update("jax_mock_gpu_topology", f"1x{devices}x1")
+
+
+def platform() -> str:
+    import jax
+
+    return {"gpu": "cuda"}.get(jax.default_backend(), "cpu")
+
+
+def sharding(mesh, spec):
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    return NamedSharding(mesh, PartitionSpec(*spec))
+
+
+def placed(shape, dtype, sharding):
+    """An array of which local devices have their shards, all ones."""
+    import jax
+
+    shard = jax.numpy.ones(sharding.shard_shape(shape), dtype)
+    return jax.make_array_from_single_device_arrays(
+        shape, sharding, [jax.device_put(shard, one) for one in jax.local_devices()]
+    )
+
+
+class Partitioned:
+    """What `meshwright partition` made, compiled for as many replicas; its first
+    `states` outputs are its first parameters of the next step."""
+
+    def __init__(self, module: bytes, states: int, options: dict | None = None):
+        import jax
+        import numpy
+        from jax._src.lib import xla_client
+
+        self._devices = len(jax.devices())
+        code = xla_client._xla.mlir.hlo_to_stablehlo(module)
+        settings = xla_client.CompileOptions()
+        settings.num_replicas, settings.num_partitions = self._devices, 1
+        settings.device_assignment = xla_client.DeviceAssignment.create(
+            numpy.array([[device.id] for device in jax.devices()], numpy.int32)
+        )
+        # As meshwright's runtime asks for it.
+        asked = {f"xla_gpu_{kind}_combine_threshold_bytes": "0" for kind in COMBINERS}
+        settings.env_option_overrides = list((asked | (options or {})).items())
+        devices = xla_client.DeviceList(tuple(jax.devices()))
+        client = jax.local_devices()[0].client
+        self._compiled = client.compile_and_load(code, devices, settings)
+        # Shards of any shape: as parts of arrays that are split along the first.
+        self._mesh = jax.make_mesh(
+            (self._devices,), ("x",), (jax.sharding.AxisType.Auto,)
+        )
+        shapes = xla_client.XlaComputation(module).program_shape().parameter_shapes()
+        self._arrays = [
+            self._global(
+                [
+                    jax.device_put(jax.numpy.ones(s.dimensions(), s.numpy_dtype()), d)
+                    for d in jax.local_devices()
+                ]
+            )
+            for s in shapes
+        ]
+        self._states = states
+
+    def _global(self, shards):
+        import jax
+
+        size = shards[0].shape
+        whole = (size[0] * self._devices, *size[1:]) if size else ()
+        return jax.make_array_from_single_device_arrays(
+            whole, sharding(self._mesh, ("x",) if size else ()), shards
+        )
+
+    def text(self) -> str:
+        return self._compiled.hlo_modules()[0].to_string()
+
+    def temp_bytes(self) -> int:
+        return self._compiled.get_compiled_memory_stats().temp_size_in_bytes
+
+    def step(self):
+        results = self._compiled.execute_sharded(self._arrays)
+        outputs = results.disassemble_into_single_device_arrays()
+        self._arrays[: self._states] = [
+            self._global(one) for one in outputs[: self._states]
+        ]
+        return outputs
+
+
+class Jitted:
+    """`jax.jit` of fn(state, batch) -> (state, loss) with shardings."""
+
+    def __init__(self, fn, shapes, in_shardings, out_shardings):
+        import jax
+
+        self._state, self._batch = jax.tree_util.tree_map(
+            lambda shape, one: placed(shape.shape, shape.dtype, one),
+            shapes,
+            in_shardings,
+        )
+        jitted = jax.jit(
+            fn,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
+            donate_argnums=0,
+        )
+        self._compiled = jitted.lower(self._state, self._batch).compile()
+
+    def text(self) -> str:
+        return self._compiled.as_text()
+
+    def temp_bytes(self) -> int:
+        return self._compiled.memory_analysis().temp_size_in_bytes
+
+    def step(self):
+        self._state, loss = self._compiled(self._state, self._batch)
+        return self._state, loss
+
+
+def seconds(side) -> float:
+    import jax
+
+    start = time.perf_counter()
+    jax.block_until_ready(side.step())
+    return time.perf_counter() - start
