@@ -11,8 +11,6 @@ Both keep their state from step to step.
 import os
 import time
 
-COMBINERS = ("all_reduce", "all_gather", "reduce_scatter")
-
 
 def believe_in(devices: int) -> None:
     flags = os.environ.get("XLA_FLAGS", "")
@@ -62,8 +60,8 @@ class Partitioned:
         settings.device_assignment = xla_client.DeviceAssignment.create(
             numpy.array([[device.id] for device in jax.devices()], numpy.int32)
         )
-        # As meshwright's runtime asks for it.
-        asked = {f"xla_gpu_{kind}_combine_threshold_bytes": "0" for kind in COMBINERS}
+        # As meshwright's runtime asks for it (runtime/collective_options.h).
+        asked = {"xla_gpu_enable_latency_hiding_scheduler": True}
         settings.env_option_overrides = list((asked | (options or {})).items())
         devices = xla_client.DeviceList(tuple(jax.devices()))
         client = jax.local_devices()[0].client

@@ -68,11 +68,11 @@ Json ToJson(const ProgramEstimate& estimate, double cpu_seconds) {
           {"estimated_in_cpu_seconds", cpu_seconds}};
 }
 
-Json KernelsJson(const Module& program, const Rates& rates) {
+Json KernelsJson(const Module& program, const Rates& rates, bool cpu) {
   const ModuleWork work(program);
   Json rows = Json::array();
   for (const auto& [computation, kernels] :
-       KernelsOf(program, work, FusionStyleFor(true))) {
+       KernelsOf(program, work, FusionStyleFor(cpu))) {
     for (const Kernel& kernel : kernels) {
       Json shapes = Json::array();
       for (const Instruction* input : kernel.inputs) {
@@ -133,7 +133,9 @@ absl::Status Main(int argc, char** argv) {
       EstimateProgram(split.module, rates, cluster, split.mesh);
   Json json = {{"predicted", ToJson(estimate, CpuSeconds() - before)},
                {"instructions", split.module.instruction_count()}};
-  if (line.Has("kernels")) json["kernels"] = KernelsJson(split.module, rates);
+  if (line.Has("kernels")) {
+    json["kernels"] = KernelsJson(split.module, rates, cluster.IsCpu());
+  }
   if (!line.Has("serve")) {
     absl::PrintF("%s\n", json.dump());
     return absl::OkStatus();

@@ -15,15 +15,22 @@ struct Efficiency {
   double seconds;
   double share;
 };
-constexpr Efficiency kAccelerator[] = {
-    {1e-7, 0.03}, {1e-6, 0.2}, {1e-5, 0.5}, {1e-4, 0.65}, {1e-3, 0.7}};
+constexpr Efficiency kAccelerator[] = {{1e-7, 0.03}, {1e-6, 0.2},  {1e-5, 0.55},
+                                       {5e-5, 0.8},  {1e-4, 0.84}, {1e-3, 0.8}};
 constexpr Efficiency kCore[] = {{1e-6, 0.2}, {1e-4, 0.6}, {1e-2, 0.8}};
 
 constexpr double kMemoryShare = 0.85;
 constexpr double kLinkShare = 0.85;
-// A memory-bound kernel below this size does not use the whole bandwidth.
-constexpr double kSmallKernelSeconds = 2e-6;
-constexpr double kLaunchSeconds = 4e-6;
+constexpr double kUnalignedShare = 0.35;
+constexpr double kConvolutionShare = 0.5;
+// Seen on an H200: kernels of a graph, and what the host takes (rates.h).
+constexpr double kKernelSeconds = 1.3e-6;
+constexpr double kLaunchSeconds = 6e-6;
+constexpr double kGraphSeconds = 16e-6;
+constexpr double kLibrarySeconds = 25e-6;
+constexpr double kArgumentSeconds = 1.2e-6;
+// What the host takes to start a collective is part of its latency.
+constexpr double kCollectiveSeconds = 4e-6;
 constexpr double kCoreLaunchSeconds = 2e-6;
 constexpr double kCoreArgumentSeconds = 1e-6;
 // What a core takes to gather an element of a window, by elements side by side:
@@ -92,26 +99,32 @@ Rates AssumedRates(const Cluster& cluster) {
   }
   rates.batch_together.value = cpu ? 0 : 1;
   const double bandwidth = kMemoryShare * cluster.device.memory_gbps * 1e9;
-  rates.memory.points = {
-      {bandwidth * kSmallKernelSeconds, bandwidth * (cpu ? 1 : 0.5)},
-      {bandwidth * kSmallKernelSeconds * 100, bandwidth}};
+  rates.memory.points = {{bandwidth * kKernelSeconds, bandwidth}};
   rates.strided_share.value = cpu ? 0.2 : 0.5;
   rates.vector_flops.value =
       0.5 * VectorFlops(tflops, ElementType::kF32) * (cpu ? 0.1 : 1);
   rates.transcendentals.value = rates.vector_flops.value / 8;
-  rates.op_seconds.value = cpu ? turns * kCoreLaunchSeconds : kLaunchSeconds;
+  rates.op_seconds.value = cpu ? turns * kCoreLaunchSeconds : kKernelSeconds;
   if (cpu) {
     for (const Curve::Point& point : kCoreWindows) {
       rates.window_elements.points.push_back({point.size, turns * point.value});
     }
     rates.window_gaps.value = kCoreWindowGaps;
   }
-  // An accelerator computes while the next step is being prepared.
-  rates.argument_seconds.value = cpu ? turns * kCoreArgumentSeconds : 0;
+  rates.argument_seconds.value =
+      cpu ? turns * kCoreArgumentSeconds : kArgumentSeconds;
+  if (!cpu) {
+    rates.unaligned_share.value = kUnalignedShare;
+    rates.convolution_share.value = kConvolutionShare;
+    rates.launch_seconds.value = kLaunchSeconds;
+    rates.graph_seconds.value = kGraphSeconds;
+    rates.library_seconds.value = kLibrarySeconds;
+  }
   rates.overlap.value = cpu ? 0 : kOverlap;
   rates.further_array.value = cpu ? 1 : 0;
   for (const LinkLevel& level : cluster.levels) {
-    rates.levels.push_back(LevelOf(level, rates.op_seconds.value));
+    rates.levels.push_back(
+        LevelOf(level, cpu ? rates.op_seconds.value : kCollectiveSeconds));
   }
   return rates;
 }

@@ -54,6 +54,14 @@ bool MovesMinor(const Instruction& transpose) {
 // Whether loops over the elements no longer run along memory: compilers then
 // compute an index for each element. An accelerator does that always, and is
 // slower only where neighbours do not stay together.
+// Libraries write convolutions with examples first. What is wanted otherwise,
+// as the gradient of a filter is, is turned by the kernels that read it.
+bool ComesTurned(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kConvolution &&
+         instruction.attributes->convolution.has_value() &&
+         instruction.attributes->convolution->output_batch != 0;
+}
+
 bool Reorders(const Instruction& instruction, bool accelerator) {
   if (accelerator) {
     switch (instruction.opcode) {
@@ -350,6 +358,8 @@ class Fuser {
           user.opcode == Opcode::kReduce && !style_.reduce_reads_fused;
       if (whole || IsInput(*operand) ||
           (&user == result_ && i == 0 && UpdatesInPlace(user, *operand))) {
+        kernel.strided =
+            kernel.strided || (style_.fuses_rows && ComesTurned(*operand));
         Read(user, static_cast<int32_t>(i), elementwise, share, kernel);
         continue;
       }

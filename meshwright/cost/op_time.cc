@@ -9,6 +9,10 @@ namespace {
 
 double Over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
+bool IsUnaligned(const Shape& shape) {
+  return meshwright::IsUnaligned(shape.element_type, shape.dimensions);
+}
+
 double WindowSeconds(const ConvolutionWindows& windows, const Rates& rates) {
   return windows.elements * rates.window_elements.At(windows.side_by_side) *
          (windows.gaps ? rates.window_gaps.value : 1);
@@ -32,6 +36,11 @@ double BatchOf(const Instruction& instruction) {
   return std::max(batch, 1.0);
 }
 
+bool IsUnaligned(ElementType type, absl::Span<const int64_t> sizes) {
+  constexpr int64_t kRowBits = 128;
+  return !sizes.empty() && sizes.back() * BitWidth(type) % kRowBits != 0;
+}
+
 double FusedSeconds(const LocalWork& local, const Rates& rates) {
   const double flops = local.work.flops;
   if (local.unit == Unit::kVector) {
@@ -39,7 +48,8 @@ double FusedSeconds(const LocalWork& local, const Rates& rates) {
            Over(local.work.transcendentals, rates.transcendentals.value);
   }
   const double share =
-      local.unit == Unit::kConvolution ? rates.convolution_share.value : 1;
+      (local.unit == Unit::kConvolution ? rates.convolution_share.value : 1) *
+      (local.unaligned ? rates.unaligned_share.value : 1);
   const double together = rates.batch_together.value;
   const double alone = together + (1 - together) * local.batch;
   return WindowSeconds(local.windows, rates) +
@@ -62,6 +72,11 @@ double KernelSeconds(const Kernel& kernel, const Rates& rates, double devices) {
   if (local.unit == Unit::kConvolution) local.windows = WindowsOf(*kernel.root);
   if (!kernel.root->operands.empty()) {
     local.type = kernel.root->operand_shape(0).element_type;
+  }
+  if (kernel.root->opcode == Opcode::kDot) {
+    local.unaligned = IsUnaligned(kernel.root->shape) ||
+                      IsUnaligned(kernel.root->operand_shape(0)) ||
+                      IsUnaligned(kernel.root->operand_shape(1));
   }
   double seconds = KernelSeconds(local, rates);
   if (kernel.scratch_bytes > 0) {

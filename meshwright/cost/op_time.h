@@ -6,6 +6,7 @@
 #ifndef MESHWRIGHT_COST_OP_TIME_H_
 #define MESHWRIGHT_COST_OP_TIME_H_
 
+#include "absl/types/span.h"
 #include "meshwright/analysis/flops.h"
 #include "meshwright/base/element_type.h"
 #include "meshwright/cost/convolution_windows.h"
@@ -26,7 +27,8 @@ struct LocalWork {
   // Contractions of so many pairs; where they do not run together, every one
   // must be large to be fast.
   double batch = 1;
-  bool strided = false;  // Elements change their order in memory.
+  bool strided = false;    // Elements change their order in memory.
+  bool unaligned = false;  // IsUnaligned.
   ConvolutionWindows windows;
 };
 
@@ -34,6 +36,9 @@ struct LocalWork {
 double KernelSeconds(const LocalWork& local, const Rates& rates);
 // The product of the sizes of a dot's batch dimensions; else 1.
 double BatchOf(const Instruction& instruction);
+// Whether rows of arrays with these sizes begin elsewhere than at multiples of
+// 16 bytes, where accelerators read them as a whole.
+bool IsUnaligned(ElementType type, absl::Span<const int64_t> sizes);
 // On each of `devices` that share it evenly.
 double KernelSeconds(const Kernel& kernel, const Rates& rates,
                      double devices = 1);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "meshwright/cost/kernel_copies.h"
+#include "meshwright/cost/launches.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/cost/price_list.h"
 #include "meshwright/hlo/trip_count.h"
@@ -52,17 +53,29 @@ class Walker {
     }
   }
 
-  const ProgramEstimate& Visit(const Computation& computation) {
-    const auto [known, is_new] = known_.try_emplace(&computation);
-    if (!is_new) return known->second;
-    const ProgramEstimate estimate = Simulate(computation);
-    return known_[&computation] = estimate;
+  // Of a whole program.
+  ProgramEstimate Run(const Computation& entry) {
+    return Simulate(entry, /*waits=*/true);
   }
 
  private:
+  // Of what is called, as often as it is called: the host starts one iteration
+  // of a loop while another runs.
+  const ProgramEstimate& Visit(const Computation& computation) {
+    const auto [known, is_new] = known_.try_emplace(&computation);
+    if (!is_new) return known->second;
+    ProgramEstimate estimate = Simulate(computation, /*waits=*/false);
+    const double idle =
+        std::max(0.0, estimate.host_seconds - estimate.step_seconds);
+    estimate.compute_seconds += idle;
+    estimate.step_seconds += idle;
+    return known_[&computation] = estimate;
+  }
+
   // Two streams: kernels in order, and collectives beside them, each as soon as
-  // its operands are there, but not long before its turn.
-  ProgramEstimate Simulate(const Computation& computation) {
+  // its operands are there, but not long before its turn. The host goes ahead
+  // of both, and they wait for it if `waits`.
+  ProgramEstimate Simulate(const Computation& computation, bool waits) {
     ProgramEstimate sum;
     const auto found = kernels_.find(&computation);
     if (found == kernels_.end()) return sum;
@@ -70,7 +83,10 @@ class Walker {
     double link = 0;
     std::vector<double> ready(computation.size(), 0);  // Results, by id.
     std::vector<double> ends;                          // By kernel.
+    const std::vector<double> launches = LaunchSeconds(found->second, rates_);
     for (const Kernel& kernel : found->second) {
+      sum.host_seconds += launches[ends.size()];
+      const double host = waits ? sum.host_seconds : 0;
       double start = 0;
       for (const Instruction* input : kernel.inputs) {
         start = std::max(start, ReadyOf(*input, ready));
@@ -80,10 +96,13 @@ class Walker {
         // The part that needs the device itself stops the kernels.
         compute += seconds * (1 - rates_.overlap.value);
         const double turn = ends.size() > kAhead ? *(ends.end() - kAhead) : 0;
-        link = std::max({link, start, turn}) + seconds;
+        link = std::max({link, start, turn, host}) + seconds;
         ready[kernel.root->id] = std::max(link, compute);
       } else {
-        compute = std::max(compute, start) + Compute(kernel, sum);
+        start = std::max(compute, start);
+        const double idle = std::max(0.0, host - start);
+        sum.compute_seconds += idle;
+        compute = start + idle + Compute(kernel, sum);
         ready[kernel.root->id] = compute;
         for (const Instruction* result : kernel.more_results) {
           ready[result->id] = compute;
@@ -150,6 +169,7 @@ class Walker {
     sum.comm_seconds += count * part.comm_seconds;
     sum.step_seconds += count * part.step_seconds;
     sum.comm_bytes += count * part.comm_bytes;
+    sum.host_seconds += count * part.host_seconds;
     sum.kernels += count * part.kernels;
     sum.collectives += count * part.collectives;
   }
@@ -242,7 +262,7 @@ ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
   const FusionStyle style = FusionStyleFor(cluster.IsCpu());
   const ProgramKernels kernels = KernelsOf(program, work, style);
   ProgramEstimate estimate =
-      Walker(kernels, style, rates, mesh, prices).Visit(*program.entry());
+      Walker(kernels, style, rates, mesh, prices).Run(*program.entry());
   const double arguments =
       rates.argument_seconds.value *
       static_cast<double>(program.entry()->Parameters().size() +

@@ -5,8 +5,9 @@
 //   step.step_seconds;   // 0.0312
 //   step.peak_bytes();   // 7.1e9
 //
-// Kernels (kernels.h) run one after the other; collectives run beside them as
-// far as rates.overlap says and as their operands and users allow. Loops count
+// Kernels (kernels.h) run one after the other, once the host has started them
+// (launches.h); collectives run beside them as far as rates.overlap says and as
+// their operands and users allow. Loops count
 // by their trip count, conditionals by their longest branch.
 #ifndef MESHWRIGHT_COST_PROGRAM_COST_H_
 #define MESHWRIGHT_COST_PROGRAM_COST_H_
@@ -29,6 +30,7 @@ struct ProgramEstimate {
   double exposed_seconds = 0;      // The part that computation waits for.
   double step_seconds = 0;         // compute_seconds + exposed_seconds.
   double comm_bytes = 0;           // Sent by a device.
+  double host_seconds = 0;         // Of the host, to start all of it.
   double kernels = 0;              // Started.
   double collectives = 0;
   ProgramBytes memory;

@@ -180,6 +180,33 @@ TEST(EstimateProgramTest, ArgumentsCost) {
   EXPECT_NEAR(step.step_seconds, 3e-3 + 2 * kDot + kSum + kReduce, 1e-12);
 }
 
+TEST(EstimateProgramTest, KernelsWaitForTheirHost) {
+  Rates rates = SimpleRates(0);
+  const auto mesh = Mesh::Parse("data=4,model=2").value();
+  rates.launch_seconds.value = 1e-9;  // It is ahead of them.
+  EXPECT_NEAR(EstimateProgram(Sum(), rates, OneHost(), mesh).step_seconds,
+              1e-9 + 2 * kDot + kSum + kReduce, 1e-12);
+  rates.launch_seconds.value = 1;
+  const ProgramEstimate step = EstimateProgram(Sum(), rates, OneHost(), mesh);
+  EXPECT_NEAR(step.host_seconds, 4, 1e-9);
+  EXPECT_NEAR(step.step_seconds, 4, 1e-3);
+  EXPECT_NEAR(step.compute_seconds + step.exposed_seconds, step.step_seconds,
+              1e-9);
+}
+
+TEST(KernelSecondsTest, RowsThatBeginAnywhereAreSlow) {
+  EXPECT_FALSE(IsUnaligned(ElementType::kBF16, {3, 768}));
+  EXPECT_TRUE(IsUnaligned(ElementType::kBF16, {768, 50257}));
+  EXPECT_TRUE(IsUnaligned(ElementType::kBF16, {768, 4}));
+  EXPECT_FALSE(IsUnaligned(ElementType::kF32, {768, 4}));
+  Rates rates = SimpleRates(0);
+  rates.unaligned_share.value = 0.5;
+  LocalWork dot{.unit = Unit::kContraction, .work = {.flops = 1000}};
+  const double aligned = FusedSeconds(dot, rates);
+  dot.unaligned = true;
+  EXPECT_NEAR(FusedSeconds(dot, rates), 2 * aligned, 1e-15);
+}
+
 TEST(KernelSecondsTest, TheSlowerOfArithmeticAndMemory) {
   const Rates rates = SimpleRates(0);
   EXPECT_NEAR(

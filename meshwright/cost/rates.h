@@ -81,6 +81,9 @@ struct Rates {
   // Contractions of a batch fill the device together: 1 if all do, 0 if each is
   // as fast as if it were the only one.
   Figure batch_together;
+  // The share that contractions reach whose arrays have rows that do not begin
+  // at multiples of 16 bytes, as those of 50257 words.
+  Figure unaligned_share = {1};
   // Convolutions: their share of what a contraction of their size reaches.
   Figure convolution_share = {1};
   // Seconds for each element that a convolution gathers from its windows before
@@ -99,6 +102,13 @@ struct Rates {
   Figure transcendentals;
   // Seconds from the start of one small kernel to that of the next.
   Figure op_seconds;
+  // What the host takes to start a kernel by itself, several that follow each
+  // other as one graph (a command buffer), and a convolution of a library,
+  // which is in no graph. Kernels that are shorter wait for it. 0 where devices
+  // start their kernels themselves.
+  Figure launch_seconds;
+  Figure graph_seconds;
+  Figure library_seconds;
   // Seconds of a step for each array that goes in or comes out.
   Figure argument_seconds;
   // The share of a collective that can run beside computation.
@@ -120,8 +130,8 @@ struct Rates {
   bool operator==(const Rates&) const = default;
 };
 
-// Contractions reach up to 70 % of the peak of an accelerator, less when they
-// last under a millisecond; memory 85 %, kernels start 4 us apart; links give
+// Contractions reach up to 85 % of the peak of an accelerator, less when they
+// last under 100 us; memory 85 %, small kernels start 1.3 us apart; links give
 // 85 % of their rate, a collective takes its link's latency times the
 // logarithm of the group. See assumed_rates.cc. Requires: Check(cluster).
 Rates AssumedRates(const Cluster& cluster);

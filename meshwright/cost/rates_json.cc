@@ -30,6 +30,10 @@ constexpr NamedFigure kFigures[] = {
 // Absent from what older versions wrote.
 constexpr NamedFigure kNewer[] = {{"batch_together", &Rates::batch_together},
                                   {"further_array", &Rates::further_array},
+                                  {"unaligned_share", &Rates::unaligned_share},
+                                  {"launch_seconds", &Rates::launch_seconds},
+                                  {"graph_seconds", &Rates::graph_seconds},
+                                  {"library_seconds", &Rates::library_seconds},
                                   {"window_gaps", &Rates::window_gaps}};
 
 absl::Status Bad(absl::string_view what) {

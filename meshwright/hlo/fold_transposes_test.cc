@@ -46,19 +46,18 @@ TEST(FoldTransposesTest, OfAGradient) {
 }
 
 TEST(FoldTransposesTest, OfTheRoot) {
-  EXPECT_THAT(
-      Folded(absl::StrReplaceAll(
-          kGradient,
-          {{"  w = ", "  ROOT w = "},
-           {"  ROOT y = f32[2,4,3,16] negate(w)", "  y = f32[] constant(0)"}})),
-      AllOf(HasSubstr("ROOT dot = "), Not(HasSubstr("transpose("))));
+  EXPECT_THAT(Folded(absl::StrReplaceAll(kGradient,
+                                         {{"  w = ", "  ROOT w = "},
+                                          {"  ROOT y = f32[2,4,3,16] negate(w)",
+                                           "  y = f32[] constant(0)"}})),
+              AllOf(HasSubstr("ROOT dot = "), Not(HasSubstr("transpose("))));
 }
 
 TEST(FoldTransposesTest, OnlyWhatExchangesOperands) {
-  EXPECT_THAT(Folded(absl::StrReplaceAll(
-                  kGradient, {{"[2,4,3,16]", "[2,3,4,16]"},
-                              {"{0,2,3,1}", "{0,3,2,1}"}})),
-              HasSubstr("transpose(dot)"));
+  EXPECT_THAT(
+      Folded(absl::StrReplaceAll(kGradient, {{"[2,4,3,16]", "[2,3,4,16]"},
+                                             {"{0,2,3,1}", "{0,3,2,1}"}})),
+      HasSubstr("transpose(dot)"));
 }
 
 TEST(FoldTransposesTest, NotWhatOthersUse) {

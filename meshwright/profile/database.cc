@@ -102,7 +102,12 @@ Rates Overlay(Rates measured, const Rates& assumed) {
     measured.matmul.try_emplace(type, curve);
   }
   measured.device = assumed.device;
-  measured.batch_together = assumed.batch_together;  // Nobody measures it.
+  // Nobody measures these.
+  measured.batch_together = assumed.batch_together;
+  measured.unaligned_share = assumed.unaligned_share;
+  measured.launch_seconds = assumed.launch_seconds;
+  measured.graph_seconds = assumed.graph_seconds;
+  measured.library_seconds = assumed.library_seconds;
   if (measured.further_array.origin == Origin::kAssumed) {
     measured.further_array = assumed.further_array;
   }

@@ -1,19 +1,37 @@
 #include "meshwright/runtime/collective_options.h"
 
-#include <cstdint>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace meshwright {
+namespace {
 
-OptionMap CollectivesAsWritten(absl::string_view platform) {
+OptionMap Wanted(absl::string_view platform) {
   if (platform == "cpu") {
     return {{"xla_disable_hlo_passes", "cpu-all-reduce-combiner"}};
   }
   if (platform == "cuda" || platform == "rocm" || platform == "gpu") {
-    return {{"xla_gpu_all_reduce_combine_threshold_bytes", int64_t{0}},
-            {"xla_gpu_all_gather_combine_threshold_bytes", int64_t{0}},
-            {"xla_gpu_reduce_scatter_combine_threshold_bytes", int64_t{0}}};
+    return {{"xla_gpu_enable_latency_hiding_scheduler", true}};
   }
   return {};
+}
+
+}  // namespace
+
+OptionMap CollectiveOptions(absl::string_view platform) {
+  OptionMap options = Wanted(platform);
+  const char* flags = std::getenv("XLA_FLAGS");
+  for (absl::string_view flag :
+       absl::StrSplit(flags == nullptr ? "" : flags, ' ')) {
+    while (absl::ConsumePrefix(&flag, "-")) {
+    }
+    options.erase(std::string(flag.substr(0, flag.find('='))));
+  }
+  return options;
 }
 
 bool CollectivesCrossProcesses(absl::string_view platform) {

@@ -115,7 +115,7 @@ absl::Status Executor::Compile(const std::vector<std::string>& programs) {
     compile.num_replicas = static_cast<int>(compile.device_ids.size());
     compile.xla_overrides = options_.xla_overrides;
     if (compile.num_replicas > 1) {
-      compile.xla_overrides.merge(CollectivesAsWritten(client.platform_name()));
+      compile.xla_overrides.merge(CollectiveOptions(client.platform_name()));
     }
     const Program source{.format = "hlo", .code = programs[i]};
     auto compiled = options_.cache != nullptr

@@ -180,6 +180,12 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
       for (const int64_t dimension : numbers->lhs_batch) {
         local.batch *= static_cast<double>(sizes[dimension]);
       }
+      local.unaligned =
+          IsUnaligned(local.type, sizes) ||
+          IsUnaligned(local.type,
+                      LocalDimensions(pool_[option.operands[1]], mesh_)) ||
+          IsUnaligned(local.type,
+                      LocalDimensions(pool_[option.results[0]], mesh_));
     }
     if (local.unit == Unit::kConvolution && op.operands.size() == 2) {
       local.windows = WindowsOf(
