@@ -56,7 +56,8 @@ Curve MatmulCurve(double peak, bool cpu) {
   return curve;
 }
 
-LevelRates LevelOf(const LinkLevel& level, double launch) {
+// `speed`: the part of the links' that there is.
+LevelRates LevelOf(const LinkLevel& level, double launch, double speed) {
   LevelRates rates;
   for (const MoveKind kind :
        {MoveKind::kReduceScatter, MoveKind::kAllReduce, MoveKind::kAllToAll,
@@ -70,7 +71,7 @@ LevelRates LevelOf(const LinkLevel& level, double launch) {
       rates.kinds[KindIndex(kind)].push_back(
           {.devices = devices,
            .latency = launch + rounds * hops * level.LatencySeconds(),
-           .per_byte = 1 / (kLinkShare * level.BytesPerSecond())});
+           .per_byte = 1 / (kLinkShare * speed * level.BytesPerSecond())});
     }
   }
   return rates;
@@ -122,9 +123,11 @@ Rates AssumedRates(const Cluster& cluster) {
   }
   rates.overlap.value = cpu ? 0 : kOverlap;
   rates.further_array.value = cpu ? 1 : 0;
+  const double link_speed = LinkSpeedOf(cluster.hosts);
   for (const LinkLevel& level : cluster.levels) {
     rates.levels.push_back(
-        LevelOf(level, cpu ? rates.op_seconds.value : kCollectiveSeconds));
+        LevelOf(level, cpu ? rates.op_seconds.value : kCollectiveSeconds,
+                cluster.IsNetwork(level) ? link_speed : 1));
   }
   return rates;
 }

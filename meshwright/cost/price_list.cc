@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "meshwright/base/check.h"
 
 namespace meshwright {
@@ -96,19 +97,38 @@ double ShareSent(MoveKind kind, double devices, double below, double parts) {
 }  // namespace
 
 CollectivePrice PriceOver(absl::Span<const LinkUse> links, MoveKind kind,
-                          int64_t devices, const Rates& rates) {
+                          int64_t devices, const Rates& rates,
+                          const Cluster& cluster) {
   const double n = static_cast<double>(devices);
   CollectivePrice price{.latency = 0, .per_wire_byte = 0};
+  // What passes through one port of a level, for a byte of the operand.
+  struct Load {
+    double bytes = 0;
+    int64_t parts = 2;
+  };
+  absl::InlinedVector<Load, 4> loads(cluster.levels.size());
   double below = 1;
   for (const LinkUse& use : links) {
     const double parts = static_cast<double>(use.parts);
-    const CollectiveRate rate = rates.Of(kind, use.level, use.parts);
-    // Through one port, for a byte of the operand.
-    const double bytes = ShareSent(kind, n, below, parts) *
-                         static_cast<double>(use.members * use.groups);
-    price.latency += rate.latency;
-    price.per_wire_byte = std::max(price.per_wire_byte, bytes * rate.per_byte);
+    const double share = ShareSent(kind, n, below, parts);
+    const int64_t senders = use.members * use.groups;
+    loads[use.level].bytes += share * static_cast<double>(senders);
+    loads[use.level].parts = use.parts;
+    // On the way there, through the network's inner ports.
+    for (int32_t inner = 0; inner < use.level; ++inner) {
+      const LinkLevel& level = cluster.levels[inner];
+      if (!cluster.IsNetwork(level)) continue;
+      loads[inner].bytes +=
+          share * static_cast<double>(std::min(senders, level.port_devices));
+    }
+    price.latency += rates.Of(kind, use.level, use.parts).latency;
     below *= parts;
+  }
+  for (int32_t level = 0; level < std::ssize(loads); ++level) {
+    const Load& load = loads[level];
+    if (load.bytes == 0) continue;
+    const double per_byte = rates.Of(kind, level, load.parts).per_byte;
+    price.per_wire_byte = std::max(price.per_wire_byte, load.bytes * per_byte);
   }
   price.per_wire_byte /= WireBytes(kind, devices, 1);
   return price;
@@ -147,7 +167,7 @@ Prices PricesFor(const Rates& rates, const Cluster& cluster, const Mesh& mesh,
     const int64_t devices = mesh.Size(ListOf(bits));
     for (const MoveKind kind : kKinds) {
       table[bits][KindIndex(kind)] =
-          PriceOver(links[bits], kind, devices, rates);
+          PriceOver(links[bits], kind, devices, rates, cluster);
     }
   }
   // Nobody communicates along no axis; the least price must not be its.

@@ -32,11 +32,14 @@ Prices PricesFor(const Rates& rates, const Cluster& cluster, const Mesh& mesh,
                  ElementType type = ElementType::kF32);
 
 // Of groups of `devices` that use these links. A collective over several levels
-// goes level by level, on what the level below left to do: latencies add up.
-// Chunks of it are under way on all levels at once: its slowest level tells the
-// time.
+// goes level by level, on what the level below left to do: an all-reduce
+// scatters inside, reduces across what is left, gathers inside. Latencies add
+// up. Chunks of it are under way on all levels at once: its slowest port tells
+// the time. (One ring through all devices would send as much or more over every
+// level, and no fewer messages over the outermost.)
 CollectivePrice PriceOver(absl::Span<const LinkUse> links, MoveKind kind,
-                          int64_t devices, const Rates& rates);
+                          int64_t devices, const Rates& rates,
+                          const Cluster& cluster);
 
 // LinksOf for all subsets of the sub-axes, by bits.
 std::vector<std::vector<LinkUse>> LinksBySubset(const Cluster& cluster,

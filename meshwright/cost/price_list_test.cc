@@ -127,6 +127,81 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& test) { return test.param.name; });
 
+// Rails, pods and a spine: 8 hosts of 4, two hosts to a pod. Every device has
+// a port of 20 GB/s into its rail; on the spine it gets a quarter of that.
+TEST(PricesForTest, ThreeLevels) {
+  Cluster cluster = Hosts(8, 4);
+  cluster.levels = {{"host", 4, 800, 1, 1},
+                    {"rail", 8, 160, 5, 1},
+                    {"spine", 32, 160, 10, 1, /*oversubscription=*/4}};
+  EXPECT_DOUBLE_EQ(cluster.levels[2].BytesPerSecond(), 5e9);
+  constexpr double kRail = 1 / 20e9, kSpine = 1 / 5e9;
+  Rates rates = PlainRates();
+  rates.levels.resize(3);
+  for (int kind = 0; kind < 5; ++kind) {
+    rates.levels[1].kinds[kind] = {{2, 5e-6, kRail}};
+    rates.levels[2].kinds[kind] = {{2, 10e-6, kSpine}};
+  }
+  const Mesh mesh = Mesh::Parse("spine=4,rail=2,host=4").value();
+  const auto seconds = [&](const Cluster& on, MoveKind kind,
+                           std::vector<std::string> axes) {
+    const uint32_t bits = Bits(mesh, axes);
+    int64_t devices = 1;
+    for (const std::string& axis : axes) {
+      devices *= mesh.Size(mesh.SubAxes(*mesh.FindAxis(axis)));
+    }
+    return PricesFor(rates, on, mesh).Of(kind, bits).per_wire_byte *
+           WireBytes(kind, devices, 1e9);
+  };
+  // Scattered over four, reduced in pairs, reduced among four pods: an eighth
+  // of the gigabyte, three quarters of it sent twice.
+  const std::vector<std::string> all = {"spine", "rail", "host"};
+  EXPECT_NEAR(seconds(cluster, MoveKind::kAllReduce, all),
+              2 * 0.75 * 1e9 / 8 * kSpine, 1e-9);
+  const Prices prices = PricesFor(rates, cluster, mesh);
+  EXPECT_DOUBLE_EQ(prices.Of(MoveKind::kAllReduce, Bits(mesh, all)).latency,
+                   16e-6);
+  // With a spine as fast as rails the ports count, which carry both: the pair's
+  // half of a quarter, and what goes to other pods.
+  Cluster fast = cluster;
+  for (int kind = 0; kind < 5; ++kind) {
+    rates.levels[2].kinds[kind] = {{2, 10e-6, kRail}};
+  }
+  EXPECT_NEAR(seconds(fast, MoveKind::kAllReduce, all),
+              (2 * 0.5 * 1e9 / 4 + 2 * 0.75 * 1e9 / 8) * kRail, 1e-9);
+  // One port for a pod, as fast as all of its devices': a device that sends to
+  // other pods still has its own alone.
+  fast.levels[2].port_devices = 8;
+  for (int kind = 0; kind < 5; ++kind) {
+    rates.levels[2].kinds[kind] = {{2, 10e-6, kRail / 16}};
+  }
+  EXPECT_NEAR(seconds(fast, MoveKind::kPermute, {"spine"}), 1e9 * kRail, 1e-9);
+  // Inside a host nothing of that is on the way.
+  EXPECT_NEAR(seconds(fast, MoveKind::kAllReduce, {"host"}), 1.5e9 * kInside,
+              1e-9);
+}
+
+// Level by level against one ring through all devices in order: of those of a
+// block one sends outwards, all that it passes on.
+TEST(PricesForTest, LevelByLevelIsNoSlowerThanARing) {
+  for (const int64_t hosts : {2, 3, 16}) {
+    for (const int64_t devices : {2, 8}) {
+      for (const int64_t port : {int64_t{1}, devices}) {
+        Cluster cluster = Hosts(hosts, devices);
+        cluster.levels[1].port_devices = port;
+        const Mesh mesh = Mesh::Create({{"x", hosts * devices}}).value();
+        const Prices prices = PricesFor(PlainRates(), cluster, mesh);
+        const uint32_t bits = Bits(mesh, {"x"});
+        for (const MoveKind kind : {MoveKind::kAllReduce, MoveKind::kAllGather,
+                                    MoveKind::kReduceScatter}) {
+          EXPECT_LE(prices.Of(kind, bits).per_wire_byte, 1.0001 * kOutside)
+              << hosts << " x " << devices << ", port " << port;
+        }
+      }
+    }
+  }
+}
+
 TEST(PricesForTest, LocalWorkAndTheLeast) {
   const Cluster cluster = Hosts(2, 4);
   const Mesh mesh = Mesh::Parse("data=2,model=4").value();

@@ -1,5 +1,6 @@
 #include "meshwright/mesh/cluster.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -54,6 +55,9 @@ absl::Status CheckLevel(const LinkLevel& level, const LinkLevel* below) {
   if (!std::isfinite(level.us) || level.us < 0) {
     return Bad("link \"", level.name, "\": us must be 0 or more");
   }
+  if (!std::isfinite(level.oversubscription) || level.oversubscription < 1) {
+    return Bad("link \"", level.name, "\": oversubscription must be 1 or more");
+  }
   if (level.devices < inner || level.devices % inner != 0) {
     return Bad("link \"", level.name, "\" joins ", level.devices,
                " devices, no multiple of the ", inner, " that \"",
@@ -85,8 +89,7 @@ absl::Status CheckLevels(const Cluster& cluster) {
   return absl::OkStatus();
 }
 
-absl::Status CheckDevice(const Cluster& cluster) {
-  const DeviceModel& device = cluster.device;
+absl::Status CheckModel(const DeviceModel& device) {
   for (const TflopsField& field : TflopsFields()) {
     if (!IsPositive(device.tflops.*field.member)) {
       return Bad("device: tflops of ", field.name, " must be above 0");
@@ -95,6 +98,18 @@ absl::Status CheckDevice(const Cluster& cluster) {
   if (device.memory_bytes < 1) return Bad("device: memory must be above 0");
   if (!IsPositive(device.memory_gbps)) {
     return Bad("device: memory_gbps must be above 0");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDevice(const Cluster& cluster) {
+  MW_RETURN_IF_ERROR(CheckModel(cluster.device));
+  for (const DeviceModel& model : cluster.models) {
+    MW_RETURN_IF_ERROR(CheckModel(model));
+    if ((model.kind == "cpu") != (cluster.models[0].kind == "cpu")) {
+      return Bad("hosts of ", cluster.models[0].kind, " and of ", model.kind,
+                 " cannot be one cluster");
+    }
   }
   if (cluster.shared_host && cluster.hosts.size() != 1) {
     return Bad("devices that share a host are on one host, not on ",
@@ -123,6 +138,9 @@ absl::Status CheckHosts(const Cluster& cluster) {
                  "; all hosts must have equally many");
     }
     MW_RETURN_IF_ERROR(CheckLocalIds(cluster, i));
+    if (!IsPositive(host.link_speed)) {
+      return Bad(NameOf(cluster, i), ": link_speed must be above 0");
+    }
     if (host.address.empty()) continue;
     const auto [other, is_new] = addresses.try_emplace(host.address, i);
     if (!is_new) {
@@ -142,10 +160,45 @@ absl::Status Check(const Cluster& cluster) {
   return CheckDevice(cluster);
 }
 
+bool Cluster::IsUneven() const {
+  return !models.empty() || std::ranges::any_of(hosts, [&](const Host& host) {
+    return host.link_speed != hosts[0].link_speed;
+  });
+}
+
+DeviceModel LeastOf(absl::Span<const DeviceModel> models) {
+  DeviceModel least = models[0];
+  for (const DeviceModel& model : models) {
+    // Named after the one with least arithmetic.
+    if (model.tflops.bf16 < least.tflops.bf16) least.kind = model.kind;
+    for (const TflopsField& field : TflopsFields()) {
+      least.tflops.*field.member =
+          std::min(least.tflops.*field.member, model.tflops.*field.member);
+    }
+    least.memory_bytes = std::min(least.memory_bytes, model.memory_bytes);
+    least.memory_gbps = std::min(least.memory_gbps, model.memory_gbps);
+  }
+  return least;
+}
+
+absl::Span<const Host> HostsOf(const Cluster& cluster, int64_t first_device,
+                               int64_t count) {
+  const int64_t per_host = cluster.devices_per_host();
+  const int64_t first = first_device / per_host;
+  const int64_t end = (first_device + count + per_host - 1) / per_host;
+  return absl::MakeConstSpan(cluster.hosts)
+      .subspan(static_cast<size_t>(first), static_cast<size_t>(end - first));
+}
+
+double LinkSpeedOf(absl::Span<const Host> hosts) {
+  return std::ranges::min(hosts, {}, &Host::link_speed).link_speed;
+}
+
 std::string Cluster::ToString() const {
   std::string text = absl::StrFormat(
       "%s x %d %s, %s", Counted(std::ssize(hosts), "host"), devices_per_host(),
-      device.kind, FormatBytes(device.memory_bytes));
+      models.empty() ? device.kind : "devices",
+      models.empty() ? FormatBytes(device.memory_bytes) : HostsInWords(*this));
   if (shared_host) absl::StrAppend(&text, ", sharing ", cores, " cores");
   for (size_t i = 0; i < levels.size(); ++i) {
     if (!JoinsMore(*this, i)) continue;

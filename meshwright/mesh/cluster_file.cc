@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/mesh/cluster_devices.h"
 #include "meshwright/mesh/cluster_json.h"
 #include "meshwright/mesh/cluster_links.h"
 
@@ -17,68 +18,18 @@ using internal::Bad;
 using internal::Json;
 using internal::JsonObject;
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr int64_t kMaxHosts = int64_t{1} << 20;
 constexpr int64_t kTepdistPort = 1688;  // Its server's default.
 // What TePDist's files are about: its planner knows no other device.
 constexpr char kTepdistKind[] = "v100";
 
-absl::StatusOr<const DeviceKind*> KindNamed(const std::string& name) {
-  const DeviceKind* kind = FindDeviceKind(name);
-  if (kind != nullptr) return kind;
-  return Bad("unknown device kind \"", name, "\"; known are ",
-             absl::StrJoin(KnownDeviceKinds(), ", "));
-}
-
-absl::Status SetMemory(double gib, DeviceModel& device) {
-  if (!std::isfinite(gib) || gib <= 0 || gib > 1e9) {
-    return Bad("device: \"memory_gib\" must be above 0, not ", gib);
-  }
-  device.memory_bytes = std::llround(gib * kGib);
-  return absl::OkStatus();
-}
-
-DeviceModel DeviceOf(const DeviceKind& kind) {
-  return {kind.name, kind.tflops, std::llround(kind.memory_gib * kGib),
-          kind.memory_gbps};
-}
-
-absl::StatusOr<DeviceModel> ParseDevice(const Json& json) {
+absl::Status AddHosts(const Json& json, Cluster& cluster) {
+  std::vector<Host>& hosts = cluster.hosts;
   MW_ASSIGN_OR_RETURN(
       const JsonObject object,
-      JsonObject::Create(json, "device",
-                         {"kind", "memory_gib", "memory_gbps", "tflops"}));
-  std::string name;
-  MW_RETURN_IF_ERROR(object.Read("kind", name));
-  if (!object.Has("kind")) {
-    return Bad("device: no \"kind\"; known are ",
-               absl::StrJoin(KnownDeviceKinds(), ", "));
-  }
-  MW_ASSIGN_OR_RETURN(const DeviceKind* kind, KindNamed(name));
-  DeviceModel device = DeviceOf(*kind);
-  MW_RETURN_IF_ERROR(object.Read("memory_gbps", device.memory_gbps));
-  if (object.Has("memory_gib")) {
-    double gib = 0;
-    MW_RETURN_IF_ERROR(object.Read("memory_gib", gib));
-    MW_RETURN_IF_ERROR(SetMemory(gib, device));
-  }
-  if (object.Has("tflops")) {
-    MW_ASSIGN_OR_RETURN(
-        const JsonObject tflops,
-        JsonObject::Create(object["tflops"], "device: tflops",
-                           {"f64", "f32", "tf32", "bf16", "f16", "f8", "s8"}));
-    for (const TflopsField& field : TflopsFields()) {
-      MW_RETURN_IF_ERROR(tflops.Read(field.name, device.tflops.*field.member));
-    }
-  }
-  return device;
-}
-
-absl::Status AddHosts(const Json& json, std::vector<Host>& hosts) {
-  MW_ASSIGN_OR_RETURN(
-      const JsonObject object,
-      JsonObject::Create(json, absl::StrCat("hosts[", hosts.size(), "]"),
-                         {"address", "devices", "count"}));
+      JsonObject::Create(
+          json, absl::StrCat("hosts[", hosts.size(), "]"),
+          {"address", "devices", "count", "device", "link_speed"}));
   Host host;
   MW_RETURN_IF_ERROR(object.Read("address", host.address));
   if (!object.Has("devices")) return Bad(object.where(), ": no \"devices\"");
@@ -97,15 +48,30 @@ absl::Status AddHosts(const Json& json, std::vector<Host>& hosts) {
     return Bad(object.where(), ": ", count, " hosts cannot share the address ",
                host.address);
   }
+  MW_RETURN_IF_ERROR(object.Read("link_speed", host.link_speed));
+  if (object.Has("device")) {
+    MW_ASSIGN_OR_RETURN(
+        const DeviceModel model,
+        internal::ParseDevice(object["device"], object.where() + ": device"));
+    host.model = internal::AddModel(model, cluster);
+  } else if (cluster.device.kind.empty()) {
+    return Bad("no \"device\"; add for instance \"device\": {\"kind\": ",
+               "\"h200\"}, or one to ", object.where());
+  } else {
+    host.model = internal::AddModel(cluster.device, cluster);
+  }
   hosts.insert(hosts.end(), static_cast<size_t>(count), host);
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Host>> ParseHosts(const Json& json) {
+// With their devices.
+absl::Status ReadHosts(const Json& json, Cluster& cluster) {
   if (!json.is_array()) return Bad("\"hosts\" must be a list");
-  std::vector<Host> hosts;
-  for (const Json& host : json) MW_RETURN_IF_ERROR(AddHosts(host, hosts));
-  return hosts;
+  for (const Json& host : json) MW_RETURN_IF_ERROR(AddHosts(host, cluster));
+  if (cluster.hosts.empty()) return absl::OkStatus();
+  cluster.device = LeastOf(cluster.models);
+  if (cluster.models.size() == 1) cluster.models.clear();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Host> ParseTepdistHost(const Json& json, std::string where) {
@@ -156,14 +122,13 @@ absl::StatusOr<std::vector<Host>> ParseTepdistHosts(const JsonObject& object) {
 
 absl::StatusOr<DeviceModel> ChooseDevice(const JsonObject& object,
                                          Cluster& cluster) {
-  if (object.Has("device")) return ParseDevice(object["device"]);
-  if (!object.Has("master")) {
-    return Bad("no \"device\"; add for instance \"device\": {\"kind\": ",
-               "\"h200\"}");
+  if (object.Has("device")) {
+    return internal::ParseDevice(object["device"], "device");
   }
+  if (!object.Has("master")) return DeviceModel();  // Hosts have their own.
   cluster.warnings.push_back(
       absl::StrCat("no \"device\" given; taken to be ", kTepdistKind));
-  return DeviceOf(*FindDeviceKind(kTepdistKind));
+  return internal::DeviceOf(*FindDeviceKind(kTepdistKind));
 }
 
 // Splits "kind:4x8"; false if it is none.
@@ -210,9 +175,11 @@ absl::StatusOr<Cluster> ParseCluster(absl::string_view json) {
   }
   Cluster cluster;
   MW_ASSIGN_OR_RETURN(cluster.device, ChooseDevice(object, cluster));
-  MW_ASSIGN_OR_RETURN(cluster.hosts, object.Has("hosts")
-                                         ? ParseHosts(object["hosts"])
-                                         : ParseTepdistHosts(object));
+  if (object.Has("hosts")) {
+    MW_RETURN_IF_ERROR(ReadHosts(object["hosts"], cluster));
+  } else {
+    MW_ASSIGN_OR_RETURN(cluster.hosts, ParseTepdistHosts(object));
+  }
   MW_RETURN_IF_ERROR(object.Read("shared_host", cluster.shared_host));
   MW_RETURN_IF_ERROR(object.Read("cores", cluster.cores));
   MW_RETURN_IF_ERROR(CheckHosts(cluster));
@@ -236,7 +203,7 @@ absl::StatusOr<Cluster> ParseClusterSpec(absl::string_view spec,
     return Bad("'", spec, "' is no cluster; write KIND:DEVICES or ",
                "KIND:HOSTSxDEVICES, such as cpu:8 or h200:4x8");
   }
-  MW_ASSIGN_OR_RETURN(const DeviceKind* kind, KindNamed(name));
+  MW_ASSIGN_OR_RETURN(const DeviceKind* kind, internal::KindNamed(name));
   if (devices < 1) {
     return Bad("'", spec, "' has ", devices, " devices; there are 1 to 2^20");
   }
@@ -244,7 +211,7 @@ absl::StatusOr<Cluster> ParseClusterSpec(absl::string_view spec,
     return Bad("'", spec, "' has ", hosts, " hosts; there are 1 to 2^20");
   }
   Cluster cluster;
-  cluster.device = DeviceOf(*kind);
+  cluster.device = internal::DeviceOf(*kind);
   cluster.hosts.resize(static_cast<size_t>(hosts));
   for (Host& host : cluster.hosts) host.devices = devices;
   MW_RETURN_IF_ERROR(Annotate(CheckHosts(cluster), spec));
@@ -261,21 +228,18 @@ absl::StatusOr<Cluster> ParseClusterSpec(absl::string_view spec,
 }
 
 std::string ToJson(const Cluster& cluster) {
-  const DeviceModel& device = cluster.device;
   Json file;
-  file["device"] = {
-      {"kind", device.kind},
-      {"memory_gib", static_cast<double>(device.memory_bytes) / kGib},
-      {"memory_gbps", device.memory_gbps}};
-  for (const TflopsField& field : TflopsFields()) {
-    file["device"]["tflops"][field.name] = device.tflops.*field.member;
-  }
+  file["device"] = internal::WriteDevice(cluster.device);
   file["hosts"] = Json::array();
   for (const Host& host : cluster.hosts) {
     Json row = Json::object();
     if (!host.address.empty()) row["address"] = host.address;
     row["devices"] = host.devices;
     if (!host.local_ids.empty()) row["devices"] = host.local_ids;
+    if (!cluster.models.empty()) {
+      row["device"] = internal::WriteDevice(cluster.ModelOf(host));
+    }
+    if (host.link_speed != 1) row["link_speed"] = host.link_speed;
     file["hosts"].push_back(row);
   }
   file["links"] = internal::WriteLinks(cluster);

@@ -8,9 +8,11 @@
 //
 // device   "kind", and what differs from it: "memory_gib", "memory_gbps" (10^9
 //          bytes per second), "tflops" {"f64", "f32", "tf32", "bf16", "f16",
-//          "f8", "s8"}.
+//          "f8", "s8"}; "speed": 0.8 for one that is slower than its kind.
 // hosts    "devices" is a number or a list of the host's own device numbers;
 //          "count": 16 stands for that many such hosts without addresses.
+//          Hosts that differ have a "device" of their own, and "link_speed":
+//          0.5 where their ports to other hosts have half of their speed.
 // links    "host" joins the devices of a host, "cluster" all hosts. Further
 //          levels carry their size: "pod": {"hosts": 4} joins every four hosts
 //          in order, "pair": {"devices": 2} every two devices of a host; the
@@ -18,7 +20,8 @@
 //          second, one direction) is what one block of the level below can
 //          send: a device within its host, a host within the cluster. With
 //          "per": "device", or "host" or another level's name, every one of
-//          these has a port of its own. Levels and values left out are those
+//          these has a port of its own. "oversubscription": 4 is what a port
+//          loses while all send. Levels and values left out are those
 //          usual for the kind.
 // shared_host, cores   true and the number of cores: virtual devices.
 //

@@ -140,6 +140,82 @@ TEST(ClusterFileTest, MoreLevels) {
             32);
 }
 
+TEST(ClusterFileTest, HostsThatDiffer) {
+  const Cluster cluster = ParseCluster(R"({"device": {"kind": "h200"}, "hosts":
+      [{"devices": 8, "count": 2},
+       {"devices": 8, "device": {"kind": "a100-80"}},
+       {"devices": 8, "device": {"kind": "h200", "speed": 0.5},
+        "link_speed": 0.25}]})")
+                              .value();
+  ASSERT_EQ(cluster.models.size(), 3u);
+  EXPECT_TRUE(cluster.IsUneven());
+  EXPECT_EQ(cluster.hosts[0].model, 0);
+  EXPECT_EQ(cluster.hosts[2].model, 1);
+  EXPECT_EQ(cluster.ModelOf(cluster.hosts[3]).tflops.bf16, 989 / 2.0);
+  // Of everything the least.
+  EXPECT_EQ(cluster.device.kind, "a100-80");
+  EXPECT_EQ(cluster.device.memory_bytes, 80 * kGib);
+  EXPECT_EQ(cluster.device.tflops.bf16, 312);
+  EXPECT_EQ(cluster.device.memory_gbps, FindDeviceKind("a100-80")->memory_gbps);
+  // The links of the slower kind.
+  EXPECT_EQ(cluster.levels[0].gbps, 2400);
+  EXPECT_EQ(LinkSpeedOf(cluster.hosts), 0.25);
+  EXPECT_EQ(LinkSpeedOf(HostsOf(cluster, 8, 9)), 1);
+  EXPECT_EQ(HostsOf(cluster, 8, 9).size(), 2u);
+  EXPECT_THAT(
+      cluster.ToString(),
+      HasSubstr("4 hosts x 8 devices, 2 of h200 (141 GiB, 989 TFLOP/s), "
+                "1 of a100-80 (80.0 GiB, 312 TFLOP/s), "
+                "1 of h200 (141 GiB, 494.5 TFLOP/s)"));
+  EXPECT_EQ(ParseCluster(ToJson(cluster)).value(), cluster);
+  // All alike, though every host says so itself.
+  const Cluster even = ParseCluster(R"({"hosts":
+      [{"devices": 8, "device": {"kind": "h200"}},
+       {"devices": 8, "device": {"kind": "h200"}}]})")
+                           .value();
+  EXPECT_EQ(even, ParseClusterSpec("h200:2x8", {}).value());
+  EXPECT_FALSE(even.IsUneven());
+}
+
+TEST(ClusterFileTest, MistakesInHostsThatDifferAreNamed) {
+  const auto with_host = [](const std::string& host) {
+    return Error(ParseCluster(R"({"device": {"kind": "h200"},
+        "hosts": [{"devices": 8}, )" +
+                              host + "]}"));
+  };
+  EXPECT_THAT(with_host(R"({"devices": 8, "device": {"kind": "abacus"}})"),
+              HasSubstr("hosts[1]: device: unknown device kind \"abacus\"; "
+                        "known are v100, "));
+  EXPECT_THAT(with_host(R"({"devices": 8, "device": {"kind": "cpu"}})"),
+              HasSubstr("hosts of h200 and of cpu cannot be one cluster"));
+  EXPECT_THAT(
+      with_host(R"({"devices": 8, "device": {"kind": "h200", "speed": 0}})"),
+      HasSubstr("hosts[1]: device: \"speed\" must be above 0, not 0"));
+  EXPECT_THAT(with_host(R"({"devices": 8, "link_speed": -1})"),
+              HasSubstr("hosts[1]: link_speed must be above 0"));
+  EXPECT_THAT(with_host(R"({"devices": 0})"),
+              HasSubstr("hosts[1] has 0 devices; there are 1 to 2^20"));
+}
+
+TEST(ClusterFileTest, OversubscribedLevels) {
+  const Cluster cluster =
+      WithLinks(R"({"rail": {"hosts": 2, "gbps": 400, "us": 5, "per": "device"},
+                    "cluster": {"gbps": 400, "us": 9, "per": "device",
+                                "oversubscription": 4}})")
+          .value();
+  EXPECT_THAT(cluster.levels,
+              ElementsAre(LinkLevel{"host", 8, 3600, 3, 1},
+                          LinkLevel{"rail", 16, 400, 5, 1},
+                          LinkLevel{"cluster", 32, 400, 9, 1, 4}));
+  EXPECT_EQ(cluster.levels[2].BytesPerSecond(), 12.5e9);
+  EXPECT_THAT(cluster.ToString(),
+              HasSubstr("cluster: 400 Gbit/s per device, 4 : 1 oversubscribed, "
+                        "9 us"));
+  EXPECT_EQ(ParseCluster(ToJson(cluster)).value(), cluster);
+  EXPECT_THAT(Error(WithLinks(R"({"cluster": {"oversubscription": 0.5}})")),
+              HasSubstr("oversubscription must be 1 or more"));
+}
+
 TEST(ClusterFileTest, LocalIdsAndTepdist) {
   EXPECT_THAT(ParseCluster(R"({"device": {"kind": "h100"},
                   "hosts": [{"devices": [2, 3]}]})")

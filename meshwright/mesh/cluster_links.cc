@@ -48,17 +48,32 @@ class Reader {
     return absl::StrCat("link \"", name, "\"");
   }
 
+  // Of the kind that gives a device least.
+  const UsualLink& UsualOf(bool inside_host) const {
+    const UsualLink* slowest = nullptr;
+    double least = 0;
+    for (const Host& host : cluster_.hosts) {
+      const DeviceKind& kind = *FindDeviceKind(cluster_.ModelOf(host).kind);
+      const UsualLink& link = inside_host ? kind.host : kind.cluster;
+      const int64_t sharing =
+          link.per_device || inside_host ? 1 : cluster_.devices_per_host();
+      const double has = link.gbps / static_cast<double>(sharing);
+      if (slowest == nullptr || has < least) slowest = &link, least = has;
+      if (cluster_.models.empty()) break;
+    }
+    return *slowest;
+  }
+
   absl::Status Add(const std::string& name, const Json& json) {
-    MW_ASSIGN_OR_RETURN(
-        const JsonObject object,
-        JsonObject::Create(json, Where(name),
-                           {"gbps", "us", "hosts", "devices", "per"}));
+    MW_ASSIGN_OR_RETURN(const JsonObject object,
+                        JsonObject::Create(json, Where(name),
+                                           {"gbps", "us", "hosts", "devices",
+                                            "per", "oversubscription"}));
     Written written;
     written.level.name = name;
     const bool is_usual = name == "host" || name == "cluster";
     if (is_usual) {
-      const DeviceKind& kind = *FindDeviceKind(cluster_.device.kind);
-      const UsualLink& usual = name == "host" ? kind.host : kind.cluster;
+      const UsualLink& usual = UsualOf(name == "host");
       written.level.gbps = usual.gbps;
       written.level.us = usual.us;
       // Speed and ports belong together.
@@ -71,6 +86,8 @@ class Reader {
     }
     MW_RETURN_IF_ERROR(object.Read("gbps", written.level.gbps));
     MW_RETURN_IF_ERROR(object.Read("us", written.level.us));
+    MW_RETURN_IF_ERROR(
+        object.Read("oversubscription", written.level.oversubscription));
     if (object.Has("per")) {
       MW_RETURN_IF_ERROR(object.Read("per", written.per.emplace()));
     }
@@ -181,6 +198,9 @@ Json WriteLinks(const Cluster& cluster) {
     const LinkLevel& level = cluster.levels[i];
     Json& row = links[level.name];
     row = {{"gbps", level.gbps}, {"us", level.us}};
+    if (level.oversubscription != 1) {
+      row["oversubscription"] = level.oversubscription;
+    }
     if (level.name == "host") {
       above_host = true;
     } else if (!above_host) {

@@ -1,9 +1,12 @@
 #include "meshwright/mesh/link_words.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "meshwright/base/units.h"
 
 namespace meshwright {
 namespace {
@@ -18,7 +21,10 @@ bool JoinsMore(const Cluster& cluster, size_t level) {
   return cluster.levels[level].devices > below;
 }
 
-std::string SpeedOf(const Cluster& cluster, size_t level) {
+namespace {
+
+// "400 Gbit/s per host, shared by its 8 devices"
+std::string PortSpeed(const Cluster& cluster, size_t level) {
   const std::vector<LinkLevel>& levels = cluster.levels;
   const int64_t port = levels[level].port_devices;
   std::string text = absl::StrCat(levels[level].gbps, " Gbit/s per ");
@@ -29,6 +35,28 @@ std::string SpeedOf(const Cluster& cluster, size_t level) {
                         " devices");
   }
   return absl::StrCat(text, port, " devices, shared by them");
+}
+
+}  // namespace
+
+std::string SpeedOf(const Cluster& cluster, size_t level) {
+  std::string text = PortSpeed(cluster, level);
+  const double times = cluster.levels[level].oversubscription;
+  if (times > 1) absl::StrAppend(&text, ", ", times, " : 1 oversubscribed");
+  return text;
+}
+
+std::string HostsInWords(const Cluster& cluster) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < cluster.models.size(); ++i) {
+    const DeviceModel& model = cluster.models[i];
+    const auto count = std::ranges::count(
+        cluster.hosts, static_cast<int32_t>(i), &Host::model);
+    parts.push_back(absl::StrCat(count, " of ", model.kind, " (",
+                                 FormatBytes(model.memory_bytes), ", ",
+                                 model.tflops.bf16, " TFLOP/s)"));
+  }
+  return absl::StrJoin(parts, ", ");
 }
 
 std::vector<std::string> UnusualLinks(const Cluster& cluster) {
@@ -44,7 +72,8 @@ std::vector<std::string> UnusualLinks(const Cluster& cluster) {
     const UsualLink& usual = is_host ? kind->host : kind->cluster;
     const int64_t sharing =
         usual.per_device || is_host ? 1 : cluster.devices_per_host();
-    const double has = level.gbps / static_cast<double>(level.port_devices);
+    const double has = level.gbps / level.oversubscription /
+                       static_cast<double>(level.port_devices);
     const double wants = usual.gbps / static_cast<double>(sharing);
     if (has >= kUnusual * wants && wants >= kUnusual * has) continue;
     std::string note = absl::StrFormat(

@@ -17,6 +17,10 @@ bool JoinsMore(const Cluster& cluster, size_t level);
 // "400 Gbit/s per host, shared by its 8 devices"
 std::string SpeedOf(const Cluster& cluster, size_t level);
 
+// Hosts that differ: "8 of h200 (141 GiB, 989 TFLOP/s), 8 of
+// a100-80 (80.0 GiB, 312 TFLOP/s)", in bf16.
+std::string HostsInWords(const Cluster& cluster);
+
 // A line for each link that gives a device less than half or more than twice
 // what is usual for its kind.
 std::vector<std::string> UnusualLinks(const Cluster& cluster);

@@ -175,6 +175,18 @@ class Predictor {
     }
   }
 
+  // What passes through the fullest port when each of `receivers` gets a byte
+  // from all of `senders` alike.
+  static double MostAtPort(int64_t senders, int64_t receivers,
+                           const LinkLevel& links) {
+    const double sent =
+        static_cast<double>(receivers * std::min(senders, links.port_devices)) /
+        static_cast<double>(senders);
+    const auto received =
+        static_cast<double>(std::min(receivers, links.port_devices));
+    return std::max(sent, received);
+  }
+
   // Until every device of `to` has got `bytes`, from all of `from` alike.
   double TransferSeconds(int32_t from, int32_t to, int64_t bytes) const {
     const int64_t senders = layout_.meshes[from].device_count();
@@ -187,15 +199,18 @@ class Predictor {
       }
       const CollectiveRate rate =
           rates_.Of(MoveKind::kPermute, static_cast<int32_t>(level), 2);
-      // What passes through the fullest port.
-      const double sent =
-          static_cast<double>(receivers *
-                              std::min(senders, links.port_devices)) /
-          static_cast<double>(senders);
-      const auto received =
-          static_cast<double>(std::min(receivers, links.port_devices));
-      return rate.latency + rate.per_byte * static_cast<double>(bytes) *
-                                std::max(sent, received);
+      double seconds_per_byte =
+          rate.per_byte * MostAtPort(senders, receivers, links);
+      // Inner ports of the network are on the way.
+      for (size_t inner = 0; inner < level; ++inner) {
+        if (!cluster_.IsNetwork(cluster_.levels[inner])) continue;
+        seconds_per_byte = std::max(
+            seconds_per_byte,
+            rates_.Of(MoveKind::kPermute, static_cast<int32_t>(inner), 2)
+                    .per_byte *
+                MostAtPort(senders, receivers, cluster_.levels[inner]));
+      }
+      return rate.latency + seconds_per_byte * static_cast<double>(bytes);
     }
     return 0;
   }
