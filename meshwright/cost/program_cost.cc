@@ -234,12 +234,20 @@ class Walker {
     return bits;
   }
 
-  uint32_t Between(int64_t a, int64_t b) const {
-    uint32_t bits = 0;
-    for (size_t i = 0; i < axes_.size(); ++i) {
-      if (mesh_.Coordinate(a, axes_[i]) != mesh_.Coordinate(b, axes_[i])) {
-        bits |= uint32_t{1} << i;
+  uint32_t Between(int64_t a, int64_t b) {
+    if (coordinates_.empty()) {
+      for (int64_t device = 0; device < mesh_.device_count(); ++device) {
+        for (const AxisList& axis : axes_) {
+          coordinates_.push_back(mesh_.Coordinate(device, axis));
+        }
       }
+    }
+    const size_t count = axes_.size();
+    const int64_t* at_a = &coordinates_[static_cast<size_t>(a) * count];
+    const int64_t* at_b = &coordinates_[static_cast<size_t>(b) * count];
+    uint32_t bits = 0;
+    for (size_t i = 0; i < count; ++i) {
+      if (at_a[i] != at_b[i]) bits |= uint32_t{1} << i;
     }
     return bits;
   }
@@ -250,6 +258,8 @@ class Walker {
   const Mesh& mesh_;
   const Prices& prices_;
   std::vector<AxisList> axes_;
+  // Of all devices, one after the other, along each of `axes_`.
+  std::vector<int64_t> coordinates_;
   absl::flat_hash_map<const Computation*, ProgramEstimate> known_;
 };
 

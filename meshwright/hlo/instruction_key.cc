@@ -1,5 +1,7 @@
 #include "meshwright/hlo/instruction_key.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/print_attributes.h"
@@ -31,27 +33,40 @@ void AppendLiteral(const Literal& literal, std::string& key) {
 std::string InstructionKeys::Of(const Instruction& instruction) {
   std::string key(instruction.opcode_name());
   AppendShape(instruction.shape, key);
-  constexpr PrintOptions kPlain{.metadata = false};
-  if (instruction.called.empty()) {
-    if (instruction.attributes.has_value() ||
-        instruction.sharding.has_value()) {
-      internal::AppendAttributes(instruction, kPlain, &key);
-    }
-  } else {
-    Instruction uncalling = instruction;
-    uncalling.called.clear();
-    internal::AppendAttributes(uncalling, kPlain, &key);
-    for (const Computation* called : instruction.called) {
-      absl::StrAppend(&key, " calls ", NumberOf(*called));
-      if (IsKernel(instruction)) break;  // The others do the same.
-    }
+  if (!instruction.called.empty() || instruction.attributes.has_value() ||
+      instruction.sharding.has_value()) {
+    internal::AppendPlainAttributes(instruction, &key);
   }
+  for (const Computation* called : instruction.called) {
+    absl::StrAppend(&key, " calls ", NumberOf(*called));
+    if (IsKernel(instruction)) break;  // The others do the same.
+  }
+  AppendDevices(*instruction.attributes, key);
   absl::StrAppend(&key, " parameter ", instruction.attributes->parameter_number,
                   " element ", instruction.attributes->tuple_index);
   if (instruction.attributes->literal != nullptr) {
     AppendLiteral(*instruction.attributes->literal, key);
   }
   return key;
+}
+
+void InstructionKeys::AppendDevices(const Attributes& attributes,
+                                    std::string& key) {
+  if (!attributes.replica_groups.empty()) {
+    const auto number = static_cast<int64_t>(groups_.size());
+    absl::StrAppend(
+        &key, " groups ",
+        groups_.try_emplace(attributes.replica_groups, number).first->second);
+  }
+  if (!attributes.source_target_pairs.empty()) {
+    std::vector<std::pair<int64_t, int64_t>> pairs;
+    for (const SourceTarget& pair : attributes.source_target_pairs) {
+      pairs.emplace_back(pair.source, pair.target);
+    }
+    const auto number = static_cast<int64_t>(pairs_.size());
+    absl::StrAppend(&key, " pairs ",
+                    pairs_.try_emplace(std::move(pairs), number).first->second);
+  }
 }
 
 int64_t InstructionKeys::NumberOf(const Computation& computation) {

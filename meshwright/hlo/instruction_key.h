@@ -9,7 +9,10 @@
 #ifndef MESHWRIGHT_HLO_INSTRUCTION_KEY_H_
 #define MESHWRIGHT_HLO_INSTRUCTION_KEY_H_
 
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "meshwright/hlo/computation.h"
@@ -22,11 +25,15 @@ class InstructionKeys {
   std::string Of(const Instruction& instruction);
 
  private:
+  void AppendDevices(const Attributes& attributes, std::string& key);
   // Equal for computations with equal instructions.
   int64_t NumberOf(const Computation& computation);
 
   absl::flat_hash_map<const Computation*, int64_t> numbers_;
   absl::flat_hash_map<std::string, int64_t> texts_;
+  // Numbers of what collectives were seen between.
+  absl::flat_hash_map<std::vector<std::vector<int64_t>>, int64_t> groups_;
+  absl::flat_hash_map<std::vector<std::pair<int64_t, int64_t>>, int64_t> pairs_;
 };
 
 }  // namespace meshwright

@@ -109,17 +109,29 @@ void AppendChannel(const Attributes& attributes, std::string* out) {
   }
 }
 
-void AppendCollective(const Attributes& attributes, std::string* out) {
+// Which attributes are wanted.
+struct Wanted {
+  PrintOptions options;
+  bool called = true;
+  bool devices = true;
+};
+
+void AppendCollective(const Attributes& attributes, const Wanted& wanted,
+                      std::string* out) {
   AppendChannel(attributes, out);
-  absl::StrAppend(out, ", replica_groups=");
-  AppendGroups(attributes.replica_groups, out);
+  if (wanted.devices) {
+    absl::StrAppend(out, ", replica_groups=");
+    AppendGroups(attributes.replica_groups, out);
+  }
   AppendFlag("constrain_layout", attributes.constrain_layout, out);
   if (!attributes.dimensions.empty()) AppendDimensions(attributes, out);
   AppendFlag("use_global_device_ids", attributes.use_global_device_ids, out);
 }
 
-void AppendPermute(const Attributes& attributes, std::string* out) {
+void AppendPermute(const Attributes& attributes, const Wanted& wanted,
+                   std::string* out) {
   AppendChannel(attributes, out);
+  if (!wanted.devices) return;
   absl::StrAppend(out, ", source_target_pairs=");
   AppendSourceTargets(attributes.source_target_pairs, out);
 }
@@ -253,8 +265,8 @@ void AppendSmallAttributes(Opcode opcode, const Attributes& attributes,
 }
 
 // The attributes that belong to the opcode, called computations aside.
-void AppendOwnAttributes(const Instruction& instruction,
-                         const PrintOptions& options, std::string* out) {
+void AppendOwnAttributes(const Instruction& instruction, const Wanted& wanted,
+                         std::string* out) {
   const Attributes& attributes = *instruction.attributes;
   switch (instruction.opcode) {
     case Opcode::kBroadcast:
@@ -305,17 +317,17 @@ void AppendOwnAttributes(const Instruction& instruction,
     case Opcode::kCollectiveReduce:
     case Opcode::kRaggedAllToAll:
     case Opcode::kReduceScatter:
-      return AppendCollective(attributes, out);
+      return AppendCollective(attributes, wanted, out);
     case Opcode::kCollectivePermute:
     case Opcode::kCollectivePermuteStart:
-      return AppendPermute(attributes, out);
+      return AppendPermute(attributes, wanted, out);
     case Opcode::kSend:
     case Opcode::kSendDone:
     case Opcode::kRecv:
     case Opcode::kRecvDone:
       return AppendChannel(attributes, out);
     case Opcode::kCustomCall:
-      return AppendCustomCall(attributes, options, out);
+      return AppendCustomCall(attributes, wanted.options, out);
     case Opcode::kFusion:
       return AppendFusion(attributes, out);
     case Opcode::kAsyncStart:
@@ -349,12 +361,10 @@ void AppendMetadata(const Metadata& metadata, std::string* out) {
   absl::StrAppend(out, "}");
 }
 
-}  // namespace
-
-void AppendAttributes(const Instruction& instruction,
-                      const PrintOptions& options, std::string* out) {
-  AppendOwnAttributes(instruction, options, out);
-  AppendCalled(instruction, out);
+void Append(const Instruction& instruction, const Wanted& wanted,
+            std::string* out) {
+  AppendOwnAttributes(instruction, wanted, out);
+  if (wanted.called) AppendCalled(instruction, out);
   if (instruction.sharding.has_value()) {
     absl::StrAppend(out, ", sharding=", instruction.sharding->ToString());
   }
@@ -370,11 +380,24 @@ void AppendAttributes(const Instruction& instruction,
     }
     absl::StrAppend(out, "}");
   }
-  if (options.metadata) AppendMetadata(instruction.metadata, out);
+  if (wanted.options.metadata) AppendMetadata(instruction.metadata, out);
   if (!instruction.attributes->backend_config.empty()) {
     absl::StrAppend(out, ", backend_config=");
     AppendStringOrDict(instruction.attributes->backend_config, out);
   }
+}
+
+}  // namespace
+
+void AppendAttributes(const Instruction& instruction,
+                      const PrintOptions& options, std::string* out) {
+  Append(instruction, {.options = options}, out);
+}
+
+void AppendPlainAttributes(const Instruction& instruction, std::string* out) {
+  Append(instruction,
+         {.options = {.metadata = false}, .called = false, .devices = false},
+         out);
 }
 
 }  // namespace meshwright::internal

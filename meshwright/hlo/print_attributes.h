@@ -13,6 +13,9 @@ namespace meshwright::internal {
 // module left out: ", dimensions={0}, to_apply=add.3, metadata={...}".
 void AppendAttributes(const Instruction& instruction,
                       const PrintOptions& options, std::string* out);
+// The same, without metadata, called computations, and which devices take part
+// in a collective: that may be thousands of numbers.
+void AppendPlainAttributes(const Instruction& instruction, std::string* out);
 
 }  // namespace meshwright::internal
 

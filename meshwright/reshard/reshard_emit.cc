@@ -1,6 +1,5 @@
 #include "meshwright/reshard/reshard_emit.h"
 
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -20,17 +19,19 @@ Instruction* BlockStart(const AxisList& axes, int64_t size,
   return builder.DeviceTable(starts);
 }
 
-// For each device what it holds: its position along all axes that matter.
-std::vector<std::vector<int64_t>> Roles(const Sharding& sharding,
-                                        const Mesh& mesh) {
-  std::vector<std::vector<int64_t>> roles(mesh.device_count());
-  for (int64_t device = 0; device < mesh.device_count(); ++device) {
-    for (const DimSharding& dim : sharding.dims) {
-      for (const Part& part : dim) {
-        roles[device].push_back(mesh.Coordinate(device, part.axes));
-      }
+// For each device what it holds: its position along all axes that matter, in
+// the order of dimensions.
+std::vector<int64_t> Roles(const Sharding& sharding, const Mesh& mesh) {
+  AxisList axes;
+  for (const DimSharding& dim : sharding.dims) {
+    for (const Part& part : dim) {
+      for (const AxisId axis : part.axes) axes.push_back(axis);
     }
-    roles[device].push_back(mesh.Coordinate(device, sharding.pending));
+  }
+  for (const AxisId axis : sharding.pending) axes.push_back(axis);
+  std::vector<int64_t> roles(mesh.device_count());
+  for (int64_t device = 0; device < mesh.device_count(); ++device) {
+    roles[device] = mesh.Coordinate(device, axes);
   }
   return roles;
 }
@@ -43,7 +44,7 @@ std::vector<std::pair<int64_t, int64_t>> PermutePairs(const Sharding& before,
   const auto has = Roles(before, mesh);
   const auto wants = Roles(after, mesh);
   std::vector<std::pair<int64_t, int64_t>> pairs;
-  std::map<std::vector<int64_t>, std::vector<int64_t>> senders;
+  std::vector<std::vector<int64_t>> senders(mesh.device_count());
   for (int64_t device = mesh.device_count(); device-- > 0;) {
     if (has[device] == wants[device]) {
       pairs.emplace_back(device, device);
