@@ -23,6 +23,7 @@ extern const Command kCheckCommand;
 extern const Command kPlanCommand;
 extern const Command kExplainCommand;
 extern const Command kSimulateCommand;
+extern const Command kScaleCommand;
 extern const Command kSolveCommand;
 extern const Command kProfileCommand;
 extern const Command kDemoCommand;

@@ -58,17 +58,17 @@ absl::Status WritePrograms(const Module& module, const Plan& plan,
 
 }  // namespace
 
-absl::Status MakeDumpFolder(const std::string& folder) {
+absl::Status MakeDumpFolder(const std::string& folder, absl::string_view flag) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!std::filesystem::is_directory(folder)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--dump ", folder, ": ",
+        absl::StrCat(flag, " ", folder, ": ",
                      error ? error.message() : std::string("it is no folder")));
   }
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--dump ", folder, ": it cannot be written to"));
+        absl::StrCat(flag, " ", folder, ": it cannot be written to"));
   }
   return absl::OkStatus();
 }

@@ -12,13 +12,16 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/plan/plan.h"
 
 namespace meshwright {
 
-// Makes the folder, or says why it cannot be. Before the work.
-absl::Status MakeDumpFolder(const std::string& folder);
+// Makes the folder that a flag names, or says why it cannot be. Before the
+// work.
+absl::Status MakeDumpFolder(const std::string& folder,
+                            absl::string_view flag = "--dump");
 
 absl::Status DumpPlan(const Module& module, const Plan& plan,
                       const std::string& folder);

@@ -14,10 +14,10 @@ namespace meshwright {
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kDevicesCommand, &kInspectCommand, &kRunCommand,       &kPartitionCommand,
-    &kPlanCommand,    &kExplainCommand, &kSimulateCommand,  &kCheckCommand,
-    &kProfileCommand, &kSolveCommand,   &kDemoCommand,      &kServeCommand,
-    &kWorkerCommand,  &kLaunchCommand,  &kCheckpointCommand};
+    &kDevicesCommand, &kInspectCommand, &kRunCommand,        &kPartitionCommand,
+    &kPlanCommand,    &kExplainCommand, &kSimulateCommand,   &kCheckCommand,
+    &kProfileCommand, &kSolveCommand,   &kDemoCommand,       &kServeCommand,
+    &kWorkerCommand,  &kLaunchCommand,  &kCheckpointCommand, &kScaleCommand};
 
 void PrintHelp(std::FILE* file) {
   absl::FPrintF(file,

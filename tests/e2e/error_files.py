@@ -90,6 +90,41 @@ JSONS = {
         "hosts": HOSTS,
         "links": {"pod": {"gbps": 1, "us": 1}},
     },
+    "threes.json": {
+        "device": DEVICE,
+        "hosts": [{"devices": 2, "count": 4}],
+        "links": {"pod": {"hosts": 3, "gbps": 1, "us": 1}},
+    },
+    "contradicting.json": {
+        "device": DEVICE,
+        "hosts": [{"devices": 2, "count": 4}],
+        "links": {"cluster": {"hosts": 2}},
+    },
+    "undersubscribed.json": {
+        "device": DEVICE,
+        "hosts": HOSTS,
+        "links": {"cluster": {"oversubscription": 0.5}},
+    },
+    "nodevices.json": {"device": DEVICE, "hosts": [{"devices": 2}, {"devices": 0}]},
+    "mixed.json": {
+        "device": DEVICE,
+        "hosts": [{"devices": 2}, {"devices": 2, "device": {"kind": "h20"}}],
+    },
+    "beside.json": {
+        "device": DEVICE,
+        "hosts": [{"devices": 2}, {"devices": 2, "device": {"kind": "cpu"}}],
+    },
+    "stopped.json": {
+        "device": DEVICE,
+        "hosts": [
+            {"devices": 2},
+            {"devices": 2, "device": {"kind": "h200", "speed": 0}},
+        ],
+    },
+    "unplugged.json": {
+        "device": DEVICE,
+        "hosts": [{"devices": 2}, {"devices": 2, "link_speed": 0}],
+    },
     "pins.json": {"mesh": {"data": 2}, "parameters": {"batch/*": "[data, -]"}},
     "nomesh.json": {"parameters": {"batch/x": "[data, -]"}},
     "wider.json": {"mesh": {"data": 4}, "parameters": {"batch/x": "[data, -]"}},

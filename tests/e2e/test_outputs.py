@@ -31,6 +31,7 @@ def writers(mlp, plan):
         "simulate --csv": ["simulate", "--devices", 4, "--micro-batches", 1_000_000],
         "simulate --trace": ["simulate", "--devices", 4, "--micro-batches", 1_000_000],
         "profile --database": ["profile", "--calibrate", "--seconds", 3600],
+        "scale --svg": ["scale", mlp, "--cluster", "h200:64x8", "--assumed"],
         "demo --database": ["demo"],
         "serve --metrics": ["serve"],
         "launch --metrics": ["launch", "--cluster", "cpu:2"],
@@ -38,7 +39,7 @@ def writers(mlp, plan):
 
 
 WRITERS = list(writers("", ""))
-FOLDERS = {"plan --dump"}  # See test_dump.py.
+FOLDERS = {"plan --dump", "scale --output"}  # See test_dump.py, test_scale.py.
 
 
 def test_no_flag_that_writes_is_left_out(cli):
@@ -49,7 +50,7 @@ def test_no_flag_that_writes_is_left_out(cli):
         for line in cli(name, "--help").stdout.splitlines():
             flag = line.strip().split(" ")[0]
             says = "write" in line or flag == "--trace"
-            if says or (flag == "--database" and name != "plan"):
+            if says or (flag == "--database" and name not in ("plan", "scale")):
                 found.add(f"{name} {flag}")
     assert found == set(WRITERS) | FOLDERS
 

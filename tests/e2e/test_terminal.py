@@ -57,6 +57,11 @@ COMMANDS = {
         ("table.csv", "trace.json"),
         False,
     ),
+    "scale": (
+        "{mlp} --cluster h200:4x8 --assumed --svg curves.svg -o plans",
+        ("curves.svg", "plans"),
+        False,
+    ),
     "check": ("{gpt} --plan plan8.json --steps 2", (), True),
     "profile": (
         "--calibrate --devices 2 --seconds 1 --database profile.db",
