@@ -70,7 +70,8 @@ absl::StatusOr<Cluster> ParseClusterText(const std::string& text) {
 
 absl::StatusOr<Rates> RatesFor(const Cluster& cluster,
                                const RatesOptions& options) {
-  if (options.assumed) return AssumedRates(cluster);
+  // What was measured is of hosts that are alike.
+  if (options.assumed || cluster.IsUneven()) return AssumedRates(cluster);
   if (!options.database.has_value()) {
     return LoadRates(DefaultProfilePath(), cluster);
   }

@@ -152,7 +152,9 @@ absl::StatusOr<PipelineCosts> RoughCosts(const StagedStep& step,
   for (const Mesh& mesh : layout.meshes) {
     prices.push_back(PricesFor(rates, cluster, mesh));
   }
-  return PredictStages(step, layout, ranks, cluster, rates, prices).costs;
+  return PredictStages(step, layout, ranks, cluster,
+                       std::vector<Rates>(step.stages, rates), prices)
+      .costs;
 }
 
 absl::StatusOr<Timetable> ReadTimetable(const CommandLine& line,

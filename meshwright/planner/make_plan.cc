@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/cost/part_rates.h"
 #include "meshwright/graph/flat_graph.h"
 #include "meshwright/mesh/link_words.h"
 #include "meshwright/partition/supported.h"
@@ -17,12 +20,46 @@
 namespace meshwright {
 namespace {
 
+// How a plan shares its work on hosts that differ; empty where they do not.
+std::string NoteOnUnevenHosts(const Cluster& cluster, const Plan& plan) {
+  if (!cluster.IsUneven()) return "";
+  const std::string hosts =
+      cluster.models.empty() ? "in links" : HostsInWords(cluster);
+  double fastest = 1;
+  double slowest = std::numeric_limits<double>::max();
+  int64_t first = 0;
+  for (int32_t rank = 0; rank < plan.ranks(); ++rank) {
+    const int64_t devices =
+        plan.layout(plan.LayoutOf(rank)).mesh.device_count();
+    const double speed = SpeedOfPart(cluster, first, devices);
+    fastest = std::max(fastest, speed);
+    slowest = std::min(slowest, speed);
+    first += devices;
+  }
+  if (fastest > slowest) {
+    return absl::StrFormat(
+        "hosts differ (%s): stages on slower devices get less work, down to "
+        "%.0f %% of what the fastest get; each may use the memory of the "
+        "smallest device",
+        hosts, 100 * slowest / fastest);
+  }
+  return absl::StrCat(
+      "hosts differ (", hosts,
+      "): the slowest device and the smallest memory count for all",
+      plan.ranks() > 1 ? ", as every stage has some of the slowest" : "",
+      "; stages on hosts of one kind each (--stages) would share the work by "
+      "speed");
+}
+
 // What the user may not have meant of devices and links.
 std::vector<std::string> NotesOnCluster(const Cluster& cluster,
                                         const PlanRequest& request,
                                         const Plan& plan) {
   std::vector<std::string> notes = cluster.warnings;
   for (std::string& note : UnusualLinks(cluster)) {
+    notes.push_back(std::move(note));
+  }
+  if (std::string note = NoteOnUnevenHosts(cluster, plan); !note.empty()) {
     notes.push_back(std::move(note));
   }
   const int64_t used = plan.device_count();

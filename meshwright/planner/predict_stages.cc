@@ -19,7 +19,7 @@ using Kind = StageProgram::Kind;
 class Predictor {
  public:
   Predictor(const StagedStep& step, const StagedLayout& layout, int32_t ranks,
-            const Cluster& cluster, const Rates& rates,
+            const Cluster& cluster, const std::vector<Rates>& rates,
             const std::vector<Prices>& prices)
       : step_(step),
         layout_(layout),
@@ -62,7 +62,7 @@ class Predictor {
       const StageProgram& program = step_.programs[i];
       const int32_t stage = program.stage;
       const ProgramEstimate estimate =
-          EstimateProgram(layout_.programs[i].module, rates_, cluster_,
+          EstimateProgram(layout_.programs[i].module, rates_[stage], cluster_,
                           layout_.meshes[stage], prices_[stage]);
       StageCost& cost = predicted_.costs.stages[stage];
       const bool once =
@@ -197,20 +197,24 @@ class Predictor {
           first_device_[to % ranks_] / links.devices) {
         continue;
       }
-      const CollectiveRate rate =
-          rates_.Of(MoveKind::kPermute, static_cast<int32_t>(level), 2);
-      double seconds_per_byte =
-          rate.per_byte * MostAtPort(senders, receivers, links);
-      // Inner ports of the network are on the way.
-      for (size_t inner = 0; inner < level; ++inner) {
-        if (!cluster_.IsNetwork(cluster_.levels[inner])) continue;
-        seconds_per_byte = std::max(
-            seconds_per_byte,
-            rates_.Of(MoveKind::kPermute, static_cast<int32_t>(inner), 2)
-                    .per_byte *
-                MostAtPort(senders, receivers, cluster_.levels[inner]));
+      double latency = 0;
+      double seconds_per_byte = 0;
+      // The slower end counts. Inner ports of the network are on the way.
+      for (const int32_t stage : {from, to}) {
+        for (size_t passed = 0; passed <= level; ++passed) {
+          if (passed < level && !cluster_.IsNetwork(cluster_.levels[passed])) {
+            continue;
+          }
+          const CollectiveRate rate = rates_[stage].Of(
+              MoveKind::kPermute, static_cast<int32_t>(passed), 2);
+          seconds_per_byte =
+              std::max(seconds_per_byte,
+                       rate.per_byte * MostAtPort(senders, receivers,
+                                                  cluster_.levels[passed]));
+          if (passed == level) latency = rate.latency;
+        }
       }
-      return rate.latency + seconds_per_byte * static_cast<double>(bytes);
+      return latency + seconds_per_byte * static_cast<double>(bytes);
     }
     return 0;
   }
@@ -255,7 +259,7 @@ class Predictor {
   const StagedLayout& layout_;
   const int32_t ranks_;
   const Cluster& cluster_;
-  const Rates& rates_;
+  const std::vector<Rates>& rates_;    // By stage.
   const std::vector<Prices>& prices_;  // By stage.
   std::vector<int64_t> first_device_;  // By rank.
   StagePrediction predicted_;
@@ -265,7 +269,8 @@ class Predictor {
 
 StagePrediction PredictStages(const StagedStep& step,
                               const StagedLayout& layout, int32_t ranks,
-                              const Cluster& cluster, const Rates& rates,
+                              const Cluster& cluster,
+                              const std::vector<Rates>& rates,
                               const std::vector<Prices>& prices) {
   return Predictor(step, layout, ranks, cluster, rates, prices).Run();
 }

@@ -30,11 +30,12 @@ struct StagePrediction {
 };
 
 // Stage s is on rank s mod `ranks`, which has the devices after those of the
-// rank before it; all stages of a rank have as many. `prices` by stage: what
-// moves on its mesh cost.
+// rank before it; all stages of a rank have as many. `rates` and `prices` by
+// stage: of its devices, and what moves on its mesh cost.
 StagePrediction PredictStages(const StagedStep& step,
                               const StagedLayout& layout, int32_t ranks,
-                              const Cluster& cluster, const Rates& rates,
+                              const Cluster& cluster,
+                              const std::vector<Rates>& rates,
                               const std::vector<Prices>& prices);
 
 }  // namespace meshwright

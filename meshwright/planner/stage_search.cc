@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/cost/part_rates.h"
 #include "meshwright/planner/meshes_to_try.h"
 #include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/write_plan.h"
@@ -238,7 +239,11 @@ void StageSearch::Keep(Trial& trial) {
     slowest = std::max(
         slowest, ShareOf(i) / trial.parts() * trial.found[i]->plan.seconds);
   }
-  const double seconds = slowest * (1 + BubblesOf(trial.stages, trial.count));
+  // Stages on faster devices get more of the work.
+  const double speed =
+      trial.doubled == 0 ? MeanSpeedOfParts(task_.cluster, trial.stages) : 1;
+  const double seconds =
+      slowest / speed * (1 + BubblesOf(trial.stages, trial.count));
   Alternative alternative = AlternativeOf(
       task_.request, trial.found[0].ok() ? &*trial.found[0] : nullptr,
       *cuts_.at(trial.count), trial.meshes[0]);

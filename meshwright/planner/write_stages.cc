@@ -5,6 +5,7 @@
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cost/instruction_time.h"
+#include "meshwright/cost/part_rates.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/planner/mesh_search.h"
@@ -77,7 +78,8 @@ std::vector<int64_t> RoomOf(const StagePrediction& predicted, int32_t ranks,
 class Layouts {
  public:
   Layouts(const PlanTask& task, const StageCandidate& candidate,
-          const Plan& plan) {
+          const Plan& plan)
+      : task_(task) {
     // So that nothing of it moves.
     strategies_.reserve(candidate.layout_count());
     for (int32_t i = 0; i < candidate.layout_count(); ++i) {
@@ -88,6 +90,11 @@ class Layouts {
       prices_.push_back(
           PlanPrices(task.rates, task.cluster, task.request.forbidden, mesh));
       meshes_.push_back(&mesh);
+    }
+    int64_t next = 0;
+    for (const int32_t layout : candidate.layout_of_rank) {
+      first_device_.push_back(next);
+      next += meshes_[layout]->device_count();
     }
     for (int32_t stage = 0; stage < candidate.stages; ++stage) {
       of_stage_.push_back(candidate.layout_of_rank[stage % candidate.ranks()]);
@@ -103,18 +110,37 @@ class Layouts {
     }
     return splits;
   }
-  std::vector<Prices> AllPrices() const {
+  // On the devices that it is on.
+  std::vector<Rates> AllRates() const {
+    std::vector<Rates> rates;
+    for (size_t stage = 0; stage < of_stage_.size(); ++stage) {
+      rates.push_back(RatesOfPart(task_.rates, task_.cluster, FirstOf(stage),
+                                  DevicesOf(stage)));
+    }
+    return rates;
+  }
+  std::vector<Prices> PricesAt(const std::vector<Rates>& rates) const {
     std::vector<Prices> prices;
-    for (const int32_t layout : of_stage_) prices.push_back(prices_[layout]);
+    for (size_t stage = 0; stage < of_stage_.size(); ++stage) {
+      const int32_t layout = of_stage_[stage];
+      prices.push_back(task_.cluster.IsUneven()
+                           ? PlanPrices(rates[stage], task_.cluster,
+                                        task_.request.forbidden,
+                                        *meshes_[layout])
+                           : prices_[layout]);
+    }
     return prices;
   }
+  // Devices, those of a faster kind for as many of the slowest.
   std::vector<double> Capacities() const {
-    std::vector<double> devices;
-    for (const int32_t layout : of_stage_) {
-      devices.push_back(static_cast<double>(meshes_[layout]->device_count()) /
-                        static_cast<double>(meshes_[0]->device_count()));
+    std::vector<double> capacities;
+    for (size_t stage = 0; stage < of_stage_.size(); ++stage) {
+      capacities.push_back(
+          SpeedOfPart(task_.cluster, FirstOf(stage), DevicesOf(stage)) *
+          static_cast<double>(DevicesOf(stage)) /
+          static_cast<double>(meshes_[0]->device_count()));
     }
-    return devices;
+    return capacities;
   }
 
   // How the step's arrays lie between steps, where they are then.
@@ -150,6 +176,15 @@ class Layouts {
   }
 
  private:
+  int64_t FirstOf(size_t stage) const {
+    return first_device_[stage % first_device_.size()];
+  }
+  int64_t DevicesOf(size_t stage) const {
+    return meshes_[of_stage_[stage]]->device_count();
+  }
+
+  const PlanTask& task_;
+  std::vector<int64_t> first_device_;        // By rank.
   std::vector<StageStrategies> strategies_;  // These by layout.
   std::vector<Prices> prices_;
   std::vector<const Mesh*> meshes_;
@@ -286,8 +321,9 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   MW_ASSIGN_OR_RETURN(const StagedLayout layout,
                       LayOutStages(staged, layouts.Splits()));
   const int32_t ranks = candidate.ranks();
+  const std::vector<Rates> rates = layouts.AllRates();
   StagePrediction predicted = PredictStages(staged, layout, ranks, task.cluster,
-                                            task.rates, layouts.AllPrices());
+                                            rates, layouts.PricesAt(rates));
   predicted.costs.memory_bytes = RoomOf(predicted, ranks, task.memory_bytes);
   MW_ASSIGN_OR_RETURN(
       const Scheduled scheduled,

@@ -68,8 +68,17 @@ JobFacts FactsOf(const Module& module, const Cluster& cluster,
   const ModuleWork work(module);
   facts.flops = work.total().flops;
   if (const auto type = TypeOfContractions(module, work)) {
-    facts.peak_flops = static_cast<double>(devices) *
-                       MatmulFlops(cluster.device.tflops, *type);
+    const double alike = MatmulFlops(cluster.device.tflops, *type);
+    facts.peak_flops = static_cast<double>(devices) * alike;
+    if (cluster.models.empty()) return facts;
+    facts.peak_flops = 0;
+    int64_t left = devices;
+    for (const Host& host : cluster.hosts) {
+      const int64_t here = std::min(left, host.devices);
+      facts.peak_flops += static_cast<double>(here) *
+                          MatmulFlops(cluster.ModelOf(host).tflops, *type);
+      left -= here;
+    }
   }
   return facts;
 }

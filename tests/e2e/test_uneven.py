@@ -1,0 +1,89 @@
+"""Clusters whose hosts differ: work by speed where stages allow it, else the slowest."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import HERE
+
+FAST = {"devices": 8, "count": 2}
+SLOW = {"devices": 8, "count": 2, "device": {"kind": "a100-80"}}
+LINKS = {
+    "host": {"gbps": 2400, "us": 4},
+    "cluster": {"gbps": 200, "us": 8, "per": "device"},
+}
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory):
+    path = tmp_path_factory.mktemp("deep") / "deep.hlo.pb"
+    subprocess.run([sys.executable, HERE / "deep_step.py", path], check=True)
+    return path
+
+
+@pytest.fixture
+def clusters(tmp_path):
+    """The path of a cluster of such hosts."""
+
+    def write(*hosts):
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.json"
+        cluster = {"device": {"kind": "h200"}, "hosts": hosts, "links": LINKS}
+        path.write_text(json.dumps(cluster))
+        return path
+
+    return write
+
+
+def plan_of(cli, module, cluster, *flags):
+    return cli.json("plan", module, "--cluster", cluster, "--assumed", *flags)
+
+
+def test_slow_stages_get_fewer_layers(cli, deep, clusters, tmp_path):
+    path = tmp_path / "plan.json"
+    mixed = clusters(FAST, SLOW)
+    plan = plan_of(cli, deep, mixed, "--stages", 4, "-o", path)
+    layers = [0, 0, 0, 0]
+    for stage, times in enumerate(plan["pipeline"]["stages"]):
+        layers[stage] = times["fixed_bytes"] - times["room_bytes"]
+        seconds = times["forward_seconds"]
+        assert seconds == pytest.approx(
+            plan["pipeline"]["stages"][0]["forward_seconds"], rel=0.5
+        )
+    # Weights, and the first stage holds the batch.
+    assert layers[1] > 2 * layers[2]
+    notes = " ".join(plan["notes"])
+    assert "stages on slower devices get less work, down to 32 %" in notes
+    text = cli("plan", deep, "--cluster", mixed, "--assumed", "--stages", 4).stdout
+    assert "note: hosts differ (2 of h200 (141 GiB, 989 TFLOP/s), 2 of a100-80" in text
+    assert "stage" in cli("simulate", path).stdout
+    # Between all slow and all fast, and better than as if all were slow.
+    slow = plan_of(cli, deep, clusters(SLOW, SLOW), "--stages", 4)
+    fast = plan_of(cli, deep, clusters(FAST, FAST), "--stages", 4)
+    seconds = [one["predicted"]["step_seconds"] for one in (fast, plan, slow)]
+    assert seconds == sorted(seconds)
+    assert seconds[1] < 0.75 * seconds[2]
+
+
+def test_one_mesh_waits_for_the_slowest(cli, deep, clusters):
+    mixed = plan_of(cli, deep, clusters(FAST, SLOW), "--stages", 1)
+    slow = plan_of(cli, deep, clusters(SLOW, SLOW), "--stages", 1)
+    assert mixed["predicted"]["step_seconds"] == pytest.approx(
+        slow["predicted"]["step_seconds"]
+    )
+    note = " ".join(mixed["notes"])
+    assert "the slowest device and the smallest memory count for all" in note
+    assert "hosts differ" not in " ".join(slow["notes"])
+
+
+def test_one_slow_host(cli, deep, clusters):
+    """By its devices, or by its links."""
+    even = plan_of(cli, deep, clusters(FAST, FAST), "--strategy", "zero3")
+    for host in (
+        {"devices": 8, "device": {"kind": "h200", "speed": 0.5}},
+        {"devices": 8, "link_speed": 0.25},
+    ):
+        hosts = clusters({"devices": 8, "count": 3}, host)
+        plan = plan_of(cli, deep, hosts, "--strategy", "zero3")
+        assert plan["predicted"]["step_seconds"] > even["predicted"]["step_seconds"]
+        assert "hosts differ" in " ".join(plan["notes"])
