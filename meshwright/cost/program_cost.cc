@@ -1,6 +1,7 @@
 #include "meshwright/cost/program_cost.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <vector>
 
@@ -219,37 +220,47 @@ class Walker {
   // The sub-axes along which partners of the collective lie.
   uint32_t AxesOf(const Instruction& instruction) {
     const Attributes& attributes = *instruction.attributes;
-    uint32_t bits = 0;
+    if (places_.empty()) FindPlaces();
+    uint64_t apart = 0;
     if (!attributes.source_target_pairs.empty()) {
       for (const SourceTarget& pair : attributes.source_target_pairs) {
-        bits |= Between(pair.source, pair.target);
+        apart |= places_[pair.source] ^ places_[pair.target];
       }
-      return bits;
-    }
-    if (attributes.replica_groups.empty()) {
+    } else if (attributes.replica_groups.empty()) {
       return (uint32_t{1} << axes_.size()) - 1;
+    } else {
+      const std::vector<int64_t>& group = attributes.replica_groups[0];
+      for (const int64_t device : group) {
+        apart |= places_[group[0]] ^ places_[device];
+      }
     }
-    const std::vector<int64_t>& group = attributes.replica_groups[0];
-    for (const int64_t device : group) bits |= Between(group[0], device);
+    uint32_t bits = 0;
+    for (const AxisList& axis : axes_) {
+      const int width = WidthOf(axis);
+      if (apart & ((uint64_t{1} << width) - 1)) {
+        bits |= uint32_t{1} << axis[0];
+      }
+      apart >>= width;
+    }
     return bits;
   }
 
-  uint32_t Between(int64_t a, int64_t b) {
-    if (coordinates_.empty()) {
-      for (int64_t device = 0; device < mesh_.device_count(); ++device) {
-        for (const AxisList& axis : axes_) {
-          coordinates_.push_back(mesh_.Coordinate(device, axis));
-        }
+  // Of a coordinate along it, in bits.
+  int WidthOf(const AxisList& axis) const {
+    return static_cast<int>(
+        std::bit_width(static_cast<uint64_t>(mesh_.Size(axis) - 1)));
+  }
+
+  void FindPlaces() {
+    for (int64_t device = 0; device < mesh_.device_count(); ++device) {
+      uint64_t place = 0;
+      int at = 0;
+      for (const AxisList& axis : axes_) {
+        place |= static_cast<uint64_t>(mesh_.Coordinate(device, axis)) << at;
+        at += WidthOf(axis);
       }
+      places_.push_back(place);
     }
-    const size_t count = axes_.size();
-    const int64_t* at_a = &coordinates_[static_cast<size_t>(a) * count];
-    const int64_t* at_b = &coordinates_[static_cast<size_t>(b) * count];
-    uint32_t bits = 0;
-    for (size_t i = 0; i < count; ++i) {
-      if (at_a[i] != at_b[i]) bits |= uint32_t{1} << i;
-    }
-    return bits;
   }
 
   const ProgramKernels& kernels_;
@@ -258,8 +269,8 @@ class Walker {
   const Mesh& mesh_;
   const Prices& prices_;
   std::vector<AxisList> axes_;
-  // Of all devices, one after the other, along each of `axes_`.
-  std::vector<int64_t> coordinates_;
+  // By device: its coordinates along all of `axes_`, in a few bits each.
+  std::vector<uint64_t> places_;
   absl::flat_hash_map<const Computation*, ProgramEstimate> known_;
 };
 

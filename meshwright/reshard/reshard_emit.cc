@@ -8,14 +8,37 @@
 namespace meshwright {
 namespace {
 
+// Mesh::Coordinate of every device, sub-axis by sub-axis from the outermost in.
+std::vector<int64_t> CoordinatesOf(const AxisList& axes, const Mesh& mesh) {
+  std::vector<int64_t> weights(mesh.sub_axes().size(), 0);
+  int64_t weight = 1;
+  for (size_t i = axes.size(); i-- > 0;) {
+    weights[axes[i]] = weight;
+    weight *= mesh.Size(axes[i]);
+  }
+  std::vector<int64_t> at = {0};  // By position.
+  for (size_t axis = 0; axis < weights.size(); ++axis) {
+    std::vector<int64_t> finer;
+    finer.reserve(at.size() * mesh.sub_axes()[axis].size);
+    for (const int64_t outer : at) {
+      for (int64_t i = 0; i < mesh.sub_axes()[axis].size; ++i) {
+        finer.push_back(outer + i * weights[axis]);
+      }
+    }
+    at = std::move(finer);
+  }
+  if (mesh.device_ids().empty()) return at;
+  std::vector<int64_t> by_device(at.size());
+  for (size_t i = 0; i < at.size(); ++i)
+    by_device[mesh.device_ids()[i]] = at[i];
+  return by_device;
+}
+
 // s32[]: where this device's block of `size` begins along `axes`.
 Instruction* BlockStart(const AxisList& axes, int64_t size,
                         LocalBuilder& builder) {
-  const Mesh& mesh = builder.mesh();
-  std::vector<int64_t> starts(mesh.device_count());
-  for (int64_t device = 0; device < mesh.device_count(); ++device) {
-    starts[device] = mesh.Coordinate(device, axes) * size;
-  }
+  std::vector<int64_t> starts = CoordinatesOf(axes, builder.mesh());
+  for (int64_t& start : starts) start *= size;
   return builder.DeviceTable(starts);
 }
 
@@ -29,11 +52,7 @@ std::vector<int64_t> Roles(const Sharding& sharding, const Mesh& mesh) {
     }
   }
   for (const AxisId axis : sharding.pending) axes.push_back(axis);
-  std::vector<int64_t> roles(mesh.device_count());
-  for (int64_t device = 0; device < mesh.device_count(); ++device) {
-    roles[device] = mesh.Coordinate(device, axes);
-  }
-  return roles;
+  return CoordinatesOf(axes, mesh);
 }
 
 // Sends each tile to a device that is to hold it; one that does already keeps
