@@ -102,13 +102,23 @@ bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times,
   const auto log_size = [&](const Mesh& of) {
     return std::log(static_cast<double>(of.axes().back().size) / host);
   };
+  const double here = log_size(mesh);
+  const auto is_slow = [&](const MeshTime& one) {
+    return one.seconds > kSearchPolicy.enumerate.hopeless * best;
+  };
+  // What is known of itself, or of one still farther away, counts more.
+  const bool is_known = std::ranges::any_of(times, [&](const MeshTime& one) {
+    const double there = log_size(one.mesh);
+    return !is_slow(one) && one.mesh.axes().size() == mesh.axes().size() &&
+           (one.mesh == mesh ||
+            (there * here > 0 && std::abs(there) >= std::abs(here)));
+  });
+  if (is_known) return false;
   return std::any_of(times.begin(), times.end(), [&](const MeshTime& one) {
-    if (one.seconds <= kSearchPolicy.enumerate.hopeless * best ||
-        one.mesh.axes().size() != mesh.axes().size()) {
+    if (!is_slow(one) || one.mesh.axes().size() != mesh.axes().size()) {
       return false;
     }
     const double there = log_size(one.mesh);
-    const double here = log_size(mesh);
     return there * here > 0 ? std::abs(here) >= std::abs(there)
                             : one.mesh == mesh;
   });

@@ -43,7 +43,8 @@ struct MeshTime {
 };
 
 // Whether the mesh was far behind the best with fewer micro-batches, or one
-// between it and a host's size is.
+// between it and a host's size is; but neither it nor one beyond it is known to
+// be near the best.
 bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times,
                 double best, const Cluster& cluster);
 
