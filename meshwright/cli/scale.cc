@@ -47,7 +47,7 @@ const CommandSpec& Spec() {
           {"checkpoint-interval", "S",
            "seconds of steps between checkpoints (default: the best)"},
           {"save-bandwidth", "GB/S",
-           "at which each host writes and reads checkpoints, 10^9 bytes a "
+           "at which each host saves and reads checkpoints, 10^9 bytes a "
            "second (default 2)"},
           {"restart", "S",
            "seconds from a failure to when the state is read (default 300)"},

@@ -58,8 +58,8 @@ COMMANDS = {
         False,
     ),
     "scale": (
-        "{mlp} --cluster h200:4x8 --assumed --svg curves.svg -o plans",
-        ("curves.svg", "plans"),
+        "{mlp} --cluster h200:4x8 --assumed --svg curves.svg",
+        ("curves.svg",),
         False,
     ),
     "check": ("{gpt} --plan plan8.json --steps 2", (), True),
