@@ -1,97 +1,21 @@
 #include "meshwright/hlo/batch_indices.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/hlo/affine_index.h"
+#include "meshwright/hlo/literal.h"
 
 namespace meshwright {
 namespace {
-
-// What is made of an iota in more steps is left alone.
-constexpr int kMaxSteps = 12;
-
-std::optional<int64_t> IotaDimension(const Instruction& value, int steps);
-
-bool IsZero(const Instruction& value) {
-  const Instruction* at = &value;
-  while (at->opcode == Opcode::kBroadcast || at->opcode == Opcode::kConvert) {
-    at = at->operands[0];
-  }
-  return at->opcode == Opcode::kConstant && at->shape.IsScalar() &&
-         at->attributes->literal != nullptr &&
-         std::ranges::all_of(at->attributes->literal->data,
-                             [](char byte) { return byte == 0; });
-}
-
-// Where dimension `from` of the operand is in the result of a reshape that adds
-// and removes dimensions of one element.
-std::optional<int64_t> ThroughReshape(const Instruction& reshape,
-                                      int64_t from) {
-  const std::vector<int64_t>& before = reshape.operand_shape(0).dimensions;
-  const std::vector<int64_t>& after = reshape.shape.dimensions;
-  size_t to = 0;
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (before[i] == 1) continue;
-    while (to < after.size() && after[to] == 1) ++to;
-    if (to == after.size() || after[to] != before[i]) return std::nullopt;
-    if (static_cast<int64_t>(i) == from) return static_cast<int64_t>(to);
-    ++to;
-  }
-  return std::nullopt;
-}
-
-// select(i < 0, i + n, i): what counts from the end, which an iota does not.
-bool IsWrapped(const Instruction& select, int64_t dimension, int steps) {
-  const Instruction& test = *select.operands[0];
-  return test.opcode == Opcode::kCompare &&
-         test.attributes->comparison_direction == "LT" &&
-         IotaDimension(*test.operands[0], steps) == dimension &&
-         IsZero(*test.operands[1]);
-}
-
-std::optional<int64_t> IotaDimension(const Instruction& value, int steps) {
-  if (steps == 0 || !IsInteger(value.shape.element_type)) return std::nullopt;
-  const auto of_operand = [&](size_t i) {
-    return IotaDimension(*value.operands[i], steps - 1);
-  };
-  std::optional<int64_t> found;
-  switch (value.opcode) {
-    case Opcode::kIota:
-      found = value.attributes->dimensions[0];
-      break;
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-      found = of_operand(0);
-      break;
-    case Opcode::kBroadcast:
-      if (const auto from = of_operand(0); from.has_value()) {
-        found = value.attributes->dimensions[*from];
-      }
-      break;
-    case Opcode::kReshape:
-      if (const auto from = of_operand(0); from.has_value()) {
-        found = ThroughReshape(value, *from);
-      }
-      break;
-    case Opcode::kSelect:
-      if (const auto from = of_operand(2);
-          from.has_value() && IsWrapped(value, *from, steps - 1)) {
-        found = from;
-      }
-      break;
-    default:
-      break;
-  }
-  if (!found.has_value()) return std::nullopt;
-  // So many that they are all different.
-  const int64_t size = value.shape.dimensions[*found];
-  const int64_t bits = BitWidth(value.shape.element_type) - 1;
-  if (size < 2 || (bits < 62 && size > int64_t{1} << bits)) return std::nullopt;
-  return found;
-}
 
 // What a gather and a scatter have in common.
 struct Indexing {
@@ -139,24 +63,44 @@ struct BatchComponent {
   int64_t indices_dim = 0;
 };
 
+// How many components the index vectors have.
+int64_t VectorSize(const Indexing& indexing) {
+  const Shape& indices = (*indexing.indices)->shape;
+  return indexing.vector < indices.rank() ? indices.dimensions[indexing.vector]
+                                          : 1;
+}
+
 std::optional<BatchComponent> FindBatch(const Indexing& indexing) {
-  const Instruction& joined = **indexing.indices;
-  // All components from an iota leave nothing to index with.
-  if (joined.opcode != Opcode::kConcatenate || indexing.map->size() < 2 ||
-      joined.attributes->dimensions[0] != indexing.vector ||
-      joined.operands.size() != indexing.map->size()) {
-    return std::nullopt;
-  }
-  for (size_t i = 0; i < joined.operands.size(); ++i) {
+  const Instruction& indices = **indexing.indices;
+  if (VectorSize(indexing) != std::ssize(*indexing.map)) return std::nullopt;
+  for (size_t i = 0; i < indexing.map->size(); ++i) {
     const int64_t operand_dim = (*indexing.map)[i];
-    const std::optional<int64_t> dimension = IotaDimension(*joined.operands[i]);
-    if (dimension.has_value() && *dimension != indexing.vector &&
-        joined.operand_shape(i).dimensions[indexing.vector] == 1 &&
-        joined.shape.dimensions[*dimension] ==
-            indexing.operand->dimensions[operand_dim] &&
-        absl::c_linear_search(*indexing.slices, operand_dim) &&
+    const int64_t size = indexing.operand->dimensions[operand_dim];
+    if (size < 2 || !absl::c_linear_search(*indexing.slices, operand_dim)) {
+      continue;
+    }
+    std::optional<FixedPosition> fixed;
+    if (indexing.vector < indices.shape.rank()) {
+      fixed = {indexing.vector, static_cast<int64_t>(i)};
+    }
+    const std::optional<AffineIndex> index = AffineIndexOf(indices, fixed);
+    if (!index.has_value()) continue;
+    const std::optional<int64_t> dimension = IotaDimension(*index);
+    if (dimension.has_value() && indices.shape.dimensions[*dimension] == size &&
         !absl::c_linear_search(*indexing.indices_batch, *dimension)) {
       return BatchComponent{i, operand_dim, *dimension};
+    }
+  }
+  return std::nullopt;
+}
+
+// A dimension of the operand that is not indexed, so that 0 as its index
+// changes nothing.
+std::optional<int64_t> FindUnindexed(const Indexing& indexing) {
+  for (int64_t d = 0; d < indexing.operand->rank(); ++d) {
+    if (!absl::c_linear_search(*indexing.map, d) &&
+        !absl::c_linear_search(*indexing.operand_batch, d)) {
+      return d;
     }
   }
   return std::nullopt;
@@ -176,27 +120,112 @@ void MakeBatching(const BatchComponent& batch, Indexing& indexing) {
                                  batch.indices_dim);
 }
 
-// The indices without a component.
-Instruction* Without(const Instruction& joined, size_t component,
-                     Computation& computation) {
-  std::vector<Instruction*> parts = joined.operands;
-  parts.erase(parts.begin() + static_cast<int64_t>(component));
-  if (parts.size() == 1) return parts[0];
-  Shape shape = joined.shape;
-  const int64_t along = joined.attributes->dimensions[0];
-  shape.dimensions[along] -= joined.operand_shape(component).dimensions[along];
-  Instruction* rest =
-      computation.Add(Opcode::kConcatenate, std::move(shape), std::move(parts),
-                      absl::StrCat(joined.name, ".without.", component));
-  rest->attributes = joined.attributes;
-  rest->metadata = joined.metadata;
-  return rest;
+// Writes what takes the place of indices, with names of its own.
+class IndexWriter {
+ public:
+  IndexWriter(Computation& computation, std::set<std::string>& names)
+      : computation_(computation), names_(names) {}
+
+  // The indices without a component, of several.
+  Instruction* Without(const Indexing& indexing, size_t component) {
+    Instruction& indices = **indexing.indices;
+    std::vector<Instruction*> parts = PiecesWithout(indexing, component);
+    if (parts.empty()) {
+      const int64_t at = static_cast<int64_t>(component);
+      const int64_t size = VectorSize(indexing);
+      if (at > 0) parts.push_back(Slice(indices, indexing.vector, 0, at));
+      if (at + 1 < size) {
+        parts.push_back(Slice(indices, indexing.vector, at + 1, size));
+      }
+    }
+    if (parts.size() == 1) return parts[0];
+    Shape shape = indices.shape;
+    --shape.dimensions[indexing.vector];
+    Instruction* joined =
+        Add(Opcode::kConcatenate, std::move(shape), std::move(parts), indices);
+    joined->attributes.mutate().dimensions = {indexing.vector};
+    return joined;
+  }
+
+  // Index vectors of the same arrangement, all 0.
+  Instruction* Zeros(const Instruction& indices) {
+    Literal literal;
+    literal.shape = Shape::Scalar(indices.shape.element_type);
+    literal.data.assign(HostBytes(indices.shape.element_type), '\0');
+    Instruction* zero = Add(Opcode::kConstant, literal.shape, {}, indices);
+    zero->attributes.mutate().literal =
+        std::make_shared<const Literal>(std::move(literal));
+    return Add(Opcode::kBroadcast, indices.shape, {zero}, indices);
+  }
+
+ private:
+  // The other operands of a concatenate of components; empty if it is none.
+  static std::vector<Instruction*> PiecesWithout(const Indexing& indexing,
+                                                 size_t component) {
+    const Instruction& indices = **indexing.indices;
+    if (indices.opcode != Opcode::kConcatenate ||
+        indices.attributes->dimensions[0] != indexing.vector ||
+        indices.operands.size() != indexing.map->size()) {
+      return {};
+    }
+    std::vector<Instruction*> pieces = indices.operands;
+    pieces.erase(pieces.begin() + static_cast<int64_t>(component));
+    return pieces;
+  }
+
+  Instruction* Slice(Instruction& indices, int64_t along, int64_t start,
+                     int64_t limit) {
+    Shape shape = indices.shape;
+    shape.dimensions[along] = limit - start;
+    Instruction* slice =
+        Add(Opcode::kSlice, std::move(shape), {&indices}, indices);
+    std::vector<SliceDimension>& taken = slice->attributes.mutate().slice;
+    for (const int64_t size : indices.shape.dimensions) {
+      taken.push_back({.start = 0, .limit = size, .stride = 1});
+    }
+    taken[along] = {.start = start, .limit = limit, .stride = 1};
+    return slice;
+  }
+
+  Instruction* Add(Opcode opcode, Shape shape,
+                   std::vector<Instruction*> operands,
+                   const Instruction& like) {
+    std::string name;
+    for (int i = 0; name.empty() || !names_.insert(name).second; ++i) {
+      name = absl::StrCat(like.name, ".batched.", i);
+    }
+    Instruction* added =
+        computation_.Add(opcode, std::move(shape), std::move(operands), name);
+    added->metadata = like.metadata;
+    return added;
+  }
+
+  Computation& computation_;
+  std::set<std::string>& names_;
+};
+
+// False if there is nothing to be made batching in it.
+bool BatchOne(const BatchComponent& batch, IndexWriter& writer,
+              Indexing& indexing) {
+  if (indexing.map->size() > 1) {
+    *indexing.indices = writer.Without(indexing, batch.component);
+    MakeBatching(batch, indexing);
+    return true;
+  }
+  // Nothing would be left to index with.
+  const std::optional<int64_t> other = FindUnindexed(indexing);
+  if (!other.has_value()) return false;
+  *indexing.indices = writer.Zeros(**indexing.indices);
+  MakeBatching(batch, indexing);
+  indexing.map->push_back(*other);
+  return true;
 }
 
-void BatchIndicesIn(Computation& computation) {
+void BatchIndicesIn(Computation& computation, std::set<std::string>& names) {
   std::vector<Instruction*> order;
   Instruction* const root = computation.root();  // What is added becomes it.
   const int32_t count = computation.size();
+  IndexWriter writer(computation, names);
   for (int32_t id = 0; id < count; ++id) {
     Instruction* instruction = computation.instruction(id);
     if (instruction->opcode == Opcode::kGather ||
@@ -204,14 +233,11 @@ void BatchIndicesIn(Computation& computation) {
       std::optional<Indexing> indexing = IndexingOf(*instruction);
       while (indexing.has_value()) {
         const std::optional<BatchComponent> batch = FindBatch(*indexing);
-        if (!batch.has_value()) break;
         const int32_t first = computation.size();
-        *indexing->indices =
-            Without(**indexing->indices, batch->component, computation);
+        if (!batch.has_value() || !BatchOne(*batch, writer, *indexing)) break;
         for (int32_t i = first; i < computation.size(); ++i) {
           order.push_back(computation.instruction(i));
         }
-        MakeBatching(*batch, *indexing);
         instruction->attributes.mutate().indices_are_sorted = false;
       }
     }
@@ -223,13 +249,15 @@ void BatchIndicesIn(Computation& computation) {
 
 }  // namespace
 
-std::optional<int64_t> IotaDimension(const Instruction& value) {
-  return IotaDimension(value, kMaxSteps);
-}
-
 void BatchIndices(Module& module) {
+  std::set<std::string> names;
   for (const auto& computation : module.computations()) {
-    BatchIndicesIn(*computation);
+    for (const auto& instruction : computation->instructions()) {
+      names.insert(instruction->name);
+    }
+  }
+  for (const auto& computation : module.computations()) {
+    BatchIndicesIn(*computation, names);
   }
 }
 

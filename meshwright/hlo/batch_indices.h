@@ -6,12 +6,9 @@
 //
 // Frontends write which example it is into the indices. As a batching dimension
 // it is known to be one: examples do not mix, so that the step can be split and
-// cut into micro-batches there.
+// cut into micro-batches there. What is an iota says affine_index.h.
 #ifndef MESHWRIGHT_HLO_BATCH_INDICES_H_
 #define MESHWRIGHT_HLO_BATCH_INDICES_H_
-
-#include <cstdint>
-#include <optional>
 
 #include "meshwright/hlo/module.h"
 
@@ -19,11 +16,6 @@ namespace meshwright {
 
 // Requires: passed Verify. Values stay as they are, bit for bit.
 void BatchIndices(Module& module);
-
-// The dimension along which every element is its own position, as those of an
-// iota are, however it was reshaped or repeated; nullopt if there is none, or
-// if it has one element only.
-std::optional<int64_t> IotaDimension(const Instruction& value);
 
 }  // namespace meshwright
 

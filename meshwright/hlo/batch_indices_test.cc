@@ -100,16 +100,80 @@ ENTRY main {
   EXPECT_THAT(text, Not(HasSubstr("indices_are_sorted")));
 }
 
-TEST(BatchIndicesTest, LongChainsEnd) {
-  std::string text = "HloModule m\nENTRY main {\n  v0 = s32[8] iota(), ";
-  text += "iota_dimension=0\n";
-  for (int i = 1; i < 40; ++i) {
-    text += "  v" + std::to_string(i) + " = s32[8] copy(v" +
-            std::to_string(i - 1) + ")\n";
-  }
-  const Module module = Read(text + "  ROOT r = s32[8] negate(v39)\n}");
-  EXPECT_EQ(IotaDimension(*module.entry()->instruction(3)), 0);
-  EXPECT_EQ(IotaDimension(*module.entry()->instruction(39)), std::nullopt);
+TEST(BatchIndicesTest, ThroughWhatIsDoneToAllComponentsAtOnce) {
+  // As numpy's negative indices and mode="clip" are written for a vector.
+  const std::string text = Batched(R"(HloModule m
+ENTRY main {
+  x = f32[8,64] parameter(0)
+  i = s32[8,1] parameter(1)
+  rows = s32[8,1] constant({{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}})
+  both = s32[8,2] concatenate(rows, i), dimensions={1}
+  zero = s32[] constant(0)
+  last = s32[2] constant({7, 63})
+  lasts = s32[8,2] broadcast(last), dimensions={1}
+  within = s32[8,2] clamp(zero, both, lasts)
+  wide = s64[8,2] convert(within)
+  ROOT y = f32[8] gather(x, wide), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}
+})");
+  EXPECT_THAT(text, HasSubstr("slice(wide), slice={[0:8], [1:2]}"));
+  EXPECT_THAT(text, HasSubstr("collapsed_slice_dims={1}, start_index_map={1}, "
+                              "operand_batching_dims={0}"));
+  EXPECT_THAT(Batched(absl::StrReplaceAll(kGather, {{"s32[8] iota(), "
+                                                     "iota_dimension=0",
+                                                     "s32[8] constant({0, 1, "
+                                                     "2, 3, 4, 5, 7, 6})"}})),
+              HasSubstr("gather(x, both)"));
+}
+
+// logp[arange(8)[:, None], arange(4)[None], y] and its gradient.
+TEST(BatchIndicesTest, OfTwoIotasWithNamesOfTheirOwn) {
+  const std::string text = Batched(R"(HloModule m
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+ENTRY main {
+  x = f32[8,4,64] parameter(0)
+  i = s32[8,4,1] parameter(1)
+  rows = s32[8,4,1] iota(), iota_dimension=0
+  columns = s32[8,4,1] iota(), iota_dimension=1
+  all = s32[8,4,3] concatenate(rows, columns, i), dimensions={2}
+  y = f32[8,4] gather(x, all), offset_dims={}, collapsed_slice_dims={0,1,2}, start_index_map={0,1,2}, index_vector_dim=2, slice_sizes={1,1,1}
+  ROOT z = f32[8,4,64] scatter(x, all, y), update_window_dims={}, inserted_window_dims={0,1,2}, scatter_dims_to_operand_dims={0,1,2}, index_vector_dim=2, to_apply=add
+})");
+  EXPECT_THAT(text, HasSubstr("gather(x, i)"));
+  EXPECT_THAT(text, HasSubstr("scatter(x, i, y)"));
+  EXPECT_THAT(text, HasSubstr("operand_batching_dims={0,1}"));
+  EXPECT_THAT(text, HasSubstr("input_batching_dims={0,1}"));
+}
+
+// l[arange(8), arange(8)]: the diagonal, which is parallel in one of the two.
+TEST(BatchIndicesTest, OfADiagonal) {
+  EXPECT_THAT(
+      Batched(absl::StrReplaceAll(
+          kGather, {{"[8,64]", "[8,8]"}, {"reshape(i)", "reshape(iota)"}})),
+      HasSubstr("gather(x, columns), offset_dims={}, collapsed_slice_dims={1}, "
+                "start_index_map={1}, operand_batching_dims={0}"));
+}
+
+// x[arange(8)]: nothing else is indexed.
+TEST(BatchIndicesTest, OfAnIotaAlone) {
+  constexpr char kRows[] = R"(HloModule m
+ENTRY main {
+  x = f32[8,64] parameter(0)
+  iota = s32[8] iota(), iota_dimension=0
+  ROOT y = f32[8,64] gather(x, iota), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,64}
+})";
+  EXPECT_THAT(Batched(kRows),
+              HasSubstr("gather(x, iota.batched.1), offset_dims={1}, "
+                        "collapsed_slice_dims={}, start_index_map={1}, "
+                        "operand_batching_dims={0}"));
+  EXPECT_THAT(
+      Batched(absl::StrReplaceAll(kRows, {{"[8,64]", "[8]"},
+                                          {"offset_dims={1}", "offset_dims={}"},
+                                          {"{1,64}", "{1}"}})),
+      HasSubstr("gather(x, iota)"));
 }
 
 }  // namespace
