@@ -1,6 +1,5 @@
 // meshwright check: a partitioned step against the whole step on one device.
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -12,11 +11,11 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
+#include "meshwright/cli/compare_runs.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cli/stage_module.h"
-#include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/microbatch/micro_batch_loop.h"
 #include "meshwright/partition/islands_only.h"
@@ -44,72 +43,14 @@ const CommandSpec& Spec() {
     made->flags.push_back(
         {"tolerance", "T",
          "allowed error relative to a tensor's values (default 2e-5; 2e-2 "
-         "for 16-bit types and steps that contract such)"});
+         "for 16-bit types and steps that contract such; and what last-bit "
+         "changes of the inputs make)"});
     made->flags.push_back(
         {"platform", "NAME", "cpu, cuda, tpu (default: cpu)"});
     made->flags.push_back({"json", "", "one JSON object on stdout"});
     return made;
   }();
   return *spec;
-}
-
-struct Errors {
-  double absolute = 0;
-  double relative = 0;  // To the tensor's largest value.
-  std::string worst;    // The tensor with the largest relative error.
-  std::string wrong;    // The first that is out of tolerance.
-};
-
-constexpr double kRounded = 2e-2;  // To 16 bits on the way.
-constexpr double kExact = 2e-5;
-
-double Tolerance(ElementType type, double given) {
-  if (given > 0) return given;
-  return BitWidth(type) < 32 ? kRounded : kExact;
-}
-
-void Compare(const Tensor& want, const Tensor& got, double given,
-             Errors& errors) {
-  const Literal a = AsLiteral(want);
-  const Literal b = AsLiteral(got);
-  const int64_t count = ElementCount(a.shape);
-  double scale = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double value = std::abs(a.ElementAsDouble(i));
-    if (std::isfinite(value)) scale = std::max(scale, value);
-  }
-  const double tolerance = Tolerance(want.type, given);
-  for (int64_t i = 0; i < count; ++i) {
-    const double x = a.ElementAsDouble(i);
-    const double y = b.ElementAsDouble(i);
-    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    const double error = std::abs(x - y);
-    if (!(error <= tolerance * (std::abs(x) + 0.1 * scale)) &&
-        errors.wrong.empty()) {
-      errors.wrong = absl::StrFormat("%s: element %d is %g, on one device %g",
-                                     want.name, i, y, x);
-    }
-    errors.absolute = std::max(errors.absolute, error);
-    const double relative = scale > 0 ? error / scale : 1;
-    if (relative > errors.relative) {
-      errors.relative = relative;
-      errors.worst = want.name;
-    }
-  }
-}
-
-absl::StatusOr<std::vector<double>> RunSteps(Runner& runner, int64_t steps,
-                                             uint64_t seed,
-                                             Progress& progress) {
-  MW_RETURN_IF_ERROR(runner.FillSynthetic(seed));
-  progress.Note("running");
-  std::vector<double> seconds;
-  for (int64_t step = 0; step < steps; ++step) {
-    MW_ASSIGN_OR_RETURN(const StepResult result, runner.Step());
-    seconds.push_back(result.seconds);
-    progress.Advance("running");
-  }
-  return seconds;
 }
 
 // The collectives that the compiler left in the program.
@@ -130,17 +71,15 @@ absl::StatusOr<std::vector<Collective>> CompiledCollectives(
 }
 
 // What was asked of the comparison.
-struct CheckOptions {
-  int64_t steps = 3;
-  uint64_t seed = 0;
-  double tolerance = 0;
+struct CheckOptions : ComparisonOptions {
   std::string platform;
   bool json = false;
 };
 
 absl::StatusOr<CheckOptions> ReadOptions(const CommandLine& line) {
-  CheckOptions options{.platform = line.Text("platform", "cpu"),
-                       .json = line.Has("json")};
+  CheckOptions options;
+  options.platform = line.Text("platform", "cpu");
+  options.json = line.Has("json");
   MW_ASSIGN_OR_RETURN(options.steps, line.Integer("steps", 3, {1, 1'000'000}));
   MW_ASSIGN_OR_RETURN(options.seed, line.Integer("seed", 0, {0, INT64_MAX}));
   if (line.Has("tolerance") &&
@@ -151,63 +90,6 @@ absl::StatusOr<CheckOptions> ReadOptions(const CommandLine& line) {
                      line.Text("tolerance", ""), "'"));
   }
   return options;
-}
-
-std::string Verdict(const Errors& errors, const CheckOptions& options,
-                    int64_t devices, absl::string_view how) {
-  return absl::StrFormat(
-      "%s after %d steps on %d devices (%s): largest error %.2g of a tensor's "
-      "scale%s\n",
-      errors.wrong.empty() ? "equal" : "NOT EQUAL", options.steps, devices, how,
-      errors.relative,
-      errors.worst.empty() ? "" : absl::StrCat(" (", errors.worst, ")"));
-}
-
-// An instruction whose random numbers are not computed from a key; null if
-// there is none.
-const Instruction* DrawnWithoutKey(const Module& module) {
-  for (const auto& computation : module.computations()) {
-    for (const auto& instruction : computation->instructions()) {
-      if (instruction->opcode == Opcode::kRng ||
-          instruction->opcode == Opcode::kRngGetAndUpdateState) {
-        return instruction.get();
-      }
-    }
-  }
-  return nullptr;
-}
-
-// Whether some contraction is of numbers of fewer than 32 bits.
-bool ContractsFewBits(const Module& module) {
-  for (const auto& computation : module.computations()) {
-    for (const auto& instruction : computation->instructions()) {
-      if ((instruction->opcode == Opcode::kDot ||
-           instruction->opcode == Opcode::kConvolution) &&
-          BitWidth(instruction->operand_shape(0).element_type) < 32) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-absl::StatusOr<Errors> CompareOutputs(const Module& module, const Runner& whole,
-                                      const Runner& parts, double tolerance) {
-  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> want, whole.ReadOutputs());
-  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> got, parts.ReadOutputs());
-  // Sums of rounded products differ by as much, whatever the state's type.
-  if (tolerance == 0 && ContractsFewBits(module)) tolerance = kRounded;
-  Errors errors;
-  for (size_t i = 0; i < want.size(); ++i) {
-    Compare(want[i], got[i], tolerance, errors);
-  }
-  const Instruction* drawn = DrawnWithoutKey(module);
-  if (!errors.wrong.empty() && drawn != nullptr) {
-    absl::StrAppend(&errors.wrong, "; ", drawn->name,
-                    " draws random numbers without a key, so that two programs "
-                    "need not draw the same: use rng-bit-generator");
-  }
-  return errors;
 }
 
 // Of what is compared, when attention would drop other elements on several
@@ -227,7 +109,7 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
   const int64_t devices = staged.device_count();
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                       MakeClientFor(options.platform, devices));
-  Progress progress("checking", 2 * options.steps + 2);
+  Progress progress("checking", ComparedSteps(options) + 2);
   progress.Note("compiling for one device");
   // With each micro-batch's own statistics the step computes something else.
   std::optional<Module> looped;
@@ -243,15 +125,10 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
   MW_ASSIGN_OR_RETURN(const auto runner,
                       MakeRunner(module, staged, client.get()));
   progress.Advance();
-  MW_ASSIGN_OR_RETURN(const std::vector<double> whole_seconds,
-                      RunSteps(*whole, options.steps, options.seed, progress));
-  MW_ASSIGN_OR_RETURN(const std::vector<double> seconds,
-                      RunSteps(*runner, options.steps, options.seed, progress));
-  MW_ASSIGN_OR_RETURN(
-      const Errors errors,
-      CompareOutputs(module, *whole, *runner, options.tolerance));
+  MW_ASSIGN_OR_RETURN(const RunComparison compared,
+                      RunAndCompare(looped.has_value() ? *looped : module,
+                                    *whole, *runner, options, progress));
   const StagedStep& step = staged.step;
-  const bool ok = errors.wrong.empty();
   if (options.json) {
     Json collectives = Json::array();
     int64_t peak = 0;
@@ -266,33 +143,32 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
         collectives.push_back(std::move(collective));
       }
     }
-    const Json json = {{"ok", ok},
-                       {"max_abs_error", errors.absolute},
-                       {"max_rel_error", errors.relative},
-                       {"worst", errors.worst},
-                       {"steps", options.steps},
-                       {"devices", devices},
-                       {"stages", step.stages},
-                       {"micro_batches", step.micro_batches},
-                       {"schedule", staged.schedule},
-                       {"collectives", collectives},
-                       {"peak_bytes", peak},
-                       {"state_bytes", staged.state_bytes},
-                       {"without_dropout", without_dropout},
-                       {"step_seconds", Median(seconds)},
-                       {"one_device_step_seconds", Median(whole_seconds)}};
+    Json json = compared.ToJson();
+    json.update(
+        Json{{"steps", options.steps},
+             {"devices", devices},
+             {"stages", step.stages},
+             {"micro_batches", step.micro_batches},
+             {"schedule", staged.schedule},
+             {"collectives", collectives},
+             {"peak_bytes", peak},
+             {"state_bytes", staged.state_bytes},
+             {"without_dropout", without_dropout},
+             {"step_seconds", Median(compared.seconds)},
+             {"one_device_step_seconds", Median(compared.whole_seconds)}});
     absl::PrintF("%s\n", json.dump(2));
   } else {
-    absl::PrintF(
-        "%s", Verdict(errors, options, devices,
-                      absl::StrCat(step.stages, " stages, ", step.micro_batches,
-                                   " micro-batches")));
+    absl::PrintF("%s", compared.ToString(
+                           options, devices,
+                           absl::StrCat(step.stages, " stages, ",
+                                        step.micro_batches, " micro-batches")));
     PrintStages(staged);
     if (without_dropout) absl::PrintF("%s", kWithoutDropout);
-    absl::PrintF("  step %s (one device %s)\n", FormatSeconds(Median(seconds)),
-                 FormatSeconds(Median(whole_seconds)));
+    absl::PrintF("  step %s (one device %s)\n",
+                 FormatSeconds(Median(compared.seconds)),
+                 FormatSeconds(Median(compared.whole_seconds)));
   }
-  return ok ? absl::OkStatus() : absl::InternalError(errors.wrong);
+  return compared.status();
 }
 
 absl::Status Run(const CommandLine& line) {
@@ -311,7 +187,7 @@ absl::Status Run(const CommandLine& line) {
   const int64_t devices = split.mesh.device_count();
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                       MakeClientFor(options.platform, devices));
-  Progress progress("checking", 2 * options.steps + 2);
+  Progress progress("checking", ComparedSteps(options) + 2);
   progress.Note("compiling for one device");
   std::optional<Partitioned> islands_only;
   if (!IslandsIn(module).empty()) {
@@ -331,41 +207,34 @@ absl::Status Run(const CommandLine& line) {
       const auto runner,
       MakeLocalRunner(module, std::move(sharded), client.get()));
   progress.Advance();
-  MW_ASSIGN_OR_RETURN(const std::vector<double> whole_seconds,
-                      RunSteps(*whole, options.steps, options.seed, progress));
-  MW_ASSIGN_OR_RETURN(const std::vector<double> seconds,
-                      RunSteps(*runner, options.steps, options.seed, progress));
-  MW_RETURN_IF_ERROR(runner->CheckOutputCopies());
   MW_ASSIGN_OR_RETURN(
-      const Errors errors,
-      CompareOutputs(module, *whole, *runner, options.tolerance));
+      const RunComparison compared,
+      RunAndCompare(module, *whole, *runner, options, progress));
+  MW_RETURN_IF_ERROR(runner->CheckOutputCopies());
   MW_ASSIGN_OR_RETURN(const ProgramMemory memory,
                       runner->executor()->executables()[0]->Memory());
   MW_ASSIGN_OR_RETURN(
       const std::vector<Collective> compiled,
       CompiledCollectives(*runner->executor()->executables()[0], devices));
-  const bool ok = errors.wrong.empty();
   if (options.json) {
-    const Json json = {{"ok", ok},
-                       {"max_abs_error", errors.absolute},
-                       {"max_rel_error", errors.relative},
-                       {"worst", errors.worst},
-                       {"steps", options.steps},
-                       {"devices", devices},
-                       {"collectives", ToJson(compiled)},
-                       {"without_dropout", without_dropout},
-                       {"peak_bytes", memory.total_bytes()},
-                       {"step_seconds", Median(seconds)},
-                       {"one_device_step_seconds", Median(whole_seconds)}};
+    Json json = compared.ToJson();
+    json.update(
+        Json{{"steps", options.steps},
+             {"devices", devices},
+             {"collectives", ToJson(compiled)},
+             {"without_dropout", without_dropout},
+             {"peak_bytes", memory.total_bytes()},
+             {"step_seconds", Median(compared.seconds)},
+             {"one_device_step_seconds", Median(compared.whole_seconds)}});
     absl::PrintF("%s\n", json.dump(2));
   } else {
     absl::PrintF("%s",
-                 Verdict(errors, options, devices, split.mesh.ToString()));
+                 compared.ToString(options, devices, split.mesh.ToString()));
     PrintCollectives(split.collectives);
     absl::PrintF("  %s per device, step %s (one device %s)\n",
                  FormatBytes(memory.total_bytes()),
-                 FormatSeconds(Median(seconds)),
-                 FormatSeconds(Median(whole_seconds)));
+                 FormatSeconds(Median(compared.seconds)),
+                 FormatSeconds(Median(compared.whole_seconds)));
     if (without_dropout) absl::PrintF("%s", kWithoutDropout);
     if (islands_only.has_value()) {
       absl::PrintF(
@@ -374,7 +243,7 @@ absl::Status Run(const CommandLine& line) {
           islands_only->mesh.device_count());
     }
   }
-  return ok ? absl::OkStatus() : absl::InternalError(errors.wrong);
+  return compared.status();
 }
 
 }  // namespace

@@ -15,7 +15,10 @@
 namespace meshwright {
 
 // Calls `set` with a synthetic value (state/synthetic.h) for every parameter of
-// the module, until it fails. Requires: parameters are arrays.
+// the module, until it fails. State is well conditioned as its uses imply:
+// weights by how many products are added up, what is multiplied by near one
+// (analysis/value_scale.h), what roots are taken of not negative. Requires:
+// parameters are arrays.
 absl::Status ForEachSynthetic(
     const Module& module, const ModuleRoles& roles, uint64_t seed,
     const std::function<absl::Status(int64_t number, Tensor tensor)>& set);

@@ -10,31 +10,10 @@
 
 #include "meshwright/base/check.h"
 #include "meshwright/hlo/literal.h"
+#include "meshwright/state/position_hash.h"
 
 namespace meshwright {
 namespace {
-
-// Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014.
-uint64_t Mix(uint64_t value) {
-  value += 0x9e3779b97f4a7c15;
-  value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9;
-  value = (value ^ value >> 27) * 0x94d049bb133111eb;
-  return value ^ value >> 31;
-}
-
-// Random bits by position: a counter-based generator.
-class Bits {
- public:
-  Bits(uint64_t seed, const std::string& name) : key_(Mix(seed)) {
-    for (const char c : name) key_ = Mix(key_ ^ static_cast<unsigned char>(c));
-  }
-  uint64_t operator()(int64_t position) const {
-    return Mix(key_ ^ Mix(static_cast<uint64_t>(position)));
-  }
-
- private:
-  uint64_t key_;
-};
 
 // Uniform in [offset, offset + 2^53) * unit. One rounded product, so that
 // compilers have nothing to contract.
@@ -52,6 +31,7 @@ Interval Symmetric(double scale) {
   return {-(int64_t{1} << 52), scale * 0x1p-52};
 }
 Interval Positive(double scale) { return {int64_t{1} << 53, scale * 0x1p-54}; }
+Interval NearOne() { return {int64_t{1} << 54, 0.2 * 0x1p-52}; }
 
 template <typename T, typename Make>
 std::string Fill(int64_t count, Make make) {
@@ -105,8 +85,8 @@ uint16_t ToBF16(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-std::string MakeFloats(ElementType type, int64_t count, const Bits& bits,
-                       Interval interval) {
+std::string MakeFloats(ElementType type, int64_t count,
+                       const PositionHash& bits, Interval interval) {
   const auto at = [&](int64_t i) { return interval.At(bits(i)); };
   const auto at_float = [&](int64_t i) { return static_cast<float>(at(i)); };
   switch (type) {
@@ -160,8 +140,8 @@ uint64_t IntegerLimit(const Shape& shape, std::optional<int64_t> bound) {
   return values == 0 ? limit : std::min(limit, values);
 }
 
-std::string MakeIntegers(ElementType type, int64_t count, const Bits& bits,
-                         uint64_t limit) {
+std::string MakeIntegers(ElementType type, int64_t count,
+                         const PositionHash& bits, uint64_t limit) {
   const auto at = [&](int64_t i) { return Below(limit, bits(i)); };
   switch (HostBytes(type)) {
     case 1:
@@ -185,7 +165,7 @@ Tensor MakeSynthetic(const Shape& shape, std::string name, uint64_t seed,
   MW_CHECK(shape.IsArray()) << shape.ToString();
   const ElementType type = shape.element_type;
   const int64_t count = ElementCount(shape);
-  const Bits bits(seed, name);
+  const PositionHash bits(seed, name);
   Tensor tensor;
   tensor.name = std::move(name);
   tensor.type = type;
@@ -193,9 +173,10 @@ Tensor MakeSynthetic(const Shape& shape, std::string name, uint64_t seed,
   if (IsFloating(type) || IsComplex(type)) {
     const bool positive =
         IsFloating(type) && (options.non_negative || shape.rank() == 0);
-    tensor.data = MakeFloats(
-        type, IsComplex(type) ? 2 * count : count, bits,
-        positive ? Positive(options.scale) : Symmetric(options.scale));
+    tensor.data = MakeFloats(type, IsComplex(type) ? 2 * count : count, bits,
+                             options.near_one ? NearOne()
+                             : positive       ? Positive(options.scale)
+                                              : Symmetric(options.scale));
   } else if (type == ElementType::kPred) {
     tensor.data = MakeIntegers(type, count, bits, 2);
   } else {

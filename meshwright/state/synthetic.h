@@ -5,6 +5,8 @@
 // Every element is a hash of the seed, the tensor's name and its position.
 //   floating, complex  uniform in [-0.02, 0.02): weights small enough that deep
 //                      networks neither overflow nor saturate
+//   near one           uniform in [0.8, 1.2): what normalised values are
+//                      multiplied by
 //   non-negative ones  uniform in [0.01, 0.02): second moments and variances;
 //   and float scalars  away from 0, for they are divided by
 //   bounded integers   uniform in [0, bound)
@@ -26,6 +28,7 @@ namespace meshwright {
 struct SyntheticOptions {
   std::optional<int64_t> bound;  // Exclusive; cut to what the type can hold.
   bool non_negative = false;     // For floating types.
+  bool near_one = false;         // For floating types.
   double scale = 0.02;           // Of floating values, as above.
 };
 

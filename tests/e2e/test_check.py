@@ -38,7 +38,9 @@ def test_steps_in_bf16_may_differ_by_its_rounding(cli, tmp_path):
     cluster = ("--cluster", "cpu:8", "--assumed", "-o", plan)
     cli.json("plan", module, *cluster, "--strategy", "megatron")
     report = cli.json("check", module, "--plan", plan)
-    assert 2e-5 < report["max_rel_error"] < 2e-2
+    assert 2e-5 < report["max_rel_error"] < 1e-1
+    assert report["verdict"] in ("equal", "rounding")
+    assert 2e-5 < report["noise_floor"] < 1e-1
     done = cli("check", module, "--plan", plan, "--tolerance", "2e-5")
     assert done.returncode == 1
     assert "on one device" in done.stderr

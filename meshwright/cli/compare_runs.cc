@@ -1,0 +1,230 @@
+#include "meshwright/cli/compare_runs.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "meshwright/analysis/roles.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/runtime/synthetic_inputs.h"
+#include "meshwright/state/nudge.h"
+
+namespace meshwright {
+namespace {
+
+constexpr double kRounded = 2e-2;  // To 16 bits on the way.
+constexpr double kExact = 2e-5;
+// How often inputs are nudged before an error is called one.
+constexpr int kNudges = 5;
+
+// The narrowest floating type that something is contracted in.
+ElementType ComputedIn(const Module& module) {
+  ElementType narrowest = ElementType::kF64;
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (instruction->opcode != Opcode::kDot &&
+          instruction->opcode != Opcode::kConvolution) {
+        continue;
+      }
+      const ElementType type = instruction->operand_shape(0).element_type;
+      if (IsFloating(type) && BitWidth(type) < BitWidth(narrowest)) {
+        narrowest = type;
+      }
+    }
+  }
+  return narrowest;
+}
+
+// An instruction whose random numbers are not computed from a key; null if
+// there is none.
+const Instruction* DrawnWithoutKey(const Module& module) {
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (instruction->opcode == Opcode::kRng ||
+          instruction->opcode == Opcode::kRngGetAndUpdateState) {
+        return instruction.get();
+      }
+    }
+  }
+  return nullptr;
+}
+
+ErrorLimits LimitsOf(const Tensor& tensor, ElementType computed_in,
+                     double given) {
+  if (given > 0) return {.tolerance = given, .heeds_noise = false};
+  // Sums of rounded products differ by as much, whatever the state's type.
+  if (BitWidth(computed_in) < 32 || BitWidth(tensor.type) < 32) {
+    return {.tolerance = kRounded, .most_rounding = 5 * kRounded};
+  }
+  return {.tolerance = kExact};
+}
+
+absl::StatusOr<std::vector<double>> RunSteps(Runner& runner, int64_t steps,
+                                             Progress& progress) {
+  progress.Note("running");
+  std::vector<double> seconds;
+  for (int64_t step = 0; step < steps; ++step) {
+    MW_ASSIGN_OR_RETURN(const StepResult result, runner.Step());
+    seconds.push_back(result.seconds);
+    progress.Advance("running");
+  }
+  return seconds;
+}
+
+// Steps from inputs that are changed in the last bit that is computed with.
+absl::Status AddNoise(const Module& module, const std::vector<Tensor>& want,
+                      const ComparisonOptions& options, int nudge,
+                      Runner& whole, Progress& progress,
+                      std::vector<TensorError>& errors) {
+  const ElementType computed_in = ComputedIn(module);
+  MW_RETURN_IF_ERROR(ForEachSynthetic(
+      module, AnalyzeRoles(module), options.seed,
+      [&](int64_t, Tensor tensor) -> absl::Status {
+        Nudge(options.seed + static_cast<uint64_t>(nudge), tensor, computed_in);
+        std::vector<Tensor> one;
+        one.push_back(std::move(tensor));
+        return whole.Set(std::move(one));
+      }));
+  MW_RETURN_IF_ERROR(RunSteps(whole, options.steps, progress).status());
+  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> nudged, whole.ReadOutputs());
+  for (size_t i = 0; i < want.size(); ++i) {
+    errors[i].AddNoise(want[i], nudged[i]);
+  }
+  return absl::OkStatus();
+}
+
+std::string Percent(double part) {
+  return absl::StrFormat("%.2g %%", 100 * part);
+}
+
+}  // namespace
+
+const TensorError* RunComparison::worst() const {
+  const TensorError* worst = nullptr;
+  for (const TensorError& error : tensors) {
+    if (worst == nullptr || error.relative() > worst->relative()) {
+      worst = &error;
+    }
+  }
+  return worst;
+}
+
+double RunComparison::absolute() const {
+  double largest = 0;
+  for (const TensorError& error : tensors) {
+    largest = std::max(largest, error.absolute);
+  }
+  return largest;
+}
+
+ErrorVerdict RunComparison::verdict() const {
+  ErrorVerdict worst_of = ErrorVerdict::kEqual;
+  for (const TensorError& error : tensors) {
+    worst_of = std::max(worst_of, error.verdict());
+  }
+  return worst_of;
+}
+
+absl::Status RunComparison::status() const {
+  if (ok()) return absl::OkStatus();
+  const ErrorVerdict found = verdict();
+  const auto first = std::ranges::find_if(
+      tensors, [&](const auto& error) { return error.verdict() == found; });
+  if (found == ErrorVerdict::kWrong) {
+    return absl::InternalError(absl::StrCat(first->beyond, remark));
+  }
+  return absl::InternalError(absl::StrCat(
+      "ill-conditioned: last-bit changes of the inputs change ", first->name,
+      " by ", Percent(first->relative_noise()),
+      " of its scale, so that rounding cannot be told from an error; try "
+      "--steps 1, or another --seed",
+      remark));
+}
+
+std::string RunComparison::ToString(const ComparisonOptions& options,
+                                    int64_t devices,
+                                    absl::string_view how) const {
+  const ErrorVerdict found = verdict();
+  const TensorError* most = worst();
+  const double error = most == nullptr ? 0 : most->relative();
+  std::string text = absl::StrFormat(
+      "%s after %d steps on %d devices (%s): largest error %.2g of a tensor's "
+      "scale",
+      found == ErrorVerdict::kWrong     ? "NOT EQUAL"
+      : found == ErrorVerdict::kUnclear ? "ill-conditioned"
+                                        : "equal",
+      options.steps, devices, how, error);
+  if (error > 0) {
+    absl::StrAppendFormat(&text, " (%s, whose noise floor is %.2g)", most->name,
+                          most->relative_noise());
+  }
+  absl::StrAppend(&text, "\n");
+  if (found == ErrorVerdict::kRounding) {
+    absl::StrAppend(&text,
+                    "  more than the tolerance, but not more than last-bit "
+                    "changes of the inputs make on one device\n");
+  }
+  return text;
+}
+
+nlohmann::ordered_json RunComparison::ToJson() const {
+  using Json = nlohmann::ordered_json;
+  const TensorError* most = worst();
+  double floor = 0;
+  Json list = Json::array();
+  for (const TensorError& error : tensors) {
+    floor = std::max(floor, error.relative_noise());
+    list.push_back({{"name", error.name},
+                    {"error", error.relative()},
+                    {"noise", error.relative_noise()},
+                    {"verdict", std::string(Name(error.verdict()))}});
+  }
+  const bool differs = most != nullptr && most->relative() > 0;
+  return {{"ok", ok()},
+          {"verdict", std::string(Name(verdict()))},
+          {"max_abs_error", absolute()},
+          {"max_rel_error", differs ? most->relative() : 0},
+          {"worst", differs ? most->name : ""},
+          {"noise_floor", floor},
+          {"tensors", std::move(list)}};
+}
+
+int64_t ComparedSteps(const ComparisonOptions& options) {
+  return 3 * options.steps;
+}
+
+absl::StatusOr<RunComparison> RunAndCompare(const Module& module, Runner& whole,
+                                            Runner& parts,
+                                            const ComparisonOptions& options,
+                                            Progress& progress) {
+  RunComparison result;
+  MW_RETURN_IF_ERROR(whole.FillSynthetic(options.seed));
+  MW_ASSIGN_OR_RETURN(result.whole_seconds,
+                      RunSteps(whole, options.steps, progress));
+  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> want, whole.ReadOutputs());
+  MW_RETURN_IF_ERROR(parts.FillSynthetic(options.seed));
+  MW_ASSIGN_OR_RETURN(result.seconds, RunSteps(parts, options.steps, progress));
+  MW_ASSIGN_OR_RETURN(const std::vector<Tensor> got, parts.ReadOutputs());
+  const ElementType computed_in = ComputedIn(module);
+  for (size_t i = 0; i < want.size(); ++i) {
+    result.tensors.push_back(CompareTensors(
+        want[i], got[i], LimitsOf(want[i], computed_in, options.tolerance)));
+  }
+  for (int nudge = 0; nudge == 0 || (nudge < kNudges && !result.ok());
+       ++nudge) {
+    MW_RETURN_IF_ERROR(AddNoise(module, want, options, nudge, whole, progress,
+                                result.tensors));
+  }
+  const Instruction* drawn = DrawnWithoutKey(module);
+  if (drawn != nullptr) {
+    result.remark = absl::StrCat(
+        "; ", drawn->name,
+        " draws random numbers without a key, so that two programs "
+        "need not draw the same: use rng-bit-generator");
+  }
+  return result;
+}
+
+}  // namespace meshwright
