@@ -1,6 +1,7 @@
 // meshwright check: a partitioned step against the whole step on one device.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -14,6 +15,7 @@
 #include "meshwright/cli/compare_runs.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
+#include "meshwright/cli/report_peak.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/cli/stage_module.h"
 #include "meshwright/hlo/read_module.h"
@@ -70,6 +72,19 @@ absl::StatusOr<std::vector<Collective>> CompiledCollectives(
   return collectives;
 }
 
+// Of devices that the whole step did not run on.
+absl::Status AddMeasuredPeak(const CommandLine& line, const Executor& executor,
+                             JobRunner& whole, Json& json) {
+  std::set<int> others;
+  for (const auto& executable : whole.executor()->executables()) {
+    for (const Device* device : executable->devices()) {
+      others.insert(device->id());
+    }
+  }
+  MW_ASSIGN_OR_RETURN(const PeakMemory peak, MeasurePeak(executor, others));
+  return AddPeaks(line, peak, json);
+}
+
 // What was asked of the comparison.
 struct CheckOptions : ComparisonOptions {
   std::string platform;
@@ -100,7 +115,7 @@ constexpr absl::string_view kWithoutDropout =
 
 // The same for a pipeline.
 absl::Status RunStaged(Module& module, const CheckOptions& options,
-                       StagedModule staged) {
+                       const CommandLine& line, StagedModule staged) {
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
   const bool without_dropout = SwitchOffDropout(module);
   for (Partitioned& program : staged.layout.programs) {
@@ -156,6 +171,8 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
              {"without_dropout", without_dropout},
              {"step_seconds", Median(compared.seconds)},
              {"one_device_step_seconds", Median(compared.whole_seconds)}});
+    MW_RETURN_IF_ERROR(
+        AddMeasuredPeak(line, *runner->pipeline().executor(), *whole, json));
     absl::PrintF("%s\n", json.dump(2));
   } else {
     absl::PrintF("%s", compared.ToString(
@@ -178,7 +195,7 @@ absl::Status Run(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(std::optional<StagedModule> staged,
                       StageModule(module, line));
   if (staged.has_value()) {
-    return RunStaged(module, options, *std::move(staged));
+    return RunStaged(module, options, line, *std::move(staged));
   }
   MW_ASSIGN_OR_RETURN(Partitioned split, SplitModule(module, roles, line));
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
@@ -226,6 +243,8 @@ absl::Status Run(const CommandLine& line) {
              {"peak_bytes", memory.total_bytes()},
              {"step_seconds", Median(compared.seconds)},
              {"one_device_step_seconds", Median(compared.whole_seconds)}});
+    MW_RETURN_IF_ERROR(
+        AddMeasuredPeak(line, *runner->executor(), *whole, json));
     absl::PrintF("%s\n", json.dump(2));
   } else {
     absl::PrintF("%s",

@@ -25,6 +25,7 @@
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
+#include "meshwright/cli/report_peak.h"
 #include "meshwright/cli/run_checkpoints.h"
 #include "meshwright/cli/run_site.h"
 #include "meshwright/cli/served_site.h"
@@ -320,7 +321,13 @@ absl::Status RunIn(const Module& module, const CommandLine& line,
     MW_RETURN_IF_ERROR(WriteSafetensors(line.Text("save", ""), state));
   }
   if (json) {
-    absl::PrintF("%s\n", ToJson(log, running).dump(2));
+    Json report = ToJson(log, running);
+    std::optional<PeakMemory> peak;
+    if (running.job != nullptr) {
+      MW_ASSIGN_OR_RETURN(peak, running.job->FindPeak());
+    }
+    MW_RETURN_IF_ERROR(AddPeaks(line, peak, report));
+    absl::PrintF("%s\n", report.dump(2));
   } else {
     PrintSummary(log, running);
   }

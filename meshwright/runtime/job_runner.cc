@@ -147,8 +147,19 @@ absl::StatusOr<std::vector<StepResult>> JobRunner::Steps(
   for (const StepReport& report : reports) {
     results.push_back({.seconds = report.seconds, .loss = report.loss});
   }
-  if (!reports.empty()) execution_ = ExecutionOf(job_, reports.back());
+  if (reports.empty()) return results;
+  execution_ = ExecutionOf(job_, reports.back());
+  for (const WorkerRecord& worker : reports.back().workers) {
+    worker_bytes_ = std::max(worker_bytes_, worker.memory_bytes);
+  }
   return results;
+}
+
+absl::StatusOr<std::optional<PeakMemory>> JobRunner::FindPeak() {
+  if (executor() != nullptr) return MeasurePeak(*executor());
+  if (worker_bytes_ == 0) return std::nullopt;
+  return PeakMemory{.bytes = worker_bytes_,
+                    .source = PeakMemory::Source::kCompiler};
 }
 
 absl::StatusOr<StepResult> JobRunner::Step() {

@@ -26,6 +26,7 @@
 #include "meshwright/runtime/init_job.h"
 #include "meshwright/runtime/job.h"
 #include "meshwright/runtime/job_site.h"
+#include "meshwright/runtime/peak_memory.h"
 #include "meshwright/runtime/runner.h"
 #include "meshwright/runtime/state_saver.h"
 #include "meshwright/state/tensor.h"
@@ -79,6 +80,9 @@ class JobRunner : public Runner {
   const Simulation& execution() const { return execution_; }
   // Null when it runs elsewhere.
   Executor* executor() { return site_->executor(); }
+  // Of the job here (MeasurePeak), or what workers said after the last step;
+  // nothing before.
+  absl::StatusOr<std::optional<PeakMemory>> FindPeak();
 
  private:
   StateMap OwnState() const;
@@ -96,6 +100,7 @@ class JobRunner : public Runner {
   std::vector<bool> is_given_;
   std::vector<bool> is_fed_;
   Simulation execution_;
+  int64_t worker_bytes_ = 0;  // That programs take on a device of a worker.
 };
 
 // Ranks that ran on several workers take as long as on the slowest.
