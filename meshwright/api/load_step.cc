@@ -20,6 +20,7 @@
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
+#include "meshwright/loops/loop_sources.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/take_islands.h"
 #include "meshwright/partition/whole_ops.h"
@@ -103,7 +104,7 @@ absl::StatusOr<Module> PrepareStep(Module module, const std::string& path,
   } else if (HasCalls(module)) {
     module = InlineCalls(module);
   }
-  BatchIndices(module);
+  BatchIndices(module, FindLoopSources(module));
   FoldTransposes(module);
   if (options.require_rules) {
     MW_RETURN_IF_ERROR(CheckRules(path, module));

@@ -89,12 +89,39 @@ std::optional<std::vector<int64_t>> ReshapedStrides(
   return result;
 }
 
+// The same position in the operand of a reshape, if the dimension is one there.
+std::optional<FixedPosition> BeforeReshape(const Instruction& reshape,
+                                           std::optional<FixedPosition> fixed) {
+  if (!fixed.has_value()) return std::nullopt;
+  const auto inside = [](const Shape& shape, int64_t dimension) {
+    int64_t count = 1;
+    for (int64_t d = dimension + 1; d < shape.rank(); ++d) {
+      count *= shape.dimensions[d];
+    }
+    return count;
+  };
+  const Shape& from = reshape.operand_shape(0);
+  const int64_t size = reshape.shape.dimensions[fixed->dimension];
+  const int64_t within = inside(reshape.shape, fixed->dimension);
+  for (int64_t d = 0; size > 1 && d < from.rank(); ++d) {
+    if (from.dimensions[d] == size && inside(from, d) == within) {
+      return FixedPosition{d, fixed->position};
+    }
+  }
+  return std::nullopt;
+}
+
 class Reader {
  public:
+  explicit Reader(const IndexSources& sources) : sources_(sources) {}
+
   std::optional<AffineIndex> Of(const Instruction& value, Fixed fixed) {
     if (--values_left_ < 0 || !IsInteger(value.shape.element_type) ||
         ElementCount(value.shape) == 0) {
       return std::nullopt;
+    }
+    if (const auto source = sources_.find(&value); source != sources_.end()) {
+      return Of(*source->second, fixed);
     }
     std::optional<AffineIndex> found = Find(value, fixed);
     if (!found.has_value()) return std::nullopt;
@@ -128,11 +155,17 @@ class Reader {
       case Opcode::kConvert:
       case Opcode::kCopy:
         return Of(*value.operands[0], fixed);
+      case Opcode::kGetTupleElement: {
+        // What is left of calls that were put in place.
+        const Instruction& tuple = *value.operands[0];
+        if (tuple.opcode != Opcode::kTuple) return std::nullopt;
+        return Of(*tuple.operands[value.attributes->tuple_index], fixed);
+      }
       case Opcode::kBroadcast:
       case Opcode::kTranspose:
         return OfPermuted(value, fixed);
       case Opcode::kReshape:
-        return OfReshape(value);
+        return OfReshape(value, fixed);
       case Opcode::kSlice:
         return OfSlice(value, fixed);
       case Opcode::kReverse:
@@ -268,8 +301,8 @@ class Reader {
     return index;
   }
 
-  Result OfReshape(const Instruction& reshape) {
-    const Result of = Of(*reshape.operands[0], {});
+  Result OfReshape(const Instruction& reshape, Fixed fixed) {
+    const Result of = Of(*reshape.operands[0], BeforeReshape(reshape, fixed));
     if (!of.has_value()) return std::nullopt;
     std::optional<std::vector<int64_t>> strides =
         ReshapedStrides(reshape.operand_shape(0).dimensions, of->strides,
@@ -395,14 +428,16 @@ class Reader {
     return std::nullopt;
   }
 
+  const IndexSources& sources_;
   int values_left_ = kMaxValues;
 };
 
 }  // namespace
 
 std::optional<AffineIndex> AffineIndexOf(const Instruction& value,
-                                         std::optional<FixedPosition> fixed) {
-  return Reader().Of(value, fixed);
+                                         std::optional<FixedPosition> fixed,
+                                         const IndexSources& sources) {
+  return Reader(sources).Of(value, fixed);
 }
 
 std::optional<int64_t> IotaDimension(const AffineIndex& index) {

@@ -10,6 +10,7 @@
 #define MESHWRIGHT_HLO_AFFINE_INDEX_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -32,11 +33,16 @@ struct FixedPosition {
   int64_t position = 0;
 };
 
+// Values -> others of the same shape whose function is theirs too, such as what
+// a loop was given for what it reads.
+using IndexSources = std::map<const Instruction*, const Instruction*>;
+
 // The function that gives the elements of an array of integers, those at
 // `fixed` alone if given (its stride is 0 then); nullopt if there is none, if
 // it overflows, or if it takes a long way to see. Requires: passed Verify.
 std::optional<AffineIndex> AffineIndexOf(
-    const Instruction& value, std::optional<FixedPosition> fixed = {});
+    const Instruction& value, std::optional<FixedPosition> fixed = {},
+    const IndexSources& sources = {});
 
 // The only dimension along which values are their own position, those of an
 // iota; nullopt if there is none.

@@ -90,6 +90,13 @@ TEST(AffineIndexTest, OfOneComponent) {
   EXPECT_EQ(Of(both), std::nullopt);
   EXPECT_EQ(Of(both, FixedPosition{1, 0}), std::nullopt);
   EXPECT_EQ(Of(both, FixedPosition{1, 1}), Index(0, {1, 0}));
+  // Through reshapes that leave the components as they are.
+  const std::string pair =
+      "  a = s32[1,8,1] reshape(i)\n  b = s32[1,8,1] reshape(p)\n"
+      "  c = s32[1,8,2] concatenate(b, a), dimensions={2}\n"
+      "  ROOT v = s32[8,2] reshape(c)";
+  EXPECT_EQ(Of(pair, FixedPosition{1, 0}), std::nullopt);
+  EXPECT_EQ(Of(pair, FixedPosition{1, 1}), Index(0, {1, 0}));
   const std::string constant =
       "  ROOT v = s32[3,2] constant({{5, 1}, {2, 3}, {9, 5}})";
   EXPECT_EQ(Of(constant, FixedPosition{1, 0}), std::nullopt);

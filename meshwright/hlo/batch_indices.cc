@@ -11,7 +11,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "meshwright/hlo/affine_index.h"
 #include "meshwright/hlo/literal.h"
 
 namespace meshwright {
@@ -70,7 +69,8 @@ int64_t VectorSize(const Indexing& indexing) {
                                           : 1;
 }
 
-std::optional<BatchComponent> FindBatch(const Indexing& indexing) {
+std::optional<BatchComponent> FindBatch(const Indexing& indexing,
+                                        const IndexSources& sources) {
   const Instruction& indices = **indexing.indices;
   if (VectorSize(indexing) != std::ssize(*indexing.map)) return std::nullopt;
   for (size_t i = 0; i < indexing.map->size(); ++i) {
@@ -83,7 +83,8 @@ std::optional<BatchComponent> FindBatch(const Indexing& indexing) {
     if (indexing.vector < indices.shape.rank()) {
       fixed = {indexing.vector, static_cast<int64_t>(i)};
     }
-    const std::optional<AffineIndex> index = AffineIndexOf(indices, fixed);
+    const std::optional<AffineIndex> index =
+        AffineIndexOf(indices, fixed, sources);
     if (!index.has_value()) continue;
     const std::optional<int64_t> dimension = IotaDimension(*index);
     if (dimension.has_value() && indices.shape.dimensions[*dimension] == size &&
@@ -221,7 +222,8 @@ bool BatchOne(const BatchComponent& batch, IndexWriter& writer,
   return true;
 }
 
-void BatchIndicesIn(Computation& computation, std::set<std::string>& names) {
+void BatchIndicesIn(const IndexSources& sources, Computation& computation,
+                    std::set<std::string>& names) {
   std::vector<Instruction*> order;
   Instruction* const root = computation.root();  // What is added becomes it.
   const int32_t count = computation.size();
@@ -232,7 +234,8 @@ void BatchIndicesIn(Computation& computation, std::set<std::string>& names) {
         instruction->opcode == Opcode::kScatter) {
       std::optional<Indexing> indexing = IndexingOf(*instruction);
       while (indexing.has_value()) {
-        const std::optional<BatchComponent> batch = FindBatch(*indexing);
+        const std::optional<BatchComponent> batch =
+            FindBatch(*indexing, sources);
         const int32_t first = computation.size();
         if (!batch.has_value() || !BatchOne(*batch, writer, *indexing)) break;
         for (int32_t i = first; i < computation.size(); ++i) {
@@ -249,7 +252,7 @@ void BatchIndicesIn(Computation& computation, std::set<std::string>& names) {
 
 }  // namespace
 
-void BatchIndices(Module& module) {
+void BatchIndices(Module& module, const IndexSources& sources) {
   std::set<std::string> names;
   for (const auto& computation : module.computations()) {
     for (const auto& instruction : computation->instructions()) {
@@ -257,7 +260,7 @@ void BatchIndices(Module& module) {
     }
   }
   for (const auto& computation : module.computations()) {
-    BatchIndicesIn(*computation, names);
+    BatchIndicesIn(sources, *computation, names);
   }
 }
 

@@ -10,12 +10,14 @@
 #ifndef MESHWRIGHT_HLO_BATCH_INDICES_H_
 #define MESHWRIGHT_HLO_BATCH_INDICES_H_
 
+#include "meshwright/hlo/affine_index.h"
 #include "meshwright/hlo/module.h"
 
 namespace meshwright {
 
-// Requires: passed Verify. Values stay as they are, bit for bit.
-void BatchIndices(Module& module);
+// Requires: passed Verify. Values stay as they are, bit for bit. `sources` are
+// of this module.
+void BatchIndices(Module& module, const IndexSources& sources = {});
 
 }  // namespace meshwright
 

@@ -47,3 +47,17 @@ def test_steps_in_bf16_may_differ_by_its_rounding(cli, tmp_path):
     done = cli("check", module, "--plan", plan, "--tolerance", "2e-5")
     assert done.returncode == 1
     assert "on one device" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["multi_steps", "adafactor"])
+def test_accumulators_are_compared_by_their_noise(cli, tmp_path, name):
+    module, plan = tmp_path / "step.hlo.pb", tmp_path / "plan.json"
+    words = [sys.executable, HERE / "optimizer_step.py", name, module]
+    subprocess.run(words, check=True)
+    cluster = ("--cluster", "cpu:4", "--assumed", "-o", plan)
+    cli.json("plan", module, *cluster, "--strategy", "dp")
+    report = cli.json("check", module, "--plan", plan)
+    assert report["verdict"] == "equal"
+    assert report["max_rel_error"] < 2e-6
+    assert 0 < report["noise_floor"] < 1e-5
+    assert all(one["noise"] <= report["noise_floor"] for one in report["tensors"])

@@ -50,10 +50,19 @@ def test_equal_to_one_device(cli, tmp_path, name):
     assert cli.json("check", path, "--sharding", file)["ok"]
 
 
-def test_positions_of_examples_in_micro_batches(cli, tmp_path):
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--strategy", "dp", "--micro-batches", 2),
+        ("--stages", 2, "--micro-batches", 2),
+        ("--mesh", "data=2,model=2"),
+    ],
+)
+def test_positions_of_examples(cli, tmp_path, flags):
     path, plan = tmp_path / "pooled.hlo.pb", tmp_path / "plan.json"
     subprocess.run([sys.executable, HERE / "pooled_step.py", path], check=True)
-    flags = ("--cluster", "cpu:4", "--assumed", "--strategy", "dp")
-    report = cli.json("plan", path, *flags, "--micro-batches", 2, "-o", plan)
-    assert report["micro_batches"] == 2
+    report = cli.json(
+        "plan", path, "--cluster", "cpu:4", "--assumed", *flags, "-o", plan
+    )
+    assert report["micro_batches"] == (2 if "--micro-batches" in flags else 1)
     assert cli.json("check", path, "--plan", plan)["ok"]
