@@ -18,6 +18,8 @@ constexpr double kRounded = 2e-2;  // To 16 bits on the way.
 constexpr double kExact = 2e-5;
 // How often inputs are nudged before an error is called one.
 constexpr int kNudges = 5;
+// Of all elements, in tensors that hold nothing but rounding.
+constexpr double kMostUnclear = 0.01;
 
 // The narrowest floating type that something is contracted in.
 ElementType ComputedIn(const Module& module) {
@@ -103,12 +105,26 @@ std::string Percent(double part) {
 
 const TensorError* RunComparison::worst() const {
   const TensorError* worst = nullptr;
+  const auto rank = [](const TensorError& error) {
+    return std::pair(error.verdict() != ErrorVerdict::kUnclear,
+                     error.relative());
+  };
   for (const TensorError& error : tensors) {
-    if (worst == nullptr || error.relative() > worst->relative()) {
-      worst = &error;
-    }
+    if (worst == nullptr || rank(error) > rank(*worst)) worst = &error;
   }
   return worst;
+}
+
+double RunComparison::unclear() const {
+  int64_t elements = 0;
+  int64_t all = 0;
+  for (const TensorError& error : tensors) {
+    all += error.elements;
+    if (error.verdict() == ErrorVerdict::kUnclear) elements += error.elements;
+  }
+  return elements == 0
+             ? 0
+             : static_cast<double>(elements) / static_cast<double>(all);
 }
 
 double RunComparison::absolute() const {
@@ -120,11 +136,17 @@ double RunComparison::absolute() const {
 }
 
 ErrorVerdict RunComparison::verdict() const {
-  ErrorVerdict worst_of = ErrorVerdict::kEqual;
+  const bool tolerates_unclear = unclear() <= kMostUnclear;
+  ErrorVerdict result = ErrorVerdict::kEqual;
   for (const TensorError& error : tensors) {
-    worst_of = std::max(worst_of, error.verdict());
+    ErrorVerdict one = error.verdict();
+    if (one == ErrorVerdict::kUnclear && tolerates_unclear &&
+        error.elements > 1) {
+      one = ErrorVerdict::kRounding;
+    }
+    result = std::max(result, one);
   }
-  return worst_of;
+  return result;
 }
 
 absl::Status RunComparison::status() const {
@@ -161,10 +183,21 @@ std::string RunComparison::ToString(const ComparisonOptions& options,
                           most->relative_noise());
   }
   absl::StrAppend(&text, "\n");
-  if (found == ErrorVerdict::kRounding) {
+  if (found == ErrorVerdict::kRounding && !most->beyond.empty()) {
     absl::StrAppend(&text,
                     "  more than the tolerance, but not more than last-bit "
                     "changes of the inputs make on one device\n");
+  }
+  const auto first = std::ranges::find_if(tensors, [](const auto& one) {
+    return one.verdict() == ErrorVerdict::kUnclear;
+  });
+  if (found == ErrorVerdict::kRounding && first != tensors.end()) {
+    absl::StrAppend(
+        &text, "  ", Percent(unclear()),
+        " of the elements hold little but rounding, and tell nothing: last-bit "
+        "changes of the inputs change ",
+        first->name, " by ", Percent(first->relative_noise()),
+        " of its scale\n");
   }
   return text;
 }
@@ -188,6 +221,7 @@ nlohmann::ordered_json RunComparison::ToJson() const {
           {"max_rel_error", differs ? most->relative() : 0},
           {"worst", differs ? most->name : ""},
           {"noise_floor", floor},
+          {"unclear", unclear()},
           {"tensors", std::move(list)}};
 }
 

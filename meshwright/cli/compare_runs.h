@@ -29,20 +29,26 @@ struct RunComparison {
   std::vector<double> whole_seconds;
   std::string remark;  // What else may be the cause.
 
-  // The one with the largest error, by its scale; null if there are none.
+  // The one with the largest error, by its scale, of those that are not
+  // unclear, if there are such; null if there are none.
   const TensorError* worst() const;
   double absolute() const;  // The largest of all.
-  // The worst of all.
+  // Wrong if one of them is. Else, as long as few elements and no scalar, such
+  // as a loss, are unclear, what the others say: gradients that are zero but
+  // for rounding tell nothing, and hide nothing of the rest.
   ErrorVerdict verdict() const;
+  // The part of all elements that is in unclear tensors.
+  double unclear() const;
   bool ok() const { return verdict() <= ErrorVerdict::kRounding; }
   // kInternal unless ok(): the first tensor at fault.
   absl::Status status() const;
 
   // "equal after 3 steps on 8 devices (data=8): largest error ...", and a line
-  // for errors that are rounding.
+  // for errors that are rounding, one for what is unclear.
   std::string ToString(const ComparisonOptions& options, int64_t devices,
                        absl::string_view how) const;
-  // ok, verdict, max_abs_error, max_rel_error, worst, noise_floor, tensors.
+  // ok, verdict, max_abs_error, max_rel_error, worst, noise_floor, unclear,
+  // tensors.
   nlohmann::ordered_json ToJson() const;
 };
 

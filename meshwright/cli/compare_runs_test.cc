@@ -167,6 +167,33 @@ TEST(RunAndCompare, SaysThatChaosTellsNothing) {
             ErrorVerdict::kEqual);
 }
 
+TEST(RunAndCompare, FewElementsThatTellNothingHideNothingElse) {
+  // Beside the chaos something large that is not.
+  const auto beside = [](const std::string& text, const std::string& factor) {
+    return absl::StrReplaceAll(
+        text,
+        {{"ROOT all = (f32[64]) tuple(x)",
+          "b = f32[10000] parameter(1)\n  two = f32[] constant(" + factor +
+              ")\n  twos = f32[10000] broadcast(two), dimensions={}\n"
+              "  c = f32[10000] multiply(b, twos)\n"
+              "  ROOT all = (f32[64], f32[10000]) tuple(x, c)"}});
+  };
+  const std::string other =
+      absl::StrReplaceAll(kChaos, {{"multiply(x, r)", "multiply(fs, x)"},
+                                   {"multiply(fs, xr)", "multiply(xr, r)"}});
+  const RunComparison compared =
+      CompareTexts(beside(kChaos, "2"), beside(other, "2"), {.steps = 1});
+  EXPECT_EQ(compared.tensors[0].verdict(), ErrorVerdict::kUnclear);
+  EXPECT_EQ(compared.verdict(), ErrorVerdict::kRounding);
+  EXPECT_NEAR(compared.unclear(), 0.0064, 1e-3);
+  EXPECT_THAT(compared.ToString({}, 4, "data=4"),
+              HasSubstr("% of the elements hold little but rounding"));
+  EXPECT_EQ(
+      CompareTexts(beside(kChaos, "2"), beside(other, "2.001"), {.steps = 1})
+          .verdict(),
+      ErrorVerdict::kWrong);
+}
+
 // A step of x w with the batch split: one all-reduce of the gradient.
 constexpr char kStep[] =
     R"(HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }

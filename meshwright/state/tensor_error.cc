@@ -64,7 +64,7 @@ TensorError CompareTensors(const Tensor& want, const Tensor& got,
   const Literal a = AsLiteral(want);
   const Literal b = AsLiteral(got);
   const int64_t count = ElementCount(a.shape);
-  TensorError error{.name = want.name, .limits = limits};
+  TensorError error{.name = want.name, .elements = count, .limits = limits};
   for (int64_t i = 0; i < count; ++i) {
     const double value = std::abs(a.ElementAsDouble(i));
     if (std::isfinite(value)) error.scale = std::max(error.scale, value);

@@ -10,6 +10,7 @@
 #ifndef MESHWRIGHT_STATE_TENSOR_ERROR_H_
 #define MESHWRIGHT_STATE_TENSOR_ERROR_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -37,6 +38,7 @@ struct ErrorLimits {
 
 struct TensorError {
   std::string name;
+  int64_t elements = 0;
   double scale = 0;     // The largest finite magnitude that was wanted.
   double absolute = 0;  // The largest error; infinite for numbers beside none.
   double noise = 0;     // The largest that nudged inputs made.
