@@ -32,6 +32,17 @@ MODELS = ["gpt", "gpt_scan", "llama", "moe", "bert", "vit", "wide_resnet", "unet
 RANK_BAR, MEMORY_BAR = 0.9, 0.1
 
 
+def module_of(model: str) -> Path:
+    """A tiny model of the zoo, or the file of a module."""
+    if ".hlo" in model:
+        return Path(model)
+    return ROOT / f"testdata/{model}_tiny.hlo.pb.zst"
+
+
+def name_of(model: str) -> str:
+    return Path(model).name.split(".")[0]
+
+
 class Probe:
     """A plan, compiled, to be stepped."""
 
@@ -44,8 +55,7 @@ class Probe:
         realtime: bool = False,
     ):
         self.name = plan.stem
-        module = ROOT / f"testdata/{model}_tiny.hlo.pb.zst"
-        command = [BUILD / "bench/cost_probe", module, flag, plan]
+        command = [BUILD / "bench/cost_probe", module_of(model), flag, plan]
         self._process = subprocess.Popen(
             [*map(str, command), "--database", str(database), "--serve"],
             stdin=subprocess.PIPE,
@@ -86,16 +96,15 @@ def plans_of(model: str) -> list[Path]:
 def random_plans_of(
     model: str, count: int, first_seed: int, folder: Path
 ) -> list[Path]:
-    module = ROOT / f"testdata/{model}_tiny.hlo.pb.zst"
     inspect = subprocess.run(
-        [BUILD / "meshwright/cli/meshwright", "inspect", module, "--json"],
+        [BUILD / "meshwright/cli/meshwright", "inspect", module_of(model), "--json"],
         check=True,
         capture_output=True,
     )
     parameters = json.loads(inspect.stdout)["parameters"]
     paths = []
     for seed in range(first_seed, first_seed + count):
-        paths.append(folder / f"{model}_random{seed}.json")
+        paths.append(folder / f"{name_of(model)}_random{seed}.json")
         paths[-1].write_text(json.dumps(random_plan(parameters, seed)))
     return paths
 
@@ -106,8 +115,8 @@ def compare_memory(model: str, plans: list[Path]) -> list[dict]:
     quickly = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
     rows = []
     for plan in plans:
-        module = ROOT / f"testdata/{model}_tiny.hlo.pb.zst"
-        command = [BUILD / "bench/cost_probe", module, "--sharding", plan, "--serve"]
+        command = [BUILD / "bench/cost_probe", module_of(model)]
+        command += ["--sharding", plan, "--serve"]
         probe = subprocess.run(
             list(map(str, command)),
             check=True,

@@ -3,6 +3,7 @@
     ./mw bench plan_quality                    # every tiny model
     ./mw bench plan_quality gpt moe --episodes 20
     ./mw bench plan_quality --measured         # our plan made with plan --measure
+    ./mw bench plan_quality FOLDER/*.hlo.pb    # of ./mw bench development_set FOLDER
 
 Devices are calibrated first, unless --database names rates. For every model a plan is
 made with each strategy. Two processes of the same plan are some percent apart for as long
@@ -24,7 +25,7 @@ import tempfile
 from pathlib import Path
 
 from _machine import describe
-from cost_accuracy import BUILD, MODELS, ROOT, Probe, calibrate
+from cost_accuracy import BUILD, MODELS, Probe, calibrate, module_of, name_of
 
 STRATEGIES = ["auto", "dp", "zero2", "zero3", "megatron", "sequence", "volume"]
 BAR = 1.02
@@ -37,11 +38,11 @@ def make_plans(
 ) -> dict[str, Path]:
     plans = {}
     for strategy in STRATEGIES:
-        path = folder / f"{model}_{strategy}.json"
+        path = folder / f"{name_of(model)}_{strategy}.json"
         further = ["--measure"] if measured and strategy == "auto" else []
         done = subprocess.run(
             [BUILD / "meshwright/cli/meshwright", "plan"]
-            + [ROOT / f"testdata/{model}_tiny.hlo.pb.zst", "--cluster", "cpu:8"]
+            + [module_of(model), "--cluster", "cpu:8"]
             + ["--database", database, "--strategy", strategy, "-o", path]
             + ["--stages", "1", *further],  # A mesh holds the whole step.
             check=False,
@@ -159,7 +160,9 @@ def main():
             fastest = max(experts, key=lambda row: row["ratio"])
             cells.append(f"{fastest['error']:.3f}")
             taken = statistics.median(rows["auto"]["milliseconds"])
-            print(f"| {model} | {taken:.1f} | {' | '.join(cells)} |", flush=True)
+            print(
+                f"| {name_of(model)} | {taken:.1f} | {' | '.join(cells)} |", flush=True
+            )
             worst = max(worst, *(rows[s]["ratio"] for s in STRATEGIES if s in rows))
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
