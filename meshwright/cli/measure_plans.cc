@@ -1,6 +1,7 @@
 #include "meshwright/cli/measure_plans.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -15,16 +16,18 @@
 #include "meshwright/base/median.h"
 #include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/stopwatch.h"
 #include "meshwright/planner/planner.h"
 
 namespace meshwright {
 namespace {
 
 // Predicted to take longer by this factor, a plan is not run.
-constexpr double kNear = 1.15;
+constexpr double kNear = 1.1;
 constexpr size_t kMostPlans = 6;
-// Measured to take longer by this factor, it is not compiled again.
-constexpr double kStillNear = 1.15;
+// Two executables of one program may be apart by this factor; means of several
+// of each by less.
+constexpr double kApart = 0.06;
 // Measured to take less by this factor, it is taken in place of the one that is
 // predicted best: less may be chance.
 constexpr double kGain = 0.97;
@@ -32,10 +35,14 @@ constexpr double kGain = 0.97;
 // executables are not apart, once.
 constexpr int kCopies = 4;
 // Turns of an executable; steps of a turn, after one that finds cold caches.
-constexpr int kTurns = 9;
+constexpr int kTurns = 5;
 constexpr int kSteps = 4;
 // Steps that take longer need not be repeated within a turn.
-constexpr double kLongStep = 0.2;
+constexpr double kLongStep = 0.1;
+// Seconds to compile and run in, if plans are not compared by then: more copies
+// are made only if there is time for them, and of the first ones two at least.
+constexpr double kSeconds = 30;
+constexpr double kFirstShare = 0.6;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -86,11 +93,12 @@ class Measuring {
       : module_(module), client_(client), progress_(progress) {}
 
   // One executable of each, all at once or one after the other. Those that do
-  // not run are taken out.
+  // not run, or for which there is no time, are taken out.
   void Run(std::vector<Rival*>& rivals, bool all_at_once) {
     const size_t together = all_at_once ? rivals.size() : 1;
     std::vector<Rival*> still;
     for (size_t from = 0; from < rivals.size(); from += together) {
+      if (std::ssize(still) >= kLeast && IsLate()) break;
       const auto begin = rivals.begin() + static_cast<int64_t>(from);
       for (Rival* rival : RunTogether({begin, begin + together})) {
         still.push_back(rival);
@@ -99,13 +107,25 @@ class Measuring {
     rivals = std::move(still);
   }
 
+  // Whether there is time for another executable of so many.
+  bool HasTimeFor(size_t rivals) const {
+    return spent_.seconds() +
+               static_cast<double>(rivals) * spent_.seconds() / compiled_ <=
+           kSeconds;
+  }
+
   const absl::Status& last_error() const { return last_error_; }
 
  private:
+  // For first executables: there should be time for second ones.
+  bool IsLate() const { return spent_.seconds() > kFirstShare * kSeconds; }
+
   std::vector<Rival*> RunTogether(const std::vector<Rival*>& rivals) {
     std::vector<Copy> copies;
     for (Rival* rival : rivals) {
+      if (std::ssize(copies) >= kLeast && IsLate()) break;
       progress_.Advance(rival->plan->mesh.ToString());
+      compiled_ += 1;
       absl::StatusOr<std::unique_ptr<JobRunner>> runner = Compile(*rival);
       if (runner.ok()) {
         copies.push_back({rival, *std::move(runner), {}});
@@ -139,9 +159,13 @@ class Measuring {
     return runner;
   }
 
+  static constexpr int kLeast = 2;  // Are compared, however late it is.
+
   const Module& module_;
   Client* client_;
   Progress& progress_;
+  const Stopwatch spent_;
+  double compiled_ = 0;
   absl::Status last_error_;
 };
 
@@ -155,6 +179,13 @@ bool HaveRoom(const std::vector<Rival>& rivals) {
 std::string PlatformOf(const Cluster& cluster) {
   if (cluster.IsCpu()) return "cpu";
   return absl::StartsWith(cluster.device.kind, "tpu") ? "tpu" : "cuda";
+}
+
+// Leaves those that may yet turn out to be the quickest.
+void LeaveNear(std::vector<Rival*>& rivals, int copies) {
+  const double most =
+      StillNear(copies) * std::ranges::min(rivals, {}, &Rival::mean)->mean();
+  std::erase_if(rivals, [&](const Rival* one) { return one->mean() > most; });
 }
 
 void SortByMean(std::vector<Rival*>& rivals) {
@@ -176,6 +207,10 @@ std::vector<Plan> NearestPlans(std::vector<Plan> plans) {
     }
   }
   return kept;
+}
+
+double StillNear(int copies) {
+  return 1 + kApart / std::sqrt(static_cast<double>(copies));
 }
 
 size_t TakenOf(const std::vector<double>& seconds) {
@@ -214,13 +249,11 @@ absl::StatusOr<Plan> QuickestMeasured(const Module& module,
   const bool all_at_once = HaveRoom(rivals);
   Measuring measuring(module, client, progress);
   const int copies = client->platform_name() == "cpu" ? kCopies : 1;
-  for (int copy = 0; copy < copies; ++copy) {
+  for (int copy = 1; copy <= copies; ++copy) {
     measuring.Run(near, all_at_once);
     if (near.empty()) break;
-    SortByMean(near);
-    const double most = kStillNear * near[0]->mean();
-    std::erase_if(near, [&](const Rival* one) { return one->mean() > most; });
-    if (near.size() == 1) break;
+    LeaveNear(near, copy);
+    if (near.size() == 1 || !measuring.HasTimeFor(near.size())) break;
   }
   // Of those that took part to the end: they met the same disturbances.
   std::vector<double> means;

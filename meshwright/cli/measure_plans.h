@@ -18,6 +18,10 @@ namespace meshwright {
 // others that are near it, each once.
 std::vector<Plan> NearestPlans(std::vector<Plan> plans);
 
+// How many times the quickest one's mean a plan may take, after so many
+// executables of each, to be compared further.
+double StillNear(int copies);
+
 // Which to take of plans that were measured to take `seconds` (infinite: it did
 // not run, or not to the end): the first, predicted best, unless another is
 // clearly ahead of it.
@@ -32,8 +36,8 @@ absl::StatusOr<std::unique_ptr<Client>> ClientOf(const Cluster& cluster);
 // predicted best first) on made-up numbers, in turns, and returns the quickest
 // with what was measured; the first, unless another is clearly ahead of it. Two
 // executables of one program are some percent apart, so those that are near the
-// quickest are compiled several times. What does not run is left out; an error
-// if nothing does.
+// quickest are compiled several times, for half a minute at most where two can
+// be compared in it. What does not run is left out; an error if nothing does.
 absl::StatusOr<Plan> QuickestMeasured(const Module& module,
                                       const std::vector<Plan>& plans,
                                       Client* client);
