@@ -273,10 +273,13 @@ int64_t Close(const Choice& choice, BytesBound& bound,
                        limits);
     least = std::max(least, core.bytes_bound);
     if (core.stages.empty()) continue;
+    std::vector<int32_t> stages = OnNodes(single, *clusters, core.stages);
+    // It does not know of the least work that a stage is to have.
+    if (!CheckStages(single.graph, limits, stages).ok()) continue;
     cut.stages =
         RefineStages(single.graph, limits,
                      limits.BoundsOf(single.graph.TotalWork(), cut.allowed),
-                     OnNodes(single, *clusters, core.stages), least);
+                     std::move(stages), least);
     known = CostOf(single.graph, limits, cut.stages).cut_bytes;
   }
   return least;
@@ -324,7 +327,8 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   if (!cut.has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("no way was found to cut into ", limits.stages(),
-                     " stages that holds to their memory and to fixed stages"));
+                     " stages that holds to their memory and to fixed stages",
+                     limits.least > 0 ? " and leaves none idle" : ""));
   }
 
   int64_t bytes_bound = 0;

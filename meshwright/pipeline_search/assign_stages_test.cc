@@ -10,8 +10,13 @@
 namespace meshwright {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::HasSubstr;
+using ::testing::Le;
 
 void ExpectBest(const StageGraph& graph, const StageLimits& limits) {
   const auto want = BruteForceStages(graph, limits);
@@ -53,6 +58,44 @@ TEST(AssignStages, EqualsBruteForceOnUnequalStagesWithLittleMemory) {
     ExpectBest(RandomStageGraph(random, {}),
                {.capacity = {2, 1, 1}, .tolerance = 0.2, .memory = {10, 7, 8}});
   }
+}
+
+TEST(AssignStages, EqualsBruteForceWhereNoStageMayBeIdle) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    ExpectBest(RandomStageGraph(random, {.light = seed % 2 == 0}),
+               {.capacity = {1, 1, 1}, .tolerance = 0.3, .least = 0.5});
+  }
+}
+
+// Ten layers on eight stages: of two layers each, five would do, and what is
+// cheapest to cut off has no work. All get a layer instead.
+TEST(AssignStages, NoStageIsLeftWithoutWork) {
+  StageGraph graph;
+  for (int32_t layer = 0; layer < 10; ++layer) {
+    const int32_t cast = graph.size();
+    graph.nodes.push_back({.name = "cast"});
+    graph.nodes.push_back({.work = 1, .name = "layer"});
+    graph.values.push_back(
+        {.bytes = 1, .producer = cast, .consumers = {cast + 1}});
+    if (layer == 0) continue;
+    graph.values.push_back(
+        {.bytes = 100, .producer = cast - 1, .consumers = {cast + 1}});
+  }
+  StageLimits limits = StageLimits::Even(8, 0.1);
+  const auto works = [&] {
+    std::vector<double> work(8);
+    const auto got = AssignStages(graph, limits);
+    EXPECT_TRUE(got.ok()) << got.status();
+    for (int32_t node = 0; got.ok() && node < graph.size(); ++node) {
+      work[got->stages[node]] += graph.nodes[node].work;
+    }
+    return work;
+  };
+  EXPECT_THAT(works(), Contains(0));
+  limits.least = 0.5;
+  EXPECT_THAT(works(), Each(AllOf(Ge(1), Le(2))));
 }
 
 // With no room for all down-sets, nodes are merged or only orders looked at:

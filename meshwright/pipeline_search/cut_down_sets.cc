@@ -133,6 +133,8 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
   const int32_t stages = limits_.stages();
   const double rounding = kRounding * total_;
   const std::vector<double> shares = limits_.SharesOf(total_);
+  std::vector<double> least(stages, 0);
+  if (!allow_empty) least = limits_.LeastOf(total_);
   // How much cheaper it may become by what is elsewhere.
   const int64_t saved = moves_ == nullptr ? 0 : -moves_->least();
   std::vector<std::vector<Reached>> reached(stages + 1,
@@ -152,6 +154,7 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
         const Set& to = sets_[*at];
         const double work = to.work - from.work;
         if (work > bounds[stage] + rounding) break;
+        if (work < least[stage] - rounding) continue;
         Reached& known = reached[stage + 1][*at];
         const int64_t useful =
             aim == Aim::kBestBalance ||

@@ -38,9 +38,9 @@ class DownSetCutter {
     kBestBalance,  // Then the fewest bytes, of what leads to it greedily.
   };
 
-  // Stages by node, none with more than `bounds[stage]` work, none empty unless
-  // `allow_empty`; nothing where there are no such. O(pairs of sets that bounds
-  // leave).
+  // Stages by node, none with more than `bounds[stage]` work, none empty or
+  // with too little unless `allow_empty`; nothing where there are no such.
+  // O(pairs of sets that bounds leave).
   std::optional<std::vector<int32_t>> Cut(const std::vector<double>& bounds,
                                           Aim aim,
                                           bool allow_empty = false) const;

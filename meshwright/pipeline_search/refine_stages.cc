@@ -42,6 +42,7 @@ class Refiner {
       bounds_[stage] = std::max(bounds_[stage], work_[stage]) * (1 + 1e-12);
     }
     shares_ = limits.SharesOf(graph.TotalWork());
+    least_ = limits.LeastOf(graph.TotalWork());
   }
 
   std::vector<int32_t> Run(int64_t bytes_bound) {
@@ -92,6 +93,7 @@ class Refiner {
 
   bool Fits(int32_t stage) const {
     return count_[stage] > 0 && work_[stage] <= bounds_[stage] &&
+           work_[stage] >= least_[stage] &&
            (limits_.memory.empty() || held_[stage] <= limits_.memory[stage]);
   }
 
@@ -250,6 +252,7 @@ class Refiner {
   const StageLimits& limits_;
   std::vector<double> bounds_;
   std::vector<double> shares_;
+  std::vector<double> least_;
   std::vector<int32_t> stages_;
   std::vector<std::vector<int32_t>> values_of_;  // By node.
   // By stage.

@@ -26,6 +26,12 @@ std::vector<double> StageLimits::SharesOf(double total) const {
   return shares;
 }
 
+std::vector<double> StageLimits::LeastOf(double total) const {
+  std::vector<double> bounds = SharesOf(total);
+  for (double& bound : bounds) bound *= least * (1 - 1e-9);
+  return bounds;
+}
+
 std::vector<double> StageLimits::BoundsOf(double total, double balance) const {
   std::vector<double> bounds = SharesOf(total);
   for (double& bound : bounds) bound *= balance;
@@ -69,6 +75,7 @@ absl::Status CheckStages(const StageGraph& graph, const StageLimits& limits,
                                             ", on stage ", stages[node]));
   };
   std::vector<int64_t> held(limits.stages());
+  std::vector<double> work(limits.stages());
   std::vector<bool> used(limits.stages());
   for (int32_t node = 0; node < graph.size(); ++node) {
     if (stages[node] < 0 || stages[node] >= limits.stages()) {
@@ -80,6 +87,7 @@ absl::Status CheckStages(const StageGraph& graph, const StageLimits& limits,
     }
     used[stages[node]] = true;
     held[stages[node]] += graph.nodes[node].held;
+    work[stages[node]] += graph.nodes[node].work;
   }
   for (const StageGraph::Value& value : graph.values) {
     for (const int32_t consumer : value.consumers) {
@@ -95,9 +103,14 @@ absl::Status CheckStages(const StageGraph& graph, const StageLimits& limits,
         return wrong(node, "left its group");
     }
   }
+  const std::vector<double> least = limits.LeastOf(graph.TotalWork());
   for (int32_t stage = 0; stage < limits.stages(); ++stage) {
     if (!used[stage]) {
       return absl::InternalError(absl::StrCat("stage ", stage, " is empty"));
+    }
+    if (work[stage] < least[stage]) {
+      return absl::InternalError(
+          absl::StrCat("stage ", stage, " has too little work"));
     }
     if (!limits.memory.empty() && held[stage] > limits.memory[stage]) {
       return absl::InternalError(

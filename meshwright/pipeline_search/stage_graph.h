@@ -62,6 +62,8 @@ struct StageLimits {
   // A stage's work is at most 1 + tolerance times its share; where no
   // assignment has that, 1 + tolerance times what the best balance gives it.
   double tolerance = 0.05;
+  // And at least this part of its share: more than 0, and none is idle.
+  double least = 0;
   // By stage: bytes held at most. Empty: no bound.
   std::vector<int64_t> memory;
 
@@ -70,7 +72,9 @@ struct StageLimits {
   int32_t stages() const { return static_cast<int32_t>(capacity.size()); }
   // By stage: its part of `total`, by capacity.
   std::vector<double> SharesOf(double total) const;
-  // The same, times `balance`.
+  // By stage: the least that it has of `total`, as sums in any order may say.
+  std::vector<double> LeastOf(double total) const;
+  // The shares, times `balance`.
   std::vector<double> BoundsOf(double total, double balance) const;
 };
 

@@ -17,6 +17,9 @@ namespace {
 // With segments kept whole, the fullest stage may have so much more than its
 // share of the work.
 constexpr double kUneven = 1.5;
+// Parts of its share that a stage has at least: of equal layers, some stages
+// have one and others two; of others, some as large as can be. None is idle.
+constexpr double kLeast[] = {0.5, 0.1};
 
 std::vector<TensorParts> AllWhole(size_t count) {
   std::vector<TensorParts> parts(count);
@@ -85,16 +88,23 @@ absl::StatusOr<StepStages> EvenStages(const Module& module,
                                       Recompute recompute,
                                       std::vector<double> seconds,
                                       const AssignOptions& assign) {
-  const StageLimits limits{.capacity = std::move(capacity),
-                           .tolerance = kStageTolerance};
+  StageLimits limits{.capacity = std::move(capacity),
+                     .tolerance = kStageTolerance};
+  const auto assign_with = [&](const StepGraphOptions& options) {
+    absl::StatusOr<StepStages> stages = absl::NotFoundError("not tried");
+    for (const double least : kLeast) {
+      limits.least = least;
+      stages = AssignStepStages(step, limits, options, assign);
+      if (stages.ok()) break;
+    }
+    return stages;
+  };
   if (recompute != Recompute::kNone) {
-    absl::StatusOr<StepStages> whole = AssignStepStages(
-        step, limits, {.layers = SegmentsOf(module, step), .seconds = seconds},
-        assign);
+    absl::StatusOr<StepStages> whole =
+        assign_with({.layers = SegmentsOf(module, step), .seconds = seconds});
     if (whole.ok() && whole->assignment.cost.balance <= kUneven) return whole;
   }
-  return AssignStepStages(step, limits, {.seconds = std::move(seconds)},
-                          assign);
+  return assign_with({.seconds = std::move(seconds)});
 }
 
 }  // namespace meshwright

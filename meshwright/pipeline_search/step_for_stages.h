@@ -24,11 +24,10 @@ absl::StatusOr<std::optional<SplitStep>> StepForStages(const Module& module,
                                                        int32_t loop_stages);
 
 // A stage for each capacity, with about such a part of the work
-// (kStageTolerance). What is computed again stays together, if there are enough
-// such segments: none of it is then moved between stages in the backward pass.
-// `seconds` as in StepGraphOptions.
-// `step` is `module` taken apart, which computes so much again. Errors as
-// AssignStages.
+// (kStageTolerance), none idle. What is computed again stays together, if there
+// are enough such segments: none of it is then moved between stages in the
+// backward pass. `seconds` as in StepGraphOptions. `step` is `module` taken
+// apart, which computes so much again. Errors as AssignStages.
 absl::StatusOr<StepStages> EvenStages(const Module& module,
                                       const PipelineStep& step,
                                       std::vector<double> capacity,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -124,6 +125,39 @@ std::vector<int32_t> ByInstruction(const PipelineStep& step,
   return forward;
 }
 
+namespace {
+
+std::vector<double> WorkOf(const StageGraph& graph,
+                           const std::vector<int32_t>& stages,
+                           const StageLimits& limits) {
+  std::vector<double> work(limits.stages(), 0);
+  for (int32_t node = 0; node < graph.size(); ++node) {
+    work[stages[node]] += graph.nodes[node].work;
+  }
+  return work;
+}
+
+// Weights that several stages use are sent once a step: they do not count.
+std::vector<StageCrossing> CrossingsOf(const StageGraph& graph,
+                                       const std::vector<int32_t>& stages) {
+  std::map<std::pair<int32_t, int32_t>, int64_t> bytes;
+  for (const StageGraph::Value& value : graph.values) {
+    if (value.producer == kNoProducer) continue;
+    const int32_t from = stages[value.producer];
+    std::set<int32_t> to;
+    for (const int32_t consumer : value.consumers) to.insert(stages[consumer]);
+    to.erase(from);
+    for (const int32_t stage : to) bytes[{from, stage}] += value.bytes;
+  }
+  std::vector<StageCrossing> crossings;
+  for (const auto& [pair, sum] : bytes) {
+    crossings.push_back({.from = pair.first, .to = pair.second, .bytes = sum});
+  }
+  return crossings;
+}
+
+}  // namespace
+
 absl::StatusOr<StepStages> AssignStepStages(const PipelineStep& step,
                                             const StageLimits& limits,
                                             const StepGraphOptions& options,
@@ -131,8 +165,11 @@ absl::StatusOr<StepStages> AssignStepStages(const PipelineStep& step,
   const StepGraph graph = MakeStepGraph(step, options);
   MW_ASSIGN_OR_RETURN(StageAssignment assignment,
                       AssignStages(graph.graph, limits, assign));
-  return StepStages{.forward = ByInstruction(step, graph, assignment.stages),
-                    .assignment = std::move(assignment)};
+  StepStages result{.forward = ByInstruction(step, graph, assignment.stages),
+                    .work = WorkOf(graph.graph, assignment.stages, limits),
+                    .crossings = CrossingsOf(graph.graph, assignment.stages)};
+  result.assignment = std::move(assignment);
+  return result;
 }
 
 }  // namespace meshwright

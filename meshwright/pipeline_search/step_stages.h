@@ -53,9 +53,18 @@ std::vector<int32_t> ByInstruction(const PipelineStep& step,
                                    const StepGraph& graph,
                                    const std::vector<int32_t>& stages);
 
+// What passes between two stages for a micro-batch, there and back.
+struct StageCrossing {
+  int32_t from = 0;
+  int32_t to = 0;
+  int64_t bytes = 0;
+};
+
 struct StepStages {
   std::vector<int32_t> forward;  // By instruction id, as ByInstruction.
   StageAssignment assignment;
+  std::vector<double> work;  // By stage, forward and backward.
+  std::vector<StageCrossing> crossings;
 };
 
 // Errors as AssignStages.
