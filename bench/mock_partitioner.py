@@ -30,7 +30,8 @@ MODELS = {
     "gpt": ("gpt", "1.3b", {"layers": 6, "batch": 32}),
     "llama": ("llama", "7b", {"layers": 4, "seq": 2048, "batch": 16}),
     "moe": ("moe", "380m", {"layers": 4, "batch": 32}),
-    "bert": ("bert", "large", {"layers": 8, "batch": 64}),
+    # A vocabulary that jax can split.
+    "bert": ("bert", "large", {"layers": 8, "batch": 64, "vocab": 30528}),
 }
 
 
