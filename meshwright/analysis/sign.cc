@@ -59,6 +59,8 @@ class SignRule : public DemandRule {
         ask(*instruction.operands[0], kNonNegative);
         ask(*instruction.operands[1], kNonNegative);
         return;
+      case Opcode::kSubtract:
+        return ask(*instruction.operands[0], kNonNegative);
       case Opcode::kMultiply:
         for (int side : {0, 1}) {
           if (IsPositiveFactor(*instruction.operands[1 - side])) {

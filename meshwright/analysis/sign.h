@@ -2,6 +2,7 @@
 //
 //   sqrt(0.999 * nu + 0.001 * g * g)   // AdamW: nu must not, g may
 //   rsqrt(variance + 1e-5)             // batch norm: variance must not
+//   sqrt(v - 0.001 * sign(v - g * g) * g * g)   // Yogi: v must not
 #ifndef MESHWRIGHT_ANALYSIS_SIGN_H_
 #define MESHWRIGHT_ANALYSIS_SIGN_H_
 
@@ -13,7 +14,8 @@
 namespace meshwright {
 
 // The entry's parameters that reach the operand of sqrt, rsqrt, log or power
-// through sums, constant factors and movement alone. Requires: passed Verify.
+// through sums, from which something may be taken, constant factors and
+// movement alone. Requires: passed Verify.
 std::set<int64_t> NonNegativeParameters(const Module& module);
 
 }  // namespace meshwright

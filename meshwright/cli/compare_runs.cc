@@ -101,6 +101,16 @@ std::string Percent(double part) {
   return absl::StrFormat("%.2g %%", 100 * part);
 }
 
+std::string WhyUnclear(const TensorError& error) {
+  if (error.nans > 0) {
+    return absl::StrCat("on one device ", error.nans, " of the ",
+                        error.elements, " elements of ", error.name,
+                        " are not numbers");
+  }
+  return absl::StrCat("last-bit changes of the inputs change ", error.name,
+                      " by ", Percent(error.relative_noise()), " of its scale");
+}
+
 }  // namespace
 
 const TensorError* RunComparison::worst() const {
@@ -158,10 +168,9 @@ absl::Status RunComparison::status() const {
     return absl::InternalError(absl::StrCat(first->beyond, remark));
   }
   return absl::InternalError(absl::StrCat(
-      "ill-conditioned: last-bit changes of the inputs change ", first->name,
-      " by ", Percent(first->relative_noise()),
-      " of its scale, so that rounding cannot be told from an error; try "
-      "--steps 1, or another --seed",
+      "ill-conditioned: ", WhyUnclear(*first),
+      ", so that rounding cannot be told from an error; try --steps 1, or "
+      "another --seed",
       remark));
 }
 
@@ -194,10 +203,8 @@ std::string RunComparison::ToString(const ComparisonOptions& options,
   if (found == ErrorVerdict::kRounding && first != tensors.end()) {
     absl::StrAppend(
         &text, "  ", Percent(unclear()),
-        " of the elements hold little but rounding, and tell nothing: last-bit "
-        "changes of the inputs change ",
-        first->name, " by ", Percent(first->relative_noise()),
-        " of its scale\n");
+        " of the elements hold little but rounding, and tell nothing: ",
+        WhyUnclear(*first), "\n");
   }
   return text;
 }

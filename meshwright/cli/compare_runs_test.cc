@@ -194,6 +194,17 @@ TEST(RunAndCompare, FewElementsThatTellNothingHideNothingElse) {
       ErrorVerdict::kWrong);
 }
 
+TEST(RunAndCompare, WhatIsNoNumberTellsNothing) {
+  const std::string root = absl::StrReplaceAll(
+      kCancels,
+      {{"add(a, d)", "log(negative)"},
+       {"sum = ", "negative = f32[4096] add(d, difference)\n  sum = "},
+       {"constant(0.001)", "constant(-inf)"}});
+  const RunComparison compared = CompareTexts(root, root, {.steps = 1});
+  EXPECT_EQ(compared.verdict(), ErrorVerdict::kUnclear);
+  EXPECT_THAT(compared.status().ToString(), HasSubstr("are not numbers"));
+}
+
 // A step of x w with the batch split: one all-reduce of the gradient.
 constexpr char kStep[] =
     R"(HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }

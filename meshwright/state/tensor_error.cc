@@ -42,7 +42,9 @@ double TensorError::ToScale(double value) const {
 }
 
 ErrorVerdict TensorError::verdict() const {
-  if (beyond.empty()) return ErrorVerdict::kEqual;
+  if (beyond.empty()) {
+    return nans == 0 ? ErrorVerdict::kEqual : ErrorVerdict::kUnclear;
+  }
   if (!limits.heeds_noise || !(absolute <= kNoiseFactor * noise)) {
     return ErrorVerdict::kWrong;
   }
@@ -73,6 +75,7 @@ TensorError CompareTensors(const Tensor& want, const Tensor& got,
     const double x = a.ElementAsDouble(i);
     const double y = b.ElementAsDouble(i);
     const double difference = Difference(x, y);
+    error.nans += std::isnan(x) && std::isnan(y);
     error.absolute = std::max(error.absolute, difference);
     const double tolerated =
         limits.tolerance * (std::abs(x) + 0.1 * error.scale);

@@ -21,7 +21,7 @@ namespace meshwright {
 enum class ErrorVerdict {
   kEqual,     // Within the tolerance.
   kRounding,  // Small, and not much more than the noise.
-  kUnclear,   // Large, and not much more than the noise.
+  kUnclear,   // Large, and not much more than the noise; or not a number.
   kWrong,
 };
 
@@ -42,6 +42,7 @@ struct TensorError {
   double scale = 0;     // The largest finite magnitude that was wanted.
   double absolute = 0;  // The largest error; infinite for numbers beside none.
   double noise = 0;     // The largest that nudged inputs made.
+  int64_t nans = 0;     // Elements that are no numbers on either side.
   std::string beyond;   // What is out of tolerance first, in words.
   ErrorLimits limits;
 

@@ -61,7 +61,7 @@ TEST(TensorErrorTest, LargeNoiseIsNoGroundForEquality) {
 }
 
 TEST(TensorErrorTest, NumbersBesideNoneAreWrong) {
-  EXPECT_EQ(ErrorOf({kNan, 1}, {kNan, 1}).verdict(), ErrorVerdict::kEqual);
+  EXPECT_EQ(ErrorOf({kNan, 1}, {kNan, 1}).verdict(), ErrorVerdict::kUnclear);
   EXPECT_EQ(ErrorOf({1, 1}, {kNan, 1}, {1.1, 1}).verdict(),
             ErrorVerdict::kWrong);
   EXPECT_EQ(ErrorOf({kNan, 1}, {1, 1}).verdict(), ErrorVerdict::kWrong);
