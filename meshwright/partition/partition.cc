@@ -28,9 +28,6 @@
 namespace meshwright {
 namespace {
 
-// Larger ones gain nothing and have to wait for more.
-constexpr int64_t kMaxCombinedBytes = int64_t{32} << 20;
-
 // Parameters may be pinned as instructions, too.
 void PinParameters(const FlatGraph& graph, Pins& pins) {
   pins.parameters.resize(graph.parameters.size());

@@ -25,6 +25,10 @@
 
 namespace meshwright {
 
+// All-reduces are combined up to this: larger ones gain nothing and have to
+// wait for more.
+inline constexpr int64_t kMaxCombinedBytes = int64_t{32} << 20;
+
 // A collective of the program.
 struct Collective {
   std::string kind;     // "all-reduce"

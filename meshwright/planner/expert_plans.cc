@@ -30,7 +30,7 @@ class ExpertPlans {
         whole_(whole),
         own_(own),
         is_large_(task.IsLarge(*own.chosen.found.cut)),
-        seconds_(own.chosen.found.plan.seconds),
+        seconds_(own.chosen.found.seconds()),
         most_seconds_((is_large_ ? kSearchPolicy.behind
                                  : kSearchPolicy.experts.far_behind) *
                       seconds_),
@@ -56,7 +56,7 @@ class ExpertPlans {
     if (meshes.empty()) return absl::NotFoundError("no mesh");
     const bool is_soon_done =
         meshes.size() == 1 && meshes[0].axes().size() == 1;
-    if (is_large_) return Sketched(search, expert);
+    if (IsOnlySketched()) return Sketched(search, expert);
     if (!is_soon_done) {
       std::vector<Found> found = Sketches(search, expert);
       if (found.empty()) return absl::NotFoundError("far behind");
@@ -81,7 +81,7 @@ class ExpertPlans {
   std::vector<Found> Sketches(const MeshSearch& search, Expert expert) const {
     std::vector<Found> sketches;
     std::vector<AxisPlaces> like;  // Of the best so far, to start from.
-    if (is_large_) like = own_.chosen.found.plan.placements;
+    if (IsOnlySketched()) like = own_.chosen.found.plan.placements;
     double least = std::numeric_limits<double>::infinity();
     for (const MeshTime& one : whole_.times()) {
       if (!Suits(one.mesh, expert) || one.seconds > most_seconds_) continue;
@@ -94,11 +94,11 @@ class ExpertPlans {
                        kSearchPolicy.solve.first_gap,
                        task_.request.time_limit_seconds - log_.watch.seconds());
       }
-      if (found->plan.seconds <= least) {
-        least = found->plan.seconds;
+      if (found->seconds() <= least) {
+        least = found->seconds();
         like = found->plan.placements;
       }
-      if (found->plan.seconds <= kSearchPolicy.experts.far_behind * seconds_) {
+      if (found->seconds() <= kSearchPolicy.experts.far_behind * seconds_) {
         sketches.push_back(*std::move(found));
       }
     }
@@ -111,7 +111,7 @@ class ExpertPlans {
     std::vector<Found> found = Sketches(search, expert);
     if (found.empty()) return absl::NotFoundError("behind");
     std::ranges::stable_sort(found, {},
-                             [](const Found& one) { return one.plan.seconds; });
+                             [](const Found& one) { return one.seconds(); });
     Found& best = found[0];
     const auto is_same = [&](const Found& one) {
       return one.cut == best.cut && one.task.mesh == best.task.mesh &&
@@ -123,6 +123,12 @@ class ExpertPlans {
     }
     MW_ASSIGN_OR_RETURN(Plan plan, WritePlan(task_, best));
     return Candidate{std::move(best), std::move(plan)};
+  }
+
+  // Of large steps, and of meshes on which all options at once are many.
+  bool IsOnlySketched() const {
+    return is_large_ || (task_.request.mesh.has_value() &&
+                         task_.request.mesh->axes().size() > 2);
   }
 
   bool Suits(const Mesh& mesh, Expert expert) const {

@@ -6,8 +6,10 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/units.h"
 #include "meshwright/planner/found_plans.h"
 #include "meshwright/planner/refine_mesh.h"
 #include "meshwright/planner/search_policy.h"
@@ -24,6 +26,7 @@ class WholeFinish {
 
   absl::StatusOr<Finished> Run() {
     const bool large = task_.IsLarge(*found_[0].cut);
+    const std::vector<Found> all = found_;
     KeepPromising(large, found_);
     if (large && HasProven(found_)) {
       ImproveProven();
@@ -36,6 +39,7 @@ class WholeFinish {
     MW_ASSIGN_OR_RETURN(std::vector<Plan> plans, WriteAll());
     for (int round = 0; round < kSearchPolicy.solve.max_rounds; ++round)
       TightenAll(plans);
+    WriteMore(all, plans);
     Tell(plans);
     for (const Plan& one : plans) {
       RecordWritten(task_, one, log_.alternatives);
@@ -105,6 +109,34 @@ class WholeFinish {
       const int at = too_large[i];
       Tighten(found_[at], plans[at]);
     });
+  }
+
+  // Others of `all` that are estimated to take less than the best that is
+  // written, best first.
+  void WriteMore(std::vector<Found> all, std::vector<Plan>& plans) {
+    std::erase_if(all, [&](const Found& one) {
+      return std::ranges::any_of(found_, [&](const Found& other) {
+        return one.cut == other.cut && one.task.mesh == other.task.mesh;
+      });
+    });
+    std::ranges::stable_sort(all, {}, &Found::seconds);
+    int more = 0;
+    for (Found& one : all) {
+      const Plan& best = plans[ChooseWritten(plans, task_.memory_bytes)];
+      if (one.seconds() >= best.predicted.step_seconds || LeftSeconds() <= 0) {
+        break;
+      }
+      if (++more > kSearchPolicy.prune.more_written) {
+        log_.notes.push_back(absl::StrCat(
+            one.task.mesh.ToString(), " may be as good: estimated at ",
+            FormatSeconds(one.seconds()), ", not written"));
+        break;
+      }
+      absl::StatusOr<Plan> plan = WritePlan(task_, one);
+      if (!plan.ok()) continue;
+      found_.push_back(std::move(one));
+      plans.push_back(*std::move(plan));
+    }
   }
 
   void Tighten(Found& found, Plan& plan) const {

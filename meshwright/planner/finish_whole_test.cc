@@ -66,7 +66,7 @@ TEST(KeepPromising, KeepsOneThatIsProven) {
   std::vector<Found> found;
   for (const double seconds : {1.0, 1.001, 1.002, 1.003, 1.004, 1.005}) {
     Found one{.cut = cut, .task = {.mesh = *Mesh::Parse("data=2")}};
-    one.plan.seconds = seconds;
+    one.plan.seconds = one.plan.time.seconds = seconds;
     found.push_back(one);
   }
   found[5].plan.bound_seconds = 1.0;
@@ -76,7 +76,7 @@ TEST(KeepPromising, KeepsOneThatIsProven) {
   EXPECT_EQ(found[4].plan.seconds, 1.005);
   KeepPromising(/*is_large=*/false, found);
   EXPECT_EQ(found.size(), 5u);
-  found[4].plan.seconds = 1.5;
+  found[4].plan.time.seconds = 1.5;
   EXPECT_FALSE(HasProven(found));
   KeepPromising(/*is_large=*/false, found);
   EXPECT_EQ(found.size(), 4u);
@@ -89,18 +89,18 @@ TEST(KeepPromising, KeepsOneOfEachRecomputation) {
   for (const double seconds : {1.0, 1.001, 1.002}) {
     found.push_back({.cut = std::make_shared<const CutStep>(),
                      .task = {.mesh = *Mesh::Parse("data=2")}});
-    found.back().plan.seconds = seconds;
+    found.back().plan.time.seconds = seconds;
   }
   for (const double seconds : {1.04, 1.041}) {
     found.push_back(found[0]);
     found.back().cut = light;
-    found.back().plan.seconds = seconds;
+    found.back().plan.time.seconds = seconds;
   }
   std::vector<Found> far = found;
   KeepPromising(/*is_large=*/true, found);
   ASSERT_EQ(found.size(), 3u);
-  EXPECT_EQ(found[2].plan.seconds, 1.04);
-  far[3].plan.seconds = far[4].plan.seconds = 1.06;
+  EXPECT_EQ(found[2].seconds(), 1.04);
+  far[3].plan.time.seconds = far[4].plan.time.seconds = 1.06;
   KeepPromising(/*is_large=*/true, far);
   EXPECT_EQ(far.size(), 2u);
 }

@@ -10,7 +10,7 @@
 namespace meshwright {
 namespace {
 
-double Seconds(const Found& found) { return found.plan.seconds; }
+double Seconds(const Found& found) { return found.seconds(); }
 
 bool IsProven(const Found& found, double best) {
   return GapOf(found) <= kSearchPolicy.prune.proven_gap &&
@@ -35,7 +35,7 @@ const Found* QuickestOf(const std::vector<Found>& found) {
 double SecondsOf(const std::vector<Found>& found) {
   const Found* best = QuickestOf(found);
   return best == nullptr ? std::numeric_limits<double>::infinity()
-                         : best->plan.seconds;
+                         : best->seconds();
 }
 
 bool FitsWithLess(const std::vector<Found>& found, Recompute recompute,
@@ -82,7 +82,7 @@ std::vector<Mesh> PromisingMeshes(const std::vector<Found>& found,
   std::vector<const Found*> sorted;
   for (const Found& one : found) sorted.push_back(&one);
   std::ranges::stable_sort(sorted, {},
-                           [](const Found* one) { return one->plan.seconds; });
+                           [](const Found* one) { return one->seconds(); });
   std::vector<Mesh> best;
   for (const Found* one : sorted) {
     const Mesh& mesh = one->task.mesh;

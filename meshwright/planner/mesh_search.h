@@ -29,6 +29,10 @@ struct Found {
   MeshTask task;
   Annotations pins;
   MeshPlan plan;
+
+  // What a step will about take; plan.seconds is what the search minimises, and
+  // has a bound.
+  double seconds() const { return plan.time.seconds; }
 };
 
 // Whether all axes can be solved for at once: of three and more of them only

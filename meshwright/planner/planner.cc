@@ -141,7 +141,7 @@ class Planner {
 
   absl::StatusOr<Plan> FinishStages(std::vector<StageCandidate>& staged) {
     const Stopwatch watch;
-    absl::StatusOr<Plan> plan = FinishFirstThatFits(
+    absl::StatusOr<Plan> plan = FinishBestFirst(
         task_, search_, LeftSeconds(), staged, [&](const Plan& written) {
           RecordWritten(task_, written, log_.alternatives);
         });

@@ -175,48 +175,13 @@ class Predictor {
     }
   }
 
-  // What passes through the fullest port when each of `receivers` gets a byte
-  // from all of `senders` alike.
-  static double MostAtPort(int64_t senders, int64_t receivers,
-                           const LinkLevel& links) {
-    const double sent =
-        static_cast<double>(receivers * std::min(senders, links.port_devices)) /
-        static_cast<double>(senders);
-    const auto received =
-        static_cast<double>(std::min(receivers, links.port_devices));
-    return std::max(sent, received);
-  }
-
-  // Until every device of `to` has got `bytes`, from all of `from` alike.
-  double TransferSeconds(int32_t from, int32_t to, int64_t bytes) const {
-    const int64_t senders = layout_.meshes[from].device_count();
-    const int64_t receivers = layout_.meshes[to].device_count();
-    for (size_t level = 0; level < cluster_.levels.size(); ++level) {
-      const LinkLevel& links = cluster_.levels[level];
-      if (first_device_[from % ranks_] / links.devices !=
-          first_device_[to % ranks_] / links.devices) {
-        continue;
-      }
-      double latency = 0;
-      double seconds_per_byte = 0;
-      // The slower end counts. Inner ports of the network are on the way.
-      for (const int32_t stage : {from, to}) {
-        for (size_t passed = 0; passed <= level; ++passed) {
-          if (passed < level && !cluster_.IsNetwork(cluster_.levels[passed])) {
-            continue;
-          }
-          const CollectiveRate rate = rates_[stage].Of(
-              MoveKind::kPermute, static_cast<int32_t>(passed), 2);
-          seconds_per_byte =
-              std::max(seconds_per_byte,
-                       rate.per_byte * MostAtPort(senders, receivers,
-                                                  cluster_.levels[passed]));
-          if (passed == level) latency = rate.latency;
-        }
-      }
-      return latency + seconds_per_byte * static_cast<double>(bytes);
-    }
-    return 0;
+  double SecondsBetween(int32_t from, int32_t to, int64_t bytes) const {
+    const auto devices = [&](int32_t stage) {
+      return StageDevices{first_device_[stage % ranks_],
+                          layout_.meshes[stage].device_count()};
+    };
+    return TransferSeconds(devices(from), devices(to), bytes, cluster_,
+                           {&rates_[from], &rates_[to]});
   }
 
   void AddEdges() {
@@ -246,11 +211,11 @@ class Predictor {
     for (StageEdge& edge : edges) {
       if (edge.forward_bytes > 0) {
         edge.forward_seconds =
-            TransferSeconds(edge.from, edge.to, edge.forward_bytes);
+            SecondsBetween(edge.from, edge.to, edge.forward_bytes);
       }
       if (edge.backward_bytes > 0) {
         edge.backward_seconds =
-            TransferSeconds(edge.to, edge.from, edge.backward_bytes);
+            SecondsBetween(edge.to, edge.from, edge.backward_bytes);
       }
     }
   }
@@ -265,7 +230,44 @@ class Predictor {
   StagePrediction predicted_;
 };
 
+// What passes through the fullest port when each of `receivers` gets a byte
+// from all of `senders` alike.
+double MostAtPort(int64_t senders, int64_t receivers, const LinkLevel& links) {
+  const double sent =
+      static_cast<double>(receivers * std::min(senders, links.port_devices)) /
+      static_cast<double>(senders);
+  const auto received =
+      static_cast<double>(std::min(receivers, links.port_devices));
+  return std::max(sent, received);
+}
+
 }  // namespace
+
+double TransferSeconds(const StageDevices& from, const StageDevices& to,
+                       int64_t bytes, const Cluster& cluster,
+                       std::array<const Rates*, 2> ends) {
+  for (size_t level = 0; level < cluster.levels.size(); ++level) {
+    const int64_t devices = cluster.levels[level].devices;
+    if (from.first / devices != to.first / devices) continue;
+    double latency = 0;
+    double seconds_per_byte = 0;
+    // The slower end counts. Inner ports of the network are on the way.
+    for (const Rates* rates : ends) {
+      for (size_t passed = 0; passed <= level; ++passed) {
+        const LinkLevel& links = cluster.levels[passed];
+        if (passed < level && !cluster.IsNetwork(links)) continue;
+        const CollectiveRate rate =
+            rates->Of(MoveKind::kPermute, static_cast<int32_t>(passed), 2);
+        seconds_per_byte = std::max(
+            seconds_per_byte,
+            rate.per_byte * MostAtPort(from.count, to.count, links));
+        if (passed == level) latency = rate.latency;
+      }
+    }
+    return latency + seconds_per_byte * static_cast<double>(bytes);
+  }
+  return 0;
+}
 
 StagePrediction PredictStages(const StagedStep& step,
                               const StagedLayout& layout, int32_t ranks,

@@ -2,6 +2,7 @@
 #ifndef MESHWRIGHT_PLANNER_PREDICT_STAGES_H_
 #define MESHWRIGHT_PLANNER_PREDICT_STAGES_H_
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,17 @@ struct StagePrediction {
   std::vector<double> comm_seconds;
   std::vector<double> comm_bytes;  // Sent by a device, in a step.
 };
+
+// Of a cluster, one after another.
+struct StageDevices {
+  int64_t first = 0;
+  int64_t count = 1;
+};
+// Until every device of `to` has got `bytes`, from all of `from` alike. `ends`:
+// the rates of both.
+double TransferSeconds(const StageDevices& from, const StageDevices& to,
+                       int64_t bytes, const Cluster& cluster,
+                       std::array<const Rates*, 2> ends);
 
 // Stage s is on rank s mod `ranks`, which has the devices after those of the
 // rank before it; all stages of a rank have as many. `rates` and `prices` by

@@ -69,7 +69,7 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
     if (one.task.mesh.axes().size() + 1 != kSearchPolicy.refine.most_axes)
       continue;
     const bool is_behind =
-        one.plan.seconds > kSearchPolicy.behind * SecondsOf(found);
+        one.seconds() > kSearchPolicy.behind * SecondsOf(found);
     size_t tried = 0;
     // The first axis is the batch's where the user asked for one.
     for (SplitMesh& split : SplitsOf(one.task.mesh, task.cluster,
@@ -166,7 +166,7 @@ void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
       alternatives.back().why_not = WhyNot(trial.found.status());
       continue;
     }
-    alternatives.back().seconds = one->plan.seconds;
+    alternatives.back().seconds = one->seconds();
     Trial*& known = best[trial.from];
     if (known == nullptr || one->plan.seconds < known->found->plan.seconds) {
       known = &trial;

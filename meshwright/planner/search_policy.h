@@ -67,6 +67,9 @@ struct SearchPolicy {
     // and as good as another when it takes hardly longer.
     double proven_gap = 0.02;
     double as_good = 1.01;
+    // Sketches left out that are written after all, one by one, as long as they
+    // are estimated to take less than the best that is written.
+    int more_written = 2;
   } prune;
 
   // A third axis.
@@ -127,8 +130,13 @@ struct SearchPolicy {
     double full = 1.05;
     double full_of_large = 1.12;
     int most_moves = 2;
+    // Written after the first that fits, as long as they are estimated to take
+    // less than what is written.
+    int more_written = 2;
     // Of the search for a timetable: actions simulated.
     int64_t schedule_work = 1'000'000;
+    // The same, for what is only compared with others.
+    int64_t estimate_work = 50'000;
     // Of the search for a cut, which takes the square of it for every stage.
     size_t down_sets = 3000;
     // Limits of memory this close need no other between them.

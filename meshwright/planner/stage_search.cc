@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
@@ -56,7 +57,8 @@ StageSearch::StageSearch(const PlanTask& task, const MeshSearch& search,
       whole_(cuts.at(1)->model),
       is_large_(task.IsLarge(*cuts.at(1))),
       batch_(BatchSize(whole_)),
-      need_(LeastMemory(whole_)) {}
+      need_(LeastMemory(whole_)),
+      estimator_(task, *cuts.at(1)) {}
 
 std::vector<int32_t> StageSearch::StageCounts() const {
   const PlanRequest& request = task_.request;
@@ -230,25 +232,30 @@ void StageSearch::Run(std::vector<Trial> trials) {
   for (Trial& trial : trials) Keep(trial);
 }
 
-void StageSearch::Keep(Trial& trial) {
-  absl::Status status;
-  double slowest = 0;
-  for (size_t i = 0; i < trial.found.size(); ++i) {
-    status.Update(trial.found[i].status());
-    if (!trial.found[i].ok()) continue;
-    slowest = std::max(
-        slowest, ShareOf(i) / trial.parts() * trial.found[i]->plan.seconds);
+absl::StatusOr<double> StageSearch::Estimate(const Trial& trial) {
+  StageEstimator::Setting setting{
+      .stages = task_.request.stages.value_or(trial.stages),
+      .layout_of_rank = std::vector<int32_t>(trial.stages, 0)};
+  for (const absl::StatusOr<Found>& found : trial.found) {
+    MW_RETURN_IF_ERROR(found.status());
+    setting.found.push_back(&*found);
   }
+  std::fill_n(setting.layout_of_rank.begin(), trial.doubled, 1);
+  return estimator_.SecondsOf(setting);
+}
+
+void StageSearch::Keep(Trial& trial) {
+  const absl::StatusOr<double> estimate = Estimate(trial);
+  const absl::Status& status = estimate.status();
   // Stages on faster devices get more of the work.
   const double speed =
       trial.doubled == 0 ? MeanSpeedOfParts(task_.cluster, trial.stages) : 1;
-  const double seconds =
-      slowest / speed * (1 + BubblesOf(trial.stages, trial.count));
+  const double seconds = estimate.value_or(0) / speed;
   Alternative alternative = AlternativeOf(
       task_.request, trial.found[0].ok() ? &*trial.found[0] : nullptr,
       *cuts_.at(trial.count), trial.meshes[0]);
   alternative.stages = trial.stages;
-  alternative.seconds = status.ok() ? seconds : 0;
+  alternative.seconds = seconds;
   alternative.why_not = WhyNot(status);
   note_(std::move(alternative));
   if (!status.ok()) {
@@ -257,13 +264,6 @@ void StageSearch::Keep(Trial& trial) {
   }
   const auto [entry, is_new] = seconds_.try_emplace(trial.stages, seconds);
   entry->second = std::min(entry->second, seconds);
-  if (best_.ok() && seconds >= best_->seconds) {
-    if (trial.doubled == 0) others_.push_back(*std::move(trial.found[0]));
-    return;
-  }
-  if (best_.ok() && best_->others.empty()) {
-    others_.push_back(std::move(best_->found));
-  }
   StageCandidate candidate{
       .found = *std::move(trial.found[0]),
       .layout_of_rank = std::vector<int32_t>(trial.stages, 0),
@@ -274,7 +274,16 @@ void StageSearch::Keep(Trial& trial) {
     candidate.others.push_back(*std::move(trial.found[1]));
     std::fill_n(candidate.layout_of_rank.begin(), trial.doubled, 1);
   }
-  best_ = std::move(candidate);
+  const auto [kept, is_first] = kept_.try_emplace(trial.stages, candidate);
+  if (!is_first && seconds < kept->second.seconds) kept->second = candidate;
+  const bool is_best = !best_.ok() || seconds < best_->seconds;
+  if (is_best) {
+    absl::StatusOr<StageCandidate> before = std::move(candidate);
+    std::swap(best_, before);
+    if (!before.ok()) return;
+    candidate = *std::move(before);
+  }
+  if (candidate.others.empty()) others_.push_back(std::move(candidate.found));
 }
 
 // What is left of those with as many stages, micro-batches and devices as the
@@ -371,7 +380,8 @@ absl::Status StageSearch::Check() const {
       "let two share a rank (--schedule interleaved)"));
 }
 
-absl::StatusOr<StageCandidate> StageSearch::Best(double whole_seconds) {
+absl::StatusOr<std::vector<StageCandidate>> StageSearch::Best(
+    double whole_seconds) {
   MW_RETURN_IF_ERROR(Check());
   const auto is_far_behind = [&] {
     return is_large_ && best_.ok() &&
@@ -397,7 +407,12 @@ absl::StatusOr<StageCandidate> StageSearch::Best(double whole_seconds) {
         "stages need micro-batches, and no number of them suits the ", batch_,
         " examples of a step and the memory of the devices"));
   }
-  return std::move(best_);
+  MW_RETURN_IF_ERROR(best_.status());
+  std::vector<StageCandidate> candidates;
+  kept_.erase(best_->ranks());
+  candidates.push_back(*std::move(best_));
+  for (auto& [stages, one] : kept_) candidates.push_back(std::move(one));
+  return candidates;
 }
 
 namespace {
@@ -417,7 +432,7 @@ absl::StatusOr<std::vector<StageCandidate>> BestStages(
     const PlanTask& task, const MeshSearch& search, const Found* without,
     std::map<Recompute, Cuts>& cuts, const StageSearch::Note& note) {
   const double without_seconds = without != nullptr
-                                     ? without->plan.seconds
+                                     ? without->seconds()
                                      : std::numeric_limits<double>::max();
   std::vector<StageCandidate> candidates;
   absl::Status first_error;
@@ -429,11 +444,12 @@ absl::StatusOr<std::vector<StageCandidate>> BestStages(
       if (!whole.ok()) continue;
       cuts[recompute][1] = *std::move(whole);
     }
-    absl::StatusOr<StageCandidate> best =
+    absl::StatusOr<std::vector<StageCandidate>> best =
         StageSearch(task, search, recompute, cuts[recompute], note)
             .Best(without_seconds);
     first_error.Update(best.status());
-    if (best.ok()) candidates.push_back(*std::move(best));
+    if (!best.ok()) continue;
+    std::ranges::move(*best, std::back_inserter(candidates));
   }
   if (candidates.empty()) return first_error;
   std::ranges::stable_sort(candidates, {}, &StageCandidate::seconds);

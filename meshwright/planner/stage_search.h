@@ -19,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "meshwright/planner/mesh_search.h"
+#include "meshwright/planner/stage_estimate.h"
 #include "meshwright/planner/stage_plan.h"
 #include "meshwright/search/memory_points.h"
 
@@ -35,11 +36,11 @@ class StageSearch {
   StageSearch(const PlanTask& task, const MeshSearch& search,
               Recompute recompute, Cuts& cuts, Note note);
 
-  // The best that was found, whichever number of stages it has.
-  // kInvalidArgument for a number that cannot be. `whole_seconds`: what the
-  // step takes without stages; large steps are given up when they seem far from
-  // it.
-  absl::StatusOr<StageCandidate> Best(double whole_seconds);
+  // The best that was found, whichever number of stages it has; after it the
+  // best of other numbers. kInvalidArgument for a number that cannot be.
+  // `whole_seconds`: what the step takes without stages; large steps are given
+  // up when they seem far from it.
+  absl::StatusOr<std::vector<StageCandidate>> Best(double whole_seconds);
 
  private:
   // One setting, and what became of it.
@@ -68,6 +69,7 @@ class StageSearch {
   void MakeCuts(const std::vector<Trial>& trials);
   void Run(std::vector<Trial> trials);
   void Keep(Trial& trial);
+  absl::StatusOr<double> Estimate(const Trial& trial);
   void TryUnequal();
   void TryMoreMicroBatches();
   void AddRivals();
@@ -81,13 +83,16 @@ class StageSearch {
   const bool is_large_;
   const int64_t batch_;  // Examples of a step.
   const MemoryNeed need_;
-  std::map<int32_t, double> seconds_;  // By stages: the best.
-  std::vector<Found> others_;          // Fit, but others are better.
+  StageEstimator estimator_;
+  std::map<int32_t, double> seconds_;       // By stages: the best.
+  std::map<int32_t, StageCandidate> kept_;  // The same.
+  std::vector<Found> others_;               // Fit, but others are better.
   absl::StatusOr<StageCandidate> best_ = absl::NotFoundError("no stages");
 };
 
-// The best that compute as much again as the best without stages does; null:
-// there is none, so the best of each kind, quickest first, at least one. `cuts`
+// The best of each number of stages that compute as much again as the best
+// without stages does; null: there is none, so of each kind. Quickest first, at
+// least one. `cuts`
 // as above, added where they are missing.
 absl::StatusOr<std::vector<StageCandidate>> BestStages(
     const PlanTask& task, const MeshSearch& search, const Found* without,

@@ -34,8 +34,8 @@ absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
   MW_ASSIGN_OR_RETURN(
       std::vector<StageCandidate> staged,
       BestStages(other, search, nullptr, cuts, [](const Alternative&) {}));
-  return FinishFirstThatFits(other, search, other.request.time_limit_seconds,
-                             staged, [](const Plan&) {});
+  return FinishBestFirst(other, search, other.request.time_limit_seconds,
+                         staged, [](const Plan&) {});
 }
 
 // The first that fits, or the leanest: with limits that do not depend on how
@@ -66,22 +66,34 @@ absl::StatusOr<Plan> LeanestStages(const PlanTask& task) {
 
 }  // namespace
 
-absl::StatusOr<Plan> FinishFirstThatFits(const PlanTask& task,
-                                         const MeshSearch& search,
-                                         double seconds_left,
-                                         std::vector<StageCandidate>& staged,
-                                         const StagesWritten& written) {
+absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
+                                     const MeshSearch& search,
+                                     double seconds_left,
+                                     std::vector<StageCandidate>& staged,
+                                     const StagesWritten& written) {
   const Stopwatch watch;
+  absl::StatusOr<Plan> best = absl::NotFoundError("none fits");
   absl::StatusOr<Plan> leanest = absl::NotFoundError("no stages");
+  int more = 0;
   for (StageCandidate& candidate : staged) {
+    if (best.ok() && (candidate.seconds >= best->predicted.step_seconds ||
+                      ++more > kSearchPolicy.stages.more_written)) {
+      break;
+    }
     absl::StatusOr<Plan> plan =
         FinishStages(task, search, seconds_left - watch.seconds(), candidate);
     if (plan.ok()) written(*plan);
-    if (plan.ok() && Fits(*plan, task.memory_bytes)) return plan;
+    if (plan.ok() && Fits(*plan, task.memory_bytes)) {
+      if (!best.ok() ||
+          plan->predicted.step_seconds < best->predicted.step_seconds) {
+        best = std::move(plan);
+      }
+      continue;
+    }
     const bool is_first_reason = !leanest.ok() && !plan.ok();
     if (is_first_reason || IsLeaner(plan, leanest)) leanest = std::move(plan);
   }
-  return leanest;
+  return best.ok() ? best : leanest;
 }
 
 absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left) {

@@ -16,12 +16,14 @@ namespace meshwright {
 // Told of every plan that was written.
 using StagesWritten = std::function<void(const Plan&)>;
 
-// The first of them that fits, or else the one that needs least.
-absl::StatusOr<Plan> FinishFirstThatFits(const PlanTask& task,
-                                         const MeshSearch& search,
-                                         double seconds_left,
-                                         std::vector<StageCandidate>& staged,
-                                         const StagesWritten& written);
+// Quickest first: written until none that is left is estimated to take less
+// than the best that is written and fits, or a few more were. Else the one that
+// needs least.
+absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
+                                     const MeshSearch& search,
+                                     double seconds_left,
+                                     std::vector<StageCandidate>& staged,
+                                     const StagesWritten& written);
 
 // For a search that found nothing that fits: the leanest plan, if that does, or
 // kResourceExhausted with a memory that would do.

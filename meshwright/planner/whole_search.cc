@@ -110,9 +110,9 @@ bool WholeSearch::MemoryCosts(double factor) {
   if (!unlimited_seconds_.has_value()) {
     const absl::StatusOr<Found> found = search_.Sketch(
         *Cut(1), {best.task.mesh, kNoLimit, request_.expert}, {});
-    unlimited_seconds_ = found.ok() ? found->plan.seconds : 0;
+    unlimited_seconds_ = found.ok() ? found->seconds() : 0;
   }
-  return best.plan.seconds > factor * *unlimited_seconds_;
+  return best.seconds() > factor * *unlimited_seconds_;
 }
 
 absl::Status WholeSearch::TryCounts(const std::vector<int64_t>& counts,
@@ -235,12 +235,12 @@ void WholeSearch::Keep(const Mesh& mesh, const CutStep& cut,
     last = found.status();
     alternative.why_not = WhyNot(last);
   } else {
-    alternative.seconds = found->plan.seconds;
-    alternative.bound = found->plan.bound_seconds;
-    if (like_.empty() || found->plan.seconds <= SecondsOf(found_)) {
+    alternative.seconds = found->seconds();
+    alternative.bound = (1 - GapOf(*found)) * found->seconds();
+    if (like_.empty() || found->seconds() <= SecondsOf(found_)) {
       like_ = found->plan.placements;
     }
-    times_.push_back({mesh, found->plan.seconds, found->cut});
+    times_.push_back({mesh, found->seconds(), found->cut});
     found_.push_back(*std::move(found));
   }
   log_.alternatives.push_back(std::move(alternative));

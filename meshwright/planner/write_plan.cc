@@ -83,7 +83,7 @@ Plan BeginPlan(const PlanTask& task, const Found& found) {
                  ? 1 - found.plan.bound_seconds / found.plan.seconds
                  : 0;
   plan.predicted.origin = std::string(Name(task.rates.memory.origin));
-  plan.predicted.search_seconds = found.plan.seconds;
+  plan.predicted.search_seconds = found.seconds();
   return plan;
 }
 

@@ -423,6 +423,22 @@ std::vector<Sharing> MeshProblem::SharingOf(
   return sharing;
 }
 
+StepTime MeshProblem::TimeOf(absl::Span<const int32_t> chosen) const {
+  ChosenSplit split{.sharing = SharingOf(chosen)};
+  const auto forms = [&](const std::vector<ShardingId>& ids) {
+    std::vector<const Sharding*> all;
+    for (const ShardingId id : ids) all.push_back(&pool_[id]);
+    return all;
+  };
+  for (int32_t g = 0; g < model_.alike.count(); ++g) {
+    const Option& option = options_[g][chosen[g]];
+    split.work.push_back(WorkOf(g, option));
+    split.operands.push_back(forms(option.operands));
+    split.results.push_back(forms(option.results));
+  }
+  return TimeStep(model_, split, *rates_, prices_, resharder_);
+}
+
 Assignment MeshProblem::ToAssignment(absl::Span<const int32_t> chosen) const {
   Assignment assignment;
   assignment.rules = model_.rules;

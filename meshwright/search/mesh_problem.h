@@ -22,6 +22,7 @@
 #include "meshwright/search/demands.h"
 #include "meshwright/search/options.h"
 #include "meshwright/search/step_model.h"
+#include "meshwright/search/step_time.h"
 #include "meshwright/solve/problem.h"
 
 namespace meshwright {
@@ -81,6 +82,9 @@ class MeshProblem {
   // Has loops carry no less of a value than is kept of it beside; returns a
   // solution to start from that does what `chosen` did otherwise.
   std::vector<int32_t> CarryAll(absl::Span<const int32_t> chosen);
+
+  // What a solution takes, as its program will be; requires rates. Linear.
+  StepTime TimeOf(absl::Span<const int32_t> chosen) const;
 
   // Of a solution of problem().
   Assignment ToAssignment(absl::Span<const int32_t> chosen) const;

@@ -68,6 +68,8 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
     plan.bound_seconds =
         static_cast<double>(solution.lower_bound) / kUnitsPerSecond;
   }
+  plan.time = task.rates == nullptr ? StepTime{.seconds = plan.seconds}
+                                    : problem.TimeOf(solution.assignment);
   plan.peak_bytes = Evaluate(problem.problem(), solution.assignment).peak_usage;
   plan.placements = problem.PlacementsOf(solution.assignment);
   plan.shared = problem.SharedOf(solution.assignment);

@@ -44,6 +44,9 @@ struct MeshPlan {
   Assignment assignment;
   double seconds = 0;        // Work and moves, as the search counts them.
   double bound_seconds = 0;  // No plan on this mesh takes less.
+  // What its program will about take, with what is combined and hidden; what
+  // plans of different meshes and steps are compared by.
+  StepTime time;
   std::vector<AxisPlaces> placements;  // By group.
   SharedForms shared;
   int64_t peak_bytes = 0;

@@ -1,0 +1,89 @@
+"""Written / estimated: do candidates take, as programs, what they were compared by?
+
+    ./mw bench estimates                              # tiny zoo on small clusters
+    ./mw bench estimates gpt:2.6b llama:7b --clusters h200:8x8,h200:64x8
+    ./mw bench estimates models/*.hlo.pb
+
+A model is a name of the zoo with a size, or a module's file. A row is a module and a
+cluster: of every plan that was written, with stages or without, what its program is
+predicted to take over what its sketch was estimated to. Planned with assumed rates;
+nothing is run.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+from _machine import describe
+from _replay_cases import ROOT, TINY, lower
+
+TOOL = ROOT / "build/release/meshwright/cli/meshwright"
+
+
+def module_of(model: str, folder: Path) -> Path:
+    if model.endswith((".pb", ".zst", ".gz")):
+        return Path(model)
+    if ":" not in model:
+        return ROOT / "testdata" / f"{model}_tiny.hlo.pb.zst"
+    return lower(model, folder)
+
+
+def ratios(report: dict) -> list[float]:
+    """Of the plan, then of others that were written."""
+    predicted = report["predicted"]
+    own = predicted["step_seconds"] / predicted["search_seconds"]
+    others = [
+        one["predicted_seconds"] / one["seconds"]
+        for one in report["alternatives"]
+        if one["predicted_seconds"] > 0 and one["seconds"] > 0
+    ]
+    return [own, *others]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="*", default=TINY)
+    parser.add_argument("--clusters", default="h200:8,h200:8x8,h200:64x8")
+    parser.add_argument("--time-limit", type=float, default=60, help="of a plan")
+    parser.add_argument("--modules", type=Path, help="a folder to keep them in")
+    parser.add_argument("--tool", default=TOOL, help="another build's meshwright")
+    options = parser.parse_args()
+    print(describe())
+    print("| module and cluster | plan | step, s | written / estimated | others |")
+    print("|---|---|---|---|---|")
+    every = []
+    with tempfile.TemporaryDirectory() as folder:
+        for model in options.models:
+            module = module_of(model, options.modules or Path(folder))
+            for cluster in options.clusters.split(","):
+                command = [options.tool, "plan", module, "--cluster", cluster]
+                command += ["--assumed", "--json"]
+                command += ["--time-limit", str(options.time_limit)]
+                done = subprocess.run(
+                    command, check=False, capture_output=True, text=True
+                )
+                name = f"{Path(model).name}, {cluster}"
+                if done.returncode != 0:
+                    print(f"| {name} | {done.stderr.strip()[-60:]} | | | |", flush=True)
+                    continue
+                report = json.loads(done.stdout)
+                found = ratios(report)
+                every += found
+                mesh = ",".join(f"{a}={n}" for a, n in report["mesh"].items())
+                stages = report["stages"]
+                plan = mesh + (f", {stages} stages" if stages > 1 else "")
+                others = " ".join(f"{one:.2f}" for one in found[1:])
+                step = report["predicted"]["step_seconds"]
+                print(
+                    f"| {name} | {plan} | {step:.4g} | {found[0]:.2f} | {others} |",
+                    flush=True,
+                )
+    off = [max(one, 1 / one) for one in every]
+    print(f"{len(off)} plans: median {statistics.median(off):.3f}, most {max(off):.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+#include "meshwright/planner/stage_estimate.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "meshwright/base/status_macros.h"
+#include "meshwright/cost/instruction_time.h"
+#include "meshwright/hlo/trip_count.h"
+#include "meshwright/pipeline_search/step_for_stages.h"
+#include "meshwright/planner/predict_stages.h"
+#include "meshwright/planner/search_policy.h"
+#include "meshwright/schedule/generate.h"
+#include "meshwright/schedule/generate_auto.h"
+#include "meshwright/schedule/simulate.h"
+
+namespace meshwright {
+namespace {
+
+// Parts of what a micro-batch takes on a stage.
+struct Programs {
+  double forward = 0;
+  double input_grad = 0;
+  double weight_grad = 0;
+};
+
+// Each contraction has two gradients, and what is computed again is so before
+// those of inputs. A loop makes gradients of inputs and weights in one go,
+// where a stage has more of it than a layer, which needs no loop.
+Programs ProgramsOf(Recompute recompute, bool in_one_go) {
+  const double again = recompute == Recompute::kNone        ? 0
+                       : recompute == Recompute::kSelective ? 0.5
+                                                            : 1;
+  const double all = 3 + again;
+  if (in_one_go) return {.forward = 1 / all, .input_grad = (2 + again) / all};
+  return {.forward = 1 / all,
+          .input_grad = (1 + again) / all,
+          .weight_grad = 1 / all};
+}
+
+int64_t DevicesOf(const StageEstimator::Setting& setting, int32_t rank) {
+  return setting.found[setting.layout_of_rank[rank]]->task.mesh.device_count();
+}
+
+}  // namespace
+
+absl::Status StageEstimator::TakeApartOnce(int64_t count) {
+  if (step_.has_value()) return absl::OkStatus();
+  const Module& module = whole_.step.module();
+  MW_ASSIGN_OR_RETURN(
+      step_, TakeApart(module, AnalyzeRoles(module), {.count = count}));
+  for (const auto& instruction : step_->micro_batch().entry()->instructions()) {
+    if (step_->forward[instruction->id] &&
+        instruction->opcode == Opcode::kWhile) {
+      layers_ = std::max(layers_, TripCount(*instruction).value_or(1));
+    }
+  }
+  // Pins are on the loops as they are.
+  if (task_.request.annotations) layers_ = 1;
+  return absl::OkStatus();
+}
+
+// Loops are cut where stages of equal work end. What passes is not known yet.
+absl::StatusOr<StageEstimator::Shares> StageEstimator::EvenShares(
+    const Setting& setting) const {
+  const auto ranks = static_cast<int32_t>(setting.layout_of_rank.size());
+  Shares shares{.edges = ChainEdges(setting.stages)};
+  for (int32_t stage = 0; stage < setting.stages; ++stage) {
+    shares.work.push_back(
+        static_cast<double>(DevicesOf(setting, stage % ranks)));
+  }
+  const double sum =
+      std::accumulate(shares.work.begin(), shares.work.end(), 0.0);
+  for (double& part : shares.work) part /= sum;
+  return shares;
+}
+
+absl::StatusOr<StageEstimator::Shares> StageEstimator::SharesOf(
+    const Setting& setting) {
+  const int64_t count = setting.found[0]->cut->count;
+  MW_RETURN_IF_ERROR(TakeApartOnce(count));
+  if (layers_ > 1) return EvenShares(setting);
+  const auto ranks = static_cast<int32_t>(setting.layout_of_rank.size());
+  std::vector<int64_t> key;
+  std::vector<double> capacity;
+  for (int32_t stage = 0; stage < setting.stages; ++stage) {
+    key.push_back(DevicesOf(setting, stage % ranks));
+    capacity.push_back(static_cast<double>(key.back()) /
+                       static_cast<double>(DevicesOf(setting, 0)));
+  }
+  const auto [known, is_new] = known_.try_emplace(key);
+  if (!is_new) return known->second;
+  // Smaller micro-batches are like more devices.
+  const double devices = static_cast<double>(DevicesOf(setting, 0) * count) /
+                         static_cast<double>(step_->split.count);
+  absl::StatusOr<StepStages> cut = EvenStages(
+      whole_.step.module(), *step_, capacity, whole_.recompute,
+      InstructionSeconds(step_->micro_batch(), task_.rates,
+                         task_.cluster.IsCpu(),
+                         std::max<int64_t>(1, static_cast<int64_t>(devices))),
+      {.down_sets = kSearchPolicy.stages.down_sets, .thorough = false});
+  if (!cut.ok()) {
+    known_.erase(known);
+    return cut.status();
+  }
+  Shares shares{.work = std::move(cut->work)};
+  const double sum =
+      std::accumulate(shares.work.begin(), shares.work.end(), 0.0);
+  for (double& part : shares.work) part /= sum;
+  for (const StageCrossing& crossing : cut->crossings) {
+    shares.edges.push_back({.from = crossing.from,
+                            .to = crossing.to,
+                            .forward_bytes = crossing.bytes / 2,
+                            .backward_bytes = crossing.bytes / 2});
+  }
+  return known->second = std::move(shares);
+}
+
+PipelineCosts StageEstimator::CostsOf(const Setting& setting,
+                                      Shares shares) const {
+  const auto ranks = static_cast<int32_t>(setting.layout_of_rank.size());
+  const auto count = static_cast<double>(setting.found[0]->cut->count);
+  const Programs programs =
+      ProgramsOf(whole_.recompute, layers_ >= 2 * setting.stages);
+  PipelineCosts costs{.edges = std::move(shares.edges)};
+  for (int32_t stage = 0; stage < setting.stages; ++stage) {
+    const StepTime& time =
+        setting.found[setting.layout_of_rank[stage % ranks]]->plan.time;
+    const double part = shares.work[stage];
+    const double seconds = part * time.loop_seconds / count;
+    costs.stages.push_back(
+        {.forward = programs.forward * seconds,
+         .input_grad = programs.input_grad * seconds,
+         .weight_grad = programs.weight_grad * seconds,
+         .apply = part * (time.seconds - time.loop_seconds)});
+  }
+  std::vector<int64_t> first_device = {0};
+  for (int32_t rank = 0; rank < ranks; ++rank) {
+    first_device.push_back(first_device.back() + DevicesOf(setting, rank));
+  }
+  for (StageEdge& edge : costs.edges) {
+    const auto end = [&](int stage) {
+      const int32_t rank = stage % ranks;
+      return StageDevices{first_device[rank], DevicesOf(setting, rank)};
+    };
+    const auto seconds = [&](const StageDevices& from, const StageDevices& to,
+                             int64_t bytes) {
+      return TransferSeconds(from, to, bytes / to.count, task_.cluster,
+                             {&task_.rates, &task_.rates});
+    };
+    // As many bytes as it was cut for, in micro-batches of this size.
+    const double scale = static_cast<double>(step_->split.count) / count;
+    edge.forward_bytes =
+        static_cast<int64_t>(scale * static_cast<double>(edge.forward_bytes));
+    edge.backward_bytes = edge.forward_bytes;
+    edge.forward_seconds =
+        seconds(end(edge.from), end(edge.to), edge.forward_bytes);
+    edge.backward_seconds =
+        seconds(end(edge.to), end(edge.from), edge.backward_bytes);
+  }
+  return costs;
+}
+
+absl::StatusOr<double> StageEstimator::SecondsOf(const Setting& setting) {
+  MW_ASSIGN_OR_RETURN(Shares shares, SharesOf(setting));
+  const PipelineCosts costs = CostsOf(setting, std::move(shares));
+  const PipelineShape shape{
+      .stages = setting.stages,
+      .ranks = static_cast<int>(setting.layout_of_rank.size()),
+      .micro_batches = static_cast<int>(setting.found[0]->cut->count)};
+  const ScheduleKind kind =
+      task_.request.schedule.value_or(ScheduleKind::kAuto);
+  if (kind != ScheduleKind::kAuto) {
+    MW_ASSIGN_OR_RETURN(const Timetable table, MakeTimetable(shape, kind));
+    return SimulateValid(table, costs, /*record=*/false).step_seconds;
+  }
+  MW_ASSIGN_OR_RETURN(
+      const AutoTimetable best,
+      MakeAutoTimetable(shape, costs,
+                        {.work_limit = kSearchPolicy.stages.estimate_work}));
+  return best.step_seconds;
+}
+
+}  // namespace meshwright
