@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/cost/rates.h"
+#include "meshwright/cost/virtual_devices.h"
 #include "meshwright/mesh/device_kind.h"
 
 namespace meshwright {
@@ -17,7 +18,8 @@ struct Efficiency {
 };
 constexpr Efficiency kAccelerator[] = {{1e-7, 0.03}, {1e-6, 0.2},  {1e-5, 0.55},
                                        {5e-5, 0.8},  {1e-4, 0.84}, {1e-3, 0.8}};
-constexpr Efficiency kCore[] = {{1e-6, 0.2}, {1e-4, 0.6}, {1e-2, 0.8}};
+constexpr Efficiency kCore[] = {
+    {1e-8, 0.006}, {1e-7, 0.06}, {1e-6, 0.3}, {6e-6, 0.8}, {5e-4, 1}};
 
 constexpr double kMemoryShare = 0.85;
 constexpr double kLinkShare = 0.85;
@@ -31,8 +33,10 @@ constexpr double kLibrarySeconds = 25e-6;
 constexpr double kArgumentSeconds = 1.2e-6;
 // What the host takes to start a collective is part of its latency.
 constexpr double kCollectiveSeconds = 4e-6;
-constexpr double kCoreLaunchSeconds = 2e-6;
-constexpr double kCoreArgumentSeconds = 1e-6;
+constexpr double kCoreLaunchSeconds = 1.3e-6;
+constexpr double kCoreArgumentSeconds = 0.8e-6;
+// Of the peak, in loops over elements.
+constexpr double kCoreVectorShare = 0.2;
 // What a core takes to gather an element of a window, by elements side by side:
 // fast where they fill its registers.
 constexpr Curve::Point kCoreWindows[] = {
@@ -43,10 +47,12 @@ constexpr double kOverlap = 0.8;
 // Two points carry a line in the logarithm.
 constexpr int64_t kGroupSizes[] = {2, 1 << 20};
 
-Curve MatmulCurve(double peak, bool cpu) {
+// `turns`: a core that virtual devices share is as fast as it is while one of
+// them has it.
+Curve MatmulCurve(double peak, bool cpu, double turns) {
   Curve curve;
   const auto add = [&](const Efficiency& point) {
-    curve.points.push_back({peak * point.seconds, peak * point.share});
+    curve.points.push_back({peak * turns * point.seconds, peak * point.share});
   };
   if (cpu) {
     for (const Efficiency& point : kCore) add(point);
@@ -96,14 +102,14 @@ Rates AssumedRates(const Cluster& cluster) {
   for (const ElementType type :
        {ElementType::kF64, ElementType::kF32, ElementType::kBF16,
         ElementType::kF16, ElementType::kF8E4M3, ElementType::kS8}) {
-    rates.matmul[type] = MatmulCurve(MatmulFlops(tflops, type), cpu);
+    rates.matmul[type] = MatmulCurve(MatmulFlops(tflops, type), cpu, turns);
   }
   rates.batch_together.value = cpu ? 0 : 1;
   const double bandwidth = kMemoryShare * cluster.device.memory_gbps * 1e9;
   rates.memory.points = {{bandwidth * kKernelSeconds, bandwidth}};
   rates.strided_share.value = cpu ? 0.2 : 0.5;
   rates.vector_flops.value =
-      0.5 * VectorFlops(tflops, ElementType::kF32) * (cpu ? 0.1 : 1);
+      VectorFlops(tflops, ElementType::kF32) * (cpu ? kCoreVectorShare : 0.5);
   rates.transcendentals.value = rates.vector_flops.value / 8;
   rates.op_seconds.value = cpu ? turns * kCoreLaunchSeconds : kKernelSeconds;
   if (cpu) {
@@ -129,6 +135,7 @@ Rates AssumedRates(const Cluster& cluster) {
         LevelOf(level, cpu ? rates.op_seconds.value : kCollectiveSeconds,
                 cluster.IsNetwork(level) ? link_speed : 1));
   }
+  if (cluster.shared_host) AssumeVirtualDevices(cluster, turns, rates);
   return rates;
 }
 

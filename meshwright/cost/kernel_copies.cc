@@ -104,6 +104,12 @@ Order OrderForDot(const Instruction& dot, size_t operand,
   return WithoutOnes(shape, order);
 }
 
+// Its innermost dimension of several elements is among these.
+bool EndsWith(const Shape& shape, const std::vector<int64_t>& dimensions) {
+  const Order order = AsWritten(shape);
+  return !order.empty() && Has(dimensions, order.back());
+}
+
 }  // namespace
 
 bool SplitsInside(const Instruction& collective, const Shape& operand) {
@@ -174,6 +180,23 @@ void AddTurnedInputs(const Instruction& root, const FusionStyle& style,
     kernel.turned.push_back(
         {static_cast<int32_t>(input - kernel.inputs.begin()),
          std::move(wanted)});
+  }
+}
+
+void AddRepackedInputs(const Instruction& root, Kernel& kernel) {
+  const auto& numbers = root.attributes->dot;
+  if (root.opcode != Opcode::kDot || !numbers) return;
+  for (int32_t i = 0; i < std::ssize(kernel.inputs); ++i) {
+    const Instruction* input = kernel.inputs[i];
+    const bool is_turned = std::ranges::any_of(
+        kernel.turned, [&](const TurnedInput& one) { return one.input == i; });
+    if (is_turned ? !IsFusible(MadeBy(*input))
+                  : (input == root.operands[0] &&
+                     !EndsWith(input->shape, numbers->lhs_contracting)) ||
+                        (input == root.operands[1] &&
+                         EndsWith(input->shape, numbers->rhs_contracting))) {
+      kernel.repacked.push_back(i);
+    }
   }
 }
 

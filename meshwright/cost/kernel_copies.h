@@ -30,6 +30,12 @@ inline constexpr int64_t kForReductions = -1;
 void AddTurnedInputs(const Instruction& root, const FusionStyle& style,
                      Kernel& kernel);
 
+// Operands of a dot that are contracted across their rows: a left one that does
+// not end with what is contracted, a right one that does. Of those that have to
+// lie in another order, such as were not computed in it, as elementwise kernels
+// can.
+void AddRepackedInputs(const Instruction& root, Kernel& kernel);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_COST_KERNEL_COPIES_H_

@@ -138,5 +138,33 @@ TEST(KernelCopiesTest, FirstBesidesThoseOfOneElement) {
   EXPECT_FALSE(SplitsInside(*gathered, gathered->operand_shape(0)));
 }
 
+// Which operands of a contraction are packed with jumps.
+std::vector<int32_t> RepackedFor(const Shape& left, const Shape& right,
+                                 DotDimensionNumbers numbers) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* a = body.Parameter(left);
+  Instruction* b = body.Parameter(right);
+  Instruction* dot = body.Add(Opcode::kDot, F32({1}), {a, b});
+  dot->attributes.mutate().dot = std::move(numbers);
+  Kernel kernel{.root = dot, .inputs = {a, b}};
+  AddTurnedInputs(*dot, kCpu, kernel);
+  AddRepackedInputs(*dot, kernel);
+  return kernel.repacked;
+}
+
+TEST(KernelCopiesTest, OfWhatIsContractedAcrossItsRows) {
+  // Forward; backward to the activations; to the weight.
+  EXPECT_THAT(RepackedFor(F32({2, 4, 8}), F32({8, 16}),
+                          {.lhs_contracting = {2}, .rhs_contracting = {0}}),
+              IsEmpty());
+  EXPECT_THAT(RepackedFor(F32({2, 4, 16}), F32({8, 16}),
+                          {.lhs_contracting = {2}, .rhs_contracting = {1}}),
+              ElementsAre(1));
+  EXPECT_THAT(RepackedFor(F32({4, 8}), F32({4, 16}),
+                          {.lhs_contracting = {0}, .rhs_contracting = {0}}),
+              ElementsAre(0));
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -268,6 +268,7 @@ class Fuser {
     }
     if (style_.transposes_for_convolution) AddConvolutionCopies(root, kernel);
     AddTurnedInputs(root, style_, kernel);
+    if (style_.packs_for_dots) AddRepackedInputs(root, kernel);
     return kernel;
   }
 
@@ -437,6 +438,7 @@ FusionStyle FusionStyleFor(bool cpu) {
           .all_reduce_in_place = !cpu,
           .transposes_for_collectives = cpu,
           .transposes_for_dots = cpu,
+          .packs_for_dots = cpu,
           .runs_when_ready = cpu};
 }
 

@@ -44,6 +44,9 @@ struct FusionStyle {
   // Contractions want batch dimensions first and copy operands whose dimensions
   // are in another order.
   bool transposes_for_dots = false;
+  // Contractions copy operands into blocks first, with jumps where a matrix is
+  // read across its rows.
+  bool packs_for_dots = false;
   // Kernels run in the order in which they become ready (kernel_order.h); else
   // in that of the program.
   bool runs_when_ready = false;
@@ -80,6 +83,8 @@ struct Kernel {
   std::vector<int32_t> copied;      // Inputs that it needs such copies of,
   std::vector<TurnedInput> turned;  // or that have copies for several kernels.
   bool strided = false;             // Elements change their order in memory.
+  // Inputs that it brings into another order before it contracts them.
+  std::vector<int32_t> repacked;
 };
 
 // In an order in which they can run; for control flow and opaque instructions a

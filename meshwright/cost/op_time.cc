@@ -56,12 +56,23 @@ double FusedSeconds(const LocalWork& local, const Rates& rates) {
          Over(flops, share * rates.Matmul(local.type).At(flops / alone));
 }
 
+double WorkSeconds(const LocalWork& local, double memory, const Rates& rates) {
+  const double arithmetic = FusedSeconds(local, rates);
+  const double slower = std::max(arithmetic, memory);
+  if (local.unit != Unit::kContraction) return slower;
+  // Read and written.
+  const double bytes = 2 * local.repacked_bytes;
+  const double packing =
+      Over(bytes, rates.strided_share.value * rates.memory.At(bytes));
+  const double alone = 1 - rates.batch_together.value;
+  return slower + alone * std::min(arithmetic, memory) + packing;
+}
+
 double KernelSeconds(const LocalWork& local, const Rates& rates) {
   const double bytes = local.work.bytes;
   const double share = local.strided ? rates.strided_share.value : 1;
-  return rates.op_seconds.value +
-         std::max(FusedSeconds(local, rates),
-                  Over(bytes, share * rates.memory.At(bytes)));
+  const double memory = Over(bytes, share * rates.memory.At(bytes));
+  return rates.op_seconds.value + WorkSeconds(local, memory, rates);
 }
 
 double KernelSeconds(const Kernel& kernel, const Rates& rates, double devices) {
@@ -77,6 +88,10 @@ double KernelSeconds(const Kernel& kernel, const Rates& rates, double devices) {
     local.unaligned = IsUnaligned(kernel.root->shape) ||
                       IsUnaligned(kernel.root->operand_shape(0)) ||
                       IsUnaligned(kernel.root->operand_shape(1));
+  }
+  for (const int32_t input : kernel.repacked) {
+    local.repacked_bytes +=
+        static_cast<double>(ByteSize(kernel.inputs[input]->shape)) / devices;
   }
   double seconds = KernelSeconds(local, rates);
   if (kernel.scratch_bytes > 0) {

@@ -30,10 +30,14 @@ struct LocalWork {
   bool strided = false;    // Elements change their order in memory.
   bool unaligned = false;  // IsUnaligned.
   ConvolutionWindows windows;
+  double repacked_bytes = 0;  // Of operands that are brought into an order.
 };
 
-// A kernel by itself: the slower of arithmetic and memory, and its start.
+// A kernel by itself: the slower of arithmetic and memory, and its start. Cores
+// pack what they contract before they begin, so that there both count.
 double KernelSeconds(const LocalWork& local, const Rates& rates);
+// The same without its start; `memory` as it moves its bytes.
+double WorkSeconds(const LocalWork& local, double memory, const Rates& rates);
 // The product of the sizes of a dot's batch dimensions; else 1.
 double BatchOf(const Instruction& instruction);
 // Whether rows of arrays with these sizes begin elsewhere than at multiples of

@@ -229,8 +229,21 @@ TEST(KernelSecondsTest, OutOfOrderIsSlower) {
       1e-6 + 1200e-9, 1e-15);
 }
 
+TEST(KernelSecondsTest, CoresPackWhatTheyContract) {
+  Rates rates = SimpleRates(0);
+  rates.strided_share.value = 0.5;
+  LocalWork dot{.unit = Unit::kContraction,
+                .work = {.flops = 1000, .bytes = 300}};
+  EXPECT_NEAR(KernelSeconds(dot, rates), 1e-6 + 1000e-9, 1e-15);
+  rates.batch_together.value = 0;
+  EXPECT_NEAR(KernelSeconds(dot, rates), 1e-6 + 1300e-9, 1e-15);
+  dot.repacked_bytes = 100;  // Read and written, at half the rate.
+  EXPECT_NEAR(KernelSeconds(dot, rates), 1e-6 + 1700e-9, 1e-15);
+}
+
 TEST(KernelSecondsTest, SmallPartsOfABatchAreSlow) {
   Rates rates = SimpleRates(0);
+  rates.batch_together.value = 0;
   rates.matmul[ElementType::kF32].points = {{100, 1e8}, {1000, 1e9}};
   const LocalWork whole{.unit = Unit::kContraction, .work = {.flops = 1000}};
   LocalWork parts = whole;

@@ -14,6 +14,7 @@ inline Rates SimpleRates(double overlap) {
   rates.vector_flops.value = 1e9;
   rates.transcendentals.value = 1e8;
   rates.op_seconds.value = 1e-6;
+  rates.batch_together.value = 1;
   rates.overlap.value = overlap;
   rates.levels.resize(1);
   for (auto& kind : rates.levels[0].kinds) kind = {{2, 10e-6, 1e-9}};

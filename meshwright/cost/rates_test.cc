@@ -61,6 +61,24 @@ TEST(AssumedRatesTest, VirtualDevicesTakeTurns) {
   EXPECT_DOUBLE_EQ(4 * two.op_seconds.value, eight.op_seconds.value);
   EXPECT_EQ(eight.overlap.value, 0);
   EXPECT_EQ(eight.device, "8 x cpu on 2 cores");
+  // A contraction is as efficient as on a core of its own.
+  const Curve& shared = eight.Matmul(ElementType::kF32);
+  EXPECT_DOUBLE_EQ(4 * shared.At(1e5), two.Matmul(ElementType::kF32).At(1e5));
+}
+
+TEST(AssumedRatesTest, VirtualDevicesMeetInMemory) {
+  const Machine machine{.cores = 2, .memory_bytes = int64_t{1} << 34};
+  const Rates rates = AssumedRates(ParseClusterSpec("cpu:8", machine).value());
+  // Each waits for all others of its group.
+  EXPECT_DOUBLE_EQ(rates.Of(MoveKind::kAllGather, 0, 8).latency,
+                   4 * rates.Of(MoveKind::kAllGather, 0, 2).latency);
+  // Of two shards both are copied, and one counts as sent; of eight, seven do.
+  const double byte = 1 / rates.memory.Last();
+  EXPECT_DOUBLE_EQ(rates.Of(MoveKind::kAllGather, 0, 2).per_byte, 4 * byte);
+  EXPECT_DOUBLE_EQ(rates.Of(MoveKind::kAllGather, 0, 8).per_byte,
+                   16.0 / 7 * byte);
+  EXPECT_LT(rates.Of(MoveKind::kAllReduce, 0, 8).per_byte,
+            rates.Of(MoveKind::kAllToAll, 0, 8).per_byte);
 }
 
 TEST(RatesJsonTest, RoundTrip) {

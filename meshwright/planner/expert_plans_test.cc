@@ -67,7 +67,7 @@ TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
 std::vector<ExpertsCase> Cases() {
   std::vector<ExpertsCase> cases = {
       {"moe", "cpu:8"},           {"vit", "cpu:8"},
-      {"bert", "h200:8"},         {"bert", "cpu:8", 0.7},
+      {"bert", "h200:8"},         {"bert", "cpu:8", 0.8},
       {"gpt", "h200:8", 0, true}, {"moe", "h200:8", 0.7, true}};
   if (std::getenv("MW_LONG") == nullptr) return cases;
   cases.insert(cases.end(), {{"llama", "cpu:8"},

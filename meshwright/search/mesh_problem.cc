@@ -195,8 +195,13 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
     }
     // Copies in another order are read and written besides.
     const double copied = part * 2 * traffic.scratch_bytes;
+    for (const int32_t operand : traffic.repacked) {
+      local.repacked_bytes +=
+          LocalBytes(*model_.graph.values[op.operands[operand]].shape,
+                     option.operands[operand]);
+    }
     return start + moving(copied / rates_->strided_share.value, copied) +
-           std::max(FusedSeconds(local, *rates_), moving(bytes, bytes));
+           WorkSeconds(local, moving(bytes, bytes), *rates_);
   }
   // Of a kernel, that counts which the whole of it waits for.
   const double arithmetic = traffic.kernels * FusedSeconds(local, *rates_);

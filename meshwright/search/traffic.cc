@@ -36,6 +36,10 @@ class Reader {
     OpTraffic& own = traffic_.ops[root];
     own.is_start = true;
     own.scratch_bytes = static_cast<double>(kernel.scratch_bytes);
+    own.repacked.clear();
+    for (const int32_t input : kernel.repacked) {
+      own.repacked.push_back(kernel.reads[input].operand);
+    }
     AddResult(root, kernel);
     for (const Instruction* result : kernel.more_results) {
       if (const OpId op = OpOf(result); op >= 0) AddResult(op, kernel);

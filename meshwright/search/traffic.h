@@ -22,7 +22,9 @@ struct OpTraffic {
   double writes = 0;          // The share of its results that it stores.
   std::vector<double> reads;  // By operand: the share read, over all kernels.
   double scratch_bytes = 0;   // Of its kernel, unsplit.
-  Work kernel;                // Of the first kernel it is part of, unsplit.
+  // Operands that a contraction brings into another order (Kernel::repacked).
+  std::vector<int32_t> repacked;
+  Work kernel;  // Of the first kernel it is part of, unsplit.
 };
 
 struct StepTraffic {

@@ -1,0 +1,68 @@
+#include "meshwright/cost/virtual_devices.h"
+
+#include <algorithm>
+
+namespace meshwright {
+namespace {
+
+// Small kernels find their arrays in caches: so many times the memory's rate,
+// up to so many bytes; and from so many on, none.
+constexpr double kCacheGain = 2.5;
+constexpr double kCachedBytes = 2e5;
+constexpr double kUncachedBytes = 1.5e6;
+// Elements that change their order.
+constexpr double kStridedShare = 0.45;
+// Until the next of a group has had its turn, on a core of its own.
+constexpr double kMeetSeconds = 2.8e-6;
+constexpr int64_t kMostDevices = 1 << 10;
+
+LevelRates SharedMemory(const Cluster& cluster, double turns,
+                        double bytes_per_second) {
+  LevelRates level;
+  const double meet = turns * kMeetSeconds;
+  for (const MoveKind kind :
+       {MoveKind::kReduceScatter, MoveKind::kAllReduce, MoveKind::kAllToAll,
+        MoveKind::kPermute, MoveKind::kAllGather}) {
+    for (int64_t devices = 2; devices <= kMostDevices; devices *= 2) {
+      const double n = static_cast<double>(devices);
+      // Of a permute everybody waits for somebody.
+      const double meeting = kind == MoveKind::kPermute
+                                 ? static_cast<double>(cluster.device_count())
+                                 : n;
+      level.kinds[KindIndex(kind)].push_back(
+          {.devices = devices,
+           .latency = meet * meeting,
+           .per_byte = TouchedForSent(kind, n) / bytes_per_second});
+    }
+  }
+  return level;
+}
+
+}  // namespace
+
+double TouchedForSent(MoveKind kind, double devices) {
+  const double others = devices - 1;
+  switch (kind) {
+    case MoveKind::kReduceScatter:
+      // Every part is read, and its sum written.
+      return (devices + 1) / others;
+    case MoveKind::kAllReduce:
+      // That, and the sums of the others are copied.
+      return (3 * devices - 1) / (2 * others);
+    case MoveKind::kAllGather:
+    case MoveKind::kAllToAll:
+      return 2 * devices / others;
+    default:
+      return 2;
+  }
+}
+
+void AssumeVirtualDevices(const Cluster& cluster, double turns, Rates& rates) {
+  const double bandwidth = rates.memory.Last();
+  rates.memory.points = {{kCachedBytes, kCacheGain * bandwidth},
+                         {kUncachedBytes, bandwidth}};
+  rates.strided_share.value = kStridedShare;
+  rates.levels[0] = SharedMemory(cluster, turns, bandwidth);
+}
+
+}  // namespace meshwright
