@@ -99,6 +99,9 @@ class StepClock {
     double runs = 1;     // Of the region in a step.
     double compute = 0;  // When each stream is free.
     double link = 0;
+    double host = 0;   // Until what was met is started (cost/launches.h),
+    double graph = 0;  // the part of it that is of a graph, not ended yet.
+    bool waits = false;        // The streams wait for it.
     std::vector<double> ends;  // By kernel.
     absl::flat_hash_map<Move, double> moved;
     absl::flat_hash_map<Move, int32_t> bucket_of;
@@ -195,8 +198,28 @@ class StepClock {
     return nullptr;
   }
 
+  // When the host has started a kernel.
+  double Launch(double seconds, Scope& scope) {
+    scope.host += seconds;
+    return scope.waits ? scope.host : 0;
+  }
+
+  double LaunchKernel(const Instruction& instruction, Scope& scope) {
+    if (instruction.opcode == Opcode::kConvolution) {
+      scope.graph = 0;
+      return Launch(rates_.library_seconds.value, scope);
+    }
+    // By itself, or as one of a graph.
+    const double more = std::min(rates_.launch_seconds.value,
+                                 rates_.graph_seconds.value - scope.graph);
+    scope.graph += more;
+    return Launch(more, scope);
+  }
+
   double Communicate(double seconds, double start, Scope& scope) {
     comm_ += scope.runs * seconds;
+    scope.graph = 0;
+    start = std::max(start, Launch(rates_.launch_seconds.value, scope));
     scope.compute += seconds * (1 - rates_.overlap.value);
     const double turn =
         scope.ends.size() > kAhead ? *(scope.ends.end() - kAhead) : 0;
@@ -243,7 +266,7 @@ class StepClock {
 
   // One run of a region, which runs so often in a step.
   double Simulate(const Items& items, RegionId region, double runs) {
-    Scope scope{.runs = runs};
+    Scope scope{.runs = runs, .waits = region == 0};
     Combine(items, scope);
     for (const Region::Item& item : items) {
       switch (item.kind) {
@@ -258,7 +281,8 @@ class StepClock {
           break;
       }
     }
-    return std::max(scope.compute, scope.link);
+    host_ = scope.host;
+    return std::max({scope.compute, scope.link, scope.host});
   }
 
   double Simulate(RegionId region, double runs) {
@@ -273,6 +297,9 @@ class StepClock {
     }
     const double work = split_.work[GroupOf(op)];
     if (work > 0 && of.kind == OpKind::kCompute) {
+      if (model_.traffic.ops[op].is_start) {
+        start = std::max(start, LaunchKernel(*of.instruction, scope));
+      }
       scope.compute = std::max(scope.compute, start) + work;
       start = scope.compute;
       if (model_.traffic.ops[op].is_start) scope.ends.push_back(start);
@@ -289,8 +316,12 @@ class StepClock {
     for (const OpId op : loop.carries) SetReady(op, 0);
     const double count =
         static_cast<double>(TripCount(*loop.instruction).value_or(1));
-    double inside = Simulate(loop.condition, scope.runs * count) +
-                    Simulate(loop.body, scope.runs * count);
+    double inside = Simulate(loop.condition, scope.runs * count);
+    double host = host_;
+    inside += Simulate(loop.body, scope.runs * count);
+    host += host_;
+    scope.host += count * host;
+    scope.graph = 0;
     // What comes back in another form than the loop carries.
     Scope back{.runs = scope.runs * count};
     for (const OpId op : loop.carries) {
@@ -306,6 +337,7 @@ class StepClock {
   void RunBranch(const Branch& branch, Scope& scope) {
     double start = ready_[branch.selector];
     double longest = 0;
+    scope.graph = 0;
     for (size_t i = 0; i < branch.regions.size(); ++i) {
       for (const OpId op : branch.enters[i]) {
         if (!graph_.ops[op].live) continue;
@@ -327,6 +359,7 @@ class StepClock {
   Resharder& resharder_;
   std::vector<double> ready_;   // By value: when it is made, in its region.
   std::vector<int32_t> after_;  // By value: all-reduces that follow.
+  double host_ = 0;  // Of the region that was simulated last.
   double comm_ = 0;
   double loops_ = 0;
 };
