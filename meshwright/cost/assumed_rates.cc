@@ -27,9 +27,9 @@ constexpr double kUnalignedShare = 0.35;
 constexpr double kConvolutionShare = 0.5;
 // Seen on an H200: kernels of a graph, and what the host takes (rates.h).
 constexpr double kKernelSeconds = 1.3e-6;
-constexpr double kLaunchSeconds = 6e-6;
-constexpr double kGraphSeconds = 16e-6;
-constexpr double kLibrarySeconds = 25e-6;
+constexpr double kLaunchSeconds = 4e-6;
+constexpr double kGraphSeconds = 8e-6;
+constexpr double kLibrarySeconds = 14e-6;
 constexpr double kArgumentSeconds = 1.2e-6;
 // What the host takes to start a collective is part of its latency.
 constexpr double kCollectiveSeconds = 4e-6;

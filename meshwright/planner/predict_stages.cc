@@ -258,9 +258,9 @@ double TransferSeconds(const StageDevices& from, const StageDevices& to,
         if (passed < level && !cluster.IsNetwork(links)) continue;
         const CollectiveRate rate =
             rates->Of(MoveKind::kPermute, static_cast<int32_t>(passed), 2);
-        seconds_per_byte = std::max(
-            seconds_per_byte,
-            rate.per_byte * MostAtPort(from.count, to.count, links));
+        seconds_per_byte =
+            std::max(seconds_per_byte,
+                     rate.per_byte * MostAtPort(from.count, to.count, links));
         if (passed == level) latency = rate.latency;
       }
     }

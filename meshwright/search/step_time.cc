@@ -99,9 +99,9 @@ class StepClock {
     double runs = 1;     // Of the region in a step.
     double compute = 0;  // When each stream is free.
     double link = 0;
-    double host = 0;   // Until what was met is started (cost/launches.h),
-    double graph = 0;  // the part of it that is of a graph, not ended yet.
-    bool waits = false;        // The streams wait for it.
+    double host = 0;     // Until what was met is started (cost/launches.h),
+    double graph = 0;    // the part of it that is of a graph, not ended yet.
+    bool waits = false;  // The streams wait for it.
     std::vector<double> ends;  // By kernel.
     absl::flat_hash_map<Move, double> moved;
     absl::flat_hash_map<Move, int32_t> bucket_of;
@@ -359,7 +359,7 @@ class StepClock {
   Resharder& resharder_;
   std::vector<double> ready_;   // By value: when it is made, in its region.
   std::vector<int32_t> after_;  // By value: all-reduces that follow.
-  double host_ = 0;  // Of the region that was simulated last.
+  double host_ = 0;             // Of the region that was simulated last.
   double comm_ = 0;
   double loops_ = 0;
 };

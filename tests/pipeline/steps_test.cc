@@ -107,7 +107,7 @@ TEST(PeakMemoryTest, IsThatOfTheSimulation) {
     PipelineCosts costs =
         PredictStages(staged,
                       ValueOf(LayOutStages(staged, std::vector<Mesh>(4, mesh))),
-                      ranks, cluster, rates,
+                      ranks, cluster, std::vector<Rates>(4, rates),
                       std::vector<Prices>(4, PricesFor(rates, cluster, mesh)))
             .costs;
     // What is on its way counts when it is used.
