@@ -59,9 +59,8 @@ class Walker {
     return Simulate(entry, /*waits=*/true);
   }
 
- private:
-  // Of what is called, as often as it is called: the host starts one iteration
-  // of a loop while another runs.
+  // Of what runs after others: the host starts one iteration of a loop while
+  // another runs.
   const ProgramEstimate& Visit(const Computation& computation) {
     const auto [known, is_new] = known_.try_emplace(&computation);
     if (!is_new) return known->second;
@@ -73,6 +72,7 @@ class Walker {
     return known_[&computation] = estimate;
   }
 
+ private:
   // Two streams: kernels in order, and collectives beside them, each as soon as
   // its operands are there, but not long before its turn. The host goes ahead
   // of both, and they wait for it if `waits`.
@@ -278,18 +278,22 @@ class Walker {
 
 ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
                                 const Cluster& cluster, const Mesh& mesh,
-                                const Prices& prices) {
+                                const Prices& prices, Occasion occasion) {
   const ModuleWork work(program);
   const FusionStyle style = FusionStyleFor(cluster.IsCpu());
   const ProgramKernels kernels = KernelsOf(program, work, style);
-  ProgramEstimate estimate =
-      Walker(kernels, style, rates, mesh, prices).Run(*program.entry());
-  const double arguments =
-      rates.argument_seconds.value *
-      static_cast<double>(program.entry()->Parameters().size() +
-                          Leaves(program.entry()->root()->shape).size());
-  estimate.compute_seconds += arguments;
-  estimate.step_seconds += arguments;
+  Walker walker(kernels, style, rates, mesh, prices);
+  const bool ahead = occasion == Occasion::kAmongOthers && !cluster.IsCpu();
+  ProgramEstimate estimate = ahead ? walker.Visit(*program.entry())
+                                   : walker.Run(*program.entry());
+  if (!ahead) {
+    const double arguments =
+        rates.argument_seconds.value *
+        static_cast<double>(program.entry()->Parameters().size() +
+                            Leaves(program.entry()->root()->shape).size());
+    estimate.compute_seconds += arguments;
+    estimate.step_seconds += arguments;
+  }
   estimate.memory = EstimateMemory(program, kernels, style);
   return estimate;
 }

@@ -45,10 +45,17 @@ ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
                                 const Cluster& cluster, const Mesh& mesh,
                                 int64_t first_device = 0);
 
+enum class Occasion : uint8_t {
+  kAlone,
+  // The host of an accelerator prepares and starts it while another runs.
+  kAmongOthers,
+};
+
 // The same with prices that are known already (PricesFor).
 ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
                                 const Cluster& cluster, const Mesh& mesh,
-                                const Prices& prices);
+                                const Prices& prices,
+                                Occasion occasion = Occasion::kAlone);
 
 }  // namespace meshwright
 

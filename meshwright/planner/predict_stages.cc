@@ -63,7 +63,8 @@ class Predictor {
       const int32_t stage = program.stage;
       const ProgramEstimate estimate =
           EstimateProgram(layout_.programs[i].module, rates_[stage], cluster_,
-                          layout_.meshes[stage], prices_[stage]);
+                          layout_.meshes[stage], prices_[stage],
+                          Occasion::kAmongOthers);
       StageCost& cost = predicted_.costs.stages[stage];
       const bool once =
           program.kind == Kind::kApply || program.kind == Kind::kStart;
