@@ -284,8 +284,8 @@ ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
   const ProgramKernels kernels = KernelsOf(program, work, style);
   Walker walker(kernels, style, rates, mesh, prices);
   const bool ahead = occasion == Occasion::kAmongOthers && !cluster.IsCpu();
-  ProgramEstimate estimate = ahead ? walker.Visit(*program.entry())
-                                   : walker.Run(*program.entry());
+  ProgramEstimate estimate =
+      ahead ? walker.Visit(*program.entry()) : walker.Run(*program.entry());
   if (!ahead) {
     const double arguments =
         rates.argument_seconds.value *
