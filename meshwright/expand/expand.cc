@@ -28,6 +28,7 @@ Expansion ExpansionOf(const Instruction& instruction,
       (IsBlockScaledDot(instruction) && platform != "cuda")) {
     return ExpandScaledDot;
   }
+  if (SeemsGrouped(instruction)) return ExpandSeemingGroups;
   if (instruction.opcode == Opcode::kScan && platform == "cpu") {
     return ExpandScan;
   }

@@ -3,6 +3,7 @@
 //
 //   ragged-dot             cpu
 //   cuDNN's attention      all but cuda
+//   some convolutions      all: XLA's simplifier would end the process
 #ifndef MESHWRIGHT_EXPAND_EXPAND_H_
 #define MESHWRIGHT_EXPAND_EXPAND_H_
 

@@ -22,6 +22,11 @@ absl::StatusOr<Instruction*> ExpandRaggedDot(const Instruction& instruction,
 absl::StatusOr<Instruction*> ExpandScaledDot(const Instruction& instruction,
                                              LocalBuilder& builder);
 
+// expand_convolution.cc: without what XLA's simplifier takes for groups.
+bool SeemsGrouped(const Instruction& instruction);
+absl::StatusOr<Instruction*> ExpandSeemingGroups(const Instruction& instruction,
+                                                 LocalBuilder& builder);
+
 // expand_scan.cc: running sums and the like, by windows.
 absl::StatusOr<Instruction*> ExpandScan(const Instruction& instruction,
                                         LocalBuilder& builder);
