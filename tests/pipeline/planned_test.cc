@@ -189,8 +189,8 @@ TEST(StagedPlanTest, MoreDevicesDoMore) {
   EXPECT_EQ(plan.device_count(), 8);
   EXPECT_EQ(plan.layout(plan.LayoutOf(0)).mesh.device_count(), 4);
   EXPECT_EQ(plan.layout(plan.LayoutOf(1)).mesh.device_count(), 2);
-  EXPECT_NEAR(StageSeconds(plan, 0) / StageSeconds(plan, 1), 1, 0.3);
-  EXPECT_NEAR(StageSeconds(plan, 2) / StageSeconds(plan, 1), 1, 0.3);
+  EXPECT_NEAR(StageSeconds(plan, 0) / StageSeconds(plan, 1), 1, 0.35);
+  EXPECT_NEAR(StageSeconds(plan, 2) / StageSeconds(plan, 1), 1, 0.35);
 }
 
 // Stages are balanced in time: of this step, layers of many pixels take longer
