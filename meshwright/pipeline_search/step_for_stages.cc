@@ -18,8 +18,9 @@ namespace {
 // share of the work.
 constexpr double kUneven = 1.5;
 // Parts of its share that a stage has at least: of equal layers, some stages
-// have one and others two; of others, some as large as can be. None is idle.
-constexpr double kLeast[] = {0.5, 0.1};
+// have one and others two; of others, some as large as can be, or hardly any
+// work at all. None is idle.
+constexpr double kLeast[] = {0.5, 0.1, 1e-6};
 
 std::vector<TensorParts> AllWhole(size_t count) {
   std::vector<TensorParts> parts(count);
