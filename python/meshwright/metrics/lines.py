@@ -37,7 +37,9 @@ class Lines(Sink):
         line = f"step {since[-1]['step']}: {', '.join(figures(since))}"
         stream = self._file or sys.stdout
         with above_bars(stream):
-            print(line, file=stream, flush=True)
+            # At once: others print as well, from their threads.
+            stream.write(f"{line}\n")
+            stream.flush()
 
 
 def above_bars(stream):
