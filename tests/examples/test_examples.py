@@ -1,7 +1,7 @@
 """The examples at tiny size: the losses of plain JAX on one device."""
 
-import runpy
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
