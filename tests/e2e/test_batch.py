@@ -56,7 +56,8 @@ def axes_of(report, path):
 )
 def test_a_step_whose_time_comes_first(cli, rnn, make, flags):
     report, path = make(rnn, *flags)
-    assert report["notes"] == []
+    # So small a step may be left whole.
+    assert all("nothing is split" in note for note in report["notes"])
     assert cli.json("check", rnn, "--plan", path)["ok"]
     axes = axes_of(report, path)
     if "dp" in flags:

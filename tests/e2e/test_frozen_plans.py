@@ -9,7 +9,11 @@ import json
 import pytest
 
 PLANS = ("gpt_zero3", "gpt_recompute", "gpt_stages")
-REFUSALS = ("plan again with this version", "another version made the plan")
+REFUSALS = (
+    "plan again with this version",
+    "another version made the plan",
+    "plan this one again",  # It prepares the step otherwise.
+)
 
 
 @pytest.fixture(scope="module")
