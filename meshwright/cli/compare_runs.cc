@@ -1,6 +1,7 @@
 #include "meshwright/cli/compare_runs.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -75,20 +76,28 @@ absl::StatusOr<std::vector<double>> RunSteps(Runner& runner, int64_t steps,
   return seconds;
 }
 
+// With values made up for `module`, changed by `change`: the same for all
+// runners, whatever the modules that they run.
+absl::Status Fill(const Module& module, const ComparisonOptions& options,
+                  Runner& runner, const std::function<void(Tensor&)>& change) {
+  return ForEachSynthetic(module, AnalyzeRoles(module), options.seed,
+                          [&](int64_t, Tensor tensor) -> absl::Status {
+                            change(tensor);
+                            std::vector<Tensor> one;
+                            one.push_back(std::move(tensor));
+                            return runner.Set(std::move(one));
+                          });
+}
+
 // Steps from inputs that are changed in the last bit that is computed with.
 absl::Status AddNoise(const Module& module, const std::vector<Tensor>& want,
                       const ComparisonOptions& options, int nudge,
                       Runner& whole, Progress& progress,
                       std::vector<TensorError>& errors) {
   const ElementType computed_in = ComputedIn(module);
-  MW_RETURN_IF_ERROR(ForEachSynthetic(
-      module, AnalyzeRoles(module), options.seed,
-      [&](int64_t, Tensor tensor) -> absl::Status {
-        Nudge(options.seed + static_cast<uint64_t>(nudge), tensor, computed_in);
-        std::vector<Tensor> one;
-        one.push_back(std::move(tensor));
-        return whole.Set(std::move(one));
-      }));
+  MW_RETURN_IF_ERROR(Fill(module, options, whole, [&](Tensor& tensor) {
+    Nudge(options.seed + static_cast<uint64_t>(nudge), tensor, computed_in);
+  }));
   MW_RETURN_IF_ERROR(RunSteps(whole, options.steps, progress).status());
   MW_ASSIGN_OR_RETURN(const std::vector<Tensor> nudged, whole.ReadOutputs());
   for (size_t i = 0; i < want.size(); ++i) {
@@ -241,11 +250,12 @@ absl::StatusOr<RunComparison> RunAndCompare(const Module& module, Runner& whole,
                                             const ComparisonOptions& options,
                                             Progress& progress) {
   RunComparison result;
-  MW_RETURN_IF_ERROR(whole.FillSynthetic(options.seed));
+  const auto as_it_is = [](Tensor&) {};
+  MW_RETURN_IF_ERROR(Fill(module, options, whole, as_it_is));
   MW_ASSIGN_OR_RETURN(result.whole_seconds,
                       RunSteps(whole, options.steps, progress));
   MW_ASSIGN_OR_RETURN(const std::vector<Tensor> want, whole.ReadOutputs());
-  MW_RETURN_IF_ERROR(parts.FillSynthetic(options.seed));
+  MW_RETURN_IF_ERROR(Fill(module, options, parts, as_it_is));
   MW_ASSIGN_OR_RETURN(result.seconds, RunSteps(parts, options.steps, progress));
   MW_ASSIGN_OR_RETURN(const std::vector<Tensor> got, parts.ReadOutputs());
   const ElementType computed_in = ComputedIn(module);
