@@ -61,6 +61,7 @@ class Writer {
     MW_RETURN_IF_ERROR(last.status());
     MW_ASSIGN_OR_RETURN(Module start, WriteStart());
     return MicroBatched{.count = split_.mesh.device_count(),
+                        .parameter_count = std::ssize(graph_.parameters),
                         .phases = std::move(phases_),
                         .apply = *std::move(last),
                         .start = std::move(start),

@@ -75,6 +75,7 @@ struct MicroBatchProgram {
 
 struct MicroBatched {
   int64_t count = 1;
+  int64_t parameter_count = 0;  // Leaf arrays of the step, used or not.
   // Run one after another, each `count` times. Usually one; more where the last
   // needs a sum over the whole batch before it starts.
   std::vector<MicroBatchProgram> phases;

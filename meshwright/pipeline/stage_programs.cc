@@ -335,25 +335,16 @@ class Stager {
   }
 
   void TakeHomes(const ApplyPlacement& placed) {
+    step_.homes.assign(split_.parameter_count, 0);
     for (const auto& [leaf, stages] : leaf_stages_) {
-      SetHome(leaf, stages.empty() ? 0 : *stages.begin());
+      if (!stages.empty()) step_.homes[leaf] = *stages.begin();
     }
     for (size_t i = 0; i < parts_.apply.arguments.size(); ++i) {
       const MicroBatchArgument& argument = parts_.apply.arguments[i];
       if (argument.kind == Kind::kParameter) {
-        SetHome(argument.index, placed.parameters[i]);
+        step_.homes[argument.index] = placed.parameters[i];
       }
     }
-    for (const NextValue& next : options_.state) {
-      SetHome(next.parameter, next.parameter < std::ssize(step_.homes)
-                                  ? step_.homes[next.parameter]
-                                  : 0);
-    }
-  }
-
-  void SetHome(int64_t leaf, int32_t stage) {
-    if (leaf >= std::ssize(step_.homes)) step_.homes.resize(leaf + 1, 0);
-    step_.homes[leaf] = stage;
   }
 
   // Accumulators and state are updated in place by the last program of their

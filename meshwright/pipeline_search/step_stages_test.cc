@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/hlo/inline_calls.h"
+#include "meshwright/hlo/read_text.h"
 #include "meshwright/pipeline/stage_programs.h"
 #include "meshwright/search/zoo_for_test.h"
 
@@ -62,6 +63,43 @@ TEST(StepStages, FixedStagesAndLayersHold) {
   ASSERT_TRUE(best.ok()) << best.status();
   EXPECT_EQ(best->forward[graph.instruction_of.front()], 0);
   EXPECT_EQ(best->forward[last], best->forward[middle]);
+}
+
+// Nobody reads the last, which is given to the step all the same.
+constexpr char kUnread[] = R"(
+HloModule unread, input_output_alias={ {0}: (0, {}, may-alias) }
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+ENTRY main {
+  w = f32[8,8]{1,0} parameter(0)
+  x = f32[16,8]{1,0} parameter(1)
+  unread = f32[16,4]{1,0} parameter(2)
+  h = f32[16,8]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  y = f32[16,8]{1,0} tanh(h)
+  zero = f32[] constant(0)
+  loss = f32[] reduce(y, zero), dimensions={0,1}, to_apply=sum
+  dw = f32[8,8]{1,0} dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  next = f32[8,8]{1,0} subtract(w, dw)
+  ROOT out = (f32[8,8]{1,0}, f32[]) tuple(next, loss)
+})";
+
+TEST(StepStages, EveryParameterHasAHome) {
+  const auto step = ReadModuleText(kUnread);
+  ASSERT_TRUE(step.ok()) << step.status();
+  const auto parts = TakeApart(*step, AnalyzeRoles(*step), {.count = 2});
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  const auto best = AssignStepStages(*parts, StageLimits::Even(2, 1));
+  ASSERT_TRUE(best.ok()) << best.status();
+  const auto programs = MakeStagePrograms(
+      parts->split,
+      {.stages = 2, .forward = best->forward, .state = parts->state});
+  ASSERT_TRUE(programs.ok()) << programs.status();
+  EXPECT_EQ(programs->homes.size(), 3);
 }
 
 }  // namespace
