@@ -3,7 +3,7 @@
     ./mw bench step_predictions testdata/*_tiny.hlo.pb.zst --cluster h200:1
     ./mw bench step_predictions build/development_set/*.hlo.pb --cluster h200:1
 
-Each module is planned for the cluster, one device of it, at assumed rates, and run with the plan on
+Each module is planned for the cluster, one device of it, at assumed rates (or --calibrated), and run with the plan on
 this machine's devices. Prints both times, their ratio, and the same of peak memory where
 the device tells it. Bars: within 25 % for small steps, 10 % for those of 10 ms and more.
 """
@@ -32,12 +32,17 @@ def tool(binary: Path, *words) -> dict | None:
     return json.loads(done.stdout)
 
 
-def measure(module: Path, options) -> tuple[float, float, float | None] | None:
+def measure(
+    module: Path, options, recompute="none", micro_batches=1
+) -> tuple[float, float, float | None] | None:
     """Predicted and measured seconds, and predicted / measured peak memory."""
     with tempfile.TemporaryDirectory() as folder:
         plan = Path(folder) / "plan.json"
-        words = ["--cluster", options.cluster, "--assumed", "--stages", 1]
-        words += ["--micro-batches", 1, "--recompute", "none", "-o", plan]
+        words = ["--cluster", options.cluster, "--stages", 1]
+        if not options.calibrated:
+            words.append("--assumed")
+        words += ["--micro-batches", micro_batches, "--recompute", recompute]
+        words += ["-o", plan]
         planned = tool(options.binary, "plan", module, *words)
         if planned is None:
             return None
@@ -51,14 +56,23 @@ def measure(module: Path, options) -> tuple[float, float, float | None] | None:
     return planned["predicted"]["step_seconds"], measured, memory
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("modules", nargs="+", type=Path)
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cluster", default="h200:1")
     parser.add_argument("--platform", default="cuda")
     parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument(
+        "--calibrated",
+        action="store_true",
+        help="at rates that `profile --calibrate` measured",
+    )
     default = ROOT / "build/release/meshwright/cli/meshwright"
     parser.add_argument("--binary", type=Path, default=default)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("modules", nargs="+", type=Path)
+    add_options(parser)
     options = parser.parse_args()
     print(f"{'step':32} {'predicted':>10} {'measured':>10} {'ratio':>6} {'memory':>6}")
     apart = {"small": [], "large": []}

@@ -1,5 +1,6 @@
 # Optimization, compiler cache, linker, warnings, sanitizers and third-party packages.
-set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+# An index out of bounds ends the program where it happens, also at users.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG -D_GLIBCXX_ASSERTIONS")
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "meshwright/cost/device_clock.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/cost/program_memory.h"
 #include "meshwright/hlo/kernel_calls.h"
@@ -22,7 +23,9 @@ class Clock {
     if (root.called.empty() ||
         (root.opcode != Opcode::kWhile && root.opcode != Opcode::kCall &&
          root.opcode != Opcode::kConditional)) {
-      return KernelSeconds(kernel, rates_, devices_);
+      // Where it is done sooner, the next waits for the host.
+      return std::max(KernelSeconds(kernel, rates_, devices_),
+                      LibrarySeconds(root, rates_));
     }
     double sum = 0;
     double longest = 0;

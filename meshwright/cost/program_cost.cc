@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "meshwright/cost/device_clock.h"
 #include "meshwright/cost/kernel_copies.h"
-#include "meshwright/cost/launches.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/cost/price_list.h"
 #include "meshwright/hlo/trip_count.h"
@@ -14,9 +14,6 @@
 
 namespace meshwright {
 namespace {
-
-// Kernels by which compilers move a collective ahead.
-constexpr int64_t kAhead = 32;
 
 std::optional<MoveKind> CollectiveOf(Opcode opcode) {
   switch (opcode) {
@@ -56,7 +53,7 @@ class Walker {
 
   // Of a whole program.
   ProgramEstimate Run(const Computation& entry) {
-    return Simulate(entry, /*waits=*/true);
+    return Simulate(entry, DeviceClock::Host::kOnTime);
   }
 
   // Of what runs after others: the host starts one iteration of a loop while
@@ -64,56 +61,50 @@ class Walker {
   const ProgramEstimate& Visit(const Computation& computation) {
     const auto [known, is_new] = known_.try_emplace(&computation);
     if (!is_new) return known->second;
-    ProgramEstimate estimate = Simulate(computation, /*waits=*/false);
-    const double idle =
-        std::max(0.0, estimate.host_seconds - estimate.step_seconds);
-    estimate.compute_seconds += idle;
-    estimate.step_seconds += idle;
+    ProgramEstimate estimate = Simulate(computation, DeviceClock::Host::kAhead);
     return known_[&computation] = estimate;
   }
 
  private:
-  // Two streams: kernels in order, and collectives beside them, each as soon as
-  // its operands are there, but not long before its turn. The host goes ahead
-  // of both, and they wait for it if `waits`.
-  ProgramEstimate Simulate(const Computation& computation, bool waits) {
+  ProgramEstimate Simulate(const Computation& computation,
+                           DeviceClock::Host host) {
     ProgramEstimate sum;
     const auto found = kernels_.find(&computation);
     if (found == kernels_.end()) return sum;
-    double compute = 0;  // When each stream is free.
-    double link = 0;
+    DeviceClock clock(rates_, host);
     std::vector<double> ready(computation.size(), 0);  // Results, by id.
-    std::vector<double> ends;                          // By kernel.
-    const std::vector<double> launches = LaunchSeconds(found->second, rates_);
     for (const Kernel& kernel : found->second) {
-      sum.host_seconds += launches[ends.size()];
-      const double host = waits ? sum.host_seconds : 0;
+      const Instruction& root = *kernel.root;
       double start = 0;
       for (const Instruction* input : kernel.inputs) {
         start = std::max(start, ReadyOf(*input, ready));
       }
-      if (const auto kind = CollectiveOf(kernel.root->opcode)) {
-        const double seconds = Communicate(*kernel.root, *kind, sum);
-        // The part that needs the device itself stops the kernels.
-        compute += seconds * (1 - rates_.overlap.value);
-        const double turn = ends.size() > kAhead ? *(ends.end() - kAhead) : 0;
-        link = std::max({link, start, turn, host}) + seconds;
-        ready[kernel.root->id] = std::max(link, compute);
+      if (const auto kind = CollectiveOf(root.opcode)) {
+        ready[root.id] =
+            clock.RunCollective(start, Communicate(root, *kind, sum));
+      } else if (IsRegion(root)) {
+        const ProgramEstimate inside = Inside(root);
+        Add(inside, sum);
+        ready[root.id] =
+            clock.RunRegion(start, inside.step_seconds, inside.host_seconds);
       } else {
-        start = std::max(compute, start);
-        const double idle = std::max(0.0, host - start);
-        sum.compute_seconds += idle;
-        compute = start + idle + Compute(kernel, sum);
-        ready[kernel.root->id] = compute;
-        for (const Instruction* result : kernel.more_results) {
-          ready[result->id] = compute;
-        }
+        ready[root.id] = clock.RunKernel(root, start, Compute(kernel, sum));
       }
-      ends.push_back(compute);
+      for (const Instruction* result : kernel.more_results) {
+        ready[result->id] = ready[root.id];
+      }
     }
-    sum.step_seconds = std::max(compute, link);
+    sum.host_seconds = clock.host_seconds();
+    sum.compute_seconds += clock.idle_seconds();
+    sum.step_seconds = clock.seconds();
     sum.exposed_seconds = std::max(0.0, sum.step_seconds - sum.compute_seconds);
     return sum;
+  }
+
+  static bool IsRegion(const Instruction& instruction) {
+    return instruction.opcode == Opcode::kWhile ||
+           instruction.opcode == Opcode::kCall ||
+           instruction.opcode == Opcode::kConditional;
   }
 
   // Through tuples and reshapes.
@@ -134,37 +125,35 @@ class Walker {
     return when;
   }
 
-  // The duration of what is no collective.
   double Compute(const Kernel& kernel, ProgramEstimate& sum) {
-    const Instruction& root = *kernel.root;
-    if (root.opcode != Opcode::kWhile && root.opcode != Opcode::kCall &&
-        root.opcode != Opcode::kConditional) {
-      const double seconds = KernelSeconds(kernel, rates_);
-      sum.compute_seconds += seconds;
-      if (UnitOf(root) != Unit::kVector) sum.contraction_seconds += seconds;
-      sum.kernels += 1;
-      return seconds;
+    const double seconds = KernelSeconds(kernel, rates_);
+    sum.compute_seconds += seconds;
+    if (UnitOf(*kernel.root) != Unit::kVector) {
+      sum.contraction_seconds += seconds;
     }
-    double count = 1;
-    if (root.opcode == Opcode::kWhile) {
-      count = static_cast<double>(TripCount(root).value_or(1));
-    }
+    sum.kernels += 1;
+    return seconds;
+  }
+
+  // All runs of what a loop or call calls; the longest of branches.
+  ProgramEstimate Inside(const Instruction& root) {
     ProgramEstimate inside;
     for (const Computation* called : root.called) {
       const ProgramEstimate& part = Visit(*called);
       if (root.opcode != Opcode::kConditional) {
-        Add(part, 1, inside);
+        Add(part, inside);
       } else if (part.step_seconds >= inside.step_seconds) {
         inside = part;
       }
     }
-    const double seconds = count * inside.step_seconds;
-    Add(inside, count, sum);
-    return seconds;
+    if (root.opcode != Opcode::kWhile) return inside;
+    ProgramEstimate all;
+    Add(inside, all, static_cast<double>(TripCount(root).value_or(1)));
+    return all;
   }
 
-  static void Add(const ProgramEstimate& part, double count,
-                  ProgramEstimate& sum) {
+  static void Add(const ProgramEstimate& part, ProgramEstimate& sum,
+                  double count = 1) {
     sum.compute_seconds += count * part.compute_seconds;
     sum.contraction_seconds += count * part.contraction_seconds;
     sum.comm_seconds += count * part.comm_seconds;

@@ -5,9 +5,7 @@
 //   step.step_seconds;   // 0.0312
 //   step.peak_bytes();   // 7.1e9
 //
-// Kernels (kernels.h) run one after the other, once the host has started them
-// (launches.h); collectives run beside them as far as rates.overlap says and as
-// their operands and users allow. Loops count
+// Kernels (kernels.h) and collectives run as device_clock.h says. Loops count
 // by their trip count, conditionals by their longest branch.
 #ifndef MESHWRIGHT_COST_PROGRAM_COST_H_
 #define MESHWRIGHT_COST_PROGRAM_COST_H_

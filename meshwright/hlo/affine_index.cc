@@ -173,13 +173,14 @@ class Reader {
       case Opcode::kConcatenate:
         return OfConcatenate(value, fixed);
       case Opcode::kSelect: {
-        const std::optional<bool> taken = Decide(*value.operands[0], fixed);
+        const std::optional<bool> taken =
+            Decide(*value.operands[0], InOperand(value, 0, fixed));
         if (!taken.has_value()) return std::nullopt;
         return Of(*value.operands[*taken ? 1 : 2], fixed);
       }
       case Opcode::kClamp: {
-        const Result low = Of(*value.operands[0], InBound(value, 0, fixed));
-        const Result high = Of(*value.operands[2], InBound(value, 2, fixed));
+        const Result low = Of(*value.operands[0], InOperand(value, 0, fixed));
+        const Result high = Of(*value.operands[2], InOperand(value, 2, fixed));
         return Clamped(value, low, Of(*value.operands[1], fixed), high);
       }
       default:
@@ -187,9 +188,10 @@ class Reader {
     }
   }
 
-  // Bounds may be scalars, which have no dimension to fix.
-  static Fixed InBound(const Instruction& clamp, size_t operand, Fixed fixed) {
-    return clamp.operand_shape(operand).IsScalar() ? Fixed() : fixed;
+  // Bounds and predicates may be scalars, which have no dimension to fix.
+  static Fixed InOperand(const Instruction& value, size_t operand,
+                         Fixed fixed) {
+    return value.operand_shape(operand).IsScalar() ? Fixed() : fixed;
   }
 
   // What a clamp that changes nothing is given.

@@ -97,6 +97,12 @@ TEST(AffineIndexTest, OfOneComponent) {
       "  ROOT v = s32[8,2] reshape(c)";
   EXPECT_EQ(Of(pair, FixedPosition{1, 0}), std::nullopt);
   EXPECT_EQ(Of(pair, FixedPosition{1, 1}), Index(0, {1, 0}));
+  const std::string chosen =
+      "  less = pred[] compare(zero, two), direction=LT\n"
+      "  a = s32[8,1] reshape(i)\n  b = s32[8,1] reshape(p)\n"
+      "  c = s32[8,2] concatenate(b, a), dimensions={1}\n"
+      "  ROOT v = s32[8,2] select(less, c, c)";
+  EXPECT_EQ(Of(chosen, FixedPosition{1, 1}), Index(0, {1, 0}));
   const std::string constant =
       "  ROOT v = s32[3,2] constant({{5, 1}, {2, 3}, {9, 5}})";
   EXPECT_EQ(Of(constant, FixedPosition{1, 0}), std::nullopt);

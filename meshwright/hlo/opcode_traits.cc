@@ -173,11 +173,7 @@ constexpr auto kRows = std::to_array<Row>({
 
 // A row per opcode, in the order of the enum.
 constexpr bool IsComplete() {
-  size_t opcodes = 1;  // kUnknown
-#define MW_COUNT(symbol, name) ++opcodes;
-  MW_HLO_OPCODES(MW_COUNT)
-#undef MW_COUNT
-  if (kRows.size() != opcodes) return false;
+  if (kRows.size() != kOpcodeCount) return false;
   for (size_t i = 0; i < kRows.size(); ++i) {
     if (static_cast<size_t>(kRows[i].opcode) != i) return false;
   }

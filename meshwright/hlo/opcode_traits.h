@@ -9,9 +9,16 @@
 #ifndef MESHWRIGHT_HLO_OPCODE_TRAITS_H_
 #define MESHWRIGHT_HLO_OPCODE_TRAITS_H_
 
+#include <cstddef>
+
 #include "meshwright/hlo/opcode.h"
 
 namespace meshwright {
+
+#define MW_COUNT(symbol, name) +1
+inline constexpr size_t kOpcodeCount =
+    1 /* kUnknown */ MW_HLO_OPCODES(MW_COUNT);
+#undef MW_COUNT
 
 // Each element of the result comes from the operands' at the same place.
 bool IsElementwise(Opcode opcode);

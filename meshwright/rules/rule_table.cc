@@ -124,7 +124,7 @@ OpcodeEntry MakeEntry(Opcode opcode) {
 
 const OpcodeEntry& EntryFor(Opcode opcode) {
   static const auto* const table = [] {
-    auto* entries = new std::array<OpcodeEntry, 256>();
+    auto* entries = new std::array<OpcodeEntry, kOpcodeCount>();
     for (size_t i = 0; i < entries->size(); ++i) {
       (*entries)[i] = MakeEntry(static_cast<Opcode>(i));
     }

@@ -8,14 +8,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "meshwright/base/element_type.h"
+#include "meshwright/cost/device_clock.h"
 #include "meshwright/hlo/trip_count.h"
 #include "meshwright/partition/partition.h"
 
 namespace meshwright {
 namespace {
-
-// Kernels by which compilers move a collective ahead, as of programs.
-constexpr size_t kAhead = 32;
 
 // A value in another form than it is made in, and who asks where each does for
 // itself.
@@ -58,7 +56,7 @@ class StepClock {
     for (const OpId op : graph_.outputs) {
       items.push_back({Region::Item::Kind::kOp, op});
     }
-    StepTime time{.seconds = Simulate(items, 0, 1)};
+    StepTime time{.seconds = Simulate(items, 0, 1).seconds()};
     time.seconds +=
         rates_.argument_seconds.value *
         static_cast<double>(graph_.parameters.size() + graph_.outputs.size());
@@ -96,13 +94,8 @@ class StepClock {
 
   // Of the region that is looked at; nested ones have their own.
   struct Scope {
-    double runs = 1;     // Of the region in a step.
-    double compute = 0;  // When each stream is free.
-    double link = 0;
-    double host = 0;     // Until what was met is started (cost/launches.h),
-    double graph = 0;    // the part of it that is of a graph, not ended yet.
-    bool waits = false;  // The streams wait for it.
-    std::vector<double> ends;  // By kernel.
+    double runs = 1;  // Of the region in a step.
+    DeviceClock clock;
     absl::flat_hash_map<Move, double> moved;
     absl::flat_hash_map<Move, int32_t> bucket_of;
     std::vector<Bucket> buckets;
@@ -198,34 +191,9 @@ class StepClock {
     return nullptr;
   }
 
-  // When the host has started a kernel.
-  double Launch(double seconds, Scope& scope) {
-    scope.host += seconds;
-    return scope.waits ? scope.host : 0;
-  }
-
-  double LaunchKernel(const Instruction& instruction, Scope& scope) {
-    if (instruction.opcode == Opcode::kConvolution) {
-      scope.graph = 0;
-      return Launch(rates_.library_seconds.value, scope);
-    }
-    // By itself, or as one of a graph.
-    const double more = std::min(rates_.launch_seconds.value,
-                                 rates_.graph_seconds.value - scope.graph);
-    scope.graph += more;
-    return Launch(more, scope);
-  }
-
   double Communicate(double seconds, double start, Scope& scope) {
     comm_ += scope.runs * seconds;
-    scope.graph = 0;
-    start = std::max(start, Launch(rates_.launch_seconds.value, scope));
-    scope.compute += seconds * (1 - rates_.overlap.value);
-    const double turn =
-        scope.ends.size() > kAhead ? *(scope.ends.end() - kAhead) : 0;
-    scope.link = std::max({scope.link, start, turn}) + seconds;
-    scope.ends.push_back(scope.compute);
-    return std::max(scope.link, scope.compute);
+    return scope.clock.RunCollective(start, seconds);
   }
 
   // When an operand is there as it is wanted.
@@ -265,8 +233,10 @@ class StepClock {
   }
 
   // One run of a region, which runs so often in a step.
-  double Simulate(const Items& items, RegionId region, double runs) {
-    Scope scope{.runs = runs, .waits = region == 0};
+  DeviceClock Simulate(const Items& items, RegionId region, double runs) {
+    Scope scope{runs,
+                DeviceClock(rates_, region == 0 ? DeviceClock::Host::kOnTime
+                                                : DeviceClock::Host::kAhead)};
     Combine(items, scope);
     for (const Region::Item& item : items) {
       switch (item.kind) {
@@ -281,30 +251,26 @@ class StepClock {
           break;
       }
     }
-    host_ = scope.host;
-    return std::max({scope.compute, scope.link, scope.host});
+    return scope.clock;
   }
 
-  double Simulate(RegionId region, double runs) {
+  DeviceClock Simulate(RegionId region, double runs) {
     return Simulate(graph_.regions[region].items, region, runs);
   }
 
   void RunOp(OpId op, Scope& scope) {
     const FlatOp& of = graph_.ops[op];
-    double start = of.after >= 0 ? ready_[of.after] : 0;
+    double when = of.after >= 0 ? ready_[of.after] : 0;
     for (size_t i = 0; i < of.operands.size(); ++i) {
-      start = std::max(start, ReadyAt(op, i, scope));
+      when = std::max(when, ReadyAt(op, i, scope));
     }
     const double work = split_.work[GroupOf(op)];
     if (work > 0 && of.kind == OpKind::kCompute) {
-      if (model_.traffic.ops[op].is_start) {
-        start = std::max(start, LaunchKernel(*of.instruction, scope));
-      }
-      scope.compute = std::max(scope.compute, start) + work;
-      start = scope.compute;
-      if (model_.traffic.ops[op].is_start) scope.ends.push_back(start);
+      when = model_.traffic.ops[op].is_start
+                 ? scope.clock.RunKernel(*of.instruction, when, work)
+                 : scope.clock.Continue(when, work);
     }
-    SetReady(op, start);
+    SetReady(op, when);
   }
 
   void RunLoop(const Loop& loop, RegionId around, Scope& scope) {
@@ -316,39 +282,41 @@ class StepClock {
     for (const OpId op : loop.carries) SetReady(op, 0);
     const double count =
         static_cast<double>(TripCount(*loop.instruction).value_or(1));
-    double inside = Simulate(loop.condition, scope.runs * count);
-    double host = host_;
-    inside += Simulate(loop.body, scope.runs * count);
-    host += host_;
-    scope.host += count * host;
-    scope.graph = 0;
+    const double runs = scope.runs * count;
+    const DeviceClock condition = Simulate(loop.condition, runs);
+    const DeviceClock body = Simulate(loop.body, runs);
     // What comes back in another form than the loop carries.
-    Scope back{.runs = scope.runs * count};
+    Scope back{runs, DeviceClock(rates_, DeviceClock::Host::kAhead)};
     for (const OpId op : loop.carries) {
       if (graph_.ops[op].live) ReadyAt(op, 1, back);
     }
-    inside += back.link;
-    scope.compute = std::max(scope.compute, start) + count * inside;
-    if (around == 0) loops_ += count * inside;
-    scope.ends.push_back(scope.compute);
-    for (const OpId op : loop.carries) SetReady(op, scope.compute);
+    const double seconds =
+        count * (condition.seconds() + body.seconds() + back.clock.seconds());
+    const double host_seconds =
+        count * (condition.host_seconds() + body.host_seconds() +
+                 back.clock.host_seconds());
+    const double end = scope.clock.RunRegion(start, seconds, host_seconds);
+    if (around == 0) loops_ += seconds;
+    for (const OpId op : loop.carries) SetReady(op, end);
   }
 
   void RunBranch(const Branch& branch, Scope& scope) {
     double start = ready_[branch.selector];
     double longest = 0;
-    scope.graph = 0;
+    double host_seconds = 0;
     for (size_t i = 0; i < branch.regions.size(); ++i) {
       for (const OpId op : branch.enters[i]) {
         if (!graph_.ops[op].live) continue;
         start = std::max(start, ReadyAt(op, 0, scope));
         SetReady(op, 0);
       }
-      longest = std::max(longest, Simulate(branch.regions[i], scope.runs));
+      const DeviceClock inside = Simulate(branch.regions[i], scope.runs);
+      if (inside.seconds() < longest) continue;
+      longest = inside.seconds();
+      host_seconds = inside.host_seconds();
     }
-    scope.compute = std::max(scope.compute, start) + longest;
-    scope.ends.push_back(scope.compute);
-    for (const OpId op : branch.merges) SetReady(op, scope.compute);
+    const double end = scope.clock.RunRegion(start, longest, host_seconds);
+    for (const OpId op : branch.merges) SetReady(op, end);
   }
 
   const StepModel& model_;
@@ -359,7 +327,6 @@ class StepClock {
   Resharder& resharder_;
   std::vector<double> ready_;   // By value: when it is made, in its region.
   std::vector<int32_t> after_;  // By value: all-reduces that follow.
-  double host_ = 0;             // Of the region that was simulated last.
   double comm_ = 0;
   double loops_ = 0;
 };

@@ -1,0 +1,84 @@
+#include "meshwright/cost/device_clock.h"
+
+#include <algorithm>
+
+namespace meshwright {
+namespace {
+
+// Kernels by which compilers move a collective ahead.
+constexpr size_t kMovedAhead = 32;
+
+}  // namespace
+
+double LibrarySeconds(const Instruction& root, const Rates& rates) {
+  switch (root.opcode) {
+    case Opcode::kConvolution:
+    case Opcode::kFft:
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+      return rates.library_seconds.value;
+    default:
+      return 0;
+  }
+}
+
+double DeviceClock::RunKernel(const Instruction& root, double ready,
+                              double seconds) {
+  if (const double library = LibrarySeconds(root, rates_); library > 0) {
+    graph_ = 0;
+    host_ += library;
+  } else {
+    // By itself, or as one of a graph.
+    const double more = std::min(rates_.launch_seconds.value,
+                                 rates_.graph_seconds.value - graph_);
+    graph_ += more;
+    host_ += more;
+  }
+  ends_.push_back(Compute(ready, seconds));
+  return compute_;
+}
+
+double DeviceClock::Continue(double ready, double seconds) {
+  compute_ = std::max(compute_, ready) + seconds;
+  return compute_;
+}
+
+double DeviceClock::RunCollective(double ready, double seconds) {
+  graph_ = 0;
+  host_ += rates_.launch_seconds.value;
+  // The part that needs the device itself stops the kernels.
+  compute_ += seconds * (1 - rates_.overlap.value);
+  const double turn =
+      ends_.size() > kMovedAhead ? *(ends_.end() - kMovedAhead) : 0;
+  const double started = host_is_ == Host::kOnTime ? host_ : 0;
+  link_ = std::max({link_, ready, turn, started}) + seconds;
+  ends_.push_back(compute_);
+  return std::max(link_, compute_);
+}
+
+double DeviceClock::RunRegion(double ready, double seconds,
+                              double host_seconds) {
+  graph_ = 0;
+  ends_.push_back(Compute(ready, seconds));
+  host_ += host_seconds;
+  return compute_;
+}
+
+double DeviceClock::Compute(double ready, double seconds) {
+  const double start = std::max(compute_, ready);
+  const double idle =
+      host_is_ == Host::kOnTime ? std::max(0.0, host_ - start) : 0;
+  idle_ += idle;
+  compute_ = start + idle + seconds;
+  return compute_;
+}
+
+double DeviceClock::seconds() const {
+  return std::max({compute_, link_, host_});
+}
+
+double DeviceClock::idle_seconds() const {
+  return idle_ + std::max(0.0, host_ - std::max(compute_, link_));
+}
+
+}  // namespace meshwright

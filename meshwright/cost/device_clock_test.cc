@@ -1,0 +1,104 @@
+#include "meshwright/cost/device_clock.h"
+
+#include "gtest/gtest.h"
+
+namespace meshwright {
+namespace {
+
+using Host = DeviceClock::Host;
+
+Rates SomeRates() {
+  Rates rates;
+  rates.launch_seconds.value = 1;
+  rates.graph_seconds.value = 3;
+  rates.library_seconds.value = 100;
+  rates.overlap.value = 1;
+  return rates;
+}
+
+double HostSecondsOf(const std::vector<Opcode>& kernels) {
+  const Rates rates = SomeRates();
+  DeviceClock clock(rates, Host::kOnTime);
+  for (const Opcode opcode : kernels) {
+    Instruction root;
+    root.opcode = opcode;
+    clock.RunKernel(root, 0, 0);
+  }
+  return clock.host_seconds();
+}
+
+TEST(DeviceClockTest, KernelsThatFollowEachOtherAreAGraph) {
+  const Opcode add = Opcode::kAdd;
+  EXPECT_EQ(HostSecondsOf({add, add}), 2);
+  EXPECT_EQ(HostSecondsOf({add, add, add}), 3);
+  EXPECT_EQ(HostSecondsOf({add, add, add, Opcode::kDot, add}), 3);
+}
+
+TEST(DeviceClockTest, LibrariesLieBetweenGraphs) {
+  const Opcode add = Opcode::kAdd;
+  EXPECT_EQ(HostSecondsOf({add, add, add, add, Opcode::kConvolution, add}),
+            3 + 100 + 1);
+}
+
+TEST(DeviceClockTest, CollectivesAndLoopsLieBetweenGraphs) {
+  const Rates rates = SomeRates();
+  DeviceClock clock(rates, Host::kOnTime);
+  const Instruction add;
+  for (int i = 0; i < 4; ++i) clock.RunKernel(add, 0, 0);
+  clock.RunCollective(0, 0);
+  for (int i = 0; i < 4; ++i) clock.RunKernel(add, 0, 0);
+  clock.RunRegion(0, 0, /*host_seconds=*/20);
+  clock.RunKernel(add, 0, 0);
+  EXPECT_EQ(clock.host_seconds(), 3 + 1 + 3 + 20 + 1);
+}
+
+TEST(DeviceClockTest, KernelsWaitForTheirHost) {
+  const Rates rates = SomeRates();
+  const Instruction add;
+  DeviceClock clock(rates, Host::kOnTime);
+  EXPECT_EQ(clock.RunKernel(add, 0, 0.25), 1.25);
+  EXPECT_EQ(clock.RunKernel(add, 0, 5), 2 + 5);
+  EXPECT_EQ(clock.RunKernel(add, 0, 1), 8);
+  EXPECT_EQ(clock.idle_seconds(), 1 + 0.75);
+  EXPECT_EQ(clock.seconds(), 8);
+}
+
+TEST(DeviceClockTest, AHostAheadCountsWhereItTakesLonger) {
+  const Rates rates = SomeRates();
+  const Instruction add;
+  DeviceClock clock(rates, Host::kAhead);
+  EXPECT_EQ(clock.RunKernel(add, 0, 0.25), 0.25);
+  EXPECT_EQ(clock.RunKernel(add, 0, 0.25), 0.5);
+  EXPECT_EQ(clock.seconds(), 2);
+  EXPECT_EQ(clock.idle_seconds(), 1.5);
+}
+
+TEST(DeviceClockTest, CollectivesRunBesideKernels) {
+  const Rates rates = SomeRates();
+  const Instruction add;
+  DeviceClock clock(rates, Host::kAhead);
+  const double made = clock.RunKernel(add, 0, 10);
+  EXPECT_EQ(clock.RunCollective(made, 30), 40);
+  EXPECT_EQ(clock.RunKernel(add, 0, 10), 20);
+  EXPECT_EQ(clock.RunKernel(add, 40, 10), 50);
+}
+
+TEST(DeviceClockTest, CollectivesStopKernelsAsFarAsTheyNeedTheDevice) {
+  Rates rates = SomeRates();
+  rates.overlap.value = 0.75;
+  const Instruction add;
+  DeviceClock clock(rates, Host::kAhead);
+  clock.RunCollective(0, 40);
+  EXPECT_EQ(clock.RunKernel(add, 0, 5), 15);
+}
+
+TEST(DeviceClockTest, CollectivesAreNotMovedFarAhead) {
+  const Rates rates = SomeRates();
+  const Instruction add;
+  DeviceClock clock(rates, Host::kAhead);
+  for (int i = 0; i < 100; ++i) clock.RunKernel(add, 0, 1);
+  EXPECT_GT(clock.RunCollective(0, 1), 50);
+}
+
+}  // namespace
+}  // namespace meshwright
