@@ -314,6 +314,15 @@ class Rewriter {
   std::map<int64_t, const Residual*> by_element_;  // Of those before.
 };
 
+// Null if there is none of this name.
+Instruction* FindInstruction(const Computation& computation,
+                             absl::string_view name) {
+  const auto found =
+      std::ranges::find_if(computation.instructions(),
+                           [&](const auto& one) { return one->name == name; });
+  return found == computation.instructions().end() ? nullptr : found->get();
+}
+
 // Elements of tuples that are made here are what the tuples are made of: else
 // whoever needs one of them would need them all.
 void TakeElementsDirectly(Computation& computation) {
@@ -381,15 +390,18 @@ LoopsAgain RecomputeLoops(Module& module, bool light) {
     TakeElementsDirectly(*computation);
   }
   const ModuleWork work(module);
-  std::vector<std::pair<Computation*, Instruction*>> loops;
+  std::vector<std::pair<Computation*, std::string>> loops;
   for (const auto& computation : module.computations()) {
     for (const auto& instruction : computation->instructions()) {
       if (instruction->opcode == Opcode::kWhile) {
-        loops.push_back({computation.get(), instruction.get()});
+        loops.push_back({computation.get(), instruction->name});
       }
     }
   }
-  for (const auto& [around, loop] : loops) {
+  for (const auto& [around, name] : loops) {
+    // With those before it, what only they needed went.
+    Instruction* const loop = FindInstruction(*around, name);
+    if (loop == nullptr) continue;
     std::string why;
     const LoopResiduals residuals = FindResiduals(*around, *loop, why);
     if (!why.empty()) result.notes.push_back(why);

@@ -71,6 +71,25 @@ TEST(RecomputeLoops, ALayerLeavesWhatItStartsFrom) {
   EXPECT_EQ(Dots(*after[1]), backward + forward - 1);
 }
 
+// What nobody needs goes on the way, loops that were still to be looked at too.
+TEST(RecomputeLoops, LoopsThatNobodyNeedsMayBeThere) {
+  Module step = ReadStep("llama");
+  const Instruction& last = *LoopsOf(step).back();
+  Computation& entry = *step.entry();
+  Instruction* const root = entry.root();
+  Instruction* const start = entry.Add(
+      Opcode::kTuple, last.shape, last.operands[0]->operands, "unused_start");
+  Instruction* const unused =
+      entry.Add(Opcode::kWhile, last.shape, {start}, "unused");
+  unused->called = last.called;
+  entry.set_root(root);
+  step.Finish();
+  EXPECT_GT(RecomputeLoops(step, /*light=*/false).count, 0);
+  step.Finish();
+  EXPECT_EQ(Verify(step), absl::OkStatus());
+  EXPECT_EQ(LoopsOf(step).size(), 2u);
+}
+
 TEST(RecomputeLoops, TheSameAgainIsNotWorthIt) {
   Module step = ReadStep("gpt_scan");
   RecomputeLoops(step, /*light=*/false);

@@ -29,6 +29,7 @@ ASAN = ("hlo",)
 ASAN_LONG = (
     "wire",
     "launch",
+    "remat",
     "partition",
     "search",
     "pipeline",
