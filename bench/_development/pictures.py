@@ -121,7 +121,7 @@ class Mixer(eqx.Module):
 
 def equinox_mixer_lamb():
     def loss_of(model, batch):
-        return cross_entropy(jax.vmap(model)(batch["x"]), batch["y"])
+        return labelled(jax.vmap(model)(batch["x"]), batch)
 
     batch = images(32, channels_first=True)
     return equinox_training(Mixer, batch, loss_of, optax.lamb(1e-3))

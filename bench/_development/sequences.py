@@ -8,7 +8,6 @@ from flax import linen as nn
 from flax import nnx
 from training import (
     BATCH,
-    cross_entropy,
     equinox_training,
     integers,
     labelled,
@@ -132,7 +131,7 @@ def equinox_gru():
     batch = {"x": struct(32, 24, 32), "y": integers(32)}
 
     def loss_of(model, batch):
-        return cross_entropy(jax.vmap(model)(batch["x"]), batch["y"])
+        return labelled(jax.vmap(model)(batch["x"]), batch)
 
     return equinox_training(BidirectionalGru, batch, loss_of, optax.adabelief(1e-3))
 
@@ -205,7 +204,7 @@ def nnx_training(make, batch, optimizer):
 
     def step(model, optimizer, batch):
         def loss_of(model):
-            return cross_entropy(model(batch["x"]), batch["y"])
+            return labelled(model(batch["x"]), batch)
 
         loss, gradients = nnx.value_and_grad(loss_of)(model)
         optimizer.update(model, gradients)

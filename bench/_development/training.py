@@ -1,4 +1,4 @@
-"""What steps of the development set are made of."""
+"""What steps of the development set, and those of tests/e2e/public_models.py, are made of."""
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,10 @@ def images(size=32, batch=BATCH, channels_first=False):
 def cross_entropy(logits, labels):
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
     return jnp.mean(losses)
+
+
+def labelled(logits, batch):
+    return cross_entropy(logits, batch["y"])
 
 
 def training(loss_of, params, batch, optimizer=None, extra=None):
@@ -66,7 +70,3 @@ def equinox_training(make, batch, loss_of, optimizer=None):
         return loss_of(eqx.combine(params, static), batch), None
 
     return training(loss, params, batch, optimizer)
-
-
-def labelled(logits, batch):
-    return cross_entropy(logits, batch["y"])

@@ -115,6 +115,7 @@ def _lower(name: str, script: Path, variant: tuple[str, ...], folder: Path) -> N
 @lru_cache
 def _fingerprint(script: Path) -> str:
     files = [script, HERE / "public_models.py"]
+    files += [ROOT / "bench" / "_development" / "training.py"]
     files += sorted((ROOT / "python").glob("requirements*.txt"))
     files += sorted((ROOT / "python" / "meshwright").glob("*.py"))
     digest = hashlib.sha256()

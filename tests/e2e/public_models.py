@@ -7,50 +7,34 @@ import sys
 from functools import partial
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
+# What the development set's steps are made of, too.
+sys.path.append(str(ROOT / "bench" / "_development"))
+
 import jax
 import jax.numpy as jnp
 import optax
+from training import (
+    cross_entropy,
+    equinox_training,
+    integers,
+    labelled,
+    linen_training,
+    struct,
+    training,
+)
 
 import meshwright
 
 BATCH = 8
 
 
-def struct(*shape, dtype=jnp.float32):
-    return jax.ShapeDtypeStruct(shape, dtype)
-
-
-def training(loss_of, params, batch, optimizer=None, extra=None):
-    """A step of `loss_of(params, extra, batch) -> (loss, extra)`, and its arguments."""
-    optimizer = optimizer or optax.adamw(1e-3)
-
-    def step(state, batch):
-        (loss, extra), gradients = jax.value_and_grad(loss_of, has_aux=True)(
-            state["params"], state["extra"], batch
-        )
-        updates, slots = optimizer.update(gradients, state["slots"], state["params"])
-        params = optax.apply_updates(state["params"], updates)
-        return {"params": params, "slots": slots, "extra": extra}, loss
-
-    slots = jax.eval_shape(optimizer.init, params)
-    return step, ({"params": params, "slots": slots, "extra": extra}, batch)
-
-
-def cross_entropy(logits, labels):
-    losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
-    return jnp.mean(losses)
-
-
-def images(classes=10, size=16):
-    x = struct(BATCH, size, size, 3)
-    return {"x": x, "y": struct(BATCH, dtype=jnp.int32)}
+def images(size=16):
+    return {"x": struct(BATCH, size, size, 3), "y": integers(BATCH)}
 
 
 def tokens(length=16):
-    return {
-        "x": struct(BATCH, length, dtype=jnp.int32),
-        "y": struct(BATCH, length, dtype=jnp.int32),
-    }
+    return {"x": integers(BATCH, length), "y": integers(BATCH, length)}
 
 
 def haiku_resnet():
@@ -137,14 +121,7 @@ def linen_transformer():
                 x = Layer(name=f"layers_{i}")(x)
             return nn.Dense(64, name="head")(nn.LayerNorm()(x))
 
-    model = Model()
-    batch = tokens()
-    params = jax.eval_shape(model.init, jax.random.PRNGKey(0), batch["x"])
-
-    def loss_of(params, _, batch):
-        return cross_entropy(model.apply(params, batch["x"]), batch["y"]), None
-
-    return training(loss_of, params, batch)
+    return linen_training(Model(), tokens(), labelled)
 
 
 def linen_lstm_adafactor():
@@ -157,15 +134,8 @@ def linen_lstm_adafactor():
             x = nn.RNN(nn.OptimizedLSTMCell(32))(x)
             return nn.Dense(32)(x)
 
-    model = Model()
-    batch = tokens(10)
-    params = jax.eval_shape(model.init, jax.random.PRNGKey(0), batch["x"])
-
-    def loss_of(params, _, batch):
-        return cross_entropy(model.apply(params, batch["x"]), batch["y"]), None
-
     optimizer = optax.adafactor(1e-3, min_dim_size_to_factor=16)
-    return training(loss_of, params, batch, optimizer)
+    return linen_training(Model(), tokens(10), labelled, optimizer)
 
 
 def nnx_transformer():
@@ -257,15 +227,11 @@ def equinox_mixer():
                 x = block(x)
             return self.head(jnp.mean(x, 1))
 
-    model = eqx.filter_eval_shape(Mixer, jax.random.PRNGKey(0))
-    params, static = eqx.partition(model, lambda leaf: hasattr(leaf, "shape"))
+    def loss_of(model, batch):
+        return labelled(jax.vmap(model)(batch["x"]), batch)
 
-    def loss_of(params, _, batch):
-        logits = jax.vmap(eqx.combine(params, static))(batch["x"])
-        return cross_entropy(logits, batch["y"]), None
-
-    batch = {"x": struct(BATCH, 3, 16, 16), "y": struct(BATCH, dtype=jnp.int32)}
-    return training(loss_of, params, batch, optax.lion(1e-3))
+    batch = {"x": struct(BATCH, 3, 16, 16), "y": integers(BATCH)}
+    return equinox_training(Mixer, batch, loss_of, optax.lion(1e-3))
 
 
 def equinox_gru_muon():
@@ -286,15 +252,11 @@ def equinox_gru_muon():
             h, _ = jax.lax.scan(body, jnp.zeros(32), xs)
             return self.head(h)
 
-    model = eqx.filter_eval_shape(Model, jax.random.PRNGKey(0))
-    params, static = eqx.partition(model, lambda leaf: hasattr(leaf, "shape"))
-
-    def loss_of(params, _, batch):
-        out = jax.vmap(eqx.combine(params, static))(batch["x"])
-        return jnp.mean((out - batch["y"]) ** 2), None
+    def loss_of(model, batch):
+        return jnp.mean((jax.vmap(model)(batch["x"]) - batch["y"]) ** 2)
 
     batch = {"x": struct(BATCH, 10, 8), "y": struct(BATCH, 8)}
-    return training(loss_of, params, batch, optax.contrib.muon(1e-3))
+    return equinox_training(Model, batch, loss_of, optax.contrib.muon(1e-3))
 
 
 def penzai_llama():
@@ -359,9 +321,7 @@ def e3nn_message_passing():
 
     model = Model()
     batch = {"x": struct(BATCH, 8, 3), "y": struct(BATCH)}
-    params = jax.eval_shape(
-        model.init, jax.random.PRNGKey(0), jax.ShapeDtypeStruct((8, 3), jnp.float32)
-    )
+    params = jax.eval_shape(model.init, jax.random.PRNGKey(0), struct(8, 3))
 
     def loss_of(params, _, batch):
         out = jax.vmap(lambda x: model.apply(params, x))(batch["x"])
@@ -374,14 +334,7 @@ def diffrax_neural_ode():
     import diffrax
     import equinox as eqx
 
-    field = eqx.filter_eval_shape(
-        lambda key: eqx.nn.MLP(8, 8, 32, 2, jnp.tanh, key=key), jax.random.PRNGKey(0)
-    )
-    params, static = eqx.partition(field, lambda leaf: hasattr(leaf, "shape"))
-
-    def loss_of(params, _, batch):
-        net = eqx.combine(params, static)
-
+    def loss_of(net, batch):
         def solve(y0):
             solution = diffrax.diffeqsolve(
                 diffrax.ODETerm(lambda t, y, args: net(y)),
@@ -396,11 +349,13 @@ def diffrax_neural_ode():
             )
             return solution.ys[-1]
 
-        out = jax.vmap(solve)(batch["x"])
-        return jnp.mean((out - batch["y"]) ** 2), None
+        return jnp.mean((jax.vmap(solve)(batch["x"]) - batch["y"]) ** 2)
+
+    def field(key):
+        return eqx.nn.MLP(8, 8, 32, 2, jnp.tanh, key=key)
 
     batch = {"x": struct(BATCH, 8), "y": struct(BATCH, 8)}
-    return training(loss_of, params, batch)
+    return equinox_training(field, batch, loss_of)
 
 
 def flowjax_flow():

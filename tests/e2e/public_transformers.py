@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 
 import jax
-from public_models import cross_entropy, images, lower_all, struct, tokens, training
+from public_models import images, lower_all, tokens
+from training import cross_entropy, struct, training
 
 SIZES = {"vocab_size": 64, "hidden_size": 32, "num_attention_heads": 4}
 SIZES |= {"intermediate_size": 64, "max_position_embeddings": 32}
