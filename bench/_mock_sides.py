@@ -3,13 +3,14 @@
     believe_in(8)                      # before jax starts its backend
     ours = Partitioned(module_bytes, states=3)
     peer = Jitted(fn, arguments, in_shardings, out_shardings)
-    seconds(ours), seconds(peer)       # of one step; collectives bring garbage
+    pairs(ours, peer, steps=15)        # seconds; collectives bring garbage
 
 Both keep their state from step to step.
 """
 
 import os
 import time
+from pathlib import Path
 
 
 def believe_in(devices: int) -> None:
@@ -134,6 +135,19 @@ class Jitted:
     def step(self):
         self._state, loss = self._compiled(self._state, self._batch)
         return self._state, loss
+
+
+def dump(folder: Path, prefix: str, sides: dict) -> None:
+    """The optimised programs, as folder/PREFIX_SIDE.txt."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, side in sides.items():
+        (folder / f"{prefix}_{name}.txt").write_text(side.text())
+
+
+def pairs(ours, peer, steps: int, warmup: int = 3) -> list[tuple[float, float]]:
+    """Seconds of one step each, in turn, after `warmup` of them."""
+    found = [(seconds(ours), seconds(peer)) for _ in range(warmup + steps)]
+    return found[warmup:]
 
 
 def seconds(side) -> float:

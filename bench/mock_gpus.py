@@ -3,12 +3,12 @@
     ./mw bench mock_gpus                       # dp, megatron, context
     ./mw bench mock_gpus dp --set layers=4
 
-One GPU, of eight (or more) that XLA believes in: programs are compiled for all and run on the one,
-collectives bring garbage (`jax_mock_gpu_topology`). The step is a llama with cuDNN's
-attention, of 32,768 tokens for `context`. Ours is what `meshwright partition` makes of it; the other side is `jax.jit` with
-the same shardings and a `shard_map` around the kernel, as JAX asks for it, for `context` ring
-attention by hand (`_ring.py`). Stepped in turn,
-one step each. Prints medians and the median of each pair's ratio. Bar: 1.00.
+One GPU, of eight (or more) that XLA believes in: programs are compiled for all and run on
+the one, collectives bring garbage (`jax_mock_gpu_topology`). The step is a llama with
+cuDNN's attention, of 32,768 tokens for `context`. Ours is what `meshwright partition` makes
+of it; the other side is `jax.jit` with the same shardings and a `shard_map` around the
+kernel, as JAX asks for it, for `context` ring attention by hand (`_ring.py`). Stepped in
+turn, one step each. Prints medians and the median of each pair's ratio. Bar: 1.00.
 """
 
 import argparse
@@ -20,7 +20,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from _mock_sides import Jitted, Partitioned, believe_in, platform, seconds, sharding
+from _mock_sides import (
+    Jitted,
+    Partitioned,
+    believe_in,
+    dump,
+    pairs,
+    platform,
+    sharding,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 BAR = 1.0
@@ -168,17 +176,12 @@ def main():
             ours = partitioned(step, rules, mesh, options.binary, Path(folder))
         peer = by_hand(step, rules, heads, mesh)
         if options.dump:
-            for name, side in (("ours", ours), ("jax", peer)):
-                path = options.dump / f"{plan}_{name}.txt"
-                path.write_text(side.text())
-        pairs = [
-            (seconds(ours), seconds(peer))
-            for _ in range(options.warmup + options.steps)
-        ][options.warmup :]
-        ratios.append(statistics.median(a / b for a, b in pairs))
+            dump(options.dump, plan, {"ours": ours, "jax": peer})
+        turns = pairs(ours, peer, options.steps, options.warmup)
+        ratios.append(statistics.median(a / b for a, b in turns))
+        medians = [statistics.median(one) * 1e3 for one in zip(*turns, strict=True)]
         print(
-            f"{plan:10} {statistics.median(a for a, _ in pairs) * 1e3:9.2f} "
-            f"{statistics.median(b for _, b in pairs) * 1e3:9.2f} {ratios[-1]:7.3f}",
+            f"{plan:10} {medians[0]:9.2f} {medians[1]:9.2f} {ratios[-1]:7.3f}",
             flush=True,
         )
     missed = max(ratios) > BAR

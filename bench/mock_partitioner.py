@@ -5,8 +5,8 @@
 
 One GPU, of eight or more that XLA believes in: programs are compiled for all and run on the
 one, collectives bring garbage at once, so that computing, copies and gaps are compared. Ours
-is what `meshwright partition` makes of the plan of a strategy, one stage, nothing computed
-again, the whole batch at once; the other side `jax.jit` of the same step with the plan's
+is what `meshwright partition` makes of the plan of a strategy, one stage, no recomputation,
+the whole batch at once; the other side `jax.jit` of the same step with the plan's
 shardings. Stepped in turn, one step each. Prints medians, the median of each pair's ratio,
 temporary memory, what was predicted of ours, and how many collectives were started.
 Bars: 1.00 in the geometric mean, 1.05 at worst; memory 1.00.
@@ -20,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from _mock_sides import Jitted, Partitioned, believe_in, platform, seconds
+from _mock_sides import Jitted, Partitioned, believe_in, dump, pairs, platform
 
 ROOT = Path(__file__).resolve().parents[1]
 BARS = 1.0, 1.05
@@ -71,11 +71,11 @@ def both(step, strategy: str, devices: int, options):
 
 
 def starts(text: str) -> int:
+    """Collectives that the program starts, asynchronous ones once."""
     kinds = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
-    permutes = ("collective-permute",)
+    kinds += ("collective-permute",)
     return sum(
-        text.count(f" {kind}(") + text.count(f" {kind}-start(")
-        for kind in kinds + permutes
+        text.count(f" {kind}(") + text.count(f" {kind}-start(") for kind in kinds
     ) + text.count(" async-start(")
 
 
@@ -104,19 +104,14 @@ def main():
         step = build(model, options.devices, options.set)
         for strategy in [only] if only else STRATEGIES:
             plan, ours, peer = both(step, strategy, options.devices, options)
-            sides = {"ours": ours, "xla": peer}
             if options.dump:
-                for name, side in sides.items():
-                    path = options.dump / f"{model}_{strategy}_{name}.txt"
-                    path.write_text(side.text())
-            pairs = [
-                (seconds(ours), seconds(peer))
-                for _ in range(options.warmup + options.steps)
-            ][options.warmup :]
-            ratios.append(statistics.median(a / b for a, b in pairs))
-            temp = [side.temp_bytes() for side in sides.values()]
+                sides = {"ours": ours, "xla": peer}
+                dump(options.dump, f"{model}_{strategy}", sides)
+            turns = pairs(ours, peer, options.steps, options.warmup)
+            ratios.append(statistics.median(a / b for a, b in turns))
+            temp = ours.temp_bytes(), peer.temp_bytes()
             memories.append(temp[0] / temp[1])
-            medians = [statistics.median(one) * 1e3 for one in zip(*pairs, strict=True)]
+            medians = [statistics.median(one) * 1e3 for one in zip(*turns, strict=True)]
             print(
                 f"{model + ':' + strategy:16} {medians[0]:8.2f} {medians[1]:8.2f} "
                 f"{ratios[-1]:7.3f} {plan.predicted.compute_seconds * 1e3:9.2f} "
@@ -124,7 +119,7 @@ def main():
                 f"{starts(ours.text()):5} {starts(peer.text()):5}",
                 flush=True,
             )
-            del ours, peer, sides
+            del ours, peer  # Their memory, before the next are made.
     mean = math.exp(statistics.fmean(map(math.log, ratios)))
     memory = math.exp(statistics.fmean(map(math.log, memories)))
     print(f"time {mean:.3f} in the geometric mean, {max(ratios):.3f} at worst")
