@@ -77,9 +77,14 @@ TEST(KernelCopiesTest, OfWhatIsGatheredInsideForAReduction) {
   }
 }
 
-// The orders in which a contraction of `left` and `right` reads copies.
-std::vector<TurnedInput> TurnedFor(const Shape& left, const Shape& right,
-                                   DotDimensionNumbers numbers) {
+// What a contraction of `left` and `right` copies and packs.
+struct CopiesOfDot {
+  std::vector<TurnedInput> turned;
+  std::vector<int32_t> repacked;
+};
+
+CopiesOfDot CopiesFor(const Shape& left, const Shape& right,
+                      DotDimensionNumbers numbers) {
   Module module("m");
   BodyForTest body(module.AddComputation("main"));
   Instruction* a = body.Parameter(left);
@@ -88,7 +93,20 @@ std::vector<TurnedInput> TurnedFor(const Shape& left, const Shape& right,
   dot->attributes.mutate().dot = std::move(numbers);
   Kernel kernel{.root = dot, .inputs = {a, b}};
   AddTurnedInputs(*dot, kCpu, kernel);
-  return kernel.turned;
+  AddRepackedInputs(*dot, kernel);
+  return {.turned = kernel.turned, .repacked = kernel.repacked};
+}
+
+// The orders in which it reads copies.
+std::vector<TurnedInput> TurnedFor(const Shape& left, const Shape& right,
+                                   DotDimensionNumbers numbers) {
+  return CopiesFor(left, right, std::move(numbers)).turned;
+}
+
+// Which of its operands are packed with jumps.
+std::vector<int32_t> RepackedFor(const Shape& left, const Shape& right,
+                                 DotDimensionNumbers numbers) {
+  return CopiesFor(left, right, std::move(numbers)).repacked;
 }
 
 // The gradient of a weight contracts over batch and positions: rows of its left
@@ -136,21 +154,6 @@ TEST(KernelCopiesTest, FirstBesidesThoseOfOneElement) {
   Instruction* gathered =
       Gather(body, body.Parameter(F32({1, 4, 8})), /*dimension=*/1);
   EXPECT_FALSE(SplitsInside(*gathered, gathered->operand_shape(0)));
-}
-
-// Which operands of a contraction are packed with jumps.
-std::vector<int32_t> RepackedFor(const Shape& left, const Shape& right,
-                                 DotDimensionNumbers numbers) {
-  Module module("m");
-  BodyForTest body(module.AddComputation("main"));
-  Instruction* a = body.Parameter(left);
-  Instruction* b = body.Parameter(right);
-  Instruction* dot = body.Add(Opcode::kDot, F32({1}), {a, b});
-  dot->attributes.mutate().dot = std::move(numbers);
-  Kernel kernel{.root = dot, .inputs = {a, b}};
-  AddTurnedInputs(*dot, kCpu, kernel);
-  AddRepackedInputs(*dot, kernel);
-  return kernel.repacked;
 }
 
 TEST(KernelCopiesTest, OfWhatIsContractedAcrossItsRows) {
