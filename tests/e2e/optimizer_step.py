@@ -8,7 +8,7 @@ import optax
 
 import meshwright
 
-BATCH, LENGTH, WIDTH, WORDS = 8, 6, 16, 24
+BATCH, LENGTH, WIDTH, WORDS = 16, 24, 32, 64
 OPTIMIZERS = {
     "multi_steps": lambda: optax.MultiSteps(optax.adamw(1e-3), 4),
     "adafactor": lambda: optax.adafactor(1e-3, min_dim_size_to_factor=8),
