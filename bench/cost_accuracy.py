@@ -50,14 +50,15 @@ class Probe:
         self,
         model: str,
         plan: Path,
-        database: Path,
+        database: Path | None,
         flag: str = "--sharding",
         realtime: bool = False,
     ):
         self.name = plan.stem
         command = [BUILD / "bench/cost_probe", module_of(model), flag, plan]
+        command += ["--database", database] if database else []  # Else assumed.
         self._process = subprocess.Popen(
-            [*map(str, command), "--database", str(database), "--serve"],
+            [*map(str, command), "--serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

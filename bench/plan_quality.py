@@ -4,14 +4,16 @@
     ./mw bench plan_quality gpt moe --episodes 20
     ./mw bench plan_quality --measured         # our plan made with plan --measure
     ./mw bench plan_quality FOLDER/*.hlo.pb    # of ./mw bench development_set FOLDER
+    ./mw bench plan_quality --assumed          # plans without calibration
 
-Devices are calibrated first, unless --database names rates. For every model a plan is
-made with each strategy. Two processes of the same plan are some percent apart for as long
-as they live, so there are episodes: each compiles every plan in a process of its own and
-lets all take a few steps in turn, in another order every round, so that whatever else
-runs on the machine meets all alike. An episode gives one ratio, of the medians relative to
-their rounds; the table has their means and, for the largest of them, the standard error.
-Strategies that are far behind after a few episodes are left out of the others.
+Devices are calibrated first, unless --database names rates or --assumed does without. For
+every model a plan is made with each strategy. Two processes of the same plan are some
+percent apart for as long as they live, so there are episodes: each compiles every plan in a
+process of its own and lets all take a few steps in turn, in another order every round, so
+that whatever else runs on the machine meets all alike. An episode gives one ratio, of the
+medians relative to their rounds; the table has their means and, for the largest of them, the
+standard error. Strategies that are far behind after a few episodes are left out of the
+others.
 Bar: at most 1.02 against the fastest.
 """
 
@@ -34,16 +36,17 @@ HOPELESS = 0.9  # Of what such a strategy takes, ours takes less.
 
 
 def make_plans(
-    model: str, database: Path, folder: Path, measured: bool
+    model: str, database: Path | None, folder: Path, measured: bool
 ) -> dict[str, Path]:
     plans = {}
+    rates = ["--database", database] if database else ["--assumed"]
     for strategy in STRATEGIES:
         path = folder / f"{name_of(model)}_{strategy}.json"
         further = ["--measure"] if measured and strategy == "auto" else []
         done = subprocess.run(
             [BUILD / "meshwright/cli/meshwright", "plan"]
             + [module_of(model), "--cluster", "cpu:8"]
-            + ["--database", database, "--strategy", strategy, "-o", path]
+            + [*rates, "--strategy", strategy, "-o", path]
             + ["--stages", "1", *further],  # A mesh holds the whole step.
             check=False,
             capture_output=True,
@@ -56,7 +59,9 @@ def make_plans(
 class Episode:
     """A process of each plan; closed when it ends."""
 
-    def __init__(self, model: str, plans: dict, database: Path, options, seed: int):
+    def __init__(
+        self, model: str, plans: dict, database: Path | None, options, seed: int
+    ):
         self.random = random.Random(seed)
         self.probes: dict[str, Probe] = {}
         for strategy in self.shuffled(plans):
@@ -100,7 +105,7 @@ def relative(taken: dict[str, list[float]]) -> dict[str, float]:
     }
 
 
-def measure(model: str, database: Path, options, folder: Path) -> dict:
+def measure(model: str, database: Path | None, options, folder: Path) -> dict:
     plans = make_plans(model, database, folder, options.measured)
     rows: dict[str, dict] = {}
     for number in range(options.episodes):
@@ -138,6 +143,7 @@ def main():
         "--measured", action="store_true", help="our plan by plan --measure"
     )
     parser.add_argument("--database", type=Path, help="of rates measured before")
+    parser.add_argument("--assumed", action="store_true", help="do not calibrate")
     parser.add_argument("--realtime", action="store_true", help="before all others")
     parser.add_argument("--json", type=Path, help="write every number here")
     options = parser.parse_args()
@@ -150,9 +156,9 @@ def main():
     results, worst = {}, 0.0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        database = options.database or calibrate(
-            folder / "profile.db", options.realtime
-        )
+        database = options.database
+        if not database and not options.assumed:
+            database = calibrate(folder / "profile.db", options.realtime)
         for model in options.models:
             rows = results[model] = measure(model, database, options, folder)
             cells = [f"{rows[s]['ratio']:.3f}" if s in rows else "" for s in columns]
