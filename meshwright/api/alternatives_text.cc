@@ -95,10 +95,10 @@ std::string AlternativesText(const Plan& plan) {
     add(one.mesh, one.micro_batches, SettingText(one.stages, one.recompute),
         one.seconds, one.predicted_seconds, RemarkOn(one, plan));
   }
-  absl::StrAppend(
-      &lines,
-      "  search: op by op; program: as it runs, fused and combined, of the "
-      "most promising only\n");
+  absl::StrAppend(&lines,
+                  "  search: simulated from the candidate; program: as "
+                  "written, of the most "
+                  "promising only\n");
   return lines;
 }
 

@@ -89,7 +89,7 @@ def test_nothing_looks_faster_than_the_choice(told, testdata, model, cluster):
     at = next(i for i, line in enumerate(lines) if line.startswith("meshes that"))
     assert "search" in lines[at] and "program" in lines[at]
     assert lines[at + 1].endswith("chosen")
-    rows = lines[at + 2 : next(i for i, x in enumerate(lines) if "op by op" in x)]
+    rows = lines[at + 2 : next(i for i, x in enumerate(lines) if "search: " in x)]
     assert rows
     for row in rows:
         if re.search(r" -\d", row):
