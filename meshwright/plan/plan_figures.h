@@ -18,7 +18,7 @@ struct Prediction {
   double exposed_comm_seconds = 0;  // Not hidden under computation.
   double apply_seconds = 0;         // With stages: updating the weights.
   double bubble_seconds = 0;        // With stages: waiting for others.
-  // The step as the search counts it, op by op; 0 if that is not known.
+  // The step as simulated from the candidate; 0 if that is not known.
   double search_seconds = 0;
   double comm_bytes = 0;   // Sent by a device per step.
   int64_t peak_bytes = 0;  // On a device.

@@ -1,7 +1,7 @@
 // What experts would do, beside what the search found.
 //
 // No expert's strategy is missing among the search's options, so none is better
-// as the search counts. But it counts ops one by one: fused, combined and
+// in the sum of ops and moves that it minimises. But fused, combined and
 // overlapped as it will run, an expert's program may be quicker.
 #ifndef MESHWRIGHT_PLANNER_EXPERT_PLANS_H_
 #define MESHWRIGHT_PLANNER_EXPERT_PLANS_H_
