@@ -56,7 +56,7 @@ std::string RemarkOn(const Alternative& one, const Plan& plan) {
   }
   if (own.search_seconds == 0) return "";
   const double more = one.seconds - own.search_seconds;
-  return absl::StrCat(difference(more), " as the search counts",
+  return absl::StrCat(difference(more), " by the search",
                       more <= -kNothing
                           ? "; not among the few whose programs were written"
                           : "");
