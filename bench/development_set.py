@@ -34,17 +34,21 @@ def held_out(name: str) -> bool:
     return int(hashlib.md5(name.encode()).hexdigest(), 16) % 3 == 0
 
 
-def lower(folder: Path) -> None:
+def lower(folder: Path) -> bool:
+    """Whether all were; those that are not are named."""
     environment = os.environ | {"JAX_PLATFORMS": "cpu"}
     environment["PYTHONPATH"] = str(ROOT / "python")
-    for interpreter, files in FILES.items():
+    done = [
         subprocess.run(
-            [interpreter, SOURCES, folder, *files], env=environment, check=True
+            [interpreter, SOURCES, folder, *files], env=environment, check=False
         )
+        for interpreter, files in FILES.items()
+    ]
     (folder / "held_out").mkdir(exist_ok=True)
     for path in sorted(folder.glob("*.hlo.pb")):
         if held_out(stem(path)):
             path.rename(folder / "held_out" / path.name)
+    return all(one.returncode == 0 for one in done)
 
 
 def stem(path: Path) -> str:
@@ -68,7 +72,8 @@ def attempt(*words) -> subprocess.CompletedProcess:
 
 def batch_of(facts: dict) -> int:
     """The first dimension of most data."""
-    sizes = [p["shape"][0] for p in facts["parameters"] if p["role"] == "data"]
+    data = [p["shape"] for p in facts["parameters"] if p["role"] == "data"]
+    sizes = [shape[0] for shape in data if shape]
     return max(set(sizes), key=sizes.count) if sizes else 0
 
 
@@ -82,12 +87,12 @@ def inspect(path: Path) -> tuple[str, dict]:
 def try_out(path: Path, plan: Path) -> str:
     """What went wrong; empty if nothing did."""
     done = attempt("plan", path, "--cluster", "cpu:8", "-o", plan)
-    if done.returncode == 0:
-        done = attempt("check", path, "--plan", plan)
-        if done.returncode != 0:
-            return f"check ({done.returncode}): {last_line(done.stdout + done.stderr)}"
-        return ""
-    return f"plan ({done.returncode}): {last_line(done.stderr)}"
+    if done.returncode != 0:
+        return f"plan ({done.returncode}): {last_line(done.stderr)}"
+    done = attempt("check", path, "--plan", plan)
+    if done.returncode != 0:
+        return f"check ({done.returncode}): {last_line(done.stdout + done.stderr)}"
+    return ""
 
 
 def main():
@@ -100,11 +105,11 @@ def main():
     options = parser.parse_args()
     folder = options.folder
     folder.mkdir(parents=True, exist_ok=True)
-    if options.again or not modules(folder):
-        lower(folder)
-    if options.lower_only:
-        return
     wrong = 0
+    if options.again or not modules(folder):
+        wrong += not lower(folder)
+    if options.lower_only:
+        sys.exit(wrong)
     print("| step | instructions | batch | |\n|---|---|---|---|")
     for path in modules(folder, options.held_out):
         if options.names and stem(path) not in options.names:
@@ -113,11 +118,11 @@ def main():
         if facts:
             problem = try_out(path, folder / f"{stem(path)}.plan.json")
         wrong += bool(problem)
-        count = facts.get("instructions", {})
+        count, batch = "", ""
+        if facts:
+            count, batch = facts["instructions"], batch_of(facts)
         print(
-            f"| {stem(path)} | {count} | {batch_of(facts) if facts else ''} "
-            f"| {problem or 'equal'} |",
-            flush=True,
+            f"| {stem(path)} | {count} | {batch} | {problem or 'equal'} |", flush=True
         )
     print(f"{wrong} with problems, bar 0: {'kept' if wrong == 0 else 'missed'}")
     sys.exit(wrong > 0)

@@ -37,7 +37,7 @@ def main():
                 print(f"{name}: {type(error).__name__}: {error}", flush=True)
                 continue
             print(f"{name}: {path.stat().st_size} bytes", flush=True)
-    sys.exit(len(failed))
+    sys.exit(bool(failed))
 
 
 if __name__ == "__main__":
