@@ -12,6 +12,8 @@ import os
 import time
 from pathlib import Path
 
+from _machine import describe
+
 
 def believe_in(devices: int) -> None:
     flags = os.environ.get("XLA_FLAGS", "")
@@ -21,6 +23,13 @@ def believe_in(devices: int) -> None:
 
     if os.environ.get("JAX_PLATFORMS") != "cpu":
         jax.config.update("jax_mock_gpu_topology", f"1x{devices}x1")
+
+
+def described() -> str:
+    """What the figures are of; starts jax's backend."""
+    import jax
+
+    return f"{jax.devices()[0].device_kind}; {describe('jax')}"
 
 
 def platform() -> str:

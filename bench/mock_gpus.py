@@ -24,6 +24,7 @@ from _mock_sides import (
     Jitted,
     Partitioned,
     believe_in,
+    described,
     dump,
     pairs,
     platform,
@@ -167,6 +168,7 @@ def main():
     import jax
 
     mesh = jax.make_mesh((options.devices,), ("x",), (jax.sharding.AxisType.Auto,))
+    print(described())
     print(f"{'plan':10} {'ours ms':>9} {'jax ms':>9} {'by pair':>7}")
     ratios = []
     for plan in options.plans or PLANS:

@@ -20,7 +20,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from _mock_sides import Jitted, Partitioned, believe_in, dump, pairs, platform
+from _mock_sides import (
+    Jitted,
+    Partitioned,
+    believe_in,
+    described,
+    dump,
+    pairs,
+    platform,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 BARS = 1.0, 1.05
@@ -94,6 +102,7 @@ def main():
     parser.add_argument("--binary", type=Path, default=default)
     options = parser.parse_args()
     believe_in(options.devices)
+    print(described())
     chosen = [case.partition(":") for case in options.cases or MODELS]
     print(
         f"{'step':16} {'ours ms':>8} {'XLA ms':>8} {'by pair':>7} {'predicted':>9} "

@@ -25,6 +25,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from _machine import describe
+
 ROOT = Path(__file__).resolve().parents[1]
 BARS = {"small": 1.25, "large": 1.10}
 LARGE_SECONDS = 1e-2
@@ -128,6 +130,7 @@ def main():
     steps = options.steps_of + (PUBLISHED if options.published else [])
     if not steps:
         parser.error("name modules or steps of the zoo, or --published")
+    print(describe("jax"))
     print(f"{'step':56} {'predicted':>10} {'measured':>10} {'ratio':>6} {'memory':>6}")
     apart = {"small": [], "large": []}
     failed = 0
