@@ -9,6 +9,7 @@ from conftest import HERE
 
 FAST = {"devices": 8, "count": 2}
 SLOW = {"devices": 8, "count": 2, "device": {"kind": "a100-80"}}
+PARTS = ("forward_seconds", "input_grad_seconds", "weight_grad_seconds")
 LINKS = {
     "host": {"gbps": 2400, "us": 4},
     "cluster": {"gbps": 200, "us": 8, "per": "device"},
@@ -43,15 +44,12 @@ def test_slow_stages_get_fewer_layers(cli, deep, clusters, tmp_path):
     path = tmp_path / "plan.json"
     mixed = clusters(FAST, SLOW)
     plan = plan_of(cli, deep, mixed, "--stages", 4, "-o", path)
-    layers = [0, 0, 0, 0]
-    for stage, times in enumerate(plan["pipeline"]["stages"]):
-        layers[stage] = times["fixed_bytes"] - times["room_bytes"]
-        seconds = times["forward_seconds"]
-        assert seconds == pytest.approx(
-            plan["pipeline"]["stages"][0]["forward_seconds"], rel=0.5
-        )
-    # Weights, and the first stage holds the batch.
-    assert layers[1] > 2 * layers[2]
+    stages = plan["pipeline"]["stages"]
+    seconds = [sum(stage[part] for part in PARTS) for stage in stages]
+    assert max(seconds) < 1.4 * min(seconds)
+    # Bytes of weights; the first stage holds the batch, too.
+    weights = [stage["fixed_bytes"] - stage["room_bytes"] for stage in stages]
+    assert weights[1] > 2 * weights[2]
     notes = " ".join(plan["notes"])
     assert "stages on slower devices get less work, down to 32 %" in notes
     text = cli("plan", deep, "--cluster", mixed, "--assumed", "--stages", 4).stdout
