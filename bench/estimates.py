@@ -36,13 +36,15 @@ def module_of(model: str, folder: Path) -> Path:
 def ratios(report: dict) -> list[float]:
     """Of the plan, then of others that were written."""
     predicted = report["predicted"]
-    own = predicted["step_seconds"] / predicted["search_seconds"]
+    own = (predicted["step_seconds"], predicted["search_seconds"])
     others = [
-        one["predicted_seconds"] / one["seconds"]
+        (one["predicted_seconds"], one["seconds"])
         for one in report["alternatives"]
         if one["predicted_seconds"] > 0 and one["seconds"] > 0
     ]
-    return [own, *others]
+    if own in others:  # The plan is among them.
+        others.remove(own)
+    return [program / estimate for program, estimate in [own, *others]]
 
 
 def main():
