@@ -20,15 +20,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from _mock_sides import (
-    Jitted,
-    Partitioned,
-    believe_in,
-    described,
-    dump,
-    pairs,
-    platform,
-)
+import _mock_sides as mock
+from _mock_sides import Jitted, Partitioned
 
 ROOT = Path(__file__).resolve().parents[1]
 BARS = 1.0, 1.05
@@ -60,7 +53,7 @@ def both(step, strategy: str, devices: int, options):
 
     with tempfile.TemporaryDirectory() as name:
         module, plan, split = (Path(name) / n for n in ("m.hlo.pb", "p.json", "s.pb"))
-        step.lower(platform()).save(module)
+        step.lower(mock.platform()).save(module)
         hosts = f"{max(1, devices // 8)}x{min(8, devices)}"
         command = [options.binary, "plan", module, "--cluster", f"h200:{hosts}"]
         command += ["--strategy", strategy, "--assumed", "--stages", "1"]
@@ -101,8 +94,8 @@ def main():
     default = ROOT / "build/release/meshwright/cli/meshwright"
     parser.add_argument("--binary", type=Path, default=default)
     options = parser.parse_args()
-    believe_in(options.devices)
-    print(described())
+    mock.believe_in(options.devices)
+    print(mock.described())
     chosen = [case.partition(":") for case in options.cases or MODELS]
     print(
         f"{'step':16} {'ours ms':>8} {'XLA ms':>8} {'by pair':>7} {'predicted':>9} "
@@ -115,8 +108,8 @@ def main():
             plan, ours, peer = both(step, strategy, options.devices, options)
             if options.dump:
                 sides = {"ours": ours, "xla": peer}
-                dump(options.dump, f"{model}_{strategy}", sides)
-            turns = pairs(ours, peer, options.steps, options.warmup)
+                mock.dump(options.dump, f"{model}_{strategy}", sides)
+            turns = mock.pairs(ours, peer, options.steps, options.warmup)
             ratios.append(statistics.median(a / b for a, b in turns))
             temp = ours.temp_bytes(), peer.temp_bytes()
             memories.append(temp[0] / temp[1])
