@@ -6,10 +6,10 @@
     ./mw bench step_predictions "vit huge --batch 32 --dtype bf16"
 
 A step is a module's file, or in quotes what `python -m meshwright.zoo lower` takes. It is
-planned for one device at assumed rates (or --calibrated) and run with the plan on this machine; the median
-of steps after the first eight counts. Prints both times, their ratio, and that of peak
-memory where the device tells it. Bars: within 25 % for small steps, 10 % for those of
-10 ms and more.
+planned for one device at assumed rates (or --calibrated) and run with the plan on this
+machine; the median of steps after the first eight counts. Prints both times, their ratio,
+and that of peak memory where the device tells it. Bars: within 25 % for small steps, 10 %
+for those of 10 ms and more.
 
 A machine with the program and jax will do, without ./mw: PYTHONPATH=python python
 bench/step_predictions.py --published --binary meshwright.
@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BARS = {"small": 1.25, "large": 1.10}
 LARGE_SECONDS = 1e-2
 WARMUP = 8
+HEADER = f"{'step':56} {'predicted':>10} {'measured':>10} {'ratio':>6} {'memory':>6}"
 PUBLISHED = [
     "gpt 117m --batch 8 --dtype bf16",
     "gpt-scan 117m --batch 8 --dtype bf16",
@@ -131,7 +132,7 @@ def main():
     if not steps:
         parser.error("name modules or steps of the zoo, or --published")
     print(describe("jax"))
-    print(f"{'step':56} {'predicted':>10} {'measured':>10} {'ratio':>6} {'memory':>6}")
+    print(HEADER)
     apart = {"small": [], "large": []}
     failed = 0
     for step in steps:

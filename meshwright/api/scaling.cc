@@ -81,6 +81,7 @@ class Predictor {
     point.stages = plan.stages();
     point.micro_batches = plan.micro_batches;
     point.recompute = plan.recompute;
+    point.notes = plan.notes;
     point.step_seconds = seconds;
     point.peak_bytes = predicted.peak_bytes;
     point.gap = plan.gap;

@@ -46,6 +46,7 @@ struct ScalePoint {
   int32_t stages = 1;
   int64_t micro_batches = 1;
   std::string recompute;
+  std::vector<std::string> notes;  // Of the plan.
   double step_seconds = 0;
   // Tokens, or else samples, in a second on each device.
   double throughput_per_device = 0;

@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kBarWidth = 24;
 
 std::string Percent(double share) {
+  if (share > 0 && share < 0.0005) return "< 0.1 %";
   return absl::StrFormat("%.1f %%", 100 * share);
 }
 
@@ -47,23 +48,41 @@ std::string PlanWords(const ScalePoint& point) {
   if (point.stages > 1) absl::StrAppend(&text, ", ", point.stages, " stages");
   if (point.micro_batches > 1)
     absl::StrAppend(&text, " x", point.micro_batches);
+  if (point.recompute != "none") {
+    absl::StrAppend(&text, ", recompute ", point.recompute);
+  }
   return text;
 }
 
-std::string Row(const ScalePoint& point, double best) {
-  std::string row = absl::StrFormat("%8d  %8d  ", point.devices, point.samples);
+std::string Row(const ScalePoint& point) {
+  std::string row = absl::StrFormat("%8d %7d ", point.devices, point.samples);
   if (!point.why_not.empty()) {
-    return absl::StrCat(row, "no plan: ", point.why_not, "\n");
+    return absl::StrCat(row, " no plan: ", point.why_not, "\n");
   }
   absl::StrAppendFormat(
-      &row, "%9s  %9s  %7s  %7s  %7s  %9s  %8s  %s  %s\n",
-      FormatSeconds(point.step_seconds),
+      &row, "%8s %9s %7s %7s %7s %8s %7s\n", FormatSeconds(point.step_seconds),
       FormatCount(point.throughput_per_device),
       point.mfu > 0 ? Percent(point.mfu) : "-", Percent(point.bubble_share),
       Percent(point.comm_share), FormatBytes(point.peak_bytes),
-      Percent(point.goodput.share),
-      Bar(best > 0 ? point.throughput_per_device / best : 0), PlanWords(point));
+      Percent(point.goodput.share));
   return row;
+}
+
+// What devices achieve, beside the best.
+std::string Chart(absl::Span<const ScalePoint> points) {
+  const double best = BestThroughput(points);
+  std::string chart = "throughput of a device, and its plan\n";
+  for (const ScalePoint& point : points) {
+    if (!point.why_not.empty()) continue;
+    absl::StrAppendFormat(
+        &chart, "%8d %s  %s\n", point.devices,
+        Bar(best > 0 ? point.throughput_per_device / best : 0),
+        PlanWords(point));
+    for (const std::string& note : point.notes) {
+      absl::StrAppend(&chart, "         note: ", note, "\n");
+    }
+  }
+  return chart;
 }
 
 // About the largest cluster that has a plan.
@@ -75,15 +94,19 @@ std::string FailureWords(absl::Span<const ScalePoint> points,
   }
   if (last == nullptr) return "";
   const Goodput& goodput = last->goodput;
-  return absl::StrFormat(
-      "goodput: a device fails every %g h, one of %d every %s; a checkpoint "
-      "takes %s, a restart %s; saved every %s (best: %s), %s of the time is "
-      "for steps that last\n",
+  std::string text = absl::StrFormat(
+      "goodput: a device fails every %g h, one of %d every %s;\n"
+      "  a checkpoint takes %s, a restart %s; saved every %s",
       failures.device_mtbf_hours, last->devices, Duration(goodput.mtbf_seconds),
       FormatSeconds(last->save_seconds),
       Duration(failures.restart_seconds + last->save_seconds),
-      Duration(goodput.interval_seconds),
-      Duration(goodput.best_interval_seconds), Percent(goodput.share));
+      Duration(goodput.interval_seconds));
+  if (failures.interval_seconds.has_value()) {
+    absl::StrAppend(&text, " (best: ", Duration(goodput.best_interval_seconds),
+                    ")");
+  }
+  return absl::StrCat(text, ",\n  ", Percent(goodput.share),
+                      " of the time is for steps that last\n");
 }
 
 }  // namespace
@@ -104,14 +127,13 @@ std::string ScalingTable(absl::Span<const ScalePoint> points,
                   "samples for each device"
                 : "strong scaling: the batch of the one step, on more devices",
       "; predicted\n");
-  absl::StrAppendFormat(
-      &table, "%8s  %8s  %9s  %9s  %7s  %7s  %7s  %9s  %8s  %s\n", "devices",
-      "samples", "step", InTokens(points) ? "tok/s/dev" : "smp/s/dev", "MFU",
-      "bubbles", "comm", "memory", "goodput",
-      "throughput of a device, and its plan");
-  const double best = BestThroughput(points);
-  for (const ScalePoint& point : points) table += Row(point, best);
-  return table + FailureWords(points, text.failures);
+  absl::StrAppendFormat(&table, "%8s %7s %8s %9s %7s %7s %7s %8s %7s\n",
+                        "devices", "samples", "step",
+                        InTokens(points) ? "tok/s/dev" : "smp/s/dev", "MFU",
+                        "bubbles", "comm", "memory", "goodput");
+  for (const ScalePoint& point : points) table += Row(point);
+  return absl::StrCat(table, Chart(points),
+                      FailureWords(points, text.failures));
 }
 
 std::string ScalingJson(absl::Span<const ScalePoint> points,
@@ -134,6 +156,7 @@ std::string ScalingJson(absl::Span<const ScalePoint> points,
     row["stages"] = point.stages;
     row["micro_batches"] = point.micro_batches;
     row["recompute"] = point.recompute;
+    row["notes"] = point.notes;
     row["step_seconds"] = point.step_seconds;
     row["throughput_per_device"] = point.throughput_per_device;
     row["mfu"] = point.mfu > 0 ? Json(point.mfu) : Json(nullptr);

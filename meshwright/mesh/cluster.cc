@@ -10,6 +10,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
 #include "meshwright/mesh/link_words.h"
+#include "meshwright/mesh/speed_factor.h"
 
 namespace meshwright {
 namespace {
@@ -55,8 +56,9 @@ absl::Status CheckLevel(const LinkLevel& level, const LinkLevel* below) {
   if (!std::isfinite(level.us) || level.us < 0) {
     return Bad("link \"", level.name, "\": us must be 0 or more");
   }
-  if (!std::isfinite(level.oversubscription) || level.oversubscription < 1) {
-    return Bad("link \"", level.name, "\": oversubscription must be 1 or more");
+  if (!(level.oversubscription >= 1 && level.oversubscription <= kMostTimes)) {
+    return Bad("link \"", level.name, "\": oversubscription must be 1 to ",
+               kMostTimes, ", not ", level.oversubscription);
   }
   if (level.devices < inner || level.devices % inner != 0) {
     return Bad("link \"", level.name, "\" joins ", level.devices,
@@ -138,8 +140,9 @@ absl::Status CheckHosts(const Cluster& cluster) {
                  "; all hosts must have equally many");
     }
     MW_RETURN_IF_ERROR(CheckLocalIds(cluster, i));
-    if (!IsPositive(host.link_speed)) {
-      return Bad(NameOf(cluster, i), ": link_speed must be above 0");
+    if (!IsFactor(host.link_speed)) {
+      return Bad(NameOf(cluster, i), ": link_speed must be ", 1 / kMostTimes,
+                 " to ", kMostTimes, ", not ", host.link_speed);
     }
     if (host.address.empty()) continue;
     const auto [other, is_new] = addresses.try_emplace(host.address, i);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "meshwright/mesh/speed_factor.h"
+
 namespace meshwright::internal {
 namespace {
 
@@ -21,8 +23,9 @@ absl::Status SetMemory(double gib, const std::string& where,
 // A device that is so many times as fast as others of its kind.
 absl::Status SetSpeed(double speed, const std::string& where,
                       DeviceModel& device) {
-  if (!std::isfinite(speed) || speed <= 0) {
-    return Bad(where, ": \"speed\" must be above 0, not ", speed);
+  if (!IsFactor(speed)) {
+    return Bad(where, ": \"speed\" must be ", 1 / kMostTimes, " to ",
+               kMostTimes, ", not ", speed);
   }
   for (const TflopsField& field : TflopsFields()) {
     device.tflops.*field.member *= speed;
@@ -46,6 +49,9 @@ DeviceModel DeviceOf(const DeviceKind& kind) {
 }
 
 absl::StatusOr<DeviceModel> ParseDevice(const Json& json, std::string where) {
+  if (json.is_string()) {
+    return ParseDevice(Json{{"kind", json}}, std::move(where));
+  }
   MW_ASSIGN_OR_RETURN(const JsonObject object,
                       JsonObject::Create(json, std::move(where),
                                          {"kind", "memory_gib", "memory_gbps",

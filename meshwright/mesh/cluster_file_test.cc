@@ -171,7 +171,7 @@ TEST(ClusterFileTest, HostsThatDiffer) {
   // All alike, though every host says so itself.
   const Cluster even = ParseCluster(R"({"hosts":
       [{"devices": 8, "device": {"kind": "h200"}},
-       {"devices": 8, "device": {"kind": "h200"}}]})")
+       {"devices": 8, "device": "h200"}]})")
                            .value();
   EXPECT_EQ(even, ParseClusterSpec("h200:2x8", {}).value());
   EXPECT_FALSE(even.IsUneven());
@@ -186,13 +186,17 @@ TEST(ClusterFileTest, MistakesInHostsThatDifferAreNamed) {
   EXPECT_THAT(with_host(R"({"devices": 8, "device": {"kind": "abacus"}})"),
               HasSubstr("hosts[1]: device: unknown device kind \"abacus\"; "
                         "known are v100, "));
+  EXPECT_THAT(with_host(R"({"devices": 8, "device": "abacus"})"),
+              HasSubstr("hosts[1]: device: unknown device kind \"abacus\""));
+  EXPECT_THAT(with_host(R"({"devices": 8, "link_speed": 1e-300})"),
+              HasSubstr("hosts[1]: link_speed must be 1e-06 to 1e+06"));
   EXPECT_THAT(with_host(R"({"devices": 8, "device": {"kind": "cpu"}})"),
               HasSubstr("hosts of h200 and of cpu cannot be one cluster"));
   EXPECT_THAT(
       with_host(R"({"devices": 8, "device": {"kind": "h200", "speed": 0}})"),
-      HasSubstr("hosts[1]: device: \"speed\" must be above 0, not 0"));
+      HasSubstr("hosts[1]: device: \"speed\" must be 1e-06 to 1e+06, not 0"));
   EXPECT_THAT(with_host(R"({"devices": 8, "link_speed": -1})"),
-              HasSubstr("hosts[1]: link_speed must be above 0"));
+              HasSubstr("hosts[1]: link_speed must be 1e-06 to 1e+06"));
   EXPECT_THAT(with_host(R"({"devices": 0})"),
               HasSubstr("hosts[1] has 0 devices; there are 1 to 2^20"));
 }
@@ -213,7 +217,7 @@ TEST(ClusterFileTest, OversubscribedLevels) {
                         "9 us"));
   EXPECT_EQ(ParseCluster(ToJson(cluster)).value(), cluster);
   EXPECT_THAT(Error(WithLinks(R"({"cluster": {"oversubscription": 0.5}})")),
-              HasSubstr("oversubscription must be 1 or more"));
+              HasSubstr("oversubscription must be 1 to 1e+06"));
 }
 
 TEST(ClusterFileTest, LocalIdsAndTepdist) {

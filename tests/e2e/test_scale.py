@@ -35,6 +35,7 @@ def test_strong_scaling(cli, mlp, tmp_path):
     assert "strong scaling: the batch of the one step" in table
     assert table.splitlines()[3].split()[0] == "8"
     assert "#" * 24 in table  # The best.
+    assert max(map(len, table.splitlines()[2:6])) <= 80
 
 
 def test_weak_scaling(cli, mlp, testdata):
