@@ -297,19 +297,11 @@ class Fuser {
     return kernel;
   }
 
-  // Kernels that hold whole rows have one result; reductions in pieces are
-  // kernels of their own.
+  // Kernels that hold whole rows have one result.
   bool Merges(const Kernel& kernel) const {
     const Instruction& root = *kernel.root;
     if (!root.shape.IsArray()) return false;
     if (root.opcode == Opcode::kDynamicUpdateSlice) return false;
-    if (root.opcode == Opcode::kReduce && !IsRowReduction(root)) {
-      const auto& reduced = root.attributes->dimensions;
-      const int64_t minor = root.operand_shape(0).rank() - 1;
-      if (std::find(reduced.begin(), reduced.end(), minor) != reduced.end()) {
-        return false;
-      }
-    }
     return std::none_of(kernel.fused.begin(), kernel.fused.end(),
                         [](const Instruction* fused) {
                           return fused->opcode == Opcode::kReduce &&

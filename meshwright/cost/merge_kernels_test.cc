@@ -108,6 +108,17 @@ TEST_F(MergeKernelsTest, SiblingsReadOnce) {
   EXPECT_EQ(kernels[0].work.bytes, 3 * kBytes);
 }
 
+// As the loss and the gradient of logits do.
+TEST_F(MergeKernelsTest, SumsOfLongRowsGoAlong) {
+  Instruction* x = body_.Parameter(F32({4, 50000}));
+  Instruction* a = body_.Add(Opcode::kNegate, x->shape, {x});
+  Instruction* sum = body_.Reduce(x, AdderForTest(module_));
+  body_.Tuple({a, sum});
+  const auto kernels = Kernels();
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_THAT(kernels[0].inputs, ::testing::Contains(x));
+}
+
 // b reads x as a does, but needs what a dot makes of a.
 TEST_F(MergeKernelsTest, NothingRunsInTheMiddleOfAKernel) {
   Instruction* x = body_.Parameter(shape_);

@@ -149,6 +149,25 @@ TEST_F(StoredValuesTest, WhatManyKernelsNeedIsStored) {
   }
 }
 
+// An exponential is computed by both who need it, a series is not.
+TEST_F(StoredValuesTest, SeriesAreStoredForTwo) {
+  for (const Opcode opcode : {Opcode::kExponential, Opcode::kTanh}) {
+    Module module("m");
+    BodyForTest body(module.AddComputation("main"));
+    Instruction* x = body.Parameter(F32({16, 16}));
+    Instruction* y = body.Parameter(F32({16, 16}));
+    Instruction* made = body.Add(opcode, x->shape, {x});
+    Instruction* last = x;
+    for (int i = 0; i < 2; ++i) {
+      last = body.Dot(body.Add(Opcode::kMultiply, x->shape, {made, last}), y);
+    }
+    module.set_entry(body.computation());
+    module.Finish();
+    const auto stored = ChooseStored(*module.entry(), Users(*module.entry()));
+    EXPECT_EQ(stored[made->id].stored, opcode == Opcode::kTanh);
+  }
+}
+
 // The rows that are looked up, not the whole table, converted before.
 TEST_F(StoredValuesTest, LookingUpReadsWhatItTakes) {
   Instruction* table = body_.Parameter(F32({1000, 16}));
