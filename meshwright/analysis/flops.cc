@@ -150,11 +150,25 @@ double ConvolutionFlops(const Instruction& convolution) {
   return flops;
 }
 
+// All elements up to one of `size`, or from one on: compilers add up pieces of
+// 16, and what is before each.
+bool IsRunning(const WindowDimension& d, int64_t size) {
+  return d.size == size &&
+         std::max(d.padding_low, d.padding_high) == size - 1 && d.stride == 1 &&
+         d.window_dilation == 1 && d.base_dilation == 1;
+}
+constexpr int64_t kRunningPiece = 16;
+
 double WindowElements(const Instruction& instruction) {
   double elements = 1;
   if (!instruction.attributes->window) return elements;
-  for (const WindowDimension& d : instruction.attributes->window->dimensions) {
-    elements *= static_cast<double>(d.size);
+  const auto& window = instruction.attributes->window->dimensions;
+  const auto& sizes = instruction.operand_shape(0).dimensions;
+  for (size_t i = 0; i < window.size(); ++i) {
+    const bool is_running = i < sizes.size() && IsRunning(window[i], sizes[i]);
+    elements *= static_cast<double>(
+        is_running ? std::min(window[i].size, kRunningPiece + 1)
+                   : window[i].size);
   }
   return elements;
 }

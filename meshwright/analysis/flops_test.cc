@@ -191,6 +191,23 @@ TEST_F(FlopsTest, ElementwiseReduceAndMovement) {
   EXPECT_EQ(Total().flops, 64);
 }
 
+// Compilers make running sums of pieces; other windows they sum up one by one.
+TEST_F(FlopsTest, RunningSumsTakeFewSteps) {
+  const auto flops = [&](int64_t size, int64_t padding) {
+    Restart("main");
+    Instruction* x = Input({1000});
+    Instruction* zero = Add(Opcode::kConstant, {}, {});
+    Instruction* sum = Add(Opcode::kReduceWindow, {1000}, {x, zero});
+    WindowDimension window;
+    window.size = size;
+    window.padding_low = padding;
+    sum->attributes.mutate().window = Window{.dimensions = {window}};
+    return Total().flops;
+  };
+  EXPECT_EQ(flops(1000, 999), 17 * 1000);
+  EXPECT_EQ(flops(100, 99), 100 * 1000);
+}
+
 TEST_F(FlopsTest, SlicesCountWhatTheyTouch) {
   Instruction* x = Input({1000, 8});
   Instruction* update = Input({1, 8});

@@ -1,6 +1,7 @@
 #include "meshwright/cost/kernels.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "meshwright/cost/kernel_copies.h"
 #include "meshwright/cost/kernel_order.h"
@@ -95,6 +96,16 @@ bool Reorders(const Instruction& instruction, bool accelerator) {
 bool Repeats(const Instruction& user) {
   return user.opcode == Opcode::kBroadcast || user.opcode == Opcode::kGather ||
          user.opcode == Opcode::kPad;
+}
+
+// Over the memory, by a bitonic network: of its layers of comparisons about one
+// in three goes there, the others stay in a block's own memory.
+double PassesOfSort(const Instruction& sort) {
+  const int64_t along = sort.attributes->dimensions[0];
+  const double size =
+      static_cast<double>(sort.operand_shape(0).dimensions[along]);
+  const double merges = std::ceil(std::log2(std::max(2.0, size)));
+  return std::max(1.0, 0.3 * merges * (merges + 1) / 2);
 }
 
 class Fuser {
@@ -262,6 +273,9 @@ class Fuser {
         root.opcode == Opcode::kReduceWindow ||
         root.opcode == Opcode::kSelectAndScatter) {
       kernel.work = work_.Of(root);
+    }
+    if (root.opcode == Opcode::kSort && style_.sorts_by_networks) {
+      kernel.work.bytes *= PassesOfSort(root);
     }
     for (size_t i = 0; i < root.operands.size(); ++i) {
       AddInput(root, static_cast<int32_t>(i), kernel);
@@ -431,6 +445,7 @@ FusionStyle FusionStyleFor(bool cpu) {
           .transposes_for_collectives = cpu,
           .transposes_for_dots = cpu,
           .packs_for_dots = cpu,
+          .sorts_by_networks = !cpu,
           .runs_when_ready = cpu};
 }
 

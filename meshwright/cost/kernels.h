@@ -47,6 +47,8 @@ struct FusionStyle {
   // Contractions copy operands into blocks first, with jumps where a matrix is
   // read across its rows.
   bool packs_for_dots = false;
+  // Sorts are networks of comparisons, most of them near the cores.
+  bool sorts_by_networks = false;
   // Kernels run in the order in which they become ready (kernel_order.h); else
   // in that of the program.
   bool runs_when_ready = false;

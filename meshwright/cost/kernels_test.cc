@@ -189,6 +189,23 @@ TEST(KernelsTest, ConvolutionsCopyWhatHasChannelsElsewhere) {
   EXPECT_EQ(kernels[0].copied, std::vector<int32_t>{0});
 }
 
+TEST(KernelsTest, AcceleratorsSortInManyPasses) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({4, 8192}));
+  Instruction* sort = body.Add(Opcode::kSort, x->shape, {x});
+  sort->attributes.mutate().dimensions = {1};
+  module.set_entry(body.computation());
+  module.Finish();
+  const auto bytes = [&](bool cpu) {
+    const auto kernels =
+        KernelsOf(*module.entry(), ModuleWork(module), FusionStyleFor(cpu));
+    return KernelOf(kernels, sort)->work.bytes;
+  };
+  EXPECT_NEAR(bytes(/*cpu=*/false) / bytes(/*cpu=*/true), 0.3 * 13 * 14 / 2,
+              1e-9);
+}
+
 // A slice is written into zeros that are there before; others that want zeros
 // make them again.
 TEST(KernelsTest, ZerosThatAreUpdatedInPlaceAreStored) {
