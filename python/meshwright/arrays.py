@@ -10,7 +10,8 @@ nnx objects become dictionaries of their arrays; what is static becomes None.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from meshwright.frameworks import NnxObjects, is_nnx_object, is_nnx_state
+from meshwright.frameworks import is_nnx_object, is_nnx_state
+from meshwright.nnx_objects import NnxObjects
 
 
 @dataclass(frozen=True)
