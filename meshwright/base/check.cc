@@ -18,3 +18,14 @@ CheckFailure::~CheckFailure() {
 }
 
 }  // namespace meshwright::internal
+
+// What the standard library's own checks call, here because that of GCC 11 has
+// no function of this name.
+namespace std {
+__attribute__((noreturn)) void __glibcxx_assert_fail(
+    const char* file, int line, const char* function,
+    const char* condition) noexcept {
+  meshwright::internal::CheckFailure(file, line, condition).stream()
+      << function;
+}
+}  // namespace std
