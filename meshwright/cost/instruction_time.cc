@@ -7,6 +7,7 @@
 #include "meshwright/cost/op_time.h"
 #include "meshwright/cost/program_memory.h"
 #include "meshwright/hlo/kernel_calls.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/hlo/trip_count.h"
 
 namespace meshwright {
@@ -20,9 +21,7 @@ class Clock {
   double SecondsOf(const Kernel& kernel) {
     const Instruction& root = *kernel.root;
     if (const Computation* body = KernelBody(root)) return SecondsOf(*body);
-    if (root.called.empty() ||
-        (root.opcode != Opcode::kWhile && root.opcode != Opcode::kCall &&
-         root.opcode != Opcode::kConditional)) {
+    if (!IsControlFlow(root.opcode)) {
       // Where it is done sooner, the next waits for the host.
       return std::max(KernelSeconds(kernel, rates_, devices_),
                       LibrarySeconds(root, rates_));

@@ -35,5 +35,23 @@ TEST(InstructionSecondsTest, AreThoseOfKernelsSharedByDevices) {
   EXPECT_NEAR(two[dot->id], 1e-6 + kDot / 2, 1e-12);
 }
 
+TEST(InstructionSecondsTest, WhatAHostTakesLongerToStartTakesThatLong) {
+  Module module("step");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* images = body.Parameter(F32({1, 8, 8, 1}));
+  Instruction* filter = body.Parameter(F32({1, 1, 1, 1}));
+  Instruction* convolution =
+      body.Convolution(images, filter, F32({1, 8, 8, 1}));
+  Instruction* out = body.Add(Opcode::kTanh, convolution->shape, {convolution});
+  module.set_entry(body.computation());
+  module.Finish();
+  Rates rates = SimpleRates(0);
+  rates.library_seconds.value = 1;
+  const std::vector<double> seconds =
+      InstructionSeconds(module, rates, /*is_cpu=*/false, 1);
+  EXPECT_EQ(seconds[convolution->id], 1);
+  EXPECT_LT(seconds[out->id], 0.1);
+}
+
 }  // namespace
 }  // namespace meshwright

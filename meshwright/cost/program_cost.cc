@@ -9,6 +9,7 @@
 #include "meshwright/cost/kernel_copies.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/cost/price_list.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/hlo/trip_count.h"
 #include "meshwright/rules/collectives.h"
 
@@ -61,8 +62,9 @@ class Walker {
   const ProgramEstimate& Visit(const Computation& computation) {
     const auto [known, is_new] = known_.try_emplace(&computation);
     if (!is_new) return known->second;
-    ProgramEstimate estimate = Simulate(computation, DeviceClock::Host::kAhead);
-    return known_[&computation] = estimate;
+    const ProgramEstimate estimate =
+        Simulate(computation, DeviceClock::Host::kAhead);
+    return known_[&computation] = estimate;  // Others may have moved it.
   }
 
  private:
@@ -82,7 +84,7 @@ class Walker {
       if (const auto kind = CollectiveOf(root.opcode)) {
         ready[root.id] =
             clock.RunCollective(start, Communicate(root, *kind, sum));
-      } else if (IsRegion(root)) {
+      } else if (IsControlFlow(root.opcode)) {
         const ProgramEstimate inside = Inside(root);
         Add(inside, sum);
         ready[root.id] =
@@ -99,12 +101,6 @@ class Walker {
     sum.step_seconds = clock.seconds();
     sum.exposed_seconds = std::max(0.0, sum.step_seconds - sum.compute_seconds);
     return sum;
-  }
-
-  static bool IsRegion(const Instruction& instruction) {
-    return instruction.opcode == Opcode::kWhile ||
-           instruction.opcode == Opcode::kCall ||
-           instruction.opcode == Opcode::kConditional;
   }
 
   // Through tuples and reshapes.

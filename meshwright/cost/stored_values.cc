@@ -87,9 +87,9 @@ bool KeepsRows(const Instruction& user, const Instruction& operand,
   return !IsMovement(user.opcode) && elements == ElementCount(user.shape);
 }
 
-// Series of operations for an element. What accelerators have units for, such
+// Approximated by a polynomial. What accelerators have units for, such
 // as exponentials, costs less than to store it.
-bool IsSeries(const Instruction& instruction) {
+bool IsPolynomial(const Instruction& instruction) {
   switch (instruction.opcode) {
     case Opcode::kDivide:
     case Opcode::kExponential:
@@ -235,7 +235,7 @@ class Chooser {
     for (const Source& source : value.sources) read += source.bytes;
     const double bytes = static_cast<double>(ByteSize(instruction.shape));
     // Where rows are at hand, arithmetic costs less than memory.
-    const bool expensive = IsSeries(instruction) && value.reductions == 0;
+    const bool expensive = IsPolynomial(instruction) && value.reductions == 0;
     if (value.sources.size() > kMaxReads || value.chain > kMaxChain) {
       value.shared = true;
     } else if (value.needed) {

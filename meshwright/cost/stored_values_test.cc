@@ -149,8 +149,8 @@ TEST_F(StoredValuesTest, WhatManyKernelsNeedIsStored) {
   }
 }
 
-// An exponential is computed by both who need it, a series is not.
-TEST_F(StoredValuesTest, SeriesAreStoredForTwo) {
+// An exponential is computed by both who need it, a polynomial is not.
+TEST_F(StoredValuesTest, PolynomialsAreStoredForTwo) {
   for (const Opcode opcode : {Opcode::kExponential, Opcode::kTanh}) {
     Module module("m");
     BodyForTest body(module.AddComputation("main"));

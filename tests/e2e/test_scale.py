@@ -23,6 +23,7 @@ def test_strong_scaling(cli, mlp, tmp_path):
         )
         assert point["step_seconds"] == alone["predicted"]["step_seconds"]
         assert point["peak_bytes"] == alone["predicted"]["peak_bytes"]
+        assert point["notes"] == alone["notes"]
         assert point["throughput_per_device"] == pytest.approx(
             point["samples"] / point["step_seconds"] / point["devices"]
         )
