@@ -14,7 +14,8 @@ constexpr auto kRedrawTime = std::chrono::milliseconds(100);
 // What holds the lock may be writing to a terminal that is stopped.
 constexpr auto kCloseTime = std::chrono::milliseconds(500);
 // A terminal shows Ctrl-C as ^C after the line: it must not wrap.
-constexpr int kSpareColumns = 3;
+constexpr int kColumnsOfCtrlC = 2;
+constexpr int kSpareColumns = kColumnsOfCtrlC + 1;
 
 bool WriteAll(int fd, absl::string_view bytes) {
   while (!bytes.empty()) {
@@ -24,6 +25,10 @@ bool WriteAll(int fd, absl::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return true;
+}
+
+std::string Blanks(int columns) {
+  return std::string(static_cast<size_t>(columns), ' ');
 }
 
 }  // namespace
@@ -95,8 +100,7 @@ void LiveLine::Draw() {
   std::string bytes = "\r" + text;
   // No escape codes: blanks over what the last one leaves, and back again.
   if (drawn_columns_ > wide) {
-    bytes += std::string(static_cast<size_t>(drawn_columns_ - wide), ' ');
-    bytes += "\r" + text;
+    bytes += Blanks(drawn_columns_ + kColumnsOfCtrlC - wide) + "\r" + text;
   }
   WriteAll(STDERR_FILENO, bytes);
   drawn_columns_ = wide;
@@ -104,9 +108,8 @@ void LiveLine::Draw() {
 
 void LiveLine::Erase() {
   if (drawn_columns_ == 0) return;
-  // Also what the terminal shows of Ctrl-C.
-  const size_t wide = static_cast<size_t>(drawn_columns_ + kSpareColumns - 1);
-  WriteAll(STDERR_FILENO, "\r" + std::string(wide, ' ') + "\r");
+  WriteAll(STDERR_FILENO,
+           "\r" + Blanks(drawn_columns_ + kColumnsOfCtrlC) + "\r");
   drawn_columns_ = 0;
 }
 

@@ -29,6 +29,8 @@ namespace {
 
 // A disk or another process may keep a writer waiting.
 constexpr auto kMostPatience = std::chrono::seconds(15);
+// A terminal sends the signal first and shows ^C then.
+constexpr auto kEchoTime = std::chrono::milliseconds(20);
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // Guards `temporaries`, and is held while a file is half done.
@@ -84,8 +86,10 @@ void Say(absl::string_view line) {
   LiveLine::Get().Close();
   RemoveTemporaries();
   if (number == SIGINT) {
-    // Where a terminal shows ^C.
-    if (::isatty(STDERR_FILENO) != 0) Say("\r");
+    if (::isatty(STDERR_FILENO) != 0) {
+      std::this_thread::sleep_for(kEchoTime);
+      Say("\r");  // Over the ^C.
+    }
     Say("meshwright: interrupted\n");
   }
   _exit(128 + number);
