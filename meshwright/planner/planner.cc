@@ -51,46 +51,30 @@ class Planner {
   }
 
  private:
-  // With stages and without, as far as that is promising.
+  // Without stages first: sketches of them may be far from what they become,
+  // and are no measure for others.
   absl::StatusOr<Plan> Search() {
-    // Enumerate and sketch.
     const bool may_be_whole = request_.stages.value_or(1) == 1;
-    absl::Status last = may_be_whole ? whole_.Try() : absl::OkStatus();
-    absl::StatusOr<std::vector<StageCandidate>> staged = TryStages();
-    // Refine, lower and price: first what is clearly faster.
-    absl::StatusOr<Plan> plan = absl::NotFoundError("no plan yet");
-    const bool stage_first =
-        staged.ok() &&
-        staged->front().seconds <
-            kSearchPolicy.choose.clearly_faster * SecondsOf(whole_.found());
-    if (stage_first) {
-      plan = FinishStages(*staged);
-      if (plan.ok() && Fits(*plan) &&
-          plan->predicted.step_seconds <
-              kSearchPolicy.choose.far_faster * SecondsOf(whole_.found())) {
-        return plan;
-      }
-    }
-    if (!may_be_whole) {
-      if (!staged.ok()) plan = staged.status();
-      if (plan.ok() && Fits(*plan)) return plan;
-      const bool is_short =
-          plan.ok() || absl::IsResourceExhausted(plan.status());
-      return is_short ? StagesThatFit(task_, LeftSeconds()) : plan.status();
-    }
-    absl::StatusOr<Plan> whole = Finish(last);
-    if (staged.ok() && !stage_first &&
-        (!whole.ok() ||
-         staged->front().seconds < kSearchPolicy.choose.worth_a_look *
-                                       whole->predicted.step_seconds)) {
+    const absl::Status last = may_be_whole ? whole_.Try() : absl::OkStatus();
+    absl::StatusOr<Plan> whole = FinishFound();
+    absl::StatusOr<std::vector<StageCandidate>> staged = TryStages(whole);
+    absl::StatusOr<Plan> plan = absl::NotFoundError("no plan with stages");
+    if (!staged.ok()) {
+      plan = staged.status();
+    } else if (!whole.ok() ||
+               staged->front().seconds < kSearchPolicy.choose.worth_a_look *
+                                             whole->predicted.step_seconds) {
       plan = FinishStages(*staged);
     }
-    // Choose.
-    const bool is_whole = !plan.ok() || !Fits(*plan) ||
-                          (whole.ok() && whole->predicted.step_seconds <=
-                                             plan->predicted.step_seconds);
-    MW_ASSIGN_OR_RETURN(Plan best,
-                        is_whole ? std::move(whole) : std::move(plan));
+    const bool fits = plan.ok() && Fits(*plan);
+    if (!fits && !whole.ok()) {
+      if (!may_be_whole) return OtherStages(plan);
+      return absl::IsNotFound(whole.status()) ? WithoutSketches(last) : whole;
+    }
+    const bool is_whole =
+        !fits || (whole.ok() && whole->predicted.step_seconds <=
+                                    plan->predicted.step_seconds);
+    Plan best = *std::move(is_whole ? whole : plan);
     // What was written after it counts too.
     if (!best.alternatives.empty()) {
       best.alternatives = BestFirst(log_.alternatives);
@@ -98,26 +82,37 @@ class Planner {
     return best;
   }
 
-  // The best of the sketches without stages, or an expert's plan. `last`: what
-  // was wrong with others.
-  absl::StatusOr<Plan> Finish(const absl::Status& last) {
-    if (whole_.found().empty()) {
-      // A batch that cannot be cut further is not the user's mistake.
-      const bool fits_nowhere =
-          !whole_.refused() &&
-          (last.ok() || absl::IsResourceExhausted(last) ||
-           absl::IsDeadlineExceeded(last) || !request_.micro_batches);
-      return fits_nowhere ? NothingFits() : last;
-    }
+  // The best of the sketches without stages, or an expert's plan; NotFound:
+  // there is none that fits.
+  absl::StatusOr<Plan> FinishFound() {
+    if (whole_.found().empty()) return absl::NotFoundError("nothing fits");
     MW_ASSIGN_OR_RETURN(Finished finished,
                         FinishWhole(task_, search_, whole_, log_));
-    if (!Fits(finished.chosen.plan)) return NothingFits();
+    if (!Fits(finished.chosen.plan)) return absl::NotFoundError("nothing fits");
     return WithAlternatives(
         UseExperts(task_, search_, whole_, cuts_, std::move(finished), log_));
   }
 
-  // Sketches of plans with stages.
-  absl::StatusOr<std::vector<StageCandidate>> TryStages() {
+  // `last`: what was wrong with the last that could not be sketched.
+  absl::StatusOr<Plan> WithoutSketches(const absl::Status& last) {
+    // A batch that cannot be cut further is not the user's mistake.
+    const bool is_short =
+        !whole_.found().empty() || last.ok() ||
+        (!whole_.refused() &&
+         (absl::IsResourceExhausted(last) || absl::IsDeadlineExceeded(last) ||
+          !request_.micro_batches));
+    return is_short ? NothingFits() : last;
+  }
+
+  // Where stages are asked for, and `plan` is not one.
+  absl::StatusOr<Plan> OtherStages(const absl::StatusOr<Plan>& plan) const {
+    const bool is_short = plan.ok() || absl::IsResourceExhausted(plan.status());
+    return is_short ? StagesThatFit(task_, LeftSeconds()) : plan.status();
+  }
+
+  // Sketches of plans with stages, where one without them is known.
+  absl::StatusOr<std::vector<StageCandidate>> TryStages(
+      const absl::StatusOr<Plan>& whole) {
     if (request_.stages.value_or(1) > 1 && task_.cluster.device_count() == 1) {
       return absl::InvalidArgumentError(
           absl::StrCat("the cluster's one device cannot be shared by ",
@@ -133,7 +128,7 @@ class Planner {
     }
     const Stopwatch watch;
     auto best = BestStages(
-        task_, search_, QuickestOf(whole_.found()), cuts_,
+        task_, search_, whole.ok() ? &*whole : nullptr, cuts_,
         [&](Alternative one) { log_.alternatives.push_back(std::move(one)); });
     log_.seconds["stages"] += watch.seconds();
     return best;

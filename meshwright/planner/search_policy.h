@@ -93,13 +93,9 @@ struct SearchPolicy {
     double gain = 0.0005;
   } experts;
 
-  // Stages against none, as the search counts, which is not all that there is.
+  // Stages against none.
   struct Choose {
-    // With less than this part of the time, stages are finished first; with
-    // even less, plans without them need not be improved; with more, stages are
-    // not worth to be written.
-    double clearly_faster = 0.85;
-    double far_faster = 0.8;
+    // When they are estimated to take more, they are not worth to be written.
     double worth_a_look = 1.05;
   } choose;
 

@@ -418,21 +418,22 @@ absl::StatusOr<std::vector<StageCandidate>> StageSearch::Best(
 namespace {
 
 std::vector<Recompute> RecomputesToTry(const PlanRequest& request,
-                                       const Found* without) {
+                                       const Plan* without) {
   if (request.recompute.has_value()) return {*request.recompute};
-  if (without == nullptr) {
-    return {Recompute::kNone, Recompute::kSelective, Recompute::kFull};
+  if (without != nullptr) {
+    const auto known = ParseRecompute(without->recompute);
+    if (known.ok()) return {*known};
   }
-  return {without->cut->recompute};
+  return {Recompute::kNone, Recompute::kSelective, Recompute::kFull};
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<StageCandidate>> BestStages(
-    const PlanTask& task, const MeshSearch& search, const Found* without,
+    const PlanTask& task, const MeshSearch& search, const Plan* without,
     std::map<Recompute, Cuts>& cuts, const StageSearch::Note& note) {
   const double without_seconds = without != nullptr
-                                     ? without->seconds()
+                                     ? without->predicted.step_seconds
                                      : std::numeric_limits<double>::max();
   std::vector<StageCandidate> candidates;
   absl::Status first_error;

@@ -92,10 +92,9 @@ class StageSearch {
 
 // The best of each number of stages that compute as much again as the best
 // without stages does; null: there is none, so of each kind. Quickest first, at
-// least one. `cuts`
-// as above, added where they are missing.
+// least one. `cuts` as above, added where they are missing.
 absl::StatusOr<std::vector<StageCandidate>> BestStages(
-    const PlanTask& task, const MeshSearch& search, const Found* without,
+    const PlanTask& task, const MeshSearch& search, const Plan* without,
     std::map<Recompute, Cuts>& cuts, const StageSearch::Note& note);
 
 }  // namespace meshwright
