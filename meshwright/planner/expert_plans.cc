@@ -20,6 +20,14 @@ namespace {
 constexpr Expert kExperts[] = {Expert::kDp, Expert::kZero2, Expert::kZero3,
                                Expert::kMegatron, Expert::kSequence};
 
+double QuickestSketch(const WholeSearch& whole) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const MeshTime& one : whole.times()) {
+    least = std::min(least, one.seconds);
+  }
+  return least;
+}
+
 class ExpertPlans {
  public:
   // `whole`, `own`: what the search found itself, and made of it.
@@ -33,7 +41,7 @@ class ExpertPlans {
         seconds_(own.chosen.found.seconds()),
         most_seconds_((is_large_ ? kSearchPolicy.behind
                                  : kSearchPolicy.experts.far_behind) *
-                      seconds_),
+                      QuickestSketch(whole)),
         cuts_(cuts),
         log_(log) {}
 
@@ -148,7 +156,7 @@ class ExpertPlans {
   const Finished& own_;
   const bool is_large_;
   const double seconds_;       // As the search counts.
-  const double most_seconds_;  // Of its own where experts are looked at.
+  const double most_seconds_;  // Of sketches where experts are looked at.
   const std::map<Recompute, Cuts>& cuts_;
   const PlanLog& log_;
 };

@@ -38,11 +38,10 @@ double SecondsOf(const std::vector<Found>& found) {
                          : best->seconds();
 }
 
-bool FitsWithLess(const std::vector<Found>& found, Recompute recompute,
-                  int64_t count) {
+bool FitsWithFewer(const std::vector<Found>& found, Recompute recompute,
+                   int64_t count) {
   return std::ranges::any_of(found, [&](const Found& one) {
-    return one.cut->count <= count && one.cut->recompute <= recompute &&
-           (one.cut->count < count || one.cut->recompute < recompute);
+    return one.cut->count < count && one.cut->recompute <= recompute;
   });
 }
 

@@ -16,10 +16,9 @@ namespace meshwright {
 const Found* QuickestOf(const std::vector<Found>& found);
 // How long it takes; infinite when there is none.
 double SecondsOf(const std::vector<Found>& found);
-// Whether one of them does with no more micro-batches and less recomputation,
-// or with fewer and no more.
-bool FitsWithLess(const std::vector<Found>& found, Recompute recompute,
-                  int64_t count);
+// Whether one of them does with fewer micro-batches and no more recomputation.
+bool FitsWithFewer(const std::vector<Found>& found, Recompute recompute,
+                   int64_t count);
 
 // Part of its time that a plan is at most above the best on its mesh.
 double GapOf(const Found& found);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -96,31 +97,29 @@ bool Suits(const Mesh& mesh, int64_t examples) {
       [&](const MeshAxis& axis) { return examples % axis.size == 0; });
 }
 
-bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times,
-                double best, const Cluster& cluster) {
-  const double host = static_cast<double>(cluster.devices_per_host());
-  const auto log_size = [&](const Mesh& of) {
-    return std::log(static_cast<double>(of.axes().back().size) / host);
-  };
-  const double here = log_size(mesh);
+bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times) {
+  std::vector<MeshTime> alike;  // Of as many axes.
+  double least = std::numeric_limits<double>::infinity();
+  for (const MeshTime& one : times) {
+    least = std::min(least, one.seconds);
+    if (one.mesh.axes().size() == mesh.axes().size()) alike.push_back(one);
+  }
+  if (alike.empty()) return false;
+  const auto inner = [](const Mesh& of) { return of.axes().back().size; };
   const auto is_slow = [&](const MeshTime& one) {
-    return one.seconds > kSearchPolicy.enumerate.hopeless * best;
+    return one.seconds > kSearchPolicy.enumerate.hopeless * least;
   };
-  // What is known of itself, or of one still farther away, counts more.
-  const bool is_known = std::ranges::any_of(times, [&](const MeshTime& one) {
-    const double there = log_size(one.mesh);
-    return !is_slow(one) && one.mesh.axes().size() == mesh.axes().size() &&
-           (one.mesh == mesh ||
-            (there * here > 0 && std::abs(there) >= std::abs(here)));
-  });
-  if (is_known) return false;
-  return std::any_of(times.begin(), times.end(), [&](const MeshTime& one) {
-    if (!is_slow(one) || one.mesh.axes().size() != mesh.axes().size()) {
-      return false;
-    }
-    const double there = log_size(one.mesh);
-    return there * here > 0 ? std::abs(here) >= std::abs(there)
-                            : one.mesh == mesh;
+  const auto is_itself = [&](const MeshTime& one) { return one.mesh == mesh; };
+  if (std::ranges::any_of(alike, is_itself)) {
+    return std::ranges::all_of(alike, [&](const MeshTime& one) {
+      return !is_itself(one) || is_slow(one);
+    });
+  }
+  const auto best = std::ranges::min_element(alike, {}, &MeshTime::seconds);
+  const int64_t low = std::min(inner(best->mesh), inner(mesh));
+  const int64_t high = std::max(inner(best->mesh), inner(mesh));
+  return std::ranges::any_of(alike, [&](const MeshTime& one) {
+    return is_slow(one) && low < inner(one.mesh) && inner(one.mesh) < high;
   });
 }
 

@@ -42,11 +42,9 @@ struct MeshTime {
   std::shared_ptr<const CutStep> cut;
 };
 
-// Whether the mesh was far behind the best with fewer micro-batches, or one
-// between it and a host's size is; but neither it nor one beyond it is known to
-// be near the best.
-bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times,
-                double best, const Cluster& cluster);
+// Whether the mesh was far behind the best, in all that was tried on it; or one
+// that lies between it and the best of as many axes was.
+bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times);
 
 }  // namespace meshwright
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "meshwright/mesh/cluster_file.h"
 
 namespace meshwright {
 namespace {
@@ -15,14 +14,11 @@ struct Time {
 };
 
 bool Hopeless(const std::string& mesh, const std::vector<Time>& times) {
-  const Cluster cluster = ParseClusterSpec("h200:2048x8", {}).value();
   std::vector<MeshTime> known;
-  double best = times[0].seconds;
   for (const Time& time : times) {
     known.push_back({Mesh::Parse(time.mesh).value(), time.seconds, nullptr});
-    best = std::min(best, time.seconds);
   }
-  return IsHopeless(Mesh::Parse(mesh).value(), known, best, cluster);
+  return IsHopeless(Mesh::Parse(mesh).value(), known);
 }
 
 TEST(IsHopelessTest, BeyondOneThatIsFarBehind) {
@@ -40,8 +36,15 @@ TEST(IsHopelessTest, NotOneThatIsKnownToBeGood) {
                                    {"x=256,y=64", 2.7}};
   EXPECT_FALSE(Hopeless("x=512,y=32", times));
   EXPECT_FALSE(Hopeless("x=256,y=64", times));
-  EXPECT_TRUE(Hopeless("x=128,y=128", times));
   EXPECT_TRUE(Hopeless("x=2048,y=8", times));
+}
+
+// It gets better and better on the way to them.
+TEST(IsHopelessTest, NotThoseBeyondTheBest) {
+  const std::vector<Time> times = {
+      {"x=512,y=8", 0.9}, {"x=256,y=16", 0.5}, {"x=128,y=32", 0.3}};
+  EXPECT_FALSE(Hopeless("x=64,y=64", times));
+  EXPECT_TRUE(Hopeless("x=1024,y=4", times));
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ struct SearchPolicy {
   // axis of a mesh, on the most promising meshes, on the best.
   struct Solve {
     int64_t first_work = 15'000'000;
-    int64_t second_work = 100'000'000;
-    int64_t last_work = 300'000'000;
+    int64_t second_work = 300'000'000;
+    int64_t last_work = 3'000'000'000;
     double first_gap = 0.01;
     double last_gap = 0.0005;
     // Of a problem with all options of three axes.

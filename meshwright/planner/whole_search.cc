@@ -88,7 +88,7 @@ void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
     if (!is_less && !MemoryCosts((*cut)->flops / (*Cut(1))->flops)) return;
     std::vector<int64_t> counts = CountsFor(**cut);
     std::erase_if(counts, [&](int64_t count) {
-      return FitsWithLess(found_, more, count);
+      return FitsWithFewer(found_, more, count);
     });
     std::vector<Mesh> meshes = PromisingMeshes(found_, meshes_);
     while (is_less && meshes.size() > kSearchPolicy.enumerate.soon_found)
@@ -108,8 +108,9 @@ bool WholeSearch::MemoryCosts(double factor) {
     return false;
   }
   if (!unlimited_seconds_.has_value()) {
-    const absl::StatusOr<Found> found = search_.Sketch(
-        *Cut(1), {best.task.mesh, kNoLimit, request_.expert}, {});
+    const absl::StatusOr<Found> found =
+        search_.Sketch(*Cut(1), {best.task.mesh, kNoLimit, request_.expert},
+                       best.plan.placements);
     unlimited_seconds_ = found.ok() ? found->seconds() : 0;
   }
   return best.seconds() > factor * *unlimited_seconds_;
@@ -181,7 +182,6 @@ std::vector<int64_t> WholeSearch::CountsFor(const CutStep& cut) const {
 void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
                             const std::vector<Mesh>& meshes,
                             absl::Status& last) {
-  if (like_.empty()) StartAsExperts(cut, meshes);
   size_t next = 0;
   while (next < meshes.size()) {
     if (IsOutOfTime()) break;
@@ -193,38 +193,32 @@ void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
       const Mesh& mesh = meshes[next];
       const bool suits = cut->count == 1 || request_.micro_batches ||
                          Suits(mesh, batch_ / cut->count);
-      if (!suits ||
-          IsHopeless(mesh, times_, SecondsOf(found_), task_.cluster)) {
-        continue;
-      }
+      if (!suits || IsHopeless(mesh, times_)) continue;
       if (request_.report) {
         request_.report(absl::StrCat(mesh.ToString(), " x", cut->count));
       }
       batch.push_back(mesh);
     }
     std::vector<absl::StatusOr<Found>> found(batch.size());
-    SideBySide(static_cast<int>(batch.size()), [&](int i) {
-      found[i] = search_.Sketch(
-          cut, {batch[i], task_.memory_bytes, request_.expert}, like_);
-    });
+    SideBySide(static_cast<int>(batch.size()),
+               [&](int i) { found[i] = SketchOn(cut, batch[i]); });
     for (size_t i = 0; i < batch.size(); ++i) {
       Keep(batch[i], *cut, std::move(found[i]), last);
     }
   }
 }
 
-// Along one axis, of a large step, what data parallelism does is soon found and
-// near to what is best; from nowhere the search may not get there with little
-// work.
-void WholeSearch::StartAsExperts(const std::shared_ptr<const CutStep>& cut,
-                                 const std::vector<Mesh>& meshes) {
-  if (request_.expert != Expert::kAuto || meshes[0].axes().size() > 1 ||
-      !task_.IsLarge(*cut)) {
-    return;
+// What data parallelism does is soon found, and near to what is best; from
+// nowhere, or from what suits another mesh, the search may not get there.
+absl::StatusOr<Found> WholeSearch::SketchOn(
+    const std::shared_ptr<const CutStep>& cut, const Mesh& mesh) const {
+  std::vector<AxisPlaces> like = like_;
+  if (request_.expert == Expert::kAuto) {
+    absl::StatusOr<Found> start =
+        search_.Sketch(cut, {mesh, kNoLimit, Expert::kDp}, {});
+    if (start.ok()) like = std::move(start->plan.placements);
   }
-  const absl::StatusOr<Found> found =
-      search_.Sketch(cut, {meshes[0], kNoLimit, Expert::kDp}, {});
-  if (found.ok()) like_ = found->plan.placements;
+  return search_.Sketch(cut, {mesh, task_.memory_bytes, request_.expert}, like);
 }
 
 void WholeSearch::Keep(const Mesh& mesh, const CutStep& cut,

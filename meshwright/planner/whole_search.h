@@ -65,8 +65,8 @@ class WholeSearch {
                          int more);
   void TryMeshes(const std::shared_ptr<const CutStep>& cut,
                  const std::vector<Mesh>& meshes, absl::Status& last);
-  void StartAsExperts(const std::shared_ptr<const CutStep>& cut,
-                      const std::vector<Mesh>& meshes);
+  absl::StatusOr<Found> SketchOn(const std::shared_ptr<const CutStep>& cut,
+                                 const Mesh& mesh) const;
   void Keep(const Mesh& mesh, const CutStep& cut, absl::StatusOr<Found> found,
             absl::Status& last);
 
