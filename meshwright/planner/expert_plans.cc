@@ -91,14 +91,13 @@ class ExpertPlans {
     std::vector<AxisPlaces> like;  // Of the best so far, to start from.
     if (IsOnlySketched()) like = own_.chosen.found.plan.placements;
     double least = std::numeric_limits<double>::infinity();
-    for (const MeshTime& one : whole_.times()) {
-      if (!Suits(one.mesh, expert) || one.seconds > most_seconds_) continue;
+    for (const MeshTime& one : SettingsFor(expert)) {
       absl::StatusOr<Found> found =
           search.Sketch(one.cut, {one.mesh, task_.memory_bytes, expert}, like);
       if (!found.ok()) continue;
       const bool is_soon_done = is_large_ && one.mesh.axes().size() == 1;
       if (is_soon_done) {
-        search.Improve(*found, kSearchPolicy.solve.last_work,
+        search.Improve(*found, kSearchPolicy.experts.work,
                        kSearchPolicy.solve.first_gap,
                        task_.request.time_limit_seconds - log_.watch.seconds());
       }
@@ -111,6 +110,21 @@ class ExpertPlans {
       }
     }
     return sketches;
+  }
+
+  // Quickest first, as the search's own sketches are; of large steps few.
+  std::vector<MeshTime> SettingsFor(Expert expert) const {
+    std::vector<MeshTime> settings;
+    for (const MeshTime& one : whole_.times()) {
+      if (Suits(one.mesh, expert) && one.seconds <= most_seconds_) {
+        settings.push_back(one);
+      }
+    }
+    std::ranges::stable_sort(settings, {}, &MeshTime::seconds);
+    while (is_large_ && settings.size() > kSearchPolicy.prune.promising) {
+      settings.pop_back();
+    }
+    return settings;
   }
 
   // The best of them, hardly searched further; not one that was written before.

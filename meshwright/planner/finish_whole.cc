@@ -71,8 +71,10 @@ class WholeFinish {
       });
       KeepPromising(large, found_);
     }
+    const bool is_own = task_.request.expert == Expert::kAuto;
     Improve(
-        found_[0], kSearchPolicy.solve.last_work,
+        found_[0],
+        is_own ? kSearchPolicy.solve.last_work : kSearchPolicy.experts.work,
         large ? kSearchPolicy.solve.first_gap : kSearchPolicy.solve.last_gap);
   }
 

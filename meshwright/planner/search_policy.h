@@ -43,7 +43,7 @@ struct SearchPolicy {
   // axis of a mesh, on the most promising meshes, on the best.
   struct Solve {
     int64_t first_work = 15'000'000;
-    int64_t second_work = 300'000'000;
+    int64_t second_work = 200'000'000;
     int64_t last_work = 3'000'000'000;
     double first_gap = 0.01;
     double last_gap = 0.0005;
@@ -91,6 +91,8 @@ struct SearchPolicy {
     double far_behind = 1.15;
     // Less is no reason to prefer an expert's plan, of which less is proven.
     double gain = 0.0005;
+    // Cells that the solver may touch for the best plan of one.
+    int64_t work = 300'000'000;
   } experts;
 
   // Stages against none.

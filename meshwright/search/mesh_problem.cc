@@ -157,7 +157,7 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
                         option.operands[i]);
   }
   for (const int32_t value : model_.group_values[group]) {
-    if (!model_.values[value].is_stored) continue;
+    if (!traffic.is_root) continue;
     bytes += traffic.writes *
              LocalBytes(*model_.values[value].shape,
                         option.results[model_.values[value].result]);

@@ -1,9 +1,12 @@
 #include "meshwright/search/traffic.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/kernel_calls.h"
+#include "meshwright/program_passes/fold_tuples.h"
 
 namespace meshwright {
 namespace {
@@ -18,10 +21,25 @@ double SharePut(const Instruction& root) {
   return std::min(1.0, static_cast<double>(ByteSize(update->shape)) / all);
 }
 
+// By copy: what it is a copy of.
+using Copies = absl::flat_hash_map<const Instruction*, const Instruction*>;
+
+void Pair(const Computation& from, const Computation& to, Copies& copies) {
+  for (int32_t i = 0; i < from.size(); ++i) {
+    const Instruction& source = *from.instruction(i);
+    const Instruction& copy = *to.instruction(i);
+    if (!copies.try_emplace(&copy, &source).second) return;
+    for (size_t c = 0; c < source.called.size(); ++c) {
+      Pair(*source.called[c], *copy.called[c], copies);
+    }
+  }
+}
+
 class Reader {
  public:
-  Reader(const FlatGraph& graph, StepTraffic& traffic)
-      : graph_(graph), traffic_(traffic) {
+  // Instructions of kernels are copies of those of the graph, if there are any.
+  Reader(const FlatGraph& graph, const Copies& copies, StepTraffic& traffic)
+      : graph_(graph), copies_(copies), traffic_(traffic) {
     for (size_t i = 0; i < graph.ops.size(); ++i) {
       const FlatOp& op = graph.ops[i];
       if (!op.live || op.kind != OpKind::kCompute) continue;
@@ -72,6 +90,9 @@ class Reader {
 
  private:
   OpId OpOf(const Instruction* instruction) const {
+    if (const auto copy = copies_.find(instruction); copy != copies_.end()) {
+      instruction = copy->second;
+    }
     const auto found = op_of_.find(instruction);
     return found == op_of_.end() ? -1 : found->second;
   }
@@ -106,6 +127,7 @@ class Reader {
   }
 
   const FlatGraph& graph_;
+  const Copies& copies_;
   StepTraffic& traffic_;
   absl::flat_hash_map<const Instruction*, OpId> op_of_;
 };
@@ -117,13 +139,24 @@ StepTraffic TrafficOf(const Module& module, const FlatGraph& graph,
   StepTraffic traffic;
   traffic.ops.resize(graph.ops.size());
   traffic.last_read.assign(graph.values.size(), -1);
-  Reader reader(graph, traffic);
-  ProgramKernels all = KernelsOf(module, ModuleWork(module), style);
-  for (const auto& [computation, kernels] : all) {
+  // To compilers, tuples in between are nothing that has to be stored.
+  std::optional<Module> folded;
+  Copies copies;
+  if (HandsOnTuples(module) && !HasCalls(module)) {
+    folded = InlineCalls(module);
+    Pair(*module.entry(), *folded->entry(), copies);
+    FoldTuples(*folded);
+  }
+  const Module& seen = folded.has_value() ? *folded : module;
+  Reader reader(graph, copies, traffic);
+  for (const auto& [computation, kernels] :
+       KernelsOf(seen, ModuleWork(seen), style)) {
     for (const Kernel& kernel : kernels) reader.Add(kernel);
   }
   reader.AddOthers();
-  if (HasKernels(module)) traffic.bodies = std::move(all);
+  if (HasKernels(module)) {
+    traffic.bodies = KernelsOf(module, ModuleWork(module), style);
+  }
   return traffic;
 }
 

@@ -67,6 +67,32 @@ TEST_F(TrafficTest, ValuesAreReadWhenTheKernelRuns) {
 }
 
 // Two results of one kernel: stored both, started once, x read once.
+// A mask that an inlined call returns with what it made of it, as residuals of
+// JAX's functions are: nothing is stored for the tuple.
+TEST(TrafficOfTuplesTest, WhatIsHandedOnIsNotStored) {
+  const Shape row = Shape::Array(ElementType::kF32, {64});
+  Module module("m");
+  Computation* entry = module.AddComputation("main");
+  Instruction* x = entry->AddParameter(row, "x");
+  Instruction* a = entry->Add(Opcode::kNegate, row, {x}, "a");
+  Instruction* b = entry->Add(Opcode::kAdd, row, {a, x}, "b");
+  Instruction* both =
+      entry->Add(Opcode::kTuple, Shape::Tuple({row, row}), {a, b}, "both");
+  Instruction* second = entry->Add(Opcode::kGetTupleElement, row, {both}, "b2");
+  second->attributes.mutate().tuple_index = 1;
+  Instruction* out = entry->Add(Opcode::kMultiply, row, {second, x}, "out");
+  module.set_entry(entry);
+  module.Finish();
+  ASSERT_EQ(Verify(module), absl::OkStatus());
+  const FlatGraph graph = Flatten(module);
+  const StepTraffic traffic = TrafficOf(module, graph, FusionStyleFor(false));
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    if (graph.ops[i].kind != OpKind::kCompute) continue;
+    EXPECT_EQ(traffic.ops[i].is_root, graph.ops[i].instruction == out)
+        << graph.ops[i].instruction->name;
+  }
+}
+
 TEST(MergedTrafficTest, ResultsOfOneKernel) {
   const Shape row = Shape::Array(ElementType::kF32, {64});
   Module module("m");
