@@ -97,7 +97,7 @@ class ExpertPlans {
       if (!found.ok()) continue;
       const bool is_soon_done = is_large_ && one.mesh.axes().size() == 1;
       if (is_soon_done) {
-        search.Improve(*found, kSearchPolicy.experts.work,
+        search.Improve(*found, kSearchPolicy.solve.last_work,
                        kSearchPolicy.solve.first_gap,
                        task_.request.time_limit_seconds - log_.watch.seconds());
       }

@@ -71,11 +71,19 @@ class WholeFinish {
       });
       KeepPromising(large, found_);
     }
-    const bool is_own = task_.request.expert == Expert::kAuto;
     Improve(
-        found_[0],
-        is_own ? kSearchPolicy.solve.last_work : kSearchPolicy.experts.work,
+        found_[0], LastWork(found_[0]),
         large ? kSearchPolicy.solve.first_gap : kSearchPolicy.solve.last_gap);
+  }
+
+  // Sweeps over all of a large problem take more.
+  int64_t LastWork(const Found& found) const {
+    const auto& solve = kSearchPolicy.solve;
+    if (task_.request.expert != Expert::kAuto) return solve.last_work;
+    const int64_t cells = CellsOf(found.cut->model, found.task.mesh);
+    return cells > solve.most_work / solve.work_of_cell
+               ? solve.most_work
+               : std::max(solve.last_work, solve.work_of_cell * cells);
   }
 
   // The search counts ops one by one; programs are fused and combined as they

@@ -43,8 +43,12 @@ struct SearchPolicy {
   // axis of a mesh, on the most promising meshes, on the best.
   struct Solve {
     int64_t first_work = 15'000'000;
-    int64_t second_work = 200'000'000;
-    int64_t last_work = 3'000'000'000;
+    int64_t second_work = 100'000'000;
+    int64_t last_work = 300'000'000;
+    // Of the best, where the problem is large: for each of its cells, and at
+    // most.
+    int64_t work_of_cell = 1000;
+    int64_t most_work = 3'000'000'000;
     double first_gap = 0.01;
     double last_gap = 0.0005;
     // Of a problem with all options of three axes.
@@ -91,8 +95,6 @@ struct SearchPolicy {
     double far_behind = 1.15;
     // Less is no reason to prefer an expert's plan, of which less is proven.
     double gain = 0.0005;
-    // Cells that the solver may touch for the best plan of one.
-    int64_t work = 300'000'000;
   } experts;
 
   // Stages against none.
