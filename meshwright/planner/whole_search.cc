@@ -80,12 +80,9 @@ absl::Status WholeSearch::WhyNotCut() {
 void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
   for (const Recompute more : order) {
     const bool is_less = order[0] == Recompute::kFull;
-    if (IsOutOfTime() ||
-        (!is_less && !MemoryCosts(kSearchPolicy.enumerate.memory_costs)))
-      return;
+    if (IsOutOfTime() || (!is_less && !MemoryCosts())) return;
     const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(1, more);
     if (!cut.ok()) continue;
-    if (!is_less && !MemoryCosts((*cut)->flops / (*Cut(1))->flops)) return;
     std::vector<int64_t> counts = CountsFor(**cut);
     std::erase_if(counts, [&](int64_t count) {
       return FitsWithFewer(found_, more, count);
@@ -98,8 +95,8 @@ void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
   }
 }
 
-// Whether the best so far takes this much longer than with all memory.
-bool WholeSearch::MemoryCosts(double factor) {
+// Whether the best so far takes much longer than with all memory.
+bool WholeSearch::MemoryCosts() {
   if (found_.empty()) return true;
   const Found& best = *QuickestOf(found_);
   if (best.cut->count == 1 && static_cast<double>(best.plan.peak_bytes) <
@@ -113,7 +110,8 @@ bool WholeSearch::MemoryCosts(double factor) {
                        best.plan.placements);
     unlimited_seconds_ = found.ok() ? found->seconds() : 0;
   }
-  return best.seconds() > factor * *unlimited_seconds_;
+  return best.seconds() >
+         kSearchPolicy.enumerate.memory_costs * *unlimited_seconds_;
 }
 
 absl::Status WholeSearch::TryCounts(const std::vector<int64_t>& counts,
@@ -200,8 +198,9 @@ void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
       batch.push_back(mesh);
     }
     std::vector<absl::StatusOr<Found>> found(batch.size());
-    SideBySide(static_cast<int>(batch.size()),
-               [&](int i) { found[i] = SketchOn(cut, batch[i]); });
+    SideBySide(static_cast<int>(batch.size()), [&](int i) {
+      found[i] = SketchOn(cut, batch[i], task_.memory_bytes);
+    });
     for (size_t i = 0; i < batch.size(); ++i) {
       Keep(batch[i], *cut, std::move(found[i]), last);
     }
@@ -211,14 +210,15 @@ void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
 // What data parallelism does is soon found, and near to what is best; from
 // nowhere, or from what suits another mesh, the search may not get there.
 absl::StatusOr<Found> WholeSearch::SketchOn(
-    const std::shared_ptr<const CutStep>& cut, const Mesh& mesh) const {
+    const std::shared_ptr<const CutStep>& cut, const Mesh& mesh,
+    int64_t memory_bytes) const {
   std::vector<AxisPlaces> like = like_;
   if (request_.expert == Expert::kAuto) {
     absl::StatusOr<Found> start =
         search_.Sketch(cut, {mesh, kNoLimit, Expert::kDp}, {});
     if (start.ok()) like = std::move(start->plan.placements);
   }
-  return search_.Sketch(cut, {mesh, task_.memory_bytes, request_.expert}, like);
+  return search_.Sketch(cut, {mesh, memory_bytes, request_.expert}, like);
 }
 
 void WholeSearch::Keep(const Mesh& mesh, const CutStep& cut,

@@ -59,14 +59,14 @@ class WholeSearch {
  private:
   std::vector<int64_t> CountsFor(const CutStep& cut) const;
   void TryRecomputing(const std::vector<Recompute>& order);
-  bool MemoryCosts(double factor);
+  bool MemoryCosts();
   absl::Status TryCounts(const std::vector<int64_t>& counts,
                          Recompute recompute, const std::vector<Mesh>& meshes,
                          int more);
   void TryMeshes(const std::shared_ptr<const CutStep>& cut,
                  const std::vector<Mesh>& meshes, absl::Status& last);
   absl::StatusOr<Found> SketchOn(const std::shared_ptr<const CutStep>& cut,
-                                 const Mesh& mesh) const;
+                                 const Mesh& mesh, int64_t memory_bytes) const;
   void Keep(const Mesh& mesh, const CutStep& cut, absl::StatusOr<Found> found,
             absl::Status& last);
 
