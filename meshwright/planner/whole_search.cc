@@ -198,9 +198,8 @@ void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
       batch.push_back(mesh);
     }
     std::vector<absl::StatusOr<Found>> found(batch.size());
-    SideBySide(static_cast<int>(batch.size()), [&](int i) {
-      found[i] = SketchOn(cut, batch[i], task_.memory_bytes);
-    });
+    SideBySide(static_cast<int>(batch.size()),
+               [&](int i) { found[i] = SketchOn(cut, batch[i]); });
     for (size_t i = 0; i < batch.size(); ++i) {
       Keep(batch[i], *cut, std::move(found[i]), last);
     }
@@ -210,15 +209,14 @@ void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
 // What data parallelism does is soon found, and near to what is best; from
 // nowhere, or from what suits another mesh, the search may not get there.
 absl::StatusOr<Found> WholeSearch::SketchOn(
-    const std::shared_ptr<const CutStep>& cut, const Mesh& mesh,
-    int64_t memory_bytes) const {
+    const std::shared_ptr<const CutStep>& cut, const Mesh& mesh) const {
   std::vector<AxisPlaces> like = like_;
   if (request_.expert == Expert::kAuto) {
     absl::StatusOr<Found> start =
         search_.Sketch(cut, {mesh, kNoLimit, Expert::kDp}, {});
     if (start.ok()) like = std::move(start->plan.placements);
   }
-  return search_.Sketch(cut, {mesh, memory_bytes, request_.expert}, like);
+  return search_.Sketch(cut, {mesh, task_.memory_bytes, request_.expert}, like);
 }
 
 void WholeSearch::Keep(const Mesh& mesh, const CutStep& cut,

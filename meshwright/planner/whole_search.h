@@ -66,7 +66,7 @@ class WholeSearch {
   void TryMeshes(const std::shared_ptr<const CutStep>& cut,
                  const std::vector<Mesh>& meshes, absl::Status& last);
   absl::StatusOr<Found> SketchOn(const std::shared_ptr<const CutStep>& cut,
-                                 const Mesh& mesh, int64_t memory_bytes) const;
+                                 const Mesh& mesh) const;
   void Keep(const Mesh& mesh, const CutStep& cut, absl::StatusOr<Found> found,
             absl::Status& last);
 
