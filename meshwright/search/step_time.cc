@@ -266,9 +266,15 @@ class StepClock {
     }
     const double work = split_.work[GroupOf(op)];
     if (work > 0 && of.kind == OpKind::kCompute) {
-      when = model_.traffic.ops[op].is_start
-                 ? scope.clock.RunKernel(*of.instruction, when, work)
-                 : scope.clock.Continue(when, work);
+      const OpTraffic& traffic = model_.traffic.ops[op];
+      if (traffic.is_start) {
+        when = scope.clock.RunKernel(*of.instruction, when, work);
+      } else if (traffic.is_root) {
+        when = scope.clock.Continue(when, work);
+      } else {
+        // What waits for its operands is the kernel it is part of.
+        when = std::max(when, scope.clock.Continue(0, work));
+      }
     }
     SetReady(op, when);
   }

@@ -81,7 +81,7 @@ def main(argv: list[str]) -> int:
 
 
 def _dispatch(argv: list[str]) -> int:
-    if not argv or argv[0] in ("-h", "--help"):
+    if not argv or argv[0] in ("-h", "--help") or argv == ["help"]:
         print(HELP, flush=True)
         return 0
     command, args = argv[0], argv[1:]
