@@ -18,8 +18,9 @@ def mw(*args: str) -> subprocess.CompletedProcess:
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
-def test_help_needs_no_setup():
-    answer = mw("--help")
+@pytest.mark.parametrize("asked", ["--help", "-h", "help"])
+def test_help_needs_no_setup(asked):
+    answer = mw(asked)
     assert answer.returncode == 0
     assert answer.stdout == HELP + "\n"
 
