@@ -45,9 +45,12 @@ PUBLISHED = [
 
 
 def module_of(step: str, platform: str, folder: Path) -> Path:
+    """Lowered once in a folder."""
     if " " not in step:
         return Path(step)
-    path = folder / "step.hlo.pb"
+    path = folder / (step.replace(" ", "_") + ".hlo.pb")
+    if path.exists():
+        return path
     words = ["lower", *step.split(), "--platform", platform, "-o", path]
     subprocess.run(
         [sys.executable, "-m", "meshwright.zoo", *words],
@@ -72,21 +75,20 @@ def tool(step: str, binary: Path, *words) -> dict | None:
 
 
 def measure(
-    step: str, options, recompute="none", micro_batches=1
+    step: str, folder: Path, options, recompute="none", micro_batches=1
 ) -> tuple[float, float, float | None] | None:
     """Predicted and measured seconds, and predicted / measured peak memory."""
-    with tempfile.TemporaryDirectory() as name:
-        module = module_of(step, options.platform, Path(name))
-        plan = Path(name) / "plan.json"
-        words = ["--cluster", options.cluster, "--stages", 1, "-o", plan]
-        words += ["--micro-batches", micro_batches, "--recompute", recompute]
-        words += [] if options.calibrated else ["--assumed"]
-        planned = tool(step, options.binary, "plan", module, *words)
-        if planned is None:
-            return None
-        words = ["--plan", plan, "--platform", options.platform]
-        words += ["--steps", WARMUP + options.steps]
-        ran = tool(step, options.binary, "run", module, *words)
+    module = module_of(step, options.platform, folder)
+    plan = folder / "plan.json"
+    words = ["--cluster", options.cluster, "--stages", 1, "-o", plan]
+    words += ["--micro-batches", micro_batches, "--recompute", recompute]
+    words += [] if options.calibrated else ["--assumed"]
+    planned = tool(step, options.binary, "plan", module, *words)
+    if planned is None:
+        return None
+    words = ["--plan", plan, "--platform", options.platform]
+    words += ["--steps", WARMUP + options.steps]
+    ran = tool(step, options.binary, "run", module, *words)
     if ran is None:
         return None
     measured = statistics.median(ran["step_seconds"][WARMUP:])
@@ -118,6 +120,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--calibrated", action="store_true", help="at rates measured by profile"
     )
+    parser.add_argument("--modules", type=Path, help="a folder to keep them in")
     default = ROOT / "build/release/meshwright/cli/meshwright"
     parser.add_argument("--binary", type=Path, default=default)
 
@@ -135,15 +138,16 @@ def main():
     print(HEADER)
     apart = {"small": [], "large": []}
     failed = 0
-    for step in steps:
-        found = measure(step, options)
-        if found is None:
-            failed += 1
-            continue
-        predicted, measured, _ = found
-        size = "large" if measured >= LARGE_SECONDS else "small"
-        apart[size].append(max(predicted / measured, measured / predicted))
-        print(row(step, *found), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for step in steps:
+            found = measure(step, options.modules or Path(folder), options)
+            if found is None:
+                failed += 1
+                continue
+            predicted, measured, _ = found
+            size = "large" if measured >= LARGE_SECONDS else "small"
+            apart[size].append(max(predicted / measured, measured / predicted))
+            print(row(step, *found), flush=True)
     missed = failed > 0
     for size, times in apart.items():
         if times:

@@ -10,6 +10,8 @@ this machine. Prints both times of each, and the rank correlation (Spearman's) o
 import argparse
 import itertools
 import sys
+import tempfile
+from pathlib import Path
 
 from step_predictions import HEADER, add_options, measure, row
 
@@ -42,14 +44,16 @@ def main():
     variants = itertools.product(
         options.batches, options.sequences, RECOMPUTE, MICRO_BATCHES
     )
-    for batch, sequence, kind, count in variants:
-        step = f"{options.step} --batch {batch} --seq {sequence}"
-        found = measure(step, options, kind, count)
-        if found is None:
-            continue
-        predicted, measured, _ = found
-        times.append((predicted, measured))
-        print(row(f"{step}, {kind}, {count}", *found), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for batch, sequence, kind, count in variants:
+            step = f"{options.step} --batch {batch} --seq {sequence}"
+            modules = options.modules or Path(folder)
+            found = measure(step, modules, options, kind, count)
+            if found is None:
+                continue
+            predicted, measured, _ = found
+            times.append((predicted, measured))
+            print(row(f"{step}, {kind}, {count}", *found), flush=True)
     if len(times) < 2:
         sys.exit("fewer than two variants ran")
     correlation = rank_correlation(*map(list, zip(*times, strict=True)))
