@@ -5,6 +5,17 @@
 # with CTest test by test. Files ending in _main.cc are left to the folder.
 include(GoogleTest)
 
+# mw_unity(target)
+#
+# Compiles the files of a target several at a time, as one unit: headers are
+# then parsed, and templates made, once for all of them.
+function(mw_unity target)
+  if(MW_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON
+                                               UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 function(mw_library)
   cmake_parse_arguments(ARG "" "NAME" "DEPS;TEST_DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
@@ -15,6 +26,7 @@ function(mw_library)
     add_library(mw_${ARG_NAME} STATIC ${sources})
     target_link_libraries(mw_${ARG_NAME} PUBLIC mw_options ${ARG_DEPS})
     mw_precompile(mw_${ARG_NAME})
+    mw_unity(mw_${ARG_NAME})
     set_property(GLOBAL APPEND PROPERTY MW_LIBRARIES mw_${ARG_NAME})
     set(under_test mw_${ARG_NAME})
   else()
@@ -43,6 +55,7 @@ function(mw_test)
                              PRIVATE MW_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_compile_options(${ARG_NAME} PRIVATE ${MW_TEST_OPTIONS})
   mw_precompile_test(${ARG_NAME})
+  mw_unity(${ARG_NAME})
   gtest_discover_tests(
     ${ARG_NAME}
     DISCOVERY_MODE PRE_TEST

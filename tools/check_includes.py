@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles every file without precompiled headers: each must name what it uses.
+"""Compiles every file by itself, without precompiled headers: each must name what
+it uses.
 
 Reads what the release build compiles; writes nothing.
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = ROOT / "build" / "release" / "compile_commands.json"
+UNIT = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 PRECOMPILED = re.compile(r"cmake_pch|-include(-pch)?$|-Winvalid-pch")
 
 
@@ -34,6 +36,16 @@ def without_precompiled(command: str) -> list[str]:
     return [*kept, "-fsyntax-only", "-c", words[-1]]
 
 
+def files_of(entry: dict) -> list[dict]:
+    """One entry for each file of a unit (MW_UNITY)."""
+    file = Path(entry["file"])
+    if file.parent.name != "Unity":
+        return [entry]
+    parts = UNIT.findall(file.read_text())
+    alone = entry["command"].removesuffix(str(file))
+    return [{**entry, "file": part, "command": alone + part} for part in parts]
+
+
 def failure(entry: dict) -> str:
     argv = without_precompiled(entry["command"])
     answer = subprocess.run(
@@ -48,7 +60,8 @@ def main() -> int:
         return 2
     entries = [
         entry
-        for entry in json.loads(COMMANDS.read_text())
+        for unit in json.loads(COMMANDS.read_text())
+        for entry in files_of(unit)
         if not Path(entry["file"]).is_relative_to(ROOT / "build")
     ]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

@@ -12,8 +12,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // Factors of a dot are numbered: contracted ones, then free ones of the left
-// side, then of the right. So of y = dot(x, w): k is 0, m is 1, n is 2.
-constexpr Label k = 0, m = 1, n = 2;
+// side, then of the right. So of y = dot(x, w): K is 0, M is 1, N is 2.
+constexpr Label kK = 0, kM = 1, kN = 2;
 
 std::vector<Family> FamiliesOf(const TestGraph& test) {
   const FlatGraph graph = test.Graph();
@@ -41,9 +41,9 @@ TEST(GradientsTest, RolesOfTheThreeDots) {
   Instruction* dx = layer.graph.Dot(layer.dy, layer.w, {1}, {1});
   // dw contracts m, keeps k on the left and n on the right.
   EXPECT_THAT(FamiliesOf(layer.graph),
-              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}},
-                                      LabelledOp{dw->id, {m, k, n}},
-                                      LabelledOp{dx->id, {n, m, k}})));
+              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {kK, kM, kN}},
+                                      LabelledOp{dw->id, {kM, kK, kN}},
+                                      LabelledOp{dx->id, {kN, kM, kK}})));
 }
 
 TEST(GradientsTest, ThroughTransposesAndReshapes) {
@@ -58,9 +58,9 @@ TEST(GradientsTest, ThroughTransposesAndReshapes) {
       graph.Permute(Opcode::kTranspose, {20, 64}, layer.dy, {1, 0});
   Instruction* dx = graph.Dot(wt, dyt, {0}, {0});  // As [k, m].
   EXPECT_THAT(FamiliesOf(graph),
-              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}},
-                                      LabelledOp{dw->id, {m, n, k}},
-                                      LabelledOp{dx->id, {n, k, m}})));
+              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {kK, kM, kN}},
+                                      LabelledOp{dw->id, {kM, kN, kK}},
+                                      LabelledOp{dx->id, {kN, kK, kM}})));
 }
 
 // Three projections of one input, of equal shapes: the input gradient tells
@@ -91,8 +91,8 @@ TEST(GradientsTest, WithoutInputGradient) {
   Layer layer;
   Instruction* dw = layer.graph.Dot(layer.x, layer.dy, {0}, {0});
   EXPECT_THAT(FamiliesOf(layer.graph),
-              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}},
-                                      LabelledOp{dw->id, {m, k, n}})));
+              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {kK, kM, kN}},
+                                      LabelledOp{dw->id, {kM, kK, kN}})));
 }
 
 TEST(GradientsTest, ComputedAgainBehindABarrier) {
@@ -101,9 +101,9 @@ TEST(GradientsTest, ComputedAgainBehindABarrier) {
   Instruction* again = layer.graph.Dot(x, layer.w, {1}, {0});
   Instruction* dw = layer.graph.Dot(x, layer.dy, {0}, {0});
   EXPECT_THAT(FamiliesOf(layer.graph),
-              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}},
-                                      LabelledOp{dw->id, {m, k, n}},
-                                      LabelledOp{again->id, {k, m, n}})));
+              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {kK, kM, kN}},
+                                      LabelledOp{dw->id, {kM, kK, kN}},
+                                      LabelledOp{again->id, {kK, kM, kN}})));
 }
 
 // Layers that share an input, or stand on each other, are no gradients.
@@ -114,9 +114,9 @@ TEST(GradientsTest, OtherReadersOfAnOperand) {
   Instruction* v = layer.graph.Parameter({20, 20});
   Instruction* above = layer.graph.Dot(layer.y, v, {1}, {0});
   EXPECT_THAT(FamiliesOf(layer.graph),
-              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {k, m, n}}),
-                          ElementsAre(LabelledOp{beside->id, {k, m, n}}),
-                          ElementsAre(LabelledOp{above->id, {k, m, n}})));
+              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {kK, kM, kN}}),
+                          ElementsAre(LabelledOp{beside->id, {kK, kM, kN}}),
+                          ElementsAre(LabelledOp{above->id, {kK, kM, kN}})));
 }
 
 TEST(BlocksTest, ChainsAroundAContraction) {
@@ -158,14 +158,14 @@ TEST(BlocksTest, ChainsAroundAContraction) {
     return FactorLabels();
   };
   // [8, 8, 20]: the major 8 is split with m.
-  EXPECT_THAT(labels(tanh), ElementsAre(m, kNoLabel, n));
-  EXPECT_THAT(labels(v), ElementsAre(k, n));
-  EXPECT_THAT(labels(sum), ElementsAre(m, n));
+  EXPECT_THAT(labels(tanh), ElementsAre(kM, kNoLabel, kN));
+  EXPECT_THAT(labels(v), ElementsAre(kK, kN));
+  EXPECT_THAT(labels(sum), ElementsAre(kM, kN));
   // 64 = m passes the reshape in parts that divide 8.
-  EXPECT_THAT(
-      found.blocks[0].splits,
-      ElementsAre(BlockSplit{k, 12, 1, 0, false}, BlockSplit{m, 8, 0, 0, false},
-                  BlockSplit{n, 20, 0, 0, false}));
+  EXPECT_THAT(found.blocks[0].splits,
+              ElementsAre(BlockSplit{kK, 12, 1, 0, false},
+                          BlockSplit{kM, 8, 0, 0, false},
+                          BlockSplit{kN, 20, 0, 0, false}));
 }
 
 // x + y of scalars, for reductions.
@@ -206,13 +206,13 @@ TEST(BlocksTest, SumsInsideABlock) {
   ASSERT_EQ(found.blocks.size(), 1);
   EXPECT_EQ(found.block_of[part->id], 0);
   EXPECT_THAT(found.blocks[0].splits,
-              ElementsAre(BlockSplit{k, 12, 1, 0, false},
-                          BlockSplit{m, 64, 0, 0, false},
-                          BlockSplit{n, 20, 0, 1, false}));
+              ElementsAre(BlockSplit{kK, 12, 1, 0, false},
+                          BlockSplit{kM, 64, 0, 0, false},
+                          BlockSplit{kN, 20, 0, 1, false}));
   // The broadcast makes n anew, split as its reader asks.
   for (const LabelledOp& member : found.blocks[0].members) {
     if (member.op == wide->id) {
-      EXPECT_THAT(member.labels, testing::UnorderedElementsAre(m, n));
+      EXPECT_THAT(member.labels, testing::UnorderedElementsAre(kM, kN));
     }
   }
 }
@@ -248,10 +248,10 @@ TEST(BlocksTest, ContradictionsBlockASplit) {
   const Blocks found = BlocksOf(graph);
   ASSERT_EQ(found.blocks.size(), 1);
   EXPECT_THAT(found.blocks[0].contractions, ElementsAre(y->id, dw->id));
-  EXPECT_THAT(
-      found.blocks[0].splits,
-      ElementsAre(BlockSplit{k, 12, 1, 0, false}, BlockSplit{m, 12, 1, 0, true},
-                  BlockSplit{n, 12, 0, 0, true}));
+  EXPECT_THAT(found.blocks[0].splits,
+              ElementsAre(BlockSplit{kK, 12, 1, 0, false},
+                          BlockSplit{kM, 12, 1, 0, true},
+                          BlockSplit{kN, 12, 0, 0, true}));
 }
 
 TEST(BlocksTest, WhatContradictsIsNoMember) {

@@ -16,23 +16,8 @@ constexpr int kMaxLoopPasses = 4;
 // One number per leaf of a value's shape; empty when nothing is asked.
 using Demands = std::vector<int64_t>;
 
-int64_t LeafCount(const Shape& shape) {
-  if (!shape.IsTuple()) return 1;
-  int64_t count = 0;
-  for (const Shape& element : shape.tuple_shapes) count += LeafCount(element);
-  return count;
-}
-
-int64_t LeavesBefore(const Shape& tuple, int64_t element) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < element && i < std::ssize(tuple.tuple_shapes); ++i) {
-    count += LeafCount(tuple.tuple_shapes[i]);
-  }
-  return count;
-}
-
 // The demands of `count` leaves from `begin` on.
-Demands Part(const Demands& demands, int64_t begin, int64_t count) {
+Demands PartOf(const Demands& demands, int64_t begin, int64_t count) {
   if (demands.empty()) return {};
   Demands part(demands.begin() + begin, demands.begin() + begin + count);
   const bool any = std::any_of(part.begin(), part.end(),
@@ -142,7 +127,7 @@ class Propagation {
     for (const Instruction* operand : instruction.operands) {
       const int64_t count = LeafCount(operand->shape);
       if (begin + count > std::ssize(demands)) return;
-      Merge(table, *operand, Part(demands, begin, count));
+      Merge(table, *operand, PartOf(demands, begin, count));
       begin += count;
     }
   }
@@ -191,7 +176,7 @@ class Propagation {
     // What the next iteration asks. Only of leaves that nothing else asks: a
     // counter, i + 1 < 5 each time round, would never come to rest.
     for (int pass = 0; pass < kMaxLoopPasses; ++pass) {
-      const Demands root = Part(carried, 0, std::ssize(carried));
+      const Demands root = PartOf(carried, 0, std::ssize(carried));
       if (root.empty()) return;
       const std::vector<Demands>& asked = OfParameters(body, root);
       bool changed = false;

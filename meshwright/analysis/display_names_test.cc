@@ -1,13 +1,10 @@
 #include "meshwright/analysis/display_names.h"
 
 #include "gtest/gtest.h"
+#include "meshwright/hlo/shapes_for_test.h"
 
 namespace meshwright {
 namespace {
-
-Shape F32(std::vector<int64_t> dimensions) {
-  return Shape::Array(ElementType::kF32, std::move(dimensions));
-}
 
 // loss(w, x) with w read by a loop, in which it is transposed first.
 class DisplayNamesTest : public testing::Test {

@@ -11,6 +11,7 @@
 #include "meshwright/analysis/flops.h"
 #include "meshwright/graph/flat_graph.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/hlo/shapes_for_test.h"
 #include "meshwright/rules/rule.h"
 
 namespace meshwright {
@@ -97,10 +98,6 @@ class TestGraph {
     return instruction.opcode == Opcode::kParameter ? OpKind::kParameter
                                                     : OpKind::kCompute;
   }
-  static Shape F32(std::vector<int64_t> dimensions) {
-    return Shape::Array(ElementType::kF32, std::move(dimensions));
-  }
-
   Module module_{"m"};
   Computation* computation_ = nullptr;
 };

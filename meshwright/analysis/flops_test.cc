@@ -5,13 +5,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/analysis/testdata_for_test.h"
+#include "meshwright/hlo/shapes_for_test.h"
 
 namespace meshwright {
 namespace {
-
-Shape F32(std::vector<int64_t> dimensions) {
-  return Shape::Array(ElementType::kF32, std::move(dimensions));
-}
 
 // One computation under construction.
 class FlopsTest : public ::testing::Test {

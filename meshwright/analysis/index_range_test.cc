@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "meshwright/analysis/sign.h"
 #include "meshwright/analysis/testdata_for_test.h"
+#include "meshwright/hlo/shapes_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -14,7 +15,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-const Shape kS32 = Shape::Scalar(ElementType::kS32);
 const Shape kTable = Shape::Array(ElementType::kF32, {11, 8});
 const Shape kRow = Shape::Array(ElementType::kF32, {1, 8});
 

@@ -74,28 +74,12 @@ bool IsCheap(const Instruction& instruction) {
   }
 }
 
-// Leaves of a shape, without the list.
-int32_t LeafCount(const Shape& shape) {
-  if (!shape.IsTuple()) return 1;
-  int32_t count = 0;
-  for (const Shape& element : shape.tuple_shapes) count += LeafCount(element);
-  return count;
-}
-
-int32_t FirstLeaf(const Shape& tuple, int64_t element) {
-  int32_t first = 0;
-  for (int64_t i = 0; i < element; ++i) {
-    first += LeafCount(tuple.tuple_shapes[i]);
-  }
-  return first;
-}
-
 // The leaf at a path into a tuple.
-int32_t LeafAt(const Shape& shape, const std::vector<int64_t>& path) {
+int32_t LeafNumberAt(const Shape& shape, const std::vector<int64_t>& path) {
   const Shape* at = &shape;
   int32_t leaf = 0;
   for (const int64_t element : path) {
-    leaf += FirstLeaf(*at, element);
+    leaf += LeavesBefore(*at, element);
     at = &at->tuple_shapes[element];
   }
   return leaf;
@@ -222,8 +206,9 @@ class ComputationMemory {
       const Instruction& tuple = *instruction.operands[0];
       const int64_t index = instruction.attributes->tuple_index;
       const int32_t from =
-          Begin(tuple) + (is_flat_[tuple.id] ? static_cast<int32_t>(index)
-                                             : FirstLeaf(tuple.shape, index));
+          Begin(tuple) + (is_flat_[tuple.id]
+                              ? static_cast<int32_t>(index)
+                              : LeavesBefore(tuple.shape, index));
       for (int32_t i = 0; i < End(instruction) - Begin(instruction); ++i) {
         f(from + i, Begin(instruction) + i);
       }
@@ -438,7 +423,8 @@ std::vector<bool> Overwritable(const Module& module) {
   }
   std::vector<bool> result(leaves, false);
   const auto mark = [&](int64_t number, const std::vector<int64_t>& path) {
-    result[first[number] + LeafAt(parameters[number]->shape, path)] = true;
+    result[first[number] + LeafNumberAt(parameters[number]->shape, path)] =
+        true;
   };
   for (const Alias& alias : module.aliases) {
     mark(alias.parameter_number, alias.parameter_index);

@@ -5,13 +5,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/analysis/testdata_for_test.h"
+#include "meshwright/hlo/shapes_for_test.h"
 
 namespace meshwright {
 namespace {
 
 using ::testing::ElementsAre;
 
-const Shape kS32 = Shape::Scalar(ElementType::kS32);
 const Shape kPred = Shape::Scalar(ElementType::kPred);
 const Shape kCarried = Shape::Tuple({kS32, kS32});
 
@@ -30,7 +30,7 @@ Instruction* AddElement(Computation* computation, Instruction* tuple, int k) {
   return element;
 }
 
-struct Loop {
+struct CountedLoop {
   int32_t init = 0;
   std::string direction = "LT";
   int32_t limit = 5;
@@ -41,7 +41,7 @@ struct Loop {
   bool limit_changes = false;
 };
 
-std::optional<int64_t> CountOf(const Loop& loop) {
+std::optional<int64_t> CountOf(const CountedLoop& loop) {
   Module module("m");
   Computation* condition = module.AddComputation("condition");
   Instruction* p = condition->AddParameter(kCarried, "p");

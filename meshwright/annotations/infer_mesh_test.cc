@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/annotations/annotations.h"
+#include "meshwright/annotations/listed_for_test.h"
 #include "meshwright/annotations/op_sharding_conversion.h"
 #include "meshwright/annotations/testdata_for_test.h"
 #include "meshwright/mesh/random_sharding_for_test.h"
@@ -26,12 +27,6 @@ Module Annotated(const std::vector<std::vector<int64_t>>& dimensions,
   entry->Add(Opcode::kTuple, Shape::Tuple({}), {}, "root");
   module.set_entry(entry);
   return module;
-}
-
-OpSharding Listed(std::vector<int64_t> tiles, std::vector<int64_t> devices) {
-  return {.kind = OpSharding::Kind::kTiled,
-          .tile_dimensions = std::move(tiles),
-          .devices = std::move(devices)};
 }
 
 std::string Error(const Module& module) {

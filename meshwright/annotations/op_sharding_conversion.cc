@@ -12,7 +12,7 @@ namespace meshwright {
 namespace {
 
 template <typename... Args>
-absl::Status Bad(const OpSharding& annotation, const Args&... args) {
+absl::Status BadSharding(const OpSharding& annotation, const Args&... args) {
   return absl::InvalidArgumentError(
       absl::StrCat("sharding ", annotation.ToString(), " ", args...));
 }
@@ -29,30 +29,32 @@ std::vector<OpSharding::Kind> TrailingKinds(const OpSharding& annotation) {
 absl::Status CheckTiles(const OpSharding& annotation, size_t rank,
                         const Mesh& mesh) {
   if (annotation.tile_dimensions.empty()) {
-    return Bad(annotation, "has no tiles");
+    return BadSharding(annotation, "has no tiles");
   }
   const std::vector<OpSharding::Kind> kinds = TrailingKinds(annotation);
   const size_t trailing = kinds.size();
   if (annotation.tile_dimensions.size() != rank + trailing) {
-    return Bad(annotation, "is for ",
-               annotation.tile_dimensions.size() - trailing,
-               " dimensions, the tensor has ", rank);
+    return BadSharding(annotation, "is for ",
+                       annotation.tile_dimensions.size() - trailing,
+                       " dimensions, the tensor has ", rank);
   }
   for (size_t i = 0; i < trailing; ++i) {
     if (annotation.tile_dimensions[rank + i] > 1 &&
         kinds[i] != OpSharding::Kind::kReplicated &&
         kinds[i] != OpSharding::Kind::kUnreduced) {
-      return Bad(annotation, "is partly manual, which is not supported");
+      return BadSharding(annotation,
+                         "is partly manual, which is not supported");
     }
   }
   int64_t tiles = 1;
   for (const int64_t count : annotation.tile_dimensions) {
-    if (count < 1) return Bad(annotation, "has a dimension of no tiles");
+    if (count < 1)
+      return BadSharding(annotation, "has a dimension of no tiles");
     if (__builtin_mul_overflow(tiles, count, &tiles)) tiles = -1;
   }
   if (tiles != mesh.device_count()) {
-    return Bad(annotation, "is for ", tiles, " devices, the mesh ",
-               mesh.ToString(), " has ", mesh.device_count());
+    return BadSharding(annotation, "is for ", tiles, " devices, the mesh ",
+                       mesh.ToString(), " has ", mesh.device_count());
   }
   return absl::OkStatus();
 }
@@ -103,13 +105,14 @@ absl::Status CheckDevices(const OpSharding& annotation,
   std::vector<bool> seen(count, false);
   for (const int64_t device : devices) {
     if (device < 0 || device >= count || seen[device]) {
-      return Bad(annotation, "does not name each of the devices 0 to ",
-                 count - 1, " once");
+      return BadSharding(annotation, "does not name each of the devices 0 to ",
+                         count - 1, " once");
     }
     seen[device] = true;
   }
   if (std::ssize(devices) == count) return absl::OkStatus();
-  return Bad(annotation, "names ", devices.size(), " devices, not ", count);
+  return BadSharding(annotation, "names ", devices.size(), " devices, not ",
+                     count);
 }
 
 absl::StatusOr<Sharding> FromTiled(const OpSharding& annotation,
@@ -129,9 +132,10 @@ absl::StatusOr<Sharding> FromTiled(const OpSharding& annotation,
         FindAxes(TilesAlong(annotation, devices, dim),
                  annotation.tile_dimensions[dim], mesh);
     if (!axes.has_value()) {
-      return Bad(annotation, "does not follow the axes of the mesh ",
-                 mesh.ToString(), ": no part of them makes the ",
-                 annotation.tile_dimensions[dim], " tiles of dimension ", dim);
+      return BadSharding(annotation, "does not follow the axes of the mesh ",
+                         mesh.ToString(), ": no part of them makes the ",
+                         annotation.tile_dimensions[dim],
+                         " tiles of dimension ", dim);
     }
     if (trailing) {
       result.pending.Append(*axes);
@@ -179,9 +183,10 @@ absl::StatusOr<Sharding> FromOpSharding(const OpSharding& annotation,
     case OpSharding::Kind::kTiled:
       return FromTiled(annotation, dimensions, mesh);
     case OpSharding::Kind::kTuple:
-      return Bad(annotation, "is for a tuple, the tensor is an array");
+      return BadSharding(annotation, "is for a tuple, the tensor is an array");
     default:
-      return Bad(annotation, "is not supported; only tiled and replicated are");
+      return BadSharding(annotation,
+                         "is not supported; only tiled and replicated are");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/annotations/listed_for_test.h"
 #include "meshwright/mesh/random_sharding_for_test.h"
 #include "meshwright/mesh/sharding_text.h"
 
@@ -19,12 +20,6 @@ OpSharding Iota(std::vector<int64_t> tiles, std::vector<int64_t> reshape,
           .iota_reshape_dims = std::move(reshape),
           .iota_transpose_perm = std::move(perm),
           .replicate_on_last_tile_dim = replicate};
-}
-
-OpSharding Listed(std::vector<int64_t> tiles, std::vector<int64_t> devices) {
-  return {.kind = Kind::kTiled,
-          .tile_dimensions = std::move(tiles),
-          .devices = std::move(devices)};
 }
 
 class OpShardingConversionTest : public testing::Test {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "meshwright/annotations/name_pattern.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "nlohmann/json.hpp"
@@ -20,11 +21,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kNamesShown = 3;
-
-template <typename... Args>
-absl::Status Bad(const Args&... args) {
-  return absl::InvalidArgumentError(absl::StrCat(args...));
-}
 
 struct NamedArray {
   std::string name;

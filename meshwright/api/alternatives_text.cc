@@ -10,7 +10,7 @@
 namespace meshwright {
 namespace {
 
-constexpr size_t kMaxRows = 8;
+constexpr size_t kMaxAlternatives = 8;
 // Seconds that are printed as none.
 constexpr double kNothing = 5e-9;
 
@@ -91,7 +91,7 @@ std::string AlternativesText(const Plan& plan) {
   size_t rows = 0;
   for (const Alternative& one : plan.alternatives) {
     if (IsChosen(one, plan)) continue;
-    if (++rows == kMaxRows) break;
+    if (++rows == kMaxAlternatives) break;
     add(one.mesh, one.micro_batches, SettingText(one.stages, one.recompute),
         one.seconds, one.predicted_seconds, RemarkOn(one, plan));
   }

@@ -8,7 +8,7 @@ namespace meshwright {
 namespace {
 
 // How often it is looked whether a call was given up.
-constexpr std::chrono::milliseconds kLook(20);
+constexpr std::chrono::milliseconds kTurnLook(20);
 
 absl::Status GivenUp() { return absl::CancelledError("the client has gone"); }
 
@@ -71,7 +71,7 @@ absl::Status CallThread::Do(const JobCall& call, Work work) {
   const std::shared_ptr<Task> task = Add(std::move(work));
   std::unique_lock lock(mutex_);
   while (true) {
-    if (changed_.wait_for(lock, kLook, [&] { return task->is_done; })) {
+    if (changed_.wait_for(lock, kTurnLook, [&] { return task->is_done; })) {
       return task->status;
     }
     lock.unlock();
@@ -85,7 +85,7 @@ absl::Status CallThread::Do(const JobCall& call, Work work) {
 
 absl::StatusOr<CallTurns::Turn> CallTurns::Take(const JobCall& call) {
   Turn turn(mutex_, std::defer_lock);
-  while (!turn.try_lock_for(kLook)) {
+  while (!turn.try_lock_for(kTurnLook)) {
     if (call.cancelled()) return GivenUp();
   }
   if (call.cancelled()) return GivenUp();

@@ -11,16 +11,11 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
+#include "meshwright/api/call_for_test.h"
 #include "meshwright/api/line_watchers.h"
 
 namespace meshwright {
 namespace {
-
-class CallForTest : public JobCall {
- public:
-  bool cancelled() const override { return is_cancelled; }
-  std::atomic<bool> is_cancelled = false;
-};
 
 TEST(CallThreadTest, WorkIsDoneInOrder) {
   CallThread thread;

@@ -18,15 +18,15 @@
 namespace meshwright {
 namespace {
 
-struct Layout {
+struct SavedLayout {
   std::string name;
   std::string cluster;
   api::PlanOptions options;
   bool on_workers = false;
 };
 
-std::vector<Layout> Layouts() {
-  std::vector<Layout> layouts = {
+std::vector<SavedLayout> Layouts() {
+  std::vector<SavedLayout> layouts = {
       {"one", "cpu:1", {}},
       {"dp8", "cpu:8", {.strategy = "dp", .mesh = "data=8"}},
       {"zero3", "cpu:8", {.strategy = "zero3", .mesh = "data=8"}},
@@ -37,7 +37,7 @@ std::vector<Layout> Layouts() {
        "cpu:8",
        {.strategy = "zero3", .mesh = "data=8"},
        /*on_workers=*/true}};
-  for (Layout& layout : layouts) layout.options.assumed = true;
+  for (SavedLayout& layout : layouts) layout.options.assumed = true;
   return layouts;
 }
 
@@ -46,7 +46,7 @@ class CheckpointLayoutsTest : public testing::Test {
   void SetUp() override { std::filesystem::remove_all(directory_); }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  std::string FolderOf(const Layout& layout) const {
+  std::string FolderOf(const SavedLayout& layout) const {
     return absl::StrCat(directory_, "/", layout.name);
   }
 
@@ -66,7 +66,7 @@ TEST_F(CheckpointLayoutsTest, EveryPairOfLayoutsIsBitEqual) {
     PlannedRunner runner;
     std::vector<Tensor> state;  // As it was saved.
   };
-  const std::vector<Layout> layouts = Layouts();
+  const std::vector<SavedLayout> layouts = Layouts();
   std::vector<Made> made(layouts.size());
   for (size_t i = 0; i < layouts.size(); ++i) {
     SCOPED_TRACE(layouts[i].name);

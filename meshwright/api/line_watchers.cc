@@ -8,7 +8,7 @@
 namespace meshwright {
 namespace {
 
-constexpr std::chrono::milliseconds kLook(50);
+constexpr std::chrono::milliseconds kLineLook(50);
 
 }  // namespace
 
@@ -40,7 +40,8 @@ absl::Status LineWatchers::Watch(int64_t job, const JobService::LineSink& sink,
     if (call.cancelled()) status = absl::CancelledError("the client has gone");
     lock.lock();
     if (!is_last) {
-      changed_.wait_for(lock, kLook, [&] { return !watcher->lines.empty(); });
+      changed_.wait_for(lock, kLineLook,
+                        [&] { return !watcher->lines.empty(); });
     }
     std::deque<std::string> lines = std::exchange(watcher->lines, {});
     if (const int64_t dropped = std::exchange(watcher->dropped, 0)) {

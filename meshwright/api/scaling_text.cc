@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kBarWidth = 24;
 
-std::string Percent(double share) {
+std::string ShareText(double share) {
   if (share > 0 && share < 0.0005) return "< 0.1 %";
   return absl::StrFormat("%.1f %%", 100 * share);
 }
@@ -62,9 +62,9 @@ std::string Row(const ScalePoint& point) {
   absl::StrAppendFormat(
       &row, "%8s %9s %7s %7s %7s %8s %7s\n", FormatSeconds(point.step_seconds),
       FormatCount(point.throughput_per_device),
-      point.mfu > 0 ? Percent(point.mfu) : "-", Percent(point.bubble_share),
-      Percent(point.comm_share), FormatBytes(point.peak_bytes),
-      Percent(point.goodput.share));
+      point.mfu > 0 ? ShareText(point.mfu) : "-", ShareText(point.bubble_share),
+      ShareText(point.comm_share), FormatBytes(point.peak_bytes),
+      ShareText(point.goodput.share));
   return row;
 }
 
@@ -105,7 +105,7 @@ std::string FailureWords(absl::Span<const ScalePoint> points,
     absl::StrAppend(&text, " (best: ", Duration(goodput.best_interval_seconds),
                     ")");
   }
-  return absl::StrCat(text, ",\n  ", Percent(goodput.share),
+  return absl::StrCat(text, ",\n  ", ShareText(goodput.share),
                       " of the time is for steps that last\n");
 }
 

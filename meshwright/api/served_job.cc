@@ -14,8 +14,6 @@
 
 namespace meshwright {
 
-using Json = nlohmann::ordered_json;
-
 // The runner goes first, the module last.
 struct ServedJob::Loaded {
   Loaded(Module step, meshwright::Plan made)
@@ -31,7 +29,9 @@ struct ServedJob::Loaded {
 
 namespace {
 
-constexpr absl::Duration kLook = absl::Milliseconds(50);
+using Json = nlohmann::ordered_json;
+
+constexpr absl::Duration kWorkerLook = absl::Milliseconds(50);
 
 bool IsCallersFault(const absl::Status& status) {
   switch (status.code()) {
@@ -152,7 +152,7 @@ absl::Status ServedJob::AwaitDevices(const JobCall& call) const {
           workers == 1 ? " has" : " have",
           " joined: start more with meshwright worker --join"));
     }
-    absl::SleepFor(kLook);
+    absl::SleepFor(kWorkerLook);
   }
 }
 

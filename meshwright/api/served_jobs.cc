@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr absl::Duration kLook = absl::Milliseconds(20);
+constexpr absl::Duration kJobLook = absl::Milliseconds(20);
 // That Stop waits for workers to put down what they do.
 constexpr absl::Duration kStopPatience = absl::Seconds(10);
 
@@ -164,7 +164,7 @@ absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Begin(
       }
     }
     if (call.cancelled()) return absl::CancelledError("the client has gone");
-    absl::SleepFor(kLook);
+    absl::SleepFor(kJobLook);
   }
 }
 
@@ -184,7 +184,7 @@ absl::Status ServedJobs::AwaitFirstWorkers(const JobCall& call) {
           workers, " of ", options_.workers, " workers have joined within ",
           absl::FormatDuration(options_.patience)));
     }
-    absl::SleepFor(kLook);
+    absl::SleepFor(kJobLook);
   }
 }
 
@@ -294,7 +294,7 @@ absl::Status ServedJobs::Stop(int64_t job) {
   figures_.Forget(job);
   const absl::Time end = absl::Now() + kStopPatience;
   // What a compiler is at cannot be put down: the next job waits for it.
-  while (!found->is_over() && absl::Now() < end) absl::SleepFor(kLook);
+  while (!found->is_over() && absl::Now() < end) absl::SleepFor(kJobLook);
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/api/call_for_test.h"
 #include "meshwright/data/dataset_files_for_test.h"
 #include "meshwright/runtime/worker_threads_for_test.h"
 #include "meshwright/service/jobs_for_test.h"
@@ -52,12 +53,6 @@ ENTRY main {
   ROOT out = (f32[8,4]{1,0}, f32[]) tuple(next, loss)
 }
 )";
-
-class CallForTest : public JobCall {
- public:
-  bool cancelled() const override { return is_cancelled; }
-  std::atomic<bool> is_cancelled = false;
-};
 
 Tensor Filled(const std::string& name, std::vector<int64_t> dimensions,
               float value) {

@@ -68,6 +68,9 @@ int64_t HostBytes(ElementType type);
 bool IsArrayType(ElementType type);  // Has elements.
 bool IsFloating(ElementType type);   // Includes bf16, f8, f6, f4.
 bool IsComplex(ElementType type);
+inline bool IsFloatingOrComplex(ElementType type) {
+  return IsFloating(type) || IsComplex(type);
+}
 bool IsSignedInteger(ElementType type);
 bool IsUnsignedInteger(ElementType type);
 inline bool IsInteger(ElementType type) {

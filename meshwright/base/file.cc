@@ -20,10 +20,6 @@ namespace {
 constexpr int64_t kChunkBytes = int64_t{1} << 20;
 constexpr size_t kMaxStemBytes = 200;  // Of a temporary file's name.
 
-absl::Status Failure(int error, const std::string& path) {
-  return absl::ErrnoToStatus(error, path);
-}
-
 // Closes when it goes out of scope.
 class Descriptor {
  public:
@@ -59,7 +55,7 @@ int64_t MemoryBytes() {
 // The size of a regular file; 0 for a pipe, which does not know.
 absl::StatusOr<int64_t> ExpectedBytes(int fd, const std::string& path) {
   struct stat info;
-  if (::fstat(fd, &info) != 0) return Failure(errno, path);
+  if (::fstat(fd, &info) != 0) return absl::ErrnoToStatus(errno, path);
   if (S_ISDIR(info.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder"));
   }
@@ -79,7 +75,7 @@ absl::StatusOr<int64_t> ReadSome(int fd, const std::string& path,
   do {
     got = ::read(fd, bytes.data() + filled, wanted);
   } while (got < 0 && errno == EINTR);
-  if (got < 0) return Failure(errno, path);
+  if (got < 0) return absl::ErrnoToStatus(errno, path);
   bytes.resize(filled + got);
   return got;
 }
@@ -89,7 +85,7 @@ absl::Status WriteAll(int fd, absl::string_view bytes,
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Failure(errno, path);
+    if (written < 0) return absl::ErrnoToStatus(errno, path);
     bytes.remove_prefix(written);
   }
   return absl::OkStatus();
@@ -118,19 +114,21 @@ absl::Status PrintOut(const std::string& path,
                       absl::Span<const absl::string_view> pieces) {
   for (const absl::string_view piece : pieces) {
     if (std::fwrite(piece.data(), 1, piece.size(), stdout) != piece.size()) {
-      return Failure(errno, path);
+      return absl::ErrnoToStatus(errno, path);
     }
   }
-  return std::fflush(stdout) == 0 ? absl::OkStatus() : Failure(errno, path);
+  return std::fflush(stdout) == 0 ? absl::OkStatus()
+                                  : absl::ErrnoToStatus(errno, path);
 }
 
 // A device or pipe.
 absl::Status WriteInto(const OutputTarget& target, const std::string& path,
                        absl::Span<const absl::string_view> pieces) {
   Descriptor file(::open(target.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-  if (file.get() < 0) return Failure(errno, path);
+  if (file.get() < 0) return absl::ErrnoToStatus(errno, path);
   MW_RETURN_IF_ERROR(WritePieces(file.get(), path, pieces));
-  return ::close(file.Release()) == 0 ? absl::OkStatus() : Failure(errno, path);
+  return ::close(file.Release()) == 0 ? absl::OkStatus()
+                                      : absl::ErrnoToStatus(errno, path);
 }
 
 // Owner and permissions of what was there.
@@ -138,7 +136,7 @@ absl::Status KeepMode(int fd, const OutputTarget& target,
                       const std::string& path) {
   if (!target.info.has_value()) return absl::OkStatus();
   if (::faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0) {
-    return Failure(errno, path);
+    return absl::ErrnoToStatus(errno, path);
   }
   // Only root may give files away; others keep what they write.
   const bool given =
@@ -146,7 +144,8 @@ absl::Status KeepMode(int fd, const OutputTarget& target,
   const mode_t set_ids = S_ISUID | S_ISGID;
   const mode_t mode =
       target.info->st_mode & 07777 & (given ? ~mode_t{0} : ~set_ids);
-  return ::fchmod(fd, mode) == 0 ? absl::OkStatus() : Failure(errno, path);
+  return ::fchmod(fd, mode) == 0 ? absl::OkStatus()
+                                 : absl::ErrnoToStatus(errno, path);
 }
 
 absl::Status Replace(const OutputTarget& target, const std::string& path,
@@ -155,13 +154,14 @@ absl::Status Replace(const OutputTarget& target, const std::string& path,
   const size_t slash = target.path.rfind('/') + 1;
   TemporaryFile temporary(target.path.substr(0, slash) +
                           target.path.substr(slash, kMaxStemBytes));
-  if (temporary.fd() < 0) return Failure(errno, path);
+  if (temporary.fd() < 0) return absl::ErrnoToStatus(errno, path);
   MW_RETURN_IF_ERROR(KeepMode(temporary.fd(), target, path));
   MW_RETURN_IF_ERROR(WritePieces(temporary.fd(), path, pieces));
-  if (::fsync(temporary.fd()) != 0) return Failure(errno, path);
-  if (const int error = temporary.Close()) return Failure(error, path);
+  if (::fsync(temporary.fd()) != 0) return absl::ErrnoToStatus(errno, path);
+  if (const int error = temporary.Close())
+    return absl::ErrnoToStatus(error, path);
   if (const int error = temporary.MoveTo(target.path)) {
-    return Failure(error, path);
+    return absl::ErrnoToStatus(error, path);
   }
   FlushFolder(target.path);
   return absl::OkStatus();
@@ -170,7 +170,7 @@ absl::Status Replace(const OutputTarget& target, const std::string& path,
 absl::StatusOr<std::string> ReadAll(const std::string& path,
                                     int64_t max_bytes) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return Failure(errno, path);
+  if (file.get() < 0) return absl::ErrnoToStatus(errno, path);
   MW_ASSIGN_OR_RETURN(const int64_t expected, ExpectedBytes(file.get(), path));
   if (expected > max_bytes) return TooLarge(path, max_bytes);
   if (expected >= MemoryBytes()) return NoMemory(path);

@@ -22,10 +22,6 @@ std::string FolderOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-absl::Status Failure(int error, const std::string& path) {
-  return absl::ErrnoToStatus(error, path);
-}
-
 absl::Status Wrong(const std::string& path, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
 }
@@ -50,7 +46,7 @@ absl::StatusOr<std::string> Follow(const std::string& link,
                                    const std::string& path) {
   std::error_code error;
   const auto target = std::filesystem::read_symlink(link, error);
-  if (error) return Failure(error.value(), path);
+  if (error) return absl::ErrnoToStatus(error.value(), path);
   return target.is_absolute()
              ? target.string()
              : absl::StrCat(FolderOf(link), "/", target.string());
@@ -62,7 +58,7 @@ bool MayAccess(const std::string& path, int how) {
 
 absl::Status CheckDescriptor(int fd, const std::string& path) {
   const int flags = ::fcntl(fd, F_GETFL);
-  if (flags < 0) return Failure(errno, path);
+  if (flags < 0) return absl::ErrnoToStatus(errno, path);
   if ((flags & O_ACCMODE) == O_RDONLY) {
     return Wrong(path, "is not open for writing");
   }
@@ -83,7 +79,7 @@ absl::StatusOr<OutputTarget> FindTarget(const std::string& path) {
     struct stat info;
     if (::lstat(target.path.c_str(), &info) != 0) {
       if (errno == ENOENT && target.path.back() != '/') return target;
-      return Failure(errno, path);
+      return absl::ErrnoToStatus(errno, path);
     }
     if (!S_ISLNK(info.st_mode)) {
       if (S_ISDIR(info.st_mode)) return Wrong(path, "is a folder");
@@ -92,20 +88,20 @@ absl::StatusOr<OutputTarget> FindTarget(const std::string& path) {
     }
     MW_ASSIGN_OR_RETURN(target.path, Follow(target.path, path));
   }
-  return Failure(ELOOP, path);
+  return absl::ErrnoToStatus(ELOOP, path);
 }
 
 absl::Status CheckWritable(const std::string& path) {
   MW_ASSIGN_OR_RETURN(const OutputTarget target, FindTarget(path));
   if (target.descriptor.has_value()) return absl::OkStatus();
   if (target.info.has_value() && !MayAccess(target.path, W_OK)) {
-    return Failure(errno, path);
+    return absl::ErrnoToStatus(errno, path);
   }
   if (target.is_special()) return absl::OkStatus();
   const std::string folder = FolderOf(target.path);
   struct stat info;
   if (::stat(folder.c_str(), &info) != 0) {
-    if (errno != ENOENT) return Failure(errno, path);
+    if (errno != ENOENT) return absl::ErrnoToStatus(errno, path);
     return absl::NotFoundError(
         absl::StrCat(path, ": there is no folder ", folder));
   }

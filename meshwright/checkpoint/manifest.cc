@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/version.h"
 #include "meshwright/checkpoint/crc32c.h"
@@ -26,10 +27,6 @@ constexpr size_t kTailBytes = kTail.size() + 8 + 3;  // 01234567"}\n
 constexpr int kMaxDepth = 64;
 constexpr size_t kMaxRegions = 65536;  // Of a tensor.
 constexpr int64_t kMaxBlockBytes = int64_t{1} << 30;
-
-absl::Status Bad(absl::string_view what) {
-  return absl::InvalidArgumentError(what);
-}
 
 std::string Shown(absl::string_view name) {
   return absl::Utf8SafeCHexEscape(name.substr(0, 200));

@@ -28,17 +28,13 @@ constexpr int64_t kTaskBytes = int64_t{8} << 20;
 // The disk is told of as many before they are read.
 constexpr int kTasksAhead = 8;
 
-absl::Status Failure(int error, const std::string& path) {
-  return absl::ErrnoToStatus(error, path);
-}
-
 // As many bytes as are asked for.
 absl::Status ReadAt(int fd, const std::string& path, int64_t offset,
                     char* bytes, int64_t size) {
   while (size > 0) {
     const ssize_t got = ::pread(fd, bytes, size, offset);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Failure(errno, path);
+    if (got < 0) return absl::ErrnoToStatus(errno, path);
     if (got == 0) {
       return absl::InvalidArgumentError(absl::StrCat(path, ": is cut short"));
     }
@@ -101,9 +97,10 @@ CheckpointReader::FileOf(int64_t number) {
   auto file = std::make_shared<OpenFile>();
   file->path = absl::StrCat(folder_, "/", saved.name);
   file->fd = ::open(file->path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file->fd < 0) return Failure(errno, file->path);
+  if (file->fd < 0) return absl::ErrnoToStatus(errno, file->path);
   struct stat info;
-  if (::fstat(file->fd, &info) != 0) return Failure(errno, file->path);
+  if (::fstat(file->fd, &info) != 0)
+    return absl::ErrnoToStatus(errno, file->path);
   if (!S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(file->path, ": is not a file"));

@@ -31,18 +31,14 @@ namespace fs = std::filesystem;
 constexpr absl::string_view kStepPrefix = "step_";
 constexpr absl::string_view kTemporaryPrefix = ".saving-";
 
-absl::Status Failure(int error, const std::string& path) {
-  return absl::ErrnoToStatus(error, path);
-}
-
 absl::Status FlushFolder(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return Failure(errno, path);
+  if (fd < 0) return absl::ErrnoToStatus(errno, path);
   // Some file systems flush no folders.
   const bool flushed = ::fsync(fd) == 0 || errno == EINVAL;
   const int error = errno;
   ::close(fd);
-  return flushed ? absl::OkStatus() : Failure(error, path);
+  return flushed ? absl::OkStatus() : absl::ErrnoToStatus(error, path);
 }
 
 // The names in a folder.
@@ -53,7 +49,7 @@ absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder) {
   for (; !error && at != fs::directory_iterator(); at.increment(error)) {
     names.push_back(at->path().filename().string());
   }
-  if (error) return Failure(error.value(), folder);
+  if (error) return absl::ErrnoToStatus(error.value(), folder);
   return names;
 }
 
@@ -101,7 +97,8 @@ void RemoveLeftovers(const std::string& directory) {
 absl::Status Discard(const std::string& directory, const std::string& name) {
   const std::string from = absl::StrCat(directory, "/", name);
   const std::string to = absl::StrCat(directory, "/", TemporaryName(name));
-  if (::rename(from.c_str(), to.c_str()) != 0) return Failure(errno, from);
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    return absl::ErrnoToStatus(errno, from);
   Remove(to);
   return absl::OkStatus();
 }
@@ -174,19 +171,19 @@ absl::StatusOr<std::unique_ptr<SaveFolder>> SaveFolder::Create(
     const std::string& directory, int64_t step) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return Failure(error.value(), directory);
+  if (error) return absl::ErrnoToStatus(error.value(), directory);
   RemoveLeftovers(directory);
   while (true) {
     std::string path =
         absl::StrCat(directory, "/", TemporaryName(StepFolderName(step)));
     if (::mkdir(path.c_str(), 0777) != 0) {
       if (errno == EEXIST) continue;
-      return Failure(errno, path);
+      return absl::ErrnoToStatus(errno, path);
     }
     const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
       if (errno == ENOENT) continue;  // Someone took it for a leftover.
-      return Failure(errno, path);
+      return absl::ErrnoToStatus(errno, path);
     }
     // File systems without locks keep leftovers.
     ::flock(fd, LOCK_EX);
@@ -215,10 +212,11 @@ absl::Status SaveFolder::Commit(const Manifest& manifest) {
       absl::StrCat(directory_, "/", StepFolderName(step_));
   // A checkpoint that is there already changes places with this one.
   if (::rename(path_.c_str(), target.c_str()) != 0) {
-    if (errno != ENOTEMPTY && errno != EEXIST) return Failure(errno, target);
+    if (errno != ENOTEMPTY && errno != EEXIST)
+      return absl::ErrnoToStatus(errno, target);
     if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(),
                     RENAME_EXCHANGE) != 0) {
-      return Failure(errno, target);
+      return absl::ErrnoToStatus(errno, target);
     }
   }
   return FlushFolder(directory_);

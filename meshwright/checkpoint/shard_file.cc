@@ -16,8 +16,6 @@
 namespace meshwright {
 namespace {
 
-using Json = nlohmann::json;
-
 int64_t BytesOf(const TensorInfo& info, const TensorRegion& region) {
   return region.element_count() * HostBytes(info.type);
 }
@@ -85,12 +83,12 @@ absl::StatusOr<ShardHeader> MakeShardHeader(
     // Tensors may be called what others' parts are.
     while (!names.insert(name).second) name += "'";
     if (!is_whole) {
-      const Json part = {{"tensor", info.name},
-                         {"shape", info.dimensions},
-                         {"start", entry.region.start},
-                         {"limit", entry.region.limit}};
+      const nlohmann::json part = {{"tensor", info.name},
+                                   {"shape", info.dimensions},
+                                   {"start", entry.region.start},
+                                   {"limit", entry.region.limit}};
       metadata[name] =
-          part.dump(-1, ' ', false, Json::error_handler_t::replace);
+          part.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     }
     entries.push_back({.name = std::move(name),
                        .type = info.type,

@@ -31,7 +31,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const CommandSpec& Spec() {
+const CommandSpec& CheckSpec() {
   static const auto* const spec = [] {
     auto* made = new CommandSpec{
         .name = "check",
@@ -188,7 +188,7 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
   return compared.status();
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunCheck(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const CheckOptions options, ReadOptions(line));
   MW_ASSIGN_OR_RETURN(Module module, LoadStep(line.positional(0), line));
   const ModuleRoles roles = AnalyzeRoles(module);
@@ -267,6 +267,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kCheckCommand = {&Spec, &Run};
+extern const Command kCheckCommand = {&CheckSpec, &RunCheck};
 
 }  // namespace meshwright

@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const CommandSpec& Spec() {
+const CommandSpec& CheckpointSpec() {
   static const auto* const spec = new CommandSpec{
       .name = "checkpoint",
       .summary = "ls, verify, diff, export or import saved state",
@@ -257,20 +257,20 @@ absl::Status Import(const CommandLine& line) {
   return absl::OkStatus();
 }
 
-struct Action {
+struct Subcommand {
   std::string name;
   absl::Status (*run)(const CommandLine& line);
 };
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunCheckpoint(const CommandLine& line) {
   static const auto* const actions =
-      new std::vector<Action>{{"ls", List},
-                              {"verify", VerifyAll},
-                              {"diff", Diff},
-                              {"export", Export},
-                              {"import", Import}};
+      new std::vector<Subcommand>{{"ls", List},
+                                  {"verify", VerifyAll},
+                                  {"diff", Diff},
+                                  {"export", Export},
+                                  {"import", Import}};
   std::vector<std::string> names;
-  for (const Action& action : *actions) {
+  for (const Subcommand& action : *actions) {
     names.push_back(action.name);
     if (action.name != line.positional(0)) continue;
     if (line.positional_count() > 2 && action.name != "diff") {
@@ -287,6 +287,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kCheckpointCommand = {&Spec, &Run};
+extern const Command kCheckpointCommand = {&CheckpointSpec, &RunCheckpoint};
 
 }  // namespace meshwright

@@ -15,6 +15,8 @@
 namespace meshwright {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr double kRounded = 2e-2;  // To 16 bits on the way.
 constexpr double kExact = 2e-5;
 // How often inputs are nudged before an error is called one.
@@ -219,7 +221,6 @@ std::string RunComparison::ToString(const ComparisonOptions& options,
 }
 
 nlohmann::ordered_json RunComparison::ToJson() const {
-  using Json = nlohmann::ordered_json;
   const TensorError* most = worst();
   double floor = 0;
   Json list = Json::array();

@@ -46,7 +46,7 @@ constexpr double kCalibrateSeconds = 10;
 constexpr double kLossTolerance = 1e-3;
 constexpr int64_t kComparedSteps = 50;
 
-const CommandSpec& Spec() {
+const CommandSpec& DemoSpec() {
   static const auto* const spec = new CommandSpec{
       .name = "demo",
       .summary =
@@ -269,7 +269,7 @@ absl::Status PlanAndTrain(const Module& module, int64_t steps,
   return absl::OkStatus();
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunDemo(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t steps,
                       line.Integer("steps", kDefaultSteps, {1, 1'000'000}));
   // A cache may fail to be kept, a file that was asked for may not.
@@ -288,6 +288,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kDemoCommand = {&Spec, &Run};
+extern const Command kDemoCommand = {&DemoSpec, &RunDemo};
 
 }  // namespace meshwright

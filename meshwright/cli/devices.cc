@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const CommandSpec& Spec() {
+const CommandSpec& DevicesSpec() {
   static const auto* const spec = new CommandSpec{
       .name = "devices",
       .summary = "the plug-ins found, their devices, memory and versions",
@@ -68,7 +68,7 @@ void Print(const Json& plugin) {
   }
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunDevices(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t cpu_devices,
                       line.Integer("cpu-devices", 1, {1, 1024}));
   Json report = {{"plugins", Json::array()}};
@@ -103,6 +103,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kDevicesCommand = {&Spec, &Run};
+extern const Command kDevicesCommand = {&DevicesSpec, &RunDevices};
 
 }  // namespace meshwright

@@ -20,7 +20,7 @@
 namespace meshwright {
 namespace {
 
-const CommandSpec& Spec() {
+const CommandSpec& ExplainSpec() {
   static const auto* const spec = new CommandSpec{
       .name = "explain",
       .summary =
@@ -61,7 +61,7 @@ void Show(const Report& report, bool as_json) {
   }
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunExplain(const CommandLine& line) {
   if (!line.Has("module")) {
     return absl::InvalidArgumentError(
         "--module says which module the plan is for");
@@ -108,6 +108,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kExplainCommand = {&Spec, &Run};
+extern const Command kExplainCommand = {&ExplainSpec, &RunExplain};
 
 }  // namespace meshwright

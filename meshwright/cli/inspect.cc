@@ -41,7 +41,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const CommandSpec& Spec() {
+const CommandSpec& InspectSpec() {
   static const auto* const spec = new CommandSpec{
       .name = "inspect",
       .summary = "what a module is: FLOPs, state, data, loss, blocks, segments",
@@ -86,9 +86,9 @@ std::vector<std::string> HostCallLines(const Module& module) {
 }
 
 // Names as users know them, for those that are kept as HLO names.
-class ShownNames {
+class RoleNames {
  public:
-  ShownNames(const Module& module, const ModuleRoles& roles)
+  RoleNames(const Module& module, const ModuleRoles& roles)
       : names_(module, roles) {
     for (const auto& computation : module.computations()) {
       for (const auto& instruction : computation->instructions()) {
@@ -182,7 +182,7 @@ Json Segments(const std::vector<Segment>& segments) {
   return list;
 }
 
-Json Blocks(const BlockSummary& summary) {
+Json BlocksJson(const BlockSummary& summary) {
   Json list = Json::array();
   for (const BlockKind& kind : summary.kinds) {
     Json row = {{"label", kind.label},
@@ -231,7 +231,7 @@ Json ToJson(const Module& module, const Inspection& inspection) {
                {"outputs", Outputs(module, inspection)},
                {"loss", nullptr},
                {"segments", Segments(inspection.segments)},
-               {"blocks", Blocks(inspection.blocks)},
+               {"blocks", BlocksJson(inspection.blocks)},
                {"memory", Memory(module, inspection.memory)},
                {"whole", whole},
                {"host_calls", inspection.host_calls},
@@ -275,7 +275,7 @@ void PrintParameters(const Json& rows, bool with_state) {
 }
 
 // Instructions that no rule splits, those alike on one line.
-void PrintWhole(const Inspection& inspection, const ShownNames& names) {
+void PrintWhole(const Inspection& inspection, const RoleNames& names) {
   std::vector<std::string> lines;
   for (const Instruction* one : inspection.whole) {
     lines.push_back(
@@ -306,7 +306,7 @@ double Percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
 }
 
-void PrintSegments(const Inspection& inspection, const ShownNames& names) {
+void PrintSegments(const Inspection& inspection, const RoleNames& names) {
   for (const Segment& segment : inspection.segments) {
     const double flops = segment.flops * static_cast<double>(segment.count);
     absl::PrintF(
@@ -321,7 +321,7 @@ void PrintSegments(const Inspection& inspection, const ShownNames& names) {
   }
 }
 
-void PrintBlocks(const BlockSummary& summary, const ShownNames& names) {
+void PrintBlocks(const BlockSummary& summary, const RoleNames& names) {
   int64_t count = 0;
   for (const BlockKind& kind : summary.kinds) count += kind.count;
   if (count == 0) return;
@@ -368,7 +368,7 @@ void PrintReport(const Module& module, const Inspection& inspection,
     absl::PrintF("loss         output %d, %s\n", loss,
                  inspection.roles.outputs[loss].name);
   }
-  const ShownNames names(module, inspection.roles);
+  const RoleNames names(module, inspection.roles);
   absl::PrintF(
       "memory       %s at the peak, at %s\n",
       FormatBytes(inspection.memory.peak_bytes),
@@ -394,7 +394,7 @@ void PrintReport(const Module& module, const Inspection& inspection,
   }
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunInspect(const CommandLine& line) {
   MW_RETURN_IF_ERROR(line.CheckNotBoth("text", "json"));
   const std::string path = line.positional(0);
   MW_ASSIGN_OR_RETURN(Module module, LoadModule(path));
@@ -423,6 +423,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kInspectCommand = {&Spec, &Run};
+extern const Command kInspectCommand = {&InspectSpec, &RunInspect};
 
 }  // namespace meshwright

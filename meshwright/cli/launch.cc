@@ -30,7 +30,7 @@ namespace {
 // Between SIGTERM and SIGKILL; a coordinator that ends has told them before.
 constexpr absl::Duration kGrace = absl::Seconds(3);
 
-const CommandSpec& Spec() {
+const CommandSpec& LaunchSpec() {
   static const auto* const spec = [] {
     auto* made = new CommandSpec{
         .name = "launch",
@@ -137,7 +137,7 @@ absl::Status Watch(const Children& children, const EndRequest& end,
       absl::StrCat("all workers have ended; the first, ", first));
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunLaunch(const CommandLine& line) {
   if (!line.Has("cluster")) {
     return absl::InvalidArgumentError(
         "--cluster says where to start workers: a cluster file, or cpu:8");
@@ -197,6 +197,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kLaunchCommand = {&Spec, &Run};
+extern const Command kLaunchCommand = {&LaunchSpec, &RunLaunch};
 
 }  // namespace meshwright

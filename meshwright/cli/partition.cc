@@ -25,7 +25,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const CommandSpec& Spec() {
+const CommandSpec& PartitionSpec() {
   static const auto* const spec = [] {
     auto* made = new CommandSpec{
         .name = "partition",
@@ -82,7 +82,7 @@ std::vector<std::string> ShownNames(const Module& module,
   return shown;
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunPartition(const CommandLine& line) {
   MW_RETURN_IF_ERROR(line.CheckNotBoth("text", "json"));
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
   const ModuleRoles roles = AnalyzeRoles(module);
@@ -121,6 +121,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kPartitionCommand = {&Spec, &Run};
+extern const Command kPartitionCommand = {&PartitionSpec, &RunPartition};
 
 }  // namespace meshwright

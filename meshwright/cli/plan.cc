@@ -23,7 +23,7 @@
 namespace meshwright {
 namespace {
 
-const CommandSpec& Spec() {
+const CommandSpec& PlanSpec() {
   static const auto* const spec = new CommandSpec{
       .name = "plan",
       .summary = "decide how a module runs on a cluster",
@@ -90,8 +90,8 @@ absl::StatusOr<double> Positive(const CommandLine& line, const char* flag,
 }
 
 // The plan, or one that was near it and is quicker.
-absl::StatusOr<Plan> Measured(const Module& module, Client* client,
-                              std::vector<Plan> finalists, Plan plan) {
+absl::StatusOr<Plan> BestMeasured(const Module& module, Client* client,
+                                  std::vector<Plan> finalists, Plan plan) {
   if (plan.stages() > 1) {
     plan.notes.push_back(
         "not measured: the plan has stages (--stages 1 measures plans without "
@@ -140,7 +140,7 @@ absl::StatusOr<api::PlanOptions> OptionsOf(const CommandLine& line) {
   return options;
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunPlan(const CommandLine& line) {
   if (!line.Has("cluster")) {
     return absl::InvalidArgumentError(
         "--cluster says what to plan for: a cluster file, or cpu:8, h200:8");
@@ -166,8 +166,8 @@ absl::Status Run(const CommandLine& line) {
   progress.reset();
   if (line.Has("measure")) {
     MW_ASSIGN_OR_RETURN(
-        plan, Measured(module, client.get(), std::move(choice.finalists),
-                       std::move(plan)));
+        plan, BestMeasured(module, client.get(), std::move(choice.finalists),
+                           std::move(plan)));
   }
   MW_ASSIGN_OR_RETURN(plan.whole, PriceWholeOps(module, plan));
   if (line.Has("output")) {
@@ -188,6 +188,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kPlanCommand = {&Spec, &Run};
+extern const Command kPlanCommand = {&PlanSpec, &RunPlan};
 
 }  // namespace meshwright

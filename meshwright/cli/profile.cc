@@ -27,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const CommandSpec& Spec() {
+const CommandSpec& ProfileSpec() {
   static const auto* const spec = new CommandSpec{
       .name = "profile",
       .summary = "measure what devices and links achieve, or show it",
@@ -44,7 +44,7 @@ const CommandSpec& Spec() {
   return *spec;
 }
 
-absl::StatusOr<double> Seconds(const CommandLine& line) {
+absl::StatusOr<double> ProfileSeconds(const CommandLine& line) {
   const std::string text = line.Text("seconds", "45");
   double seconds = 0;
   if (!absl::SimpleAtod(text, &seconds) || !(seconds > 0 && seconds <= 3600)) {
@@ -96,7 +96,7 @@ Json ToJson(const std::vector<Sample>& samples) {
 absl::Status CalibrateHere(const CommandLine& line, const std::string& path) {
   MW_ASSIGN_OR_RETURN(const int64_t devices,
                       line.Integer("devices", 8, {1, 4096}));
-  MW_ASSIGN_OR_RETURN(const double seconds, Seconds(line));
+  MW_ASSIGN_OR_RETURN(const double seconds, ProfileSeconds(line));
   // Before the work, so that a path that cannot be written is not found after.
   MW_RETURN_IF_ERROR(ProfileDatabase::CheckStorable(path));
   MW_ASSIGN_OR_RETURN(
@@ -154,7 +154,7 @@ absl::Status Show(const CommandLine& line, const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunProfile(const CommandLine& line) {
   const std::string path = line.Text("database", DefaultProfilePath());
   if (line.Has("calibrate")) return CalibrateHere(line, path);
   for (const char* flag : {"devices", "platform", "seconds", "cpu-time"}) {
@@ -168,6 +168,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kProfileCommand = {&Spec, &Run};
+extern const Command kProfileCommand = {&ProfileSpec, &RunProfile};
 
 }  // namespace meshwright

@@ -40,7 +40,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const CommandSpec& Spec() {
+const CommandSpec& RunSpec() {
   static const auto* const spec = [] {
     auto* made = new CommandSpec{
         .name = "run",
@@ -336,7 +336,7 @@ absl::Status RunIn(const Module& module, const CommandLine& line,
                                     : absl::OkStatus();
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunStep(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
   int signal = 0;
   absl::Status status;
@@ -352,6 +352,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kRunCommand = {&Spec, &Run};
+extern const Command kRunCommand = {&RunSpec, &RunStep};
 
 }  // namespace meshwright

@@ -26,7 +26,7 @@
 namespace meshwright {
 namespace {
 
-const CommandSpec& Spec() {
+const CommandSpec& ScaleSpec() {
   static const auto* const spec = new CommandSpec{
       .name = "scale",
       .summary = "what a step is predicted to achieve on more and more devices",
@@ -139,7 +139,7 @@ absl::StatusOr<std::vector<Module>> LoadSteps(const CommandLine& line) {
   return steps;
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunScale(const CommandLine& line) {
   if (!line.Has("cluster")) {
     return absl::InvalidArgumentError(
         "--cluster says how far: a cluster file, or h200:2048x8");
@@ -190,6 +190,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kScaleCommand = {&Spec, &Run};
+extern const Command kScaleCommand = {&ScaleSpec, &RunScale};
 
 }  // namespace meshwright

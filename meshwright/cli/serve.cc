@@ -15,7 +15,7 @@
 namespace meshwright {
 namespace {
 
-const CommandSpec& Spec() {
+const CommandSpec& ServeSpec() {
   static const auto* const spec = [] {
     auto* made = new CommandSpec{
         .name = "serve",
@@ -47,7 +47,7 @@ bool IsInputOver() {
   return read(STDIN_FILENO, ignored.data(), ignored.size()) <= 0;
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunServe(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(ServingOptions options, ServingOptionsOf(line));
   int64_t hosts = 0;
   if (line.Has("cluster")) {
@@ -80,6 +80,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kServeCommand = {&Spec, &Run};
+extern const Command kServeCommand = {&ServeSpec, &RunServe};
 
 }  // namespace meshwright

@@ -16,7 +16,7 @@
 namespace meshwright {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // What the coordinator decides, or what needs the devices to be here.
 constexpr const char* kNotThere[] = {"sharding",      "mesh",    "rules",

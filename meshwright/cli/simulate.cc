@@ -33,7 +33,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kColumnsOfFiles = 100;
 
-const CommandSpec& Spec() {
+const CommandSpec& SimulateSpec() {
   static const auto* const spec = [] {
     auto* made = new CommandSpec{
         .name = "simulate",
@@ -98,7 +98,7 @@ const char* Unit(const SimulateInput& input) {
   return input.plan.has_value() ? "rank" : "device";
 }
 
-std::string Shape(const SimulateInput& input) {
+std::string ShapeText(const SimulateInput& input) {
   const PipelineShape& shape = input.shape;
   return absl::StrCat(Counted(shape.stages, "stage"), " on ",
                       Counted(shape.ranks, Unit(input)), ", ",
@@ -106,7 +106,7 @@ std::string Shape(const SimulateInput& input) {
 }
 
 void Print(const Outcome& outcome, const SimulateInput& input, int columns) {
-  absl::PrintF("%s: %s\n\n", outcome.name, Shape(input));
+  absl::PrintF("%s: %s\n\n", outcome.name, ShapeText(input));
   absl::PrintF("%s\n", DrawGrid(outcome.run, outcome.timetable.rank_of_stage,
                                 {.columns = columns,
                                  .colour = ShowsColours(STDOUT_FILENO)}));
@@ -198,7 +198,7 @@ absl::Status Compare(const SimulateInput& input, const CommandLine& line) {
         absl::StrCat("--", flag, " is for one schedule"));
   }
   Json rows = Json::array();
-  if (!line.Has("json")) absl::PrintF("%s\n", Shape(input));
+  if (!line.Has("json")) absl::PrintF("%s\n", ShapeText(input));
   for (const ScheduleKind kind : input.schedules) {
     const auto outcome = Make(input, kind, line.Has("transfers"));
     if (!outcome.ok()) {
@@ -243,7 +243,7 @@ absl::Status CheckMemory(const PipelineShape& shape, const CommandLine& line) {
                                 shape.micro_batches, " micro-batches take"));
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunSimulate(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const SimulateInput input, ReadSimulateInput(line));
   MW_RETURN_IF_ERROR(CheckMemory(input.shape, line));
   const int columns_here =
@@ -281,6 +281,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kSimulateCommand = {&Spec, &Run};
+extern const Command kSimulateCommand = {&SimulateSpec, &RunSimulate};
 
 }  // namespace meshwright

@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 // Left for writing the answer.
 constexpr double kReserveSeconds = 0.5;
 
-const CommandSpec& Spec() {
+const CommandSpec& SolveSpec() {
   static const auto* const spec = new CommandSpec{
       .name = "solve",
       .summary = "choose one option per node of an IOPDDL problem",
@@ -36,7 +36,7 @@ const CommandSpec& Spec() {
   return *spec;
 }
 
-absl::StatusOr<double> Seconds(const CommandLine& line) {
+absl::StatusOr<double> TimeLimit(const CommandLine& line) {
   const std::string text = line.Text("time-limit", "60");
   double seconds = 0;
   if (!absl::SimpleAtod(text, &seconds) || !(seconds > 0 && seconds <= 1e6)) {
@@ -92,10 +92,10 @@ void Print(const Problem& problem, const Solution& solution, double seconds) {
   absl::PrintF("\ntime         %.2f s\n", seconds);
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunSolve(const CommandLine& line) {
   const Stopwatch watch;
   SolveOptions options;
-  MW_ASSIGN_OR_RETURN(const double limit, Seconds(line));
+  MW_ASSIGN_OR_RETURN(const double limit, TimeLimit(line));
   MW_ASSIGN_OR_RETURN(options.work_limit,
                       line.Integer("work-limit", INT64_MAX, {1, INT64_MAX}));
   MW_ASSIGN_OR_RETURN(const int64_t seed,
@@ -128,6 +128,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kSolveCommand = {&Spec, &Run};
+extern const Command kSolveCommand = {&SolveSpec, &RunSolve};
 
 }  // namespace meshwright

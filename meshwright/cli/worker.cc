@@ -30,7 +30,7 @@
 namespace meshwright {
 namespace {
 
-const CommandSpec& Spec() {
+const CommandSpec& WorkerSpec() {
   static const auto* const spec = [] {
     auto* made = new CommandSpec{
         .name = "worker",
@@ -132,7 +132,7 @@ void EndAlone() {
   EndProcess(3);
 }
 
-absl::Status Run(const CommandLine& line) {
+absl::Status RunWorker(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t devices,
                       line.Integer("devices", 1, {1, 256}));
   MW_ASSIGN_OR_RETURN(int64_t rank, line.Integer("rank", -1, {0, 1 << 20}));
@@ -190,6 +190,6 @@ absl::Status Run(const CommandLine& line) {
 
 }  // namespace
 
-extern const Command kWorkerCommand = {&Spec, &Run};
+extern const Command kWorkerCommand = {&WorkerSpec, &RunWorker};
 
 }  // namespace meshwright

@@ -5,7 +5,7 @@
 namespace meshwright {
 namespace {
 
-using Host = DeviceClock::Host;
+using ClockHost = DeviceClock::Host;
 
 Rates SomeRates() {
   Rates rates;
@@ -18,7 +18,7 @@ Rates SomeRates() {
 
 double HostSecondsOf(const std::vector<Opcode>& kernels) {
   const Rates rates = SomeRates();
-  DeviceClock clock(rates, Host::kOnTime);
+  DeviceClock clock(rates, ClockHost::kOnTime);
   for (const Opcode opcode : kernels) {
     Instruction root;
     root.opcode = opcode;
@@ -42,7 +42,7 @@ TEST(DeviceClockTest, LibrariesLieBetweenGraphs) {
 
 TEST(DeviceClockTest, CollectivesAndLoopsLieBetweenGraphs) {
   const Rates rates = SomeRates();
-  DeviceClock clock(rates, Host::kOnTime);
+  DeviceClock clock(rates, ClockHost::kOnTime);
   const Instruction add;
   for (int i = 0; i < 4; ++i) clock.RunKernel(add, 0, 0);
   clock.RunCollective(0, 0);
@@ -55,7 +55,7 @@ TEST(DeviceClockTest, CollectivesAndLoopsLieBetweenGraphs) {
 TEST(DeviceClockTest, KernelsWaitForTheirHost) {
   const Rates rates = SomeRates();
   const Instruction add;
-  DeviceClock clock(rates, Host::kOnTime);
+  DeviceClock clock(rates, ClockHost::kOnTime);
   EXPECT_EQ(clock.RunKernel(add, 0, 0.25), 1.25);
   EXPECT_EQ(clock.RunKernel(add, 0, 5), 2 + 5);
   EXPECT_EQ(clock.RunKernel(add, 0, 1), 8);
@@ -66,7 +66,7 @@ TEST(DeviceClockTest, KernelsWaitForTheirHost) {
 TEST(DeviceClockTest, AHostAheadCountsWhereItTakesLonger) {
   const Rates rates = SomeRates();
   const Instruction add;
-  DeviceClock clock(rates, Host::kAhead);
+  DeviceClock clock(rates, ClockHost::kAhead);
   EXPECT_EQ(clock.RunKernel(add, 0, 0.25), 0.25);
   EXPECT_EQ(clock.RunKernel(add, 0, 0.25), 0.5);
   EXPECT_EQ(clock.seconds(), 2);
@@ -76,7 +76,7 @@ TEST(DeviceClockTest, AHostAheadCountsWhereItTakesLonger) {
 TEST(DeviceClockTest, CollectivesRunBesideKernels) {
   const Rates rates = SomeRates();
   const Instruction add;
-  DeviceClock clock(rates, Host::kAhead);
+  DeviceClock clock(rates, ClockHost::kAhead);
   const double made = clock.RunKernel(add, 0, 10);
   EXPECT_EQ(clock.RunCollective(made, 30), 40);
   EXPECT_EQ(clock.RunKernel(add, 0, 10), 20);
@@ -87,7 +87,7 @@ TEST(DeviceClockTest, CollectivesStopKernelsAsFarAsTheyNeedTheDevice) {
   Rates rates = SomeRates();
   rates.overlap.value = 0.75;
   const Instruction add;
-  DeviceClock clock(rates, Host::kAhead);
+  DeviceClock clock(rates, ClockHost::kAhead);
   clock.RunCollective(0, 40);
   EXPECT_EQ(clock.RunKernel(add, 0, 5), 15);
 }
@@ -95,7 +95,7 @@ TEST(DeviceClockTest, CollectivesStopKernelsAsFarAsTheyNeedTheDevice) {
 TEST(DeviceClockTest, CollectivesAreNotMovedFarAhead) {
   const Rates rates = SomeRates();
   const Instruction add;
-  DeviceClock clock(rates, Host::kAhead);
+  DeviceClock clock(rates, ClockHost::kAhead);
   for (int i = 0; i < 100; ++i) clock.RunKernel(add, 0, 1);
   EXPECT_GT(clock.RunCollective(0, 1), 50);
 }

@@ -7,7 +7,7 @@
 namespace meshwright {
 namespace {
 
-constexpr double kDot = 1024e-9;  // 2 * 8 * 8 * 8 operations.
+constexpr double kDotWork = 1024e-9;  // 2 * 8 * 8 * 8 operations.
 
 TEST(InstructionSecondsTest, AreThoseOfKernelsSharedByDevices) {
   Module module("step");
@@ -26,13 +26,13 @@ TEST(InstructionSecondsTest, AreThoseOfKernelsSharedByDevices) {
   module.Finish();
   const std::vector<double> one =
       InstructionSeconds(module, SimpleRates(0), /*is_cpu=*/true, 1);
-  EXPECT_NEAR(one[dot->id], 1e-6 + kDot, 1e-12);
+  EXPECT_NEAR(one[dot->id], 1e-6 + kDotWork, 1e-12);
   EXPECT_EQ(one[twice->id], 0);  // With `out`.
   EXPECT_NEAR(one[out->id], 1e-6 + 512e-9, 1e-12);
-  EXPECT_GT(one[loop->id], 5 * (1e-6 + kDot));
+  EXPECT_GT(one[loop->id], 5 * (1e-6 + kDotWork));
   const std::vector<double> two =
       InstructionSeconds(module, SimpleRates(0), /*is_cpu=*/true, 2);
-  EXPECT_NEAR(two[dot->id], 1e-6 + kDot / 2, 1e-12);
+  EXPECT_NEAR(two[dot->id], 1e-6 + kDotWork / 2, 1e-12);
 }
 
 TEST(InstructionSecondsTest, WhatAHostTakesLongerToStartTakesThatLong) {

@@ -85,9 +85,9 @@ TEST(InOrderOfReadinessTest, ValuesAreThereForLonger) {
                           style)
         .temporaries;
   };
-  constexpr int64_t kArray = 256;
-  EXPECT_EQ(temporaries({}), 3 * kArray);
-  EXPECT_EQ(temporaries(kWhenReady), 6 * kArray);
+  constexpr int64_t kBytesOfArray = 256;
+  EXPECT_EQ(temporaries({}), 3 * kBytesOfArray);
+  EXPECT_EQ(temporaries(kWhenReady), 6 * kBytesOfArray);
 }
 
 // A convolution's copy of images with channels second is made at the beginning.
@@ -110,10 +110,10 @@ TEST(InOrderOfReadinessTest, CopiesAreMadeEarly) {
                           style)
         .temporaries;
   };
-  constexpr int64_t kArray = 256;
+  constexpr int64_t kBytesOfArray = 256;
   constexpr int64_t kImages = 4 * 2 * 8 * 5 * 5;
   EXPECT_EQ(temporaries({}), kImages);
-  EXPECT_EQ(temporaries(kWhenReady), 2 * kArray + kImages);
+  EXPECT_EQ(temporaries(kWhenReady), 2 * kBytesOfArray + kImages);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace meshwright {
 namespace {
 
 constexpr int32_t kNone = -1;
-constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
+constexpr int32_t kNoUse = std::numeric_limits<int32_t>::max();
 // Of a kernel's inputs and results.
 constexpr size_t kMaxArrays = 64;
 
@@ -15,7 +15,7 @@ struct Group {
   KernelGroup kernels;
   int64_t elements = 0;
   const Shape* reduced_to = nullptr;
-  int32_t first_use = kNever;  // When another group first needs a result.
+  int32_t first_use = kNoUse;  // When another group first needs a result.
   size_t arrays = 0;
 };
 
@@ -138,7 +138,7 @@ class Grouper {
                  groups_[source].kernels.runs_at < runs_at;
         });
     if (can_be_early) return true;
-    if (group.first_use != kNever) return false;
+    if (group.first_use != kNoUse) return false;
     runs_at = k;
     return true;
   }

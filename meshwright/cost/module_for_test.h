@@ -10,12 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/hlo/shapes_for_test.h"
 
 namespace meshwright {
-
-inline Shape F32(std::vector<int64_t> dimensions) {
-  return Shape::Array(ElementType::kF32, std::move(dimensions));
-}
 
 class BodyForTest {
  public:

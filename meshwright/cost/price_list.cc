@@ -9,10 +9,6 @@
 namespace meshwright {
 namespace {
 
-constexpr MoveKind kKinds[] = {MoveKind::kReduceScatter, MoveKind::kAllReduce,
-                               MoveKind::kAllToAll, MoveKind::kPermute,
-                               MoveKind::kAllGather};
-
 // Of sub-axes, by id, in devices; empty unless the mesh numbers its devices in
 // order.
 std::vector<int64_t> StridesOf(const Mesh& mesh) {
@@ -165,7 +161,7 @@ Prices PricesFor(const Rates& rates, const Cluster& cluster, const Mesh& mesh,
   std::vector<Prices::ByKind> table(links.size());
   for (uint32_t bits = 1; bits < links.size(); ++bits) {
     const int64_t devices = mesh.Size(ListOf(bits));
-    for (const MoveKind kind : kKinds) {
+    for (const MoveKind kind : kCollectiveMoves) {
       table[bits][KindIndex(kind)] =
           PriceOver(links[bits], kind, devices, rates, cluster);
     }

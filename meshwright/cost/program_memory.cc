@@ -14,7 +14,6 @@
 namespace meshwright {
 namespace {
 
-constexpr int32_t kNever = Buffer::kNever;
 constexpr int64_t kPointerBytes = 8;
 
 class Estimator {
@@ -76,7 +75,7 @@ class Estimator {
 
  private:
   static bool IsTemporary(const Buffer& buffer) {
-    return buffer.defined != kNever && !buffer.result && !buffer.kept;
+    return buffer.defined != Buffer::kNever && !buffer.result && !buffer.kept;
   }
 
   // Puts values where arguments were, until results replace these. What a loop
@@ -90,8 +89,8 @@ class Estimator {
     std::vector<FreePlace> places;
     for (size_t i = 0; i < root.size() && i < take_over.size(); ++i) {
       const Buffer& result = values.buffers[root[i]];
-      if (take_over[i] == kNever || !result.result ||
-          result.defined == kNever ||
+      if (take_over[i] == Buffer::kNever || !result.result ||
+          result.defined == Buffer::kNever ||
           kernels[result.defined].root->opcode == Opcode::kWhile) {
         continue;
       }
@@ -134,8 +133,8 @@ class Estimator {
     for (size_t i = 0; i < root.size(); ++i) {
       Buffer& buffer = values.buffers[root[i]];
       buffer.result = true;
-      if (i >= take_over.size() || take_over[i] == kNever) continue;
-      if (buffer.defined == kNever) continue;
+      if (i >= take_over.size() || take_over[i] == Buffer::kNever) continue;
+      if (buffer.defined == Buffer::kNever) continue;
       const int32_t old = parameters[take_over[i]];
       const int32_t last_read = values.buffers[old].last_read;
       // Written while the old value is still read: a place of its own.
@@ -176,7 +175,7 @@ class Estimator {
       for (size_t i = 0; i < to.size() && i < from.size(); ++i) {
         Buffer& start = values.buffers[from[i]];
         if (values.buffers[to[i]].result && start.last_read == k) {
-          start.result = start.result || start.defined != kNever;
+          start.result = start.result || start.defined != Buffer::kNever;
         }
       }
     }
@@ -319,7 +318,7 @@ ProgramBytes EstimateMemory(const Module& module, const ProgramKernels& kernels,
   bytes.outputs = ByteSize(result);
   // A tuple is a table of pointers.
   if (result.IsTuple()) bytes.outputs += kPointerBytes * std::ssize(results);
-  std::vector<int32_t> take_over(results.size(), kNever);
+  std::vector<int32_t> take_over(results.size(), Buffer::kNever);
   const std::vector<Instruction*> parameters = module.entry()->Parameters();
   for (const Alias& alias : module.aliases) {
     const int32_t output = LeafAt(result, results.size(), alias.output_index);

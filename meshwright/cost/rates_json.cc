@@ -11,10 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr MoveKind kKinds[] = {MoveKind::kReduceScatter, MoveKind::kAllReduce,
-                               MoveKind::kAllToAll, MoveKind::kPermute,
-                               MoveKind::kAllGather};
-
 struct NamedFigure {
   const char* name;
   Figure Rates::*member;
@@ -36,7 +32,7 @@ constexpr NamedFigure kNewer[] = {{"batch_together", &Rates::batch_together},
                                   {"library_seconds", &Rates::library_seconds},
                                   {"window_gaps", &Rates::window_gaps}};
 
-absl::Status Bad(absl::string_view what) {
+absl::Status BadRates(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("rates: ", what));
 }
 
@@ -50,7 +46,7 @@ Json Write(const Curve& curve) {
 
 Json Write(const LevelRates& level) {
   Json json = {{"origin", Name(level.origin)}};
-  for (const MoveKind kind : kKinds) {
+  for (const MoveKind kind : kCollectiveMoves) {
     Json rows = Json::array();
     for (const CollectiveRate& rate : level.kinds[KindIndex(kind)]) {
       rows.push_back({{"devices", rate.devices},
@@ -66,14 +62,14 @@ Json Write(const LevelRates& level) {
 absl::StatusOr<double> Number(const Json& json, absl::string_view what) {
   if (!json.is_number() || !std::isfinite(json.get<double>()) ||
       json.get<double>() < 0) {
-    return Bad(absl::StrCat(what, " must be a number, not negative"));
+    return BadRates(absl::StrCat(what, " must be a number, not negative"));
   }
   return json.get<double>();
 }
 
 absl::StatusOr<const Json*> Member(const Json& json, const char* key) {
   if (!json.is_object() || !json.contains(key)) {
-    return Bad(absl::StrCat("no \"", key, "\""));
+    return BadRates(absl::StrCat("no \"", key, "\""));
   }
   return &json.at(key);
 }
@@ -86,17 +82,17 @@ absl::StatusOr<Origin> ReadOrigin(const Json& json) {
       return origin;
     }
   }
-  return Bad("an \"origin\" is assumed, calibrated or profiled");
+  return BadRates("an \"origin\" is assumed, calibrated or profiled");
 }
 
 absl::StatusOr<Curve> ReadCurve(const Json& json, absl::string_view what) {
   Curve curve;
   MW_ASSIGN_OR_RETURN(curve.origin, ReadOrigin(json));
   MW_ASSIGN_OR_RETURN(const Json* points, Member(json, "points"));
-  if (!points->is_array()) return Bad(absl::StrCat(what, ": no list"));
+  if (!points->is_array()) return BadRates(absl::StrCat(what, ": no list"));
   for (const Json& point : *points) {
     if (!point.is_array() || point.size() != 2) {
-      return Bad(absl::StrCat(what, ": a point is a size and a value"));
+      return BadRates(absl::StrCat(what, ": a point is a size and a value"));
     }
     Curve::Point& read = curve.points.emplace_back();
     MW_ASSIGN_OR_RETURN(read.size, Number(point[0], what));
@@ -104,17 +100,18 @@ absl::StatusOr<Curve> ReadCurve(const Json& json, absl::string_view what) {
     const size_t count = curve.points.size();
     if (!(read.size > 0 && read.value > 0) ||
         (count > 1 && curve.points[count - 2].size >= read.size)) {
-      return Bad(absl::StrCat(what, ": sizes must ascend above 0"));
+      return BadRates(absl::StrCat(what, ": sizes must ascend above 0"));
     }
   }
-  if (curve.points.empty()) return Bad(absl::StrCat(what, " has no points"));
+  if (curve.points.empty())
+    return BadRates(absl::StrCat(what, " has no points"));
   return curve;
 }
 
 absl::StatusOr<std::vector<CollectiveRate>> ReadKind(const Json& json,
                                                      absl::string_view what) {
   std::vector<CollectiveRate> rates;
-  if (!json.is_array()) return Bad(absl::StrCat(what, ": no list"));
+  if (!json.is_array()) return BadRates(absl::StrCat(what, ": no list"));
   for (const Json& row : json) {
     CollectiveRate& rate = rates.emplace_back();
     MW_ASSIGN_OR_RETURN(const Json* devices, Member(row, "devices"));
@@ -123,7 +120,7 @@ absl::StatusOr<std::vector<CollectiveRate>> ReadKind(const Json& json,
     if (!devices->is_number_integer() || devices->get<int64_t>() < 2 ||
         (rates.size() > 1 &&
          rates[rates.size() - 2].devices >= devices->get<int64_t>())) {
-      return Bad(absl::StrCat(what, ": \"devices\" must ascend from 2"));
+      return BadRates(absl::StrCat(what, ": \"devices\" must ascend from 2"));
     }
     rate.devices = devices->get<int64_t>();
     MW_ASSIGN_OR_RETURN(rate.latency, Number(*latency, what));
@@ -135,7 +132,7 @@ absl::StatusOr<std::vector<CollectiveRate>> ReadKind(const Json& json,
 absl::StatusOr<LevelRates> ReadLevel(const Json& json) {
   LevelRates level;
   MW_ASSIGN_OR_RETURN(level.origin, ReadOrigin(json));
-  for (const MoveKind kind : kKinds) {
+  for (const MoveKind kind : kCollectiveMoves) {
     const std::string name(Name(kind));
     MW_ASSIGN_OR_RETURN(const Json* rows, Member(json, name.c_str()));
     MW_ASSIGN_OR_RETURN(level.kinds[KindIndex(kind)], ReadKind(*rows, name));
@@ -171,15 +168,15 @@ std::string ToJson(const Rates& rates) {
 absl::StatusOr<Rates> ParseRates(absl::string_view text) {
   const Json json = Json::parse(text.begin(), text.end(), nullptr,
                                 /*allow_exceptions=*/false);
-  if (!json.is_object()) return Bad("no JSON object");
+  if (!json.is_object()) return BadRates("no JSON object");
   Rates rates;
   MW_ASSIGN_OR_RETURN(const Json* device, Member(json, "device"));
-  if (!device->is_string()) return Bad("\"device\" must be a string");
+  if (!device->is_string()) return BadRates("\"device\" must be a string");
   rates.device = device->get<std::string>();
   MW_ASSIGN_OR_RETURN(const Json* matmul, Member(json, "matmul"));
   for (const auto& [name, curve] : matmul->items()) {
     const std::optional<ElementType> type = ParseElementType(name);
-    if (!type) return Bad(absl::StrCat("no element type \"", name, "\""));
+    if (!type) return BadRates(absl::StrCat("no element type \"", name, "\""));
     MW_ASSIGN_OR_RETURN(rates.matmul[*type], ReadCurve(curve, name));
   }
   MW_ASSIGN_OR_RETURN(const Json* memory, Member(json, "memory"));
@@ -201,7 +198,7 @@ absl::StatusOr<Rates> ParseRates(absl::string_view text) {
     if (json.contains(figure.name)) MW_RETURN_IF_ERROR(read(figure));
   }
   MW_ASSIGN_OR_RETURN(const Json* levels, Member(json, "levels"));
-  if (!levels->is_array()) return Bad("\"levels\" must be a list");
+  if (!levels->is_array()) return BadRates("\"levels\" must be a list");
   for (const Json& level : *levels) {
     MW_ASSIGN_OR_RETURN(rates.levels.emplace_back(), ReadLevel(level));
   }

@@ -8,8 +8,6 @@
 namespace meshwright {
 namespace {
 
-constexpr int32_t kNever = Buffer::kNever;
-
 const TurnedInput* Turned(const Kernel& kernel, int32_t input) {
   for (const TurnedInput& turned : kernel.turned) {
     if (turned.input == input) return &turned;
@@ -25,7 +23,7 @@ ValueBuffers::ValueBuffers(const Computation& computation,
     : in_scratch(kernels.size(), 0),
       unchanged_(unchanged),
       leaves_(computation.size()) {
-  std::vector<int32_t> kernel_of(computation.size(), kNever);
+  std::vector<int32_t> kernel_of(computation.size(), Buffer::kNever);
   for (int32_t k = 0; k < std::ssize(kernels); ++k) {
     kernel_of[kernels[k].root->id] = k;
     for (const Instruction* result : kernels[k].more_results) {
@@ -71,8 +69,8 @@ void ValueBuffers::WriteTurned(const Computation& computation,
                                        leaves_[computation.root()->id].end());
   const auto is_instead = [&](const Copy& copy) {
     Buffer& buffer = buffers[copy.leaf];
-    if (copy.order.empty() || buffer.defined == kNever ||
-        buffer.last_read != kNever || results.contains(copy.leaf) ||
+    if (copy.order.empty() || buffer.defined == Buffer::kNever ||
+        buffer.last_read != Buffer::kNever || results.contains(copy.leaf) ||
         !IsFusible(*kernels[buffer.defined].root)) {
       return false;
     }
@@ -84,7 +82,7 @@ void ValueBuffers::WriteTurned(const Computation& computation,
   for (const Copy& copy : copies) {
     Buffer& buffer = buffers[copy.leaf];
     buffer.last_read = std::max(buffer.last_read, copy.made);
-    if (!copy.order.empty() && buffer.defined != kNever &&
+    if (!copy.order.empty() && buffer.defined != Buffer::kNever &&
         IsFusible(*kernels[buffer.defined].root)) {
       again.insert(buffer.defined);
     }
@@ -155,7 +153,7 @@ std::vector<int32_t> ValueBuffers::LeavesOf(const Instruction& instruction,
     default:
       break;
   }
-  if (kernel != kNever) {
+  if (kernel != Buffer::kNever) {
     if (instruction.opcode == Opcode::kWhile) {
       return LeavesOfLoop(instruction, kernel);
     }

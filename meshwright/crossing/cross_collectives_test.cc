@@ -19,7 +19,7 @@ namespace meshwright {
 namespace {
 
 // Small integers, others on every device, that every type holds exactly.
-std::string Values(ElementType type, int64_t count, int64_t device) {
+std::string DeviceValues(ElementType type, int64_t count, int64_t device) {
   std::string bytes;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t value = (device * 5 + i * 3 + i / 7) % 4;
@@ -102,7 +102,7 @@ TEST_P(CrossCollectivesTest, EqualThoseOfOneProcess) {
   ASSERT_EQ(Verify(*module), absl::OkStatus());
   DeviceArrays inputs;
   for (size_t device = 0; device < placement.process_of.size(); ++device) {
-    inputs.push_back({Values(type, 64, static_cast<int64_t>(device))});
+    inputs.push_back({DeviceValues(type, 64, static_cast<int64_t>(device))});
   }
   const auto wanted = RunAlone(*module, inputs);
   ASSERT_TRUE(wanted.ok()) << wanted.status();

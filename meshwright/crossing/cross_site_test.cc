@@ -21,7 +21,7 @@ absl::StatusOr<CrossSite> Sum(const std::vector<int64_t>& result) {
 }
 
 // Whoever it is that has arrived adds its name to `gone` when sent away.
-CrossArrival Arrival(const std::string& name, std::string* gone) {
+CrossArrival ArrivalOf(const std::string& name, std::string* gone) {
   return {.member = {}, .done = [name, gone](absl::Status) { *gone += name; }};
 }
 
@@ -30,9 +30,9 @@ TEST(CrossSiteTest, RoundsOfAGroupFollowOneAnother) {
   ASSERT_TRUE(site.ok()) << site.status();
   std::string gone;
   EXPECT_FALSE(site->TakesPart(2));
-  EXPECT_FALSE(site->Arrive(0, Arrival("a", &gone)).has_value());
-  EXPECT_FALSE(site->Arrive(0, Arrival("c", &gone)).has_value());
-  auto first = site->Arrive(1, Arrival("b", &gone));
+  EXPECT_FALSE(site->Arrive(0, ArrivalOf("a", &gone)).has_value());
+  EXPECT_FALSE(site->Arrive(0, ArrivalOf("c", &gone)).has_value());
+  auto first = site->Arrive(1, ArrivalOf("b", &gone));
   ASSERT_TRUE(first.has_value());
   EXPECT_FALSE(first->is_local());
   EXPECT_EQ(first->round.group->tag, 5);
@@ -44,9 +44,9 @@ TEST(CrossSiteTest, RoundsOfAGroupFollowOneAnother) {
   for (const FfiDone& done : first->done) done(absl::OkStatus());
   EXPECT_EQ(gone, "ba");
   // All are here for the second round, but the first is not over.
-  EXPECT_FALSE(site->Arrive(1, Arrival("d", &gone)).has_value());
+  EXPECT_FALSE(site->Arrive(1, ArrivalOf("d", &gone)).has_value());
   // Other groups do not wait for it.
-  EXPECT_TRUE(site->Arrive(3, Arrival("x", &gone)).has_value());
+  EXPECT_TRUE(site->Arrive(3, ArrivalOf("x", &gone)).has_value());
   auto second = site->Over(first->meeting);
   ASSERT_TRUE(second.has_value());
   for (const FfiDone& done : second->done) done(absl::OkStatus());
@@ -59,8 +59,8 @@ TEST(CrossSiteTest, AllCanBeSentAway) {
   ASSERT_TRUE(site.ok()) << site.status();
   std::string gone;
   EXPECT_FALSE(site->HasArrivals());
-  EXPECT_FALSE(site->Arrive(1, Arrival("a", &gone)).has_value());
-  EXPECT_FALSE(site->Arrive(1, Arrival("b", &gone)).has_value());
+  EXPECT_FALSE(site->Arrive(1, ArrivalOf("a", &gone)).has_value());
+  EXPECT_FALSE(site->Arrive(1, ArrivalOf("b", &gone)).has_value());
   EXPECT_TRUE(site->HasArrivals());
   for (const FfiDone& done : site->Clear()) done(absl::AbortedError(""));
   EXPECT_EQ(gone, "ab");

@@ -40,10 +40,6 @@ constexpr Word<ElementType> kTokenTypes[] = {{"uint8", ElementType::kU8},
                                              {"uint32", ElementType::kU32}};
 const char* const kFields[] = {"inputs", "targets", "tokens"};
 
-absl::Status Bad(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("dataset: ", what));
-}
-
 std::string Shown(absl::string_view text) {
   return absl::StrCat("\"", absl::Utf8SafeCHexEscape(text.substr(0, 200)),
                       "\"");
@@ -65,8 +61,8 @@ absl::StatusOr<T> ReadWord(const Json& json, const char* key,
       if (word.name == text) return word.value;
     }
   }
-  return Bad(absl::StrCat(Shown(key), " is one of ", Choices(words), ", not ",
-                          json[key].dump().substr(0, 100)));
+  return BadDataset(absl::StrCat(Shown(key), " is one of ", Choices(words),
+                                 ", not ", json[key].dump().substr(0, 100)));
 }
 
 template <typename T, size_t n>
@@ -86,8 +82,8 @@ absl::StatusOr<int64_t> ReadCount(const Json& json, const char* key,
       value.get<int64_t>() >= least) {
     return value.get<int64_t>();
   }
-  return Bad(absl::StrCat(Shown(key), " is a whole number of at least ", least,
-                          ", not ", value.dump().substr(0, 100)));
+  return BadDataset(absl::StrCat(Shown(key), " is a whole number of at least ",
+                                 least, ", not ", value.dump().substr(0, 100)));
 }
 
 absl::Status CheckKeys(const Json& json, bool is_tokens) {
@@ -99,16 +95,18 @@ absl::Status CheckKeys(const Json& json, bool is_tokens) {
   for (const auto& [key, value] : json.items()) {
     if (std::ranges::count(known, key)) continue;
     if (!is_tokens && std::ranges::count(of_tokens, key)) {
-      return Bad(absl::StrCat(Shown(key), " is for kind \"tokens\" only"));
+      return BadDataset(
+          absl::StrCat(Shown(key), " is for kind \"tokens\" only"));
     }
     const std::string nearest = NearestWord(key, known);
-    return Bad(absl::StrCat(
+    return BadDataset(absl::StrCat(
         "unknown key ", Shown(key), "; ",
         nearest.empty() ? absl::StrCat("known: ", absl::StrJoin(known, ", "))
                         : absl::StrCat("did you mean ", nearest, "?")));
   }
   for (const char* key : {"files", "parameters"}) {
-    if (!json.contains(key)) return Bad(absl::StrCat("lacks ", Shown(key)));
+    if (!json.contains(key))
+      return BadDataset(absl::StrCat("lacks ", Shown(key)));
   }
   return absl::OkStatus();
 }
@@ -116,12 +114,12 @@ absl::Status CheckKeys(const Json& json, bool is_tokens) {
 absl::Status ReadFiles(const Json& files, DatasetSpec& spec) {
   const Json list = files.is_string() ? Json::array({files}) : files;
   if (!list.is_array() || list.empty()) {
-    return Bad("\"files\" is a list of paths or patterns");
+    return BadDataset("\"files\" is a list of paths or patterns");
   }
   for (const Json& file : list) {
     if (!file.is_string() || file.get<std::string>().empty() ||
         file.get<std::string>().find('\0') != std::string::npos) {
-      return Bad("\"files\" is a list of paths or patterns");
+      return BadDataset("\"files\" is a list of paths or patterns");
     }
     spec.files.push_back(file);
   }
@@ -130,20 +128,20 @@ absl::Status ReadFiles(const Json& files, DatasetSpec& spec) {
 
 absl::Status ReadParameters(const Json& parameters, DatasetSpec& spec) {
   if (!parameters.is_object() || parameters.empty()) {
-    return Bad(
+    return BadDataset(
         "\"parameters\" is an object: {\"batch/tokens\": \"inputs\", ...}");
   }
   for (const auto& [name, field] : parameters.items()) {
     if (!field.is_string()) {
-      return Bad(absl::StrCat("parameter ", Shown(name),
-                              ": the name of what it gets is text"));
+      return BadDataset(absl::StrCat("parameter ", Shown(name),
+                                     ": the name of what it gets is text"));
     }
     spec.parameters[name] = field;
     if (spec.kind == Kind::kTokens &&
         !std::ranges::count(kFields, field.get<std::string>())) {
-      return Bad(absl::StrCat("parameter ", Shown(name), ": ",
-                              Shown(field.get<std::string>()), " is none of ",
-                              absl::StrJoin(kFields, ", ")));
+      return BadDataset(absl::StrCat(
+          "parameter ", Shown(name), ": ", Shown(field.get<std::string>()),
+          " is none of ", absl::StrJoin(kFields, ", ")));
     }
   }
   return absl::OkStatus();
@@ -153,7 +151,7 @@ absl::Status ReadTokens(const Json& json, DatasetSpec& spec) {
   if (json.contains("dtype")) {
     MW_ASSIGN_OR_RETURN(spec.token_type, ReadWord(json, "dtype", kTokenTypes));
   }
-  if (!json.contains("sequence")) return Bad("lacks \"sequence\"");
+  if (!json.contains("sequence")) return BadDataset("lacks \"sequence\"");
   MW_ASSIGN_OR_RETURN(spec.sequence,
                       ReadCount(json, "sequence", 1, kMaxSequence));
   if (json.contains("vocabulary")) {
@@ -166,7 +164,7 @@ absl::Status ReadTokens(const Json& json, DatasetSpec& spec) {
 
 absl::StatusOr<DatasetSpec> Read(const Json& json) {
   if (!json.contains("kind")) {
-    return Bad(absl::StrCat("lacks \"kind\": ", Choices(kKinds)));
+    return BadDataset(absl::StrCat("lacks \"kind\": ", Choices(kKinds)));
   }
   DatasetSpec spec;
   MW_ASSIGN_OR_RETURN(spec.kind, ReadWord(json, "kind", kKinds));
@@ -192,6 +190,10 @@ absl::StatusOr<DatasetSpec> Read(const Json& json) {
 
 }  // namespace
 
+absl::Status BadDataset(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("dataset: ", what));
+}
+
 absl::StatusOr<DatasetSpec> ParseDatasetSpec(absl::string_view text) {
   // Deeper values than there are in one are dropped as they are read.
   const auto shallow = [](int depth, Json::parse_event_t, Json&) {
@@ -199,7 +201,7 @@ absl::StatusOr<DatasetSpec> ParseDatasetSpec(absl::string_view text) {
   };
   const Json json = Json::parse(text.begin(), text.end(), shallow,
                                 /*allow_exceptions=*/false);
-  if (!json.is_object()) return Bad("is not a JSON object");
+  if (!json.is_object()) return BadDataset("is not a JSON object");
   return Read(json);
 }
 
@@ -241,8 +243,9 @@ absl::StatusOr<std::vector<std::string>> FindFiles(const DatasetSpec& spec) {
                                      found.gl_pathv + found.gl_pathc);
     ::globfree(&found);
     if (result != 0 || matches.empty()) {
-      return Bad(absl::StrCat("no file matches ", Shown(file),
-                              "; patterns are looked up where the step runs"));
+      return BadDataset(
+          absl::StrCat("no file matches ", Shown(file),
+                       "; patterns are looked up where the step runs"));
     }
     std::ranges::sort(matches);
     files.insert(files.end(), matches.begin(), matches.end());

@@ -46,6 +46,9 @@ struct DatasetSpec {
   bool operator==(const DatasetSpec&) const = default;
 };
 
+// kInvalidArgument: "dataset: WHAT".
+absl::Status BadDataset(absl::string_view what);
+
 // kInvalidArgument, naming the key at fault.
 absl::StatusOr<DatasetSpec> ParseDatasetSpec(absl::string_view json);
 // The inverse.

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/data/dataset_files_for_test.h"
+#include "meshwright/data/why_not_for_test.h"
 #include "meshwright/state/archive_for_test.h"
 #include "meshwright/state/join_tensors.h"
 
@@ -35,12 +36,6 @@ DatasetSpec Tokens(std::vector<std::string> files, int64_t sequence) {
   return {.files = std::move(files),
           .parameters = {{"x", "inputs"}, {"y", "targets"}},
           .sequence = sequence};
-}
-
-std::string WhyNot(const absl::Status& status,
-                   absl::StatusCode code = absl::StatusCode::kInvalidArgument) {
-  EXPECT_EQ(status.code(), code) << status;
-  return std::string(status.message());
 }
 
 TEST(DatasetTest, TargetsAreOneTokenFurtherOn) {

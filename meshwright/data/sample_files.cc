@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/state/tensor_index.h"
 
@@ -17,10 +18,6 @@ using Kind = DatasetSpec::Kind;
 
 constexpr size_t kMostOpen = 256;
 constexpr char kTokens[] = "";  // The place of all tokens.
-
-absl::Status Bad(absl::string_view what) {
-  return absl::InvalidArgumentError(what);
-}
 
 int64_t ElementBytes(const Tensor& tensor) {
   return tensor.type == ElementType::kInvalid ? tensor.raw_bytes

@@ -15,10 +15,6 @@ using ShardBy = DatasetSpec::ShardBy;
 
 constexpr int64_t kMaxSamples = int64_t{1} << 60;
 
-absl::Status Bad(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("dataset: ", what));
-}
-
 }  // namespace
 
 SampleOrder::SampleOrder(const DatasetSpec& spec, int64_t files, int64_t batch,
@@ -36,12 +32,12 @@ SampleOrder::SampleOrder(const DatasetSpec& spec, int64_t files, int64_t batch,
 absl::StatusOr<SampleOrder> SampleOrder::Create(const DatasetSpec& spec,
                                                 int64_t files, int64_t batch,
                                                 SamplesOf samples_of) {
-  if (batch < 1) return Bad("a batch of no rows");
+  if (batch < 1) return BadDataset("a batch of no rows");
   SampleOrder order(spec, files, batch, std::move(samples_of));
   if (!order.is_by_file_) {
     MW_RETURN_IF_ERROR(order.CountSamples());
   } else if (files % batch != 0 && batch % files != 0) {
-    return Bad(absl::StrCat(
+    return BadDataset(absl::StrCat(
         "\"shard_by\": \"file\": ", Counted(files, "file"),
         " cannot be shared out evenly over a batch of ", batch,
         "; give a number of files that divides it or is a multiple of it, or "
@@ -54,13 +50,13 @@ absl::Status SampleOrder::CountSamples() {
   int64_t end = 0;
   for (int64_t file = 0; file < files_; ++file) {
     MW_ASSIGN_OR_RETURN(const int64_t samples, samples_of_(file));
-    if (samples > kMaxSamples - end) return Bad("too many samples");
+    if (samples > kMaxSamples - end) return BadDataset("too many samples");
     end += samples;
     ends_.push_back(end);
   }
   if (end >= batch_) return absl::OkStatus();
-  return Bad(absl::StrCat("the files have ", Counted(end, "sample"),
-                          ", fewer than a batch of ", batch_));
+  return BadDataset(absl::StrCat("the files have ", Counted(end, "sample"),
+                                 ", fewer than a batch of ", batch_));
 }
 
 absl::Status SampleOrder::CheckReaders(
@@ -73,7 +69,7 @@ absl::Status SampleOrder::CheckReaders(
       int64_t& owner = reader_of[row / rows_];
       if (owner < 0) owner = static_cast<int64_t>(reader);
       if (owner == static_cast<int64_t>(reader)) continue;
-      return Bad(absl::StrCat(
+      return BadDataset(absl::StrCat(
           "\"shard_by\": \"file\": ", Counted(files_, "file"),
           " cannot be shared out to the ", rows_of_readers.size(),
           " parts that the batch of ", batch_,
@@ -86,15 +82,16 @@ absl::Status SampleOrder::CheckReaders(
 
 absl::Status SampleOrder::CheckPosition(int64_t position) const {
   if (position < 0 || position > kMaxSamples) {
-    return Bad(absl::StrCat("position ", position, " is not in the dataset"));
+    return BadDataset(
+        absl::StrCat("position ", position, " is not in the dataset"));
   }
   if ((!is_by_file_ && sink_ == 0) || position % batch_ == 0) {
     return absl::OkStatus();
   }
-  return Bad(absl::StrCat("position ", position, " is no multiple of the ",
-                          batch_, " samples of a batch, as ",
-                          sink_ > 0 ? "\"sink\"" : "\"shard_by\": \"file\"",
-                          " needs it"));
+  return BadDataset(absl::StrCat(
+      "position ", position, " is no multiple of the ", batch_,
+      " samples of a batch, as ",
+      sink_ > 0 ? "\"sink\"" : "\"shard_by\": \"file\"", " needs it"));
 }
 
 int64_t SampleOrder::Shuffled(int64_t sample, int64_t samples, int64_t epoch,
@@ -110,9 +107,9 @@ absl::StatusOr<SampleOrder::At> SampleOrder::LocateInFile(int64_t step,
   At at{.file = row / rows_ * turns_ + step % turns_};
   MW_ASSIGN_OR_RETURN(const int64_t samples, samples_of_(at.file));
   if (samples < rows_) {
-    return Bad(absl::StrCat("\"shard_by\": \"file\": file ", at.file + 1,
-                            " of ", files_, " has ", Counted(samples, "sample"),
-                            ", a batch takes ", rows_, " of it"));
+    return BadDataset(absl::StrCat(
+        "\"shard_by\": \"file\": file ", at.file + 1, " of ", files_, " has ",
+        Counted(samples, "sample"), ", a batch takes ", rows_, " of it"));
   }
   const int64_t taken = step / turns_ * rows_ + row % rows_;
   at.sample = Shuffled(taken % samples, samples, taken / samples, at.file);

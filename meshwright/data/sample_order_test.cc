@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "meshwright/data/why_not_for_test.h"
+
 namespace meshwright {
 namespace {
 
@@ -128,11 +130,6 @@ TEST(SampleOrderTest, SunkBatchesComeAgain) {
     EXPECT_EQ(Rows(*order, step * 4, 4), Rows(*order, (step + 6) * 4, 4));
   }
   EXPECT_NE(Rows(*order, 0, 4), Rows(*order, 4, 4));
-}
-
-std::string WhyNot(const absl::Status& status) {
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  return std::string(status.message());
 }
 
 TEST(SampleOrderTest, WhatCannotBeIsRefused) {

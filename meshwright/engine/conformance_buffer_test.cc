@@ -19,7 +19,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kBad = absl::StatusCode::kInvalidArgument;
 constexpr auto kGone = absl::StatusCode::kFailedPrecondition;
 
 TEST_P(ConformanceTest, DevicesAreNumberedAndDescribed) {

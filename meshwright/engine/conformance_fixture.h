@@ -17,6 +17,8 @@
 
 namespace meshwright {
 
+inline constexpr auto kBad = absl::StatusCode::kInvalidArgument;
+
 class ConformanceTest : public testing::TestWithParam<EngineUnderTest> {
  protected:
   // Replaces the client. False if the engine has too few devices, which only

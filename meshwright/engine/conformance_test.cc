@@ -18,8 +18,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kBad = absl::StatusCode::kInvalidArgument;
-
 TEST_P(ConformanceTest, ProgramsComputeWhatTheySay) {
   const auto add = Compile("add");
   ASSERT_NE(add, nullptr);

@@ -13,19 +13,20 @@ namespace {
 using ::testing::HasSubstr;
 
 // What a plug-in makes of an error that it is told.
-struct TestError {
+struct KeyValueError {
   PJRT_Error_Code code;
   std::string message;
 };
 
 PJRT_Error* MakeError(PJRT_Error_Code code, const char* message, size_t size) {
   return reinterpret_cast<PJRT_Error*>(
-      new TestError{code, std::string(message, size)});
+      new KeyValueError{code, std::string(message, size)});
 }
 
 absl::Status Take(PJRT_Error* error) {
   if (error == nullptr) return absl::OkStatus();
-  const std::unique_ptr<TestError> mine(reinterpret_cast<TestError*>(error));
+  const std::unique_ptr<KeyValueError> mine(
+      reinterpret_cast<KeyValueError*>(error));
   return {static_cast<absl::StatusCode>(mine->code), mine->message};
 }
 

@@ -18,13 +18,6 @@
 namespace meshwright {
 namespace {
 
-// Savings below this part of the step are rounding.
-constexpr double kNoticeable = 1e-5;
-
-double Seconds(int64_t units) {
-  return static_cast<double>(units) / kUnitsPerSecond;
-}
-
 std::string ShapeOf(const PlanStudy& study, int32_t group) {
   const FlatOp& op = study.model().op(group);
   const FlatGraph& graph = study.model().graph;
@@ -58,12 +51,12 @@ std::vector<OptionReport> LookAtOptions(const PlanStudy& study, int32_t group,
     OptionReport report{.text = study.TextOf(group, option),
                         .is_chosen = option == chosen,
                         .is_allowed = study.Allows(group, option),
-                        .compute_seconds = Seconds(cost.compute),
+                        .compute_seconds = SecondsOfUnits(cost.compute),
                         .bytes = ResultBytes(study, group, options[i])};
     if (cost.moves < kInfiniteCost) {
-      report.move_seconds = Seconds(cost.moves);
+      report.move_seconds = SecondsOfUnits(cost.moves);
       report.regret_if_fixed =
-          Seconds(cost.compute + cost.moves - now.compute - now.moves);
+          SecondsOfUnits(cost.compute + cost.moves - now.compute - now.moves);
     }
     reports.push_back(std::move(report));
   }
@@ -227,7 +220,7 @@ std::vector<BlockReport> ExplainBlocks(const PlanStudy& study,
     return local.Of({kind.groups.begin(), kind.groups.end()}, answer.nodes);
   };
   for (Kind& kind : kinds) {
-    kind.seconds = Seconds(cost_in(kind, study.as_planned()).compute);
+    kind.seconds = SecondsOfUnits(cost_in(kind, study.as_planned()).compute);
   }
   std::stable_sort(
       kinds.begin(), kinds.end(),
@@ -256,8 +249,8 @@ std::vector<BlockReport> ExplainBlocks(const PlanStudy& study,
           FillRegret(study, kind.group, option, best, one);
       if (answer.has_value()) {
         const LocalCost cost = cost_in(kind, *answer);
-        one.compute_seconds = Seconds(cost.compute);
-        one.move_seconds = Seconds(cost.moves);
+        one.compute_seconds = SecondsOfUnits(cost.compute);
+        one.move_seconds = SecondsOfUnits(cost.moves);
       }
       if (one.is_chosen) best = std::move(answer);
     }

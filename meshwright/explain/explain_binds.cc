@@ -14,9 +14,6 @@
 namespace meshwright {
 namespace {
 
-// Savings below this part of the step are rounding.
-constexpr double kNoticeable = 1e-5;
-
 // Groups that lie as they do for the batch's axis alone.
 std::set<int32_t> PinnedForBatch(const PlanStudy& study) {
   std::set<int32_t> groups;

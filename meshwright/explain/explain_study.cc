@@ -124,10 +124,6 @@ void Force(const Problem& problem, int32_t groups, int32_t group,
   SettleCopies(problem, groups, nodes);
 }
 
-double Seconds(int64_t units) {
-  return static_cast<double>(units) / kUnitsPerSecond;
-}
-
 }  // namespace
 
 PlanStudy::PlanStudy(const Plan& plan, PlannedStep step, Cluster cluster,
@@ -289,13 +285,14 @@ absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem,
   }
   MW_ASSIGN_OR_RETURN(const Solution solution, Solve(limited, options));
   Answer answer;
-  answer.seconds = Seconds(solution.cost);
-  answer.bound = Seconds(solution.lower_bound);
+  answer.seconds = SecondsOfUnits(solution.cost);
+  answer.bound = SecondsOfUnits(solution.lower_bound);
   answer.nodes = solution.assignment;
   SettleCopies(problem, model_->alike.count(), answer.nodes);
   answer.peak_bytes = Evaluate(problem, answer.nodes).peak_usage;
   for (int32_t g = 0; g < model_->alike.count(); ++g) {
-    answer.compute_seconds += Seconds(problem.nodes[g].costs[answer.nodes[g]]);
+    answer.compute_seconds +=
+        SecondsOfUnits(problem.nodes[g].costs[answer.nodes[g]]);
   }
   answer.move_seconds = answer.seconds - answer.compute_seconds;
   return answer;

@@ -34,6 +34,9 @@
 
 namespace meshwright {
 
+// Savings below this part of the step are rounding.
+inline constexpr double kNoticeable = 1e-5;
+
 // What is different from the plan's own setting.
 struct Whatif {
   int32_t group = -1;  // Has to take `option`.

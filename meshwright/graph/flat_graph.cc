@@ -18,10 +18,6 @@ using Values = std::vector<ValueId>;  // The leaves of one instruction.
 // A loop of unknown length counts as this many iterations.
 constexpr double kUnknownTrips = 10;
 
-int32_t LeafCount(const Shape& shape) {
-  return static_cast<int32_t>(Leaves(shape).size());
-}
-
 // The barriers (x, tie) of which only x is used.
 absl::flat_hash_set<const Instruction*> TiesOf(const Computation& computation) {
   absl::flat_hash_set<const Instruction*> ties;
@@ -216,10 +212,8 @@ class Flattener {
   static Values Element(const Instruction& instruction,
                         const std::vector<Values>& values) {
     const Instruction& tuple = *instruction.operands[0];
-    int32_t begin = 0;
-    for (int64_t i = 0; i < instruction.attributes->tuple_index; ++i) {
-      begin += LeafCount(tuple.shape.tuple_shapes[i]);
-    }
+    const int32_t begin =
+        LeavesBefore(tuple.shape, instruction.attributes->tuple_index);
     const Values& all = values[tuple.id];
     return Values(all.begin() + begin,
                   all.begin() + begin + LeafCount(instruction.shape));

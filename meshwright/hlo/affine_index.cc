@@ -111,9 +111,9 @@ std::optional<FixedPosition> BeforeReshape(const Instruction& reshape,
   return std::nullopt;
 }
 
-class Reader {
+class AffineReader {
  public:
-  explicit Reader(const IndexSources& sources) : sources_(sources) {}
+  explicit AffineReader(const IndexSources& sources) : sources_(sources) {}
 
   std::optional<AffineIndex> Of(const Instruction& value, Fixed fixed) {
     if (--values_left_ < 0 || !IsInteger(value.shape.element_type) ||
@@ -439,7 +439,7 @@ class Reader {
 std::optional<AffineIndex> AffineIndexOf(const Instruction& value,
                                          std::optional<FixedPosition> fixed,
                                          const IndexSources& sources) {
-  return Reader(sources).Of(value, fixed);
+  return AffineReader(sources).Of(value, fixed);
 }
 
 std::optional<int64_t> IotaDimension(const AffineIndex& index) {

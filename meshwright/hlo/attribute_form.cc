@@ -54,14 +54,10 @@ constexpr auto kCholesky = std::to_array({Opcode::kCholesky});
 constexpr auto kGetTupleElement = std::to_array({Opcode::kGetTupleElement});
 constexpr auto kIota = std::to_array({Opcode::kIota});
 constexpr auto kReshape = std::to_array({Opcode::kReshape});
-constexpr auto kFusion = std::to_array({Opcode::kFusion});
-constexpr auto kCall = std::to_array({Opcode::kCall});
 constexpr auto kCustomCall = std::to_array({Opcode::kCustomCall});
 constexpr auto kAliasing =
     std::to_array({Opcode::kCustomCall, Opcode::kFusion, Opcode::kAsyncStart,
                    Opcode::kAsyncUpdate});
-constexpr auto kAsync = std::to_array(
-    {Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone});
 constexpr auto kCollectives = std::to_array(
     {Opcode::kAllGather, Opcode::kAllGatherStart, Opcode::kAllReduce,
      Opcode::kAllReduceStart, Opcode::kAllToAll, Opcode::kCollectiveBroadcast,

@@ -2,6 +2,8 @@
 #ifndef MESHWRIGHT_HLO_ATTRIBUTE_FORM_H_
 #define MESHWRIGHT_HLO_ATTRIBUTE_FORM_H_
 
+#include <array>
+
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "meshwright/hlo/opcode.h"
@@ -16,6 +18,12 @@ struct AttributeForm {
   absl::Span<const Opcode> opcodes = {};  // None: all.
   bool required = false;                  // By these opcodes.
 };
+
+// Opcodes of rows in both tables.
+inline constexpr auto kFusion = std::to_array({Opcode::kFusion});
+inline constexpr auto kCall = std::to_array({Opcode::kCall});
+inline constexpr auto kAsync = std::to_array(
+    {Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone});
 
 // attribute_form.cc: what opcodes have of their own.
 absl::Span<const AttributeForm> OwnForms();

@@ -17,7 +17,7 @@ namespace meshwright {
 namespace {
 
 // What a gather and a scatter have in common.
-struct Indexing {
+struct MutableIndexing {
   const Shape* operand = nullptr;
   Instruction** indices = nullptr;
   int64_t vector = 0;                      // Dimension of the indices.
@@ -27,30 +27,31 @@ struct Indexing {
   std::vector<int64_t>* indices_batch = nullptr;
 };
 
-std::optional<Indexing> IndexingOf(Instruction& instruction) {
+std::optional<MutableIndexing> IndexingOf(Instruction& instruction) {
   if (instruction.opcode == Opcode::kGather) {
     Attributes& attributes = instruction.attributes.mutate();
     if (!attributes.gather.has_value()) return std::nullopt;
     GatherDimensionNumbers& numbers = *attributes.gather;
-    return Indexing{&instruction.operand_shape(0),
-                    &instruction.operands[1],
-                    numbers.index_vector_dim,
-                    &numbers.start_index_map,
-                    &numbers.collapsed_slice_dims,
-                    &numbers.operand_batching_dims,
-                    &numbers.start_indices_batching_dims};
+    return MutableIndexing{&instruction.operand_shape(0),
+                           &instruction.operands[1],
+                           numbers.index_vector_dim,
+                           &numbers.start_index_map,
+                           &numbers.collapsed_slice_dims,
+                           &numbers.operand_batching_dims,
+                           &numbers.start_indices_batching_dims};
   }
   if (instruction.opcode == Opcode::kScatter) {
     Attributes& attributes = instruction.attributes.mutate();
     if (!attributes.scatter.has_value()) return std::nullopt;
     ScatterDimensionNumbers& numbers = *attributes.scatter;
-    return Indexing{&instruction.operand_shape(0),
-                    &instruction.operands[instruction.operands.size() / 2],
-                    numbers.index_vector_dim,
-                    &numbers.scatter_dims_to_operand_dims,
-                    &numbers.inserted_window_dims,
-                    &numbers.input_batching_dims,
-                    &numbers.scatter_indices_batching_dims};
+    return MutableIndexing{
+        &instruction.operand_shape(0),
+        &instruction.operands[instruction.operands.size() / 2],
+        numbers.index_vector_dim,
+        &numbers.scatter_dims_to_operand_dims,
+        &numbers.inserted_window_dims,
+        &numbers.input_batching_dims,
+        &numbers.scatter_indices_batching_dims};
   }
   return std::nullopt;
 }
@@ -63,13 +64,13 @@ struct BatchComponent {
 };
 
 // How many components the index vectors have.
-int64_t VectorSize(const Indexing& indexing) {
+int64_t VectorSize(const MutableIndexing& indexing) {
   const Shape& indices = (*indexing.indices)->shape;
   return indexing.vector < indices.rank() ? indices.dimensions[indexing.vector]
                                           : 1;
 }
 
-std::optional<BatchComponent> FindBatch(const Indexing& indexing,
+std::optional<BatchComponent> FindBatch(const MutableIndexing& indexing,
                                         const IndexSources& sources) {
   const Instruction& indices = **indexing.indices;
   if (VectorSize(indexing) != std::ssize(*indexing.map)) return std::nullopt;
@@ -97,7 +98,7 @@ std::optional<BatchComponent> FindBatch(const Indexing& indexing,
 
 // A dimension of the operand that is not indexed, so that 0 as its index
 // changes nothing.
-std::optional<int64_t> FindUnindexed(const Indexing& indexing) {
+std::optional<int64_t> FindUnindexed(const MutableIndexing& indexing) {
   for (int64_t d = 0; d < indexing.operand->rank(); ++d) {
     if (!absl::c_linear_search(*indexing.map, d) &&
         !absl::c_linear_search(*indexing.operand_batch, d)) {
@@ -107,7 +108,7 @@ std::optional<int64_t> FindUnindexed(const Indexing& indexing) {
   return std::nullopt;
 }
 
-void MakeBatching(const BatchComponent& batch, Indexing& indexing) {
+void MakeBatching(const BatchComponent& batch, MutableIndexing& indexing) {
   indexing.map->erase(indexing.map->begin() +
                       static_cast<int64_t>(batch.component));
   std::erase(*indexing.slices, batch.operand_dim);
@@ -128,7 +129,7 @@ class IndexWriter {
       : computation_(computation), names_(names) {}
 
   // The indices without a component, of several.
-  Instruction* Without(const Indexing& indexing, size_t component) {
+  Instruction* Without(const MutableIndexing& indexing, size_t component) {
     Instruction& indices = **indexing.indices;
     std::vector<Instruction*> parts = PiecesWithout(indexing, component);
     if (parts.empty()) {
@@ -161,8 +162,8 @@ class IndexWriter {
 
  private:
   // The other operands of a concatenate of components; empty if it is none.
-  static std::vector<Instruction*> PiecesWithout(const Indexing& indexing,
-                                                 size_t component) {
+  static std::vector<Instruction*> PiecesWithout(
+      const MutableIndexing& indexing, size_t component) {
     const Instruction& indices = **indexing.indices;
     if (indices.opcode != Opcode::kConcatenate ||
         indices.attributes->dimensions[0] != indexing.vector ||
@@ -207,7 +208,7 @@ class IndexWriter {
 
 // False if there is nothing to be made batching in it.
 bool BatchOne(const BatchComponent& batch, IndexWriter& writer,
-              Indexing& indexing) {
+              MutableIndexing& indexing) {
   if (indexing.map->size() > 1) {
     *indexing.indices = writer.Without(indexing, batch.component);
     MakeBatching(batch, indexing);
@@ -232,7 +233,7 @@ void BatchIndicesIn(const IndexSources& sources, Computation& computation,
     Instruction* instruction = computation.instruction(id);
     if (instruction->opcode == Opcode::kGather ||
         instruction->opcode == Opcode::kScatter) {
-      std::optional<Indexing> indexing = IndexingOf(*instruction);
+      std::optional<MutableIndexing> indexing = IndexingOf(*instruction);
       while (indexing.has_value()) {
         const std::optional<BatchComponent> batch =
             FindBatch(*indexing, sources);

@@ -10,10 +10,6 @@ namespace {
 constexpr auto kWhile = std::to_array({Opcode::kWhile});
 constexpr auto kConditional = std::to_array({Opcode::kConditional});
 constexpr auto kSelectAndScatter = std::to_array({Opcode::kSelectAndScatter});
-constexpr auto kFusion = std::to_array({Opcode::kFusion});
-constexpr auto kAsync = std::to_array(
-    {Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone});
-constexpr auto kCall = std::to_array({Opcode::kCall});
 
 Computation* ReadComputation(AttributeText& text) {
   const size_t start = text.lexer.position();
@@ -44,7 +40,7 @@ void ReadOfAsync(AttributeText& text) {
 }
 
 // The schema has a while's body first, the text its condition.
-constexpr AttributeForm kForms[] = {
+constexpr AttributeForm kCalledForms[] = {
     {"condition", ReadOne<1>, kWhile, true},
     {"body", ReadOne<0>, kWhile, true},
     {"true_computation", ReadOne<0>, kConditional},
@@ -61,6 +57,6 @@ constexpr AttributeForm kForms[] = {
 
 }  // namespace
 
-absl::Span<const AttributeForm> CalledForms() { return kForms; }
+absl::Span<const AttributeForm> CalledForms() { return kCalledForms; }
 
 }  // namespace meshwright::internal

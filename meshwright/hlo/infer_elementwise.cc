@@ -10,10 +10,6 @@ bool IsLogical(ElementType type) {
   return type == ElementType::kPred || IsInteger(type);
 }
 
-bool IsFloatingOrComplex(ElementType type) {
-  return IsFloating(type) || IsComplex(type);
-}
-
 // The type of a complex number's parts.
 ElementType PartOf(ElementType type) {
   if (type == ElementType::kC64) return ElementType::kF32;

@@ -8,10 +8,6 @@ namespace {
 
 enum FftType { kForward = 0, kInverse = 1, kFromReal = 2, kToReal = 3 };
 
-bool IsFloatingOrComplex(ElementType type) {
-  return IsFloating(type) || IsComplex(type);
-}
-
 absl::Status WrongType(const Shape& shape) {
   return Bad("operand 0 has an element type this opcode does not take; got ",
              Describe(shape));

@@ -6,6 +6,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/infer_instruction.h"
 #include "meshwright/hlo/infer_rules.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/hlo/shape_checks.h"
 
 namespace meshwright {
@@ -32,14 +33,14 @@ constexpr Count kAtLeast2 = {2, kMany};
 constexpr Count kAtLeast3 = {3, kMany};
 constexpr Count kAny = {0, kMany};
 
-struct Row {
+struct RuleRow {
   Opcode opcode = Opcode::kUnknown;
   Count operands = kAny;
   Count called = kAny;
   InferenceRule rule = InferOwn;
 };
 
-constexpr Row kRows[] = {
+constexpr RuleRow kRuleRows[] = {
     {Opcode::kAbs, k1, kNone, InferUnary},
     {Opcode::kAcos, k1, kNone, InferUnary},
     {Opcode::kAcosh, k1, kNone, InferUnary},
@@ -176,16 +177,15 @@ constexpr Row kRows[] = {
     {Opcode::kXor, k2, kNone, InferBinary},
 };
 
-constexpr size_t kOpcodeCount = static_cast<size_t>(Opcode::kXor) + 1;
-
-constexpr std::array<Row, kOpcodeCount> RowsByOpcode() {
-  std::array<Row, kOpcodeCount> rows = {};
-  for (const Row& row : kRows) rows[static_cast<size_t>(row.opcode)] = row;
+constexpr std::array<RuleRow, kOpcodeCount> RowsByOpcode() {
+  std::array<RuleRow, kOpcodeCount> rows = {};
+  for (const RuleRow& row : kRuleRows)
+    rows[static_cast<size_t>(row.opcode)] = row;
   return rows;
 }
 
-constexpr std::array<Row, kOpcodeCount> kRowOf = RowsByOpcode();
-static_assert(std::size(kRows) + 1 == kOpcodeCount, "one row per opcode");
+constexpr std::array<RuleRow, kOpcodeCount> kRowOf = RowsByOpcode();
+static_assert(std::size(kRuleRows) + 1 == kOpcodeCount, "one row per opcode");
 
 absl::Status WrongCount(absl::string_view what, const Count& want, size_t got) {
   const std::string range = want.min == want.max ? absl::StrCat(want.min)
@@ -198,7 +198,7 @@ absl::Status WrongCount(absl::string_view what, const Count& want, size_t got) {
 }  // namespace
 
 absl::StatusOr<Inferred> InferInstruction(const Instruction& instruction) {
-  const Row& row = kRowOf[static_cast<size_t>(instruction.opcode)];
+  const RuleRow& row = kRowOf[static_cast<size_t>(instruction.opcode)];
   if (!row.operands.Allows(instruction.operands.size())) {
     return WrongCount("operands", row.operands, instruction.operands.size());
   }

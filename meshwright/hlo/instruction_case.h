@@ -35,6 +35,15 @@ struct InstructionCase {
   std::string error;
 };
 
+// Of computations that combine two numbers.
+inline constexpr char kAddSignature[] = "f32[], f32[] -> f32[]";
+
+// For `set`.
+inline std::function<void(Attributes&)> WithDimensions(
+    std::vector<int64_t> dimensions) {
+  return [=](Attributes& a) { a.dimensions = dimensions; };
+}
+
 // "f32[2,3]", "(s32[], token[])".
 Shape ParseShape(const std::string& text);
 

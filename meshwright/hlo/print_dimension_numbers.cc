@@ -41,12 +41,12 @@ void AppendWindowPadding(const Window& window, std::string* out) {
 
 // The letters of one operand, by dimension. Numbers that no array can have
 // are left out.
-std::string Labels(int64_t first, char first_label, int64_t second,
-                   char second_label, const std::vector<int64_t>& spatial) {
-  constexpr int64_t kMaxRank = 64;
+std::string LabelText(int64_t first, char first_label, int64_t second,
+                      char second_label, const std::vector<int64_t>& spatial) {
+  constexpr int64_t kMaxLabelled = 64;
   std::vector<std::string> labels;
   const auto set = [&](int64_t dim, std::string label) {
-    if (dim < 0 || dim >= kMaxRank) return;
+    if (dim < 0 || dim >= kMaxLabelled) return;
     if (dim >= std::ssize(labels)) labels.resize(dim + 1, "?");
     labels[dim] = std::move(label);
   };
@@ -102,14 +102,14 @@ void AppendDimLabels(const ConvolutionDimensionNumbers& numbers,
                      std::string* out) {
   absl::StrAppend(
       out,
-      Labels(numbers.input_batch, 'b', numbers.input_feature, 'f',
-             numbers.input_spatial),
+      LabelText(numbers.input_batch, 'b', numbers.input_feature, 'f',
+                numbers.input_spatial),
       "_",
-      Labels(numbers.kernel_input_feature, 'i', numbers.kernel_output_feature,
-             'o', numbers.kernel_spatial),
+      LabelText(numbers.kernel_input_feature, 'i',
+                numbers.kernel_output_feature, 'o', numbers.kernel_spatial),
       "->",
-      Labels(numbers.output_batch, 'b', numbers.output_feature, 'f',
-             numbers.output_spatial));
+      LabelText(numbers.output_batch, 'b', numbers.output_feature, 'f',
+                numbers.output_spatial));
 }
 
 void AppendPadding(const PaddingConfig& padding, std::string* out) {

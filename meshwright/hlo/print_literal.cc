@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kLargeConstant = 10;
 // Beyond these no program is meant; they bound the text of bad literals.
-constexpr int64_t kMaxRank = 64;
+constexpr int64_t kMaxPrintedRank = 64;
 constexpr int64_t kMaxEmptyRows = 1024;
 
 constexpr absl::string_view kElided = "{...}";
@@ -178,7 +178,7 @@ std::optional<Counts> CountElements(const Shape& shape) {
 
 // True if the whole array is there and its text is not out of proportion.
 bool IsPrintable(const Literal& literal, const Counts& counts) {
-  if (literal.shape.rank() > kMaxRank) return false;
+  if (literal.shape.rank() > kMaxPrintedRank) return false;
   if (counts.elements == 0) return counts.rows <= kMaxEmptyRows;
   const int64_t present =
       std::ssize(literal.data) / HostBytes(literal.shape.element_type);

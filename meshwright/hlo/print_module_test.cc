@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/hlo/shapes_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -14,10 +15,6 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-Shape F32(std::vector<int64_t> dimensions) {
-  return Shape::Array(ElementType::kF32, std::move(dimensions));
-}
 
 // One instruction on operands x and y, to look at its line.
 class LineTest : public testing::Test {

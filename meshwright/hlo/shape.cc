@@ -211,4 +211,19 @@ std::vector<const Shape*> Leaves(const Shape& shape) {
   return leaves;
 }
 
+int32_t LeafCount(const Shape& shape) {
+  if (!shape.IsTuple()) return 1;
+  int32_t count = 0;
+  for (const Shape& element : shape.tuple_shapes) count += LeafCount(element);
+  return count;
+}
+
+int32_t LeavesBefore(const Shape& tuple, int64_t element) {
+  int32_t count = 0;
+  for (int64_t i = 0; i < element && i < std::ssize(tuple.tuple_shapes); ++i) {
+    count += LeafCount(tuple.tuple_shapes[i]);
+  }
+  return count;
+}
+
 }  // namespace meshwright

@@ -68,6 +68,10 @@ bool IsValid(const Shape& shape, std::string* why);
 
 // The leaf arrays (and tokens) of a shape, in order; an array is its own leaf.
 std::vector<const Shape*> Leaves(const Shape& shape);
+// How many there are.
+int32_t LeafCount(const Shape& shape);
+// Those of the elements of a tuple before this one.
+int32_t LeavesBefore(const Shape& tuple, int64_t element);
 
 }  // namespace meshwright
 

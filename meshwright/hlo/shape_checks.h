@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/hlo/instruction.h"
 
 namespace meshwright {
@@ -24,12 +25,6 @@ namespace meshwright {
 inline constexpr int64_t kMaxRank = 256;
 
 using DimensionSet = std::bitset<kMaxRank>;
-
-// kInvalidArgument with the parts joined.
-template <typename... Parts>
-absl::Status Bad(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 // The shape as text, cut when it is very long.
 std::string Describe(const Shape& shape);

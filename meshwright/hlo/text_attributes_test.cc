@@ -45,7 +45,7 @@ ENTRY main {
 }
 
 // The line as it is printed again; or the error.
-std::string Again(const std::string& line) {
+std::string PrintedAgain(const std::string& line) {
   const absl::StatusOr<Module> module = ReadWith(line);
   if (!module.ok()) return std::string(module.status().message());
   return ToString(*module->entry()->root());
@@ -107,7 +107,7 @@ TEST(TextAttributesTest, InstructionsReadAsTheyPrint) {
           R"(r = () tuple(), sharding={})",
           R"(r = f32[4,8]{1,0} negate(x), frontend_attributes={_x.y-z={a = {b}},k="v \"q\""}, control-predecessors={y, s}, metadata={op_type="t" op_name="jit(f)/\"x\"" source_file="/a b.py" source_line=7}, backend_config="plain text")",
       }) {
-    EXPECT_EQ(Again(line), line);
+    EXPECT_EQ(PrintedAgain(line), line);
   }
 }
 
@@ -128,7 +128,7 @@ TEST(TextAttributesTest, OtherSpellings) {
       {"r = f32[4,8] negate(x), origin={{\"a\"}}, statistics={x=1,y=2}",
        "r = f32[4,8]{1,0} negate(x)"},
   };
-  for (const auto& [line, want] : cases) EXPECT_EQ(Again(line), want);
+  for (const auto& [line, want] : cases) EXPECT_EQ(PrintedAgain(line), want);
 }
 
 TEST(TextAttributesTest, WhatIsUsualIsSet) {
@@ -208,7 +208,7 @@ TEST(TextAttributesTest, Errors) {
        "expected a string in quotes, got '1'"},
   };
   for (const auto& [line, error] : cases) {
-    EXPECT_THAT(Again(line), HasSubstr(error)) << line;
+    EXPECT_THAT(PrintedAgain(line), HasSubstr(error)) << line;
   }
 }
 

@@ -20,10 +20,10 @@ InstructionReader::Operation InstructionReader::ReadOperation() {
   const struct {
     absl::string_view ending;
     Opcode opcode;
-  } kAsync[] = {{"-start", Opcode::kAsyncStart},
-                {"-update", Opcode::kAsyncUpdate},
-                {"-done", Opcode::kAsyncDone}};
-  for (const auto& [ending, opcode] : kAsync) {
+  } kAsyncEndings[] = {{"-start", Opcode::kAsyncStart},
+                       {"-update", Opcode::kAsyncUpdate},
+                       {"-done", Opcode::kAsyncDone}};
+  for (const auto& [ending, opcode] : kAsyncEndings) {
     absl::string_view wrapped = name;
     if (!absl::ConsumeSuffix(&wrapped, ending)) continue;
     const Opcode inner = ParseOpcode(wrapped);

@@ -12,9 +12,6 @@
 namespace meshwright::internal {
 namespace {
 
-// Longer tokens are cut in messages.
-constexpr size_t kMostShown = 40;
-
 bool IsWordStart(char c) {
   return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_';
 }

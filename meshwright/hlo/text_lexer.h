@@ -20,6 +20,9 @@
 
 namespace meshwright::internal {
 
+// Longer tokens are cut in messages.
+inline constexpr size_t kMostShown = 40;
+
 // The text must outlive the lexer and all that it returns.
 class TextLexer {
  public:

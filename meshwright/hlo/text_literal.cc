@@ -21,10 +21,7 @@ namespace {
 constexpr absl::string_view kNumberCharacters =
     "+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-// Longer numbers are cut in messages.
-constexpr size_t kMostShown = 40;
-
-constexpr absl::string_view kElided =
+constexpr absl::string_view kElidedMessage =
     "the text leaves this constant out ('...'); print it with large constants: "
     "print_large_constants=True in jaxlib, --xla_dump_large_constants for "
     "dumps";
@@ -125,13 +122,13 @@ class ArrayReader {
 
   void ReadRows(int64_t dim, int64_t index) {
     const Shape& shape = literal_.shape;
-    if (lexer_.NextIs("...")) lexer_.Fail(kElided);
+    if (lexer_.NextIs("...")) lexer_.Fail(kElidedMessage);
     if (dim == shape.rank()) return ReadElement(index);
     const size_t start = lexer_.position();
     const int64_t size = shape.dimensions[dim];
     int64_t count = 0;
     lexer_.List("{", "}", [&] {
-      if (lexer_.NextIs("...")) lexer_.Fail(kElided);
+      if (lexer_.NextIs("...")) lexer_.Fail(kElidedMessage);
       if (count < size) ReadRows(dim + 1, index + count * strides_[dim]);
       if (++count > size) WrongSize(start, dim, "more");
     });
@@ -185,7 +182,7 @@ void ReadArray(TextLexer& lexer, Literal& literal) {
     TextLexer ahead = lexer;
     ahead.Take("{");
     lexer.Fail(ahead.NextIs("...")
-                   ? std::string(kElided)
+                   ? std::string(kElidedMessage)
                    : absl::StrCat("expected ", count, " values of ",
                                   literal.shape.ToString()));
     return;

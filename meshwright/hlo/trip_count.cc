@@ -268,7 +268,7 @@ std::optional<Wide> Iterations(const std::string& direction, Wide init,
 }
 
 // Whether an integer of this type holds `value`; beyond, it would wrap.
-bool Fits(ElementType type, Wide value) {
+bool FitsWide(ElementType type, Wide value) {
   const int64_t bits = BitWidth(type);
   if (IsUnsignedInteger(type)) return value >= 0 && value < (Wide{1} << bits);
   const Wide half = Wide{1} << (bits - 1);
@@ -326,8 +326,9 @@ std::optional<int64_t> TripCountByPattern(const Instruction& loop) {
   const std::optional<Wide> count =
       Iterations(direction, init, rhs->offset, moving.step);
   const ElementType type = compare.instruction->operand_shape(0).element_type;
-  if (!count || !IsInteger(type) || !Fits(type, init + *count * moving.step) ||
-      !Fits(ElementType::kS64, *count)) {
+  if (!count || !IsInteger(type) ||
+      !FitsWide(type, init + *count * moving.step) ||
+      !FitsWide(ElementType::kS64, *count)) {
     return std::nullopt;
   }
   return static_cast<int64_t>(*count);

@@ -8,13 +8,6 @@
 namespace meshwright {
 namespace {
 
-int64_t LeafCount(const Shape& shape) {
-  if (!shape.IsTuple()) return 1;
-  int64_t count = 0;
-  for (const Shape& element : shape.tuple_shapes) count += LeafCount(element);
-  return count;
-}
-
 absl::Status CheckIota(const OpSharding& sharding, int64_t tiles) {
   const std::vector<int64_t>& dims = sharding.iota_reshape_dims;
   if (CheckedProduct(dims) != tiles) {

@@ -14,6 +14,8 @@
 namespace meshwright {
 namespace {
 
+using Kind = OpSharding::Kind;
+
 using testing::HasSubstr;
 
 constexpr ElementType kF32 = ElementType::kF32;
@@ -217,7 +219,6 @@ TEST_F(VerifyTest, ChecksTupleConstants) {
 }
 
 TEST_F(VerifyTest, ChecksShardings) {
-  using Kind = OpSharding::Kind;
   const OpSharding tiled = {
       .kind = Kind::kTiled, .tile_dimensions = {2}, .devices = {0, 1}};
   OpSharding partial = tiled;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxHosts = size_t{1} << 20;
 
-absl::Status Bad(absl::string_view part, absl::string_view why) {
+absl::Status BadList(absl::string_view part, absl::string_view why) {
   return absl::InvalidArgumentError(
       absl::StrCat("'", part, "' is no list of hosts: ", why));
 }
@@ -33,11 +33,11 @@ absl::StatusOr<std::vector<std::string>> Numbers(absl::string_view ranges) {
     int64_t first = 0, last = 0;
     if (ends.size() > 2 || !IsNumber(ends.front(), first) ||
         !IsNumber(ends.back(), last)) {
-      return Bad(ranges, "expected numbers and ranges such as 1-3,7");
+      return BadList(ranges, "expected numbers and ranges such as 1-3,7");
     }
-    if (last < first) return Bad(range, "the range ends before it begins");
+    if (last < first) return BadList(range, "the range ends before it begins");
     if (static_cast<size_t>(last - first) >= kMaxHosts - numbers.size()) {
-      return Bad(range, "more than 2^20 hosts");
+      return BadList(range, "more than 2^20 hosts");
     }
     for (int64_t number = first; number <= last; ++number) {
       std::string digits = absl::StrCat(number);
@@ -56,11 +56,11 @@ absl::StatusOr<std::vector<absl::string_view>> Names(absl::string_view list) {
   for (size_t i = 0; i <= list.size(); ++i) {
     const char c = i < list.size() ? list[i] : ',';
     if (c == '[' || c == ']') {
-      if (inside == (c == '[')) return Bad(list, "brackets do not match");
+      if (inside == (c == '[')) return BadList(list, "brackets do not match");
       inside = c == '[';
     } else if (c == ',' && (!inside || i == list.size())) {
-      if (inside) return Bad(list, "brackets do not match");
-      if (i == begin) return Bad(list, "a name is missing");
+      if (inside) return BadList(list, "brackets do not match");
+      if (i == begin) return BadList(list, "a name is missing");
       names.push_back(list.substr(begin, i - begin));
       begin = i + 1;
     }
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<std::string>> Expand(absl::string_view name) {
     MW_ASSIGN_OR_RETURN(const std::vector<std::string> numbers,
                         Numbers(name.substr(open + 1, close - open - 1)));
     if (numbers.size() * hosts.size() > kMaxHosts) {
-      return Bad(name, "more than 2^20 hosts");
+      return BadList(name, "more than 2^20 hosts");
     }
     std::vector<std::string> longer;
     for (const std::string& host : hosts) {
@@ -104,7 +104,7 @@ absl::StatusOr<std::vector<std::string>> ExpandNodeList(
   for (const absl::string_view name : names) {
     MW_ASSIGN_OR_RETURN(const std::vector<std::string> more, Expand(name));
     hosts.insert(hosts.end(), more.begin(), more.end());
-    if (hosts.size() > kMaxHosts) return Bad(list, "more than 2^20 hosts");
+    if (hosts.size() > kMaxHosts) return BadList(list, "more than 2^20 hosts");
   }
   return hosts;
 }

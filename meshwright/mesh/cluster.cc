@@ -7,20 +7,15 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
 #include "meshwright/mesh/link_words.h"
+#include "meshwright/mesh/mesh.h"
 #include "meshwright/mesh/speed_factor.h"
 
 namespace meshwright {
 namespace {
-
-constexpr int64_t kMaxDevices = int64_t{1} << 20;
-
-template <typename... Args>
-absl::Status Bad(const Args&... args) {
-  return absl::InvalidArgumentError(absl::StrCat(args...));
-}
 
 bool IsPositive(double value) { return std::isfinite(value) && value > 0; }
 
@@ -130,7 +125,7 @@ absl::Status CheckHosts(const Cluster& cluster) {
   absl::flat_hash_map<std::string, size_t> addresses;
   for (size_t i = 0; i < cluster.hosts.size(); ++i) {
     const Host& host = cluster.hosts[i];
-    if (host.devices < 1 || host.devices > kMaxDevices) {
+    if (host.devices < 1 || host.devices > kMaxMeshDevices) {
       return Bad(NameOf(cluster, i), " has ", host.devices,
                  " devices; there are 1 to 2^20");
     }
@@ -151,7 +146,7 @@ absl::Status CheckHosts(const Cluster& cluster) {
                  "] have the same address ", host.address);
     }
   }
-  if (cluster.hosts[0].devices > kMaxDevices / std::ssize(cluster.hosts)) {
+  if (cluster.hosts[0].devices > kMaxMeshDevices / std::ssize(cluster.hosts)) {
     return Bad("there are more than 2^20 devices");
   }
   return absl::OkStatus();

@@ -14,7 +14,6 @@
 namespace meshwright {
 namespace {
 
-using internal::Bad;
 using internal::Json;
 using internal::JsonObject;
 

@@ -10,17 +10,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 #include "nlohmann/json.hpp"
 
 namespace meshwright::internal {
 
 using Json = nlohmann::ordered_json;
-
-template <typename... Args>
-absl::Status Bad(const Args&... args) {
-  return absl::InvalidArgumentError(absl::StrCat(args...));
-}
 
 // `where` is how messages call the object: "device", "hosts[1]".
 class JsonObject {

@@ -14,8 +14,6 @@
 namespace meshwright {
 namespace {
 
-constexpr int64_t kMaxDevices = int64_t{1} << 20;
-
 bool IsIdentifier(absl::string_view name) {
   if (name.empty() || absl::ascii_isdigit(name[0])) return false;
   return std::all_of(name.begin(), name.end(), [](char c) {
@@ -60,8 +58,8 @@ absl::StatusOr<Mesh> Mesh::Create(std::vector<MeshAxis> axes,
       return absl::InvalidArgumentError(
           absl::StrCat("mesh axis '", axis.name, "' is given twice"));
     }
-    if (axis.size < 1 || axis.size > kMaxDevices ||
-        mesh.device_count_ > kMaxDevices / axis.size) {
+    if (axis.size < 1 || axis.size > kMaxMeshDevices ||
+        mesh.device_count_ > kMaxMeshDevices / axis.size) {
       return absl::InvalidArgumentError(
           absl::StrCat("mesh axis '", axis.name, "' has size ", axis.size,
                        "; sizes are at least 1 and multiply to at most 2^20"));

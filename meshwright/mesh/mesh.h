@@ -22,6 +22,9 @@
 
 namespace meshwright {
 
+// Of a cluster, too.
+inline constexpr int64_t kMaxMeshDevices = int64_t{1} << 20;
+
 struct MeshAxis {
   std::string name;
   int64_t size = 1;

@@ -13,18 +13,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Mesh Parse(absl::string_view text) { return Mesh::Parse(text).value(); }
-
 std::string Error(const absl::StatusOr<Mesh>& mesh) {
   return mesh.ok() ? "" : std::string(mesh.status().message());
 }
 
 TEST(MeshTest, ParsesAndPrints) {
   for (const char* text : {"data=4,model=2", "d=8", "a=1", "x.1=3,_y=5,z=1"}) {
-    EXPECT_EQ(Parse(text).ToString(), text);
+    EXPECT_EQ(ParseMesh(text).ToString(), text);
   }
-  EXPECT_EQ(Parse("8"), Parse("d=8"));
-  EXPECT_EQ(Parse("data=4,model=2").device_count(), 8);
+  EXPECT_EQ(ParseMesh("8"), ParseMesh("d=8"));
+  EXPECT_EQ(ParseMesh("data=4,model=2").device_count(), 8);
 }
 
 TEST(MeshTest, MistakesAreNamed) {
@@ -42,7 +40,7 @@ TEST(MeshTest, MistakesAreNamed) {
 }
 
 TEST(MeshTest, AnAxisIsItsPrimeSubAxesMajorFirst) {
-  const Mesh mesh = Parse("a=12,b=1,c=2");
+  const Mesh mesh = ParseMesh("a=12,b=1,c=2");
   ASSERT_EQ(mesh.sub_axes().size(), 4u);
   EXPECT_THAT(mesh.SubAxes(0), ElementsAre(0, 1, 2));
   EXPECT_THAT(mesh.SubAxes(1), IsEmpty());
@@ -52,7 +50,7 @@ TEST(MeshTest, AnAxisIsItsPrimeSubAxesMajorFirst) {
 }
 
 TEST(MeshTest, GroupsDifferAlongTheirAxesOnly) {
-  const Mesh mesh = Parse("data=4,model=2");
+  const Mesh mesh = ParseMesh("data=4,model=2");
   EXPECT_THAT(mesh.Groups(mesh.SubAxes(0)),
               ElementsAre(ElementsAre(0, 2, 4, 6), ElementsAre(1, 3, 5, 7)));
   EXPECT_THAT(mesh.Groups({}).size(), 8);
@@ -67,7 +65,7 @@ TEST(MeshTest, DeviceIdsStandAtTheirPositions) {
               ElementsAre(ElementsAre(3, 2), ElementsAre(1, 0)));
   EXPECT_EQ(mesh.Coordinate(0, mesh.AllSubAxes()), 3);
   // In order is as if not given.
-  EXPECT_EQ(Mesh::Create({{"a", 2}}, {0, 1}).value(), Parse("a=2"));
+  EXPECT_EQ(Mesh::Create({{"a", 2}}, {0, 1}).value(), ParseMesh("a=2"));
 }
 
 TEST(MeshTest, CoordinatesOfRandomMeshesAgreeWithTheGroups) {
@@ -91,7 +89,7 @@ TEST(MeshTest, CoordinatesOfRandomMeshesAgreeWithTheGroups) {
 }
 
 TEST(MeshTest, AxesPrintByNameOrPiece) {
-  const Mesh mesh = Parse("data=8,model=2");
+  const Mesh mesh = ParseMesh("data=8,model=2");
   EXPECT_EQ(AxesToString({}, mesh), "-");
   EXPECT_EQ(AxesToString({0, 1, 2}, mesh), "data");
   EXPECT_EQ(AxesToString({0, 1, 2, 3}, mesh), "(data,model)");

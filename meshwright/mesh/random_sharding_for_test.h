@@ -15,6 +15,10 @@
 
 namespace meshwright {
 
+inline Mesh ParseMesh(absl::string_view text) {
+  return Mesh::Parse(text).value();
+}
+
 class RandomSharding {
  public:
   explicit RandomSharding(uint64_t seed) : random_(seed) {}

@@ -11,8 +11,6 @@ namespace {
 
 using testing::ElementsAre;
 
-Mesh Parse(absl::string_view text) { return Mesh::Parse(text).value(); }
-
 std::vector<Part> AsParts(absl::Span<const int64_t> sizes,
                           const std::vector<AxisList>& axes) {
   std::vector<Part> parts;
@@ -52,7 +50,7 @@ std::vector<std::vector<int64_t>> AllIndices(const DimSharding& dim,
 }
 
 TEST(ShardingTest, LocalSizesFollowTheAxes) {
-  const Mesh mesh = Parse("data=4,model=2");
+  const Mesh mesh = ParseMesh("data=4,model=2");
   Sharding sharding = Sharding::Replicated({8, 6, 10});
   EXPECT_TRUE(IsReplicated(sharding));
   sharding.dims[0][0].axes = mesh.SubAxes(0);
@@ -64,7 +62,7 @@ TEST(ShardingTest, LocalSizesFollowTheAxes) {
 }
 
 TEST(ShardingTest, AnUnevenSplitEndsInPadding) {
-  const Mesh mesh = Parse("a=4");
+  const Mesh mesh = ParseMesh("a=4");
   const DimSharding dim = {{5, mesh.SubAxes(0)}};
   EXPECT_FALSE(IsEven(dim, mesh));
   EXPECT_EQ(LocalSize(dim, mesh), 2);
@@ -74,7 +72,7 @@ TEST(ShardingTest, AnUnevenSplitEndsInPadding) {
 }
 
 TEST(ShardingTest, AStridedSplitTakesAPieceOfEachPart) {
-  const Mesh mesh = Parse("a=2");
+  const Mesh mesh = ParseMesh("a=2");
   const DimSharding dim = {{3, {}}, {4, mesh.SubAxes(0)}};
   EXPECT_TRUE(IsStrided(dim));
   EXPECT_THAT(AllIndices(dim, mesh),
@@ -83,7 +81,7 @@ TEST(ShardingTest, AStridedSplitTakesAPieceOfEachPart) {
 }
 
 TEST(ShardingTest, PartsThatReadAsOneAreJoined) {
-  const Mesh mesh = Parse("a=2,b=2");
+  const Mesh mesh = ParseMesh("a=2,b=2");
   const AxisList a = mesh.SubAxes(0);
   const AxisList b = mesh.SubAxes(1);
   EXPECT_EQ(Normalised({}, mesh), (DimSharding{{1, {}}}));
@@ -132,7 +130,7 @@ TEST(ShardingTest, IndicesOfRandomShardingsAreThoseFoundByHand) {
 }
 
 TEST(ProjectTest, AxesGoToTheFactorsTheySplit) {
-  const Mesh mesh = Parse("a=2,b=2");
+  const Mesh mesh = ParseMesh("a=2,b=2");
   const Projection both = Project({{8, {0, 1}}}, {2, 4}, mesh);
   EXPECT_TRUE(both.complete);
   EXPECT_THAT(both.axes, ElementsAre(AxisList{0}, AxisList{1}));

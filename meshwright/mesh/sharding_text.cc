@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/text_cursor.h"
 
@@ -35,11 +36,6 @@ absl::string_view Name(Reduction reduction) {
     if (named.reduction == reduction) return named.name;
   }
   return "+";
-}
-
-template <typename... Args>
-absl::Status Bad(const Args&... args) {
-  return absl::InvalidArgumentError(absl::StrCat(args...));
 }
 
 std::string DimToString(const DimSharding& dim, const Mesh& mesh) {

@@ -7,15 +7,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/rules/families.h"
 
 namespace meshwright {
 namespace {
-
-absl::Status Bad(absl::string_view what) {
-  return absl::InvalidArgumentError(what);
-}
 
 class BodyMaker {
  public:

@@ -7,6 +7,7 @@
 #include "meshwright/hlo/computation.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/hlo/shapes_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -15,9 +16,6 @@ using ::testing::ElementsAre;
 
 class OpRestrictionTest : public ::testing::Test {
  protected:
-  static Shape F32(std::vector<int64_t> dimensions) {
-    return Shape::Array(ElementType::kF32, std::move(dimensions));
-  }
   Instruction* Parameter(std::vector<int64_t> dimensions) {
     return entry_->AddParameter(F32(std::move(dimensions)), "p");
   }

@@ -12,7 +12,7 @@ namespace {
 
 using OpPinList = std::vector<TensorPin>;
 
-const TensorFactors& FactorsOf(const Rule& rule, int32_t tensor) {
+const TensorFactors& FactorsOfTensor(const Rule& rule, int32_t tensor) {
   const auto operands = static_cast<int32_t>(rule.operands.size());
   return tensor < operands ? rule.operands[tensor]
                            : rule.results[tensor - operands];
@@ -52,8 +52,8 @@ std::optional<Rule> RuleFor(const FlatOp& op, const Rule& rule,
 }  // namespace
 
 bool CanGive(const Rule& rule, const TensorPin& pin, const Mesh& mesh) {
-  const Strategy strategy =
-      StrategyFor(rule, FactorsOf(rule, pin.tensor), pin.asked->sharding, mesh);
+  const Strategy strategy = StrategyFor(rule, FactorsOfTensor(rule, pin.tensor),
+                                        pin.asked->sharding, mesh);
   const auto operands = static_cast<int32_t>(rule.operands.size());
   const Sharding got =
       pin.tensor < operands

@@ -12,10 +12,10 @@ namespace {
 // Norms, counters and the like: not worth a round of their own.
 constexpr int64_t kFewBytes = 64;
 
-class Placement {
+class ApplyPlacer {
  public:
-  Placement(const Computation& entry, const CutGraph& graph,
-            std::vector<int32_t> homes, const std::vector<int64_t>& next_of)
+  ApplyPlacer(const Computation& entry, const CutGraph& graph,
+              std::vector<int32_t> homes, const std::vector<int64_t>& next_of)
       : entry_(entry),
         graph_(graph),
         next_of_(next_of),
@@ -176,7 +176,7 @@ std::vector<std::vector<int64_t>> OutputsLike(const Computation& entry) {
 ApplyPlacement PlaceApply(const Computation& entry, const CutGraph& graph,
                           std::vector<int32_t> homes,
                           const std::vector<int64_t>& next_of) {
-  return Placement(entry, graph, std::move(homes), next_of).Run();
+  return ApplyPlacer(entry, graph, std::move(homes), next_of).Run();
 }
 
 }  // namespace meshwright

@@ -32,9 +32,9 @@ std::vector<bool> SumsOf(const BackwardProblem& problem) {
   return sums;
 }
 
-class Placement {
+class BackwardPlacer {
  public:
-  explicit Placement(const BackwardProblem& problem)
+  explicit BackwardPlacer(const BackwardProblem& problem)
       : problem_(problem),
         entry_(*problem.entry),
         graph_(*problem.graph),
@@ -197,7 +197,7 @@ class Placement {
 }  // namespace
 
 std::vector<int32_t> PlaceBackward(const BackwardProblem& problem) {
-  return Placement(problem).Run();
+  return BackwardPlacer(problem).Run();
 }
 
 std::vector<std::set<int32_t>> ForwardStages(

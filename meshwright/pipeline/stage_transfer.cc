@@ -35,10 +35,11 @@ Runs RunsOf(const DimSharding& dim, const Mesh& mesh, int64_t device) {
 }
 
 // A device's part of an array, by dimension.
-using Region = std::vector<Runs>;
+using DeviceRegion = std::vector<Runs>;
 
-Region RegionOf(const Sharding& sharding, const Mesh& mesh, int64_t device) {
-  Region region;
+DeviceRegion RegionOf(const Sharding& sharding, const Mesh& mesh,
+                      int64_t device) {
+  DeviceRegion region;
   for (const DimSharding& dim : sharding.dims) {
     region.push_back(RunsOf(dim, mesh, device));
   }
@@ -68,7 +69,7 @@ std::vector<Common> Intersect(const Runs& a, const Runs& b) {
 }
 
 // Adds the boxes that two devices have in common.
-void AddTiles(const Region& from, const Region& to, Tile tile,
+void AddTiles(const DeviceRegion& from, const DeviceRegion& to, Tile tile,
               std::vector<Tile>& tiles) {
   const size_t dim = tile.sizes.size();
   if (dim == from.size()) {
@@ -85,9 +86,9 @@ void AddTiles(const Region& from, const Region& to, Tile tile,
 }
 
 // Devices by what they have.
-std::map<Region, std::vector<int64_t>> Copies(const Sharding& sharding,
-                                              const Mesh& mesh) {
-  std::map<Region, std::vector<int64_t>> copies;
+std::map<DeviceRegion, std::vector<int64_t>> Copies(const Sharding& sharding,
+                                                    const Mesh& mesh) {
+  std::map<DeviceRegion, std::vector<int64_t>> copies;
   for (int64_t device = 0; device < mesh.device_count(); ++device) {
     copies[RegionOf(sharding, mesh, device)].push_back(device);
   }
@@ -103,17 +104,17 @@ int64_t Length(const Runs& runs) {
   return size;
 }
 
-int64_t ElementCount(const Region& region) {
+int64_t ElementCount(const DeviceRegion& region) {
   int64_t count = 1;
   for (const Runs& runs : region) count *= Length(runs);
   return count;
 }
 
 // Cuts `region` along its longest dimension into `count` about equal parts.
-std::vector<Region> Parts(const Region& region, int64_t count) {
+std::vector<DeviceRegion> Parts(const DeviceRegion& region, int64_t count) {
   const auto longest = std::ranges::max_element(region, {}, &Length);
   const int64_t total = Length(*longest);
-  std::vector<Region> parts;
+  std::vector<DeviceRegion> parts;
   for (int64_t part = 0; part < count; ++part) {
     const int64_t begin = total * part / count;
     const int64_t end = total * (part + 1) / count;
@@ -141,7 +142,7 @@ SendList MakeSendList(const Sharding& from, const Mesh& source,
                       const Sharding& to, const Mesh& target) {
   const auto sources = Copies(from, source);
   SendList list;
-  const auto send = [&](const Region& region, int64_t receiver) {
+  const auto send = [&](const DeviceRegion& region, int64_t receiver) {
     for (const auto& [held, holders] : sources) {
       const Tile tile{.from = holders[receiver % std::ssize(holders)],
                       .to = receiver};
@@ -154,7 +155,7 @@ SendList MakeSendList(const Sharding& from, const Mesh& source,
       continue;
     }
     // Each gets a part and passes it on to the others.
-    const std::vector<Region> parts = Parts(region, std::ssize(devices));
+    const std::vector<DeviceRegion> parts = Parts(region, std::ssize(devices));
     for (size_t part = 0; part < parts.size(); ++part) {
       send(parts[part], devices[part]);
       for (const int64_t other : devices) {

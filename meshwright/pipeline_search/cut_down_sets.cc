@@ -9,9 +9,6 @@
 namespace meshwright {
 namespace {
 
-// Sums of work in different orders differ by this much at most.
-constexpr double kRounding = 1e-9;
-
 // How much the allowed balance grows while nothing is found.
 constexpr double kGrowth = 1.25;
 
@@ -90,7 +87,7 @@ std::optional<int64_t> DownSetCutter::PriceOfMoves(const Set& from,
 
 std::vector<int32_t> DownSetCutter::EndsOf(const std::vector<double>& bounds,
                                            int32_t stage) const {
-  const double rounding = kRounding * total_;
+  const double rounding = kWorkRounding * total_;
   const auto next = bounds.begin() + stage + 1;
   const double before = std::accumulate(bounds.begin(), next, 0.0);
   const double after = std::accumulate(next, bounds.end(), 0.0);
@@ -131,7 +128,7 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
     const std::vector<double>& bounds, Aim aim, bool allow_empty,
     int64_t below) const {
   const int32_t stages = limits_.stages();
-  const double rounding = kRounding * total_;
+  const double rounding = kWorkRounding * total_;
   const std::vector<double> shares = limits_.SharesOf(total_);
   std::vector<double> least(stages, 0);
   if (!allow_empty) least = limits_.LeastOf(total_);
@@ -185,7 +182,7 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
 std::vector<StageRange> DownSetCutter::RangesBelow(
     const std::vector<double>& bounds, int64_t below) const {
   const int32_t stages = limits_.stages();
-  const double rounding = kRounding * total_;
+  const double rounding = kWorkRounding * total_;
   const int64_t saved = moves_ == nullptr ? 0 : -moves_->least();
   const auto reached =
       Reach(bounds, Aim::kFewestBytes, /*allow_empty=*/true, below);

@@ -9,8 +9,6 @@
 namespace meshwright {
 namespace {
 
-// Sums of work in another order differ a little.
-constexpr double kRounding = 1e-9;
 // Some seconds of HiGHS' work at most: iterations are slower with more rows.
 constexpr int64_t kMostRows = 6000;
 constexpr int64_t kNodes = 200;
@@ -54,7 +52,7 @@ StageCoreAnswer SolveStageCore(const StageCore& core,
   const auto ranges = Tighten(graph, core.ranges);
   if (!ranges.has_value()) return {.bytes_bound = core.known};
   std::vector<double> bounds = limits.BoundsOf(graph.TotalWork(), core.balance);
-  for (double& bound : bounds) bound *= 1 + kRounding;
+  for (double& bound : bounds) bound *= 1 + kWorkRounding;
 
   // With what was moved anywhere, and any memory: a bound.
   const StageMip relaxed(graph, *ranges, core.clusters->unmoved_work, bounds);
@@ -75,7 +73,7 @@ StageCoreAnswer SolveStageCore(const StageCore& core,
 
   const auto take = [&](std::vector<int32_t> stages) {
     const CutCost cost = CostOf(graph, limits, stages);
-    if (cost.balance > core.balance * (1 + kRounding) ||
+    if (cost.balance > core.balance * (1 + kWorkRounding) ||
         cost.cut_bytes >= core.known ||
         !CheckStages(graph, limits, stages).ok()) {
       return false;

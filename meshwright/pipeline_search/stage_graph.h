@@ -29,6 +29,8 @@ namespace meshwright {
 
 inline constexpr int32_t kAnyStage = -1;
 inline constexpr int32_t kNoProducer = -1;
+// Sums of work in different orders differ by this much at most, relatively.
+inline constexpr double kWorkRounding = 1e-9;
 
 struct StageGraph {
   struct Node {

@@ -8,7 +8,7 @@ namespace meshwright {
 namespace {
 
 // Bytes are whole; sums of fractions of them are off by less.
-constexpr double kRounding = 1e-6;
+constexpr double kByteRounding = 1e-6;
 
 // The merges, replayed on the nodes of the base.
 class Replay {
@@ -332,7 +332,7 @@ std::optional<int64_t> StageMoves::Least(const NodeSet& from, const NodeSet& to,
     excess -= part.work;
   }
   if (excess > 0) return std::nullopt;
-  return static_cast<int64_t>(std::floor(bytes + kRounding));
+  return static_cast<int64_t>(std::floor(bytes + kByteRounding));
 }
 
 }  // namespace meshwright

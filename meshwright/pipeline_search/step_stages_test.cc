@@ -14,7 +14,7 @@ namespace meshwright {
 namespace {
 
 PipelineStep ReadStep(const std::string& name, int64_t micro_batches) {
-  const Module step = InlineCalls(ReadTiny(name));
+  const Module step = ReadTinyInline(name);
   auto parts = TakeApart(step, AnalyzeRoles(step), {.count = micro_batches});
   EXPECT_TRUE(parts.ok()) << parts.status();
   return *std::move(parts);

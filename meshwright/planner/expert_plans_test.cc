@@ -1,11 +1,11 @@
 #include "meshwright/planner/expert_plans.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "meshwright/base/is_long_for_test.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/planner/find_plan.h"
 #include "meshwright/search/zoo_for_test.h"
@@ -69,7 +69,7 @@ std::vector<ExpertsCase> Cases() {
       {"moe", "cpu:8"},           {"vit", "cpu:8"},
       {"bert", "h200:8"},         {"bert", "cpu:8", 0.8},
       {"gpt", "h200:8", 0, true}, {"moe", "h200:8", 0.7, true}};
-  if (std::getenv("MW_LONG") == nullptr) return cases;
+  if (!IsLong()) return cases;
   cases.insert(cases.end(), {{"llama", "cpu:8"},
                              {"gpt", "h200:8", 0.6},
                              {"vit", "h200:2x4", 0.5},

@@ -45,17 +45,18 @@ Instruction* Convolve(LoopBuilder& build, Instruction* images,
   return made;
 }
 
-Shape Kernel(int64_t size, int64_t channels, int64_t filters) {
+Shape KernelShape(int64_t size, int64_t channels, int64_t filters) {
   return Shape::Array(ElementType::kF32, {size, size, channels, filters});
 }
 
 }  // namespace
 
 LoopProgram ConvolutionLoop(int64_t channels) {
-  return MakeLoop({Images(kImages, channels), Kernel(3, channels, channels)}, 1,
-                  [&](LoopBuilder& build, std::vector<Instruction*> values) {
-                    return Convolve(build, values[0], values[1], 1);
-                  });
+  return MakeLoop(
+      {Images(kImages, channels), KernelShape(3, channels, channels)}, 1,
+      [&](LoopBuilder& build, std::vector<Instruction*> values) {
+        return Convolve(build, values[0], values[1], 1);
+      });
 }
 
 double ConvolutionFlops(int64_t channels) {
@@ -69,7 +70,7 @@ LoopProgram WindowsLoop(int64_t channels, int64_t dilation) {
   const Shape one = Shape::Array(ElementType::kF32, {1, 1, 1, 1});
   return MakeLoopOf(
       {Images(kFewImages, kFilters), Images(kFewImages, channels),
-       Kernel(kWindow, channels, kFilters)},
+       KernelShape(kWindow, channels, kFilters)},
       1, [&](LoopBuilder& build, const std::vector<Instruction*>& values) {
         Instruction* first = build.Add(Opcode::kSlice, one, {values[0]});
         first->attributes.mutate().slice.assign(4, {.start = 0, .limit = 1});

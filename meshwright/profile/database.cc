@@ -75,7 +75,7 @@ class Statement {
 };
 
 // How many virtual devices stand in line for a core.
-double Turns(const ProfileKey& key) {
+double DevicesInLine(const ProfileKey& key) {
   if (key.cores == 0) return 1;
   return std::max(
       1.0, static_cast<double>(key.devices) / static_cast<double>(key.cores));
@@ -308,7 +308,7 @@ absl::StatusOr<Rates> LoadRates(const std::string& path,
     if (best == nullptr || distance(entry) < distance(*best)) best = &entry;
   }
   if (best == nullptr) return assumed;
-  Slow(Turns(key) / Turns(best->key), best->rates);
+  Slow(DevicesInLine(key) / DevicesInLine(best->key), best->rates);
   return Overlay(std::move(best->rates), assumed);
 }
 

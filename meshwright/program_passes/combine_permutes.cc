@@ -46,9 +46,9 @@ struct Bundle {
   }
 };
 
-class Combiner {
+class PermuteCombiner {
  public:
-  Combiner(LocalProgram& program, Computation& computation)
+  PermuteCombiner(LocalProgram& program, Computation& computation)
       : program_(program),
         computation_(computation),
         builder_(&program, &computation) {}
@@ -135,7 +135,7 @@ class Combiner {
 
 void CombinePermutes(LocalProgram& program) {
   for (const auto& computation : program.module.computations()) {
-    Combiner(program, *computation).Run();
+    PermuteCombiner(program, *computation).Run();
   }
 }
 

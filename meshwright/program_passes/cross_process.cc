@@ -43,10 +43,10 @@ absl::StatusOr<TagCounts> CountTags(const Module& program,
   return counts;
 }
 
-class Lowering {
+class CrossLowering {
  public:
-  Lowering(const Module& program, const ProcessPlace& place, int64_t job,
-           uint32_t first_tag, TagCounts tags)
+  CrossLowering(const Module& program, const ProcessPlace& place, int64_t job,
+                uint32_t first_tag, TagCounts tags)
       : program_(program),
         place_(place),
         job_(job),
@@ -358,7 +358,7 @@ absl::StatusOr<Module> LowerForProcess(const Module& program,
                                        const ProcessPlace& place, int64_t job,
                                        uint32_t first_tag) {
   MW_ASSIGN_OR_RETURN(TagCounts tags, CountTags(program, place));
-  return Lowering(program, place, job, first_tag, std::move(tags)).Run();
+  return CrossLowering(program, place, job, first_tag, std::move(tags)).Run();
 }
 
 absl::StatusOr<uint32_t> CrossTagCount(const Module& program,

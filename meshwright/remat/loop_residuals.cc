@@ -7,16 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/hlo/trip_count.h"
+#include "meshwright/remat/loop_tuple.h"
 
 namespace meshwright {
 namespace {
 
 using Kind = LoopElement::Kind;
-
-bool IsElementOf(const Instruction& instruction, const Instruction* tuple) {
-  return instruction.opcode == Opcode::kGetTupleElement &&
-         instruction.operands[0] == tuple;
-}
 
 class Finder {
  public:

@@ -6,11 +6,6 @@
 namespace meshwright {
 namespace {
 
-bool IsElementOf(const Instruction& instruction, const Instruction* tuple) {
-  return instruction.opcode == Opcode::kGetTupleElement &&
-         instruction.operands[0] == tuple;
-}
-
 // An operand, or one that has to run before.
 template <typename Visit>
 void ForEachBefore(const Instruction& instruction, Visit visit) {
@@ -39,6 +34,11 @@ std::vector<bool> Needed(const Computation& computation) {
 }
 
 }  // namespace
+
+bool IsElementOf(const Instruction& instruction, const Instruction* tuple) {
+  return instruction.opcode == Opcode::kGetTupleElement &&
+         instruction.operands[0] == tuple;
+}
 
 void PutInOrder(Computation& computation) {
   const std::vector<bool> needed = Needed(computation);

@@ -20,6 +20,8 @@
 
 namespace meshwright {
 
+bool IsElementOf(const Instruction& instruction, const Instruction* tuple);
+
 // Operands before their users, otherwise in the present order, new
 // instructions just before their first user. What nothing needs is dropped,
 // but for what does something besides.

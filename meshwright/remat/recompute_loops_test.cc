@@ -19,8 +19,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Kind = LoopElement::Kind;
 
-Module ReadStep(const std::string& name) { return InlineCalls(ReadTiny(name)); }
-
 std::vector<Instruction*> LoopsOf(const Module& module) {
   std::vector<Instruction*> loops;
   for (const auto& instruction : module.entry()->instructions()) {
@@ -53,7 +51,7 @@ int64_t Dots(const Instruction& loop) {
 }
 
 TEST(RecomputeLoops, ALayerLeavesWhatItStartsFrom) {
-  Module step = ReadStep("llama");
+  Module step = ReadTinyInline("llama");
   const std::vector<Instruction*> before = LoopsOf(step);
   ASSERT_EQ(before.size(), 2u);
   EXPECT_EQ(Written(*before[0]).size(), 28u);
@@ -73,7 +71,7 @@ TEST(RecomputeLoops, ALayerLeavesWhatItStartsFrom) {
 
 // What nobody needs goes on the way, loops that were still to be looked at too.
 TEST(RecomputeLoops, LoopsThatNobodyNeedsMayBeThere) {
-  Module step = ReadStep("llama");
+  Module step = ReadTinyInline("llama");
   const Instruction& last = *LoopsOf(step).back();
   Computation& entry = *step.entry();
   Instruction* const root = entry.root();
@@ -91,7 +89,7 @@ TEST(RecomputeLoops, LoopsThatNobodyNeedsMayBeThere) {
 }
 
 TEST(RecomputeLoops, TheSameAgainIsNotWorthIt) {
-  Module step = ReadStep("gpt_scan");
+  Module step = ReadTinyInline("gpt_scan");
   RecomputeLoops(step, /*light=*/false);
   step.Finish();
   const LoopsAgain again = RecomputeLoops(step, /*light=*/false);

@@ -16,8 +16,6 @@
 namespace meshwright {
 namespace {
 
-Module ReadStep(const std::string& name) { return InlineCalls(ReadTiny(name)); }
-
 int64_t Count(const Module& module, Opcode opcode) {
   return std::ranges::count_if(
       module.entry()->instructions(),
@@ -46,7 +44,7 @@ double Rest(const Module& module) {
 class RecomputeTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(RecomputeTest, TakesLessMemoryTheMoreItComputesAgain) {
-  const Module step = ReadStep(GetParam());
+  const Module step = ReadTinyInline(GetParam());
   const auto light = RecomputeForward(step, Recompute::kSelective);
   const auto full = RecomputeForward(step, Recompute::kFull);
   ASSERT_TRUE(light.ok()) << light.status();
@@ -65,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Zoo, RecomputeTest,
 
 // Two layers of six contractions; what the last one gives is not needed.
 TEST(Recompute, RepeatedLayersAreSegments) {
-  const Module step = ReadStep("gpt");
+  const Module step = ReadTinyInline("gpt");
   const ForwardSegments segments = CutForward(step, AnalyzeRoles(step));
   std::map<int32_t, int64_t> contractions;
   for (const auto& instruction : step.entry()->instructions()) {
@@ -87,7 +85,7 @@ TEST(Recompute, RepeatedLayersAreSegments) {
 
 // Copies wait for the gradient: no barrier comes before the loss is known.
 TEST(Recompute, CopiesComeWithTheBackwardPass) {
-  const auto full = RecomputeForward(ReadStep("gpt"), Recompute::kFull);
+  const auto full = RecomputeForward(ReadTinyInline("gpt"), Recompute::kFull);
   ASSERT_TRUE(full.ok()) << full.status();
   const ModuleRoles roles = AnalyzeRoles(*full);
   const Computation& entry = *full->entry();
@@ -99,7 +97,7 @@ TEST(Recompute, CopiesComeWithTheBackwardPass) {
 }
 
 TEST(Recompute, TheSameEveryTime) {
-  const Module step = ReadStep("unet");
+  const Module step = ReadTinyInline("unet");
   const auto one = RecomputeForward(step, Recompute::kSelective);
   const auto two = RecomputeForward(step, Recompute::kSelective);
   ASSERT_TRUE(one.ok() && two.ok());

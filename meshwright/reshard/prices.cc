@@ -1,6 +1,7 @@
 #include "meshwright/reshard/prices.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -33,22 +34,12 @@ absl::string_view Name(MoveKind kind) {
 }
 
 bool IsCollective(MoveKind kind) {
-  switch (kind) {
-    case MoveKind::kReduceScatter:
-    case MoveKind::kAllReduce:
-    case MoveKind::kAllToAll:
-    case MoveKind::kPermute:
-    case MoveKind::kAllGather:
-      return true;
-    default:
-      return false;
-  }
+  return std::ranges::find(kCollectiveMoves, kind) !=
+         std::end(kCollectiveMoves);
 }
 
 MoveKind CollectiveNamed(absl::string_view name) {
-  for (const MoveKind kind :
-       {MoveKind::kReduceScatter, MoveKind::kAllReduce, MoveKind::kAllToAll,
-        MoveKind::kPermute, MoveKind::kAllGather}) {
+  for (const MoveKind kind : kCollectiveMoves) {
     if (Name(kind) == name) return kind;
   }
   MW_CHECK(false) << "unknown collective " << name;

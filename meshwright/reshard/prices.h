@@ -29,6 +29,9 @@ enum class MoveKind : uint8_t {
 
 // "all-gather"
 absl::string_view Name(MoveKind kind);
+inline constexpr MoveKind kCollectiveMoves[] = {
+    MoveKind::kReduceScatter, MoveKind::kAllReduce, MoveKind::kAllToAll,
+    MoveKind::kPermute, MoveKind::kAllGather};
 bool IsCollective(MoveKind kind);
 // The collective of this name.
 MoveKind CollectiveNamed(absl::string_view name);

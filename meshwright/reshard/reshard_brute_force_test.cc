@@ -227,10 +227,11 @@ Sharding RandomState(const Mesh& mesh, const std::vector<int64_t>& dimensions,
 // Plain tensors on few axes: the search leaves out idle axes, second permutes
 // and splits of several slices, which seldom matter.
 TEST(ReshardBruteForceTest, TheSearchFindsTheBestOrNearly) {
-  const Prices kBytes = {.collective = {1e-9, 1e-9}, .per_local_byte = 1e-15};
+  const Prices kByteCosts = {.collective = {1e-9, 1e-9},
+                             .per_local_byte = 1e-15};
   constexpr int kCount = 60;
   std::mt19937_64 random(7);
-  for (const Prices& prices : {kBytes, Prices()}) {
+  for (const Prices& prices : {kByteCosts, Prices()}) {
     for (const char* text : {"a=2,b=2", "a=2,b=2,c=2", "x=3,y=2", "x=4,y=2"}) {
       const Mesh mesh = Mesh::Parse(text).value();
       for (const auto& dimensions :

@@ -20,9 +20,9 @@ struct Letters {
   int32_t size, value_size;
 };
 
-TensorFactors FactorsOf(const FusedAttention& attention, const Letters& of,
-                        Tensor part, const Shape& shape, bool is_result,
-                        Rule& rule) {
+TensorFactors TensorFactorsOf(const FusedAttention& attention,
+                              const Letters& of, Tensor part,
+                              const Shape& shape, bool is_result, Rule& rule) {
   const auto four = [&](DimFactors heads, int32_t sequence, int32_t size) {
     TensorFactors tensor = {{of.batch}, std::move(heads), {sequence}, {size}};
     if (!is_result && !attention.heads_first) std::swap(tensor[1], tensor[2]);
@@ -109,15 +109,16 @@ std::optional<Rule> AttentionFactors(const Instruction& instruction) {
   letters.size = add(attention->size);
   letters.value_size = add(attention->value_size);
   for (size_t i = 0; i < attention->operands.size(); ++i) {
-    rule.operands.push_back(FactorsOf(*attention, letters,
-                                      attention->operands[i],
-                                      instruction.operand_shape(i),
-                                      /*is_result=*/false, rule));
+    rule.operands.push_back(TensorFactorsOf(*attention, letters,
+                                            attention->operands[i],
+                                            instruction.operand_shape(i),
+                                            /*is_result=*/false, rule));
   }
   const std::vector<const Shape*> results = Leaves(instruction.shape);
   for (size_t i = 0; i < results.size(); ++i) {
-    rule.results.push_back(FactorsOf(*attention, letters, attention->results[i],
-                                     *results[i], /*is_result=*/true, rule));
+    rule.results.push_back(TensorFactorsOf(*attention, letters,
+                                           attention->results[i], *results[i],
+                                           /*is_result=*/true, rule));
   }
   for (const int32_t factor : {letters.batch, letters.group, letters.shared}) {
     // Lengths of segments are those of all sequences together.

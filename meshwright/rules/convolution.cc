@@ -256,7 +256,8 @@ Instruction* FetchSpatial(const LocalOp& op, size_t index,
   return fetched.value;
 }
 
-std::optional<Rule> FactorsOf(const Instruction& instruction, bool separate) {
+std::optional<Rule> ConvolutionRule(const Instruction& instruction,
+                                    bool separate) {
   const Attributes& attributes = *instruction.attributes;
   if (!attributes.convolution.has_value() || instruction.operands.size() != 2 ||
       (attributes.feature_group_count > 1 &&
@@ -297,11 +298,11 @@ void CropLow(const ConvolutionDimensionNumbers& numbers, Window& window,
 }  // namespace
 
 std::optional<Rule> ConvolutionFactors(const Instruction& instruction) {
-  return FactorsOf(instruction, /*separate=*/false);
+  return ConvolutionRule(instruction, /*separate=*/false);
 }
 
 std::optional<Rule> ShiftedConvolutionFactors(const Instruction& instruction) {
-  std::optional<Rule> rule = FactorsOf(instruction, /*separate=*/true);
+  std::optional<Rule> rule = ConvolutionRule(instruction, /*separate=*/true);
   if (!rule.has_value() ||
       rule->operands == ConvolutionFactors(instruction)->operands) {
     return std::nullopt;

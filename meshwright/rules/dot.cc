@@ -13,13 +13,13 @@ void FillFree(const Shape& shape, std::vector<int32_t>& factors, Rule& rule) {
   }
 }
 
+}  // namespace
+
 TensorFactors AsTensor(const std::vector<int32_t>& factors) {
   TensorFactors tensor;
   for (const int32_t factor : factors) tensor.push_back({factor});
   return tensor;
 }
-
-}  // namespace
 
 Rule DotRule(const DotDimensionNumbers& dot, const Shape& lhs_shape,
              const Shape& rhs_shape) {

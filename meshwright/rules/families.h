@@ -44,6 +44,8 @@ std::optional<Rule> ReduceFactors(const Instruction& instruction);
 LocalValues LowerReduce(const LocalOp& op, LocalBuilder& builder);
 
 // dot.cc, ragged_dot.cc, scaled_dot.cc
+// A tensor with one factor in each dimension.
+TensorFactors AsTensor(const std::vector<int32_t>& factors);
 Rule DotRule(const DotDimensionNumbers& dot, const Shape& lhs_shape,
              const Shape& rhs_shape);
 std::optional<Rule> ScaledDotFactors(const Instruction& instruction);

@@ -12,7 +12,7 @@ namespace meshwright {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Part = AttentionPart;
+using Tensor = AttentionPart;
 
 constexpr absl::string_view kPrefix = "__cudnn$fmha";
 constexpr char kConfig[] = "cudnn_fmha_backend_config";
@@ -49,32 +49,32 @@ int64_t Integer(const Json& value) {
 // The parts in order, as far as the counts tell them apart.
 void ListParts(const Variant& name, bool has_lengths, size_t results,
                FusedAttention& attention) {
-  std::vector<Part>& in = attention.operands;
-  std::vector<Part>& out = attention.results;
-  in = {Part::kQuery, Part::kKey, Part::kValue};
+  std::vector<Tensor>& in = attention.operands;
+  std::vector<Tensor>& out = attention.results;
+  in = {Tensor::kQuery, Tensor::kKey, Tensor::kValue};
   if (name.backward && name.is_f8) {
-    in.insert(in.end(), {Part::kOutput, Part::kOutput, Part::kLogSumExp});
-    in.insert(in.end(), 12, Part::kScale);
-    out = {Part::kQuery, Part::kKey, Part::kValue};
-    out.insert(out.end(), 4, Part::kAbsoluteMax);
+    in.insert(in.end(), {Tensor::kOutput, Tensor::kOutput, Tensor::kLogSumExp});
+    in.insert(in.end(), 12, Tensor::kScale);
+    out = {Tensor::kQuery, Tensor::kKey, Tensor::kValue};
+    out.insert(out.end(), 4, Tensor::kAbsoluteMax);
   } else if (name.is_f8) {
-    in.insert(in.end(), 6, Part::kScale);
-    out = {Part::kOutput, Part::kAbsoluteMax, Part::kAbsoluteMax};
-    if (results == 5) out.push_back(Part::kLogSumExp);
+    in.insert(in.end(), 6, Tensor::kScale);
+    out = {Tensor::kOutput, Tensor::kAbsoluteMax, Tensor::kAbsoluteMax};
+    if (results == 5) out.push_back(Tensor::kLogSumExp);
   } else if (name.backward) {
-    in.insert(in.end(), {Part::kLogSumExp, Part::kOutput});
-    if (name.bias) in.push_back(Part::kBias);
-    in.push_back(Part::kOutput);
-    out = {Part::kQuery, Part::kKey, Part::kValue};
-    if (results == 5) out.push_back(Part::kBias);
+    in.insert(in.end(), {Tensor::kLogSumExp, Tensor::kOutput});
+    if (name.bias) in.push_back(Tensor::kBias);
+    in.push_back(Tensor::kOutput);
+    out = {Tensor::kQuery, Tensor::kKey, Tensor::kValue};
+    if (results == 5) out.push_back(Tensor::kBias);
   } else {
-    if (name.bias) in.push_back(Part::kBias);
-    out = {Part::kOutput};
-    if (results == 3) out.push_back(Part::kLogSumExp);
+    if (name.bias) in.push_back(Tensor::kBias);
+    out = {Tensor::kOutput};
+    if (results == 3) out.push_back(Tensor::kLogSumExp);
   }
-  if (has_lengths) in.insert(in.end(), 2, Part::kLengths);
-  if (attention.segments > 1) in.insert(in.end(), 2, Part::kOffsets);
-  out.push_back(Part::kWorkspace);
+  if (has_lengths) in.insert(in.end(), 2, Tensor::kLengths);
+  if (attention.segments > 1) in.insert(in.end(), 2, Tensor::kOffsets);
+  out.push_back(Tensor::kWorkspace);
 }
 
 bool ReadSizes(const Instruction& instruction, FusedAttention& attention) {
@@ -101,7 +101,7 @@ bool ReadSizes(const Instruction& instruction, FusedAttention& attention) {
          attention.query_heads % attention.key_heads == 0;
 }
 
-std::vector<int64_t> Expected(const FusedAttention& attention, Part part,
+std::vector<int64_t> Expected(const FusedAttention& attention, Tensor part,
                               bool is_result) {
   const FusedAttention& a = attention;
   const auto four = [&](int64_t heads, int64_t sequence, int64_t size) {
@@ -110,36 +110,36 @@ std::vector<int64_t> Expected(const FusedAttention& attention, Part part,
                : std::vector<int64_t>{a.batch, sequence, heads, size};
   };
   switch (part) {
-    case Part::kQuery:
+    case Tensor::kQuery:
       return four(a.query_heads, a.queries, a.size);
-    case Part::kKey:
+    case Tensor::kKey:
       return four(a.key_heads, a.keys, a.size);
-    case Part::kValue:
+    case Tensor::kValue:
       return four(a.key_heads, a.keys, a.value_size);
-    case Part::kOutput:
+    case Tensor::kOutput:
       return four(a.query_heads, a.queries, a.value_size);
-    case Part::kLogSumExp:
+    case Tensor::kLogSumExp:
       return {a.batch * a.segments, a.query_heads, a.queries};
-    case Part::kLengths:
+    case Tensor::kLengths:
       if (a.segments == 1) return {a.batch};
       return {a.batch, a.segments};
-    case Part::kOffsets:
+    case Tensor::kOffsets:
       return {a.batch, a.segments + 1};
-    case Part::kScale:
-    case Part::kAbsoluteMax:
+    case Tensor::kScale:
+    case Tensor::kAbsoluteMax:
       return {1, 1, 1, 1};
-    case Part::kBias:
-    case Part::kWorkspace:
+    case Tensor::kBias:
+    case Tensor::kWorkspace:
       break;
   }
   return {};
 }
 
-bool Fits(const FusedAttention& attention, Part part, const Shape& shape,
+bool Fits(const FusedAttention& attention, Tensor part, const Shape& shape,
           bool is_result) {
   if (!shape.IsArray()) return false;
-  if (part == Part::kWorkspace) return shape.rank() == 1;
-  if (part != Part::kBias) {
+  if (part == Tensor::kWorkspace) return shape.rank() == 1;
+  if (part != Tensor::kBias) {
     return shape.dimensions == Expected(attention, part, is_result);
   }
   return shape.rank() == 4 &&

@@ -24,7 +24,8 @@ struct RaggedFactors {
 };
 
 // In the order in which RaggedDotFactors makes them.
-RaggedFactors FactorsOf(const LocalOp& op, const RaggedDotNumbers& numbers) {
+RaggedFactors RaggedFactorsOf(const LocalOp& op,
+                              const RaggedDotNumbers& numbers) {
   RaggedFactors factors;
   for (const DimFactors& dim : op.rule.operands[0]) {
     factors.lhs.push_back(dim[0]);
@@ -38,12 +39,6 @@ RaggedFactors FactorsOf(const LocalOp& op, const RaggedDotNumbers& numbers) {
     factors.group = op.rule.results[0][0][0];
   }
   return factors;
-}
-
-TensorFactors AsTensor(const std::vector<int32_t>& factors) {
-  TensorFactors tensor;
-  for (const int32_t factor : factors) tensor.push_back({factor});
-  return tensor;
 }
 
 // Rows from `start` (s32[]) on, then those before.
@@ -166,7 +161,7 @@ std::optional<Rule> RaggedDotFactors(const Instruction& instruction) {
 
 LocalValues LowerRaggedDot(const LocalOp& op, LocalBuilder& builder) {
   const RaggedDotNumbers numbers = RaggedDotNumbersOf(op.instruction).value();
-  const RaggedFactors factors = FactorsOf(op, numbers);
+  const RaggedFactors factors = RaggedFactorsOf(op, numbers);
   const bool by_group = factors.group >= 0 && op.IsSplit(factors.group);
   LocalValues operands = MaskReduced(op, builder);
   const Attributes& attributes = *op.instruction.attributes;

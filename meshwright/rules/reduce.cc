@@ -55,13 +55,13 @@ std::optional<Reduction> ReductionOfRoot(const Instruction* root, int64_t a,
   }
 }
 
-int32_t InputCount(const Instruction& reduce) {
+int32_t ReduceInputs(const Instruction& reduce) {
   return static_cast<int32_t>(reduce.operands.size() / 2);
 }
 
 // One for each input, or none if the combiner is not that simple.
 std::vector<Reduction> SimpleReductions(const Instruction& reduce) {
-  const int32_t inputs = InputCount(reduce);
+  const int32_t inputs = ReduceInputs(reduce);
   const Instruction* root = reduce.called[0]->root();
   const std::vector<const Instruction*> roots =
       root->opcode == Opcode::kTuple
@@ -111,7 +111,7 @@ void MaskInputs(const LocalOp& op, const LocalValues& fills,
 // must be identities, as compilers assume.
 LocalValues LowerAnyReduce(const LocalOp& op, const AxisList& split,
                            LocalBuilder& builder) {
-  const int32_t inputs = InputCount(op.instruction);
+  const int32_t inputs = ReduceInputs(op.instruction);
   const Attributes& attributes = *op.instruction.attributes;
   LocalValues operands = op.operands;
   const LocalValues starts(operands.begin() + inputs, operands.end());
@@ -140,7 +140,7 @@ LocalValues LowerSimpleReduce(const LocalOp& op, const AxisList& split,
   }
   MaskInputs(op, identities, operands, builder);
   std::copy(identities.begin(), identities.end(),
-            operands.begin() + InputCount(op.instruction));
+            operands.begin() + ReduceInputs(op.instruction));
   LocalValues results =
       LowerWith(op, *op.instruction.attributes, std::move(operands), builder);
   for (size_t i = 0; i < results.size(); ++i) {
@@ -182,7 +182,7 @@ std::optional<Reduction> ReductionOf(const Computation& combiner) {
 }
 
 std::optional<Rule> ReduceFactors(const Instruction& instruction) {
-  const int32_t inputs = InputCount(instruction);
+  const int32_t inputs = ReduceInputs(instruction);
   const std::vector<Reduction> reductions = SimpleReductions(instruction);
   const bool pends = LeavesPending(reductions);
   const std::vector<int64_t>& reduced = instruction.attributes->dimensions;

@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/text_cursor.h"
 
@@ -32,11 +33,6 @@ struct NamedRule {
   // Nothing has to be said of factors that results do not have.
   bool may_lose = false;
 };
-
-template <typename... Args>
-absl::Status Bad(const Args&... args) {
-  return absl::InvalidArgumentError(absl::StrCat(args...));
-}
 
 struct NamedKind {
   absl::string_view name;

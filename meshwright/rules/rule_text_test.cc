@@ -3,10 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "meshwright/rules/call_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -14,46 +15,26 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-using Dimensions = std::vector<int64_t>;
-
-// A custom call with operands and results of these dimensions.
-class Call {
+class RuledCall : public CallForTest {
  public:
-  Call(const std::vector<Dimensions>& operands,
-       const std::vector<Dimensions>& results) {
-    for (const Dimensions& dimensions : operands) {
-      Instruction& operand = operands_.emplace_back();
-      operand.shape = Shape::Array(ElementType::kF32, dimensions);
-    }
-    for (Instruction& operand : operands_) call_.operands.push_back(&operand);
-    std::vector<Shape> shapes;
-    for (const Dimensions& dimensions : results) {
-      shapes.push_back(Shape::Array(ElementType::kF32, dimensions));
-    }
-    call_.shape =
-        shapes.size() == 1 ? shapes[0] : Shape::Tuple(std::move(shapes));
-  }
+  using CallForTest::CallForTest;
 
   absl::StatusOr<Rule> Parse(absl::string_view text) const {
-    return ParseRule(text, call_);
+    return ParseRule(text, call);
   }
   std::string Local(absl::string_view text, const Rule& rule,
                     const Strategy& strategy, const Mesh& mesh) const {
-    return LocalRuleText(text, call_, rule, strategy, mesh);
+    return LocalRuleText(text, call, rule, strategy, mesh);
   }
   std::string Error(absl::string_view text) const {
     return std::string(Parse(text).status().message());
   }
-
- private:
-  std::deque<Instruction> operands_;
-  Instruction call_;
 };
 
-const Call& Attention() {
+const RuledCall& Attention() {
   static const auto* const call =
-      new Call({{8, 128, 4, 32}, {8, 96, 4, 32}, {8, 96, 4, 32}},
-               {{8, 128, 4, 32}, {8, 4, 128}});
+      new RuledCall({{8, 128, 4, 32}, {8, 96, 4, 32}, {8, 96, 4, 32}},
+                    {{8, 128, 4, 32}, {8, 4, 128}});
   return *call;
 }
 
@@ -78,7 +59,7 @@ TEST(RuleTextTest, Attention) {
 }
 
 TEST(RuleTextTest, SumsLeadingDimensionsAndParts) {
-  const Call call({{2, 3, 24, 8}, {8, 5}, {}}, {{2, 3, 6, 20}});
+  const RuledCall call({{2, 3, 24, 8}, {8, 5}, {}}, {{2, 3, 6, 20}});
   const absl::StatusOr<Rule> rule =
       call.Parse("... (g r) k, k j, -> ... g (r j) {g=6} {reduction: k}");
   ASSERT_TRUE(rule.ok()) << rule.status();
@@ -95,7 +76,7 @@ TEST(RuleTextTest, SumsLeadingDimensionsAndParts) {
 
 // As the gradients of a norm: rows are split, the scale's gradient is a sum.
 TEST(RuleTextTest, SomeResultsAreSums) {
-  const Call call({{8, 4}, {4}}, {{8, 4}, {4}, {0}});
+  const RuledCall call({{8, 4}, {4}}, {{8, 4}, {4}, {0}});
   const absl::StatusOr<Rule> rule =
       call.Parse("b n, n -> b n, n, w {reduction max: b; need_replication: n}");
   ASSERT_TRUE(rule.ok()) << rule.status();
@@ -111,7 +92,7 @@ TEST(RuleTextTest, SomeResultsAreSums) {
 }
 
 TEST(RuleTextTest, WhatShardyWrites) {
-  const Call call({{8, 6}, {6, 4}}, {{8, 4}, {16}});
+  const RuledCall call({{8, 6}, {6, 4}}, {{8, 4}, {16}});
   const absl::StatusOr<Rule> rule = call.Parse(
       "#sdy.op_sharding_rule<([i, kl], [kl, j])->([i, j], [z_1]) "
       "{i=8, j=4, k=2, l=3, z_1=16} reduction={k, l} "
@@ -125,7 +106,7 @@ TEST(RuleTextTest, WhatShardyWrites) {
 }
 
 TEST(RuleTextTest, SaysWhatIsWrong) {
-  const Call dot({{8, 6}, {6, 4}}, {{8, 4}});
+  const RuledCall dot({{8, 6}, {6, 4}}, {{8, 4}});
   const std::pair<const char*, const char*> cases[] = {
       {"i k, k j", "expected '->'"},
       {"i k -> i j", "it has 2 operands, the rule 1"},
@@ -157,7 +138,7 @@ TEST(RuleTextTest, SaysWhatIsWrong) {
 }
 
 TEST(RuleTextTest, SizesOfParts) {
-  const Call call({{8, 32}, {32}}, {{8, 32}});
+  const RuledCall call({{8, 32}, {32}}, {{8, 32}});
   const Mesh mesh = Mesh::Create({{"data", 2}, {"model", 4}}).value();
   const auto local = [&](absl::string_view text) {
     const Rule rule = *call.Parse(text);

@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-int32_t InputCount(const Instruction& scatter) {
+int32_t ScatterInputs(const Instruction& scatter) {
   return static_cast<int32_t>((scatter.operands.size() - 1) / 2);
 }
 
@@ -18,7 +18,7 @@ struct ScatterDimensions {
   explicit ScatterDimensions(const Instruction& scatter)
       : numbers(*scatter.attributes->scatter),
         vector_dimension(numbers.index_vector_dim),
-        updates(scatter.operand_shape(InputCount(scatter) + 1)),
+        updates(scatter.operand_shape(ScatterInputs(scatter) + 1)),
         batch(Others(updates.rank(), numbers.update_window_dims)) {
     const int64_t rank = scatter.operand_shape(0).rank();
     window_of.assign(rank, -1);
@@ -56,7 +56,7 @@ void AddIndexFactors(const Instruction& scatter,
                      const ScatterDimensions& dimensions,
                      std::optional<Reduction> reduction, TensorFactors& indices,
                      TensorFactors& updates, Rule& rule) {
-  const Shape& shape = scatter.operand_shape(InputCount(scatter));
+  const Shape& shape = scatter.operand_shape(ScatterInputs(scatter));
   size_t next = 0;
   for (int64_t i = 0; i < shape.rank(); ++i) {
     const int32_t number = rule.AddFactor(shape.dimensions[i]);
@@ -138,7 +138,7 @@ std::vector<int64_t> SplitIndexed(const LocalOp& op,
 // The indices as signed integers, so that those before a block are negative;
 // those of padding point outside.
 Instruction* SignedIndices(const LocalOp& op, LocalBuilder& builder) {
-  const int32_t inputs = InputCount(op.instruction);
+  const int32_t inputs = ScatterInputs(op.instruction);
   Instruction* indices = op.operands[inputs];
   const bool is_wide = BitWidth(indices->shape.element_type) == 64;
   indices =
@@ -194,7 +194,7 @@ void CountOperandsOnce(const LocalOp& op, LocalValues& operands,
     reduction = factor.reduction;
   }
   if (split.empty()) return;
-  for (int32_t i = 0; i < InputCount(op.instruction); ++i) {
+  for (int32_t i = 0; i < ScatterInputs(op.instruction); ++i) {
     if (IsFilledWithIdentity(*op.instruction.operands[i], reduction)) continue;
     const Shape& shape = operands[i]->shape;
     Instruction* identity = builder.Identity(reduction, shape.element_type);
@@ -207,7 +207,7 @@ void CountOperandsOnce(const LocalOp& op, LocalValues& operands,
 
 std::optional<Rule> ScatterFactors(const Instruction& instruction) {
   const ScatterDimensions dimensions(instruction);
-  const int32_t inputs = InputCount(instruction);
+  const int32_t inputs = ScatterInputs(instruction);
   if (ElementCount(dimensions.updates) == 0 ||
       VectorSize(instruction.operand_shape(inputs),
                  dimensions.vector_dimension) == 0) {
@@ -244,7 +244,7 @@ LocalValues LowerScatter(const LocalOp& op, LocalBuilder& builder) {
   const ScatterDimensions dimensions(op.instruction);
   LocalValues operands = op.operands;
   Attributes attributes = *op.instruction.attributes;
-  Instruction*& indices = operands[InputCount(op.instruction)];
+  Instruction*& indices = operands[ScatterInputs(op.instruction)];
   const std::vector<int64_t> indexed = SplitIndexed(op, dimensions);
   const bool is_padded = HasPaddedUpdates(op, builder.mesh());
   if (is_padded || !indexed.empty()) indices = SignedIndices(op, builder);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "meshwright/rules/call_for_test.h"
 #include "meshwright/rules/rule.h"
 #include "meshwright/rules/rule_text.h"
 
@@ -16,34 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-using Dimensions = std::vector<int64_t>;
-
-// A custom call with operands and results of these dimensions.
-class Call {
- public:
-  Call(const std::vector<Dimensions>& operands,
-       const std::vector<Dimensions>& results) {
-    call.opcode = Opcode::kCustomCall;
-    call.attributes.mutate().custom_call_target = "kernel";
-    for (const Dimensions& dimensions : operands) {
-      Instruction& operand = operands_.emplace_back();
-      operand.shape = Shape::Array(ElementType::kF32, dimensions);
-    }
-    for (Instruction& operand : operands_) call.operands.push_back(&operand);
-    std::vector<Shape> shapes;
-    for (const Dimensions& dimensions : results) {
-      shapes.push_back(Shape::Array(ElementType::kF32, dimensions));
-    }
-    call.shape =
-        shapes.size() == 1 ? shapes[0] : Shape::Tuple(std::move(shapes));
-  }
-
-  Instruction call;
-
- private:
-  std::deque<Instruction> operands_;
-};
 
 struct Case {
   std::string name;
@@ -56,7 +29,7 @@ class SuggestedRuleTest : public ::testing::TestWithParam<Case> {};
 
 TEST_P(SuggestedRuleTest, FitsTheCallAndSplitsIt) {
   const Case& one = GetParam();
-  const Call made(one.operands, one.results);
+  const CallForTest made(one.operands, one.results);
   EXPECT_EQ(SuggestRule(made.call), one.rule);
   const absl::StatusOr<Rule> rule = ParseRule(one.rule, made.call);
   ASSERT_TRUE(rule.ok()) << rule.status();
@@ -110,38 +83,40 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(SuggestRuleTest, ManyDimensionsHaveNamesOfTheirOwn) {
   Dimensions many;
   for (int64_t i = 0; i < 60; ++i) many.push_back(i + 2);
-  const Call made({many}, {many});
+  const CallForTest made({many}, {many});
   EXPECT_TRUE(SuggestRule(made.call).has_value());
 }
 
 TEST(SuggestRuleTest, NoneWhereNoRuleCanSplit) {
-  EXPECT_FALSE(SuggestRule(Call({}, {{1024}}).call).has_value());
-  EXPECT_FALSE(SuggestRule(Call({{}, {1, 1}}, {{1024}}).call).has_value());
-  Call effect({{32}}, {{32}});
+  EXPECT_FALSE(SuggestRule(CallForTest({}, {{1024}}).call).has_value());
+  EXPECT_FALSE(
+      SuggestRule(CallForTest({{}, {1, 1}}, {{1024}}).call).has_value());
+  CallForTest effect({{32}}, {{32}});
   effect.call.attributes.mutate().custom_call_has_side_effect = true;
   EXPECT_FALSE(SuggestRule(effect.call).has_value());
   EXPECT_THAT(AdviceOnRule(effect.call), HasSubstr("has_side_effect=False"));
-  Call other({{32}}, {{32}});
+  CallForTest other({{32}}, {{32}});
   other.call.opcode = Opcode::kInfeed;
   EXPECT_FALSE(SuggestRule(other.call).has_value());
   EXPECT_THAT(AdviceOnRule(other.call), Not(HasSubstr("--rules")));
 }
 
 TEST(SuggestRuleTest, AdviceIsAnEntryOfARulesFile) {
-  EXPECT_THAT(AdviceOnRule(Call({{32, 8}}, {{32, 8}}).call),
+  EXPECT_THAT(AdviceOnRule(CallForTest({{32, 8}}, {{32, 8}}).call),
               HasSubstr("{\"kernel\": \"b c -> b c {need_replication: c}\"}"));
   // What has to be true for it to be right.
-  EXPECT_THAT(AdviceOnRule(Call({{32, 8}}, {{32, 8}}).call),
+  EXPECT_THAT(AdviceOnRule(CallForTest({{32, 8}}, {{32, 8}}).call),
               Not(HasSubstr("sums")));
-  EXPECT_THAT(AdviceOnRule(Call({{32, 8}}, {{8}}).call),
+  EXPECT_THAT(AdviceOnRule(CallForTest({{32, 8}}, {{8}}).call),
               HasSubstr("and sums over it what has none"));
 }
 
 TEST(HasDimensionsToSplitTest, MoreThanOneElementInSomeDimension) {
-  EXPECT_FALSE(HasDimensionsToSplit(Call({{}, {1, 1}}, {{1}, {0}}).call));
-  EXPECT_FALSE(HasDimensionsToSplit(Call({}, {{}}).call));
-  EXPECT_TRUE(HasDimensionsToSplit(Call({{}}, {{1, 2}}).call));
-  EXPECT_TRUE(HasDimensionsToSplit(Call({{2}}, {{}}).call));
+  EXPECT_FALSE(
+      HasDimensionsToSplit(CallForTest({{}, {1, 1}}, {{1}, {0}}).call));
+  EXPECT_FALSE(HasDimensionsToSplit(CallForTest({}, {{}}).call));
+  EXPECT_TRUE(HasDimensionsToSplit(CallForTest({{}}, {{1, 2}}).call));
+  EXPECT_TRUE(HasDimensionsToSplit(CallForTest({{2}}, {{}}).call));
 }
 
 }  // namespace

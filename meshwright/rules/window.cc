@@ -104,7 +104,7 @@ Instruction* AddTotals(Instruction* value, int64_t dimension, Running running,
                  : builder.Combine(reduction, value, others);
 }
 
-Rule FactorsOf(const Instruction& instruction, bool separate) {
+Rule WindowRule(const Instruction& instruction, bool separate) {
   const Shape& from = instruction.operand_shape(0);
   const int32_t inputs = static_cast<int32_t>(instruction.operands.size() / 2);
   const std::vector<const Shape*> results = Leaves(instruction.shape);
@@ -133,11 +133,11 @@ Rule FactorsOf(const Instruction& instruction, bool separate) {
 }  // namespace
 
 std::optional<Rule> ReduceWindowFactors(const Instruction& instruction) {
-  return FactorsOf(instruction, /*separate=*/false);
+  return WindowRule(instruction, /*separate=*/false);
 }
 
 std::optional<Rule> ShiftedReduceWindowFactors(const Instruction& instruction) {
-  Rule rule = FactorsOf(instruction, /*separate=*/true);
+  Rule rule = WindowRule(instruction, /*separate=*/true);
   const bool same = rule.operands == ReduceWindowFactors(instruction)->operands;
   if (same) return std::nullopt;
   return rule;

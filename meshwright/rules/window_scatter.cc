@@ -43,7 +43,7 @@ FactorKind KindOf(const Instruction& instruction, const WindowDimension& window,
   return can_fetch ? FactorKind::kExchanged : FactorKind::kWhole;
 }
 
-Rule FactorsOf(const Instruction& instruction, bool separate) {
+Rule WindowScatterRule(const Instruction& instruction, bool separate) {
   const Shape& from = instruction.operand_shape(0);
   Rule rule;
   TensorFactors base(from.rank());
@@ -175,12 +175,12 @@ class Scattered {
 }  // namespace
 
 std::optional<Rule> SelectAndScatterFactors(const Instruction& instruction) {
-  return FactorsOf(instruction, /*separate=*/false);
+  return WindowScatterRule(instruction, /*separate=*/false);
 }
 
 std::optional<Rule> ShiftedSelectAndScatterFactors(
     const Instruction& instruction) {
-  Rule rule = FactorsOf(instruction, /*separate=*/true);
+  Rule rule = WindowScatterRule(instruction, /*separate=*/true);
   const bool same =
       rule.operands == SelectAndScatterFactors(instruction)->operands;
   if (same) return std::nullopt;

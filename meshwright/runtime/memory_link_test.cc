@@ -18,7 +18,7 @@ proto::Hello HelloOfHost3() {
   return hello;
 }
 
-proto::WorkerReport StepReport(int64_t step) {
+proto::WorkerReport ReportOfStep(int64_t step) {
   proto::WorkerReport report;
   report.mutable_step()->set_step(step);
   return report;
@@ -44,7 +44,7 @@ TEST(MemoryLinkTest, CarriesCommandsAndReportsInOrder) {
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(link.worker->Send(PartCommand(i, 1)).ok());
     EXPECT_EQ(link.coordinator->Next()->set().offset(), i);
-    ASSERT_TRUE(link.coordinator->Send(StepReport(i)).ok());
+    ASSERT_TRUE(link.coordinator->Send(ReportOfStep(i)).ok());
   }
   link.coordinator.reset();
   EXPECT_EQ(lost.get_future().get(),
@@ -61,7 +61,7 @@ TEST(MemoryLinkTest, WhatIsQueuedStillComesWhenTheCoordinatorEnds) {
   EXPECT_EQ(link.coordinator->Next()->set().offset(), 7);
   EXPECT_EQ(link.coordinator->Next().status().code(),
             absl::StatusCode::kUnavailable);
-  EXPECT_FALSE(link.coordinator->Send(StepReport(0)).ok());
+  EXPECT_FALSE(link.coordinator->Send(ReportOfStep(0)).ok());
 }
 
 TEST(MemoryLinkTest, SendersWaitWhileTooMuchIsQueued) {
@@ -97,7 +97,7 @@ TEST(MemoryLinkTest, LinksMayBeDestroyedByTheirEvents) {
                             destroyed.set_value();
                           },
                       .lost = [](absl::Status) { FAIL() << "lost"; }});
-  ASSERT_TRUE(link.coordinator->Send(StepReport(0)).ok());
+  ASSERT_TRUE(link.coordinator->Send(ReportOfStep(0)).ok());
   destroyed.get_future().wait();
   EXPECT_FALSE(link.coordinator->Next().ok());
 }

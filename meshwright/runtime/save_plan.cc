@@ -11,7 +11,7 @@ namespace meshwright {
 namespace {
 
 // Files are written side by side; one device's share may be several.
-constexpr int64_t kMaxFileBytes = int64_t{256} << 20;
+constexpr int64_t kMaxSavedFileBytes = int64_t{256} << 20;
 
 using DeviceKey = std::pair<int32_t, int32_t>;  // Worker and device.
 
@@ -23,14 +23,14 @@ struct Unit {
   int64_t element_bytes = 0;
 };
 
-// In pieces of at most kMaxFileBytes, along major dimensions.
+// In pieces of at most kMaxSavedFileBytes, along major dimensions.
 void AddPieces(Unit unit, std::vector<Unit>& units) {
   TensorRegion& region = unit.entry.region;
   for (size_t d = 0; d < region.start.size(); ++d) {
     const int64_t size = region.limit[d] - region.start[d];
-    if (unit.bytes <= kMaxFileBytes || size == 1) continue;
+    if (unit.bytes <= kMaxSavedFileBytes || size == 1) continue;
     const int64_t row = unit.bytes / size;
-    const int64_t rows = std::max<int64_t>(1, kMaxFileBytes / row);
+    const int64_t rows = std::max<int64_t>(1, kMaxSavedFileBytes / row);
     for (int64_t begin = 0; begin < size; begin += rows) {
       Unit piece = unit;
       piece.entry.region.start[d] += begin;
@@ -143,9 +143,9 @@ SavePlan PlanSave(const StateMap& map, const Job& job) {
       return std::pair(-a.element_bytes, a.entry.tensor) <
              std::pair(-b.element_bytes, b.entry.tensor);
     });
-    int64_t bytes = kMaxFileBytes;  // Of the last file.
+    int64_t bytes = kMaxSavedFileBytes;  // Of the last file.
     for (Unit& unit : units) {
-      if (bytes + unit.bytes > kMaxFileBytes) {
+      if (bytes + unit.bytes > kMaxSavedFileBytes) {
         plan.files.push_back(
             {.plan = {.name = ShardFileName(std::ssize(plan.files))},
              .worker = key.first});

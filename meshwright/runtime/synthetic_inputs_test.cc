@@ -13,7 +13,7 @@ namespace meshwright {
 namespace {
 
 // A norm and a product, of state; the same of data.
-constexpr char kStep[] =
+constexpr char kStateStep[] =
     R"(HloModule m, input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias), {2}: (2, {}, may-alias) }
 ENTRY main {
   scale = f32[64] parameter(0)
@@ -31,7 +31,7 @@ ENTRY main {
 })";
 
 TEST(ForEachSyntheticTest, StateIsWellConditioned) {
-  const absl::StatusOr<Module> module = ReadModuleText(kStep);
+  const absl::StatusOr<Module> module = ReadModuleText(kStateStep);
   ASSERT_TRUE(module.ok()) << module.status();
   ASSERT_TRUE(Verify(*module).ok()) << Verify(*module);
   struct Span {

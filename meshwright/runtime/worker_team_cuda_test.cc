@@ -18,7 +18,7 @@
 namespace meshwright {
 namespace {
 
-constexpr int kWorkers = 8;
+constexpr int kCudaWorkers = 8;
 
 class WorkerTeamCudaTest : public testing::Test {
  protected:
@@ -68,7 +68,7 @@ TEST_F(WorkerTeamCudaTest, OneOfEightRunsItsShardAndThenAlone) {
                        .parameters = {split, split},
                        .outputs = {split, Sharding::Replicated({})}})
           .value();
-  ASSERT_TRUE(PlaceJob(std::vector<int64_t>(kWorkers, 1), source.job).ok());
+  ASSERT_TRUE(PlaceJob(std::vector<int64_t>(kCudaWorkers, 1), source.job).ok());
   const auto programs = WritePrograms(source, 0, 1, "cuda");
   ASSERT_TRUE(programs.ok()) << programs.status();
 

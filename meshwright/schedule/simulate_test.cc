@@ -20,7 +20,7 @@ Simulation Play(const std::string& csv, const PipelineCosts& costs) {
   return run.ok() ? *run : Simulation{};
 }
 
-std::string Times(const Simulation& run, int rank) {
+std::string StartTimes(const Simulation& run, int rank) {
   std::string text;
   for (const TimedAction& timed : run.rows[rank]) {
     absl::StrAppend(&text, text.empty() ? "" : " ", ToString(timed.action), "@",
@@ -33,8 +33,8 @@ TEST(SimulateTest, WaitsForValues) {
   const Simulation run = Play(
       "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n",
       EvenCosts(2, {.forward = 1, .input_grad = 1, .weight_grad = 1}, 0.25));
-  EXPECT_EQ(Times(run, 0), "0F0@0 0F1@1 0B0@4.5 0B1@7.5");
-  EXPECT_EQ(Times(run, 1), "1F0@1.25 1B0@2.25 1F1@4.25 1B1@5.25");
+  EXPECT_EQ(StartTimes(run, 0), "0F0@0 0F1@1 0B0@4.5 0B1@7.5");
+  EXPECT_EQ(StartTimes(run, 1), "1F0@1.25 1B0@2.25 1F1@4.25 1B1@5.25");
   EXPECT_DOUBLE_EQ(run.step_seconds, 9.5);
   EXPECT_THAT(run.busy_seconds, ElementsAre(6, 6));
   EXPECT_NEAR(run.bubble_share, 7.0 / 19, 1e-12);
@@ -43,7 +43,7 @@ TEST(SimulateTest, WaitsForValues) {
 TEST(SimulateTest, TransfersShareALink) {
   PipelineCosts costs = EvenCosts(2, {.forward = 1, .backward = 1}, 2);
   const Simulation run = Play("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n", costs);
-  EXPECT_EQ(Times(run, 1), "1F0@3 1F1@5 1B0@6 1B1@7");
+  EXPECT_EQ(StartTimes(run, 1), "1F0@3 1F1@5 1B0@6 1B1@7");
   ASSERT_EQ(run.transfers.size(), 4u);
   EXPECT_DOUBLE_EQ(run.transfers[1].begin, 3);  // Behind the first.
   EXPECT_DOUBLE_EQ(run.transfers[2].end, 9);
@@ -55,11 +55,11 @@ TEST(SimulateTest, SkipsAreWaitedFor) {
   costs.edges.push_back(
       {.from = 0, .to = 2, .forward_seconds = 5, .backward_seconds = 7});
   const Simulation run = Play("0F0,0B0\n1F0,1B0\n2F0,2B0\n", costs);
-  EXPECT_EQ(Times(run, 2), "2F0@6 2B0@7");
-  EXPECT_EQ(Times(run, 0), "0F0@0 0B0@15");
+  EXPECT_EQ(StartTimes(run, 2), "2F0@6 2B0@7");
+  EXPECT_EQ(StartTimes(run, 0), "0F0@0 0B0@15");
   // Without the chain, stages 0 and 1 run side by side.
   costs.edges = {{.from = 0, .to = 2}, {.from = 1, .to = 2}};
-  EXPECT_EQ(Times(Play("0F0,0B0\n1F0,1B0\n2F0,2B0\n", costs), 1),
+  EXPECT_EQ(StartTimes(Play("0F0,0B0\n1F0,1B0\n2F0,2B0\n", costs), 1),
             "1F0@0 1B0@3");
 }
 
@@ -69,10 +69,10 @@ TEST(SimulateTest, LateReceivesDelay) {
       "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n";
   const Simulation early = Play(
       zero + "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n", costs);
-  EXPECT_EQ(Times(early, 1), "1F0@1.5 1B0@2.5 1F1@3.5 1B1@4.5");
+  EXPECT_EQ(StartTimes(early, 1), "1F0@1.5 1B0@2.5 1F1@3.5 1B1@4.5");
   const Simulation late = Play(
       zero + "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n", costs);
-  EXPECT_EQ(Times(late, 1), "1F0@1.5 1B0@2.5 1F1@4 1B1@5");
+  EXPECT_EQ(StartTimes(late, 1), "1F0@1.5 1B0@2.5 1F1@4 1B1@5");
 }
 
 TEST(SimulateTest, MemoryOverTime) {
@@ -119,11 +119,11 @@ TEST(SimulateTest, ApplyAtTheEnd) {
   PipelineCosts costs = EvenCosts(2, {.forward = 1, .backward = 1, .apply = 5});
   const std::string csv = "0F0,0B0\n1F0,1B0\n";
   const Simulation run = Play(csv, costs);
-  EXPECT_EQ(Times(run, 0), "0F0@0 0B0@3 0A@4");
-  EXPECT_EQ(Times(run, 1), "1F0@1 1B0@2 1A@3");
+  EXPECT_EQ(StartTimes(run, 0), "0F0@0 0B0@3 0A@4");
+  EXPECT_EQ(StartTimes(run, 1), "1F0@1 1B0@2 1A@3");
   EXPECT_DOUBLE_EQ(run.step_seconds, 9);
   costs.apply_after_all = true;
-  EXPECT_EQ(Times(Play(csv, costs), 1), "1F0@1 1B0@2 1A@4");
+  EXPECT_EQ(StartTimes(Play(csv, costs), 1), "1F0@1 1B0@2 1A@4");
 }
 
 TEST(SimulateTest, RefusesWhatCannotRun) {

@@ -13,14 +13,15 @@ namespace meshwright {
 namespace {
 
 // Stages and micro-batches of timetables in files stay below these.
-constexpr int kMaxStages = 1 << 16;
-constexpr int kMaxMicroBatches = 1 << 20;
+constexpr int kMaxListedStages = 1 << 16;
+constexpr int kMaxListedMicroBatches = 1 << 20;
 
 absl::Status Place(const Action& action, int rank, Timetable& timetable) {
-  if (action.stage >= kMaxStages || action.micro_batch >= kMaxMicroBatches) {
+  if (action.stage >= kMaxListedStages ||
+      action.micro_batch >= kMaxListedMicroBatches) {
     return absl::InvalidArgumentError(
-        absl::StrCat("stages are below ", kMaxStages, ", micro-batches below ",
-                     kMaxMicroBatches));
+        absl::StrCat("stages are below ", kMaxListedStages,
+                     ", micro-batches below ", kMaxListedMicroBatches));
   }
   if (action.stage >= timetable.stages()) {
     timetable.rank_of_stage.resize(static_cast<size_t>(action.stage) + 1, -1);

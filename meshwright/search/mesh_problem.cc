@@ -83,7 +83,7 @@ double MeshProblem::LeastWork() const {
   for (int32_t g = 0; g < model_.alike.count(); ++g) {
     least = AddCosts(least, *std::ranges::min_element(problem_.nodes[g].costs));
   }
-  return static_cast<double>(least) / kUnitsPerSecond;
+  return SecondsOfUnits(least);
 }
 
 double MeshProblem::LocalBytes(const Shape& shape, ShardingId sharding) const {

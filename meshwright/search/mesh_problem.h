@@ -29,6 +29,9 @@ namespace meshwright {
 
 // Problems count time in these.
 inline constexpr double kUnitsPerSecond = 1e12;
+inline double SecondsOfUnits(int64_t units) {
+  return static_cast<double>(units) / kUnitsPerSecond;
+}
 
 // Bounds the memory of a problem at every one of `points` moments. What hardly
 // counts is taken from the limit and not looked at again.

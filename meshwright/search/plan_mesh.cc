@@ -11,7 +11,7 @@ namespace meshwright {
 namespace {
 
 // Rounds over the axes.
-constexpr int kRounds = 2;
+constexpr int kAxisRounds = 2;
 // Less is no gain.
 constexpr double kGain = 1e-4;
 // What a plan may take more than one that seems not to fit.
@@ -63,10 +63,9 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
   }
   MeshPlan plan;
   plan.assignment = problem.ToAssignment(solution.assignment);
-  plan.seconds = static_cast<double>(solution.cost) / kUnitsPerSecond;
+  plan.seconds = SecondsOfUnits(solution.cost);
   if (only == nullptr) {
-    plan.bound_seconds =
-        static_cast<double>(solution.lower_bound) / kUnitsPerSecond;
+    plan.bound_seconds = SecondsOfUnits(solution.lower_bound);
   }
   plan.time = task.rates == nullptr ? StepTime{.seconds = plan.seconds}
                                     : problem.TimeOf(solution.assignment);
@@ -156,7 +155,8 @@ absl::StatusOr<MeshPlan> SketchByAxis(const StepModel& model,
   double least = task.like_seconds.value_or(
       best.ok() ? best->seconds : std::numeric_limits<double>::infinity());
   int32_t in_vain = 0;
-  for (int32_t turn = 0; turn < kRounds * axes && in_vain + 1 < axes; ++turn) {
+  for (int32_t turn = 0; turn < kAxisRounds * axes && in_vain + 1 < axes;
+       ++turn) {
     last = solve((task.first_axis + turn) % axes);
     if (!best.ok() && !task.like_seconds.has_value()) continue;
     const double now = best.ok() ? best->seconds : least;

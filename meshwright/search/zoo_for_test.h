@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "meshwright/base/file.h"
+#include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/read_module.h"
 
 namespace meshwright {
@@ -19,6 +20,10 @@ inline Module ReadTiny(const std::string& name) {
   auto module = ReadModule(*bytes);
   EXPECT_TRUE(module.ok()) << module.status();
   return *std::move(module);
+}
+// Without calls.
+inline Module ReadTinyInline(const std::string& name) {
+  return InlineCalls(ReadTiny(name));
 }
 
 }  // namespace meshwright

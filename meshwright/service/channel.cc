@@ -18,7 +18,7 @@
 namespace meshwright {
 namespace {
 
-std::shared_ptr<grpc::ChannelCredentials> Credentials(
+std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials(
     const Security& security) {
   if (security.ca.empty()) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions options;
@@ -94,7 +94,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& address, const Security& security) {
   MW_RETURN_IF_ERROR(CheckConnect(address, security));
   PrepareGrpc();
-  return grpc::CreateCustomChannel(address, Credentials(security), Arguments());
+  return grpc::CreateCustomChannel(address, ChannelCredentials(security),
+                                   Arguments());
 }
 
 void AddCredentials(const Security& security, grpc::ClientContext& context) {

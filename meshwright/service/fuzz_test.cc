@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "meshwright/base/is_long_for_test.h"
 #include "meshwright/service/channel.h"
 #include "meshwright/service/fuzz_requests_for_test.h"
 #include "meshwright/service/job_client.h"
@@ -165,7 +165,7 @@ void ExpectHonestAnswers(const std::string& address) {
 }
 
 // Other requests each time.
-int Rounds() { return std::getenv("MW_LONG") == nullptr ? 1 : 20; }
+int Rounds() { return IsLong() ? 20 : 1; }
 
 TEST(FuzzTest, MalformedRequestsDoNoHarm) {
   Host host;

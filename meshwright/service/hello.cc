@@ -11,11 +11,11 @@
 namespace meshwright {
 namespace {
 
-constexpr size_t kMaxNameBytes = 256;
+constexpr size_t kMaxFieldBytes = 256;
 
 // What others say of themselves, fit for one line.
 std::string Printable(absl::string_view text) {
-  return absl::Utf8SafeCHexEscape(text.substr(0, kMaxNameBytes));
+  return absl::Utf8SafeCHexEscape(text.substr(0, kMaxFieldBytes));
 }
 
 }  // namespace
@@ -41,10 +41,10 @@ absl::Status CheckHello(const proto::Hello& hello) {
   const size_t longest =
       std::max({hello.host().size(), hello.platform().size(),
                 hello.device_kind().size(), hello.address().size()});
-  if (longest > kMaxNameBytes) {
+  if (longest > kMaxFieldBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("worker ", WorkerName(hello), " says hello with ", longest,
-                     " bytes in one field; at most ", kMaxNameBytes));
+                     " bytes in one field; at most ", kMaxFieldBytes));
   }
   if (hello.devices() < 0 || hello.device_memory_bytes() < 0 ||
       hello.rank() < -1) {

@@ -25,7 +25,6 @@ namespace meshwright {
 namespace {
 
 constexpr std::chrono::milliseconds kLookInterval(100);
-constexpr absl::Duration kRetryInterval = absl::Milliseconds(200);
 
 // A write failed: the call's status says why.
 absl::Status WriteFailed() { return absl::AbortedError("the call has ended"); }

@@ -9,10 +9,10 @@
 namespace meshwright {
 namespace {
 
-class Server : public JobServer {
+class ListeningJobServer : public JobServer {
  public:
-  Server(std::unique_ptr<JobAnswers> answers,
-         std::unique_ptr<Listener> listener)
+  ListeningJobServer(std::unique_ptr<JobAnswers> answers,
+                     std::unique_ptr<Listener> listener)
       : answers_(std::move(answers)), listener_(std::move(listener)) {}
 
   int port() const override { return listener_->port(); }
@@ -31,7 +31,8 @@ absl::StatusOr<std::unique_ptr<JobServer>> JobServer::Start(
                       Listener::Start({.address = options.address,
                                        .security = options.security},
                                       {answers->service()}));
-  return std::make_unique<Server>(std::move(answers), std::move(listener));
+  return std::make_unique<ListeningJobServer>(std::move(answers),
+                                              std::move(listener));
 }
 
 }  // namespace meshwright

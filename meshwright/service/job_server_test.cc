@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/base/message_for_test.h"
 #include "meshwright/service/job_client.h"
 #include "meshwright/service/jobs_for_test.h"
 #include "meshwright/service/joined_for_test.h"
@@ -17,10 +18,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-std::string Message(const absl::Status& status) {
-  return std::string(status.message());
-}
 
 class CancelledCall : public JobCall {
  public:
@@ -91,9 +88,9 @@ TEST_F(JobServerTest, ErrorsArriveAsTheyWere) {
       client_->Plan({.module = "bad" + std::string(1 << 20, '\xff')}, call_)
           .status();
   EXPECT_EQ(longer.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(Message(longer), StartsWith("bad\xff"));
+  EXPECT_THAT(MessageOf(longer), StartsWith("bad\xff"));
   EXPECT_LT(longer.message().size(), 20000);
-  EXPECT_EQ(Message(client_->Plan({}, call_).status()), "no module came");
+  EXPECT_EQ(MessageOf(client_->Plan({}, call_).status()), "no module came");
   EXPECT_EQ(client_->Stop(77), absl::NotFoundError("there is no job 77"));
 }
 
@@ -194,7 +191,7 @@ TEST_F(JobServerTest, UploadsAreBounded) {
   TensorsForTest tensor({MakeTensor("x", int64_t{17} << 20)});
   const absl::Status status = client_->Init(job, {}, tensor, call_);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(Message(status), HasSubstr("67108864 bytes"));
+  EXPECT_THAT(MessageOf(status), HasSubstr("67108864 bytes"));
   // What is held counts, not what passes.
   TensorsForTest three({MakeTensor("x", 10 << 20), MakeTensor("y", 10 << 20),
                         MakeTensor("x", 10 << 20)});
@@ -264,7 +261,7 @@ TEST_F(JobServerTest, SharesAPortWithWorkers) {
   ASSERT_TRUE(client.ok()) << client.status();
   EXPECT_EQ(*(*client)->Describe(call_), "{\"jobs\": 0}");
   // Where there are only clients, workers are told.
-  EXPECT_THAT(Message(JoinCoordinator({.address = address()}).status()),
+  EXPECT_THAT(MessageOf(JoinCoordinator({.address = address()}).status()),
               HasSubstr("is no Meshwright coordinator, or an old one"));
 }
 

@@ -13,16 +13,12 @@
 #include "meshwright/runtime/link_events.h"
 #include "meshwright/service/grpc_status.h"
 #include "meshwright/service/hello.h"
+#include "meshwright/service/limits.h"
 #include "meshwright/service/message_stream.h"
 #include "meshwright/service/metadata.h"
 
 namespace meshwright {
-namespace {
-
-// In which the last messages of a closed link are sent.
-constexpr absl::Duration kCloseTimeout = absl::Seconds(5);
-
-}  // namespace
+namespace {}  // namespace
 
 // A call of Join. Kept by the Joins until gRPC is done with it, and by the
 // link.

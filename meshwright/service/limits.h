@@ -30,6 +30,10 @@ inline constexpr int64_t kMaxValueBytes = int64_t{1} << 20;
 // A host that falls silent is found within the sum of these.
 inline constexpr absl::Duration kKeepaliveTime = absl::Seconds(5);
 inline constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(10);
+// Between attempts to reach a server that is not there yet.
+inline constexpr absl::Duration kRetryInterval = absl::Milliseconds(200);
+// In which the last messages of a closed link are sent.
+inline constexpr absl::Duration kCloseTimeout = absl::Seconds(5);
 
 }  // namespace meshwright
 

@@ -22,7 +22,8 @@ namespace {
 // Calls that each take a thread; more are refused.
 constexpr int kMaxThreads = 256;
 
-std::shared_ptr<grpc::ServerCredentials> Credentials(const Security& security) {
+std::shared_ptr<grpc::ServerCredentials> ServerCredentials(
+    const Security& security) {
   if (security.certificate.empty()) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options(
       security.ca.empty()
@@ -83,7 +84,8 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Start(
   SetArguments(options, builder);
   for (grpc::Service* service : services) builder.RegisterService(service);
   int port = 0;
-  builder.AddListeningPort(address.ToString(), Credentials(security), &port);
+  builder.AddListeningPort(address.ToString(), ServerCredentials(security),
+                           &port);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
     MW_RETURN_IF_ERROR(TryListen(address));

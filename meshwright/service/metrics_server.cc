@@ -74,16 +74,16 @@ absl::StatusOr<Descriptor> Listen(int port) {
       "cannot listen at 127.0.0.1:", port, ": ", std::strerror(error)));
 }
 
-class Server final : public MetricsServer {
+class HttpMetricsServer final : public MetricsServer {
  public:
-  Server(MetricsServerOptions options, Descriptor listener, int port)
+  HttpMetricsServer(MetricsServerOptions options, Descriptor listener, int port)
       : options_(std::move(options)),
         listener_(std::move(listener)),
         ending_(::eventfd(0, EFD_CLOEXEC)),
         port_(port),
         thread_([this] { Serve(); }) {}
 
-  ~Server() override {
+  ~HttpMetricsServer() override {
     const uint64_t one = 1;
     // An eventfd takes it.
     [[maybe_unused]] const ssize_t written =
@@ -110,7 +110,7 @@ class Server final : public MetricsServer {
   std::thread thread_;
 };
 
-void Server::Serve() {
+void HttpMetricsServer::Serve() {
   while (true) {
     const bool is_full = connections_.size() >= kMaxConnections;
     std::vector<pollfd> polled = {
@@ -142,7 +142,7 @@ void Server::Serve() {
   }
 }
 
-void Server::Accept() {
+void HttpMetricsServer::Accept() {
   Descriptor socket(::accept4(listener_.get(), nullptr, nullptr,
                               SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (socket.get() < 0) {
@@ -156,7 +156,7 @@ void Server::Accept() {
                           .deadline = absl::Now() + options_.timeout});
 }
 
-bool Server::Advance(Connection& one, int events) {
+bool HttpMetricsServer::Advance(Connection& one, int events) {
   if (events != 0) {
     const bool goes_on = one.answer.empty() ? Receive(one) : Send(one);
     if (!goes_on) return false;
@@ -164,7 +164,7 @@ bool Server::Advance(Connection& one, int events) {
   return absl::Now() < one.deadline;
 }
 
-bool Server::Receive(Connection& one) {
+bool HttpMetricsServer::Receive(Connection& one) {
   char bytes[4096];
   const ssize_t count = ::recv(one.socket.get(), bytes, sizeof(bytes), 0);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
@@ -188,7 +188,7 @@ bool Server::Receive(Connection& one) {
   return Send(one);
 }
 
-bool Server::Send(Connection& one) {
+bool HttpMetricsServer::Send(Connection& one) {
   const ssize_t count = ::send(one.socket.get(), one.answer.data(),
                                one.answer.size(), MSG_NOSIGNAL);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
@@ -196,7 +196,7 @@ bool Server::Send(Connection& one) {
   return !one.answer.empty();
 }
 
-std::string Server::AnswerTo(const HttpRequest& request) const {
+std::string HttpMetricsServer::AnswerTo(const HttpRequest& request) const {
   const bool is_head = request.method == "HEAD";
   if (request.method != "GET" && !is_head) {
     return HttpAnswer(405, kText, "only GET\n", true);
@@ -222,8 +222,8 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(
                     &size) != 0) {
     return absl::InternalError(std::strerror(errno));
   }
-  return std::make_unique<Server>(std::move(options), std::move(listener),
-                                  ntohs(bound.sin_port));
+  return std::make_unique<HttpMetricsServer>(
+      std::move(options), std::move(listener), ntohs(bound.sin_port));
 }
 
 }  // namespace meshwright

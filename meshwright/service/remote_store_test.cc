@@ -5,15 +5,12 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/base/message_for_test.h"
 #include "meshwright/service/joined_for_test.h"
 #include "meshwright/service/limits.h"
 
 namespace meshwright {
 namespace {
-
-std::string Message(const absl::Status& status) {
-  return std::string(status.message());
-}
 
 class RemoteStoreTest : public ::testing::Test {
  protected:
@@ -57,20 +54,20 @@ TEST_F(RemoteStoreTest, NamesTheKeyThatDidNotCome) {
   EXPECT_GE(absl::Now() - begin, absl::Milliseconds(300));
   EXPECT_LT(absl::Now() - begin, absl::Seconds(3));
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(Message(status), "nobody set job7/wire/1 within 300ms");
+  EXPECT_EQ(MessageOf(status), "nobody set job7/wire/1 within 300ms");
 }
 
 TEST_F(RemoteStoreTest, ManyWaitAtOnce) {
-  constexpr int kThreads = 100;
+  constexpr int kWaiting = 100;
   std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {
+  for (int i = 0; i < kWaiting; ++i) {
     threads.emplace_back([&, i] {
       const std::string key = absl::StrCat("key", i);
       EXPECT_EQ(*store().Get(key, absl::Seconds(20)), key);
     });
   }
   absl::SleepFor(absl::Milliseconds(100));
-  for (int i = 0; i < kThreads; ++i) {
+  for (int i = 0; i < kWaiting; ++i) {
     const std::string key = absl::StrCat("key", i);
     ASSERT_TRUE(store().Set(key, key).ok());
   }

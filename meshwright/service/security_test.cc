@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/base/file.h"
+#include "meshwright/base/message_for_test.h"
 #include "meshwright/launch/host_port.h"
 #include "meshwright/service/certificates_for_test.h"
 #include "meshwright/service/joined_for_test.h"
@@ -20,20 +21,17 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-std::string Message(const absl::Status& status) {
-  return std::string(status.message());
-}
-
 TEST(SecurityTest, ListeningBeyondLoopbackTakesTlsAndAToken) {
   EXPECT_TRUE(CheckListen("127.0.0.1:0", {}).ok());
   const absl::Status none = CheckListen("0.0.0.0:7777", {});
   EXPECT_EQ(none.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Message(none),
+  EXPECT_EQ(MessageOf(none),
             "listening at 0.0.0.0:7777 lets others than this machine in, which "
             "takes TLS and a token; add --tls-cert, --tls-key, --token-file");
-  EXPECT_THAT(Message(CheckListen("[::]:1", {.certificate = "c", .key = "k"})),
-              testing::EndsWith("; add --token-file"));
-  EXPECT_THAT(Message(CheckListen("10.0.0.1:1", {.token = "t"})),
+  EXPECT_THAT(
+      MessageOf(CheckListen("[::]:1", {.certificate = "c", .key = "k"})),
+      testing::EndsWith("; add --token-file"));
+  EXPECT_THAT(MessageOf(CheckListen("10.0.0.1:1", {.token = "t"})),
               testing::EndsWith("; add --tls-cert, --tls-key"));
   EXPECT_TRUE(
       CheckListen("0.0.0.0:1", {.certificate = "c", .key = "k", .token = "t"})
@@ -44,7 +42,7 @@ TEST(SecurityTest, ListeningBeyondLoopbackTakesTlsAndAToken) {
 
 TEST(SecurityTest, TokensDoNotLeaveInTheClear) {
   EXPECT_TRUE(CheckConnect("127.0.0.1:1", {.token = "t"}).ok());
-  EXPECT_EQ(Message(CheckConnect("host-3:1", {.token = "t"})),
+  EXPECT_EQ(MessageOf(CheckConnect("host-3:1", {.token = "t"})),
             "the token would go to host-3 in the clear; add --tls-ca");
   EXPECT_TRUE(CheckConnect("host-3:1", {.ca = "c", .token = "t"}).ok());
 }
@@ -65,11 +63,11 @@ TEST(SecurityTest, ReadsFiles) {
   ASSERT_TRUE(security.ok()) << security.status();
   EXPECT_EQ(security->token, "abc");
   EXPECT_EQ(security->key, issued.key);
-  EXPECT_EQ(Message(LoadSecurity({.certificate = "x"}).status()),
+  EXPECT_EQ(MessageOf(LoadSecurity({.certificate = "x"}).status()),
             "--tls-cert and --tls-key go together");
-  EXPECT_THAT(Message(LoadSecurity({.ca = folder + "/key"}).status()),
+  EXPECT_THAT(MessageOf(LoadSecurity({.ca = folder + "/key"}).status()),
               StartsWith("--tls-ca: " + folder + "/key holds no CERTIFICATE"));
-  EXPECT_THAT(Message(LoadSecurity({.token = folder + "/empty"}).status()),
+  EXPECT_THAT(MessageOf(LoadSecurity({.token = folder + "/empty"}).status()),
               HasSubstr("is empty; make one with"));
   ::setenv("MESHWRIGHT_TOKEN", "from-the-environment", 1);
   EXPECT_EQ(LoadSecurity({})->token, "from-the-environment");
@@ -83,12 +81,12 @@ TEST(SecurityTest, OnlyTheRightTokenOpens) {
   ASSERT_TRUE(coordinator.status.ok()) << coordinator.status;
   const absl::Status without = coordinator.Join().status();
   EXPECT_EQ(without.code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_THAT(Message(without), StartsWith("the coordinator wants a token"));
+  EXPECT_THAT(MessageOf(without), StartsWith("the coordinator wants a token"));
   for (const char* wrong : {"wrong", "righ", "rightt", "Right"}) {
     const absl::Status status =
         coordinator.Join({.security = {.token = wrong}}).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
-    EXPECT_THAT(Message(status), StartsWith("the token is not the "));
+    EXPECT_THAT(MessageOf(status), StartsWith("the token is not the "));
   }
   auto worker = coordinator.Join({.security = {.token = "right"}});
   ASSERT_TRUE(worker.ok()) << worker.status();
@@ -114,15 +112,15 @@ TEST(SecurityTest, SpeaksTls) {
   const absl::Status plain =
       coordinator.Join({.security = {.token = "t"}}).status();
   EXPECT_EQ(plain.code(), absl::StatusCode::kFailedPrecondition) << plain;
-  EXPECT_EQ(Message(plain),
+  EXPECT_EQ(MessageOf(plain),
             at + " closed the connection; if it uses TLS, add --tls-ca");
   const absl::Status stranger =
       coordinator
           .Join({.security = {.ca = CertificatesForTest().ca(), .token = "t"}})
           .status();
   EXPECT_EQ(stranger.code(), absl::StatusCode::kFailedPrecondition) << stranger;
-  EXPECT_EQ(Message(stranger), "the certificate of " + at +
-                                   " does not pass with the CA in --tls-ca");
+  EXPECT_EQ(MessageOf(stranger), "the certificate of " + at +
+                                     " does not pass with the CA in --tls-ca");
 }
 
 TEST(SecurityTest, SaysWhatIsWrongWithTls) {
@@ -131,20 +129,20 @@ TEST(SecurityTest, SaysWhatIsWrongWithTls) {
   const absl::Status status =
       plain.Join({.security = {.ca = ca.ca()}}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
-  EXPECT_THAT(Message(status), HasSubstr(" does not speak TLS; "));
+  EXPECT_THAT(MessageOf(status), HasSubstr(" does not speak TLS; "));
 
   const auto elsewhere = ca.Issue("DNS:elsewhere");
   CoordinatorForTest other({.security = {.certificate = elsewhere.certificate,
                                          .key = elsewhere.key}});
   const absl::Status name = other.Join({.security = {.ca = ca.ca()}}).status();
   EXPECT_EQ(name.code(), absl::StatusCode::kFailedPrecondition) << name;
-  EXPECT_THAT(Message(name), HasSubstr(" names another host; "));
+  EXPECT_THAT(MessageOf(name), HasSubstr(" names another host; "));
 
   const auto one = ca.Issue("IP:127.0.0.1");
   CoordinatorForTest mixed(
       {.security = {.certificate = one.certificate, .key = elsewhere.key}});
   EXPECT_EQ(mixed.status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(mixed.status), HasSubstr("--tls-key match?"));
+  EXPECT_THAT(MessageOf(mixed.status), HasSubstr("--tls-key match?"));
 }
 
 TEST(SecurityTest, ServersWithACaAskForCertificates) {
@@ -165,7 +163,7 @@ TEST(SecurityTest, ServersWithACaAskForCertificates) {
                  .connect_timeout = absl::Milliseconds(500)})
           .status();
   EXPECT_EQ(without.code(), absl::StatusCode::kUnavailable) << without;
-  EXPECT_THAT(Message(without), HasSubstr("without --tls-cert?"));
+  EXPECT_THAT(MessageOf(without), HasSubstr("without --tls-cert?"));
 }
 
 TEST(SecurityTest, SaysWhyThereIsNoConnection) {
@@ -174,7 +172,7 @@ TEST(SecurityTest, SaysWhyThereIsNoConnection) {
                        .connect_timeout = absl::Milliseconds(300)})
           .status();
   EXPECT_EQ(name.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(Message(name),
+  EXPECT_THAT(MessageOf(name),
               StartsWith("no-such-host.invalid does not resolve"));
 
   std::string free_address;
@@ -187,7 +185,7 @@ TEST(SecurityTest, SaysWhyThereIsNoConnection) {
           {.address = free_address, .connect_timeout = absl::Milliseconds(300)})
           .status();
   EXPECT_EQ(nothing.code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(Message(nothing), "nothing listens at " + free_address);
+  EXPECT_EQ(MessageOf(nothing), "nothing listens at " + free_address);
 }
 
 TEST(SecurityTest, WorkersWaitForTheirCoordinator) {
@@ -213,7 +211,7 @@ TEST(SecurityTest, OnePortOneServer) {
   CoordinatorForTest first;
   CoordinatorForTest second({.address = first.address()});
   EXPECT_EQ(second.status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Message(second.status),
+  EXPECT_EQ(MessageOf(second.status),
             absl::StrCat("port ", first.server->port(),
                          " is in use on 127.0.0.1; choose another with "
                          "--listen"));

@@ -14,7 +14,7 @@
 namespace meshwright {
 namespace {
 
-constexpr size_t kMaxNameBytes = 4096;
+constexpr size_t kMaxTensorNameBytes = 4096;
 constexpr int kMaxRank = 64;
 constexpr size_t kFirstBytes = size_t{64} << 20;
 
@@ -92,9 +92,10 @@ absl::Status TensorAssembler::End() const {
 
 absl::Status TensorAssembler::Begin(const proto::NamedTensorPart& part) {
   const std::string& name = part.name();
-  if (name.empty() || name.size() > kMaxNameBytes) {
-    return Wrong(name, absl::StrCat("has a name of ", name.size(),
-                                    " bytes; it has 1 to ", kMaxNameBytes));
+  if (name.empty() || name.size() > kMaxTensorNameBytes) {
+    return Wrong(name,
+                 absl::StrCat("has a name of ", name.size(),
+                              " bytes; it has 1 to ", kMaxTensorNameBytes));
   }
   const std::optional<ElementType> type = ParseElementType(part.type());
   if (!type.has_value() || !IsArrayType(*type)) {

@@ -26,10 +26,6 @@
 namespace meshwright {
 namespace {
 
-constexpr absl::Duration kRetryInterval = absl::Milliseconds(200);
-// In which the last reports of a closed link are sent.
-constexpr absl::Duration kCloseTimeout = absl::Seconds(5);
-
 // A call of Join. To be destroyed when it is done.
 class JoinCall final
     : public grpc::ClientBidiReactor<proto::WorkerReport, proto::WorkerCommand>,

@@ -10,6 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/base/message_for_test.h"
 #include "meshwright/base/version.h"
 #include "meshwright/service/joined_for_test.h"
 #include "meshwright/service/limits.h"
@@ -23,11 +24,7 @@ using ::testing::StartsWith;
 
 constexpr char kChildVariable[] = "MESHWRIGHT_TEST_COORDINATOR";
 
-std::string Message(const absl::Status& status) {
-  return std::string(status.message());
-}
-
-proto::WorkerReport StepReport(int64_t step) {
+proto::WorkerReport ReportOfStep(int64_t step) {
   proto::WorkerReport report;
   report.mutable_step()->set_step(step);
   return report;
@@ -55,7 +52,7 @@ TEST(WorkerLinkTest, CarriesCommandsAndReportsInOrder) {
   EXPECT_EQ(link->hello().protocol(), kProtocol);
   // What comes before Start() is kept for it.
   for (int i = 0; i < 100; ++i) {
-    ASSERT_TRUE((*worker)->Send(StepReport(i)).ok());
+    ASSERT_TRUE((*worker)->Send(ReportOfStep(i)).ok());
     ASSERT_TRUE(link->Send(RunCommand(i)).ok());
   }
   link->Start(events.Events());
@@ -64,12 +61,12 @@ TEST(WorkerLinkTest, CarriesCommandsAndReportsInOrder) {
     EXPECT_EQ((*worker)->Next()->run().first(), i);
   }
   // A worker that leaves has said all.
-  ASSERT_TRUE((*worker)->Send(StepReport(100)).ok());
+  ASSERT_TRUE((*worker)->Send(ReportOfStep(100)).ok());
   worker->reset();
   EXPECT_EQ(events.reports.Take().step().step(), 100);
   const absl::Status lost = events.lost.Take();
   EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(Message(lost), "host-3 (pid 812) left");
+  EXPECT_EQ(MessageOf(lost), "host-3 (pid 812) left");
   EXPECT_EQ(link->Send(RunCommand(0)).code(), absl::StatusCode::kUnavailable);
 }
 
@@ -86,13 +83,13 @@ TEST(WorkerLinkTest, WorkersNoticeThatTheCoordinatorEnds) {
   EXPECT_EQ((*worker)->Next()->shutdown().why(), "enough");
   const absl::Status over = (*worker)->Next().status();
   EXPECT_EQ(over.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(Message(over), EndsWith("ended the connection"));
+  EXPECT_THAT(MessageOf(over), EndsWith("ended the connection"));
 
   auto other = coordinator.Join();
   ASSERT_TRUE(other.ok()) << other.status();
   coordinator.server.reset();
   EXPECT_EQ((*other)->Next().status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ((*other)->Send(StepReport(0)).code(),
+  EXPECT_EQ((*other)->Send(ReportOfStep(0)).code(),
             absl::StatusCode::kUnavailable);
 }
 
@@ -104,7 +101,7 @@ TEST(WorkerLinkTest, LinksMayBeDestroyedByTheirEvents) {
       std::make_shared<std::unique_ptr<WorkerLink>>(coordinator.joined.Take());
   (*link)->Start({.report = [link](proto::WorkerReport) { link->reset(); },
                   .lost = [](absl::Status) { FAIL() << "lost"; }});
-  ASSERT_TRUE((*worker)->Send(StepReport(0)).ok());
+  ASSERT_TRUE((*worker)->Send(ReportOfStep(0)).ok());
   EXPECT_EQ((*worker)->Next().status().code(), absl::StatusCode::kUnavailable);
 }
 
@@ -116,14 +113,14 @@ TEST(WorkerLinkTest, OtherVersionsAreRefused) {
   hello.set_version("0.0.9");
   const absl::Status old = coordinator.Join({.hello = hello}).status();
   EXPECT_EQ(old.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Message(old), absl::StrCat("worker host-3 (pid 812) runs "
-                                       "meshwright 0.0.9, the coordinator ",
-                                       Version(), "; install the same"));
+  EXPECT_EQ(MessageOf(old), absl::StrCat("worker host-3 (pid 812) runs "
+                                         "meshwright 0.0.9, the coordinator ",
+                                         Version(), "; install the same"));
   hello.clear_version();
   hello.set_protocol(kProtocol + 1);
   const absl::Status other = coordinator.Join({.hello = hello}).status();
   EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(other), HasSubstr("speaks protocol 2"));
+  EXPECT_THAT(MessageOf(other), HasSubstr("speaks protocol 2"));
   EXPECT_EQ(coordinator.joined.size(), 0);
 }
 
@@ -135,7 +132,7 @@ TEST(WorkerLinkTest, LargeMessagesAreRefusedBeforeTheyAreSent) {
   report.mutable_part()->set_bytes(std::string(kMaxMessageBytes + 1, 'x'));
   const absl::Status status = (*worker)->Send(report);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(Message(status), HasSubstr("in parts of 2097152"));
+  EXPECT_THAT(MessageOf(status), HasSubstr("in parts of 2097152"));
   report.mutable_part()->set_bytes(std::string(4 << 20, 'x'));
   EXPECT_TRUE((*worker)->Send(report).ok());
 }
@@ -191,8 +188,8 @@ TEST(WorkerLinkTest, KilledWorkersAreLostWithinASecond) {
   const absl::Status lost = events.lost.Take();
   EXPECT_LT(absl::Now() - killed, absl::Seconds(1));
   EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(Message(lost), StartsWith("lost the connection to "));
-  EXPECT_THAT(Message(lost),
+  EXPECT_THAT(MessageOf(lost), StartsWith("lost the connection to "));
+  EXPECT_THAT(MessageOf(lost),
               EndsWith(absl::StrCat(" (pid ", child.pid(), ")")));
 }
 
@@ -242,7 +239,7 @@ TEST(WorkerLinkTest, ManyWorkersComeAndGo) {
       hello.set_rank(i);
       auto worker = coordinator.Join({.hello = hello});
       ASSERT_TRUE(worker.ok()) << worker.status();
-      ASSERT_TRUE((*worker)->Send(StepReport(i)).ok());
+      ASSERT_TRUE((*worker)->Send(ReportOfStep(i)).ok());
       EXPECT_EQ((*worker)->Next()->run().first(), i);
     });
   }
@@ -259,7 +256,7 @@ TEST(WorkerLinkTest, ManyWorkersComeAndGo) {
   for (int i = 0; i < kWorkers; ++i) {
     EXPECT_EQ(events[i]->reports.Take().step().step(),
               links[i]->hello().rank());
-    EXPECT_THAT(Message(events[i]->lost.Take()), EndsWith(" left"));
+    EXPECT_THAT(MessageOf(events[i]->lost.Take()), EndsWith(" left"));
   }
   for (std::thread& thread : threads) thread.join();
 }

@@ -11,10 +11,11 @@
 namespace meshwright {
 namespace {
 
-class Server : public WorkerServer {
+class ListeningWorkerServer : public WorkerServer {
  public:
-  Server(std::unique_ptr<WorkerService> workers,
-         std::unique_ptr<JobAnswers> jobs, std::unique_ptr<Listener> listener)
+  ListeningWorkerServer(std::unique_ptr<WorkerService> workers,
+                        std::unique_ptr<JobAnswers> jobs,
+                        std::unique_ptr<Listener> listener)
       : workers_(std::move(workers)),
         jobs_(std::move(jobs)),
         listener_(std::move(listener)) {}
@@ -45,8 +46,8 @@ absl::StatusOr<std::unique_ptr<WorkerServer>> WorkerServer::Start(
   std::vector<grpc::Service*> services = {workers->service()};
   if (jobs != nullptr) services.push_back(jobs->service());
   MW_ASSIGN_OR_RETURN(auto listener, Listener::Start(listen, services));
-  return std::make_unique<Server>(std::move(workers), std::move(jobs),
-                                  std::move(listener));
+  return std::make_unique<ListeningWorkerServer>(
+      std::move(workers), std::move(jobs), std::move(listener));
 }
 
 }  // namespace meshwright

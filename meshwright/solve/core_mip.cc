@@ -11,7 +11,7 @@ namespace meshwright {
 namespace {
 
 // Tolerances of HiGHS are absolute: costs and usages are scaled to this.
-constexpr double kScale = 1000;
+constexpr double kMipScale = 1000;
 
 // Builds the programme: variables of options first, node by node.
 class Builder {
@@ -19,7 +19,7 @@ class Builder {
   Builder(const Core& core, int64_t upper)
       : core_(core),
         upper_(upper),
-        unit_(std::max(1.0, static_cast<double>(upper) / kScale)) {
+        unit_(std::max(1.0, static_cast<double>(upper) / kMipScale)) {
     AddNodes();
     for (int32_t v = 0; v < core.nodes; ++v) {
       for (const CoreLink& link : core.Links(v)) {
@@ -103,7 +103,7 @@ class Builder {
 
   void AddPoints() {
     std::vector<MipRow> rows(core_.points());
-    for (int32_t p = 0; p < core_.points(); ++p) rows[p].upper = kScale;
+    for (int32_t p = 0; p < core_.points(); ++p) rows[p].upper = kMipScale;
     for (int32_t v = 0; v < core_.nodes; ++v) {
       for (const CorePiece& piece : core_.Pieces(v)) {
         for (int32_t p = piece.first; p < piece.last; ++p) {
@@ -114,7 +114,7 @@ class Builder {
             if (usage == 0) continue;
             rows[p].terms.push_back(
                 {core_.first_option[v] + a,
-                 kScale * static_cast<double>(usage) / capacity});
+                 kMipScale * static_cast<double>(usage) / capacity});
           }
         }
       }

@@ -14,7 +14,7 @@ constexpr int kPassesPerCandidate = 4;
 constexpr int kSweeps = 3;
 constexpr double kMomentum = 0.7;
 // How many steps are one try.
-constexpr int kPatience = 8;
+constexpr int kStepsOfTry = 8;
 // How much the logarithm of the gap must fall in one.
 constexpr double kSlowGain = 0.02;
 constexpr double kSharper = 0.6;
@@ -115,8 +115,8 @@ void Dual::Tune(double gap) {
 
 void Dual::Move(double upper) {
   const double gap = std::max(upper - best_bound_, 1.0);
-  if (++steps_ % kPatience == 0) {
-    if (steps_ > kPatience) Tune(gap);
+  if (++steps_ % kStepsOfTry == 0) {
+    if (steps_ > kStepsOfTry) Tune(gap);
     gap_before_ = gap;
   }
   SoftUsage(core_, slack_, softness_ * gap, usage_);

@@ -13,16 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 
 namespace meshwright {
 namespace {
 
-constexpr int64_t kMaxHeaderBytes = 1 << 20;
-
-absl::Status Bad(absl::string_view what) {
-  return absl::InvalidArgumentError(what);
-}
+constexpr int64_t kMaxNpyHeaderBytes = 1 << 20;
 
 struct Header {
   std::string descr;
@@ -229,7 +226,7 @@ absl::StatusOr<Header> ReadHeader(int64_t file_bytes, ReadBytes read,
   }
   header_bytes += length;
   if (file_bytes < header_bytes) return Bad("is cut short");
-  if (length > kMaxHeaderBytes) return Bad("has a header above 1 MiB");
+  if (length > kMaxNpyHeaderBytes) return Bad("has a header above 1 MiB");
   std::string text(length, '\0');
   MW_RETURN_IF_ERROR(read(text.data(), text.size()));
   return HeaderParser(text).Parse();

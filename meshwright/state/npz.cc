@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/state/npy.h"
 #include "meshwright/state/zip_directory.h"
@@ -21,10 +22,6 @@ namespace meshwright {
 namespace {
 
 constexpr size_t kMaxStep = size_t{1} << 30;  // zlib counts in 32 bits.
-
-absl::Status Bad(absl::string_view what) {
-  return absl::InvalidArgumentError(what);
-}
 
 // The unpacked bytes of one entry, in order.
 class EntryReader {

@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -21,10 +22,6 @@ using Json = nlohmann::json;
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // The reference's limit.
 constexpr char kMetadata[] = "__metadata__";
-
-absl::Status Bad(absl::string_view what) {
-  return absl::InvalidArgumentError(what);
-}
 
 struct DtypeRow {
   absl::string_view name;

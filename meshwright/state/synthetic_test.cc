@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/hlo/literal.h"
+#include "meshwright/state/values_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -20,17 +21,8 @@ using ::testing::Ge;
 using ::testing::Le;
 using ::testing::Lt;
 
-std::vector<double> ValuesOf(const Tensor& tensor) {
-  const Literal literal = AsLiteral(tensor);
-  std::vector<double> values;
-  for (int64_t i = 0; i < ElementCount(literal.shape); ++i) {
-    values.push_back(literal.ElementAsDouble(i));
-  }
-  return values;
-}
-
-std::vector<double> Make(ElementType type, std::vector<int64_t> dimensions,
-                         const SyntheticOptions& options = {}) {
+std::vector<double> MadeUp(ElementType type, std::vector<int64_t> dimensions,
+                           const SyntheticOptions& options = {}) {
   const Tensor tensor =
       MakeSynthetic(Shape::Array(type, std::move(dimensions)), "x", 7, options);
   EXPECT_EQ(std::ssize(tensor.data),
@@ -40,10 +32,10 @@ std::vector<double> Make(ElementType type, std::vector<int64_t> dimensions,
 
 TEST(SyntheticTest, TheSameEverywhere) {
   // Written down once; other machines must agree to the bit.
-  const std::vector<double> values = Make(ElementType::kF64, {3});
+  const std::vector<double> values = MadeUp(ElementType::kF64, {3});
   EXPECT_THAT(values, ElementsAre(-0x1.6bc3b6d3388dcp-7, -0x1.3be0d8b44fa38p-8,
                                   -0x1.088cc86f27f86p-6));
-  EXPECT_THAT(Make(ElementType::kS32, {4}, {.bound = 1000}),
+  EXPECT_THAT(MadeUp(ElementType::kS32, {4}, {.bound = 1000}),
               ElementsAre(222, 379, 96, 645));
 }
 
@@ -62,7 +54,7 @@ TEST(SyntheticTest, FloatsAreSmallAndCentred) {
         ElementType::kF8E4M3FN, ElementType::kF8E5M2, ElementType::kF8E4M3,
         ElementType::kF8E3M4, ElementType::kF8E4M3FNUZ,
         ElementType::kF8E5M2FNUZ, ElementType::kF8E4M3B11FNUZ}) {
-    const std::vector<double> values = Make(type, {100, 100});
+    const std::vector<double> values = MadeUp(type, {100, 100});
     EXPECT_THAT(values, Each(AllOf(Ge(-0.0201), Le(0.0201)))) << Name(type);
     const double mean =
         std::accumulate(values.begin(), values.end(), 0.0) / 1e4;
@@ -75,7 +67,7 @@ TEST(SyntheticTest, FloatsAreSmallAndCentred) {
 TEST(SyntheticTest, TinyFloatsAreFinite) {
   for (ElementType type : {ElementType::kF4E2M1FN, ElementType::kF6E2M3FN,
                            ElementType::kF6E3M2FN, ElementType::kF8E8M0FNU}) {
-    for (double value : Make(type, {100})) {
+    for (double value : MadeUp(type, {100})) {
       EXPECT_TRUE(std::isfinite(value)) << Name(type);
     }
   }
@@ -83,9 +75,9 @@ TEST(SyntheticTest, TinyFloatsAreFinite) {
 
 TEST(SyntheticTest, NonNegativeFloatsAndScalarsAreAwayFromZero) {
   for (ElementType type : {ElementType::kF32, ElementType::kBF16}) {
-    EXPECT_THAT(Make(type, {1000}, {.non_negative = true}),
+    EXPECT_THAT(MadeUp(type, {1000}, {.non_negative = true}),
                 Each(AllOf(Ge(0.0099), Le(0.0201))));
-    EXPECT_THAT(Make(type, {}), Each(AllOf(Ge(0.0099), Le(0.0201))));
+    EXPECT_THAT(MadeUp(type, {}), Each(AllOf(Ge(0.0099), Le(0.0201))));
   }
 }
 
@@ -94,7 +86,7 @@ TEST(SyntheticTest, BoundedIntegersFillTheirRange) {
        {ElementType::kS8, ElementType::kU8, ElementType::kS16,
         ElementType::kU16, ElementType::kS32, ElementType::kU32,
         ElementType::kS64, ElementType::kU64}) {
-    const std::vector<double> values = Make(type, {1000}, {.bound = 11});
+    const std::vector<double> values = MadeUp(type, {1000}, {.bound = 11});
     const std::set<double> seen(values.begin(), values.end());
     EXPECT_EQ(seen.size(), 11) << Name(type);
     EXPECT_THAT(seen, Each(AllOf(Ge(0), Lt(11))));
@@ -102,21 +94,21 @@ TEST(SyntheticTest, BoundedIntegersFillTheirRange) {
 }
 
 TEST(SyntheticTest, BoundsAreCutToTheType) {
-  EXPECT_THAT(Make(ElementType::kS8, {1000}, {.bound = 50257}), Each(Ge(0)));
-  EXPECT_THAT(Make(ElementType::kS4, {1000}, {.bound = 50257}),
+  EXPECT_THAT(MadeUp(ElementType::kS8, {1000}, {.bound = 50257}), Each(Ge(0)));
+  EXPECT_THAT(MadeUp(ElementType::kS4, {1000}, {.bound = 50257}),
               Each(AllOf(Ge(0), Le(7))));
-  EXPECT_THAT(Make(ElementType::kU2, {1000}, {.bound = 50257}),
+  EXPECT_THAT(MadeUp(ElementType::kU2, {1000}, {.bound = 50257}),
               Each(AllOf(Ge(0), Le(3))));
-  EXPECT_THAT(Make(ElementType::kS32, {9}, {.bound = 0}), Each(0));
+  EXPECT_THAT(MadeUp(ElementType::kS32, {9}, {.bound = 0}), Each(0));
 }
 
 TEST(SyntheticTest, OtherIntegers) {
-  EXPECT_THAT(Make(ElementType::kS32, {}), ElementsAre(0));
-  EXPECT_THAT(Make(ElementType::kS32, {100}), Each(AllOf(Ge(0), Le(1))));
-  EXPECT_THAT(Make(ElementType::kPred, {100}), Each(AllOf(Ge(0), Le(1))));
-  const std::vector<double> key = Make(ElementType::kU32, {2});
+  EXPECT_THAT(MadeUp(ElementType::kS32, {}), ElementsAre(0));
+  EXPECT_THAT(MadeUp(ElementType::kS32, {100}), Each(AllOf(Ge(0), Le(1))));
+  EXPECT_THAT(MadeUp(ElementType::kPred, {100}), Each(AllOf(Ge(0), Le(1))));
+  const std::vector<double> key = MadeUp(ElementType::kU32, {2});
   EXPECT_GT(key[0] + key[1], 1000);
-  EXPECT_THAT(Make(ElementType::kU32, {0, 4}), ElementsAre());
+  EXPECT_THAT(MadeUp(ElementType::kU32, {0, 4}), ElementsAre());
 }
 
 TEST(SyntheticTest, ScaleIsThatOfFloats) {

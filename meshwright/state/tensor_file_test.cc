@@ -8,6 +8,7 @@
 #include "meshwright/base/file.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/state/archive_for_test.h"
+#include "meshwright/state/values_for_test.h"
 
 namespace meshwright {
 namespace {
@@ -24,15 +25,6 @@ std::map<std::string, Tensor> ReadTestFile(const std::string& name) {
   std::map<std::string, Tensor> by_name;
   for (const Tensor& tensor : *tensors) by_name[tensor.name] = tensor;
   return by_name;
-}
-
-std::vector<double> ValuesOf(const Tensor& tensor) {
-  const Literal literal = AsLiteral(tensor);
-  std::vector<double> values;
-  for (int64_t i = 0; i < ElementCount(literal.shape); ++i) {
-    values.push_back(literal.ElementAsDouble(i));
-  }
-  return values;
 }
 
 void ExpectNumbers(const std::map<std::string, Tensor>& tensors,

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 
 namespace meshwright {
@@ -19,10 +20,6 @@ constexpr uint64_t kLocalBytes = 30;
 constexpr uint64_t kMax32 = 0xffffffff;
 constexpr uint64_t kMax16 = 0xffff;
 constexpr uint64_t kMaxDirectoryBytes = uint64_t{1} << 30;
-
-absl::Status Bad(absl::string_view what) {
-  return absl::InvalidArgumentError(what);
-}
 
 // Little-endian numbers at given places; the places must exist.
 uint64_t Number(absl::string_view bytes, uint64_t at, int size) {

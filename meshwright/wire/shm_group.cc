@@ -21,7 +21,7 @@ using internal::PartOf;
 using internal::Slice;
 
 // Up to here everyone reads all.
-constexpr size_t kAtOnceBytes = 32 << 10;
+constexpr size_t kReadAllBytes = 32 << 10;
 // A chunk, and behind it the slice that a member has combined.
 constexpr size_t kChunkBytes = 512 << 10;
 static_assert(kChunkBytes + kChunkBytes / 2 <= ShmSegment::kBufferBytes);
@@ -60,8 +60,8 @@ absl::Status ShmGroup::AllReduce(ReduceOp op, ElementType type,
   if (size() == 1 || data.empty()) return health_->status();
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<ShmCall> call,
                       Begin(Kind::kAllReduce, type, data.size(), tag));
-  return data.size() <= kAtOnceBytes ? ReduceAtOnce(op, type, data, *call)
-                                     : ReduceInChunks(op, type, data, *call);
+  return data.size() <= kReadAllBytes ? ReduceAtOnce(op, type, data, *call)
+                                      : ReduceInChunks(op, type, data, *call);
 }
 
 absl::Status ShmGroup::ReduceAtOnce(ReduceOp op, ElementType type,

@@ -18,8 +18,8 @@ namespace {
 using Kind = MicroBatchArgument::Kind;
 
 // Puts what `device` holds in its place in `whole`.
-void Place(const Literal& shard, const Sharding& sharding, const Mesh& mesh,
-           int64_t device, Literal& whole) {
+void PutShard(const Literal& shard, const Sharding& sharding, const Mesh& mesh,
+              int64_t device, Literal& whole) {
   std::vector<std::vector<int64_t>> indices;
   for (const DimSharding& dim : sharding.dims) {
     indices.push_back(GlobalIndices(dim, mesh, device));
@@ -88,7 +88,7 @@ class HostProgram {
           results.push_back(Zeros(Shape::Array(
               shard.shape.element_type, GlobalDimensions(split_.outputs[i]))));
         }
-        Place(shard, split_.outputs[i], mesh, device, results[i]);
+        PutShard(shard, split_.outputs[i], mesh, device, results[i]);
       }
     }
     return results;

@@ -10,6 +10,7 @@
 #include "meshwright/hlo/print_module.h"
 #include "meshwright/microbatch/one_phase.h"
 #include "tests/partition/micro_batch_oracle.h"
+#include "tests/partition/partition_oracle.h"
 
 namespace meshwright {
 namespace {
@@ -22,8 +23,6 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 using Kind = MicroBatchArgument::Kind;
-
-constexpr int kSteps = 3;
 
 template <typename T>
 T ValueOf(absl::StatusOr<T> value) {
@@ -38,7 +37,7 @@ const PartitionOracle& OracleOf(const Module& module, const std::string& name) {
       new std::map<std::string, std::unique_ptr<PartitionOracle>>();
   std::unique_ptr<PartitionOracle>& oracle = (*oracles)[name];
   if (oracle == nullptr) {
-    oracle = ValueOf(PartitionOracle::Create(module, kSteps));
+    oracle = ValueOf(PartitionOracle::Create(module, kStepsCompared));
   }
   return *oracle;
 }
@@ -92,7 +91,7 @@ TEST(ZooOnDevicesTest, EqualsTheWholeStep) {
   }
 }
 
-struct Case {
+struct MicroBatchCase {
   const char* name;
   int64_t count;
   size_t phases = 1;
@@ -101,10 +100,10 @@ struct Case {
   bool split_accumulators = false;
 };
 
-class StepTest : public ::testing::TestWithParam<Case> {};
+class StepTest : public ::testing::TestWithParam<MicroBatchCase> {};
 
 TEST_P(StepTest, EqualsTheWholeStep) {
-  const Case& test = GetParam();
+  const MicroBatchCase& test = GetParam();
   const Module module = ValueOf(ReadStep(test.name));
   const MicroBatched split =
       ValueOf(SplitMicroBatches(module, {.count = test.count}));
@@ -119,19 +118,25 @@ TEST_P(StepTest, EqualsTheWholeStep) {
 INSTANTIATE_TEST_SUITE_P(
     Steps, StepTest,
     ::testing::Values(
-        Case{"mean", 12}, Case{"clipped", 3}, Case{"digits", 2, 1, 5},
-        Case{"digits", 4, 1, 5}, Case{"digits", 6, 1, 5}, Case{"dropout", 3},
-        Case{"frozen_weights", 4}, Case{"half_precision", 4},
-        Case{"masked_mean", 4, 2, 4}, Case{"metrics", 4, 1, 10},
-        Case{"random_bits", 2}, Case{"running_mean", 4, 1, 4},
-        Case{"scanned_dropout", 3, 1, 2}, Case{"scaled_rows", 3},
-        Case{"schedule", 4}, Case{"skipped_when_infinite", 4},
-        Case{"softmax_weights", 4, 3, 5}, Case{"tied_embeddings", 3, 1, 2},
-        Case{"digits", 2, 1, 5, "data=2"}, Case{"dropout", 2, 1, 3, "data=3"},
-        Case{"masked_mean", 2, 2, 4, "data=3", true},
-        Case{"metrics", 3, 1, 10, "data=2", true},
-        Case{"random_bits", 3, 1, 3, "data=4"},
-        Case{"scanned_dropout", 2, 1, 2, "data=2"}),
+        MicroBatchCase{"mean", 12}, MicroBatchCase{"clipped", 3},
+        MicroBatchCase{"digits", 2, 1, 5}, MicroBatchCase{"digits", 4, 1, 5},
+        MicroBatchCase{"digits", 6, 1, 5}, MicroBatchCase{"dropout", 3},
+        MicroBatchCase{"frozen_weights", 4},
+        MicroBatchCase{"half_precision", 4},
+        MicroBatchCase{"masked_mean", 4, 2, 4},
+        MicroBatchCase{"metrics", 4, 1, 10}, MicroBatchCase{"random_bits", 2},
+        MicroBatchCase{"running_mean", 4, 1, 4},
+        MicroBatchCase{"scanned_dropout", 3, 1, 2},
+        MicroBatchCase{"scaled_rows", 3}, MicroBatchCase{"schedule", 4},
+        MicroBatchCase{"skipped_when_infinite", 4},
+        MicroBatchCase{"softmax_weights", 4, 3, 5},
+        MicroBatchCase{"tied_embeddings", 3, 1, 2},
+        MicroBatchCase{"digits", 2, 1, 5, "data=2"},
+        MicroBatchCase{"dropout", 2, 1, 3, "data=3"},
+        MicroBatchCase{"masked_mean", 2, 2, 4, "data=3", true},
+        MicroBatchCase{"metrics", 3, 1, 10, "data=2", true},
+        MicroBatchCase{"random_bits", 3, 1, 3, "data=4"},
+        MicroBatchCase{"scanned_dropout", 2, 1, 2, "data=2"}),
     [](const auto& test) {
       return std::string(test.param.name) + "_" +
              std::to_string(test.param.count) +

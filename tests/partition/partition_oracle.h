@@ -20,6 +20,9 @@
 
 namespace meshwright {
 
+// What most tests run.
+inline constexpr int kStepsCompared = 3;
+
 using Literals = std::vector<Literal>;
 
 // testdata/NAME.hlo.pb.zst

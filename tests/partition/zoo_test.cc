@@ -4,7 +4,6 @@
 // With MW_LONG set every plan and 20 random assignments; otherwise a few. Each
 // is a test of its own.
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -22,16 +21,13 @@
 #include "gtest/gtest.h"
 #include "meshwright/annotations/sharding_file.h"
 #include "meshwright/base/file.h"
+#include "meshwright/base/is_long_for_test.h"
 #include "meshwright/base/status_macros.h"
 #include "tests/partition/partition_oracle.h"
 #include "tests/partition/random_assignment.h"
 
 namespace meshwright {
 namespace {
-
-constexpr int kSteps = 3;
-
-bool IsLong() { return std::getenv("MW_LONG") != nullptr; }
 
 // Those that together meet every kind of collective.
 const std::set<std::string> kEveryday = {"dp_tp.json", "zero3.json",
@@ -85,7 +81,7 @@ absl::StatusOr<WholeRun*> WholeRunOf(const std::string& model) {
   MW_ASSIGN_OR_RETURN(Module module, ReadZooModule(model + "_tiny"));
   auto made = std::make_unique<WholeRun>(std::move(module));
   MW_ASSIGN_OR_RETURN(made->oracle,
-                      PartitionOracle::Create(made->module, kSteps));
+                      PartitionOracle::Create(made->module, kStepsCompared));
   run = std::move(made);
   return run.get();
 }

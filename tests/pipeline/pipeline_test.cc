@@ -2,23 +2,19 @@
 //
 // With MW_LONG set every model, 2 and 4 stages, 1 and 2 devices each, 4 and 8
 // micro-batches, all schedules; otherwise a few.
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/base/is_long_for_test.h"
 #include "tests/partition/partition_oracle.h"
 #include "tests/pipeline/pipeline_oracle.h"
 #include "tests/pipeline/value_of.h"
 
 namespace meshwright {
 namespace {
-
-constexpr int kSteps = 3;
-
-bool IsLong() { return std::getenv("MW_LONG") != nullptr; }
 
 struct Schedules {
   int ranks = 1;
@@ -50,7 +46,7 @@ TEST_P(ZooPipelineTest, EqualsOneDeviceBySchedulesAlike) {
   const Module module = ValueOf(ReadZooModule(test.model));
   const auto oracle = ValueOf(PipelineOracle::Create(
       module, {.count = test.micro_batches, .allow_inexact = test.estimates},
-      kSteps, test.stages));
+      kStepsCompared, test.stages));
   const StagedStep staged = ValueOf(oracle->Staged());
   std::vector<Tensor> first;
   for (const Schedules& schedules : SchedulesFor(test.stages)) {

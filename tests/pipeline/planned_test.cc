@@ -1,7 +1,6 @@
 // Plans with stages, as the planner makes them, against one device.
 //
 // With MW_LONG set every model that has micro-batches; otherwise a few.
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/base/is_long_for_test.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
 #include "meshwright/pipeline_search/step_stages.h"
@@ -22,14 +22,11 @@
 namespace meshwright {
 namespace {
 
-constexpr int kSteps = 3;
 constexpr double kTolerance = 2e-5;
-
-bool IsLong() { return std::getenv("MW_LONG") != nullptr; }
 
 std::vector<Tensor> OutputsAfter(Runner& runner) {
   EXPECT_EQ(runner.FillSynthetic(/*seed=*/0), absl::OkStatus());
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kStepsCompared; ++step) {
     EXPECT_EQ(runner.Step().status(), absl::OkStatus());
   }
   return ValueOf(runner.ReadOutputs());

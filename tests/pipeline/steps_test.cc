@@ -19,8 +19,6 @@
 namespace meshwright {
 namespace {
 
-constexpr int kSteps = 3;
-
 struct StepCase {
   const char* name;
   int64_t micro_batches;
@@ -37,7 +35,7 @@ TEST_P(StepPipelineTest, EqualsOneDevice) {
   const Module module = ValueOf(ReadStep(test.name));
   const auto oracle = ValueOf(PipelineOracle::Create(
       module, {.count = test.micro_batches, .allow_inexact = test.estimates},
-      kSteps, 2));
+      kStepsCompared, 2));
   const StagedStep staged = ValueOf(oracle->Staged());
   const auto runs = ValueOf(oracle->Run(
       staged, 2, "data=2", {ScheduleKind::kGPipe, ScheduleKind::kZeroBubble}));

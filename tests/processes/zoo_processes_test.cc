@@ -3,7 +3,6 @@
 //
 // With MW_LONG set all plans; otherwise some that meet every kind of
 // collective, in loops and outside.
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "meshwright/annotations/sharding_file.h"
 #include "meshwright/base/file.h"
+#include "meshwright/base/is_long_for_test.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/crossing/cross_workers_for_test.h"
 #include "tests/partition/partition_oracle.h"
@@ -38,7 +38,7 @@ struct PlanCase {
 void PrintTo(const PlanCase& value, std::ostream* out) { *out << value.Name(); }
 
 std::vector<PlanCase> PlanCases() {
-  if (std::getenv("MW_LONG") == nullptr) {
+  if (!IsLong()) {
     return {{"gpt_scan", "zero3"},
             {"gpt_scan", "dp_tp"},
             {"moe", "expert"},
@@ -95,7 +95,7 @@ absl::StatusOr<Partitioned> Split(const PlanCase& plan, const WholeRun& whole) {
 }
 
 // Where devices lie: in halves, in turn, or all but one together.
-std::vector<int> Place(int64_t devices, size_t way) {
+std::vector<int> ProcessOfDevices(int64_t devices, size_t way) {
   std::vector<int> process_of;
   for (int64_t device = 0; device < devices; ++device) {
     const bool second[] = {device >= devices / 2, device % 2 == 1, device != 1};
@@ -125,7 +125,8 @@ TEST_P(ZooProcessesTest, EqualOneDevice) {
   const std::vector<const Shape*> shapes =
       Leaves(split->module.entry()->root()->shape);
   const auto outputs = RunOnWorkers(
-      split->module, Place(mesh.device_count(), GetParam().placement), inputs);
+      split->module,
+      ProcessOfDevices(mesh.device_count(), GetParam().placement), inputs);
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   for (int64_t device = 0; device < mesh.device_count(); ++device) {
     for (size_t i = 0; i < oracle.wanted().size(); ++i) {

@@ -18,12 +18,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct Sizes {
+struct AttentionSizes {
   int64_t batch = 4, queries = 8, keys = 8, heads = 4, key_heads = 4, size = 3;
 };
 
-struct Call {
-  Sizes sizes = {};
+struct AttentionCall {
+  AttentionSizes sizes = {};
   bool heads_first = false;
   std::string mask = "NO_MASK";
   int64_t window = 0;
@@ -31,8 +31,8 @@ struct Call {
   bool lengths = false;
 };
 
-std::string Config(const Call& call, bool backward) {
-  const Sizes& s = call.sizes;
+std::string Config(const AttentionCall& call, bool backward) {
+  const AttentionSizes& s = call.sizes;
   return absl::StrCat(
       R"({"operation_queue_id":"0","cudnn_fmha_backend_config":{)",
       R"("fmha_scale":0.5,"intermediate_tensor_shape":{"dimensions":[")",
@@ -44,16 +44,16 @@ std::string Config(const Call& call, bool backward) {
       "}}");
 }
 
-std::string Shape4(const Call& call, int64_t sequence, int64_t heads,
+std::string Shape4(const AttentionCall& call, int64_t sequence, int64_t heads,
                    bool is_result = false) {
-  const Sizes& s = call.sizes;
+  const AttentionSizes& s = call.sizes;
   const bool first = call.heads_first || is_result;
   return absl::StrCat("f32[", s.batch, ",", first ? heads : sequence, ",",
                       first ? sequence : heads, ",", s.size, "]");
 }
 
-OneOp Attention(const Call& call, bool backward) {
-  const Sizes& s = call.sizes;
+OneOp Attention(const AttentionCall& call, bool backward) {
+  const AttentionSizes& s = call.sizes;
   const std::string query = Shape4(call, s.queries, s.heads);
   const std::string key = Shape4(call, s.keys, s.key_heads);
   const std::string sum =
@@ -92,7 +92,7 @@ OneOp Attention(const Call& call, bool backward) {
   return op;
 }
 
-void CheckBoth(const Call& call) {
+void CheckBoth(const AttentionCall& call) {
   for (const bool backward : {false, true}) {
     const OneOp op = Attention(call, backward);
     EXPECT_FALSE(RuleFor(*Build(op).instruction).is_fallback);
@@ -122,7 +122,8 @@ TEST(AttentionRule, CausalRingOfEight) {
 }
 
 TEST(AttentionRule, SharedKeyHeads) {
-  const Call call{.sizes = {.heads = 8, .key_heads = 2}, .mask = "CAUSAL"};
+  const AttentionCall call{.sizes = {.heads = 8, .key_heads = 2},
+                           .mask = "CAUSAL"};
   CheckBoth(call);
   // The gradient of keys is a sum over query heads that share them.
   const Rule rule = RuleFor(*Build(Attention(call, true)).instruction);
@@ -141,7 +142,7 @@ TEST(AttentionRule, Bias) {
 }
 
 TEST(AttentionRule, WindowsLengthsAndOtherKeys) {
-  const Call window{.mask = "CAUSAL", .window = 3};
+  const AttentionCall window{.mask = "CAUSAL", .window = 3};
   EXPECT_EQ(KindOf(RuleFor(*Build(Attention(window, false)).instruction), 0, 1),
             FactorKind::kWhole);
   CheckBoth(window);

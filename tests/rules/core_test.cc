@@ -11,8 +11,6 @@
 namespace meshwright {
 namespace {
 
-const CheckOptions kQuick = {.count = 6, .meshes = {"a=2,b=2,c=2", "a=3,b=2"}};
-
 OneOp ReduceOp(Opcode combiner, ElementType type, std::vector<int64_t> sizes,
                std::vector<int64_t> reduced) {
   return {.opcode = Opcode::kReduce,

@@ -2,13 +2,15 @@
 #include <gtest/gtest.h>
 
 #include "absl/status/status.h"
+#include "tests/rules/random_gather.h"
 #include "tests/rules/random_shapes.h"
 #include "tests/rules/rule_oracle.h"
 
 namespace meshwright {
 namespace {
 
-const CheckOptions kQuick = {.count = 8, .meshes = {"a=2,b=2,c=2", "a=3,b=2"}};
+const CheckOptions kQuickSlices = {.count = 8,
+                                   .meshes = {"a=2,b=2,c=2", "a=3,b=2"}};
 
 // Takes each dimension whole, in part, or one element of it.
 std::vector<int64_t> RandomSlice(Random& random,
@@ -51,18 +53,14 @@ OneOp UpdateOp(ElementType type, const std::vector<int64_t>& sizes,
   return op;
 }
 
-constexpr ElementType kTypes[] = {ElementType::kF32, ElementType::kPred,
-                                  ElementType::kBF16, ElementType::kS32};
-constexpr ElementType kIndices[] = {ElementType::kS32, ElementType::kS64,
-                                    ElementType::kU8, ElementType::kU32};
-
 TEST(DynamicSliceRules, RandomSlices) {
   Random random(11);
   for (uint64_t round = 0; round < 12; ++round) {
     const std::vector<int64_t> sizes = RandomSizes(random, 1, 3);
-    const OneOp op = SliceOp(kTypes[round % 4], sizes,
-                             RandomSlice(random, sizes), kIndices[round / 4]);
-    CheckOptions options = kQuick;
+    const OneOp op =
+        SliceOp(kIndexedTypes[round % 4], sizes, RandomSlice(random, sizes),
+                kIndexTypes[round / 4]);
+    CheckOptions options = kQuickSlices;
     options.seed = round;
     EXPECT_EQ(CheckRule(op, options), absl::OkStatus());
   }
@@ -72,9 +70,10 @@ TEST(DynamicSliceRules, RandomUpdates) {
   Random random(12);
   for (uint64_t round = 0; round < 12; ++round) {
     const std::vector<int64_t> sizes = RandomSizes(random, 1, 3);
-    const OneOp op = UpdateOp(kTypes[round % 4], sizes,
-                              RandomSlice(random, sizes), kIndices[round / 4]);
-    CheckOptions options = kQuick;
+    const OneOp op =
+        UpdateOp(kIndexedTypes[round % 4], sizes, RandomSlice(random, sizes),
+                 kIndexTypes[round / 4]);
+    CheckOptions options = kQuickSlices;
     options.seed = round;
     EXPECT_EQ(CheckRule(op, options), absl::OkStatus());
   }

@@ -8,7 +8,7 @@
 namespace meshwright {
 namespace {
 
-const CheckOptions kQuick = {.count = 5, .meshes = {"a=2,b=2"}};
+const CheckOptions kQuickest = {.count = 5, .meshes = {"a=2,b=2"}};
 
 // Several opcodes that take the same operands.
 void CheckAlike(std::initializer_list<Opcode> opcodes,
@@ -19,7 +19,7 @@ void CheckAlike(std::initializer_list<Opcode> opcodes,
     for (size_t i = 0; i < operands.size(); ++i) {
       op.draws[static_cast<int32_t>(i)] = draw;
     }
-    EXPECT_EQ(CheckRule(op, kQuick), absl::OkStatus());
+    EXPECT_EQ(CheckRule(op, kQuickest), absl::OkStatus());
   }
 }
 
@@ -86,7 +86,7 @@ TEST(ElementwiseRules, Conversions) {
     EXPECT_EQ(CheckRule({.opcode = Opcode::kConvert,
                          .operands = {absl::StrCat(from, "[5,6]")},
                          .result = absl::StrCat(to, "[5,6]")},
-                        kQuick),
+                        kQuickest),
               absl::OkStatus());
   }
   EXPECT_EQ(CheckRule({.opcode = Opcode::kReducePrecision,
@@ -97,7 +97,7 @@ TEST(ElementwiseRules, Conversions) {
                              a.mantissa_bits = 4;
                            },
                        .draws = {{0, Reals(-3, 3)}}},
-                      kQuick),
+                      kQuickest),
             absl::OkStatus());
 }
 
@@ -106,19 +106,19 @@ TEST(ElementwiseRules, ComparisonsAndChoices) {
       CheckRule({.opcode = Opcode::kCompare,
                  .operands = {"s32[5,6]", "s32[5,6]"},
                  .set = [](Attributes& a) { a.comparison_direction = "LT"; }},
-                kQuick),
+                kQuickest),
       absl::OkStatus());
   for (const char* predicate : {"pred[5,6]", "pred[]"}) {
     EXPECT_EQ(CheckRule({.opcode = Opcode::kSelect,
                          .operands = {predicate, "f32[5,6]", "f32[5,6]"}},
-                        kQuick),
+                        kQuickest),
               absl::OkStatus());
   }
   for (const char* bound : {"f32[5,6]", "f32[]"}) {
     EXPECT_EQ(CheckRule({.opcode = Opcode::kClamp,
                          .operands = {bound, "f32[5,6]", bound},
                          .draws = {{0, Integers(-2, 0)}, {2, Integers(1, 2)}}},
-                        kQuick),
+                        kQuickest),
               absl::OkStatus());
   }
   EXPECT_EQ(CheckRule({.opcode = Opcode::kMap,
@@ -128,7 +128,7 @@ TEST(ElementwiseRules, ComparisonsAndChoices) {
                              a.dimensions = {0, 1};
                            },
                        .called = {Combiner(Opcode::kAdd, ElementType::kF32)}},
-                      kQuick),
+                      kQuickest),
             absl::OkStatus());
 }
 
@@ -140,7 +140,7 @@ TEST(ElementwiseRules, BarriersPassEveryLeaf) {
   EXPECT_EQ(CheckRule({.opcode = Opcode::kOptBarrier,
                        .operands = {"f32[5,6]"},
                        .result = "f32[5,6]"},
-                      kQuick),
+                      kQuickest),
             absl::OkStatus());
 }
 

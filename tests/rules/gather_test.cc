@@ -8,40 +8,24 @@
 namespace meshwright {
 namespace {
 
-constexpr ElementType kTypes[] = {ElementType::kF32, ElementType::kPred,
-                                  ElementType::kBF16, ElementType::kS32};
-constexpr ElementType kIndices[] = {ElementType::kS32, ElementType::kS64,
-                                    ElementType::kU8, ElementType::kU32};
-
 TEST(GatherRules, RandomDimensionNumbers) {
   Random random(21);
   for (uint64_t round = 0; round < 24; ++round) {
     const IndexedAccess access = RandomAccess(random);
     const bool fallback = access.numbers.start_index_map.empty();
-    EXPECT_EQ(
-        CheckRule(GatherOp(access, kTypes[round % 4], kIndices[round / 4 % 4]),
-                  {.seed = round,
-                   .count = 8,
-                   .meshes = {round % 2 == 0 ? "a=2,b=2,c=2" : "a=3,b=2"},
-                   .fallback = fallback}),
-        absl::OkStatus());
+    EXPECT_EQ(CheckRule(GatherOp(access, kIndexedTypes[round % 4],
+                                 kIndexTypes[round / 4 % 4]),
+                        {.seed = round,
+                         .count = 8,
+                         .meshes = {round % 2 == 0 ? "a=2,b=2,c=2" : "a=3,b=2"},
+                         .fallback = fallback}),
+              absl::OkStatus());
   }
 }
 
-// Rows of a table by number, as an embedding does.
-IndexedAccess Rows(int64_t rows, int64_t width, int64_t count) {
-  return {.operand = {rows, width},
-          .indices = {count},
-          .slices = {count, width},
-          .slice_sizes = {1, width},
-          .numbers = {.offset_dims = {1},
-                      .collapsed_slice_dims = {0},
-                      .start_index_map = {0},
-                      .index_vector_dim = 1}};
-}
-
 TEST(GatherRules, VocabularyThatDoesNotDivide) {
-  OneOp op = GatherOp(Rows(50257, 2, 40), ElementType::kF32, ElementType::kS32);
+  OneOp op =
+      GatherOp(RowAccess(50257, 2, 40), ElementType::kF32, ElementType::kS32);
   op.draws[1] = Integers(-10, 50270);
   const BuiltOp built = Build(op);
   const Rule rule = RuleFor(*built.instruction);
@@ -52,9 +36,9 @@ TEST(GatherRules, VocabularyThatDoesNotDivide) {
 }
 
 TEST(GatherRules, EmbeddingOnAllMeshes) {
-  EXPECT_EQ(
-      CheckRule(GatherOp(Rows(7, 6, 5), ElementType::kF32, ElementType::kS32)),
-      absl::OkStatus());
+  EXPECT_EQ(CheckRule(GatherOp(RowAccess(7, 6, 5), ElementType::kF32,
+                               ElementType::kS32)),
+            absl::OkStatus());
 }
 
 }  // namespace

@@ -11,8 +11,6 @@
 namespace meshwright {
 namespace {
 
-const CheckOptions kQuick = {.count = 6, .meshes = {"a=2,b=2,c=2", "a=3,b=2"}};
-
 TEST(LayoutRules, RandomTransposes) {
   Random random(7);
   for (int round = 0; round < 6; ++round) {

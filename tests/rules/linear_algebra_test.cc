@@ -16,8 +16,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // Solvers are large programs.
-const CheckOptions kFew{.count = 6, .meshes = {"a=2,b=2", "a=3,b=2"}};
-
 enum FftType { kForward = 0, kInverse = 1, kFromReal = 2, kToReal = 3 };
 
 OneOp Fft(const std::string& operand, FftType type,

@@ -79,6 +79,17 @@ IndexedAccess RandomAccess(Random& random) {
   return access;
 }
 
+IndexedAccess RowAccess(int64_t rows, int64_t width, int64_t count) {
+  return {.operand = {rows, width},
+          .indices = {count},
+          .slices = {count, width},
+          .slice_sizes = {1, width},
+          .numbers = {.offset_dims = {1},
+                      .collapsed_slice_dims = {0},
+                      .start_index_map = {0},
+                      .index_vector_dim = 1}};
+}
+
 OneOp GatherOp(const IndexedAccess& access, ElementType type,
                ElementType index) {
   return {.opcode = Opcode::kGather,

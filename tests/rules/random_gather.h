@@ -9,6 +9,13 @@
 
 namespace meshwright {
 
+// To choose from.
+inline constexpr ElementType kIndexedTypes[] = {
+    ElementType::kF32, ElementType::kPred, ElementType::kBF16,
+    ElementType::kS32};
+inline constexpr ElementType kIndexTypes[] = {
+    ElementType::kS32, ElementType::kS64, ElementType::kU8, ElementType::kU32};
+
 // An indexed tensor, index vectors and slices, as both opcodes see them: a
 // gather's result has the shape of a scatter's updates.
 struct IndexedAccess {
@@ -20,6 +27,8 @@ struct IndexedAccess {
 };
 
 IndexedAccess RandomAccess(Random& random);
+// Rows of a table by number, as an embedding does.
+IndexedAccess RowAccess(int64_t rows, int64_t width, int64_t count);
 
 OneOp GatherOp(const IndexedAccess& access, ElementType type,
                ElementType index);

@@ -10,8 +10,6 @@
 namespace meshwright {
 namespace {
 
-const CheckOptions kQuick = {.count = 6, .meshes = {"a=2,b=2,c=2", "a=3,b=2"}};
-
 // (a, b, x, y) -> (first(a, x), second(b, y))
 Callee Pairwise(Opcode first, Opcode second) {
   return [=](Module& module) {

@@ -42,6 +42,9 @@ struct CheckOptions {
   std::vector<std::string> meshes = {"2", "a=2,b=2", "a=2,b=2,c=2", "a=3,b=2"};
   bool fallback = false;  // What the rule should be.
 };
+inline const CheckOptions kQuick = {.count = 6,
+                                    .meshes = {"a=2,b=2,c=2", "a=3,b=2"}};
+inline const CheckOptions kFew = {.count = 6, .meshes = {"a=2,b=2", "a=3,b=2"}};
 // Tries random strategies of the instruction's rule on several meshes.
 absl::Status CheckRule(const OneOp& op, const CheckOptions& options = {});
 

@@ -8,9 +8,6 @@
 namespace meshwright {
 namespace {
 
-constexpr ElementType kIndices[] = {ElementType::kS32, ElementType::kS64,
-                                    ElementType::kU8, ElementType::kU32};
-
 // (a, b) -> b
 Callee Overwrite(ElementType type) {
   return [type](Module& module) {
@@ -39,7 +36,7 @@ Computation* AddPairs(Module& module) {
 }
 
 OneOp RandomScatter(const IndexedAccess& access, uint64_t round) {
-  const ElementType index = kIndices[round / 4 % 4];
+  const ElementType index = kIndexTypes[round / 4 % 4];
   switch (round % 6) {
     case 0:
       return ScatterOp(access, ElementType::kF32, index,
@@ -78,20 +75,11 @@ TEST(ScatterRules, RandomDimensionNumbers) {
   }
 }
 
-// Rows of a table by number, as an embedding's gradient does.
-IndexedAccess Rows(int64_t rows, int64_t width, int64_t count) {
-  return {.operand = {rows, width},
-          .indices = {count},
-          .slices = {count, width},
-          .numbers = {.offset_dims = {1},
-                      .collapsed_slice_dims = {0},
-                      .start_index_map = {0},
-                      .index_vector_dim = 1}};
-}
-
+// RowAccess of a table by number, as an embedding's gradient does.
 TEST(ScatterRules, VocabularyThatDoesNotDivide) {
-  OneOp op = ScatterOp(Rows(50257, 2, 40), ElementType::kF32, ElementType::kS32,
-                       Combiner(Opcode::kAdd, ElementType::kF32));
+  OneOp op =
+      ScatterOp(RowAccess(50257, 2, 40), ElementType::kF32, ElementType::kS32,
+                Combiner(Opcode::kAdd, ElementType::kF32));
   op.draws[1] = Integers(-10, 50270);
   const BuiltOp built = Build(op);
   const Rule rule = RuleFor(*built.instruction);
@@ -102,15 +90,15 @@ TEST(ScatterRules, VocabularyThatDoesNotDivide) {
 }
 
 TEST(ScatterRules, EmbeddingGradientOnAllMeshes) {
-  EXPECT_EQ(
-      CheckRule(ScatterOp(Rows(7, 6, 5), ElementType::kF32, ElementType::kS32,
-                          Combiner(Opcode::kAdd, ElementType::kF32))),
-      absl::OkStatus());
+  EXPECT_EQ(CheckRule(ScatterOp(RowAccess(7, 6, 5), ElementType::kF32,
+                                ElementType::kS32,
+                                Combiner(Opcode::kAdd, ElementType::kF32))),
+            absl::OkStatus());
 }
 
 // Without equal indices, overwriting passes partial values on.
 TEST(ScatterRules, OverwritingUniqueRows) {
-  OneOp op = ScatterOp(Rows(7, 6, 1), ElementType::kF32, ElementType::kS32,
+  OneOp op = ScatterOp(RowAccess(7, 6, 1), ElementType::kF32, ElementType::kS32,
                        Overwrite(ElementType::kF32));
   const auto set = op.set;
   op.set = [set](Attributes& a) {

@@ -9,8 +9,6 @@
 namespace meshwright {
 namespace {
 
-const CheckOptions kQuick = {.count = 6, .meshes = {"a=2,b=2,c=2", "a=3,b=2"}};
-
 OneOp Slice(const std::string& operand, std::vector<SliceDimension> slices) {
   return {.opcode = Opcode::kSlice,
           .operands = {operand},

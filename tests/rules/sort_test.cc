@@ -12,8 +12,6 @@
 namespace meshwright {
 namespace {
 
-const CheckOptions kFew{.count = 6, .meshes = {"a=2,b=2", "a=3,b=2"}};
-
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 

@@ -1,10 +1,10 @@
 // reduce-window and select-and-scatter, against running them whole.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <limits>
 
 #include "absl/status/status.h"
+#include "meshwright/base/is_long_for_test.h"
 #include "meshwright/hlo/window_size.h"
 #include "tests/rules/lowered.h"
 #include "tests/rules/random_shapes.h"
@@ -12,8 +12,6 @@
 
 namespace meshwright {
 namespace {
-
-const CheckOptions kQuick = {.count = 6, .meshes = {"a=2,b=2,c=2", "a=3,b=2"}};
 
 using Windows = std::vector<WindowDimension>;
 
@@ -166,7 +164,7 @@ TEST(WindowRules, RandomPooling) {
 
 TEST(WindowRules, RandomSelectAndScatter) {
   Random random(6);
-  const uint64_t count = std::getenv("MW_LONG") != nullptr ? 24 : 8;
+  const uint64_t count = IsLong() ? 24 : 8;
   for (uint64_t i = 0; i < count; ++i) {
     const int64_t base = kBases[random() % std::size(kBases)];
     const int64_t other = kBases[random() % std::size(kBases)];

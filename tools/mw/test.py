@@ -59,6 +59,7 @@ def steps(long: bool) -> list[Step]:
         Step("wheels", _wheels, ("setup",), cores=0),
         Step("format", _format, ("setup",)),
         Step("layers", _script("check_layers")),
+        Step("units", _script("check_units")),
         Step("size", _script("size")),
         Step("build", _build("release"), ("setup",), cores=every),
         Step("ctest", _ctest, ("build",), cores=every),
