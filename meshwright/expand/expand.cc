@@ -29,6 +29,7 @@ Expansion ExpansionOf(const Instruction& instruction,
     return ExpandScaledDot;
   }
   if (SeemsGrouped(instruction)) return ExpandSeemingGroups;
+  if (AddsHalves(instruction) && platform == "cuda") return ExpandSumOfHalves;
   if (instruction.opcode == Opcode::kScan && platform == "cpu") {
     return ExpandScan;
   }

@@ -1,9 +1,10 @@
-// Operations that a platform's compiler does not have, in terms of those that
-// all have, so that a step written for one can be run and checked on another.
+// Operations that a platform's compiler does not have, or is slow at, in terms
+// of others, so that a step written for one can be run and checked on another.
 //
-//   ragged-dot             cpu
-//   cuDNN's attention      all but cuda
-//   some convolutions      all: XLA's simplifier would end the process
+//   ragged-dot              cpu
+//   cuDNN's attention       all but cuda
+//   scatter-add of 16 bits  cuda: adds in f32, and rounds once
+//   some convolutions       all: XLA's simplifier would end the process
 #ifndef MESHWRIGHT_EXPAND_EXPAND_H_
 #define MESHWRIGHT_EXPAND_EXPAND_H_
 

