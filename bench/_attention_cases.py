@@ -136,7 +136,7 @@ def packed(jax, jnp):
 
     inputs = normal(jax, jnp, [SHAPE] * 4)
     inputs += [jnp.asarray(starts), jnp.asarray(lengths)]
-    return fn, inputs, splits("heads")
+    return fn, inputs, splits("batch", "heads")
 
 
 # Powers of two: what is scaled up and back down again is only rounded finer.

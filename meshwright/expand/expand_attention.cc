@@ -2,7 +2,9 @@
 #include <utility>
 
 #include "meshwright/expand/expansions.h"
+#include "meshwright/expand/packed_positions.h"
 #include "meshwright/rules/fused_attention.h"
+#include "meshwright/rules/packed_segments.h"
 
 namespace meshwright {
 namespace {
@@ -17,7 +19,18 @@ class Expander {
  public:
   Expander(const Instruction& instruction, const FusedAttention& attention,
            LocalBuilder& builder)
-      : call_(instruction), of_(attention), builder_(builder) {}
+      : call_(instruction), of_(attention), builder_(builder) {
+    if (of_.segments == 1) return;
+    const int32_t lengths = of_.OperandOf(Tensor::kLengths);
+    const int32_t offsets = of_.OperandOf(Tensor::kOffsets);
+    const auto find = [&](int32_t i, int64_t sequence) {
+      return FindPositions(call_.operands[lengths + i],
+                           call_.operands[offsets + i], sequence,
+                           of_.query_heads * of_.size, builder_);
+    };
+    queries_ = find(0, of_.queries);
+    keys_ = find(1, of_.keys);
+  }
 
   Instruction* Forward() {
     Instruction* scores = Scores(Queries(0), Keys(1));
@@ -27,12 +40,14 @@ class Expander {
     Instruction* total = builder_.Reduce(Reduction::kSum, weights, {4});
     Instruction* sum = builder_.Binary(Opcode::kAdd, largest,
                                        builder_.Unary(Opcode::kLog, total));
-    weights = builder_.Binary(Opcode::kDivide, weights, OverKeys(total));
+    weights =
+        OfSegments(builder_.Binary(Opcode::kDivide, weights, OverKeys(total)));
     Instruction* output = Product(Narrow(Dropped(weights)), 4, Keys(2), 2);
     std::vector<Instruction*> results = {AsResult(output, 0)};
     if (of_.results[1] == Tensor::kLogSumExp) {
-      results.push_back(
-          builder_.Reshape(sum, {of_.batch, of_.query_heads, of_.queries}));
+      sum = builder_.Reshape(sum, {of_.batch, of_.query_heads, of_.queries});
+      results.push_back(of_.segments > 1 ? BySegment(sum, queries_, builder_)
+                                         : sum);
     }
     return WithWorkspace(std::move(results));
   }
@@ -40,10 +55,12 @@ class Expander {
   Instruction* Backward() {
     Instruction* query = Queries(0);
     Instruction* gradient = Queries(4);
-    Instruction* sum = builder_.Reshape(
-        call_.operands[3], {of_.batch, of_.key_heads, Shared(), of_.queries});
-    Instruction* weights = builder_.Unary(Opcode::kExponential,
-                                          Minus(Scores(query, Keys(1)), sum));
+    Instruction* sum = call_.operands[3];
+    if (of_.segments > 1) sum = ByPosition(sum, queries_, builder_);
+    sum = builder_.Reshape(sum,
+                           {of_.batch, of_.key_heads, Shared(), of_.queries});
+    Instruction* weights = OfSegments(builder_.Unary(
+        Opcode::kExponential, Minus(Scores(query, Keys(1)), sum)));
     const int32_t output = of_.OperandOf(Tensor::kBias) < 0 ? 5 : 6;
     Instruction* inner =
         builder_.Reduce(Reduction::kSum,
@@ -195,22 +212,55 @@ class Expander {
     return a == nullptr ? b : builder_.Binary(Opcode::kAnd, a, b);
   }
 
+  Instruction* OfQueries(Instruction* value, const Instruction* scores) {
+    return builder_.BroadcastInDim(value, scores->shape.dimensions, {0, 3});
+  }
+  Instruction* OfKeys(Instruction* value, const Instruction* scores) {
+    return builder_.BroadcastInDim(value, scores->shape.dimensions, {0, 4});
+  }
+  // pred: queries in no segment.
+  Instruction* Unpacked(const Instruction* scores) {
+    Instruction* segment = OfQueries(queries_.segment, scores);
+    return builder_.Compare("EQ", segment, Number(0, segment));
+  }
+  // Weights, none of queries in no segment.
+  Instruction* OfSegments(Instruction* weights) {
+    if (of_.segments == 1) return weights;
+    return builder_.Select(Unpacked(weights), Number(0, weights), weights);
+  }
+
   // pred of the scores' dimensions; null if all are seen.
   Instruction* Seen(const Instruction* scores) {
     const std::vector<int64_t>& sizes = scores->shape.dimensions;
+    if (of_.segments > 1) {
+      Instruction* same =
+          builder_.Compare("EQ", OfQueries(queries_.segment, scores),
+                           OfKeys(keys_.segment, scores));
+      Instruction* seen = And(Near(OfQueries(queries_.within, scores),
+                                   OfKeys(keys_.within, scores)),
+                              same);
+      // What queries in no segment see is not used, but must be something.
+      return builder_.Binary(Opcode::kOr, seen, Unpacked(scores));
+    }
     Instruction* query = builder_.Iota(ElementType::kS32, sizes, 3);
     Instruction* key = builder_.Iota(ElementType::kS32, sizes, 4);
+    Instruction* seen = Near(query, key);
+    if (const int32_t lengths = of_.OperandOf(Tensor::kLengths); lengths >= 0) {
+      Instruction* length =
+          builder_.BroadcastInDim(call_.operands[lengths + 1], sizes, {0});
+      seen = And(seen, builder_.Compare("LT", key, length));
+    }
+    return seen;
+  }
+
+  // pred: neither later nor too long ago; null if that does not matter.
+  Instruction* Near(Instruction* query, Instruction* key) {
     Instruction* seen = nullptr;
     if (of_.causal) seen = builder_.Compare("LE", key, query);
     if (of_.window > 0) {
       Instruction* reach = builder_.Binary(
           Opcode::kAdd, key, Number(static_cast<double>(of_.window), key));
       seen = And(seen, builder_.Compare("GT", reach, query));
-    }
-    if (const int32_t lengths = of_.OperandOf(Tensor::kLengths); lengths >= 0) {
-      Instruction* length =
-          builder_.BroadcastInDim(call_.operands[lengths + 1], sizes, {0});
-      seen = And(seen, builder_.Compare("LT", key, length));
     }
     return seen;
   }
@@ -233,6 +283,9 @@ class Expander {
   const FusedAttention& of_;
   LocalBuilder& builder_;
   Instruction* kept_ = nullptr;  // Of dropout.
+  // If packed.
+  PackedPositions queries_;
+  PackedPositions keys_;
 };
 
 }  // namespace
@@ -241,10 +294,12 @@ absl::StatusOr<Instruction*> ExpandAttention(const Instruction& instruction,
                                              LocalBuilder& builder) {
   const std::optional<FusedAttention> attention =
       ReadFusedAttention(instruction);
-  if (!attention.has_value() || attention->is_f8 || attention->segments > 1) {
+  if (!attention.has_value() || attention->is_f8 ||
+      (attention->segments > 1 && !CanListByRow(*attention))) {
     return absl::UnimplementedError(
-        "only CUDA devices can run this attention of cuDNN's (packed "
-        "sequences, pages and 8-bit floats have no other form)");
+        "only CUDA devices can run this attention of cuDNN's (pages, 8-bit "
+        "floats and packed sequences with a bias or shared key heads have no "
+        "other form)");
   }
   Expander expander(instruction, *attention, builder);
   return attention->backward ? expander.Backward() : expander.Forward();

@@ -108,6 +108,12 @@ class Phases {
            SplitAxes(state).empty() && state.reduction != Reduction::kProduct;
   }
 
+  // Real or complex.
+  bool IsNumber(ValueId value) const {
+    const ElementType type = graph_.values[value].shape->element_type;
+    return IsFloating(type) || IsComplex(type);
+  }
+
   // A factor that is summed over and that two arrays of numbers share.
   bool Contracts(OpId id) const {
     const Rule& rule = split_.assignment.rules[id];
@@ -116,9 +122,7 @@ class Phases {
       if (rule.factors[factor].kind != FactorKind::kReduced) continue;
       int count = 0;
       for (size_t i = 0; i < rule.operands.size(); ++i) {
-        const ElementType type =
-            graph_.values[graph_.ops[id].operands[i]].shape->element_type;
-        if (!IsFloating(type) && !IsComplex(type)) continue;
+        if (!IsNumber(graph_.ops[id].operands[i])) continue;
         for (const DimFactors& dim : rule.operands[i]) {
           count += static_cast<int>(std::count(dim.begin(), dim.end(), factor));
         }
@@ -174,28 +178,34 @@ class Phases {
   }
 
   // Contractions of a stacked batch would undo what micro-batches are for.
+  // Stacked integers, as the lengths of packed sequences, are not contracted.
   void CheckStacked() {
     for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
       const FlatOp& op = graph_.ops[id];
       if (!op.live) continue;
       OpId origin = kNone;
+      OpId contracted = kNone;
       for (size_t i = 0; i < op.operands.size(); ++i) {
         const ValueId value = op.operands[i];
+        OpId found = kNone;
         if (split_.Completes(graph_, id, i) &&
             !SplitAxes(split_.states[value]).empty()) {
-          origin = std::max(origin, id);
+          found = id;
         } else if (split_.IsInvariant(value)) {
-          origin = std::max(origin, stacked_[value]);
+          found = stacked_[value];
         }
+        origin = std::max(origin, found);
+        if (IsNumber(value)) contracted = std::max(contracted, found);
       }
       for (int32_t i = 0; i < op.result_count; ++i) {
         stacked_[op.first_result + i] = origin;
       }
-      if (origin == kNone || !Contracts(id)) continue;
-      Refuse(origin, absl::StrCat(NameOf(graph_.ops[origin]), ": ",
-                                  WhyNotSplit(origin), ", and ",
-                                  origin == id ? "is a contraction"
-                                               : "contractions depend on it"));
+      if (contracted == kNone || !Contracts(id)) continue;
+      Refuse(contracted,
+             absl::StrCat(NameOf(graph_.ops[contracted]), ": ",
+                          WhyNotSplit(contracted), ", and ",
+                          contracted == id ? "is a contraction"
+                                           : "contractions depend on it"));
     }
   }
 

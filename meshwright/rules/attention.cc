@@ -6,12 +6,15 @@
 #include "meshwright/rules/dropout_seeds.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/fused_attention.h"
+#include "meshwright/rules/packed_segments.h"
 #include "meshwright/rules/ring_attention.h"
 
 namespace meshwright {
 namespace {
 
 using Tensor = AttentionPart;
+
+constexpr int32_t kBatchFactor = 0;
 
 // Factor numbers; the first kAttentionShards are those below.
 struct Letters {
@@ -48,7 +51,13 @@ TensorFactors TensorFactorsOf(const FusedAttention& attention,
   const bool packed = attention.segments > 1;
   switch (part) {
     case Tensor::kLogSumExp:
-      if (!packed) tensor[0] = {of.batch};
+      if (!packed) {
+        tensor[0] = {of.batch};
+      } else if (CanListByRow(attention)) {
+        const int32_t segment =
+            rule.AddFactor(attention.segments, FactorKind::kWhole);
+        tensor[0] = {of.batch, segment};
+      }
       tensor[1] = {of.group, of.shared};
       tensor[2] = {of.query};
       break;
@@ -121,11 +130,12 @@ std::optional<Rule> AttentionFactors(const Instruction& instruction) {
                                            /*is_result=*/true, rule));
   }
   for (const int32_t factor : {letters.batch, letters.group, letters.shared}) {
-    // Lengths of segments are those of all sequences together.
-    if (factor == letters.batch && attention->segments > 1) continue;
+    const bool packed = factor == letters.batch && attention->segments > 1;
+    if (packed && !CanListByRow(*attention)) continue;
     rule.factors[factor].kind = KindOf(factor, *attention, rule);
-    // Shards of forward and backward are told apart by the same factors.
-    rule.factors[factor].may_divide = attention->dropout <= 0;
+    // Shards of forward and backward are told apart by the same factors, and
+    // segments by their rows.
+    rule.factors[factor].may_divide = attention->dropout <= 0 && !packed;
     if (!attention->is_f8) continue;
     if (factor == letters.shared && attention->backward &&
         rule.factors[factor].size > 1) {
@@ -150,7 +160,9 @@ LocalValues LowerAttention(const LocalOp& op, LocalBuilder& builder) {
     return whole.backward ? RingBackward(op, whole, ring, builder)
                           : RingForward(op, whole, ring, builder);
   }
-  LocalValues operands = op.operands;
+  LocalValues operands = CanListByRow(whole)
+                             ? ListByRow(op, whole, kBatchFactor, builder)
+                             : op.operands;
   const int64_t heads =
       operands[0]->shape.dimensions[whole.heads_first ? 1 : 2];
   if (heads < whole.query_heads) {

@@ -1,12 +1,13 @@
 """Lowers training steps for CUDA around what only accelerators have.
 
-python fused_step.py OUT.hlo.pb attention|ragged
+python fused_step.py OUT.hlo.pb attention|packed|ragged
 """
 
 import sys
 
 import jax
 import jax.numpy as jnp
+from jax._src.cudnn import fused_attention_stablehlo as cudnn
 
 import meshwright
 
@@ -19,6 +20,25 @@ def attention(p, x):
     k = (x @ p["k"]).reshape(batch, length, KEY_HEADS, SIZE)
     v = (x @ p["v"]).reshape(batch, length, KEY_HEADS, SIZE)
     y = jax.nn.dot_product_attention(q, k, v, is_causal=True, implementation="cudnn")
+    return x + y.reshape(batch, length, -1) @ p["out"]
+
+
+def packed(p, x):
+    """Rows of one to three segments, by the data; some positions are in none."""
+    batch, length, _ = x.shape
+    third = length // 3
+    starts = [[0, -1, -1, -1], [0, third, -1, -1], [0, third, 2 * third, -1]]
+    lengths = [[length, -1, -1], [third, third, -1], [third, third, third]]
+    kind = (jnp.abs(x[:, 0, 0].astype(jnp.float32)) * 64).astype(jnp.int32) % 3
+    starts, lengths = (jnp.array(one, jnp.int32)[kind] for one in (starts, lengths))
+    q, k, v = (
+        (x @ p[name]).reshape(batch, length, HEADS, SIZE) for name in ("q", "k", "v")
+    )
+    y = cudnn.dot_product_attention(
+        *(q, k, v, None, None, lengths, lengths, starts, starts),
+        scale=SIZE**-0.5,
+        mask_type=cudnn.MaskType.PADDING_CAUSAL,
+    )
     return x + y.reshape(batch, length, -1) @ p["out"]
 
 
@@ -45,6 +65,12 @@ CASES = {
     "attention": (
         attention,
         {"q": (64, 128), "k": (64, 64), "v": (64, 64), "out": (128, 64)},
+        (8, 128, 64),
+        jnp.bfloat16,
+    ),
+    "packed": (
+        packed,
+        {"q": (64, 128), "k": (64, 128), "v": (64, 128), "out": (128, 64)},
         (8, 128, 64),
         jnp.bfloat16,
     ),

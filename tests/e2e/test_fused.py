@@ -14,6 +14,10 @@ PINNED = {
         "sequence": {"batch": "[-, x, -]"},
         "heads": {"q": "[-, x]", "k": "[-, x]", "v": "[-, x]", "out": "[x, -]"},
     },
+    "packed": {
+        "batch": {"batch": "[x, -, -]"},
+        "heads": {"q": "[-, x]", "k": "[-, x]", "v": "[-, x]", "out": "[x, -]"},
+    },
     "ragged": {
         "rows": {"batch": "[x, -]"},
         "experts": {"up": "[x, -, -]", "down": "[x, -, -]"},
@@ -56,3 +60,17 @@ def test_planned_for_gpus(cli, modules, tmp_path, name):
         )
         assert report["predicted"]["step_seconds"] > 0
         assert report["whole"] == []
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("--stages", "1"), ("--stages", "2"), ("--stages", "1", "--recompute", "full")],
+)
+def test_packed_sequences_in_micro_batches(cli, modules, tmp_path, flags):
+    """What numbers the segments of all rows runs once, before the micro-batches."""
+    module, plan = modules / "packed.hlo.pb", tmp_path / "plan.json"
+    cli(
+        *("plan", module, "--cluster", "cpu:4", "--assumed", "--require-rules"),
+        *("--micro-batches", "4", "-o", plan, *flags),
+    )
+    assert "equal after" in cli("check", module, "--plan", plan).stdout

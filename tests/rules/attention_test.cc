@@ -150,6 +150,82 @@ TEST(AttentionRule, WindowsLengthsAndOtherKeys) {
   CheckBoth({.sizes = {.queries = 4, .keys = 6}});
 }
 
+// These values in turn.
+Draw Listed(std::vector<int64_t> values) {
+  return [values = std::move(values), next = size_t{0}](Random&) mutable {
+    return static_cast<double>(values[next++ % values.size()]);
+  };
+}
+
+// Segments of four rows of 8 positions, at most two in each: a list of lengths
+// and of starts, counted from the first row, without gaps.
+struct Segments {
+  std::vector<int64_t> lengths;  // 8
+  std::vector<int64_t> starts;   // 12
+};
+const Segments kFullRows{{3, 5, 2, 4, 1, 1, 7, 1},
+                         {0, 3, 8, 10, 16, 20, 24, 31, 32, 32, 32, 32}};
+const Segments kGaps{{8, 3, 5, 6, 2, 2, 0, 0},
+                     {0, 8, 11, 16, 24, 29, 32, 32, 32, 32, 32, 32}};
+
+OneOp Packed(const Segments& segments, const std::string& mask, bool backward) {
+  const Call call{.mask = mask};
+  OneOp op = Attention(call, backward);
+  const std::string sum = "f32[8,4,8]";
+  if (backward) {
+    op.operands[3] = sum;
+  } else {
+    op.result = "(f32[4,4,8,3], f32[8,4,8], u8[0])";
+  }
+  const auto add = [&](const char* shape, std::vector<int64_t> values) {
+    for (int32_t i = 0; i < 2; ++i) {
+      op.draws[static_cast<int32_t>(op.operands.size())] = Listed(values);
+      op.operands.emplace_back(shape);
+    }
+  };
+  add("s32[4,2]", segments.lengths);
+  std::vector<int64_t> offsets;  // Of 4 heads with 3 elements.
+  for (const int64_t start : segments.starts) offsets.push_back(start * 12);
+  add("s32[4,3]", offsets);
+  op.set = [set = op.set](Attributes& attributes) {
+    set(attributes);
+    attributes.backend_config.insert(attributes.backend_config.size() - 2,
+                                     R"(,"max_seg_per_batch":2)");
+  };
+  return op;
+}
+
+TEST(AttentionRule, PackedSequences) {
+  for (const bool backward : {false, true}) {
+    for (const char* mask : {"PADDING", "PADDING_CAUSAL"}) {
+      const OneOp op = Packed(kFullRows, mask, backward);
+      const Rule rule = RuleFor(*Build(op).instruction);
+      EXPECT_EQ(KindOf(rule, 0, 0), FactorKind::kKept);
+      EXPECT_EQ(KindOf(rule, 0, 1), FactorKind::kWhole);
+      EXPECT_EQ(KindOf(rule, 0, 2), FactorKind::kKept);
+      EXPECT_EQ(CheckRule(op, {.meshes = {"2", "4", "a=2,b=2"}}),
+                absl::OkStatus());
+    }
+  }
+}
+
+// The log-sum-exp of rows with fewer segments has gaps in a split program.
+TEST(AttentionRule, PackedRowsWithFewerSegments) {
+  OneOp op = Packed(kGaps, "PADDING_CAUSAL", /*backward=*/false);
+  op.workspaces = {1};
+  EXPECT_EQ(CheckRule(op, {.meshes = {"2", "4", "a=2,b=2"}}), absl::OkStatus());
+}
+
+// Offsets that are not in elements of both queries and keys are left alone.
+TEST(AttentionRule, PackedWithSharedKeyHeadsKeepsTheBatch) {
+  OneOp op = Packed(kFullRows, "PADDING", /*backward=*/false);
+  op.operands[1] = op.operands[2] = "f32[4,8,2,3]";
+  const Rule rule = RuleFor(*Build(op).instruction);
+  EXPECT_FALSE(rule.is_fallback);
+  EXPECT_EQ(KindOf(rule, 0, 0), FactorKind::kWhole);
+  EXPECT_EQ(KindOf(rule, 0, 2), FactorKind::kKept);
+}
+
 TEST(AttentionRule, ConfigurationsHaveLocalSizes) {
   OneOp op = Attention({.mask = "CAUSAL"}, false);
   const LoweredOp batch = LowerOp(op, 0, 0, *Mesh::Parse("2"));

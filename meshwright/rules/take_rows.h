@@ -1,0 +1,16 @@
+// Elements by number.
+#ifndef MESHWRIGHT_RULES_TAKE_ROWS_H_
+#define MESHWRIGHT_RULES_TAKE_ROWS_H_
+
+#include "meshwright/program/local_builder.h"
+
+namespace meshwright {
+
+// values[indices] along the first dimension: [n,c] by s32[i,j] is [i,j,c].
+// Indices beyond either end take the first or the last row.
+Instruction* TakeRows(Instruction* values, Instruction* indices,
+                      LocalBuilder& builder);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_RULES_TAKE_ROWS_H_
