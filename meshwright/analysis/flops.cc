@@ -11,6 +11,7 @@
 #include "meshwright/hlo/trip_count.h"
 #include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/island.h"
+#include "meshwright/rules/library_gemm.h"
 
 namespace meshwright {
 namespace {
@@ -194,7 +195,7 @@ double OtherFlops(const Instruction& instruction) {
       if (attention.has_value()) return attention->Flops();
       return IsBlockScaledDot(instruction)
                  ? DotFlops(instruction, ScaledDotNumbersOf(instruction))
-                 : 0;
+                 : LibraryGemmFlops(instruction);
     }
     case Opcode::kRaggedDot:
       return RaggedDotFlops(instruction);
@@ -272,7 +273,7 @@ Work OwnWork(const Instruction& instruction) {
 
 bool IsContraction(const Instruction& instruction) {
   return IsContraction(instruction.opcode) || IsFusedAttention(instruction) ||
-         IsBlockScaledDot(instruction);
+         IsBlockScaledDot(instruction) || IsLibraryGemm(instruction);
 }
 
 Work& Work::operator+=(const Work& other) {

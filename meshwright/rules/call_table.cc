@@ -2,8 +2,11 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "meshwright/rules/rule_text.h"
@@ -12,10 +15,12 @@ namespace meshwright {
 namespace {
 
 // Only kernels whose attributes and results hold no sizes but those of their
-// operands. Of several rules for one target, the first that fits.
+// operands; workspaces may be larger than a device needs. Of several rules for
+// one target, the first that fits.
 struct CallRule {
   absl::string_view target;
-  absl::string_view rule;
+  absl::string_view rule;       // With [a|b] for either.
+  absl::string_view with = {};  // Attributes as they are printed, "a = 1; b".
 };
 
 constexpr std::array kCallRules = std::to_array<CallRule>({
@@ -50,7 +55,77 @@ constexpr std::array kCallRules = std::to_array<CallRule>({
      "{need_replication: m n}"},
     {"cu_lu_pivots_to_permutation", "... k -> ... m {need_replication: k}"},
 
-    // Transformer Engine's softmax of attention scores.
+    // Transformer Engine's norms, with the tensors of all versions from 2.3 on:
+    // amax is an operand since 2.9. `i` and `j` are inverse scales, one for the
+    // tensor or none: what is scaled by block has no rule.
+    {"te_norm_forward_ffi",
+     "... n, s[, a|], n, h -> ... n, c, i, j, a, [...|u], ..., w "
+     "{reduction max: ...; need_replication: n s a h; c=1; [i=0|i=1]}"},
+    {"te_norm_backward_ffi",
+     "... n, ... n, ..., ..., n -> ... n, n, n, w "
+     "{reduction: ...; need_replication: n}"},
+    {"te_norm_backward_ffi",
+     "... n, ... n, [|u], ..., n -> ... n, n, v, w "
+     "{reduction: ...; need_replication: n; v=1}[| {need_replication: u}]"},
+
+    // As they were called before.
+    {"te_layernorm_forward_ffi",
+     "... n, n, n -> ... n, ..., ..., w {reduction: ...; need_replication: n}"},
+    {"te_layernorm_backward_ffi",
+     "... n, ... n, ..., ..., n -> ... n, n, n, w "
+     "{reduction: ...; need_replication: n}"},
+    {"te_rmsnorm_forward_ffi",
+     "... n, n -> ... n, ..., w {reduction: ...; need_replication: n}"},
+    {"te_rmsnorm_backward_ffi",
+     "... n, ... n, ..., n -> ... n, n, w "
+     "{reduction: ...; need_replication: n}"},
+
+    // Its activations of `l` inputs each, and their gradients. The columns'
+    // tensor, for the transposed matmul, has the rows last. Rows that one call
+    // both adds up and takes the maximum of are not split.
+    {"te_act_lu_ffi", "... l n -> ... n {need_replication: l}"},
+    {"te_dact_lu_ffi", "... n, ... l n -> ... l n {need_replication: l}"},
+    {"te_act_lu_ffi",
+     "... l n, s[, a|] -> ... n, [n ...|c], i, j, a "
+     "{reduction max: ... n; need_replication: l s a; [i=0|i=1]}"},
+    {"te_dact_dbias_quantize_ffi",
+     "... n, ... l n, s[, a|] -> ... l n, [l n ...|c], i, j, a, o, w "
+     "{reduction max: ... n; need_replication: l s a; [i=0|i=1]}",
+     "is_dbias = false"},
+    {"te_dact_dbias_quantize_ffi",
+     "... n, ... l n, s[, a|] -> ... l n, c, i, j, a, l n, w[ z|] "
+     "{reduction max: n; need_replication: ... l s a; i=0}",
+     "output_amax_when_no_scaling = true"},
+    {"te_dact_dbias_quantize_ffi",
+     "... n, ... l n, s[, a|] -> ... l n, c, i, j, a, l n, w[ z|] "
+     "{reduction: ...; reduction max: n; need_replication: l s a; i=0}"},
+    {"te_dact_dbias_quantize_ffi",
+     "... n, ... l n, s[, a|] -> ... l n, [l n ...|c], i, j, a, l n, w[ z|] "
+     "{reduction max: n; need_replication: ... l s a; i=1}"},
+
+    // Its casts to 8 bits.
+    {"te_dbias_quantize_ffi",
+     "... n, s[, a, r, p, t y|, a|] -> ... n, c, i, j, a, o, w "
+     "{reduction max: ... n; need_replication: s a; c=1; i=1}"
+     "[ {need_replication: r p t y}|]",
+     "is_dbias = false"},
+    {"te_dbias_quantize_ffi",
+     "... n, s[, a, r, p, t y|, a|] -> [... n|d], n ..., i, j, a, o, w "
+     "{reduction max: ... n; need_replication: s a; i=1; j=1}"
+     "[ {need_replication: r p t y}|]",
+     "is_dbias = false; flatten_axis = -1"},
+    {"te_dbias_quantize_ffi",
+     "... l n, s[, a, r, p, t y|, a|] -> [... l n|d], l n ..., i, j, a, o, w "
+     "{reduction max: ... l n; need_replication: s a; i=1; j=1}"
+     "[ {need_replication: r p t y}|]",
+     "is_dbias = false; flatten_axis = -2"},
+    {"te_dbias_quantize_ffi",
+     "... n, s[, a, r, p, t y|, a|] -> [... n, n ...|... n, c|d, n ...], i, j, "
+     "a, n, w[ z|] {reduction max: n; need_replication: ... s a; i=1}"
+     "[ {need_replication: r p t y}|]",
+     "flatten_axis = -1"},
+
+    // Its softmax of attention scores.
     {"te_scaled_softmax_forward_ffi", "... s -> ... s {need_replication: s}"},
     {"te_scaled_softmax_backward_ffi",
      "... s, ... s -> ... s {need_replication: s}"},
@@ -76,14 +151,41 @@ std::string NameOf(const Instruction& instruction) {
   return absl::StrCat(kLapack, target.substr(1));
 }
 
+// Every text that `text` stands for.
+std::vector<std::string> Alternatives(absl::string_view text) {
+  const size_t open = text.find('[');
+  if (open == absl::string_view::npos) return {std::string(text)};
+  const size_t close = text.find(']', open);
+  std::vector<std::string> found;
+  for (const absl::string_view one :
+       absl::StrSplit(text.substr(open + 1, close - open - 1), '|')) {
+    for (const std::string& rest : Alternatives(text.substr(close + 1))) {
+      found.push_back(absl::StrCat(text.substr(0, open), one, rest));
+    }
+  }
+  return found;
+}
+
+bool HasAttributes(const Instruction& instruction, absl::string_view with) {
+  const std::string& config = instruction.attributes->backend_config;
+  for (const absl::string_view attribute : absl::StrSplit(with, "; ")) {
+    if (!absl::StrContains(config, attribute)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<Rule> TableRule(const Instruction& instruction) {
   const std::string name = NameOf(instruction);
   for (const CallRule& entry : kCallRules) {
-    if (entry.target != name) continue;
-    absl::StatusOr<Rule> rule = ParseRule(entry.rule, instruction);
-    if (rule.ok()) return *std::move(rule);
+    if (entry.target != name || !HasAttributes(instruction, entry.with)) {
+      continue;
+    }
+    for (const std::string& text : Alternatives(entry.rule)) {
+      absl::StatusOr<Rule> rule = ParseRule(text, instruction);
+      if (rule.ok()) return *std::move(rule);
+    }
   }
   return std::nullopt;
 }

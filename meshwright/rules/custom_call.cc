@@ -14,6 +14,7 @@
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/island.h"
+#include "meshwright/rules/library_gemm.h"
 #include "meshwright/rules/rule_text.h"
 
 namespace meshwright {
@@ -28,6 +29,7 @@ enum class Target {
   kPartialReduce,  // (arrays..., starts...) reduced along one dimension.
   kAttention,      // cuDNN's, in its variants.
   kScaledDot,      // As the opcode.
+  kGemm,           // Transformer Engine's.
 };
 
 struct TargetEntry {
@@ -74,6 +76,7 @@ Target TargetOf(const Instruction& instruction) {
     }
   }
   if (IsBlockScaledDot(instruction)) return Target::kScaledDot;
+  if (IsLibraryGemm(instruction)) return Target::kGemm;
   return IsFusedAttention(instruction) ? Target::kAttention : Target::kUnknown;
 }
 
@@ -214,6 +217,9 @@ std::optional<Rule> CustomCallFactors(const Instruction& instruction) {
       break;
     case Target::kAttention:
       rule = AttentionFactors(instruction);
+      break;
+    case Target::kGemm:
+      rule = LibraryGemmFactors(instruction);
       break;
   }
   return rule;

@@ -18,7 +18,7 @@ namespace meshwright {
 namespace {
 
 constexpr absl::string_view kShardyRule = "#sdy.op_sharding_rule<";
-constexpr absl::string_view kLeading = "...";
+constexpr absl::string_view kRest = "...";
 
 using DimNames = std::vector<std::string>;  // Of a dimension, major first.
 using TensorNames = std::vector<DimNames>;  // By dimension.
@@ -74,9 +74,8 @@ absl::StatusOr<TensorNames> ReadTensor(TextCursor& cursor) {
   while (!cursor.AtEnd() && !cursor.NextIs(",") && !cursor.NextIs("->") &&
          !cursor.NextIs("{")) {
     DimNames& dim = tensor.emplace_back();
-    if (cursor.Take(kLeading)) {
-      dim = {std::string(kLeading)};
-      if (tensor.size() > 1) return Bad("'...' is not a tensor's first");
+    if (cursor.Take(kRest)) {
+      dim = {std::string(kRest)};
     } else if (cursor.Take("(")) {
       while (!cursor.Take(")")) {
         MW_ASSIGN_OR_RETURN(const absl::string_view name,
@@ -258,24 +257,23 @@ class RuleMaker {
     return absl::OkStatus();
   }
 
-  // The leading dimensions, by names of their own; one name per dimension.
+  // The dimensions of '...', by names of their own; one name per dimension.
   absl::Status Expand(Named& tensor) {
     TensorNames& names = tensor.names;
     const auto rank = static_cast<size_t>(tensor.shape->rank());
-    const bool has_leading =
-        !names.empty() && names[0].size() == 1 && names[0][0] == kLeading;
-    if (has_leading && rank + 1 >= names.size()) {
-      const size_t leading = rank + 1 - names.size();
-      if (leading_.value_or(leading) != leading) {
+    const auto rest = std::ranges::find(names, DimNames{std::string(kRest)});
+    if (rest != names.end() && rank + 1 >= names.size()) {
+      const size_t count = rank + 1 - names.size();
+      if (rest_.value_or(count) != count) {
         return Bad(tensor.called, " ", tensor.shape->ToString(), ": '...' is ",
-                   leading, " dimensions here, ", *leading_, " before");
+                   count, " dimensions here, ", *rest_, " before");
       }
-      leading_ = leading;
-      TensorNames expanded;
-      for (size_t i = 0; i < leading; ++i) {
-        expanded.push_back({absl::StrCat(kLeading, i)});
+      rest_ = count;
+      TensorNames expanded(names.begin(), rest);
+      for (size_t i = 0; i < count; ++i) {
+        expanded.push_back({absl::StrCat(kRest, i)});
       }
-      expanded.insert(expanded.end(), names.begin() + 1, names.end());
+      expanded.insert(expanded.end(), rest + 1, names.end());
       names = std::move(expanded);
     }
     if (names.size() != rank) {
@@ -285,6 +283,9 @@ class RuleMaker {
     std::set<std::string> seen;
     for (const DimNames& dim : names) {
       for (const std::string& name : dim) {
+        if (name == kRest) {
+          return Bad(tensor.called, ": '...' stands for dimensions, once");
+        }
         if (!seen.insert(name).second) {
           return Bad(tensor.called, ": factor ", name, " stands there twice");
         }
@@ -339,7 +340,20 @@ class RuleMaker {
     return absl::OkStatus();
   }
 
+  // What is said of '...' is said of each of its dimensions.
+  void ExpandKinds() {
+    const std::string rest(kRest);
+    const auto kind = named_.kinds.find(rest);
+    if (kind == named_.kinds.end() || !rest_.has_value()) return;
+    for (size_t i = 0; i < *rest_; ++i) {
+      named_.kinds[absl::StrCat(rest, i)] = kind->second;
+      named_.reductions[absl::StrCat(rest, i)] = named_.reductions[rest];
+    }
+    named_.kinds.erase(kind);
+  }
+
   absl::Status CheckKinds() {
+    ExpandKinds();
     for (const auto& [name, kind] : named_.kinds) {
       const bool is_read = in_operands_.contains(name);
       const bool is_written = in_results_.contains(name);
@@ -414,7 +428,7 @@ class RuleMaker {
   NamedRule named_;
   const Instruction& instruction_;
   std::vector<Named> tensors_;
-  std::optional<size_t> leading_;  // What '...' stands for.
+  std::optional<size_t> rest_;  // How many dimensions '...' stands for.
   std::set<std::string> in_operands_;
   std::set<std::string> in_results_;
   std::map<std::string, int32_t> numbers_;

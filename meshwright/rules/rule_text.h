@@ -4,7 +4,8 @@
 //
 // Tensors are separated by commas, operands from results by an arrow. Each
 // dimension is a factor, or several in parentheses, major first: `b (g r) h`.
-// `...` stands for leading dimensions, the same in all tensors that have it.
+// `...` stands for any number of dimensions, the same in all tensors that have
+// it; what braces say of it they say of each.
 // Braces say what is not plain, with `;` between:
 //
 //   reduction: k         results without it are sums over it; of what else:

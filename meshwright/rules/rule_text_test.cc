@@ -105,6 +105,21 @@ TEST(RuleTextTest, WhatShardyWrites) {
   EXPECT_THAT(rule->operands[1][0], ElementsAre(1, 2));
 }
 
+TEST(RuleTextTest, TheRestAnywhereAndInBraces) {
+  const Call call({{8, 4, 6}, {6}}, {{6, 8, 4}, {6}, {1}});
+  const absl::StatusOr<Rule> rule =
+      call.Parse("... n, n -> n ..., n, a {reduction max: ...; reduction: n}");
+  ASSERT_TRUE(rule.ok()) << rule.status();
+  EXPECT_THAT(Kinds(*rule),
+              ElementsAre(FactorKind::kReduced, FactorKind::kReduced,
+                          FactorKind::kReduced, FactorKind::kWhole));
+  EXPECT_EQ(rule->factors[1].reduction, Reduction::kMax);
+  EXPECT_EQ(rule->factors[2].reduction, Reduction::kSum);
+  EXPECT_EQ(rule->results[0],
+            (TensorFactors{rule->operands[0][2], rule->operands[0][0],
+                           rule->operands[0][1]}));
+}
+
 TEST(RuleTextTest, SaysWhatIsWrong) {
   const RuledCall dot({{8, 6}, {6, 4}}, {{8, 4}});
   const std::pair<const char*, const char*> cases[] = {
@@ -128,7 +143,9 @@ TEST(RuleTextTest, SaysWhatIsWrong) {
        "operand 0, dimension 0: how large are a and b?"},
       {"(a b) k, k j -> (a b) j {a=3; reduction: k}",
        "operand 0 f32[8,6], dimension 0: 3 does not divide it"},
-      {"i ..., k j -> i j {reduction: k}", "'...' is not a tensor's first"},
+      {"... ..., k j -> k j", "operand 0: '...' stands for dimensions, once"},
+      {"i k, k j -> i j {reduction: k; need_replication: ...}",
+       "no tensor has a factor ..."},
       {"#sdy.op_sharding_rule<([i], [k, j])->([i, j]) {i=8, j=4, k=6}>",
        "operand 0 f32[8,6] has 2 dimensions, the rule 1"},
   };

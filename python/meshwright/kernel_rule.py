@@ -127,8 +127,6 @@ class _Reader:
         names = []
         while self.rest.strip() and not self.next_is(",", "->", "{"):
             if self.take("..."):
-                if names:
-                    raise MeshwrightError("'...' is not a tensor's first")
                 names.append(["..."])
             elif self.take("("):
                 names.append([])
@@ -174,27 +172,31 @@ class _Tensor:
     index: int
     dims: Dims
     names: Names
-    leading: int | None = None  # What '...' stands for, if it has that.
+    rest: int | None = None  # How many dimensions '...' stands for, if it has that.
 
     def __str__(self) -> str:
         return f"{self.what} {self.index} [{','.join(map(str, self.dims))}]"
 
     def expand(self, others: "list[_Tensor]") -> None:
-        """The leading dimensions, by names of their own; one name per dimension."""
-        if self.names[:1] == [["..."]] and len(self.dims) + 1 >= len(self.names):
-            self.leading = len(self.dims) + 1 - len(self.names)
-            before = [t.leading for t in others if t.leading is not None]
-            if before[0] != self.leading:
+        """The dimensions of '...', by names of their own; one name per dimension."""
+        if ["..."] in self.names and len(self.dims) + 1 >= len(self.names):
+            self.rest = len(self.dims) + 1 - len(self.names)
+            before = [t.rest for t in others if t.rest is not None]
+            if before[0] != self.rest:
                 raise MeshwrightError(
-                    f"{self}: '...' is {self.leading} dimensions here, "
-                    f"{before[0]} before"
+                    f"{self}: '...' is {self.rest} dimensions here, {before[0]} before"
                 )
-            self.names[:1] = [[f"...{i}"] for i in range(self.leading)]
+            at = self.names.index(["..."])
+            self.names[at : at + 1] = [[f"...{i}"] for i in range(self.rest)]
         if len(self.names) != len(self.dims):
             raise MeshwrightError(
                 f"{self} has {len(self.dims)} dimensions, the rule {len(self.names)}"
             )
         seen = [name for dim in self.names for name in dim]
+        if "..." in seen:
+            raise MeshwrightError(
+                f"{self.what} {self.index}: '...' stands for dimensions, once"
+            )
         for name in seen:
             if seen.count(name) > 1:
                 raise MeshwrightError(
@@ -244,6 +246,11 @@ def _pair(what: str, shapes: Sequence[Dims], names: list[Names]) -> list[_Tensor
 
 
 def _check_kinds(rule: _Named, tensors: list[_Tensor]) -> None:
+    rest = [tensor.rest for tensor in tensors if tensor.rest is not None]
+    if rest and "..." in rule.kinds:
+        kind = rule.kinds.pop("...")
+        rule.kinds |= {f"...{i}": kind for i in range(rest[0])}
+
     def without(name):
         """The first result that has elements, but not this factor."""
         return next(

@@ -147,6 +147,18 @@ def test_the_number_of_variants_is_limited():
     assert [way["b"] * way["r"] for way in ways_of(rule, 5)] == [1, 2, 2, 4, 4]
 
 
+def test_the_rest_stands_anywhere_and_in_braces():
+    rule = fit(
+        "... n, n -> n ..., n, a {reduction max: ...; need_replication: n}",
+        [(8, 4, 6), (6,)],
+        [(6, 8, 4), (6,), (1,)],
+    )
+    assert rule.splittable == ["...0", "...1"]
+    assert rule.local({"...0": 2})[1] == [(6, 4, 4), (6,), (1,)]
+    with pytest.raises(MeshwrightError, match="operand 0: '...' stands for dim"):
+        fit("... ... -> ...", [(8, 4)], [(8,)])
+
+
 def test_shapes_that_a_kernel_refuses_are_left_out():
     def at_least(rows):
         def body(x):

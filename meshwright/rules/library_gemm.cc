@@ -1,0 +1,203 @@
+#include "meshwright/rules/library_gemm.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace meshwright {
+namespace {
+
+// Operands.
+constexpr int32_t kLhs = 0;
+constexpr int32_t kLhsScale = 1;
+constexpr int32_t kRhs = 2;
+constexpr int32_t kRhsScale = 3;
+constexpr int32_t kBias = 4;
+// Results.
+constexpr size_t kBiasGradient = 1;
+
+// `name = 2 : i64` of the attributes.
+std::optional<int64_t> GemmNumber(const Instruction& instruction,
+                                  absl::string_view name) {
+  const absl::string_view config = instruction.attributes->backend_config;
+  const std::string key = absl::StrCat(name, " = ");
+  const size_t found = config.find(key);
+  if (found == absl::string_view::npos) return std::nullopt;
+  const char* begin = config.data() + found + key.size();
+  int64_t number = 0;
+  const auto read =
+      std::from_chars(begin, config.data() + config.size(), number);
+  if (read.ec != std::errc()) return std::nullopt;
+  return number;
+}
+
+bool GemmFlag(const Instruction& instruction, absl::string_view name) {
+  return absl::StrContains(instruction.attributes->backend_config,
+                           absl::StrCat(name, " = true"));
+}
+
+// The dimensions of one side.
+struct GemmSide {
+  std::vector<int64_t> sizes;
+  int64_t boundary = 0;
+  bool contracts_first = false;  // What is before the boundary.
+
+  bool IsContracted(int64_t dimension) const {
+    return (dimension < boundary) == contracts_first;
+  }
+  std::vector<int64_t> Contracted() const {
+    std::vector<int64_t> found;
+    for (int64_t i = 0; i < std::ssize(sizes); ++i) {
+      if (IsContracted(i)) found.push_back(sizes[i]);
+    }
+    return found;
+  }
+};
+
+std::optional<GemmSide> ReadSide(const Instruction& instruction,
+                                 int32_t operand) {
+  const bool is_lhs = operand == kLhs;
+  const std::string name = is_lhs ? "lhs" : "rhs";
+  const std::optional<int64_t> boundary =
+      GemmNumber(instruction, name + "_axis_boundary");
+  const Shape& shape = instruction.operand_shape(operand);
+  if (!boundary.has_value() || !shape.IsArray() || *boundary < 1 ||
+      *boundary >= shape.rank()) {
+    return std::nullopt;
+  }
+  const bool transposed = GemmFlag(instruction, name + "_transposed");
+  return GemmSide{.sizes = shape.dimensions,
+                  .boundary = *boundary,
+                  .contracts_first = transposed == is_lhs};
+}
+
+TensorFactors WholeTensor(const Shape& shape, Rule& rule) {
+  TensorFactors tensor;
+  for (const int64_t size : shape.dimensions) {
+    tensor.push_back({rule.AddFactor(size, FactorKind::kWhole)});
+  }
+  return tensor;
+}
+
+std::vector<int64_t> SizesOf(const TensorFactors& tensor, const Rule& rule) {
+  std::vector<int64_t> sizes;
+  for (const DimFactors& dim : tensor) {
+    sizes.push_back(rule.factors[dim[0]].size);
+  }
+  return sizes;
+}
+
+// The factors of both sides and of the output, and where they are contracted.
+struct GemmFactors {
+  TensorFactors sides[2];
+  TensorFactors free[2];
+  std::vector<int32_t> contracted;
+};
+
+GemmFactors AddGemmFactors(const GemmSide& lhs, const GemmSide& rhs,
+                           Rule& rule) {
+  GemmFactors factors;
+  const bool alike = lhs.Contracted() == rhs.Contracted();
+  const FactorKind kind = alike ? FactorKind::kReduced : FactorKind::kWhole;
+  for (const int side : {0, 1}) {
+    const GemmSide& of = side == 0 ? lhs : rhs;
+    size_t next = 0;
+    for (int64_t i = 0; i < std::ssize(of.sizes); ++i) {
+      int32_t factor = 0;
+      if (!of.IsContracted(i)) {
+        factor = rule.AddFactor(of.sizes[i]);
+        factors.free[side].push_back({factor});
+      } else if (side == 1 && alike) {
+        factor = factors.contracted[next++];
+      } else {
+        factor = rule.AddFactor(of.sizes[i], kind);
+        factors.contracted.push_back(factor);
+      }
+      factors.sides[side].push_back({factor});
+    }
+  }
+  return factors;
+}
+
+}  // namespace
+
+bool IsLibraryGemm(const Instruction& instruction) {
+  const std::string& target = instruction.attributes->custom_call_target;
+  return instruction.opcode == Opcode::kCustomCall &&
+         (target == "te_gemm_ffi" || target == "te_gemm_v2_ffi");
+}
+
+double LibraryGemmFlops(const Instruction& instruction) {
+  if (!IsLibraryGemm(instruction) || instruction.operands.size() <= kRhs) {
+    return 0;
+  }
+  const std::optional<GemmSide> lhs = ReadSide(instruction, kLhs);
+  if (!lhs.has_value()) return 0;
+  double flops = 2;
+  for (const int64_t size : lhs->Contracted()) {
+    flops *= static_cast<double>(size);
+  }
+  const Shape* output = Leaves(instruction.shape)[0];
+  return flops * static_cast<double>(ElementCount(*output));
+}
+
+std::optional<Rule> LibraryGemmFactors(const Instruction& instruction) {
+  const std::vector<const Shape*> results = Leaves(instruction.shape);
+  if (instruction.operands.size() <= kBias || results.size() < 2 ||
+      GemmNumber(instruction, "collective_op").value_or(0) != 0) {
+    return std::nullopt;
+  }
+  const std::optional<GemmSide> lhs = ReadSide(instruction, kLhs);
+  const std::optional<GemmSide> rhs = ReadSide(instruction, kRhs);
+  if (!lhs.has_value() || !rhs.has_value() ||
+      ElementCount(instruction.operand_shape(kLhsScale)) > 1 ||
+      ElementCount(instruction.operand_shape(kRhsScale)) > 1) {
+    return std::nullopt;
+  }
+  const bool has_gradient =
+      results.size() > 2 && ElementCount(*results[kBiasGradient]) > 0;
+  if (has_gradient) return std::nullopt;
+  Rule rule;
+  const GemmFactors factors = AddGemmFactors(*lhs, *rhs, rule);
+  TensorFactors output = factors.free[0];
+  output.insert(output.end(), factors.free[1].begin(), factors.free[1].end());
+  const std::vector<int64_t> output_sizes = SizesOf(output, rule);
+  if (results[0]->dimensions != output_sizes) return std::nullopt;
+  bool is_plain = true;
+  // Others are scalars, or stand for nothing.
+  const auto add = [&](const Shape& shape) {
+    if (shape.dimensions == output_sizes) {
+      is_plain = false;
+      return output;
+    }
+    return WholeTensor(shape, rule);
+  };
+  for (int32_t i = 0; i < std::ssize(instruction.operands); ++i) {
+    const Shape& shape = instruction.operand_shape(i);
+    if (i == kLhs || i == kRhs) {
+      rule.operands.push_back(factors.sides[i == kLhs ? 0 : 1]);
+    } else if (i == kBias &&
+               shape.dimensions == SizesOf(factors.free[1], rule)) {
+      is_plain = false;
+      rule.operands.push_back(factors.free[1]);
+    } else {
+      rule.operands.push_back(add(shape));
+    }
+  }
+  rule.results.push_back(output);
+  for (size_t i = 1; i < results.size(); ++i) {
+    rule.results.push_back(add(*results[i]));
+  }
+  for (const int32_t factor : factors.contracted) {
+    if (!is_plain) rule.factors[factor].kind = FactorKind::kWhole;
+  }
+  return rule;
+}
+
+}  // namespace meshwright
