@@ -1,9 +1,10 @@
 """Lowers a step for CUDA around cuDNN's attention with dropout.
 
-python dropout_step.py OUT.hlo.pb INPUTS.safetensors
+python dropout_step.py OUT.hlo.pb INPUTS.safetensors linear|squared
 
-The loss is linear in the last layer's `v`, and the next state is the gradient: if
+The linear loss is so in the last layer's `v`, and the next state is the gradient: if
 backward drops what forward dropped, the loss is the product of `v` and its next value.
+The squared one is trained, and needs what forward computed.
 """
 
 import sys
@@ -34,16 +35,28 @@ def attention(p, x, seed):
     return y.reshape(*x.shape[:2], -1) @ p["out"].astype(x.dtype)
 
 
-def step(state, batch, goal):
+def layers(state, batch):
+    x = batch.astype(jnp.bfloat16)
+    for i, p in enumerate(state[:-1]):
+        x = x + attention(p, x, 7 + i)
+    y = attention(state[-1], x, 7 + len(state))
+    return y.astype(jnp.float32)
+
+
+def linear(state, batch, goal):
     def loss(state):
-        x = batch.astype(jnp.bfloat16)
-        for i, p in enumerate(state[:-1]):
-            x = x + attention(p, x, 7 + i)
-        y = attention(state[-1], x, 7 + len(state))
-        return jnp.sum(y.astype(jnp.float32) * goal)
+        return jnp.sum(layers(state, batch) * goal)
 
     value, gradients = jax.value_and_grad(loss)(state)
     return gradients, value
+
+
+def squared(state, batch, goal):
+    def loss(state):
+        return jnp.mean((layers(state, batch) - goal) ** 2)
+
+    value, gradients = jax.value_and_grad(loss)(state)
+    return jax.tree.map(lambda p, g: p - g, state, gradients), value
 
 
 def main():
@@ -57,6 +70,7 @@ def main():
     ]
     batch = jax.random.normal(next(keys), (BATCH, LENGTH, WIDTH))
     goal = jax.random.normal(next(keys), batch.shape)
+    step = {"linear": linear, "squared": squared}[sys.argv[3]]
     meshwright.lower(step, state, batch, goal, platform="cuda").save(sys.argv[1])
     save_tensors(sys.argv[2], state=state, batch=batch, goal=goal)
 

@@ -30,12 +30,21 @@ PLANS = {
 }
 
 
-@pytest.fixture(scope="module")
-def step(tmp_path_factory):
+def lowered(tmp_path_factory, loss):
     folder = tmp_path_factory.mktemp("dropout")
     paths = folder / "step.hlo.pb", folder / "inputs.safetensors"
-    subprocess.run([sys.executable, SCRIPT, *paths], check=True)
+    subprocess.run([sys.executable, SCRIPT, *paths, loss], check=True)
     return paths
+
+
+@pytest.fixture(scope="module")
+def step(tmp_path_factory):
+    return lowered(tmp_path_factory, "linear")
+
+
+@pytest.fixture(scope="module")
+def training_step(tmp_path_factory):
+    return lowered(tmp_path_factory, "squared")
 
 
 def run(cli, step, tmp_path, *flags):
@@ -108,3 +117,33 @@ def test_each_shard_has_its_seed(cli, step, tmp_path):
     done = cli("check", step[0], "--sharding", file, "--steps", "1").stdout
     assert "equal after" in done
     assert "compared without dropout" in done
+
+
+@pytest.mark.parametrize("micro_batches", ["1", "4"])
+def test_recomputed_forward_drops_the_same(cli, training_step, tmp_path, micro_batches):
+    module, inputs = training_step
+    losses, seeds = {}, {}
+    for policy in ("none", "full"):
+        path, folder = tmp_path / f"{policy}.json", tmp_path / policy
+        cli(
+            *("plan", module, "--cluster", "cpu:4", "--assumed", "--stages", "1"),
+            *("--strategy", "dp", "--micro-batches", micro_batches),
+            *("--recompute", policy, "-o", path, "--dump", folder),
+        )
+        done = cli.json(
+            *("run", module, "--plan", path, "--inputs", inputs, "--steps", "3")
+        )
+        losses[policy] = done["loss"]
+        found = re.findall(
+            r'__cudnn\$fmhaSoftmaxDropout(Backward)?".*"seed":(\d+)',
+            (folder / "program.hlo").read_text(),
+        )
+        seeds[policy] = {
+            way: sorted(seed for back, seed in found if bool(back) == (way == "back"))
+            for way in ("forward", "back")
+        }
+    assert seeds["none"]["forward"] == seeds["none"]["back"] == seeds["full"]["back"]
+    assert len(seeds["full"]["forward"]) > len(seeds["full"]["back"])
+    assert set(seeds["full"]["forward"]) == set(seeds["full"]["back"])
+    assert losses["full"] == pytest.approx(losses["none"], rel=1e-4)
+    assert losses["none"][2] < 0.999 * losses["none"][0]
