@@ -10,6 +10,7 @@ reads the same lines (`rules/rule_text.h`).
     ([(4, 4), (4,)], [(4, 4)])
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,6 +78,27 @@ class _Named:
     results: list[Names]
     sizes: dict[str, int]
     kinds: dict[str, str]
+
+
+def with_leading(text: str, batched: Sequence[bool]) -> str:
+    """The rule with one more dimension, before all results and some operands.
+
+    >>> with_leading("b n, n -> b n {need_replication: n}", [True, False])
+    'v0 b n, n -> v0 b n {need_replication: n}'
+    """
+    taken = re.findall(r"\w+", text)
+    factor = next(f"v{i}" for i in itertools.count() if f"v{i}" not in taken)
+    shapes, brace, rest = text.partition("{")
+    operands, _, results = shapes.partition("->")
+    before = operands.split(",") if batched else []
+    after = results.split(",")
+
+    def add(tensor: str, is_batched: bool) -> str:
+        return f"{factor} {tensor.strip()}".strip() if is_batched else tensor.strip()
+
+    operands = ", ".join(map(add, before, batched))
+    results = ", ".join(add(tensor, True) for tensor in after)
+    return f"{operands} -> {results}{' ' + brace + rest if brace else ''}"
 
 
 class _Reader:

@@ -2,8 +2,9 @@
 
 A module that `lower` makes of a step with kernels holds, beside what it computes, one
 computation for each way in which a kernel's factors can be split; `docs/formats.md`
-says how calls name them. Ways are powers of two that divide a factor. Where factors
-together have more than `limit`, those with the fewest parts are there.
+says how calls name them. Ways divide a factor, and make 1, 3, 5 or 7 times a power of
+two parts together. Where there are more than `limit`, powers of two come first, and
+those with the fewest parts.
 """
 
 import itertools
@@ -16,6 +17,7 @@ from meshwright.kernel_rule import Rule
 from meshwright.kernels import KernelCall, Reference
 
 LIMIT = 64
+_ODD_PARTS = (1, 3, 5, 7)  # Of a number of devices or micro-batches.
 
 
 def add_kernels(hlo: bytes, jaxpr, platform: str, limit: int = LIMIT) -> bytes:
@@ -45,22 +47,31 @@ def ways_of(rule: Rule, limit: int) -> list[dict[str, int]]:
     >>> ways_of(fit("b n -> b n", [(4, 2)], [(4, 2)]), 4)
     [{'b': 1, 'n': 1}, {'b': 2, 'n': 1}, {'b': 1, 'n': 2}, {'b': 4, 'n': 1}]
     """
-    powers = []
-    for factor in rule.splittable:
-        size = rule.sizes[factor]
-        powers.append([w for w in _powers(size) if size % w == 0] or [1])
+    divisors = [_divisors(rule.sizes[factor]) for factor in rule.splittable]
     every = [
         dict(zip(rule.splittable, ways, strict=True))
-        for ways in itertools.product(*map(reversed, powers))
+        for ways in itertools.product(*map(reversed, divisors))
     ]
-    return sorted(every, key=lambda ways: prod(ways.values()))[:limit]
+    odd = {id(ways): _odd_part(prod(ways.values())) for ways in every}
+    usual = [ways for ways in every if odd[id(ways)] in _ODD_PARTS]
+    usual.sort(key=lambda ways: (odd[id(ways)] > 1, prod(ways.values())))
+    return usual[:limit]
 
 
-def _powers(size: int) -> Iterator[int]:
-    way = 1
-    while way <= size:
-        yield way
-        way *= 2
+def _divisors(size: int) -> list[int]:
+    """Those that may be parts of some mesh."""
+    found = [1]
+    for odd in _ODD_PARTS:
+        way = odd
+        while way <= max(size, 1):
+            if way > 1 and size % way == 0:
+                found.append(way)
+            way *= 2
+    return sorted(found)
+
+
+def _odd_part(number: int) -> int:
+    return number // (number & -number)
 
 
 def _references(jaxpr) -> Iterator[Reference]:

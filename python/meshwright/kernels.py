@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from meshwright.errors import MeshwrightError
-from meshwright.kernel_rule import Rule, fit
+from meshwright.kernel_rule import Rule, fit, with_leading
 from meshwright.keys import is_key
 
 _numbers = itertools.count(1)
@@ -33,7 +33,8 @@ def kernel(fn: Callable | None = None, *, rule: str, name: str | None = None):
     For gradients, wrap the forward and the backward function each, and join them by
     `jax.custom_vjp`.
 
-    Where `fn` raises an error for a local shape, kernels are not split so.
+    Where `fn` raises an error for a local shape, kernels are not split so. Under
+    `jax.vmap` the dimension that is mapped over is one more that may be split.
 
     Args:
       rule: what the dimensions of operands and results are.
@@ -84,6 +85,25 @@ class KernelCall:
 
         args = jax.tree_util.tree_unflatten(self.tree, leaves)
         return jax.tree_util.tree_leaves(self.fn(*args, **self.static))
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    """A kernel under `jax.vmap`: of operands with one more dimension, where batched."""
+
+    fn: Callable
+    tree: object
+    batched: tuple[bool, ...]
+
+    def __call__(self, *leaves, **static):
+        import jax
+
+        def one(*leaves):
+            args = jax.tree_util.tree_unflatten(self.tree, leaves)
+            return jax.tree_util.tree_leaves(self.fn(*args, **static))
+
+        axes = [0 if batched else None for batched in self.batched]
+        return jax.vmap(one, in_axes=axes)(*leaves)
 
 
 class Reference(str):
@@ -156,9 +176,21 @@ def _bind(call: KernelCall, program) -> Callable:
 
     composite = jax.lax.composite(body, name=f"meshwright.{call.name}")
 
+    @jax.custom_batching.custom_vmap
+    def one(*leaves):
+        return composite(*leaves, number=Reference(call), rule=call.rule)
+
+    @one.def_vmap
+    def many(size, batched, *leaves):
+        del size
+        rule = with_leading(call.rule, batched)
+        mapped = _Mapped(call.fn, call.tree, tuple(batched))
+        results = _call(mapped, call.name, rule, leaves, call.static)
+        return results, [True] * len(results)
+
     @jax.custom_jvp
     def bound(*leaves):
-        return composite(*leaves, number=Reference(call), rule=call.rule)
+        return one(*leaves)
 
     @bound.defjvp
     def refuse(primals, tangents):

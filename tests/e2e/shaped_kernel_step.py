@@ -1,6 +1,6 @@
 """Lowers a training step around kernels whose program depends on the shapes they see.
 
-python shaped_kernel_step.py OUT.hlo.pb [--loop] [--centred] [--variants N]
+python shaped_kernel_step.py OUT.hlo.pb [--loop] [--centred] [--variants N] [--rows N]
 
 A norm of rows in blocks with noise from a seed, by Pallas, forward and backward; and a
 matrix product in blocks of columns, that also leaves a workspace. With --loop the layers
@@ -86,6 +86,7 @@ def main():
     parser.add_argument("--loop", action="store_true")
     parser.add_argument("--centred", action="store_true")
     parser.add_argument("--variants", type=int, default=32)
+    parser.add_argument("--rows", type=int, default=64)
     flags = parser.parse_args()
     forward = meshwright.kernel(norm_forward, rule=FORWARD)
     backward = meshwright.kernel(norm_backward, rule=BACKWARD)
@@ -140,7 +141,7 @@ def main():
         "up": jnp.ones((2, 32, 32)),
         "down": jnp.ones((32, 16)),
     }
-    batch, seed = jnp.ones((64, 32)), jnp.int32(3)
+    batch, seed = jnp.ones((flags.rows, 32)), jnp.int32(3)
     module = meshwright.lower(step, state, batch, seed, kernel_variants=flags.variants)
     module.save(flags.out)
 

@@ -46,6 +46,7 @@ def layout(tmp_path):
     ("words", "mesh", "parameters"),
     [
         ((), {"data": 4}, DATA),
+        (("--rows", "48"), {"data": 6}, DATA),
         (("--loop",), {"model": 2}, TENSOR),
         (("--loop",), {"data": 2, "model": 4}, DATA | TENSOR),
     ],

@@ -142,9 +142,65 @@ def test_the_number_of_variants_is_limited():
     assert len(call["mw.variants"].split(",")) == 2
     rule = fit("b (g r) -> b (g r) {g=3}", [(8, 6)], [(8, 6)])
     ways = ways_of(rule, 100)
-    assert len(ways) == 8 and ways[0] == {"b": 1, "g": 1, "r": 1}
+    assert len(ways) == 16 and ways[0] == {"b": 1, "g": 1, "r": 1}
+    # Powers of two first; then all that six devices need.
+    assert [way["g"] for way in ways] == [1] * 8 + [3] * 8
+    assert ways[8] == {"b": 1, "g": 3, "r": 1}
     assert rule.local({"b": 8, "r": 2}) == ([(1, 3)], [(1, 3)])
     assert [way["b"] * way["r"] for way in ways_of(rule, 5)] == [1, 2, 2, 4, 4]
+
+
+def test_ways_of_usual_numbers_of_devices():
+    def ways(size):
+        rule = fit("b -> b", [(size,)], [(size,)])
+        return [way["b"] for way in ways_of(rule, 100)]
+
+    assert ways(12) == [1, 2, 4, 3, 6, 12]
+    assert ways(45) == [1, 3, 5]
+    assert ways(7) == [1, 7]
+    assert ways(1) == ways(0) == [1]
+
+
+@pytest.mark.parametrize(
+    ("axes", "expected"),
+    [
+        ((0, None), "v0 b n, n -> v0 b n"),
+        ((None, 0), "b n, v0 n -> v0 b n"),
+        ((1, 1), "v0 b n, v0 n -> v0 b n"),
+    ],
+)
+def test_kernels_under_vmap_have_one_more_factor(axes, expected):
+    kernel = meshwright.kernel(norm, rule="b n, n -> b n {need_replication: n}")
+    operands = [
+        x if axis is None else jnp.stack([x, 2 * x, x + 1], axis)
+        for x, axis in zip((X, SCALE), axes, strict=True)
+    ]
+    mapped = jax.vmap(kernel, in_axes=axes)
+    assert jnp.array_equal(mapped(*operands), jax.vmap(norm, in_axes=axes)(*operands))
+    (call,), _ = kernels_in(lower(mapped, *operands))
+    assert call["mw.rule"] == expected + " {need_replication: n}"
+
+
+def test_kernels_under_two_vmaps_and_in_a_gradient():
+    forward = meshwright.kernel(lambda x: jnp.sin(x), rule="b -> b", name="sine")
+    backward = meshwright.kernel(
+        lambda x, g: jnp.cos(x) * g, rule="b, b -> b", name="cosine"
+    )
+    sine = jax.custom_vjp(forward)
+    sine.defvjp(lambda x: (forward(x), x), lambda x, g: (backward(x, g),))
+    x = jnp.arange(24.0).reshape(2, 3, 4)
+
+    def loss(fn, x):
+        return jnp.sum(jax.vmap(jax.vmap(fn))(x) ** 2)
+
+    gradient = jax.grad(lambda x: loss(sine, x))
+    wanted = jax.grad(lambda x: loss(jnp.sin, x))(x)
+    assert jnp.allclose(gradient(x), wanted)
+    calls, _ = kernels_in(lower(gradient, x))
+    assert {call["mw.rule"] for call in calls} == {
+        "v1 v0 b -> v1 v0 b",
+        "v1 v0 b, v1 v0 b -> v1 v0 b",
+    }
 
 
 def test_the_rest_stands_anywhere_and_in_braces():
