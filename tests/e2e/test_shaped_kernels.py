@@ -55,6 +55,8 @@ def test_sharded_is_as_on_one_device(cli, lowered, layout, mesh, parameters, wor
     module, sharding = lowered(*words), layout(mesh, parameters)
     report = cli.json("partition", module, "--sharding", sharding)
     assert report["fallbacks"] == []
+    if parameters is DATA:
+        assert {one["kind"] for one in report["collectives"]} == {"all-reduce"}
     report = cli.json("check", module, "--sharding", sharding, "--steps", "2")
     assert report["ok"] and report["max_rel_error"] > 0
 
