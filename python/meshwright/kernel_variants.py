@@ -3,8 +3,8 @@
 A module that `lower` makes of a step with kernels holds, beside what it computes, one
 computation for each way in which a kernel's factors can be split; `docs/formats.md`
 says how calls name them. Ways divide a factor, and make 1, 3, 5 or 7 times a power of
-two parts together. Where there are more than `limit`, powers of two come first, and
-those with the fewest parts.
+two parts together. Of powers of two there are `limit` at most, of the others half as
+many, those with the fewest parts.
 """
 
 import itertools
@@ -52,10 +52,13 @@ def ways_of(rule: Rule, limit: int) -> list[dict[str, int]]:
         dict(zip(rule.splittable, ways, strict=True))
         for ways in itertools.product(*map(reversed, divisors))
     ]
-    odd = {id(ways): _odd_part(prod(ways.values())) for ways in every}
-    usual = [ways for ways in every if odd[id(ways)] in _ODD_PARTS]
-    usual.sort(key=lambda ways: (odd[id(ways)] > 1, prod(ways.values())))
-    return usual[:limit]
+    every.sort(key=lambda ways: prod(ways.values()))
+    odd = [_odd_part(prod(ways.values())) for ways in every]
+    powers = [ways for ways, part in zip(every, odd, strict=True) if part == 1]
+    others = [
+        ways for ways, part in zip(every, odd, strict=True) if part in _ODD_PARTS[1:]
+    ]
+    return powers[:limit] + others[: limit // 2]
 
 
 def _divisors(size: int) -> list[int]:
