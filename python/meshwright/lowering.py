@@ -76,7 +76,8 @@ def lower(
       static_argnums: as for `jax.jit`; not for a `fn` that is `jax.jit`-ed.
       platform: what jax lowers for, one of PLATFORMS; it need not be present.
       kernel_variants: for how many local shapes, its own among them, each
-        `meshwright.kernel` is lowered; splits into fewest parts come first.
+        `meshwright.kernel` is lowered; splits into fewest parts come first. Half
+        as many more are for 3, 5 or 7 times a power of two parts.
 
     What is recorded in the module is told in `meshwright.lowered_module`. Warns
     (MeshwrightWarning) of a step without state and of callbacks that are left out.
