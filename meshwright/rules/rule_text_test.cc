@@ -106,7 +106,7 @@ TEST(RuleTextTest, WhatShardyWrites) {
 }
 
 TEST(RuleTextTest, TheRestAnywhereAndInBraces) {
-  const Call call({{8, 4, 6}, {6}}, {{6, 8, 4}, {6}, {1}});
+  const RuledCall call({{8, 4, 6}, {6}}, {{6, 8, 4}, {6}, {1}});
   const absl::StatusOr<Rule> rule =
       call.Parse("... n, n -> n ..., n, a {reduction max: ...; reduction: n}");
   ASSERT_TRUE(rule.ok()) << rule.status();

@@ -169,7 +169,7 @@ const Segments kGaps{{8, 3, 5, 6, 2, 2, 0, 0},
                      {0, 8, 11, 16, 24, 29, 32, 32, 32, 32, 32, 32}};
 
 OneOp Packed(const Segments& segments, const std::string& mask, bool backward) {
-  const Call call{.mask = mask};
+  const AttentionCall call{.mask = mask};
   OneOp op = Attention(call, backward);
   const std::string sum = "f32[8,4,8]";
   if (backward) {
