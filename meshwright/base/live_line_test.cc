@@ -54,8 +54,9 @@ std::string Shown(const std::string& bytes) {
 }
 
 // The terminal shows ^C where the cursor is; the line may then become shorter
-// before it goes.
-TEST(LiveLineTest, NothingIsLeftOfCtrlC) {
+// before it goes. A death test, as it forks: these run before others have
+// threads.
+TEST(LiveLineDeathTest, NothingIsLeftOfCtrlC) {
   winsize size = {.ws_row = 24, .ws_col = 60};
   int terminal = -1;
   const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
