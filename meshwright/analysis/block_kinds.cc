@@ -10,7 +10,7 @@ Work WorkOf(const FlatOp& op, const ModuleWork& work) {
   return op.repeats * work.Of(*op.instruction);
 }
 
-// Parameters that are tuples have an op per array.
+// A parameter that is a tuple has one op per array.
 double ParameterBytes(const Rule& rule, ElementType type) {
   double bits = static_cast<double>(BitWidth(type));
   for (const Factor& factor : rule.factors) {

@@ -13,10 +13,10 @@ constexpr int kMaxCallDepth = 200;
 constexpr int kMaxSourceHops = 100;
 constexpr int kMaxLoopPasses = 4;
 
-// One number per leaf of a value's shape; empty when nothing is asked.
+// One number per leaf of a value's shape; empty if there are no demands.
 using Demands = std::vector<int64_t>;
 
-// The demands of `count` leaves from `begin` on.
+// The demands of `count` leaves, starting at leaf `begin`.
 Demands PartOf(const Demands& demands, int64_t begin, int64_t count) {
   if (demands.empty()) return {};
   Demands part(demands.begin() + begin, demands.begin() + begin + count);
@@ -30,7 +30,7 @@ class Propagation {
   Propagation(const Module& module, const DemandRule& rule)
       : rule_(rule), budget_(64 * module.instruction_count() + 1'000'000) {}
 
-  // What is asked of each parameter when `root` is asked of the root.
+  // The demands on each parameter, given the demands on the root.
   const std::vector<Demands>& OfParameters(const Computation& computation,
                                            const Demands& root) {
     const auto [it, inserted] = memo_.try_emplace({&computation, root});
@@ -46,7 +46,7 @@ class Propagation {
  private:
   using Table = std::vector<Demands>;  // By instruction id.
 
-  // Asks `part` of the leaves of `value` from `begin` on.
+  // Adds the demands `part` on the leaves of `value`, starting at leaf `begin`.
   static void Merge(Table& table, const Instruction& value, const Demands& part,
                     int64_t begin = 0) {
     if (part.empty()) return;
@@ -119,7 +119,7 @@ class Propagation {
     }
   }
 
-  // The leaves of the result are those of the operands, one after the other.
+  // The leaves of the result are those of the operands, in order.
   static void VisitTuple(const Instruction& instruction, Table& table) {
     const Demands& demands = table[instruction.id];
     if (demands.empty()) return;
@@ -173,8 +173,8 @@ class Propagation {
         carried[i] = std::min(carried[i], asked[0][i]);
       }
     }
-    // What the next iteration asks. Only of leaves that nothing else asks: a
-    // counter, i + 1 < 5 each time round, would never come to rest.
+    // The demands of the next iteration, but only on leaves with no other
+    // demand: for a counter, i + 1 < 5 in every iteration would never converge.
     for (int pass = 0; pass < kMaxLoopPasses; ++pass) {
       const Demands root = PartOf(carried, 0, std::ssize(carried));
       if (root.empty()) return;
@@ -201,7 +201,7 @@ class Propagation {
   }
 
   const DemandRule& rule_;
-  int64_t budget_;  // Instructions still to visit before giving up.
+  int64_t budget_;  // Instructions that may still be visited before giving up.
   int depth_ = 0;
   std::map<std::pair<const Computation*, Demands>, std::vector<Demands>> memo_;
 };

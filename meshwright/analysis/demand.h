@@ -1,11 +1,12 @@
-// Backward analysis: what the uses of a value ask of it, as one number per
-// array, the smallest asked anywhere; kNoDemand when nothing asks.
+// A backward dataflow analysis: what the uses of a value require of it, as one
+// number per array, the minimum over all uses; kNoDemand if no use requires
+// anything.
 //
-//   h = gather(table f32[11,8], t)     // asks t < 11
+//   h = gather(table f32[11,8], t)     // requires t < 11
 //   t = select(i < 0, i + 11, i)       // so i < 11
 //
-// The rule says what one array instruction asks of its operands; this file
-// carries demands through tuples, calls, fusions, conditionals and loops.
+// The rule says what one array instruction requires of its operands; this file
+// propagates demands through tuples, calls, fusions, conditionals and loops.
 #ifndef MESHWRIGHT_ANALYSIS_DEMAND_H_
 #define MESHWRIGHT_ANALYSIS_DEMAND_H_
 
@@ -20,32 +21,32 @@ namespace meshwright {
 
 inline constexpr int64_t kNoDemand = std::numeric_limits<int64_t>::max();
 
-// Asks `demand` of the array value `instruction`.
+// Adds `demand` on the array value `instruction`.
 using Ask =
     absl::FunctionRef<void(const Instruction& instruction, int64_t demand)>;
 
 class DemandRule {
  public:
   virtual ~DemandRule() = default;
-  // Asks of (transitive) operands of `instruction` what it needs, where
-  // `demand` is asked of its result, kNoDemand included. Is not called for the
-  // opcodes that this file handles.
+  // Adds demands on (transitive) operands of `instruction`, given the `demand`
+  // on its result, which may be kNoDemand. Not called for opcodes that this
+  // file handles.
   virtual void Apply(const Instruction& instruction, int64_t demand,
                      Ask ask) const = 0;
 };
 
-// What is asked of each entry parameter, by parameter number; kNoDemand for
-// tuples. Time is linear in the module for modules that frameworks write, and
-// bounded for all others by giving up demands. Requires: passed Verify.
+// The demand on each entry parameter, by parameter number; kNoDemand for
+// tuples. Linear time for modules as frameworks write them; bounded for all
+// others, by giving up demands. Requires: `module` passed Verify.
 std::vector<int64_t> ParameterDemands(const Module& module,
                                       const DemandRule& rule);
 
-// Where `instruction` only moves or selects elements of its operands, asks the
-// same of those operands; otherwise returns false.
+// If `instruction` only moves or selects elements of its operands, adds the
+// same demand on those; otherwise returns false.
 bool AskOfMoved(const Instruction& instruction, int64_t demand, Ask ask);
 
-// The instruction whose value `instruction` repeats, through broadcasts,
-// reshapes, transposes, copies and converts; at most 100 of them.
+// The instruction whose value `instruction` has, through at most 100
+// broadcasts, reshapes, transposes, copies and converts.
 const Instruction& Source(const Instruction& instruction);
 
 }  // namespace meshwright

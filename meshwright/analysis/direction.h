@@ -1,8 +1,8 @@
-// Which instructions of a step's micro-batch program are its forward pass: what
-// the loss is made of. All others are backward.
+// Which instructions of a step's micro-batch program are its forward pass:
+// those that the loss depends on. All others are backward.
 //
-// Instructions that are neither (a metric that the loss does not need) count as
-// backward: they may wait for it.
+// Instructions that are neither (a metric that the loss does not depend on)
+// count as backward, since they can wait for it.
 #ifndef MESHWRIGHT_ANALYSIS_DIRECTION_H_
 #define MESHWRIGHT_ANALYSIS_DIRECTION_H_
 
@@ -14,7 +14,7 @@
 
 namespace meshwright {
 
-// By instruction id: whether these elements of the root, a tuple, need it.
+// By instruction id: whether these elements of the root, a tuple, depend on it.
 std::vector<bool> NeededBy(const Computation& computation,
                            absl::Span<const int64_t> outputs);
 

@@ -7,11 +7,11 @@
 namespace meshwright {
 namespace {
 
-// Rearrangements between a parameter and what uses it; a chain is never longer
-// in what frontends write.
+// The most rearrangements between a parameter and its use; frontends write no
+// longer chains.
 constexpr int kMostLinks = 32;
 
-// The operand that an instruction passes on, its elements as they are or
+// The operand that an instruction passes on, with its elements unchanged or
 // rearranged; null if it computes something.
 const Instruction* PassedOn(const Instruction& instruction) {
   switch (instruction.opcode) {
@@ -58,7 +58,8 @@ DisplayNames::DisplayNames(const Module& module, const ModuleRoles& roles) {
 
 const DisplayNames::Parameter* DisplayNames::Behind(
     const Instruction* value) const {
-  std::vector<int64_t> elements;  // Of tuples that hold it, outermost last.
+  // Tuple indices that lead to it, outermost last.
+  std::vector<int64_t> elements;
   for (int link = 0; link < kMostLinks && value != nullptr; ++link) {
     if (value->opcode == Opcode::kParameter) {
       const auto own = parameters_.find(value);

@@ -88,7 +88,7 @@ int64_t CountMultiples(__int128 first, __int128 step, int64_t count,
   __int128 begin = std::max<__int128>(0, ceil_divide(-first, step));
   const __int128 end =
       std::min<__int128>(count, ceil_divide(limit - first, step));
-  // Multiples come back after `period` steps, if at all.
+  // Multiples recur after `period` steps, if at all.
   const int64_t period =
       divisor / std::gcd(divisor, static_cast<int64_t>(step % divisor));
   for (int64_t i = 0; i < period && begin < end; ++i, ++begin) {
@@ -98,7 +98,8 @@ int64_t CountMultiples(__int128 first, __int128 step, int64_t count,
   return 0;
 }
 
-// Pairs (output position, tap) along one dimension that meet an input element.
+// Pairs (output position, filter tap) along one dimension that meet an input
+// element.
 double ValidTaps(int64_t input, int64_t output, const WindowDimension& window) {
   constexpr int64_t kMaxCounted = 1 << 22;
   if (window.base_dilation < 1 || window.stride < 1 ||
@@ -107,7 +108,7 @@ double ValidTaps(int64_t input, int64_t output, const WindowDimension& window) {
     return static_cast<double>(output) * static_cast<double>(window.size);
   }
   const __int128 dilated = __int128{input - 1} * window.base_dilation + 1;
-  // Goes along the shorter of the two and counts along the other.
+  // Iterates over the shorter of the two and counts along the other.
   const bool by_output = output < window.size;
   const int64_t one = by_output ? window.stride : window.window_dilation;
   const int64_t other = by_output ? window.window_dilation : window.stride;
@@ -151,8 +152,9 @@ double ConvolutionFlops(const Instruction& convolution) {
   return flops;
 }
 
-// All elements up to one of `size`, or from one on: compilers add up pieces of
-// 16, and what is before each.
+// Whether the window is a running sum: all elements up to one of `size`, or
+// from one on. Compilers sum pieces of 16 elements, and add the sum of the
+// pieces before each.
 bool IsRunning(const WindowDimension& d, int64_t size) {
   return d.size == size &&
          std::max(d.padding_low, d.padding_high) == size - 1 && d.stride == 1 &&
@@ -256,7 +258,7 @@ double TouchedBytes(const Instruction& instruction) {
   }
 }
 
-// The instruction by itself, without what it calls.
+// The work of the instruction itself, without the computations it calls.
 Work OwnWork(const Instruction& instruction) {
   Work work{.bytes = TouchedBytes(instruction)};
   if (IsTranscendental(instruction.opcode)) {
@@ -289,7 +291,7 @@ Work operator*(double count, const Work& work) {
 
 namespace {
 
-// A shard_map region: its body on each of its devices.
+// The work of a shard_map region: its body, on each of its devices.
 Work OfIsland(const Instruction& instruction, const ModuleWork& work) {
   const absl::StatusOr<Island> island = IslandOf(instruction);
   if (!island.ok()) return {};

@@ -4,15 +4,16 @@
 //                             4 * (32 + 64 + 128) = 896 bytes
 //
 // Conventions. A multiply-add is two operations. A dot is 2 * result elements *
-// contracted elements. A convolution is 2 per multiply-add whose tap falls on
-// an input element; taps on padding or on the holes of a dilated input are not
-// counted, so a strided convolution and its input gradient cost the same.
-// Elementwise ops count their elements, reduce its input elements,
-// reduce-window and select-and-scatter elements * window, scatter its updates,
-// sort n log n; moving data is free. Integer ops count as floating ones;
-// transcendental functions (exp, tanh, ...) are counted apart, one per element.
-// Calls and fusions cost what they call, a conditional its dearest branch, a
-// loop its trip count times body and condition. Custom calls count nothing.
+// contracted elements. A convolution is 2 per multiply-add whose window element
+// falls on an input element; those on padding or on the holes of a dilated
+// input are not counted, so that a strided convolution and its input gradient
+// cost the same. Elementwise ops count their elements, reduce its input
+// elements, reduce-window and select-and-scatter elements * window, scatter its
+// updates, sort n log n; data movement is free. Integer ops count like
+// floating-point ones; transcendental functions (exp, tanh, ...) are counted
+// separately, one per element. Calls and fusions count what they call, a
+// conditional its most expensive branch, a loop its trip count times body and
+// condition. Custom calls count nothing.
 #ifndef MESHWRIGHT_ANALYSIS_FLOPS_H_
 #define MESHWRIGHT_ANALYSIS_FLOPS_H_
 
@@ -23,12 +24,12 @@
 
 namespace meshwright {
 
-// Doubles: whole numbers are exact up to 2^53 and nothing overflows.
+// Doubles: integers are exact up to 2^53, and nothing overflows.
 struct Work {
   double flops = 0;
   double transcendentals = 0;
   // Operands read and results written, as if nothing were fused or cached;
-  // slices, gathers and updates in place count what they touch.
+  // slices, gathers and in-place updates count what they touch.
   double bytes = 0;
 
   Work& operator+=(const Work& other);
@@ -37,20 +38,20 @@ struct Work {
 
 Work operator*(double count, const Work& work);
 
-// Dots, convolutions and kernels that consist of such.
+// Dots, convolutions, and kernels that consist of them.
 bool IsContraction(const Instruction& instruction);
 
-// The work of everything in a module, computed once, in linear time.
-// Requires: the module passed Verify and outlives this.
+// The work of everything in a module, computed once, in linear time. Requires:
+// the module passed Verify and outlives this.
 class ModuleWork {
  public:
   explicit ModuleWork(const Module& module);
 
-  // One run of the instruction, with everything it calls.
+  // Of one execution of the instruction, with everything it calls.
   Work Of(const Instruction& instruction) const;
-  // One run of the computation.
+  // Of one execution of the computation.
   Work Of(const Computation& computation) const;
-  // One run of the entry.
+  // Of one execution of the entry.
   Work total() const { return total_; }
   // Loops whose trip count is unknown; each is counted as one iteration.
   int64_t unknown_loops() const { return unknown_loops_; }

@@ -23,7 +23,7 @@ std::optional<int64_t> ScalarInteger(const Instruction& value) {
   return literal->ElementAsInteger(0);
 }
 
-// The number of places at which a window of `size` fits into `dimension`.
+// The number of positions at which a window of `size` fits into `dimension`.
 int64_t Places(const Shape& shape, int64_t dimension, int64_t size) {
   if (dimension < 0 || dimension >= shape.rank()) return kNoDemand;
   return std::max<int64_t>(shape.dimensions[dimension] - size, 0) + 1;
@@ -56,7 +56,8 @@ const Instruction* FindConcatenate(const Instruction& indices,
   return nullptr;
 }
 
-// Component c of each index vector, along `dimension`, is below bounds[c].
+// Demands that component c of each index vector, along `dimension`, is below
+// bounds[c].
 void AskOfIndices(const Instruction& indices, int64_t dimension,
                   const std::vector<int64_t>& bounds, Ask ask) {
   if (bounds.empty()) return;
@@ -122,8 +123,8 @@ void AskOfScatter(const Instruction& scatter, Ask ask) {
                ask);
 }
 
-// Operands from `first` on are offsets into `sliced`, one per dimension, or
-// one vector of all of them.
+// Demands on operands from `first` on, which are offsets into `sliced`: one per
+// dimension, or one vector of all of them.
 void AskOfOffsets(const Instruction& instruction, size_t first,
                   const std::vector<int64_t>& sizes, Ask ask) {
   const Shape& sliced = instruction.operand_shape(0);
@@ -153,8 +154,9 @@ void AskOfCompare(const Instruction& compare, Ask ask) {
   }
 }
 
-// x + c < demand and the like. A bound that leaves nothing comes from the path
-// of negative indices in select(i < 0, i + n, i) and is dropped.
+// Demands from x + c < demand and the like. A bound that leaves no values stems
+// from the branch for negative indices in select(i < 0, i + n, i) and is
+// dropped.
 void AskOfArithmetic(const Instruction& instruction, int64_t demand, Ask ask) {
   for (int side : {0, 1}) {
     const std::optional<int64_t> constant =

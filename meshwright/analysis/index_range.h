@@ -1,10 +1,10 @@
-// The range of values that make sense for integer parameters.
+// The valid ranges of integer parameters.
 //
 //   loss(table f32[50257,768], tokens s32[8,1024])  ->  {1: 50257}
 //
 // A parameter is bounded by what it indexes: start indices of gather and
 // scatter, dynamic-slice and dynamic-update-slice offsets, and comparison with
-// an iota (one-hot). Arithmetic with constants on the way is undone.
+// an iota (one-hot). Arithmetic with constants in between is inverted.
 #ifndef MESHWRIGHT_ANALYSIS_INDEX_RANGE_H_
 #define MESHWRIGHT_ANALYSIS_INDEX_RANGE_H_
 

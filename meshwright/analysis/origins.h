@@ -1,12 +1,12 @@
-// Where the elements of values come from, through reshapes, transposes,
-// converts and the stacks that scanned loops keep.
+// The origin of the elements of values, through reshapes, transposes, converts
+// and the stacked residuals of scans.
 //
 //   y = dot(x, w); ...; dw = dot(transpose(x), dy)
 //   Of(x) == Of(transpose(x)): both contractions read the same elements
 //
-// In a scan, the backward loop reads x from a stack that the forward loop
-// wrote; both are x. Values that are computed twice alike, such as those
-// computed again after an optimization barrier, have the same origin.
+// In a scan, the reverse scan reads x from an array that the forward scan
+// wrote; both are x. Values that are computed twice, such as rematerialised
+// ones behind an optimization barrier, have the same origin.
 #ifndef MESHWRIGHT_ANALYSIS_ORIGINS_H_
 #define MESHWRIGHT_ANALYSIS_ORIGINS_H_
 
@@ -29,7 +29,7 @@ class Origins {
   // Equal for values that are equal.
   uint64_t NumberOf(ValueId value) const { return numbers_[value]; }
 
-  // `labels` of `from`, carried to its origin and from there to `to`.
+  // The labels of `from`, propagated to its origin and from there to `to`.
   // Requires: the two have the same origin.
   DimLabels Carry(DimLabels labels, ValueId from, ValueId to) const;
 

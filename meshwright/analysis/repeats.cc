@@ -30,7 +30,8 @@ class StretchHash {
                   Product(prefix_[begin], power_[length]));
   }
 
-  // How far the sequence agrees from `a` on with itself from `b` on, a < b.
+  // The length for which the sequence from `a` on equals that from `b` on, a <
+  // b.
   int64_t Agreement(int64_t a, int64_t b) const {
     int64_t low = 0;
     int64_t high = size() - b;
@@ -63,9 +64,9 @@ class StretchHash {
   std::vector<uint64_t> power_;
 };
 
-// Repeats from every position on, whose period is the distance to the next
-// occurrence of the window of 1, 2, 4, ... values there. Inside a repeat, a
-// window of at least one period comes back after exactly one period.
+// The repeats that start at each position, with the distance to the next
+// occurrence of the window of 1, 2, 4, ... values there as their period. Inside
+// a repeat, a window of at least one period recurs after exactly one period.
 std::vector<Repeat> Candidates(const StretchHash& hash) {
   std::vector<Repeat> candidates;
   const int64_t n = hash.size();

@@ -1,4 +1,4 @@
-// Stretches of a sequence that repeat back to back.
+// Subsequences that repeat back to back (tandem repeats).
 //
 //   x a b c a b c a b c y   ->   {begin 1, period 3, count 3}
 #ifndef MESHWRIGHT_ANALYSIS_REPEATS_H_
@@ -20,10 +20,10 @@ struct Repeat {
   bool operator==(const Repeat&) const = default;
 };
 
-// Repeats that do not overlap, in order. Longer ones win, then shorter
-// periods, then earlier ones. Finds every repeat of three or more copies;
-// of those with two copies, all but some whose copies repeat inside
-// themselves. O(n log^2 n); values are compared by a 64-bit hash.
+// Non-overlapping repeats, in order. Longer ones take precedence, then shorter
+// periods, then earlier ones. Finds every repeat of three or more copies, and
+// those with two copies except some whose copies contain repeats. O(n log^2 n);
+// values are compared by a 64-bit hash.
 std::vector<Repeat> FindRepeats(absl::Span<const uint64_t> values);
 
 }  // namespace meshwright

@@ -11,7 +11,7 @@
 namespace meshwright {
 namespace {
 
-// Empty when there is no such attribute.
+// Empty if there is no such attribute.
 std::string Recorded(const FrontendAttributes& attributes, const char* key) {
   const auto it = attributes.find(key);
   return it == attributes.end() ? std::string() : it->second;
@@ -73,7 +73,8 @@ class RoleAnalysis {
   }
 
   void NameParameters() {
-    // Some frontends give every parameter the same op_name: that is no name.
+    // Some frontends give every parameter the same op_name, which is no name
+    // then.
     absl::flat_hash_map<absl::string_view, int> op_names;
     for (const Instruction* parameter : parameters_) {
       if (parameter) ++op_names[parameter->metadata.op_name];
@@ -156,7 +157,8 @@ class RoleAnalysis {
     return by_alias;
   }
 
-  // The output that follows a state parameter: by alias, else by name.
+  // The output that is the next value of a state parameter: by alias, else by
+  // name.
   std::optional<int64_t> NextValue(
       int64_t number,
       const absl::flat_hash_map<absl::string_view, int64_t>& by_name) const {

@@ -1,4 +1,4 @@
-// What a training step's parameters and outputs are for.
+// The roles of a training step's parameters and outputs.
 //
 //   step(w, x) -> (w', loss), w donated:
 //   parameters  w state, x data
@@ -7,7 +7,7 @@
 //
 // Sources, best first: what the Python front end recorded (frontend attributes
 // mw.name and mw.role of parameters, mw.outputs and mw.loss of the module);
-// input-output aliases, which make state; otherwise nothing is state.
+// input-output aliases, which make state; without these, nothing is state.
 #ifndef MESHWRIGHT_ANALYSIS_ROLES_H_
 #define MESHWRIGHT_ANALYSIS_ROLES_H_
 
@@ -23,7 +23,7 @@ namespace meshwright {
 
 enum class ParameterRole {
   kState,     // Replaced by an output after every step.
-  kData,      // Given anew every step.
+  kData,      // New in every step.
   kConstant,  // The same every step.
 };
 
@@ -47,7 +47,7 @@ struct OutputInfo {
   bool operator==(const OutputInfo&) const = default;
 };
 
-// Output `output` is the next value of `parameter`; their shapes agree.
+// Output `output` is the next value of `parameter`; their shapes are equal.
 struct StatePair {
   int64_t parameter = 0;
   int64_t output = 0;
@@ -61,14 +61,14 @@ struct ModuleRoles {
   std::optional<int64_t> loss;            // Index into outputs.
   // One for each state parameter, in parameter order; no output twice.
   std::vector<StatePair> state_pairs;
-  // Recorded facts that contradict the module and were ignored, a line each.
+  // Recorded facts that contradict the module and were ignored, one line each.
   std::vector<std::string> warnings;
 };
 
-// Parameter names fall back to metadata op_name, then the entry layout's names,
-// then the instruction's; output names to `out/INDEX`. The loss falls back to
-// the first floating scalar output that is not state. Requires: the module
-// passed Verify.
+// Without recorded names, parameters are named by metadata op_name, then the
+// entry layout's names, then the instruction; outputs `out/INDEX`. Without a
+// recorded loss, it is the first floating-point scalar output that is not
+// state. Requires: the module passed Verify.
 ModuleRoles AnalyzeRoles(const Module& module);
 
 }  // namespace meshwright

@@ -18,29 +18,32 @@
 namespace meshwright {
 namespace {
 
-// Beyond these many items a call is one item, of a sequence and in all.
+// A call is one item if its sequence, or all sequences together, would have
+// more items than these.
 constexpr int64_t kMaxItems = int64_t{1} << 16;
 constexpr int64_t kMaxInlinedItems = int64_t{1} << 20;
 
-// A contraction or loop, with everything since the one before it.
+// A contraction or loop, with all instructions since the previous one.
 struct Item {
   uint64_t fingerprint = 0;
   const Instruction* instruction = nullptr;
   int64_t contractions = 0;
   int64_t instructions = 0;
   Work work;
-  std::vector<const Instruction*> parameters;  // Of the entry that it reads.
+  // Parameters of the entry that it reads.
+  std::vector<const Instruction*> parameters;
 };
 
-// A computation as a sequence of items; `rest` is what follows the last.
+// A computation as a sequence of items; `rest` is what follows the last item.
 struct Sequence {
   std::vector<Item> items;
   int64_t contractions = 0;
   int64_t rest_instructions = 0;
   Work rest_work;
   std::vector<const Instruction*> rest_parameters;
-  int64_t instructions = 0;  // All, calls inlined.
-  int64_t height = 0;        // Longest chain of instructions, calls inlined.
+  int64_t instructions = 0;  // All instructions, with calls inlined.
+  // The longest chain of instructions, with calls inlined.
+  int64_t height = 0;
 };
 
 class Sequencer {
@@ -75,7 +78,7 @@ class Sequencer {
     return std::min(Of(*instruction.called[0]).height + 1, kMaxItems);
   }
 
-  // 0 for what is neither a contraction nor holds one.
+  // 0 for an instruction that neither is nor contains a contraction.
   uint64_t FingerprintAt(const Instruction& instruction) const {
     if (IsContraction(instruction.opcode))
       return ContractionFingerprint(instruction);
@@ -93,7 +96,7 @@ class Sequencer {
     return fingerprint.value();
   }
 
-  // Of one run of what an instruction calls.
+  // Contractions in one execution of what an instruction calls.
   int64_t ContractionsOf(const Instruction& instruction) const {
     if (IsContraction(instruction.opcode)) return 1;
     int64_t count = 0;
@@ -118,8 +121,9 @@ class Sequencer {
            instruction.opcode == Opcode::kConditional;
   }
 
-  // By depth, so that the order does not hang on how the module was written;
-  // equal depths by fingerprint, so that copies of a block look alike.
+  // Orders instructions by depth, so that the order does not depend on how the
+  // module was written; equal depths by fingerprint, so that copies of a block
+  // have the same order.
   std::vector<Placed> Place(const Computation& computation,
                             int64_t& height) const {
     std::vector<int64_t> depth(computation.size());
@@ -173,7 +177,7 @@ class Sequencer {
     return sequence;
   }
 
-  // Ends what was collected since the last item with this one.
+  // Ends the current run of instructions with this item.
   static void Close(Item item, Sequence& sequence) {
     item.instructions += std::exchange(sequence.rest_instructions, 0);
     item.work += std::exchange(sequence.rest_work, Work());
@@ -192,7 +196,7 @@ class Sequencer {
 
   static void AddParameters(const Instruction& instruction,
                             Sequence& sequence) {
-    // What only rearranges a parameter is read by somebody else.
+    // A mere rearrangement of a parameter counts where its result is read.
     if (&Source(instruction) != &instruction) return;
     for (const Instruction* operand : instruction.operands) {
       const Instruction& source = Source(*operand);
@@ -208,7 +212,8 @@ class Sequencer {
   absl::flat_hash_map<const Computation*, std::unique_ptr<Sequence>> sequences_;
 };
 
-// The second copy stands for all: the first also holds what comes before.
+// The second copy represents all of them: the first also contains what precedes
+// the repeat.
 Segment SegmentOf(const Repeat& repeat, const std::vector<Item>& items) {
   Segment segment{.label = items[repeat.begin].instruction->name,
                   .count = repeat.count};
@@ -229,7 +234,7 @@ Segment SegmentOf(const Repeat& repeat, const std::vector<Item>& items) {
   return segment;
 }
 
-// The parameters among what a loop starts from.
+// Adds the parameters among the initial values of a loop.
 void AddLoopParameters(const Instruction& loop, Segment& segment) {
   absl::flat_hash_set<const Instruction*> seen;
   const Instruction& start = *loop.operands[0];

@@ -20,7 +20,8 @@ std::optional<double> ScalarConstant(const Instruction& value) {
   return literal->ElementAsDouble(0);
 }
 
-// One number for the whole tensor, such as a decay rate or a bias correction.
+// Whether the value is one non-negative number for the whole tensor, such as a
+// decay rate or a bias correction.
 bool IsPositiveFactor(const Instruction& value) {
   if (const std::optional<double> constant = ScalarConstant(value)) {
     return *constant >= 0;

@@ -1,4 +1,5 @@
-// Which floating parameters must not be negative for the step to stay finite.
+// Which floating-point parameters must be non-negative for the step to stay
+// finite.
 //
 //   sqrt(0.999 * nu + 0.001 * g * g)   // AdamW: nu must not, g may
 //   rsqrt(variance + 1e-5)             // batch norm: variance must not
@@ -14,8 +15,8 @@
 namespace meshwright {
 
 // The entry's parameters that reach the operand of sqrt, rsqrt, log or power
-// through sums, from which something may be taken, constant factors and
-// movement alone. Requires: passed Verify.
+// through nothing but sums and differences, constant factors and data movement.
+// Requires: `module` passed Verify.
 std::set<int64_t> NonNegativeParameters(const Module& module);
 
 }  // namespace meshwright

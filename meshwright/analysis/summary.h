@@ -1,5 +1,5 @@
-// A module in numbers: how many instructions, of which kinds, and how much
-// memory its parameters take.
+// A module in numbers: how many instructions, of which opcodes, and the memory
+// of its parameters.
 #ifndef MESHWRIGHT_ANALYSIS_SUMMARY_H_
 #define MESHWRIGHT_ANALYSIS_SUMMARY_H_
 

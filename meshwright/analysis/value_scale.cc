@@ -16,7 +16,7 @@ int64_t ContractedSize(const Instruction& dot) {
   return size;
 }
 
-// Of one output: the kernel without its output features.
+// Elements of the kernel for one output feature.
 int64_t KernelSize(const Instruction& convolution) {
   const Shape& kernel = convolution.operand_shape(1);
   const int64_t outputs = kernel.dimensions[convolution.attributes->convolution
@@ -24,7 +24,7 @@ int64_t KernelSize(const Instruction& convolution) {
   return ElementCount(kernel) / std::max<int64_t>(outputs, 1);
 }
 
-// Asks for sizes, negated: of several the largest is kept.
+// Demands sizes, negated: the largest of several is kept.
 class ContractionRule : public DemandRule {
  public:
   void Apply(const Instruction& instruction, int64_t demand,

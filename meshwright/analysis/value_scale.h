@@ -1,9 +1,9 @@
-// How large the values of a parameter should be for a step to be well
-// conditioned: neither vanishing nor overflowing, gradients that do not cancel.
+// The magnitude of parameters with which a step is well conditioned: values
+// neither vanish nor overflow, and gradients do not cancel.
 //
 //   (x - mean) * rsqrt(variance) * scale + bias   // scale f32[768]: near one
-//   x f32[8,768] @ w f32[768,3072]                // w: 3072 are added up, in
-//                                                 // the gradient of x
+//   x f32[8,768] @ w f32[768,3072]                // w: 3072 products are
+//                                                 // summed in x's gradient
 #ifndef MESHWRIGHT_ANALYSIS_VALUE_SCALE_H_
 #define MESHWRIGHT_ANALYSIS_VALUE_SCALE_H_
 
@@ -15,13 +15,14 @@
 
 namespace meshwright {
 
-// Parameter number -> the most products that a dot or convolution which reads
-// the parameter, moved at most, adds up. Requires: passed Verify.
+// Parameter number -> the largest number of products summed by a dot or
+// convolution that reads the parameter, possibly rearranged. Requires: `module`
+// passed Verify.
 std::map<int64_t, int64_t> ContractedSizes(const Module& module);
 
-// The parameters that, repeated along some dimension, multiply an array.
-// Scalars are none: they may be anything, such as learning rates. Requires:
-// passed Verify.
+// The parameters that are broadcast along some dimension and multiply an array.
+// Not scalars, which may have any value, such as learning rates. Requires:
+// `module` passed Verify.
 std::set<int64_t> RepeatedFactors(const Module& module);
 
 }  // namespace meshwright

@@ -1,8 +1,9 @@
-// How the user wants the values of a module split, as written in the module.
+// The shardings that the user has asked for in the module itself (GSPMD and
+// Shardy annotations).
 //
 //   MW_ASSIGN_OR_RETURN(Annotations a, ReadAnnotations(module, mesh));
 //   a.parameters[0]->sharding;   // [model, -]
-//   a.outputs[2].has_value();    // false: anything will do
+//   a.outputs[2].has_value();    // false: no requirement
 #ifndef MESHWRIGHT_ANNOTATIONS_ANNOTATIONS_H_
 #define MESHWRIGHT_ANNOTATIONS_ANNOTATIONS_H_
 
@@ -24,8 +25,8 @@ struct Annotation {
       : sharding(std::move(given)), free(std::move(open)) {}  // one is common.
 
   Sharding sharding;
-  // By dimension: left open; not split in `sharding`. Not all of them are;
-  // empty when none is.
+  // By dimension: whether it is open; it is not split in `sharding` then. Not
+  // true of all dimensions; empty if of none.
   std::vector<bool> free;
 
   bool operator==(const Annotation&) const = default;
@@ -35,14 +36,15 @@ struct Annotations {
   // By leaf of all entry parameters, and of the result.
   std::vector<std::optional<Annotation>> parameters;
   std::vector<std::optional<Annotation>> outputs;
-  // Of arrays in any computation.
+  // On arrays in any computation.
   absl::flat_hash_map<const Instruction*, Annotation> instructions;
-  // By group: the calls whose operands are to be split alike, whichever way.
+  // By group: the calls whose operands must have the same sharding, whichever
+  // it is (sharding groups).
   std::vector<std::vector<const Instruction*>> alike;
 };
 
-// kInvalidArgument, naming the tensor, where an annotation cannot be expressed
-// on `mesh`. The module must have passed Verify and outlive the result.
+// kInvalidArgument, naming the tensor, if an annotation cannot be expressed on
+// `mesh`. The module must have passed Verify and outlive the result.
 absl::StatusOr<Annotations> ReadAnnotations(const Module& module,
                                             const Mesh& mesh);
 

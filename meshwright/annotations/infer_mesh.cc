@@ -36,7 +36,7 @@ std::vector<Mesh> ListShardyMeshes(const RawAnnotations& raw) {
   return meshes;
 }
 
-// The largest mesh that expresses everything.
+// The largest of the meshes, if it can express everything.
 absl::StatusOr<Mesh> ChooseMesh(std::vector<Mesh> meshes,
                                 const RawAnnotations& raw) {
   std::stable_sort(meshes.begin(), meshes.end(),
@@ -49,7 +49,7 @@ absl::StatusOr<Mesh> ChooseMesh(std::vector<Mesh> meshes,
   return CheckAll(raw, meshes[0]);
 }
 
-// A tiled annotation with its devices listed.
+// A tiled annotation with its devices expanded.
 struct Tiling {
   const RawAnnotation* annotation = nullptr;
   std::vector<int64_t> devices;
@@ -75,9 +75,9 @@ absl::StatusOr<std::vector<Tiling>> ListTilings(const RawAnnotations& raw) {
   return tilings;
 }
 
-// Adds the places where a digit begins or ends: dividing a device's position by
-// `boundary` leaves what is more major. Positions of tiles 0, 1, ... of a
-// dimension are sums of such digits; false if these are not.
+// Adds the boundaries between digits: dividing a device's position by
+// `boundary` leaves its more major digits. The positions of tiles 0, 1, ... of
+// a dimension are sums of such digits; false if these positions are not.
 bool AddBoundaries(std::vector<int64_t> positions,
                    std::set<int64_t>& boundaries) {
   while (positions.size() > 1) {
@@ -95,8 +95,8 @@ bool AddBoundaries(std::vector<int64_t> positions,
   return true;
 }
 
-// The boundaries of the digits that split dimensions, when devices are numbered
-// by `position`.
+// The boundaries of the digits that split dimensions if `position` numbers the
+// devices.
 std::optional<std::set<int64_t>> FindBoundaries(
     const std::vector<Tiling>& tilings, absl::Span<const int64_t> position) {
   const int64_t count = std::ssize(position);
@@ -122,7 +122,7 @@ std::optional<std::set<int64_t>> FindBoundaries(
   return boundaries;
 }
 
-// The mesh of devices in this order whose axes lie between boundaries.
+// The mesh of devices in this order with an axis between each two boundaries.
 absl::StatusOr<Mesh> MakeMesh(const std::set<int64_t>& boundaries,
                               std::vector<int64_t> order) {
   std::vector<MeshAxis> axes;
@@ -170,7 +170,8 @@ absl::StatusOr<Mesh> MeshOfTiles(const RawAnnotations& raw) {
   for (const Tiling& tiling : tilings) {
     MW_RETURN_IF_ERROR(CheckPermutation(tiling));
   }
-  // Devices in order, or else in the order in which an annotation lists them.
+  // Devices in ascending order, or else in the order in which an annotation
+  // lists them.
   std::vector<int64_t> in_order = tilings[0].devices;
   std::sort(in_order.begin(), in_order.end());
   for (const std::vector<int64_t>& order : {in_order, tilings[0].devices}) {

@@ -1,7 +1,7 @@
-// The mesh that a module's own annotations speak of.
+// Infers the mesh that a module's own annotations refer to.
 //
 //   {devices=[2,1,4]<=[4,2]T(1,0) last_tile_dim_replicate}, {devices=[8]<=[8]}
-//   -> a=4,b=2: eight devices, of which the last two-way digit is used alone
+//   -> a=4,b=2: eight devices, whose last digit, of size 2, is used by itself
 #ifndef MESHWRIGHT_ANNOTATIONS_INFER_MESH_H_
 #define MESHWRIGHT_ANNOTATIONS_INFER_MESH_H_
 
@@ -13,12 +13,12 @@
 namespace meshwright {
 
 // A mesh on which ReadAnnotations succeeds: Shardy's, if the module names one,
-// or that of a shard_map region, otherwise one with as few axes as will do,
-// called a, b, ... kNotFound when no annotation says how many devices there
-// are; kInvalidArgument when no mesh expresses them all.
+// or that of a shard_map region; otherwise one with as few axes as possible,
+// named a, b, ... kNotFound if no annotation says how many devices there are;
+// kInvalidArgument if no mesh expresses all annotations.
 absl::StatusOr<Mesh> InferMesh(const Module& module);
 
-// The same of annotations that are all HLO's own.
+// The same for annotations that are all in HLO's form.
 absl::StatusOr<Mesh> MeshOfTiles(const RawAnnotations& raw);
 
 }  // namespace meshwright

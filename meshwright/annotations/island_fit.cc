@@ -33,7 +33,7 @@ std::vector<Mesh> IslandMeshes(const Module& module) {
 absl::Status CheckIslands(const Module& module, const Mesh& mesh) {
   for (const Instruction* instruction : IslandsIn(module)) {
     const Rule rule = RuleFor(*instruction);
-    // What has no such axes is refused for other reasons.
+    // An op without manual axes is rejected for other reasons.
     if (rule.manual_axes.empty() || !ManualStrategies(rule, mesh).empty()) {
       continue;
     }

@@ -1,4 +1,4 @@
-// Whether the islands of a step (rules/island.h) can be laid on a mesh.
+// Whether a mesh has the axes that the islands of a step (rules/island.h) need.
 #ifndef MESHWRIGHT_ANNOTATIONS_ISLAND_FIT_H_
 #define MESHWRIGHT_ANNOTATIONS_ISLAND_FIT_H_
 
@@ -17,8 +17,8 @@ std::vector<const Instruction*> IslandsIn(const Module& module);
 // Their own meshes, each once.
 std::vector<Mesh> IslandMeshes(const Module& module);
 
-// kInvalidArgument, naming the island and the axes that it needs, when one has
-// no place on `mesh`.
+// kInvalidArgument, naming the island and the axes that it needs, if `mesh`
+// does not have them.
 absl::Status CheckIslands(const Module& module, const Mesh& mesh);
 
 // "shard_map region jit(step)/jvp(mlp)/shard_map"

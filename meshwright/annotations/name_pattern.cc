@@ -7,7 +7,7 @@
 namespace meshwright {
 namespace {
 
-// Characters to insert, remove or replace.
+// Edit distance: characters to insert, remove or replace.
 size_t Distance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -31,8 +31,9 @@ bool IsPattern(absl::string_view key) {
 bool Matches(absl::string_view pattern, absl::string_view name) {
   size_t p = 0;
   size_t n = 0;
-  size_t star = absl::string_view::npos;  // The last one passed,
-  size_t star_end = 0;                    // and where its text ends so far.
+  size_t star = absl::string_view::npos;  // The last star seen,
+  // and where the text that it matches ends so far.
+  size_t star_end = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;
@@ -54,7 +55,7 @@ bool Matches(absl::string_view pattern, absl::string_view name) {
 std::vector<std::string> NearestNames(absl::string_view wanted,
                                       absl::Span<const std::string> names,
                                       size_t count) {
-  std::vector<std::pair<size_t, size_t>> distances;  // And indices.
+  std::vector<std::pair<size_t, size_t>> distances;  // Distance and index.
   for (size_t i = 0; i < names.size(); ++i) {
     distances.emplace_back(Distance(wanted, names[i]), i);
   }

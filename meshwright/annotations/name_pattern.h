@@ -1,4 +1,4 @@
-// Finding tensors by name: patterns, and suggestions for names that are wrong.
+// Finding tensors by name: patterns, and suggestions for misspelt names.
 #ifndef MESHWRIGHT_ANNOTATIONS_NAME_PATTERN_H_
 #define MESHWRIGHT_ANNOTATIONS_NAME_PATTERN_H_
 
@@ -11,12 +11,11 @@
 
 namespace meshwright {
 
-// A pattern has a '*', which stands for any characters, slashes too.
+// A pattern contains a '*', which matches any characters, including slashes.
 bool IsPattern(absl::string_view key);
 bool Matches(absl::string_view pattern, absl::string_view name);
 
-// The `count` names that take the fewest changes of a character to become
-// `wanted`, nearest first.
+// The `count` names with the least edit distance to `wanted`, nearest first.
 std::vector<std::string> NearestNames(absl::string_view wanted,
                                       absl::Span<const std::string> names,
                                       size_t count);

@@ -17,7 +17,7 @@ absl::Status BadSharding(const OpSharding& annotation, const Args&... args) {
       absl::StrCat("sharding ", annotation.ToString(), " ", args...));
 }
 
-// What the tile dimensions after the array's own stand for.
+// The kinds of the tile dimensions after the array's own.
 std::vector<OpSharding::Kind> TrailingKinds(const OpSharding& annotation) {
   std::vector<OpSharding::Kind> kinds = annotation.last_tile_dims;
   if (annotation.replicate_on_last_tile_dim) {
@@ -60,7 +60,7 @@ absl::Status CheckTiles(const OpSharding& annotation, size_t rank,
 }
 
 // The sub-axes that number `tiles` tiles, where device d has tile
-// tile_of_device[d]; nullopt when none do.
+// tile_of_device[d]; nullopt if there are none.
 std::optional<AxisList> FindAxes(std::vector<int64_t> tile_of_device,
                                  int64_t tiles, const Mesh& mesh) {
   AxisList result;
@@ -86,7 +86,7 @@ std::optional<AxisList> FindAxes(std::vector<int64_t> tile_of_device,
   return result;
 }
 
-// The tiles of each device along a tile dimension.
+// By device: the index of its tile along a tile dimension.
 std::vector<int64_t> TilesAlong(const OpSharding& annotation,
                                 absl::Span<const int64_t> devices, size_t dim) {
   int64_t stride = 1;
@@ -147,7 +147,7 @@ absl::StatusOr<Sharding> FromTiled(const OpSharding& annotation,
   return result;
 }
 
-// Tiles numbered by `axes`, as an iota over runs of adjacent sub-axes.
+// Sets tiles numbered by `axes`, as an iota over runs of adjacent sub-axes.
 void SetIota(const AxisList& axes, const Mesh& mesh, OpSharding& annotation) {
   std::vector<AxisList> runs;
   for (const AxisId axis : axes) {

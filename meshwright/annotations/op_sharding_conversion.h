@@ -1,4 +1,5 @@
-// HLO's own sharding annotations as shardings on a mesh, and back.
+// Conversion between HLO's sharding annotations (HloSharding) and shardings on
+// a mesh.
 //
 //   mesh data=4,model=2
 //   {devices=[2,1,4]<=[4,2]T(1,0) last_tile_dim_replicate}  <->  [model, -]
@@ -19,15 +20,15 @@ namespace meshwright {
 // The devices of a tiled annotation in the order of its tiles.
 absl::StatusOr<std::vector<int64_t>> TileDevices(const OpSharding& annotation);
 
-// The annotation of an array with these dimensions. Tiles that are not
-// products of sub-axes of the mesh, in the mesh's order of devices, are
-// kInvalidArgument, as are annotations of other kinds than replicated and
-// tiled. A tile dimension that is marked as unreduced becomes a pending sum.
+// The sharding of an array with these dimensions. kInvalidArgument for tiles
+// that are not products of sub-axes of the mesh, in the mesh's order of
+// devices, and for annotations other than replicated and tiled. A tile
+// dimension that is marked as unreduced becomes a pending sum.
 absl::StatusOr<Sharding> FromOpSharding(const OpSharding& annotation,
                                         absl::Span<const int64_t> dimensions,
                                         const Mesh& mesh);
 
-// kInvalidArgument for strided and pending shardings: HLO cannot say these.
+// kInvalidArgument for strided and pending shardings, which HLO cannot express.
 absl::StatusOr<OpSharding> ToOpSharding(const Sharding& sharding,
                                         const Mesh& mesh);
 

@@ -29,7 +29,7 @@ const std::string* FindAttribute(const Instruction& instruction,
                                                         : &found->second;
 }
 
-// Null when there are too few.
+// Null if there are too few.
 const OpSharding* LeafOf(const OpSharding& sharding, size_t leaf) {
   if (sharding.kind != OpSharding::Kind::kTuple) return &sharding;
   return leaf < sharding.tuple.size() ? &sharding.tuple[leaf] : nullptr;
@@ -39,7 +39,8 @@ bool IsCallOf(const Instruction& instruction, absl::string_view target) {
   return instruction.attributes->custom_call_target == target;
 }
 
-// The same array again: what jax marks results with.
+// Whether the instruction is a copy of the value, with which jax annotates
+// results.
 bool IsCopyOf(const Instruction& instruction, const Instruction& value) {
   return instruction.operands.size() == 1 &&
          instruction.operands[0] == &value &&
@@ -179,7 +180,7 @@ class Collector {
     return absl::OkStatus();
   }
 
-  // Shardy's mark of a result, which may stand before a copy.
+  // Shardy's marker of a result, which may come before a copy.
   static const Instruction* FunctionResult(const Instruction& value) {
     const auto is_mark = [](const Instruction& instruction) {
       return IsCallOf(instruction, kFunctionResult) &&
@@ -193,8 +194,8 @@ class Collector {
     return nullptr;
   }
 
-  // What marks output `i` with its annotation: copies that nothing uses, or
-  // else the output itself, if it is a copy.
+  // The instructions that annotate output `i`: copies without users, or else
+  // the output itself, if it is a copy.
   std::vector<const Instruction*> MarksOf(const Instruction& root, size_t i) {
     const Instruction& value = *root.operands[i];
     std::vector<const Instruction*> marks;
@@ -211,12 +212,11 @@ class Collector {
   }
 
   // The outputs that have no annotation although the root has one: as soon as
-  // one output is annotated, the root says {replicated} for all others. The
-  // former are marked by copies with the sharding, the latter by copies
-  // without.
+  // one output is annotated, the root says {replicated} for all others.
+  // Annotated outputs have copies with the sharding, the others copies without.
   std::vector<bool> OpenOutputs(const Instruction& root) {
     const size_t count = root.operands.size();
-    // Shardy marks those that have one in its own way.
+    // Shardy has its own marker for outputs with an annotation.
     std::vector<bool> open(count, !result_.meshes.empty());
     if (!result_.meshes.empty()) return open;
     bool any_annotated = false;
@@ -264,7 +264,7 @@ class Collector {
     return AddHlo(std::move(annotation), &*instruction.sharding);
   }
 
-  // Of values that are to be split alike; the call itself has no value.
+  // Collects values that must be sharded alike; the call itself has no value.
   bool CollectGroup(const Instruction& call) {
     const std::string* id = FindAttribute(call, kShardyGroupId);
     if (id == nullptr || call.operands.size() != 1) return false;

@@ -1,4 +1,4 @@
-// Where a module says how its values are to be split, in whichever form.
+// Collects the annotations of a module, in whichever form.
 //
 // As jax lowers in_shardings, out_shardings and with_sharding_constraint:
 //   w = f32[16,32] parameter(0), sharding={devices=[2,1,4]<=[4,2]T(1,0) ...},
@@ -6,7 +6,7 @@
 //   y = f32[8,32] custom-call(x), custom_call_target="Sharding", sharding=...,
 //       backend_config="unspecified_dims=[1]"
 //   ROOT t = (f32[8,32]) tuple(z), sharding={{devices=[1,8]<=[8]}}
-// The Shardy form, where there is one, says more and is preferred.
+// If there is a Shardy form, it is preferred, since it says more.
 #ifndef MESHWRIGHT_ANNOTATIONS_RAW_ANNOTATIONS_H_
 #define MESHWRIGHT_ANNOTATIONS_RAW_ANNOTATIONS_H_
 
@@ -23,7 +23,7 @@
 
 namespace meshwright {
 
-// One of `hlo` and `shardy` is set.
+// Exactly one of `hlo` and `shardy` is set.
 struct RawAnnotation {
   enum class Target { kParameter, kOutput, kInstruction };
 
@@ -44,13 +44,13 @@ struct RawAnnotations {
   std::vector<std::vector<const Instruction*>> alike;
 };
 
-// kInvalidArgument, naming the tensor, for annotations that cannot be read and
-// for regions that are split by hand (shard_map). The module must have passed
+// kInvalidArgument, naming the tensor, for annotations that cannot be parsed
+// and for manually partitioned regions (shard_map). The module must have passed
 // Verify and outlive the result.
 absl::StatusOr<RawAnnotations> CollectAnnotations(const Module& module);
 
 // The annotation on `mesh`, whichever mesh it was written for. Free dimensions
-// are not split. kInvalidArgument where it cannot be expressed.
+// are not split. kInvalidArgument if it cannot be expressed.
 absl::StatusOr<Sharding> OnMesh(const RawAnnotation& annotation,
                                 const Mesh& mesh);
 

@@ -1,5 +1,5 @@
-// What the Python front end calls parameters and outputs: frontend attributes
-// mw.name of parameters and mw.outputs of the module, a JSON array by leaf.
+// The names that the Python front end recorded: frontend attributes mw.name of
+// parameters, and mw.outputs of the module, a JSON array by leaf.
 #ifndef MESHWRIGHT_ANNOTATIONS_RECORDED_NAMES_H_
 #define MESHWRIGHT_ANNOTATIONS_RECORDED_NAMES_H_
 
@@ -10,10 +10,10 @@
 
 namespace meshwright {
 
-// The instruction's own, if nothing was recorded.
+// The instruction's own name if none was recorded.
 std::string RecordedName(const Instruction& parameter);
 
-// Empty, if nothing was recorded or what was is no list of names.
+// Empty if none were recorded, or the attribute is not a list of names.
 std::vector<std::string> RecordedOutputs(const Module& module);
 
 }  // namespace meshwright

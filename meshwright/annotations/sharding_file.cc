@@ -17,7 +17,7 @@
 namespace meshwright {
 namespace {
 
-// Keeps the order of keys: of axes and of patterns.
+// Preserves the order of keys, that is of axes and of patterns.
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kNamesShown = 3;
@@ -129,7 +129,7 @@ absl::StatusOr<Annotation> ParseAnnotation(const Json& json,
   return Annotation{std::move(sharding), std::move(free)};
 }
 
-// The entry of a section that counts for a tensor; null if none.
+// The entry of a section that applies to a tensor; null if there is none.
 const Json* FindEntry(const Json& section, const std::string& name) {
   if (const auto exact = section.find(name); exact != section.end()) {
     return &*exact;
@@ -140,7 +140,7 @@ const Json* FindEntry(const Json& section, const std::string& name) {
   return nullptr;
 }
 
-// Every key names something.
+// Checks that every key matches a tensor.
 absl::Status CheckKeys(const Json& section, absl::string_view what,
                        const std::vector<NamedArray>& tensors) {
   std::vector<std::string> names;

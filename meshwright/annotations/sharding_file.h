@@ -1,4 +1,4 @@
-// How the user wants a module split, in a file of his own (JSON).
+// The user's sharding file (JSON).
 //
 //   {"mesh": {"data": 4, "model": 2},
 //    "parameters": {"batch/*": "[data, -]",
@@ -6,11 +6,11 @@
 //    "outputs": {"out/1": []},
 //    "instructions": {"dot.17": "[data, ?]"}}
 //
-// A key is a name, or a pattern with * for any characters; of several that
-// match a tensor the name counts first, then the first pattern. A value is a
+// A key is a name, or a pattern in which * matches any characters; for a tensor
+// an exact name takes precedence, then the first matching pattern. A value is a
 // sharding as text (mesh/sharding_text.h), a list of the axes of each
-// dimension, or null for none. "?" in place of a dimension's axes leaves it
-// open.
+// dimension, or null for no requirement. "?" instead of a dimension's axes
+// leaves it open.
 #ifndef MESHWRIGHT_ANNOTATIONS_SHARDING_FILE_H_
 #define MESHWRIGHT_ANNOTATIONS_SHARDING_FILE_H_
 
@@ -26,7 +26,7 @@
 
 namespace meshwright {
 
-// What the tensors are called, by leaf of the entry's parameters and result.
+// The names of tensors, by leaf of the entry's parameters and result.
 struct TensorNames {
   std::vector<std::string> parameters;
   std::vector<std::string> outputs;
@@ -38,19 +38,19 @@ struct ShardingFile {
 };
 
 struct ShardingFileOptions {
-  // For a file without one; must agree with the file's otherwise.
+  // The mesh of a file without one; must otherwise equal the file's.
   std::optional<Mesh> mesh;
-  // Dimensions need not divide.
+  // Whether dimensions need not divide.
   bool allow_uneven = true;
 };
 
 // Parses the content of a file. kInvalidArgument names the tensor and what is
-// wrong with it; for a key that matches nothing, names that are close.
+// wrong with it; for a key that matches nothing, the most similar names.
 absl::StatusOr<ShardingFile> ParseShardingFile(
     absl::string_view text, const Module& module, const TensorNames& names,
     const ShardingFileOptions& options = {});
 
-// "[data, ?]": which dimensions are "?"; in the text they become "-".
+// "[data, ?]": which dimensions are "?"; replaces these in the text by "-".
 std::vector<bool> TakeFree(std::string& text, size_t rank);
 
 }  // namespace meshwright

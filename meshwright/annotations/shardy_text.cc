@@ -17,7 +17,7 @@
 namespace meshwright {
 namespace {
 
-// Older versions of jax write quotes as \".
+// Older versions of jax escape quotes as \".
 std::string Unescaped(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\\\"", "\""}});
 }
@@ -68,7 +68,7 @@ class Parser {
   }
 
  private:
-  // <["data"=4, "model"=2], device_ids=[...]>; none when it is one device.
+  // <["data"=4, "model"=2], device_ids=[...]>; nullopt for a single device.
   absl::StatusOr<std::optional<Mesh>> ParseMesh() {
     MW_RETURN_IF_ERROR(cursor_.Expect("<"));
     MW_RETURN_IF_ERROR(cursor_.Expect("["));
@@ -98,7 +98,7 @@ class Parser {
   }
 
   absl::StatusOr<Mesh> ParseMeshOfSharding() {
-    if (cursor_.Take("mesh")) {  // Written out in place.
+    if (cursor_.Take("mesh")) {  // An inline mesh.
       MW_ASSIGN_OR_RETURN(std::optional<Mesh> mesh, ParseMesh());
       if (mesh.has_value()) return *std::move(mesh);
       return absl::InvalidArgumentError("is on one device, not on a mesh");
@@ -157,7 +157,7 @@ class Parser {
 
   struct Axes {
     AxisList list;
-    bool open = false;  // Ends in '?'.
+    bool open = false;  // Whether it ends in '?'.
   };
 
   // {"data", "model":(1)2, ?}

@@ -1,5 +1,4 @@
-// Shardy's meshes and shardings, as they stand in a module's frontend
-// attributes.
+// Shardy's meshes and shardings, as written in a module's frontend attributes.
 //
 //   xla.sdy.meshes    {mesh = #sdy.mesh<["data"=4, "model"=2]>}
 //   xla.sdy.sharding  #sdy.sharding<@mesh, [{"data"}, {"model":(1)2, ?}, {?}]>
@@ -22,11 +21,10 @@ namespace meshwright {
 
 using ShardyMeshes = std::map<std::string, Mesh>;
 
-// What an axis of this name is called on our meshes: characters that they do
-// not take become '_'.
+// The name of such an axis on our meshes: unsupported characters become '_'.
 std::string AxisIdentifier(absl::string_view name);
 
-// The meshes by name. Meshes that stand for one given device are left out.
+// By name. Meshes that stand for a single given device are left out.
 absl::StatusOr<ShardyMeshes> ParseShardyMeshes(absl::string_view text);
 
 struct ShardySharding {
@@ -36,7 +34,7 @@ struct ShardySharding {
 };
 
 // One sharding or a list of them, for arrays of these shapes. A dimension that
-// may be split further ({"data", ?}) is taken as it stands.
+// may be split further ({"data", ?}) is taken as it is.
 absl::StatusOr<std::vector<ShardySharding>> ParseShardyShardings(
     absl::string_view text, const ShardyMeshes& meshes,
     absl::Span<const Shape* const> shapes);

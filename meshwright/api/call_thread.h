@@ -1,5 +1,5 @@
-// Does the work of calls on a thread of its own, one after another. A call that
-// its client has given up returns at once, though what it has begun goes on.
+// Runs the work of calls on a thread of its own, in order. A call whose client
+// has given up returns at once, while work that has begun continues.
 //
 //   CallThread thread;
 //   return thread.Do(call, [state] { return state->Work(); });
@@ -25,17 +25,18 @@ class CallThread {
   using Work = std::function<absl::Status()>;
 
   CallThread();
-  // Drops what has not begun, waits for what has.
+  // Drops work that has not begun, and waits for what has.
   ~CallThread();
   CallThread(const CallThread&) = delete;
   CallThread& operator=(const CallThread&) = delete;
 
-  // In its turn; what the work returns. kCancelled when the call is given up
-  // before: what has begun by then goes on, so the work owns what it uses.
+  // Runs the work in its turn and returns its result. kCancelled if the call is
+  // given up first; work that has begun then continues, so it must own what it
+  // uses.
   absl::Status Do(const JobCall& call, Work work);
-  // In its turn; returns at once.
+  // Runs the work in its turn; returns at once.
   void Post(Work work);
-  // Whether something is under way or waits.
+  // Whether work is in progress or queued.
   bool is_busy();
 
  private:
@@ -53,11 +54,11 @@ class CallThread {
   std::deque<std::shared_ptr<Task>> tasks_;
   bool is_working_ = false;
   bool is_over_ = false;
-  std::thread thread_;  // Last: starts when the rest is there.
+  // Declared last: starts when everything else is constructed.
+  std::thread thread_;
 };
 
-// Calls that exclude each other. A call waits for its turn until it is given
-// up.
+// Mutual exclusion of calls. A call waits for its turn until it is given up.
 class CallTurns {
  public:
   using Turn = std::unique_lock<std::timed_mutex>;

@@ -1,4 +1,5 @@
-// The client that a command runs on: the plug-in the user named, or the first.
+// The PJRT client that a command runs on: of the plug-in that the user named,
+// or the first.
 #ifndef MESHWRIGHT_API_DEVICE_CLIENT_H_
 #define MESHWRIGHT_API_DEVICE_CLIENT_H_
 
@@ -10,8 +11,8 @@
 
 namespace meshwright {
 
-// `platform` is the beginning of a plug-in's name, "cpu" or "cuda"; empty means
-// an accelerator where one works, otherwise the CPU.
+// `platform` is a prefix of a plug-in's name, "cpu" or "cuda"; empty: an
+// accelerator if one works, otherwise the CPU.
 absl::StatusOr<std::unique_ptr<Client>> MakeClient(const std::string& platform,
                                                    int cpu_devices);
 

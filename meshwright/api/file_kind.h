@@ -1,4 +1,4 @@
-// What a file seems to be, for whoever gave the wrong one.
+// Recognises the kind of a file, for messages about a file of the wrong kind.
 //
 //   ExplainContent(why, "step.hlo.pb", bytes, FileKind::kPlan);
 //   // step.hlo.pb: this is an HLO module, not a plan (meshwright plan -o FILE
@@ -36,11 +36,11 @@ struct FileContent {
   std::string words;  // "a plan", "text", "binary data of no known kind"
   Form form = Form::kKnown;
 };
-// By how it begins, and by the keys of JSON; compressed or not.
+// By its first bytes, and by the keys of JSON; possibly compressed.
 FileContent ContentOf(absl::string_view bytes);
 
-// `why` a file that should be of a kind could not be read, with its path: that
-// it is of another kind, where that is so. kInvalidArgument, or as `why`.
+// `why` is the error of reading a file of kind `wanted`, with its path. If the
+// file is of another kind, kInvalidArgument saying so; otherwise `why`.
 absl::Status ExplainContent(const absl::Status& why, const std::string& path,
                             absl::string_view bytes, FileKind wanted);
 

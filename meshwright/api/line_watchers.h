@@ -1,4 +1,4 @@
-// Lines, as they come, for all who watch them.
+// Distributes lines to all who watch them.
 //
 //   LineWatchers watchers;
 //   watchers.Watch(3, sink, call, is_over);  // A call: lines of job 3.
@@ -23,14 +23,14 @@ namespace meshwright {
 // Thread-safe.
 class LineWatchers {
  public:
-  // That one watcher is behind at most. Of one that is slower the oldest are
-  // dropped, and it is told how many: {"job":3,"dropped":17}.
+  // How many lines a watcher can lag behind. For a slower one the oldest lines
+  // are dropped, and it is told how many: {"job":3,"dropped":17}.
   static constexpr size_t kMaxLines = 1024;
 
   void Send(int64_t job, const std::string& line);
 
   // Calls `sink` with the lines of a job, or of all (0), until `is_over`, which
-  // is asked several times a second: OK; kCancelled when the call is given up.
+  // is polled several times a second: OK; kCancelled if the call is given up.
   absl::Status Watch(int64_t job, const JobService::LineSink& sink,
                      const JobCall& call, const std::function<bool()>& is_over);
 

@@ -1,4 +1,4 @@
-// Clusters as users name them, and what is known of their speed.
+// Clusters as users name them, and the rates of their devices and links.
 #ifndef MESHWRIGHT_API_LOAD_CLUSTER_H_
 #define MESHWRIGHT_API_LOAD_CLUSTER_H_
 
@@ -14,18 +14,18 @@ namespace meshwright {
 
 // A file, or a spec such as "cpu:8".
 absl::StatusOr<Cluster> LoadCluster(const std::string& text);
-// The text of a file, or a spec. What is said of it begins with "cluster".
+// The text of a file, or a spec. Messages about it begin with "cluster".
 absl::StatusOr<Cluster> ParseClusterText(const std::string& text);
 
 struct RatesOptions {
-  std::optional<std::string> database;  // Else the user's.
-  bool assumed = false;                 // Whatever was calibrated.
+  std::optional<std::string> database;  // Default: the user's own.
+  bool assumed = false;                 // Ignores calibrated rates.
 };
-// What devices and links achieve: calibrated where that is known, else assumed.
+// Calibrated rates if there are any, otherwise assumed ones.
 absl::StatusOr<Rates> RatesFor(const Cluster& cluster,
                                const RatesOptions& options = {});
 
-// Whether a database that the user named is there and is one; else what it is.
+// Checks that a database named by the user exists and is one.
 absl::Status CheckDatabase(const std::string& path);
 
 }  // namespace meshwright

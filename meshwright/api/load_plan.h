@@ -9,7 +9,7 @@
 
 namespace meshwright {
 
-// Fails with one line that begins with the path.
+// Errors are one line that begins with the path.
 absl::StatusOr<Plan> LoadPlan(const std::string& path);
 
 }  // namespace meshwright

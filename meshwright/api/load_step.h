@@ -1,4 +1,4 @@
-// From a file to the step that is planned and run.
+// Loads the step that is planned and run.
 #ifndef MESHWRIGHT_API_LOAD_STEP_H_
 #define MESHWRIGHT_API_LOAD_STEP_H_
 
@@ -13,21 +13,21 @@
 namespace meshwright {
 
 struct StepOptions {
-  // A file, JSON: by custom-call target, how kernels are split.
+  // A JSON file with sharding rules by custom-call target.
   std::optional<std::string> rules;
-  // kInvalidArgument for an op that no rule splits, if it has something to
-  // split (WholeOps): its name, its target and what to do.
+  // kInvalidArgument for an op without a sharding rule that has something to
+  // shard (WholeOps), with its name, its target and what to do.
   bool require_rules = false;
 };
 
-// Reads and verifies a module. All fail with one line that begins with `path`.
+// Reads and verifies a module. Errors are one line that begins with `path`.
 absl::StatusOr<Module> LoadModule(const std::string& path);
 absl::StatusOr<Module> ParseModule(absl::string_view bytes,
                                    const std::string& path);
-// Gives the module's kernels the rules of that file, if there is one.
+// Records the rules of that file, if any, in the module's kernels.
 absl::Status ReadRules(const std::optional<std::string>& rules_file,
                        Module& module);
-// Its calls inlined, as it is planned and run.
+// The step with calls inlined, as it is planned and run.
 absl::StatusOr<Module> PrepareStep(Module module, const std::string& path,
                                    const StepOptions& options);
 absl::StatusOr<Module> LoadStep(const std::string& path,

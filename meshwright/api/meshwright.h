@@ -11,7 +11,7 @@
 //
 // Everything owns what it needs; copies of a Step, Cluster or Plan share it and
 // are cheap. Errors are one line that names the culprit and what to do:
-// kInvalidArgument for what cannot be, kResourceExhausted when nothing fits.
+// kInvalidArgument for what is impossible, kResourceExhausted if nothing fits.
 #ifndef MESHWRIGHT_API_MESHWRIGHT_H_
 #define MESHWRIGHT_API_MESHWRIGHT_H_
 
@@ -40,8 +40,8 @@ struct Tensor {
 class Step {
  public:
   struct Options {
-    std::optional<std::string> rules;  // A file: how to split kernels.
-    bool require_rules = false;        // Refuse what no rule splits.
+    std::optional<std::string> rules;  // A file with sharding rules of kernels.
+    bool require_rules = false;        // Refuse ops without a sharding rule.
   };
   static absl::StatusOr<Step> Load(const std::string& path,
                                    const Options& options);
@@ -74,7 +74,8 @@ class Cluster {
   std::shared_ptr<const Impl> impl_;
 };
 
-// What to plan; all that is left out is decided. As `meshwright plan --help`.
+// Requirements on a plan; whatever is not set is decided. As `meshwright plan
+// --help`.
 struct PlanOptions {
   std::string strategy = "auto";
   std::optional<std::string> mesh;  // "data=4,model=2"
@@ -82,16 +83,18 @@ struct PlanOptions {
   std::optional<int32_t> stages;
   std::optional<std::string> schedule;
   std::string recompute = "auto";
-  std::optional<int64_t> memory_bytes;  // On a device.
+  std::optional<int64_t> memory_bytes;  // Per device.
   std::optional<std::string> forbid;    // "all-gather,all-to-all@data"
   std::string batch_axis;
-  std::optional<std::string> pins;       // A sharding file.
-  std::optional<std::string> pins_text;  // Instead: what would be in it.
-  std::optional<std::string> database;   // Of calibrated rates.
-  bool assumed = false;                  // Do not use calibrated rates.
+  std::optional<std::string> pins;  // A sharding file.
+  // The contents of one, instead of a path.
+  std::optional<std::string> pins_text;
+  std::optional<std::string> database;  // Of calibrated rates.
+  bool assumed = false;                 // Do not use calibrated rates.
   double time_limit_seconds = 60;
   uint64_t seed = 1;
-  std::function<void(std::string_view)> report;  // As planning goes on.
+  // Called while planning proceeds.
+  std::function<void(std::string_view)> report;
 };
 
 // How a step runs on a cluster. docs/formats.md describes the file.
@@ -101,13 +104,13 @@ class Plan {
   static absl::StatusOr<Plan> Parse(std::string_view json);
   absl::Status Save(const std::string& path) const;
   std::string ToJson() const;
-  // What was decided, what it takes, and what else was looked at, in lines.
+  // Several lines: what was decided, its predictions, and the alternatives.
   absl::StatusOr<std::string> Explain() const;
 
   int64_t device_count() const;
   double step_seconds() const;  // Predicted.
-  int64_t peak_bytes() const;   // Of a device, predicted.
-  double gap() const;           // At most this part above the best on its mesh.
+  int64_t peak_bytes() const;   // Per device, predicted.
+  double gap() const;  // At most this part above the best plan on its mesh.
 
   struct Impl;
   explicit Plan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -125,22 +128,22 @@ struct StepResult {
   std::optional<double> loss;
 };
 
-// A step that runs again and again on devices of this machine; state stays
-// there.
+// A step that runs repeatedly on devices of this machine, which hold its state.
 class Job {
  public:
-  // On `platform`: the beginning of a plug-in's name, "cpu", "cuda", "tpu";
-  // empty: what the plan is for.
+  // On `platform`, a prefix of a plug-in's name, "cpu", "cuda", "tpu"; empty:
+  // the platform that the plan is for.
   static absl::StatusOr<Job> Create(const api::Step& step, const Plan& plan,
                                     const std::string& platform = "");
 
-  // Values of parameters, by name, whole; split as the plan says.
+  // Sets parameters by name. Tensors are whole, and are sharded as the plan
+  // says.
   absl::Status Set(std::vector<Tensor> tensors);
   // Gives every parameter a synthetic value.
   absl::Status FillSynthetic(uint64_t seed);
   // From the next step on, the parameters that a dataset (JSON,
-  // docs/formats.md) names are its batches, one after another; `position`:
-  // samples consumed before. An empty one: no more.
+  // docs/formats.md) names are its consecutive batches; `position`: samples
+  // consumed before. An empty dataset ends this.
   absl::Status Feed(const std::string& dataset, int64_t position = 0);
   // Samples consumed; nullopt without a dataset.
   std::optional<int64_t> position() const;

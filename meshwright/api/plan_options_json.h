@@ -1,11 +1,11 @@
-// The options of a plan as JSON, named as the flags of `meshwright plan`.
+// Plan options as JSON, with the names of `meshwright plan`'s flags.
 //
 //   PlanOptionsFromJson(R"({"strategy": "zero3", "mesh": {"data": 8},
 //                           "micro-batches": 4, "memory": 64})",
 //                       {.max_seconds = 600});
 //
-// It comes from other machines: nothing in it names a file of this one. A
-// sharding file is given as what is in it ("pin": {"parameters": ...}).
+// Since it comes from other machines, nothing in it names a file of this one: a
+// sharding file is given by its contents ("pin": {"parameters": ...}).
 #ifndef MESHWRIGHT_API_PLAN_OPTIONS_JSON_H_
 #define MESHWRIGHT_API_PLAN_OPTIONS_JSON_H_
 
@@ -16,12 +16,12 @@
 namespace meshwright {
 
 struct PlanOptionsLimits {
-  double max_seconds = 600;  // Of "time-limit".
+  double max_seconds = 600;  // Upper limit of "time-limit".
 };
 
-// Nothing at all means nothing is asked for. Words may be joined by '_'
-// instead of '-'. kInvalidArgument in a line that names the option, and for an
-// unknown one the nearest that there is.
+// Empty text: no options. Words may be joined by '_' instead of '-'.
+// kInvalidArgument in one line that names the option and, for an unknown one,
+// the most similar known one.
 absl::StatusOr<api::PlanOptions> PlanOptionsFromJson(
     absl::string_view json, const PlanOptionsLimits& limits = {});
 

@@ -1,4 +1,4 @@
-// How tensors must lie: what a sharding file and the module itself say.
+// Required shardings: from a sharding file, and from the module itself.
 #ifndef MESHWRIGHT_API_PLAN_PINS_H_
 #define MESHWRIGHT_API_PLAN_PINS_H_
 
@@ -16,21 +16,21 @@
 
 namespace meshwright {
 
-// On `mesh`, or on the file's own. Fails with one line that begins with `path`.
+// On `mesh`, or on the file's own. Errors are one line that begins with `path`.
 absl::StatusOr<ShardingFile> LoadShardings(const std::string& path,
                                            const Module& module,
                                            const ModuleRoles& roles,
                                            const std::optional<Mesh>& mesh);
 
-// Fills what `given` leaves out from `more`.
+// Takes from `more` what `given` leaves out.
 void Complete(Annotations& given, const Annotations& more);
 
-// What that file, if there is one, and the module's own annotations ask of a
-// plan. `module` outlives the request.
+// The requirements of the file, if given, and of the module's own annotations.
+// `module` must outlive the request.
 absl::Status ReadPins(const Module& module, const ModuleRoles& roles,
                       const std::optional<std::string>& path,
                       PlanRequest& request);
-// The same of a file's text, called `name` in what is said of it.
+// The same for a file's text, called `name` in messages.
 absl::Status ReadPinsText(const Module& module, const ModuleRoles& roles,
                           const std::string& name, const std::string& text,
                           PlanRequest& request);

@@ -1,4 +1,4 @@
-// From what a user asks for to a plan: the path of `meshwright plan` and of
+// From the user's options to a plan: used by `meshwright plan` and
 // api::MakePlan.
 #ifndef MESHWRIGHT_API_PLAN_STEP_H_
 #define MESHWRIGHT_API_PLAN_STEP_H_
@@ -11,11 +11,11 @@
 
 namespace meshwright {
 
-// All that can be said without the module: not the pins.
+// Everything that does not depend on the module, that is, all but the pins.
 absl::StatusOr<PlanRequest> RequestFrom(const api::PlanOptions& options);
 
-// With the pins, at the rates that are known. `request` is from `options`;
-// finalists only if they are wanted.
+// Adds the pins and uses the known rates. `request` is from `options`;
+// finalists are returned only if requested.
 absl::StatusOr<PlanChoice> PlanStep(const Module& module,
                                     const Cluster& cluster,
                                     const api::PlanOptions& options,

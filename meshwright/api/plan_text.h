@@ -9,10 +9,10 @@
 
 namespace meshwright {
 
-// What was decided, what it should take, and the runners-up; lines.
+// Several lines: what was decided, its predictions, and the runners-up.
 std::string PlanText(const Plan& plan, const Cluster& cluster);
 
-// "14.8 ms = compute 13.7 ms + communication 1.1 ms", with stages also apply
+// "14.8 ms = compute 13.7 ms + communication 1.1 ms"; for pipelines also apply
 // and bubble.
 std::string StepText(const Prediction& predicted);
 

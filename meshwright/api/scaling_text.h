@@ -1,4 +1,4 @@
-// Predicted scaling as people and programs read it.
+// Predicted scaling as text, JSON and SVG.
 #ifndef MESHWRIGHT_API_SCALING_TEXT_H_
 #define MESHWRIGHT_API_SCALING_TEXT_H_
 
@@ -11,11 +11,12 @@ namespace meshwright {
 
 struct ScaleText {
   std::string title;  // "gpt_175b on 2048 hosts x 8 h200"
-  bool weak = false;  // Of steps with several batches.
+  bool weak = false;  // Weak scaling, with several batch sizes.
   FailureSetting failures;
 };
 
-// A line per size, with a bar of what its devices achieve beside the best.
+// A line per size, with a bar for its throughput per device relative to the
+// best.
 std::string ScalingTable(absl::Span<const ScalePoint> points,
                          const ScaleText& text);
 
@@ -23,12 +24,12 @@ std::string ScalingTable(absl::Span<const ScalePoint> points,
 std::string ScalingJson(absl::Span<const ScalePoint> points,
                         const ScaleText& text);
 
-// A drawing: throughput of a device beside the best, MFU, communication,
+// A chart of throughput per device relative to the best, MFU, communication,
 // bubbles and goodput over the number of devices.
 std::string ScalingSvg(absl::Span<const ScalePoint> points,
                        const ScaleText& text);
 
-// The best throughput of a device.
+// The best throughput per device.
 double BestThroughput(absl::Span<const ScalePoint> points);
 
 }  // namespace meshwright

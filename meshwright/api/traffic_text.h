@@ -13,12 +13,12 @@ namespace meshwright {
 
 class Traffic {
  public:
-  // `count` collectives a step, with which a device sends `wire_bytes` each;
-  // `axes` as plans have them.
+  // Adds `count` collectives per step, in each of which a device sends
+  // `wire_bytes`; `axes` as in plans.
   void Add(const std::string& kind, const std::string& axes, double count,
            double wire_bytes);
   bool empty() const { return sums_.empty(); }
-  // A line each, indented.
+  // A line for each kind and axes, indented.
   std::string ToString() const;
 
  private:

@@ -1,4 +1,5 @@
-// Adds where to what: the same status with "context: " before its message.
+// Adds context to an error: the same status with "context: " before its
+// message.
 #ifndef MESHWRIGHT_BASE_ANNOTATE_H_
 #define MESHWRIGHT_BASE_ANNOTATE_H_
 

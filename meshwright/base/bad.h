@@ -1,4 +1,4 @@
-// What is wrong with an input, in one line.
+// A one-line error about an invalid input.
 //
 //   return Bad("axis ", name, " has size ", size);
 #ifndef MESHWRIGHT_BASE_BAD_H_

@@ -1,4 +1,4 @@
-// Where this user's caches are.
+// The folder of this user's caches.
 #ifndef MESHWRIGHT_BASE_CACHE_FOLDER_H_
 #define MESHWRIGHT_BASE_CACHE_FOLDER_H_
 
@@ -6,8 +6,8 @@
 
 namespace meshwright {
 
-// $XDG_CACHE_HOME/meshwright, else ~/.cache/meshwright; empty if there is no
-// home either.
+// $XDG_CACHE_HOME/meshwright, or ~/.cache/meshwright; empty if there is no home
+// either.
 std::string CacheFolder();
 
 }  // namespace meshwright

@@ -19,7 +19,7 @@ CheckFailure::~CheckFailure() {
 
 }  // namespace meshwright::internal
 
-// What the standard library's own checks call, here because that of GCC 11 has
+// Called by the standard library's own checks; defined here because GCC 11 has
 // no function of this name.
 namespace std {
 __attribute__((noreturn)) void __glibcxx_assert_fail(

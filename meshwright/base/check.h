@@ -1,4 +1,4 @@
-// MW_CHECK(condition) << context: aborts with a message when our own code is
+// MW_CHECK(condition) << context: aborts with a message if our own code is
 // wrong. Never reachable from user input; that gets an absl::Status.
 #ifndef MESHWRIGHT_BASE_CHECK_H_
 #define MESHWRIGHT_BASE_CHECK_H_

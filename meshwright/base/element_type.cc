@@ -36,7 +36,7 @@ constexpr std::array<Info, 37> kInfo = {{
     {"f6e2m3fn", 6, Kind::kFloat},
 }};
 
-// A number that came in by a cast reads as invalid.
+// A number from a cast that is out of range counts as invalid.
 const Info& InfoOf(ElementType type) {
   const auto number = static_cast<size_t>(type);
   return kInfo[number < kInfo.size() ? number : 0];

@@ -18,7 +18,8 @@ namespace meshwright {
 namespace {
 
 constexpr int64_t kChunkBytes = int64_t{1} << 20;
-constexpr size_t kMaxStemBytes = 200;  // Of a temporary file's name.
+// Limit for the stem of a temporary file's name.
+constexpr size_t kMaxStemBytes = 200;
 
 // Closes when it goes out of scope.
 class Descriptor {
@@ -47,12 +48,13 @@ absl::Status NoMemory(const std::string& path) {
       absl::StrCat(path, ": does not fit in memory"));
 }
 
-// Of this machine: Linux promises more and then ends the process.
+// Memory of this machine: Linux allows larger allocations and then ends the
+// process.
 int64_t MemoryBytes() {
   return int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
 }
 
-// The size of a regular file; 0 for a pipe, which does not know.
+// The size of a regular file; 0 for a pipe, whose size is unknown.
 absl::StatusOr<int64_t> ExpectedBytes(int fd, const std::string& path) {
   struct stat info;
   if (::fstat(fd, &info) != 0) return absl::ErrnoToStatus(errno, path);
@@ -91,7 +93,8 @@ absl::Status WriteAll(int fd, absl::string_view bytes,
   return absl::OkStatus();
 }
 
-// Makes a rename durable; file systems without it still have the rename.
+// Makes a rename durable; on file systems that do not support it, the rename is
+// still done.
 void FlushFolder(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "."
@@ -109,7 +112,7 @@ absl::Status WritePieces(int fd, const std::string& path,
   return absl::OkStatus();
 }
 
-// In its place among what is printed.
+// Written in order with what is printed.
 absl::Status PrintOut(const std::string& path,
                       absl::Span<const absl::string_view> pieces) {
   for (const absl::string_view piece : pieces) {
@@ -121,7 +124,7 @@ absl::Status PrintOut(const std::string& path,
                                   : absl::ErrnoToStatus(errno, path);
 }
 
-// A device or pipe.
+// Writes to a device or pipe.
 absl::Status WriteInto(const OutputTarget& target, const std::string& path,
                        absl::Span<const absl::string_view> pieces) {
   Descriptor file(::open(target.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
@@ -131,14 +134,14 @@ absl::Status WriteInto(const OutputTarget& target, const std::string& path,
                                       : absl::ErrnoToStatus(errno, path);
 }
 
-// Owner and permissions of what was there.
+// Keeps the owner and permissions of the replaced file.
 absl::Status KeepMode(int fd, const OutputTarget& target,
                       const std::string& path) {
   if (!target.info.has_value()) return absl::OkStatus();
   if (::faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0) {
     return absl::ErrnoToStatus(errno, path);
   }
-  // Only root may give files away; others keep what they write.
+  // Only root may change the owner; otherwise, the writer owns the file.
   const bool given =
       ::fchown(fd, target.info->st_uid, target.info->st_gid) == 0;
   const mode_t set_ids = S_ISUID | S_ISGID;
@@ -150,7 +153,7 @@ absl::Status KeepMode(int fd, const OutputTarget& target,
 
 absl::Status Replace(const OutputTarget& target, const std::string& path,
                      absl::Span<const absl::string_view> pieces) {
-  // So short that a suffix has room in a file name.
+  // So short that the file name has room for a suffix.
   const size_t slash = target.path.rfind('/') + 1;
   TemporaryFile temporary(target.path.substr(0, slash) +
                           target.path.substr(slash, kMaxStemBytes));
@@ -178,7 +181,8 @@ absl::StatusOr<std::string> ReadAll(const std::string& path,
   bytes.reserve(expected + 1);
   while (true) {
     const int64_t filled = static_cast<int64_t>(bytes.size());
-    // One byte more than expected shows the end without growing the buffer.
+    // Asking for one byte more than expected finds the end without growing the
+    // buffer.
     const int64_t wanted =
         expected >= filled ? expected + 1 - filled : kChunkBytes;
     MW_ASSIGN_OR_RETURN(const int64_t got,

@@ -1,4 +1,4 @@
-// Whole files in, whole files out.
+// Reads and writes whole files.
 //
 //   MW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile("step.hlo.pb"));
 //   MW_RETURN_IF_ERROR(WriteFileAtomically("plan.json", json));
@@ -23,13 +23,12 @@ inline constexpr int64_t kMaxFileBytes = int64_t{1} << 42;  // 4 TiB
 absl::StatusOr<std::string> ReadFile(const std::string& path,
                                      int64_t max_bytes = kMaxFileBytes);
 
-// Writes the pieces one after the other to a temporary file beside `path`,
-// flushes it to disk and renames it: a reader sees the old file or the new one,
-// never a part. On failure, and when the process is ended (process_end.h),
-// nothing is left behind. A symbolic link stays, what it names is written; an
-// existing file keeps its permissions. What is no regular file (a pipe, a
-// device, /dev/stdout) is written to as it is. output_target.h checks a path
-// before the work.
+// Writes the pieces consecutively to a temporary file beside `path`, flushes it
+// to disk and renames it: a reader sees the old file or the new one, never a
+// part. On failure, and when the process is ended (process_end.h), nothing is
+// left behind. Symbolic links are followed and kept; an existing file keeps its
+// permissions. Anything but a regular file (a pipe, a device, /dev/stdout) is
+// written to directly. output_target.h checks a path in advance.
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::Span<const absl::string_view> pieces);
 absl::Status WriteFileAtomically(const std::string& path,

@@ -10,7 +10,7 @@
 namespace meshwright {
 namespace {
 
-// A name taken apart: "blocks/", "12", "/w".
+// A name split into pieces: "blocks/", "12", "/w".
 struct Pieces {
   std::vector<std::string> words;    // One more than numbers.
   std::vector<std::string> numbers;  // Runs of digits.

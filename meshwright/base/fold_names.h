@@ -1,10 +1,10 @@
-// Lists of names that differ only in numbers, folded as people would say them.
+// Folds names that differ only in numbers into patterns, for display.
 //
 //   FoldNames({"blocks/0/attn/w", "blocks/1/attn/w", "head/w"});
 //   // {"blocks/*/attn/w", 2}, {"head/w", 1}
 //
-// Only numbers that differ become a *: of blocks/0/mlp/0 and blocks/1/mlp/0 the
-// pattern is blocks/*/mlp/0.
+// Only numbers that differ become a *: the pattern of blocks/0/mlp/0 and
+// blocks/1/mlp/0 is blocks/*/mlp/0.
 #ifndef MESHWRIGHT_BASE_FOLD_NAMES_H_
 #define MESHWRIGHT_BASE_FOLD_NAMES_H_
 

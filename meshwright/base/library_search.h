@@ -1,4 +1,4 @@
-// Folders in which shared libraries lie that come as Python wheels.
+// Folders in which shared libraries from Python wheels are looked for.
 #ifndef MESHWRIGHT_BASE_LIBRARY_SEARCH_H_
 #define MESHWRIGHT_BASE_LIBRARY_SEARCH_H_
 
@@ -12,8 +12,8 @@ namespace meshwright {
 
 // Where to look, in this order.
 struct LibrarySearch {
-  // Folders that hold libraries directly: the executable's own, and "../lib"
-  // from there (how `./mw dist` lays them out).
+  // Folders that contain libraries directly: the executable's own, and "../lib"
+  // relative to it (the layout of `./mw dist`).
   std::vector<std::string> libraries;
   // Python package folders: $PYTHONPATH, the one in which the executable is
   // installed, $VIRTUAL_ENV, $CONDA_PREFIX, `.venv` in a folder above the
@@ -23,8 +23,9 @@ struct LibrarySearch {
   static LibrarySearch OfThisProcess();
 };
 
-// The folder of packages in which `program` is installed as part of one
-// (how `./mw wheel` has it: site-packages/meshwright/bin/meshwright); else "".
+// The packages folder in which `program` is installed as part of a package (the
+// layout of `./mw wheel`: site-packages/meshwright/bin/meshwright); otherwise
+// "".
 std::string PackagesAround(const std::filesystem::path& program);
 
 // Entries of a folder whose names start with `prefix`; names with larger

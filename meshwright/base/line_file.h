@@ -1,4 +1,4 @@
-// A file to which lines are added.
+// A file to which lines are appended.
 //
 //   MW_ASSIGN_OR_RETURN(auto file, LineFile::Open("metrics.jsonl"));
 //   file->Append(R"({"step": 7})");
@@ -15,18 +15,18 @@
 
 namespace meshwright {
 
-// Thread-safe. Each line is written at once, whole.
+// Thread-safe. Each line is written immediately and atomically.
 class LineFile {
  public:
-  // Makes it if it is not there; what is there stays. Fails with one line that
-  // begins with the path.
+  // Creates the file if it does not exist, and appends otherwise. Errors are
+  // one line that begins with the path.
   static absl::StatusOr<std::unique_ptr<LineFile>> Open(
       const std::string& path);
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
   ~LineFile();
 
-  // `line` has no end of line. After a failure nothing more is written.
+  // `line` without newline. After a failure nothing more is written.
   void Append(absl::string_view line);
   absl::Status status() const;
 

@@ -11,9 +11,9 @@ namespace meshwright {
 namespace {
 
 constexpr auto kRedrawTime = std::chrono::milliseconds(100);
-// What holds the lock may be writing to a terminal that is stopped.
+// The thread that holds the lock may be writing to a stopped terminal.
 constexpr auto kCloseTime = std::chrono::milliseconds(500);
-// A terminal shows Ctrl-C as ^C after the line: it must not wrap.
+// A terminal shows Ctrl-C as ^C after the line, which must not wrap.
 constexpr int kColumnsOfCtrlC = 2;
 constexpr int kSpareColumns = kColumnsOfCtrlC + 1;
 
@@ -76,7 +76,7 @@ void LiveLine::Close() {
   auto lock = std::unique_lock(lock_, kCloseTime);
   if (!lock.owns_lock()) return;
   Erase();
-  lock.release();  // Stays locked: nobody draws any more.
+  lock.release();  // Stays locked, so that nothing is drawn any more.
 }
 
 void LiveLine::Tick() {
@@ -98,7 +98,8 @@ void LiveLine::Draw() {
   if (text.empty()) return Erase();
   const int wide = ColumnsOf(text);
   std::string bytes = "\r" + text;
-  // No escape codes: blanks over what the last one leaves, and back again.
+  // No escape codes: blanks overwrite the rest of the last line, and the cursor
+  // returns.
   if (drawn_columns_ > wide) {
     bytes += Blanks(drawn_columns_ + kColumnsOfCtrlC - wide) + "\r" + text;
   }

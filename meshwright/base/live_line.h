@@ -1,10 +1,10 @@
-// The line at the bottom of a terminal that says what is going on: on stderr,
-// drawn again in place several times a second, gone before anything else is
-// printed and when the process ends.
+// The progress line at the bottom of a terminal: on stderr, redrawn in place
+// several times a second, and removed before anything else is printed and when
+// the process ends.
 //
-// There is one per process. What it shows comes from Progress objects; lines
-// for stdout go through Print, which is what `stdout` does on a terminal
-// (standard_output.h). Safe to use from several threads.
+// There is one per process. It shows Progress objects; lines for stdout go
+// through Print, as `stdout` does on a terminal (standard_output.h).
+// Thread-safe.
 #ifndef MESHWRIGHT_BASE_LIVE_LINE_H_
 #define MESHWRIGHT_BASE_LIVE_LINE_H_
 
@@ -22,31 +22,32 @@ class LiveLine {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // What the line may show.
+  // A source of the line's text.
   class Source {
    public:
     virtual ~Source() = default;
-    // At most `columns` wide; empty for nothing yet. Called with the line's
-    // lock held.
+    // At most `columns` wide; empty: nothing to show yet. Called with the
+    // line's lock held.
     virtual std::string Text(int columns, Clock::time_point now) const = 0;
   };
 
   static LiveLine& Get();
 
-  // Whether stderr is a terminal on which a line can be drawn again. When it is
-  // not, nothing is ever shown.
+  // Whether stderr is a terminal on which a line can be redrawn. If not,
+  // nothing is ever shown.
   bool shown() const { return shown_; }
 
-  // The line shows what was added last and is still there.
+  // The line shows the source that was added last, of those not removed.
   void Add(const Source* source);
   void Remove(const Source* source);
-  // Held while a source changes.
+  // Must be held while a source changes.
   std::unique_lock<std::timed_mutex> Lock();
 
-  // Writes to `fd`, a terminal, all or -1 with errno. The line makes way, and
-  // comes back below once what was written ends with a line.
+  // Writes all bytes to `fd`, a terminal; otherwise -1 with errno. The line is
+  // removed first, and redrawn below once the output ends with a newline.
   bool Print(int fd, absl::string_view bytes);
-  // Gone for good; waits a moment at most, for who ends the process.
+  // Removes the line for good; waits only briefly, for use when the process
+  // ends.
   void Close();
 
  private:
@@ -62,8 +63,8 @@ class LiveLine {
   std::condition_variable_any changed_;
   std::vector<const Source*> sources_;
   bool ticking_ = false;
-  bool mid_line_ = false;  // Another's line has not ended.
-  int drawn_columns_ = 0;  // What is drawn now.
+  bool mid_line_ = false;  // Other output has not ended its line.
+  int drawn_columns_ = 0;  // Of the line drawn at present.
 };
 
 }  // namespace meshwright

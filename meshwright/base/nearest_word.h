@@ -1,4 +1,4 @@
-// What somebody who mistyped a word may have meant.
+// Suggestions for mistyped words.
 #ifndef MESHWRIGHT_BASE_NEAREST_WORD_H_
 #define MESHWRIGHT_BASE_NEAREST_WORD_H_
 

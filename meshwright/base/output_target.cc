@@ -26,7 +26,7 @@ absl::Status Wrong(const std::string& path, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
 }
 
-// 3 for /dev/fd/3 and the like: opening these would begin a file anew.
+// 3 for /dev/fd/3 and the like: opening these would truncate a file.
 std::optional<int> DescriptorNamed(const std::string& path) {
   int number = 0;
   if (!absl::SimpleAtoi(path.substr(path.rfind('/') + 1), &number) ||
@@ -41,7 +41,7 @@ std::optional<int> DescriptorNamed(const std::string& path) {
   return number;
 }
 
-// The same with one link less.
+// The same path with one link resolved.
 absl::StatusOr<std::string> Follow(const std::string& link,
                                    const std::string& path) {
   std::error_code error;

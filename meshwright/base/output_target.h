@@ -1,5 +1,5 @@
-// Where a path that is to be written leads: symbolic links are followed, so
-// that writing replaces what they name and not them.
+// Resolves a path that is to be written: symbolic links are followed, so that
+// writing replaces their target and not the link.
 #ifndef MESHWRIGHT_BASE_OUTPUT_TARGET_H_
 #define MESHWRIGHT_BASE_OUTPUT_TARGET_H_
 
@@ -14,14 +14,15 @@
 namespace meshwright {
 
 struct OutputTarget {
-  std::string path;  // No link.
-  // Of this process: /dev/stdout, /dev/fd/3. To be written to as it is.
+  std::string path;  // Not a link.
+  // For descriptors of this process (/dev/stdout, /dev/fd/3): written to
+  // directly.
   std::optional<int> descriptor;
-  // Of what is there.
+  // Of the existing file, if any.
   std::optional<struct stat> info;
 
   bool is_regular() const { return info.has_value() && S_ISREG(info->st_mode); }
-  // A device or pipe: to be opened and written to, never replaced.
+  // A device or pipe: opened and written to, never replaced.
   bool is_special() const {
     return info.has_value() && !S_ISREG(info->st_mode);
   }
@@ -30,9 +31,8 @@ struct OutputTarget {
 // Fails with one line that begins with the path.
 absl::StatusOr<OutputTarget> FindTarget(const std::string& path);
 
-// Fails as writing would for a folder that is missing or may not be written to,
-// a folder in the file's place, a file that may not be changed. Touches
-// nothing.
+// Fails as writing would: the folder is missing or not writable, the path is a
+// folder, the file may not be changed. Changes nothing.
 absl::Status CheckWritable(const std::string& path);
 
 }  // namespace meshwright

@@ -27,13 +27,13 @@
 namespace meshwright {
 namespace {
 
-// A disk or another process may keep a writer waiting.
+// A disk or another process may block a writer.
 constexpr auto kMostPatience = std::chrono::seconds(15);
-// A terminal sends the signal first and shows ^C then.
+// A terminal sends the signal first and then shows ^C.
 constexpr auto kEchoTime = std::chrono::milliseconds(20);
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// Guards `temporaries`, and is held while a file is half done.
+// Guards `temporaries`, and is held while a file is incomplete.
 std::timed_mutex& WholeLock() {
   static auto* const lock = new std::timed_mutex();
   return *lock;
@@ -45,7 +45,7 @@ std::set<std::string>& Temporaries() {
 
 bool ends_for_closed_pipe = false;
 
-// Who wants to know of a signal, and of which.
+// Whether a caller waits for a signal, and which signal came.
 struct Requests {
   std::mutex lock;
   std::condition_variable changed;
@@ -57,7 +57,7 @@ Requests& GetRequests() {
   return *requests;
 }
 
-// Whether somebody was told of the signal who had not heard of one.
+// Whether a waiting caller was told of this signal as the first one.
 bool IsTold(int number) {
   Requests& requests = GetRequests();
   const std::lock_guard lock(requests.lock);
@@ -67,7 +67,7 @@ bool IsTold(int number) {
   return true;
 }
 
-// The lock stays held: no file is begun any more.
+// The lock stays held, so that no new file is started.
 void RemoveTemporaries() {
   std::unique_lock lock(WholeLock(), kMostPatience);
   for (const std::string& path : Temporaries()) ::unlink(path.c_str());
@@ -75,7 +75,7 @@ void RemoveTemporaries() {
 }
 
 void Say(absl::string_view line) {
-  // Nobody may be there to read it.
+  // There may be no reader.
   if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }
 
@@ -88,7 +88,7 @@ void Say(absl::string_view line) {
   if (number == SIGINT) {
     if (::isatty(STDERR_FILENO) != 0) {
       std::this_thread::sleep_for(kEchoTime);
-      Say("\r");  // Over the ^C.
+      Say("\r");  // Overwrites the ^C.
     }
     Say("meshwright: interrupted\n");
   }
@@ -101,7 +101,7 @@ bool IsIgnored(int number) {
          action.sa_handler == SIG_IGN;
 }
 
-// std::terminate: an exception that nobody caught.
+// std::terminate: an uncaught exception.
 [[noreturn]] void Terminated() {
   LiveLine::Get().Close();
   RemoveTemporaries();

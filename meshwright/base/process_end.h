@@ -1,7 +1,7 @@
-// How the process ends when it is told to: Ctrl-C, SIGTERM, a closed terminal
-// or a closed pipe. The line at the bottom of the terminal goes, temporary
-// files go, files that are being renamed or databases that are being written
-// are whole, and the exit code is what shells use (130, 143, 129, 141).
+// Orderly process exit on Ctrl-C, SIGTERM, a closed terminal or a closed pipe.
+// The progress line and temporary files are removed, renames of files and
+// database writes in progress are completed, and the exit code follows shells'
+// convention (130, 143, 129, 141).
 #ifndef MESHWRIGHT_BASE_PROCESS_END_H_
 #define MESHWRIGHT_BASE_PROCESS_END_H_
 
@@ -11,13 +11,14 @@
 
 namespace meshwright {
 
-// From now on signals are waited for by a thread of their own, so that ending
+// From now on signals are received by a thread of their own, so that exiting
 // may take locks and time. Call once, before any other thread is started.
-// Signals that were ignored (nohup) stay so.
+// Signals that were ignored (nohup) stay ignored.
 void EndOnSignals();
 
-// While one exists, the first signal does not end the process but is told here:
-// for servers, which have others to tell. The second one does. One at a time.
+// While an instance exists, the first signal does not end the process but is
+// reported here: for servers, which have to inform others. The second signal
+// does. One instance at a time.
 class EndRequest {
  public:
   EndRequest();
@@ -25,24 +26,25 @@ class EndRequest {
   EndRequest& operator=(const EndRequest&) = delete;
   ~EndRequest();
 
-  // The signal that has come, within `timeout`; 0: none.
+  // The signal that has arrived, within `timeout`; 0: none.
   int Wait(std::chrono::milliseconds timeout) const;
   int signal() const { return Wait(std::chrono::milliseconds(0)); }
 };
 
-// Ends at once, with what threads are at: temporary files go, files that are
-// being renamed are whole.
+// Ends immediately, whatever other threads are doing: temporary files are
+// removed, renames in progress are completed.
 [[noreturn]] void EndProcess(int code);
 
-// Replaces the process by a new one of the same program, words, environment and
-// number; connections are closed. Ends with 3 if that cannot be.
+// Replaces the process by a new instance of the same program with the same
+// arguments, environment and process id; connections are closed. Exits with 3
+// if that fails.
 [[noreturn]] void BeginAnew();
 
-// Ends as that signal would have, once nobody requests to be told of it.
+// Ends as this signal would, once no EndRequest exists.
 [[noreturn]] void EndBySignal(int number);
 
-// While one exists the process is not ended by a signal, for some seconds at
-// most: for what must be done as a whole and takes little time.
+// While an instance exists, signals do not end the process, for some seconds at
+// most: for short operations that must be completed.
 class Uninterrupted {
  public:
   Uninterrupted();
@@ -51,8 +53,8 @@ class Uninterrupted {
   std::unique_lock<std::timed_mutex> lock_;
 };
 
-// A file that is removed when the process ends before the object is released or
-// gone.
+// A file that is removed unless it was released before the object is destroyed
+// or the process ends.
 class TemporaryFile {
  public:
   // Creates `stem`.tmp.PID.N for writing only. On failure fd() is -1, and errno
@@ -73,7 +75,7 @@ class TemporaryFile {
   int fd_ = -1;
 };
 
-// Ends as programs do whose reader has gone: quietly, by SIGPIPE. Returns if
+// Ends silently by SIGPIPE, as programs do whose reader has gone. Returns if
 // SIGPIPE was ignored when EndOnSignals was called, or that was never called.
 void EndForClosedPipe();
 

@@ -15,7 +15,7 @@ constexpr auto kQuietTime = std::chrono::milliseconds(500);
 constexpr int kBarWidth = 24;
 constexpr int kLeastBarWidth = 4;
 constexpr char kSpinner[] = {'|', '/', '-', '\\'};
-constexpr double kTurn = 0.25;  // Seconds that it shows one.
+constexpr double kTurn = 0.25;  // Seconds per character of the spinner.
 
 std::string Elapsed(double seconds) {
   const auto whole = static_cast<int64_t>(seconds);
@@ -39,7 +39,7 @@ std::string ProgressText(const ProgressState& state, int columns) {
     const int64_t done = std::clamp<int64_t>(state.done, 0, state.total);
     const std::string count =
         absl::StrCat(done, "/", state.total, "  ", Elapsed(state.seconds));
-    // Narrow terminals get a short bar rather than no numbers.
+    // Narrow terminals get a short bar or none, but all numbers.
     const int room = columns - ColumnsOf(text) - ColumnsOf(count) - 3;
     const int width = std::min(kBarWidth, room);
     if (width >= kLeastBarWidth) {

@@ -1,16 +1,16 @@
-// A line on the terminal that says how far a long piece of work has come.
+// A progress display on the terminal for long-running work.
 //
 //   Progress progress("training", 100);
 //   for (...) progress.Advance("loss 2.31");
 //     training [######..................] 27/100  4 s  loss 2.31
 //
-//   Progress progress("planning");            // Nobody knows how much it is.
+//   Progress progress("planning");            // The total is unknown.
 //   progress.Advance("mesh data=4,model=2");
 //     planning | 12 s  mesh data=4,model=2
 //
-// On stderr, and only when that is a terminal and the work has taken over half
-// a second. Time goes on while nothing is reported. The line makes way for what
-// is printed, and is gone when the object is.
+// On stderr, and only if that is a terminal and the work has taken over half a
+// second. The time is updated even if nothing is reported. The line makes way
+// for other output, and is removed with the object.
 #ifndef MESHWRIGHT_BASE_PROGRESS_H_
 #define MESHWRIGHT_BASE_PROGRESS_H_
 
@@ -30,9 +30,9 @@ class Progress : private LiveLine::Source {
   Progress& operator=(const Progress&) = delete;
   ~Progress() override;
 
-  // One more piece is done, or another has begun; a bar stays full.
+  // Another piece is done, or has begun; a full bar stays full.
   void Advance(absl::string_view note = "");
-  // The same work goes on, with other words.
+  // Changes the note only.
   void Note(absl::string_view note);
 
  private:

@@ -19,7 +19,7 @@ RandomAccessFile::~RandomAccessFile() { ::close(fd_); }
 
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> RandomAccessFile::Open(
     const std::string& path) {
-  // A pipe without a writer would be waited for.
+  // Otherwise, opening a pipe would wait for a writer.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return absl::ErrnoToStatus(errno, path);
   struct stat info;

@@ -1,10 +1,10 @@
-// A file of which parts are read, anywhere in it.
+// A file that is read at arbitrary offsets.
 //
 //   MW_ASSIGN_OR_RETURN(auto file, RandomAccessFile::Open("train.bin"));
 //   MW_RETURN_IF_ERROR(file->Read(/*offset=*/1024, bytes, 256));
 //
-// Not mapped into memory: of a mapped file that someone cuts short, the process
-// dies; a read of one fails.
+// Not memory-mapped: if a mapped file is truncated, the process dies; a read
+// merely fails.
 #ifndef MESHWRIGHT_BASE_RANDOM_ACCESS_FILE_H_
 #define MESHWRIGHT_BASE_RANDOM_ACCESS_FILE_H_
 
@@ -21,8 +21,8 @@ namespace meshwright {
 // Thread-safe.
 class RandomAccessFile {
  public:
-  // Of a regular file. Errors begin with the path: kNotFound, kInvalidArgument
-  // for what is no file, kPermissionDenied.
+  // For regular files. Errors begin with the path: kNotFound, kInvalidArgument
+  // if it is not a file, kPermissionDenied.
   static absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
       const std::string& path);
   ~RandomAccessFile();
@@ -32,7 +32,7 @@ class RandomAccessFile {
   const std::string& path() const { return path_; }
   int64_t bytes() const { return bytes_; }  // When it was opened.
 
-  // kDataLoss when the file does not have all of them.
+  // kDataLoss if the file is shorter.
   absl::Status Read(int64_t offset, char* out, size_t size) const;
 
  private:

@@ -43,7 +43,8 @@ ssize_t WriteCookie(void*, const char* bytes, size_t count) {
 }  // namespace
 
 void OpenStandardOutput() {
-  // Read-only where one writes, and the other way round: using them fails.
+  // Opened read-only for output and write-only for input, so that using them
+  // fails.
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
     const int opened =

@@ -1,5 +1,5 @@
-// `stdout` as all commands print to it: what cannot be written is remembered,
-// and on a terminal the line at the bottom (live_line.h) makes way.
+// `stdout` for all commands: write errors are remembered, and on a terminal the
+// progress line (live_line.h) makes way.
 #ifndef MESHWRIGHT_BASE_STANDARD_OUTPUT_H_
 #define MESHWRIGHT_BASE_STANDARD_OUTPUT_H_
 
@@ -7,11 +7,11 @@
 
 namespace meshwright {
 
-// Makes `stdout` such a stream; call once, before anything is printed. Closed
-// standard streams are put where they cannot be taken for files opened later.
+// Sets up `stdout`; call once, before anything is printed. Closed standard
+// streams are occupied, so that files opened later are not mistaken for them.
 void OpenStandardOutput();
 
-// Writes what is still buffered. The first failure since OpenStandardOutput,
+// Flushes the buffer. Returns the first failure since OpenStandardOutput,
 // "standard output: No space left on device".
 absl::Status FlushStandardOutput();
 

@@ -1,4 +1,4 @@
-// Early return on absl::Status, as the rest of the code spells it.
+// Early return on errors in absl::Status and absl::StatusOr.
 //
 //   MW_RETURN_IF_ERROR(Check(module));
 //   MW_ASSIGN_OR_RETURN(const Module module, ReadModule(path));

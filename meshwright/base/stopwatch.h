@@ -1,4 +1,4 @@
-// Seconds since it was made.
+// Measures the seconds since its construction.
 #ifndef MESHWRIGHT_BASE_STOPWATCH_H_
 #define MESHWRIGHT_BASE_STOPWATCH_H_
 

@@ -9,7 +9,8 @@
 namespace meshwright {
 namespace {
 
-constexpr int kUsualColumns = 80;  // Of terminals that do not tell.
+// For terminals that do not report their width.
+constexpr int kUsualColumns = 80;
 
 struct Range {
   uint32_t first;
@@ -43,7 +44,7 @@ struct Character {
   bool printable = true;
 };
 
-// The first character of a text that is not empty.
+// The first character of a text, which must not be empty.
 Character First(absl::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = byte(0);
@@ -58,7 +59,7 @@ Character First(absl::string_view text) {
     if ((byte(i) & 0xC0) != 0x80) return broken;
     point = point << 6 | (byte(i) & 0x3F);
   }
-  // Longer than need be, or of no character.
+  // Overlong, or not a character.
   constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   if (point < kLeast[length] || point > 0x10FFFF ||
       (point >= 0xD800 && point <= 0xDFFF)) {

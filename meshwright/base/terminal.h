@@ -1,4 +1,4 @@
-// What a terminal can show, and how many columns a text takes there.
+// Capabilities of terminals, and the display width of text.
 //
 //   CutToColumns("planning: mesh data=4", 12)   // "planning: me"
 //   ColumnsOf("Δt = 3 ms")                      // 9, of 10 bytes
@@ -12,20 +12,19 @@
 
 namespace meshwright {
 
-// The width of the terminal that `fd` is; nothing if it is none.
+// The width of the terminal `fd`; nullopt if it is not one.
 std::optional<int> TerminalColumns(int fd);
 
-// A terminal on which a line can be drawn again: TERM is not "dumb".
+// Whether it is a terminal on which a line can be redrawn: TERM is not "dumb".
 bool CanRedraw(int fd);
-// The same, and nobody has asked for no colours (NO_COLOR).
+// The same, and NO_COLOR is not set.
 bool ShowsColours(int fd);
 
 // Columns of UTF-8 text: two for wide characters, none for combining ones.
-// Control characters and bytes that are no UTF-8 count as one, as Printable
-// writes them.
+// Control characters and invalid bytes count as one, as Printable writes them.
 int ColumnsOf(absl::string_view text);
-// The longest beginning that takes at most `columns`, with control characters
-// and bytes that are no UTF-8 as '?'. Characters are never cut.
+// The longest prefix of at most `columns`, with control characters and invalid
+// bytes replaced by '?'. Characters are never split.
 std::string CutToColumns(absl::string_view text, int columns);
 
 }  // namespace meshwright

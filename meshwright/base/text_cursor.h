@@ -1,4 +1,4 @@
-// Reads a short text from left to right; blanks between tokens do not count.
+// Parses short text from left to right; blanks between tokens are skipped.
 //
 //   TextCursor cursor("[data, 4]");
 //   cursor.Take("[");        // true
@@ -16,8 +16,8 @@
 
 namespace meshwright {
 
-// The text must outlive the cursor and all that it returns. Errors are
-// kInvalidArgument and say what was expected where.
+// The text must outlive the cursor and its results. Errors are kInvalidArgument
+// and say what was expected where.
 class TextCursor {
  public:
   explicit TextCursor(absl::string_view text) : rest_(text) {}
@@ -25,7 +25,7 @@ class TextCursor {
   bool AtEnd();
   bool NextIsDigit();
   bool NextIs(absl::string_view token);
-  // Steps over `token` if it comes next.
+  // Consumes `token` if it comes next.
   bool Take(absl::string_view token);
   absl::Status Expect(absl::string_view token);
   absl::Status ExpectEnd();
@@ -34,7 +34,7 @@ class TextCursor {
   absl::StatusOr<absl::string_view> Name(absl::string_view what);
   // Decimal, not negative.
   absl::StatusOr<int64_t> Number();
-  // What stands between double quotes; no escapes.
+  // The text between double quotes; no escapes.
   absl::StatusOr<absl::string_view> Quoted();
 
   // "before 'REST'" or "at the end".

@@ -81,7 +81,8 @@ std::string FormatSum(double whole, absl::Span<const NamedSeconds> parts) {
   };
   std::vector<int64_t> shown;
   for (const NamedSeconds& part : parts) shown.push_back(digits(part.seconds));
-  // What rounding leaves goes to the largest; a sum that is wrong stays so.
+  // The rounding error goes to the largest part; a sum that was wrong before
+  // stays so.
   const int64_t left = digits(whole) - std::reduce(shown.begin(), shown.end());
   if (std::abs(left) <= std::ssize(parts) && !parts.empty()) {
     *std::max_element(shown.begin(), shown.end()) += left;

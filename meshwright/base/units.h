@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Formats numbers for display.
 //
 //   FormatBytes(1536);        // "1.5 KiB"
 //   FormatCount(1.3e9);       // "1.3 G"
@@ -27,10 +27,10 @@ struct NamedSeconds {
   std::string name;
   double seconds = 0;
 };
-// Parts that are not 0, in the unit of the whole, and to the same digit: what
-// is printed adds up if the parts do.
+// The nonzero parts, in the unit of the whole and to the same digit, so that
+// the printed numbers add up if the parts do.
 std::string FormatSum(double whole, absl::Span<const NamedSeconds> parts);
-// So many times so many bytes (of different sizes: in the mean), and in all.
+// A count times a size (the mean, if sizes differ), and the total.
 std::string FormatTimes(double count, double total_bytes);
 
 }  // namespace meshwright

@@ -15,7 +15,8 @@ namespace meshwright {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{4} << 20;
-constexpr size_t kAlignment = 4096;  // Of addresses, offsets and sizes.
+// Alignment of addresses, offsets and sizes.
+constexpr size_t kAlignment = 4096;
 
 }  // namespace
 
@@ -37,7 +38,7 @@ absl::StatusOr<std::unique_ptr<BlockWriter>> BlockWriter::Create(
   int fd = ::open(path.c_str(), kFlags | O_DIRECT, 0666);
   if (fd < 0 && errno == EINVAL) {
     is_direct = false;
-    // Some file systems create it all the same.
+    // Some file systems create the file despite the error.
     fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   }
   if (fd < 0) return absl::ErrnoToStatus(errno, path);
@@ -46,7 +47,7 @@ absl::StatusOr<std::unique_ptr<BlockWriter>> BlockWriter::Create(
 }
 
 absl::Status BlockWriter::Failure(int error) const {
-  // A limit on files is a full disk to us, an exceeded quota too.
+  // A limit on file sizes and an exceeded quota count as a full disk.
   if (error == EFBIG || error == EDQUOT) error = ENOSPC;
   return absl::ErrnoToStatus(error, path_);
 }
@@ -56,7 +57,8 @@ absl::Status BlockWriter::WriteOut(const char* data, size_t size) {
     const ssize_t wrote = ::pwrite(fd_, data, size, written_);
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0 && errno == EINVAL && is_direct_) {
-      // Larger blocks than ours, or none at all.
+      // The file system needs larger blocks than ours, or does not support
+      // O_DIRECT.
       is_direct_ = false;
       const int flags = ::fcntl(fd_, F_GETFL);
       if (::fcntl(fd_, F_SETFL, flags & ~O_DIRECT) == 0) continue;
@@ -65,7 +67,7 @@ absl::Status BlockWriter::WriteOut(const char* data, size_t size) {
     data += wrote;
     size -= wrote;
     written_ += wrote;
-    // A disk that is nearly full ends a write where it likes.
+    // On a nearly full disk, a write may end anywhere.
     if (is_direct_ && wrote % kAlignment != 0) {
       const int flags = ::fcntl(fd_, F_GETFL);
       if (::fcntl(fd_, F_SETFL, flags & ~O_DIRECT) != 0) return Failure(errno);
@@ -90,7 +92,7 @@ absl::Status BlockWriter::Append(const char* data, size_t size) {
 }
 
 absl::Status BlockWriter::Finish() {
-  // The end is padded, then cut off.
+  // The end is padded, then truncated.
   const int64_t size = written_ + static_cast<int64_t>(filled_);
   const size_t padded =
       is_direct_ ? (filled_ + kAlignment - 1) / kAlignment * kAlignment

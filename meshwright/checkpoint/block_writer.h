@@ -1,5 +1,6 @@
-// A new file, written from the front, past the page cache where the file system
-// lets us: a checkpoint is not read again soon, and the cache is the program's.
+// Writes a new file sequentially with direct I/O if the file system supports
+// it: a checkpoint is not read again soon, and should not evict other data from
+// the page cache.
 #ifndef MESHWRIGHT_CHECKPOINT_BLOCK_WRITER_H_
 #define MESHWRIGHT_CHECKPOINT_BLOCK_WRITER_H_
 
@@ -15,14 +16,14 @@ namespace meshwright {
 
 class BlockWriter {
  public:
-  // Errors begin with the path, here and below. kAlreadyExists if it does.
+  // Errors begin with the path, here and below. kAlreadyExists if it exists.
   static absl::StatusOr<std::unique_ptr<BlockWriter>> Create(std::string path);
-  // Closes it; what was not finished is of no use.
+  // Closes it; an unfinished file is not usable.
   ~BlockWriter();
 
-  // The bytes that come next. kResourceExhausted when the disk is full.
+  // Appends bytes. kResourceExhausted when the disk is full.
   absl::Status Append(const char* data, size_t size);
-  // All of it is on the disk.
+  // Ensures that everything is on disk.
   absl::Status Finish();
 
  private:

@@ -12,7 +12,7 @@
 namespace meshwright {
 namespace {
 
-// NaN stays.
+// NaN is preserved.
 double Larger(double a, double b) {
   return std::isnan(a) || std::isnan(b)
              ? std::numeric_limits<double>::quiet_NaN()

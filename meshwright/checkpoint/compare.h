@@ -1,4 +1,4 @@
-// What two checkpoints hold differently.
+// The differences of two checkpoints.
 #ifndef MESHWRIGHT_CHECKPOINT_COMPARE_H_
 #define MESHWRIGHT_CHECKPOINT_COMPARE_H_
 
@@ -15,10 +15,10 @@ struct TensorDifference {
   std::string name;
   std::string a;  // "f32[2,3]"; empty: the first has no such tensor.
   std::string b;
-  // Of tensors of one shape; bit for bit.
-  int64_t elements = 0;  // That differ.
-  double max_abs = 0;    // NaN where one of them is no number.
-  double max_rel = 0;    // To the larger of the two.
+  // For tensors of equal shape; bitwise.
+  int64_t elements = 0;  // How many differ.
+  double max_abs = 0;    // NaN if one of two values is NaN.
+  double max_rel = 0;    // Relative to the larger of the two.
 };
 
 struct Comparison {
@@ -26,7 +26,7 @@ struct Comparison {
   std::vector<TensorDifference> different;
 };
 
-// A tensor at a time, each in one piece.
+// Reads one tensor at a time, whole.
 absl::StatusOr<Comparison> CompareCheckpoints(CheckpointReader& a,
                                               CheckpointReader& b);
 

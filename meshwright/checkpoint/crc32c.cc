@@ -6,7 +6,7 @@
 namespace meshwright {
 namespace {
 
-constexpr uint32_t kPolynomial = 0x82f63b78;  // Reflected.
+constexpr uint32_t kPolynomial = 0x82f63b78;  // Bit-reversed.
 
 using ByteTable = std::array<uint32_t, 256>;
 
@@ -26,11 +26,11 @@ constexpr ByteTable kByteTable = MakeByteTable();
 
 #if defined(__x86_64__)
 
-// Three checksums are computed at a time, for the instruction takes three
-// cycles; each of so many bytes.
+// Three checksums of this many bytes each are computed together, because the
+// instruction has a latency of three cycles.
 constexpr size_t kStride = 4096;
 
-// What kStride zero bytes make of a checksum, by its bytes.
+// By byte of a checksum: its contribution after kStride zero bytes.
 struct ShiftTable {
   std::array<ByteTable, 4> of_byte;
 
@@ -43,7 +43,7 @@ struct ShiftTable {
       }
       of_bit[bit] = crc;
     }
-    // It is linear.
+    // The mapping is linear.
     for (int which = 0; which < 4; ++which) {
       for (uint32_t byte = 0; byte < 256; ++byte) {
         of_byte[which][byte] = 0;

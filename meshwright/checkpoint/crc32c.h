@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), with the processor's instruction where it has one.
+// CRC-32C (Castagnoli), by the processor's instruction if it has one.
 //
 //   Crc32c("123456789", 9);   // 0xe3069283
 #ifndef MESHWRIGHT_CHECKPOINT_CRC32C_H_
@@ -9,7 +9,7 @@
 
 namespace meshwright {
 
-// Of what came before, whose checksum is `crc`, and these bytes.
+// The checksum of these bytes appended to data with checksum `crc`.
 uint32_t Crc32c(const void* data, size_t size, uint32_t crc = 0);
 
 // The same, computed without the instruction.

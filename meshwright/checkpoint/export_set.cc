@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<Chosen>> Choose(const Manifest& manifest,
   return chosen;
 }
 
-// Files of at most so many bytes.
+// Divides tensors into files of at most this many bytes.
 std::vector<std::vector<Chosen>> Divide(std::vector<Chosen> chosen,
                                         int64_t max_bytes) {
   std::vector<std::vector<Chosen>> files;
@@ -63,7 +63,7 @@ std::vector<std::vector<Chosen>> Divide(std::vector<Chosen> chosen,
     files.back().push_back(std::move(one));
   }
   for (std::vector<Chosen>& file : files) {
-    // Wide elements first: all are aligned.
+    // Wide elements first, so that all are aligned.
     std::ranges::stable_sort(file, std::greater(), [](const Chosen& one) {
       return HostBytes(one.saved->info.type);
     });
@@ -91,7 +91,7 @@ absl::Status WriteFile(const std::string& path,
   return writer.Finish();
 }
 
-// The files that were begun, until all are there.
+// New files, which are removed unless all are complete.
 class NewFiles {
  public:
   ~NewFiles() {

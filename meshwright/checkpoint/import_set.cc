@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file of tensors, open, and where they lie.
+// An open file of tensors, and their positions.
 struct Source {
   std::unique_ptr<RandomAccessFile> file;
   std::vector<PlacedTensor> tensors;
@@ -36,7 +36,7 @@ int64_t BytesOf(const Tensor& tensor) {
   return *CheckedBytes(tensor.dimensions, HostBytes(tensor.type));
 }
 
-// The file, or those of a folder.
+// The file itself, or the files of a folder.
 absl::StatusOr<std::vector<std::string>> FilesOf(const std::string& source) {
   std::error_code error;
   if (!fs::is_directory(source, error)) return std::vector{source};
@@ -76,7 +76,7 @@ absl::StatusOr<std::string> ImportSet(const ImportOptions& options) {
   std::vector<Source> sources;
   std::vector<TensorInfo> tensors;
   std::vector<FilePlan> plans;
-  std::map<std::string, std::string> seen;  // By name: the file.
+  std::map<std::string, std::string> seen;  // By name of a tensor: its file.
   for (const std::string& path : paths) {
     MW_ASSIGN_OR_RETURN(sources.emplace_back(), Open(path));
     FilePlan& plan = plans.emplace_back();
@@ -100,7 +100,7 @@ absl::StatusOr<std::string> ImportSet(const ImportOptions& options) {
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<SaveFolder> folder,
                       SaveFolder::Create(options.directory, options.step));
   std::vector<WrittenFile> written;
-  int64_t first = 0;  // Tensor of the file.
+  int64_t first = 0;  // The file's first tensor.
   for (size_t i = 0; i < plans.size(); ++i) {
     const Source& source = sources[i];
     MW_ASSIGN_OR_RETURN(

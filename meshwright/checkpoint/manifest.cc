@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The end of the text: what comes before is what the checksum is of.
+// The end of the text: the checksum covers what precedes it.
 constexpr absl::string_view kTail = ",\"crc32c\":\"";
 constexpr size_t kTailBytes = kTail.size() + 8 + 3;  // 01234567"}\n
 constexpr int kMaxDepth = 64;
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<uint32_t>> ParseHex(absl::string_view text) {
   return values;
 }
 
-// Fields of an object, each of a known kind.
+// The fields of an object, each checked for its type.
 class Fields {
  public:
   explicit Fields(const Json& json) : json_(json) {}
@@ -200,9 +200,10 @@ absl::StatusOr<SavedTensor> ReadSavedTensor(const Json& json,
   return tensor;
 }
 
-// The object, if the text is whole.
+// The object, if the text is complete.
 absl::StatusOr<Json> ReadObject(absl::string_view text) {
-  // A format's name first: files of others are not called damaged.
+  // The name of the format is checked first: files in other formats are not
+  // reported as damaged.
   if (text.substr(0, 200).find(kCheckpointFormat) == absl::string_view::npos) {
     return Bad("is no manifest of a meshwright checkpoint, or is cut short");
   }
@@ -251,7 +252,8 @@ int64_t Manifest::bytes() const {
 }
 
 absl::Status CheckCover(const SavedTensor& tensor) {
-  // Disjoint regions that have as many elements as the tensor.
+  // The regions must be disjoint and have together as many elements as the
+  // tensor.
   std::vector<const TensorRegion*> regions;
   int64_t left =
       CheckedBytes(tensor.info.dimensions, /*element_bytes=*/1).value_or(0);

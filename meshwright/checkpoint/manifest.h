@@ -1,4 +1,4 @@
-// What a checkpoint holds and where: manifest.json.
+// manifest.json: what a checkpoint contains, and where.
 //
 //   {"format": "meshwright-checkpoint", "version": 1, "program": "0.5.0",
 //    "step": 100, "block_bytes": 1048576,
@@ -9,8 +9,8 @@
 //                              "limit": [32, 32], "crc32c": "12ab34cd"}]}],
 //    "extra": {...}, "crc32c": "01234567"}
 //
-// A region has a checksum for every block of its bytes; the last one covers
-// what is left. The manifest's own covers all that comes before it.
+// A region has a checksum for every block of its bytes; the last block may be
+// shorter. The manifest's own checksum covers everything before it.
 #ifndef MESHWRIGHT_CHECKPOINT_MANIFEST_H_
 #define MESHWRIGHT_CHECKPOINT_MANIFEST_H_
 
@@ -31,7 +31,7 @@ inline constexpr int64_t kCheckpointBlockBytes = int64_t{1} << 20;
 inline constexpr char kCheckpointFormat[] = "meshwright-checkpoint";
 inline constexpr char kManifestName[] = "manifest.json";
 
-// A tensor by itself.
+// A tensor's name, type and shape.
 struct TensorInfo {
   std::string name;
   ElementType type = ElementType::kInvalid;
@@ -51,7 +51,7 @@ struct SavedFile {
   bool operator==(const SavedFile&) const = default;
 };
 
-// Row-major, in one piece.
+// Row-major and contiguous.
 struct SavedRegion {
   TensorRegion region;
   int64_t file = 0;
@@ -69,7 +69,7 @@ struct SavedTensor {
 };
 
 struct Manifest {
-  std::string program;  // The version that wrote it.
+  std::string program;  // The version of the program that wrote it.
   int64_t step = 0;
   int64_t block_bytes = kCheckpointBlockBytes;
   std::vector<SavedFile> files;
@@ -86,14 +86,14 @@ inline int64_t BlockCount(int64_t bytes, int64_t block_bytes) {
   return (bytes + block_bytes - 1) / block_bytes;
 }
 
-// kInvalidArgument when `extra` is no JSON object or a name is not UTF-8.
+// kInvalidArgument if `extra` is not a JSON object or a name is not UTF-8.
 absl::StatusOr<std::string> WriteManifest(const Manifest& manifest);
-// kInvalidArgument when it is none, is damaged or of another version, or
-// contradicts itself: regions then lie inside files, and cover each tensor
+// kInvalidArgument if it is malformed, damaged, of another version, or
+// inconsistent. On success regions lie within files, and cover each tensor
 // exactly once.
 absl::StatusOr<Manifest> ParseManifest(absl::string_view text);
 
-// That regions cover a tensor exactly once.
+// Checks that the regions cover the tensor exactly once.
 absl::Status CheckCover(const SavedTensor& tensor);
 
 }  // namespace meshwright

@@ -21,14 +21,14 @@ namespace meshwright {
 namespace {
 
 constexpr int64_t kMaxManifestBytes = int64_t{1} << 31;
-// Files that are kept open.
+// Maximum number of open files.
 constexpr size_t kMaxOpen = 200;
-// What one thread takes at a time.
+// Bytes that one thread reads at a time.
 constexpr int64_t kTaskBytes = int64_t{8} << 20;
-// The disk is told of as many before they are read.
+// The kernel is told of this many tasks before they are read.
 constexpr int kTasksAhead = 8;
 
-// As many bytes as are asked for.
+// Reads exactly as many bytes as requested.
 absl::Status ReadAt(int fd, const std::string& path, int64_t offset,
                     char* bytes, int64_t size) {
   while (size > 0) {
@@ -56,11 +56,12 @@ struct CheckpointReader::OpenFile {
   }
 };
 
-// Some blocks of a region that was saved, and what wants them.
+// Some blocks of a saved region, and the targets that need them.
 struct CheckpointReader::Task {
   struct Target {
     char* data = nullptr;
-    std::shared_ptr<const BoxRuns> runs;  // From the region to the data.
+    // The runs that copy the region to the data.
+    std::shared_ptr<const BoxRuns> runs;
   };
 
   const SavedTensor* tensor = nullptr;
@@ -142,7 +143,7 @@ absl::Status CheckpointReader::Run(const Task& task) {
   for (int64_t block = task.first_block; block < task.end_block; ++block) {
     const int64_t begin = block * block_bytes;
     const int64_t end = std::min(bytes, begin + block_bytes);
-    char* at = nullptr;  // Where it can be read.
+    char* at = nullptr;  // Where the block is read to.
     bool is_wanted = task.targets.empty();
     for (const Task::Target& target : task.targets) {
       const int64_t first = target.runs->FirstAfter(begin);
@@ -186,7 +187,7 @@ absl::Status CheckpointReader::Run(const Task& task) {
 
 void CheckpointReader::Announce(const Task& task) {
   const auto file = FileOf(task.saved->file);
-  if (!file.ok()) return;  // Whoever reads it says so.
+  if (!file.ok()) return;  // The task that reads the file reports the error.
   const int64_t bytes =
       (task.end_block - task.first_block) * manifest_.block_bytes;
   ::posix_fadvise((*file)->fd,
@@ -252,7 +253,7 @@ absl::Status CheckpointReader::Read(absl::Span<const WantedRegion> wanted) {
       AddTasks(std::move(task), tasks);
     }
   }
-  // As they lie in the files.
+  // In the order of the files.
   std::ranges::stable_sort(tasks, {}, [](const Task& task) {
     return std::pair(task.saved->file, task.saved->offset);
   });

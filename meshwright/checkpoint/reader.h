@@ -4,9 +4,9 @@
 //   MW_RETURN_IF_ERROR(reader->Read({{.tensor = &saved, .region = {{0}, {4}},
 //                                     .data = bytes, .box = {{4}, {0}}}}));
 //
-// Files are read block by block, each block once, whatever it is wanted for;
-// its checksum is compared, and it is copied to where it belongs, unless it
-// could be read there. Errors are one line with the file and the reason.
+// Files are read block by block, each block once, however many requests need
+// it. Its checksum is verified, and it is copied to its destinations unless it
+// could be read into place. Errors are one line with the file and the reason.
 #ifndef MESHWRIGHT_CHECKPOINT_READER_H_
 #define MESHWRIGHT_CHECKPOINT_READER_H_
 
@@ -26,7 +26,7 @@
 
 namespace meshwright {
 
-// A region that is wanted, and the array that it goes into.
+// A requested region, and the array that it is read into.
 struct WantedRegion {
   const SavedTensor* tensor = nullptr;  // Of the reader's manifest.
   TensorRegion region;
@@ -37,8 +37,8 @@ struct WantedRegion {
 // Thread-safe.
 class CheckpointReader {
  public:
-  // `path` as FindCheckpoint's. kNotFound; kInvalidArgument when the manifest
-  // is damaged or of another version.
+  // `path` as in FindCheckpoint. kNotFound; kInvalidArgument if the manifest is
+  // damaged or of another version.
   static absl::StatusOr<std::unique_ptr<CheckpointReader>> Open(
       const std::string& path);
   ~CheckpointReader();
@@ -46,11 +46,11 @@ class CheckpointReader {
   const std::string& folder() const { return folder_; }
   const Manifest& manifest() const { return manifest_; }
 
-  // On all cores. No two of those wanted share memory.
+  // Uses all cores. Requires: the destinations do not overlap.
   absl::Status Read(absl::Span<const WantedRegion> wanted);
   // All of one tensor.
   absl::StatusOr<Tensor> ReadTensor(const SavedTensor& tensor);
-  // Reads everything, and keeps nothing.
+  // Reads everything without keeping it.
   absl::Status Verify();
 
  private:
@@ -62,9 +62,9 @@ class CheckpointReader {
   // With its header checked.
   absl::StatusOr<std::shared_ptr<const OpenFile>> FileOf(int64_t number);
   bool IsWanted(const Task& task) const;
-  // Of all its blocks that are wanted, so many at a time.
+  // Tasks for all requested blocks, in groups.
   void AddTasks(Task task, std::vector<Task>& tasks) const;
-  // The disk is told that it will be read.
+  // Advises the kernel that it will be read.
   void Announce(const Task& task);
   absl::Status RunAll(std::vector<Task> tasks);
   absl::Status Run(const Task& task);

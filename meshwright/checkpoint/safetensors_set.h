@@ -1,5 +1,6 @@
-// Checkpoints from and to what others read: safetensors files of whole tensors,
-// and an index that says which is where, as on HuggingFace's hub.
+// Conversion of checkpoints to and from other tools' format: safetensors files
+// of whole tensors, and an index of which tensor is in which file, as on
+// HuggingFace's hub.
 //
 //   OUT/model-00001-of-00002.safetensors, OUT/model-00002-of-00002.safetensors,
 //   OUT/model.safetensors.index.json; a single file is OUT/model.safetensors
@@ -18,10 +19,11 @@
 namespace meshwright {
 
 struct ExportOptions {
-  std::string output;  // A folder; made if it is not there.
-  int64_t max_file_bytes = int64_t{4} << 30;  // A larger tensor is alone.
-  std::string prefix;  // Only tensors whose names begin so...
-  bool strip = false;  // ... and without that.
+  std::string output;  // A folder; created if it does not exist.
+  // A larger tensor gets a file of its own.
+  int64_t max_file_bytes = int64_t{4} << 30;
+  std::string prefix;  // Only tensors with this prefix...
+  bool strip = false;  // ... and without it in the output.
 };
 
 struct ExportedSet {
@@ -30,21 +32,21 @@ struct ExportedSet {
   std::vector<std::string> files;
 };
 
-// kAlreadyExists when one of the files does; kInvalidArgument when no tensor
-// has such a name, or one is of a type that safetensors lacks. What fails
-// leaves no file behind.
+// kAlreadyExists if one of the files exists; kInvalidArgument if no tensor
+// matches, or one has a type that safetensors lacks. A failure leaves no file
+// behind.
 absl::StatusOr<ExportedSet> ExportSet(CheckpointReader& reader,
                                       const ExportOptions& options);
 
 struct ImportOptions {
-  std::string source;     // A file, or a folder of such.
+  std::string source;     // A file, or a folder of files.
   std::string directory;  // Of checkpoints.
   int64_t step = 0;
-  std::string prefix;  // Before every name.
+  std::string prefix;  // Added before every name.
 };
 
-// The checkpoint's folder. kInvalidArgument when the files are damaged or name
-// a tensor twice.
+// Returns the checkpoint's folder. kInvalidArgument if the files are damaged or
+// contain a tensor twice.
 absl::StatusOr<std::string> ImportSet(const ImportOptions& options);
 
 }  // namespace meshwright

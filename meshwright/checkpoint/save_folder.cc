@@ -34,7 +34,7 @@ constexpr absl::string_view kTemporaryPrefix = ".saving-";
 absl::Status FlushFolder(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return absl::ErrnoToStatus(errno, path);
-  // Some file systems flush no folders.
+  // Some file systems cannot flush folders.
   const bool flushed = ::fsync(fd) == 0 || errno == EINVAL;
   const int error = errno;
   ::close(fd);
@@ -59,13 +59,13 @@ std::string TemporaryName(absl::string_view for_what) {
                       number++);
 }
 
-// The folder, open and locked; nullopt when another process has it.
+// The folder, open and locked; nullopt if another process has locked it.
 std::optional<int> Lock(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return std::nullopt;
   struct stat locked;
   struct stat there;
-  // It may have gone, and come again, before it was locked.
+  // It may have been removed and created again before it was locked.
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &locked) == 0 &&
       ::stat(path.c_str(), &there) == 0 && locked.st_ino == there.st_ino) {
     return fd;
@@ -75,11 +75,11 @@ std::optional<int> Lock(const std::string& path) {
 }
 
 void Remove(const std::string& folder) {
-  std::error_code ignored;  // What stays is found again by the next.
+  std::error_code ignored;  // The next save finds what remains.
   fs::remove_all(folder, ignored);
 }
 
-// Of processes that have ended.
+// Removes temporary folders of processes that have ended.
 void RemoveLeftovers(const std::string& directory) {
   const absl::StatusOr<std::vector<std::string>> names = NamesIn(directory);
   if (!names.ok()) return;
@@ -93,7 +93,8 @@ void RemoveLeftovers(const std::string& directory) {
   }
 }
 
-// Moves a folder out of sight, then removes it: no half of it is ever seen.
+// Renames a folder to a temporary name before removing it, so that no partial
+// folder is ever visible.
 absl::Status Discard(const std::string& directory, const std::string& name) {
   const std::string from = absl::StrCat(directory, "/", name);
   const std::string to = absl::StrCat(directory, "/", TemporaryName(name));
@@ -119,7 +120,7 @@ bool IsComplete(const std::string& folder) {
   return ::stat(manifest.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
-// By step: its folder's name.
+// By step: the name of its folder.
 absl::StatusOr<std::vector<std::pair<int64_t, std::string>>> CompleteIn(
     const std::string& directory) {
   MW_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(directory));
@@ -141,7 +142,7 @@ absl::Status WriteWhole(const std::string& path, const std::string& text) {
   return writer->Finish();
 }
 
-// What workers wrote must be what is seen here.
+// Checks that the files that workers wrote are visible here.
 absl::Status CheckFiles(const std::string& folder, const Manifest& manifest) {
   for (const SavedFile& file : manifest.files) {
     const std::string path = absl::StrCat(folder, "/", file.name);
@@ -182,10 +183,10 @@ absl::StatusOr<std::unique_ptr<SaveFolder>> SaveFolder::Create(
     }
     const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-      if (errno == ENOENT) continue;  // Someone took it for a leftover.
+      if (errno == ENOENT) continue;  // Another process took it for a leftover.
       return absl::ErrnoToStatus(errno, path);
     }
-    // File systems without locks keep leftovers.
+    // On file systems without locks, leftovers are not removed.
     ::flock(fd, LOCK_EX);
     struct stat info;
     if (::stat(path.c_str(), &info) != 0) {
@@ -198,7 +199,8 @@ absl::StatusOr<std::unique_ptr<SaveFolder>> SaveFolder::Create(
 }
 
 SaveFolder::~SaveFolder() {
-  // Gone if it was committed; else what it took the place of, or a part.
+  // After a commit, this is nothing or the checkpoint that was replaced;
+  // otherwise, an incomplete one.
   Remove(path_);
   ::close(lock_);
 }
@@ -210,7 +212,7 @@ absl::Status SaveFolder::Commit(const Manifest& manifest) {
   MW_RETURN_IF_ERROR(FlushFolder(path_));
   const std::string target =
       absl::StrCat(directory_, "/", StepFolderName(step_));
-  // A checkpoint that is there already changes places with this one.
+  // An existing checkpoint is exchanged with this one.
   if (::rename(path_.c_str(), target.c_str()) != 0) {
     if (errno != ENOTEMPTY && errno != EEXIST)
       return absl::ErrnoToStatus(errno, target);

@@ -5,7 +5,7 @@
 //   MW_RETURN_IF_ERROR(save->Commit(manifest));   // ckpt/step_00000100
 //   MW_RETURN_IF_ERROR(KeepLast("ckpt", 3));
 //
-// What is being saved is in a folder beside them whose name begins with a dot,
+// A save in progress is in a folder beside them whose name begins with a dot,
 // locked by the process that saves; it becomes a checkpoint by one rename.
 // Errors are one line that begins with the path.
 #ifndef MESHWRIGHT_CHECKPOINT_SAVE_FOLDER_H_
@@ -24,18 +24,18 @@ namespace meshwright {
 
 class SaveFolder {
  public:
-  // Makes `directory`, too, unless it is there; removes what dead processes
+  // Creates `directory`, too, if it does not exist; removes what dead processes
   // have left in it.
   static absl::StatusOr<std::unique_ptr<SaveFolder>> Create(
       const std::string& directory, int64_t step);
-  // Removes it, unless it was committed.
+  // Removes the folder unless it was committed.
   ~SaveFolder();
 
   const std::string& path() const { return path_; }
 
-  // Writes the manifest; then the folder is the checkpoint of its step, in the
-  // place of an older one. All files must be on the disk.
-  // kFailedPrecondition when one is not seen here as it was written.
+  // Writes the manifest and makes the folder the checkpoint of its step,
+  // replacing an older one. Requires: all files are on disk.
+  // kFailedPrecondition if a file is not seen here as it was written.
   absl::Status Commit(const Manifest& manifest);
 
  private:
@@ -48,14 +48,14 @@ class SaveFolder {
   const std::string directory_;
   const std::string path_;
   const int64_t step_;
-  const int lock_;  // The folder, open.
+  const int lock_;  // The open folder.
 };
 
 // "step_00000100"
 std::string StepFolderName(int64_t step);
 
-// The steps of complete checkpoints, ascending. kNotFound if there is no such
-// folder.
+// The steps of complete checkpoints, ascending. kNotFound if the folder does
+// not exist.
 absl::StatusOr<std::vector<int64_t>> ListSteps(const std::string& directory);
 
 // Removes all but the last `count` complete checkpoints.

@@ -1,4 +1,4 @@
-// What is asked for when state is saved, and what is told when it is restored.
+// Options of saving state, and the result of restoring it.
 #ifndef MESHWRIGHT_CHECKPOINT_SAVE_OPTIONS_H_
 #define MESHWRIGHT_CHECKPOINT_SAVE_OPTIONS_H_
 
@@ -8,11 +8,12 @@
 namespace meshwright {
 
 struct SaveOptions {
-  std::string directory;     // DIR: the checkpoint is DIR/step_00000100.
-  int64_t step = 0;          // How many steps were run.
-  int64_t keep_last = 0;     // Older ones go, once this one is there; 0: none.
-  std::string extra = "{}";  // A JSON object that goes along.
-  bool in_background = false;  // Returns when the state is copied.
+  std::string directory;  // DIR: the checkpoint is DIR/step_00000100.
+  int64_t step = 0;       // Steps run so far.
+  // Older checkpoints are removed once this one is complete; 0: none.
+  int64_t keep_last = 0;
+  std::string extra = "{}";    // A JSON object to be saved as well.
+  bool in_background = false;  // Return as soon as the state is copied.
 };
 
 struct RestoredState {

@@ -20,7 +20,7 @@ int64_t BytesOf(const TensorInfo& info, const TensorRegion& region) {
   return region.element_count() * HostBytes(info.type);
 }
 
-// A block of an entry in one piece: where it is, or in `buffer`.
+// A contiguous block of an entry: in place, or in `buffer`.
 const char* BlockAt(const HostBox& from, const BoxRuns& runs, int64_t begin,
                     int64_t end, std::string& buffer) {
   const int64_t first = runs.FirstAfter(begin);
@@ -80,7 +80,7 @@ absl::StatusOr<ShardHeader> MakeShardHeader(
     const bool is_whole = entry.region == TensorRegion::Whole(info.dimensions);
     std::string name =
         is_whole ? info.name : absl::StrCat(info.name, entry.region.ToString());
-    // Tensors may be called what others' parts are.
+    // A tensor may have the name of another tensor's part.
     while (!names.insert(name).second) name += "'";
     if (!is_whole) {
       const nlohmann::json part = {{"tensor", info.name},

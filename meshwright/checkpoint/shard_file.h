@@ -3,9 +3,9 @@
 //   w f32[8,4] in two halves, in one file each: "w[0:4,0:4]", "w[4:8,0:4]";
 //   in one region: "w"
 //
-// What other readers need is in the file: "__metadata__" says the format and of
-// which tensor an entry is a region. Types that safetensors lacks are u8, with
-// a last dimension of their bytes where these are several.
+// The files are self-contained: "__metadata__" has the format, and the tensor
+// and region of each entry. Types that safetensors lacks are stored as u8, with
+// one more dimension at the end if they have several bytes.
 #ifndef MESHWRIGHT_CHECKPOINT_SHARD_FILE_H_
 #define MESHWRIGHT_CHECKPOINT_SHARD_FILE_H_
 
@@ -25,31 +25,31 @@ namespace meshwright {
 // "shard-00007.safetensors"
 std::string ShardFileName(int64_t number);
 
-// A file before it is written.
+// A file to be written.
 struct FilePlan {
   struct Entry {
-    int64_t tensor = 0;  // In a list of them.
+    int64_t tensor = 0;  // Index into a list of tensors.
     TensorRegion region;
   };
   std::string name;
   std::vector<Entry> entries;  // In the order of their bytes.
 };
 
-// The bytes before the first tensor, and where in the file each entry is.
+// The header's bytes, and the offset of each entry in the file.
 struct ShardHeader {
   std::string bytes;
   std::vector<int64_t> offsets;
   int64_t file_bytes = 0;
 };
-// kInvalidArgument when a name is not UTF-8. `metadata` goes along.
+// kInvalidArgument if a name is not UTF-8.
 absl::StatusOr<ShardHeader> MakeShardHeader(
     absl::Span<const TensorInfo> tensors, const FilePlan& plan);
 
-// An array on the host that holds a region.
+// A host array that contains a region.
 struct HostBox {
   const char* data = nullptr;
   BoxInArray box;
-  std::shared_ptr<const void> owner;  // Keeps the data.
+  std::shared_ptr<const void> owner;  // Keeps the data alive.
 };
 
 struct WrittenFile {
@@ -59,7 +59,7 @@ struct WrittenFile {
   std::vector<std::vector<uint32_t>> crcs;  // By entry and block.
 };
 
-// Writes it and flushes it to the disk; asks for one entry after another.
+// Writes the file and flushes it to disk; fetches one entry after another.
 using FetchRegion =
     std::function<absl::StatusOr<HostBox>(const FilePlan::Entry& entry)>;
 absl::StatusOr<WrittenFile> WriteShardFile(const std::string& folder,
@@ -67,7 +67,7 @@ absl::StatusOr<WrittenFile> WriteShardFile(const std::string& folder,
                                            const FilePlan& plan,
                                            const FetchRegion& fetch);
 
-// Of files that were all written. `written` is by file.
+// For files that were all written. `written` is by file.
 absl::StatusOr<Manifest> MakeManifest(absl::Span<const TensorInfo> tensors,
                                       absl::Span<const FilePlan> files,
                                       absl::Span<const WrittenFile> written);

@@ -47,7 +47,7 @@ BoxRuns::BoxRuns(absl::Span<const int64_t> box, const BoxInArray& from,
   first_.bytes = element_bytes;
   int64_t from_stride = element_bytes;
   int64_t to_stride = element_bytes;
-  bool is_together = true;  // All that is minor is one run.
+  bool is_together = true;  // All minor dimensions form one run.
   for (size_t d = box.size(); d-- > 0;) {
     first_.from += from.start[d] * from_stride;
     first_.to += to.start[d] * to_stride;

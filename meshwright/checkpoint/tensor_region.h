@@ -1,4 +1,4 @@
-// Boxes of a tensor's elements, and what two arrays that hold such boxes share.
+// Boxes of a tensor's elements, and copying them between arrays.
 //
 //   {.start = {2, 0}, .limit = {4, 6}}   rows 2 and 3 of six columns
 #ifndef MESHWRIGHT_CHECKPOINT_TENSOR_REGION_H_
@@ -26,18 +26,18 @@ struct TensorRegion {
   bool operator==(const TensorRegion&) const = default;
 };
 
-// What both have; nullopt if that is nothing. Requires: the same rank.
+// The intersection; nullopt if it is empty. Requires: the same rank.
 std::optional<TensorRegion> Intersect(const TensorRegion& a,
                                       const TensorRegion& b);
 
-// A box as it lies in a row-major array of a larger one.
+// The position of a box in a larger row-major array.
 struct BoxInArray {
   std::vector<int64_t> dimensions;  // Of the array.
   std::vector<int64_t> start;       // Of the box, in it.
 };
 
-// The runs of bytes that lie together in two row-major arrays, which both hold
-// a box; in the order of the first array.
+// The maximal runs of bytes that are contiguous in both of two row-major arrays
+// that contain a box, in the order of the first array.
 //
 //   BoxRuns runs({2, 3}, {{2, 3}, {0, 0}}, {{4, 6}, {2, 0}}, 4);
 //   // f32[2,3] in an f32[4,6]: 0 -> 48 and 12 -> 72, 12 bytes each
@@ -49,7 +49,7 @@ class BoxRuns {
     int64_t bytes = 0;
   };
 
-  // Requires: the box has elements and is inside both.
+  // Requires: the box is not empty, and is inside both arrays.
   BoxRuns(absl::Span<const int64_t> box, const BoxInArray& from,
           const BoxInArray& to, int64_t element_bytes);
 
@@ -70,7 +70,8 @@ class BoxRuns {
     int64_t to_stride = 0;
   };
 
-  std::vector<Dim> dims_;  // Over which runs are repeated; major first.
+  // The dimensions over which runs repeat; major first.
+  std::vector<Dim> dims_;
   Run first_;
   int64_t count_ = 1;
 };

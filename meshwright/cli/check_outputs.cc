@@ -27,7 +27,7 @@ absl::Status Lost(const std::string& flag, const std::string& path,
       absl::StrCat("--", flag, " ", path, ": ", what));
 }
 
-// What a word of the command line names: MODULE, or --plan.
+// An input named on the command line: MODULE or --plan.
 struct Input {
   std::string called;
   std::string path;

@@ -1,4 +1,4 @@
-// Files that a command is to write, looked at before it begins.
+// Checks a command's output files before it begins.
 #ifndef MESHWRIGHT_CLI_CHECK_OUTPUTS_H_
 #define MESHWRIGHT_CLI_CHECK_OUTPUTS_H_
 
@@ -7,9 +7,9 @@
 
 namespace meshwright {
 
-// kInvalidArgument and the like, in a line that begins with the flag, when the
-// file of a flag with FileUse::kWritten cannot be written, is another flag's or
-// standard output's, or is one that the command reads and would lose.
+// An error in one line that begins with the flag if the file of a flag with
+// FileUse::kWritten cannot be written, is also another flag's or standard
+// output, or is an input that would be lost.
 absl::Status CheckOutputs(const CommandLine& line, const CommandSpec& spec);
 
 }  // namespace meshwright

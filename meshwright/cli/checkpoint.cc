@@ -1,5 +1,5 @@
-// meshwright checkpoint: what saved state holds, whether it is whole, how two
-// differ; to and from safetensors files of others.
+// meshwright checkpoint: lists, verifies and compares saved state; imports and
+// exports safetensors files of other programs.
 #include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
@@ -46,8 +46,8 @@ std::string Dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-// The folder itself if it is a checkpoint, else all in it. kNotFound if there
-// is none.
+// The folder itself if it is a checkpoint, otherwise all checkpoints in it.
+// kNotFound if there are none.
 absl::StatusOr<std::vector<std::string>> FoldersIn(const std::string& path) {
   MW_ASSIGN_OR_RETURN(const std::string newest, FindCheckpoint(path));
   if (newest == path) return std::vector{path};
@@ -90,7 +90,8 @@ Json DescribeTensors(const Manifest& manifest) {
   return tensors;
 }
 
-// What is damaged is said on its line; others are listed all the same.
+// A damaged checkpoint is reported on its line; the others are listed
+// nevertheless.
 absl::Status List(const CommandLine& line) {
   const std::string& path = line.positional(1);
   MW_ASSIGN_OR_RETURN(const std::vector<std::string> folders, FoldersIn(path));

@@ -43,7 +43,7 @@ absl::StatusOr<CommandLine> CommandLine::Parse(
     absl::Span<const std::string> words, const CommandSpec& spec) {
   CommandLine line;
   for (size_t i = 0; i < words.size(); ++i) {
-    // The one short flag: what everybody types.
+    // The only short flag, since everybody types it.
     const std::string word = words[i] == "-o" ? "--output" : words[i];
     if (word.empty()) {
       return absl::InvalidArgumentError("an argument is empty");

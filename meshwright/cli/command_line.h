@@ -1,4 +1,4 @@
-// The words after a command: flags, switches and positional arguments.
+// The arguments of a command: flags, switches and positional arguments.
 //
 //   const CommandSpec spec = {.name = "run", .positional = {"MODULE"},
 //                             .flags = {{"steps", "K", "how many steps"}}};
@@ -21,16 +21,18 @@
 
 namespace meshwright {
 
-// What happens to the file that a flag's value names, if it names one.
+// How the command uses the file that a flag's value names, if it names one.
 enum class FileUse {
   kRead,
-  kReadBefore,  // Wholly, before any is written: may be one that is.
-  kWritten,     // Looked at before the command begins (check_outputs.h).
+  // Read completely before anything is written, so that it may also be an
+  // output.
+  kReadBefore,
+  kWritten,  // Checked before the command begins (check_outputs.h).
 };
 
 struct FlagSpec {
   std::string name;
-  std::string value;  // What the value is called; empty for a switch.
+  std::string value;  // The name of the value in the help; empty for a switch.
   std::string help;
   FileUse file = FileUse::kRead;
 };
@@ -52,8 +54,8 @@ struct IntegerRange {
 
 class CommandLine {
  public:
-  // kInvalidArgument for words that do not fit the spec, naming the word and
-  // the nearest flag.
+  // kInvalidArgument for arguments that do not fit the spec, naming the word
+  // and the most similar flag.
   static absl::StatusOr<CommandLine> Parse(absl::Span<const std::string> words,
                                            const CommandSpec& spec);
 

@@ -32,9 +32,9 @@ extern const Command kServeCommand;
 extern const Command kLaunchCommand;
 extern const Command kCheckpointCommand;
 
-// Runs the command that `words` name; the process's exit code: 0, 2 for the
-// user's mistake, 3 when another process is gone, 1 for everything else that
-// fails. Errors are one line.
+// Runs the command that `words` name. Returns the exit code: 0, 2 for a user's
+// mistake, 3 if another process is lost, 1 for any other failure. Errors are
+// one line.
 int RunCli(absl::Span<const std::string> words);
 
 }  // namespace meshwright

@@ -17,14 +17,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kRounded = 2e-2;  // To 16 bits on the way.
+// Relative error if intermediate values are rounded to 16 bits.
+constexpr double kRounded = 2e-2;
 constexpr double kExact = 2e-5;
-// How often inputs are nudged before an error is called one.
+// How often inputs are nudged before a difference counts as an error.
 constexpr int kNudges = 5;
-// Of all elements, in tensors that hold nothing but rounding.
+// Share of all elements, in tensors that contain only rounding errors.
 constexpr double kMostUnclear = 0.01;
 
-// The narrowest floating type that something is contracted in.
+// The narrowest floating-point type of a contraction.
 ElementType ComputedIn(const Module& module) {
   ElementType narrowest = ElementType::kF64;
   for (const auto& computation : module.computations()) {
@@ -42,8 +43,8 @@ ElementType ComputedIn(const Module& module) {
   return narrowest;
 }
 
-// An instruction whose random numbers are not computed from a key; null if
-// there is none.
+// An instruction that draws random numbers without a key; null if there is
+// none.
 const Instruction* DrawnWithoutKey(const Module& module) {
   for (const auto& computation : module.computations()) {
     for (const auto& instruction : computation->instructions()) {
@@ -59,7 +60,7 @@ const Instruction* DrawnWithoutKey(const Module& module) {
 ErrorLimits LimitsOf(const Tensor& tensor, ElementType computed_in,
                      double given) {
   if (given > 0) return {.tolerance = given, .heeds_noise = false};
-  // Sums of rounded products differ by as much, whatever the state's type.
+  // Sums of rounded products differ by this much, whatever the state's type.
   if (BitWidth(computed_in) < 32 || BitWidth(tensor.type) < 32) {
     return {.tolerance = kRounded, .most_rounding = 5 * kRounded};
   }
@@ -78,8 +79,8 @@ absl::StatusOr<std::vector<double>> RunSteps(Runner& runner, int64_t steps,
   return seconds;
 }
 
-// With values made up for `module`, changed by `change`: the same for all
-// runners, whatever the modules that they run.
+// Fills parameters with synthetic values for `module`, modified by `change`:
+// the same for all runners, whatever modules they run.
 absl::Status Fill(const Module& module, const ComparisonOptions& options,
                   Runner& runner, const std::function<void(Tensor&)>& change) {
   return ForEachSynthetic(module, AnalyzeRoles(module), options.seed,
@@ -91,7 +92,8 @@ absl::Status Fill(const Module& module, const ComparisonOptions& options,
                           });
 }
 
-// Steps from inputs that are changed in the last bit that is computed with.
+// Runs steps from inputs that are changed in the last bit of the precision of
+// the computation.
 absl::Status AddNoise(const Module& module, const std::vector<Tensor>& want,
                       const ComparisonOptions& options, int nudge,
                       Runner& whole, Progress& progress,

@@ -1,5 +1,6 @@
-// A step that runs whole and in parts, from the same inputs: what comes out,
-// how far apart it is, and how far last-bit changes of the inputs move it.
+// Compares a step as partitioned with the whole step on one device, from the
+// same inputs: the outputs, their differences, and the effect of last-bit
+// changes of the inputs.
 #ifndef MESHWRIGHT_CLI_COMPARE_RUNS_H_
 #define MESHWRIGHT_CLI_COMPARE_RUNS_H_
 
@@ -20,24 +21,24 @@ namespace meshwright {
 struct ComparisonOptions {
   int64_t steps = 3;
   uint64_t seed = 0;     // Of the inputs.
-  double tolerance = 0;  // If given, noise is no excuse.
+  double tolerance = 0;  // If given, the noise floor is ignored.
 };
 
 struct RunComparison {
   std::vector<TensorError> tensors;  // By output.
-  std::vector<double> seconds;       // By step, in parts.
+  std::vector<double> seconds;       // By step, of the partitioned step.
   std::vector<double> whole_seconds;
-  std::string remark;  // What else may be the cause.
+  std::string remark;  // Other possible causes of a difference.
 
-  // The one with the largest error, by its scale, of those that are not
-  // unclear, if there are such; null if there are none.
+  // The tensor with the largest relative error among those whose verdict is not
+  // unclear, if there are any; null if there are none.
   const TensorError* worst() const;
   double absolute() const;  // The largest of all.
-  // Wrong if one of them is. Else, as long as few elements and no scalar, such
-  // as a loss, are unclear, what the others say: gradients that are zero but
-  // for rounding tell nothing, and hide nothing of the rest.
+  // Wrong if one tensor is wrong. Otherwise, as long as few elements and no
+  // scalar (such as a loss) are unclear, the verdict on the others: gradients
+  // that are zero up to rounding say nothing, and hide nothing about the rest.
   ErrorVerdict verdict() const;
-  // The part of all elements that is in unclear tensors.
+  // The share of all elements in unclear tensors.
   double unclear() const;
   bool ok() const { return verdict() <= ErrorVerdict::kRounding; }
   // kInternal unless ok(): the first tensor at fault.

@@ -1,6 +1,6 @@
 // meshwright demo: plans the embedded character-level GPT for eight devices,
-// trains it on real text on those of two worker processes, beside one device,
-// and has another layout read its checkpoint.
+// trains it on real text on the devices of two worker processes, and on one
+// device for comparison; a job with another layout then reads its checkpoint.
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,12 +37,12 @@ namespace {
 constexpr int64_t kDefaultSteps = 100;
 constexpr int64_t kDefaultDevices = 8;
 constexpr int kWorkers = 2;
-// That read the checkpoint.
+// Devices of the job that reads the checkpoint.
 constexpr int64_t kOtherDevices = 4;
-constexpr int64_t kShownSteps = 10;  // At most about so many.
+constexpr int64_t kShownSteps = 10;  // Approximate limit.
 constexpr double kCalibrateSeconds = 10;
-// Sums are in another order on several devices; training makes the difference
-// grow, so that it says something of the plan in the first steps only.
+// Several devices sum in another order. Training makes the differences grow, so
+// only the first steps are evidence for the plan.
 constexpr double kLossTolerance = 1e-3;
 constexpr int64_t kComparedSteps = 50;
 
@@ -117,7 +117,7 @@ absl::Status TrainOnOne(const Module& module, int64_t steps, Client* client) {
   return absl::OkStatus();
 }
 
-// What virtual devices on this machine achieve; measured, if it never was.
+// Rates of virtual devices on this machine; measured now if they never were.
 absl::StatusOr<Rates> RatesHere(Client& client, const Cluster& cluster,
                                 const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(Rates rates, RatesOf(cluster, line));
@@ -137,8 +137,8 @@ struct Trained {
   std::vector<double> seconds;
   double first_loss = 0;
   double loss = 0;
-  double worst = 0;        // Difference of losses, relative.
-  double first_worst = 0;  // Of kComparedSteps.
+  double worst = 0;        // Relative difference of losses.
+  double first_worst = 0;  // Among the first kComparedSteps.
 };
 
 absl::StatusOr<Trained> TrainBeside(const Module& module, int64_t steps,
@@ -164,7 +164,7 @@ absl::StatusOr<Trained> TrainBeside(const Module& module, int64_t steps,
   return trained;
 }
 
-// Saves the state of a job and has another layout read it.
+// Saves the state of a job and restores it into a job with another layout.
 absl::Status RestoreElsewhere(const Module& module, const Rates& rates,
                               int64_t steps, JobRunner& all) {
   std::error_code error;
@@ -272,7 +272,8 @@ absl::Status PlanAndTrain(const Module& module, int64_t steps,
 absl::Status RunDemo(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t steps,
                       line.Integer("steps", kDefaultSteps, {1, 1'000'000}));
-  // A cache may fail to be kept, a file that was asked for may not.
+  // Failing to store a cache is not an error; failing to write a requested file
+  // is.
   if (line.Has("database") && !line.Has("assumed")) {
     MW_RETURN_IF_ERROR(
         ProfileDatabase::CheckStorable(line.Text("database", "")));

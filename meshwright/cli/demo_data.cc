@@ -23,8 +23,8 @@ absl::string_view Embedded(const char* begin, const char* end) {
   return {begin, static_cast<size_t>(end - begin)};
 }
 
-// Windows of the text as s32[rows, columns]; row r of step s starts at its own
-// place, `shift` characters on for the targets.
+// Windows of the text as s32[rows, columns]. Row r of step s has its own start;
+// targets start `shift` characters later.
 Tensor TextWindows(absl::string_view text, std::string name, const Shape& shape,
                    int64_t step, int64_t shift) {
   const int64_t rows = shape.dimensions[0];
@@ -32,7 +32,7 @@ Tensor TextWindows(absl::string_view text, std::string name, const Shape& shape,
   const int64_t starts = std::ssize(text) - columns - 1;
   std::vector<int32_t> tokens;
   for (int64_t row = 0; row < rows; ++row) {
-    // A stride that is prime spreads the windows over the text.
+    // A prime stride distributes the windows over the text.
     const int64_t start = ((step * rows + row) * 7919) % starts;
     for (int64_t column = 0; column < columns; ++column) {
       tokens.push_back(text[start + column + shift]);

@@ -1,4 +1,5 @@
-// meshwright devices: the plug-ins found, their devices, memory and versions.
+// meshwright devices: the available plug-ins, and their devices, memory and
+// versions.
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_format.h"
@@ -81,7 +82,7 @@ absl::Status RunDevices(const CommandLine& line) {
     any_works |= status.ok();
     report["plugins"].push_back(plugin);
   }
-  // Plans are made without it, too, with wider gaps.
+  // Planning works without it, with larger gaps.
   const auto solver = DescribeMipSolver();
   report["solver"] =
       solver.ok() ? Json{{"name", *solver}}
@@ -95,7 +96,7 @@ absl::Status RunDevices(const CommandLine& line) {
                                     : std::string(solver.status().message()));
   }
   if (any_works) return absl::OkStatus();
-  // The search's own message says where it looked.
+  // The message of the search says where it looked.
   const auto first = FindPlugin("");
   return first.ok() ? absl::FailedPreconditionError("no plug-in works")
                     : first.status();

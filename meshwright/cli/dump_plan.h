@@ -1,4 +1,4 @@
-// plan --dump DIR: what was looked at, as files.
+// plan --dump DIR: writes everything that was tried to files.
 //
 //   candidates.tsv   every setting, what it takes, why it was not taken
 //   phases.tsv       seconds of planning, by phase
@@ -18,8 +18,8 @@
 
 namespace meshwright {
 
-// Makes the folder that a flag names, or says why it cannot be. Before the
-// work.
+// Creates the folder that a flag names, or returns why that is impossible. Call
+// before the work.
 absl::Status MakeDumpFolder(const std::string& folder,
                             absl::string_view flag = "--dump");
 

@@ -1,4 +1,4 @@
-// meshwright explain: why a plan, or one choice in it, is as it is.
+// meshwright explain: why a plan, or one choice in it, is what it is.
 #include "meshwright/explain/explain.h"
 
 #include <nlohmann/json.hpp>

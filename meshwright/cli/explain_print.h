@@ -1,4 +1,4 @@
-// What meshwright explain says, as text and as JSON.
+// Prints the results of meshwright explain as text and JSON.
 #ifndef MESHWRIGHT_CLI_EXPLAIN_PRINT_H_
 #define MESHWRIGHT_CLI_EXPLAIN_PRINT_H_
 

@@ -1,4 +1,4 @@
-// Says early, in one line, that a module or a pipeline is too large for this
+// Early one-line errors for a module or pipeline that is too large for this
 // machine.
 #ifndef MESHWRIGHT_CLI_HOST_MEMORY_H_
 #define MESHWRIGHT_CLI_HOST_MEMORY_H_
@@ -11,8 +11,8 @@
 
 namespace meshwright {
 
-// kResourceExhausted when the entry's parameters alone exceed this machine's
-// memory, where they are made before they go to a device.
+// kResourceExhausted if the entry's parameters alone exceed this machine's
+// memory, in which they are made before being sent to a device.
 absl::Status CheckParametersFit(const Module& module);
 
 // kResourceExhausted: "the parameters take 7.5 GiB, this machine has 4 GiB" for

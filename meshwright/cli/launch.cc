@@ -1,5 +1,5 @@
-// meshwright launch: workers on all hosts of a cluster, and a coordinator for
-// them if there is none.
+// meshwright launch: starts workers on all hosts of a cluster, and a
+// coordinator if there is none.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -27,7 +27,8 @@
 namespace meshwright {
 namespace {
 
-// Between SIGTERM and SIGKILL; a coordinator that ends has told them before.
+// Time between SIGTERM and SIGKILL; a coordinator that ends has told its
+// workers before.
 constexpr absl::Duration kGrace = absl::Seconds(3);
 
 const CommandSpec& LaunchSpec() {
@@ -59,7 +60,7 @@ const CommandSpec& LaunchSpec() {
 
 using Children = std::vector<std::shared_ptr<ChildProcess>>;
 
-// How those have ended that were started here. Thread-safe.
+// How the processes ended that were started here. Thread-safe.
 class Obituaries {
  public:
   void Add(std::shared_ptr<ChildProcess> child) {
@@ -76,7 +77,7 @@ class Obituaries {
       if (found == children_.end()) return "";
       child = *found;
     }
-    // The connection ends a moment before the process does.
+    // The connection ends slightly before the process.
     const auto status = child->Wait(absl::Seconds(2));
     if (!status.has_value()) return "";
     return absl::StrCat(status->signal != 0 ? "was " : "ended with ",
@@ -88,7 +89,7 @@ class Obituaries {
   Children children_;
 };
 
-// Where workers find the coordinator of this process.
+// The address at which workers reach the coordinator of this process.
 absl::StatusOr<std::string> JoinOf(const std::string& listen, int port) {
   MW_ASSIGN_OR_RETURN(HostPort address, ParseAddress(listen));
   address.port = port;
@@ -110,11 +111,11 @@ absl::Status CheckReachable(const std::vector<WorkerStart>& starts,
   return absl::OkStatus();
 }
 
-// Until a signal comes or all have ended.
+// Waits until a signal comes or all have ended.
 absl::Status Watch(const Children& children, const EndRequest& end,
                    Serving* serving) {
   std::vector<bool> has_ended(children.size());
-  std::string first;  // That failed.
+  std::string first;  // The first that failed.
   size_t running = children.size();
   while (running > 0) {
     if (end.Wait(std::chrono::milliseconds(100)) != 0) return absl::OkStatus();

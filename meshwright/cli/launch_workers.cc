@@ -21,7 +21,7 @@
 namespace meshwright {
 namespace {
 
-// One can listen there.
+// Whether this machine can listen at that address.
 bool IsThisMachine(const std::string& host) {
   return TryListen({.host = host, .port = 0}).ok();
 }
@@ -38,12 +38,12 @@ std::vector<std::string> WordsOf(const WorkerStart& start,
   return words;
 }
 
-// ":7777" as this host sees it.
+// The address ":7777" as the host reaches it.
 absl::StatusOr<std::string> JoinAddress(const LaunchOptions& options,
                                         const std::string& host) {
   if (!absl::StartsWith(options.join, ":")) return options.join;
   if (host.empty()) return absl::StrCat("127.0.0.1", options.join);
-  // Users and the like are ssh's.
+  // A user name, for instance, is for ssh only.
   const std::string name = host.substr(host.find('@') + 1);
   MW_ASSIGN_OR_RETURN(
       const std::string own,
@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<WorkerStart>> WorkerStarts(
     WorkerStart start{.rank = static_cast<int>(i)};
     if (cluster.IsCpu()) start.devices = hosts[i].devices;
     if (options.is_anywhere) {
-      // Not for us to say.
+      // Ray chooses the hosts.
     } else if (hosts[i].address.empty()) {
       if (hosts.size() > 1) {
         return absl::InvalidArgumentError(
@@ -133,7 +133,7 @@ absl::StatusOr<ChildOptions> RayProcess(const std::string& address,
         "--ray needs a --listen with an address of this machine that its hosts "
         "reach");
   }
-  // --rank is Ray's to say.
+  // Ray assigns --rank.
   std::vector<std::string> argv = {options.program};
   for (std::string& word :
        WorkerArguments({.join = options.join,
@@ -150,7 +150,7 @@ absl::StatusOr<ChildOptions> RayProcess(const std::string& address,
                       .argv = std::move(argv)},
                      ProcessEnvironment()),
       .name = "ray",
-      // Its lines carry names already.
+      // Its lines already contain names.
       .on_line = [](absl::string_view line) {
         absl::FPrintF(stderr, "%s\n", line);
       }};

@@ -1,4 +1,4 @@
-// What starts a worker on every host of a cluster.
+// Decides how to start a worker on every host of a cluster.
 //
 //   MW_ASSIGN_OR_RETURN(const std::vector<WorkerStart> starts,
 //                       WorkerStarts(cluster, {}));
@@ -21,24 +21,26 @@ namespace meshwright {
 // Where a worker is to run.
 struct WorkerStart {
   int rank = 0;
-  std::string host;  // As ssh takes it; empty: this machine.
-  // Virtual ones; of accelerators a worker has all that its host has.
+  std::string host;  // In ssh's syntax; empty: this machine.
+  // The number of virtual devices; with accelerators a worker has all of its
+  // host.
   std::optional<int64_t> devices;
 
   bool operator==(const WorkerStart&) const = default;
 };
 
 struct StartOptions {
-  std::optional<int64_t> workers;  // That share devices which are virtual.
-  bool is_anywhere = false;        // Hosts need no addresses: Ray finds some.
+  // How many workers share the virtual devices.
+  std::optional<int64_t> workers;
+  bool is_anywhere = false;  // Hosts need no addresses: Ray assigns them.
 };
-// One for each host. kInvalidArgument when hosts have no addresses and there
-// are several, or `workers` is given where devices are real.
+// One for each host. kInvalidArgument if there are several hosts without
+// addresses, or `workers` is given for real devices.
 absl::StatusOr<std::vector<WorkerStart>> WorkerStarts(
     const Cluster& cluster, const StartOptions& options);
 
 struct LaunchOptions {
-  // The coordinator's HOST:PORT. With an empty host it is this machine, by the
+  // The coordinator's HOST:PORT. An empty host means this machine, by the
   // address that the worker's host sees.
   std::string join;
   std::string platform;              // Empty: the worker's choice.
@@ -46,11 +48,11 @@ struct LaunchOptions {
   std::vector<std::string> ssh;      // "ssh", with options.
   std::vector<std::string> further;  // Flags for all workers.
 };
-// The process to start here: the worker, or ssh.
+// The local process to start: the worker, or ssh.
 absl::StatusOr<ChildOptions> WorkerProcess(const WorkerStart& start,
                                            const LaunchOptions& options);
 
-// One that starts all of them on hosts of a Ray cluster.
+// A process that starts all workers on hosts of a Ray cluster.
 absl::StatusOr<ChildOptions> RayProcess(const std::string& address,
                                         const std::vector<WorkerStart>& starts,
                                         const Cluster& cluster,

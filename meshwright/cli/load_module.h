@@ -1,4 +1,4 @@
-// The step of a command line, and the flags that say how to read it.
+// Loads the step of a command line, and the flags for that.
 #ifndef MESHWRIGHT_CLI_LOAD_MODULE_H_
 #define MESHWRIGHT_CLI_LOAD_MODULE_H_
 

@@ -22,25 +22,27 @@
 namespace meshwright {
 namespace {
 
-// Predicted to take longer by this factor, a plan is not run.
+// Plans that are predicted to take longer than the best by this factor are not
+// run.
 constexpr double kNear = 1.1;
 constexpr size_t kMostPlans = 6;
-// Two executables of one program may be apart by this factor; means of several
-// of each by less.
+// Two executables of one program may differ by this factor; means over several
+// executables differ by less.
 constexpr double kApart = 0.06;
-// Measured to take less by this factor, it is taken in place of the one that is
-// predicted best: less may be chance.
+// A plan replaces the one with the best prediction if it takes less time by
+// this factor: smaller gains may be chance.
 constexpr double kGain = 0.97;
-// As often as it may be; on accelerators, where compiling takes long and
-// executables are not apart, once.
+// Executables per plan, at most; on accelerators, where compiling takes long
+// and executables do not differ, one.
 constexpr int kCopies = 4;
-// Turns of an executable; steps of a turn, after one that finds cold caches.
+// Turns of an executable; steps of a turn, after a first one that finds cold
+// caches.
 constexpr int kTurns = 5;
 constexpr int kSteps = 4;
-// Steps that take longer need not be repeated within a turn.
+// Steps that take longer are not repeated within a turn.
 constexpr double kLongStep = 0.1;
-// Seconds to compile and run in, if plans are not compared by then: more copies
-// are made only if there is time for them, and of the first ones two at least.
+// Time limit in seconds for compiling and running: further executables are made
+// only if there is time for them, and of the first ones at least two.
 constexpr double kSeconds = 30;
 constexpr double kFirstShare = 0.6;
 
@@ -54,11 +56,11 @@ bool AreSame(const Plan& a, const Plan& b) {
          a.moved_apart == b.moved_apart && a.moved_in_place == b.moved_in_place;
 }
 
-// A plan and what was measured of it.
+// A plan and its measurements.
 struct Rival {
   const Plan* plan = nullptr;
   Partitioned split;
-  std::vector<double> seconds;  // By copy; none if it did not run.
+  std::vector<double> seconds;  // By executable; empty if it did not run.
 
   double mean() const {
     if (seconds.empty()) return kNever;
@@ -92,8 +94,8 @@ class Measuring {
   Measuring(const Module& module, Client* client, Progress& progress)
       : module_(module), client_(client), progress_(progress) {}
 
-  // One executable of each, all at once or one after the other. Those that do
-  // not run, or for which there is no time, are taken out.
+  // Measures one executable of each rival, all together or one after the other.
+  // Rivals that do not run, or for which there is no time, are removed.
   void Run(std::vector<Rival*>& rivals, bool all_at_once) {
     const size_t together = all_at_once ? rivals.size() : 1;
     std::vector<Rival*> still;
@@ -107,7 +109,7 @@ class Measuring {
     rivals = std::move(still);
   }
 
-  // Whether there is time for another executable of so many.
+  // Whether there is time for another executable of this many rivals.
   bool HasTimeFor(size_t rivals) const {
     return spent_.seconds() +
                static_cast<double>(rivals) * spent_.seconds() / compiled_ <=
@@ -117,7 +119,8 @@ class Measuring {
   const absl::Status& last_error() const { return last_error_; }
 
  private:
-  // For first executables: there should be time for second ones.
+  // For first executables: whether too little time would remain for second
+  // ones.
   bool IsLate() const { return spent_.seconds() > kFirstShare * kSeconds; }
 
   std::vector<Rival*> RunTogether(const std::vector<Rival*>& rivals) {
@@ -139,7 +142,8 @@ class Measuring {
         last_error_.Update(status);
         return !status.ok();
       });
-      // What one leaves in the caches does not always meet the same one.
+      // So that an executable does not always find the caches as the same other
+      // one leaves them.
       std::rotate(copies.begin(), copies.begin() + (copies.empty() ? 0 : 1),
                   copies.end());
     }
@@ -159,7 +163,8 @@ class Measuring {
     return runner;
   }
 
-  static constexpr int kLeast = 2;  // Are compared, however late it is.
+  // Rivals that are compared even if there is little time.
+  static constexpr int kLeast = 2;
 
   const Module& module_;
   Client* client_;
@@ -169,7 +174,7 @@ class Measuring {
   absl::Status last_error_;
 };
 
-// The programs of all, and the state they need, have room side by side.
+// Whether the programs of all rivals and their state fit in memory together.
 bool HaveRoom(const std::vector<Rival>& rivals) {
   int64_t bytes = 0;
   for (const Rival& rival : rivals) bytes += rival.plan->predicted.peak_bytes;
@@ -181,7 +186,7 @@ std::string PlatformOf(const Cluster& cluster) {
   return absl::StartsWith(cluster.device.kind, "tpu") ? "tpu" : "cuda";
 }
 
-// Leaves those that may yet turn out to be the quickest.
+// Keeps the rivals that may still turn out to be the fastest.
 void LeaveNear(std::vector<Rival*>& rivals, int copies) {
   const double most =
       StillNear(copies) * std::ranges::min(rivals, {}, &Rival::mean)->mean();
@@ -255,7 +260,8 @@ absl::StatusOr<Plan> QuickestMeasured(const Module& module,
     LeaveNear(near, copy);
     if (near.size() == 1 || !measuring.HasTimeFor(near.size())) break;
   }
-  // Of those that took part to the end: they met the same disturbances.
+  // Only of those that were measured to the end, which met the same
+  // disturbances.
   std::vector<double> means;
   for (Rival& rival : rivals) {
     const bool remains = near.empty() || std::ranges::count(near, &rival) > 0;

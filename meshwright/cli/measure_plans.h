@@ -1,4 +1,4 @@
-// Which of several plans is the quickest on the devices at hand.
+// Finds the fastest of several plans by running them on the available devices.
 #ifndef MESHWRIGHT_CLI_MEASURE_PLANS_H_
 #define MESHWRIGHT_CLI_MEASURE_PLANS_H_
 
@@ -14,30 +14,29 @@
 
 namespace meshwright {
 
-// Those of `plans` that are worth a measurement: the quickest by prediction and
-// others that are near it, each once.
+// Those of `plans` that are worth measuring: the fastest by prediction and
+// others close to it, without duplicates.
 std::vector<Plan> NearestPlans(std::vector<Plan> plans);
 
-// How many times the quickest one's mean a plan may take, after so many
-// executables of each, to be compared further.
+// How many times slower than the fastest (by the mean) a plan may be to stay in
+// the comparison, after this many executables of each.
 double StillNear(int copies);
 
-// Which to take of plans that were measured to take `seconds` (infinite: it did
-// not run, or not to the end): the first, predicted best, unless another is
-// clearly ahead of it.
-// Requires: there is one.
+// Which plan to take, given measured `seconds` (infinite: it did not run to the
+// end): the first, which is predicted best, unless another is clearly faster.
+// Requires: at least one.
 size_t TakenOf(const std::vector<double>& seconds);
 
-// With all devices of the cluster. kInvalidArgument, kNotFound when this
+// With all devices of the cluster. kInvalidArgument or kNotFound if this
 // machine does not have them.
 absl::StatusOr<std::unique_ptr<Client>> ClientOf(const Cluster& cluster);
 
-// Runs steps of all `plans` (not empty, without stages, the one that is
-// predicted best first) on made-up numbers, in turns, and returns the quickest
-// with what was measured; the first, unless another is clearly ahead of it. Two
-// executables of one program are some percent apart, so those that are near the
-// quickest are compiled several times, for half a minute at most where two can
-// be compared in it. What does not run is left out; an error if nothing does.
+// Runs steps of all `plans` (not empty, non-pipelined, the one that is
+// predicted best first) on synthetic inputs, in turns, and returns the fastest
+// with the measurements; the first, unless another is clearly faster. Since two
+// executables of one program differ by some percent, plans close to the fastest
+// are compiled several times, for at most half a minute if two can be compared
+// in that time. Plans that fail to run are dropped; an error if all do.
 absl::StatusOr<Plan> QuickestMeasured(const Module& module,
                                       const std::vector<Plan>& plans,
                                       Client* client);

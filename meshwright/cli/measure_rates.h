@@ -1,5 +1,4 @@
-// What devices achieve: as it is known, or measured here and kept for other
-// commands.
+// Rates of devices: known, or measured here and stored for other commands.
 #ifndef MESHWRIGHT_CLI_MEASURE_RATES_H_
 #define MESHWRIGHT_CLI_MEASURE_RATES_H_
 
@@ -19,7 +18,7 @@ namespace meshwright {
 // As --database and --assumed say (RatesFor).
 absl::StatusOr<Rates> RatesOf(const Cluster& cluster, const CommandLine& line);
 
-// Calibrates, and says when and on what.
+// Calibrates, and prints when and on what.
 struct Measured {
   ProfileEntry entry;
   std::vector<Sample> samples;
@@ -27,8 +26,8 @@ struct Measured {
 absl::StatusOr<Measured> Measure(Client& client, const Cluster& cluster,
                                  const CalibrateOptions& options);
 
-// On the client's first devices, which are the cluster's. Not being able to
-// write the database is no error.
+// On the client's first devices, which are the cluster's. Failure to write the
+// database is not an error.
 absl::StatusOr<Rates> MeasureRates(Client& client, const Cluster& cluster,
                                    const std::string& database,
                                    const CalibrateOptions& options);

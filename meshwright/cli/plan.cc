@@ -1,4 +1,4 @@
-// meshwright plan: decide how a module runs on a cluster.
+// meshwright plan: decides how a module runs on a cluster.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -89,7 +89,7 @@ absl::StatusOr<double> Positive(const CommandLine& line, const char* flag,
   return value;
 }
 
-// The plan, or one that was near it and is quicker.
+// The plan, or one with a similar prediction that is faster.
 absl::StatusOr<Plan> BestMeasured(const Module& module, Client* client,
                                   std::vector<Plan> finalists, Plan plan) {
   if (plan.stages() > 1) {

@@ -1,4 +1,5 @@
-// meshwright profile: what the devices here achieve, measured once and kept.
+// meshwright profile: measures the rates of the local devices once and stores
+// them.
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -55,7 +56,7 @@ absl::StatusOr<double> ProfileSeconds(const CommandLine& line) {
   return seconds;
 }
 
-// The devices here, as a planner would describe them.
+// The local devices, as a cluster for the planner.
 absl::StatusOr<Cluster> ClusterOf(const Client& client) {
   const Machine machine{
       .cores = std::max<int64_t>(1, std::thread::hardware_concurrency()),
@@ -97,7 +98,8 @@ absl::Status CalibrateHere(const CommandLine& line, const std::string& path) {
   MW_ASSIGN_OR_RETURN(const int64_t devices,
                       line.Integer("devices", 8, {1, 4096}));
   MW_ASSIGN_OR_RETURN(const double seconds, ProfileSeconds(line));
-  // Before the work, so that a path that cannot be written is not found after.
+  // Checked first, so that the measurements are not lost if the path cannot be
+  // written.
   MW_RETURN_IF_ERROR(ProfileDatabase::CheckStorable(path));
   MW_ASSIGN_OR_RETURN(
       const std::unique_ptr<Client> client,

@@ -11,8 +11,8 @@
 
 namespace meshwright {
 
-// predicted_peak_bytes, of --plan; measured_peak_bytes and measured_by. Null
-// where nobody says.
+// Adds predicted_peak_bytes, of --plan; measured_peak_bytes and measured_by.
+// Null if unknown.
 absl::Status AddPeaks(const CommandLine& line,
                       const std::optional<PeakMemory>& measured,
                       nlohmann::ordered_json& json);

@@ -1,5 +1,5 @@
-// meshwright run: steps of a module on a device, or on several as a plan says;
-// state stays there.
+// meshwright run: runs steps of a module on one device, or on several according
+// to a plan; the state stays on the devices.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -93,7 +93,7 @@ const CommandSpec& RunSpec() {
 
 struct RunLog {
   std::vector<double> seconds;
-  std::vector<double> simulated;  // Of stages: the same steps.
+  std::vector<double> simulated;  // The steps of a pipeline, simulated.
   std::vector<double> losses;
   int64_t first = 0;  // The number of the first step.
 };
@@ -112,14 +112,14 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> ReadAll(
   return files;
 }
 
-// What steps are given: tensors, step after step, or a dataset.
+// The data of steps: tensors for each step, or a dataset.
 struct RunData {
   std::vector<std::vector<Tensor>> steps;
-  std::string dataset;  // JSON, with whole paths.
+  std::string dataset;  // JSON, with absolute paths.
   int64_t position = 0;
 };
 
-// As JSON begins, and safetensors do not.
+// JSON begins with a brace, and safetensors files do not.
 bool IsJson(absl::string_view bytes) {
   return absl::StartsWith(absl::StripLeadingAsciiWhitespace(bytes), "{");
 }
@@ -151,8 +151,8 @@ absl::StatusOr<RunData> ReadData(const CommandLine& line) {
   return data;
 }
 
-// What is wrong with its files, before anything is compiled. Requires that
-// steps run on this machine.
+// Finds errors in the dataset's files before anything is compiled. Requires
+// that steps run on this machine.
 absl::Status CheckDataset(const Module& module, const std::string& dataset) {
   MW_ASSIGN_OR_RETURN(const DatasetSpec spec, ParseDatasetSpec(dataset));
   const ModuleRoles roles = AnalyzeRoles(module);
@@ -164,7 +164,8 @@ absl::Status CheckDataset(const Module& module, const std::string& dataset) {
     shapes[info.name] = parameter->shape;
   }
   for (const auto& [name, field] : spec.parameters) {
-    if (!shapes.contains(name)) return absl::OkStatus();  // Feed says why not.
+    // Feed reports the error.
+    if (!shapes.contains(name)) return absl::OkStatus();
   }
   return Dataset::Open(spec, std::move(shapes)).status();
 }
@@ -175,8 +176,8 @@ absl::StatusOr<RunLog> RunSteps(int64_t first, int64_t steps,
                                 RunCheckpoints& checkpoints, Runner* runner) {
   RunLog log{.first = first};
   Progress progress("running", std::max<int64_t>(0, steps - first));
-  // As many at a time as take about half a second, where nothing has to be
-  // given or asked for in between.
+  // As many steps at a time as take about half a second, unless data have to be
+  // sent or results fetched in between.
   int64_t at_once = 1;
   const auto give = [&](int64_t step) {
     return data.empty() || step >= steps
@@ -189,7 +190,7 @@ absl::StatusOr<RunLog> RunSteps(int64_t first, int64_t steps,
     const int64_t count =
         std::min({at_once, steps - step, checkpoints.StepsUntilSave(step)});
     const Stopwatch time;
-    // The data of a step travel while the one before runs.
+    // The data of a step are transferred while the previous one runs.
     MW_ASSIGN_OR_RETURN(const std::vector<StepResult> results,
                         runner->Steps(count, [&] { return give(step + 1); }));
     if (pipeline != nullptr) {
@@ -257,7 +258,7 @@ void PrintSummary(const RunLog& log, const Running& running) {
   }
 }
 
-// Takes the values of the function's parameters out of `inputs`.
+// Takes the values of the function's parameters from `inputs`.
 absl::Status Initialize(const std::string& path, uint64_t seed,
                         std::vector<std::vector<Tensor>>& inputs,
                         Runner& runner) {
@@ -345,7 +346,7 @@ absl::Status RunStep(const CommandLine& line) {
     status = RunIn(module, line, running);
     if (running.served != nullptr) signal = running.served->signal();
   }
-  // The job was stopped first.
+  // The job was stopped before.
   if (signal != 0) EndBySignal(signal);
   return status;
 }

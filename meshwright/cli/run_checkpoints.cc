@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Before hours of work.
+// Made before hours of work.
 absl::Status MakeFolder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -32,7 +32,7 @@ absl::Status MakeFolder(const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("--checkpoint ", path));
 }
 
-// The plan and the seed, with which it can be run again.
+// The plan and the seed, with which the run can be repeated.
 absl::StatusOr<std::string> Extra(const CommandLine& line) {
   Json extra = {{"module", line.positional(0)},
                 {"rng", {{"seed", line.Text("seed", "0")}}}};
@@ -100,7 +100,7 @@ int64_t RunCheckpoints::StepsUntilSave(int64_t step) const {
 absl::Status RunCheckpoints::Save(int64_t step, bool in_background,
                                   Runner& runner) {
   Json extra = Json::parse(extra_);
-  // Of a dataset, in samples.
+  // Position in the dataset, in samples.
   if (const std::optional<int64_t> position = runner.position()) {
     extra["data"] = {{"position", *position}};
   }

@@ -51,11 +51,12 @@ int ExitCode(const absl::Status& status) {
   }
 }
 
-// Also what was printed and could not be written is a failure.
+// Failing to write the output is a failure, too.
 int Report(absl::string_view command, absl::Status status) {
   status.Update(FlushStandardOutput());
   if (!status.ok()) {
-    // One line, whatever a plug-in or a file name put into the message.
+    // One line, even if a plug-in or a file name put line breaks into the
+    // message.
     const std::string line = absl::StrReplaceAll(
         absl::string_view(status.message()), {{"\n", " "}, {"\r", " "}});
     absl::FPrintF(stderr, "meshwright%s%s: %s\n", command.empty() ? "" : " ",

@@ -1,4 +1,4 @@
-// What `meshwright run` runs its steps on, and what it needs for that.
+// Where `meshwright run` runs its steps, and what it needs for that.
 #ifndef MESHWRIGHT_CLI_RUN_SITE_H_
 #define MESHWRIGHT_CLI_RUN_SITE_H_
 
@@ -37,7 +37,7 @@ struct RunSite {
   }
 };
 
-// A step that is ready to run. The order of destruction: last first.
+// A step that is ready to run. Members are destroyed in reverse order.
 struct Running {
   std::optional<StagedModule> staged;
   std::optional<Partitioned> split;
@@ -50,8 +50,8 @@ struct Running {
   double compile_seconds = 0;
 };
 
-// As the flags say: here, in worker processes of this command, or by a
-// coordinator (--serve-at). `module` outlives what is made.
+// According to the flags: here, in worker processes of this command, or by a
+// coordinator (--serve-at). `module` must outlive the result.
 absl::Status StartRunning(const Module& module, const CommandLine& line,
                           Running& running);
 

@@ -1,5 +1,5 @@
-// meshwright scale: what a step is predicted to achieve on more and more
-// devices.
+// meshwright scale: the predicted performance of a step with increasing numbers
+// of devices.
 #include <cmath>
 #include <cstdio>
 #include <filesystem>

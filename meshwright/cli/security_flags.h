@@ -1,5 +1,4 @@
-// Flags of commands that speak over a network: who may, and how it is kept from
-// others.
+// Authentication and encryption flags of commands that use the network.
 #ifndef MESHWRIGHT_CLI_SECURITY_FLAGS_H_
 #define MESHWRIGHT_CLI_SECURITY_FLAGS_H_
 
@@ -15,7 +14,8 @@ namespace meshwright {
 // --tls-cert, --tls-key, --tls-ca, --token-file.
 std::vector<FlagSpec> SecurityFlags();
 absl::StatusOr<Security> ReadSecurity(const CommandLine& line);
-// Those that were given, as another command takes them: {"--tls-ca", "ca.pem"}.
+// Those that were given, as arguments for another command: {"--tls-ca",
+// "ca.pem"}.
 std::vector<std::string> SecurityWords(const CommandLine& line);
 
 }  // namespace meshwright

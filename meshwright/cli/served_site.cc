@@ -18,7 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What the coordinator decides, or what needs the devices to be here.
+// Flags for what the coordinator decides, or for which the devices must be
+// local.
 constexpr const char* kNotThere[] = {"sharding",      "mesh",    "rules",
                                      "require-rules", "stages",  "workers",
                                      "trace",         "metrics", "platform"};

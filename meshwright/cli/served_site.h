@@ -1,4 +1,4 @@
-// The coordinator that `meshwright run --serve-at` has its steps run by.
+// The coordinator on which `meshwright run --serve-at` runs its steps.
 #ifndef MESHWRIGHT_CLI_SERVED_SITE_H_
 #define MESHWRIGHT_CLI_SERVED_SITE_H_
 
@@ -18,19 +18,19 @@ namespace meshwright {
 
 class ServedSite {
  public:
-  // --serve-at, --replace, and those of security.
+  // --serve-at, --replace, and the security flags.
   static std::vector<FlagSpec> Flags();
-  // kInvalidArgument for flags that mean nothing there.
+  // kInvalidArgument for flags that have no meaning there.
   static absl::StatusOr<std::unique_ptr<ServedSite>> Connect(
       const CommandLine& line);
 
-  // Loads the module, which `line` names, with --plan, or with one that the
-  // coordinator makes for its cluster. The job is stopped with the runner, also
-  // when a signal ends what it is at. All outlive the runner.
+  // Loads the module that `line` names, with --plan or with a plan that the
+  // coordinator makes for its cluster. The job is stopped when the runner is
+  // destroyed, also after a signal. All arguments must outlive the runner.
   absl::StatusOr<std::unique_ptr<Runner>> Load(const Module& module,
                                                const CommandLine& line);
 
-  // That ended what was under way; 0: none.
+  // The signal that interrupted the work; 0: none.
   int signal() const { return call_.signal(); }
 
   // Once it is loaded.

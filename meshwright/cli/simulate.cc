@@ -1,4 +1,4 @@
-// meshwright simulate: what a pipeline's timetable takes.
+// meshwright simulate: simulates the timetable of a pipeline.
 #include "meshwright/schedule/simulate.h"
 
 #include <unistd.h>
@@ -70,7 +70,7 @@ absl::StatusOr<Outcome> Finish(std::string name, Timetable timetable,
   MW_RETURN_IF_ERROR(Validate(timetable, input.costs));
   MW_ASSIGN_OR_RETURN(Simulation run, Simulate(timetable, input.costs));
   if (input.plan.has_value()) {
-    // Beside what passes through there is what a rank holds all the time.
+    // A rank's fixed memory, in addition to that of micro-batches.
     const std::vector<int64_t> fixed =
         input.plan->FixedBytesOfRanks(timetable.rank_of_stage);
     for (size_t i = 0; i < fixed.size(); ++i) run.peak_bytes[i] += fixed[i];
@@ -93,7 +93,7 @@ std::string Held(const SimulateInput& input, int64_t bytes) {
   return input.in_bytes ? FormatBytes(bytes) : absl::StrCat(bytes);
 }
 
-// What does one thing at a time: of a plan a group of devices.
+// What executes one action at a time: for a plan, a group of devices.
 const char* Unit(const SimulateInput& input) {
   return input.plan.has_value() ? "rank" : "device";
 }
@@ -126,7 +126,7 @@ void Print(const Outcome& outcome, const SimulateInput& input, int columns) {
   }
 }
 
-// An array, an element at a time: there may be millions.
+// Prints an array element by element: there may be millions.
 class ArrayPrinter {
  public:
   explicit ArrayPrinter(absl::string_view name) {
@@ -190,7 +190,7 @@ void PrintJson(const Outcome& outcome, const SimulateInput& input) {
   absl::PrintF("}\n");
 }
 
-// A line per schedule, those that cannot be made with the reason.
+// Prints one line per schedule; for impossible ones, the reason.
 absl::Status Compare(const SimulateInput& input, const CommandLine& line) {
   for (const char* flag : {"csv", "trace"}) {
     if (!line.Has(flag)) continue;
@@ -230,7 +230,7 @@ absl::Status Compare(const SimulateInput& input, const CommandLine& line) {
   return absl::OkStatus();
 }
 
-// What simulating a forward and its backward takes, and writing them.
+// Memory to simulate a forward and its backward, and to print them.
 constexpr int64_t kSimulatedBytes = 400;
 constexpr int64_t kJsonBytes = 200;
 constexpr int64_t kTraceBytes = 1000;

@@ -29,7 +29,7 @@ absl::StatusOr<double> Number(const std::string& flag, absl::string_view text) {
   return value;
 }
 
-// One number for all, or `count` of them between commas.
+// One number for all, or `count` numbers separated by commas.
 absl::StatusOr<std::vector<double>> Numbers(const CommandLine& line,
                                             const std::string& flag,
                                             double otherwise, int count,
@@ -215,8 +215,8 @@ absl::Status ReadSchedules(const CommandLine& line, SimulateInput& input) {
   return absl::OkStatus();
 }
 
-// The stages of a plan, with what it predicts for them. Its timetable, unless
-// --schedule asks for others.
+// The stages of a plan, with their predictions. Uses its timetable unless
+// --schedule requests others.
 absl::StatusOr<SimulateInput> ReadPlanInput(const CommandLine& line) {
   for (const FlagSpec& flag : SimulateInputFlags()) {
     if (flag.name == "schedule" || !line.Has(flag.name)) continue;

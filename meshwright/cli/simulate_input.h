@@ -1,4 +1,4 @@
-// What `simulate` is asked to simulate, from its arguments.
+// The input of `simulate`, from its arguments.
 #ifndef MESHWRIGHT_CLI_SIMULATE_INPUT_H_
 #define MESHWRIGHT_CLI_SIMULATE_INPUT_H_
 
@@ -17,11 +17,12 @@ namespace meshwright {
 struct SimulateInput {
   PipelineShape shape;
   PipelineCosts costs;
-  // Held bytes were given; otherwise every stage holds 1 per micro-batch.
+  // Whether held bytes were given; otherwise every stage holds 1 unit per
+  // micro-batch.
   bool in_bytes = false;
-  std::vector<ScheduleKind> schedules;  // Several: to be compared.
-  std::optional<Timetable> timetable;   // Given as a file, or in a plan.
-  std::optional<Plan> plan;             // That all of it is from.
+  std::vector<ScheduleKind> schedules;  // Several are compared.
+  std::optional<Timetable> timetable;   // From a file or a plan.
+  std::optional<Plan> plan;  // The plan that everything is taken from, if any.
 };
 
 std::vector<FlagSpec> SimulateInputFlags();

@@ -1,4 +1,4 @@
-// meshwright solve: the solver alone, on problems of the IOPDDL contest.
+// meshwright solve: runs only the solver, on problems of the IOPDDL contest.
 #include "meshwright/solve/solve.h"
 
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Left for writing the answer.
+// Time reserved for writing the answer.
 constexpr double kReserveSeconds = 0.5;
 
 const CommandSpec& SolveSpec() {

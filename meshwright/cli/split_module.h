@@ -1,5 +1,5 @@
-// Partitions the module of a command line as its flags, a sharding file and the
-// module's own annotations say.
+// Partitions the module of a command line according to its flags, a sharding
+// file and the module's own annotations.
 #ifndef MESHWRIGHT_CLI_SPLIT_MODULE_H_
 #define MESHWRIGHT_CLI_SPLIT_MODULE_H_
 
@@ -19,18 +19,18 @@ namespace meshwright {
 // The flags that it reads: --plan, or --sharding and --mesh.
 std::vector<FlagSpec> SplitFlags();
 
-// What the file says counts before what the module says. kInvalidArgument,
-// beginning with the file's name where it is at fault, when there is no mesh or
-// a sharding does not fit. Requires: `module` passed Verify.
+// The file takes precedence over the module's annotations. kInvalidArgument,
+// beginning with the file's name if it is at fault, if there is no mesh or a
+// sharding does not fit. Requires: `module` passed Verify.
 absl::StatusOr<Partitioned> SplitModule(const Module& module,
                                         const ModuleRoles& roles,
                                         const CommandLine& line);
 
-// --platform, or what a --plan for virtual devices runs on; empty: any.
+// --platform, or the platform of a --plan for virtual devices; empty: any.
 absl::StatusOr<std::string> PlatformFor(const CommandLine& line);
 
-// What --mesh, --pin and the module's own annotations ask of a plan. `module`
-// and `roles` outlive the request.
+// The requirements on a plan by --mesh, --pin and the module's own annotations.
+// `module` and `roles` must outlive the request.
 absl::Status ReadPins(const Module& module, const ModuleRoles& roles,
                       const CommandLine& line, PlanRequest& request);
 

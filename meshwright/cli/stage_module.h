@@ -1,4 +1,4 @@
-// Cuts the module of a command line into a pipeline, as its flags say.
+// Cuts the module of a command line into a pipeline, according to its flags.
 #ifndef MESHWRIGHT_CLI_STAGE_MODULE_H_
 #define MESHWRIGHT_CLI_STAGE_MODULE_H_
 
@@ -24,30 +24,31 @@ namespace meshwright {
 std::vector<FlagSpec> StageFlags();
 
 struct StagedModule : PlannedStages {
-  std::vector<Mesh> meshes;          // By stage.
-  std::string schedule;              // Its name, or file.
-  std::vector<int64_t> state_bytes;  // By stage: of weights and the like.
-  // Sums over the batch that micro-batches need are each one's own
+  std::vector<Mesh> meshes;  // By stage.
+  std::string schedule;      // Its name, or file.
+  // By stage: bytes of weights and other state.
+  std::vector<int64_t> state_bytes;
+  // Each micro-batch uses its own statistics instead of sums over the batch
   // (MicroBatchOptions::allow_inexact).
   bool estimates_statistics = false;
 
   int64_t device_count() const;  // Of all ranks.
 };
 
-// Nothing without --stages or a --plan that has stages. kInvalidArgument,
-// beginning with the flag or file at fault. Requires: `module` passed Verify.
+// nullopt without --stages or a pipelined --plan. kInvalidArgument, beginning
+// with the flag or file at fault. Requires: `module` passed Verify.
 absl::StatusOr<std::optional<StagedModule>> StageModule(
     const Module& module, const CommandLine& line);
 
-// What the runner's last step takes when its timetable is simulated with the
-// durations that its programs were seen to have in it.
+// Simulates the timetable of the runner's last step with the durations of its
+// programs in that step.
 absl::StatusOr<Simulation> SimulateLastStep(const JobRunner& runner);
 
-// Writes what happened in the runner's last step, beside the simulation of its
-// timetable with the durations that were measured.
+// Writes a trace of the runner's last step, beside the simulation of its
+// timetable with the measured durations.
 absl::Status WriteStagedTrace(const std::string& path, const JobRunner& runner);
 
-// A line per stage: its programs, its state and what it sends in a step.
+// A line per stage: its programs, its state and what it sends per step.
 void PrintStages(const StagedModule& staged);
 
 }  // namespace meshwright

@@ -1,5 +1,4 @@
-// meshwright worker: runs jobs on the devices of this machine, as a coordinator
-// says.
+// meshwright worker: runs jobs on the local devices, as a coordinator directs.
 #include <sched.h>
 
 #include <functional>
@@ -58,7 +57,7 @@ const CommandSpec& WorkerSpec() {
   return *spec;
 }
 
-// Compilers and devices on the CPU take as many threads as there are cores.
+// Compilers and CPU devices use as many threads as there are cores.
 absl::Status KeepToCores(const std::string& text) {
   const std::vector<std::string> ends = absl::StrSplit(text, '-');
   int first = 0;
@@ -94,11 +93,11 @@ absl::StatusOr<double> MemoryFraction(const CommandLine& line,
   return fraction;
 }
 
-// Returns once it listens; ends with the object.
+// Returns once the coordinator listens; it ends with the returned object.
 absl::StatusOr<std::unique_ptr<ChildProcess>> StartCoordinator(
     const JoinRole& role, const Discovered& found, const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const std::string program, ProgramPath());
-  // Both live as long as the last of those who use them.
+  // Both live as long as their last user.
   const auto listens = std::make_shared<absl::Notification>();
   ChildOptions child{.argv = {program, "serve", "--listen", role.listen,
                               "--workers", absl::StrCat(found.world_size)},
@@ -140,7 +139,7 @@ absl::Status RunWorker(const CommandLine& line) {
                       line.Integer("connect-timeout", 60, {1, 86400}));
   MW_ASSIGN_OR_RETURN(const Security security, ReadSecurity(line));
   std::string join = line.Text("join", "");
-  // A process of its own: what crashes a compiler does not crash it.
+  // A separate process, so that a crash of the compiler does not end it.
   std::unique_ptr<ChildProcess> coordinator;
   if (!line.Has("rank") || join.empty()) {
     MW_ASSIGN_OR_RETURN(const std::optional<Discovered> found,
@@ -182,7 +181,7 @@ absl::Status RunWorker(const CommandLine& line) {
                       .client = client,
                       .connect_timeout = absl::Seconds(patience),
                       .cache = cache == "none" ? "" : cache,
-                      // A coordinator of its own would end with it.
+                      // The worker's own coordinator would end with it.
                       .renew = coordinator == nullptr
                                    ? std::function<void()>(BeginAnew)
                                    : EndAlone});

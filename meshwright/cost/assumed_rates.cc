@@ -1,4 +1,4 @@
-// Rates of devices that nobody has measured.
+// Assumed rates of devices that have not been measured.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -9,9 +9,9 @@
 namespace meshwright {
 namespace {
 
-// The share of the peak that a contraction reaches, by how long it would take
-// at the peak. An accelerator has to fill more than a hundred cores before it
-// is fast; a core of a CPU only its caches.
+// The share of peak FLOP/s that a contraction reaches, by its duration at peak.
+// An accelerator has to fill more than a hundred cores before it is fast; a CPU
+// core only has to fill its caches.
 struct Efficiency {
   double seconds;
   double share;
@@ -25,30 +25,30 @@ constexpr double kMemoryShare = 0.85;
 constexpr double kLinkShare = 0.85;
 constexpr double kUnalignedShare = 0.35;
 constexpr double kConvolutionShare = 0.5;
-// Seen on an H200: kernels of a graph, and what the host takes (rates.h).
+// Measured on an H200: kernels of a graph, and the host time (rates.h).
 constexpr double kKernelSeconds = 1.3e-6;
 constexpr double kLaunchSeconds = 4e-6;
 constexpr double kGraphSeconds = 8e-6;
 constexpr double kLibrarySeconds = 14e-6;
 constexpr double kArgumentSeconds = 1.2e-6;
-// What the host takes to start a collective is part of its latency.
+// The host time to start a collective is part of the collective's latency.
 constexpr double kCollectiveSeconds = 4e-6;
 constexpr double kCoreLaunchSeconds = 1.3e-6;
 constexpr double kCoreArgumentSeconds = 0.8e-6;
-// Of the peak, in loops over elements.
+// Share of the peak that elementwise loops reach.
 constexpr double kCoreVectorShare = 0.2;
-// What a core takes to gather an element of a window, by elements side by side:
-// fast where they fill its registers.
+// Time in which a core gathers one element of a window, by the number of
+// contiguous elements: fast if they fill its vector registers.
 constexpr Curve::Point kCoreWindows[] = {
     {1, 5e-9}, {4, 2e-9}, {16, 1e-9}, {32, 0.3e-9}};
 constexpr double kCoreWindowGaps = 1.6;
-// Kernels of collectives and of computation share an accelerator.
+// Kernels of collectives and of computation compete for an accelerator.
 constexpr double kOverlap = 0.8;
-// Two points carry a line in the logarithm.
+// Two points define a line over the logarithm of the size.
 constexpr int64_t kGroupSizes[] = {2, 1 << 20};
 
-// `turns`: a core that virtual devices share is as fast as it is while one of
-// them has it.
+// `turns`: how many virtual devices share a core. A core has its full rate for
+// the one that is running.
 Curve MatmulCurve(double peak, bool cpu, double turns) {
   Curve curve;
   const auto add = [&](const Efficiency& point) {
@@ -62,13 +62,14 @@ Curve MatmulCurve(double peak, bool cpu, double turns) {
   return curve;
 }
 
-// `speed`: the part of the links' that there is.
+// `speed`: the available share of the links' bandwidth.
 LevelRates LevelOf(const LinkLevel& level, double launch, double speed) {
   LevelRates rates;
   for (const MoveKind kind :
        {MoveKind::kReduceScatter, MoveKind::kAllReduce, MoveKind::kAllToAll,
         MoveKind::kPermute, MoveKind::kAllGather}) {
-    // A tree of reductions, and one back; a permute is one message.
+    // An all-reduce is a tree of reductions and one back; a permute is one
+    // message.
     const double rounds = kind == MoveKind::kAllReduce ? 2 : 1;
     for (const int64_t devices : kGroupSizes) {
       const double hops = kind == MoveKind::kPermute
@@ -87,7 +88,7 @@ LevelRates LevelOf(const LinkLevel& level, double launch, double speed) {
 
 Rates AssumedRates(const Cluster& cluster) {
   const bool cpu = cluster.IsCpu();
-  // A virtual device gets to run for its part of the time only.
+  // A virtual device runs only for its share of the time.
   const double turns =
       cluster.shared_host && cluster.cores > 0
           ? std::max(1.0, static_cast<double>(cluster.device_count()) /

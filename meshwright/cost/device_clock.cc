@@ -5,7 +5,7 @@
 namespace meshwright {
 namespace {
 
-// Kernels by which compilers move a collective ahead.
+// By how many kernels compilers move the start of a collective ahead.
 constexpr size_t kMovedAhead = 32;
 
 }  // namespace
@@ -28,7 +28,7 @@ double DeviceClock::RunKernel(const Instruction& root, double ready,
     graph_ = 0;
     host_ += library;
   } else {
-    // By itself, or as one of a graph.
+    // The kernel is launched by itself or as one of a graph.
     const double more = std::min(rates_.launch_seconds.value,
                                  rates_.graph_seconds.value - graph_);
     graph_ += more;
@@ -46,7 +46,7 @@ double DeviceClock::Continue(double ready, double seconds) {
 double DeviceClock::RunCollective(double ready, double seconds) {
   graph_ = 0;
   host_ += rates_.launch_seconds.value;
-  // The part that needs the device itself stops the kernels.
+  // The part that needs the device itself delays the kernels.
   compute_ += seconds * (1 - rates_.overlap.value);
   const double turn =
       ends_.size() > kMovedAhead ? *(ends_.end() - kMovedAhead) : 0;

@@ -8,7 +8,7 @@
 namespace meshwright {
 namespace {
 
-// Longer rows are reduced in pieces.
+// Longer rows are reduced in several steps.
 constexpr int64_t kMaxRow = 16384;
 
 bool MovesOnlyOnes(const Instruction& transpose) {
@@ -52,7 +52,8 @@ bool IsFusible(const Instruction& instruction) {
   if (IsFree(instruction) || !instruction.shape.IsArray()) return false;
   switch (instruction.opcode) {
     case Opcode::kDot:
-      // Compilers make a multiplication of it.
+      // Compilers turn a dot without contracting dimensions into a
+      // multiplication.
       return instruction.attributes->dot.has_value() &&
              instruction.attributes->dot->lhs_contracting.empty();
     case Opcode::kCopy:
@@ -115,7 +116,7 @@ bool IsRowReduction(const Instruction& instruction) {
   for (const int64_t dimension : reduced) {
     length *= operand.dimensions[dimension];
   }
-  // As much as is reduced lies innermost.
+  // The reduced elements must be the innermost ones.
   int64_t inner = 1;
   for (size_t i = operand.dimensions.size(); i-- > 0 && inner < length;) {
     const int64_t size = operand.dimensions[i];

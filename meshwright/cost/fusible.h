@@ -1,4 +1,4 @@
-// Which instructions compilers compute within kernels that use them.
+// Which instructions compilers fuse into the kernels that use them.
 #ifndef MESHWRIGHT_COST_FUSIBLE_H_
 #define MESHWRIGHT_COST_FUSIBLE_H_
 
@@ -8,25 +8,25 @@
 
 namespace meshwright {
 
-// Instructions that only name (parts of) values: tuples, reshapes, ...
+// Instructions that only rename (parts of) values: tuples, reshapes, ...
 bool IsFree(const Instruction& instruction);
-// There before any kernel of its computation runs.
+// Available before any kernel of its computation runs.
 bool IsGiven(const Instruction& instruction);
 // Computed element by element as part of another kernel.
 bool IsFusible(const Instruction& instruction);
-// Too dear to be computed twice.
+// Too expensive to be computed twice.
 bool IsExpensive(const Instruction& instruction);
-// A constant, also when it is converted or repeated.
+// A constant, possibly converted or broadcast.
 bool IsConstantLike(const Instruction& instruction);
-// Reduces the minor dimensions, f32[8,1024,768] to f32[8,1024], of rows so
-// short that the threads that share a core can hold one. Also what reduces
-// dimensions of one element only.
+// Reduces the minor dimensions, f32[8,1024,768] to f32[8,1024], with rows short
+// enough that the threads of one core can hold a row. Also reductions of
+// dimensions of size 1 only.
 bool IsRowReduction(const Instruction& instruction);
 
 // How many bytes of its operand `user` reads.
 double TouchedBytes(const Instruction& user, const Instruction& operand);
 
-// Dimensions of more than one element.
+// The number of dimensions of more than one element.
 int64_t TrueRank(const Shape& shape);
 
 }  // namespace meshwright

@@ -7,12 +7,12 @@
 namespace meshwright {
 namespace {
 
-// In units of the mean time between failures, as below.
+// In units of the mean time between failures, as is BestInterval.
 double Share(double interval, double save, double restart) {
   return interval / (std::exp(restart) * std::expm1(interval + save));
 }
 
-// Where log(1 - t) + t + save, which falls, is 0.
+// The root of log(1 - t) + t + save, which decreases with t.
 double BestInterval(double save) {
   double low = 0;
   double high = 1;

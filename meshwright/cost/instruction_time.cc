@@ -22,7 +22,7 @@ class Clock {
     const Instruction& root = *kernel.root;
     if (const Computation* body = KernelBody(root)) return SecondsOf(*body);
     if (!IsControlFlow(root.opcode)) {
-      // Where it is done sooner, the next waits for the host.
+      // If the kernel is shorter than that, the next one waits for the host.
       return std::max(KernelSeconds(kernel, rates_, devices_),
                       LibrarySeconds(root, rates_));
     }

@@ -1,4 +1,4 @@
-// How long the instructions of a program take that several devices share.
+// The time of the instructions of a program that several devices share.
 #ifndef MESHWRIGHT_COST_INSTRUCTION_TIME_H_
 #define MESHWRIGHT_COST_INSTRUCTION_TIME_H_
 
@@ -11,9 +11,10 @@
 
 namespace meshwright {
 
-// By instruction id of the entry computation: the seconds of its kernel, were
-// its work shared evenly by `devices`; what is fused into another's has none. A
-// loop's are those of all its iterations. Nothing is communicated.
+// By instruction id of the entry computation: the seconds of its kernel if its
+// work is shared evenly by `devices`; 0 for what is fused into another kernel.
+// The seconds of a loop are those of all its iterations. Communication is not
+// included.
 std::vector<double> InstructionSeconds(const Module& module, const Rates& rates,
                                        bool is_cpu, int64_t devices);
 

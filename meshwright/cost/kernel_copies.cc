@@ -9,8 +9,7 @@
 namespace meshwright {
 namespace {
 
-// Whether an array with dimensions in the order of `wanted` is another one in
-// memory.
+// Whether an array with its dimensions in the order `wanted` differs in memory.
 bool Differs(const Shape& shape, const std::vector<int64_t>& wanted) {
   int64_t last = -1;
   for (const int64_t dimension : wanted) {
@@ -27,7 +26,7 @@ bool Splits(const Instruction& instruction) {
          instruction.opcode == Opcode::kAllToAll;
 }
 
-// Through reshapes.
+// The producer of a value, looking through reshapes.
 const Instruction& MadeBy(const Instruction& value) {
   const Instruction* at = &value;
   while (at->opcode == Opcode::kReshape || at->opcode == Opcode::kBitcast) {
@@ -62,7 +61,8 @@ Order OrderForCollective(const Instruction& collective, const Shape& shape) {
   return order;
 }
 
-// A collective made it, with another dimension first.
+// Whether the value was produced by a collective that puts another dimension
+// first.
 bool LiesTurned(const Instruction& value, const FusionStyle& style) {
   const Instruction& maker = MadeBy(value);
   return style.transposes_for_collectives && Splits(maker) &&
@@ -85,8 +85,8 @@ Order OrderForDot(const Instruction& dot, size_t operand,
   const auto& batch = left ? numbers->lhs_batch : numbers->rhs_batch;
   const auto& contracted =
       left ? numbers->lhs_contracting : numbers->rhs_contracting;
-  // Matrices may be read either way, unless a reshape takes out dimensions of
-  // one element first.
+  // Matrices may be read in either order, unless a reshape first removes
+  // dimensions of one element.
   if (IsMatrix(shape, batch, contracted) &&
       std::none_of(batch.begin(), batch.end(),
                    [&](int64_t i) { return shape.dimensions[i] == 1; })) {
@@ -104,7 +104,7 @@ Order OrderForDot(const Instruction& dot, size_t operand,
   return WithoutOnes(shape, order);
 }
 
-// Its innermost dimension of several elements is among these.
+// Whether the innermost dimension with several elements is among these.
 bool EndsWith(const Shape& shape, const std::vector<int64_t>& dimensions) {
   const Order order = AsWritten(shape);
   return !order.empty() && Has(dimensions, order.back());
@@ -176,7 +176,7 @@ void AddTurnedInputs(const Instruction& root, const FusionStyle& style,
     if (wanted == written && !turned) continue;
     const auto input =
         std::find(kernel.inputs.begin(), kernel.inputs.end(), &operand);
-    if (input == kernel.inputs.end()) continue;  // Part of the kernel.
+    if (input == kernel.inputs.end()) continue;  // It is fused into the kernel.
     kernel.turned.push_back(
         {static_cast<int32_t>(input - kernel.inputs.begin()),
          std::move(wanted)});

@@ -9,10 +9,10 @@
 namespace meshwright {
 namespace {
 
-constexpr int32_t kFused = -2;  // Computed within others: never its turn.
-constexpr int32_t kNames = -1;  // Its turn takes nothing.
+constexpr int32_t kFused = -2;  // Fused into other kernels: never scheduled.
+constexpr int32_t kNames = -1;  // Takes no time.
 
-// By instruction the kernel it is the root of, kNames or kFused.
+// By instruction: the kernel of which it is the root, kNames or kFused.
 std::vector<int32_t> KernelOf(const Computation& computation,
                               const std::vector<Kernel>& kernels) {
   std::vector<int32_t> kernel_of(computation.size(), kFused);
@@ -40,10 +40,10 @@ std::vector<Kernel> InOrderOfReadiness(const Computation& computation,
   const std::vector<int32_t> kernel_of = KernelOf(computation, kernels);
   std::vector<std::vector<const Instruction*>> users(computation.size());
   std::vector<int32_t> missing(computation.size(), 0);
-  std::vector<const Instruction*> ready;  // Also the turns taken so far.
+  std::vector<const Instruction*> ready;  // Also the order so far.
   for (const auto& instruction : computation.instructions()) {
     const int32_t kernel = kernel_of[instruction->id];
-    // Further results come along with the root.
+    // Further results of a kernel are computed with the root.
     if (kernel == kFused) continue;
     if (kernel >= 0 && kernels[kernel].root != instruction.get()) continue;
     const auto wait_for = [&](const Instruction* from) {

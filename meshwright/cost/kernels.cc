@@ -12,11 +12,11 @@
 namespace meshwright {
 namespace {
 
-// Compilers stop fusing when kernels grow; so do we.
+// Compilers stop fusing when kernels grow large; so do we.
 constexpr int32_t kMaxInputs = 32;
 constexpr int32_t kMaxFused = 128;
 
-// Computing it again reads no more than reading it would.
+// Whether recomputing the value reads no more than reading it would.
 bool CheapToRepeat(const Instruction& instruction) {
   int large = 0;
   int64_t bytes = 0;
@@ -32,7 +32,8 @@ bool KeepsPlaces(const Instruction& instruction) {
   return !IsMovement(instruction.opcode);
 }
 
-// Products of two matrices come in the order in which they are wanted.
+// Whether the operand is a dot of two matrices: its result can be written in
+// the order in which it is read.
 bool IsProduct(const Instruction& operand) {
   const Instruction* at = &operand;
   while (at->opcode == Opcode::kConvert || at->opcode == Opcode::kReshape) {
@@ -41,7 +42,8 @@ bool IsProduct(const Instruction& operand) {
   return at->opcode == Opcode::kDot && TrueRank(at->shape) == 2;
 }
 
-// The innermost dimension, of those with more than one element, is another.
+// Whether the innermost dimension, among those with more than one element,
+// changes.
 bool MovesMinor(const Instruction& transpose) {
   const auto& dimensions = transpose.attributes->dimensions;
   int64_t minor = std::ssize(dimensions) - 1;
@@ -52,17 +54,18 @@ bool MovesMinor(const Instruction& transpose) {
   return false;
 }
 
-// Whether loops over the elements no longer run along memory: compilers then
-// compute an index for each element. An accelerator does that always, and is
-// slower only where neighbours do not stay together.
-// Libraries write convolutions with examples first. What is wanted otherwise,
-// as the gradient of a filter is, is turned by the kernels that read it.
+// Libraries write the results of convolutions with the batch dimension first.
+// If another order is wanted, as for the gradient of a filter, the kernels that
+// read the result transpose it.
 bool ComesTurned(const Instruction& instruction) {
   return instruction.opcode == Opcode::kConvolution &&
          instruction.attributes->convolution.has_value() &&
          instruction.attributes->convolution->output_batch != 0;
 }
 
+// Passes over memory of a bitonic sorting network: about one in three of its
+// layers of comparisons goes through memory, the others stay in a block's own
+// memory.
 bool Reorders(const Instruction& instruction, bool accelerator) {
   if (accelerator) {
     switch (instruction.opcode) {
@@ -98,8 +101,7 @@ bool Repeats(const Instruction& user) {
          user.opcode == Opcode::kPad;
 }
 
-// Over the memory, by a bitonic network: of its layers of comparisons about one
-// in three goes there, the others stay in a block's own memory.
+// An instruction that cannot fuse needs it in memory,
 double PassesOfSort(const Instruction& sort) {
   const int64_t along = sort.attributes->dimensions[0];
   const double size =
@@ -144,15 +146,18 @@ class Fuser {
 
  private:
   struct Facts {
-    bool needed = false;  // Something that cannot fuse needs it whole,
-    bool direct = false;  // and not only what a reshape makes of it.
-    bool stored = false;  // It is a kernel's root.
-    bool shared = false;  // Those that could compute it again read it instead.
-    int32_t inputs = 0;   // At most, of a fused one.
+    bool needed = false;  // and not only a reshape of it.
+    bool direct = false;  // It is the root of a kernel.
+    bool stored = false;  // Kernels that could recompute it read it instead.
+    bool shared = false;  // Of a fused one: an upper bound.
+    // Whether `user` needs its operands complete in memory.
+    int32_t inputs = 0;
     int32_t fused = 0;
   };
 
-  // Whether `user` takes its operands whole.
+  // Whether `user` writes a slice into `value` in place, a rearrangement such
+  // as a broadcast of zeros, which must then be in memory. Other users
+  // recompute it.
   bool NeedsWhole(const Instruction& user) const {
     if (user.opcode == Opcode::kTuple || user.opcode == Opcode::kOptBarrier) {
       return true;
@@ -162,8 +167,8 @@ class Fuser {
     return !IsFusible(user);
   }
 
-  // Whether `user` writes a slice of what moved to where it is, as of zeros: an
-  // array that is there before. Others compute it again.
+  // Whether the user is a reshape, or an op before which compilers put one: a
+  // kernel of its own, which computes its operand as others do.
   bool UpdatesInPlace(const Instruction& user, const Instruction& value) const {
     return !style_.fuses_rows && user.opcode == Opcode::kDynamicUpdateSlice &&
            user.operands[0] == &value && facts_[user.id].stored &&
@@ -203,8 +208,8 @@ class Fuser {
     }
   }
 
-  // A reshape, or what compilers put one before: a kernel of its own, which
-  // computes its operand as others do.
+  // Whether the user reads elements several times, by itself or through a
+  // reshape.
   static bool TakesReshaped(const Instruction& user, const Instruction& value) {
     if (user.opcode == Opcode::kReshape || user.opcode == Opcode::kBitcast) {
       return true;
@@ -218,7 +223,7 @@ class Fuser {
     return contracted.size() != 1 || value.shape.rank() > std::ssize(batch) + 2;
   }
 
-  // Through reshapes.
+  // Whether a kernel with this root computes its operands, too.
   bool RepeatsThrough(const Instruction& user) const {
     if (Repeats(user)) return true;
     if (!IsFree(user)) return false;
@@ -252,7 +257,7 @@ class Fuser {
     }
   }
 
-  // Computes its operands on the way.
+  // Control flow is priced elsewhere, by its bodies.
   static bool Opens(const Instruction& root) {
     return IsFusible(root) || root.opcode == Opcode::kReduce;
   }
@@ -266,7 +271,7 @@ class Fuser {
       return kernel;
     }
     Kernel kernel{.root = &root, .strided = Reorders(root, style_.fuses_rows)};
-    // Control flow is priced by its body, elsewhere.
+    // Builds one kernel for all of `results`.
     if (root.called.empty() || root.opcode == Opcode::kFusion ||
         root.opcode == Opcode::kScatter || root.opcode == Opcode::kSort ||
         root.opcode == Opcode::kCustomCall || root.opcode == Opcode::kMap ||
@@ -286,7 +291,8 @@ class Fuser {
     return kernel;
   }
 
-  // One kernel for all of `results`.
+  // Whether the kernel may be merged with others. Kernels that hold whole rows
+  // have one result.
   Kernel Gather(const std::vector<const Instruction*>& results) {
     Kernel kernel{.root = results[0]};
     ++stamp_;
@@ -311,7 +317,8 @@ class Fuser {
     return kernel;
   }
 
-  // Kernels that hold whole rows have one result.
+  // Adds an input of an instruction that needs it complete in memory: the value
+  // behind reshapes.
   bool Merges(const Kernel& kernel) const {
     const Instruction& root = *kernel.root;
     if (!root.shape.IsArray()) return false;
@@ -346,7 +353,7 @@ class Fuser {
     kernels = std::move(merged);
   }
 
-  // An input of something that takes it whole: the value behind reshapes.
+  // `share`: how much of the result of `user` is used.
   void AddInput(const Instruction& root, int32_t index, Kernel& kernel) {
     const Instruction* operand = root.operands[index];
     for (const Instruction* input : kernel.inputs) {
@@ -356,7 +363,8 @@ class Fuser {
     kernel.reads.push_back({&root, index});
   }
 
-  // `share`: how much of what `user` makes is used.
+  // Notes that a value is reached again along a path that does not keep the
+  // order of elements.
   void Walk(const Instruction& user, bool elementwise, double share,
             Kernel& kernel) {
     for (size_t i = 0; i < user.operands.size(); ++i) {
@@ -392,13 +400,13 @@ class Fuser {
     }
   }
 
-  // A value is met again, by a way that does not keep its order.
+  // Counts an operand when it is read for the first time.
   void OutOfOrder(const Instruction& value) {
     KernelLoop& loop = loops_.back();
     loop.crosses = loop.crosses || ElementCount(value.shape) >= loop.elements;
   }
 
-  // Counts a first reading.
+  // The last kernel that reached it.
   void Read(const Instruction& user, int32_t index, bool elementwise,
             double share, Kernel& kernel) {
     const Instruction& operand = *user.operands[index];
@@ -429,9 +437,9 @@ class Fuser {
   const FusionStyle style_;
   const std::vector<std::vector<Instruction*>> users_;
   std::vector<Facts> facts_;
-  std::vector<int32_t> seen_;  // The kernel that last met it.
+  std::vector<int32_t> seen_;  // Of the kernel being built.
   int32_t stamp_ = -1;
-  const Instruction* result_ = nullptr;  // That a kernel is gathered for.
+  const Instruction* result_ = nullptr;  // By kernel.
   std::vector<KernelLoop> loops_;        // By kernel.
 };
 

@@ -1,5 +1,5 @@
-// What a compiler makes of a computation: instructions that run by themselves,
-// with those that it computes along with them.
+// The kernels of a computation: instructions that run on their own, with those
+// that the compiler fuses into them.
 //
 //   sub = subtract(dot, broadcast(max))     fused into exp
 //   exp = exponential(sub)                  a kernel: reads dot and max
@@ -7,14 +7,14 @@
 //   out = divide(exp, broadcast(sum))       a kernel: reads exp and sum
 //
 // A model of XLA's fusion. Elementwise instructions, broadcasts, slices and the
-// like are computed again in every kernel that uses them, and need no memory,
-// unless something that cannot fuse needs them whole (contractions,
-// collectives, the result), they are dear (exp, divide) and used twice, or
-// computing them again would read more than storing them. Reshapes are free.
+// like are recomputed in every kernel that uses them and need no memory, unless
+// something that cannot fuse needs them materialised (contractions,
+// collectives, the result), they are expensive (exp, divide) and used twice, or
+// recomputing them would read more than storing them. Reshapes are free.
 //
-// Accelerators also fuse reductions of rows, so that of the above only `out`
-// remains (stored_values.h), and make one kernel with several results of those
-// that go through the same arrays (merge_kernels.h).
+// Accelerators also fuse row reductions, so that of the above only `out`
+// remains (stored_values.h), and merge kernels that iterate over the same
+// arrays into one with several results (merge_kernels.h).
 #ifndef MESHWRIGHT_COST_KERNELS_H_
 #define MESHWRIGHT_COST_KERNELS_H_
 
@@ -28,46 +28,48 @@
 namespace meshwright {
 
 struct FusionStyle {
-  // Reductions compute their operand on the way (GPU); else it is stored (CPU).
+  // Reductions compute their operand on the fly (GPU); otherwise it is stored
+  // (CPU).
   bool reduce_reads_fused = false;
-  // Reductions of rows are fused, and kernels over the same arrays merged.
-  // Only with `reduce_reads_fused`.
+  // Row reductions are fused, and kernels over the same arrays merged. Only
+  // with `reduce_reads_fused`.
   bool fuses_rows = false;
-  // Convolutions want their arrays with channels last and copy those that are
-  // not.
+  // Convolutions need arrays with channels last, and copy others.
   bool transposes_for_convolution = true;
-  // The result of an all-reduce may take its operand's memory.
+  // The result of an all-reduce may reuse its operand's memory.
   bool all_reduce_in_place = false;
-  // Collectives split or join arrays along their first dimension only; others
-  // are transposed before and after.
+  // Collectives split or concatenate arrays along their first dimension only;
+  // others are transposed before and after.
   bool transposes_for_collectives = false;
-  // Contractions want batch dimensions first and copy operands whose dimensions
-  // are in another order.
+  // Contractions need batch dimensions first, and copy operands with other
+  // layouts.
   bool transposes_for_dots = false;
-  // Contractions copy operands into blocks first, with jumps where a matrix is
-  // read across its rows.
+  // Contractions pack operands into blocks first, with strided reads if a
+  // matrix is read across its rows.
   bool packs_for_dots = false;
-  // Sorts are networks of comparisons, most of them near the cores.
+  // Sorts are sorting networks, mostly in cache.
   bool sorts_by_networks = false;
-  // Kernels run in the order in which they become ready (kernel_order.h); else
-  // in that of the program.
+  // Kernels run in the order in which they become ready (kernel_order.h);
+  // otherwise in program order.
   bool runs_when_ready = false;
 };
 
-// What compilers for this kind of device do.
+// The style of compilers for CPUs, or for accelerators.
 FusionStyle FusionStyleFor(bool cpu);
 
-// Operand `operand` of `user` is read from memory: this share of its bytes.
+// A kernel reads this share of the bytes of operand `operand` of `user` from
+// memory.
 struct KernelRead {
   const Instruction* user = nullptr;
   int32_t operand = 0;
   double share = 1;
 };
 
-// A kernel reads an input with its dimensions in another order in memory.
+// A kernel reads an input in another layout.
 struct TurnedInput {
-  int32_t input = 0;           // Into the kernel's inputs.
-  std::vector<int64_t> order;  // Outermost first, of more than one element.
+  int32_t input = 0;  // Index into the kernel's inputs.
+  // Outermost first; only dimensions of more than one element.
+  std::vector<int64_t> order;
 };
 
 struct Kernel {
@@ -76,22 +78,23 @@ struct Kernel {
   std::vector<const Instruction*> more_results;
   // What it reads: results of kernels, parameters and constants, each once.
   std::vector<const Instruction*> inputs;
-  // Those whose memory a result may take: read element for element.
-  std::vector<int32_t> in_place;  // Into `inputs`.
-  std::vector<KernelRead> reads;  // By its instructions, each input once.
-  std::vector<const Instruction*> fused;  // Instructions besides results.
+  // Inputs that are read element by element, so that a result may reuse their
+  // memory.
+  std::vector<int32_t> in_place;  // Indices into `inputs`.
+  std::vector<KernelRead> reads;  // By its instructions; each input once.
+  std::vector<const Instruction*> fused;  // Instructions other than results.
   Work work;                              // Bytes: what it reads and writes.
-  int64_t scratch_bytes = 0;              // Transposed copies that it needs.
-  std::vector<int32_t> copied;      // Inputs that it needs such copies of,
-  std::vector<TurnedInput> turned;  // or that have copies for several kernels.
-  bool strided = false;             // Elements change their order in memory.
-  // Inputs that it brings into another order before it contracts them.
+  int64_t scratch_bytes = 0;        // Of the transposed copies that it needs.
+  std::vector<int32_t> copied;      // Inputs of which it needs such copies,
+  std::vector<TurnedInput> turned;  // or of which several kernels share a copy.
+  bool strided = false;             // Elements are permuted in memory.
+  // Inputs whose layout it changes before contracting them.
   std::vector<int32_t> repacked;
 };
 
-// In an order in which they can run; for control flow and opaque instructions a
-// kernel with their operands as inputs and without work of what they call.
-// Free instructions have none. Time linear in the instructions.
+// In an order in which they can run. Control flow and opaque instructions are
+// kernels with their operands as inputs, without the work of what they call.
+// Free instructions have none. Linear in the number of instructions.
 std::vector<Kernel> KernelsOf(const Computation& computation,
                               const ModuleWork& work, const FusionStyle& style);
 

@@ -8,18 +8,18 @@ namespace {
 
 constexpr int32_t kNone = -1;
 constexpr int32_t kNoUse = std::numeric_limits<int32_t>::max();
-// Of a kernel's inputs and results.
+// When a kernel outside the group first needs a result.
 constexpr size_t kMaxArrays = 64;
 
 struct Group {
   KernelGroup kernels;
   int64_t elements = 0;
   const Shape* reduced_to = nullptr;
-  int32_t first_use = kNoUse;  // When another group first needs a result.
+  int32_t first_use = kNoUse;  // The group that last read a value.
   size_t arrays = 0;
 };
 
-// The group that last read a value.
+// Finds the groups whose results the kernel needs, through tuples and reshapes.
 struct Reader {
   int32_t group = kNone;
   bool in_order = false;
@@ -73,7 +73,7 @@ class Grouper {
     }
   }
 
-  // The groups whose results it needs, through tuples and reshapes.
+  // The group that kernel k joins, if any.
   void FindSources(const Kernel& kernel) {
     sources_.clear();
     open_.assign(kernel.inputs.begin(), kernel.inputs.end());
@@ -88,7 +88,7 @@ class Grouper {
     }
   }
 
-  // The group that it joins, if any.
+  // Reductions are merged only if they have the same shape.
   int32_t Choose(int32_t k) {
     const Kernel& kernel = kernels_[k];
     const KernelLoop& loop = loops_[k];
@@ -119,7 +119,7 @@ class Grouper {
         group.arrays + kernels_[k].inputs.size() >= kMaxArrays) {
       return false;
     }
-    // Reductions go together only when they are alike.
+    // By value: the group that computes it.
     if (group.reduced_to != nullptr && loop.reduced_to != nullptr &&
         group.reduced_to->dimensions != loop.reduced_to->dimensions) {
       return false;
@@ -146,8 +146,8 @@ class Grouper {
   const absl::Span<const Kernel> kernels_;
   const absl::Span<const KernelLoop> loops_;
   std::vector<Group> groups_;
-  std::vector<int32_t> maker_;    // By value: the group that makes it.
-  std::vector<Reader> readers_;   // By value.
+  std::vector<int32_t> maker_;    // By value.
+  std::vector<Reader> readers_;   // Of the current kernel.
   std::vector<int32_t> sources_;  // Of the kernel at hand.
   std::vector<const Instruction*> open_;
 };
@@ -160,4 +160,6 @@ std::vector<KernelGroup> GroupKernels(const Computation& computation,
   return Grouper(computation, kernels, loops).Run();
 }
 
+// Share of the shorter of computing and reading that the longer one does not
+// hide.
 }  // namespace meshwright

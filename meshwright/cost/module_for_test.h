@@ -39,15 +39,15 @@ class BodyForTest {
     made->attributes.mutate().dimensions = std::move(dimensions);
     return made;
   }
-  // Of two squares.
+  // Of two square matrices.
   Instruction* Dot(Instruction* a, Instruction* b) {
     Instruction* dot = Add(Opcode::kDot, a->shape, {a, b});
     dot->attributes.mutate().dot =
         DotDimensionNumbers{.lhs_contracting = {1}, .rhs_contracting = {0}};
     return dot;
   }
-  // Of images with channels second and a kernel of one pixel; in the result
-  // they are last.
+  // Of images with channels second and a 1x1 kernel; the result has channels
+  // last.
   Instruction* Convolution(Instruction* images, Instruction* kernel,
                            Shape shape) {
     Instruction* made =
@@ -114,8 +114,8 @@ inline Computation* AdderForTest(Module& module) {
   return adder.computation();
 }
 
-// A loop that runs `trips` times; `turn` gets and gives what is carried besides
-// the counter.
+// A loop with `trips` iterations; `turn` maps the loop-carried values besides
+// the counter to their next values.
 template <typename Turn>
 Instruction* LoopForTest(Module& module, BodyForTest& body,
                          std::vector<Instruction*> start, int32_t trips,

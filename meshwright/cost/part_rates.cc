@@ -70,4 +70,6 @@ double MeanSpeedOfParts(const Cluster& cluster, int64_t parts) {
   return sum / static_cast<double>(parts);
 }
 
+// By id of a sub-axis: its stride in devices. Empty unless the mesh numbers its
+// devices in order.
 }  // namespace meshwright

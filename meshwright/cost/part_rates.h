@@ -1,4 +1,4 @@
-// Rates of some devices of a cluster whose hosts differ.
+// Rates of a subset of the devices of a heterogeneous cluster.
 //
 //   hosts of h200, then of a100-80; `rates` are those of the slowest, a100-80:
 //   RatesOfPart(rates, cluster, 0, 8).matmul     3.2 times as fast
@@ -14,16 +14,17 @@
 
 namespace meshwright {
 
-// Of `count` devices from `first_device` on, which all work as the slowest of
-// them; `rates` are those of all, as the slowest of all.
+// Of `count` devices starting at `first_device`, all taken to be as fast as the
+// slowest of them; `rates` are those of the whole cluster, as fast as its
+// slowest.
 Rates RatesOfPart(const Rates& rates, const Cluster& cluster,
                   int64_t first_device, int64_t count);
 
-// The arithmetic of the slowest of these, beside that of the slowest of all.
+// The arithmetic speed of the slowest of these, relative to the slowest of all.
 double SpeedOfPart(const Cluster& cluster, int64_t first_device, int64_t count);
 
-// In the mean over the cluster's devices cut into `parts` of equal size: what
-// work that is shared by speed takes is that of the slowest, divided by it.
+// The mean of SpeedOfPart over `parts` equal parts of the cluster. Work that is
+// divided among parts by speed takes the time on the slowest, divided by this.
 double MeanSpeedOfParts(const Cluster& cluster, int64_t parts);
 
 }  // namespace meshwright

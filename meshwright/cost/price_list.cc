@@ -9,8 +9,8 @@
 namespace meshwright {
 namespace {
 
-// Of sub-axes, by id, in devices; empty unless the mesh numbers its devices in
-// order.
+// Whether each sub-axis either stays inside blocks of `size` devices or goes
+// from block to block, so that whole sub-axes tell blocks apart.
 std::vector<int64_t> StridesOf(const Mesh& mesh) {
   if (!mesh.device_ids().empty()) return {};
   std::vector<int64_t> strides(mesh.sub_axes().size());
@@ -22,8 +22,8 @@ std::vector<int64_t> StridesOf(const Mesh& mesh) {
   return strides;
 }
 
-// Whether each sub-axis either stays inside blocks of `size` devices or goes
-// from block to block, so that blocks are told apart by whole sub-axes.
+// Groups in partly filled blocks would make others start in the middle of a
+// block.
 bool Divides(int64_t size, const Mesh& mesh, absl::Span<const int64_t> strides,
              int64_t first_device) {
   if (first_device % size != 0) return false;
@@ -32,7 +32,7 @@ bool Divides(int64_t size, const Mesh& mesh, absl::Span<const int64_t> strides,
     const bool inside = extent <= size;
     const bool across = strides[i] % size == 0;
     if (!inside && !across) return false;
-    // Blocks that are only partly filled leave others to start in the middle.
+    // The levels that groups along `axes` cross, sub-axis by sub-axis.
     if (inside && size % extent != 0 && extent != mesh.device_count()) {
       return false;
     }
@@ -40,7 +40,8 @@ bool Divides(int64_t size, const Mesh& mesh, absl::Span<const int64_t> strides,
   return true;
 }
 
-// The levels that groups along `axes` cross, sub-axis by sub-axis.
+// The share of the operand's bytes that a member of a group of `devices` sends
+// over a level whose blocks below hold `below` members each.
 std::vector<LinkUse> UsesOf(const Cluster& cluster, const Mesh& mesh,
                             absl::Span<const int64_t> strides, uint32_t axes) {
   std::vector<LinkUse> uses;
@@ -72,8 +73,7 @@ AxisList ListOf(uint32_t bits) {
   return axes;
 }
 
-// The part of the operand's bytes that a member of a group of `devices` sends
-// over a level whose blocks below hold `below` members each.
+// A permute may send all of it anywhere.
 double ShareSent(MoveKind kind, double devices, double below, double parts) {
   const double others = (parts - 1) / parts;
   switch (kind) {
@@ -97,7 +97,7 @@ CollectivePrice PriceOver(absl::Span<const LinkUse> links, MoveKind kind,
                           const Cluster& cluster) {
   const double n = static_cast<double>(devices);
   CollectivePrice price{.latency = 0, .per_wire_byte = 0};
-  // What passes through one port of a level, for a byte of the operand.
+  // On its way there, it passes the inner ports of the network.
   struct Load {
     double bytes = 0;
     int64_t parts = 2;
@@ -110,7 +110,7 @@ CollectivePrice PriceOver(absl::Span<const LinkUse> links, MoveKind kind,
     const int64_t senders = use.members * use.groups;
     loads[use.level].bytes += share * static_cast<double>(senders);
     loads[use.level].parts = use.parts;
-    // On the way there, through the network's inner ports.
+    // Bytes that are written were read before.
     for (int32_t inner = 0; inner < use.level; ++inner) {
       const LinkLevel& level = cluster.levels[inner];
       if (!cluster.IsNetwork(level)) continue;
@@ -154,7 +154,8 @@ Prices PricesFor(const Rates& rates, const Cluster& cluster, const Mesh& mesh,
                  int64_t first_device, ElementType type) {
   MW_CHECK(rates.levels.size() == cluster.levels.size());
   Prices prices;
-  // What is written was read before.
+  // The entry for no axes, along which nobody communicates, must not be the
+  // lowest price.
   prices.per_local_byte = 2 / rates.memory.Last();
   prices.per_flop = 1 / rates.Matmul(type).Last();
   const auto links = LinksBySubset(cluster, mesh, first_device);

@@ -1,4 +1,4 @@
-// What collectives along each set of a mesh's axes cost on a cluster.
+// Prices of collectives along each set of a mesh's axes on a cluster.
 //
 //   two hosts of 4, 100 GB/s a device inside, 10 GB/s a host outwards,
 //   mesh data=2,model=4, an all-reduce of B bytes
@@ -24,19 +24,20 @@ namespace meshwright {
 
 // For every subset of the mesh's sub-axes. Device i of the mesh is device
 // `first_device` + i of the cluster; per_flop is for contractions of `type`.
-// Linear in the number of subsets where axes do not straddle the blocks of
-// links, else that times the devices.
-// Requires: rates.levels are those of the cluster.
+// Linear in the number of subsets if axes do not straddle the blocks of link
+// levels, otherwise that times the number of devices. Requires: rates.levels
+// are those of the cluster.
 Prices PricesFor(const Rates& rates, const Cluster& cluster, const Mesh& mesh,
                  int64_t first_device = 0,
                  ElementType type = ElementType::kF32);
 
-// Of groups of `devices` that use these links. A collective over several levels
-// goes level by level, on what the level below left to do: an all-reduce
-// scatters inside, reduces across what is left, gathers inside. Latencies add
-// up. Chunks of it are under way on all levels at once: its slowest port tells
-// the time. (One ring through all devices would send as much or more over every
-// level, and no fewer messages over the outermost.)
+// For groups of `devices` that use these links. A collective over several
+// levels is hierarchical, each level working on what the level below leaves: an
+// all-reduce is a reduce-scatter inside, an all-reduce of the parts across, and
+// an all-gather inside. Latencies add up. Chunks are pipelined over all levels,
+// so that the slowest port determines the time. (One ring through all devices
+// would send at least as much over every level, and no fewer messages over the
+// outermost.)
 CollectivePrice PriceOver(absl::Span<const LinkUse> links, MoveKind kind,
                           int64_t devices, const Rates& rates,
                           const Cluster& cluster);

@@ -1,12 +1,12 @@
-// What one step of a per-device program takes: time, communication, memory.
+// Time, communication and memory of one run of a per-device program.
 //
 //   MW_ASSIGN_OR_RETURN(Partitioned split, Partition(module, mesh, pins));
 //   ProgramEstimate step = EstimateProgram(split.module, rates, cluster, mesh);
 //   step.step_seconds;   // 0.0312
 //   step.peak_bytes();   // 7.1e9
 //
-// Kernels (kernels.h) and collectives run as device_clock.h says. Loops count
-// by their trip count, conditionals by their longest branch.
+// Kernels (kernels.h) and collectives are simulated by device_clock.h. Loops
+// count by their trip count, conditionals by their longest branch.
 #ifndef MESHWRIGHT_COST_PROGRAM_COST_H_
 #define MESHWRIGHT_COST_PROGRAM_COST_H_
 
@@ -23,13 +23,13 @@ namespace meshwright {
 
 struct ProgramEstimate {
   double compute_seconds = 0;
-  double contraction_seconds = 0;  // The part of dots and convolutions.
-  double comm_seconds = 0;         // All of it, hidden or not.
+  double contraction_seconds = 0;  // The part in dots and convolutions.
+  double comm_seconds = 0;         // All communication, hidden or not.
   double exposed_seconds = 0;      // The part that computation waits for.
   double step_seconds = 0;         // compute_seconds + exposed_seconds.
   double comm_bytes = 0;           // Sent by a device.
-  double host_seconds = 0;         // Of the host, to start all of it.
-  double kernels = 0;              // Started.
+  double host_seconds = 0;         // Of the host, to launch everything.
+  double kernels = 0;              // Launched.
   double collectives = 0;
   ProgramBytes memory;
 
@@ -45,11 +45,11 @@ ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
 
 enum class Occasion : uint8_t {
   kAlone,
-  // The host of an accelerator prepares and starts it while another runs.
+  // An accelerator's host prepares and launches it while another program runs.
   kAmongOthers,
 };
 
-// The same with prices that are known already (PricesFor).
+// The same with known prices (PricesFor).
 ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
                                 const Cluster& cluster, const Mesh& mesh,
                                 const Prices& prices,

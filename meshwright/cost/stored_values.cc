@@ -8,39 +8,39 @@
 namespace meshwright {
 namespace {
 
-// Compilers stop fusing when kernels grow; so do we.
+// More kernels than this make no difference.
 constexpr size_t kMaxReads = 32;
 constexpr int32_t kMaxChain = 128;
-// More kernels than that make no difference.
+// The rows over which a kernel with this value iterates.
 constexpr size_t kMaxKernels = 8;
 
-// The rows that a kernel with this value goes through.
+// 0: any.
 struct Rows {
   int64_t count = 0;
-  int64_t length = 0;  // 0: any.
+  int64_t length = 0;  // What a kernel that computes a value reads.
 
   bool operator==(const Rows&) const = default;
 };
 
-// What a kernel that computes a value reads.
+// A kernel that may compute a value.
 struct Source {
   const Instruction* value = nullptr;
   double bytes = 0;
 };
 
-// A kernel that may compute a value.
+// After a broadcast.
 struct Place {
   int32_t root = 0;
-  bool widened = false;  // After a broadcast.
+  bool widened = false;  // Computed as part of kernels.
 };
 
 struct Value {
-  bool fuses = false;   // Computed as part of kernels.
-  bool needed = false;  // Something that cannot fuse needs it whole.
+  bool fuses = false;   // An instruction that cannot fuse needs it in memory.
+  bool needed = false;  // Length of a chain of fused instructions.
   bool stored = false;
   bool shared = false;
-  int32_t chain = 0;       // Instructions fused one into the next.
-  int32_t reductions = 0;  // Of rows, one after the other.
+  int32_t chain = 0;       // Row reductions, one after the other.
+  int32_t reductions = 0;  // The value of which this is a reshape.
   Rows rows;
   std::vector<Place> places;
   std::vector<Source> sources;
@@ -51,14 +51,15 @@ bool IsLeaf(const Instruction& instruction) {
          (instruction.operands.empty() && IsFree(instruction));
 }
 
-// What a reshaped value is computed as.
+// Whether every row gets its own element: all dimensions of the operand come
+// first.
 const Instruction& Behind(const Instruction& instruction) {
   const Instruction* at = &instruction;
   while (IsFree(*at) && !IsLeaf(*at)) at = at->operands[0];
   return *at;
 }
 
-// Every row gets its own element: all of the operand's dimensions come first.
+// Whether `user` iterates over the same rows as its operand.
 bool WidensRows(const Instruction& broadcast) {
   const auto& places = broadcast.attributes->dimensions;
   int64_t next = 0;
@@ -71,7 +72,9 @@ bool WidensRows(const Instruction& broadcast) {
   return true;
 }
 
-// Whether `user` goes through the same rows as its operand.
+// Whether the instruction is approximated by a polynomial. Functions for which
+// accelerators have units, such as exponentials, cost less than storing their
+// result.
 bool KeepsRows(const Instruction& user, const Instruction& operand,
                const Rows& rows) {
   const int64_t elements = ElementCount(operand.shape);
@@ -87,8 +90,7 @@ bool KeepsRows(const Instruction& user, const Instruction& operand,
   return !IsMovement(user.opcode) && elements == ElementCount(user.shape);
 }
 
-// Approximated by a polynomial. What accelerators have units for, such
-// as exponentials, costs less than to store it.
+// Whether `user` needs its operands complete in memory.
 bool IsPolynomial(const Instruction& instruction) {
   switch (instruction.opcode) {
     case Opcode::kDivide:
@@ -121,7 +123,8 @@ class Chooser {
   }
 
  private:
-  // Whether `user` takes its operands whole.
+  // Finds the kernels that would compute the value if nothing were stored
+  // without need.
   bool NeedsWhole(const Instruction& user) const {
     if (user.opcode == Opcode::kTuple || user.opcode == Opcode::kOptBarrier) {
       return true;
@@ -130,7 +133,7 @@ class Chooser {
     return user.opcode != Opcode::kReduce && !values_[user.id].fuses;
   }
 
-  // The kernels that would compute it if nothing were stored without need.
+  // A kernel iterates over rows of one kind; values with other rows are stored.
   void FindPlaces(const Instruction& instruction) {
     Value& value = values_[instruction.id];
     value.fuses = IsFusible(instruction) || IsRowReduction(instruction);
@@ -174,7 +177,7 @@ class Chooser {
     Decide(instruction);
   }
 
-  // A kernel goes through rows of one kind; what has others is stored.
+  // In a kernel that holds rows, arithmetic costs less than memory traffic.
   void FitRows(const Instruction& instruction) {
     Value& value = values_[instruction.id];
     for (const Instruction* operand : instruction.operands) {
@@ -234,7 +237,8 @@ class Chooser {
     double read = 0;
     for (const Source& source : value.sources) read += source.bytes;
     const double bytes = static_cast<double>(ByteSize(instruction.shape));
-    // Where rows are at hand, arithmetic costs less than memory.
+    // Whether it is cheaper that several kernels read the value than that each
+    // computes it.
     const bool expensive = IsPolynomial(instruction) && value.reductions == 0;
     if (value.sources.size() > kMaxReads || value.chain > kMaxChain) {
       value.shared = true;
@@ -246,7 +250,7 @@ class Chooser {
     value.stored = value.stored || value.shared;
   }
 
-  // Whether several kernels had better read it than compute it.
+  // Consecutive row reductions take more than one pass over the row.
   bool PaysOnce(const Instruction& instruction, bool expensive, double read,
                 double bytes) const {
     const Value& value = values_[instruction.id];
@@ -254,7 +258,7 @@ class Chooser {
         std::count_if(value.places.begin(), value.places.end(),
                       [](const Place& place) { return !place.widened; });
     if (expensive && narrow > 1) return true;
-    // One after the other they take more than a pass over the row.
+    // Kernels that use it for each element of a row read the row anyway.
     if (IsRowReduction(instruction) && value.reductions > 1) return true;
     if (value.rows.length > 0 &&
         ElementCount(instruction.shape) == value.rows.count) {

@@ -1,10 +1,10 @@
-// What a loop carries and no iteration changes.
+// Loop-invariant carried values.
 //
 //   UnchangedLeaves unchanged;
-//   unchanged.Of(loop)[2];  // leaf 2 of its tuple comes out as it went in
+//   unchanged.Of(loop)[2];  // Whether leaf 2 of its tuple never changes.
 //
-// Such a leaf needs no place of its own: compilers leave it where it came from,
-// also through loops within loops.
+// Such a leaf needs no buffer of its own: compilers leave it where it is, also
+// in nested loops.
 #ifndef MESHWRIGHT_COST_UNCHANGED_LEAVES_H_
 #define MESHWRIGHT_COST_UNCHANGED_LEAVES_H_
 

@@ -1,5 +1,4 @@
-// Where the values of a computation lie in memory, and from which kernel until
-// which.
+// The buffers of the values of a computation, and their lifetimes in kernels.
 #ifndef MESHWRIGHT_COST_VALUE_BUFFERS_H_
 #define MESHWRIGHT_COST_VALUE_BUFFERS_H_
 
@@ -14,15 +13,15 @@
 
 namespace meshwright {
 
-// Memory that one or more values of a computation name.
+// The memory of one or more values of a computation.
 struct Buffer {
   static constexpr int32_t kNever = -1;
 
   int64_t bytes = 0;
-  bool external = false;       // A parameter, a constant.
-  bool result = false;         // Somebody else provides its memory.
+  bool external = false;       // Of a parameter or a constant.
+  bool result = false;         // Its memory is provided by the caller.
   bool kept = false;           // Lives until the end.
-  bool placed = false;         // Lies in an argument that is read no more.
+  bool placed = false;         // Placed in a donated argument.
   int32_t defined = kNever;    // The kernel that writes it.
   int32_t last_read = kNever;  // The last kernel that reads it.
 };
@@ -30,8 +29,8 @@ struct Buffer {
 // The buffers of each instruction's leaf arrays.
 class ValueBuffers {
  public:
-  // `early_copies`: copies of inputs are made as soon as these are there; else
-  // they are their kernel's scratch.
+  // `early_copies`: copies of inputs are made as soon as the inputs are ready;
+  // otherwise they are scratch memory of their kernel.
   ValueBuffers(const Computation& computation, absl::Span<const Kernel> kernels,
                bool early_copies, UnchangedLeaves& unchanged);
 
@@ -40,29 +39,30 @@ class ValueBuffers {
   }
 
   std::vector<Buffer> buffers;
-  // In another order, for kernels to read.
+  // A copy in another layout, for kernels to read.
   struct Copy {
     int32_t leaf = 0;
-    std::vector<int64_t> order;  // Of such as are shared.
+    std::vector<int64_t> order;  // Of shared copies.
     int64_t bytes = 0;
-    int32_t made = 0;  // After this kernel,
-    int32_t read = 0;  // until this one has run.
+    int32_t made = 0;  // Made after this kernel,
+    int32_t read = 0;  // last read by this one.
     bool placed = false;
   };
   std::vector<Copy> copies;
-  std::vector<int64_t> in_scratch;  // By kernel, of its scratch: copies.
-  // Kernels that copies of their result compute again, from the same inputs.
+  // By kernel, the part of its scratch memory that is copies.
+  std::vector<int64_t> in_scratch;
+  // Kernels that copies of their result recompute, from the same inputs.
   absl::flat_hash_set<int32_t> again;
 
  private:
-  // What nobody reads as it is, and elementwise kernels make, is written in the
-  // order in which it is wanted; copies are read from the rest.
+  // A value that is read in one other layout only and written by an elementwise
+  // kernel is written in that layout; other layouts are copies.
   void WriteTurned(const Computation& computation,
                    absl::Span<const Kernel> kernels);
-  // Those that want the same order read the same copy.
+  // Kernels that need the same layout read the same copy.
   void Share(Copy copy);
   std::vector<int32_t> NewBuffers(const Shape& shape, Buffer buffer);
-  // What no iteration changes stays where it was.
+  // Loop-invariant leaves share the buffer outside of the loop.
   std::vector<int32_t> LeavesOfLoop(const Instruction& loop, int32_t kernel);
   std::vector<int32_t> LeavesOf(const Instruction& instruction, int32_t kernel);
 

@@ -5,14 +5,13 @@
 namespace meshwright {
 namespace {
 
-// Small kernels find their arrays in caches: so many times the memory's rate,
-// up to so many bytes; and from so many on, none.
+// Share of the memory rate for elements whose order changes.
 constexpr double kCacheGain = 2.5;
 constexpr double kCachedBytes = 2e5;
 constexpr double kUncachedBytes = 1.5e6;
-// Elements that change their order.
+// Until the next device of a group has had its turn, on its own core.
 constexpr double kStridedShare = 0.45;
-// Until the next of a group has had its turn, on a core of its own.
+// In a permute, every device waits for some other one.
 constexpr double kMeetSeconds = 2.8e-6;
 constexpr int64_t kMostDevices = 1 << 10;
 
@@ -44,7 +43,7 @@ double TouchedForSent(MoveKind kind, double devices) {
   const double others = devices - 1;
   switch (kind) {
     case MoveKind::kReduceScatter:
-      // Every part is read, and its sum written.
+      // As a reduce-scatter, and then the sums of the others are copied.
       return (devices + 1) / others;
     case MoveKind::kAllReduce:
       // That, and the sums of the others are copied.

@@ -1,9 +1,9 @@
-// What is assumed of virtual devices, which share the cores and the memory of
-// one machine.
+// Assumed rates of virtual devices, which share the cores and memory of one
+// machine.
 //
 // They have no links. A collective copies and adds in the machine's memory, so
-// that a byte costs what is read and written for it; and devices meet as they
-// get their turns on the cores, one after the other:
+// that the cost of a byte is that of the memory traffic for it; and devices
+// arrive one after the other, as they get their turn on the cores:
 //
 //   an all-gather of b bytes each among n writes n * b and reads as much, of
 //   which (n - 1) * b count as sent: 2n / (n - 1) bytes of memory for each
@@ -15,12 +15,12 @@
 
 namespace meshwright {
 
-// Bytes that are read and written for one that counts as sent (WireBytes), of a
+// Bytes read and written per byte that counts as sent (WireBytes), in a
 // collective of `devices`.
 double TouchedForSent(MoveKind kind, double devices);
 
-// Sets all that virtual devices have rates of their own for. `turns`: devices
-// for each core. Requires: cluster.shared_host.
+// Sets all rates that differ for virtual devices. `turns`: devices per core.
+// Requires: cluster.shared_host.
 void AssumeVirtualDevices(const Cluster& cluster, double turns, Rates& rates);
 
 }  // namespace meshwright

@@ -9,12 +9,12 @@
 namespace meshwright {
 namespace {
 
-// Blocks that travel as one message.
+// Blocks that are sent as one message.
 struct Message {
   std::vector<BlockView> blocks;
   std::unique_ptr<std::byte[]> scratch;
 
-  // Where the message is: the only block, or memory for all.
+  // The bytes of the message: the only block, or a buffer for all blocks.
   absl::Span<std::byte> Bytes() {
     if (blocks.size() == 1 && blocks[0].is_contiguous()) {
       return blocks[0].span();
@@ -27,7 +27,8 @@ struct Message {
     return {scratch.get(), bytes};
   }
 
-  // Calls copy(block, packed) for all blocks if they are not in their place.
+  // Calls copy(block, packed) for all blocks, unless the only block is sent
+  // from, or received into, its own memory.
   template <typename Copy>
   void ForPacked(Copy copy) {
     if (scratch == nullptr) return;

@@ -15,14 +15,15 @@ struct BlockMove {
   // Processes, as ranks of the group.
   size_t from = 0;
   size_t to = 0;
-  BlockView source = {};  // Nothing if it is elsewhere.
-  BlockView target = {};  // Likewise.
+  BlockView source = {};  // Empty if it is in another process.
+  BlockView target = {};  // Empty if it is in another process.
 };
 
-// Does all of them; all processes list those that concern each other in the
-// same order. Between two processes goes at most one message each way; blocks
-// that are a whole message and lie side by side are sent from and received
-// where they are. `here` is this process; no group if it is alone.
+// Performs all moves; all processes must list the moves between any two of them
+// in the same order. Sends at most one message in each direction between two
+// processes; contiguous blocks that make up a whole message are sent from and
+// received into their place. `here` is this process; `group` is null if it is
+// alone.
 absl::Status MoveBlocks(absl::Span<const BlockMove> moves, size_t here,
                         MeteredGroup* group);
 

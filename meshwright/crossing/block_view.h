@@ -1,4 +1,4 @@
-// A part of a row-major array, cut out along one dimension.
+// A part of a row-major array, restricted along one dimension.
 //
 // Columns 2 and 3 of an f32[3,6] are three rows of 8 bytes, 24 bytes apart:
 //
@@ -27,12 +27,12 @@ struct BlockView {
   }
 };
 
-// Bytes that lie side by side, seen as rows.
+// Contiguous bytes, seen as rows.
 inline BlockView DenseBlock(std::byte* data, int64_t rows, int64_t row_bytes) {
   return {data, rows, row_bytes, row_bytes};
 }
 
-// Requires: equal bytes(); of rows only if neither is contiguous.
+// Requires: equal bytes(); equal rows if neither is contiguous.
 void CopyBlock(const BlockView& from, const BlockView& to);
 
 }  // namespace meshwright

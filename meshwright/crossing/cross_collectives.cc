@@ -29,7 +29,7 @@ bool IsNumber(const FfiArray& array) {
   return array.type == ElementType::kU32 && array.element_count() == 1;
 }
 
-// The last operand, and the last result.
+// The device number: the last operand, which is also the last result.
 absl::StatusOr<int64_t> PassDevice(const FfiCall& call) {
   if (call.operands().empty() || !IsNumber(call.operands().back()) ||
       call.results().empty() || !IsNumber(call.results().back())) {
@@ -65,7 +65,7 @@ class CrossCollectives::State {
     }
   }
 
-  // Nothing comes any more; what is under way ends.
+  // Rejects all further calls; those in progress end.
   void Close() {
     const absl::Status why =
         absl::CancelledError(absl::StrCat("job ", job_, " was unloaded"));
@@ -90,8 +90,8 @@ class CrossCollectives::State {
     CrossSite::Round round;
   };
 
-  // Takes `done` unless the device's call is over already. A round that can
-  // begin becomes the task.
+  // Takes `done` unless the device's call has already been answered. A round
+  // that can begin becomes the task.
   absl::Status Enter(const FfiCall& call, FfiDone& done,
                      std::optional<Task>& task) {
     MW_ASSIGN_OR_RETURN(const int64_t tag, call.IntegerAttribute("tag"));
@@ -127,7 +127,7 @@ class CrossCollectives::State {
   }
 
   void Start(Task task) {
-    // Alone the members here have nobody to wait for.
+    // If all members are local, there is no peer to wait for.
     if (task.round.is_local()) return Run(std::move(task));
     pool_.Run(
         [this, task = std::move(task)]() mutable { Run(std::move(task)); });
@@ -141,7 +141,8 @@ class CrossCollectives::State {
       Fail(result);
       result = status();
     }
-    // Those who go on may wait for each other, so each does in its own thread.
+    // Programs that continue may wait for each other, so each continues in its
+    // own thread.
     for (size_t i = 0; i < round.done.size(); ++i) {
       if (i == round.caller) continue;
       pool_.Run([done = std::move(round.done[i]), result] { done(result); });
@@ -153,7 +154,7 @@ class CrossCollectives::State {
       if (auto more = task.site->Over(round.meeting); more.has_value()) {
         next = Begin(task.site, *std::move(more));
       }
-      // From here on Close() may end this.
+      // From here on, Close() may destroy this object.
       if (--running_ == 0) nothing_runs_.notify_all();
     }
     if (next.has_value()) {
@@ -185,10 +186,12 @@ class CrossCollectives::State {
   mutable std::mutex mutex_;
   std::condition_variable nothing_runs_;
   absl::Status status_;
-  int64_t running_ = 0;                                             // Rounds.
+  // Number of rounds.
+  int64_t running_ = 0;
   absl::flat_hash_map<int64_t, std::unique_ptr<CrossSite>> sites_;  // By tag.
-  // Programs go on in its threads. They are started by the plug-in's, in calls,
-  // and so round and flush denormal numbers as those do.
+  // Programs continue in its threads. The threads are started by the plug-in's
+  // threads, during calls, and so have the same modes for rounding and denormal
+  // numbers.
   GrowingPool pool_;
 };
 
@@ -216,7 +219,7 @@ class CrossCollectives::Registry {
     return found == states_.end() ? nullptr : found->second;
   }
 
-  // The handler.
+  // The FFI handler.
   static void Call(const FfiCall& call, FfiDone done) {
     const auto job = call.IntegerAttribute("job");
     if (!job.ok()) return done(job.status());

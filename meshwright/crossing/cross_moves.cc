@@ -10,8 +10,8 @@
 namespace meshwright {
 namespace {
 
-// Adds the move between two members if one of them is here. `source` and
-// `target` give the block of a member that is.
+// Adds the move between two members if one of them is local. `source` and
+// `target` return the block of a local member.
 template <typename Source, typename Target>
 void AddMove(const CrossSteps& steps, size_t from, size_t to, Source source,
              Target target, std::vector<BlockMove>& moves) {
@@ -25,7 +25,7 @@ void AddMove(const CrossSteps& steps, size_t from, size_t to, Source source,
   if (receiver != nullptr) move.target = target(*receiver);
 }
 
-// One message from each process holds all that its members gather.
+// One message from each process holds everything that its members contribute.
 absl::Status GatherBlocks(const CrossSteps& steps) {
   const CrossRound& round = steps.round;
   const CrossArrays& arrays = *round.arrays;
@@ -43,7 +43,7 @@ absl::Status GatherBlocks(const CrossSteps& steps) {
     return Cut(first.results[a], arrays.results[a], round.call->dimension,
                position, steps.size());
   };
-  // The result may be what the wire makes already.
+  // The wire can write directly into the result.
   const bool direct =
       count == 1 && steps.places.in_order() && result(0, 0).rows == 1;
   const size_t all_bytes = bytes * steps.places.processes.size();
@@ -84,7 +84,7 @@ absl::Status CrossSteps::AllGather() const {
     CopyFirstResults();
     return absl::OkStatus();
   }
-  // Once to each process, to its first member.
+  // Once to each process: to its first member.
   std::vector<BlockMove> moves;
   for (size_t from = 0; from < size(); ++from) {
     for (const std::vector<size_t>& positions : places.positions) {

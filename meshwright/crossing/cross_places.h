@@ -1,4 +1,4 @@
-// The members of a group, process by process.
+// The members of a group by process.
 //
 // Group "0@0,4@2,1@0,5@2" (device@process), seen from process 2: processes
 // {0, 2}, of which this is number 1; positions {{0, 2}, {1, 3}}; two members
@@ -16,15 +16,15 @@ namespace meshwright {
 
 struct CrossPlaces {
   std::vector<int> processes;  // Ascending, each once.
-  size_t here = 0;             // Where this process is among them.
-  // By process: where its devices are among the group's members.
+  size_t here = 0;             // The index of this process in `processes`.
+  // By process: the positions of its devices among the group's members.
   std::vector<std::vector<size_t>> positions;
-  std::vector<size_t> process_of;  // By position; the inverse of that.
+  std::vector<size_t> process_of;  // By position: index into `processes`.
 
   bool is_alone() const { return processes.size() == 1; }
-  // How many members every process has; 0 if not all have as many.
+  // How many members each process has; 0 if they differ.
   size_t members_each() const;
-  // Whether members come process by process.
+  // Whether members are ordered by process.
   bool in_order() const;
 };
 

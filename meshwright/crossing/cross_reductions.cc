@@ -1,4 +1,4 @@
-// Collectives that combine what devices have.
+// Collectives that combine values of devices.
 #include <map>
 #include <memory>
 #include <vector>
@@ -16,7 +16,7 @@ Bytes NewBytes(int64_t size) {
   return std::make_unique_for_overwrite<std::byte[]>(size);
 }
 
-// What the members here have of array `a`, combined.
+// Combines the local members' values of array `a`.
 void ReduceHere(const CrossRound& round, size_t a, std::byte* into) {
   const CrossArrays::Array& array = round.arrays->operands[a];
   std::vector<const std::byte*> sources;
@@ -27,7 +27,7 @@ void ReduceHere(const CrossRound& round, size_t a, std::byte* into) {
             {into, static_cast<size_t>(array.bytes())});
 }
 
-// One array of a reduce-scatter, on the way to its results.
+// One array of a reduce-scatter and its result blocks.
 class Scatter {
  public:
   Scatter(const CrossSteps& steps, size_t a)
@@ -62,7 +62,7 @@ class Scatter {
   }
   int64_t block_bytes() const { return round_.arrays->results[a_].bytes(); }
 
-  // All blocks that a process wants, one after another.
+  // Packs all blocks that a process needs, one after another.
   void Pack(const std::vector<size_t>& positions, std::byte* into) const {
     for (const size_t position : positions) {
       const BlockView block = Block(position);
@@ -71,7 +71,7 @@ class Scatter {
     }
   }
 
-  // Every process has as many members.
+  // If every process has the same number of members.
   absl::Status Even() const {
     const std::byte* in = reduced_;
     Bytes packed;
@@ -126,7 +126,7 @@ class Scatter {
     return absl::OkStatus();
   }
 
-  // To the members here, whose blocks follow one another.
+  // Copies consecutive blocks to the local members.
   void Deliver(std::byte* blocks) const {
     for (const CrossMember& member : round_.members) {
       CopyBlock(DenseBlock(blocks, 1, block_bytes()), Result(member));
@@ -142,7 +142,7 @@ class Scatter {
   Bytes own_reduced_;
 };
 
-// The arrays `which`, all of one type, in one exchange.
+// Reduces the arrays `which`, all of one type, in one exchange.
 absl::Status ReduceTogether(const CrossSteps& steps,
                             const std::vector<size_t>& which) {
   const CrossRound& round = steps.round;

@@ -1,9 +1,9 @@
-// One collective between processes: what the devices of this process that take
-// part have brought, and how it becomes what they want.
+// One execution of a collective between processes: from the data of this
+// process's devices to their results.
 //
-// Devices 0 and 1 of this process and 2 and 3 of another sum up f32[8]: the two
-// arrays here are added, the sum is all-reduced with the other process, 32
-// bytes each way, and copied to both devices.
+// Devices 0 and 1 of this process and 2 and 3 of another sum f32[8]: the two
+// local arrays are added, the sum is all-reduced with the other process, 32
+// bytes in each direction, and copied to both devices.
 #ifndef MESHWRIGHT_CROSSING_CROSS_ROUND_H_
 #define MESHWRIGHT_CROSSING_CROSS_ROUND_H_
 
@@ -20,11 +20,12 @@
 
 namespace meshwright {
 
-// How much collectives had to do with other processes.
+// Communication with other processes.
 struct CrossTraffic {
-  int64_t bytes_sent = 0;     // All-reduces count as the ring algorithm sends.
-  double seconds_waited = 0;  // In the wire, summed over what ran at once.
-  int64_t rounds = 0;         // Collectives, each once.
+  int64_t bytes_sent = 0;  // All-reduces count as a ring algorithm sends.
+  // For the wire, summed over concurrent collectives.
+  double seconds_waited = 0;
+  int64_t rounds = 0;  // Collectives, each once.
 };
 
 class CrossTrafficMeter {
@@ -39,7 +40,7 @@ class CrossTrafficMeter {
   std::atomic<int64_t> rounds_ = 0;
 };
 
-// The arrays of a call, dense and row-major; on all devices the same.
+// The arrays of a call, dense and row-major; the same on all devices.
 struct CrossArrays {
   struct Array {
     ElementType type = ElementType::kInvalid;
@@ -64,18 +65,18 @@ struct CrossRound {
   const CrossGroup* group = nullptr;
   const CrossPlaces* places = nullptr;  // Of the group.
   const CrossArrays* arrays = nullptr;
-  // All members of the group that are in this process, by position.
+  // All members of the group in this process, by position.
   std::vector<CrossMember> members;
 };
 
-// The results of a device that takes part in nothing.
+// Sets the results of a device that is in no group.
 void SetZero(const CrossMember& member, const CrossArrays& arrays);
 
-// kInvalidArgument if arrays are not as the call needs them; once per call.
+// kInvalidArgument if the arrays do not fit the call; check once per call.
 absl::Status CheckArrays(const CrossCall& call, const CrossArrays& arrays);
 
-// Fills the results. Waits for the other processes of the group, if there are
-// any. Requires: CheckArrays() is OK.
+// Fills in the results. Waits for the other processes of the group, if any.
+// Requires: CheckArrays() is OK.
 absl::Status RunCrossRound(const CrossRound& round, Wire& wire,
                            CrossTrafficMeter& meter);
 

@@ -36,7 +36,7 @@ std::vector<CrossArrays::Array> ShapesOf(absl::Span<const FfiArray> arrays) {
 
 absl::StatusOr<CrossSite> CrossSite::Create(const FfiCall& call, int process) {
   MW_ASSIGN_OR_RETURN(CrossCall read, ReadCall(call));
-  // The last ones are the number of the device.
+  // The last ones hold the device number.
   const auto all_but_last = [](const std::vector<FfiArray>& arrays) {
     return ShapesOf(absl::MakeSpan(arrays).first(arrays.size() - 1));
   };

@@ -1,8 +1,8 @@
-// One call in a program, where the devices of this process meet.
+// One call in a program, at which the devices of this process rendezvous.
 //
-// Of each group of the call the members here arrive one after another, each
-// with its buffers. When all have, a round can begin; until it is over the next
-// one waits, however early its members come.
+// The local members of each group of the call arrive one after another, each
+// with its buffers. When all have arrived, a round can begin; the next one
+// waits until it is over, however early its members arrive.
 #ifndef MESHWRIGHT_CROSSING_CROSS_SITE_H_
 #define MESHWRIGHT_CROSSING_CROSS_SITE_H_
 
@@ -24,10 +24,10 @@ struct CrossArrival {
   FfiDone done;
 };
 
-// Not thread-safe; addresses of what rounds point to stay the same.
+// Not thread-safe; what rounds point to has a stable address.
 class CrossSite {
  public:
-  // kInvalidArgument if the arrays are not as the call needs them.
+  // kInvalidArgument if the arrays do not fit the call.
   static absl::StatusOr<CrossSite> Create(CrossCall call, CrossArrays arrays,
                                           int process);
   // From the attributes and arrays of the call (program_passes/cross_call.h).
@@ -37,7 +37,7 @@ class CrossSite {
     CrossRound round;
     std::vector<FfiDone> done;  // As round.members.
     size_t meeting = 0;
-    size_t caller = 0;  // Which member was the last to arrive.
+    size_t caller = 0;  // The member that arrived last.
 
     bool is_local() const { return round.places->is_alone(); }
   };
@@ -45,24 +45,24 @@ class CrossSite {
   const CrossArrays& arrays() const { return arrays_; }
   bool TakesPart(int64_t device) const { return places_.contains(device); }
 
-  // The round that can begin now that `device` is here, if there is one.
-  // Requires: TakesPart.
+  // The round that can begin now that `device` has arrived, if any. Requires:
+  // TakesPart.
   std::optional<Round> Arrive(int64_t device, CrossArrival arrival);
   // The next round of a meeting whose round is over, if it can begin.
   std::optional<Round> Over(size_t meeting);
-  bool HasArrivals() const;  // That wait.
-  // Sends all away who wait.
+  bool HasArrivals() const;  // Whether members are waiting.
+  // Removes all waiting members.
   std::vector<FfiDone> Clear();
 
  private:
   struct Meeting {
     CrossPlaces places;
-    std::vector<std::deque<CrossArrival>> waiting;  // By member here.
-    bool is_on = false;                             // A round runs.
+    std::vector<std::deque<CrossArrival>> waiting;  // By local member.
+    bool is_on = false;                             // A round is in progress.
   };
   struct Place {
     size_t meeting = 0;
-    size_t member = 0;  // Among those here.
+    size_t member = 0;  // Among local members.
     size_t position = 0;
   };
 

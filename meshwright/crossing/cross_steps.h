@@ -1,4 +1,4 @@
-// The collectives of cross_round.h, kind by kind.
+// The collectives of cross_round.h, by kind.
 #ifndef MESHWRIGHT_CROSSING_CROSS_STEPS_H_
 #define MESHWRIGHT_CROSSING_CROSS_STEPS_H_
 
@@ -15,25 +15,25 @@ namespace meshwright {
 struct CrossSteps {
   const CrossRound& round;
   const CrossPlaces& places = *round.places;
-  MeteredGroup* group = nullptr;  // None if all members are here.
+  MeteredGroup* group = nullptr;  // Null if all members are in this process.
 
-  // Reductions: here first, then between processes.
+  // Reductions: first locally, then between processes.
   absl::Status AllReduce() const;
   absl::Status ReduceScatter() const;
-  // What only moves.
+  // Pure data movement.
   absl::Status AllGather() const;
   absl::Status AllToAll() const;
   absl::Status Permute() const;
   absl::Status Broadcast() const;
 
   size_t size() const { return round.group->members.size(); }
-  // Null if it is elsewhere.
+  // Null if it is in another process.
   const CrossMember* Find(size_t position) const;
-  // The others' results become those of the first member here.
+  // Copies the results of the first local member to the others.
   void CopyFirstResults() const;
 };
 
-// All of an array.
+// The whole array.
 BlockView Whole(std::byte* data, const CrossArrays::Array& array);
 // Block `index` of `count` along `dimension`.
 BlockView Cut(std::byte* data, const CrossArrays::Array& array,

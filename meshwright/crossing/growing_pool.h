@@ -1,8 +1,9 @@
-// Threads for tasks that may wait for each other: none waits for a thread.
+// A thread pool for tasks that may wait for each other: no task waits for a
+// thread.
 //
 //   GrowingPool pool;
-//   pool.Run([&] { ready.Wait(); });   // In a thread that has nothing to do,
-//   pool.Run([&] { ready.Notify(); }); // or else in a new one.
+//   pool.Run([&] { ready.Wait(); });   // On an idle thread if there is one,
+//   pool.Run([&] { ready.Notify(); }); // otherwise on a new one.
 #ifndef MESHWRIGHT_CROSSING_GROWING_POOL_H_
 #define MESHWRIGHT_CROSSING_GROWING_POOL_H_
 
@@ -23,10 +24,10 @@ class GrowingPool {
   GrowingPool& operator=(const GrowingPool&) = delete;
   ~GrowingPool() { Finish(); }
 
-  // Tasks may call it. After Finish() it runs the task here and now.
+  // May be called by tasks. After Finish() it runs the task synchronously.
   void Run(std::function<void()> task);
-  // Waits for all tasks, those that they start too, and ends the threads. Not
-  // to be called by a task.
+  // Waits for all tasks, including those that they start, and ends the threads.
+  // Must not be called by a task.
   void Finish();
 
  private:

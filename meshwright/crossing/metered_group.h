@@ -1,4 +1,4 @@
-// A group of processes that counts what goes through it.
+// A group of processes with traffic statistics.
 #ifndef MESHWRIGHT_CROSSING_METERED_GROUP_H_
 #define MESHWRIGHT_CROSSING_METERED_GROUP_H_
 
@@ -12,10 +12,10 @@
 
 namespace meshwright {
 
-// Group (wire/group.h) with one tag; its calls follow one another.
+// Group (wire/group.h) with a fixed tag; its calls are sequential.
 class MeteredGroup {
  public:
-  // Both outlive it.
+  // Both must outlive it.
   MeteredGroup(Group* group, uint32_t tag, CrossTrafficMeter* meter)
       : group_(*group), tag_(tag), meter_(*meter) {}
 

@@ -27,7 +27,7 @@ absl::Status CheckTokens(const DatasetSpec& spec, const std::string& parameter,
                    "; \"", field, "\" are integers [batch,", tokens, "]"));
 }
 
-// The largest of unsigned integers of so many bytes.
+// The largest of the unsigned integers of `width` bytes.
 uint64_t Largest(absl::string_view data, int64_t width) {
   uint64_t largest = 0;
   for (size_t at = 0; at + width <= data.size(); at += width) {
@@ -111,7 +111,7 @@ absl::Status Dataset::Convert(const std::string& parameter, int64_t position,
     tensor = std::move(converted);
     return absl::OkStatus();
   }
-  // Which one it was.
+  // Find the row that does not fit.
   if (rows.size() > 1) {
     const size_t bytes = tensor.data.size() / rows.size();
     for (size_t i = 0; i < rows.size(); ++i) {

@@ -1,12 +1,13 @@
-// A dataset as batches: any rows of the batch at a position, without the rest.
+// A dataset as batches: reads any rows of the batch at a position, without the
+// rest.
 //
 //   MW_ASSIGN_OR_RETURN(auto dataset, Dataset::Open(spec, {
 //       {"batch/tokens", Shape::Array(ElementType::kS32, {32, 128})}}));
 //   dataset->ReadRows("batch/tokens", /*position=*/64, {8, 9, 10, 11});
-//   // s32[4,128]: of the third batch
+//   // s32[4,128], rows of the third batch
 //
-// What a row holds depends on the dataset, the size of the batch and the
-// position alone (sample_order.h). Not thread-safe.
+// The content of a row depends on the dataset, the batch size and the position
+// only (sample_order.h). Not thread-safe.
 #ifndef MESHWRIGHT_DATA_DATASET_H_
 #define MESHWRIGHT_DATA_DATASET_H_
 
@@ -26,29 +27,30 @@
 
 namespace meshwright {
 
-// The rows of a batch: the first dimension of the parameters that the dataset
-// names, whose shapes are given. kInvalidArgument, naming the parameter, when
-// they do not fit it.
+// The batch size: the first dimension of the parameters that the dataset names,
+// whose shapes are given. kInvalidArgument, naming the parameter, if they do
+// not fit.
 absl::StatusOr<int64_t> BatchOf(const DatasetSpec& spec,
                                 const std::map<std::string, Shape>& parameters);
 
 class Dataset {
  public:
-  // kInvalidArgument when its files do not fit it or the parameters; of files
-  // that are not asked for (sample_order.h), when they are.
+  // kInvalidArgument if its files do not fit the specification or the
+  // parameters. Files that are not read now (sample_order.h) are checked when
+  // they are.
   static absl::StatusOr<std::unique_ptr<Dataset>> Open(
       const DatasetSpec& spec, std::map<std::string, Shape> parameters);
 
   int64_t batch() const { return batch_; }
   const SampleOrder& order() const { return order_; }
 
-  // Opens the files that these rows are read from, from `position` on.
+  // Opens the files from which these rows are read, from `position` on.
   absl::Status CheckRows(int64_t position,
                          absl::Span<const int64_t> rows) const;
   // Rows of the batch at `position`, by number, for a parameter, in its type.
-  // For those below 0, every byte is `padding`. Requires:
-  // order().CheckPosition. kOutOfRange, naming the file, for values that the
-  // type does not hold, or the vocabulary.
+  // Rows with negative numbers are filled with `padding` bytes. Requires:
+  // order().CheckPosition. kOutOfRange, naming the file, for values that do not
+  // fit the type or the vocabulary.
   absl::StatusOr<Tensor> ReadRows(const std::string& parameter,
                                   int64_t position,
                                   absl::Span<const int64_t> rows,

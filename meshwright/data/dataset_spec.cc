@@ -76,7 +76,7 @@ std::string NameOf(T value, const Word<T> (&words)[n]) {
 absl::StatusOr<int64_t> ReadCount(const Json& json, const char* key,
                                   int64_t least, int64_t most) {
   const Json& value = json[key];
-  // Whatever does not fit in 64 bits is a float to the parser.
+  // The parser returns numbers that do not fit into 64 bits as floats.
   if (value.is_number_unsigned() &&
       value.get<uint64_t>() <= static_cast<uint64_t>(most) &&
       value.get<int64_t>() >= least) {
@@ -195,7 +195,7 @@ absl::Status BadDataset(absl::string_view what) {
 }
 
 absl::StatusOr<DatasetSpec> ParseDatasetSpec(absl::string_view text) {
-  // Deeper values than there are in one are dropped as they are read.
+  // Values nested deeper than any valid one are dropped by the parser.
   const auto shallow = [](int depth, Json::parse_event_t, Json&) {
     return depth <= 3;
   };

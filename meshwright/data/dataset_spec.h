@@ -1,5 +1,5 @@
-// What a dataset is: files, how they are cut into samples, their order, and
-// which parameters of a step get what. JSON (docs/formats.md).
+// The specification of a dataset: its files, how they are divided into samples,
+// their order, and which parameters of a step get what. JSON (docs/formats.md).
 //
 //   {"kind": "tokens", "files": ["/data/train-*.bin"], "dtype": "uint16",
 //    "sequence": 128, "shuffle": 7,
@@ -22,26 +22,27 @@ namespace meshwright {
 
 struct DatasetSpec {
   enum class Kind : uint8_t {
-    kTokens,  // Flat files of token ids, cut into sequences.
+    kTokens,  // Flat files of token ids, divided into sequences.
     kArrays,  // Files of arrays whose first dimension is the sample.
   };
-  // Which files the reader of some rows of the batch opens (sample_order.h).
+  // Which files the reader of certain rows of the batch opens (sample_order.h).
   enum class ShardBy : uint8_t { kAuto, kSample, kFile };
 
   Kind kind = Kind::kTokens;
   std::vector<std::string> files;  // Paths, or patterns of them.
   // By parameter: "inputs", "targets" or "tokens", or the name of an array.
   std::map<std::string, std::string> parameters;
-  std::optional<uint64_t> shuffle;  // The seed; without, in the files' order.
+  // The seed; without it, the order of the files.
+  std::optional<uint64_t> shuffle;
   ShardBy shard_by = ShardBy::kAuto;
-  // Batches: these are put on the devices once, and gone through again and
-  // again. 0: none.
+  // How many batches are copied to the devices once, and iterated over
+  // repeatedly. 0: off.
   int64_t sink = 0;
 
   // Of tokens.
   ElementType token_type = ElementType::kU16;
-  int64_t sequence = 0;               // Tokens of a sample, less one.
-  std::optional<int64_t> vocabulary;  // Ids are below.
+  int64_t sequence = 0;               // Tokens per sample, minus one.
+  std::optional<int64_t> vocabulary;  // Ids are below this.
 
   bool operator==(const DatasetSpec&) const = default;
 };
@@ -49,17 +50,17 @@ struct DatasetSpec {
 // kInvalidArgument: "dataset: WHAT".
 absl::Status BadDataset(absl::string_view what);
 
-// kInvalidArgument, naming the key at fault.
+// kInvalidArgument, naming the offending key.
 absl::StatusOr<DatasetSpec> ParseDatasetSpec(absl::string_view json);
 // The inverse.
 std::string ToJson(const DatasetSpec& spec);
 
-// Makes relative paths of files paths in `folder`.
+// Makes relative file paths relative to `folder`.
 void ResolvePaths(const std::string& folder, DatasetSpec& spec);
 
-// The files: patterns (*, ?, [..]) stand for what they match, sorted by name,
-// unless there is a file of just that name. kInvalidArgument for a pattern that
-// matches nothing.
+// The files: patterns (*, ?, [..]) are replaced by what they match, sorted by
+// name, unless there is a file of exactly that name. kInvalidArgument for a
+// pattern that matches nothing.
 absl::StatusOr<std::vector<std::string>> FindFiles(const DatasetSpec& spec);
 
 }  // namespace meshwright

@@ -1,11 +1,12 @@
-// A shuffled order of [0, size) without a table: index i of it is computed.
+// A pseudorandom permutation of [0, size) without a table: element i is
+// computed.
 //
 //   Permutation order(/*size=*/1000, /*key=*/7);
 //   order.At(0);   // 752
 //
-// A Feistel network over the smallest power of 4 that is not below the size;
-// what falls outside is sent through again (cycle walking), so it is a
-// bijection for every size. python/meshwright/data.py computes the same.
+// A Feistel network over the smallest power of 4 that is at least the size;
+// values outside are permuted again (cycle walking), so that it is a bijection
+// for every size. python/meshwright/sample_order.py computes the same.
 #ifndef MESHWRIGHT_DATA_PERMUTATION_H_
 #define MESHWRIGHT_DATA_PERMUTATION_H_
 
@@ -29,7 +30,7 @@ class Permutation {
   int half_bits_ = 0;
 };
 
-// The key of what is numbered `number` under `key`: of epochs, files, rounds.
+// A key for item `number` under `key`: of epochs, files, rounds.
 uint64_t DeriveKey(uint64_t key, uint64_t number);
 
 }  // namespace meshwright

@@ -17,7 +17,7 @@ namespace {
 using Kind = DatasetSpec::Kind;
 
 constexpr size_t kMostOpen = 256;
-constexpr char kTokens[] = "";  // The place of all tokens.
+constexpr char kTokens[] = "";  // The key for the positions of all tokens.
 
 int64_t ElementBytes(const Tensor& tensor) {
   return tensor.type == ElementType::kInvalid ? tensor.raw_bytes
@@ -167,7 +167,7 @@ absl::Status SampleFiles::CheckType(const std::string& parameter,
                             " does not convert to parameter ", parameter, ", ",
                             shape.ToString()));
   }
-  // Rows of a batch are converted together.
+  // The rows of a batch are converted together.
   for (const File& file : files_) {
     const auto other = file.places.find(
         spec_.kind == Kind::kTokens ? std::string(kTokens) : parameter);

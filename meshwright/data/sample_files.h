@@ -1,7 +1,7 @@
-// The files of a dataset as samples, of which each can be read alone.
+// The files of a dataset as individually readable samples.
 //
-// A flat file of T tokens has (T - 1) / L samples of a sequence of L: sample k
-// is tokens [k L, k L + L + 1), its inputs all but the last of them, its
+// A flat file of T tokens has (T - 1) / L samples of sequence length L: sample
+// k is tokens [k L, k L + L + 1); its inputs are all but the last of them, its
 // targets all but the first. Of arrays, sample k is row k.
 #ifndef MESHWRIGHT_DATA_SAMPLE_FILES_H_
 #define MESHWRIGHT_DATA_SAMPLE_FILES_H_
@@ -23,12 +23,11 @@
 
 namespace meshwright {
 
-// Files are opened when something of them is asked for, and so many are open at
-// a time. Errors begin with the file's path: kInvalidArgument unless it cannot
-// be read.
+// Files are opened on demand, and a limited number is open at a time. Errors
+// begin with the file's path: kInvalidArgument unless it cannot be read.
 class SampleFiles {
  public:
-  // Parameters have the shapes of whole batches.
+  // The shapes are those of whole batches.
   SampleFiles(DatasetSpec spec, std::vector<std::string> paths,
               std::map<std::string, Shape> parameters);
 
@@ -37,8 +36,8 @@ class SampleFiles {
 
   // At least 1.
   absl::StatusOr<int64_t> Samples(int64_t file);
-  // What a parameter gets of a sample, one row of it, appended to what `rows`
-  // has of others; a row of the file's type.
+  // Appends a parameter's part of a sample, one row in the file's type, to
+  // `rows`.
   absl::Status Append(int64_t file, int64_t sample,
                       const std::string& parameter, Tensor& rows);
 
@@ -47,7 +46,7 @@ class SampleFiles {
     std::string path;
     int64_t bytes = -1;  // -1: not opened yet.
     int64_t samples = 0;
-    // What parameters get, of all samples; of tokens one, for all.
+    // By parameter, its data of all samples; of tokens a single entry for all.
     std::map<std::string, PlacedTensor> places;
     std::unique_ptr<RandomAccessFile> open;
   };
@@ -62,7 +61,7 @@ class SampleFiles {
   const DatasetSpec spec_;
   const std::map<std::string, Shape> parameters_;
   std::vector<File> files_;
-  std::deque<File*> open_;  // The longest open first.
+  std::deque<File*> open_;  // The one open longest first.
 };
 
 }  // namespace meshwright

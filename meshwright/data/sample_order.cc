@@ -62,7 +62,8 @@ absl::Status SampleOrder::CountSamples() {
 absl::Status SampleOrder::CheckReaders(
     absl::Span<const std::vector<int64_t>> rows_of_readers) const {
   if (!is_by_file_) return absl::OkStatus();
-  std::vector<int64_t> reader_of(files_ / turns_, -1);  // Of files in turns.
+  // By set of files that take turns.
+  std::vector<int64_t> reader_of(files_ / turns_, -1);
   for (size_t reader = 0; reader < rows_of_readers.size(); ++reader) {
     for (const int64_t row : rows_of_readers[reader]) {
       if (row < 0) continue;

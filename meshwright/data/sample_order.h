@@ -1,13 +1,13 @@
-// Which sample a row of a batch is: a function of the dataset, the size of the
-// batch and the position alone, however the batch is split over readers.
+// Which sample a row of a batch is: a function of the dataset, the batch size
+// and the position only, however the batch is divided among readers.
 //
-// A position counts samples from the beginning of the first epoch. By sample,
-// position p is sample p mod N of epoch p / N, in the order of that epoch; its
-// readers open any file. By file, rows [k B/F, (k+1) B/F) of every batch of B
-// are the next samples of file k of F (or, of more files than rows, row r takes
-// turns with files [r F/B, (r+1) F/B)): whoever reads a part of the batch reads
-// the same files in every step, and nobody else does where the number of parts
-// divides F. Every file then has epochs of its own.
+// A position counts samples from the beginning of the first epoch. With
+// kSample, position p is sample p mod N of epoch p / N, in the order of that
+// epoch; readers may open any file. With kFile, rows [k B/F, (k+1) B/F) of
+// every batch of B are the next samples of file k of F (or, with more files
+// than rows, row r alternates between files [r F/B, (r+1) F/B)): whoever reads
+// a part of the batch reads the same files in every step, and nobody else reads
+// them if the number of parts divides F. Every file then has its own epochs.
 //
 //   4 files, a batch of 8:      rows 0 1 | 2 3 | 4 5 | 6 7
 //                              files  0  |  1  |  2  |  3
@@ -31,31 +31,30 @@ class SampleOrder {
  public:
   struct At {
     int64_t file = 0;
-    int64_t sample = 0;  // Of the file.
+    int64_t sample = 0;  // Within the file.
 
     bool operator==(const At&) const = default;
   };
-  // How many samples a file has.
+  // The number of samples of a file.
   using SamplesOf = std::function<absl::StatusOr<int64_t>(int64_t file)>;
 
-  // By sample, all files are asked for their samples; by file, those that rows
-  // are taken from, when they are. kInvalidArgument when a batch cannot be
-  // taken from them.
+  // By sample, all files are asked for their sample counts now; by file, those
+  // from which rows are taken, when they are. kInvalidArgument if a batch
+  // cannot be taken from them.
   static absl::StatusOr<SampleOrder> Create(const DatasetSpec& spec,
                                             int64_t files, int64_t batch,
                                             SamplesOf samples_of);
 
-  // Auto is by file where any split of the batch allows it: where every row has
-  // as many files. Whatever it is, it does not depend on how the batch is
-  // split.
+  // kAuto is by file if that permits any division of the batch: if every row
+  // has the same number of files. It never depends on how the batch is divided.
   bool is_by_file() const { return is_by_file_; }
-  // kInvalidArgument when, by file, two readers, who read these rows of every
-  // batch, would share a file.
+  // kInvalidArgument if, by file, two readers with these rows of every batch
+  // would share a file.
   absl::Status CheckReaders(
       absl::Span<const std::vector<int64_t>> rows_of_readers) const;
-  // Every how many steps the same files are read.
+  // After how many steps the same files are read again.
   int64_t cycle() const { return is_by_file_ ? turns_ : 1; }
-  // kInvalidArgument for a position that no batch begins at.
+  // kInvalidArgument for a position at which no batch begins.
   absl::Status CheckPosition(int64_t position) const;
 
   // Row `row` of the batch at `position`. Requires: CheckPosition.
@@ -75,10 +74,11 @@ class SampleOrder {
   const int64_t batch_;
   const int64_t sink_;
   const bool is_by_file_;
-  const int64_t rows_;   // By file: of one file, in a batch.
-  const int64_t turns_;  // By file: files that take turns at a row.
+  const int64_t rows_;   // By file: rows of one file in a batch.
+  const int64_t turns_;  // By file: how many files alternate at a row.
   const SamplesOf samples_of_;
-  std::vector<int64_t> ends_;  // By sample: of files, in all samples.
+  // By sample: the end of each file in the list of all samples.
+  std::vector<int64_t> ends_;
 };
 
 }  // namespace meshwright

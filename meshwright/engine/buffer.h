@@ -3,9 +3,9 @@
 //   std::vector<float> values(6);
 //   MW_RETURN_IF_ERROR(buffer->ReadToHost(AsWritableBytes(values)));
 //
-// A buffer may still be in the making when it is handed out; whoever needs its
-// contents waits by itself. It keeps its client alive. Const members may be
-// called from several threads; Delete() must not race with other uses.
+// A buffer may still be under computation when it is returned; operations on
+// its contents wait for that by themselves. It keeps its client alive. Const
+// members are thread-safe; Delete() must not race with other uses.
 #ifndef MESHWRIGHT_ENGINE_BUFFER_H_
 #define MESHWRIGHT_ENGINE_BUFFER_H_
 
@@ -33,31 +33,31 @@ class Buffer {
   virtual const BufferShape& shape() const = 0;
   virtual const Device& device() const = 0;
 
-  // Memory taken on the device, padding included.
+  // Memory used on the device, including padding.
   virtual absl::StatusOr<int64_t> DeviceBytes() const = 0;
 
   // Starts copying the array, row-major, into `destination`, which must stay
-  // valid until the event is ready and hold exactly shape().host_bytes().
+  // valid until the event is ready and be exactly shape().host_bytes() long.
   virtual absl::StatusOr<EventPtr> ToHost(
       absl::Span<std::byte> destination) const = 0;
 
   // ToHost() and Await() in one.
   absl::Status ReadToHost(absl::Span<std::byte> destination) const;
 
-  // Ready once the contents are; carries the error of the execution that was
-  // to make them.
+  // Ready once the contents are; carries the error of the execution that
+  // computes them.
   virtual absl::StatusOr<EventPtr> Ready() const = 0;
 
   // Starts a copy on another (or the same) device of the same client.
   virtual absl::StatusOr<std::unique_ptr<Buffer>> CopyTo(
       const Device& device) const = 0;
 
-  // Gives the memory back once no pending work needs it. Idempotent. Execute()
-  // does this to arguments that it donates.
+  // Frees the memory once no pending work needs it. Idempotent. Execute() does
+  // this to donated arguments.
   virtual void Delete() = 0;
   virtual bool IsDeleted() const = 0;
 
-  // Where the array lies on the device. For diagnostics.
+  // The address on the device. For diagnostics.
   virtual absl::StatusOr<uintptr_t> Address() const = 0;
 };
 

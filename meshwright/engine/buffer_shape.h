@@ -1,4 +1,4 @@
-// Shapes of the arrays that devices hold.
+// Shapes of arrays on devices.
 //
 //   const BufferShape shape{ElementType::kF32, {2, 3}};
 //   shape.ToString();    // "f32[2,3]"
@@ -14,7 +14,7 @@
 
 namespace meshwright {
 
-// Whether arrays of this type can lie on devices: PJRT has no s1, u1 and f6.
+// Whether devices support arrays of this type: PJRT has no s1, u1 and f6.
 bool IsBufferType(ElementType type);
 
 struct BufferShape {

@@ -36,7 +36,7 @@ absl::Status CheckArgument(const Buffer* buffer, const BufferShape& wanted,
   return absl::OkStatus();
 }
 
-// A donated buffer must not be passed in a second place.
+// A donated buffer must not be passed twice.
 absl::Status CheckDonations(const std::vector<bool>& donated,
                             absl::Span<Buffer* const> arguments,
                             const Device& device) {

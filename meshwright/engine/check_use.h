@@ -1,5 +1,5 @@
-// What must hold before arrays are handed to a device. XLA ends the process on
-// some of these mistakes, so every engine asks here first.
+// Checks of arguments before they are passed to a device. Since XLA aborts the
+// process on some of these mistakes, every engine calls these first.
 //
 //   CheckArguments(signature, devices, arguments, options);
 //   // INVALID_ARGUMENT: argument 1 on device 0 is f32[3], the program takes
@@ -17,23 +17,23 @@
 
 namespace meshwright {
 
-// kInvalidArgument unless there is one list per device, each with a buffer on
-// that very device for every parameter, of the parameter's shape, no donated
-// one twice; kFailedPrecondition for a deleted one.
+// kInvalidArgument unless there is one list per device, with a buffer on that
+// very device for every parameter, of the parameter's shape, and no donated
+// buffer twice; kFailedPrecondition for a deleted one.
 absl::Status CheckArguments(
     const ProgramSignature& signature, absl::Span<const Device* const> devices,
     absl::Span<const absl::Span<Buffer* const>> arguments,
     const ExecuteOptions& options);
 
-// kInvalidArgument unless the shape is that of an array and the bytes are as
-// many as it needs.
+// kInvalidArgument unless the shape is that of an array and the number of bytes
+// is right.
 absl::Status CheckHostArray(const HostArray& array);
 
-// kInvalidArgument unless `bytes` is what the array needs in host memory.
+// kInvalidArgument unless `bytes` is the array's size in host memory.
 absl::Status CheckDestination(const Buffer& buffer, size_t bytes);
 
 // kInvalidArgument unless the counts are at least 1 and there is one known and
-// unique device for each replica and partition. `known` holds global ids.
+// unique device for each replica and partition. `known`: global ids.
 absl::Status CheckCompileOptions(const CompileOptions& options,
                                  absl::Span<const int> known);
 

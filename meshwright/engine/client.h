@@ -1,4 +1,4 @@
-// The devices of one platform, and what to do with them: send arrays, compile.
+// A client of one platform: its devices, transfers to them, and compilation.
 //
 //   MW_ASSIGN_OR_RETURN(const PluginFile file, FindPlugin("cpu"));
 //   MW_ASSIGN_OR_RETURN(const Plugin* plugin, Plugin::Load(file));
@@ -7,8 +7,8 @@
 //       {.bytes = AsBytes(values), .shape = {ElementType::kF32, {2, 3}}},
 //       *client->devices()[0]));
 //
-// What lies underneath lives until the client and all its buffers, executables
-// and events are gone, in any order. Thread-safe.
+// The underlying client lives until this object and all its buffers,
+// executables and events are destroyed, in any order. Thread-safe.
 #ifndef MESHWRIGHT_ENGINE_CLIENT_H_
 #define MESHWRIGHT_ENGINE_CLIENT_H_
 
@@ -41,7 +41,7 @@ struct CompileOptions {
   // means 0, 1, 2, ...
   std::vector<int> device_ids = {};
 
-  // Reads shardings as Shardy's instead of GSPMD's.
+  // Interprets shardings as Shardy's instead of GSPMD's.
   bool use_shardy = false;
 
   // Values for fields of XLA's DebugOptions, by field name, for instance
@@ -49,17 +49,17 @@ struct CompileOptions {
   OptionMap xla_overrides = {};
 };
 
-// A dense row-major array in host memory. Types narrower than a byte take one
+// A dense row-major array in host memory. Types narrower than a byte use one
 // byte per element.
 struct HostArray {
   absl::Span<const std::byte> bytes = {};
   BufferShape shape = {};
 
-  // Null: `bytes` need only stay valid during the call; costs a copy.
-  // Set: keeps `bytes` valid and unchanging until released, which may happen
-  // on a thread of the platform, as late as the buffer's deletion. The CPU may
-  // then use `bytes` in place if they are aligned to 64. Donating such a buffer
-  // is safe: the host's memory is never written.
+  // If null, `bytes` need only stay valid during the call, which costs a copy.
+  // Otherwise it keeps `bytes` valid and unchanged until released, which may
+  // happen on a thread of the platform, as late as the buffer's deletion. The
+  // CPU may then use `bytes` in place if they are aligned to 64. Donating such
+  // a buffer is safe: the host's memory is never written.
   std::shared_ptr<const void> owner = nullptr;
 };
 
@@ -73,10 +73,10 @@ class Client {
   virtual const std::string& platform_name() const = 0;
   virtual const std::string& platform_version() const = 0;
 
-  // Those that this process drives.
+  // Addressable devices: those of this process.
   virtual absl::Span<const Device* const> devices() const = 0;
 
-  // Those and the devices of other processes (process_team.h), by id.
+  // All devices, including those of other processes (process_team.h), by id.
   virtual absl::Span<const DevicePlace> all_devices() const = 0;
 
   virtual absl::StatusOr<BufferPtr> FromHost(const HostArray& array,
@@ -85,9 +85,9 @@ class Client {
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const Program& program, const CompileOptions& options) = 0;
 
-  // What Executable::Serialize() gave, with the options that it was compiled
-  // with, on the same version of the same plug-in and a processor like it.
-  // kUnimplemented where the platform loads none.
+  // Loads the result of Executable::Serialize(), given the same options, the
+  // same version of the same plug-in, and an equal processor. kUnimplemented if
+  // the platform does not support it.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Load(
       const std::string& serialized, const CompileOptions& options) = 0;
 };

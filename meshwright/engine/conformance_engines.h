@@ -1,8 +1,8 @@
-// The engines that must pass the conformance suite, and one set of programs
-// that each of them can run.
+// The engines under the conformance suite, and a set of programs that each of
+// them can run.
 //
-// The CPU and the fake always; with MESHWRIGHT_TEST_PLUGIN=cuda also the
-// plug-in of that name, as "Named", on the devices there are.
+// The CPU and the fake engine always; with MESHWRIGHT_TEST_PLUGIN=cuda also the
+// plug-in of that name, as "Named", on the available devices.
 //
 // name           parameters                    outputs
 // add            f32[2,3], f32[2,3]            sum

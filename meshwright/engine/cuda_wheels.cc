@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As the JAX plug-in's own loader orders them: users after what they use.
+// In the order of the JAX plug-in's own loader: dependencies first.
 constexpr const char* kLibraries[] = {
     "cudart", "nvrtc",    "nvJitLink", "cublasLt", "cublas",       "nccl",
     "cupti",  "cusparse", "cusolver",  "cufft",    "nvshmem_host", "cudnn",

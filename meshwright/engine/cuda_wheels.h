@@ -12,11 +12,11 @@
 namespace meshwright {
 
 // The libraries that the plug-in opens by bare name later, in loading order.
-// Empty where there are no such packages; then the system's are used.
+// Empty if there are no such packages; then the system's are used.
 std::vector<std::string> FindCudaLibraries(const std::string& plugin_path);
 
-// The folder to name in xla_gpu_cuda_data_dir, for ptxas and libdevice; empty
-// if there is none.
+// The folder for xla_gpu_cuda_data_dir, which contains ptxas and libdevice;
+// empty if there is none.
 std::string FindCudaDataFolder(const std::string& plugin_path);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// One accelerator, or one virtual device of the CPU, that this process drives.
+// An accelerator, or a virtual device of the CPU, of this process.
 //
 //   for (const Device* device : client->devices())
 //     std::cout << device->id() << " " << device->kind() << "\n";
@@ -17,7 +17,7 @@
 
 namespace meshwright {
 
-// What the device's allocator says; what it does not say is absent.
+// Statistics of the device's allocator; absent if it does not provide them.
 struct DeviceMemory {
   int64_t bytes_in_use = 0;
   std::optional<int64_t> peak_bytes_in_use;
@@ -26,7 +26,7 @@ struct DeviceMemory {
 
 struct DeviceInfo {
   int id = 0;               // Unique among all devices of the client.
-  int process_index = 0;    // Of the process that drives it.
+  int process_index = 0;    // Of its process.
   int hardware_id = -1;     // For instance the CUDA ordinal; -1 if unknown.
   std::string kind;         // For instance "NVIDIA H200" or "cpu".
   std::string description;  // A line for people.
@@ -50,7 +50,7 @@ class Device {
   int id() const { return info_.id; }
   const std::string& kind() const { return info_.kind; }
 
-  // kUnimplemented where the platform keeps no account (XLA's CPU does not).
+  // kUnimplemented if the platform keeps no statistics (XLA's CPU does not).
   virtual absl::StatusOr<DeviceMemory> Memory() const = 0;
 
  protected:

@@ -1,11 +1,11 @@
-// Something under way on a device that can be waited for.
+// A handle to asynchronous work on a device.
 //
 //   MW_ASSIGN_OR_RETURN(const EventPtr done, buffer->ToHost(bytes));
 //   ...                                   // Do other things meanwhile.
 //   MW_RETURN_IF_ERROR(done->Await());    // Now `bytes` holds the values.
 //
-// Errors of asynchronous work come out of Await(). Dropping an event neither
-// waits nor cancels.
+// Errors of asynchronous work are returned by Await(). Destroying an event
+// neither waits nor cancels.
 #ifndef MESHWRIGHT_ENGINE_EVENT_H_
 #define MESHWRIGHT_ENGINE_EVENT_H_
 
@@ -23,7 +23,8 @@ class Event {
   Event& operator=(const Event&) = delete;
   virtual ~Event() = default;
 
-  // Blocks until the work is over. May be called again; same answer.
+  // Blocks until the work is done. May be called repeatedly, with the same
+  // result.
   virtual absl::Status Await() = 0;
 
   // Whether Await() would return at once.

@@ -23,7 +23,8 @@
 namespace meshwright {
 
 struct ExecuteOptions {
-  // Parameters not to be donated this time although the program would.
+  // Parameters that must not be donated in this execution although the program
+  // would.
   absl::Span<const int64_t> non_donatable = {};
 };
 
@@ -43,18 +44,19 @@ class Executable {
   virtual const std::string& name() const = 0;
   virtual const ProgramSignature& signature() const = 0;
 
-  // The devices of this process among those compiled for, replica-major.
+  // The addressable devices among those compiled for, replica-major.
   virtual absl::Span<const Device* const> devices() const = 0;
 
-  // Starts one run on all devices(): arguments[d][p] is parameter p on device
-  // d and lies there. Donated arguments are deleted, the others untouched.
-  // Arguments that do not fit are kInvalidArgument (kFailedPrecondition if
-  // deleted) and nothing runs; errors of the run itself come from `done`.
+  // Starts one execution on all devices(): arguments[d][p] is parameter p on
+  // device d, and must be on that device. Donated arguments are deleted, others
+  // unchanged. kInvalidArgument for arguments that do not fit
+  // (kFailedPrecondition if deleted), and nothing is executed; errors during
+  // execution are reported by `done`.
   virtual absl::StatusOr<Execution> Execute(
       absl::Span<const absl::Span<Buffer* const>> arguments,
       const ExecuteOptions& options = {}) = 0;
 
-  // The same on a program for one device.
+  // For a program for one device.
   absl::StatusOr<Execution> ExecuteSingle(absl::Span<Buffer* const> arguments,
                                           const ExecuteOptions& options = {});
 
@@ -62,11 +64,11 @@ class Executable {
   virtual absl::StatusOr<ProgramCost> Cost() const = 0;
   virtual absl::StatusOr<Program> OptimizedProgram() const = 0;
 
-  // Only the same version of the same plug-in reads this.
+  // Can be loaded only by the same version of the same plug-in.
   virtual absl::StatusOr<std::string> Serialize() const = 0;
 
-  // Equal for equal programs, options and compilers; kUnimplemented where the
-  // platform has none.
+  // Equal for equal programs, options and compilers; kUnimplemented if the
+  // platform does not support it.
   virtual absl::StatusOr<std::string> Fingerprint() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// Devices of the fake engine: an account of bytes, and the arrays in it.
+// Devices of the fake engine: memory accounting, and the arrays.
 //
 //   FakeDevice device(0, 0, /*memory_limit_bytes=*/64);
 //   device.Allocate(48);  // A FakeStorage; 16 bytes are left.
@@ -33,8 +33,8 @@ class FakeAccount {
   int64_t peak_ = 0;
 };
 
-// The contents of a buffer. Only the stream's thread touches them, apart from
-// whoever made the storage, before handing it on.
+// The contents of a buffer. Accessed by the stream's thread only, except by its
+// creator before passing it on.
 struct FakeStorage {
   FakeStorage(std::shared_ptr<FakeAccount> from, int64_t size)
       : account(std::move(from)), bytes(static_cast<size_t>(size)) {}
@@ -44,7 +44,8 @@ struct FakeStorage {
 
   std::shared_ptr<FakeAccount> account;
   std::vector<std::byte> bytes;
-  absl::Status status;  // Why the contents could not be made.
+  // The error of the computation that should have produced the contents.
+  absl::Status status;
 };
 
 using FakeStoragePtr = std::shared_ptr<FakeStorage>;

@@ -1,13 +1,13 @@
-// An engine in host memory, for tests: programs are C++ functions, devices are
-// counters, and failures happen when asked for.
+// An engine in host memory for tests: programs are C++ functions, devices are
+// counters, and failures can be injected.
 //
 //   FakeClient client({.devices = 2, .memory_limit_bytes = 1 << 20});
 //   client.Register("negate", {.signature = {...}, .run = Negate});
 //   client.Fail({FakeFault::Point::kExecute, 3, absl::UnavailableError("")});
 //   auto negate = client.Compile({.format = "fake", .code = "negate"}, {});
 //
-// Work runs asynchronously, in the order it was given, on one thread of the
-// client. A buffer whose making failed passes the error on to what uses it.
+// Work runs asynchronously, in order, on one thread of the client. The error of
+// a failed computation is propagated to whatever uses its buffer.
 #ifndef MESHWRIGHT_ENGINE_FAKE_ENGINE_H_
 #define MESHWRIGHT_ENGINE_FAKE_ENGINE_H_
 
@@ -28,9 +28,9 @@ namespace meshwright {
 
 class FakeSession;
 
-// One run on all devices at once, so that a function can play collectives:
-// inputs[d][p] and outputs[d][o] are the dense arrays on device d. Outputs
-// never overlap inputs, donated or not.
+// One execution on all devices at once, so that a function can implement
+// collectives: inputs[d][p] and outputs[d][o] are the dense arrays on device d.
+// Outputs never overlap inputs, donated or not.
 struct FakeCall {
   std::vector<std::vector<absl::Span<const std::byte>>> inputs = {};
   std::vector<std::vector<absl::Span<std::byte>>> outputs = {};
@@ -57,10 +57,11 @@ struct FakeFault {
 
 struct FakeOptions {
   int devices = 1;
-  // This process, and how many have such devices; only its own can be used.
+  // The index of this process, and the number of processes with this many
+  // devices each; only its own devices are addressable.
   int process = 0;
   int processes = 1;
-  // On each device. What does not fit is kResourceExhausted.
+  // Per device. kResourceExhausted when exceeded.
   int64_t memory_limit_bytes = std::numeric_limits<int64_t>::max();
 };
 

@@ -26,8 +26,8 @@ absl::Status InputStatus(const Storages& inputs) {
   return status;
 }
 
-// Calls the function on arrays of its own, so that outputs which take over an
-// input's memory cannot disturb it.
+// Calls the function on its own arrays, so that outputs that reuse an input's
+// memory cannot disturb it.
 absl::Status Run(const FakeFunction& function, const Storages& inputs,
                  const Storages& outputs) {
   MW_RETURN_IF_ERROR(InputStatus(inputs));
@@ -97,7 +97,7 @@ absl::StatusOr<Execution> FakeExecutable::Execute(
     for (const auto& list : arguments) list[donation.parameter]->Delete();
   }
 
-  // One task runs all devices; the events of the others repeat its answer.
+  // One task runs all devices; the events of the others repeat its status.
   Execution execution;
   auto answer = std::make_shared<absl::Status>();
   execution.done.push_back(session_->stream().Enqueue(

@@ -1,5 +1,5 @@
-// What the objects of one FakeClient share: devices, functions, faults and the
-// stream that work runs on.
+// State shared by the objects of one FakeClient: devices, functions, faults and
+// the stream.
 #ifndef MESHWRIGHT_ENGINE_FAKE_SESSION_H_
 #define MESHWRIGHT_ENGINE_FAKE_SESSION_H_
 
@@ -33,7 +33,7 @@ class FakeSession {
   absl::StatusOr<std::shared_ptr<const FakeFunction>> Lookup(
       const std::string& name) const;
 
-  // Counts a use of `point`; the error that was asked for, or OK.
+  // Counts a use of `point`; returns the injected error, or OK.
   absl::Status Reach(FakeFault::Point point);
   void Fail(const FakeFault& fault);
 
@@ -44,7 +44,7 @@ class FakeSession {
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const FakeFunction>> functions_;
   std::vector<FakeFault> faults_;
-  FakeStream stream_;  // Goes first, and finishes its work.
+  FakeStream stream_;  // Destroyed first, after finishing its work.
 };
 
 }  // namespace meshwright

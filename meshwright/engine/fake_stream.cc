@@ -54,7 +54,7 @@ void FakeStream::Work() {
       tasks_.pop_front();
     }
     absl::Status status = next.first();
-    next.first = nullptr;  // Lets go of buffers before anyone is told.
+    next.first = nullptr;  // Releases buffers before anyone is notified.
     {
       const std::lock_guard lock(next.second->mutex);
       next.second->status = std::move(status);

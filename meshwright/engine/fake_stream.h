@@ -1,5 +1,5 @@
-// A thread that does what it is given in order, and events for each piece.
-// Standard locks, which the thread sanitizer understands.
+// A thread that runs tasks in order, with an event for each. Uses standard
+// locks, which the thread sanitizer understands.
 //
 //   FakeStream stream;
 //   EventPtr event = stream.Enqueue([] { return absl::OkStatus(); });
@@ -26,11 +26,12 @@ class FakeStream {
   using Task = std::function<absl::Status()>;
 
   FakeStream();
-  ~FakeStream();  // Does what is left first. Never on the stream's own thread.
+  // Finishes all tasks first. Must not be called on the stream's own thread.
+  ~FakeStream();
   FakeStream(const FakeStream&) = delete;
   FakeStream& operator=(const FakeStream&) = delete;
 
-  // Tasks must not hold on to the stream.
+  // Tasks must not own the stream.
   EventPtr Enqueue(Task task);
 
  private:
@@ -43,11 +44,12 @@ class FakeStream {
 
   void Work();
 
-  std::mutex mutex_;  // Guards the next three.
+  std::mutex mutex_;  // Guards the next three members.
   std::condition_variable changed_;
   std::deque<std::pair<Task, std::shared_ptr<Outcome>>> tasks_;
   bool closing_ = false;
-  std::thread thread_;  // Last: starts when the rest is there.
+  // Declared last: starts when everything else is constructed.
+  std::thread thread_;
 };
 
 }  // namespace meshwright

@@ -37,7 +37,7 @@ absl::StatusOr<const void*> FindAttribute(const FfiAttributes& attributes,
   return absl::InvalidArgumentError(absl::StrCat("no attribute ", name));
 }
 
-// True if that was all the plug-in wanted.
+// True if the plug-in asked only for the metadata.
 bool TellMetadata(const FfiFrame& frame) {
   for (FfiExtension* extension = frame.extensions; extension != nullptr;
        extension = extension->next) {
@@ -59,7 +59,7 @@ FfiError* ErrorOf(const FfiApi& api, const absl::Status& status) {
   return api.create_error(&args);
 }
 
-// The plug-in may run what comes next in the program before this returns.
+// The plug-in may run the next part of the program before this returns.
 void Complete(const FfiApi& api, FfiFuture* future,
               const absl::Status& status) {
   FfiError* refused = nullptr;
@@ -74,7 +74,7 @@ void Complete(const FfiApi& api, FfiFuture* future,
   MW_CHECK(refused == nullptr) << "the plug-in does not know its own future";
 }
 
-// For plug-ins that know no futures: as if it were synchronous.
+// For plug-ins without futures: waits, as if it were synchronous.
 FfiError* RunAndWait(AsyncFfiFunction function, const FfiFrame& frame) {
   std::promise<absl::Status> promise;
   function(FfiCall(frame),

@@ -1,4 +1,5 @@
-// Functions that compiled programs call: custom calls of XLA's typed FFI.
+// Custom-call handlers: functions that compiled programs call through XLA's
+// typed FFI.
 //
 //   absl::Status AddOne(const FfiCall& call) {
 //     const FfiArray& x = call.operands()[0];
@@ -10,9 +11,9 @@
 //   }
 //   plugin->RegisterFfiHandler("add_one", "Host", &FfiHandlerOf<AddOne>);
 //
-// Programs then have custom calls of target "add_one" with api_version 4
-// (API_VERSION_TYPED_FFI); their backend_config holds the attributes, as a
-// dictionary of MLIR: {axis = 1 : i64, mode = "sum"}.
+// Programs call them by custom calls of target "add_one" with api_version 4
+// (API_VERSION_TYPED_FFI), whose backend_config contains the attributes as an
+// MLIR dictionary: {axis = 1 : i64, mode = "sum"}.
 #ifndef MESHWRIGHT_ENGINE_FFI_H_
 #define MESHWRIGHT_ENGINE_FFI_H_
 
@@ -34,7 +35,7 @@ struct FfiFrame;
 struct FfiError;
 using FfiHandler = FfiError*(FfiFrame*);
 
-// An array where the program has it: on the host, or on the device.
+// An array in the program's memory: on the host, or on the device.
 struct FfiArray {
   ElementType type = ElementType::kInvalid;
   absl::Span<const int64_t> dimensions;
@@ -47,16 +48,16 @@ struct FfiArray {
   }
 };
 
-// One call, while it runs.
+// A call in progress.
 class FfiCall {
  public:
-  // `frame` outlives the call.
+  // `frame` must outlive the call.
   explicit FfiCall(const FfiFrame& frame);
 
   const std::vector<FfiArray>& operands() const { return operands_; }
   const std::vector<FfiArray>& results() const { return results_; }
 
-  // kInvalidArgument if there is none, or one of another type.
+  // kInvalidArgument if there is none, or it has another type.
   absl::StatusOr<absl::string_view> StringAttribute(
       absl::string_view name) const;
   absl::StatusOr<int64_t> IntegerAttribute(absl::string_view name) const;
@@ -67,19 +68,19 @@ class FfiCall {
   std::vector<FfiArray> results_;
 };
 
-// Computes the results, or says why not, which fails the program. Devices call
-// it side by side.
+// Computes the results, or returns an error, which fails the program. Devices
+// call it concurrently.
 using FfiFunction = absl::Status (*)(const FfiCall& call);
 
-// Starts to compute the results and returns; calls `done` once, from any
-// thread, now or later. Until then the data of operands and results stay where
-// they are; `call` itself, dimensions and attributes are gone when the function
-// returns. What waits for others must be written this way: there are no more
-// threads of the plug-in than cores, and they serve all devices.
+// Starts computing the results and returns; calls `done` exactly once, from any
+// thread, before or after returning. The data of operands and results stay
+// valid until then; `call` itself, dimensions and attributes only until the
+// function returns. Functions that wait for others must be written like this:
+// the plug-in has no more threads than cores, and they serve all devices.
 //
-// `done` is not cheap: the plug-in goes on with the device's program in it,
-// until something else has to be waited for. Devices that may wait for each
-// other there have to be told in different threads. A status that is not OK
+// `done` is not cheap: the plug-in continues the device's program inside of it,
+// until that has to wait for something else. Devices that may wait for each
+// other there must be completed on different threads. A status other than OK
 // fails the program; its message is kept, its code may become kInternal.
 using FfiDone = std::function<void(absl::Status)>;
 using AsyncFfiFunction = void (*)(const FfiCall& call, FfiDone done);
@@ -94,7 +95,7 @@ FfiError* FfiHandlerOf(FfiFrame* frame) {
   return internal::RunFfi(function, frame);
 }
 
-// With plug-ins that know no futures it waits for `done`.
+// With plug-ins that do not support futures it blocks until `done`.
 template <AsyncFfiFunction function>
 FfiError* AsyncFfiHandlerOf(FfiFrame* frame) {
   return internal::RunAsyncFfi(function, frame);

@@ -1,10 +1,10 @@
-// The binary interface of XLA's FFI (xla/ffi/api/c_api.h), as far as it is used
-// here: fields have XLA's order and sizes, later ones are left out.
+// The ABI of XLA's FFI (xla/ffi/api/c_api.h), as far as it is used here: fields
+// have XLA's order and sizes, later ones are omitted.
 //
-// No plug-in comes with that header, and plug-ins refuse handlers of a newer
-// version than their own. These structs have been the same since 0.1, except
-// that FfiApi has grown: what follows free_device_memory is there, and where it
-// is here, if struct_size covers it.
+// Plug-ins do not come with that header, and reject handlers of a newer version
+// than their own. These structs have not changed since 0.1, except that FfiApi
+// has grown: members after free_device_memory exist, at these offsets, only if
+// struct_size covers them.
 #ifndef MESHWRIGHT_ENGINE_FFI_ABI_H_
 #define MESHWRIGHT_ENGINE_FFI_ABI_H_
 
@@ -31,7 +31,7 @@ struct FfiVersion {
   int minor_version;
 };
 
-// What a plug-in asks of a handler when it is registered.
+// The query that a plug-in makes of a handler at registration.
 inline constexpr int kFfiMetadataType = 1;
 struct FfiMetadata {
   size_t struct_size;
@@ -50,7 +50,7 @@ struct FfiErrorCreateArgs {
   int code;  // As absl::StatusCode.
 };
 
-// The end of a call that returned before it was over.
+// The completion of an asynchronous call.
 struct FfiFuture;
 struct FfiFutureCreateArgs {
   size_t struct_size;
@@ -66,7 +66,7 @@ struct FfiFutureSetErrorArgs {
   size_t struct_size;
   FfiExtension* extensions;
   FfiFuture* future;
-  FfiError* error;  // Becomes the plug-in's.
+  FfiError* error;  // Ownership passes to the plug-in.
 };
 
 struct FfiApi {
@@ -142,7 +142,8 @@ struct FfiFrame {
   FfiValues operands;
   FfiValues results;
   FfiAttributes attributes;
-  FfiFuture* future;  // Out; null: the call is over when the handler returns.
+  // Out; null: the call is complete when the handler returns.
+  FfiFuture* future;
 };
 
 }  // namespace meshwright

@@ -28,7 +28,8 @@ std::string PjrtApi::version() const {
                       table_->pjrt_api_version.minor_version);
 }
 
-// Destructors cannot report; a handle that fails to go away is leaked.
+// Destructors cannot report errors; a handle that cannot be destroyed is
+// leaked.
 void PjrtDelete::operator()(PJRT_Buffer* buffer) const {
   auto args = NewPjrtArgs<PJRT_Buffer_Destroy_Args>();
   args.buffer = buffer;

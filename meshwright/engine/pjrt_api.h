@@ -24,9 +24,9 @@
 
 namespace meshwright {
 
-// An argument struct and room for fields that later versions append to it. A
-// newer plug-in refuses structs shorter than its own; in this one it finds
-// zeros, the defaults.
+// An argument struct with space for fields that later versions append. A newer
+// plug-in rejects structs shorter than its own; in this space it finds zeros,
+// the defaults.
 template <typename Args>
 struct PjrtArgs : Args {
   char later_fields[256];
@@ -43,7 +43,7 @@ PjrtArgs<Args> NewPjrtArgs() {
 
 class PjrtApi {
  public:
-  // `table` lives as long as the process.
+  // `table` must live as long as the process.
   explicit PjrtApi(const PJRT_Api* table) : table_(table) {}
 
   // kUnimplemented if the plug-in is too old to have the function.

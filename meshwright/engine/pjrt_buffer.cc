@@ -11,7 +11,7 @@
 namespace meshwright {
 namespace {
 
-// Keeps host memory alive until PJRT is done with it.
+// Keeps host memory alive until PJRT no longer needs it.
 struct HostHold {
   const PjrtApi* api;
   PJRT_Event* event;
@@ -20,7 +20,7 @@ struct HostHold {
 
 void ReleaseHostHold(PJRT_Error* error, void* user_arg) {
   const std::unique_ptr<HostHold> hold(static_cast<HostHold*>(user_arg));
-  // The buffer itself carries a failed transfer.
+  // A failed transfer is reported by the buffer itself.
   hold->api->ToStatus(error).IgnoreError();
   PjrtDelete{hold->api}(hold->event);
 }
@@ -94,10 +94,12 @@ absl::StatusOr<EventPtr> PjrtBuffer::ToHost(
     absl::Span<std::byte> destination) const {
   MW_RETURN_IF_ERROR(CheckAlive());
   MW_RETURN_IF_ERROR(CheckDestination(*this, destination.size()));
-  static std::byte nothing{};  // A null destination would only ask the size.
+  // With a null destination, PJRT would only return the size.
+  static std::byte nothing{};
   auto args = NewPjrtArgs<PJRT_Buffer_ToHostBuffer_Args>();
   args.src = handle();
-  // No host_layout: all our buffers are row-major, and XLA's CPU ignores it.
+  // No host_layout: all our buffers are row-major, and XLA's CPU client ignores
+  // it.
   args.dst = destination.empty() ? &nothing : destination.data();
   args.dst_size = destination.size();
   MW_RETURN_IF_ERROR(

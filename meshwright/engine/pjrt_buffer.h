@@ -1,5 +1,5 @@
-// Buffers of a PJRT client. They are row-major: programs with other layouts do
-// not get past the compiler (program_signature.h).
+// Buffers of a PJRT client. They are row-major: programs with other layouts are
+// rejected after compilation (program_signature.h).
 //
 //   MW_ASSIGN_OR_RETURN(BufferPtr buffer,
 //                       SendToDevice(session, array, *device));
@@ -21,7 +21,7 @@ namespace meshwright {
 
 class PjrtBuffer final : public Buffer {
  public:
-  // `device` is one of the session's. The shape is shared so that the outputs
+  // `device` must be one of the session's. The shape is shared so that outputs
   // of a program need no copies of theirs.
   PjrtBuffer(std::shared_ptr<const PjrtSession> session,
              PjrtHandle<PJRT_Buffer> handle, const PjrtDevice* device,
@@ -54,7 +54,7 @@ class PjrtBuffer final : public Buffer {
   std::shared_ptr<const BufferShape> shape_;
 };
 
-// Client::FromHost() for arguments that were checked.
+// Client::FromHost() for checked arguments.
 absl::StatusOr<BufferPtr> SendToDevice(
     std::shared_ptr<const PjrtSession> session, const HostArray& array,
     const PjrtDevice& device);

@@ -19,7 +19,8 @@ namespace {
 
 // Points into `name` and `value`.
 PJRT_NamedValue ToPjrt(const std::string& name, const OptionValue& value) {
-  PJRT_NamedValue named = {};  // Goes into an array, so no larger than it is.
+  // Becomes an array element, so it must have exactly this size.
+  PJRT_NamedValue named = {};
   named.struct_size = sizeof(named);
   named.name = name.data();
   named.name_size = name.size();

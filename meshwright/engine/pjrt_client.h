@@ -18,8 +18,8 @@ namespace meshwright {
 class PjrtClient final : public Client {
  public:
   // Opens the platform with `options`; every program is compiled with
-  // `xla_defaults` unless its own options say otherwise. `team`: as
-  // ClientOptions has it.
+  // `xla_defaults` unless its own options override them. `team` as in
+  // ClientOptions.
   static absl::StatusOr<std::unique_ptr<Client>> Create(
       const PjrtApi* api, const OptionMap& options, OptionMap xla_defaults,
       const std::optional<ProcessTeam>& team = std::nullopt);

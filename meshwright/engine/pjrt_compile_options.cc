@@ -27,7 +27,8 @@ pb::OptionOverrideProto ToProto(const OptionValue& value) {
   return proto;
 }
 
-// Overrides win over defaults, but for the list of passes: none of either run.
+// Overrides take precedence over defaults, except for the list of disabled
+// passes: the passes of both are disabled.
 OptionMap Joined(const OptionMap& defaults, const OptionMap& overrides) {
   OptionMap joined = overrides;
   for (const auto& [name, value] : defaults) {
@@ -63,7 +64,7 @@ std::string SerializeCompileOptions(const CompileOptions& options,
   pb::CompileOptionsProto proto;
   pb::ExecutableBuildOptionsProto& build =
       *proto.mutable_executable_build_options();
-  build.set_device_ordinal(-1);  // The device assignment decides.
+  build.set_device_ordinal(-1);  // The device assignment decides instead.
   build.set_num_replicas(options.num_replicas);
   build.set_num_partitions(options.num_partitions);
   build.set_use_spmd_partitioning(options.num_partitions > 1);

@@ -1,4 +1,4 @@
-// CompileOptions as the bytes that PJRT takes: a CompileOptionsProto.
+// Serializes CompileOptions to the CompileOptionsProto that PJRT takes.
 #ifndef MESHWRIGHT_ENGINE_PJRT_COMPILE_OPTIONS_H_
 #define MESHWRIGHT_ENGINE_PJRT_COMPILE_OPTIONS_H_
 
@@ -8,10 +8,9 @@
 
 namespace meshwright {
 
-// `defaults` are overrides that those in `options` win over; of
-// xla_disable_hlo_passes, an empty list wins, any other adds to the default.
-// Requires options that pass CheckCompileOptions(): XLA aborts on counts
-// below 1.
+// Options override `defaults`; for xla_disable_hlo_passes an empty list
+// overrides the default, any other is added to it. Requires: `options` pass
+// CheckCompileOptions(), since XLA aborts on counts below 1.
 std::string SerializeCompileOptions(const CompileOptions& options,
                                     const OptionMap& defaults);
 

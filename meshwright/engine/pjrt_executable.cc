@@ -13,7 +13,7 @@
 namespace meshwright {
 namespace {
 
-// Room on the stack for what a step of ordinary size passes.
+// Stack space for the arguments of a step of ordinary size.
 template <typename T>
 using Scratch = absl::InlinedVector<T, 256>;
 
@@ -60,7 +60,7 @@ absl::Status PjrtExecutable::ReadDevices() {
   return absl::OkStatus();
 }
 
-// The optimised module is the one place that tells the parameters.
+// Only the optimised module has the types of the parameters.
 absl::Status PjrtExecutable::ReadProgramSignature() {
   MW_ASSIGN_OR_RETURN(const Program program, OptimizedProgram());
   auto signature = ReadSignature(program);
@@ -91,7 +91,7 @@ absl::StatusOr<Execution> PjrtExecutable::Execute(
   inputs.reserve(device_count * argument_count);
   for (const absl::Span<Buffer* const> list : arguments) {
     for (const Buffer* buffer : list) {
-      // Lies on one of our devices, so it is one of ours.
+      // It is on one of our devices, so it is one of our buffers.
       inputs.push_back(static_cast<const PjrtBuffer*>(buffer)->handle());
     }
   }
@@ -178,7 +178,7 @@ absl::StatusOr<Program> PjrtExecutable::OptimizedProgram() const {
   auto args = NewPjrtArgs<PJRT_Executable_OptimizedProgram_Args>();
   args.executable = executable_.get();
   args.program = &program;
-  // The first call tells the size, the second fills in the bytes.
+  // The first call returns the size, the second fills in the bytes.
   MW_RETURN_IF_ERROR(
       api().Call(MW_PJRT(PJRT_Executable_OptimizedProgram), args));
   Program result;

@@ -19,7 +19,7 @@ namespace meshwright {
 
 class PjrtExecutable final : public Executable {
  public:
-  // Asks the plug-in for the program's name, devices and signature.
+  // Queries the plug-in for the program's name, devices and signature.
   static absl::StatusOr<std::unique_ptr<PjrtExecutable>> Create(
       std::shared_ptr<const PjrtSession> session,
       PjrtHandle<PJRT_LoadedExecutable> loaded);
@@ -52,7 +52,7 @@ class PjrtExecutable final : public Executable {
   PjrtHandle<PJRT_LoadedExecutable> loaded_;
   PjrtHandle<PJRT_Executable> executable_;  // What it says about itself.
   std::string name_;
-  std::shared_ptr<const ProgramSignature> signature_;  // Outputs share it.
+  std::shared_ptr<const ProgramSignature> signature_;  // Shared with outputs.
   std::vector<const Device*> devices_;
 };
 

@@ -1,4 +1,4 @@
-// FFI handlers (ffi.h) for a plug-in's table.
+// Registers FFI handlers (ffi.h) with a plug-in.
 #ifndef MESHWRIGHT_ENGINE_PJRT_FFI_H_
 #define MESHWRIGHT_ENGINE_PJRT_FFI_H_
 

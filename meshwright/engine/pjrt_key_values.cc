@@ -15,7 +15,7 @@ PJRT_Error* ToPjrt(const Args& args, const absl::Status& status) {
                                 message.data(), message.size());
 }
 
-// The plug-in copies it, then gives it back.
+// The plug-in copies the value, then frees it.
 template <typename Args>
 PJRT_Error* Answer(Args& args, const absl::StatusOr<std::string>& value) {
   if (!value.ok()) return ToPjrt(args, value.status());

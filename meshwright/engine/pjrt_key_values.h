@@ -1,4 +1,4 @@
-// A team's values (process_team.h), as plug-ins ask for them.
+// A team's key-value callbacks (process_team.h) in the form that PJRT takes.
 #ifndef MESHWRIGHT_ENGINE_PJRT_KEY_VALUES_H_
 #define MESHWRIGHT_ENGINE_PJRT_KEY_VALUES_H_
 

@@ -26,8 +26,8 @@ namespace {
 
 bool IsCpu(const PluginFile& file) { return file.name == "cpu"; }
 
-// The CPU plug-in whose flags and options were tried; a name that a version
-// does not know is an error, or the end of the process.
+// Whether this is the CPU plug-in with which our flags and options were tested.
+// An option that a version does not know is an error, or ends the process.
 bool IsTriedCpu(const PluginFile& file, const PjrtApi& api) {
   return IsCpu(file) && api.version() == "0.81";
 }
@@ -44,11 +44,12 @@ absl::StatusOr<const PJRT_Api*> OpenLibrary(const PluginFile& file) {
   if (!std::filesystem::exists(file.path, ignored)) {
     return absl::NotFoundError("no such file");
   }
-  // Errors come as a Status; 3 leaves only what ends the process.
+  // Errors are returned as a Status; at 3, XLA logs only what ends the process.
   setenv("TF_CPP_MIN_LOG_LEVEL", "3", /*overwrite=*/0);
   if (IsCuda(file)) {
-    // Found by name once loaded. What fails here fails again, with a message,
-    // if the plug-in really needs it.
+    // The plug-in finds them by name once they are loaded. If loading fails
+    // here, it fails again, with a message, if the plug-in really needs the
+    // library.
     for (const std::string& library : FindCudaLibraries(file.path)) {
       dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
     }
@@ -73,7 +74,7 @@ absl::StatusOr<const PJRT_Api*> OpenLibrary(const PluginFile& file) {
 }
 
 absl::Status CheckVersion(const PJRT_Api& table) {
-  // What the engine cannot do without lies before this.
+  // All functions that the engine cannot do without come before this one.
   constexpr size_t kNeeded =
       PJRT_STRUCT_SIZE(PJRT_Api, PJRT_Executable_OutputDimensions);
   if (table.struct_size >= kNeeded &&
@@ -88,9 +89,9 @@ absl::Status CheckVersion(const PJRT_Api& table) {
 
 // Gives many virtual devices on few cores more time to meet in a collective
 // than XLA's 60 seconds, after which it ends the process. XLA reads XLA_FLAGS
-// when a plug-in's first client opens, and takes these limits from nowhere
-// else; it ends the process over names it does not know, hence the check of the
-// version and the clearing up.
+// when a plug-in's first client opens, and these limits cannot be set in any
+// other way. It ends the process if a flag is unknown, hence the check of the
+// version and the cleanup.
 class LongerCollectives {
  public:
   explicit LongerCollectives(const PluginFile& file, const PjrtApi& api) {
@@ -160,7 +161,7 @@ absl::StatusOr<std::unique_ptr<Client>> Plugin::CreateClient(
       return absl::InvalidArgumentError(absl::StrCat(
           "cpu_devices must be at least 1, got ", options.cpu_devices));
     }
-    // Of any other type, the plug-in would throw through the C API.
+    // The plug-in would throw through the C API if the value had another type.
     if (!values.emplace("cpu_device_count", int64_t{options.cpu_devices})
              .second) {
       return absl::InvalidArgumentError(
@@ -170,9 +171,9 @@ absl::StatusOr<std::unique_ptr<Client>> Plugin::CreateClient(
   if (IsTriedCpu(file_, *api_)) {
     // Reductions by XNNPACK; see docs/design/0002.
     xla_defaults[kXnnFusionType] = std::string("LIBRARY_FUSION_TYPE_REDUCE");
-    // The one drops optimization barriers, and what they keep apart is then
-    // merged: what is computed again to save memory would not be. The other
-    // makes one kernel of a loop of few bytes, which can have no such
+    // The first pass drops optimization barriers, after which the ops that they
+    // separate would be merged: no values would be rematerialised. The second
+    // makes one kernel of a loop over few bytes, which cannot contain such
     // reductions.
     xla_defaults["xla_disable_hlo_passes"] =
         std::string("cse_barrier_expander,small-while-loop-hoisting");
@@ -188,11 +189,11 @@ absl::StatusOr<std::unique_ptr<Client>> Plugin::CreateClient(
     }
     values["node_id"] = int64_t{options.team->process};
     values["num_nodes"] = int64_t{options.team->processes};
-    // Compiling would wait for all processes, also for those that do not run
-    // the program, or find it compiled.
+    // Otherwise, compiling would wait for all processes, also for those that do
+    // not run the program or have it in their cache.
     xla_defaults["xla_gpu_shard_autotuning"] = false;
   }
-  // Others wait until the first one has its flags.
+  // Other clients wait until the first one has read its flags.
   std::unique_lock lock(first_client_);
   std::optional<LongerCollectives> flags;
   if (!has_opened_) {

@@ -149,7 +149,7 @@ absl::Status PjrtEvent::Await() {
 bool PjrtEvent::IsReady() {
   auto args = NewPjrtArgs<PJRT_Event_IsReady_Args>();
   args.event = handle_.get();
-  // An event that cannot say is one whose Await() fails at once.
+  // If the event cannot tell, its Await() fails immediately.
   return !session_->api().Call(MW_PJRT(PJRT_Event_IsReady), args).ok() ||
          args.is_ready;
 }

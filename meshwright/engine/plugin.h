@@ -1,4 +1,4 @@
-// Shared libraries that speak the PJRT C API: finding them, loading them.
+// Shared libraries that implement the PJRT C API: finding and loading them.
 //
 //   for (const PluginFile& file : FindPlugins(PluginSearch::OfThisProcess()))
 //     std::cout << file.name << " " << file.path << "\n";
@@ -26,7 +26,8 @@ namespace meshwright {
 class PjrtApi;
 
 struct PluginFile {
-  std::string name;  // "cpu", "cuda12", "cuda13", "tpu", or the user's own.
+  // "cpu", "cuda12", "cuda13", "tpu", or a name given by the user.
+  std::string name;
   std::string path;
 
   bool operator==(const PluginFile&) const = default;
@@ -36,15 +37,16 @@ struct PluginFile {
 struct PluginSearch {
   // $MESHWRIGHT_PJRT_PLUGIN: "/path.so" or "name=/path.so", joined by ':'.
   std::string named;
-  // As LibrarySearch (base/library_search.h) has them.
+  // As in LibrarySearch (base/library_search.h).
   std::vector<std::string> libraries;
   std::vector<std::string> packages;
 
   static PluginSearch OfThisProcess();
 };
 
-// Those named first, in that order; then cpu, cuda (newest first) and tpu.
-// Files named but absent are listed too: loading them says what is wrong.
+// Those named by the user first, in that order; then cpu, cuda (newest first)
+// and tpu. Files that were named but do not exist are listed, too: loading them
+// reports the error.
 std::vector<PluginFile> FindPlugins(const PluginSearch& search);
 
 // The first plug-in whose name starts with `name`, so that "cuda" finds
@@ -52,22 +54,23 @@ std::vector<PluginFile> FindPlugins(const PluginSearch& search);
 absl::StatusOr<PluginFile> FindPlugin(absl::string_view name);
 
 struct ClientOptions {
-  // Number of virtual devices of the CPU plug-in; others ignore it.
+  // The number of virtual devices of the CPU plug-in; ignored by others.
   int cpu_devices = 1;
 
-  // The processes of which this is one; absent: it is alone. Only for CUDA:
-  // kUnimplemented elsewhere. Opening then waits for the others.
+  // The processes that open their devices together, of which this is one;
+  // absent: alone. CUDA only, kUnimplemented elsewhere. Opening then waits for
+  // the others.
   std::optional<ProcessTeam> team = std::nullopt;
 
-  // Sent as they are; a plug-in rejects names it does not know. For CUDA:
-  // "visible_devices", "memory_fraction", "preallocate", "allocator", ...
+  // Passed on unchanged; a plug-in rejects names that it does not know. For
+  // CUDA: "visible_devices", "memory_fraction", "preallocate", "allocator", ...
   OptionMap values = {};
 };
 
 class Plugin {
  public:
-  // Loads and initialises the library; the second time finds it loaded.
-  // Silences its log (TF_CPP_MIN_LOG_LEVEL=3) unless the user has set a level.
+  // Loads and initialises the library, once. Silences its log
+  // (TF_CPP_MIN_LOG_LEVEL=3) unless the user has set a level.
   static absl::StatusOr<const Plugin*> Load(const PluginFile& file);
 
   Plugin(const Plugin&) = delete;
@@ -76,17 +79,18 @@ class Plugin {
   const PluginFile& file() const { return file_; }
   std::string api_version() const;  // For instance "0.81".
 
-  // For the CPU, gives collectives longer time limits through XLA_FLAGS unless
-  // the user has set some: as long as the first client opens. So Load() and
-  // that change the environment: call them before starting threads that read
-  // it. Later clients do not.
+  // For the CPU, sets longer time limits for collectives through XLA_FLAGS,
+  // unless the user has set some, while the first client is opened. Therefore
+  // Load() and the first CreateClient() change the environment: call them
+  // before starting threads that read it.
   absl::StatusOr<std::unique_ptr<Client>> CreateClient(
       const ClientOptions& options) const;
 
-  // Lets programs call `handler` (ffi.h) as `target` on devices of `platform`,
-  // "Host" or "CUDA", from now on. kUnimplemented if the plug-in takes none.
-  // One made with headers newer than the plug-in is taken without a word; then
-  // programs that call it do not compile ("No FFI handler registered").
+  // Makes `handler` (ffi.h) available to programs as `target` on devices of
+  // `platform`, "Host" or "CUDA". kUnimplemented if the plug-in does not
+  // support it. A handler made with headers newer than the plug-in is accepted
+  // silently, but programs that call it do not compile ("No FFI handler
+  // registered").
   absl::Status RegisterFfiHandler(absl::string_view target,
                                   absl::string_view platform,
                                   FfiHandler* handler) const;

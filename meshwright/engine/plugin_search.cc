@@ -61,7 +61,7 @@ void AddNamed(absl::string_view named, std::vector<PluginFile>& found) {
   }
 }
 
-// All candidates of one kind, best place first.
+// All candidates of one kind, in order of preference.
 std::vector<fs::path> Candidates(const PluginSearch& search,
                                  const std::string& file) {
   std::vector<fs::path> paths;

@@ -22,13 +22,13 @@
 namespace meshwright {
 
 struct ProcessTeam {
-  int process = 0;  // Which of them this is, counted from 0.
+  int process = 0;  // Index of this process, from 0.
   int processes = 1;
 
-  // Small values by which the processes find each other: addresses when a
-  // client opens, ids of NCCL's groups when they are first used. Called from
-  // any thread, until the client and all that it made are gone. `get` waits,
-  // and is kDeadlineExceeded after `timeout`.
+  // The key-value store by which the processes find each other: addresses when
+  // a client is opened, ids of NCCL communicators when these are first used.
+  // Called from any thread, until the client and everything it made are
+  // destroyed. `get` waits, and returns kDeadlineExceeded after `timeout`.
   std::function<absl::StatusOr<std::string>(const std::string& key,
                                             absl::Duration timeout)>
       get = nullptr;

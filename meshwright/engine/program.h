@@ -1,4 +1,4 @@
-// What a compiler takes, and what it tells about what it made of it.
+// The input of a compiler, and what it reports about the result.
 //
 // A training step that adds a f32[2] gradient to its donated f32[2] weights:
 //
@@ -24,11 +24,11 @@ struct Program {
   std::string code = {};
 };
 
-// The shapes are those that one device sees.
+// Per-device shapes.
 struct ProgramSignature {
   struct Donation {
     int parameter = 0;
-    int output = -1;  // The one that takes over its memory; -1 if none does.
+    int output = -1;  // The output that reuses its memory; -1 if none does.
 
     bool operator==(const Donation&) const = default;
   };
@@ -40,8 +40,8 @@ struct ProgramSignature {
   bool operator==(const ProgramSignature&) const = default;
 };
 
-// What one device needs to run the program once, as the compiler counts it.
-// Aliased bytes are in both arguments and outputs.
+// The memory per device to run the program once, according to the compiler.
+// Aliased bytes are counted in both arguments and outputs.
 struct ProgramMemory {
   int64_t argument_bytes = 0;
   int64_t output_bytes = 0;
@@ -59,7 +59,7 @@ struct ProgramCost {
   double flops = 0;
   double bytes_accessed = 0;
   std::map<std::string, double> properties =
-      {};  // All that the compiler counted.
+      {};  // Everything that the compiler reports.
 };
 
 }  // namespace meshwright

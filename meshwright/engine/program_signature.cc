@@ -19,7 +19,7 @@ using ::google::protobuf::internal::WireFormatLite;
 using ::google::protobuf::io::CodedInputStream;
 
 constexpr int kModuleOfConfig = 1;  // In HloModuleProtoWithConfig.
-constexpr int kShapeOfModule = 4;   // In HloModuleProto, as the next two.
+constexpr int kShapeOfModule = 4;   // In HloModuleProto, as are the next two.
 constexpr int kAliasOfModule = 8;
 constexpr int kDonorOfModule = 18;
 constexpr int kTupleType = 13;
@@ -115,7 +115,7 @@ absl::Status AddDonation(int64_t parameter, int64_t output,
   return absl::OkStatus();
 }
 
-// Where the parts of the signature lie in a serialized module.
+// The parts of the signature in a serialized module.
 struct ModuleParts {
   absl::string_view shape;
   absl::string_view aliases;

@@ -1,4 +1,5 @@
-// Reads the signature of a compiled program from its bytes, skipping the rest.
+// Reads the signature of a compiled program from its bytes, skipping everything
+// else.
 //
 //   ReadSignature({.format = "hlo_with_config", .code = bytes});
 //   // parameters f32[2], f32[2]; outputs f32[2]; parameter 0 -> output 0
@@ -11,13 +12,13 @@
 
 namespace meshwright {
 
-// Takes formats "hlo" and "hlo_with_config". kUnimplemented for others and for
+// For formats "hlo" and "hlo_with_config". kUnimplemented for others and for
 // programs whose parameters or outputs are not arrays or not row-major (PJRT
-// mixes layouts without a word); kInvalidArgument for bytes that are no HLO
+// mixes layouts silently); kInvalidArgument for bytes that are not an HLO
 // module.
 absl::StatusOr<ProgramSignature> ReadSignature(const Program& program);
 
-// The serialized HloModuleProto within `program`; takes the same formats.
+// The serialized HloModuleProto within `program`; for the same formats.
 absl::StatusOr<absl::string_view> ModuleBytes(const Program& program);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// Reductions that the CPU plug-in hands to XNNPACK; see docs/design/0002.
+// Reductions that the CPU plug-in passes to XNNPACK; see docs/design/0002.
 #ifndef MESHWRIGHT_ENGINE_XNN_FUSIONS_H_
 #define MESHWRIGHT_ENGINE_XNN_FUSIONS_H_
 
@@ -7,12 +7,12 @@
 
 namespace meshwright {
 
-// The compiler option that asks for them.
+// The compiler option that enables them.
 inline constexpr char kXnnFusionType[] = "xla_cpu_experimental_xnn_fusion_type";
 
-// Whether the compiled `program` has one with a constant of its own. Devices
-// that run such a fusion for the first time at once write to one list without
-// a lock, and the process may end.
+// Whether the compiled `program` has one that contains a constant. Devices that
+// concurrently run such a fusion for the first time write to one list without a
+// lock, which may crash the process.
 absl::StatusOr<bool> HasUnsafeXnnFusion(const Program& program);
 
 }  // namespace meshwright

@@ -17,7 +17,7 @@ class Hasher {
     return builder_.Broadcast(builder_.Constant(kBits, value), dimensions_);
   }
 
-  // The number of each element, modulo 2^32.
+  // The index of each element, modulo 2^32.
   Instruction* Position() {
     Instruction* position = nullptr;
     for (int64_t i = 0; i < std::ssize(dimensions_); ++i) {
@@ -33,7 +33,7 @@ class Hasher {
     return position;
   }
 
-  // The finaliser of MurmurHash3: every bit depends on every bit.
+  // The finaliser of MurmurHash3: every output bit depends on every input bit.
   Instruction* Mixed(Instruction* x) {
     x = Times(Folded(x, 16), 0x85EBCA6B);
     x = Times(Folded(x, 13), 0xC2B2AE35);
@@ -61,7 +61,7 @@ Instruction* DropoutMask(double rate, int64_t seed,
                          LocalBuilder& builder) {
   Hasher hasher(dimensions, builder);
   Instruction* drawn = hasher.Position();
-  // Behind a barrier: compilers would compute the whole mask.
+  // Behind a barrier, or compilers would constant-fold the whole mask.
   Instruction* hidden =
       builder.Add(Opcode::kOptBarrier, Shape::Array(kBits, {}),
                   {builder.Constant(kBits, static_cast<uint32_t>(seed))});

@@ -1,9 +1,14 @@
-// Operations that a platform's compiler does not have, or is slow at, in terms
-// of others, so that a step written for one can be run and checked on another.
+// Rewrites operations that a platform's compiler lacks, or is slow at, in terms
+// of others, so that a step written for one platform can run and be checked on
+// another.
 //
 //   ragged-dot              cpu
 //   cuDNN's attention       all but cuda
 //   scatter-add of 16 bits  cuda: adds in f32, and rounds once
+//   scatter-add to few rows cuda: a sum for each row
+//   inner all-gather        cuda: along a new first dimension, and transposed,
+//                           where results follow element by element
+//   LAPACK, cuSOLVER        all: the libraries are part of jaxlib
 //   some convolutions       all: XLA's simplifier would end the process
 #ifndef MESHWRIGHT_EXPAND_EXPAND_H_
 #define MESHWRIGHT_EXPAND_EXPAND_H_
@@ -18,10 +23,10 @@
 namespace meshwright {
 
 // Replaces, in place, what `platform` lacks. kUnimplemented, naming the
-// instruction, for one that has no other form.
+// instruction, for one without another form.
 absl::Status ExpandFor(absl::string_view platform, Module& module);
 
-// The module for `platform`'s compiler, in bytes.
+// The serialized module for `platform`'s compiler.
 absl::StatusOr<std::string> WriteModuleFor(absl::string_view platform,
                                            const Module& module);
 

@@ -12,9 +12,9 @@ namespace {
 using Tensor = AttentionPart;
 constexpr ElementType kWide = ElementType::kF32;
 
-// Dimensions of all values here: [batch, key heads, query heads of each,
-// queries or keys, size], and scores [batch, key heads, query heads of each,
-// queries, keys]. Keys and values have no query heads.
+// Dimensions of all values here: [batch, key heads, query heads per key head,
+// queries or keys, size]; scores are [batch, key heads, query heads per key
+// head, queries, keys]. Keys and values have no dimension of query heads.
 class Expander {
  public:
   Expander(const Instruction& instruction, const FusedAttention& attention,
@@ -96,7 +96,7 @@ class Expander {
         builder_.Constant(like->shape.element_type, value),
         like->shape.dimensions);
   }
-  // Scores, some of them zero, the others larger.
+  // The scores after dropout: some are zero, the others scaled up.
   Instruction* Dropped(Instruction* scores) {
     if (of_.dropout <= 0) return scores;
     if (kept_ == nullptr) {
@@ -136,7 +136,8 @@ class Expander {
                         Shape::Array(kWide, std::move(dimensions)), {lhs, rhs},
                         std::move(attributes));
   }
-  // Of something by query heads with keys or values, along their dimensions.
+  // A dot of a value that has query heads with keys or values, along the given
+  // dimensions.
   Instruction* Product(Instruction* lhs, int64_t of_lhs, Instruction* rhs,
                        int64_t of_rhs) {
     std::vector<int64_t> sizes = lhs->shape.dimensions;
@@ -148,7 +149,8 @@ class Expander {
                 .rhs_batch = {0, 1}},
                std::move(sizes));
   }
-  // Over queries and the heads that share a key: [batch, heads, keys, size].
+  // Sum over queries and the heads that share a key: [batch, heads, keys,
+  // size].
   Instruction* Summed(Instruction* scores, Instruction* value) {
     return Dot(
         scores, value,
@@ -218,18 +220,18 @@ class Expander {
   Instruction* OfKeys(Instruction* value, const Instruction* scores) {
     return builder_.BroadcastInDim(value, scores->shape.dimensions, {0, 4});
   }
-  // pred: queries in no segment.
+  // pred: whether a query is in no segment.
   Instruction* Unpacked(const Instruction* scores) {
     Instruction* segment = OfQueries(queries_.segment, scores);
     return builder_.Compare("EQ", segment, Number(0, segment));
   }
-  // Weights, none of queries in no segment.
+  // The weights, with zeros for queries in no segment.
   Instruction* OfSegments(Instruction* weights) {
     if (of_.segments == 1) return weights;
     return builder_.Select(Unpacked(weights), Number(0, weights), weights);
   }
 
-  // pred of the scores' dimensions; null if all are seen.
+  // pred with the scores' dimensions: which keys are visible; null if all are.
   Instruction* Seen(const Instruction* scores) {
     const std::vector<int64_t>& sizes = scores->shape.dimensions;
     if (of_.segments > 1) {
@@ -239,7 +241,7 @@ class Expander {
       Instruction* seen = And(Near(OfQueries(queries_.within, scores),
                                    OfKeys(keys_.within, scores)),
                               same);
-      // What queries in no segment see is not used, but must be something.
+      // The result for queries in no segment is not used, but must be finite.
       return builder_.Binary(Opcode::kOr, seen, Unpacked(scores));
     }
     Instruction* query = builder_.Iota(ElementType::kS32, sizes, 3);
@@ -253,7 +255,8 @@ class Expander {
     return seen;
   }
 
-  // pred: neither later nor too long ago; null if that does not matter.
+  // pred: whether the key is neither later nor too far back; null if there is
+  // no such limit.
   Instruction* Near(Instruction* query, Instruction* key) {
     Instruction* seen = nullptr;
     if (of_.causal) seen = builder_.Compare("LE", key, query);
@@ -265,7 +268,7 @@ class Expander {
     return seen;
   }
 
-  // As result `index`: [batch, heads, sequence, size].
+  // The value as result `index`: [batch, heads, sequence, size].
   Instruction* AsResult(Instruction* value, int32_t index) {
     const Shape* shape = Leaves(call_.shape)[index];
     return builder_.Convert(shape->element_type,
@@ -282,8 +285,8 @@ class Expander {
   const Instruction& call_;
   const FusedAttention& of_;
   LocalBuilder& builder_;
-  Instruction* kept_ = nullptr;  // Of dropout.
-  // If packed.
+  Instruction* kept_ = nullptr;  // The mask of dropout.
+  // If sequences are packed.
   PackedPositions queries_;
   PackedPositions keys_;
 };

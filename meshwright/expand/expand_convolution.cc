@@ -1,13 +1,13 @@
-// Convolutions that XLA's simplifier takes for grouped ones.
+// Convolutions that XLA's algebraic simplifier mistakes for grouped ones.
 //
 //   f32[3,8] dilated 2x2 by a window of 2x16     a window of 2 over 3 rows that
 //                                                are 2 apart, no padding
 //
-// Where a window is larger than what it goes over, the simplifier exchanges the
-// two. A dimension dilated by the size of its window, at a stride of one less,
-// it then takes for groups that an earlier pass has written so, and if it has
-// not as many rows as that, the compiler ends the process. With a row of
-// padding more, of which the result is dropped, nothing looks like a group.
+// If a window is larger than its input, the simplifier exchanges the two. It
+// then takes a dimension that is dilated by the size of its window, with a
+// stride of one less, for groups that an earlier pass has rewritten; if the
+// number of rows does not fit that, the compiler ends the process. With one
+// more row of padding, whose result is dropped, nothing looks like a group.
 #include "meshwright/expand/expansions.h"
 
 namespace meshwright {
@@ -20,7 +20,7 @@ bool LooksGrouped(const WindowDimension& window, int64_t size) {
          window.stride == window.size - 1 && window.size != size;
 }
 
-// Of the spatial dimensions, the first that looks so.
+// The first spatial dimension that looks like groups.
 std::optional<size_t> GroupedDimension(const Instruction& convolution) {
   const Attributes& attributes = *convolution.attributes;
   if (convolution.opcode != Opcode::kConvolution || !attributes.window ||
@@ -55,7 +55,7 @@ absl::StatusOr<Instruction*> ExpandSeemingGroups(const Instruction& instruction,
   padded->attributes = instruction.attributes;
   WindowDimension& window = padded->attributes.mutate().window->dimensions[at];
   window.padding_high = window.stride;
-  // Another one that looks so.
+  // Another dimension that looks like groups.
   if (SeemsGrouped(*padded)) {
     absl::StatusOr<Instruction*> other = ExpandSeemingGroups(*padded, builder);
     if (!other.ok()) return other;

@@ -15,7 +15,8 @@ std::vector<int64_t> OneMore(std::vector<int64_t> dimensions) {
   return dimensions;
 }
 
-// lhs for each group, leading, with zeros for elements of other groups.
+// lhs for each group, in a leading dimension, with zeros for elements of other
+// groups.
 Instruction* ByGroup(const Instruction& instruction,
                      const RaggedDotNumbers& numbers, LocalBuilder& builder) {
   Instruction* lhs = instruction.operands[0];
@@ -66,7 +67,7 @@ absl::StatusOr<Instruction*> ExpandRaggedDot(const Instruction& instruction,
     return Dot(instruction, lhs, rhs, std::move(dot), std::move(dimensions),
                builder);
   }
-  // The groups come after the batch.
+  // The group dimension comes after the batch dimensions.
   const int64_t batch = std::ssize(dot.lhs_batch);
   std::vector<int64_t> order(dimensions.size());
   std::iota(order.begin(), order.end(), 0);

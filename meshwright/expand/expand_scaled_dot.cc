@@ -6,11 +6,12 @@
 namespace meshwright {
 namespace {
 
-// Each element of a scale for all of its block.
+// Repeats each scale for all elements of its block.
 Instruction* Spread(Instruction* scale, const std::vector<int64_t>& sizes,
                     LocalBuilder& builder) {
-  std::vector<int64_t> wide;     // Each dimension as blocks and what is in one.
-  std::vector<int64_t> mapping;  // Where the blocks are.
+  // Each dimension as blocks and elements of a block.
+  std::vector<int64_t> wide;
+  std::vector<int64_t> mapping;  // The dimensions of the blocks.
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t blocks = scale->shape.dimensions[i];
     mapping.push_back(static_cast<int64_t>(wide.size()));

@@ -5,7 +5,8 @@
 namespace meshwright {
 namespace {
 
-// Of (x, carry) -> (x + carry, x + carry), and the like.
+// The reduction if the region is (x, carry) -> (x + carry, x + carry) or the
+// like.
 absl::StatusOr<Reduction> PlainReduction(const Computation& region) {
   const absl::Status other = absl::UnimplementedError(
       "only scans that sum up, or the like, run on this platform");
@@ -29,7 +30,8 @@ absl::StatusOr<Reduction> PlainReduction(const Computation& region) {
   return other;
 }
 
-// The window of every element: itself and all before it, or all after it.
+// The window of each element: itself and all elements before it, or all after
+// it.
 Window RunningWindow(const Shape& shape, const ScanNumbers& numbers) {
   Window window;
   window.dimensions.resize(shape.dimensions.size());

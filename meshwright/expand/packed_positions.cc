@@ -55,7 +55,7 @@ PackedPositions FindPositions(Instruction* lengths, Instruction* offsets,
       Opcode::kAnd, builder.Compare("GE", within, zero),
       builder.Compare("LT", within,
                       builder.BroadcastInDim(found.length, pairs, {2})));
-  // At most one segment has a position.
+  // Each position is in at most one segment.
   const auto of_segment = [&](Instruction* value) {
     return builder.Reduce(Reduction::kSum, builder.Select(is_in, value, zero),
                           {2});

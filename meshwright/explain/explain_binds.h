@@ -1,4 +1,4 @@
-// What a plan had to respect, and what that costs.
+// The constraints that a plan had to respect, and what each costs.
 //
 //   ExplainBinds(study)[0];   // {"forbid", "all-gather", 0.0021}: seconds more
 #ifndef MESHWRIGHT_EXPLAIN_EXPLAIN_BINDS_H_
@@ -18,20 +18,21 @@ struct BindReport {
   // "pin batch/tokens", "strategy", "memory", "forbid", "batch-axis", "mesh"
   std::string what;
   std::string asked;  // "[data, -]"
-  double saves = 0;   // Seconds of a step, without it.
+  double saves = 0;   // Seconds per step that would be saved without it.
 };
 
-// Those that cost something on the plan's mesh, dearest first; at most `pins`
-// are tried one by one.
+// The constraints with a cost on the plan's mesh, most expensive first; at most
+// `pins` pins are tried one by one.
 std::vector<BindReport> ExplainBinds(const PlanStudy& study, int pins = 12);
 
-// The mesh itself: whether another one is better, by planning again with as
-// many micro-batches. None where the plan was made among several, or its pins
-// are about the mesh. Errors when the plan's setting cannot be read.
+// The mesh as a constraint: whether another one is better, by planning again
+// with the same number of micro-batches. nullopt if the plan was chosen among
+// several meshes, or its pins refer to the mesh. Errors if the plan's setting
+// cannot be read.
 absl::StatusOr<std::optional<BindReport>> ExplainMesh(const Module& module,
                                                       const PlanStudy& study);
 
-// Dearest first.
+// Most expensive first.
 void SortBinds(std::vector<BindReport>& reports);
 
 }  // namespace meshwright

@@ -67,7 +67,7 @@ LocalCost LocalView::Of(const std::vector<int32_t>& groups,
       const ProblemEdge& edge = problem_.edges[index];
       edges.insert(index);
       for (const int32_t node : {edge.a, edge.b}) {
-        // The move that makes the shared form.
+        // The reshard that computes the shared form.
         if (node >= groups_) shared.insert(node);
       }
     }

@@ -1,4 +1,4 @@
-// What one choice changes while everything else stays as planned.
+// The effect of changing one choice while everything else stays as planned.
 #ifndef MESHWRIGHT_EXPLAIN_EXPLAIN_LOCALLY_H_
 #define MESHWRIGHT_EXPLAIN_EXPLAIN_LOCALLY_H_
 
@@ -13,18 +13,18 @@ namespace meshwright {
 
 struct LocalCost {
   int64_t compute = 0;
-  int64_t moves = 0;  // In and out; kInfiniteCost when not possible.
+  int64_t moves = 0;  // Of operands and results; kInfiniteCost if impossible.
 };
 
 class LocalView {
  public:
   explicit LocalView(const PlanStudy& study);
 
-  // The other groups as planned; values that several groups share are handed
-  // around as suits best.
+  // With the other groups as planned; the shared forms of values may change.
   LocalCost Of(int32_t group, int32_t option) const;
 
-  // Computing of these groups, and moves that touch any of them, in `nodes`.
+  // Computing of these groups, and all reshards that involve any of them, with
+  // the choices `nodes`.
   LocalCost Of(const std::vector<int32_t>& groups,
                const std::vector<int32_t>& nodes) const;
 

@@ -15,9 +15,9 @@
 namespace meshwright {
 namespace {
 
-// Names that an error lists.
+// Names listed in an error.
 constexpr size_t kMostNames = 6;
-// Of the members of a group that are not alike in name.
+// Names shown for a group whose members' names differ in more than numbers.
 constexpr size_t kMostFolded = 2;
 
 int RankOf(const FlatOp& op) {
@@ -65,7 +65,8 @@ absl::StatusOr<int32_t> StudyNames::GroupCalled(absl::string_view name) const {
   Matching groups;
   std::set<std::string> shown_names;
   const std::string end = absl::StrCat("/", name);
-  // The whole name, its last scopes, any part of it: whatever is found first.
+  // Matches the whole name, then its last scopes, then any part of it,
+  // whichever is found first.
   for (int attempt = 0; attempt < 3 && groups.empty(); ++attempt) {
     for (const Entry& entry : entries_) {
       const std::string& shown = entry.shown;
@@ -79,7 +80,8 @@ absl::StatusOr<int32_t> StudyNames::GroupCalled(absl::string_view name) const {
       shown_names.insert(shown);
     }
   }
-  // State goes in and comes out under one name, which is the parameter's.
+  // A state's input and output have the same name, which stands for the
+  // parameter.
   if (shown_names.size() == 1) {
     const int32_t named = study_.GroupNamed(*shown_names.begin());
     if (named >= 0) return named;
@@ -100,7 +102,7 @@ absl::StatusOr<int32_t> StudyNames::GroupCalled(absl::string_view name) const {
 
 absl::Status StudyNames::Ambiguous(absl::string_view name,
                                    const Matching& matching) const {
-  std::vector<const Entry*> firsts;  // Of each group.
+  std::vector<const Entry*> firsts;  // First entry of each group.
   for (const auto& [_, entry] : matching) firsts.push_back(entry);
   std::ranges::stable_sort(firsts, {}, &Entry::rank);
   std::vector<std::string> names;
@@ -108,7 +110,7 @@ absl::Status StudyNames::Ambiguous(absl::string_view name,
     std::string text = one->shown == one->hlo
                            ? one->hlo
                            : absl::StrCat(one->hlo, " (", one->shown, ")");
-    // State that comes out is called as what goes in.
+    // A state's output has the name of its input.
     if (std::ranges::count(names, text) == 0) names.push_back(std::move(text));
   }
   const size_t more = names.size() - std::min(names.size(), kMostNames);

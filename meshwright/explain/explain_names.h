@@ -1,9 +1,9 @@
-// The names under which a user knows the groups of a plan.
+// Names of the groups of a plan that the user recognises.
 //
 //   StudyNames names(*study);
 //   names.Of(7);                   // "blocks/*/attn/qkv/dot_general x 12"
 //   names.GroupCalled("blocks/3/attn/qkv");    // 7
-//   names.GroupCalled("*qkv*");    // Error: names what it could be.
+//   names.GroupCalled("*qkv*");    // Error that lists the candidates.
 #ifndef MESHWRIGHT_EXPLAIN_EXPLAIN_NAMES_H_
 #define MESHWRIGHT_EXPLAIN_EXPLAIN_NAMES_H_
 
@@ -20,16 +20,15 @@ namespace meshwright {
 
 class StudyNames {
  public:
-  // The study outlives it.
+  // The study must outlive it.
   explicit StudyNames(const PlanStudy& study);
 
-  // Of all ops of a group, folded: what is alike is said once.
+  // The names of all ops of a group, folded into a pattern.
   std::string Of(int32_t group) const;
 
-  // The group of an op, parameter or output: by its HLO name, by the name it is
-  // shown with, by a part of that which no other group has, or by a pattern
-  // with *. kInvalidArgument, with what is near or what it could be, for any
-  // other.
+  // The group of an op, parameter or output, given its HLO name, its display
+  // name, a part of that which is unique to a group, or a pattern with *.
+  // kInvalidArgument, with similar names or the candidates, otherwise.
   absl::StatusOr<int32_t> GroupCalled(absl::string_view name) const;
 
  private:
@@ -37,10 +36,10 @@ class StudyNames {
     std::string shown;
     std::string hlo;
     int32_t group = 0;
-    int rank = 0;  // Of what people ask for first.
+    int rank = 0;  // In the order of how likely users are to mean it.
   };
 
-  // By group: the first entry that is meant.
+  // By group: the first matching entry.
   using Matching = std::map<int32_t, const Entry*>;
 
   absl::Status Ambiguous(absl::string_view name,

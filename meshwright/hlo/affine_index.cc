@@ -12,9 +12,10 @@
 namespace meshwright {
 namespace {
 
-// What is made of more values than this is left alone.
+// Expressions of more values than this are not analysed.
 constexpr int kMaxValues = 64;
-// Offsets, strides and sizes beyond it, too: products of two fit into int64.
+// Offsets, strides and sizes above it are not handled either: a product of two
+// fits into int64.
 constexpr int64_t kLimit = int64_t{1} << 31;
 
 using Fixed = std::optional<FixedPosition>;
@@ -28,7 +29,7 @@ bool IsUniform(const AffineIndex& index) {
   return std::ranges::all_of(index.strides, [](int64_t s) { return s == 0; });
 }
 
-// Whether the values of `range` are values of the type.
+// Whether all values of `range` can be represented in the type.
 bool Holds(ElementType type, const Range& range) {
   const int64_t bits = BitWidth(type) - (IsSignedInteger(type) ? 1 : 0);
   if (range.least < 0 && !IsSignedInteger(type)) return false;
@@ -57,10 +58,10 @@ std::optional<std::vector<int64_t>> ReshapedStrides(
     const std::vector<int64_t>& from, const std::vector<int64_t>& strides,
     const std::vector<int64_t>& to) {
   std::vector<int64_t> result(to.size(), 0);
-  // From the end; of one dimension of `from` several of `to` may be made, and
-  // the other way round where they go on in equal steps.
+  // From the last dimension: one dimension of `from` may become several of
+  // `to`, and several may become one if their strides continue each other.
   size_t at = from.size();
-  int64_t left = 1;  // Of dimension `at`, not yet given away.
+  int64_t left = 1;  // The part of dimension `at` that is not yet assigned.
   int64_t step = 0;
   const auto next = [&] {
     while (left == 1 && at > 0) {
@@ -74,7 +75,7 @@ std::optional<std::vector<int64_t>> ReshapedStrides(
     next();
     result[i] = step;
     int64_t needed = to[i];
-    int64_t reach = step;  // From one element to that after those seen so far.
+    int64_t reach = step;  // The stride that the next part must have.
     while (needed > 1) {
       next();
       if (step != reach) return std::nullopt;
@@ -156,7 +157,7 @@ class AffineReader {
       case Opcode::kCopy:
         return Of(*value.operands[0], fixed);
       case Opcode::kGetTupleElement: {
-        // What is left of calls that were put in place.
+        // Left over from inlined calls.
         const Instruction& tuple = *value.operands[0];
         if (tuple.opcode != Opcode::kTuple) return std::nullopt;
         return Of(*tuple.operands[value.attributes->tuple_index], fixed);
@@ -194,7 +195,7 @@ class AffineReader {
     return value.operand_shape(operand).IsScalar() ? Fixed() : fixed;
   }
 
-  // What a clamp that changes nothing is given.
+  // The operand of a clamp that changes nothing.
   static Result Clamped(const Instruction& clamp, const Result& low,
                         const Result& value, const Result& high) {
     if (!low.has_value() || !value.has_value() || !high.has_value() ||
@@ -313,7 +314,7 @@ class AffineReader {
     return AffineIndex{of->offset, *std::move(strides)};
   }
 
-  // Of one piece; all have the same strides elsewhere.
+  // The index within one piece; all pieces have the same strides elsewhere.
   Result OfConcatenate(const Instruction& value, Fixed fixed) {
     const int64_t along = value.attributes->dimensions[0];
     if (!fixed || fixed->dimension != along) return std::nullopt;
@@ -369,8 +370,9 @@ class AffineReader {
     return a;
   }
 
-  // What of the value is a multiple of the divisor, or the rest of it, if that
-  // stays below the divisor.
+  // The quotient or the remainder by a constant: the terms that are multiples
+  // of the divisor, divided by it, or the sum of the others, which must stay
+  // below it.
   static Result Quotient(const Instruction& value, const AffineIndex& a,
                          const AffineIndex& b) {
     const int64_t divisor = b.offset;
@@ -386,7 +388,7 @@ class AffineReader {
     }
     const std::optional<Range> all = RangeOf(a, value.shape);
     const std::optional<Range> range = RangeOf(rest, value.shape);
-    // Quotients of negative numbers are rounded the other way.
+    // Quotients of negative numbers are rounded towards zero.
     if (all->least < 0 || !range.has_value() || range->least < 0 ||
         range->most >= divisor) {
       return std::nullopt;
@@ -404,7 +406,7 @@ class AffineReader {
     return std::nullopt;
   }
 
-  // What a predicate is everywhere.
+  // The value of a predicate, if it is the same everywhere.
   std::optional<bool> Decide(const Instruction& predicate, Fixed fixed) {
     if (--values_left_ < 0) return std::nullopt;
     if (predicate.opcode == Opcode::kBroadcast &&

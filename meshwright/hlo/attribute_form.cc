@@ -95,13 +95,13 @@ void ReadValue(TextLexer& lexer, T& value) {
   }
 }
 
-// A field of Attributes.
+// Reads a field of Attributes.
 template <auto field>
 void Plain(AttributeText& text) {
   ReadValue(text.lexer, text.Own().*field);
 }
 
-// A field of one of its messages, which is there from then on.
+// Reads a field of one of its messages, which exists from then on.
 template <auto message, auto field>
 void Nested(AttributeText& text) {
   auto& value = text.Own().*message;
@@ -109,7 +109,7 @@ void Nested(AttributeText& text) {
   ReadValue(text.lexer, (*value).*field);
 }
 
-// A field with a reader of its own.
+// Reads a field that has its own reader.
 template <auto field, auto read>
 void With(AttributeText& text) {
   text.Own().*field = read(text.lexer);
@@ -196,7 +196,7 @@ void OfRaggedDot(AttributeText& text) {
   text.*list = text.lexer.Integers();
 }
 
-// Fields of the schema that are carried along, by number.
+// Fields of the schema that are preserved but not interpreted, by number.
 template <int number>
 void CarriedFlag(AttributeText& text) {
   AddField(number, text.lexer.Flag() ? 1 : 0, text.Wrapped().unknown_fields);
@@ -219,7 +219,7 @@ void CarriedShape(AttributeText& text) {
   AddField(number, proto.SerializeAsString(), text.Wrapped().unknown_fields);
 }
 
-// 1 is true, 2 is false, 0 not known.
+// 1 is true, 2 is false, 0 is unknown.
 template <int number>
 void CarriedTriState(AttributeText& text) {
   AddField(number, text.lexer.Flag() ? 1 : 2, text.Wrapped().unknown_fields);

@@ -1,4 +1,4 @@
-// How the attributes of HLO text are read: a table of their names.
+// The table of attribute names by which HLO text is parsed.
 #ifndef MESHWRIGHT_HLO_ATTRIBUTE_FORM_H_
 #define MESHWRIGHT_HLO_ATTRIBUTE_FORM_H_
 
@@ -11,11 +11,11 @@
 
 namespace meshwright::internal {
 
-// A name may stand in several rows, for different opcodes.
+// A name may have several rows, for different opcodes.
 struct AttributeForm {
   absl::string_view name;
   void (*read)(AttributeText& text) = nullptr;
-  absl::Span<const Opcode> opcodes = {};  // None: all.
+  absl::Span<const Opcode> opcodes = {};  // Empty: all.
   bool required = false;                  // By these opcodes.
 };
 

@@ -1,4 +1,4 @@
-// What HLO text calls the values of the schema's enums, by number.
+// The names that HLO text uses for the schema's enums, by number.
 //
 //   kFftTypes[2];                              // "RFFT"
 //   DefaultComparison(ElementType::kS32);      // "SIGNED"
@@ -50,7 +50,7 @@ inline constexpr std::array<absl::string_view, 14> kAlgorithms = {
 inline constexpr std::array<absl::string_view, 4> kTransposes = {
     "TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
 
-// How values of the type are compared unless the instruction says otherwise.
+// How values of the type are compared by default.
 inline absl::string_view DefaultComparison(ElementType type) {
   if (IsSignedInteger(type)) return "SIGNED";
   if (IsUnsignedInteger(type) || type == ElementType::kPred) return "UNSIGNED";

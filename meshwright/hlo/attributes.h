@@ -1,5 +1,6 @@
-// What only some opcodes carry: dimension numbers, windows, groups and so on.
-// Field names follow the HLO schema; absent fields hold the schema's defaults.
+// Attributes that only some opcodes have: dimension numbers, windows, groups
+// and so on. Field names follow the HLO schema; absent fields have the schema's
+// defaults.
 #ifndef MESHWRIGHT_HLO_ATTRIBUTES_H_
 #define MESHWRIGHT_HLO_ATTRIBUTES_H_
 
@@ -79,7 +80,7 @@ struct Attributes {
   std::vector<Shape> operand_shapes_with_layout;
   std::vector<OutputOperandAliasing> output_operand_aliasing;
   std::string async_execution_thread;
-  bool is_composite = false;  // The call stands for an operation by name.
+  bool is_composite = false;  // The call represents a composite operation.
 };
 
 }  // namespace meshwright

@@ -22,7 +22,7 @@ struct MutableIndexing {
   Instruction** indices = nullptr;
   int64_t vector = 0;                      // Dimension of the indices.
   std::vector<int64_t>* map = nullptr;     // Operand dimensions, by component.
-  std::vector<int64_t>* slices = nullptr;  // Those of one element.
+  std::vector<int64_t>* slices = nullptr;  // Dimensions of size one.
   std::vector<int64_t>* operand_batch = nullptr;
   std::vector<int64_t>* indices_batch = nullptr;
 };
@@ -56,7 +56,7 @@ std::optional<MutableIndexing> IndexingOf(Instruction& instruction) {
   return std::nullopt;
 }
 
-// A component of the indices that says which example it is.
+// A component of the indices that is the index of the example.
 struct BatchComponent {
   size_t component = 0;
   int64_t operand_dim = 0;
@@ -122,13 +122,13 @@ void MakeBatching(const BatchComponent& batch, MutableIndexing& indexing) {
                                  batch.indices_dim);
 }
 
-// Writes what takes the place of indices, with names of its own.
+// Writes the instructions that replace indices, under unique names.
 class IndexWriter {
  public:
   IndexWriter(Computation& computation, std::set<std::string>& names)
       : computation_(computation), names_(names) {}
 
-  // The indices without a component, of several.
+  // The indices without one of several components.
   Instruction* Without(const MutableIndexing& indexing, size_t component) {
     Instruction& indices = **indexing.indices;
     std::vector<Instruction*> parts = PiecesWithout(indexing, component);
@@ -149,7 +149,7 @@ class IndexWriter {
     return joined;
   }
 
-  // Index vectors of the same arrangement, all 0.
+  // Index vectors of the same shape, all 0.
   Instruction* Zeros(const Instruction& indices) {
     Literal literal;
     literal.shape = Shape::Scalar(indices.shape.element_type);
@@ -161,7 +161,8 @@ class IndexWriter {
   }
 
  private:
-  // The other operands of a concatenate of components; empty if it is none.
+  // The other operands, if the indices are a concatenate of components; else
+  // empty.
   static std::vector<Instruction*> PiecesWithout(
       const MutableIndexing& indexing, size_t component) {
     const Instruction& indices = **indexing.indices;
@@ -206,7 +207,7 @@ class IndexWriter {
   std::set<std::string>& names_;
 };
 
-// False if there is nothing to be made batching in it.
+// Makes one component a batching dimension; false if that is impossible.
 bool BatchOne(const BatchComponent& batch, IndexWriter& writer,
               MutableIndexing& indexing) {
   if (indexing.map->size() > 1) {
@@ -214,7 +215,7 @@ bool BatchOne(const BatchComponent& batch, IndexWriter& writer,
     MakeBatching(batch, indexing);
     return true;
   }
-  // Nothing would be left to index with.
+  // No component would be left as an index.
   const std::optional<int64_t> other = FindUnindexed(indexing);
   if (!other.has_value()) return false;
   *indexing.indices = writer.Zeros(**indexing.indices);
@@ -226,7 +227,8 @@ bool BatchOne(const BatchComponent& batch, IndexWriter& writer,
 void BatchIndicesIn(const IndexSources& sources, Computation& computation,
                     std::set<std::string>& names) {
   std::vector<Instruction*> order;
-  Instruction* const root = computation.root();  // What is added becomes it.
+  // Adding instructions changes it.
+  Instruction* const root = computation.root();
   const int32_t count = computation.size();
   IndexWriter writer(computation, names);
   for (int32_t id = 0; id < count; ++id) {

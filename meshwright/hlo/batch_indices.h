@@ -1,12 +1,13 @@
-// Gathers and scatters that take, or change, an element of every example.
+// Turns batch indices of gathers and scatters into batching dimensions.
 //
 //   x[arange(8), i]:   gather(x f32[8,64], concatenate(iota, i) s32[8,2])
 //   becomes            gather(x f32[8,64], i s32[8,1]),
 //   operand_batching_dims={0}
 //
-// Frontends write which example it is into the indices. As a batching dimension
-// it is known to be one: examples do not mix, so that the step can be split and
-// cut into micro-batches there. What is an iota says affine_index.h.
+// Frontends write the number of the example into the indices. As a batching
+// dimension it is known to be one: examples are independent, so that the op can
+// be sharded and split into micro-batches there. affine_index.h recognises
+// iotas.
 #ifndef MESHWRIGHT_HLO_BATCH_INDICES_H_
 #define MESHWRIGHT_HLO_BATCH_INDICES_H_
 
@@ -15,8 +16,8 @@
 
 namespace meshwright {
 
-// Requires: passed Verify. Values stay as they are, bit for bit. `sources` are
-// of this module.
+// Results are bitwise unchanged. Requires: `module` passed Verify; `sources`
+// are of it.
 void BatchIndices(Module& module, const IndexSources& sources = {});
 
 }  // namespace meshwright

@@ -11,7 +11,7 @@
 namespace meshwright {
 namespace {
 
-// Where scopes of a name end: positions of slashes outside of parentheses.
+// Where the scopes of a name end: the positions of slashes outside parentheses.
 std::vector<size_t> ScopeEnds(absl::string_view name) {
   std::vector<size_t> ends;
   int depth = 0;
@@ -23,7 +23,7 @@ std::vector<size_t> ScopeEnds(absl::string_view name) {
   return ends;
 }
 
-// "jit(step)/" of "jit(step)/mlp/mul"; empty if there is but one scope.
+// "jit(step)/" of "jit(step)/mlp/mul"; empty if there is only one scope.
 absl::string_view Root(absl::string_view name) {
   const std::vector<size_t> ends = ScopeEnds(name);
   return ends.empty() ? absl::string_view() : name.substr(0, ends[0] + 1);
@@ -35,7 +35,7 @@ absl::string_view Parent(absl::string_view name) {
   return ends.empty() ? absl::string_view() : name.substr(0, ends.back() + 1);
 }
 
-// The scopes that all names begin with, with their slash.
+// The scopes with which all names begin, including the slash.
 absl::string_view CommonScope(const std::vector<absl::string_view>& names) {
   absl::string_view common = names.empty() ? "" : Parent(names[0]);
   for (const absl::string_view name : names) {
@@ -46,7 +46,7 @@ absl::string_view CommonScope(const std::vector<absl::string_view>& names) {
   return common;
 }
 
-// What a computation's function is called: "silu" of "silu_0.87".
+// The name of a computation's function: "silu" of "silu_0.87".
 absl::string_view FunctionName(absl::string_view computation) {
   for (const char mark : {'.', '_'}) {
     size_t end = computation.size();
@@ -58,8 +58,8 @@ absl::string_view FunctionName(absl::string_view computation) {
   return computation;
 }
 
-// The scope in which the callee was called first. Its parameters have the name
-// of that call; else its instructions are in the scope and jit(FUNCTION).
+// The scope of the callee's first call. Its parameters have the name of that
+// call; otherwise, its instructions are in that scope and jit(FUNCTION).
 absl::string_view FirstScope(const Computation& callee,
                              const std::vector<absl::string_view>& names,
                              absl::string_view root) {

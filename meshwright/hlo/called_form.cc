@@ -21,7 +21,7 @@ Computation* ReadComputation(AttributeText& text) {
   return nullptr;
 }
 
-// The computation called at this place of the schema's list.
+// The called computation at this index of the schema's list.
 template <size_t place>
 void ReadOne(AttributeText& text) {
   std::vector<Computation*>& called = text.Wrapped().called;
@@ -39,7 +39,7 @@ void ReadOfAsync(AttributeText& text) {
   text.instruction.called = {ReadComputation(text)};
 }
 
-// The schema has a while's body first, the text its condition.
+// The schema lists a while's body first, the text its condition.
 constexpr AttributeForm kCalledForms[] = {
     {"condition", ReadOne<1>, kWhile, true},
     {"body", ReadOne<0>, kWhile, true},

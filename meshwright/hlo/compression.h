@@ -1,4 +1,4 @@
-// Plain, gzip and zstd bytes, told apart by their first bytes.
+// Plain, gzip and zstd data, distinguished by their first bytes.
 #ifndef MESHWRIGHT_HLO_COMPRESSION_H_
 #define MESHWRIGHT_HLO_COMPRESSION_H_
 
@@ -16,11 +16,11 @@ Compression DetectCompression(absl::string_view bytes);
 // By the ending of a file's name: ".gz", ".zst", anything else is plain.
 Compression CompressionForPath(absl::string_view path);
 
-// What protobuf can parse: 2 GiB less one byte.
+// The limit of protobuf: 2 GiB less one byte.
 inline constexpr int64_t kMaxModuleBytes = (int64_t{1} << 31) - 1;
 
-// Undoes gzip or zstd. Fails with kInvalidArgument on damaged or truncated
-// data and on results above `max_bytes`. Requires: bytes are compressed.
+// Decompresses gzip or zstd. kInvalidArgument for damaged or truncated data and
+// for results above `max_bytes`. Requires: bytes are compressed.
 absl::StatusOr<std::string> Decompress(absl::string_view bytes,
                                        int64_t max_bytes = kMaxModuleBytes);
 std::string Compress(absl::string_view bytes, Compression compression);

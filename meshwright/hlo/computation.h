@@ -35,8 +35,9 @@ class Computation {
   // The parameters by number; null where a number is missing (see Verify).
   std::vector<Instruction*> Parameters() const;
 
-  // Keeps exactly these instructions, in this order, and numbers them anew.
-  // Operands must come before their users, parameters and the root among them.
+  // Keeps exactly these instructions, in this order, and renumbers them.
+  // Requires: operands come before their users; parameters and the root are
+  // included.
   void Keep(const std::vector<Instruction*>& order);
 
   bool is_fusion = false;

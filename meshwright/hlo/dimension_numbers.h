@@ -1,4 +1,5 @@
-// The small records that say which dimension of an operand means what.
+// Dimension numbers and similar records: which dimension of an operand means
+// what.
 #ifndef MESHWRIGHT_HLO_DIMENSION_NUMBERS_H_
 #define MESHWRIGHT_HLO_DIMENSION_NUMBERS_H_
 

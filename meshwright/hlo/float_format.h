@@ -1,6 +1,4 @@
-// How the bits of a floating element type are read.
-//
-//   FloatFormatOf(ElementType::kF8E4M3FN);  // 4 exponent, 3 mantissa, bias 7
+// The bit formats of floating-point element types.
 #ifndef MESHWRIGHT_HLO_FLOAT_FORMAT_H_
 #define MESHWRIGHT_HLO_FLOAT_FORMAT_H_
 

@@ -8,8 +8,8 @@
 namespace meshwright {
 namespace {
 
-// Batch dimensions stay, those of the second operand come before those of the
-// first.
+// Batch dimensions stay first, and the dimensions of the second operand come
+// before those of the first.
 bool ExchangesOperands(const Instruction& dot, const Instruction& transpose) {
   const DotDimensionNumbers& numbers = *dot.attributes->dot;
   const auto batch = static_cast<int64_t>(numbers.lhs_batch.size());
@@ -51,7 +51,7 @@ void ExchangeOperands(Instruction& dot) {
   }
 }
 
-// Whether something must wait for it, or is told to.
+// By instruction: whether another one has a control dependence on it.
 std::vector<bool> Awaited(const Computation& computation) {
   std::vector<bool> awaited(computation.size(), false);
   for (const auto& instruction : computation.instructions()) {

@@ -8,7 +8,7 @@
 namespace meshwright {
 namespace {
 
-// All targets of jax's callbacks are called so, for whatever device:
+// The targets of all jax callbacks, on any platform, contain this:
 // xla_python_cpu_callback, xla_ffi_python_gpu_callback, tpu_python_callback ...
 bool IsCallback(const Instruction& instruction) {
   const std::string& target = instruction.attributes->custom_call_target;
@@ -17,7 +17,7 @@ bool IsCallback(const Instruction& instruction) {
          absl::StrContains(target, "callback");
 }
 
-// One of a pair stands for both.
+// One instruction of a start/done pair represents both.
 bool IsExchange(const Instruction& instruction) {
   return IsHostExchange(instruction.opcode) &&
          !IsAsynchronous(instruction.opcode);

@@ -1,5 +1,5 @@
-// Instructions that need the process that made the program: Python functions
-// that it calls back, and data that it exchanges while it runs.
+// Instructions that need the process in which the program was traced: Python
+// callbacks, and data exchanged with the host during execution.
 #ifndef MESHWRIGHT_HLO_HOST_CALLS_H_
 #define MESHWRIGHT_HLO_HOST_CALLS_H_
 
@@ -10,11 +10,11 @@
 
 namespace meshwright {
 
-// In the order of the module; no process but the one that traced the program
-// can run it while there are any.
+// In program order. A program with any of them runs only in the process that
+// traced it.
 std::vector<const Instruction*> HostCalls(const Module& module);
 
-// What one of them does, and where it is from: "debug_print.1
+// What such an instruction does, and where it comes from: "debug_print.1
 // (jit(step)/debug_print, train.py:31) calls a Python function".
 std::string HostCallWords(const Module& module, const Instruction& instruction);
 // What to do about it: "take jax.debug.print ... out of the step ...".

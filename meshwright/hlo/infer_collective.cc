@@ -20,8 +20,8 @@ Inferred LikeOperands(const Instruction& instruction) {
   return Inferred::Tuple(std::move(shapes));
 }
 
-// Members of a group, where the module says so. Without groups it depends on
-// how many devices run; with a channel but no global ids the listed replicas
+// The group size, if the module states it. Without groups it depends on the
+// number of devices; with a channel but without global ids, the listed replicas
 // count once per partition.
 std::optional<int64_t> GroupSize(const Instruction& instruction) {
   const Attributes& attributes = *instruction.attributes;
@@ -139,7 +139,7 @@ absl::StatusOr<Inferred> InferRaggedAllToAll(const Instruction& instruction) {
 
 absl::StatusOr<Inferred> InferCollectivePermute(
     const Instruction& instruction) {
-  // The form that works in place says its own shape.
+  // The in-place form states its own shape.
   if (!instruction.attributes->dynamic_slice_sizes.empty()) {
     return Inferred::Own();
   }

@@ -1,4 +1,4 @@
-// Tuples, tokens, calls and loops: shapes are passed on whole.
+// Tuples, tokens, calls and loops: shapes are passed on as they are.
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/computation.h"
 #include "meshwright/hlo/infer_rules.h"

@@ -1,4 +1,4 @@
-// Operations that place elements elsewhere without computing on them.
+// Operations that move elements without computing on them.
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/infer_rules.h"
 #include "meshwright/hlo/shape_checks.h"
@@ -189,7 +189,7 @@ absl::StatusOr<Inferred> InferBitcast(const Instruction& instruction) {
     return Bad("operand and result must be arrays; got ", Describe(from),
                " and ", Describe(to));
   }
-  // Tiles pad the array in memory, so element counts need not agree.
+  // Tiling pads the array in memory, so element counts may differ.
   if ((from.layout && !from.layout->tiles.empty()) ||
       (to.layout && !to.layout->tiles.empty()) ||
       BitWidth(from.element_type) != BitWidth(to.element_type)) {

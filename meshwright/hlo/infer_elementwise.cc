@@ -1,4 +1,4 @@
-// Operations that act on each element alone: all dimensions agree.
+// Elementwise operations: all dimensions agree.
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/infer_rules.h"
 #include "meshwright/hlo/shape_checks.h"
@@ -78,7 +78,7 @@ absl::Status WrongType(size_t operand, ElementType type) {
              "take; got ", Name(type));
 }
 
-// The order that "type" names is one of numbers of this kind.
+// Whether the order named by "type" is one for numbers of this kind.
 bool OrderFits(const std::string& order, ElementType type) {
   if (order.empty()) return true;
   if (IsSignedInteger(type)) return order == "SIGNED";

@@ -1,4 +1,4 @@
-// Reading and writing slices at computed places.
+// Reading and writing slices at computed positions.
 #include <algorithm>
 
 #include "meshwright/base/status_macros.h"
@@ -79,7 +79,7 @@ absl::Status CheckBatching(const Indexing& indexing) {
   return absl::OkStatus();
 }
 
-// Leaves in `no_window` the data dimensions that have no window dimension.
+// Sets `no_window` to the data dimensions that have no window dimension.
 absl::Status CheckIndexing(const Indexing& indexing, DimensionSet& no_window) {
   MW_RETURN_IF_ERROR(CheckIndexVector(indexing));
   const int64_t rank = indexing.data.rank();
@@ -167,8 +167,8 @@ absl::Status CheckUpdates(const Indexing& indexing, const Shape& updates,
   return absl::OkStatus();
 }
 
-// All operands are shaped like the first, and all updates like theirs, with
-// the operands' types.
+// All operands have the shape of the first one, and all updates that of the
+// first update, with the operands' types.
 absl::Status CheckVariadic(const Instruction& instruction, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const Shape& operand = instruction.operand_shape(i);

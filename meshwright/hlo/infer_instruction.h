@@ -9,8 +9,7 @@
 namespace meshwright {
 
 // Checks the numbers of operands and called computations, then applies the
-// opcode's rule. The answer borrows from the instruction's operands and
-// callees.
+// opcode's rule. The result refers to the instruction's operands and callees.
 absl::StatusOr<Inferred> InferInstruction(const Instruction& instruction);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// Transforms, solvers and normalisation over whole matrices.
+// Operations on whole matrices: transforms, solvers and normalisation.
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/infer_rules.h"
 #include "meshwright/hlo/shape_checks.h"
@@ -13,7 +13,8 @@ absl::Status WrongType(const Shape& shape) {
              Describe(shape));
 }
 
-// The transformed dimensions, from the last backwards, have these lengths.
+// Whether the transformed dimensions, from the last one backwards, have these
+// lengths.
 absl::Status CheckFftLengths(const Shape& operand,
                              const std::vector<int64_t>& lengths,
                              bool to_real) {

@@ -1,4 +1,5 @@
-// The result shape that an instruction's operands and attributes imply.
+// Shape inference: the result shape implied by an instruction's operands and
+// attributes.
 //
 //   dot(f32[8,4], f32[4,16]) contracting {1}x{0}  ->  f32[8,16]
 #ifndef MESHWRIGHT_HLO_INFER_SHAPE_H_
@@ -11,10 +12,10 @@
 
 namespace meshwright {
 
-// nullopt when the shape is the instruction's own to say (parameter, constant,
+// nullopt if the instruction determines its own shape (parameter, constant,
 // iota, custom-call, reshape's target and so on; those are checked for
-// consistency instead) or the opcode is unknown. Fails with kInvalidArgument
-// when operands or attributes do not fit the opcode. Layouts are not inferred.
+// consistency instead) or the opcode is unknown. kInvalidArgument if operands
+// or attributes do not fit the opcode. Layouts are not inferred.
 absl::StatusOr<std::optional<Shape>> InferShape(const Instruction& instruction);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// Cutting a box out of an array, or writing one into it.
+// Slicing a box out of an array, or writing one into it.
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/infer_rules.h"
 #include "meshwright/hlo/shape_checks.h"

@@ -1,9 +1,9 @@
-// What an inference rule says about an instruction's shape.
+// The result of an inference rule.
 //
 //   Inferred::Array(ElementType::kF32, {8, 16}).Matches(instruction.shape);
 //
-// Kept apart from Shape so that checking a good module builds no shapes: parts
-// that equal an operand's are borrowed and must outlive the answer.
+// Distinct from Shape so that checking a valid module builds no shapes: parts
+// that equal an operand's are borrowed and must outlive the result.
 #ifndef MESHWRIGHT_HLO_INFERRED_H_
 #define MESHWRIGHT_HLO_INFERRED_H_
 
@@ -21,9 +21,9 @@ class Inferred {
  public:
   using Types = std::vector<ElementType>;
 
-  // The instruction's own shape stands: the rule has checked it, or knows none.
+  // The instruction's own shape: the rule has checked it, or implies none.
   static Inferred Own() { return Inferred(Kind::kOwn); }
-  // As `shape`, which is borrowed.
+  // Equal to `shape`, which is borrowed.
   static Inferred Like(const Shape& shape);
   // An array with the (borrowed) dimensions of `shape` and another type.
   static Inferred Retyped(const Shape& shape, ElementType type);
@@ -35,11 +35,12 @@ class Inferred {
   static Inferred Tuple(std::vector<const Shape*> elements);
   static Inferred Exactly(Shape shape);
 
-  // Layouts and dynamic marks aside. Time is bounded by the size of `actual`.
+  // Ignores layouts and dynamic dimensions. Time is bounded by the size of
+  // `actual`.
   bool Matches(const Shape& actual) const;
   // nullopt for Own().
   std::optional<Shape> ToShape() const;
-  // For messages: the start of long tuples only.
+  // For messages: long tuples are abbreviated.
   std::string ToString() const;
 
  private:
@@ -47,7 +48,7 @@ class Inferred {
 
   explicit Inferred(Kind kind) : kind_(kind) {}
 
-  // The result as a shape, tuples cut to `limit` elements.
+  // The result as a shape, tuples truncated to `limit` elements.
   Shape Build(size_t limit) const;
   const std::vector<int64_t>& dimensions() const {
     return like_ != nullptr ? like_->dimensions : dimensions_;

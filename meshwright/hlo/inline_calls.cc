@@ -33,13 +33,13 @@ class Inliner {
  private:
   using Values = std::vector<Instruction*>;
 
-  // A call around what is copied.
+  // The call whose callee is copied.
   struct Call {
     CallScope scope;
     Metadata metadata;
   };
 
-  // One copy for all, unless its instructions are named by the call around it.
+  // One copy for all calls, unless its instructions are named after the call.
   Computation* Copy(const Computation& from, const Call* call) {
     if (call != nullptr) return CopyAnew(from, call);
     const auto [known, is_new] = copies_.try_emplace(&from, nullptr);
@@ -58,8 +58,8 @@ class Inliner {
     return to;
   }
 
-  // Adds the instructions of `from`, with `arguments` for its parameters if
-  // given. Returns what its root became.
+  // Adds the instructions of `from`, with `arguments` in place of its
+  // parameters if given. Returns what corresponds to its root.
   Instruction* Expand(const Computation& from, const Values* arguments,
                       const Call* call, Computation& to) {
     Values values(from.size());
@@ -114,7 +114,8 @@ class Inliner {
     return copy;
   }
 
-  // What it calls is part of the program, not a function of two elements.
+  // Whether the computations it calls are part of the program, rather than
+  // combiners of two elements.
   static bool HoldsSteps(Opcode opcode) {
     return opcode == Opcode::kWhile || opcode == Opcode::kConditional;
   }

@@ -1,8 +1,8 @@
 // One operation of a computation: an opcode applied to earlier instructions.
 //
-// Instructions live in a Computation, in an order where operands come before
-// their users. `id` is the position of creation in that computation, dense from
-// 0: use it to index side tables of size Computation::size().
+// Instructions are owned by a Computation, in topological order, operands
+// first. `id` is the position of creation in that computation, dense from 0:
+// use it to index side tables of size Computation::size().
 #ifndef MESHWRIGHT_HLO_INSTRUCTION_H_
 #define MESHWRIGHT_HLO_INSTRUCTION_H_
 
@@ -26,7 +26,7 @@ extern template class Boxed<OpSharding>;
 
 using FrontendAttributes = std::map<std::string, std::string>;
 
-// Where in the user's program an instruction came from.
+// The origin of an instruction in the user's program.
 struct Metadata {
   std::string op_type;
   std::string op_name;  // "jit(step)/jvp/layer0/dot_general"
@@ -54,7 +54,7 @@ struct Instruction {
   const Shape& operand_shape(size_t index) const {
     return operands[index]->shape;
   }
-  // The opcode's HLO name, also for opcodes we do not know.
+  // The opcode's HLO name, also of unknown opcodes.
   absl::string_view opcode_name() const {
     return opcode == Opcode::kUnknown ? attributes->opcode_name : Name(opcode);
   }

@@ -39,7 +39,7 @@ std::string InstructionKeys::Of(const Instruction& instruction) {
   }
   for (const Computation* called : instruction.called) {
     absl::StrAppend(&key, " calls ", NumberOf(*called));
-    if (IsKernel(instruction)) break;  // The others do the same.
+    if (IsKernel(instruction)) break;  // The other variants compute the same.
   }
   AppendDevices(*instruction.attributes, key);
   absl::StrAppend(&key, " parameter ", instruction.attributes->parameter_number,

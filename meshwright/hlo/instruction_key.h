@@ -1,10 +1,9 @@
-// A text that tells what an instruction does with its operands, for finding
-// instructions that do the same.
+// Keys by which instructions that compute the same are found (CSE).
 //
 //   InstructionKeys keys;
 //   keys.Of(a) == keys.Of(b);   // Equal results for equal operands.
 //
-// Names and metadata do not count; called computations count by what they
+// Names and metadata are ignored; called computations count by what they
 // compute.
 #ifndef MESHWRIGHT_HLO_INSTRUCTION_KEY_H_
 #define MESHWRIGHT_HLO_INSTRUCTION_KEY_H_
@@ -31,7 +30,7 @@ class InstructionKeys {
 
   absl::flat_hash_map<const Computation*, int64_t> numbers_;
   absl::flat_hash_map<std::string, int64_t> texts_;
-  // Numbers of what collectives were seen between.
+  // Numbers of device groups of collectives.
   absl::flat_hash_map<std::vector<std::vector<int64_t>>, int64_t> groups_;
   absl::flat_hash_map<std::vector<std::pair<int64_t, int64_t>>, int64_t> pairs_;
 };

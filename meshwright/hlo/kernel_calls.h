@@ -1,19 +1,20 @@
 // Kernels: calls whose program depends on the shapes it sees, with a body for
-// each set of shapes that splitting them may ask for.
+// each combination of shapes that sharding may require.
 //
-// In a file a kernel is a call of the body for its own shapes. Attributes name
-// it and the computations that are its bodies for other shapes:
+// In a file a kernel is a call of the body for its own shapes. Attributes give
+// its name and the computations that are its bodies for other shapes
+// (variants):
 //
 //   y = f32[64,128] call(x, scale), to_apply=norm.1, frontend_attributes={
 //       mw.kernel="norm",mw.rule="b n, n -> b n",mw.variants="norm.2,norm.3"}
 //
-// While it is planned it is one operation that calls all of them:
+// During planning it is one operation that calls all of them:
 //
 //   y = f32[64,128] custom-call(x, scale), custom_call_target="norm",
 //       called_computations={norm.1, norm.2, norm.3}
 //
-// It is split as any operation is, into the same on smaller shapes. In the end
-// it becomes a call again, of the body that fits.
+// It is sharded like any operation, into the same operation on smaller shapes.
+// Finally it becomes a call again, of the body that fits.
 #ifndef MESHWRIGHT_HLO_KERNEL_CALLS_H_
 #define MESHWRIGHT_HLO_KERNEL_CALLS_H_
 
@@ -22,25 +23,25 @@
 
 namespace meshwright {
 
-// Frontend attributes of a kernel's call: its name, and those of the
-// computations that are its other bodies, with commas between.
+// Frontend attributes of a kernel's call: its name, and the names of the
+// computations that are its other bodies, separated by commas.
 inline constexpr char kKernelAttribute[] = "mw.kernel";
 inline constexpr char kVariantsAttribute[] = "mw.variants";
 
-// Whether it is one, as one operation.
+// Whether the instruction is a kernel in its form as one operation.
 bool IsKernel(const Instruction& instruction);
 bool HasKernels(const Module& module);
 
-// The body for the shapes that the kernel has; null if there is none, or it is
-// no kernel.
+// The body for the shapes that the kernel has; null if there is none, or the
+// instruction is not a kernel.
 const Computation* KernelBody(const Instruction& kernel);
 
-// Makes every kernel one operation. kInvalidArgument, naming the call, if there
-// is no such computation as it names.
+// Makes every kernel one operation. kInvalidArgument, naming the call, if it
+// names a computation that does not exist.
 absl::Status CallsToKernels(Module& module);
 
-// Makes every kernel a call of its body. The others stay in the module until
-// Finish(). Requires: each has one.
+// Makes every kernel a call of its body. Other bodies stay in the module until
+// Finish(). Requires: each kernel has a body.
 void KernelsToCalls(Module& module);
 
 }  // namespace meshwright

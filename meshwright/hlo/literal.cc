@@ -22,8 +22,8 @@ Literal ScalarOf(ElementType type, T value) {
   return literal;
 }
 
-// The bytes of element `index` as one number; 0 when the data ends before it.
-// Complex elements give their real part.
+// The bytes of element `index` as one number; 0 if the data ends before it. For
+// complex elements, the real part.
 uint64_t Bits(const Literal& literal, int64_t index) {
   const ElementType type = literal.shape.element_type;
   const size_t step = static_cast<size_t>(HostBytes(type));
@@ -36,7 +36,7 @@ uint64_t Bits(const Literal& literal, int64_t index) {
   return bits;
 }
 
-// Of a format with at most 16 bits.
+// For formats of at most 16 bits.
 bool IsNan(const FloatFormat& format, uint32_t magnitude, bool negative) {
   const uint32_t exponent = magnitude >> format.mantissa_bits;
   const uint32_t mantissa = magnitude & ((1u << format.mantissa_bits) - 1);

@@ -31,8 +31,8 @@ void Module::OrderComputations() {
     owned[key] = std::move(computation);
   }
   computations_.clear();
-  // Depth first without recursion: a computation is placed when it comes up
-  // for the second time, after everything it calls.
+  // Depth first without recursion: a computation is added when it is popped for
+  // the second time, after everything it calls.
   std::vector<std::pair<Computation*, bool>> stack = {{entry_, false}};
   absl::flat_hash_set<const Computation*> seen;
   while (!stack.empty()) {

@@ -1,11 +1,11 @@
-// A whole HLO program: computations, one of them the entry, and what ties the
-// entry's parameters and results together.
+// A whole HLO program: computations, one of them the entry, and the aliases and
+// layouts of the entry's parameters and results.
 //
 //   absl::StatusOr<Module> module = ReadModule(bytes);   // read_module.h
 //   module->entry()->root()->shape.ToString();
 //   std::string text = ToString(*module);                // print_module.h
 //
-// Movable, not copyable: instructions point at each other.
+// Movable, not copyable: instructions point to each other.
 #ifndef MESHWRIGHT_HLO_MODULE_H_
 #define MESHWRIGHT_HLO_MODULE_H_
 
@@ -54,9 +54,10 @@ class Module {
     return computations_;
   }
   Computation* AddComputation(std::string name);
-  // For a module made by hand: puts callees before their callers, drops what
-  // the entry does not reach, and gives every array that has no layout the
-  // row-major one, as compilers expect. Requires an entry, no cycles.
+  // For a module built by hand: orders callees before callers, drops
+  // computations that the entry does not reach, and gives every array without a
+  // layout the row-major one, as compilers expect. Requires: an entry, no
+  // recursion.
   void Finish();
   Computation* entry() const { return entry_; }
   void set_entry(Computation* entry) { entry_ = entry; }
@@ -64,7 +65,7 @@ class Module {
   int64_t instruction_count() const;
 
   // Parameter and result shapes with the layouts the caller sees. Derived from
-  // the entry computation when absent.
+  // the entry computation if absent.
   std::optional<ProgramShape> entry_layout;
   std::vector<Alias> aliases;
   std::vector<BufferDonor> buffer_donors;

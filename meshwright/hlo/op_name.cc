@@ -12,7 +12,7 @@
 namespace meshwright {
 namespace {
 
-// What jax puts between scopes, which no user wrote.
+// Components that jax puts between scopes, which no user wrote.
 constexpr std::array<absl::string_view, 13> kNoScopes = {
     "while",
     "body",
@@ -28,7 +28,7 @@ constexpr std::array<absl::string_view, 13> kNoScopes = {
     "custom_vjp_call",
     "custom_vjp_call_jaxpr"};
 
-// Transformations that keep what they are applied to.
+// Transformations whose argument is the name of a scope.
 constexpr std::array<absl::string_view, 8> kTransforms = {
     "jvp",   "vmap",       "vjp",  "linearize",
     "remat", "checkpoint", "pmap", "shard_map"};
@@ -39,7 +39,7 @@ bool IsOneOf(const std::array<absl::string_view, kSize>& words,
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// At slashes that are not in parentheses or brackets.
+// Splits at slashes that are not in parentheses or brackets.
 std::vector<absl::string_view> SplitPath(absl::string_view path) {
   std::vector<absl::string_view> parts;
   int depth = 0;
@@ -80,7 +80,7 @@ class Parser {
     words_.pop_back();
     for (std::string& word : words_) {
       if (IsOneOf(kNoScopes, word)) continue;
-      // A scope around a function that jax traces again is named twice.
+      // The scope of a function that jax traces again occurs twice.
       const bool is_number = std::all_of(word.begin(), word.end(), [](char c) {
         return absl::ascii_isdigit(static_cast<unsigned char>(c));
       });
@@ -112,7 +112,7 @@ class Parser {
     } else if (IsOneOf(kTransforms, function)) {
       Add(argument, /*outermost=*/false);
     } else if (function == "jit" || function == "pjit") {
-      // The step itself, and the one function of its module.
+      // The step itself, or the module's only function.
       if (!is_first && argument != "main") Add(argument, /*outermost=*/false);
     } else {
       words_.emplace_back(part);

@@ -1,4 +1,5 @@
-// What frontends record of where an instruction came from, read for people.
+// Parses op_name metadata, the origin of an instruction as frontends record it,
+// for display.
 //
 //   ParseOpName("jit(step)/transpose(jvp(blocks/3))/attn/qkv/dot_general");
 //   // "blocks/3/attn/qkv/dot_general (backward)"
@@ -12,8 +13,8 @@
 
 namespace meshwright {
 
-// An op_name, taken apart: the scopes of the user's program and the operation,
-// without what jax wraps around them.
+// A parsed op_name: the scopes of the user's program and the operation, without
+// the wrappers that JAX adds.
 struct OpName {
   std::vector<std::string> scopes;  // "blocks", "3", "attn"
   std::string op;                   // "dot_general"

@@ -122,7 +122,7 @@ absl::StatusOr<std::vector<int64_t>> ExpandIota(
   for (int dim = static_cast<int>(strides.size()) - 2; dim >= 0; --dim) {
     strides[dim] = strides[dim + 1] * reshape_dims[dim + 1];
   }
-  // Each permuted dimension, major first, multiplies the list by its offsets.
+  // Each permuted dimension, major first, repeats the list with its offsets.
   std::vector<int64_t> devices = {0};
   for (const int32_t dim : perm) {
     if (reshape_dims[dim] == 1) continue;

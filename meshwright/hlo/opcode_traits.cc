@@ -14,7 +14,8 @@ enum Traits : uint16_t {
   kMovement = 1 << 3,
   kSameBytes = 1 << 4,
   kContraction = 1 << 5,
-  kAcross = 1 << 6,  // Elements of the result depend on many of an operand's.
+  // Elements of the result depend on many elements of an operand.
+  kAcross = 1 << 6,
   kCollective = 1 << 7,
   kDeviceId = 1 << 8,
   kHostExchange = 1 << 9,
@@ -23,7 +24,7 @@ enum Traits : uint16_t {
   kAsynchronous = 1 << 12,
   kDynamicSize = 1 << 13,
   kRandom = 1 << 14,
-  // No work of their own; or work that only the instruction tells.
+  // No work of their own, or work that depends on the instruction.
   kStructure = 0,
   kOwnRules = 0,
 };

@@ -1,11 +1,11 @@
-// What kinds of operations opcodes are: one table, a row per opcode.
+// Traits of opcodes: one table, a row per opcode.
 //
 //   IsElementwise(Opcode::kTanh)   // true, and so is IsTranscendental
 //   IsElementwise(Opcode::kSlice)  // false: it moves elements
 //
-// What depends on more than the opcode is asked of the instruction: whether a
-// custom call is a contraction, `analysis/flops.h`; how an operation is split,
-// `rules/rule_table.h`.
+// Properties that depend on more than the opcode are functions of instructions:
+// whether a custom call is a contraction, `analysis/flops.h`; how an operation
+// is sharded, `rules/rule_table.h`.
 #ifndef MESHWRIGHT_HLO_OPCODE_TRAITS_H_
 #define MESHWRIGHT_HLO_OPCODE_TRAITS_H_
 
@@ -20,33 +20,34 @@ inline constexpr size_t kOpcodeCount =
     1 /* kUnknown */ MW_HLO_OPCODES(MW_COUNT);
 #undef MW_COUNT
 
-// Each element of the result comes from the operands' at the same place.
+// Each element of the result depends on the operands' elements at the same
+// position.
 bool IsElementwise(Opcode opcode);
-// Elementwise, and one operation for an element.
+// Elementwise, with one operation per element.
 bool IsArithmetic(Opcode opcode);
-// Elementwise, and many operations for an element.
+// Elementwise, with many operations per element.
 bool IsTranscendental(Opcode opcode);
-// Elements go to other places, are repeated or left out.
+// Moves, repeats or drops elements.
 bool IsMovement(Opcode opcode);
-// The same bytes, read in another way.
+// The same bytes, interpreted differently.
 bool KeepsBytes(Opcode opcode);
-// Products that are summed up: dot, convolution, ...
+// Sums of products: dot, convolution, ...
 bool IsContraction(Opcode opcode);
 
-// Between devices.
+// Communicates between devices.
 bool IsCollective(Opcode opcode);
-// Which device this is.
+// Returns the number of the device.
 bool IsDeviceId(Opcode opcode);
-// With the host, or whoever is at the other end.
+// Communicates with the host or an external peer.
 bool IsHostExchange(Opcode opcode);
 
-// Calls computations that it does not merely apply to elements.
+// Calls computations other than to apply them to elements.
 bool IsControlFlow(Opcode opcode);
-// Passes its operand on: keeps compilers from moving operations across.
+// Returns its operand, and prevents compilers from moving operations across.
 bool IsBarrier(Opcode opcode);
-// One half of a pair, start and done, that compilers make.
+// One half of a start/done pair, as compilers make them.
 bool IsAsynchronous(Opcode opcode);
-// Sizes are known only when it runs.
+// Has sizes that are known only at run time.
 bool IsDynamicSize(Opcode opcode);
 
 }  // namespace meshwright

@@ -39,7 +39,8 @@ void AppendWindowAttribute(const Attributes& attributes, std::string* out) {
   AppendWindow(*attributes.window, out);
 }
 
-// What convolutions and the custom calls made of them share.
+// The attributes that convolutions share with the custom calls that replace
+// them.
 void AppendConvolution(const Attributes& attributes, std::string* out) {
   AppendWindowAttribute(attributes, out);
   if (attributes.convolution.has_value()) {
@@ -109,7 +110,7 @@ void AppendChannel(const Attributes& attributes, std::string* out) {
   }
 }
 
-// Which attributes are wanted.
+// Which attributes to print.
 struct Wanted {
   PrintOptions options;
   bool called = true;
@@ -259,12 +260,12 @@ void AppendSmallAttributes(Opcode opcode, const Attributes& attributes,
       AppendFlag("lower", attributes.cholesky_lower.value_or(false), out);
       return;
     default:
-      // Opcodes this version does not know, or without attributes.
+      // Opcodes that this version does not know, or that have no attributes.
       if (!attributes.dimensions.empty()) AppendDimensions(attributes, out);
   }
 }
 
-// The attributes that belong to the opcode, called computations aside.
+// The opcode's attributes, except called computations.
 void AppendOwnAttributes(const Instruction& instruction, const Wanted& wanted,
                          std::string* out) {
   const Attributes& attributes = *instruction.attributes;

@@ -1,4 +1,4 @@
-// What follows the operands of an instruction in HLO text.
+// Prints the attributes of an instruction in HLO text.
 #ifndef MESHWRIGHT_HLO_PRINT_ATTRIBUTES_H_
 #define MESHWRIGHT_HLO_PRINT_ATTRIBUTES_H_
 
@@ -9,12 +9,12 @@
 
 namespace meshwright::internal {
 
-// The attributes the instruction's opcode has, with those absent in the
-// module left out: ", dimensions={0}, to_apply=add.3, metadata={...}".
+// The attributes of the instruction's opcode; absent ones are left out: ",
+// dimensions={0}, to_apply=add.3, metadata={...}".
 void AppendAttributes(const Instruction& instruction,
                       const PrintOptions& options, std::string* out);
-// The same, without metadata, called computations, and which devices take part
-// in a collective: that may be thousands of numbers.
+// The same without metadata, called computations, and the devices of
+// collectives, which may be thousands of numbers.
 void AppendPlainAttributes(const Instruction& instruction, std::string* out);
 
 }  // namespace meshwright::internal

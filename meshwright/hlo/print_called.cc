@@ -47,7 +47,7 @@ void AppendBranches(const Instruction& conditional, std::string* out) {
 }
 
 void AppendWhile(const std::vector<Computation*>& called, std::string* out) {
-  // The schema has the body first, the text the condition.
+  // The schema lists the body first, the text the condition.
   if (called.size() > 1) AppendOne("condition", called[1], out);
   AppendOne("body", called[0], out);
 }

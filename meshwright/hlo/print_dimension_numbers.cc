@@ -39,8 +39,8 @@ void AppendWindowPadding(const Window& window, std::string* out) {
                                 }));
 }
 
-// The letters of one operand, by dimension. Numbers that no array can have
-// are left out.
+// The letters of one operand, by dimension. Numbers that no dimension can have
+// are omitted.
 std::string LabelText(int64_t first, char first_label, int64_t second,
                       char second_label, const std::vector<int64_t>& spatial) {
   constexpr int64_t kMaxLabelled = 64;

@@ -14,13 +14,13 @@ namespace meshwright::internal {
 namespace {
 
 constexpr int64_t kLargeConstant = 10;
-// Beyond these no program is meant; they bound the text of bad literals.
+// No real program exceeds these; they bound the text of malformed literals.
 constexpr int64_t kMaxPrintedRank = 64;
 constexpr int64_t kMaxEmptyRows = 1024;
 
 constexpr absl::string_view kElided = "{...}";
 
-// "nan", "-nan", and "nan(0x1)" when the mantissa is not the usual one.
+// "nan", "-nan", and "nan(0x1)" if the mantissa is not the default one.
 void AppendNan(const FloatFormat& format, uint64_t bits, std::string* out) {
   const int magnitude_bits = format.exponent_bits + format.mantissa_bits;
   const bool negative = format.has_sign && ((bits >> magnitude_bits) & 1) != 0;
@@ -57,7 +57,8 @@ void AppendShortest(T value, std::string* out) {
   absl::StrAppend(out, text);
 }
 
-// Readers go through double: where rounding twice would miss, print exactly.
+// Readers parse a double first: numbers that rounding twice would change are
+// printed exactly.
 void AppendFinite(float value, std::string* out) {
   const size_t start = out->size();
   AppendShortest(value, out);
@@ -68,14 +69,15 @@ void AppendFinite(float value, std::string* out) {
   AppendShortest(static_cast<double>(value), out);
 }
 
-// A number of at most 16 bits, with as many digits as tell it from its
+// A number of at most 16 bits, with as many digits as distinguish it from its
 // neighbours.
 void AppendSmall(const FloatFormat& format, double value, std::string* out) {
   if (value == 0 && std::signbit(value)) {
     absl::StrAppend(out, "-0.0");
     return;
   }
-  // XLA rounds what is not exactly a power of two oddly near 2^-127.
+  // Near 2^-127, XLA rounds numbers incorrectly that are not exactly a power of
+  // two.
   if (format.mantissa_bits == 0) return AppendShortest(value, out);
   const int significant_bits = format.mantissa_bits + 1;
   const int digits = 2 + significant_bits * 30103 / 100000;  // log10(2)
@@ -161,7 +163,7 @@ struct Counts {
   int64_t rows = 1;  // Product of the dimensions before the first 0.
 };
 
-// Nothing if a dimension is negative or a product overflows.
+// Nullopt if a dimension is negative or a product overflows.
 std::optional<Counts> CountElements(const Shape& shape) {
   Counts counts;
   for (const int64_t size : shape.dimensions) {
@@ -176,7 +178,7 @@ std::optional<Counts> CountElements(const Shape& shape) {
   return counts;
 }
 
-// True if the whole array is there and its text is not out of proportion.
+// True if the data is complete and its text is not disproportionately long.
 bool IsPrintable(const Literal& literal, const Counts& counts) {
   if (literal.shape.rank() > kMaxPrintedRank) return false;
   if (counts.elements == 0) return counts.rows <= kMaxEmptyRows;
@@ -195,7 +197,8 @@ void AppendArray(const Literal& literal, bool large_constants,
     absl::StrAppend(out, kElided);
     return;
   }
-  // Without elements strides do not matter, and sizes may not be multiplied.
+  // Without elements, strides do not matter, and the product of the sizes may
+  // overflow.
   std::optional<std::vector<int64_t>> strides =
       counts->elements > 0 ? Strides(shape)
                            : std::vector<int64_t>(shape.dimensions.size(), 0);

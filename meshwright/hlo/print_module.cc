@@ -50,8 +50,8 @@ void AppendBufferDonors(const std::vector<BufferDonor>& donors,
   absl::StrAppend(out, " }");
 }
 
-// The entry's own shapes where the module states none; nothing if a parameter
-// or the root is missing.
+// The entry's own shapes if the module states none; nullopt if a parameter or
+// the root is missing.
 std::optional<ProgramShape> EntryLayout(const Module& module) {
   if (module.entry_layout.has_value()) return module.entry_layout;
   const Computation* entry = module.entry();

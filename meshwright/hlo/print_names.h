@@ -1,4 +1,4 @@
-// Names and strings as HLO text spells them.
+// Prints names and strings in HLO text.
 #ifndef MESHWRIGHT_HLO_PRINT_NAMES_H_
 #define MESHWRIGHT_HLO_PRINT_NAMES_H_
 

@@ -1,4 +1,4 @@
-// Attributes to and from protobuf. The plain parts come from field lists
+// Converts attributes to and from protobuf. The plain fields come from lists
 // (attribute_fields.inc, dimension_number_fields.inc) used in both directions.
 #include <memory>
 #include <utility>
@@ -79,7 +79,8 @@ absl::Status ReadIotaGroups(const pb::IotaReplicaGroupList& proto,
   return absl::OkStatus();
 }
 
-// XLA moved the groups twice; whichever form is there becomes explicit lists.
+// XLA moved the groups to another field twice; any of the forms becomes
+// explicit lists.
 absl::Status ReadGroups(const pb::HloInstructionProto& proto,
                         std::vector<std::vector<int64_t>>* groups) {
   if (!proto.mesh_axes_replica_group_list().empty()) {
@@ -103,7 +104,7 @@ absl::Status ReadGroups(const pb::HloInstructionProto& proto,
   return absl::OkStatus();
 }
 
-// Messages and lists of messages.
+// Reads messages and lists of messages.
 void ReadMessages(const pb::HloInstructionProto& proto,
                   Boxed<Attributes>* attributes) {
   const auto optional = [&](bool has, const auto& message, auto member) {

@@ -1,5 +1,5 @@
-// Between the messages of proto/hlo.proto and the IR's values, piece by piece.
-// Internal to hlo/: the only header that shows protobuf types.
+// Conversion between the messages of proto/hlo.proto and the IR's values.
+// Internal to hlo/: the only header that exposes protobuf types.
 #ifndef MESHWRIGHT_HLO_PROTO_CONVERSION_H_
 #define MESHWRIGHT_HLO_PROTO_CONVERSION_H_
 

@@ -1,4 +1,4 @@
-// Literals to and from protobuf: one typed field per element type.
+// Converts literals to and from protobuf: one typed field per element type.
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -8,7 +8,7 @@
 namespace meshwright::internal {
 namespace {
 
-// The bytes field that holds elements of `type`, or null when the type has a
+// The bytes field that holds elements of `type`, or null if the type has a
 // repeated numeric field (or none).
 const std::string* BytesField(const pb::LiteralProto& proto, ElementType type) {
   switch (type) {
@@ -134,7 +134,7 @@ absl::Status ReadLiteral(const pb::LiteralProto& proto, Literal* literal) {
 
 void WriteLiteral(const Literal& literal, pb::LiteralProto* proto) {
   WriteShape(literal.shape, proto->mutable_shape());
-  // XLA wants a layout on array literals, even an empty one on scalars.
+  // XLA requires a layout on array literals, even an empty one on scalars.
   if (literal.shape.IsArray() && !literal.shape.layout.has_value()) {
     pb::LayoutProto* layout = proto->mutable_shape()->mutable_layout();
     for (int64_t dim = literal.shape.rank() - 1; dim >= 0; --dim) {

@@ -1,4 +1,5 @@
-// Shapes, layouts, shardings and frontend attributes to and from protobuf.
+// Converts shapes, layouts, shardings and frontend attributes to and from
+// protobuf.
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/proto_conversion.h"
@@ -38,7 +39,7 @@ absl::Status ReadShape(const pb::ShapeProto& proto, Shape* shape) {
   }
   shape->element_type = *type;
   shape->dimensions = ToVector(proto.dimensions());
-  // JAX marks every dimension as static; an empty list says the same.
+  // JAX marks every dimension as static; an empty list means the same.
   for (const bool dynamic : proto.is_dynamic_dimension()) {
     if (!dynamic) continue;
     shape->dynamic_dimensions.assign(proto.is_dynamic_dimension().begin(),

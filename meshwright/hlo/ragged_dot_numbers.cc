@@ -44,7 +44,7 @@ absl::Status CheckEqual(const Shape& lhs, const std::vector<int64_t>& of_lhs,
   return absl::OkStatus();
 }
 
-// Sets what follows from where the ragged dimension lies.
+// Sets what follows from the position of the ragged dimension.
 void Classify(RaggedDotNumbers& numbers) {
   std::vector<int64_t> outer = numbers.dot.lhs_batch;
   std::vector<int64_t> before;

@@ -1,7 +1,8 @@
-// What the dimensions of a ragged-dot mean.
+// The dimension numbers of a ragged-dot.
 //
-// One dimension of the left operand is ragged: its elements belong to groups,
-// one after another, whose sizes are the third operand. By where it lies:
+// One dimension of the left operand is ragged: its elements belong to
+// consecutive groups, whose sizes are the third operand. Depending on which
+// dimension it is:
 //
 //   kFree        [b,m,k] [g,b,k,n] [..,g] -> [b,m,n]    rows have their matrix
 //   kContracted  [b,m,k] [b,k,n]   [..,g] -> [g,b,m,n]  a product per group
@@ -33,8 +34,8 @@ struct RaggedDotNumbers {
   std::vector<int64_t> rhs_free;  // Without the groups.
 };
 
-// Read from the fields that an instruction carries along. kInvalidArgument for
-// one without them, or that the operands do not fit.
+// From the uninterpreted fields of an instruction. kInvalidArgument if they are
+// missing, or the operands do not fit them.
 absl::StatusOr<RaggedDotNumbers> RaggedDotNumbersOf(
     const Instruction& instruction);
 

@@ -22,8 +22,8 @@ using internal::ReadAttributes;
 using internal::ReadShape;
 using internal::ToVector;
 
-// Since 0.5, XLA's instruction ids carry the computation in the high half;
-// the low half alone is unique within a computation, in old files too.
+// Since 0.5, the high half of XLA's instruction ids is the computation; the low
+// half alone is unique within a computation, in old files too.
 uint32_t LocalId(int64_t id) { return static_cast<uint32_t>(id); }
 
 using ComputationsById = absl::flat_hash_map<int64_t, Computation*>;
@@ -97,7 +97,8 @@ absl::Status ReadInstruction(const pb::HloInstructionProto& proto,
   return absl::OkStatus();
 }
 
-// The order to read instructions in: the schedule's where there is one.
+// The order in which instructions are read: that of the schedule, if there is
+// one.
 absl::StatusOr<std::vector<const pb::HloInstructionProto*>> InstructionOrder(
     const pb::HloComputationProto& proto, const pb::HloModuleProto& module) {
   std::vector<const pb::HloInstructionProto*> order;
@@ -143,7 +144,7 @@ absl::Status ReadComputation(const pb::HloComputationProto& proto,
     MW_RETURN_IF_ERROR(Annotate(
         status, absl::StrCat("instruction \"", instruction->name(), "\"")));
   }
-  // Control predecessors may stand later in the list than their successors.
+  // Control predecessors may come later in the list than their successors.
   for (int i = 0; i < std::ssize(order); ++i) {
     MW_RETURN_IF_ERROR(Resolve(
         order[i]->control_predecessor_ids(), known, "control predecessor",
@@ -220,7 +221,7 @@ absl::StatusOr<Module> FromProto(const pb::HloModuleProto& proto) {
   return module;
 }
 
-// Other things people hand in, recognised by how they begin.
+// Recognises other kinds of files by their first bytes.
 absl::Status CheckKind(absl::string_view bytes) {
   if (bytes.empty()) return absl::InvalidArgumentError("the file is empty");
   const auto convert = [](absl::string_view kind) {

@@ -1,5 +1,5 @@
-// Bytes of a serialized HloModuleProto (or of the HloProto in XLA's dumps) or
-// HLO text, plain, gzip or zstd compressed, to a Module.
+// Reads a serialized HloModuleProto (or the HloProto in XLA's dumps) or HLO
+// text, possibly compressed by gzip or zstd.
 #ifndef MESHWRIGHT_HLO_READ_MODULE_H_
 #define MESHWRIGHT_HLO_READ_MODULE_H_
 
@@ -9,10 +9,10 @@
 
 namespace meshwright {
 
-// Fails with kInvalidArgument, naming the computation and instruction at fault
-// or the line of the text, when the bytes are no module or ids do not resolve.
-// The result is structurally sound (pointers valid, operands before users) but
-// its shapes are not checked: call Verify().
+// kInvalidArgument, naming the computation and instruction or the line of text,
+// if the bytes are not a module or ids do not resolve. The result is
+// structurally sound (pointers valid, operands before users) but its shapes are
+// not checked: call Verify().
 absl::StatusOr<Module> ReadModule(absl::string_view bytes);
 
 }  // namespace meshwright

@@ -20,7 +20,7 @@ namespace {
 using internal::ComputationsByName;
 using internal::TextLexer;
 
-// "(p: f32[4], q: s32[]) -> f32[4]": what the instructions say again.
+// "(p: f32[4], q: s32[]) -> f32[4]": the instructions repeat it.
 void SkipSignature(TextLexer& lexer) {
   lexer.List("(", ")", [&] {
     lexer.Name("a parameter");
@@ -31,7 +31,7 @@ void SkipSignature(TextLexer& lexer) {
   internal::ReadShapeText(lexer);
 }
 
-// What follows the closing brace.
+// Reads what follows the closing brace.
 void ReadExecutionThread(TextLexer& lexer, Computation& computation) {
   if (!lexer.Take(",")) return;
   if (!lexer.TakeWord("execution_thread")) {
@@ -66,7 +66,7 @@ void ReadComputation(TextLexer& lexer, ComputationsByName& computations,
   }
 }
 
-// What follows from the instructions of all computations.
+// Sets what follows from the instructions of all computations.
 void SetKinds(Module& module) {
   for (const auto& computation : module.computations()) {
     for (const auto& instruction : computation->instructions()) {
@@ -79,7 +79,7 @@ void SetKinds(Module& module) {
   }
 }
 
-// XLA wants as many names as there are parameters.
+// XLA requires as many names as parameters.
 void NameParameters(Module& module) {
   if (!module.entry_layout.has_value()) return;
   ProgramShape& layout = *module.entry_layout;
@@ -92,8 +92,8 @@ void NameParameters(Module& module) {
   }
 }
 
-// A name may be that of instructions of several computations; ours are of the
-// module. The entry's stay.
+// In XLA, instructions of several computations may have the same name; ours are
+// unique in the module. The entry's names are kept.
 void MakeNamesUnique(Module& module) {
   absl::flat_hash_map<std::string, int64_t> uses;
   const auto rename = [&](const Computation& computation) {
@@ -140,7 +140,8 @@ absl::StatusOr<Module> ReadModuleText(absl::string_view text) {
   SetKinds(module);
   NameParameters(module);
   MakeNamesUnique(module);
-  // What asynchronous instructions wrap was added after its caller.
+  // A wrapped computation of asynchronous instructions was added after its
+  // caller.
   if (module.computations().size() > computations.size()) module.Finish();
   return module;
 }

@@ -16,13 +16,13 @@
 
 namespace meshwright {
 
-// Whether it begins as a module's text does, after blanks and comments.
+// Whether it begins like a module in HLO text, after blanks and comments.
 bool IsModuleText(absl::string_view bytes);
 
-// Fails with kInvalidArgument and one line, "line 12, column 8: 'dott' is no
-// opcode". Computations come before those that call them; without ENTRY the
-// last one is the entry. As after ReadModule, the result is structurally sound,
-// but its shapes are not checked: call Verify().
+// kInvalidArgument in one line, "line 12, column 8: 'dott' is no opcode".
+// Requires computations to come before their callers; without ENTRY the last
+// one is the entry. As with ReadModule, the result is structurally sound, but
+// its shapes are not checked: call Verify().
 absl::StatusOr<Module> ReadModuleText(absl::string_view text);
 
 }  // namespace meshwright

@@ -15,7 +15,7 @@ int MagnitudeBits(const FloatFormat& format) {
 
 uint64_t AllOnes(int bits) { return (uint64_t{1} << bits) - 1; }
 
-// The bits of infinity, where there is one.
+// The bits of infinity, if the format has one.
 uint64_t LargestExponent(const FloatFormat& format) {
   return AllOnes(format.exponent_bits) << format.mantissa_bits;
 }
@@ -37,8 +37,8 @@ uint64_t SignBit(const FloatFormat& format, bool negative) {
   return negative ? uint64_t{1} << MagnitudeBits(format) : 0;
 }
 
-// Of a number above 0. Rounding up to the next power of two carries into the
-// exponent by itself.
+// Rounds a positive number. Rounding up to the next power of two carries into
+// the exponent by itself.
 uint64_t RoundMagnitude(const FloatFormat& format, double magnitude) {
   // Without a mantissa there are no subnormal numbers.
   const int least = format.mantissa_bits == 0 ? 0 : 1;

@@ -1,7 +1,4 @@
-// Numbers to the bits of a floating element type.
-//
-//   RoundToBits(ElementType::kBF16, 1.0);     // 0x3f80
-//   RoundToBits(ElementType::kF8E4M3FN, 500); // nullopt: at most 448
+// Rounds numbers to the bits of a floating-point element type.
 #ifndef MESHWRIGHT_HLO_ROUND_FLOAT_H_
 #define MESHWRIGHT_HLO_ROUND_FLOAT_H_
 

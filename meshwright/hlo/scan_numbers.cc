@@ -11,7 +11,7 @@ namespace {
 using ::google::protobuf::internal::WireFormatLite;
 using ::google::protobuf::io::CodedInputStream;
 
-// `whole` without dimension `dimension`.
+// Whether `slice` is `whole` without dimension `dimension`.
 bool IsSliceOf(const std::vector<int64_t>& slice,
                const std::vector<int64_t>& whole, int64_t dimension) {
   if (whole.size() != slice.size() + 1) return false;
@@ -20,8 +20,8 @@ bool IsSliceOf(const std::vector<int64_t>& slice,
   return rest == slice;
 }
 
-// How many of `shapes` have the dimension, all of them first; -1 if any is
-// neither a slice nor made of them.
+// How many of `shapes` have the dimension; these must come first. -1 if any
+// shape is neither the slice nor a stack of slices.
 int32_t CountWhole(const std::vector<const Shape*>& shapes,
                    const ScanNumbers& numbers) {
   int32_t count = 0;

@@ -1,9 +1,10 @@
-// What the operands of a `scan` are: a running sum, and what is like it.
+// The operands of a `scan` instruction: prefix sums and the like.
 //
 //   (f32[8,64], f32[8]) scan(x f32[8,64], start f32[8]), dimensions={1},
 //       to_apply=(x f32[8], carry f32[8]) -> (y f32[8], carry f32[8])
 //
-// Inputs, then what is carried; results likewise. The computation sees slices.
+// Operands are the inputs, then the initial carries; results likewise. The
+// computation is applied to slices.
 #ifndef MESHWRIGHT_HLO_SCAN_NUMBERS_H_
 #define MESHWRIGHT_HLO_SCAN_NUMBERS_H_
 
@@ -23,11 +24,11 @@ struct ScanNumbers {
   bool is_reverse = false;
 };
 
-// Fields of the proto that a scan carries along, 0 where absent.
+// Uninterpreted fields of a scan's proto; 0 if absent.
 struct ScanFields {
   uint64_t is_reverse = 0;
   uint64_t num_carries = 0;
-  uint64_t is_associative = 0;  // 1 it is, 2 it is not, 0 is not known.
+  uint64_t is_associative = 0;  // 1: yes, 2: no, 0: unknown.
 };
 ScanFields ScanFieldsOf(const Instruction& scan);
 

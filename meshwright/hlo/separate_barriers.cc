@@ -6,7 +6,7 @@
 namespace meshwright {
 namespace {
 
-// The uses of a joint barrier by element, or none if it is not to be separated.
+// The uses of a joint barrier by element; empty if it is not to be separated.
 std::map<int64_t, std::vector<Instruction*>> ElementsOf(
     const Instruction& barrier, const std::vector<Instruction*>& users) {
   if (barrier.opcode != Opcode::kOptBarrier || !barrier.shape.IsTuple() ||
@@ -20,7 +20,7 @@ std::map<int64_t, std::vector<Instruction*>> ElementsOf(
     }
     elements[user->attributes->tuple_index].push_back(user);
   }
-  // With one element in use the others are there to be waited for.
+  // If only one element is used, the others are there as dependences.
   if (elements.size() < 2) return {};
   return elements;
 }
@@ -45,8 +45,8 @@ void SeparateBarriers(Module& module) {
     for (const auto& instruction : computation->instructions()) {
       for (const auto& [index, uses] :
            ElementsOf(*instruction, users[instruction->id])) {
-        // The first use becomes the barrier, further ones copies of it: two
-        // barriers would keep their users apart from each other.
+        // The first use becomes the barrier, further ones copies of it: with
+        // two barriers, their users could not be merged.
         for (Instruction* use : uses) {
           const bool is_first = use == uses[0];
           use->opcode = is_first ? Opcode::kOptBarrier : Opcode::kCopy;

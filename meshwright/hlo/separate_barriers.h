@@ -1,10 +1,10 @@
-// Barriers around several arrays, as one for each.
+// Splits optimization barriers of several arrays into one for each.
 //
 //   b = opt-barrier((x, w)); y = b.0 * b.1
 //   -> y = opt-barrier(x) * opt-barrier(w)
 //
-// What is behind them stays apart from what is before, which is what code that
-// is computed again needs; but no array waits for another.
+// Instructions behind barriers stay separate from those before, as
+// rematerialised code needs; but no array waits for another.
 #ifndef MESHWRIGHT_HLO_SEPARATE_BARRIERS_H_
 #define MESHWRIGHT_HLO_SEPARATE_BARRIERS_H_
 
@@ -12,12 +12,12 @@
 
 namespace meshwright {
 
-// Whether SeparateBarriers would change anything: some barrier takes a tuple of
-// which several elements are used, and nothing else of it.
+// Whether SeparateBarriers would change anything: some barrier takes a tuple,
+// which is only used by element and of which several elements are used.
 bool HasJointBarriers(const Module& module);
 
-// Names stay: those of the elements are those of the barriers now.
-// Requires: the module passed Verify.
+// Names stay: barriers take those of the elements. Requires: the module passed
+// Verify.
 void SeparateBarriers(Module& module);
 
 }  // namespace meshwright

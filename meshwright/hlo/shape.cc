@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-// Appends what stands between braces after the dimensions: "{1,0:T(8,128)}".
+// Appends the part in braces after the dimensions: "{1,0:T(8,128)}".
 void AppendLayout(const Shape& shape, std::string* out) {
   const Layout& layout = *shape.layout;
   absl::StrAppend(out, "{", absl::StrJoin(layout.minor_to_major, ","));
@@ -79,8 +79,8 @@ bool AddBits(const Shape& shape, int64_t* total_bits) {
 }
 
 bool CheckArray(const Shape& shape, std::string* why) {
-  // Zero-sized dimensions come last in the product, so that they cannot hide
-  // an overflow of the others.
+  // Zero-sized dimensions come last in the product, so that they do not hide an
+  // overflow of the others.
   int64_t bits = BitWidth(shape.element_type);
   for (const int64_t size : shape.dimensions) {
     if (size < 0) return Fail(why, absl::StrCat("negative dimension ", size));

@@ -16,7 +16,7 @@
 
 namespace meshwright {
 
-// How an array lies in memory; absent means row-major.
+// The memory layout of an array; absent means row-major.
 struct Layout {
   std::vector<int64_t> minor_to_major;
   std::vector<std::vector<int64_t>> tiles;
@@ -51,7 +51,7 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-// Same types and dimensions, layouts and dynamic marks aside.
+// Equal types and dimensions; layouts and dynamic dimensions are ignored.
 bool Compatible(const Shape& a, const Shape& b);
 // As Compatible, but floating element types may differ.
 bool CompatibleIgnoringPrecision(const Shape& a, const Shape& b);

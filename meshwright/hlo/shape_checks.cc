@@ -88,7 +88,7 @@ absl::StatusOr<int64_t> OnlyDimension(const Instruction& instruction,
 }
 
 std::optional<int64_t> CheckedProduct(absl::Span<const int64_t> factors) {
-  // A zero makes the product zero whatever the order, so look for it first.
+  // A zero makes the product zero in any order, so look for it first.
   bool zero = false;
   for (const int64_t factor : factors) {
     if (factor < 0) return std::nullopt;

@@ -6,7 +6,7 @@
 namespace meshwright {
 namespace {
 
-// Number `id` of a list that counts from 1; null if there is none.
+// Element `id` of a list that counts from 1; null if there is none.
 template <typename List>
 auto At(const List& list, int32_t id) {
   return id >= 1 && id <= list.size() ? &list.Get(id - 1) : nullptr;

@@ -1,6 +1,4 @@
-// Where in the user's program an instruction came from.
-//
-//   SourceLine(module, instruction);   // "train.py:31"
+// The origin of an instruction in the source of the user's program.
 #ifndef MESHWRIGHT_HLO_SOURCE_LINE_H_
 #define MESHWRIGHT_HLO_SOURCE_LINE_H_
 
@@ -10,8 +8,8 @@
 
 namespace meshwright {
 
-// Of its metadata or, as newer frontends have it, of the module's stack frames.
-// Empty if neither says.
+// From its metadata or, with newer frontends, the module's stack frames. Empty
+// if unknown.
 std::string SourceLine(const Module& module, const Instruction& instruction);
 
 }  // namespace meshwright

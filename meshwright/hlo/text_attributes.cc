@@ -16,7 +16,7 @@ namespace {
 
 using SeenAttributes = absl::flat_hash_set<absl::string_view>;
 
-// What these say, no reader of a program needs.
+// Attributes that do not affect the meaning of a program.
 constexpr std::array<absl::string_view, 5> kInformative = {
     "origin", "statistics", "parameter_replication",
     "cross_program_prefetch_index", "debug_attributes"};
@@ -33,7 +33,8 @@ void Meta(AttributeText& text) {
   text.instruction.metadata = ReadMetadataText(text.lexer);
 }
 
-// Of what is wrapped, where there is such: it says how that is computed.
+// The config of the wrapped instruction, if there is one: it says how that is
+// computed.
 void BackendConfig(AttributeText& text) {
   text.Own().backend_config = text.lexer.StringOrDict();
 }
@@ -45,7 +46,7 @@ void ControlPredecessors(AttributeText& text) {
   });
 }
 
-// Those that every instruction may have.
+// Attributes that every instruction may have.
 constexpr AttributeForm kCommonForms[] = {
     {"sharding", Sharding},
     {"frontend_attributes", Frontend},
@@ -155,7 +156,8 @@ void SetWindow(Attributes& own) {
   if (!own.window.has_value()) own.window.emplace();
 }
 
-// What asynchronous operations after the first one call, the first one says.
+// The first of a chain of asynchronous operations names the computation for
+// all.
 void SetAsync(Instruction& instruction) {
   if (instruction.opcode == Opcode::kAsyncStart) {
     std::string& thread =
@@ -166,7 +168,7 @@ void SetAsync(Instruction& instruction) {
   }
 }
 
-// What the text leaves out because it is the usual.
+// Sets attributes that the text omits because they have the default value.
 void SetDefaults(AttributeText& text, const SeenAttributes& seen) {
   switch (text.Wrapped().opcode) {
     case Opcode::kDot:

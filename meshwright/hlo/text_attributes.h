@@ -15,20 +15,20 @@
 
 namespace meshwright::internal {
 
-// By name, those that the text has up to here.
+// Those defined so far in the text, by name.
 using ComputationsByName = absl::flat_hash_map<absl::string_view, Computation*>;
 
-// The attributes of one instruction as they are read.
+// The state of reading the attributes of one instruction.
 struct AttributeText {
   TextLexer& lexer;
   const ComputationsByName& computations;
-  // Has opcode, shape and operands.
+  // Has its opcode, shape and operands.
   Instruction& instruction;
-  // What an asynchronous instruction wraps, for forms as in custom-call-start;
-  // else null. The attributes of the opcode are of this one.
+  // For asynchronous forms like custom-call-start, the wrapped instruction, to
+  // which the opcode's attributes belong; otherwise null.
   Instruction* wrapped = nullptr;
 
-  // Names of instructions that may come later, and where each stands.
+  // Names of instructions that may be defined later, and their positions.
   std::vector<std::pair<absl::string_view, size_t>> control_predecessors = {};
   // Of ragged-dot.
   std::vector<int64_t> lhs_ragged_dims = {};
@@ -38,9 +38,9 @@ struct AttributeText {
   Attributes& Own() { return Wrapped().attributes.mutate(); }
 };
 
-// Reads all of them and sets what the text leaves out because it is the usual.
-// Fails on attributes that the opcode does not have, that stand there twice, or
-// that it lacks.
+// Reads all attributes and sets the defaults of absent ones. Fails on
+// attributes that the opcode does not have, duplicates, and missing required
+// ones.
 void ReadAttributesText(AttributeText& text);
 
 }  // namespace meshwright::internal

@@ -33,7 +33,7 @@ NumbersPerDimension ReadPerDimension(TextLexer& lexer) {
   return numbers;
 }
 
-// Where the first and second number of "stride=2x2" or "pad=1_1" go.
+// The fields for the first and second number of "stride=2x2" or "pad=1_1".
 struct WindowField {
   absl::string_view name;
   int64_t WindowDimension::*first;
@@ -93,7 +93,7 @@ void ReadWindowField(TextLexer& lexer, Window& window) {
   lexer.FailAt(start, absl::StrCat("'", name, "' is no field of a window"));
 }
 
-// Where the letters of one operand are: "b01f".
+// The positions of the letters of one operand: "b01f".
 struct Labels {
   int64_t first = 0;
   int64_t second = 0;

@@ -1,5 +1,5 @@
-// Fields of XLA's schema that this project only carries along, made from text:
-// appended to what a message keeps of fields it does not know.
+// Appends fields of XLA's schema that this project does not interpret to the
+// unknown fields of a message.
 #ifndef MESHWRIGHT_HLO_TEXT_FIELDS_H_
 #define MESHWRIGHT_HLO_TEXT_FIELDS_H_
 

@@ -13,7 +13,7 @@
 namespace meshwright::internal {
 namespace {
 
-// How a program is compiled, which is said anew when it is run.
+// Compilation options, which are given anew when the program is compiled.
 constexpr std::array<absl::string_view, 7> kOfCompilation = {
     "replica_count",
     "num_partitions",

@@ -9,7 +9,7 @@
 
 namespace meshwright::internal {
 
-// A module with what the line says, and with the tables of stack frames that
+// A module with the properties in that line and in the stack frame tables that
 // may follow.
 Module ReadHeader(TextLexer& lexer);
 

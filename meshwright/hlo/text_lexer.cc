@@ -23,7 +23,7 @@ bool IsWordCharacter(char c) {
 
 bool IsNumberCharacter(char c) { return IsWordCharacter(c) || c == '+'; }
 
-// The bracket that ends what `c` begins; '\0' if it is none.
+// The closing bracket for `c`; '\0' if `c` opens none.
 char ClosingOf(char c) {
   switch (c) {
     case '{':

@@ -1,13 +1,13 @@
-// The tokens of HLO text, taken from left to right as a reader asks for them.
+// The tokens of HLO text, read from left to right on demand.
 //
 //   TextLexer lexer("%x = f32[4] add(a, /*index=1*/b)");
 //   lexer.Name();         // "x"
 //   lexer.Expect("=");
 //   lexer.Expect("(");    // line 1, column 6: expected '(', got 'f32'
 //
-// The first error stays. From then on the text is at its end: every read gives
-// an empty value and every Take is false, so that loops end; readers look at
-// status() once they are done. Blanks and comments between tokens do not count.
+// The first error is kept. After it the text counts as ended: every read
+// returns an empty value and every Take false, so that loops end; readers check
+// status() at the end. Blanks and comments between tokens are skipped.
 #ifndef MESHWRIGHT_HLO_TEXT_LEXER_H_
 #define MESHWRIGHT_HLO_TEXT_LEXER_H_
 
@@ -36,21 +36,21 @@ class TextLexer {
   // Fails with "expected WHAT, got 'TOKEN'".
   void FailExpected(absl::string_view what);
 
-  // Where the next token starts, in bytes.
+  // The byte position of the next token.
   size_t position();
-  // How many bytes are left: no more tokens than that can follow.
+  // The number of remaining bytes, an upper bound on the remaining tokens.
   size_t remaining() const { return text_.size() - position_; }
   bool AtEnd() { return position() == text_.size(); }
   // The next character; '\0' at the end.
   char Next() { return AtEnd() ? '\0' : text_[position_]; }
   bool NextIs(absl::string_view token);
   bool NextIsDigit();
-  // The word that comes next, not stepped over; empty if none does.
+  // The next word, without consuming it; empty if there is none.
   absl::string_view NextWord();
 
-  // Steps over punctuation if it comes next.
+  // Consumes punctuation if it comes next.
   bool Take(absl::string_view token);
-  // Steps over exactly this word.
+  // Consumes exactly this word if it comes next.
   bool TakeWord(absl::string_view word);
   void Expect(absl::string_view token);
 
@@ -88,8 +88,8 @@ class TextLexer {
 
  private:
   void SkipComment();
-  // The end of the string literal or of the brackets that begin at `start`;
-  // fails if there is none.
+  // The end of the string literal or brackets that begin at `start`; fails if
+  // there is none.
   size_t EndOfString(size_t start);
   size_t EndOfBrackets(size_t start);
   std::string DescribeNext();

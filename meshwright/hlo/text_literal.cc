@@ -26,7 +26,7 @@ constexpr absl::string_view kElidedMessage =
     "print_large_constants=True in jaxlib, --xla_dump_large_constants for "
     "dumps";
 
-// "0.1", "1e+20", "0x1.8p3", "inf"; from_chars has no "0x" in front.
+// "0.1", "1e+20", "0x1.8p3", "inf"; from_chars does not accept the prefix "0x".
 std::optional<double> ParseDouble(absl::string_view text) {
   const bool negative = absl::ConsumePrefix(&text, "-");
   const bool hex = absl::ConsumePrefix(&text, "0x");
@@ -37,7 +37,7 @@ std::optional<double> ParseDouble(absl::string_view text) {
       hex ? std::chars_format::hex : std::chars_format::general);
   if (end != text.data() + text.size()) return std::nullopt;
   if (error == std::errc::result_out_of_range) {
-    // Too large, or so small that it reads as 0.
+    // Too large, or so small that it is read as 0.
     if (hex || !absl::SimpleAtod(text, &value) || std::isinf(value)) {
       return std::nullopt;
     }
@@ -83,7 +83,7 @@ uint64_t ReadFloatBits(TextLexer& lexer, ElementType type) {
   return bits.value_or(0);
 }
 
-// True if dropping all bits but the type's own keeps the value.
+// Whether the value fits into the bits of the type.
 bool Fits(ElementType type, int64_t value) {
   const int64_t unused = 64 - BitWidth(type);
   const auto shifted = static_cast<uint64_t>(value) << unused;
@@ -114,7 +114,7 @@ uint64_t ReadIntegerBits(TextLexer& lexer, ElementType type) {
   return static_cast<uint64_t>(value);
 }
 
-// Reads the rows of an array into their places.
+// Reads the rows of an array into their positions.
 class ArrayReader {
  public:
   ArrayReader(TextLexer& lexer, Literal& literal, std::vector<int64_t> strides)
@@ -176,8 +176,8 @@ class ArrayReader {
 void ReadArray(TextLexer& lexer, Literal& literal) {
   const int64_t count = ElementCount(literal.shape);
   std::optional<std::vector<int64_t>> strides = Strides(literal.shape);
-  // Each element takes a character at least: what is allocated is no larger
-  // than the text by more than a factor.
+  // Each element takes at least one character: the allocation is at most a
+  // constant factor larger than the text.
   if (count > static_cast<int64_t>(lexer.remaining()) || !strides) {
     TextLexer ahead = lexer;
     ahead.Take("{");
@@ -198,7 +198,7 @@ Literal ReadLiteralText(TextLexer& lexer, const Shape& shape) {
   literal.shape = shape;
   if (!lexer.ok()) return literal;
   if (shape.IsArray()) {
-    // Tiles and memory spaces are of the device.
+    // Tiles and memory spaces are specific to the device.
     literal.shape.layout->tiles.clear();
     literal.shape.layout->memory_space = 0;
     ReadArray(lexer, literal);

@@ -11,12 +11,12 @@
 namespace meshwright::internal {
 namespace {
 
-// Fields of the schema's FileLocation that are carried along.
+// Fields of the schema's FileLocation that are preserved but not interpreted.
 constexpr int kColumn = 4;
 constexpr int kEndLine = 5;
 constexpr int kEndColumn = 6;
 
-// The key of a frontend attribute: anything but what ends it.
+// The key of a frontend attribute: all characters except those that end it.
 std::string ReadKey(TextLexer& lexer) {
   constexpr absl::string_view kKeyCharacters =
       "!#$%&'()*+-./0123456789:;<>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`"
@@ -113,7 +113,7 @@ std::string ReadStackFrames(TextLexer& lexer) {
     auto row = ReadRow(lexer);
     auto* frame = index.add_stack_frames();
     frame->set_file_location_id(row["file_location_id"]);
-    // Printed one too high, so that 1 is none.
+    // Printed with one added, so that 1 means none.
     frame->set_parent_frame_id(row["parent_frame_id"] - 1);
   });
   if (index.ByteSizeLong() == 0) return "";

@@ -1,5 +1,5 @@
-// What HLO text says of where a program comes from: metadata of instructions,
-// frontend attributes, and the module's table of stack frames.
+// Reads the provenance of a program from HLO text: metadata of instructions,
+// frontend attributes, and the module's stack frame tables.
 #ifndef MESHWRIGHT_HLO_TEXT_METADATA_H_
 #define MESHWRIGHT_HLO_TEXT_METADATA_H_
 

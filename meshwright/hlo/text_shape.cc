@@ -13,10 +13,10 @@
 namespace meshwright::internal {
 namespace {
 
-// Field of the schema's LayoutProto that is carried along.
+// A field of the schema's LayoutProto that is preserved but not interpreted.
 constexpr int kTailPadding = 16;
 
-// Deeper tuples no program has.
+// No real program has deeper tuples.
 constexpr int kMaxTupleDepth = 64;
 
 Layout RowMajor(int64_t rank) {
@@ -73,8 +73,9 @@ Layout ReadLayout(TextLexer& lexer) {
   return layout;
 }
 
-// A brace after a shape may also begin a computation or a literal. A literal
-// of an array without layout is not told from one; XLA does not, either.
+// A brace after a shape may also begin a computation or a literal. A literal of
+// an array without layout cannot be distinguished from a layout; XLA does not,
+// either.
 bool NextIsLayout(TextLexer& lexer) {
   if (!lexer.NextIs("{")) return false;
   TextLexer ahead = lexer;

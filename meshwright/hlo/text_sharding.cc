@@ -20,12 +20,12 @@ constexpr absl::string_view kMeshAxes =
     "devices given as mesh axes are not supported; lower with explicit or iota "
     "lists";
 
-// Fields of the schema's OpSharding that are carried along.
+// Fields of the schema's OpSharding that are preserved but not interpreted.
 constexpr int kIsShardGroup = 11;
 constexpr int kShardGroupId = 12;
 constexpr int kShardGroupType = 13;
 
-// A kind that stands alone in braces or in last_tile_dims.
+// Takes a kind that is a word on its own in braces or in last_tile_dims.
 std::optional<Kind> TakeKind(TextLexer& lexer) {
   for (const Kind kind : {Kind::kReplicated, Kind::kMaximal, Kind::kManual,
                           Kind::kUnknown, Kind::kUnreduced}) {
@@ -39,7 +39,7 @@ struct Iota {
   std::vector<int32_t> perm;
 };
 
-// "<=[2,4]T(1,0)"; without T the order stays.
+// "<=[2,4]T(1,0)"; without T the order is unchanged.
 Iota ReadIota(TextLexer& lexer) {
   Iota iota;
   lexer.Expect("<=");
@@ -119,7 +119,7 @@ void CheckSharding(TextLexer& lexer, size_t start, const OpSharding& sharding) {
   }
 }
 
-// After the brace that opens it.
+// Reads what follows the opening brace.
 OpSharding ReadSingle(TextLexer& lexer) {
   const size_t start = lexer.position();
   OpSharding sharding;

@@ -21,8 +21,8 @@ struct Affine {
   int64_t offset = 0;
 };
 
-// An instruction seen from a chain of calls: `caller` is the call whose callee
-// holds the instruction.
+// An instruction within a chain of calls: `call` is the call whose callee
+// contains the instruction, `caller` the frame of that call.
 struct Frame {
   const Instruction* call = nullptr;
   const Frame* caller = nullptr;
@@ -37,10 +37,10 @@ struct Located {
 class Reader {
  public:
   // Parameters of the outermost computation are opaque unless it is a loop's
-  // condition or body, where parameter 0 holds what is carried.
+  // condition or body, where parameter 0 is the loop-carried value.
   explicit Reader(bool in_loop) : in_loop_(in_loop) {}
 
-  // Element `element` of a (tuple) value, or the value itself if no tuple.
+  // Element `element` of a tuple, or the value itself if it is no tuple.
   std::optional<Affine> ElementOf(const Instruction& value, int64_t element) {
     if (!value.shape.IsTuple()) {
       if (element != 0) return std::nullopt;
@@ -72,7 +72,7 @@ class Reader {
     }
   }
 
-  // The compare that a condition's root is, with its frame.
+  // One side of the compare at the root of a condition, in its frame.
   std::optional<Affine> Side(Located compare, int operand) {
     return Read({compare.instruction->operands[operand], compare.frame}, 0);
   }
@@ -93,7 +93,7 @@ class Reader {
   }
 
  private:
-  // One-element ops that hand on their operand.
+  // Ops on one element that return their operand.
   static bool IsTransparent(const Instruction& instruction) {
     switch (instruction.opcode) {
       case Opcode::kCopy:
@@ -134,7 +134,7 @@ class Reader {
   std::optional<Affine> ReadParameter(Located at, int depth) {
     const int64_t number = at.instruction->attributes->parameter_number;
     if (at.frame == nullptr) {
-      // The carried value itself, when it is no tuple.
+      // The loop-carried value itself, if it is no tuple.
       if (!in_loop_ || number != 0) return std::nullopt;
       return Affine{0, 0};
     }
@@ -267,7 +267,7 @@ std::optional<Wide> Iterations(const std::string& direction, Wide init,
   return std::nullopt;
 }
 
-// Whether an integer of this type holds `value`; beyond, it would wrap.
+// Whether `value` fits into an integer of this type; otherwise it would wrap.
 bool FitsWide(ElementType type, Wide value) {
   const int64_t bits = BitWidth(type);
   if (IsUnsignedInteger(type)) return value >= 0 && value < (Wide{1} << bits);
@@ -275,7 +275,7 @@ bool FitsWide(ElementType type, Wide value) {
   return value >= -half && value < half;
 }
 
-// What a carried element starts as and what each iteration adds to it.
+// The initial value of a loop-carried element, and what each iteration adds.
 struct Progress {
   int64_t init = 0;
   int64_t step = 0;
@@ -300,7 +300,7 @@ std::optional<int64_t> TripCountByPattern(const Instruction& loop) {
   if (!lhs || !rhs) return std::nullopt;
   std::string direction = compare.instruction->attributes->comparison_direction;
 
-  // A side that a loop does not change is a constant.
+  // A side that the loop does not change is a constant.
   Progress moving;
   for (std::optional<Affine>* side : {&lhs, &rhs}) {
     if (!(*side)->element) continue;

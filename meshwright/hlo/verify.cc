@@ -59,7 +59,7 @@ bool Owns(const Computation& computation, const Instruction* instruction) {
          computation.instruction(instruction->id) == instruction;
 }
 
-// Control edges may run against the list's order; then look for a cycle.
+// Control edges may go against the order of the list; if so, look for a cycle.
 absl::Status CheckAcyclic(const Computation& computation) {
   bool backward = false;
   for (const auto& instruction : computation.instructions()) {
@@ -90,7 +90,7 @@ absl::Status CheckAcyclic(const Computation& computation) {
   return Bad("control predecessors form a cycle");
 }
 
-// The instruction stands where its id says, after its operands.
+// Checks that the instruction is at the index of its id, after its operands.
 absl::Status Verifier::CheckPlace(const Computation& computation, int32_t id) {
   const Instruction& instruction = *computation.instruction(id);
   if (instruction.id != id) {
@@ -128,12 +128,12 @@ absl::Status Verifier::CheckCallees(const Instruction& instruction) {
   return absl::OkStatus();
 }
 
-// The operands, attributes and shape fit the opcode.
+// Checks that the operands, attributes and shape fit the opcode.
 absl::Status Verifier::CheckMeaning(const Instruction& instruction) {
   MW_RETURN_IF_ERROR(CheckShape(instruction.shape));
   std::string why;
   if (!IsValid(instruction.shape, &why)) return Bad("invalid shape: ", why);
-  // Before the shape is inferred: rules read the callees' roots.
+  // Before the shape is inferred, since the rules read the callees' roots.
   if (!instruction.called.empty()) {
     MW_RETURN_IF_ERROR(CheckCallees(instruction));
   }

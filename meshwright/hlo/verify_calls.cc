@@ -216,7 +216,7 @@ absl::StatusOr<Signature> SignatureOf(const Computation& computation) {
 const Shape* ShapeClasses::Find(const Shape* shape) {
   const Shape** link = &parent_.try_emplace(shape, shape).first->second;
   while (*link != shape) {
-    // Halves the path for the next search.
+    // Path halving, for the next search.
     const Shape** next = &parent_.find(*link)->second;
     *link = *next;
     shape = *link;

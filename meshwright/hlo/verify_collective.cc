@@ -15,7 +15,7 @@ bool NeedsEqualGroups(Opcode opcode) {
          opcode == Opcode::kReduceScatter || opcode == Opcode::kAllToAll;
 }
 
-// A broadcast may leave devices out; all others name every one.
+// A broadcast may omit devices; all others list every one.
 bool NeedsAllIds(Opcode opcode) {
   return opcode != Opcode::kCollectiveBroadcast &&
          opcode != Opcode::kCollectiveReduce;
@@ -59,7 +59,7 @@ absl::Status CollectiveChecker::CheckGroups(const Instruction& instruction) {
 
 absl::Status CollectiveChecker::CheckPairs(const Instruction& instruction) {
   const auto& pairs = instruction.attributes->source_target_pairs;
-  // The forms with several operands may name a source once per operand.
+  // Forms with several operands may list a source once per operand.
   if (instruction.operands.size() > 1) return absl::OkStatus();
   for (const bool sources : {true, false}) {
     Clear();

@@ -1,4 +1,4 @@
-// Constants carry their value, whole and in the right layout.
+// Constants have a complete value in the right layout.
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/shape_checks.h"
 #include "meshwright/hlo/verify_rules.h"
@@ -6,7 +6,8 @@
 namespace meshwright {
 namespace {
 
-// XLA takes a constant only in the layout of its literal, absence included.
+// XLA requires a constant to have the layout of its literal, or neither to have
+// one.
 absl::Status CheckLayout(const Literal& literal, const Shape& shape) {
   const bool expected = shape.layout.has_value();
   const bool got = literal.shape.layout.has_value();

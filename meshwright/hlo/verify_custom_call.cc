@@ -1,4 +1,4 @@
-// What an opaque callee is promised about its operands and results.
+// Constraints on the operands and results of an opaque callee.
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/shape_checks.h"

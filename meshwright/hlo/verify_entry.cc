@@ -1,4 +1,4 @@
-// What ties the entry's parameters and results to the caller's buffers.
+// What relates the entry's parameters and results to the caller's buffers.
 #include <utility>
 
 #include "meshwright/base/annotate.h"

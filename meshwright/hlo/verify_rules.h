@@ -1,5 +1,5 @@
-// The parts of Verify, each about one subject. All return kInvalidArgument
-// with "what is wrong; expected X, got Y"; Verify adds where.
+// The parts of Verify, one for each subject. All return kInvalidArgument with
+// "what is wrong; expected X, got Y"; Verify adds the location.
 #ifndef MESHWRIGHT_HLO_VERIFY_RULES_H_
 #define MESHWRIGHT_HLO_VERIFY_RULES_H_
 
@@ -14,16 +14,16 @@
 
 namespace meshwright {
 
-// What callers need to know of a computation.
+// What callers need to know about a computation.
 struct Signature {
   std::vector<const Instruction*> parameters;  // By number, none missing.
   const Instruction* root = nullptr;
 };
 
-// Fails when the computation has no root, or parameter numbers are not 0..n-1.
+// Fails if the computation has no root, or parameter numbers are not 0..n-1.
 absl::StatusOr<Signature> SignatureOf(const Computation& computation);
 
-// Tells whether shapes are compatible, and remembers it: every shape of a
+// Decides whether shapes are compatible, and memoises it: every shape of a
 // module takes part in one successful comparison, however many calls pass it.
 class ShapeClasses {
  public:
@@ -37,7 +37,7 @@ class ShapeClasses {
 };
 
 // verify_calls.cc: the operands and result of a caller fit its callees.
-// Requires: one signature per called computation, and InferInstruction passed.
+// Requires: one signature per called computation; InferInstruction passed.
 absl::Status CheckCalls(const Instruction& instruction,
                         const std::vector<const Signature*>& callees,
                         ShapeClasses& classes);
@@ -55,11 +55,11 @@ class CollectiveChecker {
   absl::Status CheckPairs(const Instruction& instruction);
   // Starts an empty set of ids.
   void Clear() { ++round_, large_.clear(); }
-  // False when the id is in the set already.
+  // False if the id is in the set already.
   bool Insert(int64_t id);
 
   int64_t round_ = 0;
-  std::vector<int64_t> last_seen_;  // By small id, the round that saw it.
+  std::vector<int64_t> last_seen_;  // By small id: the round that last saw it.
   absl::flat_hash_set<int64_t> large_;
 };
 

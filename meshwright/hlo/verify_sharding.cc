@@ -1,4 +1,4 @@
-// Sharding annotations fit the shape they stand on.
+// Sharding annotations fit the shapes of their instructions.
 #include <algorithm>
 
 #include "meshwright/base/annotate.h"
@@ -94,12 +94,12 @@ absl::Status CheckLeaves(const OpSharding& sharding, const Shape& shape,
 
 absl::Status CheckSharding(const OpSharding& sharding, const Shape& shape) {
   if (sharding.kind != OpSharding::Kind::kTuple) {
-    // On a tuple it holds for every leaf, of whatever rank.
+    // On a tuple it applies to every leaf, of any rank.
     return CheckOne(sharding, shape.IsTuple() ? nullptr : &shape);
   }
   const int64_t leaves = LeafCount(shape);
   const int64_t count = std::ssize(sharding.tuple);
-  // XLA gives an empty tuple one sharding all the same.
+  // XLA nevertheless gives an empty tuple one sharding.
   if (leaves == 0 && count <= 1) return absl::OkStatus();
   if (leaves != count) {
     return Bad("sharding: expected one sharding per leaf, ", leaves, ", got ",

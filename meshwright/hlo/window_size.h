@@ -1,4 +1,4 @@
-// How many places a sliding window has along each dimension.
+// The number of positions of a sliding window along each dimension.
 //
 //   base 8, window {size 3, stride 2, padding 1_1}  ->  4
 #ifndef MESHWRIGHT_HLO_WINDOW_SIZE_H_
@@ -12,12 +12,12 @@
 
 namespace meshwright {
 
-// Fails when a size, stride or dilation is not positive, or a sum overflows.
-// A window larger than the padded base has no place: 0.
+// Fails if a size, stride or dilation is not positive, or a sum overflows. A
+// window larger than the padded base has no position: 0.
 absl::StatusOr<int64_t> WindowPlaces(int64_t base,
                                      const WindowDimension& window);
 
-// `window`, or one without dimensions where the instruction has none.
+// `window`, or one without dimensions if the instruction has none.
 const Window& WindowOrEmpty(const std::optional<Window>& window);
 
 }  // namespace meshwright

@@ -24,7 +24,8 @@ namespace {
 
 constexpr absl::Duration kLastGrace = absl::Milliseconds(500);
 
-// That some child has ended; one for all, so that one can wait for any.
+// Notifies that some child has ended; one for all children, so that a caller
+// can wait for any.
 struct Ends {
   std::mutex lock;
   std::condition_variable changed;
@@ -35,7 +36,7 @@ Ends& AllEnds() {
   return *ends;
 }
 
-// Until `done()` or the timeout; what done() says then.
+// Waits until `done()` or the timeout; returns the last result of done().
 template <typename Done>
 bool Await(std::unique_lock<std::mutex>& lock, absl::Duration timeout,
            const Done& done) {
@@ -53,7 +54,7 @@ absl::Status Failed(absl::string_view what) {
                       absl::StrCat(what, ": ", std::strerror(error)));
 }
 
-// A descriptor that is closed unless it is released.
+// A file descriptor that is closed unless it is released.
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}
@@ -126,14 +127,14 @@ ChildProcess::~ChildProcess() {
   waiter_.join();
 }
 
-// On a thread of its own.
+// Runs on its own thread.
 void ChildProcess::Reap() {
   siginfo_t info;
   while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) !=
              0 &&
          errno == EINTR) {
   }
-  // Not reaped yet, so that the number of its group is still its own.
+  // Not reaped yet, so its process group id cannot have been reused.
   ::kill(-pid_, SIGKILL);
   if (relay_ != nullptr) relay_->Finish();
   const std::lock_guard mine(lock_);

@@ -1,4 +1,4 @@
-// A program that this process has started and that does not outlive it.
+// A child process that does not outlive this one.
 //
 //   MW_ASSIGN_OR_RETURN(const std::string program, ProgramPath());
 //   MW_ASSIGN_OR_RETURN(
@@ -9,8 +9,8 @@
 //   child->Wait(absl::Seconds(1));          // Nothing: it still runs.
 //   child->Terminate(absl::Seconds(5));     // "killed by signal 15 (SIGTERM)"
 //
-// It ends with this process even if that is killed (spawn.h), and what it has
-// started itself ends with it. Thread-safe.
+// It is killed when this process ends, even if that is killed (spawn.h), and
+// its own children end with it. Thread-safe.
 #ifndef MESHWRIGHT_LAUNCH_CHILD_PROCESS_H_
 #define MESHWRIGHT_LAUNCH_CHILD_PROCESS_H_
 
@@ -39,44 +39,46 @@ struct ChildOptions {
   std::vector<std::string> argv;  // argv[0] is a path, or is found on PATH.
   std::map<std::string, std::string> environment;  // Added to this process's.
   std::string name;                                // "worker 2"
-  // Where its output, stdout and stderr together, goes: to `on_line`, called
-  // from a thread, if given; appended to this file, if named; else to stderr,
+  // Where its output (stdout and stderr together) goes: to `on_line`, called on
+  // a thread, if set; appended to this file, if named; otherwise to stderr,
   // with the name before each line.
   std::function<void(absl::string_view line)> on_line = nullptr;
   std::string log_path = {};
-  // Its stdin is a pipe that says nothing and ends with this object, for
-  // programs that take that for an order to end (ssh_command.h); else
-  // /dev/null.
+  // If true, its stdin is a pipe that stays silent and is closed with this
+  // object, for programs that end when their stdin does (ssh_command.h);
+  // otherwise /dev/null.
   bool hold_stdin = false;
 };
 
 class ChildProcess {
  public:
-  // Fails, naming the program or the log, if they cannot be run or opened.
+  // Errors name the program or the log if they cannot be run or opened.
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(
       ChildOptions options);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  // Terminates it, within a second.
+  // Terminates it within a second.
   ~ChildProcess();
 
   pid_t pid() const { return pid_; }
   const std::string& name() const { return name_; }
 
-  // How it ended, when all its output has been passed on; nothing if it still
-  // runs after `timeout` (zero: now; absl::InfiniteDuration() waits for good).
+  // Its exit status, after all its output was relayed; nullopt if it is still
+  // running after `timeout` (zero: poll; absl::InfiniteDuration(): wait).
   std::optional<ExitStatus> Wait(absl::Duration timeout);
-  // SIGTERM to it and what it started; SIGKILL after `grace`. How it ended.
+  // Sends SIGTERM to it and its children, and SIGKILL after `grace`. Returns
+  // how it ended.
   ExitStatus Terminate(absl::Duration grace);
-  // To it and what it started; nothing happens if it has ended.
+  // Sends a signal to it and its children; no effect if it has ended.
   void Signal(int number);
 
-  // The index of one that has ended; nothing if all still run after `timeout`.
+  // The index of a child that has ended; nullopt if all are still running after
+  // `timeout`.
   static std::optional<size_t> WaitForAny(
       absl::Span<const std::unique_ptr<ChildProcess>> children,
       absl::Duration timeout);
-  // The index of the one that was the first to end badly; nothing when all have
-  // ended well.
+  // The index of the first child that failed; nullopt when all have ended
+  // successfully.
   static std::optional<size_t> WaitForFailure(
       absl::Span<const std::unique_ptr<ChildProcess>> children);
 
@@ -90,15 +92,15 @@ class ChildProcess {
   std::unique_ptr<LineRelay> relay_;  // Null with a log.
   std::mutex lock_;                   // Guards pid_ against being reused.
   std::optional<ExitStatus> status_;  // Guarded by lock_ and the lock of all.
-  int64_t end_order_ = 0;             // Among all children that have ended.
+  int64_t end_order_ = 0;             // The order in which children ended.
   std::thread waiter_;
 };
 
-// SIGTERM to all, SIGKILL to those that still run after `grace`.
+// Sends SIGTERM to all, and SIGKILL to those still running after `grace`.
 void TerminateAll(absl::Span<const std::unique_ptr<ChildProcess>> children,
                   absl::Duration grace);
 
-// The file of the program that is running.
+// The path of the running program.
 absl::StatusOr<std::string> ProgramPath();
 
 }  // namespace meshwright

@@ -20,11 +20,13 @@ namespace {
 
 constexpr uint64_t kFirstJobPort = 20000;
 constexpr uint64_t kJobPorts = 32768 - kFirstJobPort;
-// Steps of one Slurm job that may run at the same time on different ports.
+// Number of steps of one Slurm job that may run at the same time on different
+// ports.
 constexpr uint64_t kSteps = 8;
 constexpr char kLoopback[] = "127.0.0.1";
 
-// Another port that depends on this one alone; neighbours get neighbours.
+// Another port that depends only on this one; consecutive ports map to
+// consecutive ports.
 int PortBeside(int port) {
   return (port / 10000 == 1 ? 20000 : 10000) + port % 10000;
 }
@@ -100,7 +102,7 @@ absl::StatusOr<std::optional<HostPort>> OpenMpiCoordinator(
   const std::optional<std::string> uri =
       Variable(environment, "OMPI_MCA_orte_hnp_uri");
   if (uri.has_value()) {
-    // The number of the job's family is in the upper half.
+    // The upper half is the number of the job family.
     uint32_t job = 0;
     const std::optional<std::string> host = HostOfUri(*uri);
     if (!host.has_value() || host->empty() ||

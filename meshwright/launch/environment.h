@@ -1,4 +1,4 @@
-// The environment variables that a process was started with, or a test's own.
+// Environment variables, of this process or of a test.
 //
 //   const Environment environment = ProcessEnvironment();
 //   environment("SLURM_PROCID");   // "3", or nothing

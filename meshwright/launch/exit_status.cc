@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-// " (SIGKILL)"; empty for signals that nobody expects.
+// " (SIGKILL)"; empty for unusual signals.
 std::string SignalName(int signal) {
   struct Named {
     int number;

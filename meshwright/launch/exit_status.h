@@ -11,14 +11,14 @@
 namespace meshwright {
 
 struct ExitStatus {
-  int code = 0;    // Of a process that ended by itself.
-  int signal = 0;  // That killed it, or 0.
+  int code = 0;    // The exit code, if the process ended by itself.
+  int signal = 0;  // The signal that killed it, or 0.
 
-  // From what waitpid gives.
+  // From the status of waitpid.
   static ExitStatus FromWait(int status);
 
   bool ok() const { return code == 0 && signal == 0; }
-  // As shells count: 128 + signal.
+  // The shell's convention: 128 + signal.
   int ShellCode() const { return signal != 0 ? 128 + signal : code; }
   std::string ToString() const;
 

@@ -13,8 +13,8 @@
 namespace meshwright {
 namespace {
 
-// Letters of host names and of IPv6 addresses with their zones. What a shell or
-// ssh would take for something else is not among them.
+// Characters of host names and of IPv6 addresses with zones, but none that a
+// shell or ssh would interpret.
 bool IsHostName(absl::string_view host) {
   return !host.empty() && host[0] != '-' &&
          std::ranges::all_of(host, [](char c) {

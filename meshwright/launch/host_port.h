@@ -1,4 +1,4 @@
-// "host:port", as coordinators and workers are addressed.
+// "host:port", the addresses of coordinators and workers.
 //
 //   ParseHostPort("gpu02:7777")    // {"gpu02", 7777}
 //   ParseHostPort("[fe80::1]:80")  // {"fe80::1", 80}; ToString() adds them
@@ -12,7 +12,7 @@
 
 namespace meshwright {
 
-// Where `meshwright serve` listens unless told otherwise.
+// The default port of `meshwright serve`.
 inline constexpr int kCoordinatorPort = 7777;
 
 struct HostPort {
@@ -20,19 +20,21 @@ struct HostPort {
   int port = 0;
 
   std::string ToString() const;
-  // Whether only this machine reaches it: 127.0.0.0/8, ::1, localhost.
+  // Whether it is reachable from this machine only: 127.0.0.0/8, ::1,
+  // localhost.
   bool IsLoopback() const;
 
   bool operator==(const HostPort&) const = default;
 };
 
-// Without a port it is `default_port`; 0 demands one. kInvalidArgument, naming
-// the text, for what is no host (spaces, quotes, a leading '-') or no port.
+// Without a port, `default_port`; if that is 0, a port is required.
+// kInvalidArgument, naming the text, for an invalid host (spaces, quotes, a
+// leading '-') or port.
 absl::StatusOr<HostPort> ParseHostPort(absl::string_view text,
                                        int default_port = 0);
 
-// With a port, which may be 0: where one listens, any that is free.
-// kInvalidArgument, with an example, for anything else than HOST:PORT.
+// A port is required, and may be 0: listen on any free one. kInvalidArgument,
+// with an example, for anything other than HOST:PORT.
 absl::StatusOr<HostPort> ParseAddress(absl::string_view text);
 
 }  // namespace meshwright

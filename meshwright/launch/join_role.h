@@ -33,8 +33,8 @@ struct JoinRole {
   bool operator==(const JoinRole&) const = default;
 };
 
-// kInvalidArgument, saying what to set, if nothing says where rank 0 is. A job
-// of one process needs no address.
+// kInvalidArgument, saying what to set, if the address of rank 0 is unknown. A
+// job of one process needs no address.
 absl::StatusOr<JoinRole> RoleOf(const Discovered& found);
 
 }  // namespace meshwright

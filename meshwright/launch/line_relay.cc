@@ -16,7 +16,8 @@ namespace meshwright {
 namespace {
 
 constexpr size_t kLongestLine = size_t{64} << 10;
-// How long the pipe of a writer that has ended is read on when nothing comes.
+// After a writer has ended, its pipe is read until it has been silent for this
+// long.
 constexpr int kQuietMilliseconds = 50;
 
 }  // namespace
@@ -93,7 +94,7 @@ void PrintLine(absl::string_view line) {
   while (!rest.empty()) {
     const ssize_t wrote = ::write(STDERR_FILENO, rest.data(), rest.size());
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return;  // Nobody is there to read it.
+    if (wrote < 0) return;  // There is no reader.
     rest.remove_prefix(static_cast<size_t>(wrote));
   }
 }

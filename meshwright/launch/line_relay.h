@@ -1,4 +1,4 @@
-// Passes on what a child prints, line by line, with its name before each.
+// Relays the output of a child line by line, with its name before each line.
 //
 //   "[worker 2] step 7  loss 0.31\n"
 #ifndef MESHWRIGHT_LAUNCH_LINE_RELAY_H_
@@ -12,16 +12,17 @@
 
 namespace meshwright {
 
-// Cuts bytes that come in any pieces into lines.
+// Splits a stream of bytes into lines.
 class LineCutter {
  public:
-  // Called with each line, its end and a '\r' before it removed. Lines longer
-  // than 64 KiB are cut. Of a line drawn again in place only the last remains.
+  // Called with each line, without its newline and a '\r' before it. Lines
+  // longer than 64 KiB are truncated. Of a line redrawn in place only the last
+  // version remains.
   explicit LineCutter(std::function<void(absl::string_view line)> line)
       : line_(std::move(line)) {}
 
   void Add(absl::string_view bytes);
-  // What has no end of line yet is a line.
+  // Treats an incomplete last line as a line.
   void Finish();
 
  private:
@@ -31,19 +32,20 @@ class LineCutter {
   std::string open_;
 };
 
-// Reads a pipe on a thread of its own. Lines go to `sink`, from that thread.
+// Reads a pipe on a thread of its own, and passes lines to `sink` on that
+// thread.
 class LineRelay {
  public:
   using Sink = std::function<void(absl::string_view line)>;
 
-  // Takes over `fd`.
+  // Takes ownership of `fd`.
   LineRelay(int fd, Sink sink);
   LineRelay(const LineRelay&) = delete;
   LineRelay& operator=(const LineRelay&) = delete;
   ~LineRelay() { Finish(); }
 
-  // The writer has ended: passes on what is left and returns. What others, to
-  // whom it left the pipe, write later is lost.
+  // Call when the writer has ended: relays what is left and returns. Later
+  // output of others that inherited the pipe is lost.
   void Finish();
 
  private:
@@ -55,8 +57,8 @@ class LineRelay {
   std::thread thread_;
 };
 
-// Writes a line to stderr as a whole, also when several threads and the
-// progress line (live_line.h) write there; with a name, "[name] line".
+// Writes a line to stderr atomically, also with concurrent threads and the
+// progress line (live_line.h); with a name, "[name] line".
 void PrintLine(absl::string_view line);
 void PrintLineOf(absl::string_view name, absl::string_view line);
 

@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<std::string>> Numbers(absl::string_view ranges) {
   return numbers;
 }
 
-// At the commas that are not in brackets.
+// Splits at commas that are not in brackets.
 absl::StatusOr<std::vector<absl::string_view>> Names(absl::string_view list) {
   std::vector<absl::string_view> names;
   size_t begin = 0;
@@ -68,7 +68,8 @@ absl::StatusOr<std::vector<absl::string_view>> Names(absl::string_view list) {
   return names;
 }
 
-// "gpu[1-2]-ib": every combination of its brackets, the last fastest.
+// "gpu[1-2]-ib": every combination of its bracketed numbers, the last one
+// varying fastest.
 absl::StatusOr<std::vector<std::string>> Expand(absl::string_view name) {
   std::vector<std::string> hosts = {""};
   while (!name.empty()) {

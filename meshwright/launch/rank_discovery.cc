@@ -21,10 +21,10 @@ using FindCoordinator =
 struct Launcher {
   const char* name;
   const char* rank;
-  std::vector<const char*> size;  // The first that is set.
+  std::vector<const char*> size;  // The first one that is set counts.
   const char* local_rank = nullptr;
   const char* local_size = nullptr;
-  // Must be set, too, for the launcher to have started this process.
+  // The launcher has started this process only if this is set, too.
   const char* also = nullptr;
   FindCoordinator coordinator = nullptr;
 };
@@ -70,7 +70,7 @@ const std::vector<Launcher>& Launchers() {
   return *launchers;
 }
 
-// 0 <= rank < size, as two variables say.
+// Checks 0 <= rank < size, given by two variables.
 absl::Status CheckBelow(const char* rank_name, int64_t rank,
                         const char* size_name, int64_t size) {
   if (rank < size) return absl::OkStatus();
@@ -115,7 +115,7 @@ absl::Status ReadLocalRank(const Launcher& launcher,
 absl::Status ReadCoordinator(const Launcher& launcher,
                              const Environment& environment,
                              Discovered& found) {
-  // MASTER_ADDR is torchrun's own, with a port that may be taken.
+  // MASTER_ADDR belongs to torchrun, and its port may be taken.
   const bool own = launcher.coordinator == &TorchrunCoordinator &&
                    !Variable(environment, "MESHWRIGHT_COORDINATOR").has_value();
   std::optional<HostPort> address;

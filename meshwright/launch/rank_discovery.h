@@ -37,11 +37,11 @@ namespace meshwright {
 
 struct Discovered {
   std::string source;    // "Slurm"
-  std::string variable;  // Where the rank stood: "SLURM_PROCID".
+  std::string variable;  // The variable with the rank: "SLURM_PROCID".
   int rank = 0;
   int world_size = 1;
-  int local_rank = 0;  // On its host; 0 where the launcher does not say.
-  // "host:port" where rank 0 can be reached; empty if nothing says. In order:
+  int local_rank = 0;  // On its host; 0 if the launcher does not provide it.
+  // "host:port" of rank 0; empty if unknown. In this order:
   // MESHWRIGHT_COORDINATOR, JAX_COORDINATOR_ADDRESS, MASTER_ADDR; what the
   // launcher's own variables imply (coordinator_address.h).
   std::string coordinator;
@@ -52,8 +52,8 @@ struct Discovered {
   bool operator==(const Discovered&) const = default;
 };
 
-// Nothing if no launcher started this process. kInvalidArgument in one line
-// that names the variable: missing, no number, or at odds with another.
+// nullopt if no launcher started this process. kInvalidArgument in one line
+// that names the variable: missing, not a number, or contradicting another.
 absl::StatusOr<std::optional<Discovered>> DiscoverRank(
     const Environment& environment);
 

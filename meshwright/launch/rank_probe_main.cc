@@ -1,5 +1,6 @@
-// Prints what DiscoverRank and RoleOf say of this process, as JSON, for tests
-// that run it under real launchers; with an argument, after that many seconds.
+// Prints the results of DiscoverRank and RoleOf for this process as JSON, for
+// tests that run it under real launchers; with an argument, after that many
+// seconds.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

@@ -60,7 +60,7 @@ class ForkingThread {
   const std::function<void()>* work_ = nullptr;
 };
 
-// This process's variables, those of `added` in place of them or after them.
+// This process's variables, with those of `added` replacing them or appended.
 std::vector<std::string> MergedEnvironment(
     const std::map<std::string, std::string>& added) {
   std::vector<std::string> merged;
@@ -81,13 +81,13 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// All that the child needs, made before the fork: afterwards nothing may
-// allocate or lock.
+// Everything that the child needs, prepared before the fork: afterwards,
+// nothing may allocate or lock.
 struct Prepared {
   std::vector<char*> argv;
   std::vector<char*> envp;
   int fds[3];
-  int error_fd;  // For errno, if the program cannot be run.
+  int error_fd;  // Receives errno if the program cannot be run.
   pid_t parent;
 };
 
@@ -102,19 +102,20 @@ void ResetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// In the child.
+// Runs in the child.
 [[noreturn]] void Become(const Prepared& child) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != child.parent) _exit(127);  // It ended before prctl.
+  // The parent ended before prctl.
+  if (::getppid() != child.parent) _exit(127);
   ::setpgid(0, 0);
   ResetSignals();
-  // Clear of 0 to 2, which the next ones replace.
+  // Above 0 to 2, which are replaced next.
   const int error_fd = ::fcntl(child.error_fd, F_DUPFD_CLOEXEC, 3);
   int fds[3];
   for (int i = 0; i < 3; ++i) fds[i] = ::fcntl(child.fds[i], F_DUPFD, 3);
   for (int i = 0; i < 3; ++i) ::dup2(fds[i], i);
-  // Descriptors that libraries have opened without O_CLOEXEC; older kernels
-  // do not know the call, and the program then inherits them.
+  // Descriptors that libraries opened without O_CLOEXEC. Older kernels do not
+  // have this system call; the program then inherits them.
   constexpr unsigned kCloseRangeCloexec = 4;
   ::syscall(SYS_close_range, 3u, ~0u, kCloseRangeCloexec);
   for (const int fd : fds) ::close(fd);
@@ -161,7 +162,7 @@ absl::StatusOr<pid_t> Spawn(const SpawnRequest& request) {
   ::close(null);
   ::close(ends[1]);
   if (pid > 0) {
-    ::setpgid(pid, pid);  // Whoever is first.
+    ::setpgid(pid, pid);  // Parent and child both do this, whichever is first.
     error = 0;
     ssize_t got = 0;
     do {

@@ -1,4 +1,4 @@
-// Starts a program: fork and exec, with what both must get right.
+// Starts a program by fork and exec, with the details handled correctly.
 #ifndef MESHWRIGHT_LAUNCH_SPAWN_H_
 #define MESHWRIGHT_LAUNCH_SPAWN_H_
 
@@ -15,20 +15,20 @@ namespace meshwright {
 struct SpawnRequest {
   std::vector<std::string> argv;  // argv[0] is a path, or is found on PATH.
   std::map<std::string, std::string> environment;  // Added to this process's.
-  // Open descriptors of this process that become the program's; they stay open
+  // Open descriptors of this process to become the program's; they stay open
   // here. -1: /dev/null.
   int stdin_fd = -1;
   int stdout_fd = -1;
   int stderr_fd = -1;
 };
 
-// The program has no signal blocked or ignored, no other descriptor of ours,
-// and leads a process group of its own, so that Ctrl-C reaches only its parent.
-// The kernel kills it when this process ends, however that happens. kNotFound
-// or another code, naming the program, if it cannot be run.
+// The program has no blocked or ignored signals, no other descriptors of this
+// process, and leads a process group of its own, so that Ctrl-C reaches only
+// its parent. The kernel kills it when this process ends, however that happens.
+// kNotFound or another code, naming the program, if it cannot be run.
 //
-// The kernel counts from the thread that forks: one thread that never ends
-// forks for all callers.
+// Since the kernel ties this to the thread that forks, one thread that never
+// ends forks for all callers.
 absl::StatusOr<pid_t> Spawn(const SpawnRequest& request);
 
 }  // namespace meshwright

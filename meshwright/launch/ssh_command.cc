@@ -14,7 +14,8 @@
 namespace meshwright {
 namespace {
 
-// Keeps the program's stdin apart from ours, whose end is the order to end it.
+// Keeps the program's stdin apart from ours: the end of ours is the request to
+// end the program.
 constexpr char kRunHere[] =
     "exec 3<&0; $PROGRAM 3<&- </dev/null & p=$!; "
     "{ cat <&3; kill -TERM $p; sleep 30; kill -KILL $p; } >/dev/null 2>&1 & "
@@ -50,7 +51,7 @@ std::vector<std::string> SshCommand(const SshOptions& options) {
     command.push_back(option);
   }
   command.push_back(options.host);
-  // Whatever the login shell is.
+  // Independent of the login shell.
   command.push_back(absl::StrCat("exec sh -c ", ShellQuoted(script)));
   return command;
 }

@@ -1,4 +1,4 @@
-// Reads environment variables, naming the one at fault.
+// Reads environment variables; errors name the variable.
 #ifndef MESHWRIGHT_LAUNCH_VARIABLES_H_
 #define MESHWRIGHT_LAUNCH_VARIABLES_H_
 
@@ -12,11 +12,11 @@
 
 namespace meshwright {
 
-// The value; nothing if it is not set or empty.
+// nullopt if it is not set or empty.
 std::optional<std::string> Variable(const Environment& environment,
                                     const char* name);
 
-// A number of 0 to `max`; nothing if it is not set. kInvalidArgument for
+// A number from 0 to `max`; nullopt if it is not set. kInvalidArgument for
 // anything else: "RANK is 'x', not a number".
 absl::StatusOr<std::optional<int64_t>> IntegerVariable(
     const Environment& environment, const char* name, int64_t max);

@@ -12,7 +12,8 @@ namespace {
 
 using Kind = LoopElement::Kind;
 
-// Loops over layers have hundreds; those of millions would take long to walk.
+// Loops over layers have hundreds of iterations; simulating millions would take
+// long.
 constexpr int64_t kMaxCount = 1 << 16;
 
 class LoopAnalysis {
@@ -66,8 +67,8 @@ class LoopAnalysis {
   }
   bool IsHandedOn(size_t e) const { return IsElement(*root_.operands[e], e); }
 
-  // Starts from all constants that come in, walks through the iterations, and
-  // again without those that turned out to depend on more.
+  // Starts from all constant initial values, simulates the iterations, and
+  // repeats without those that turned out to depend on more.
   void FindKnown() {
     std::vector<bool> candidate(root_.operands.size());
     const Instruction& start = *loop_.operands[0];
@@ -86,7 +87,7 @@ class LoopAnalysis {
     }
   }
 
-  // False, with fewer candidates, if some are not known throughout.
+  // False, with fewer candidates, if some are not known in all iterations.
   bool Walk(std::vector<bool>& candidate) {
     const Instruction& start = *loop_.operands[0];
     history_.assign(1, {});
@@ -111,8 +112,8 @@ class LoopAnalysis {
     return true;
   }
 
-  // Where a slice of `sizes` at `indices` lies, if it walks along one dimension
-  // step by step.
+  // The position of a slice of `sizes` at `indices`, if it advances along one
+  // dimension step by step.
   std::optional<LoopElement> Walks(const Shape& shape,
                                    const std::vector<int64_t>& sizes,
                                    const std::vector<Instruction*>& indices) {
@@ -143,7 +144,7 @@ class LoopAnalysis {
     return element;
   }
 
-  // The values of an index in all iterations; null if not known.
+  // The values of an index in all iterations; null if unknown.
   const std::vector<int64_t>* PositionsOf(const Instruction& index) {
     const auto [known, is_new] = positions_.try_emplace(index.id);
     std::vector<int64_t>& positions = known->second;
@@ -181,7 +182,7 @@ class LoopAnalysis {
     return std::ranges::count(root_.operands, &value);
   }
 
-  // Every use walks alike: reads of the slot, and perhaps one write.
+  // Every use has the same slot: reads, and at most one write.
   std::optional<LoopElement> Stacked(size_t e) {
     const Instruction& next = *root_.operands[e];
     std::optional<LoopElement> walk;

@@ -20,8 +20,8 @@ bool IsPassedOn(const LoopElement& element) {
 // One iteration of the body, emitted into a computation.
 class BodyCopy {
  public:
-  // `slot`: which of the iterations it is, an s32[]; null if the only one.
-  // `suffix`: of the names that the user's program gave.
+  // `slot`: the number of the iteration, an s32[]; null if there is only one.
+  // `suffix`: of op_name metadata.
   BodyCopy(const Instruction& loop, const CountedLoop& counted, int64_t count,
            const Values& carried, Instruction* slot, std::string suffix,
            LocalBuilder& builder)
@@ -52,7 +52,7 @@ class BodyCopy {
   }
 
  private:
-  // The stacked array that an instruction reads or writes a slot of, or null.
+  // The stacked array of which an instruction reads or writes a slot, or null.
   const LoopElement* StackOf(const Instruction& instruction) const {
     if (instruction.opcode != Opcode::kDynamicSlice &&
         instruction.opcode != Opcode::kDynamicUpdateSlice) {
@@ -92,7 +92,7 @@ class BodyCopy {
     return builder_.Clone(instruction, std::move(shape), std::move(operands));
   }
 
-  // Where the slot lies among those of the piece.
+  // The position of the slot among those of the piece.
   Instruction* IndexOf(const LoopElement& stack, ElementType type) {
     Instruction* index = slot_;
     if (stack.step < 0) {

@@ -1,4 +1,4 @@
-// Some iterations of a counted loop, as a loop of their own.
+// A range of the iterations of a counted loop, as a loop of its own.
 #ifndef MESHWRIGHT_LOOPS_LOOP_PIECE_H_
 #define MESHWRIGHT_LOOPS_LOOP_PIECE_H_
 
@@ -12,11 +12,11 @@
 namespace meshwright {
 
 // Emits iterations [begin, end) of `loop`. `given`, by element: the value
-// before the first of them; of a stacked array only the slots that they use;
-// null for what is known. Returns the values after the last, stacked arrays
-// again only these slots, null for what is known or does not change.
-// A single iteration is emitted without a loop. The names that the user's
-// program gave (op_name) get a suffix: "while[6:12]".
+// before the first of them; for a stacked array only the slots that these
+// iterations use; null for known elements. Returns the values after the last
+// iteration in the same form; null also for elements that do not change. A
+// single iteration is emitted without a loop. op_name metadata gets a suffix:
+// "while[6:12]".
 std::vector<Instruction*> EmitLoopPiece(const Instruction& loop,
                                         const CountedLoop& counted,
                                         int64_t begin, int64_t end,

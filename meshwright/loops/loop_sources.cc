@@ -63,8 +63,8 @@ class Finder {
     }
   }
 
-  // What a loop writes into every slot of an array that it leaves; null if
-  // `stack` is no such array.
+  // What a loop writes into every slot of an array; null if `stack` is not such
+  // an array.
   const Instruction* Written(const Instruction& stack) {
     if (stack.opcode != Opcode::kGetTupleElement ||
         stack.operands[0]->opcode != Opcode::kWhile) {

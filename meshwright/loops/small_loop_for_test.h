@@ -1,4 +1,4 @@
-// Hand-made loops for the tests of loops and their pieces.
+// Hand-written loops for tests of loops and their pieces.
 //
 //   SmallLoops step(/*count=*/4);
 //   Instruction* x = step.Parameter("x", {8});

@@ -26,7 +26,7 @@ Mesh OneDevice() {
   return *std::move(mesh);
 }
 
-// Writes the step again, cut values in parts.
+// Rewrites the step, with divided values in parts.
 class Splitter {
  public:
   Splitter(const Module& source, const LoopSplitOptions& options)
@@ -103,7 +103,7 @@ class Splitter {
     return parameter;
   }
 
-  // Tuples are put together where they are needed.
+  // Tuples are assembled where they are needed.
   void Emit(const Instruction& instruction) {
     if (instruction.opcode == Opcode::kParameter ||
         instruction.opcode == Opcode::kTuple ||
@@ -149,7 +149,7 @@ class Splitter {
     return operands;
   }
 
-  // A reduction over the dimension that its operand is cut along.
+  // A reduction over the dimension along which its operand is divided.
   bool EmitPartialResults(const Instruction& instruction) {
     if (instruction.opcode != Opcode::kReduce ||
         instruction.operands.size() != 2) {
@@ -182,9 +182,9 @@ class Splitter {
     const auto operand = [&](size_t e) -> const Instruction& {
       return *loop.operands[0]->operands[e];
     };
-    // A loop that reads what an earlier one left may do its work again, to
-    // save memory. Without the loop around it that must not become one with
-    // the first time.
+    // A loop that reads what an earlier one saved may rematerialise its work.
+    // Without the loop around it that must not be merged with the original
+    // (CSE).
     const bool is_apart = !options_.at.contains(loop.name);
     Values given(elements.size());
     std::vector<std::map<int64_t, Instruction*>> written(elements.size());
@@ -223,7 +223,7 @@ class Splitter {
     return builder_.Add(Opcode::kOptBarrier, value->shape, {value});
   }
 
-  // The element of a loop that was cut.
+  // The element of a loop that was split.
   void Define(const Instruction& value) {
     const Instruction& loop = *value.operands[0];
     const size_t e = value.attributes->tuple_index;
@@ -238,7 +238,7 @@ class Splitter {
       const auto& written = slots_[loop.id][e];
       for (size_t i = 0; i + 1 < cut.bounds.size(); ++i) {
         const auto found = written.find(cut.bounds[i]);
-        // Slots that no iteration has are as they came in.
+        // Slots that no iteration uses keep their initial values.
         parts_[value.id].push_back(found != written.end()
                                        ? found->second
                                        : Slice(*loop.operands[0]->operands[e],
@@ -386,11 +386,11 @@ class Splitter {
   LocalProgram program_;
   Computation* const entry_;
   LocalBuilder builder_;
-  // By instruction id of the source: its value, all of it and in parts.
+  // By instruction id of the source: its value, whole and in parts.
   Values whole_;
   std::vector<Values> parts_;
-  // By loop and element: carried values after it, and written parts by where
-  // they begin.
+  // By loop and element: loop-carried values behind it, and written parts by
+  // where they begin.
   std::vector<Values> after_;
   std::map<int32_t, std::vector<std::map<int64_t, Instruction*>>> slots_;
   std::vector<TensorParts> parameters_;

@@ -17,7 +17,7 @@ bool OnlyElementsAreUsed(const std::vector<Instruction*>& users) {
   });
 }
 
-// The bounds of the slots, when iterations are cut at `bounds`.
+// The bounds of the slots if iterations are split at `bounds`.
 StackCut CutOf(const LoopElement& element, const std::vector<int64_t>& bounds,
                int64_t size) {
   std::set<int64_t> slots = {0, size};
@@ -30,7 +30,7 @@ StackCut CutOf(const LoopElement& element, const std::vector<int64_t>& bounds,
           .bounds = {slots.begin(), slots.end()}};
 }
 
-// The other way round: where iterations begin that a bound falls before.
+// The inverse: the iterations in front of which the bounds are.
 std::vector<int64_t> IterationsAt(const LoopElement& element, int64_t count,
                                   const StackCut& cut) {
   std::set<int64_t> at = {0, count};
@@ -65,8 +65,8 @@ class CutFinder {
   }
 
   StackedCuts Run() && {
-    // Each pass cuts a value more at least; a few are enough, as most of it is
-    // done in program order.
+    // Each pass divides at least one more value; a few are enough, as most are
+    // found in program order.
     while (Pass()) {
     }
     return std::move(cuts_);
@@ -120,7 +120,7 @@ class CutFinder {
     }
   }
 
-  // As asked for, or where the largest array is cut that it reads.
+  // As requested, or as the largest array that it reads is divided.
   std::vector<int64_t> BoundsOf(const Instruction& loop,
                                 const CountedLoop& counted) const {
     const auto asked = options_.at.find(loop.name);
@@ -159,7 +159,7 @@ class CutFinder {
                        element.shape.dimensions[carried.dimension]));
   }
 
-  // An op on a cut value is done in parts, where it can be.
+  // An op on a divided value is done in parts, if possible.
   void CutOp(const Instruction& instruction) {
     for (size_t i = 0; i < instruction.operands.size(); ++i) {
       const Instruction& operand = cuts_.Source(*instruction.operands[i]);
@@ -185,7 +185,7 @@ class CutFinder {
     changed_ = true;
   }
 
-  // Cuts a value that is made of parameters alone, and these, if all can be.
+  // Divides a value that depends on parameters only, and these, if all can be.
   void Cut(const Instruction& value, const StackCut& cut) {
     if (cut.bounds.size() > 2 && CanCut(value, cut)) Mark(value, cut);
   }
@@ -234,7 +234,7 @@ class CutFinder {
         has_parts = true;
       }
     }
-    // What is the same all along the dimension costs nothing to make again.
+    // A value that is constant along the dimension is free to compute again.
     if (has_parts) Set(value, cut);
   }
 

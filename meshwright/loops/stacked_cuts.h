@@ -1,13 +1,14 @@
-// Which values of a step are cut when its loops over layers are: the arrays
-// that the loops read and write slot by slot, and what is made of them.
+// Which values of a step are divided when its scans over layers are split: the
+// arrays that the loops read and write slot by slot, and what is computed from
+// them.
 //
 //   loop of 12 iterations, cut at 6:
 //     w f32[12,64,64]       [0,6) [6,12): read by one piece each
 //     dw f32[12,64,64]      written by one piece each, of the backward loop
 //     m = 0.9 * m + 0.1 * dw, w = w - m, both state: all in these two parts
 //
-// The backward loop, which reads what the forward loop wrote, is cut where that
-// one is.
+// The reverse scan, which reads what the forward scan wrote, is split at the
+// same iterations.
 #ifndef MESHWRIGHT_LOOPS_STACKED_CUTS_H_
 #define MESHWRIGHT_LOOPS_STACKED_CUTS_H_
 
@@ -25,26 +26,26 @@
 namespace meshwright {
 
 struct LoopSplitOptions {
-  // By name of a while of the entry: the iterations, ascending and not the
-  // first, with which a piece begins.
+  // By name of a while in the entry: the iterations, ascending and not the
+  // first, at which pieces begin.
   std::map<std::string, std::vector<int64_t>> at;
-  // By parameter: may become several.
+  // By parameter: whether it may be divided.
   std::vector<bool> may_cut;
   std::vector<NextValue> state;
 };
 
 struct LoopPieces {
   CountedLoop loop;
-  std::vector<int64_t> bounds;  // 0, where pieces begin, the count.
+  std::vector<int64_t> bounds;  // 0, where pieces begin, the iteration count.
 };
 
 struct StackedCuts {
   // By instruction id of the entry.
   std::vector<std::optional<StackCut>> values;
-  std::map<int32_t, LoopPieces> loops;  // Of whiles that are cut.
+  std::map<int32_t, LoopPieces> loops;  // The whiles that are split.
 
-  // What has the same value: of an element that a loop in pieces does not
-  // change, what came in; of an element of a tuple, the element.
+  // The instruction that computes the same value: looks through tuples, and
+  // through elements that a split loop does not change.
   const Instruction& Source(const Instruction& value) const;
 };
 

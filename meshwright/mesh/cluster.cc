@@ -167,7 +167,7 @@ bool Cluster::IsUneven() const {
 DeviceModel LeastOf(absl::Span<const DeviceModel> models) {
   DeviceModel least = models[0];
   for (const DeviceModel& model : models) {
-    // Named after the one with least arithmetic.
+    // Named after the device with the lowest FLOP/s.
     if (model.tflops.bf16 < least.tflops.bf16) least.kind = model.kind;
     for (const TflopsField& field : TflopsFields()) {
       least.tflops.*field.member =

@@ -1,19 +1,19 @@
 // The machines a plan is for: hosts with devices, the links between them, and
-// what one device can do.
+// the capabilities of a device.
 //
-//   MW_ASSIGN_OR_RETURN(Cluster cluster, ParseCluster(text));  //
-//   cluster_file.h cluster.device_count(); // 16 cluster.ToString();    // "2
-//   hosts x 8 h200, 141 GiB; host 3600 Gbit/s ..."
+//   MW_ASSIGN_OR_RETURN(Cluster cluster, ParseCluster(text));
+//   cluster.device_count();   // 16
+//   cluster.ToString();       // "2 hosts x 8 h200, 141 GiB; host 3600 ..."
 //
 // Devices are numbered host by host. Links form a tree: a level joins blocks of
-// consecutive devices, blocks of the level below it.
+// consecutive devices, which are blocks of the level below it.
 //
 //   level      joins    gbps   port_devices
-//   host       8        3600   1    a device sends at 3600 Gbit/s in its host
+//   host       8        3600   1    each device sends at 3600 Gbit/s
 //   cluster    16       400    8    the 8 of a host share 400 Gbit/s outwards
 //
-// Levels that join hosts are one network: what goes over an outer one leaves
-// through the ports of the inner ones, too. Those inside a host are apart.
+// Levels that join hosts are one network: traffic over an outer one leaves
+// through the ports of the inner ones, too. Levels inside a host are separate.
 #ifndef MESHWRIGHT_MESH_CLUSTER_H_
 #define MESHWRIGHT_MESH_CLUSTER_H_
 
@@ -30,24 +30,25 @@ namespace meshwright {
 struct Host {
   std::string address;  // "10.0.0.1:7070"; may be empty.
   int64_t devices = 1;
-  // The host's own numbers of them; empty is 0, 1, ...
+  // The host's own device numbers; empty: 0, 1, ...
   std::vector<int64_t> local_ids;
-  int32_t model = 0;      // Into Cluster::models, where there are some.
-  double link_speed = 1;  // Part of their speed that its ports outwards have.
+  int32_t model = 0;  // Into Cluster::models, if that is not empty.
+  // The share of the full speed that its network ports have.
+  double link_speed = 1;
 
   bool operator==(const Host&) const = default;
 };
 
 struct LinkLevel {
   std::string name;
-  int64_t devices = 1;  // That one block joins.
+  int64_t devices = 1;  // In a block of this level.
   double gbps = 0;      // 10^9 bits per second out of one port, one direction.
-  double us = 0;        // Of one message.
-  // Consecutive devices behind one port. A level's traffic leaves a block of
+  double us = 0;        // Per message.
+  // Consecutive devices that share a port. A level's traffic leaves a block of
   // the level below through the ports of its devices.
   int64_t port_devices = 1;
-  // While all ports send, each gets one part in so many of its speed: 4 where
-  // switches have a quarter of the links upwards that they have downwards.
+  // The factor by which each port is slower while all ports send: 4 if switches
+  // have a quarter of the uplink bandwidth that they have downwards.
   double oversubscription = 1;
 
   // While all ports send.
@@ -56,7 +57,8 @@ struct LinkLevel {
   bool operator==(const LinkLevel&) const = default;
 };
 
-// One device; `kind` is a name of the table, the figures may differ from it.
+// A device; `kind` is a name of the table of kinds, whose figures it may
+// override.
 struct DeviceModel {
   std::string kind;
   Tflops tflops;
@@ -67,18 +69,19 @@ struct DeviceModel {
 };
 
 struct Cluster {
-  // Every device can do this much; where hosts differ, what the slowest can.
+  // What every device is capable of; if hosts differ, what the slowest is.
   DeviceModel device;
-  std::vector<Host> hosts;        // All with equally many devices.
-  std::vector<LinkLevel> levels;  // Innermost first; the last joins all.
-  // The devices are virtual: they share the cores and the memory of one
-  // machine, and `device` is the part of each when all are busy. Work that is
-  // repeated on every device then takes as long as if it were done in turn.
+  std::vector<Host> hosts;  // All with the same number of devices.
+  // Innermost first; the last joins all devices.
+  std::vector<LinkLevel> levels;
+  // The devices are virtual: they share the cores and memory of one machine,
+  // and `device` is the share of each while all are busy. Replicated work then
+  // takes as long as if it were done sequentially.
   bool shared_host = false;
-  int64_t cores = 0;  // Of that machine; 0 when not shared.
-  // Of hosts that differ: their devices, at least two. Else none.
+  int64_t cores = 0;  // Of that machine; 0 if not shared.
+  // If hosts differ: at least two device models. Otherwise empty.
   std::vector<DeviceModel> models;
-  // What was taken for granted in reading, a line each.
+  // Assumptions made when the file was read, one line each.
   std::vector<std::string> warnings;
 
   int64_t devices_per_host() const {
@@ -102,21 +105,20 @@ struct Cluster {
   bool operator==(const Cluster&) const = default;
 };
 
-// What each of these can do: of everything the least.
-// Requires: there is one.
+// The minimum of each capability. Requires: at least one model.
 DeviceModel LeastOf(absl::Span<const DeviceModel> models);
 
-// The hosts that have some of `count` devices from `first_device` on.
+// The hosts of `count` devices starting at `first_device`.
 absl::Span<const Host> HostsOf(const Cluster& cluster, int64_t first_device,
                                int64_t count);
-// The part of their speed that links outwards have at the slowest of these.
+// The link speed of the slowest of these.
 double LinkSpeedOf(absl::Span<const Host> hosts);
 
 // kInvalidArgument, naming the culprit, unless: there are 1 to 2^20 devices;
 // hosts are of equal size and have different addresses, their local ids are
-// distinct and as many as devices; level sizes grow, each a multiple of the one
-// below, and end at all devices; ports divide blocks of the level below; rates
-// and sizes are positive; hosts that differ are no virtual ones.
+// distinct and as many as devices; level sizes increase, each a multiple of the
+// one below, and the last is all devices; ports divide blocks of the level
+// below; rates and sizes are positive; hosts that differ are not virtual.
 absl::Status Check(const Cluster& cluster);
 absl::Status CheckHosts(const Cluster& cluster);  // The part about hosts.
 

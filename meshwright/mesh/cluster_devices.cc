@@ -20,7 +20,7 @@ absl::Status SetMemory(double gib, const std::string& where,
   return absl::OkStatus();
 }
 
-// A device that is so many times as fast as others of its kind.
+// Sets the speed of a device relative to others of its kind.
 absl::Status SetSpeed(double speed, const std::string& where,
                       DeviceModel& device) {
   if (!IsFactor(speed)) {

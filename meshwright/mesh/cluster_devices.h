@@ -13,11 +13,11 @@ namespace meshwright::internal {
 absl::StatusOr<const DeviceKind*> KindNamed(const std::string& name);
 DeviceModel DeviceOf(const DeviceKind& kind);
 
-// `where` is how messages call it: "hosts[1]: device".
+// `where` is its name in messages: "hosts[1]: device".
 absl::StatusOr<DeviceModel> ParseDevice(const Json& json, std::string where);
 Json WriteDevice(const DeviceModel& device);
 
-// Its place among the cluster's models, where it is put if it is new.
+// Its index among the cluster's models, to which it is added if it is new.
 int32_t AddModel(const DeviceModel& model, Cluster& cluster);
 
 }  // namespace meshwright::internal

@@ -18,8 +18,8 @@ using internal::Json;
 using internal::JsonObject;
 
 constexpr int64_t kMaxHosts = int64_t{1} << 20;
-constexpr int64_t kTepdistPort = 1688;  // Its server's default.
-// What TePDist's files are about: its planner knows no other device.
+constexpr int64_t kTepdistPort = 1688;  // The default port of TePDist's server.
+// The device kind of TePDist's files: its planner knows no other.
 constexpr char kTepdistKind[] = "v100";
 
 absl::Status AddHosts(const Json& json, Cluster& cluster) {
@@ -63,7 +63,7 @@ absl::Status AddHosts(const Json& json, Cluster& cluster) {
   return absl::OkStatus();
 }
 
-// With their devices.
+// Reads hosts and their devices.
 absl::Status ReadHosts(const Json& json, Cluster& cluster) {
   if (!json.is_array()) return Bad("\"hosts\" must be a list");
   for (const Json& host : json) MW_RETURN_IF_ERROR(AddHosts(host, cluster));
@@ -124,13 +124,14 @@ absl::StatusOr<DeviceModel> ChooseDevice(const JsonObject& object,
   if (object.Has("device")) {
     return internal::ParseDevice(object["device"], "device");
   }
-  if (!object.Has("master")) return DeviceModel();  // Hosts have their own.
+  // Hosts state their own devices.
+  if (!object.Has("master")) return DeviceModel();
   cluster.warnings.push_back(
       absl::StrCat("no \"device\" given; taken to be ", kTepdistKind));
   return internal::DeviceOf(*FindDeviceKind(kTepdistKind));
 }
 
-// Splits "kind:4x8"; false if it is none.
+// Splits "kind:4x8"; false if the text has another form.
 bool SplitSpec(absl::string_view spec, std::string& kind, int64_t& hosts,
                int64_t& devices) {
   const std::vector<absl::string_view> halves = absl::StrSplit(spec, ':');
@@ -145,7 +146,7 @@ bool SplitSpec(absl::string_view spec, std::string& kind, int64_t& hosts,
   return sizes.size() <= 2 && absl::SimpleAtoi(sizes.back(), &devices);
 }
 
-// Gives each device its part of the machine.
+// Gives each device its share of the machine.
 void Share(const Machine& machine, Cluster& cluster) {
   cluster.shared_host = true;
   cluster.cores = machine.cores;

@@ -53,10 +53,10 @@ struct Machine {
 // "h200:4x8": four of them, with the kind's usual links.
 absl::StatusOr<Cluster> ParseClusterSpec(absl::string_view spec,
                                          const Machine& machine);
-// Whether `text` has the form of a spec, the kind known or not.
+// Whether `text` has the form of a spec, whether or not its kind is known.
 bool IsClusterSpec(absl::string_view text);
 
-// With every value written out; ParseCluster is the inverse, but for warnings.
+// With every value explicit; ParseCluster is the inverse, except for warnings.
 std::string ToJson(const Cluster& cluster);
 
 }  // namespace meshwright

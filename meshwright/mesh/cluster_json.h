@@ -18,10 +18,10 @@ namespace meshwright::internal {
 
 using Json = nlohmann::ordered_json;
 
-// `where` is how messages call the object: "device", "hosts[1]".
+// `where` is the object's name in messages: "device", "hosts[1]".
 class JsonObject {
  public:
-  // The keys that are there are among `keys`; empty allows any.
+  // kInvalidArgument for keys that are not among `keys`; empty allows any.
   static absl::StatusOr<JsonObject> Create(
       const Json& json, std::string where,
       std::initializer_list<const char*> keys) {
@@ -42,7 +42,7 @@ class JsonObject {
   bool Has(const char* key) const { return json_.contains(key); }
   const Json& operator[](const char* key) const { return json_.at(key); }
 
-  // Replaces `value` if the key is there.
+  // Each replaces `value` if the key is present.
   absl::Status Read(const char* key, double& value) const {
     if (!Has(key)) return absl::OkStatus();
     const Json& json = json_.at(key);

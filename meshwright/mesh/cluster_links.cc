@@ -9,10 +9,11 @@
 namespace meshwright::internal {
 namespace {
 
-// What a size counts, in the order of levels that turn out equally large.
+// The unit of a size, in the order of levels that turn out to have equal size.
 enum class Unit { kDevices, kHost, kHosts, kAll };
 
-// A level as written: its ports are named, its size may exceed the cluster.
+// A level as given in the file: ports by name, and a size that may exceed the
+// cluster.
 struct Written {
   LinkLevel level;
   Unit unit = Unit::kAll;
@@ -48,7 +49,7 @@ class Reader {
     return absl::StrCat("link \"", name, "\"");
   }
 
-  // Of the kind that gives a device least.
+  // The link of the device kind that has the least bandwidth per device.
   const UsualLink& UsualOf(bool inside_host) const {
     const UsualLink* slowest = nullptr;
     double least = 0;
@@ -76,7 +77,7 @@ class Reader {
       const UsualLink& usual = UsualOf(name == "host");
       written.level.gbps = usual.gbps;
       written.level.us = usual.us;
-      // Speed and ports belong together.
+      // A default speed implies its default ports.
       if (usual.per_device && !object.Has("gbps")) written.per = "device";
     }
     for (const char* key : {"gbps", "us"}) {
@@ -129,7 +130,7 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // A level larger than the cluster joins all that there is.
+  // A level larger than the cluster joins all of it.
   void SetSize(Unit unit, double size, Written& written) const {
     written.unit = unit;
     written.size = size;

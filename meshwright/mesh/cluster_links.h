@@ -8,7 +8,7 @@
 
 namespace meshwright::internal {
 
-// Sets the levels of `cluster`, whose device and hosts are known (but not
+// Sets the levels of `cluster`, whose device and hosts are set (but not
 // checked). What is left out comes from the table of kinds.
 absl::Status ReadLinks(const Json& links, Cluster& cluster);
 

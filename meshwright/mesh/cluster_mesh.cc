@@ -10,11 +10,11 @@
 namespace meshwright {
 namespace {
 
-// The number of inner blocks that `places` are in, most within one block. The
-// places ascend.
+// The largest number of inner blocks, within one outer block, that contain some
+// of `places`, which ascend.
 int64_t Parts(absl::Span<const int64_t> places, const LevelBlocks& blocks) {
   int64_t most = 0, parts = 0;
-  int32_t inner = -1, outer = -1;  // Of the place before.
+  int32_t inner = -1, outer = -1;  // Blocks of the previous place.
   for (const int64_t place : places) {
     if (blocks.outer[place] != outer) {
       parts = 1;
@@ -28,7 +28,8 @@ int64_t Parts(absl::Span<const int64_t> places, const LevelBlocks& blocks) {
   return most;
 }
 
-// Counts the group in at every port that it uses; the most members at one.
+// Adds the group to the count of every port that it uses; returns the most
+// members at one port.
 int64_t UsePorts(absl::Span<const int64_t> places, const LevelBlocks& blocks,
                  std::vector<int64_t>& groups_at) {
   int64_t most = 0, members = 0;
@@ -45,8 +46,8 @@ int64_t UsePorts(absl::Span<const int64_t> places, const LevelBlocks& blocks,
   return most;
 }
 
-// Of groups that each stand for `times` as many members, which are in other
-// blocks of all levels but the last.
+// How groups use a level. Each stands for `times` as many members, which are in
+// other blocks of all levels but the last.
 LinkUse UseOf(const std::vector<LevelBlocks>& levels, int32_t index,
               absl::Span<const int64_t> groups, size_t group_size,
               int64_t times) {
@@ -67,7 +68,7 @@ LinkUse UseOf(const std::vector<LevelBlocks>& levels, int32_t index,
   return use;
 }
 
-// Of the first `count` places.
+// The blocks of the first `count` places.
 std::vector<LevelBlocks> BlocksOf(const Cluster& cluster, int64_t count) {
   std::vector<LevelBlocks> levels;
   int64_t inner = 1;
@@ -83,8 +84,8 @@ std::vector<LevelBlocks> BlocksOf(const Cluster& cluster, int64_t count) {
   return levels;
 }
 
-// After so many devices blocks and ports are the same again, but for the block
-// that joins all.
+// After this many devices, blocks and ports repeat, except for the block that
+// joins everything.
 int64_t PeriodOf(const Cluster& cluster) {
   int64_t period = 1;
   for (size_t i = 0; i < cluster.levels.size(); ++i) {
@@ -97,7 +98,7 @@ int64_t PeriodOf(const Cluster& cluster) {
   return period;
 }
 
-// Every one of `places`, `size` times, `stride` apart.
+// Repeats all of `places` `size` times, `stride` apart.
 void Repeat(int64_t size, int64_t stride, std::vector<int64_t>& places) {
   const size_t count = places.size();
   for (int64_t i = 1; i < size; ++i) {
@@ -107,7 +108,7 @@ void Repeat(int64_t size, int64_t stride, std::vector<int64_t>& places) {
   }
 }
 
-// Appends to `shapes` the products of exactly `count` factors above 1.
+// Appends to `shapes` all factorisations into exactly `count` factors above 1.
 void Factorise(int64_t size, int count, std::vector<int64_t>& prefix,
                std::vector<std::vector<int64_t>>& shapes) {
   if (count == 1) {
@@ -153,7 +154,7 @@ std::vector<LinkUse> MeshLinks::Of(const AxisList& axes) {
       others.push_back(axis);
     }
   }
-  // Once for all numbers of times above one.
+  // Computed once for all values of `times` above one.
   const auto [found, is_new] =
       known_.try_emplace({others.Bits(), times > 1}, std::vector<LinkUse>());
   std::vector<LinkUse>& uses = found->second;
@@ -189,7 +190,7 @@ std::vector<int64_t> MeshLinks::GroupsOf(const AxisList& axes) const {
     }
     return groups;
   }
-  // From the innermost sub-axis on, so that places ascend.
+  // From the innermost sub-axis outwards, so that places ascend.
   std::vector<int64_t> firsts = {first_device_};
   std::vector<int64_t> members = {0};
   int64_t stride = 1;

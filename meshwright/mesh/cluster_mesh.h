@@ -1,4 +1,5 @@
-// How a mesh lies on a cluster: which links the groups along its axes use.
+// The placement of a mesh on a cluster: which links the groups along its axes
+// use.
 //
 //   two hosts of 4 devices, mesh data=2,model=4:
 //   LinkOf(cluster, mesh, {model})   level 0 (host), 4 parts
@@ -20,65 +21,66 @@
 
 namespace meshwright {
 
-// The use that the groups of a collective, all running at once, make of the
-// links of one level. Where groups or ports differ, the most of any.
+// The use that the groups of a collective, all running concurrently, make of
+// the links of one level. If groups or ports differ, the maximum.
 struct LinkUse {
   int32_t level = -1;  // Into Cluster::levels; -1 for groups of one device.
-  // Blocks of the level below that a group has members in, within one block of
-  // this level; at least 2.
+  // How many blocks of the level below a group has members in, within one block
+  // of this level; at least 2.
   int64_t parts = 1;
-  // Of one group, behind one port (LinkLevel::port_devices).
+  // Members of one group behind one port (LinkLevel::port_devices).
   int64_t members = 1;
-  // That send through one port.
+  // Groups that send through one port.
   int64_t groups = 1;
 
   bool operator==(const LinkUse&) const = default;
 };
 
-// By place in the cluster, of one level: its block, the block of the level
-// below and the port.
+// For one level, by device of the cluster: its block, its block of the level
+// below, and its port.
 struct LevelBlocks {
   std::vector<int32_t> inner, outer, port;
 };
 
 // The links of a mesh, for many sets of axes. Device i of the mesh is device
-// `first_device` + i of the cluster, which both outlive this. Takes time in the
-// devices after which hosts and the mesh meet again in the same way, not in all
-// of the cluster: 40 for hosts of 8 and inner axes of 5. (In all for a mesh
-// that begins within a host, or lists its devices.)
-// Requires: the mesh's devices are there.
+// `first_device` + i of the cluster; both must outlive this. Takes time in the
+// number of devices after which the alignment of hosts and mesh repeats, not in
+// the size of the cluster: 40 for hosts of 8 and inner axes of 5. (The whole
+// cluster for a mesh that begins within a host, or lists its devices.)
+// Requires: the mesh's devices exist.
 class MeshLinks {
  public:
   MeshLinks(const Cluster& cluster, const Mesh& mesh, int64_t first_device);
 
-  // Of every level that groups over `axes` cross, innermost first; none for
+  // For every level that groups over `axes` cross, innermost first; empty for
   // groups of one device.
   std::vector<LinkUse> Of(const AxisList& axes);
 
  private:
-  // One after the other; the places of each ascend.
+  // All groups, concatenated; the devices of each ascend.
   std::vector<int64_t> GroupsOf(const AxisList& axes) const;
 
   const Cluster& cluster_;
   const Mesh& mesh_;
   int64_t first_device_;
-  // The outermost sub-axes, whose steps lead to the same place of other blocks.
+  // The number of outermost sub-axes along which the alignment with blocks
+  // repeats.
   int repeated_ = 0;
-  std::vector<LevelBlocks> levels_;  // Made when they are needed first.
-  // By the other sub-axes, and whether there are such.
+  std::vector<LevelBlocks> levels_;  // Computed when first needed.
+  // By the other sub-axes, and whether repeated ones are among the axes.
   std::map<std::pair<uint32_t, bool>, std::vector<LinkUse>> known_;
 };
 
 std::vector<LinkUse> LinksOf(const Cluster& cluster, const Mesh& mesh,
                              const AxisList& axes, int64_t first_device = 0);
 
-// Of the outermost level crossed: the slowest part of a collective.
+// For the outermost level crossed, which is the slowest part of a collective.
 LinkUse LinkOf(const Cluster& cluster, const Mesh& mesh, const AxisList& axes,
                int64_t first_device = 0);
 
 // Every way to write `device_count` as a product of at most `max_axes` (1 to 3)
 // ordered factors above 1, as meshes with axes "x", "y", "z" on the first
-// devices of the cluster; the first axis varies slowest, so that it lies on the
+// devices of the cluster; the first axis varies slowest, so that it spans the
 // outermost links. By number of axes, then by sizes, largest first axis first.
 //   16 devices, 2 axes: x=16; x=8,y=2; x=4,y=4; x=2,y=8
 // Requires: 1 <= device_count.

@@ -3,11 +3,12 @@
 namespace meshwright {
 namespace {
 
-// Makers' data sheets, dense. Where a type has no unit of its own the table
-// repeats the rate of the type it is computed in: bf16 on v100 in f32, f8 below
-// h100 in f16. f32 on a TPU takes six bf16 passes, f64 is emulated.
-// The links: NVLink (or ICI) of one device in one direction; an InfiniBand port
-// beside each GPU from a100 on, four of 100 Gbit/s for the eight of v100.
+// From the manufacturers' data sheets, for dense arithmetic. If a type has no
+// unit of its own, the table repeats the rate of the type in which it is
+// computed: f32 for bf16 on v100, f16 for f8 on GPUs before h100. f32 on a TPU
+// takes six bf16 passes, f64 is emulated. The links: NVLink (or ICI) of one
+// device in one direction; one InfiniBand port per GPU from a100 on, four of
+// 100 Gbit/s for the eight GPUs of a v100 host.
 const std::vector<DeviceKind>& Table() {
   static const auto* const table = new std::vector<DeviceKind>{
       // name, {f64, f32, tf32, bf16, f16, f8, s8}, GiB, GB/s, links

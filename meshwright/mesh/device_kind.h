@@ -1,13 +1,13 @@
-// What one device can do: arithmetic per element type, memory, and the links
-// its kind usually comes with.
+// The capabilities of known kinds of devices: arithmetic per element type,
+// memory, and the links that a kind usually comes with.
 //
 //   const DeviceKind* h200 = FindDeviceKind("h200");
 //   MatmulFlops(h200->tflops, ElementType::kBF16);   // 989e12 per second
 //   MatmulFlops(h200->tflops, ElementType::kF32);    // 495e12: TF32 by default
 //   VectorFlops(h200->tflops, ElementType::kF32);    // 67e12
 //
-// The figures are the makers' peaks for dense operands; what a program reaches
-// is the cost model's business.
+// The figures are the manufacturers' peaks for dense operands; what programs
+// achieve is modelled in cost/.
 #ifndef MESHWRIGHT_MESH_DEVICE_KIND_H_
 #define MESHWRIGHT_MESH_DEVICE_KIND_H_
 
@@ -42,11 +42,11 @@ struct TflopsField {
 };
 absl::Span<const TflopsField> TflopsFields();
 
-// A link as a kind usually has it.
+// A link as is usual for a kind.
 struct UsualLink {
   double gbps = 0;         // 10^9 bits per second, one direction.
-  double us = 0;           // Of one message.
-  bool per_device = true;  // Else one for all devices of a host.
+  double us = 0;           // Per message.
+  bool per_device = true;  // If false, one for all devices of a host.
 };
 
 struct DeviceKind {
@@ -64,8 +64,8 @@ const DeviceKind* FindDeviceKind(absl::string_view name);
 std::vector<std::string> KnownDeviceKinds();
 
 // Operations per second of contractions, and of everything else, on elements of
-// this type. Types without hardware of their own take the next wider one's;
-// complex types their parts'.
+// this type. Types without hardware support have the rate of the next wider
+// one; complex types that of their parts.
 double MatmulFlops(const Tflops& tflops, ElementType type);
 double VectorFlops(const Tflops& tflops, ElementType type);
 

@@ -11,7 +11,7 @@
 namespace meshwright {
 namespace {
 
-// Part of the usual speed of a link below which a user should know.
+// Relative to the usual speed of a link: below this, the user should be told.
 constexpr double kUnusual = 0.5;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The links of a cluster in words, for whoever wrote its file.
+// The links of a cluster in words, for the author of its file.
 #ifndef MESHWRIGHT_MESH_LINK_WORDS_H_
 #define MESHWRIGHT_MESH_LINK_WORDS_H_
 
@@ -10,15 +10,15 @@
 
 namespace meshwright {
 
-// Whether a level joins more than the one below it: "cluster" of one host does
-// not.
+// Whether a level joins more devices than the one below it: "cluster" of a
+// single host does not.
 bool JoinsMore(const Cluster& cluster, size_t level);
 
 // "400 Gbit/s per host, shared by its 8 devices"
 std::string SpeedOf(const Cluster& cluster, size_t level);
 
-// Hosts that differ: "8 of h200 (141 GiB, 989 TFLOP/s), 8 of
-// a100-80 (80.0 GiB, 312 TFLOP/s)", in bf16.
+// For hosts that differ: "8 of h200 (141 GiB, 989 TFLOP/s), 8 of a100-80 (80.0
+// GiB, 312 TFLOP/s)", in bf16.
 std::string HostsInWords(const Cluster& cluster);
 
 // A line for each link that gives a device less than half or more than twice

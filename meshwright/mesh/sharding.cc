@@ -27,8 +27,8 @@ DimSharding Normalised(absl::Span<const Part> parts, const Mesh& mesh) {
       result.push_back(part);
       continue;
     }
-    // Two digits read as one when the first is split completely or the second
-    // not at all.
+    // Two digits can be written as one if the first is split completely or the
+    // second not at all.
     Part& last = result.back();
     if (part.axes.empty() || mesh.Size(last.axes) == last.size) {
       last.size *= part.size;
@@ -137,8 +137,9 @@ Projection Project(const DimSharding& dim, absl::Span<const int64_t> sizes,
     return result;
   }
   size_t factor = 0;
-  int64_t left = sizes.empty() ? 1 : sizes[0];  // Of this factor.
-  bool plain = false;  // An unsplit digit of this factor has passed.
+  // Remaining size of this factor.
+  int64_t left = sizes.empty() ? 1 : sizes[0];
+  bool plain = false;  // Whether an unsplit digit of this factor was seen.
   const auto advance = [&] {
     while (left == 1 && factor + 1 < sizes.size()) {
       left = sizes[++factor];

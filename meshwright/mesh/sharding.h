@@ -1,5 +1,5 @@
-// How a tensor lies on a mesh: which axes split each dimension, and over which
-// axes its value is still a partial sum.
+// The sharding of a tensor on a mesh: which axes split each dimension, and over
+// which axes its value is a pending partial sum.
 //
 //   [data, -, model]          dimension 0 split over data, 2 over model
 //   [(data,model), -]         split over both, data major
@@ -7,7 +7,8 @@
 //   [3:- 256:model]           768 = 3 x 256, each of the 3 parts is split
 //
 // On a mesh of data=4,model=2 a f32[8,6,10] with the first sharding is
-// f32[2,6,5] on each device. Axes not named hold copies.
+// f32[2,6,5] on each device. The tensor is replicated over axes that are not
+// named.
 #ifndef MESHWRIGHT_MESH_SHARDING_H_
 #define MESHWRIGHT_MESH_SHARDING_H_
 
@@ -20,7 +21,7 @@
 
 namespace meshwright {
 
-// How the partial values of a pending tensor combine.
+// How the partial values of a pending tensor are combined.
 enum class Reduction : uint8_t { kSum, kProduct, kMax, kMin, kAnd, kOr };
 
 // A digit of a dimension's index: `size` values, split over `axes`.
@@ -44,7 +45,7 @@ using DimSharding = std::vector<Part>;
 struct Sharding {
   std::vector<DimSharding> dims;
   Reduction reduction =
-      Reduction::kSum;  // Of `pending`; kSum when it is empty.
+      Reduction::kSum;  // Of `pending`; kSum if that is empty.
   AxisList pending;     // Ascending.
 
   static Sharding Replicated(absl::Span<const int64_t> dimensions);
@@ -58,8 +59,8 @@ struct Sharding {
   }
 };
 
-// The unique shortest list of parts that splits the same way. Every DimSharding
-// in a Sharding is kept in this form.
+// The unique shortest list of parts that splits in the same way. Every
+// DimSharding in a Sharding is in this form.
 DimSharding Normalised(absl::Span<const Part> parts, const Mesh& mesh);
 
 // All axes that split the dimension, in order.
@@ -71,24 +72,25 @@ bool IsStrided(const DimSharding& dim);
 bool IsEven(const DimSharding& dim, const Mesh& mesh);
 
 int64_t GlobalSize(const DimSharding& dim);
-// Elements per device, padding included.
+// Elements per device, including padding.
 int64_t LocalSize(const DimSharding& dim, const Mesh& mesh);
 std::vector<int64_t> GlobalDimensions(const Sharding& sharding);
 std::vector<int64_t> LocalDimensions(const Sharding& sharding,
                                      const Mesh& mesh);
 
-// The global index of each local one on `device`, in order; -1 for padding.
+// The global index of each local element on `device`, in order; -1 for padding.
 std::vector<int64_t> GlobalIndices(const DimSharding& dim, const Mesh& mesh,
                                    int64_t device);
 
-// A dimension seen as the product of `sizes`, major first.
+// A dimension factored into `sizes`, major first.
 struct Projection {
   std::vector<AxisList> axes;  // By factor.
-  bool complete = true;        // Every axis of the dimension found its place.
+  // Whether every axis of the dimension fits some factor.
+  bool complete = true;
 };
-// Spreads the axes of `dim` over the factors. Where one does not fit (it would
-// straddle factors, or leave one split in strides), it and all minor ones are
-// left out. An uneven split fits only a single factor.
+// Distributes the axes of `dim` over the factors. If one does not fit (it would
+// straddle factors, or make the split of one strided), it and all minor ones
+// are left out. An uneven split fits only a single factor.
 Projection Project(const DimSharding& dim, absl::Span<const int64_t> sizes,
                    const Mesh& mesh);
 

@@ -70,7 +70,7 @@ absl::Status CheckDivides(const DimSharding& dim, size_t index,
   return absl::OkStatus();
 }
 
-// Every axis exists and none is used twice.
+// Checks that every axis exists and that none is used twice.
 absl::Status CheckAxes(const Sharding& sharding, const Mesh& mesh) {
   uint32_t seen = 0;
   const auto check = [&](const AxisList& axes) -> absl::Status {
@@ -91,7 +91,7 @@ absl::Status CheckAxes(const Sharding& sharding, const Mesh& mesh) {
   return check(sharding.pending);
 }
 
-// Reads the text from left to right.
+// Parses the text from left to right.
 class Parser {
  public:
   Parser(absl::string_view text, const Mesh& mesh)
@@ -111,8 +111,8 @@ class Parser {
     Sharding result;
     result.dims = std::move(dims);
     MW_RETURN_IF_ERROR(ParsePending(result));
-    // Before the lists of parts are made short: that takes for granted that
-    // axes are used once and divide.
+    // Before the lists of parts are normalised, which requires that axes are
+    // used once and divide the sizes.
     MW_RETURN_IF_ERROR(CheckAxes(result, mesh_));
     for (size_t i = 0; i < dimensions.size(); ++i) {
       DimSharding& dim = result.dims[i];
@@ -141,7 +141,7 @@ class Parser {
   absl::Status ExpectEnd() { return cursor_.ExpectEnd(); }
 
  private:
-  static constexpr int64_t kWhole = -1;  // All of the dimension.
+  static constexpr int64_t kWhole = -1;  // The whole dimension.
 
   // One part of size kWhole, or parts with sizes.
   absl::StatusOr<DimSharding> ParseDim() {
@@ -221,7 +221,7 @@ std::string ToString(const Sharding& sharding, const Mesh& mesh) {
                                  }),
                    "]");
   if (!sharding.IsPending()) return text;
-  // The axes of a set need no parentheses.
+  // A set of axes needs no parentheses.
   std::string axes = AxesToString(sharding.pending, mesh);
   absl::string_view inner = axes;
   if (absl::ConsumePrefix(&inner, "(")) absl::ConsumeSuffix(&inner, ")");

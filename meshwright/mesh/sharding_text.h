@@ -28,21 +28,21 @@ namespace meshwright {
 
 std::string ToString(const Sharding& sharding, const Mesh& mesh);
 
-// The sharding of an array with these dimensions; uneven splits are taken.
-// kInvalidArgument says in one line what is wrong. Blanks may be left out.
+// The sharding of an array with these dimensions; may be uneven.
+// kInvalidArgument says in one line what is wrong. Blanks are optional.
 absl::StatusOr<Sharding> ParseSharding(absl::string_view text,
                                        absl::Span<const int64_t> dimensions,
                                        const Mesh& mesh);
 
-// One piece, such as "data" or "data:(2)4".
+// A single piece, such as "data" or "data:(2)4".
 absl::StatusOr<AxisList> ParseAxes(absl::string_view piece, const Mesh& mesh);
 
-// The piece of `size` of an axis after a major part of `before`: fails when
-// its sub-axes do not divide that way.
+// The piece of `size` of an axis after a major part of `before`: fails if its
+// sub-axes do not divide that way.
 absl::StatusOr<AxisList> FindSubAxes(const Mesh& mesh, absl::string_view name,
                                      int64_t before, int64_t size);
 
-// kInvalidArgument when `sharding` does not fit an array of these dimensions:
+// kInvalidArgument if `sharding` does not fit an array of these dimensions:
 // wrong rank or sizes, axes that do not exist or are used twice, or splits that
 // do not divide. With `allow_uneven` contiguous splits need not divide.
 absl::Status CheckSharding(const Sharding& sharding,

@@ -1,5 +1,5 @@
-// How many times as fast or as slow one device or link may be as another: what
-// is beyond is a mistake in a cluster file.
+// The largest plausible ratio of the speeds of two devices or links; anything
+// beyond is taken for a mistake in a cluster file.
 #ifndef MESHWRIGHT_MESH_SPEED_FACTOR_H_
 #define MESHWRIGHT_MESH_SPEED_FACTOR_H_
 

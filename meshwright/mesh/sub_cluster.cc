@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-// Only the models that hosts have still.
+// Keeps only the models of the remaining hosts.
 void DropModels(Cluster& cluster) {
   std::vector<DeviceModel> models;
   for (Host& host : cluster.hosts) {

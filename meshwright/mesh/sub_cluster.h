@@ -12,7 +12,7 @@
 namespace meshwright {
 
 // kInvalidArgument unless they are whole hosts or part of one, and whole blocks
-// of every level of links or part of one. Requires: Check(cluster).
+// of every link level or part of one. Requires: Check(cluster).
 absl::StatusOr<Cluster> FirstDevices(const Cluster& cluster, int64_t devices);
 
 }  // namespace meshwright

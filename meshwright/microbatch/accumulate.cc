@@ -6,7 +6,7 @@
 namespace meshwright {
 namespace {
 
-// s32[]: where this micro-batch's block of a digit begins.
+// s32[]: the start of this micro-batch's block of a digit.
 Instruction* BlockStart(const AxisList& axes, int64_t size,
                         LocalBuilder& builder) {
   std::vector<int64_t> starts;

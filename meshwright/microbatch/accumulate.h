@@ -1,4 +1,4 @@
-// Instructions that collect what micro-batches give.
+// Instructions that accumulate the results of micro-batches.
 #ifndef MESHWRIGHT_MICROBATCH_ACCUMULATE_H_
 #define MESHWRIGHT_MICROBATCH_ACCUMULATE_H_
 
@@ -7,13 +7,13 @@
 
 namespace meshwright {
 
-// `total` after this micro-batch: `value`, which lies over time as `state`
-// says, put in its place or combined with what is there.
+// `total` after this micro-batch: `value` is written to its place in it or
+// combined with it, depending on the sharding `state` of the value over time.
 Instruction* Accumulate(Instruction* total, Instruction* value,
                         const Sharding& state, LocalBuilder& builder);
 
-// What `value`, this micro-batch's share of a sum, would be if all
-// micro-batches were as this one.
+// An estimate of the full sum from `value`, this micro-batch's share of it:
+// what it would be if all micro-batches were like this one.
 Instruction* Estimate(Instruction* value, Reduction reduction,
                       LocalBuilder& builder);
 

@@ -13,15 +13,15 @@
 
 namespace meshwright {
 
-// Frontend attribute of a parameter: the dimension that is the batch's. Where
-// some have it, the others hold no batch.
+// Frontend attribute of a parameter: the dimension that is the batch's. If some
+// parameters have it, the others hold no batch.
 inline constexpr char kBatchAttribute[] = "mw.batch";
 
-// By leaf array of the parameters; see MicroBatchOptions. The batch is the size
-// of data parameters with which most of the step's work can be split: in
-// dimension 0, or in dimension 1 where that splits clearly more (time comes
-// first then). kInvalidArgument when a given one does not exist or cannot be
-// cut, or none is found.
+// By leaf array of the parameters; see MicroBatchOptions. The batch is taken to
+// be the size of data parameters by which most of the step's work can be split:
+// of dimension 0, or of dimension 1 if that splits clearly more (time-major
+// inputs). kInvalidArgument if a given dimension does not exist or cannot be
+// split, or none is found.
 absl::StatusOr<std::vector<std::optional<int64_t>>> BatchDimensions(
     const Module& module, const FlatGraph& graph,
     const MicroBatchOptions& options);
@@ -31,7 +31,7 @@ class ParameterLeaves {
  public:
   explicit ParameterLeaves(const Module& module);
 
-  // Of the array that an alias or donor names.
+  // The leaf of the array that an alias or donor names.
   size_t Of(int64_t parameter, const std::vector<int64_t>& index) const;
 
  private:

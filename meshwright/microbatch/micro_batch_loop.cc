@@ -20,9 +20,9 @@ namespace {
 
 using Kind = MicroBatchArgument::Kind;
 
-// Puts what only the root needs, such as gradients and the sums that they are
-// added to, right behind what it is made of. Nothing else waits for it, so that
-// it would come last, when the gradients of all layers are in memory.
+// Moves what only the root needs, such as gradients and their accumulation,
+// right behind its operands. Nothing else depends on it, so that it would
+// otherwise run last, with the gradients of all layers in memory.
 void AddUpSoon(Computation& body) {
   const auto users = Users(body);
   const auto is_source = [](const Instruction& instruction) {
@@ -31,7 +31,7 @@ void AddUpSoon(Computation& body) {
             instruction.operands[0]->opcode == Opcode::kParameter);
   };
   std::vector<bool> for_root(body.size(), false);
-  std::vector<size_t> missing(body.size(), 0);  // Operands not yet in order.
+  std::vector<size_t> missing(body.size(), 0);  // Operands not yet emitted.
   for (int32_t id = body.size(); id-- > 0;) {
     const Instruction& instruction = *body.instruction(id);
     missing[id] = instruction.operands.size();
@@ -56,7 +56,7 @@ void AddUpSoon(Computation& body) {
       }
     }
   };
-  // What comes in, and constants, are there from the start.
+  // Parameters and constants are available from the start.
   for (const bool sources : {true, false}) {
     for (const auto& instruction : body.instructions()) {
       if (!for_root[instruction->id] && is_source(*instruction) == sources &&
@@ -80,7 +80,7 @@ class LoopWriter {
         builder_(&program_, entry_) {
     program_.module.set_entry(entry_);
     // First, so that instructions keep their names: strategies for parts of the
-    // step are found by them (stage_strategies.h).
+    // step are looked up by name (stage_strategies.h).
     for (const MicroBatchProgram& phase : split.phases) Copy(phase.module);
     Copy(split.apply.module);
     Copy(split.start);
@@ -93,7 +93,7 @@ class LoopWriter {
           parameter->shape, program_.UniqueName(parameter->name));
       copy->metadata = parameter->metadata;
       copy->frontend_attributes = parameter->frontend_attributes;
-      // Users know it by the name that it had.
+      // Keeps the name under which users know it.
       if (copy->name != parameter->name) {
         copy->frontend_attributes.try_emplace(
             "mw.name", roles.parameters[parameters_.size()].name);
@@ -130,7 +130,7 @@ class LoopWriter {
   }
 
  private:
-  // Of a loop it is hard to tell.
+  // Records the batch dimensions, which are hard to infer from a loop.
   void RecordBatch() {
     for (const MicroBatchProgram& phase : split_.phases) {
       for (const MicroBatchArgument& argument : phase.arguments) {
@@ -178,7 +178,7 @@ class LoopWriter {
                                                : parameters_[argument.index];
   }
 
-  // Where the loop carries what is not just read; -1 for that.
+  // The element of the loop's tuple; -1 for what is only read.
   static int64_t Position(const MicroBatchProgram& phase,
                           const MicroBatchArgument& argument) {
     if (argument.kind == Kind::kIndex) return 0;
@@ -250,7 +250,7 @@ class LoopWriter {
   LocalBuilder builder_;
   absl::flat_hash_map<const Module*, Computation*> copies_;
   std::vector<Instruction*> parameters_;
-  std::vector<Instruction*> totals_;  // The accumulators as they are by now.
+  std::vector<Instruction*> totals_;  // The present values of the accumulators.
 };
 
 }  // namespace

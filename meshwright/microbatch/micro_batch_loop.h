@@ -1,10 +1,12 @@
-// A step that runs its micro-batches in a loop, as one module.
+// A step that runs its micro-batches in a loop (gradient accumulation), as one
+// module.
 //
 //   MW_ASSIGN_OR_RETURN(Module looped,
 //                       LoopOverMicroBatches(step, {.count = 4}));
 //
-// It takes and gives what the step does, so that whatever can be done with a
-// step (plan it, partition it, run it) can be done with this one.
+// It has the same parameters and results as the step, so that everything that
+// can be done with a step (planning, partitioning, running) can be done with
+// it.
 #ifndef MESHWRIGHT_MICROBATCH_MICRO_BATCH_LOOP_H_
 #define MESHWRIGHT_MICROBATCH_MICRO_BATCH_LOOP_H_
 

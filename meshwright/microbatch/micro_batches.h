@@ -1,5 +1,5 @@
-// A step for a whole batch -> a program for one micro-batch, run several times,
-// and one that finishes the step.
+// Splits a step for a whole batch into a program for one micro-batch, run
+// several times, and one that finishes the step.
 //
 //   MW_ASSIGN_OR_RETURN(MicroBatched split,
 //                       SplitMicroBatches(step, {.count = 4}));
@@ -9,8 +9,8 @@
 //   outputs = run(split.apply.module, state, accumulators)
 //
 // The outputs equal those of the step on the whole batch, up to the order of
-// floating-point sums: constants such as 1/N of a mean stay as they are, random
-// numbers and positions are those of the whole batch.
+// floating-point sums: constants such as the 1/N of a mean are unchanged, and
+// random numbers and positions are those of the whole batch.
 #ifndef MESHWRIGHT_MICROBATCH_MICRO_BATCHES_H_
 #define MESHWRIGHT_MICROBATCH_MICRO_BATCHES_H_
 
@@ -26,32 +26,32 @@
 namespace meshwright {
 
 inline constexpr int64_t kMaxMicroBatches = 65536;
-// The dimension of a parameter that has no batch.
+// In place of the dimension, for a parameter without a batch.
 inline constexpr int64_t kNoBatch = -1;
 
 struct MicroBatchOptions {
   int64_t count = 2;  // 2 to kMaxMicroBatches.
-  // By leaf array of the entry's parameters: the dimension to cut, or kNoBatch.
-  // Absent: of data parameters (frontend attribute mw.role; where none says,
-  // those not aliased to an output), the dimension whose size is the batch's;
-  // see BatchDimensions.
+  // By leaf array of the entry's parameters: the dimension to split, or
+  // kNoBatch. nullopt: chosen among data parameters (frontend attribute
+  // mw.role; without any, those not aliased to an output) by the size of the
+  // batch; see BatchDimensions.
   std::vector<std::optional<int64_t>> batch_dims;
-  // Where a sum over the batch is needed inside it and would take a second pass
-  // (batch norm), take `count` times the micro-batch's own, as if it were the
-  // whole batch. Otherwise such a step is refused.
+  // Where a sum over the batch is needed within a micro-batch and would take a
+  // second pass (batch norm), use `count` times the micro-batch's own sum as an
+  // estimate. Otherwise such a step is refused.
   bool allow_inexact = false;
 };
 
-// A value that grows from micro-batch to micro-batch.
+// A value accumulated over micro-batches.
 struct Accumulator {
   std::string tensor;  // The instruction of the step whose value it becomes.
   Shape shape;
   Reduction reduction = Reduction::kSum;
-  bool stacked = false;  // Each micro-batch gives its part of the elements.
-  int32_t phase = 0;     // That makes it.
+  bool stacked = false;  // Each micro-batch writes its part of the elements.
+  int32_t phase = 0;     // The phase that accumulates it.
 };
 
-// What a program's parameter is.
+// The meaning of a program's parameter.
 struct MicroBatchArgument {
   enum class Kind : uint8_t {
     kParameter,    // Leaf array `index` of the step's parameters.
@@ -60,38 +60,37 @@ struct MicroBatchArgument {
   };
   Kind kind = Kind::kParameter;
   int64_t index = 0;
-  // Part t of this dimension goes to micro-batch t.
+  // If set: micro-batch t gets part t of this dimension.
   std::optional<int64_t> cut;
 };
 
 struct MicroBatchProgram {
   Module module;
   std::vector<MicroBatchArgument> arguments;  // By parameter.
-  // The accumulators that its root, a tuple, holds; each may take the place of
-  // the parameter that came in. Of the last program none: its root is that of
-  // the step.
+  // The accumulators in its root, a tuple; each may reuse the buffer of the
+  // parameter of the same accumulator. Empty for the last program, whose root
+  // is that of the step.
   std::vector<int64_t> accumulators;
 };
 
 struct MicroBatched {
   int64_t count = 1;
   int64_t parameter_count = 0;  // Leaf arrays of the step, used or not.
-  // Run one after another, each `count` times. Usually one; more where the last
+  // Run one after another, each `count` times. Usually one; more if the last
   // needs a sum over the whole batch before it starts.
   std::vector<MicroBatchProgram> phases;
-  // Once, at the end. State is aliased as in the step.
+  // Runs once at the end. State is aliased as in the step.
   MicroBatchProgram apply;
-  // No parameters; a tuple of all accumulators as they are at first.
+  // Without parameters; returns a tuple of the initial accumulators.
   Module start;
   std::vector<Accumulator> accumulators;
   // Instructions whose sums are estimated (allow_inexact).
   std::vector<std::string> estimated;
 };
 
-// kInvalidArgument, naming the instruction, where a micro-batch would need the
+// kInvalidArgument, naming the instruction, if a micro-batch would need the
 // others: sorting or normalising over the batch, comparing examples with one
-// another, ranking tokens across it.
-// Requires: `module` passed Verify.
+// another, ranking tokens across it. Requires: `module` passed Verify.
 absl::StatusOr<MicroBatched> SplitMicroBatches(
     const Module& module, const MicroBatchOptions& options);
 

@@ -1,4 +1,4 @@
-// Micro-batches that need not wait for one another, for pipelines.
+// Micro-batches that do not depend on each other, for pipelines.
 #ifndef MESHWRIGHT_MICROBATCH_ONE_PHASE_H_
 #define MESHWRIGHT_MICROBATCH_ONE_PHASE_H_
 
@@ -9,9 +9,10 @@
 namespace meshwright {
 
 // As SplitMicroBatches, with one phase. Where a sum over the batch is needed
-// inside it and takes no contractions (the number of tokens that count, to
-// divide by), every micro-batch computes it itself: the parameters that it is
-// made of come whole, and a micro-batch takes its part of them in its program.
+// within a micro-batch and takes no contractions (such as the number of
+// unmasked tokens, as a divisor), every micro-batch computes it itself: the
+// parameters that it depends on are passed whole, and the program slices its
+// micro-batch's part of them.
 absl::StatusOr<MicroBatched> SplitInOnePhase(const Module& module,
                                              const MicroBatchOptions& options);
 

@@ -15,7 +15,7 @@ const std::string& NameOf(const FlatGraph& graph, ValueId value) {
   return graph.producer(value).instruction->name;
 }
 
-// What is given for a value, whole.
+// The sharding given for a value, if it leaves nothing open.
 std::optional<Sharding> GivenFor(const FlatGraph& graph, ValueId value,
                                  const Annotations& given) {
   const FlatOp& op = graph.producer(value);
@@ -41,8 +41,8 @@ std::optional<Sharding> GivenFor(const FlatGraph& graph, ValueId value,
   return annotation->sharding;
 }
 
-// Which group each marked value is in: the first of those that name it, or that
-// name another of a group that does.
+// Maps each marked value to its group; groups that share a value are merged
+// into the first.
 std::map<ValueId, size_t> GroupsByValue(const FlatGraph& graph,
                                         const Annotations& given) {
   absl::flat_hash_map<const Instruction*, size_t> group_of;

@@ -1,8 +1,10 @@
-// Values that are to be split alike, whichever way (Shardy's sharding groups).
+// Values that must have the same sharding, whichever it is (Shardy's sharding
+// groups).
 //
 //   ShardingGroup(a, id=0)  ShardingGroup(b, id=0)  ShardingGroup(b, id=1) ...
 //
-// A group is what its marks name; groups that share a value are one.
+// Values marked with the same id form a group; groups that share a value are
+// merged.
 #ifndef MESHWRIGHT_PARTITION_ALIKE_H_
 #define MESHWRIGHT_PARTITION_ALIKE_H_
 
@@ -16,17 +18,17 @@
 namespace meshwright {
 
 struct AlikeGroup {
-  std::vector<ValueId> values;    // Of live ops, in order; two or more.
-  std::optional<Sharding> given;  // What is given for one of them.
+  std::vector<ValueId> values;    // Of live ops, in order; at least two.
+  std::optional<Sharding> given;  // The sharding given for one of them, if any.
 };
 
-// kInvalidArgument, naming both, when two of a group have different shapes or
-// are given different shardings.
+// kInvalidArgument, naming both, if two values of a group have different shapes
+// or are given different shardings.
 absl::StatusOr<std::vector<AlikeGroup>> AlikeGroups(const FlatGraph& graph,
                                                     const Annotations& given);
 
-// Parameters about which nothing is said lie as what is given for another of
-// their group.
+// Gives parameters without a sharding of their own the one that is given for
+// another member of their group.
 absl::Status PinAlikeParameters(const FlatGraph& graph, Annotations& given);
 
 }  // namespace meshwright

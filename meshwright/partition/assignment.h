@@ -1,5 +1,5 @@
-// A strategy for every op of a flat graph: the whole decision of how a step is
-// split over a mesh.
+// A strategy for every op of a flat graph: the complete decision of how a step
+// is partitioned over a mesh.
 #ifndef MESHWRIGHT_PARTITION_ASSIGNMENT_H_
 #define MESHWRIGHT_PARTITION_ASSIGNMENT_H_
 
@@ -15,14 +15,15 @@
 
 namespace meshwright {
 
-// When ops want a value in another form than it has.
+// How a value is resharded if ops need it in another sharding than it has.
 enum class Sharing : uint8_t {
-  kOnce,     // Moved once for all that want it alike, ahead of loops too.
-  kInPlace,  // The same, but anew in every iteration of the loop it is in.
-  kApart,    // Moved for each op that uses it, and let go.
+  // Once for all users that need the same sharding; hoisted out of loops.
+  kOnce,
+  kInPlace,  // Once for all users, but in every iteration of the loop it is in.
+  kApart,    // For each user separately, and dropped afterwards.
 };
 
-// Rules by op. They are large, and the same in every assignment of a step:
+// Rules by op. They are large, and the same in every assignment of a step, so
 // copies share them.
 class SharedRules {
  public:
@@ -43,23 +44,24 @@ class SharedRules {
 struct Assignment {
   SharedRules rules;                 // By op.
   std::vector<Strategy> strategies;  // By op.
-  std::vector<Sharing> sharing;      // By value; if empty, all kOnce.
+  std::vector<Sharing> sharing;      // By value; empty: all kOnce.
 };
 
-// The rule of every live op; dead ones get an empty rule. Loops, branches,
-// parameters and outputs keep every dimension.
+// The rule of every live op; dead ops get an empty rule. In those of loops,
+// branches, parameters and outputs every dimension is a kept factor.
 std::vector<Rule> RulesOf(const FlatGraph& graph);
 
-// Everything whole on every device.
+// The strategy in which nothing is sharded.
 Strategy ReplicatedStrategy(const Rule& rule);
 
-// Gives the factors of `tensor` the axes by which `sharding` splits it, as far
-// as they fit (whole factors, uneven sizes, strides). Not pending.
+// The strategy that gives the factors of `tensor` the axes by which `sharding`
+// splits it, as far as they fit (whole factors, uneven sizes, strides). Ignores
+// pending axes.
 Strategy StrategyFor(const Rule& rule, const TensorFactors& tensor,
                      const Sharding& sharding, const Mesh& mesh);
 
-// `first`, and where it leaves factors unsplit what `second` asks for, as long
-// as the axes are free.
+// `first`; factors that it leaves unsplit get the axes that `second` gives
+// them, as far as these are still free.
 Strategy Merged(const Rule& rule, const Strategy& first, const Strategy& second,
                 const Mesh& mesh);
 

@@ -1,10 +1,11 @@
-// Fills in what the user left open: a strategy for every op, given how
-// parameters, results and perhaps some instructions lie.
+// Sharding propagation: chooses a strategy for every op, given the shardings of
+// parameters, results and perhaps some instructions.
 //
 // Each op in turn takes the strategy that is cheapest next to its neighbours
-// (moving operands, computing, moving results), in order first and then again
-// wherever a neighbour has changed, until nothing improves. The price of
-// computing keeps work split where communication would allow not to.
+// (resharding operands, computing, resharding results), first in program order
+// and then again whenever a neighbour has changed, until nothing improves.
+// Since computing has a price, work stays sharded where communication alone
+// would favour replication.
 #ifndef MESHWRIGHT_PARTITION_COMPLETE_H_
 #define MESHWRIGHT_PARTITION_COMPLETE_H_
 
@@ -19,12 +20,13 @@
 
 namespace meshwright {
 
-// What is given: how parameters, outputs and (first results of) instructions
-// must lie, and which values alike. Valid for their shapes and not pending.
+// The given shardings of parameters, outputs and (first results of)
+// instructions, and which values must share one. Valid for their shapes, and
+// not pending.
 using Pins = Annotations;
 
-// Parameters that are not pinned are replicated; outputs lie as they come. An
-// error names an instruction that no strategy splits as pinned.
+// Parameters without a pin are replicated; outputs without a pin have any
+// sharding. An error names an instruction that no strategy shards as pinned.
 absl::StatusOr<Assignment> Complete(const FlatGraph& graph, const Pins& pins,
                                     const Mesh& mesh, const Prices& prices,
                                     Resharder& resharder);

@@ -1,8 +1,10 @@
-// Attention with dropout drops by shard (rules/dropout_seeds.h): forward and
-// backward must be split alike, or gradients belong to another mask.
+// Attention with dropout draws its mask per shard (rules/dropout_seeds.h), so
+// that forward and backward must have the same sharding, or gradients belong to
+// another mask than the outputs.
 //
-// Which backward belongs to which forward is hard to see through loops and
-// programs of stages. Calls with the same seed and sizes are all split alike.
+// Which backward call belongs to which forward call is hard to tell through
+// loops and the programs of stages. Therefore all calls with the same seed and
+// sizes get the same sharding.
 #ifndef MESHWRIGHT_PARTITION_DROPOUT_TIES_H_
 #define MESHWRIGHT_PARTITION_DROPOUT_TIES_H_
 
@@ -19,12 +21,12 @@ namespace meshwright {
 
 class DropoutTies {
  public:
-  // Gives such calls of a program one strategy: as those of earlier programs
-  // on an equal mesh, or the one of them that uses most devices.
+  // Gives such calls of a program one strategy: that of earlier programs on an
+  // equal mesh, or else the one among them that uses most devices.
   void Apply(const FlatGraph& graph, const Mesh& mesh, Assignment& assignment);
 
  private:
-  // By mesh, seed and sizes: the axes of the first factors.
+  // Key: mesh, seed and sizes. Value: axes of the first factors.
   std::map<std::string, std::vector<AxisList>> known_;
 };
 

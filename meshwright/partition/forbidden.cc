@@ -27,13 +27,13 @@ absl::StatusOr<MoveKind> ParseKind(absl::string_view name) {
                                                  absl::StrJoin(known, ", ")));
 }
 
-// The sub-axes of the axis, or all.
+// The sub-axes of the named axis, or all.
 AxisList AxesOf(const Forbidden& forbidden, const Mesh& mesh) {
   if (forbidden.axis.empty()) return mesh.AllSubAxes();
   return mesh.SubAxes(*mesh.FindAxis(forbidden.axis));
 }
 
-// Whether devices that differ along `axes` exchange anything.
+// Whether devices that differ along `axes` communicate.
 bool Crosses(const Instruction& collective, const AxisList& axes,
              const Mesh& mesh) {
   const auto differ = [&](int64_t a, int64_t b) {
@@ -113,7 +113,8 @@ Prices Without(Prices prices, const std::vector<Forbidden>& list,
   for (const Forbidden& forbidden : list) {
     const uint32_t axes = AxesOf(forbidden, mesh).Bits();
     for (uint32_t bits = 0; bits < table.size(); ++bits) {
-      // Bytes still count, so that less of what cannot be avoided is better.
+      // Bytes still have a price, so that less of what is unavoidable is
+      // better.
       if ((bits & axes) != 0) {
         table[bits][KindIndex(forbidden.kind)].latency = kForbiddenSeconds;
       }

@@ -1,4 +1,4 @@
-// Kinds of collectives that a program must do without.
+// Kinds of collectives that a program must not contain.
 //
 //   MW_ASSIGN_OR_RETURN(auto list, ParseForbidden("all-gather@data"));
 //   Resharder resharder(&mesh, Without(prices, list, mesh));
@@ -20,28 +20,28 @@
 namespace meshwright {
 
 struct Forbidden {
-  MoveKind kind = MoveKind::kAllReduce;  // A collective.
-  std::string axis;                      // That it runs along; empty: any.
+  MoveKind kind = MoveKind::kAllReduce;  // One of the collective kinds.
+  std::string axis;  // The axis that it runs along; empty: any.
 
   bool operator==(const Forbidden&) const = default;
 };
 
-// "KIND" or "KIND@AXIS", with commas between. kInvalidArgument names what is
-// none.
+// Parses a comma-separated list of "KIND" or "KIND@AXIS". kInvalidArgument
+// names what is not one.
 absl::StatusOr<std::vector<Forbidden>> ParseForbidden(absl::string_view text);
 std::string ToString(const Forbidden& forbidden);
-std::string ToString(const std::vector<Forbidden>& list);  // Commas between.
+std::string ToString(const std::vector<Forbidden>& list);  // Comma-separated.
 
 // kInvalidArgument for an axis that `mesh` does not have.
 absl::Status CheckAxes(const std::vector<Forbidden>& list, const Mesh& mesh);
 
-// The same prices, but kForbiddenSeconds for what is forbidden.
-// Requires: CheckAxes.
+// The same prices, but with kForbiddenSeconds for what is forbidden. Requires:
+// CheckAxes.
 Prices Without(Prices prices, const std::vector<Forbidden>& list,
                const Mesh& mesh);
 
-// kInvalidArgument, naming the first, when a program holds what is forbidden.
-// Requires: CheckAxes for the program's mesh.
+// kInvalidArgument, naming the first, if a program contains a forbidden
+// collective. Requires: CheckAxes for the program's mesh.
 absl::Status CheckNone(const Partitioned& split,
                        const std::vector<Forbidden>& list);
 

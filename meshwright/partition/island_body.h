@@ -1,4 +1,5 @@
-// What a shard_map region computes on one device, as a computation of its own.
+// The per-device computation of a shard_map region, as a computation of its
+// own.
 #ifndef MESHWRIGHT_PARTITION_ISLAND_BODY_H_
 #define MESHWRIGHT_PARTITION_ISLAND_BODY_H_
 
@@ -11,10 +12,11 @@
 
 namespace meshwright {
 
-// Adds it to `module`: a parameter per array that enters, a result per array
-// that leaves (a tuple, unless one array leaves by itself). Devices that
-// collectives name become `positions` (IslandSpecs); hints for partitioners are
-// left out, in all that it calls too. Names are those of the originals.
+// Adds the computation to `module`: a parameter for each array that enters, a
+// result for each array that leaves (a tuple, unless a single array leaves by
+// itself). Device ids in its collectives are mapped through `positions`
+// (IslandSpecs); partitioner hints are dropped, in everything that it calls
+// too. Instructions keep their names.
 absl::StatusOr<Computation*> MakeIslandBody(
     const RegionCalls& calls, const std::vector<int64_t>& positions,
     Module& module);

@@ -1,5 +1,5 @@
-// How the arrays that enter and leave a shard_map region are split, as the
-// calls around it say, in whichever form.
+// The shardings of the arrays that enter and leave a shard_map region, read
+// from the calls around it, in Shardy's or GSPMD's form.
 #ifndef MESHWRIGHT_PARTITION_ISLAND_SPECS_H_
 #define MESHWRIGHT_PARTITION_ISLAND_SPECS_H_
 
@@ -12,33 +12,35 @@
 
 namespace meshwright {
 
-// Calls by which arrays enter a region, and leave one.
+// Whether it is a call by which arrays enter (leave) a region.
 bool EntersRegion(const Instruction& instruction);
 bool LeavesRegion(const Instruction& instruction);
 
-// Operand `index` of a call that enters a region, without the hint that GSPMD
-// has before it.
+// Operand `index` of a call that enters a region, past the sharding hint that
+// GSPMD puts before it.
 Instruction* EnteringValue(const Instruction& call, size_t index);
 
-// Whether it is the call of a region's body that says how the region is split,
-// as in older modules of Shardy.
+// Whether it is the call of a region's body whose attributes describe the
+// region's shardings, as in older modules of Shardy.
 bool DescribesRegion(const Instruction& instruction);
 
-// The calls around one region, in order.
+// The calls around one region, in program order.
 struct RegionCalls {
   std::vector<Instruction*> enter;
   std::vector<Instruction*> leave;
-  const Instruction* description = nullptr;  // If the above do not say it.
+  // Set if `enter` and `leave` do not describe the shardings.
+  const Instruction* description = nullptr;
 };
 
 struct IslandSpecs {
   Island island;
-  // By device as the region's collectives number them: where it stands on the
-  // island's mesh; -1 for copies of others, along axes that are not manual.
+  // By device id in the region's collectives: its position on the island's
+  // mesh; -1 for replicas along axes that are not manual.
   std::vector<int64_t> positions;
 };
 
-// Operands and results in the order of the calls. Requires: some array leaves.
+// Operands and results in the order of the calls. Requires: some array leaves
+// the region.
 absl::StatusOr<IslandSpecs> ReadSpecs(const Module& module,
                                       const RegionCalls& calls);
 

@@ -1,4 +1,4 @@
-// A step with islands (rules/island.h), in which nothing else is split.
+// A step partitioned in its islands (rules/island.h) only.
 #ifndef MESHWRIGHT_PARTITION_ISLANDS_ONLY_H_
 #define MESHWRIGHT_PARTITION_ISLANDS_ONLY_H_
 
@@ -9,9 +9,9 @@
 
 namespace meshwright {
 
-// Every device computes all of the step but its islands, which do not run on
-// one: what a plan is compared with. On `mesh`, if the islands' own mesh does
-// not have the axes of all of them.
+// The reference that a plan is compared with: every device computes the whole
+// step except the islands, which cannot run on one device. Uses `mesh` if the
+// islands' own mesh does not have the axes of all of them.
 absl::StatusOr<Partitioned> PartitionIslandsOnly(const Module& module,
                                                  const Mesh& mesh);
 

@@ -10,7 +10,7 @@ bool IsKnowable(const Shape& shape) {
                               shape.element_type == ElementType::kPred);
 }
 
-// `value` if an element of the type holds it; beyond, it would wrap.
+// `value` if the element type can represent it; otherwise it would wrap.
 std::optional<int64_t> Fitting(ElementType type, __int128 value) {
   const int64_t bits = type == ElementType::kPred ? 1 : BitWidth(type);
   const bool is_signed = IsSignedInteger(type);

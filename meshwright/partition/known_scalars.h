@@ -1,4 +1,4 @@
-// The integers that a loop's body works out from how often it has run.
+// Integers in a loop's body that follow from the iteration number.
 //
 //   i = 3, 4, 5, ...    select(n - i < 0, 2 * n - i, n - i)    // known, too
 #ifndef MESHWRIGHT_PARTITION_KNOWN_SCALARS_H_
@@ -19,12 +19,13 @@ std::optional<int64_t> ScalarConstant(const Instruction& instruction);
 // Values of scalars in one iteration.
 class KnownScalars {
  public:
-  // `carried`: by element of the body's tuple, its value where known.
+  // `carried`: by element of the body's tuple, its value in this iteration if
+  // known.
   KnownScalars(const Instruction& parameter,
                const std::vector<std::optional<int64_t>>& carried)
       : parameter_(parameter), carried_(carried) {}
 
-  // nullopt when it depends on more than what is known, or would overflow.
+  // nullopt if it depends on something unknown, or would overflow.
   std::optional<int64_t> Of(const Instruction& instruction);
 
  private:

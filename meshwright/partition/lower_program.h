@@ -1,4 +1,4 @@
-// Emits the per-device program of a graph whose every op has a strategy.
+// Emits the per-device program of a graph in which every op has a strategy.
 #ifndef MESHWRIGHT_PARTITION_LOWER_PROGRAM_H_
 #define MESHWRIGHT_PARTITION_LOWER_PROGRAM_H_
 
@@ -10,10 +10,11 @@
 
 namespace meshwright {
 
-// Fills `program` with the local form of `source`: same parameters and results
-// in the same order, in the shardings that their ops' strategies say. Values
-// that several users want alike are resharded once. Call Module::Finish after.
-// Requires: `graph` is Flatten(source), every strategy is valid for its rule.
+// Fills `program` with the local form of `source`: the same parameters and
+// results in the same order, in the shardings of their ops' strategies. A value
+// that several users need in the same sharding is resharded once. Call
+// Module::Finish afterwards. Requires: `graph` is Flatten(source), every
+// strategy is valid for its rule.
 void LowerProgram(const Module& source, const FlatGraph& graph,
                   const Assignment& assignment, Resharder& resharder,
                   LocalProgram& program);

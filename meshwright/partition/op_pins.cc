@@ -7,7 +7,7 @@
 namespace meshwright {
 namespace {
 
-// The first result's, as in Seed.
+// The first result, numbered as in Seed.
 int32_t ResultTensor(const FlatOp& op) {
   return static_cast<int32_t>(op.operands.size());
 }
@@ -22,7 +22,7 @@ OpPins::OpPins(const FlatGraph& graph, const Annotations& given,
     const OpId op = static_cast<OpId>(i);
     const bool is_parameter = graph.ops[i].kind == OpKind::kParameter;
     for (const TensorPin& pin : by_op[i]) {
-      // A parameter comes as it is: what is left open is not split.
+      // For a parameter, dimensions that are left open are not split.
       AddFor(op, pin.tensor,
              is_parameter ? Annotation(pin.asked->sharding) : *pin.asked,
              pin.instruction);

@@ -10,7 +10,7 @@ namespace meshwright {
 namespace {
 
 std::optional<Rule> RuleOfParts(const Instruction& instruction) {
-  // Those that are lowered unchanged have no sizes in their attributes.
+  // Ops that are lowered unchanged have no sizes in their attributes.
   if (EntryFor(instruction.opcode).lower != &LowerUnchanged &&
       instruction.opcode != Opcode::kReduce) {
     return std::nullopt;
@@ -27,7 +27,7 @@ std::optional<Rule> RuleOfParts(const Instruction& instruction) {
   return rule;
 }
 
-// What one step along the first factor of a dimension takes in it.
+// The number of elements of a dimension per step along its first factor.
 int64_t StrideOf(const Rule& rule, const DimFactors& factors) {
   int64_t stride = 1;
   for (size_t i = 1; i < factors.size(); ++i) {
@@ -59,7 +59,7 @@ std::optional<OpRestriction> OpRestriction::Make(Rule rule,
   const bool is_reduced = kind == FactorKind::kReduced;
   OpRestriction made(std::move(rule), factors[0], std::move(units));
   if (!is_reduced && !made.Result().has_value()) return std::nullopt;
-  // Every operand that has the factor at all must have it in one piece.
+  // Every operand that has the factor must have it as a contiguous range.
   for (size_t i = 0; i < made.rule_.operands.size(); ++i) {
     if (made.Operand(i).has_value()) continue;
     for (const DimFactors& dim : made.rule_.operands[i]) {

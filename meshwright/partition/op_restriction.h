@@ -1,9 +1,9 @@
-// An op on a range of one of its dimensions, and where that range lies in its
-// operands.
+// An op restricted to a range of one dimension, and the corresponding ranges of
+// its operands.
 //
 //   add f32[12,64], f32[12,64]          on rows [4, 8): of both operands' rows
 //   reshape f32[12,64] -> f32[768]      on [256, 512): of rows [4, 8)
-//   dot, gather, ...                    none: they are not to be repeated
+//   dot, gather, ...                    not restricted: too expensive to repeat
 #ifndef MESHWRIGHT_PARTITION_OP_RESTRICTION_H_
 #define MESHWRIGHT_PARTITION_OP_RESTRICTION_H_
 
@@ -16,8 +16,8 @@
 
 namespace meshwright {
 
-// A dimension in consecutive parts: [bounds[0], bounds[1]), and so on. The
-// first bound is 0, the last the dimension's size.
+// A dimension divided into consecutive parts: [bounds[0], bounds[1]), and so
+// on. The first bound is 0, the last the dimension's size.
 struct StackCut {
   int64_t dimension = 0;
   std::vector<int64_t> bounds;
@@ -25,21 +25,22 @@ struct StackCut {
   bool operator==(const StackCut&) const = default;
 };
 
-// An op in parts along one factor.
+// An op divided into parts along one factor.
 class OpRestriction {
  public:
-  // The ops that are cheap, and need nothing but other shapes to work on a part
-  // of an array: elementwise ones, moves, reductions. nullopt for all others,
-  // and when parts of the operand (result) are no parts of the op.
+  // Only for ops that are cheap and need nothing but other shapes to work on a
+  // part of an array: elementwise ops, data movement, reductions. nullopt for
+  // all others, and if parts of the operand (result) do not correspond to parts
+  // of the op.
   static std::optional<OpRestriction> OfOperand(const Instruction& instruction,
                                                 size_t operand,
                                                 const StackCut& cut);
   static std::optional<OpRestriction> OfResult(const Instruction& instruction,
                                                const StackCut& cut);
 
-  // nullopt: every part takes all of it.
+  // nullopt: every part needs the whole operand.
   std::optional<StackCut> Operand(size_t index) const;
-  // nullopt: the parts are partial results, to be combined.
+  // nullopt: the parts give partial results, to be combined by reduction().
   std::optional<StackCut> Result() const;
   // Requires: !Result().
   Reduction reduction() const { return rule_.factors[factor_].reduction; }

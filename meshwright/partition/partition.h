@@ -1,5 +1,6 @@
-// A step for one device, and how its tensors lie on a mesh -> one program that
-// every device of the mesh runs, with explicit collectives.
+// The SPMD partitioner: a step for one device and shardings of its tensors on a
+// mesh -> one program that every device of the mesh runs, with explicit
+// collectives.
 //
 //   MW_ASSIGN_OR_RETURN(Mesh mesh, Mesh::Parse("data=4,model=2"));
 //   Pins pins;
@@ -25,8 +26,8 @@
 
 namespace meshwright {
 
-// All-reduces are combined up to this: larger ones gain nothing and have to
-// wait for more.
+// All-reduces are combined up to this size: larger ones gain nothing, and start
+// later.
 inline constexpr int64_t kMaxCombinedBytes = int64_t{32} << 20;
 
 // A collective of the program.
@@ -34,9 +35,9 @@ struct Collective {
   std::string kind;     // "all-reduce"
   std::string axes;     // "data", "(data,model)"; "-" between arbitrary pairs.
   std::string tensor;   // The instruction of the original module it is for.
-  int64_t devices = 1;  // In a group.
-  int64_t bytes = 0;    // Of the operand on one device, each time.
-  double wire_bytes = 0;  // Sent by a device, each time.
+  int64_t devices = 1;  // In a replica group.
+  int64_t bytes = 0;    // Per execution, of the operand on one device.
+  double wire_bytes = 0;  // Per execution, sent by a device.
   double count = 1;       // Times per step.
 };
 
@@ -47,23 +48,22 @@ struct Partitioned {
   std::vector<Sharding> parameters;
   std::vector<Sharding> outputs;
   std::vector<Collective> collectives;
-  // Instructions that no rule could split: operands gathered, computed whole on
-  // every device.
+  // Instructions without a sharding rule: their operands are gathered, and
+  // every device computes them whole.
   std::vector<std::string> fallbacks;
-  std::vector<std::string> notes;  // What a user should know, a line each.
+  std::vector<std::string> notes;  // For the user, one line each.
 };
 
-// Chooses strategies around the pins (complete.h) and lowers.
-// kInvalidArgument, naming the tensor, when a pin does not fit; or the
-// instruction, when the module holds something that cannot be partitioned.
-// Requires: `module` passed Verify.
+// Propagates the pins (complete.h) and lowers. kInvalidArgument, naming the
+// tensor, if a pin does not fit; or the instruction, if the module contains
+// something that cannot be partitioned. Requires: `module` passed Verify.
 absl::StatusOr<Partitioned> Partition(const Module& module, const Mesh& mesh,
                                       Pins pins, const Prices& prices = {},
                                       DropoutTies* ties = nullptr);
 
-// Lowers strategies that somebody else chose, valid for their rules.
-// Programs that belong together share `ties`.
-// Requires: `graph` is Flatten(module).
+// Lowers given strategies. Programs that belong together, such as those of the
+// stages of a pipeline, share `ties`. Requires: `graph` is Flatten(module);
+// strategies are valid for their rules.
 absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
                                         const FlatGraph& graph,
                                         const Assignment& assignment,

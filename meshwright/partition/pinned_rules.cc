@@ -33,7 +33,8 @@ std::optional<Rule> DividedFor(const Rule& rule, const OpPinList& pins) {
   return divided;
 }
 
-// The first that keeps the pins: `rule` divided, another rule, that divided.
+// The first that can satisfy the pins: `rule` divided, the alternative rule,
+// that divided.
 std::optional<Rule> RuleFor(const FlatOp& op, const Rule& rule,
                             const OpPinList& pins, const Mesh& mesh) {
   std::vector<std::optional<Rule>> rules = {DividedFor(rule, pins)};

@@ -1,5 +1,6 @@
-// Rules of ops that are pinned in a way that their usual rule does not have: a
-// strided split divides a factor, a slice may be split along what it slices.
+// Rules for ops whose usual rule cannot give the pinned sharding: a strided
+// sharding divides a factor, a slice may be sharded along the dimension that it
+// slices.
 //
 //   parameter f32[64,768] pinned to [-, 3:- 256:model]
 //     usual rule {[64],[768]}; pinned {[64],[3,256]}
@@ -15,11 +16,11 @@
 
 namespace meshwright {
 
-// Whether some strategy of `rule` gives the tensor the sharding asked for.
+// Whether some strategy of `rule` gives the tensor the pinned sharding.
 bool CanGive(const Rule& rule, const TensorPin& pin, const Mesh& mesh);
 
-// RulesOf(graph), with others for those ops whose pins they cannot keep, where
-// there are such. `pins` by op (PinsByOp).
+// RulesOf(graph), with another rule for those ops whose own one cannot satisfy
+// their pins, if there is one that can. `pins` by op (PinsByOp).
 std::vector<Rule> RulesWithPins(const FlatGraph& graph,
                                 const std::vector<std::vector<TensorPin>>& pins,
                                 const Mesh& mesh);

@@ -1,4 +1,4 @@
-// Hand-made computations for the tests of cuts.
+// Hand-written computations for tests of cutting modules.
 #ifndef MESHWRIGHT_PARTITION_SMALL_STEP_FOR_TEST_H_
 #define MESHWRIGHT_PARTITION_SMALL_STEP_FOR_TEST_H_
 

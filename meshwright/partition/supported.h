@@ -1,4 +1,4 @@
-// Steps that can be split over devices at all.
+// Whether a step can be partitioned at all.
 #ifndef MESHWRIGHT_PARTITION_SUPPORTED_H_
 #define MESHWRIGHT_PARTITION_SUPPORTED_H_
 
@@ -7,8 +7,9 @@
 
 namespace meshwright {
 
-// kInvalidArgument, naming the instruction, when one has no per-device form
-// (rules/refusal.h): the step talks to other devices already, or to the host.
+// kInvalidArgument, naming the instruction, if one has no per-device form
+// (rules/refusal.h) because the step already communicates with other devices or
+// with the host.
 absl::Status CheckSupported(const FlatGraph& graph);
 
 }  // namespace meshwright

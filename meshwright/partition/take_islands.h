@@ -1,5 +1,5 @@
-// Regions of a module that are written per device (shard_map), each made one
-// operation (rules/island.h) that everything else takes as it is.
+// Turns each shard_map region of a module into one operation (rules/island.h),
+// which all other passes treat like any op.
 //
 //   xla.sdy.GlobalToLocalShape(x, w)   one call each way and a body that is
 //     call(...) xla.sdy.manual...      called: Shardy's form
@@ -7,6 +7,9 @@
 //
 //   SPMDFullToShardShape(Sharding(x))  one call per array: GSPMD's form
 //   SPMDShardToFullShape(Sharding(y))
+//
+//   mw.region.enter(x)                 islands opened (open_islands.h)
+//   mw.region.leave(y)
 //
 //   -> y = custom-call(x, w), custom_call_target="mw.island"
 #ifndef MESHWRIGHT_PARTITION_TAKE_ISLANDS_H_
@@ -17,13 +20,13 @@
 
 namespace meshwright {
 
-// Whether a region begins or ends anywhere in the module.
+// Whether the module contains the beginning or the end of a region.
 bool HasManualRegions(const Module& module);
 
-// The module with its calls inlined (InlineCalls) and its regions taken; hints
-// for partitioners inside them are dropped. kInvalidArgument, naming the region
-// by its op_name, where one cannot be taken.
-// Requires: `module` passed Verify. The result does.
+// The module with its calls inlined (InlineCalls) and each region replaced by
+// one operation; partitioner hints inside regions are dropped.
+// kInvalidArgument, naming the region by its op_name, if one cannot be
+// converted. Requires: `module` passed Verify. The result passes, too.
 absl::StatusOr<Module> TakeIslands(Module module);
 
 }  // namespace meshwright

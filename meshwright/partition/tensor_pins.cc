@@ -42,7 +42,7 @@ absl::Status CheckPin(absl::string_view what, const Sharding& sharding,
   return absl::OkStatus();
 }
 
-// What a parameter or output is called in messages.
+// The name of a parameter or output in messages.
 std::string NameOf(const FlatOp& op, const std::vector<std::string>& outputs) {
   if (op.kind != OpKind::kOutput) {
     return absl::StrCat("parameter ", RecordedName(*op.instruction));

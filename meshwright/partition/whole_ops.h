@@ -1,5 +1,5 @@
-// Ops that every device computes whole, because no rule splits them: kernels
-// without one, mostly.
+// Ops that every device computes whole because they have no sharding rule;
+// mostly custom calls.
 #ifndef MESHWRIGHT_PARTITION_WHOLE_OPS_H_
 #define MESHWRIGHT_PARTITION_WHOLE_OPS_H_
 
@@ -10,8 +10,8 @@
 
 namespace meshwright {
 
-// Live ops with the fallback rule that have something to split: a dimension of
-// more than one element in an operand or a result. `rules` are by op.
+// Live ops with the fallback rule that have something to shard: an operand or
+// result with a dimension of more than one element. `rules` are by op.
 std::vector<OpId> WholeOps(const FlatGraph& graph,
                            const std::vector<Rule>& rules);
 

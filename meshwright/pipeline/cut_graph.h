@@ -1,16 +1,16 @@
-// What depends on what in a computation that is to be cut into programs.
+// The dependence graph of a computation that is to be cut into programs.
 //
-// Some instructions are not worth sending from one program to another; they are
-// *copied* into each program that needs them, and users are taken to depend on
-// what the copies depend on:
+// Some instructions are not worth sending from one program to another. They are
+// *copied* into each program that needs them, and their users are taken to
+// depend on what the copies depend on:
 //
-//   mask  = compare(iota, iota)     from nothing but constants: copied
-//   wide  = broadcast(mean)         larger than what it is made of: copied
-//   t     = tuple(a, b)             no value of its own: copied
-//   half  = convert(weight)         as cheap to make again as to keep: copied,
-//                                   where weights are told apart
+//   mask  = compare(iota, iota)     depends on constants only: copied
+//   wide  = broadcast(mean)         larger than its operand: copied
+//   t     = tuple(a, b)             has no value of its own: copied
+//   half  = convert(weight)         as cheap to recompute as to keep: copied if
+//                                   weights are known (is_fixed)
 //
-// Elements of what a loop returns stay with the loop.
+// Elements of a loop's result stay with the loop.
 #ifndef MESHWRIGHT_PIPELINE_CUT_GRAPH_H_
 #define MESHWRIGHT_PIPELINE_CUT_GRAPH_H_
 
@@ -25,28 +25,30 @@ struct CutGraph {
   // All by instruction id.
   std::vector<bool> live;  // The root depends on it.
   std::vector<bool> parameter;
-  std::vector<bool> copied;  // Parameters are not.
-  // Made by cheap ops of nothing but constants, scalar and fixed parameters.
+  std::vector<bool> copied;  // Never true of parameters.
+  // Computed by cheap ops from constants, scalar and fixed parameters only.
   std::vector<bool> trivial;
-  // The instruction that computes it: itself, but for elements of a tuple.
+  // The instruction that computes it: itself, except for elements of a tuple.
   std::vector<int32_t> owner;
-  // Of instructions that own themselves: the values needed, each once. They
-  // are parameters, or neither copied nor tuples.
+  // For instructions that are their own owner: the values they need, each once.
+  // These are parameters, or instructions that are neither copied nor tuples.
   std::vector<std::vector<const Instruction*>> sources;
 
-  // What has a place in one program: live, computed, not copied.
+  // Whether it is a node, which is placed in one program: live, computed, not
+  // copied.
   bool IsNode(int32_t id) const {
     return live[id] && !copied[id] && !parameter[id] && owner[id] == id;
   }
 };
 
 // `is_fixed`, by parameter number: every run of the programs gets the same
-// value, so that what is made of such ones alone by cheap ops is copied.
-// Requires: no calls, parameters are arrays.
+// value, so that cheap ops of such values alone are copied. Requires: no calls;
+// parameters are arrays.
 CutGraph MakeCutGraph(const Computation& computation,
                       const std::vector<bool>& is_fixed = {});
 
-// The values behind `value`: itself, or what it is copied from. Each once.
+// The values that `value` depends on if it is copied, each once; otherwise
+// itself.
 std::vector<const Instruction*> SourcesOf(const CutGraph& graph,
                                           const Instruction& value);
 

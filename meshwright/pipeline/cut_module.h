@@ -1,5 +1,5 @@
-// One module -> several programs that together compute the same, with the
-// values that pass between them named.
+// Cuts one module into several programs that together compute the same, and
+// lists the values that pass between them.
 //
 //   a = dot(x, w0)      program 0
 //   m = max(a)          program 0
@@ -9,9 +9,9 @@
 //   programs[0]  (x, w0) -> (a, m)     programs[1]  (w1, a) -> (b)
 //   values       a: made by 0, used by 1; m, b: outputs
 //
-// Values travel from programs with lower numbers to higher ones. A parameter
-// that several programs use is a parameter of each. What is cheap is copied
-// (cut_graph.h).
+// Values pass from programs with lower numbers to ones with higher numbers
+// only. A parameter that several programs use is a parameter of each. Cheap
+// instructions are copied (cut_graph.h).
 #ifndef MESHWRIGHT_PIPELINE_CUT_MODULE_H_
 #define MESHWRIGHT_PIPELINE_CUT_MODULE_H_
 
@@ -25,8 +25,8 @@
 
 namespace meshwright {
 
-// Where a value comes from: parameter `index` of the module, or value `index`
-// of the cut.
+// The origin of a value: parameter `index` of the module, or value `index` of
+// the cut.
 struct CutSource {
   enum class Kind : uint8_t { kParameter, kValue };
   Kind kind = Kind::kParameter;
@@ -37,27 +37,27 @@ struct CutSource {
 
 struct CutValue {
   const Instruction* instruction = nullptr;  // Of the module.
-  int32_t program = 0;                       // That makes it.
-  int32_t result = 0;                        // Which of its results it is.
-  std::vector<int32_t> users;                // Programs, ascending.
+  int32_t program = 0;                       // That computes it.
+  int32_t result = 0;          // Its index among that program's results.
+  std::vector<int32_t> users;  // Other programs that need it, ascending.
   bool is_output = false;
 };
 
 struct CutProgram {
-  Module module;                      // Its root is a flat tuple.
-  std::vector<CutSource> parameters;  // By number.
-  std::vector<int32_t> results;       // Values, by element of the root.
+  Module module;                      // With a flat tuple as root.
+  std::vector<CutSource> parameters;  // By parameter number.
+  std::vector<int32_t> results;  // By element of the root: index of the value.
 };
 
 struct ModuleCut {
-  std::vector<CutProgram> programs;  // One without results does nothing.
+  std::vector<CutProgram> programs;  // A program without results does nothing.
   std::vector<CutValue> values;
   std::vector<CutSource> outputs;  // By element of the module's root.
 };
 
-// Programs of instructions by id; only that of nodes of the graph and of the
-// module's outputs matter. kInvalidArgument, naming two instructions, when a
-// program would need a value of a later one.
+// `program_of`, by instruction id: the program of each node of the graph and of
+// the module's outputs; ignored for other instructions. kInvalidArgument,
+// naming two instructions, if a program would need a value of a later one.
 // Requires: `graph` is that of the module's entry, whose root is a tuple of
 // arrays; programs are in [0, count).
 absl::StatusOr<ModuleCut> CutModule(const Module& module, const CutGraph& graph,

@@ -45,8 +45,8 @@ class ApplyPlacer {
     return stage_[graph_.owner[value->id]];
   }
 
-  // Every instruction runs where the largest thing it needs is; what nothing
-  // places (the moments of Adam) lives where it is used first.
+  // Every instruction runs on the stage of its largest operand; parameters that
+  // nothing places (the moments of Adam) are on the stage of their first use.
   void FollowOperands() {
     for (bool any = true; any;) {
       while (Sweep(/*guess=*/false)) {
@@ -79,8 +79,8 @@ class ApplyPlacer {
     return changed;
   }
 
-  // Where the largest source is, the first stage of several such. `guess`:
-  // even though a source of which nothing is known is larger.
+  // The stage of the largest source, the first stage if there are several.
+  // `guess`: even if a larger source has no stage yet.
   int32_t FromSources(int32_t id, bool guess) const {
     int64_t largest = -1;
     int64_t largest_unknown = -1;

@@ -1,8 +1,8 @@
-// On which stage each part of the end of a step runs, and when.
+// Where and when the end of a step (the optimizer update) runs in a pipeline.
 //
-// What updates a weight runs where the weight lives. Where that needs something
-// of another stage (the norm of all gradients), what comes after waits for it
-// in a later *round*:
+// The update of a weight runs on the stage that holds the weight. If it needs
+// something of other stages (the norm of all gradients), it waits for that in a
+// later *round*:
 //
 //   round 0   every stage: squares of its gradients, summed
 //   round 1   stage 0: the sum of these, its root; its own weights
@@ -26,18 +26,18 @@ struct ApplyPlace {
 };
 
 struct ApplyPlacement {
-  std::vector<int32_t> parameters;  // The home of each.
+  std::vector<int32_t> parameters;  // By parameter: the stage that holds it.
   std::vector<ApplyPlace> places;   // By instruction id; of nodes and outputs.
 };
 
-// The weights whose next values take in a value of their own size made of a
-// parameter: by parameter number, outputs of `entry`. The gradient of a weight
-// is found by this.
+// By parameter number: the outputs of `entry` that are next values of weights
+// and depend, at the weight's own size, on that parameter. This identifies the
+// gradient of a weight.
 std::vector<std::vector<int64_t>> OutputsLike(const Computation& entry);
 
-// `homes`, by parameter number: the stage where it is, kNoStage where that is
-// open. `next_of`, by output: the parameter of which it is the next value, -1
-// if none; it is made where that one lives.
+// `homes`, by parameter number: the stage that holds it, kNoStage if that is
+// open. `next_of`, by output: the parameter whose next value it is, or -1; it
+// is computed on that parameter's stage.
 ApplyPlacement PlaceApply(const Computation& entry, const CutGraph& graph,
                           std::vector<int32_t> homes,
                           const std::vector<int64_t>& next_of);

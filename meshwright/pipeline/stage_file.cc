@@ -100,7 +100,7 @@ absl::StatusOr<std::vector<int32_t>> StagesByName(
   }
   const auto last = static_cast<int32_t>(stages.size()) - 1;
   std::vector<int32_t> stage(micro_batch.size(), kNoStage);
-  std::vector<bool> moves(micro_batch.size());  // Made of parameters alone.
+  std::vector<bool> moves(micro_batch.size());  // Depends on parameters only.
   for (int32_t id = 0; id < micro_batch.size(); ++id) {
     if (!forward[id] || !graph.IsNode(id)) continue;
     stage[id] = std::max(named[id], 0);
@@ -114,7 +114,7 @@ absl::StatusOr<std::vector<int32_t>> StagesByName(
     }
     if (moves[id]) stage[id] = 0;
   }
-  // What needs nothing of another stage goes to its first user.
+  // What does not depend on another stage moves to its first user.
   std::vector<int32_t> first_user(micro_batch.size(), last);
   for (int32_t id = micro_batch.size(); id-- > 0;) {
     if (stage[id] == kNoStage) continue;

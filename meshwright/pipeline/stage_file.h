@@ -1,12 +1,13 @@
-// Which instructions belong to which stage, in a file of the user's (JSON).
+// A file (JSON) in which a user assigns instructions to stages.
 //
 //   {"stages": [{"instructions": ["*embed*", "*blocks/0/*"], "mesh": "data=2"},
 //               ["*blocks/1/*", "dot.17"]]}
 //
-// A stage is an object or, with the mesh left to the command, a list. What
-// stands there is the name of an instruction or the name that the user's
-// program gave it (op_name); * stands for any characters. Of several stages
-// that match, the last counts. What none names runs as early as it can.
+// A stage is an object or, if the mesh is given on the command line, a list.
+// Its strings are instruction names or names given by the user's program
+// (op_name metadata); * matches any characters. If several stages match an
+// instruction, the last one counts. Instructions that none matches run on the
+// earliest possible stage.
 #ifndef MESHWRIGHT_PIPELINE_STAGE_FILE_H_
 #define MESHWRIGHT_PIPELINE_STAGE_FILE_H_
 
@@ -28,11 +29,12 @@ struct StageEntry {
   std::optional<Mesh> mesh;
 };
 
-// kInvalidArgument in one line that names the culprit.
+// kInvalidArgument in one line that names the offending entry.
 absl::StatusOr<std::vector<StageEntry>> ParseStageFile(absl::string_view text);
 
-// The stage of every forward instruction, by id, kNoStage for the others.
-// kInvalidArgument for a name that matches none, with the nearest.
+// By instruction id: the stage of every forward instruction, kNoStage for the
+// others. kInvalidArgument for a name that matches nothing, with the most
+// similar one.
 absl::StatusOr<std::vector<int32_t>> StagesByName(
     const Computation& micro_batch, const CutGraph& graph,
     const std::vector<bool>& forward, const std::vector<StageEntry>& stages);

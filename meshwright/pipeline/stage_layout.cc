@@ -11,7 +11,7 @@
 namespace meshwright {
 namespace {
 
-// Splits a dimension over the first axis of the mesh, if it divides.
+// Shards a dimension over the first axis of the mesh, if that divides it.
 Sharding SplitAlong(const Shape& shape, int64_t dimension, const Mesh& mesh) {
   Sharding sharding = Sharding::Replicated(shape.dimensions);
   if (mesh.axes().empty()) return sharding;
@@ -22,7 +22,7 @@ Sharding SplitAlong(const Shape& shape, int64_t dimension, const Mesh& mesh) {
   return sharding;
 }
 
-// `sharding` on `from`, or what is most like it on `to`.
+// The sharding on `to` that is most like `sharding` on `from`.
 Sharding Moved(const Shape& shape, const Sharding& sharding, const Mesh& from,
                const Mesh& to) {
   if (from.axes() == to.axes()) return sharding;
@@ -34,7 +34,7 @@ Sharding Moved(const Shape& shape, const Sharding& sharding, const Mesh& from,
 
 class Layouter {
  public:
-  // Without strategies: null in all of them.
+  // Without strategies: they are null in all `splits`.
   Layouter(const StagedStep& step, const std::vector<StageSplit>& splits)
       : step_(step), splits_(splits) {
     for (const StageSplit& split : splits) {
@@ -56,7 +56,8 @@ class Layouter {
   }
 
  private:
-  // What state and accumulators come from, and whether these stay.
+  // Which state and accumulators results are the next values of, and whether
+  // these stay on their stage.
   void FindResults() {
     for (const StageInput& output : step_.outputs) {
       if (output.kind == StageInput::Kind::kValue) {
@@ -114,7 +115,8 @@ class Layouter {
                        &ties_);
   }
 
-  // Whether one program of the same stage uses the value, and nobody else.
+  // Whether one program of the same stage uses the value, and nothing else
+  // does.
   bool StaysFor(int32_t value, int32_t stage) const {
     const std::vector<int32_t>& users = step_.values[value].users;
     return users.size() == 1 && step_.programs[users[0]].stage == stage &&
@@ -155,8 +157,8 @@ class Layouter {
     return layout_.values[key] = Received(input.index, program.stage, shape);
   }
 
-  // A value of another stage: as it lies there or, on another mesh, as it would
-  // be made here.
+  // The sharding of a value from another stage: as there or, on another mesh,
+  // as it would be computed here.
   Sharding Received(int64_t index, int32_t stage, const Shape& shape) const {
     const StageProgram& maker = step_.programs[step_.values[index].program];
     const Mesh& from = layout_.meshes[maker.stage];
@@ -208,7 +210,7 @@ class Layouter {
     return entry->second;
   }
 
-  // As it is made; a partial sum only if it can be.
+  // As it is computed; a partial sum only if that is possible.
   Sharding NewAccumulator(int64_t index, int32_t stage) const {
     const StageAccumulator& accumulator = step_.accumulators[index];
     const std::vector<int64_t>& dimensions = accumulator.shape.dimensions;
@@ -216,7 +218,7 @@ class Layouter {
     std::optional<Sharding> made;
     if (strategies != nullptr && made_by_[index] != nullptr) {
       made = strategies->Result(*made_by_[index]);
-      // A sum of a stage's own: as what is added.
+      // A sum that a stage added: the sharding of its terms.
       for (const Instruction* operand : made_by_[index]->operands) {
         if (!made.has_value()) made = strategies->Result(*operand);
       }
@@ -233,13 +235,13 @@ class Layouter {
     return sharding;
   }
 
-  // Accumulators and state come out as they go in.
+  // Accumulators and state keep their shardings.
   std::optional<Annotation> ResultPin(const StageProgram& program,
                                       const StageValue& value, int32_t number) {
     if (value.accumulator.has_value()) {
       Sharding sharding =
           AccumulatorSharding(*value.accumulator, program.stage);
-      // Partial sums of nothing are nothing on every device.
+      // The initial value of a partial sum is zero on every device.
       return program.kind == StageProgram::Kind::kStart
                  ? Completed(std::move(sharding))
                  : sharding;
@@ -252,12 +254,13 @@ class Layouter {
   }
 
   const StagedStep& step_;
-  const std::vector<StageSplit>& splits_;           // By stage.
-  absl::flat_hash_set<int64_t> is_output_;          // Of values.
-  absl::flat_hash_set<int64_t> is_state_;           // Of parameters.
-  absl::flat_hash_map<int64_t, int64_t> state_of_;  // By value: a parameter.
-  // By accumulator: nothing of it is used on other stages; the instruction
-  // that makes its next value.
+  const std::vector<StageSplit>& splits_;   // By stage.
+  absl::flat_hash_set<int64_t> is_output_;  // Of values.
+  absl::flat_hash_set<int64_t> is_state_;   // Of parameters.
+  // By value: the parameter whose next value it is.
+  absl::flat_hash_map<int64_t, int64_t> state_of_;
+  // By accumulator: whether nothing of it is used on other stages; and the
+  // instruction that computes its next value.
   std::vector<bool> stays_;
   std::vector<const Instruction*> made_by_;
   DropoutTies ties_;

@@ -1,9 +1,9 @@
 // The programs of a pipeline, each partitioned over the mesh of its stage.
 //
-// Without strategies the batch is split over the mesh's first axis and all
-// state is on every device. What a stage keeps from its forward pass stays as
-// it lies; what it gets from another lies as it did there, as far as the meshes
-// agree.
+// Without strategies the batch is sharded over the mesh's first axis and all
+// state is replicated. Residuals that a stage keeps from its forward pass keep
+// their sharding; values received from another stage have the same sharding as
+// there, as far as the meshes agree.
 #ifndef MESHWRIGHT_PIPELINE_STAGE_LAYOUT_H_
 #define MESHWRIGHT_PIPELINE_STAGE_LAYOUT_H_
 
@@ -22,17 +22,17 @@
 
 namespace meshwright {
 
-// By an index and a stage.
+// Keyed by an index and a stage.
 using StageShardings = std::map<std::pair<int64_t, int32_t>, Sharding>;
 
 struct StagedLayout {
   std::vector<Mesh> meshes;           // By stage.
   std::vector<Partitioned> programs;  // By program.
-  // On each stage that has it: leaf arrays of the step's parameters, values,
-  // accumulators.
+  // On each stage that has it: shardings of leaf arrays of the step's
+  // parameters, of values, and of accumulators.
   StageShardings parameters;
-  // State, where programs of a micro-batch want it otherwise than it lies
-  // between steps: moved once, when a step begins.
+  // State whose sharding in the programs of a micro-batch differs from that
+  // between steps: it is resharded once, at the beginning of a step.
   StageShardings at_work;
   StageShardings values;
   StageShardings accumulators;
@@ -42,15 +42,15 @@ struct StagedLayout {
 absl::StatusOr<StagedLayout> LayOutStages(const StagedStep& step,
                                           const std::vector<Mesh>& meshes);
 
-// A stage's mesh, how the whole step was to be split on it, what moves cost
-// there. All outlive the call.
+// A stage's mesh, the strategies of the whole step on it, and the prices of
+// reshards there. All must outlive the call.
 struct StageSplit {
   const Mesh* mesh = nullptr;
   const StageStrategies* strategies = nullptr;
   const Prices* prices = nullptr;
 };
 // `splits` by stage. Accumulators that do not leave their stage may be partial
-// sums.
+// sums (deferred reductions).
 absl::StatusOr<StagedLayout> LayOutStages(
     const StagedStep& step, const std::vector<StageSplit>& splits);
 

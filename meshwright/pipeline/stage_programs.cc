@@ -83,7 +83,7 @@ class Stager {
     });
   }
 
-  // Which stages use leaf arrays in the forward pass.
+  // Finds the stages that use leaf arrays in the forward pass.
   void FindHomes(const Computation& entry, const CutGraph& graph) {
     const auto stages = ForwardStages(entry, graph, options_.forward);
     for (const Instruction* parameter : entry.Parameters()) {
@@ -94,7 +94,7 @@ class Stager {
     }
   }
 
-  // The stages of the weights that accumulators update, by accumulator.
+  // By accumulator: the stages of the weights that it updates.
   std::map<int64_t, std::set<int32_t>> GradientHomes() const {
     const auto outputs = OutputsLike(*split_.apply.module.entry());
     std::map<int64_t, std::set<int32_t>> homes;
@@ -141,7 +141,7 @@ class Stager {
     parts_ = SplitSums(split_, graph, problem.terms, options_.state,
                        PlaceBackward(problem));
     is_forward_.resize(parts_.phase.module.entry()->size());
-    // A new sum of forward terms alone is forward as well.
+    // An added sum whose terms are all forward is forward, too.
     const CutGraph whole = GraphOf(parts_.phase);
     for (int32_t id = entry.size(); id < std::ssize(is_forward_); ++id) {
       if (!whole.IsNode(id)) continue;
@@ -153,7 +153,7 @@ class Stager {
     }
   }
 
-  // By instruction id: cotangents for earlier stages depend on it.
+  // By instruction id: whether cotangents for earlier stages depend on it.
   std::vector<bool> GoesBack(const CutGraph& graph) const {
     std::vector<bool> back(parts_.stage.size());
     for (auto id = static_cast<int32_t>(back.size()); id-- > 0;) {
@@ -209,7 +209,7 @@ class Stager {
     int32_t round = 0;
   };
 
-  // Adds the programs of a cut that do something. Sets outputs_.
+  // Adds the programs of a cut that are not empty. Sets outputs_.
   void TakePrograms(ModuleCut cut, const MicroBatchProgram& whole,
                     const std::vector<Slot>& slots) {
     const auto first_value = static_cast<int32_t>(step_.values.size());
@@ -273,7 +273,8 @@ class Stager {
     }
   }
 
-  // Homes of the parameters of apply, as far as the forward pass says.
+  // The stages of the parameters of apply, as far as they follow from the
+  // forward pass.
   std::vector<int32_t> ApplyHomes() const {
     std::vector<int32_t> homes;
     for (const MicroBatchArgument& argument : parts_.apply.arguments) {
@@ -388,7 +389,7 @@ class Stager {
     }
   }
 
-  // What makes the first values of a stage's accumulators.
+  // Makes the program for the initial values of a stage's accumulators.
   void AddStart(int32_t stage) {
     LocalProgram program(absl::StrCat(split_.start.name(), "_", stage),
                          *Mesh::Parse("1"));

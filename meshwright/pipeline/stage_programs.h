@@ -1,14 +1,14 @@
-// A training step -> the programs of a pipeline.
+// Cuts a training step into the programs of a pipeline.
 //
 //   F  forward            per micro-batch, from the first stage to the last
 //   I  input gradients    per micro-batch, from the last stage to the first
 //   W  weight gradients   per micro-batch, any time after I
 //   A  apply              per step, in rounds (stage_apply.h)
 //
-// A stage that nothing goes back from has no I; B is I and then W. Programs
-// accumulate what they add to a step; state and accumulators live on one stage
-// each. Every value that a program makes is used on its own stage or sent to
-// others, directly.
+// A stage that sends no gradients back has no I; B is I followed by W. Programs
+// add up their contributions to a step in accumulators; state and accumulators
+// live on one stage each. Every value that a program computes is used on its
+// own stage or sent directly to others.
 #ifndef MESHWRIGHT_PIPELINE_STAGE_PROGRAMS_H_
 #define MESHWRIGHT_PIPELINE_STAGE_PROGRAMS_H_
 
@@ -25,7 +25,7 @@
 
 namespace meshwright {
 
-// What a parameter of a program is.
+// The meaning of a program's parameter.
 struct StageInput {
   enum class Kind : uint8_t {
     kParameter,    // Leaf array `index` of the step's parameters.
@@ -35,7 +35,7 @@ struct StageInput {
   };
   Kind kind = Kind::kParameter;
   int64_t index = 0;
-  // Part t of this dimension goes to micro-batch t.
+  // If set: micro-batch t gets part t of this dimension.
   std::optional<int64_t> cut;
 };
 
@@ -46,17 +46,18 @@ struct StageProgram {
   int32_t round = 0;  // Of kApply.
   Module module;
   std::vector<StageInput> inputs;  // By parameter.
-  std::vector<int32_t> results;    // Values, by element of the root.
+  std::vector<int32_t> results;  // By element of the root: index of the value.
 
-  std::string Name() const;  // "F0", "I1", "W1", "A0.1" in round 1, "S0".
+  // "F0", "I1", "W1", "A0.1" (apply in round 1), "S0".
+  std::string Name() const;
 };
 
 struct StageValue {
-  std::string name;  // Of the instruction that makes it.
+  std::string name;  // Of the instruction that computes it.
   Shape shape;
-  int32_t program = 0;                 // That makes it.
+  int32_t program = 0;                 // That computes it.
   std::vector<int32_t> users;          // Programs that need it.
-  std::optional<int64_t> accumulator;  // Of which it is the next value.
+  std::optional<int64_t> accumulator;  // Whose next value it is, if any.
 };
 
 struct StageAccumulator {
@@ -68,13 +69,14 @@ struct StageAccumulator {
 struct StagedStep {
   int32_t stages = 1;
   int64_t micro_batches = 1;
-  // In an order in which one micro-batch can run: F0, F1, ..., I1, W1, W0,
-  // then A0.0, ...; the start last.
+  // In an order in which one micro-batch can run: F0, F1, ..., I1, W1, W0, then
+  // A0.0, ...; start programs last.
   std::vector<StageProgram> programs;
   std::vector<StageValue> values;
   std::vector<StageAccumulator> accumulators;
-  // By leaf array of the step's parameters: the stage where it lives. One that
-  // is used elsewhere too is sent there once per step, or given there.
+  // By leaf array of the step's parameters: the stage that holds it. A
+  // parameter that other stages use, too, is sent to them once per step or, if
+  // it is data, given to each.
   std::vector<int32_t> homes;
   // By leaf of the step's root: kValue or kParameter.
   std::vector<StageInput> outputs;
@@ -84,16 +86,18 @@ struct StagedStep {
 struct StageOptions {
   int32_t stages = 2;
   // By instruction id of the micro-batch program: the stage of forward
-  // instructions, kNoStage for the rest. Only nodes of GraphOf(phase) matter.
+  // instructions, kNoStage for the rest. Ignored but for nodes of
+  // GraphOf(phase).
   std::vector<int32_t> forward;
-  // The parameters that outputs replace.
+  // Which outputs are next values of which parameters.
   std::vector<NextValue> state;
-  // W apart from I where it can be; else both are one program, kInput.
+  // W separate from I where possible; otherwise both are one program, kInput.
   bool split_backward = true;
 };
 
-// How the program of a micro-batch is cut: what the same weights make in every
-// micro-batch is copied.
+// The graph on which the program of a micro-batch is cut: what depends on
+// weights only and is cheap is copied, since it is the same in every
+// micro-batch.
 CutGraph GraphOf(const MicroBatchProgram& phase);
 
 // kInvalidArgument, naming instructions, when a stage needs what a later one

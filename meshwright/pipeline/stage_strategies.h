@@ -1,12 +1,14 @@
-// Strategies that were chosen for a whole step, for the programs of its stages.
+// Applies the strategies that were chosen for a whole step to the programs of
+// its stages.
 //
 //   StageStrategies strategies(graph, assignment, mesh);  // Of the step.
 //   Assignment of =
 //       strategies.For(Flatten(program.module), parameters, outputs);
 //
-// An op of a program is known by its instruction's name, which the step's loop
-// over micro-batches and the programs have from the same source. What is not
-// found, because it was made when the step was cut, lies as its operands do.
+// An op of a program is identified by its instruction's name, which the step's
+// micro-batch loop and the programs have from the same source. Ops that are not
+// found, because they were added when the step was cut, follow the shardings of
+// their operands.
 #ifndef MESHWRIGHT_PIPELINE_STAGE_STRATEGIES_H_
 #define MESHWRIGHT_PIPELINE_STAGE_STRATEGIES_H_
 
@@ -24,47 +26,49 @@
 
 namespace meshwright {
 
-// The same, with nothing pending.
+// The same sharding with nothing pending.
 Sharding Completed(Sharding sharding);
 
 class StageStrategies {
  public:
-  // `graph` is that of the step as a loop over its micro-batches. All outlive
-  // this.
+  // `graph` is that of the step as a loop over its micro-batches. All arguments
+  // must outlive this.
   StageStrategies(const FlatGraph& graph, const Assignment& assignment,
                   const Mesh& mesh);
 
-  // How leaf array `leaf` of the step's parameters lies between steps; while
-  // micro-batches run; and, of data, the part of it that a micro-batch gets.
+  // The sharding of leaf array `leaf` of the step's parameters: between steps;
+  // while micro-batches run; and, for data, of the part that a micro-batch
+  // gets.
   Sharding AtRest(int64_t leaf) const;
   Sharding AtWork(int64_t leaf) const;
   Sharding PartOf(int64_t leaf) const;
 
-  // What leaves a program: as given or, where that is open, as it is made, but
-  // complete unless it may be pending.
+  // A program's output: the given sharding, or else the one in which it is
+  // computed; complete unless it may be pending.
   struct Output {
     std::optional<Sharding> sharding;
     bool may_pend = false;
   };
-  // For the ops of a program. Its parameters come as given, pending or not.
+  // An assignment for the ops of a program whose parameters have the given
+  // shardings, pending or not.
   Assignment For(const FlatGraph& program,
                  const std::vector<Sharding>& parameters,
                  const std::vector<Output>& outputs) const;
 
-  // Whether the op is one of the step's.
+  // Whether the op corresponds to one of the step.
   bool Knows(const FlatOp& op, const Rule& rule) const {
     return Find(op, rule) >= 0;
   }
 
-  // What the step's instruction of this name and shape gives, which may be
-  // pending; nothing if there is none.
+  // The sharding that the step's instruction of this name and shape gives its
+  // result, possibly pending; nullopt if there is none.
   std::optional<Sharding> Result(const Instruction& instruction) const;
 
  private:
   // Kind, name, leaf.
   using Key = std::tuple<OpKind, std::string, int32_t>;
 
-  OpId Find(const FlatOp& op, const Rule& rule) const;  // Or -1.
+  OpId Find(const FlatOp& op, const Rule& rule) const;  // -1: none.
   Sharding ResultOf(OpId op, int32_t result) const;
   Strategy Following(
       const Rule& rule,
@@ -74,8 +78,8 @@ class StageStrategies {
   const Assignment& assignment_;
   const Mesh& mesh_;
   absl::flat_hash_map<Key, OpId> ops_;
-  // By leaf of the parameters: the op that takes a micro-batch's part, and
-  // that of the loop over them; or -1.
+  // By leaf of the parameters: the op that slices out a micro-batch's part, and
+  // the carry op of the loop over micro-batches; or -1.
   std::vector<OpId> parts_;
   std::vector<OpId> carries_;
 };

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = MicroBatchArgument::Kind;
 
-// A computation that repeats another, and goes on.
+// A computation under construction that begins with a copy of another one.
 class Continued {
  public:
   explicit Continued(const Module& source)
@@ -76,7 +76,7 @@ class Splitter {
   }
 
  private:
-  // The terms by stage, for a sum over several.
+  // The terms by stage, for a sum over several stages.
   std::map<int32_t, std::vector<const Instruction*>> Groups(size_t i) const {
     std::map<int32_t, std::vector<const Instruction*>> groups;
     for (const Instruction* term : terms_[i]) {
@@ -181,7 +181,8 @@ class Splitter {
       const auto extra = extra_.find(argument.index);
       if (extra == extra_.end()) continue;
       for (const int64_t number : extra->second) {
-        // Copied, so that where it was made it is complete before it is sent.
+        // Copied, so that it is completed on the stage that computed it before
+        // it is sent.
         Instruction* const part = copy.builder.Unary(
             Opcode::kCopy,
             copy.entry->AddParameter(made->shape,
@@ -231,7 +232,7 @@ class Splitter {
   const CutGraph& graph_;
   const std::vector<std::vector<const Instruction*>>& terms_;
   const std::vector<NextValue>& state_;
-  // By accumulator: those that stand for other stages' terms.
+  // By accumulator: those for other stages' terms.
   absl::flat_hash_map<int64_t, std::vector<int64_t>> extra_;
   StagedSplit result_{.phase = {.module = Module("")},
                       .apply = {.module = Module("")}};

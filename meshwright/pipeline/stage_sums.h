@@ -1,8 +1,9 @@
-// Gradients that add up what several stages give.
+// Gradients that are sums over several stages.
 //
 // A weight that is used on two stages (tied embeddings) has a gradient that is
-// a sum of two terms. Rather than send a term in every micro-batch, each stage
-// accumulates its own; they are added once, when the step is finished.
+// a sum of two terms. Instead of sending a term in every micro-batch, each
+// stage accumulates its own; the accumulators are added once, at the end of the
+// step.
 #ifndef MESHWRIGHT_PIPELINE_STAGE_SUMS_H_
 #define MESHWRIGHT_PIPELINE_STAGE_SUMS_H_
 
@@ -14,8 +15,8 @@
 
 namespace meshwright {
 
-// By result of a phase: the terms it adds to its accumulator. Empty for those
-// with one term, or that are no sums.
+// By result of a phase: the terms of the sum that is added to its accumulator.
+// Empty for results with a single term, or that are not sums.
 std::vector<std::vector<const Instruction*>> SumTerms(
     const MicroBatchProgram& phase, const CutGraph& graph,
     const std::vector<Accumulator>& accumulators);
@@ -26,21 +27,21 @@ struct NextValue {
   int64_t output = 0;
 };
 
-// A step of one phase as a pipeline takes it apart.
+// A step of one phase, prepared for cutting into stages.
 struct StagedSplit {
   MicroBatchProgram phase;
   MicroBatchProgram apply;
   std::vector<Accumulator> accumulators;
-  // By instruction id of the phase; kNoStage where it has none.
+  // By instruction id of the phase; kNoStage if it has none.
   std::vector<int32_t> stage;
 };
 
-// Gives every stage that has terms of a sum an accumulator of its own.
-// Instructions keep their ids in the phase; new ones come after them. In
+// Gives every stage that computes terms of a sum an accumulator of its own.
+// Instructions of the phase keep their ids; new ones come after them. In
 // `apply`, every output that is the next value of a parameter becomes an
-// instruction of its own: no parameter but that one, no element of what a
-// loop or branch returns, and no other output.
-// `stage` and `terms` by id and by result of the one phase.
+// instruction of its own: not a parameter other than that one, not an element
+// of the result of a loop or branch, and not another output as well. `stage`
+// and `terms` are by instruction id and by result of the one phase.
 StagedSplit SplitSums(const MicroBatched& split, const CutGraph& graph,
                       const std::vector<std::vector<const Instruction*>>& terms,
                       const std::vector<NextValue>& state,

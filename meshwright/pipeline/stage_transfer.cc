@@ -7,7 +7,7 @@
 namespace meshwright {
 namespace {
 
-// Elements that follow one another, in the whole and in a device's array.
+// Consecutive elements, globally and in a device's array.
 struct Run {
   int64_t global = 0;
   int64_t local = 0;
@@ -46,7 +46,7 @@ DeviceRegion RegionOf(const Sharding& sharding, const Mesh& mesh,
   return region;
 }
 
-// What is in both: with where it is in either.
+// An intersection, with its positions in both.
 struct Common {
   int64_t a = 0;
   int64_t b = 0;
@@ -85,7 +85,7 @@ void AddTiles(const DeviceRegion& from, const DeviceRegion& to, Tile tile,
   }
 }
 
-// Devices by what they have.
+// Devices by their regions.
 std::map<DeviceRegion, std::vector<int64_t>> Copies(const Sharding& sharding,
                                                     const Mesh& mesh) {
   std::map<DeviceRegion, std::vector<int64_t>> copies;
@@ -95,7 +95,7 @@ std::map<DeviceRegion, std::vector<int64_t>> Copies(const Sharding& sharding,
   return copies;
 }
 
-// Below this many elements another hop costs more than sending them again.
+// Below this many elements another hop costs more than sending them twice.
 constexpr int64_t kFewElements = 16384;
 
 int64_t Length(const Runs& runs) {
@@ -110,7 +110,7 @@ int64_t ElementCount(const DeviceRegion& region) {
   return count;
 }
 
-// Cuts `region` along its longest dimension into `count` about equal parts.
+// Divides `region` along its longest dimension into `count` about equal parts.
 std::vector<DeviceRegion> Parts(const DeviceRegion& region, int64_t count) {
   const auto longest = std::ranges::max_element(region, {}, &Length);
   const int64_t total = Length(*longest);
@@ -154,7 +154,7 @@ SendList MakeSendList(const Sharding& from, const Mesh& source,
       for (const int64_t receiver : devices) send(region, receiver);
       continue;
     }
-    // Each gets a part and passes it on to the others.
+    // Each device gets a part and passes it on to the others.
     const std::vector<DeviceRegion> parts = Parts(region, std::ssize(devices));
     for (size_t part = 0; part < parts.size(); ++part) {
       send(parts[part], devices[part]);

@@ -1,11 +1,11 @@
-// What has to be sent so that an array that lies on one mesh comes to lie on
-// another.
+// The transfers between the devices of two meshes that give an array with a
+// sharding on one mesh another sharding on the other.
 //
-//   f32[8], split over data=4, to a stage with data=2:
+//   f32[8], sharded over data=4, to a stage with data=2:
 //     0 -> 0 at 0, 1 -> 0 at 2, 2 -> 1 at 0, 3 -> 1 at 2
-//   to one where both devices have all of it: the same, and the halves are
-//   exchanged there, so that each byte goes between the meshes once. (What is
-//   as small as this is rather sent twice.)
+//   to a stage where both devices have all of it: the same, and the halves are
+//   exchanged there, so that each byte is sent between the meshes once. (Arrays
+//   as small as this one are sent twice instead.)
 #ifndef MESHWRIGHT_PIPELINE_STAGE_TRANSFER_H_
 #define MESHWRIGHT_PIPELINE_STAGE_TRANSFER_H_
 
@@ -17,9 +17,9 @@
 
 namespace meshwright {
 
-// A box of elements. Where it starts is counted in the arrays of the devices.
+// A box of elements. Its starts are relative to the devices' local arrays.
 struct Tile {
-  int64_t from = 0;  // Device.
+  int64_t from = 0;  // Device of the source.
   int64_t to = 0;    // Device of the target.
   std::vector<int64_t> from_start;
   std::vector<int64_t> to_start;
@@ -29,12 +29,12 @@ struct Tile {
 };
 
 struct SendList {
-  // From devices of the source; disjoint, by `to`.
+  // Sent by devices of the source; disjoint, ordered by `to`.
   std::vector<Tile> sent;
-  // From devices of the target, afterwards, what they were sent.
+  // Sent afterwards by devices of the target, of what they received.
   std::vector<Tile> shared;
 
-  // Whether every device of the target gets one whole array, as it is.
+  // Whether every device of the target gets one whole local array unchanged.
   bool is_plain = false;
 };
 

@@ -21,13 +21,13 @@ using Aim = DownSetCutter::Aim;
 
 // Larger graphs are merged before their down-sets are counted.
 constexpr int32_t kFewNodes = 300;
-// Beyond these, merged before they are looked at along orders.
+// Graphs beyond this size are merged before searching along orders.
 constexpr int32_t kManyNodes = 3000;
-// Where so much is tolerated, boundaries are many; one order must do.
+// With such tolerance there are many boundaries; one order has to be enough.
 constexpr double kLoose = 0.25;
 
-// How far nodes are merged, step by step: moved work relative to the smallest
-// share, bytes added relative to the largest value.
+// The steps by which nodes are merged: moved work relative to the smallest
+// share, added bytes relative to the largest value.
 struct Step {
   double moved_work = 0;
   double added_bytes = 0;
@@ -38,14 +38,14 @@ constexpr Step kSteps[] = {{0, 0},          {0.0005, 0},    {0.0005, 0.0001},
                            {0.10, 0.05},    {0.20, 0.1},    {0.40, 0.5}};
 
 struct Choice {
-  StageClusters weightless;  // Only what has no work is merged.
-  StageClusters light;       // What has little work, too.
+  StageClusters weightless;  // Only nodes without work are merged.
+  StageClusters light;       // Nodes with little work, too.
   StageClusters clusters;
   std::vector<NodeSet> sets;
-  bool complete = false;  // All down-sets there are.
+  bool complete = false;  // Whether these are all down-sets.
 };
 
-// The least merged graph whose down-sets are few enough.
+// The least merged graph that has few enough down-sets.
 Choice ChooseClusters(const StageClusters& single, const StageLimits& limits,
                       size_t down_sets) {
   Choice choice{.weightless = single, .light = single, .clusters = single};
@@ -88,7 +88,8 @@ std::vector<double> WorkOf(const StageGraph& graph) {
   return work;
 }
 
-// Nodes as they are, or hardly merged where there are many, along orders.
+// The nodes themselves, or hardly merged if there are many, along several
+// orders.
 Choice OrdersOf(const StageClusters& single, const StageLimits& limits) {
   Choice choice{.clusters = single};
   if (single.graph.size() > kManyNodes) {
@@ -118,7 +119,7 @@ absl::Status CheckLimits(const StageGraph& graph, const StageLimits& limits) {
   return absl::OkStatus();
 }
 
-// Bytes that any assignment with a certain balance cuts.
+// A lower bound on the bytes that any assignment with a given balance cuts.
 class BytesBound {
  public:
   BytesBound(const Choice& choice, const StageClusters& single,
@@ -127,11 +128,11 @@ class BytesBound {
         single_(single),
         relaxed_(limits),
         thorough_(thorough) {
-    // Stages of clusters hold other bytes than those of nodes.
+    // Clusters and nodes hold different amounts of memory per stage.
     relaxed_.memory.clear();
   }
 
-  // `known`: what some assignment cuts.
+  // `known`: the cut bytes of a known assignment.
   int64_t Within(double balance, int64_t known) {
     if (!choice_.complete) return 0;
     if (balance == balance_ && bytes_ <= known) return bytes_;
@@ -142,8 +143,8 @@ class BytesBound {
     return bytes_;
   }
 
-  // Where clusters that are merged less are in any assignment that cuts less
-  // than `known`.
+  // The stages that the clusters of `finer` have in any assignment with fewer
+  // than `known` bytes.
   std::vector<StageRange> RangesOf(const StageClusters& finer, double balance,
                                    int64_t known) {
     std::vector<StageRange> ranges(finer.graph.nodes.size(),
@@ -165,7 +166,7 @@ class BytesBound {
   }
 
  private:
-  // Without `moves`, all that was moved may be anywhere.
+  // Without `moves`, all moved work may be on any stage.
   int64_t Least(double balance, int64_t known, const StageMoves* moves,
                 int64_t slack) const {
     const StageGraph& graph = choice_.clusters.graph;
@@ -186,11 +187,11 @@ class BytesBound {
   StageLimits relaxed_;
   const bool thorough_;
   std::optional<StageMoves> moves_;
-  double balance_ = 0;  // What bytes_ is for.
+  double balance_ = 0;  // The balance that bytes_ is for.
   int64_t bytes_ = 0;
 };
 
-// Stages of clusters, by node of `single`.
+// Stages by node of `single`, given those of clusters.
 std::vector<int32_t> OnNodes(const StageClusters& single,
                              const StageClusters& clusters,
                              const std::vector<int32_t>& stages) {
@@ -201,8 +202,8 @@ std::vector<int32_t> OnNodes(const StageClusters& single,
   return result;
 }
 
-// The best stages of a choice, improved on the nodes of `single`, not below the
-// bound.
+// The best stages of a choice, improved on the nodes of `single`, as long as
+// they are above the bound.
 std::optional<BoundedCut> Solve(const Choice& choice, BytesBound& bound,
                                 const StageClusters& single,
                                 const StageLimits& limits) {
@@ -219,7 +220,8 @@ std::optional<BoundedCut> Solve(const Choice& choice, BytesBound& bound,
   return cut;
 }
 
-// The better one: within what both allow, then fewer bytes, then balance.
+// The better one: first within the allowed balance of both, then fewer bytes,
+// then balance.
 BoundedCut Better(const BoundedCut& a, const BoundedCut& b,
                   const StageGraph& graph, const StageLimits& limits) {
   const double allowed = std::min(a.allowed, b.allowed);
@@ -249,15 +251,15 @@ std::vector<int32_t> OnClusters(const StageClusters& single,
   return result;
 }
 
-// A bound on the bytes of `cut`, and a better cut where the gap is wide and one
-// is found.
+// Returns a bound on the bytes of `cut`; improves the cut if the gap is wide
+// and a better one is found.
 int64_t Close(const Choice& choice, BytesBound& bound,
               const StageClusters& single, const StageLimits& limits,
               const AssignOptions& options, BoundedCut& cut) {
   int64_t known = CostOf(single.graph, limits, cut.stages).cut_bytes;
   int64_t least = bound.Within(cut.allowed, known);
-  // Merged, a better cut is found faster; the better the cut that is known, the
-  // fewer stages are open for the nodes.
+  // On merged graphs a better cut is found faster; and the better the known
+  // cut, the fewer stages remain possible for the nodes.
   for (const StageClusters* clusters : {&choice.light, &choice.weightless}) {
     if (!options.thorough) break;
     if (static_cast<double>(known - least) <=
@@ -274,7 +276,7 @@ int64_t Close(const Choice& choice, BytesBound& bound,
     least = std::max(least, core.bytes_bound);
     if (core.stages.empty()) continue;
     std::vector<int32_t> stages = OnNodes(single, *clusters, core.stages);
-    // It does not know of the least work that a stage is to have.
+    // The core does not know the minimum work of a stage.
     if (!CheckStages(single.graph, limits, stages).ok()) continue;
     cut.stages =
         RefineStages(single.graph, limits,
@@ -315,7 +317,8 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
            bytes <= bound.Within(found.allowed, bytes);
   };
   if (!exact && !(cut.has_value() && is_optimal(*cut))) {
-    // What was merged may be just what balance or memory need apart.
+    // Merged nodes may be exactly those that balance or memory needs to
+    // separate.
     const std::optional<BoundedCut> fine =
         Solve(OrdersOf(single, limits), bound, single, limits);
     if (!cut.has_value()) {

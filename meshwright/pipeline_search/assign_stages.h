@@ -1,16 +1,18 @@
-// Stages for the nodes of a graph: balanced within a tolerance, fewest bytes
-// between them, on the graph as it is and not on an order of it.
+// Assigns the nodes of a graph to pipeline stages: balanced within a tolerance,
+// with the fewest bytes between stages. Works on the graph itself, not on one
+// linear order of it.
 //
 //   MW_ASSIGN_OR_RETURN(const StageAssignment best,
 //                       AssignStages(graph, StageLimits::Even(4, 0.05)));
 //   best.stages[node], best.cost.cut_bytes, best.Gap()
 //
-// Light nodes join the ones next to them (stage_clusters.h) until there are few
-// enough down-sets; of all of these, or of those along several orders where
-// there are too many, a dynamic programme finds the best boundaries; the result
-// is improved on the nodes themselves (refine_stages.h). Where a gap is left,
-// the same programme tells which stages each cluster can be on in anything
-// better, and HiGHS finds it, or that there is none (stage_core.h).
+// Light nodes are merged into neighbours (stage_clusters.h) until there are few
+// enough down-sets. A dynamic program over all of these (or over those along
+// several linear orders, if there are too many) finds the best boundaries, and
+// the result is improved on the nodes themselves (refine_stages.h). If an
+// optimality gap is left, the same dynamic program bounds the stages that each
+// cluster can be on in any better assignment, and HiGHS finds such an
+// assignment or proves that there is none (stage_core.h).
 #ifndef MESHWRIGHT_PIPELINE_SEARCH_ASSIGN_STAGES_H_
 #define MESHWRIGHT_PIPELINE_SEARCH_ASSIGN_STAGES_H_
 
@@ -26,31 +28,31 @@ namespace meshwright {
 struct StageAssignment {
   std::vector<int32_t> stages;  // By node.
   CutCost cost;
-  // What was allowed: 1 + tolerance; where that cannot be met, times the best
-  // balance found.
+  // The balance allowed: 1 + tolerance or, if that is impossible, (1 +
+  // tolerance) times the best balance found.
   double allowed_balance = 0;
-  // No assignment with that balance cuts fewer bytes.
+  // A lower bound on the bytes of any assignment with that balance.
   int64_t bytes_bound = 0;
-  // How many nodes and down-sets were left to choose from.
+  // How many clusters and down-sets the search considered.
   int32_t clusters = 0;
   int64_t down_sets = 0;
 
-  // How far the cut bytes are from the bound, relative to it; 0: optimal.
+  // How far the cut bytes are above the bound, relative to it; 0: optimal.
   double Gap() const;
 };
 
 struct AssignOptions {
-  // More than these are not looked at one by one.
+  // Down-sets are enumerated only up to this number.
   size_t down_sets = 20000;
-  // A cut that is no further from its bound is not improved.
+  // A cut that is this close to its bound is not improved further.
   double good_gap = 0.002;
-  // Else the bound is what the dynamic programme tells alone, and HiGHS is not
-  // asked: soon done, however many stages.
+  // If false, the bound is that of the dynamic program, and HiGHS is not used:
+  // fast, however many stages.
   bool thorough = true;
 };
 
-// kInvalidArgument for more stages than parts, for fixed stages that cannot be,
-// and where no assignment holds at most the memory of each stage.
+// kInvalidArgument for more stages than nodes, for fixed stages that are
+// impossible, and if no assignment fits in the memory of each stage.
 // Deterministic.
 absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
                                              const StageLimits& limits,

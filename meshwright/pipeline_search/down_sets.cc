@@ -36,7 +36,7 @@ Neighbours NeighboursOf(const StageGraph& graph) {
   return result;
 }
 
-// Of those that can run, always the one of the least rank.
+// A topological order that always takes the ready node of the lowest rank.
 std::vector<int32_t> OrderBy(const Neighbours& neighbours,
                              const std::vector<int32_t>& rank) {
   using Item = std::pair<int32_t, int32_t>;
@@ -58,7 +58,7 @@ std::vector<int32_t> OrderBy(const Neighbours& neighbours,
   return order;
 }
 
-// Of those that can run, always one that the last one made ready.
+// A topological order that prefers nodes that the last one made ready.
 std::vector<int32_t> DepthFirst(const Neighbours& neighbours) {
   std::vector<size_t> waiting;
   std::vector<int32_t> ready;
@@ -92,7 +92,7 @@ bool NodeSet::IsSubsetOf(const NodeSet& other) const {
 std::optional<std::vector<NodeSet>> AllDownSets(const StageGraph& graph,
                                                 size_t limit) {
   const Neighbours neighbours = NeighboursOf(graph);
-  // Also the nodes that can be added.
+  // With the nodes that can be added.
   std::vector<std::pair<NodeSet, std::vector<int32_t>>> sets;
   absl::flat_hash_set<NodeSet> known;
   sets.emplace_back(NodeSet(graph.size()), std::vector<int32_t>());

@@ -1,10 +1,10 @@
-// Sets of nodes that hold, with a node, all that it needs: what can be done
-// before a cut. Stages are what lies between one such set and the next.
+// Down-sets: sets of nodes that contain, with a node, all its predecessors. A
+// stage is the difference of two consecutive down-sets.
 //
 //   a -> b, a -> c:   {}, {a}, {a, b}, {a, c}, {a, b, c}
 //
-// A graph that is a chain with skips has as few as a chain; side by side
-// branches multiply.
+// A chain with skip connections has about as few as a chain; with parallel
+// branches their numbers multiply.
 #ifndef MESHWRIGHT_PIPELINE_SEARCH_DOWN_SETS_H_
 #define MESHWRIGHT_PIPELINE_SEARCH_DOWN_SETS_H_
 
@@ -37,15 +37,15 @@ class NodeSet {
   std::vector<uint64_t> words_;
 };
 
-// All down-sets; none where there are more than `limit`.
+// All down-sets; nullopt if there are more than `limit`.
 std::optional<std::vector<NodeSet>> AllDownSets(const StageGraph& graph,
                                                 size_t limit);
 
-// Those along the nodes as they are.
+// The prefixes of the nodes' own order.
 std::vector<NodeSet> DownSetsInOrder(const StageGraph& graph);
 
-// Those along several orders in which the nodes can run: as they are; depth
-// first; as late as possible; by distance from the start.
+// The prefixes of several topological orders: the nodes' own; depth first; as
+// late as possible; by distance from the start.
 std::vector<NodeSet> DownSetsOfOrders(const StageGraph& graph);
 
 }  // namespace meshwright

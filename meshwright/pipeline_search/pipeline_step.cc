@@ -17,7 +17,7 @@ namespace {
 
 using Kind = MicroBatchArgument::Kind;
 
-// The results of the phase that output `loss` of the step is made of.
+// The results of the phase that output `loss` of the step depends on.
 std::vector<int64_t> LossResults(const MicroBatched& split, int64_t loss) {
   const Computation& apply = *split.apply.module.entry();
   const std::vector<bool> needed = NeededBy(apply, {loss});
@@ -63,7 +63,8 @@ absl::StatusOr<PipelineStep> TakeApart(const Module& module,
   MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> batch,
                       BatchDimensions(module, Flatten(module), options));
   for (const MicroBatchArgument& argument : phase.arguments) {
-    // Also what comes whole, of which micro-batches take their parts.
+    // Includes parameters that are passed whole, and of which micro-batches
+    // take their parts.
     const bool is_batch =
         argument.kind == Kind::kParameter && batch[argument.index].has_value();
     step.is_data.push_back(is_batch || argument.kind == Kind::kIndex);

@@ -1,5 +1,5 @@
-// A training step taken apart as far as a pipeline needs it: what stages are
-// chosen on, and made of.
+// A training step prepared for a pipeline: what stages are chosen on and made
+// of.
 //
 //   MW_ASSIGN_OR_RETURN(PipelineStep step,
 //                       TakeApart(module, roles, {.count = 8}));
@@ -24,19 +24,19 @@ namespace meshwright {
 
 struct PipelineStep {
   MicroBatched split;  // Of one phase.
-  // By instruction id of the phase's entry: part of the forward pass. A stage
-  // is to be chosen for each of these.
+  // By instruction id of the phase's entry: whether it is part of the forward
+  // pass. These are the instructions that stages are chosen for.
   std::vector<bool> forward;
-  // By parameter of the phase: differs from micro-batch to micro-batch.
+  // By parameter of the phase: differs between micro-batches.
   std::vector<bool> is_data;
   std::vector<NextValue> state;
 
   const Module& micro_batch() const { return split.phases[0].module; }
 };
 
-// Errors as SplitMicroBatches; kInvalidArgument, too, for a step without a
-// loss, with tuples among its parameters, or with sums over the whole batch
-// inside. Requires: `module` passed Verify.
+// Errors as SplitMicroBatches. Also kInvalidArgument for a step without a loss,
+// with tuples among its parameters, or that needs sums over the whole batch
+// within a micro-batch. Requires: `module` passed Verify.
 absl::StatusOr<PipelineStep> TakeApart(const Module& module,
                                        const ModuleRoles& roles,
                                        const MicroBatchOptions& options);

@@ -1,6 +1,6 @@
-// Better stages near given ones: of every two neighbouring stages, a cheapest
-// cut of what both have, with work priced so that both stay in bounds; then
-// single nodes, for bytes or for balance.
+// Local improvement of a stage assignment: for every two neighbouring stages a
+// min cut of their nodes, with work priced such that both stay within bounds;
+// then moves of single nodes, for bytes or for balance.
 #ifndef MESHWRIGHT_PIPELINE_SEARCH_REFINE_STAGES_H_
 #define MESHWRIGHT_PIPELINE_SEARCH_REFINE_STAGES_H_
 
@@ -11,8 +11,8 @@
 
 namespace meshwright {
 
-// No stage gets more work than `bounds` says, or than it has. Cut bytes do not
-// rise; fewer than `bytes_bound` are not looked for. Requires: `stages` pass
+// No stage gets more work than `bounds` says, or than it has already. Cut bytes
+// do not increase; the search stops at `bytes_bound`. Requires: `stages` pass
 // CheckStages; the graph has no groups.
 std::vector<int32_t> RefineStages(const StageGraph& graph,
                                   const StageLimits& limits,

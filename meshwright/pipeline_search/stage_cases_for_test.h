@@ -1,4 +1,4 @@
-// Random small graphs, and their best stages by trying everything.
+// Random small graphs, and their optimal stages by brute force.
 #ifndef MESHWRIGHT_PIPELINE_SEARCH_STAGE_CASES_FOR_TEST_H_
 #define MESHWRIGHT_PIPELINE_SEARCH_STAGE_CASES_FOR_TEST_H_
 
@@ -71,7 +71,7 @@ inline StageGraph RandomStageGraph(std::mt19937& random,
              options.light && below(3) != 0 ? 0.01 * below(3) : 1.0 + below(5),
          .held = 1 + below(4),
          .name = std::string(1, static_cast<char>('a' + node))});
-    // Read what was made before, some of it from far.
+    // Reads what was computed before, some of it far away.
     for (StageGraph::Value& value : graph.values) {
       if (below(4) == 0) value.consumers.push_back(node);
     }

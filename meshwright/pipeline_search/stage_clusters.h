@@ -1,16 +1,16 @@
-// A stage graph with nodes put together that lie best on one stage.
+// A stage graph in which nodes that are best on the same stage are merged.
 //
-// Two kinds of merges keep the graph acyclic and, for any assignment, do not
-// raise its cut bytes by more than is told:
+// Two kinds of merges keep the graph acyclic and do not increase the cut bytes
+// of any assignment by more than a known amount:
 //
-//   up -> c    `up` is used by nothing but c. It joins c: what it made need not
-//              cross any more, what it reads and c does not may have to.
-//   p -> down  `down` reads of nothing but p. It joins p: what only it read
-//              need not cross, what it makes may have to.
+//   up -> c    `up` is used by c only, and joins it: its result need not cross
+//              any more, but what it reads and c does not may have to.
+//   p -> down  `down` reads from p only, and joins it: what only it read need
+//              not cross, but its results may have to.
 //
-// The one that joins the other is *moved*. Where moved nodes are light, an
-// assignment of the clusters is as good as any, but for balance by what is
-// moved.
+// The node that joins another one is *moved*. As long as moved nodes are light,
+// restricting assignments to clusters loses nothing but balance by the moved
+// work.
 #ifndef MESHWRIGHT_PIPELINE_SEARCH_STAGE_CLUSTERS_H_
 #define MESHWRIGHT_PIPELINE_SEARCH_STAGE_CLUSTERS_H_
 
@@ -22,32 +22,34 @@
 
 namespace meshwright {
 
-// A cluster joined another: a node of each, of the graph that was merged first.
+// One cluster joined another. Each is given by one of its nodes in the original
+// graph.
 struct StageMerge {
   int32_t moved = 0;
   int32_t into = 0;
 };
 
 struct StageClusters {
-  // In an order in which they can run; values within a cluster are gone.
+  // Topologically ordered; values within a cluster are removed.
   StageGraph graph;
   std::vector<int32_t> cluster_of;  // By node.
   // By cluster: the work of its nodes that were not moved.
   std::vector<double> unmoved_work;
-  // Of any assignment of nodes there is one of clusters that cuts at most this
-  // many bytes more and has every unmoved node where it was.
+  // For any assignment of nodes there is one of clusters that cuts at most this
+  // many bytes more and leaves every unmoved node on its stage.
   int64_t slack = 0;
-  // One after the other, since MergeGroups.
+  // In order, since MergeGroups.
   std::vector<StageMerge> merges;
 };
 
 struct ClusterOptions {
-  double moved_work = 0;    // A moved cluster has no more than this,
-  int64_t added_bytes = 0;  // and may add this much to the cut.
+  double moved_work = 0;    // A moved cluster has at most this much work,
+  int64_t added_bytes = 0;  // and adds at most this many bytes to the cut.
 };
 
-// Groups become one cluster, with all between their nodes. kInvalidArgument,
-// naming nodes, for groups and fixed stages that contradict each other.
+// Makes each group one cluster, with everything on paths between its nodes.
+// kInvalidArgument, naming nodes, for groups and fixed stages that contradict
+// each other.
 absl::StatusOr<StageClusters> MergeGroups(const StageGraph& graph);
 
 // `clusters` merged further.

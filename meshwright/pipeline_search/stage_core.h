@@ -1,4 +1,5 @@
-// Stages for what bounds leave open, by HiGHS.
+// Solves, with HiGHS, the part of a stage assignment that bounds leave
+// undecided.
 #ifndef MESHWRIGHT_PIPELINE_SEARCH_STAGE_CORE_H_
 #define MESHWRIGHT_PIPELINE_SEARCH_STAGE_CORE_H_
 
@@ -12,23 +13,24 @@ namespace meshwright {
 
 struct StageCore {
   const StageClusters* clusters = nullptr;
-  // By cluster: where it is in any assignment that cuts less than `known`.
+  // By cluster: its stages in any assignment with fewer than `known` bytes.
   std::vector<StageRange> ranges;
-  double balance = 0;  // What is allowed.
-  int64_t known = 0;   // Bytes that some assignment cuts.
-  // By cluster: about that one.
+  double balance = 0;  // The allowed balance.
+  int64_t known = 0;   // The cut bytes of a known assignment.
+  // By cluster: an assignment close to that one, as a warm start.
   std::vector<int32_t> start;
 };
 
 struct StageCoreAnswer {
-  // By cluster; empty where none was found that cuts less than `known`.
+  // By cluster; empty if none with fewer than `known` bytes was found.
   std::vector<int32_t> stages;
-  // No assignment of nodes cuts fewer; `known` where none cuts less than that.
+  // A lower bound on the bytes of any assignment of nodes; `known` if none cuts
+  // fewer than that.
   int64_t bytes_bound = 0;
 };
 
-// What was found within a fixed amount of work; nothing and 0 for cores that
-// are too large for that, and without HiGHS.
+// What was found within a fixed amount of work. Empty and 0 for cores that are
+// too large for that, and without HiGHS.
 StageCoreAnswer SolveStageCore(const StageCore& core,
                                const StageLimits& limits);
 

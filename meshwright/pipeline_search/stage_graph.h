@@ -1,21 +1,22 @@
-// Which stage of a pipeline each part of a forward pass belongs to: the problem
-// alone, without modules or meshes.
+// The problem of assigning a forward pass to pipeline stages, stated without
+// modules or meshes.
 //
-//   nodes     what runs as a whole; producers come before consumers
-//   values    what nodes make or need; a weight has no producer
+//   nodes     what runs as a whole; in topological order
+//   values    what nodes compute or need; a weight has no producer
 //
 // An assignment gives every node a stage, no later than those of its consumers,
 // and leaves no stage empty. It is judged by
 //
-//   cut bytes  each value goes straight from its producer's stage to every
+//   cut bytes  each value is sent directly from its producer's stage to every
 //              other stage that consumes it, once: bytes * number of these.
-//              A value without a producer is where it is first consumed.
-//   balance    the largest work of a stage, relative to its share
+//              A value without a producer is on the stage that first consumes
+//              it.
+//   balance    the largest ratio of a stage's work to its share
 //
-//   h made on stage 0, used on stages 0, 2, 2 and 3: 2 * bytes
+//   h computed on stage 0, used on stages 0, 2, 2 and 3: 2 * bytes
 //
-// `bytes` counts all that the value makes cross: the cotangent that comes back
-// the same way too (step_stages.h).
+// `bytes` counts everything that crosses on account of a value, including the
+// cotangent that comes back the same way (step_stages.h).
 #ifndef MESHWRIGHT_PIPELINE_SEARCH_STAGE_GRAPH_H_
 #define MESHWRIGHT_PIPELINE_SEARCH_STAGE_GRAPH_H_
 
@@ -29,14 +30,14 @@ namespace meshwright {
 
 inline constexpr int32_t kAnyStage = -1;
 inline constexpr int32_t kNoProducer = -1;
-// Sums of work in different orders differ by this much at most, relatively.
+// Sums of work in different orders differ by at most this, relatively.
 inline constexpr double kWorkRounding = 1e-9;
 
 struct StageGraph {
   struct Node {
     double work = 0;
-    int64_t held = 0;           // Bytes that its stage has to keep.
-    int32_t fixed = kAnyStage;  // The stage it must be on.
+    int64_t held = 0;           // Bytes that its stage has to hold.
+    int32_t fixed = kAnyStage;  // The stage that it must be on.
     std::string name;           // For messages.
 
     bool operator==(const Node&) const = default;
@@ -44,14 +45,14 @@ struct StageGraph {
   struct Value {
     int64_t bytes = 0;
     int32_t producer = kNoProducer;
-    std::vector<int32_t> consumers;  // Each once, after the producer.
+    std::vector<int32_t> consumers;  // Each once, in order, after the producer.
 
     bool operator==(const Value&) const = default;
   };
 
   std::vector<Node> nodes;
   std::vector<Value> values;
-  // Nodes that are on one stage, whichever.
+  // Sets of nodes that must be on the same stage, whichever it is.
   std::vector<std::vector<int32_t>> groups;
 
   int32_t size() const { return static_cast<int32_t>(nodes.size()); }
@@ -61,20 +62,21 @@ struct StageGraph {
 struct StageLimits {
   // By stage: its speed relative to the others, positive.
   std::vector<double> capacity;
-  // A stage's work is at most 1 + tolerance times its share; where no
-  // assignment has that, 1 + tolerance times what the best balance gives it.
+  // A stage's work is at most 1 + tolerance times its share; if that is
+  // impossible, at most 1 + tolerance times its work in the best balance.
   double tolerance = 0.05;
-  // And at least this part of its share: more than 0, and none is idle.
+  // And at least this part of its share. If more than 0, no stage is idle.
   double least = 0;
-  // By stage: bytes held at most. Empty: no bound.
+  // By stage: the most bytes that it can hold. Empty: unlimited.
   std::vector<int64_t> memory;
 
   static StageLimits Even(int32_t stages, double tolerance);
 
   int32_t stages() const { return static_cast<int32_t>(capacity.size()); }
-  // By stage: its part of `total`, by capacity.
+  // By stage: its share of `total`, proportional to its capacity.
   std::vector<double> SharesOf(double total) const;
-  // By stage: the least that it has of `total`, as sums in any order may say.
+  // By stage: the least work that it must have of `total`, rounded down for
+  // sums in any order.
   std::vector<double> LeastOf(double total) const;
   // The shares, times `balance`.
   std::vector<double> BoundsOf(double total, double balance) const;
@@ -87,12 +89,12 @@ struct CutCost {
   bool operator==(const CutCost&) const = default;
 };
 
-// `stages` by node.
+// `stages` is by node.
 CutCost CostOf(const StageGraph& graph, const StageLimits& limits,
                const std::vector<int32_t>& stages);
 
 // kInternal, naming the node, unless `stages` is an assignment as described
-// above with fixed nodes where they must be, groups together, memory in bounds.
+// above that respects fixed nodes, groups and memory.
 absl::Status CheckStages(const StageGraph& graph, const StageLimits& limits,
                          const std::vector<int32_t>& stages);
 

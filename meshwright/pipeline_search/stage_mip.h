@@ -1,4 +1,4 @@
-// Stages as a mixed-integer programme.
+// Stage assignment as a mixed-integer program.
 #ifndef MESHWRIGHT_PIPELINE_SEARCH_STAGE_MIP_H_
 #define MESHWRIGHT_PIPELINE_SEARCH_STAGE_MIP_H_
 
@@ -11,38 +11,38 @@
 
 namespace meshwright {
 
-// The programme of the cheapest stages: for every node and stage that it may be
-// on but the last, whether it is there or before; for every value and stage,
-// whether it must get there.
+// The program whose optimum is the stages with the fewest cut bytes. Variables:
+// for every node and every stage that it may be on but the last, whether it is
+// on it or before; for every value and stage, whether it must be sent there.
 class StageMip {
  public:
-  // `ranges`, `work` by node; no stage gets more work than `bounds`. Requires:
-  // no range begins before those of what the node needs, or ends after those of
-  // what needs it. The graph outlives it.
+  // `ranges` and `work` are by node; no stage gets more work than `bounds`.
+  // Requires: no range begins before those of the node's predecessors, or ends
+  // after those of its successors. The graph must outlive it.
   StageMip(const StageGraph& graph, const std::vector<StageRange>& ranges,
            const std::vector<double>& work, const std::vector<double>& bounds);
 
-  // Nor more bytes held than `memory`, by stage.
+  // Limits the bytes held by each stage to `memory`.
   void LimitMemory(const std::vector<int64_t>& memory);
-  // No stage is empty.
+  // Forbids empty stages.
   void UseAllStages();
 
   const Mip& mip() const { return mip_; }
-  // What a cost of mip() is in bytes.
+  // Converts an objective value of mip() to bytes.
   double BytesOf(double cost) const { return cost * unit_ + constant_; }
 
-  // By node: its stage in a solution; and the other way round.
+  // Conversions between a solution and the stage of each node.
   std::vector<int32_t> StagesOf(const std::vector<double>& values) const;
   std::vector<double> ValuesOf(const std::vector<int32_t>& stages) const;
 
  private:
-  // A row that is being made: sum <= most.
+  // A row under construction: sum <= most.
   struct Sum {
     std::vector<MipTerm> terms;
     double most = 0;
   };
-  // Adds, times `factor`, whether the node is on `stage` or before it; or on
-  // it.
+  // Adds `factor` times the indicator of the node being on `stage` or before;
+  // or of being on it.
   void AddBefore(int32_t node, int32_t stage, double factor, Sum& sum) const;
   void AddOn(int32_t node, int32_t stage, double factor, Sum& sum) const;
   void AddRow(Sum sum);
@@ -57,7 +57,7 @@ class StageMip {
   double unit_ = 1;
   double constant_ = 0;
   std::vector<int32_t> first_variable_;  // By node.
-  // Variables for values that cross into a stage.
+  // Variables of values that are sent to a stage.
   struct Crossing {
     const StageGraph::Value* value = nullptr;
     int32_t stage = 0;

@@ -14,12 +14,12 @@ namespace meshwright {
 
 namespace {
 
-// With segments kept whole, the fullest stage may have so much more than its
-// share of the work.
+// If segments are kept whole: the most work that the bottleneck stage may have,
+// relative to the mean.
 constexpr double kUneven = 1.5;
-// Parts of its share that a stage has at least: of equal layers, some stages
-// have one and others two; of others, some as large as can be, or hardly any
-// work at all. None is idle.
+// The least work of a stage relative to the mean, in the order of the attempts.
+// With equal layers, some stages may have one and others two; with unequal
+// ones, some stages may have hardly any work, but none is idle.
 constexpr double kLeast[] = {0.5, 0.1, 1e-6};
 
 std::vector<TensorParts> AllWhole(size_t count) {
@@ -36,8 +36,8 @@ SplitStep Unsplit(Module module) {
           .outputs = AllWhole(roles.outputs.size())};
 }
 
-// By instruction id of a micro-batch: the segment that is computed again as
-// one, or -1. (The last is not.)
+// By instruction id of a micro-batch: the segment that is rematerialised
+// together, or -1 (the last segment is not rematerialised).
 std::vector<int32_t> SegmentsOf(const Module& module,
                                 const PipelineStep& step) {
   const ForwardSegments segments = CutForward(module, AnalyzeRoles(module));

@@ -1,5 +1,5 @@
-// What a pipeline is made of: the step, computing again what it is to compute
-// again, its loops over layers cut.
+// The step that a pipeline is made of: with rematerialisation, and with its
+// loops over layers split.
 #ifndef MESHWRIGHT_PIPELINE_SEARCH_STEP_FOR_STAGES_H_
 #define MESHWRIGHT_PIPELINE_SEARCH_STEP_FOR_STAGES_H_
 
@@ -16,18 +16,19 @@
 
 namespace meshwright {
 
-// Its loops are cut for `loop_stages` of them; for one, they stay whole.
-// nullopt: the step as it is. Errors as RecomputeForward and CutLoops.
-// Requires: `module` passed Verify.
+// Loops are split for `loop_stages` stages; for 1 they stay whole. nullopt: the
+// step is unchanged. Errors as RecomputeForward and CutLoops. Requires:
+// `module` passed Verify.
 absl::StatusOr<std::optional<SplitStep>> StepForStages(const Module& module,
                                                        Recompute recompute,
                                                        int32_t loop_stages);
 
-// A stage for each capacity, with about such a part of the work
-// (kStageTolerance), none idle. What is computed again stays together, if there
-// are enough such segments: none of it is then moved between stages in the
-// backward pass. `seconds` as in StepGraphOptions. `step` is `module` taken
-// apart, which computes so much again. Errors as AssignStages.
+// A stage for each capacity, with about that share of the work
+// (kStageTolerance), none idle. Segments that are rematerialised stay together
+// if there are enough of them, so that none of their instructions are moved
+// between stages in the backward pass. `seconds` as in StepGraphOptions. `step`
+// is TakeApart of `module`, to which `recompute` has been applied. Errors as
+// AssignStages.
 absl::StatusOr<StepStages> EvenStages(const Module& module,
                                       const PipelineStep& step,
                                       std::vector<double> capacity,

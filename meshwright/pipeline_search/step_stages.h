@@ -1,20 +1,20 @@
-// Stages for the forward pass of a training step.
+// Pipeline stages for the forward pass of a training step.
 //
 //   MW_ASSIGN_OR_RETURN(const PipelineStep step, TakeApart(...));
 //   MW_ASSIGN_OR_RETURN(const StepStages best,
 //                       AssignStepStages(step, StageLimits::Even(4, 0.05)));
 //   MakeStagePrograms(step.split, {.stages = 4, .forward = best.forward, ...});
 //
-// Nodes are those of the step's CutGraph. What is counted, for a micro-batch:
+// Nodes are those of the step's CutGraph. Quantities are for one micro-batch:
 //
-//   work   flops (or seconds) of the forward instruction, and of its backward
-//          ones: a contraction has one more for every operand that needs a
-//          gradient, all else one more in all
+//   work   FLOPs (or seconds) of the forward instruction and of its backward
+//          instructions: a contraction has as much again for every operand that
+//          needs a gradient, any other instruction as much again once
 //   bytes  a value that needs a gradient crosses twice, forward and as its
 //          cotangent; others once. A weight that several stages use is sent to
-//          them, and its gradient back, once per step and not per micro-batch;
-//          data is given where it is used
-//   held   weights, by the first that uses them, and what the node makes
+//          them, and its gradient back, once per step, not per micro-batch;
+//          data is given to each stage that uses it
+//   held   weights, on the first stage that uses them, and the node's results
 #ifndef MESHWRIGHT_PIPELINE_SEARCH_STEP_STAGES_H_
 #define MESHWRIGHT_PIPELINE_SEARCH_STEP_STAGES_H_
 
@@ -28,32 +28,34 @@
 
 namespace meshwright {
 
-// How much of its share a stage may be above it, unless somebody says
-// otherwise: what the bytes between stages gain by it is worth the wait.
+// The default tolerance by which a stage's work may exceed its share: the
+// saving in bytes between stages is worth that much imbalance.
 inline constexpr double kStageTolerance = 0.1;
 
 struct StepGraph {
   StageGraph graph;
-  std::vector<int32_t> instruction_of;  // By node: an id of the micro-batch.
+  // By node: instruction id in the micro-batch program.
+  std::vector<int32_t> instruction_of;
 };
 
 struct StepGraphOptions {
   // All by instruction id of the micro-batch program; empty: for none.
-  std::vector<int32_t> fixed;   // The stage it must be on, or kAnyStage.
-  std::vector<int32_t> layers;  // Those of one layer stay together; or -1.
-  std::vector<double> seconds;  // What a run takes, in place of its flops.
+  std::vector<int32_t> fixed;  // The stage it must be on, or kAnyStage.
+  // Instructions of one layer stay together; -1: free.
+  std::vector<int32_t> layers;
+  std::vector<double> seconds;  // Time of one execution, used instead of FLOPs.
 };
 
 StepGraph MakeStepGraph(const PipelineStep& step,
                         const StepGraphOptions& options = {});
 
-// `stages` by node. By instruction id, kNoStage for what is no node: what
-// StageOptions::forward wants.
+// `stages` is by node. The result is by instruction id, kNoStage for what is no
+// node: the form of StageOptions::forward.
 std::vector<int32_t> ByInstruction(const PipelineStep& step,
                                    const StepGraph& graph,
                                    const std::vector<int32_t>& stages);
 
-// What passes between two stages for a micro-batch, there and back.
+// Bytes that pass between two stages per micro-batch, in both directions.
 struct StageCrossing {
   int32_t from = 0;
   int32_t to = 0;
@@ -61,7 +63,7 @@ struct StageCrossing {
 };
 
 struct StepStages {
-  std::vector<int32_t> forward;  // By instruction id, as ByInstruction.
+  std::vector<int32_t> forward;  // By instruction id, as from ByInstruction.
   StageAssignment assignment;
   std::vector<double> work;  // By stage, forward and backward.
   std::vector<StageCrossing> crossings;

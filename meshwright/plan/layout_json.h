@@ -12,10 +12,11 @@ namespace meshwright {
 
 nlohmann::ordered_json MeshJson(const Mesh& mesh);
 
-// "strategies" and "moved", which are needed to run it.
+// Adds "strategies" and "moved", which are needed to run a plan.
 void AddStrategies(const PlannedLayout& layout, nlohmann::ordered_json& json);
 
-// kInvalidArgument; throws, as nlohmann does, for keys that are not there.
+// kInvalidArgument for wrong values; throws, as nlohmann does, for missing
+// keys.
 absl::StatusOr<PlannedLayout> ReadLayout(const nlohmann::ordered_json& json);
 
 }  // namespace meshwright

@@ -12,7 +12,8 @@ namespace meshwright {
 nlohmann::ordered_json PipelineJson(const PlannedPipeline& pipeline,
                                     bool with_strategies);
 
-// kInvalidArgument; throws, as nlohmann does, for keys that are not there.
+// kInvalidArgument for wrong values; throws, as nlohmann does, for missing
+// keys.
 absl::StatusOr<PlannedPipeline> ReadPipeline(
     const nlohmann::ordered_json& json);
 

@@ -1,6 +1,7 @@
-// Whether a plan still means what it says: it is for this step, and lowered it
-// gives the collectives that it lists. A plan that another version made, or
-// that was edited, is refused instead of giving another program.
+// Checks that a plan still means what it says: that it is for this step, and
+// that lowering gives the collectives that it lists. A plan that another
+// version made, or that was edited, is refused instead of giving a different
+// program.
 #ifndef MESHWRIGHT_PLAN_VERIFY_PLAN_H_
 #define MESHWRIGHT_PLAN_VERIFY_PLAN_H_
 
@@ -12,11 +13,11 @@
 
 namespace meshwright {
 
-// kInvalidArgument when the plan was made for another module.
+// kInvalidArgument if the plan was made for another module.
 absl::Status VerifyModule(const Plan& plan, const Module& module);
 
-// The same of the step made of the module (recomputing, cut, looped over its
-// micro-batches), which strategies are for.
+// The same for the step made from the module (with rematerialisation, cut,
+// looped over micro-batches), which strategies refer to.
 absl::Status VerifyStep(const Plan& plan, const Module& step);
 
 // kInvalidArgument, naming the first difference, unless `lowered` is what the

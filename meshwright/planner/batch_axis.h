@@ -1,4 +1,4 @@
-// Splitting the batch along an axis that the user names.
+// Splitting the batch along a mesh axis that the user names (--batch-axis).
 #ifndef MESHWRIGHT_PLANNER_BATCH_AXIS_H_
 #define MESHWRIGHT_PLANNER_BATCH_AXIS_H_
 
@@ -15,18 +15,20 @@
 
 namespace meshwright {
 
-// Keeps the meshes among whose batch axis the batch divides, all if none is
-// asked for. kInvalidArgument, naming the axis or the tensor, if none is left.
+// Removes from `meshes` those whose batch axis does not divide the batch;
+// removes none if no batch axis was requested. kInvalidArgument, naming the
+// axis or the tensor, if no mesh is left.
 absl::Status KeepBatchMeshes(const Module& module, const PlanRequest& request,
                              std::vector<Mesh>& meshes);
 
-// Adds to `pins` that the inputs that hold the batch are split along the axis.
-// kInvalidArgument, naming the tensor, where a pin says otherwise.
+// Adds pins that split every input that holds the batch along the batch axis.
+// kInvalidArgument, naming the tensor, where an existing pin contradicts that.
 absl::Status PinBatch(const PlanRequest& request, const StepModel& model,
                       const Mesh& mesh, Annotations& pins);
 
-// What to tell a user who asked for the batch to be split along an axis, by
-// name or with an expert's strategy, where it does not divide: a line, or none.
+// Notes for a user who asked for the batch to be split along an axis, by name
+// or through an expert's strategy, where its size does not divide the batch, so
+// that it stays unsplit. One note per line; empty if there is nothing to say.
 std::vector<std::string> WhyBatchStays(const Module& module,
                                        const PlanRequest& request,
                                        const Plan& plan);

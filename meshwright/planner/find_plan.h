@@ -1,4 +1,4 @@
-// The search for a plan.
+// Entry points of the search for a plan, below planner.h.
 #ifndef MESHWRIGHT_PLANNER_FIND_PLAN_H_
 #define MESHWRIGHT_PLANNER_FIND_PLAN_H_
 
@@ -8,14 +8,15 @@
 
 namespace meshwright {
 
-// As MakePlan; finalists only if the mode keeps them.
+// As MakePlan; returns finalists only if `mode.keeps_finalists`.
 absl::StatusOr<PlanChoice> MakePlanIn(const Module& module,
                                       const Cluster& cluster,
                                       const Rates& rates,
                                       const PlanRequest& request,
                                       const SearchMode& mode);
 
-// The same, but there is something to compute again if that is asked for.
+// As MakePlanIn, for a step in which something can be rematerialised if the
+// request asks for that.
 absl::StatusOr<PlanChoice> FindPlan(const Module& module,
                                     const Cluster& cluster, const Rates& rates,
                                     const PlanRequest& request,

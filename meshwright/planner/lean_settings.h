@@ -1,4 +1,4 @@
-// Which meshes and numbers of micro-batches may take least memory.
+// Which meshes and micro-batch counts may need the least memory.
 #ifndef MESHWRIGHT_PLANNER_LEAN_SETTINGS_H_
 #define MESHWRIGHT_PLANNER_LEAN_SETTINGS_H_
 
@@ -9,18 +9,18 @@
 namespace meshwright {
 
 struct LeanSetting {
-  int64_t least = 0;  // Bytes on a device, as the search counts.
-  int64_t count = 1;  // Of micro-batches.
-  size_t mesh = 0;    // Into the list of meshes.
+  int64_t least = 0;  // Bytes per device, as the search counts.
+  int64_t count = 1;  // Micro-batches.
+  size_t mesh = 0;    // Index into the list of meshes.
 };
 
-// Bytes that are as good as any number.
+// A memory limit in bytes that never binds.
 inline constexpr int64_t kNoLimit = int64_t{1} << 60;
 
-// Of ascending numbers of micro-batches the first and the last ones.
+// The first few and the last few of an ascending list of micro-batch counts.
 std::vector<int64_t> CountsOfLeast(const std::vector<int64_t>& counts);
 
-// The first few, least first.
+// Sorts by `least`, ascending, and keeps the first few.
 void SortLeanSettings(std::vector<LeanSetting>& settings);
 
 }  // namespace meshwright

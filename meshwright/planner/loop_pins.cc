@@ -14,7 +14,7 @@
 namespace meshwright {
 namespace {
 
-// "dot.17" for "dot.17.2"; the name itself when no number is behind it.
+// "dot.17" for "dot.17.2"; the name itself if it does not end in a number.
 absl::string_view WithoutNumber(absl::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == absl::string_view::npos || dot + 1 == name.size()) return name;
@@ -24,9 +24,9 @@ absl::string_view WithoutNumber(absl::string_view name) {
              : name;
 }
 
-// What an instruction may be a copy of, by its name: "dot.17.again.2" of
-// "dot.17". A copy has a number behind the name it is made of: within a part,
-// within the loop, and among several that are computed again.
+// The names of instructions that this one may be a copy of: "dot.17.again.2" of
+// "dot.17". Copies have numbers appended: within a part, within the loop, and
+// among several rematerialised copies.
 constexpr int kNumbers = 3;
 std::vector<absl::string_view> NamesOf(absl::string_view name) {
   std::vector<absl::string_view> names = {name};
@@ -44,7 +44,8 @@ std::vector<absl::string_view> NamesOf(absl::string_view name) {
   return names;
 }
 
-// The same sharding of a micro-batch's part; absent when it is something else.
+// The same sharding for a micro-batch's part; nullopt if the shape is not such
+// a part.
 std::optional<Annotation> OfPart(const Annotation& pin, const Shape& part,
                                  int64_t micro_batches) {
   Annotation result = pin;

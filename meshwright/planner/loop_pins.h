@@ -1,5 +1,4 @@
-// Pins of a step, for the same step looped over its micro-batches, with some of
-// it computed again.
+// Translates pins on a step to its micro-batch loop with rematerialisation.
 #ifndef MESHWRIGHT_PLANNER_LOOP_PINS_H_
 #define MESHWRIGHT_PLANNER_LOOP_PINS_H_
 
@@ -10,10 +9,11 @@
 
 namespace meshwright {
 
-// Parameters and outputs are those of the step. An instruction's pin goes to
-// what stands for it in the loop or after it, and to what computes it again:
-// the same opcode, name (but for numbers and "again" behind it) and origin, and
-// dimensions that are the same or those of a micro-batch.
+// Pins on parameters and outputs stay as they are. A pin on an instruction goes
+// to its counterparts in the loop or behind it, including rematerialised
+// copies: those of the same opcode, name (up to numbers and a suffix "again")
+// and op_name metadata, whose dimensions are the same or those of one
+// micro-batch.
 Annotations PinsInLoop(const Annotations& pins, const Module& looped,
                        int64_t micro_batches);
 

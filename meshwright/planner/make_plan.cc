@@ -20,7 +20,7 @@
 namespace meshwright {
 namespace {
 
-// How a plan shares its work on hosts that differ; empty where they do not.
+// How a plan distributes work over different hosts; empty if they are equal.
 std::string NoteOnUnevenHosts(const Cluster& cluster, const Plan& plan) {
   if (!cluster.IsUneven()) return "";
   const std::string hosts =
@@ -51,7 +51,7 @@ std::string NoteOnUnevenHosts(const Cluster& cluster, const Plan& plan) {
       "speed");
 }
 
-// What the user may not have meant of devices and links.
+// Notes on what the user may not have intended with devices and links.
 std::vector<std::string> NotesOnCluster(const Cluster& cluster,
                                         const PlanRequest& request,
                                         const Plan& plan) {
@@ -85,8 +85,8 @@ std::vector<std::string> NotesOnCluster(const Cluster& cluster,
 
 }  // namespace
 
-// A step that has nothing to compute again is planned without; whoever asked
-// for it is told.
+// A step without anything to rematerialise is planned without; a note says so
+// if the user asked for it.
 absl::StatusOr<PlanChoice> MakePlanIn(const Module& module,
                                       const Cluster& cluster,
                                       const Rates& rates,

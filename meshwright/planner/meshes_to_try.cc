@@ -14,7 +14,8 @@
 namespace meshwright {
 namespace {
 
-// Those first whose inner axes fill a host: the rest has to keep up.
+// Those first whose inner axes fill a host, since communication over other axes
+// is slower.
 void SortByHost(const Cluster& cluster, std::vector<Mesh>& meshes) {
   const double host = static_cast<double>(cluster.devices_per_host());
   const auto away = [&](const Mesh& mesh) {
@@ -41,7 +42,7 @@ absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
   }
   std::vector<Mesh> meshes =
       MeshesOfStage(cluster, cluster.device_count(), request.expert);
-  // One axis first, which is soon done and a start for two.
+  // One axis first, which is searched quickly and gives a warm start for two.
   std::stable_sort(meshes.begin(), meshes.end(),
                    [](const Mesh& a, const Mesh& b) {
                      return a.axes().size() < b.axes().size();
@@ -55,7 +56,7 @@ std::vector<Mesh> MeshesOfStage(const Cluster& cluster, int64_t devices,
   const int axes = AxesFor(expert);
   for (Mesh& mesh : MeshesOn(devices, axes)) {
     const size_t own = mesh.axes().size();
-    // One axis is among the two-axis ones where the other is not used.
+    // Meshes of one axis are included in those of two with the other unused.
     if (static_cast<int>(own) == axes || expert == Expert::kAuto ||
         expert == Expert::kVolume) {
       meshes.push_back(std::move(mesh));
@@ -98,7 +99,7 @@ bool Suits(const Mesh& mesh, int64_t examples) {
 }
 
 bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times) {
-  std::vector<MeshTime> alike;  // Of as many axes.
+  std::vector<MeshTime> alike;  // With as many axes.
   double least = std::numeric_limits<double>::infinity();
   for (const MeshTime& one : times) {
     least = std::min(least, one.seconds);

@@ -1,4 +1,4 @@
-// What planning has looked at, and how long that took.
+// What planning has tried, and how long each part took.
 #ifndef MESHWRIGHT_PLANNER_PLAN_LOG_H_
 #define MESHWRIGHT_PLANNER_PLAN_LOG_H_
 
@@ -12,11 +12,11 @@
 namespace meshwright {
 
 struct PlanLog {
-  Stopwatch watch;  // Since planning began.
+  Stopwatch watch;  // Started when planning began.
   std::vector<Alternative> alternatives;
   std::vector<std::string> notes;
-  std::map<std::string, double> seconds;  // By part of the work.
-  std::vector<Plan> finalists;            // If the task keeps them.
+  std::map<std::string, double> seconds;  // By phase of planning.
+  std::vector<Plan> finalists;            // If SearchMode::keeps_finalists.
 };
 
 }  // namespace meshwright

@@ -3,19 +3,21 @@
 //   MW_ASSIGN_OR_RETURN(Plan plan, MakePlan(module, cluster, rates, {}));
 //   MW_ASSIGN_OR_RETURN(Partitioned split, PartitionPlan(module, plan));
 //
-// The driver is planner.cc; its steps, with where they are done:
+// The driver is planner.cc. Its steps, and where they are implemented:
 //
-//   enumerate        meshes (meshes_to_try.cc), micro-batches and what is
-//                    computed again (whole_search.cc), stages (stage_search.cc)
-//   sketch           the best strategies of each (search/), with little work
-//                    (mesh_search.cc)
-//   prune            to the promising (found_plans.cc)
-//   refine           more work on those, axes cut in two (refine_mesh.cc)
-//   lower and price  as the program that will run (write_plan.cc,
-//                    write_stages.cc), aiming lower where that takes too much
-//   choose           among programs (finish_whole.cc), experts'
-//   (expert_plans.cc)
-//                    and with stages or without (planner.cc)
+//   enumerate        meshes (meshes_to_try.cc), micro-batches and
+//                    rematerialisation (whole_search.cc), stages
+//                    (stage_search.cc)
+//   search coarsely  the best strategies of each setting (search/), with
+//                    little solver work (mesh_search.cc)
+//   prune            to the promising ones (plan_candidates.cc)
+//   refine           these with more work, and with one axis split in two
+//                    (refine_mesh.cc)
+//   lower and price  the program that will run (write_plan.cc,
+//                    write_stages.cc); re-solve with a tighter memory limit
+//                    where it needs too much
+//   choose           among programs (finish_whole.cc), experts' plans
+//                    (expert_plans.cc), pipelined or not (planner.cc)
 //   prove            a bound on the chosen mesh (finish_whole.cc)
 #ifndef MESHWRIGHT_PLANNER_PLANNER_H_
 #define MESHWRIGHT_PLANNER_PLANNER_H_
@@ -47,31 +49,36 @@ namespace meshwright {
 
 struct PlanRequest {
   Expert expert = Expert::kAuto;
-  std::optional<Mesh> mesh;              // As it is; else any.
-  std::optional<int64_t> micro_batches;  // As many; else as few as fit.
-  std::optional<int32_t> stages;         // As many; else any number.
-  std::optional<ScheduleKind> schedule;  // Of several stages; else the fastest.
-  std::optional<Recompute> recompute;    // So; else where it helps.
-  std::optional<int64_t> memory_bytes;   // On a device; else most of it.
-  std::vector<Forbidden> forbidden;      // Axes only of `mesh`.
-  // The axis that splits the batch; of `mesh`, or the name to give the first
-  // axis of every mesh that is tried. Empty: any or none.
+  std::optional<Mesh> mesh;  // If set, this mesh and no other.
+  // If set, this many; else as few as fit.
+  std::optional<int64_t> micro_batches;
+  std::optional<int32_t> stages;  // If set, this many; else any number.
+  // Of pipelines; if not set, the fastest.
+  std::optional<ScheduleKind> schedule;
+  std::optional<Recompute> recompute;  // If set, this policy; else chosen.
+  // Limit per device; default: most of it.
+  std::optional<int64_t> memory_bytes;
+  std::vector<Forbidden> forbidden;  // Axes may be named only if `mesh` is set.
+  // The axis that splits the batch: an axis of `mesh`, or else the name to give
+  // to the first axis of every mesh that is tried. Empty: no requirement.
   std::string batch_axis;
-  // How tensors must lie on a mesh: pins of a file, annotations of the module.
+  // Required shardings on a given mesh: the pins of a file and the annotations
+  // of the module.
   std::function<absl::StatusOr<Annotations>(const Mesh& mesh)> annotations;
   double time_limit_seconds = 60;
   uint64_t seed = 1;
-  // Called as work goes on, with what is looked at.
+  // Called while planning proceeds, with what is being tried.
   std::function<void(absl::string_view)> report;
 };
 
-// kResourceExhausted, saying what would do, when nothing fits;
-// kInvalidArgument for what cannot be.
+// kResourceExhausted if nothing fits, with the memory or the number of devices
+// that would suffice; kInvalidArgument if the request cannot be satisfied at
+// all.
 absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
                               const Rates& rates, const PlanRequest& request);
 
-// The plan, and every plan without stages that was written and fits, the chosen
-// one among them if it has none.
+// The chosen plan, and every non-pipelined plan that was lowered and fits. The
+// chosen plan is one of these if it is not pipelined.
 struct PlanChoice {
   Plan plan;
   std::vector<Plan> finalists;
@@ -80,16 +87,16 @@ absl::StatusOr<PlanChoice> MakePlans(const Module& module,
                                      const Cluster& cluster, const Rates& rates,
                                      const PlanRequest& request);
 
-// The step that a plan is for: the module, or what computes some of it again,
-// or a loop of either over micro-batches.
+// The step that a plan's strategies are for: the module, with rematerialisation
+// if the plan has it, looped over micro-batches if there are several.
 class PlannedStep {
  public:
-  // `module` outlives it.
+  // `module` must outlive the result.
   static absl::StatusOr<PlannedStep> Of(const Module& module,
                                         int64_t micro_batches,
                                         Recompute recompute);
   const Module& module() const { return made_ != nullptr ? *made_ : *given_; }
-  // It is not the module as it was given.
+  // Whether the step differs from the given module.
   bool is_made() const { return made_ != nullptr; }
 
  private:
@@ -97,21 +104,23 @@ class PlannedStep {
   std::unique_ptr<Module> made_;
 };
 
-// Lowers a plan of this module, of one stage.
+// Lowers a non-pipelined plan of this module. kInvalidArgument if the lowered
+// program's collectives are not those that the plan lists.
 absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
                                           const Plan& plan);
 
-// The pipeline that a plan of several stages stands for.
+// The pipeline that a plan of several stages describes.
 struct PlannedStages {
-  std::optional<SplitStep> split;  // What `step` is made of; else the module.
+  // If set, `step` is cut from this; else from the module.
+  std::optional<SplitStep> split;
   StagedStep step;
   Timetable timetable;
   StagedLayout layout;
 };
 absl::StatusOr<PlannedStages> StagePlan(const Module& module, const Plan& plan);
 
-// Both refuse plans whose programs have other collectives than they list. Lists
-// them anew, for a plan that was changed.
+// Lists a plan's collectives anew, after the plan was changed; PartitionPlan
+// and StagePlan would refuse it otherwise.
 absl::Status ListCollectives(const Module& module, Plan& plan);
 
 }  // namespace meshwright

@@ -78,15 +78,16 @@ class Predictor {
       }
       predicted_.comm_seconds[stage] += times * estimate.comm_seconds;
       predicted_.comm_bytes[stage] += times * estimate.comm_bytes;
-      // A second round needs what all stages made in the first.
+      // A second round needs the results of the first from all stages.
       if (program.round > 0) predicted_.costs.apply_after_all = true;
       room[stage] =
           std::max(room[stage], estimate.memory.temporaries + MadeBeside(i));
     }
   }
 
-  // What there is beside all that a micro-batch holds, while the program makes
-  // it: forward results are held from the beginning, sums and state replaced.
+  // The memory that a program needs in addition to what a micro-batch holds:
+  // forward results are held from the beginning, accumulators and state are
+  // replaced.
   int64_t MadeBeside(size_t index) const {
     const StageProgram& program = step_.programs[index];
     if (program.kind != Kind::kInput) return 0;
@@ -105,7 +106,7 @@ class Predictor {
     return bytes;
   }
 
-  // Parameters, sums, and what state is moved to when a step begins.
+  // Parameters, accumulators, and resharded state.
   void AddState() {
     std::map<std::pair<int64_t, int32_t>, const Shape*> shapes;
     for (const StageProgram& program : step_.programs) {
@@ -118,7 +119,7 @@ class Predictor {
             !shapes.try_emplace(key, &parameters[i]->shape).second) {
           continue;
         }
-        // All micro-batches of data are there.
+        // The data of all micro-batches is present.
         predicted_.fixed_bytes[stage] +=
             LocalBytes(parameters[i]->shape, layout_.parameters.at(key),
                        stage) *
@@ -141,15 +142,15 @@ class Predictor {
     }
   }
 
-  // What programs of a micro-batch leave for its backward pass. Gradients from
-  // other stages count as what is on its way.
+  // Residuals of a micro-batch's programs for its backward pass. Gradients from
+  // other stages count as in transit.
   void AddHeld() {
     std::vector<int64_t> kept(step_.stages, 0);
     for (size_t i = 0; i < step_.values.size(); ++i) {
       const StageValue& value = step_.values[i];
       const StageProgram& maker = step_.programs[value.program];
       if (value.accumulator.has_value()) continue;
-      std::map<int32_t, bool> stages;  // To whether W uses it.
+      std::map<int32_t, bool> stages;  // By stage: whether W uses it.
       for (const int32_t user : value.users) {
         const StageProgram& program = step_.programs[user];
         if (program.kind != Kind::kInput && program.kind != Kind::kWeight) {
@@ -230,8 +231,8 @@ class Predictor {
   StagePrediction predicted_;
 };
 
-// What passes through the fullest port when each of `receivers` gets a byte
-// from all of `senders` alike.
+// Bytes through the busiest port if each of `receivers` gets a byte, in equal
+// parts from all of `senders`.
 double MostAtPort(int64_t senders, int64_t receivers, const LinkLevel& links) {
   const double sent =
       static_cast<double>(receivers * std::min(senders, links.port_devices)) /
@@ -251,7 +252,7 @@ double TransferSeconds(const StageDevices& from, const StageDevices& to,
     if (from.first / devices != to.first / devices) continue;
     double latency = 0;
     double seconds_per_byte = 0;
-    // The slower end counts. Inner ports of the network are on the way.
+    // The slower end counts. The network's inner ports are on the path, too.
     for (const Rates* rates : ends) {
       for (size_t passed = 0; passed <= level; ++passed) {
         const LinkLevel& links = cluster.levels[passed];

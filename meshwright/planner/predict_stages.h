@@ -1,4 +1,5 @@
-// What the stages of a step that is cut and laid out are predicted to take.
+// Predicted time and memory of the stages of a pipeline that is cut and
+// sharded.
 #ifndef MESHWRIGHT_PLANNER_PREDICT_STAGES_H_
 #define MESHWRIGHT_PLANNER_PREDICT_STAGES_H_
 
@@ -16,34 +17,35 @@
 namespace meshwright {
 
 struct StagePrediction {
-  PipelineCosts costs;  // Without bounds of memory.
-  // By stage. Bytes on a device all the time: state, sums, data; and the room
-  // that its largest program works in.
+  PipelineCosts costs;  // Without memory limits.
+  // By stage, bytes per device: what is held all the time (state, accumulated
+  // gradients, data), and the temporaries of its largest program.
   std::vector<int64_t> fixed_bytes;
   std::vector<int64_t> room_bytes;
-  // Of all micro-batches of a step: kernels, and collectives that they wait
-  // for. What comes once a step is costs.stages[].apply.
+  // By stage, seconds of all micro-batches of a step: kernels, and the
+  // collectives that kernels wait for. What runs once per step is in
+  // costs.stages[].apply.
   std::vector<double> compute_seconds;
   std::vector<double> exposed_seconds;
-  // Of a whole step: collectives in all.
+  // By stage, seconds per step of all collectives, hidden or not.
   std::vector<double> comm_seconds;
-  std::vector<double> comm_bytes;  // Sent by a device, in a step.
+  std::vector<double> comm_bytes;  // By stage, sent by a device per step.
 };
 
-// Of a cluster, one after another.
+// A contiguous range of a cluster's devices.
 struct StageDevices {
   int64_t first = 0;
   int64_t count = 1;
 };
-// Until every device of `to` has got `bytes`, from all of `from` alike. `ends`:
-// the rates of both.
+// Seconds until every device of `to` has received `bytes`, sent in equal parts
+// by the devices of `from`. `ends`: the rates of both.
 double TransferSeconds(const StageDevices& from, const StageDevices& to,
                        int64_t bytes, const Cluster& cluster,
                        std::array<const Rates*, 2> ends);
 
-// Stage s is on rank s mod `ranks`, which has the devices after those of the
-// rank before it; all stages of a rank have as many. `rates` and `prices` by
-// stage: of its devices, and what moves on its mesh cost.
+// Stage s runs on rank s mod `ranks`; ranks own consecutive, equally long
+// ranges of devices, in order. `rates` and `prices` are by stage: those of its
+// devices, and of reshards on its mesh.
 StagePrediction PredictStages(const StagedStep& step,
                               const StagedLayout& layout, int32_t ranks,
                               const Cluster& cluster,

@@ -1,8 +1,9 @@
-// What it costs a plan that no rule splits some ops.
+// What it costs a plan that some ops have no sharding rule and are computed
+// whole on every device.
 //
 //   norm f32[8192,4096] on 8 H200, 12 times a step: on every device 12 times
 //   its kernel, 0.98 ms; were it split evenly, 12 times the kernel on an eighth
-//   of the work, 0.21 ms; and what an all-gather of its operand sends.
+//   of the work, 0.21 ms; plus what the all-gather of its operand sends.
 #ifndef MESHWRIGHT_PLANNER_PRICE_WHOLE_OPS_H_
 #define MESHWRIGHT_PLANNER_PRICE_WHOLE_OPS_H_
 
@@ -14,15 +15,17 @@
 
 namespace meshwright {
 
-// By custom-call target or opcode, worst first; none on a single device. Times
-// are of the rates that the plan was made with, kernels as in its prediction.
+// By custom-call target or opcode, most expensive first; empty for a single
+// device. Times are by the rates that the plan was made with, kernels as in its
+// prediction.
 //
-// Gathered for an op is what depends on the step's data (weights are gathered
-// for split ops as well), is split, and is wanted whole by the op or by what
-// leads to it, if that is computed whole too; but not where an op that is split
-// wants it whole. With stages, as on the mesh of the first rank.
+// An all-gather counts as caused by such an op if the gathered value depends on
+// the step's data (weights are gathered for split ops as well), is sharded, and
+// is needed whole by the op or by an unsplit producer of its operands; but not
+// if an op that is split needs it whole too. For pipelines, as on the mesh of
+// the first rank.
 //
-// Errors as PartitionPlan. Requires: passed Verify.
+// Errors as PartitionPlan. Requires: `module` passed Verify.
 absl::StatusOr<std::vector<WholeOpCost>> PriceWholeOps(const Module& module,
                                                        const Plan& plan);
 

@@ -1,4 +1,4 @@
-// A plan with stages, from strategies that were found for the mesh of one.
+// A pipelined plan from strategies that were found on the mesh of one stage.
 #ifndef MESHWRIGHT_PLANNER_STAGE_PLAN_H_
 #define MESHWRIGHT_PLANNER_STAGE_PLAN_H_
 
@@ -9,9 +9,9 @@
 
 namespace meshwright {
 
-// Searches on and writes the plan. Where the programs take more memory than the
-// search counted, it is made to aim lower; where a stage takes longer, it gets
-// less. Errors as WriteStages.
+// Refines the candidate and lowers it. Where the programs take more memory than
+// the search counted, it is re-solved with a tighter memory limit; a stage that
+// takes longer than counted gets less work. Errors as WriteStages.
 absl::StatusOr<Plan> FinishStages(const PlanTask& task,
                                   const MeshSearch& search, double seconds_left,
                                   StageCandidate& candidate);

@@ -1,4 +1,4 @@
-// Plans with as many stages as were asked for, where memory is short.
+// Pipelined plans under a tight memory limit.
 #ifndef MESHWRIGHT_PLANNER_STAGES_THAT_FIT_H_
 #define MESHWRIGHT_PLANNER_STAGES_THAT_FIT_H_
 
@@ -13,26 +13,26 @@
 
 namespace meshwright {
 
-// Told of every plan that was written.
+// Called with every plan that was lowered.
 using StagesWritten = std::function<void(const Plan&)>;
 
-// Quickest first: written until none that is left is estimated to take less
-// than the best that is written and fits, or a few more were. Else the one that
-// needs least.
+// Lowers candidates fastest first, until none that is left is estimated to be
+// faster than the best that fits, or a few more were lowered. If none fits,
+// returns the one that needs the least memory.
 absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
                                      const MeshSearch& search,
                                      double seconds_left,
                                      std::vector<StageCandidate>& staged,
                                      const StagesWritten& written);
 
-// For a search that found nothing that fits: the leanest plan, if that does, or
-// kResourceExhausted with a memory that would do.
+// For a search that found nothing that fits: the leanest plan if it fits, else
+// kResourceExhausted naming an amount of memory that would suffice.
 absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left);
 
-// For a search over any number of stages that found nothing that fits: the
-// fastest plan that does, of those that are best with as many stages as divide
-// the devices, were there memory (a search counts more than programs take).
-// kNotFound if none does.
+// For a search over all stage counts that found nothing that fits: for every
+// stage count that divides the devices, lowers the plan that is best with
+// unlimited memory (the search overestimates what programs need), and returns
+// the fastest that fits. kNotFound if none does.
 absl::StatusOr<Plan> AnyStagesThatFit(const PlanTask& task,
                                       double seconds_left);
 

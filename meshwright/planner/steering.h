@@ -1,4 +1,4 @@
-// What a user asks of a plan: checked, and as the plan records it.
+// The user's requests: validated, and in the form in which a plan records them.
 #ifndef MESHWRIGHT_PLANNER_STEERING_H_
 #define MESHWRIGHT_PLANNER_STEERING_H_
 
@@ -12,31 +12,32 @@
 
 namespace meshwright {
 
-// kInvalidArgument when axes are named without a mesh that has them, or the
-// name of the batch's is none.
+// kInvalidArgument if axes are named without a mesh that has them, or if the
+// batch axis' name is not a valid name.
 absl::Status CheckSteering(const PlanRequest& request);
 
-// What the search prices moves with: the rates or, for the fewest bytes, bytes;
-// without what is forbidden.
+// The prices that the search minimises: by the rates or, for Expert::kVolume,
+// the bytes sent; forbidden collectives are prohibitively expensive.
 Prices SearchPrices(const PlanRequest& request, const Rates& rates,
                     const Cluster& cluster, const Mesh& mesh);
 
-// For the plan's file. `pins` are those of the step of `model`.
+// As recorded in the plan's file. `pins` are on the step of `model`.
 Steering SteeringOf(const PlanRequest& request, const Annotations& pins,
                     const StepModel& model, const Mesh& mesh);
 
-// Back from the plan's file. kInvalidArgument, naming it, for a pin on what the
-// step does not have.
+// The inverse: pins from the plan's file. kInvalidArgument, naming it, for a
+// pin on something that the step does not have.
 absl::StatusOr<Annotations> PinsOf(const Steering& steering, const Module& step,
                                    const FlatGraph& graph, const Mesh& mesh);
 
-// The rules that the strategies of a plan are for.
+// The rules that a plan's strategies refer to: those of the ops, extended where
+// pins require it.
 absl::StatusOr<std::vector<Rule>> RulesOf(const Steering& steering,
                                           const Module& step,
                                           const FlatGraph& graph,
                                           const Mesh& mesh);
 
-// kInvalidArgument: nothing is as the request asks for.
+// kInvalidArgument: nothing satisfies the request.
 absl::Status NoWay(const PlanRequest& request);
 
 }  // namespace meshwright

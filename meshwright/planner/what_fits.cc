@@ -20,10 +20,11 @@ namespace {
 
 constexpr double kGib = 1 << 30;
 
-// A number that can be given as --memory, no less than `bytes`.
+// A number in the format of --memory, not less than `bytes`.
 std::pair<std::string, int64_t> Writable(int64_t bytes) {
   const double gib = static_cast<double>(bytes + 1) / kGib;
-  const double last = std::floor(std::log10(gib)) - 2;  // Of three digits.
+  // Three significant digits.
+  const double last = std::floor(std::log10(gib)) - 2;
   const double digit = std::pow(10, last);
   const std::string text =
       absl::StrFormat("%.*f", std::max(0, -static_cast<int>(last)),
@@ -33,7 +34,7 @@ std::pair<std::string, int64_t> Writable(int64_t bytes) {
   return {text, static_cast<int64_t>(read * kGib)};
 }
 
-// More hosts by this factor, or more virtual devices.
+// With more hosts by this factor, or more virtual devices.
 Cluster Grown(const Cluster& cluster, int64_t factor) {
   Cluster grown = cluster;
   if (cluster.shared_host) {
@@ -60,7 +61,7 @@ WhatFits FindWhatFits(const PlanTask& task,
     std::tie(fits.memory_gib, fits.memory_bytes) =
         Writable(leanest->plan.predicted.peak_bytes);
   }
-  // Pins are about one mesh, and virtual devices have no memory of their own.
+  // Pins refer to one mesh, and virtual devices have no memory of their own.
   if (request.annotations ||
       (cluster.shared_host && !request.memory_bytes.has_value())) {
     return fits;

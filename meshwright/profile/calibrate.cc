@@ -23,31 +23,33 @@ constexpr MoveKind kKinds[] = {MoveKind::kAllReduce, MoveKind::kReduceScatter,
 constexpr int64_t kFloatBytes = 4;
 constexpr int64_t kColumns = 64;
 constexpr int64_t kArguments = 64;
-constexpr int64_t kArrays = 8;  // Of one collective.
-// What disturbs one round has a chance to be over in the next.
+constexpr int64_t kArrays = 8;  // Arrays of one collective.
+// A disturbance of one round may be over in the next.
 constexpr int kRounds = 4;
-// Of a measurement that is not the loop's own doing.
+// The least share of a measurement that is not loop overhead.
 constexpr double kLeastShare = 0.1;
-// What takes longer than its memory by this factor is arithmetic.
+// A kernel that takes longer than its memory traffic by this factor is limited
+// by arithmetic.
 constexpr double kAboveMemory = 1.5;
-// Of windows with gaps.
+// Channels of windows with gaps.
 constexpr int64_t kGapChannels = 4;
-// Of the program that stands for a step.
+// Layers of the program that stands for a step.
 constexpr int64_t kLayers = 32;
 
-// What there is to measure on a platform.
+// What to measure on a platform.
 struct Sizes {
   std::vector<ElementType> types;
-  std::vector<int64_t> squares;   // Of contractions.
+  std::vector<int64_t> squares;   // Sizes of square contractions.
   std::vector<int64_t> arrays;    // Elements of memory-bound kernels.
   std::vector<int64_t> messages;  // Elements of collectives.
-  int64_t elements = 0;           // Of arithmetic.
-  int64_t channels = 0;           // Of a convolution.
-  std::vector<int64_t> windows;   // Channels of those that gather windows.
+  int64_t elements = 0;           // Elements of arithmetic kernels.
+  int64_t channels = 0;           // Channels of a convolution.
+  // Channels of convolutions that gather windows.
+  std::vector<int64_t> windows;
 };
 
-// Arrays are not so small that they stay in a cache: a step comes back to one
-// long after. Those of a CPU are several, for that.
+// Arrays are too large to stay in a cache, since a step returns to an array
+// after a long time. On a CPU, there are several for that reason.
 Sizes SizesFor(bool cpu) {
   if (cpu) {
     return {.types = {ElementType::kF32, ElementType::kBF16},
@@ -66,8 +68,7 @@ Sizes SizesFor(bool cpu) {
           .windows = {}};
 }
 
-// Compiles everything there is to time, then goes round it until the time is
-// over.
+// Compiles all programs, then measures them in turn until the time is over.
 class Calibrator {
  public:
   Calibrator(Client& client, const Cluster& cluster,
@@ -90,7 +91,7 @@ class Calibrator {
   absl::StatusOr<Calibration> Run() {
     MW_RETURN_IF_ERROR(Compile());
     MW_RETURN_IF_ERROR(GoRound());
-    // A loop on an accelerator asks the host after every turn.
+    // On an accelerator, a loop asks the host after every iteration.
     const double turn = timers_[0].seconds();
     for (size_t i = 0; i < timers_.size(); ++i) {
       const double seconds = timers_[i].seconds();
@@ -122,7 +123,8 @@ class Calibrator {
       plan.sample.size = size;
       plan.program = program;
     };
-    add("turn", 0, EmptyLoop);  // First: the others are told without it.
+    // First, because it is subtracted from the others.
+    add("turn", 0, EmptyLoop);
     add("kernel", 0, SmallKernelLoop);
     for (const int64_t count : {int64_t{1}, kArguments}) {
       add("arguments", static_cast<double>(count),
@@ -182,8 +184,8 @@ class Calibrator {
     return plans;
   }
 
-  // Of an accelerator one kernel again and again; of a CPU sums, also of what
-  // is transposed.
+  // On an accelerator, one kernel again and again; on a CPU sums, also of
+  // transposed arrays.
   void AddMemory(int64_t elements, std::vector<Plan>& plans) const {
     const double bytes = kFloatBytes * static_cast<double>(elements);
     const auto add = [&](absl::string_view what, double size, auto program) {
@@ -244,7 +246,7 @@ class Calibrator {
     return sample.size / sample.seconds;
   }
 
-  // Of a CPU, without the start of the kernel and the collective among them.
+  // On a CPU, without the time to start the kernel and the collective.
   double RateOnceStarted(const Sample& sample) const {
     if (!cpu_) return Rate(sample);
     const double other =
@@ -254,7 +256,7 @@ class Calibrator {
            std::max(kLeastShare * sample.seconds, sample.seconds - other);
   }
 
-  // Among all devices.
+  // Of all devices.
   double SmallestAllReduce() const {
     const std::vector<const Sample*> samples = Of(Name(MoveKind::kAllReduce));
     return samples[samples.size() - sizes_.messages.size()]->seconds;
@@ -268,7 +270,7 @@ class Calibrator {
       if (samples_[i].what != "arguments") continue;
       run_seconds[k++] = samples_[i].seconds = timers_[i].run_seconds();
     }
-    // Each goes in and comes out.
+    // Each is an argument and a result.
     rates_.argument_seconds = {
         std::max(0.0, run_seconds[1] - run_seconds[0]) / (2 * (kArguments - 1)),
         kOrigin};
@@ -280,8 +282,8 @@ class Calibrator {
     rates_.strided_share = {std::min(1.0, RateOnceStarted(transpose) /
                                               rates_.memory.At(transpose.size)),
                             kOrigin};
-    // Arithmetic that memory holds up tells nothing about arithmetic; the
-    // arrays of this one are in a CPU's caches.
+    // Arithmetic that memory limits says nothing about arithmetic; the arrays
+    // of this kernel are in a CPU's caches.
     const double count = static_cast<double>(sizes_.elements);
     const auto computes = [&](const Sample& sample, double arrays) {
       const double bytes = arrays * kFloatBytes * count;
@@ -311,7 +313,7 @@ class Calibrator {
         Origin::kCalibrated};
   }
 
-  // What a convolution takes besides its contraction.
+  // Measures the time that a convolution takes in addition to its contraction.
   void TakeWindows() {
     if (sizes_.windows.empty()) return;
     const Curve& matmul = rates_.Matmul(ElementType::kF32);
@@ -334,7 +336,8 @@ class Calibrator {
         Origin::kCalibrated};
   }
 
-  // The smallest message tells the latency; larger ones, alike, the rate.
+  // The smallest message determines the latency; larger ones, of equal size,
+  // the rate.
   void TakeCollective(MoveKind kind) {
     if (groups_.empty()) return;
     LevelRates& level = rates_.levels[0];
@@ -360,7 +363,7 @@ class Calibrator {
     const std::vector<const Sample*> many = Of("arrays");
     if (many.empty()) return;
     const double one = SmallestAllReduce();
-    // Each array but the first is made by a kernel.
+    // Each array but the first is computed by a kernel.
     const double made = (kArrays - 1) * rates_.op_seconds.value;
     rates_.further_array = {
         std::clamp(((many[0]->seconds - made) / one - 1) / (kArrays - 1), 0.0,
@@ -368,7 +371,7 @@ class Calibrator {
         Origin::kCalibrated};
   }
 
-  // An accelerator has to be told of each kernel of a program.
+  // On an accelerator, the host launches each kernel of a program.
   void TakeProgram() {
     if (cpu_) return;
     const ProgramEstimate plain = EstimateProgram(
@@ -405,7 +408,7 @@ absl::StatusOr<Calibration> Calibrate(Client& client, const Cluster& cluster,
 
 std::string KindOf(const std::string& device_name) {
   const std::string name = absl::AsciiStrToLower(device_name);
-  std::string best;  // "v100-32" before "v100".
+  std::string best;  // "v100-32" is matched before "v100".
   for (const std::string& kind : KnownDeviceKinds()) {
     if (absl::StrContains(name, kind) && kind.size() > best.size()) best = kind;
   }

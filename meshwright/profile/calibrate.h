@@ -1,4 +1,4 @@
-// Measures what the devices at hand achieve.
+// Measures what the available devices achieve.
 //
 //   MW_ASSIGN_OR_RETURN(Calibration made, Calibrate(*client, cluster, {}));
 //   made.rates;      // Everything that could be measured is `calibrated`.
@@ -18,10 +18,10 @@ namespace meshwright {
 
 class Client;
 
-// One thing that was timed.
+// A single measurement.
 struct Sample {
   std::string what;  // "matmul f32", "all-reduce"
-  double size = 0;   // FLOPs or bytes; 0 where it has none.
+  double size = 0;   // FLOPs or bytes; 0 if not applicable.
   int64_t group = 1;
   double seconds = 0;
 
@@ -34,18 +34,19 @@ struct Calibration {
 };
 
 struct CalibrateOptions {
-  double seconds = 45;  // For all of it, compilation aside.
-  // On a CPU: count processor time, as others use the machine too.
+  double seconds = 45;  // In total, without compilation.
+  // On a CPU: measure processor time, because the machine is shared.
   bool cpu_time = false;
 };
 
-// On all devices of the cluster, which are the first of the client's; shows
-// progress on a terminal. Links beyond the innermost level are as assumed.
+// Uses all devices of the cluster, which are the first of the client's; shows
+// progress on a terminal. Links beyond the innermost level keep their assumed
+// rates.
 absl::StatusOr<Calibration> Calibrate(Client& client, const Cluster& cluster,
                                       const CalibrateOptions& options);
 
-// The kind in the table that a platform's name of a device means: "h200" for
-// "NVIDIA H200"; empty if none.
+// The kind in the table of a platform's device name: "h200" for "NVIDIA H200";
+// empty if there is none.
 std::string KindOf(const std::string& device_name);
 
 }  // namespace meshwright

@@ -15,7 +15,7 @@ Shape Images(int64_t count, int64_t channels) {
   return Shape::Array(ElementType::kF32, {count, kSide, kSide, channels});
 }
 
-// With as many places as the images have.
+// With as many output positions as the images have.
 Instruction* Convolve(LoopBuilder& build, Instruction* images,
                       Instruction* kernel, int64_t dilation) {
   const int64_t size = kernel->shape.dimensions[0];
@@ -64,8 +64,8 @@ double ConvolutionFlops(int64_t channels) {
          static_cast<double>(channels * channels);
 }
 
-// What a turn makes is not what it begins with: one element goes over, so that
-// no turn can be left out.
+// An iteration's result is not the next one's input: only one element is passed
+// on, so that no iteration can be skipped.
 LoopProgram WindowsLoop(int64_t channels, int64_t dilation) {
   const Shape one = Shape::Array(ElementType::kF32, {1, 1, 1, 1});
   return MakeLoopOf(

@@ -18,7 +18,7 @@
 namespace meshwright {
 namespace {
 
-constexpr int64_t kFormat = 1;  // In the file's user_version.
+constexpr int64_t kFormat = 1;  // Stored in the file's user_version.
 constexpr int kBusyMilliseconds = 10'000;
 
 constexpr char kSchema[] = R"(
@@ -74,14 +74,14 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-// How many virtual devices stand in line for a core.
+// How many virtual devices share a core.
 double DevicesInLine(const ProfileKey& key) {
   if (key.cores == 0) return 1;
   return std::max(
       1.0, static_cast<double>(key.devices) / static_cast<double>(key.cores));
 }
 
-// Kernels `times` as slow.
+// Makes kernels slower by the factor `times`.
 void Slow(double times, Rates& rates) {
   for (auto& [type, curve] : rates.matmul) {
     for (Curve::Point& point : curve.points) point.value /= times;
@@ -96,13 +96,13 @@ void Slow(double times, Rates& rates) {
   rates.argument_seconds.value *= times;
 }
 
-// What was measured instead of what is assumed.
+// Measured rates, with assumed ones where there are none.
 Rates Overlay(Rates measured, const Rates& assumed) {
   for (const auto& [type, curve] : assumed.matmul) {
     measured.matmul.try_emplace(type, curve);
   }
   measured.device = assumed.device;
-  // Nobody measures these.
+  // These are not measured.
   measured.batch_together = assumed.batch_together;
   measured.unaligned_share = assumed.unaligned_share;
   measured.launch_seconds = assumed.launch_seconds;
@@ -165,7 +165,7 @@ absl::StatusOr<std::unique_ptr<ProfileDatabase>> ProfileDatabase::Open(
   } else if (!std::filesystem::exists(path, error)) {
     return absl::NotFoundError(absl::StrCat(path, ": no such file"));
   }
-  // So that no empty file and no journal is left.
+  // So that no empty file and no journal remains.
   std::optional<Uninterrupted> whole;
   if (!read_only) whole.emplace();
   sqlite3* handle = nullptr;
@@ -193,7 +193,7 @@ absl::StatusOr<std::unique_ptr<ProfileDatabase>> ProfileDatabase::Open(
   return database;
 }
 
-// A file without our mark: a new one, if nothing is in it.
+// A file without our format number must be new, that is, empty.
 absl::Status ProfileDatabase::CheckNew(bool read_only) {
   Statement tables(handle_, "SELECT count(*) FROM sqlite_master");
   if (!tables.ok() || tables.Step() != SQLITE_ROW) return Failure();

@@ -1,4 +1,4 @@
-// Where measured rates are kept: an SQLite file.
+// The database of measured rates: an SQLite file.
 //
 //   MW_ASSIGN_OR_RETURN(auto database, ProfileDatabase::Open(path));
 //   MW_RETURN_IF_ERROR(database->Store({.device = "cpu", .devices = 8,
@@ -23,10 +23,10 @@ struct sqlite3;
 
 namespace meshwright {
 
-// What was measured.
+// The devices that were measured.
 struct ProfileKey {
   std::string device;   // A kind of the table.
-  int64_t devices = 1;  // At the same time.
+  int64_t devices = 1;  // Used concurrently.
   int64_t cores = 0;    // That virtual devices share; 0 for real ones.
 
   bool operator==(const ProfileKey&) const = default;
@@ -42,18 +42,18 @@ struct ProfileEntry {
 
 class ProfileDatabase {
  public:
-  // Creates the file and its folder if need be, unless `read_only`: then
-  // kNotFound. kInvalidArgument, naming the file, when it is something else.
+  // Creates the file and its folder if necessary, unless `read_only`: then
+  // kNotFound. kInvalidArgument, naming the file, if it is something else.
   static absl::StatusOr<std::unique_ptr<ProfileDatabase>> Open(
       const std::string& path, bool read_only = false);
-  // Whether Open would succeed later, for writing: makes the folder but no
-  // file. Before long work whose result is to be stored.
+  // Whether Open for writing would succeed later: creates the folder but no
+  // file. Call before long work whose result is to be stored.
   static absl::Status CheckStorable(const std::string& path);
   ProfileDatabase(const ProfileDatabase&) = delete;
   ProfileDatabase& operator=(const ProfileDatabase&) = delete;
   ~ProfileDatabase();
 
-  // Replaces what there is under the entry's key.
+  // Replaces the entry with the same key.
   absl::Status Store(const ProfileEntry& entry,
                      absl::Span<const Sample> samples);
   absl::StatusOr<std::vector<ProfileEntry>> Entries();
@@ -74,10 +74,10 @@ class ProfileDatabase {
 // profile.db in $XDG_CACHE_HOME/meshwright, or in ~/.cache/meshwright.
 std::string DefaultProfilePath();
 
-// The rates of a cluster's devices: as measured where the database has such
-// devices, else as assumed; each tells. Virtual devices that were measured in
-// another number share the machine: kernels take proportionally long. A missing
-// file is no error.
+// The rates of a cluster's devices: measured if the database has such devices,
+// otherwise assumed; each states its origin. If virtual devices were measured
+// in another number, kernel times are scaled, since they share the machine. A
+// missing file is not an error.
 absl::StatusOr<Rates> LoadRates(const std::string& path,
                                 const Cluster& cluster);
 

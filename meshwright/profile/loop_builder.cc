@@ -88,7 +88,7 @@ LoopProgram MakeLoopOf(std::vector<Shape> arguments, double repeats,
   Instruction* start = build.Add(Opcode::kTuple, state, first);
   Instruction* last = build.Add(Opcode::kWhile, state, {start});
   last->called = {body, condition};
-  // What nobody asks for is not computed.
+  // Values that nobody uses are not computed.
   std::vector<Instruction*> results;
   for (size_t i = 0; i < changed; ++i) {
     results.push_back(build.Element(last, static_cast<int64_t>(i) + 2));

@@ -1,4 +1,4 @@
-// Puts together the loops of loop_program.h.
+// Builds the loops of loop_program.h.
 //
 //   MakeLoop({square, square}, 1, [](LoopBuilder& build, auto values) {
 //     return build.Add(Opcode::kAdd, square, {values[0], values[1]});
@@ -27,7 +27,7 @@ class LoopBuilder {
                    std::vector<Instruction*> operands);
   Instruction* Constant(Literal value);
   Instruction* Element(Instruction* tuple, int64_t index);
-  // A computation that adds two scalars of the one type that is asked for.
+  // A computation that adds two scalars; may be called for one type only.
   Computation* Adder(ElementType type);
 
  private:
@@ -35,14 +35,14 @@ class LoopBuilder {
   Computation& computation_;
 };
 
-// From what a turn begins with to what the next one begins with, for the first
-// arguments; the others stay.
+// Maps the values at the beginning of an iteration to those of the next, for
+// the first arguments; the others are loop-invariant.
 using Turns = std::function<std::vector<Instruction*>(
     LoopBuilder&, const std::vector<Instruction*>&)>;
 LoopProgram MakeLoopOf(std::vector<Shape> arguments, double repeats,
                        const Turns& turn);
 
-// The same for the first argument alone.
+// The same for the first argument only.
 using Turn =
     std::function<Instruction*(LoopBuilder&, std::vector<Instruction*>)>;
 LoopProgram MakeLoop(std::vector<Shape> arguments, double repeats,

@@ -16,11 +16,12 @@ namespace meshwright {
 namespace {
 
 constexpr int kDotsInATurn = 2;
-// Pairs of small kernels, side by side as in the update of many parameters.
+// Pairs of small kernels without dependences, as in the update of many
+// parameters.
 constexpr int kPairs = 32;
 constexpr int64_t kSmall = 64;
 
-// Of consecutive devices, or of those `devices / group` apart.
+// Groups of consecutive devices, or of devices `devices / group` apart.
 std::vector<std::vector<int64_t>> Groups(int64_t group, int64_t devices,
                                          bool apart = false) {
   const int64_t count = devices / group;
@@ -68,8 +69,9 @@ Instruction* Collect(LoopBuilder& build, MoveKind kind, Instruction* x,
 
 }  // namespace
 
-// A product with numbers of variance 1 / size is about as large as what it is a
-// product of; a bit larger, for what becomes too small is slow on CPUs.
+// A product with numbers of variance 1 / size has about the magnitude of its
+// other factor. It is slightly larger here, since subnormal numbers are slow on
+// CPUs.
 LoopProgram MatmulLoop(ElementType type, int64_t size) {
   const Shape square = Shape::Array(type, {size, size});
   LoopProgram loop =
@@ -174,7 +176,8 @@ LoopProgram ArithmeticLoop(int64_t elements) {
         const auto corrected = [&](Instruction* moment, Instruction* by) {
           return add(Opcode::kDivide, {moment, add(Opcode::kBroadcast, {by})});
         };
-        // Not another array: what is the same in every turn is computed once.
+        // Not another array: what is the same in every iteration is computed
+        // once.
         Instruction* gradient = values[0];
         Instruction* square = add(Opcode::kMultiply, {gradient, gradient});
         Instruction* mean =
@@ -250,7 +253,7 @@ LoopProgram CollectiveLoop(MoveKind kind, int64_t elements, int64_t group,
         Instruction* x = values[0];
         for (const bool apart : {false, true}) {
           Instruction* y = Collect(build, kind, x, group, devices, apart);
-          // Back to the shape that a turn begins with, at little cost.
+          // Back to the shape at the start of an iteration, at little cost.
           if (kind == MoveKind::kAllGather) {
             y = build.Add(Opcode::kSlice, shape, {y});
             y->attributes.mutate().slice = {{.start = 0, .limit = elements}};
@@ -268,7 +271,7 @@ LoopProgram ArraysLoop(int64_t arrays, int64_t elements, int64_t devices) {
   const Shape shape = Shape::Array(ElementType::kF32, {elements});
   return MakeLoop(
       {shape}, 1, [&](LoopBuilder& build, std::vector<Instruction*> values) {
-        // Different ones: compilers merge equal arrays.
+        // Different arrays, since compilers merge equal ones.
         std::vector<Instruction*> operands = {values[0]};
         while (std::ssize(operands) < arrays) {
           operands.push_back(

@@ -16,8 +16,8 @@
 namespace meshwright {
 namespace {
 
-// Long enough to tell from the noise of a clock and of starting, short enough
-// to fit between two interruptions.
+// Long enough to distinguish from the noise of the clock and of starting, short
+// enough to fit between two interruptions.
 constexpr double kRunSeconds = 4e-3;
 constexpr int32_t kFirstTurns = 4;
 constexpr int32_t kMaxTurns = 1 << 20;
@@ -87,7 +87,7 @@ absl::StatusOr<double> LoopTimer::Run(int32_t turns) {
   {
     MW_ASSIGN_OR_RETURN(const Execution run, executable_->Execute(spans));
     MW_RETURN_IF_ERROR(AwaitAll(run.done));
-  }  // To let go of the results takes time, too.
+  }  // Releasing the results takes time, too.
   if (options_.cpu_time_of_cores == 0) return watch.seconds();
   return (CpuSeconds() - cpu) / static_cast<double>(options_.cpu_time_of_cores);
 }
@@ -95,7 +95,8 @@ absl::StatusOr<double> LoopTimer::Run(int32_t turns) {
 absl::Status LoopTimer::Measure(double seconds) {
   const Stopwatch spent;
   while (turns_ == 0 || many_ - once_ < kRunSeconds) {
-    // Towards the goal, but not too far at once: first figures are rough.
+    // Towards the goal, but not too far at once, since the first figures are
+    // rough.
     const double factor =
         turns_ == 0 ? 0 : 1.2 * kRunSeconds / std::max(many_ - once_, 1e-9);
     const int32_t turns =
@@ -116,8 +117,9 @@ absl::Status LoopTimer::Measure(double seconds) {
 }
 
 double LoopTimer::seconds() const {
-  // Where starting took most of the time, or noise did, the difference may be
-  // anything; what a turn takes is at most all of it.
+  // If starting took most of the time, or there was noise, the difference may
+  // be anything; an iteration takes at most the whole time divided by their
+  // number.
   const double least = 0.2 * many_ / turns_;
   return std::max((many_ - once_) / (turns_ - 1), least) / repeats_;
 }

@@ -1,8 +1,8 @@
 // Emits the instructions of a per-device program.
 //
-// Thin: each call adds one instruction (or finds an equal scalar made before)
-// and works out its shape. What is different from device to device comes from
-// DeviceTable; what crosses devices from the collectives.
+// A thin layer: each call adds one instruction (or returns an equal scalar made
+// before) and infers its shape. Values that differ between devices come from
+// DeviceTable; communication from the collectives.
 #ifndef MESHWRIGHT_PROGRAM_LOCAL_BUILDER_H_
 #define MESHWRIGHT_PROGRAM_LOCAL_BUILDER_H_
 
@@ -22,13 +22,15 @@ namespace meshwright {
 
 class LocalBuilder {
  public:
-  // Emits into `computation`, one of `program`'s module. Both outlive it.
+  // Emits into `computation`, which is in `program`'s module. Both must outlive
+  // it.
   LocalBuilder(LocalProgram* program, Computation* computation);
 
   const Mesh& mesh() const { return program_->mesh; }
   LocalProgram& program() { return *program_; }
   Computation* computation() const { return computation_; }
-  // What following instructions are for: their names and metadata follow it.
+  // The original instruction that the following ones belong to; they take their
+  // names and metadata from it.
   void set_source(const Instruction* source) { source_ = source; }
   const Instruction* source() const { return source_; }
 
@@ -45,11 +47,11 @@ class LocalBuilder {
   // Scalars. The value must be representable.
   Instruction* Constant(ElementType type, double value);
   Instruction* Identity(Reduction reduction, ElementType type);
-  // Whether `value` is a scalar constant that changes nothing.
+  // Whether `value` is a scalar constant that is the identity of the reduction.
   static bool IsIdentity(const Instruction& value, Reduction reduction);
   Instruction* Broadcast(Instruction* scalar,
                          absl::Span<const int64_t> dimensions);
-  // `value`'s dimension i becomes `mapping[i]` of the result.
+  // Dimension i of `value` becomes dimension `mapping[i]` of the result.
   Instruction* BroadcastInDim(Instruction* value,
                               absl::Span<const int64_t> dimensions,
                               absl::Span<const int64_t> mapping);
@@ -77,38 +79,40 @@ class LocalBuilder {
   Instruction* Reverse(Instruction* value, int64_t dimension);
   Instruction* Tuple(std::vector<Instruction*> values);
   Instruction* GetTupleElement(Instruction* tuple, int64_t index);
-  // Reduces dimensions of one array with its identity as the start value.
+  // Reduces dimensions of one array, starting from the identity of the
+  // reduction.
   Instruction* Reduce(Reduction reduction, Instruction* value,
                       std::vector<int64_t> dimensions);
 
-  // Which device this is, an s32[] of the computation, in place of the
-  // program's own knowledge of it: for devices that are points in time.
+  // Sets the device number, an s32[] of the computation, to be used instead of
+  // partition-id: for "devices" that are points in time.
   void set_device(Instruction* device) { scalars_["device"] = given_ = device; }
   Instruction* device() const { return given_; }  // Null if not given.
   // s32[]: values[d] on device d.
   Instruction* DeviceTable(absl::Span<const int64_t> values);
-  // s32[]: where this device stands along `axes`.
+  // s32[]: the position of this device along `axes`.
   Instruction* AxisIndex(const AxisList& axes);
   // pred[]: AxisIndex(axes) == 0.
   Instruction* IsLeader(const AxisList& axes);
-  // pred of `dimensions`, true where index `dimension` plus AxisIndex(axes)
-  // times its size is below `bound`.
+  // pred of `dimensions`, true where the index along `dimension` plus
+  // AxisIndex(axes) times its size is below `bound`.
   Instruction* InBounds(absl::Span<const int64_t> dimensions, int64_t dimension,
                         const AxisList& axes, int64_t bound);
 
-  // Collectives, among the devices that differ only along `axes`; blocks follow
-  // one another in the order of AxisIndex(axes). No axes: the value itself.
+  // Collectives among devices that differ only along `axes`; blocks are in the
+  // order of AxisIndex(axes). Without axes: the value itself.
   Instruction* AllReduce(Instruction* value, Reduction reduction,
                          const AxisList& axes);
   Instruction* ReduceScatter(Instruction* value, Reduction reduction,
                              const AxisList& axes, int64_t dimension);
   Instruction* AllGather(Instruction* value, const AxisList& axes,
                          int64_t dimension);
-  // Splits `split`, sends block i to device i, joins what comes along `join`.
+  // Splits along `split`, sends block i to device i, concatenates what is
+  // received along `join`.
   Instruction* AllToAll(Instruction* value, const AxisList& axes, int64_t split,
                         int64_t join);
-  // Device pairs (from, to), each device at most once on either side; a device
-  // that nothing is sent to gets zeros.
+  // Pairs of devices (from, to), each device at most once on either side; a
+  // device to which nothing is sent gets zeros.
   Instruction* CollectivePermute(
       Instruction* value,
       std::vector<std::pair<int64_t, int64_t>> source_target_pairs);

@@ -17,8 +17,8 @@ bool IsPlainAllReduce(const Instruction& instruction) {
          instruction.operands.size() == 1;
 }
 
-// For each instruction, how many all-reduces follow one another on the longest
-// way from it to the end. Two with an equal number never wait for each other.
+// By instruction: the largest number of all-reduces on a path from it to the
+// end. Two with equal numbers never depend on each other.
 std::vector<int32_t> AllReducesAfter(const Computation& computation) {
   std::vector<int32_t> after(computation.size(), 0);
   for (int32_t id = computation.size(); id-- > 0;) {
@@ -38,8 +38,8 @@ class Combiner {
 
   void Run() {
     const std::vector<int32_t> after = AllReducesAfter(computation_);
-    // Reductions are numbered as they come: programs must not depend on where
-    // in memory they lie.
+    // Combiners are numbered in order of occurrence: programs must not depend
+    // on memory addresses.
     std::map<const Computation*, size_t> numbers;
     using Key = std::tuple<int32_t, size_t, ElementType, AxisList>;
     std::map<Key, std::vector<Instruction*>> groups;

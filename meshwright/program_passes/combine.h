@@ -1,6 +1,5 @@
-// Fewer, larger collectives: all-reduces that do not wait for each other and go
-// between the same devices become one, and so do permutes between different
-// devices.
+// Combines collectives into fewer, larger ones: independent all-reduces among
+// the same devices, and permutes between different devices.
 #ifndef MESHWRIGHT_PROGRAM_PASSES_COMBINE_H_
 #define MESHWRIGHT_PROGRAM_PASSES_COMBINE_H_
 
@@ -10,16 +9,16 @@
 
 namespace meshwright {
 
-// No combined one moves more than `max_bytes` (unless a single one does).
-// Requires: nothing dead, so after Simplify.
+// No combined all-reduce has more than `max_bytes` (unless a single one has).
+// Requires: no dead instructions, as after Simplify.
 void CombineAllReduces(LocalProgram& program, int64_t max_bytes);
 
-// Permutes of equal shapes in which no device sends twice and none receives
-// twice become one:
+// Combines permutes of equal shapes in which, together, no device sends twice
+// and none receives twice:
 //   0->1 1->2 of a, 2->0 of b   ->   0->1 1->2 2->0 of (a, a, b)
-// Each device chooses what it sends; those that one permute sent nothing to go
-// on to read zeros from it.
-// Requires: nothing dead, so after Simplify.
+// Each device selects what it sends; devices to which one of the permutes sent
+// nothing still read zeros from it. Requires: no dead instructions, as after
+// Simplify.
 void CombinePermutes(LocalProgram& program);
 
 }  // namespace meshwright

@@ -11,8 +11,8 @@
 namespace meshwright {
 namespace {
 
-// For each instruction, how many permutes follow one another on the longest way
-// to it from the start. Two with an equal number never wait for each other.
+// By instruction: the largest number of permutes on a path to it from the
+// start. Two with equal numbers never depend on each other.
 std::vector<int32_t> PermutesBefore(const Computation& computation) {
   std::vector<int32_t> before(computation.size(), 0);
   for (int32_t id = 0; id < computation.size(); ++id) {
@@ -24,14 +24,14 @@ std::vector<int32_t> PermutesBefore(const Computation& computation) {
   return before;
 }
 
-// Permutes that become one, and which of them each device takes part in; -1 for
+// Permutes to be combined, and which of them each device takes part in; -1 for
 // none.
 struct Bundle {
   std::vector<Instruction*> members;
   std::vector<int32_t> sends;
   std::vector<int32_t> receives;
 
-  // Takes the permute in if no device sends or receives twice then.
+  // Adds the permute if no device sends or receives twice then.
   bool Add(Instruction* permute) {
     const auto& pairs = permute->attributes->source_target_pairs;
     for (const auto& pair : pairs) {

@@ -1,5 +1,5 @@
-// Instructions that a process's part of a program has besides those of the
-// program.
+// Builds the instructions that a process's part of a program has in addition to
+// those of the program.
 #ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_BUILDER_H_
 #define MESHWRIGHT_PROGRAM_PASSES_CROSS_BUILDER_H_
 
@@ -16,14 +16,15 @@ namespace meshwright {
 // The shape with row-major layouts.
 Shape RowMajor(Shape shape);
 
-// Names of instructions and computations, each given once.
+// Generates unique names of instructions and computations.
 class CrossNames {
  public:
   explicit CrossNames(const Module& program);
 
-  // The program's own name for one of its things, if this is its first copy.
+  // For the first copy of something in the program its own name, otherwise a
+  // new one.
   std::string OfCopy(const std::string& name);
-  // One that the program does not have.
+  // A name that the program does not have.
   std::string New(absl::string_view stem);
 
  private:
@@ -31,7 +32,7 @@ class CrossNames {
   absl::flat_hash_set<std::string> copied_;
 };
 
-// Adds to one computation.
+// Adds instructions to one computation.
 class CrossBuilder {
  public:
   CrossBuilder(Computation* to, CrossNames* names) : to_(to), names_(*names) {}

@@ -1,4 +1,4 @@
-// A collective between processes, as the custom call of a program says it.
+// A collective between processes, as a custom call.
 //
 // An all-reduce of devices 0, 1, 2, 3, of which this process has the first two,
 // has the attributes
@@ -6,8 +6,9 @@
 //   {job = 7 : i64, member = 0 : i64, tag = 3 : i64, kind = "all-reduce",
 //    op = "add", dimension = 0 : i64, groups = "3:0@0,1@0,2@1,3@1", pairs = ""}
 //
-// and, after the arrays, one more operand: the number of the device, u32[]. It
-// is also one more result: what takes it from there comes after the call.
+// and, after the arrays, one more operand, the device number u32[], which is
+// also one more result: an instruction that uses that result comes after the
+// call.
 #ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_CALL_H_
 #define MESHWRIGHT_PROGRAM_PASSES_CROSS_CALL_H_
 
@@ -23,7 +24,7 @@
 namespace meshwright {
 
 inline constexpr absl::string_view kCrossCallTarget = "meshwright_collective";
-// Of calls that only pass on the number of the device.
+// The tag of calls that only pass on the device number.
 inline constexpr int64_t kPassTag = -1;
 
 enum class CrossKind : uint8_t {
@@ -35,8 +36,8 @@ enum class CrossKind : uint8_t {
   kBroadcast,
 };
 
-// Devices among which data move; `tag` tells it from all other groups of the
-// job's calls.
+// A group of devices that exchange data; `tag` distinguishes it from all other
+// groups in the job's calls.
 struct CrossGroup {
   struct Member {
     int64_t device = 0;
@@ -54,10 +55,11 @@ struct CrossGroup {
 struct CrossCall {
   CrossKind kind = CrossKind::kAllReduce;
   ReduceOp op = ReduceOp::kSum;  // Of all-reduce and reduce-scatter.
-  // Along which arrays are cut or joined; -1: whole arrays go to the members,
-  // as in all-to-alls of several operands.
+  // The dimension along which arrays are split or concatenated; -1: whole
+  // arrays go to the members, as in all-to-alls of several operands.
   int64_t dimension = 0;
-  // Those with a device of this process. A device in none of them gets zeros.
+  // The groups with a device of this process. A device in none of them gets
+  // zeros.
   std::vector<CrossGroup> groups;
   // Of permutes: source and target devices.
   std::vector<std::pair<int64_t, int64_t>> pairs;
@@ -65,8 +67,8 @@ struct CrossCall {
   bool operator==(const CrossCall&) const = default;
 };
 
-// The attributes of the call as `member` (a process) of `job` makes it. `tag`
-// tells it from other calls: that of its first group, whoever has that.
+// The attributes of the call as made by `member` (a process) of `job`. `tag`
+// distinguishes it from other calls: that of its first group in any process.
 std::string AttributesOf(const CrossCall& call, int64_t job, int member,
                          int64_t tag);
 

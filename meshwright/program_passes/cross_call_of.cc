@@ -34,7 +34,7 @@ absl::Status Cannot(const Instruction& instruction, absl::string_view why) {
                    "): ", why, " between processes"));
 }
 
-// What the combiner does to two scalars, by its root.
+// The reduction that the combiner's root computes.
 std::optional<ReduceOp> ReduceOpOf(const Computation& combiner) {
   const Instruction& root = *combiner.root();
   if (root.operands.size() != 2 || root.operands[0] == root.operands[1]) {

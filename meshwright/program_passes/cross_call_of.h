@@ -1,4 +1,4 @@
-// From a collective of HLO to the call that takes its place.
+// Translates a collective of HLO into the call that replaces it.
 #ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_CALL_OF_H_
 #define MESHWRIGHT_PROGRAM_PASSES_CROSS_CALL_OF_H_
 
@@ -11,9 +11,9 @@
 
 namespace meshwright {
 
-// As place.process makes it; its groups have the tags from `tag` on. Requires:
-// groups.crosses. kUnimplemented, with the instruction's name, for what has no
-// such call.
+// For place.process; its groups get consecutive tags starting at `tag`.
+// Requires: groups.crosses. kUnimplemented, with the instruction's name, if
+// there is no such call.
 absl::StatusOr<CrossCall> CrossCallOf(const Instruction& instruction,
                                       const DeviceGroups& groups,
                                       const ProcessPlace& place, uint32_t tag);

@@ -1,11 +1,11 @@
-// A computation in the making: what the values of the one it is copied from
-// have become.
+// A computation under construction, with the mapping from the values of the
+// original to its own.
 //
-// Calls come in one order, the same in all processes. Between loops and
-// conditionals that is by control dependences; into them and out of them goes
-// the number of the device, which every call takes and returns, as one more
-// element of their tuples. (XLA looks after control dependences of a custom
-// call, but not of what it transforms.)
+// Calls run in one order, the same in all processes. In straight-line code
+// control dependences enforce it. Into and out of loops and conditionals the
+// device number, which every call takes and returns, is passed as one more
+// element of their tuples. (XLA preserves control dependences of a custom call,
+// but not those of instructions that it transforms.)
 #ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_FRAME_H_
 #define MESHWRIGHT_PROGRAM_PASSES_CROSS_FRAME_H_
 
@@ -18,33 +18,33 @@
 
 namespace meshwright {
 
-// The elements of a tuple, or an array, and the number of the device.
+// The shape of the elements of a tuple, or of an array, and the device number.
 Shape Widened(const Shape& shape);
 
 struct CrossFrame {
   CrossBuilder build;
   absl::flat_hash_map<const Instruction*, Instruction*> copies = {};
-  // Tuples that have one element more, the number of the device.
+  // Tuples with one more element, the device number.
   absl::flat_hash_map<const Instruction*, Instruction*> wide = {};
-  Instruction* replica = nullptr;    // The number of the device, made here.
-  Instruction* device = nullptr;     // The same, for the next call.
-  Instruction* last_call = nullptr;  // That took `device`.
+  Instruction* replica = nullptr;    // The device number, computed here.
+  Instruction* device = nullptr;     // The same value, for the next call.
+  Instruction* last_call = nullptr;  // The call that took `device` last.
 
   bool HasValue(const Instruction* from) const {
     return copies.contains(from) || wide.contains(from);
   }
-  // Its value in the shape it had. Requires: HasValue.
+  // Its value in its original shape. Requires: HasValue.
   Instruction* ValueOf(const Instruction* from);
-  // What computes it. Requires: HasValue.
+  // The instruction that computes it. Requires: HasValue.
   Instruction* CarrierOf(const Instruction* from) const;
 
   Instruction* Replica(const std::vector<int64_t>& devices);
-  // To be had only after all calls so far. Null: there were none, and none was
-  // given.
+  // The device number, available only after all calls so far. Null: there were
+  // none, and none was given.
   Instruction* DeviceAfterCalls();
-  // `value` stands for `from` and the number of the device after it.
+  // Maps `from` to `value`, and takes the device number behind it.
   void Bind(const Instruction* from, Instruction* value);
-  // `value` and the number of the device after all calls so far.
+  // `value` together with the device number after all calls so far.
   Instruction* Widen(Instruction* value);
 };
 

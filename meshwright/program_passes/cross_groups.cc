@@ -25,7 +25,7 @@ absl::Status CheckDevice(int64_t device, const Instruction& instruction,
                    "): names device ", device, " of ", count));
 }
 
-// Connected devices, by their smallest.
+// Connected components of devices, by their smallest.
 std::vector<std::vector<int64_t>> Components(
     const std::vector<SourceTarget>& pairs, size_t device_count) {
   std::vector<int64_t> smallest(device_count);

@@ -1,4 +1,4 @@
-// Which collectives of a program go between processes, and between which.
+// Which collectives of a program span processes, and which processes.
 #ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_GROUPS_H_
 #define MESHWRIGHT_PROGRAM_PASSES_CROSS_GROUPS_H_
 
@@ -10,8 +10,8 @@
 
 namespace meshwright {
 
-// Where the devices of a mesh lie, seen from one of the processes. Processes
-// have the numbers that a wire (wire.h) gives its workers.
+// The placement of a mesh's devices on processes, as seen from one of these.
+// Processes are numbered as the workers of a wire (wire.h).
 struct ProcessPlace {
   std::vector<int> process_of;  // By device (replica) of the mesh.
   int process = 0;
@@ -20,14 +20,14 @@ struct ProcessPlace {
 // The devices of place.process, ascending: local replica i is the i-th.
 std::vector<int64_t> LocalDevices(const ProcessPlace& place);
 
-// Whether devices exchange data in it, groups of them at a time.
+// Whether it communicates within groups of devices.
 bool HasDeviceGroups(const Instruction& instruction);
 
 struct DeviceGroups {
-  // As written; none written means all devices. Of permutes: devices that are
-  // sources or targets of each other, directly or not, ascending.
+  // As written; all devices if none are. Of permutes: the connected components
+  // of its pairs, ascending.
   std::vector<std::vector<int64_t>> groups;
-  bool crosses = false;  // At least one has devices of several processes.
+  bool crosses = false;  // At least one group has devices of several processes.
 };
 
 // The same in all processes. Requires: HasDeviceGroups. kInvalidArgument, with
@@ -35,10 +35,10 @@ struct DeviceGroups {
 absl::StatusOr<DeviceGroups> DeviceGroupsOf(const Instruction& instruction,
                                             const ProcessPlace& place);
 
-// The sets of at least two processes, each ascending, that have calls in common
-// in the program as LowerForProcess makes it, place.process among them. If all
-// processes ask for their groups (Wire::GroupOf) in this order, none waits for
-// ever.
+// The sets of at least two processes, each ascending and containing
+// place.process, that share calls in the program as LowerForProcess makes it.
+// If all processes request their groups (Wire::GroupOf) in this order, none
+// waits forever.
 absl::StatusOr<std::vector<std::vector<int>>> ProcessGroupsOf(
     const Module& program, const ProcessPlace& place);
 

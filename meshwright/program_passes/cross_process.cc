@@ -17,8 +17,8 @@
 namespace meshwright {
 namespace {
 
-// Tags that calls of a computation take, those of what it calls as often as it
-// does.
+// The number of tags used by calls of a computation; those of callees count per
+// call.
 using TagCounts = absl::flat_hash_map<const Computation*, uint32_t>;
 
 absl::StatusOr<TagCounts> CountTags(const Module& program,
@@ -155,7 +155,7 @@ class CrossLowering {
                             : to->Add(from.opcode, from.shape,
                                       std::move(operands), std::move(name));
     for (const Computation* called : from.called) {
-      // Those with calls are copied for their callers.
+      // Computations that contain such calls are copied for each caller.
       if (tags_.at(called) == 0) {
         copy->called.push_back(computations_.at(called));
       }
@@ -176,7 +176,7 @@ class CrossLowering {
     return absl::OkStatus();
   }
 
-  // The compiler's, among the replicas that are here.
+  // Left to the compiler, among the local replicas.
   Instruction* Local(const Instruction& from, const DeviceGroups& groups,
                      CrossFrame& frame) {
     const bool permutes = !from.attributes->source_target_pairs.empty();
@@ -258,7 +258,7 @@ class CrossLowering {
     }
   }
 
-  // Instead of calling a computation.
+  // Inlines a called computation.
   absl::Status PutInPlace(const Instruction& from, CrossFrame& frame) {
     const Computation& called = *from.called[0];
     const std::vector<Instruction*> parameters = called.Parameters();
@@ -281,7 +281,7 @@ class CrossLowering {
     return absl::OkStatus();
   }
 
-  // The number of the device goes in with each operand and comes out with the
+  // The device number is passed in with each operand and returned with the
   // result.
   absl::Status LowerControlFlow(const Instruction& from, CrossFrame& frame) {
     if (frame.DeviceAfterCalls() == nullptr) {
@@ -311,8 +311,8 @@ class CrossLowering {
 
   enum class Callee { kBody, kCondition, kBranch };
 
-  // Its parameter and, unless it is a condition, its result have one element
-  // more.
+  // Its parameter and, unless it is a condition, its result have one more
+  // element.
   absl::StatusOr<Computation*> WidenCallee(const Computation& from,
                                            Callee callee) {
     CrossFrame frame = NewFrame(from);
@@ -323,8 +323,8 @@ class CrossLowering {
     Instruction* const device = frame.device;
     MW_RETURN_IF_ERROR(Copy(from, frame));
     Instruction* result = frame.ValueOf(from.root());
-    // What goes through unchanged would be taken out of the loop, and with it
-    // the order of what comes before and after.
+    // An element that passes through unchanged would be hoisted out of the
+    // loop, and with it the ordering.
     if (callee == Callee::kBody && frame.last_call == nullptr &&
         frame.device == device) {
       AddCall({}, kPassTag, {}, Widened(Shape::Tuple({})), names_.New("pass"),
@@ -346,7 +346,7 @@ class CrossLowering {
   uint32_t next_tag_;
   const TagCounts tags_;
   const std::vector<int64_t> devices_;
-  std::vector<int64_t> local_;  // By device; -1: not here.
+  std::vector<int64_t> local_;  // By device; -1: not local.
   Module module_;
   CrossNames names_;
   absl::flat_hash_map<const Computation*, Computation*> computations_;

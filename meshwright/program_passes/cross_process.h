@@ -1,5 +1,5 @@
-// A program for the devices of a whole mesh, as each of several processes
-// compiles it for its own devices.
+// Turns a program for the devices of a whole mesh into the programs that each
+// of several processes compiles for its own devices.
 //
 // Four devices, two in each process. This is the program of all:
 //
@@ -19,14 +19,14 @@
 //       backend_config={kind = "all-gather", groups = "0:0@0,1@0,2@1,3@1", ...}
 //   all   = f32[32] get-tuple-element(call), index=0
 //
-// The all-reduce stays the compiler's: all of its groups lie within one
-// process. What calls do is in runtime/cross_collectives.h.
+// The all-reduce is left to the compiler, since each of its groups is within
+// one process. For what calls do see crossing/cross_collectives.h.
 //
-// Calls follow one another in the same order in all processes, so that none
-// waits for one that another is yet to make: compilers may start a call only
-// when the one before is over. Straight on that is by control dependences;
-// loops and conditionals get the number of the device that the call before them
-// has returned, and hand one on (cross_frame.h).
+// Calls run in the same order in all processes, so that none waits for one that
+// another process has yet to make: compilers may start a call only when the one
+// before is done. In straight-line code control dependences enforce that; loops
+// and conditionals receive the device number that the preceding call returned,
+// and pass one on (cross_frame.h).
 #ifndef MESHWRIGHT_PROGRAM_PASSES_CROSS_PROCESS_H_
 #define MESHWRIGHT_PROGRAM_PASSES_CROSS_PROCESS_H_
 
@@ -40,18 +40,18 @@ namespace meshwright {
 
 // The program of place.process, to be compiled with as many replicas as it has
 // devices. Its calls (cross_call.h) are for `job`; their groups are numbered
-// from `first_tag` on, which programs of one job must choose apart. Calls of
-// computations that have such are put in place.
+// from `first_tag` on, which must not overlap between programs of one job.
+// Computations that contain such calls are inlined where they are called.
 //
 // kInvalidArgument if devices are named that the mesh does not have, or the
-// process has none; kUnimplemented, naming the instruction, for what cannot go
-// between processes: asynchronous pairs, reductions other than sum, product,
-// maximum, minimum, and, or; types narrower than a byte.
+// process has none; kUnimplemented, naming the instruction, for what is not
+// supported between processes: asynchronous pairs, reductions other than sum,
+// product, maximum, minimum, and, or; types narrower than a byte.
 absl::StatusOr<Module> LowerForProcess(const Module& program,
                                        const ProcessPlace& place, int64_t job,
                                        uint32_t first_tag = 0);
 
-// How many tags that takes; the same in all processes.
+// How many tags that uses; the same in all processes.
 absl::StatusOr<uint32_t> CrossTagCount(const Module& program,
                                        const ProcessPlace& place);
 

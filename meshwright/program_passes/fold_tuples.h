@@ -1,7 +1,7 @@
-// Sees through tuples that only hand values on, as inlined calls leave them:
+// Folds tuples that are only forwarded, as inlined calls leave them:
 //
 //   t = tuple(a, b)
-//   x = get-tuple-element(t), index=1      whoever uses x uses b
+//   x = get-tuple-element(t), index=1      users of x use b instead
 #ifndef MESHWRIGHT_PROGRAM_PASSES_FOLD_TUPLES_H_
 #define MESHWRIGHT_PROGRAM_PASSES_FOLD_TUPLES_H_
 
@@ -12,7 +12,7 @@ namespace meshwright {
 // Whether there are any.
 bool HandsOnTuples(const Module& module);
 
-// In place; tuples that nothing needs any more go.
+// In place; removes tuples that become dead.
 void FoldTuples(Module& module);
 
 }  // namespace meshwright

@@ -17,7 +17,7 @@ bool IsElementOf(const Instruction& instruction, const Instruction* tuple) {
          instruction.operands[0] == tuple;
 }
 
-// The body's instructions that give the same in every iteration, by id.
+// The body's loop-invariant instructions, by id.
 std::vector<bool> Invariant(const Computation& body) {
   const Instruction* const carry = body.Parameters()[0];
   std::vector<bool> invariant(body.size(), false);
@@ -38,7 +38,7 @@ std::vector<bool> Invariant(const Computation& body) {
   return invariant;
 }
 
-// Moves what can go from one loop to the computation around it.
+// Hoists what is possible from one loop to the surrounding computation.
 class Hoister {
  public:
   Hoister(LocalProgram& program, Computation& outside, Instruction& loop)
@@ -48,8 +48,8 @@ class Hoister {
         loop_(loop),
         body_(*loop.called[0]) {}
 
-  // Whether anything moved; `outside` and the loop's computations then need
-  // Reorder.
+  // Whether anything was hoisted; `outside` and the loop's computations then
+  // need Reorder.
   bool Run() {
     if (!loop_.shape.IsTuple() || body_.root()->opcode != Opcode::kTuple ||
         !IsTakenApart()) {
@@ -67,7 +67,7 @@ class Hoister {
     if (moved.empty()) return false;
     Instruction* const root = outside_.root();
     for (Instruction* instruction : moved) CarryToo(instruction);
-    // All of the start is one tuple again.
+    // The initial values are a single tuple again.
     Instruction* const start = loop_.operands[0];
     std::vector<Instruction*> elements;
     for (int64_t i = 0; i < first_new_; ++i) elements.push_back(Start(i));
@@ -88,7 +88,7 @@ class Hoister {
   }
 
  private:
-  // Whether the loop's result is only used element by element.
+  // Whether the loop's result is used element by element only.
   bool IsTakenApart() const {
     if (outside_.root() == &loop_) return false;
     for (const auto& user : outside_.instructions()) {
@@ -99,7 +99,7 @@ class Hoister {
     return true;
   }
 
-  // The value before the loop of what the body has as `inner`.
+  // The value, before the loop, that corresponds to `inner` in the body.
   Instruction* Outer(const Instruction* inner) {
     if (const auto done = outer_.find(inner); done != outer_.end()) {
       return done->second;
@@ -132,7 +132,7 @@ class Hoister {
     return builder_.GetTupleElement(start, index);
   }
 
-  // Replaces a body's instruction by a new carried element.
+  // Replaces an instruction in the body by another loop-carried element.
   void CarryToo(Instruction* instruction) {
     Outer(instruction);
     program_.collectives.erase(instruction);
@@ -155,7 +155,8 @@ class Hoister {
   absl::flat_hash_map<const Instruction*, Instruction*> outer_;
 };
 
-// Inner loops first, so that what left one may leave the next.
+// Inner loops first, so that what was hoisted out of one may be hoisted out of
+// the next.
 void Hoist(LocalProgram& program, Computation& computation) {
   bool changed = false;
   const int32_t size = computation.size();

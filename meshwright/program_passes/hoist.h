@@ -1,4 +1,4 @@
-// Takes collectives out of loops that would repeat them on the same values.
+// Loop-invariant code motion of collectives.
 #ifndef MESHWRIGHT_PROGRAM_PASSES_HOIST_H_
 #define MESHWRIGHT_PROGRAM_PASSES_HOIST_H_
 
@@ -6,12 +6,12 @@
 
 namespace meshwright {
 
-// A collective in a loop's body that depends only on what the loop carries
-// unchanged runs once before the loop, and the loop carries its result too.
-// The compiler would do the same, unseen; this way it is planned and reported.
-// Completion prices such a collective as if it stayed inside: gathering a whole
-// stack of layers ahead of a loop over them would often be as cheap and hold
-// all of them in memory.
+// A collective in a loop's body that depends on loop-invariant values only runs
+// once before the loop, and its result becomes another loop-carried value. The
+// compiler would do the same unnoticed; this way it is planned and reported.
+// Propagation (complete.h) prices such a collective as if it stayed inside:
+// otherwise gathering a whole stack of layers ahead of a scan would often seem
+// as cheap, and hold all of them in memory.
 void HoistCollectives(LocalProgram& program);
 
 }  // namespace meshwright

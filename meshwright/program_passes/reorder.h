@@ -1,4 +1,4 @@
-// Puts a rewritten computation in order again.
+// Restores topological order in a rewritten computation.
 #ifndef MESHWRIGHT_PROGRAM_PASSES_REORDER_H_
 #define MESHWRIGHT_PROGRAM_PASSES_REORDER_H_
 
@@ -8,13 +8,13 @@
 
 namespace meshwright {
 
-// Operands before their users, otherwise in the present order; what neither
-// the root nor a parameter needs is dropped.
+// Operands before their users, otherwise in the present order; removes what
+// neither the root nor a parameter needs.
 void Reorder(Computation& computation);
 
-// Instructions use `replacement[id]` in place of instruction `id` where it is
-// not null (those added last may have none); then reorders. `root` is what was
-// the root before, and its replacement becomes the root.
+// Replaces uses of instruction `id` by `replacement[id]` where that is not null
+// (the most recently added instructions may have no entry), then reorders.
+// `root` is the previous root; its replacement becomes the root.
 void Replace(Computation& computation,
              const std::vector<Instruction*>& replacement, Instruction* root);
 

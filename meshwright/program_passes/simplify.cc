@@ -25,13 +25,13 @@ bool IsInOrder(const std::vector<int64_t>& dimensions) {
   return true;
 }
 
-// Whether the result is the first operand, element by element.
+// Whether the result equals the first operand, element by element.
 bool HandsOn(const Instruction& instruction) {
   switch (instruction.opcode) {
     case Opcode::kReshape:
     case Opcode::kConvert:
     case Opcode::kCopy:
-    case Opcode::kSlice:  // Of everything, if the shape is the same.
+    case Opcode::kSlice:  // Of everything, if the shapes are equal.
       break;
     case Opcode::kTranspose:
     case Opcode::kBroadcast:
@@ -44,7 +44,7 @@ bool HandsOn(const Instruction& instruction) {
          Compatible(instruction.operand_shape(0), instruction.shape);
 }
 
-// Whether the result holds elements of the first operand, on this or another
+// Whether the result contains elements of the first operand, of this or another
 // device, and nothing else.
 bool OnlyMoves(const Instruction& instruction, int64_t devices) {
   switch (instruction.opcode) {
@@ -58,7 +58,8 @@ bool OnlyMoves(const Instruction& instruction, int64_t devices) {
     case Opcode::kAllGather:
     case Opcode::kAllToAll:
       return instruction.shape.IsArray();
-    case Opcode::kCollectivePermute:  // Who is sent nothing holds zeros.
+    // Devices to which nothing is sent get zeros.
+    case Opcode::kCollectivePermute:
       return static_cast<int64_t>(
                  instruction.attributes->source_target_pairs.size()) == devices;
     default:
@@ -66,8 +67,8 @@ bool OnlyMoves(const Instruction& instruction, int64_t devices) {
   }
 }
 
-// A slice of joined values that lies within one of them becomes a slice of
-// that, and so waits for nothing else.
+// A slice within one operand of a concatenate becomes a slice of that operand,
+// and so depends on nothing else.
 void SliceOnePart(Instruction& slice) {
   while (slice.operands[0]->opcode == Opcode::kConcatenate) {
     const Instruction& joined = *slice.operands[0];
@@ -95,7 +96,7 @@ bool IsUnary(const Instruction& instruction) {
          instruction.operands.size() == 1 && instruction.called.empty();
 }
 
-// What a reduction of one array that starts from nothing computes.
+// The reduction of one array that starts from its identity.
 std::optional<Reduction> PlainReduction(const Instruction& instruction) {
   if (instruction.opcode != Opcode::kReduce ||
       instruction.operands.size() != 2) {
@@ -109,7 +110,8 @@ std::optional<Reduction> PlainReduction(const Instruction& instruction) {
   return is_plain ? reduction : std::nullopt;
 }
 
-// Makes `outer`, a reduction of what `inner` gives, one of what `inner` takes.
+// Makes `outer`, a reduction of the result of `inner`, a reduction of the
+// operand of `inner`.
 void ReduceAtOnce(Instruction& outer, const Instruction& inner) {
   const std::vector<int64_t>& before = inner.attributes->dimensions;
   const std::vector<int64_t>& after = outer.attributes->dimensions;
@@ -126,7 +128,8 @@ void ReduceAtOnce(Instruction& outer, const Instruction& inner) {
   outer.attributes.mutate().dimensions = std::move(dimensions);
 }
 
-// The constant scalar that every element of the value is, on every device.
+// The scalar constant that all elements of the value are equal to on every
+// device; null if there is none.
 Instruction* SplatOf(Instruction* value) {
   if (value->opcode == Opcode::kBroadcast) value = value->operands[0];
   return value->opcode == Opcode::kConstant && value->shape.IsArray() &&
@@ -169,8 +172,8 @@ class Simplifier {
     }
   }
 
-  // This and the next XLA does as well: it would find values equal, and what is
-  // done with them between devices, that we take for different.
+  // XLA does this and the next fold as well: otherwise it would find values
+  // equal, and so collectives on them, that we consider different.
   void FoldReshape(Instruction& reshape) const {
     const Instruction& inner = *reshape.operands[0];
     if (inner.opcode == Opcode::kReshape) {
@@ -205,7 +208,7 @@ class Simplifier {
     reduce.attributes.reset();
   }
 
-  // Rewrites the instruction to the same on something earlier.
+  // Rewrites the instruction to an equal one on an earlier value.
   void Fold(Instruction& instruction) const {
     FoldReduction(instruction);
     if (instruction.opcode == Opcode::kReshape) FoldReshape(instruction);
@@ -260,7 +263,7 @@ class Simplifier {
   InstructionKeys& keys_;
   const absl::flat_hash_map<const Instruction*, CollectiveNote>& notes_;
   const int64_t devices_;
-  std::vector<int32_t> uses_;  // By id, before anything was changed.
+  std::vector<int32_t> uses_;  // By id, before any change.
   absl::flat_hash_map<std::string, Instruction*> known_;
 };
 

@@ -1,5 +1,5 @@
-// Removes from a program what computes nothing new, so that what is left, the
-// collectives above all, is what runs.
+// Algebraic simplification, CSE and DCE of a program, so that what is left,
+// above all the collectives, is what will run.
 #ifndef MESHWRIGHT_PROGRAM_PASSES_SIMPLIFY_H_
 #define MESHWRIGHT_PROGRAM_PASSES_SIMPLIFY_H_
 
@@ -7,13 +7,13 @@
 
 namespace meshwright {
 
-// Instructions that hand on their operand unchanged go, moving a splat of a
-// constant (between devices too) makes another splat, a slice that falls into
-// one of several joined values is cut from that one, a sum of a sum that
-// nothing else needs is one sum, a sum over dimensions of size 1 a reshape,
-// what is computed between a reshape and its inverse is computed without them,
-// equal instructions on equal operands become one, and what nothing needs is
-// dropped.
+// Removes instructions that return their operand unchanged; data movement (also
+// between devices) of a splat constant becomes another splat; a slice within
+// one operand of a concatenate is taken from that operand; a sum of a sum
+// without other users becomes one sum; a sum over dimensions of size 1 becomes
+// a reshape; what is computed between a reshape and its inverse is computed
+// without them; equal instructions on equal operands are merged; dead
+// instructions are removed.
 void Simplify(LocalProgram& program);
 
 }  // namespace meshwright

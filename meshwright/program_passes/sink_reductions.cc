@@ -6,8 +6,8 @@
 namespace meshwright {
 namespace {
 
-// Exchanges what two instructions do, but for their operands and places.
-// Requires: `second` is the only user of `first`.
+// Swaps the operations of two instructions, but not their operands and
+// positions. Requires: `second` is the only user of `first`.
 void Exchange(Instruction& first, Instruction& second, LocalProgram& program) {
   std::swap(first.opcode, second.opcode);
   std::swap(first.name, second.name);
@@ -37,7 +37,7 @@ void SinkIn(Computation& computation, LocalProgram& program) {
     }
   }
   ++uses[computation.root()->id];
-  // In order, so that one passes all that follow.
+  // In order, so that an all-reduce passes all that follow.
   for (const auto& instruction : computation.instructions()) {
     if (!Arranges(*instruction)) continue;
     Instruction* sum = instruction->operands[0];

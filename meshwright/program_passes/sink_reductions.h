@@ -1,6 +1,6 @@
-// Moves all-reduces behind what only arranges their results anew, so that a
-// compiler finds contractions and transposes side by side: it makes one product
-// of both, in the layout that is wanted.
+// Moves all-reduces behind data movement of their results, so that contractions
+// and transposes are adjacent: the compiler fuses both into one dot in the
+// required layout.
 #ifndef MESHWRIGHT_PROGRAM_PASSES_SINK_REDUCTIONS_H_
 #define MESHWRIGHT_PROGRAM_PASSES_SINK_REDUCTIONS_H_
 
@@ -8,8 +8,8 @@
 
 namespace meshwright {
 
-// transpose(all-reduce(x)) becomes all-reduce(transpose(x)) where nothing else
-// needs the all-reduce; reshapes likewise.
+// transpose(all-reduce(x)) becomes all-reduce(transpose(x)) if the all-reduce
+// has no other user; likewise for reshapes.
 void SinkReductions(LocalProgram& program);
 
 }  // namespace meshwright

@@ -19,8 +19,8 @@
 namespace meshwright {
 namespace {
 
-// Of a stage's work: how far from its place a boundary may be, and the least
-// that a loop must be to be cut at all.
+// Relative to a stage's work: how far from its position a boundary may be, and
+// the least work of a loop that is split at all.
 constexpr double kTolerance = 0.05;
 
 bool HasFlatRoot(const Module& module) {
@@ -38,7 +38,7 @@ bool HasArrayParameters(const Module& module) {
 // By name of a loop: the iterations that begin a piece.
 using Cuts = std::map<std::string, std::vector<int64_t>>;
 
-// Of forward loops, for so many stages.
+// Of forward loops, for this many stages.
 Cuts ForwardCuts(const Module& module, int64_t loss, int32_t stages) {
   const Computation& entry = *module.entry();
   const std::vector<bool> forward = NeededBy(entry, {loss});
@@ -73,7 +73,7 @@ Cuts ForwardCuts(const Module& module, int64_t loss, int32_t stages) {
   return cuts;
 }
 
-// The pieces that are asked for, by forward loop.
+// The requested pieces, by forward loop.
 absl::StatusOr<Cuts> AskedCuts(const Module& module, int64_t loss,
                                const std::vector<LoopRange>& ranges) {
   const Computation& entry = *module.entry();

@@ -1,4 +1,4 @@
-// Where a step's loops over layers are cut, so that stages can be of about
+// Where to split a step's scans over layers so that pipeline stages have about
 // equal work.
 //
 //   12 layers in a loop, 2 stages: pieces of 6
@@ -6,7 +6,8 @@
 //   10 layers, 4 stages: [0,2) 2 [3,5) [5,7) 7 [8,10), where layers 2 and 7
 //   are no loops, so that stages can be cut inside of them
 //
-// There are at most two pieces per stage and boundary, however many layers.
+// There are at most two pieces per stage and boundary, however many layers
+// there are.
 #ifndef MESHWRIGHT_REMAT_CUT_LOOPS_H_
 #define MESHWRIGHT_REMAT_CUT_LOOPS_H_
 
@@ -24,33 +25,33 @@
 
 namespace meshwright {
 
-// The iterations, ascending, that begin a piece of a loop of `count`
-// iterations that is the work from `begin` to `end` of 1; stages end where
-// `boundaries` are. A boundary may be missed by `tolerance`.
+// The iterations, ascending, at which pieces begin, for a loop of `count`
+// iterations whose work is the part from `begin` to `end` of the step's (0 to
+// 1). Stages end at `boundaries`, which may be missed by `tolerance`.
 std::vector<int64_t> PiecesOf(int64_t count, double begin, double end,
                               absl::Span<const double> boundaries,
                               double tolerance);
 
-// nullopt: there is no loop to be cut for this many stages, or no telling what
-// is forward. Requires: `module` passed Verify.
+// nullopt: there is no loop to split for this many stages, or the forward pass
+// could not be told from the backward pass. Requires: `module` passed Verify.
 absl::StatusOr<std::optional<SplitStep>> CutLoops(const Module& module,
                                                   const ModuleRoles& roles,
                                                   int32_t stages);
 
-// Iterations [begin, end) of the forward loops whose name, or the name that the
-// user's program gave them (op_name), `loop` is or matches (*).
+// Iterations [begin, end) of the forward loops whose instruction name or
+// op_name metadata matches `loop` (* is a wildcard).
 struct LoopRange {
   std::string loop;
   int64_t begin = 0;
   int64_t end = 0;
 };
 
-// "*encoder*[0:6]" -> "*encoder*", 0, 6. nullopt for what does not end so.
+// "*encoder*[0:6]" -> "*encoder*", 0, 6. nullopt for text without such an end.
 std::optional<LoopRange> ParseLoopRange(absl::string_view text);
 
-// The same with these as pieces; all that is in such a piece is called so
-// ("jit(step)/encoder/while[0:6]"). nullopt, too, if no loop has such a name.
-// kInvalidArgument for iterations that a loop does not have.
+// As CutLoops with these ranges as pieces; instructions in such a piece are
+// named after it ("jit(step)/encoder/while[0:6]"). nullopt also if no loop has
+// such a name. kInvalidArgument for iterations that a loop does not have.
 absl::StatusOr<std::optional<SplitStep>> CutLoopsAt(
     const Module& module, const ModuleRoles& roles,
     const std::vector<LoopRange>& ranges);

@@ -1,11 +1,12 @@
-// The forward pass of a step, cut into segments one after another.
+// The forward pass of a step as a sequence of segments, the units of
+// rematerialisation.
 //
 //   gpt, 12 layers:   0 embedding | 1 layer | ... | 12 layer | 13 head, loss
 //
-// Layers that repeat are segments; what does not repeat is cut where little
-// passes from one side to the other, so that what is kept at the cuts and what
-// lies inside the largest segment are least together. The last segment is what
-// backward starts from.
+// Repeated layers are segments. What does not repeat is cut where few bytes
+// pass from one side to the other, such that what is kept at the cuts plus what
+// lives inside of the largest segment is least. The backward pass starts from
+// the last segment.
 #ifndef MESHWRIGHT_REMAT_FORWARD_SEGMENTS_H_
 #define MESHWRIGHT_REMAT_FORWARD_SEGMENTS_H_
 
@@ -17,10 +18,10 @@
 
 namespace meshwright {
 
-// In place of a segment.
+// Instead of a segment number.
 inline constexpr int32_t kNotForward = -1;
-// What weights and constants alone make, and is no larger than these: their
-// conversions, say. It is the same in both passes.
+// What depends on weights and constants only and is no larger than these, such
+// as their conversions. It is the same in both passes.
 inline constexpr int32_t kOfWeights = -2;
 
 struct ForwardSegments {
@@ -32,10 +33,10 @@ struct ForwardSegments {
   }
 };
 
-// Forward is what the loss is made of, and what else comes before the last
-// contraction of that: front ends compute some of what backward needs early.
-// Deterministic; near linear where layers repeat, else quadratic in the
-// contractions. Requires: `module` passed Verify; `roles` are its.
+// The forward pass is what the loss depends on, and what else comes before the
+// last contraction of that: front ends compute some inputs of the backward pass
+// early. Deterministic; near linear if layers repeat, else quadratic in the
+// number of contractions. Requires: `module` passed Verify; `roles` are its.
 ForwardSegments CutForward(const Module& module, const ModuleRoles& roles);
 
 }  // namespace meshwright

@@ -1,13 +1,14 @@
-// What an iteration of a loop has to leave so that another loop can compute
-// again what it needs of it.
+// Which residuals the iterations of a forward scan must save so that the
+// reverse scan can rematerialise the rest.
 //
 //   for i: a = dot(x, w[i]); b = tanh(a); c = b * b; x = x + c
-//          left: a, b, c  ->  x      full
-//                             a      light, if the dot is dear
+//          saved: a, b, c  ->  x      full
+//                              a      selective, if the dot is expensive
 //
-// The fewest bytes that do, and of several such choices that with the least to
-// compute. Free is what the other loop has anyway: slots of stacks that are
-// read only, what never changes, the number of the iteration.
+// The fewest bytes from which the rest can be computed and, among such choices,
+// the least recomputation. Free of charge is what the reverse scan has anyway:
+// slots of stacked arrays that are only read, loop invariants, the iteration
+// number.
 #ifndef MESHWRIGHT_REMAT_LOOP_KEPT_H_
 #define MESHWRIGHT_REMAT_LOOP_KEPT_H_
 
@@ -21,15 +22,16 @@
 namespace meshwright {
 
 struct LoopKept {
-  // By instruction id of the loop's body. What else is needed is computed again
-  // from it, or free.
+  // By instruction id of the loop's body. What else is needed is rematerialised
+  // from these, or free.
   std::vector<bool> is_kept;
-  int64_t bytes_before = 0;  // Of an iteration, but for what stays anyway.
+  // Per iteration, without what is saved in any case.
+  int64_t bytes_before = 0;
   int64_t bytes = 0;
 };
 
-// Of a known integer of a loop: its value, as factor * slot + offset; slots are
-// those of the residuals. nullopt when it is no such thing.
+// A known integer of a loop as a function of the residuals' slot number: factor
+// * slot + offset. nullopt if it has no such form.
 struct OfSlot {
   int64_t factor = 0;
   int64_t offset = 0;
@@ -37,7 +39,7 @@ struct OfSlot {
 std::optional<OfSlot> ValueOfSlot(const LoopResiduals& residuals,
                                   const LoopElement& element);
 
-// `light`: what IsDear is not computed again.
+// `light`: policy kSelective; what IsExpensiveToRematerialize is saved.
 LoopKept ChooseKept(const Instruction& loop, const LoopResiduals& residuals,
                     bool light, const ModuleWork& work);
 

@@ -76,7 +76,7 @@ class Finder {
                         "' carries is no plain tuple of arrays");
   }
 
-  // Whether another loop takes what this one writes part by part.
+  // Whether another loop reads what this one writes slot by slot.
   bool IsReadByLoop() const {
     const Instruction& root = *loop_.called[0]->root();
     if (root.opcode != Opcode::kTuple) return false;
@@ -95,7 +95,7 @@ class Finder {
     return false;
   }
 
-  // The loop that starts from this tuple and nothing else does, or null.
+  // The loop whose only operand is this tuple, or null.
   Instruction* LoopOf(const Instruction& start) const {
     const std::vector<Instruction*>& users = users_[start.id];
     if (start.opcode != Opcode::kTuple || users.size() != 1 ||
@@ -126,7 +126,7 @@ class Finder {
     found.residuals.push_back(std::move(residual));
   }
 
-  // The first one says how.
+  // The first one determines the order.
   static bool WalksLike(const LoopElement& element, LoopResiduals& found) {
     if (element.width != 1 ||
         element.SlotsOf(0, found.counted.count).begin != 0) {
@@ -139,7 +139,7 @@ class Finder {
     return element.first == found.first && element.step == found.step;
   }
 
-  // Whether a condition looks at an element.
+  // Whether a condition uses an element.
   static bool IsUsed(const Computation& condition, int64_t element) {
     const Instruction& all = *condition.Parameters()[0];
     const auto users = Users(condition);

@@ -1,17 +1,19 @@
-// A step whose backward pass computes again what it needs of the forward pass,
-// instead of keeping it: less memory for more time.
+// Rematerialisation (activation checkpointing): the backward pass recomputes
+// what it needs of the forward pass instead of keeping it, which trades time
+// for memory.
 //
 //   MW_ASSIGN_OR_RETURN(Module lean, RecomputeForward(step, Recompute::kFull));
 //
-// It takes and gives what the step does. Of every segment of the forward pass
-// (forward_segments.h) but the last, backward reads a copy, computed from what
-// comes into the segment when the gradient of what leaves it is there:
+// The result has the same parameters and results as the step. For every segment
+// of the forward pass (forward_segments.h) but the last, the backward pass
+// reads a copy, computed from the inputs of the segment once the gradient of
+// its outputs is available:
 //
 //   x1 = tanh(dot(x0, w))       kept: x0, x1
 //   ...
 //   g1 = the gradient of x1
-//   y0 = barrier(x0, g1)        not before g1, and not the same as x0
-//   y1 = tanh(dot(y0, w))       computed again
+//   y0 = barrier(x0, g1)        not before g1; prevents CSE with x0
+//   y1 = tanh(dot(y0, w))       rematerialised
 //   g0 = dot(g1 * (1 - y1 * y1), w)
 #ifndef MESHWRIGHT_REMAT_RECOMPUTE_H_
 #define MESHWRIGHT_REMAT_RECOMPUTE_H_
@@ -26,8 +28,9 @@ namespace meshwright {
 
 enum class Recompute : uint8_t {
   kNone,
-  kSelective,  // All but contractions that take longer than a read of them.
-  kFull,       // All.
+  // All but contractions that take longer than reading their result.
+  kSelective,
+  kFull,  // Everything.
 };
 
 // "none", "selective", "full".
@@ -35,9 +38,9 @@ absl::string_view Name(Recompute recompute);
 // "light" is read as "selective". kInvalidArgument for other names.
 absl::StatusOr<Recompute> ParseRecompute(absl::string_view name);
 
-// Deterministic. kFailedPrecondition when there is nothing to compute again: no
-// loss, no backward pass, a single segment.
-// Requires: `module` passed Verify; not kNone.
+// Deterministic. kFailedPrecondition if there is nothing to rematerialise: no
+// loss, no backward pass, a single segment. Requires: `module` passed Verify;
+// not kNone.
 absl::StatusOr<Module> RecomputeForward(const Module& module,
                                         Recompute recompute);
 

@@ -1,4 +1,4 @@
-// Recomputation of layers that are a loop.
+// Rematerialisation of layers in a scan.
 //
 //   forward:   saved[i] = tanh(dot(x, w[i]));   x = ... saved[i] ...
 //   backward:  d = h(d, saved[i], w[i])
@@ -8,7 +8,7 @@
 //   forward:   xs[i] = x;                       x = ... tanh(dot(x, w[i])) ...
 //   backward:  y = tanh(dot(barrier(xs[i]), w[i]));   d = h(d, y, w[i])
 //
-// What is left from one loop to the other is what loop_kept.h says.
+// What the forward scan saves for the reverse scan is chosen by loop_kept.h.
 #ifndef MESHWRIGHT_REMAT_RECOMPUTE_LOOPS_H_
 #define MESHWRIGHT_REMAT_RECOMPUTE_LOOPS_H_
 
@@ -21,17 +21,17 @@
 namespace meshwright {
 
 struct LoopsAgain {
-  int64_t count = 0;  // Instructions that are computed again.
-  // Why loops that leave something for others stay as they are.
+  int64_t count = 0;  // Rematerialised instructions.
+  // Why scans with residuals were not changed.
   std::vector<std::string> notes;
 };
 
-// Of the loops of all computations. `light`: not what IsDear.
-// Requires: the module passed Verify, calls are inlined. It must be finished
-// (Module::Finish) afterwards.
+// Changes the loops of all computations. `light`: policy kSelective; not what
+// IsExpensiveToRematerialize. Requires: the module passed Verify, calls are
+// inlined. Call Module::Finish afterwards.
 LoopsAgain RecomputeLoops(Module& module, bool light);
 
-// The notes alone, of a module that passed Verify.
+// Only the notes, for a module that passed Verify.
 std::vector<std::string> WhyLoopsStay(const Module& module, bool light);
 
 }  // namespace meshwright

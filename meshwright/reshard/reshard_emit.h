@@ -1,4 +1,4 @@
-// The instructions that bring a value from one sharding to another.
+// Emits the instructions that reshard a value.
 #ifndef MESHWRIGHT_RESHARD_RESHARD_EMIT_H_
 #define MESHWRIGHT_RESHARD_RESHARD_EMIT_H_
 
@@ -9,8 +9,8 @@
 
 namespace meshwright {
 
-// `value` is local to a device, in sharding `from`; so is the result, in `to`.
-// Follows resharder.Path. Padding may hold anything before and after.
+// `value` is the local value in sharding `from`; the result is that in sharding
+// `to`. Follows resharder.Path. Padding may be garbage before and after.
 // Requires: the resharder and the builder have equal meshes.
 Instruction* EmitReshard(Instruction* value, const Sharding& from,
                          const Sharding& to, Resharder& resharder,

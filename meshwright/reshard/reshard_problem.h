@@ -1,9 +1,10 @@
-// Two shardings of a tensor as a search problem: dimensions become digits that
-// both can be told in, axes become blocks that move as one.
+// Two shardings of a tensor as a search problem: dimensions are factored into
+// digits in which both shardings can be expressed, and axes are grouped into
+// blocks that move as one.
 //
 //   f32[768], mesh x=4, from [3:- 256:x] to [768:(x)]
 //     3 and 4 share no digit: view {3, 256} with x on the second, or view {768}
-//     with x on it. The way leads through "x on neither".
+//     with x on it. The path leads through "x on neither".
 //   f32[64,64], mesh a=2,b=2,c=2, from [(a,b,c), -] to [a, (b,c)]
 //     a stays; one block (b,c) goes from digit 0 to digit 1.
 #ifndef MESHWRIGHT_RESHARD_RESHARD_PROBLEM_H_
@@ -20,15 +21,15 @@
 namespace meshwright {
 
 struct ReshardDigit {
-  int64_t size = 1;  // Padding included.
+  int64_t size = 1;  // Including padding.
   int8_t view = -1;  // As in SearchSlot.
   bool after = false;
-  int slot = -1;       // In the search; -1 if it takes no part.
+  int slot = -1;       // Its slot in the search; -1 if it takes no part.
   int64_t room = 1;    // For blocks.
-  AxisList kept;       // Major axes, the same in source and target.
+  AxisList kept;       // Major axes that source and target share.
   AxisList from;       // Further axes in the source.
   AxisList to;         // Further axes in the target.
-  DimSharding opaque;  // If not empty, a dimension that stays as it is.
+  DimSharding opaque;  // If not empty, a dimension that does not change.
 };
 
 class ReshardProblem {
@@ -41,13 +42,13 @@ class ReshardProblem {
   const SearchProblem& search() const { return search_; }
   // The axes of a block.
   const AxisList& block(int index) const { return blocks_[index]; }
-  // The sharding of the digits in a placement. They are dimensions of their
-  // own here; none is uneven or strided unless it stays as it is.
+  // The sharding of the digits in a placement. Each digit is a dimension of its
+  // own here; none is uneven or strided unless it does not change.
   Sharding DigitSharding(const BlockPlaces& places) const;
-  // The dimension of DigitSharding that is slot `slot`.
+  // The dimension of DigitSharding that corresponds to slot `slot`.
   int DimensionOf(int slot, const BlockPlaces& places) const;
-  // Of a dimension with two views: its true size, its first dimension in
-  // DigitSharding and the number of them.
+  // For a dimension with two views: its true size, its first dimension in
+  // DigitSharding, and how many it has there.
   int64_t ViewSize(int view) const { return view_sizes_[view]; }
   int ViewDimension(int view, const BlockPlaces& places) const;
   int ViewDigits(int view, const BlockPlaces& places) const;

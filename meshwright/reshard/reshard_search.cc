@@ -8,10 +8,10 @@
 namespace meshwright {
 namespace {
 
-// Placements looked at in either direction; then the best so far is taken.
+// Placements explored in either direction; then the best path so far is taken.
 constexpr size_t kMaxNodes = 200;
 
-// Relative; what is not better by more is not better.
+// Relative; a smaller improvement is none.
 constexpr double kNoise = 1e-9;
 
 }  // namespace
@@ -41,7 +41,7 @@ std::vector<SearchMove> ReshardSearch::Run(const SearchProblem& problem,
     if (IsSlot(problem.to.of[i])) target_bytes_ /= size;
     growth_is_wired_ = growth_is_wired_ && problem.to.of[i] != kPending;
   }
-  // First the direct ways, which are few, for a good bound.
+  // First the direct paths, which are few, for a good bound.
   for (const bool direct : {true, false}) {
     if (Explore(direct)) moves = Moves();
   }

@@ -1,9 +1,10 @@
-// The cheapest sequence of moves between two placements of blocks of axes.
+// Finds the cheapest sequence of moves between two placements of blocks of
+// axes.
 //
-// Goes forward from the source and backward from the target, and joins where a
-// permute (or nothing) leads from one to the other. One permute is enough: it
-// can rename all axes at once, and what moves after it has the names of the
-// target.
+// Bidirectional Dijkstra with lower bounds: forward from the source and
+// backward from the target, joined where a permute (or nothing) leads from one
+// placement to the other. One permute is enough: it can rename all axes at
+// once, and the moves behind it use the names of the target.
 #ifndef MESHWRIGHT_RESHARD_RESHARD_SEARCH_H_
 #define MESHWRIGHT_RESHARD_RESHARD_SEARCH_H_
 
@@ -24,14 +25,14 @@ class ReshardSearch {
   explicit ReshardSearch(const Prices& prices)
       : prices_(prices), least_(prices.Least()) {}
 
-  // Deterministic. Nothing if no way is found that costs less than `at_most`.
+  // Deterministic. Empty if no path costs less than `at_most`.
   std::vector<SearchMove> Run(
       const SearchProblem& problem,
       double at_most = std::numeric_limits<double>::infinity());
 
  private:
   // Tiles of each slot, of pending, and the switched views: a permute leads
-  // from any placement to any other of the same signature.
+  // from any placement to any other with the same signature.
   using Signature = absl::InlinedVector<int64_t, 8>;
   struct Node {
     BlockPlaces places;
@@ -39,7 +40,7 @@ class ReshardSearch {
     double distance = 0;
     int32_t parent = -1;
     bool settled = false;
-    // How the parent became this: a transfer, or a switch of a view.
+    // How the parent became this node: by a transfer, or by switching a view.
     Transfer transfer;
     int view = -1;
   };
@@ -48,18 +49,19 @@ class ReshardSearch {
     std::vector<Node> nodes;
     std::vector<std::pair<double, int32_t>> heap;
     absl::flat_hash_map<BlockPlaces, int32_t> index;
-    absl::flat_hash_map<Signature, int32_t> nearest;  // Settled ones.
+    absl::flat_hash_map<Signature, int32_t> nearest;  // Settled nodes only.
   };
 
-  // Looks for what is better than the best so far; true if found.
+  // Searches for a path better than the best so far; true if found.
   bool Explore(bool direct);
   void Start(Front& front, const BlockPlaces& places, double bytes);
   void Expand(Front& front, int32_t node);
-  // The places of the parent after a transfer or a switch.
+  // Offers the placement that a transfer or a switch makes of the parent's.
   void OfferTransfer(Front& front, int32_t parent, const Transfer& transfer,
                      const BlockLists& lists);
   void OfferSwitch(Front& front, int32_t parent, int view);
-  // The node of `places` if this is a shorter way to it that may be of use.
+  // The node of `places` if this is a shorter path to it that may be useful;
+  // otherwise null.
   Node* Reach(Front& front, int32_t parent, const BlockPlaces& places,
               double bytes, double distance);
   // The move between a node and its parent.
@@ -69,7 +71,8 @@ class ReshardSearch {
   void Settle(Front& front, int32_t node, const Front& other);
   void Join(Front& front, int32_t node, const Front& other);
   double Top(Front& front) const;
-  // What is still to pay at least from a placement or, if backward, to it.
+  // A lower bound on the remaining cost from a placement or, if backward, to
+  // it.
   double AtLeast(const Front& front, const BlockPlaces& places,
                  double bytes) const;
   double AtLeastForward(const BlockPlaces& places, double bytes) const;
@@ -79,7 +82,7 @@ class ReshardSearch {
 
   const Prices prices_;
   const CollectivePrice least_;
-  // Of the current run; kept for their memory.
+  // State of the current run; members to reuse their memory.
   const SearchProblem* problem_ = nullptr;
   Front forward_;
   Front backward_;
@@ -88,7 +91,7 @@ class ReshardSearch {
   bool growth_is_wired_ = true;  // A tensor grows by gathers only.
   double shrinkage_ = 1;         // By switches of views, at most.
   bool direct_ = false;
-  double best_ = 0;  // Less than the price of the best so far by a little.
+  double best_ = 0;  // Slightly less than the price of the best path so far.
   int32_t best_forward_ = -1;
   int32_t best_backward_ = -1;
   bool best_permutes_ = false;

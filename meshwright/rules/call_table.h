@@ -1,4 +1,4 @@
-// Rules of kernels that libraries bring, by their names.
+// Sharding rules of custom calls of common libraries, by target.
 #ifndef MESHWRIGHT_RULES_CALL_TABLE_H_
 #define MESHWRIGHT_RULES_CALL_TABLE_H_
 
@@ -8,8 +8,8 @@
 
 namespace meshwright {
 
-// nullopt for a custom call that is not in the table, or whose shapes no rule
-// of its target fits.
+// nullopt for a custom call that is not in the table, or whose shapes the rule
+// of its target does not fit.
 std::optional<Rule> TableRule(const Instruction& instruction);
 
 }  // namespace meshwright

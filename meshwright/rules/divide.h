@@ -1,6 +1,6 @@
-// A rule with finer factors, so that strided splits pass.
+// Rules with finer factors, for strided shardings.
 //
-//   tanh f32[1024]: factor 1024; a split of [16:- 64:d] does not fit it
+//   tanh f32[1024]: factor 1024, which the sharding [16:- 64:d] does not fit;
 //   divided by that sharding: factors 16 and 64, and 64 is split over d
 #ifndef MESHWRIGHT_RULES_DIVIDE_H_
 #define MESHWRIGHT_RULES_DIVIDE_H_
@@ -13,9 +13,9 @@
 
 namespace meshwright {
 
-// `rule` with factors of tensor `tensor` (operands first, then results) divided
-// where `sharding` splits it in strides. nullopt if there is nothing to divide,
-// or a factor may not be or does not divide that way.
+// `rule` with the factors of tensor `tensor` (operands first, then results)
+// divided where `sharding` is strided. nullopt if there is nothing to divide,
+// or a factor may not be divided or does not divide that way.
 std::optional<Rule> Divided(const Rule& rule, int32_t tensor,
                             const Sharding& sharding);
 

@@ -1,5 +1,5 @@
-// Moves elements of one dimension between devices: halos, reversals, slices,
-// pads and joins of split dimensions.
+// Moves elements of one dimension between devices: halos, and reversals,
+// slices, pads and concatenations of sharded dimensions.
 //
 //   // Each device gets the row before its first one; the first gets zeros.
 //   Movement movement = {.dimension = 0, .axes = axes};
@@ -22,34 +22,36 @@ namespace meshwright {
 
 struct Movement {
   int64_t dimension = 0;
-  // Devices that differ only along these together hold every element.
+  // The device groups: devices that differ only along these axes together hold
+  // every element.
   AxisList axes;
   ElementLists held = {};
   ElementLists needed = {};
 };
 
-// `value` with `held` along its dimension becomes one with `needed`, by the
-// fewest bytes over the wire. `fill` (a scalar) may be null if none is needed.
+// Redistributes `value`, which holds the elements `held` along the dimension,
+// so that it has `needed`, with the fewest bytes sent. `fill` (a scalar) may be
+// null if no fill value is needed.
 Instruction* Exchange(const Movement& movement, Instruction* value,
                       Instruction* fill, LocalBuilder& builder);
 
-// What each device has of a dimension.
+// The elements of a dimension that each device holds.
 ElementLists ElementsOf(const DimSharding& dim, const Mesh& mesh);
 
-// The p-th device along the axes of `dim` needs `size` elements from
-// `first + p * step` on; those beyond the ends are the fill value.
+// Device p along the axes of `dim` needs `size` elements starting at `first + p
+// * step`; those outside of the dimension are the fill value.
 Movement Stretches(const DimSharding& dim, int64_t dimension, int64_t first,
                    int64_t step, int64_t size, const Mesh& mesh);
 
-// Changes needs that other devices would have to meet to the fill value.
+// Replaces needs that other devices would have to serve by the fill value.
 void KeepOwn(Movement& movement);
 
-// How values that are zero but on one device are joined; nullopt for types
-// that collectives do not take.
+// The reduction that combines values which are zero on all but one device;
+// nullopt for types that collectives do not support.
 std::optional<Reduction> JoiningReduction(ElementType type);
 
-// Factors for a dimension whose elements move when it is split: one of `size`,
-// tied to `first` unless that is negative.
+// Adds a factor of `size` for a dimension whose elements move when it is
+// sharded, tied to `first` unless that is negative.
 int32_t AddShifted(int64_t size, int32_t first, Rule& rule);
 
 // Whether dimension `dimension` of operand 0 or result 0 is split.

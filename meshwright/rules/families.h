@@ -1,8 +1,8 @@
 // Factors and lowerings by family of opcodes, for rule_table.cc.
 //
-// A factor function answers nullopt when the instruction's attributes are
-// beyond it; the fallback takes over. LowerUnchanged serves every family whose
-// attributes hold no sizes and whose padding may be garbage.
+// A factor function returns nullopt if it does not support the instruction's
+// attributes; the fallback rule is used then. LowerUnchanged serves every
+// family whose attributes contain no sizes and whose padding may be garbage.
 #ifndef MESHWRIGHT_RULES_FAMILIES_H_
 #define MESHWRIGHT_RULES_FAMILIES_H_
 
@@ -16,10 +16,10 @@ namespace meshwright {
 
 using LocalValues = std::vector<Instruction*>;
 
-// elementwise.cc: every dimension of every tensor alike; scalars among the
+// elementwise.cc: one factor per dimension, shared by all tensors; scalar
 // operands (clamp's bounds, select's predicate) have no factors.
 std::optional<Rule> ElementwiseFactors(const Instruction& instruction);
-// One factor set per leaf: opt-barrier, add-dependency, copy-start, ...
+// Separate factors for each leaf: opt-barrier, add-dependency, copy-start, ...
 std::optional<Rule> IdentityFactors(const Instruction& instruction);
 
 // sources.cc: constant, iota.
@@ -51,8 +51,7 @@ Rule DotRule(const DotDimensionNumbers& dot, const Shape& lhs_shape,
 std::optional<Rule> ScaledDotFactors(const Instruction& instruction);
 std::optional<Rule> DotFactors(const Instruction& instruction);
 LocalValues LowerDot(const LocalOp& op, LocalBuilder& builder);
-// The operands, of which the first two have zeros for padding of what is
-// reduced.
+// The operands, the first two with zeros in the padding of contracted factors.
 LocalValues MaskReduced(const LocalOp& op, LocalBuilder& builder);
 std::optional<Rule> RaggedDotFactors(const Instruction& instruction);
 LocalValues LowerRaggedDot(const LocalOp& op, LocalBuilder& builder);
@@ -63,7 +62,7 @@ std::optional<Rule> ShiftedConvolutionFactors(const Instruction& instruction);
 LocalValues LowerConvolution(const LocalOp& op, LocalBuilder& builder);
 
 // window.cc: reduce-window (pooling and cumulative); window_scatter.cc:
-// select-and-scatter. Shifted: places and base are split each for itself.
+// select-and-scatter. Shifted: windows and base are sharded independently.
 std::optional<Rule> ReduceWindowFactors(const Instruction& instruction);
 std::optional<Rule> ShiftedReduceWindowFactors(const Instruction& instruction);
 LocalValues LowerReduceWindow(const LocalOp& op, LocalBuilder& builder);
@@ -72,9 +71,8 @@ std::optional<Rule> ShiftedSelectAndScatterFactors(
     const Instruction& instruction);
 LocalValues LowerSelectAndScatter(const LocalOp& op, LocalBuilder& builder);
 
-// slice.cc, pad.cc: slice, pad, concatenate, reverse. Shifted: dimensions that
-// change their size are split before and after, with elements moving between
-// devices.
+// slice.cc, pad.cc: slice, pad, concatenate, reverse. Shifted: dimensions whose
+// size changes are sharded before and after, and elements move between devices.
 std::optional<Rule> ShiftedSliceFactors(const Instruction& instruction);
 std::optional<Rule> ShiftedPadFactors(const Instruction& instruction);
 std::optional<Rule> ShiftedConcatenateFactors(const Instruction& instruction);
@@ -128,22 +126,23 @@ LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder);
 // attention.cc: cuDNN's (fused_attention.h).
 std::optional<Rule> AttentionFactors(const Instruction& instruction);
 LocalValues LowerAttention(const LocalOp& op, LocalBuilder& builder);
-// kernel.cc: Rule::variants of a kernel; of what is none, nothing.
+// kernel.cc: Rule::variants of a kernel; empty if it is not one.
 std::vector<TensorSizes> KernelVariants(const Instruction& instruction);
-// With the bodies that fit, or that splitting it further may ask for.
+// Includes the variants for the local shapes, and those that sharding it
+// further may need.
 LocalValues LowerKernel(const LocalOp& op, LocalBuilder& builder);
 
-// Whether it only tells a compiler that partitions how to, and gives its
-// operand back.
+// Whether it is only a hint to a partitioner, which returns its operand.
 bool IsPartitionerHint(const Instruction& instruction);
 
 // island.cc, lower_island.cc: shard_map regions.
 std::optional<Rule> IslandFactors(const Instruction& instruction);
 LocalValues LowerIsland(const LocalOp& op, LocalBuilder& builder);
 
-// The reduction that a combiner computes: add(a, b) is kSum. With n results,
-// that of all pairs (i, n + i) of parameters, if it is the same. Bitwise "and"
-// and "or" of integers are none: collectives do not know them.
+// The reduction that a combiner computes: add(a, b) is kSum. For n results, the
+// reduction of every pair (i, n + i) of parameters, if all are the same.
+// Bitwise "and" and "or" of integers give nullopt, since collectives do not
+// support them.
 std::optional<Reduction> ReductionOf(const Computation& combiner);
 
 }  // namespace meshwright

@@ -6,10 +6,10 @@
 //                                 [lengths] [offsets]
 //                                 -> dq dk dv [dbias] workspace
 //
-// with `ScaleBias` and `Dropout` in the name for those, and `F8` behind it,
-// which has its own operands. Operands are [batch, sequence, heads, size] or
-// [batch, heads, sequence, size]; results always the latter. The configuration
-// repeats the sizes of the scores.
+// `ScaleBias` and `Dropout` are part of the name if the call has them; `F8` at
+// its end is the variant with operands of its own. Operands are [batch,
+// sequence, heads, size] or [batch, heads, sequence, size]; results are always
+// the latter. The configuration repeats the sizes of the scores.
 #ifndef MESHWRIGHT_RULES_FUSED_ATTENTION_H_
 #define MESHWRIGHT_RULES_FUSED_ATTENTION_H_
 
@@ -24,16 +24,16 @@
 
 namespace meshwright {
 
-// What an operand or result is.
+// The meaning of an operand or result.
 enum class AttentionPart {
   kQuery,        // [b,t,n,h], also its gradient as [b,n,t,h].
   kKey,          // [b,s,m,h]
   kValue,        // [b,s,m,v]
   kOutput,       // [b,t,n,v], also its gradient.
   kLogSumExp,    // [b,n,t]
-  kBias,         // [b,n,t,s], 1 where all share it.
-  kLengths,      // [b], of segments [b,segments].
-  kOffsets,      // [b,segments+1], of heads times size elements.
+  kBias,         // [b,n,t,s]; size 1 where it is broadcast.
+  kLengths,      // [b]; of packed segments [b,segments].
+  kOffsets,      // [b,segments+1], in elements of heads times size.
   kScale,        // [1,1,1,1]
   kAbsoluteMax,  // [1,1,1,1]
   kWorkspace,
@@ -47,8 +47,8 @@ struct FusedAttention {
   double scale = 1;
   double dropout = 0;
   int64_t seed = 0;      // Of dropout.
-  int64_t window = 0;    // Keys that a query sees; 0: all.
-  int64_t segments = 1;  // In a sequence, packed.
+  int64_t window = 0;    // How many keys a query attends to; 0: all.
+  int64_t segments = 1;  // Packed per sequence.
 
   // Sizes.
   int64_t batch = 0;
@@ -62,23 +62,23 @@ struct FusedAttention {
   std::vector<AttentionPart> operands;
   std::vector<AttentionPart> results;
 
-  // Two products forward, five backward; half of each if later keys are not
-  // seen.
+  // Of two matmuls forward, five backward; half of each with a causal mask.
   double Flops() const;
-  // The operand that is a part, or -1.
+  // The index of the operand with this meaning, or -1.
   int32_t OperandOf(AttentionPart part) const;
 };
 
-// The first factors of its rule: batch, key heads, query heads of each.
+// The leading factors of its rule: batch, key heads, query heads per key head.
 inline constexpr int32_t kAttentionShards = 3;
 
-// nullopt for another instruction, or one that is not as expected.
+// nullopt for another instruction, or if its operands are not as described
+// above.
 std::optional<FusedAttention> ReadFusedAttention(
     const Instruction& instruction);
 
 bool IsFusedAttention(const Instruction& instruction);
 
-// Its configuration for other sizes, and masked or not.
+// Its configuration with other sizes, and with or without a causal mask.
 std::string AttentionConfig(const Instruction& instruction, int64_t batch,
                             int64_t heads, int64_t queries, int64_t keys,
                             bool causal);
@@ -86,10 +86,11 @@ std::string AttentionConfig(const Instruction& instruction, int64_t batch,
 // A configuration with another seed.
 std::string ConfigWithSeed(const std::string& config, int64_t seed);
 
-// What plans with dropout should tell; empty if `module` has none in attention.
+// The note for plans of modules with dropout in attention; empty if `module`
+// has none.
 std::string DropoutNote(const Module& module);
 
-// Sets the rates of dropout in attention to 0; whether there were others.
+// Sets all dropout rates of attention to 0; returns whether any was different.
 bool SwitchOffDropout(Module& module);
 
 }  // namespace meshwright

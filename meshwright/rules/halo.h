@@ -1,4 +1,4 @@
-// Rows that a shard borrows from its neighbours.
+// Halo exchange: rows that a shard needs from its neighbours.
 //
 //   shards [0 1 2] [3 4 5] [6 7 8], low 1, high 1:
 //     [. 0 1 2 3] [2 3 4 5 6] [5 6 7 8 .]      with zero for "."
@@ -11,10 +11,10 @@
 
 namespace meshwright {
 
-// `value`, whose dimension is split evenly over `axes`, with the last `low`
-// elements of the shard before in front and the first `high` of the shard after
-// behind; zeros at the ends. One collective-permute for each side.
-// Requires: low and high are from 0 to the local size.
+// `value`, whose dimension is evenly sharded over `axes`, extended by the last
+// `low` elements of the previous shard in front and the first `high` of the
+// next shard behind; zeros at the ends. One collective-permute per side.
+// Requires: low and high are between 0 and the local size.
 Instruction* WithHalo(Instruction* value, int64_t dimension,
                       const AxisList& axes, int64_t low, int64_t high,
                       LocalBuilder& builder);

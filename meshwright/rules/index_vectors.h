@@ -1,5 +1,5 @@
-// The index operand of gather and scatter: an array of vectors, each with one
-// component for some dimensions of the indexed tensor.
+// The index operand of gather and scatter: an array of index vectors, with one
+// component for each of some dimensions of the indexed tensor.
 //
 //   s32[4,7,2], vector dimension 2: 4 x 7 vectors (i, j)
 #ifndef MESHWRIGHT_RULES_INDEX_VECTORS_H_
@@ -18,11 +18,11 @@ bool Contains(const std::vector<int64_t>& list, int64_t value);
 // The dimensions of 0 ... rank - 1 that are not in `list`, in order.
 std::vector<int64_t> Others(int64_t rank, const std::vector<int64_t>& list);
 
-// How many components a vector has; `vector_dimension` may be just past the
-// end, for vectors of one component without a dimension of their own.
+// The number of components of a vector. `vector_dimension` may be equal to the
+// rank, for vectors of one component without a dimension of their own.
 int64_t VectorSize(const Shape& indices, int64_t vector_dimension);
 
-// The components, each an array without the vector dimension; and back.
+// The components, each an array without the vector dimension; and the inverse.
 std::vector<Instruction*> Components(Instruction* indices,
                                      int64_t vector_dimension,
                                      LocalBuilder& builder);

@@ -1,14 +1,15 @@
-// A shard_map region of a module, as one operation: an island.
+// An island: a shard_map region of a module (Shardy's manual computation) as
+// one operation.
 //
 //   y = f32[8,16] custom-call(x, w), custom_call_target="mw.island",
 //       called_computations={body},
 //       backend_config="data=2,model=4: [data,-], [-,model] -> [data,-]"
 //
-// Outside of it, arrays are whole and split by whoever plans. Its body is
+// Outside of it, arrays are global and sharded by the planner. Its body is
 // written for one device of its own mesh: on local shapes, with collectives and
-// partition-id that count devices in the order of that mesh. A plan may only
-// choose which axes of its mesh stand for those of the island; along all other
-// axes the body runs on copies.
+// partition-id that number devices in the order of that mesh. A plan may only
+// choose which axes of its mesh correspond to those of the island; along all
+// other axes the body runs replicated.
 #ifndef MESHWRIGHT_RULES_ISLAND_H_
 #define MESHWRIGHT_RULES_ISLAND_H_
 
@@ -26,7 +27,7 @@ namespace meshwright {
 inline constexpr char kIslandTarget[] = "mw.island";
 
 struct Island {
-  Mesh mesh;  // Devices in order.
+  Mesh mesh;  // With its devices in order.
   // By operand, and by leaf of the result; even, on `mesh`.
   std::vector<Sharding> operands;
   std::vector<Sharding> results;
@@ -34,19 +35,18 @@ struct Island {
 
 bool IsIsland(const Instruction& instruction);
 
-// What its body may communicate by.
+// Collectives that its body may contain.
 bool IsCollectiveOfIslands(Opcode opcode);
 
-// As in backend_config.
+// In the form of backend_config.
 std::string ToString(const Island& island);
-// What an instruction that IsIsland says of itself; kInvalidArgument if that
-// does not fit its shapes or its body's.
+// Parses an instruction for which IsIsland holds; kInvalidArgument if the
+// shardings do not fit its shapes or those of its body.
 absl::StatusOr<Island> IslandOf(const Instruction& instruction);
 
 // The strategies that a rule with manual axes has on `mesh`; none if the mesh
-// cannot stand for the island's. Axes of equal name and size stand for each
-// other; what that leaves is matched by size, to whole axes if possible.
-// Deterministic.
+// does not have the island's axes. Axes of equal name and size correspond; the
+// remaining ones are matched by size, to whole axes if possible. Deterministic.
 std::vector<Strategy> ManualStrategies(const Rule& rule, const Mesh& mesh);
 
 }  // namespace meshwright

@@ -3,8 +3,9 @@
 //   lhs, inverse scale, rhs, inverse scale, bias, [gelu input], [alpha, beta]
 //     -> output, [bias gradient, gelu input, ...], workspace
 //
-// Each side is a matrix of dimensions before and after its axis boundary; the
-// attributes say which of the two are contracted, and hold no sizes.
+// Each side is a matrix whose rows and columns are the dimensions before and
+// after its axis boundary; the attributes say which of the two are contracted,
+// and contain no sizes.
 #ifndef MESHWRIGHT_RULES_LIBRARY_GEMM_H_
 #define MESHWRIGHT_RULES_LIBRARY_GEMM_H_
 
@@ -16,12 +17,12 @@ namespace meshwright {
 
 bool IsLibraryGemm(const Instruction& instruction);
 
-// 0 for another instruction, or one that is not as expected.
+// 0 for another instruction, or one in an unknown form.
 double LibraryGemmFlops(const Instruction& instruction);
 
-// As a dot; what is contracted is whole where something is added to the sum or
-// done with it. nullopt for scales by block, for gradients of the bias, and
-// where the call itself communicates.
+// The rule of a dot; but contracted dimensions must not be split if something
+// is added to the sum or applied to it. nullopt for block scales, for bias
+// gradients, and if the call itself communicates.
 std::optional<Rule> LibraryGemmFactors(const Instruction& instruction);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// Positions in split dimensions: from global indices to local ones.
+// Conversion of global indices into sharded dimensions to local ones.
 #ifndef MESHWRIGHT_RULES_LOCAL_INDEX_H_
 #define MESHWRIGHT_RULES_LOCAL_INDEX_H_
 
@@ -9,18 +9,18 @@
 
 namespace meshwright {
 
-// The reduction that joins values of which all but one are zero.
+// The reduction that combines values which are zero on all but one device.
 Reduction MaskedReduction(ElementType type);
 
 // `index`, of any shape and integer type, as s32 between 0 and `largest`.
 Instruction* ClampIndex(Instruction* index, int64_t largest,
                         LocalBuilder& builder);
 
-// s32[]: where this device's block of `factor` begins.
+// s32[]: the index at which this device's block of `factor` begins.
 Instruction* BlockStart(const LocalOp& op, int32_t factor,
                         LocalBuilder& builder);
 
-// `index` minus BlockStart, in index's type, which must be signed.
+// `index` minus BlockStart, in the type of `index`, which must be signed.
 Instruction* RelativeToBlock(const LocalOp& op, int32_t factor,
                              Instruction* index, LocalBuilder& builder);
 

@@ -1,4 +1,4 @@
-// Turning one instruction into its per-device form.
+// Lowers one instruction to its per-device form.
 #ifndef MESHWRIGHT_RULES_LOWERING_H_
 #define MESHWRIGHT_RULES_LOWERING_H_
 
@@ -10,7 +10,7 @@
 
 namespace meshwright {
 
-// What a lowering works from. `operands` are the local values of the operand
+// The input of a lowering. `operands` are the local values of the operand
 // leaves, each in OperandSharding(rule, strategy, i).
 struct LocalOp {
   const Instruction& instruction;
@@ -24,17 +24,17 @@ struct LocalOp {
   bool IsSplit(int32_t factor) const { return !axes(factor).empty(); }
 };
 
-// The local values of the result leaves, each in ResultSharding(...).
+// Returns the local values of the result leaves, each in ResultSharding(...).
 // Emits into `builder`; must not look at anything but the LocalOp.
 using Lowering = std::vector<Instruction*> (*)(const LocalOp& op,
                                                LocalBuilder& builder);
 
-// Lowers by the opcode's entry in the rule table.
-// Requires: IsValid(rule, strategy, builder.mesh()).
+// Lowers by the opcode's entry in the rule table. Requires: IsValid(rule,
+// strategy, builder.mesh()).
 std::vector<Instruction*> Lower(const LocalOp& op, LocalBuilder& builder);
 
-// The same instruction on local shapes, attributes unchanged: right for every
-// opcode whose attributes hold no sizes.
+// The same instruction on local shapes, attributes unchanged: correct for every
+// opcode whose attributes contain no sizes.
 std::vector<Instruction*> LowerUnchanged(const LocalOp& op,
                                          LocalBuilder& builder);
 
@@ -43,7 +43,8 @@ std::vector<Instruction*> LowerWith(const LocalOp& op, Attributes attributes,
                                     std::vector<Instruction*> operands,
                                     LocalBuilder& builder);
 
-// The value of `shape` whose leaves are those of `leaves` from `next` on.
+// A value of `shape` assembled from the elements of `leaves` starting at
+// `next`, which is advanced.
 Instruction* Assemble(const Shape& shape,
                       const std::vector<Instruction*>& leaves, size_t& next,
                       LocalBuilder& builder);
@@ -53,8 +54,8 @@ Shape LocalResultShape(const LocalOp& op, int32_t index,
                        const LocalBuilder& builder);
 
 // `value` (operand leaf `operand`, or a value of its local shape) with the
-// padding of factor `factor` replaced by `fill`, a scalar; `value` itself if
-// the factor is not split or divides.
+// padding of factor `factor` replaced by `fill`, a scalar. `value` itself if
+// the factor is not split or divides evenly.
 Instruction* MaskPadding(const LocalOp& op, int32_t operand, int32_t factor,
                          Instruction* value, Instruction* fill,
                          LocalBuilder& builder);

@@ -9,26 +9,26 @@
 namespace meshwright {
 
 struct GroupBounds {
-  Instruction* start = nullptr;  // s32, of the sizes' dimensions.
+  Instruction* start = nullptr;  // s32, with the dimensions of the group sizes.
   Instruction* end = nullptr;
 };
 
-// `sizes` are integers; groups follow one another along the last dimension.
+// `sizes` are integers; groups are consecutive along the last dimension.
 GroupBounds BoundsOf(Instruction* sizes, LocalBuilder& builder);
 
-// The part of each group that lies in `size` elements from `start` (s32[]),
-// counted from there.
+// The part of each group within `size` elements from `start` (s32[]), relative
+// to `start`.
 GroupBounds WithinBlock(const GroupBounds& bounds, Instruction* start,
                         int64_t size, LocalBuilder& builder);
 
-// `count` groups from `first` (s32[]); empty ones where there are no more.
+// `count` groups from number `first` (s32[]) on; empty ones past the last.
 // Requires: first + count is at most `limit`.
 GroupBounds TakeGroups(const GroupBounds& bounds, Instruction* first,
                        int64_t count, int64_t limit, LocalBuilder& builder);
 
-// pred of `dimensions`, true where the index along `ragged` lies in a group:
-// the group's number is index `group`, and dimension `outer[i]` is the sizes'
-// dimension i.
+// pred of `dimensions`, true where the index along `ragged` is in the group
+// whose number is the index along `group`; dimension `outer[i]` is dimension i
+// of the sizes.
 Instruction* InGroup(const GroupBounds& bounds,
                      absl::Span<const int64_t> dimensions, int64_t group,
                      absl::Span<const int64_t> outer, int64_t ragged,

@@ -1,4 +1,5 @@
-// Rules for operations of a module, from outside of it.
+// Sharding rules for operations of a module that are given outside of it
+// (--rules).
 #ifndef MESHWRIGHT_RULES_RECORD_RULES_H_
 #define MESHWRIGHT_RULES_RECORD_RULES_H_
 
@@ -10,12 +11,12 @@
 
 namespace meshwright {
 
-// By custom-call target: a rule in a line (rule_text.h).
+// By custom-call target: a one-line rule (rule_text.h).
 using RulesByTarget = std::map<std::string, std::string>;
 
-// Every call brings its rule then, in place of what it brought. Targets that
-// the module does not call are of no interest. kInvalidArgument, naming the
-// instruction, for a rule that does not fit it.
+// Records its target's rule in every such call, replacing one that is there.
+// Targets that the module does not call are ignored. kInvalidArgument, naming
+// the instruction, for a rule that does not fit it.
 absl::Status RecordRules(const RulesByTarget& rules, Module& module);
 
 }  // namespace meshwright

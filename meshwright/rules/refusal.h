@@ -1,4 +1,4 @@
-// Programs that cannot be partitioned.
+// Instructions that cannot be partitioned.
 #ifndef MESHWRIGHT_RULES_REFUSAL_H_
 #define MESHWRIGHT_RULES_REFUSAL_H_
 
@@ -8,10 +8,11 @@
 
 namespace meshwright {
 
-// Why no per-device form of the instruction computes the same, not even the
-// fallback of every device doing all of it: it talks to other devices or to the
-// host, or its sizes are known only at run time. Empty when there is no such
-// reason. "all-reduce: the program already communicates between devices"
+// Why the instruction has no per-device form that computes the same, not even
+// the fallback in which every device computes all of it: it communicates with
+// other devices or the host, or its sizes are known only at run time. Empty if
+// there is no such reason. "all-reduce: the program already communicates
+// between devices"
 std::string Refusal(const Instruction& instruction);
 
 }  // namespace meshwright

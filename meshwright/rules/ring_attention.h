@@ -1,6 +1,6 @@
-// Attention over a split sequence: every device keeps its queries, keys and
-// values go round a ring, and what each block gives is joined by its
-// log-sum-exp.
+// Ring attention: attention over a sharded sequence (context parallelism).
+// Every device keeps its queries, keys and values go round a ring, and the
+// results of the blocks are combined by their log-sum-exp.
 //
 //   step 0   own keys, masked as in the whole
 //   step i   keys of the i-th device before; nothing if they come later and
@@ -17,11 +17,11 @@
 
 namespace meshwright {
 
-// Whether the sequence may be split: as many queries as keys, the whole
-// sequence seen or all before, log-sum-exp among the results.
+// Whether the sequence may be sharded: as many queries as keys, no mask or a
+// causal one, log-sum-exp among the results.
 bool MayGoRound(const FusedAttention& attention);
 
-// The local results, with the sequence split over `ring`.
+// The local results, with the sequence sharded over `ring`.
 std::vector<Instruction*> RingForward(const LocalOp& op,
                                       const FusedAttention& attention,
                                       const AxisList& ring,
@@ -31,8 +31,8 @@ std::vector<Instruction*> RingBackward(const LocalOp& op,
                                        const AxisList& ring,
                                        LocalBuilder& builder);
 
-// The kernel itself on other operands; result sizes, layouts and configuration
-// follow theirs.
+// The kernel call on other operands; result sizes, layouts and configuration
+// follow from them.
 std::vector<Instruction*> CallAttention(
     const Instruction& like, const std::vector<Instruction*>& operands,
     bool causal, LocalBuilder& builder);

@@ -1,4 +1,4 @@
-// The one place that knows opcodes: for each, its factors and its lowering.
+// The only place that knows opcodes: the factors and the lowering of each.
 #ifndef MESHWRIGHT_RULES_RULE_TABLE_H_
 #define MESHWRIGHT_RULES_RULE_TABLE_H_
 
@@ -11,7 +11,7 @@
 
 namespace meshwright {
 
-// Instructions that carry values around rather than compute; the partitioner
+// Instructions that pass values around rather than compute; the partitioner
 // works on the leaf arrays that flow through them.
 enum class Structure : uint8_t {
   kNone,
@@ -23,15 +23,16 @@ enum class Structure : uint8_t {
   kCall,
 };
 
-// nullopt: this opcode with these attributes cannot be split; use the fallback.
+// nullopt: this opcode with these attributes cannot be sharded; use the
+// fallback.
 using FactorsOf = std::optional<Rule> (*)(const Instruction& instruction);
 
 struct OpcodeEntry {
   FactorsOf factors = nullptr;  // Null: always the fallback.
   Lowering lower = nullptr;
   Structure structure = Structure::kNone;
-  // Two alike are not one: they draw from hidden state, or are there to keep
-  // things apart (barriers of rematerialised code).
+  // Two equal instructions must not be merged (CSE): they draw from hidden
+  // state, or are there to prevent merging (barriers of rematerialised code).
   bool stays_apart = false;
   FactorsOf other_factors = nullptr;  // OtherRuleFor.
 };

@@ -1,21 +1,22 @@
-// Rules in a line, for operations whose insides are not known.
+// One-line sharding rules, for operations whose implementation is not known.
 //
 //   b t n h, b s n h, b s n h -> b t n h, b n t {need_replication: t s h}
 //
 // Tensors are separated by commas, operands from results by an arrow. Each
 // dimension is a factor, or several in parentheses, major first: `b (g r) h`.
 // `...` stands for any number of dimensions, the same in all tensors that have
-// it; what braces say of it they say of each.
-// Braces say what is not plain, with `;` between:
+// it; what the braces say of it applies to each. Braces contain everything
+// else, separated by `;`:
 //
 //   reduction: k         results without it are sums over it; of what else:
 //                        `reduction max: k`
 //   need_replication: t  must not be split
 //   g=4                  a size that parentheses leave open
 //
-// What is in operands and results is kept; in results only, whole. What some
-// results have and others do not needs a word, or the op is not split there.
-// The form in which JAX and XLA write Shardy's rules means the same:
+// A factor of operands and results is kept; one of results only must not be
+// split. A factor that some results have and others lack must be named in the
+// braces, or it must not be split. The syntax of Shardy's rules in JAX and XLA
+// is accepted, too:
 //
 //   #sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=4, k=2}
 //                         reduction={k}, custom>
@@ -31,25 +32,25 @@
 
 namespace meshwright {
 
-// kInvalidArgument, saying which operand or result is wrong in which way, for a
-// rule that is not of this form or does not fit the instruction's shapes.
+// kInvalidArgument, naming the operand or result and what is wrong, for a rule
+// that is malformed or does not fit the instruction's shapes.
 absl::StatusOr<Rule> ParseRule(absl::string_view text,
                                const Instruction& instruction);
 
-// The same rule for one device's part of the instruction: where it says how
-// large factors are, it says so of the parts. `rule` is what it was parsed to;
-// a text that does not fit stays as it is.
+// The same rule for one device's part of the instruction: sizes of factors that
+// the text states become local sizes. `rule` is the parsed text; a text that
+// does not fit is returned unchanged.
 std::string LocalRuleText(absl::string_view text,
                           const Instruction& instruction, const Rule& rule,
                           const Strategy& strategy, const Mesh& mesh);
 
-// The frontend attribute in which an instruction brings its rule; Shardy's own
-// is read, too.
+// The frontend attributes in which an instruction may carry its rule: ours, and
+// Shardy's.
 inline constexpr char kRuleAttribute[] = "mw.rule";
 inline constexpr std::array kRuleAttributes = {kRuleAttribute,
                                                "xla.sdy.sharding_rule"};
 
-// What is there, the first of them; null if none is.
+// The first of these attributes that the instruction has; null if none.
 const std::string* RecordedRule(const Instruction& instruction);
 
 }  // namespace meshwright

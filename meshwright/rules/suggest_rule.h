@@ -1,12 +1,14 @@
-// A rule in a line (rule_text.h) for a kernel that has none, from its shapes.
+// Suggests a one-line rule (rule_text.h) for a kernel that has none, from its
+// shapes.
 //
 //   my_norm (f32[32,128], f32[128]) -> f32[32,128], f32[32]
 //   "b c, c -> b c, b {need_replication: c}"
 //
-// Shapes do not say what a kernel does. The rule splits one factor, b, and is
-// right for kernels that compute every b without the others: it is the first
-// dimension of as many tensors as possible, which is a batch's place. Results
-// without it are taken for sums over it, as gradients of weights are.
+// Shapes do not say what a kernel does. The suggested rule splits one factor,
+// b, and is correct for kernels that compute every b independently of the
+// others: it is the first dimension of as many tensors as possible, where a
+// batch usually is. Results without it are taken to be sums over it, as
+// gradients of weights are.
 #ifndef MESHWRIGHT_RULES_SUGGEST_RULE_H_
 #define MESHWRIGHT_RULES_SUGGEST_RULE_H_
 
@@ -17,20 +19,20 @@
 
 namespace meshwright {
 
-// The factor that a suggested rule splits.
+// The name of the factor that a suggested rule splits.
 inline constexpr char kSuggestedFactor[] = "b";
 
-// An operand or a result has a dimension of more than one element.
+// Whether an operand or result has a dimension of more than one element.
 bool HasDimensionsToSplit(const Instruction& instruction);
 
-// What --rules takes for this custom call. None where no rule can split it: it
-// is another opcode, has side effects, or its operands have no dimensions.
+// A rule for --rules. nullopt if no rule can shard the instruction: it is not a
+// custom call, has side effects, or its operands have no dimensions.
 std::optional<std::string> SuggestRule(const Instruction& instruction);
 
-// "norm", a custom call's target; else the opcode.
+// The target of a custom call, such as "norm"; otherwise the opcode.
 std::string TargetOrOpcode(const Instruction& instruction);
 
-// What to do about an instruction that no rule splits, in a few words.
+// Advice for the user about an instruction without a rule, in a few words.
 std::string AdviceOnRule(const Instruction& instruction);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// Elements by number.
+// Gathers rows by index.
 #ifndef MESHWRIGHT_RULES_TAKE_ROWS_H_
 #define MESHWRIGHT_RULES_TAKE_ROWS_H_
 
@@ -6,8 +6,8 @@
 
 namespace meshwright {
 
-// values[indices] along the first dimension: [n,c] by s32[i,j] is [i,j,c].
-// Indices beyond either end take the first or the last row.
+// values[indices] along the first dimension: [n,c] indexed by s32[i,j] gives
+// [i,j,c]. Indices out of range take the first or the last row.
 Instruction* TakeRows(Instruction* values, Instruction* indices,
                       LocalBuilder& builder);
 

@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-// Between looks at whether it was aborted.
+// Time between checks whether it was aborted.
 constexpr absl::Duration kSlice = absl::Milliseconds(500);
 
 }  // namespace

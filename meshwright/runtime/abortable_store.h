@@ -1,9 +1,9 @@
-// A key-value store until it is aborted: then nobody waits in it any more, and
-// the store beneath may go.
+// A key-value store that can be aborted: then nobody waits in it any more, and
+// the underlying store may be destroyed.
 //
 //   AbortableStore store(&link->store());
-//   store.Get("job7/wire/1", absl::Minutes(5));       // A thread.
-//   store.Abort(absl::AbortedError("worker 1 left"));   // Another: ends both.
+//   store.Get("job7/wire/1", absl::Minutes(5));         // One thread.
+//   store.Abort(absl::AbortedError("worker 1 left"));   // Another: ends it.
 #ifndef MESHWRIGHT_RUNTIME_ABORTABLE_STORE_H_
 #define MESHWRIGHT_RUNTIME_ABORTABLE_STORE_H_
 
@@ -26,8 +26,8 @@ class AbortableStore final : public KeyValueStore {
   absl::StatusOr<std::string> Get(const std::string& key,
                                   absl::Duration timeout) override;
 
-  // Whoever waits gets `why` within a second, whoever comes later at once.
-  // Returns when nobody uses the store beneath any more.
+  // Waiting calls return `why` within a second, later ones at once. Returns
+  // when no call uses the underlying store any more.
   void Abort(const absl::Status& why);
 
  private:
@@ -35,7 +35,7 @@ class AbortableStore final : public KeyValueStore {
   void Leave();
 
   KeyValueStore* const beneath_;
-  std::mutex mutex_;  // Guards the rest.
+  std::mutex mutex_;  // Guards the members below.
   std::condition_variable left_;
   int users_ = 0;
   absl::Status aborted_;

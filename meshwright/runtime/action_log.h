@@ -1,4 +1,4 @@
-// The last things that happened on a worker, for when it hangs.
+// The most recent events on a worker, to be reported if it hangs.
 #ifndef MESHWRIGHT_RUNTIME_ACTION_LOG_H_
 #define MESHWRIGHT_RUNTIME_ACTION_LOG_H_
 

@@ -1,4 +1,4 @@
-// Whether a job that came from elsewhere can be run without looking again.
+// Checks that a job received from elsewhere can be run without further checks.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -75,8 +75,8 @@ absl::Status CheckPrograms(const Job& job) {
   return absl::OkStatus();
 }
 
-// `shapes` by index: dimensions of what lies so; of parameters that
-// micro-batches get parts of, those of a part.
+// `shapes` by index: the dimensions of the arrays that have these shardings;
+// for parameters that are split into micro-batches, those of a part.
 absl::Status CheckLayouts(const StageShardings& layouts, const Job& job,
                           int64_t count) {
   for (const auto& [key, sharding] : layouts) {

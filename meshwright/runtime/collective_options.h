@@ -7,14 +7,14 @@
 
 namespace meshwright {
 
-// On CPUs all-reduces stay as they are: what gains by being merged already is.
-// On GPUs they are started early and awaited late (XLA's latency-hiding
-// scheduler), and XLA merges small ones up to its own thresholds. An option
-// that $XLA_FLAGS names is the user's.
+// On CPUs all-reduces are not combined further: what gains by it already is. On
+// GPUs collectives are started early and awaited late (XLA's latency-hiding
+// scheduler), and XLA combines small ones up to its own thresholds. Options
+// that $XLA_FLAGS sets are not overridden.
 OptionMap CollectiveOptions(absl::string_view platform);
 
-// Whether the platform's own collectives go between processes whose clients
-// were opened as a team (engine/process_team.h).
+// Whether the platform's own collectives span processes whose clients were
+// opened as a team (engine/process_team.h).
 bool CollectivesCrossProcesses(absl::string_view platform);
 
 }  // namespace meshwright

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr absl::string_view kSuffix = ".program";
 
-// The instruction sets that this machine has.
+// The instruction sets of this machine.
 std::string Processor() {
   std::ifstream lines("/proc/cpuinfo");
   std::string line;
@@ -39,7 +39,7 @@ std::string Text(const OptionValue& value) {
   return std::visit([](const auto& one) { return absl::StrCat(one); }, value);
 }
 
-// Programs that were not used for longest go first.
+// Removes the least recently used programs first.
 void Prune(const std::string& folder, int64_t limit) {
   struct Entry {
     fs::file_time_type used;
@@ -113,7 +113,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileCache::Compile(
   return compiled;
 }
 
-// What cannot be kept is compiled again next time.
+// A program that cannot be stored is compiled again next time.
 void CompileCache::Keep(const std::string& path,
                         const Executable& executable) const {
   const absl::StatusOr<std::string> bytes = executable.Serialize();

@@ -1,12 +1,14 @@
-// Compiled programs on disk, found by the hash of what they were compiled from.
+// An on-disk cache of compiled programs, keyed by the hash of what they were
+// compiled from.
 //
 //   CompileCache cache(folder);
 //   MW_ASSIGN_OR_RETURN(auto executable,
 //                       cache.Compile(*client, {"hlo", code}, options));
 //
-// Files that are damaged, or that the plug-in does not take, are compiled anew.
-// Several processes may use one folder. The CPU plug-in cannot write programs
-// with reductions of XNNPACK (docs/design/0002); those are compiled every time.
+// Programs are compiled anew if the file is damaged or the plug-in rejects it.
+// Several processes may share a folder. The CPU plug-in cannot serialize
+// programs with XNNPACK reductions (docs/design/0002); those are compiled every
+// time.
 #ifndef MESHWRIGHT_RUNTIME_COMPILE_CACHE_H_
 #define MESHWRIGHT_RUNTIME_COMPILE_CACHE_H_
 
@@ -21,12 +23,12 @@ namespace meshwright {
 
 class CompileCache {
  public:
-  // The folder is made when needed; empty: nothing is kept. The oldest files go
-  // when there are more than `limit` bytes.
+  // The folder is created when needed; empty: no cache. The oldest files are
+  // removed when there are more than `limit` bytes.
   explicit CompileCache(std::string folder, int64_t limit = int64_t{4} << 30);
 
-  // $XDG_CACHE_HOME/meshwright/programs, else under ~/.cache; empty without
-  // either.
+  // $XDG_CACHE_HOME/meshwright/programs, or under ~/.cache; empty if neither
+  // variable is set.
   static std::string DefaultFolder();
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(
@@ -40,7 +42,8 @@ class CompileCache {
 
   const std::string folder_;
   const int64_t limit_;
-  const std::string processor_;  // Code is for those that have all of this.
+  // Code is only for processors with all of these features.
+  const std::string processor_;
   int hits_ = 0;
 };
 

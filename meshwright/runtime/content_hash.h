@@ -1,4 +1,4 @@
-// The name of bytes: the same for the same bytes only.
+// A content hash: equal only for equal bytes.
 #ifndef MESHWRIGHT_RUNTIME_CONTENT_HASH_H_
 #define MESHWRIGHT_RUNTIME_CONTENT_HASH_H_
 

@@ -28,7 +28,7 @@ void Coordinator::EndWorkers() {
   for (const std::shared_ptr<RemoteWorker>& worker : all) {
     proto::WorkerCommand command;
     command.mutable_shutdown()->set_why("the coordinator ends");
-    // Those that are gone need not be told.
+    // Workers that are lost need not be told.
     worker->Post(std::move(command)).IgnoreError();
   }
 }
@@ -75,7 +75,7 @@ void Coordinator::Admit(std::unique_ptr<WorkerLink> link) {
     proto::WorkerCommand command;
     command.mutable_welcome()->set_worker(number);
     command.mutable_welcome()->set_name(worker->name());
-    // If it has left already, listening to it tells.
+    // If it has left already, its reader reports that.
     worker->Post(std::move(command)).IgnoreError();
     workers_.push_back(worker);
     std::ranges::stable_sort(workers_, {}, [](const auto& one) {
@@ -125,7 +125,7 @@ absl::StatusOr<std::unique_ptr<RemoteSite>> Coordinator::Load(
     MW_ASSIGN_OR_RETURN(const bool renewed,
                         RenewWorkers(team, *watch_, [&] { return workers(); }));
     if (!renewed) break;
-    // Other workers may have come or gone meanwhile.
+    // Other workers may have joined or left meanwhile.
     MW_ASSIGN_OR_RETURN(team, Place(source.job));
   }
   int64_t id = 0;
@@ -135,7 +135,7 @@ absl::StatusOr<std::unique_ptr<RemoteSite>> Coordinator::Load(
   }
   const absl::StatusOr<double> seconds =
       LoadOnTeam(source, {.id = id}, team, *watch_);
-  // What they still had to say of the job before.
+  // Remaining reports on the previous job.
   for (const auto& worker : team) worker->ForgetReports();
   auto site = std::make_unique<RemoteSite>(std::move(source.job), id, team,
                                            watch_, seconds.value_or(0));

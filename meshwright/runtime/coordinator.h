@@ -7,9 +7,9 @@
 //   const Job& job = site->job();
 //   JobRunner runner(module, &job, std::move(site));
 //
-// The coordinator compiles nothing and runs nothing: what crashes a compiler
-// crashes a worker. One job at a time; the next may be loaded when the site of
-// the last is gone.
+// The coordinator compiles nothing and runs nothing, so that what crashes a
+// compiler crashes a worker only. One job at a time; the next may be loaded
+// once the site of the last one is destroyed.
 #ifndef MESHWRIGHT_RUNTIME_COORDINATOR_H_
 #define MESHWRIGHT_RUNTIME_COORDINATOR_H_
 
@@ -41,35 +41,36 @@ class Coordinator {
   explicit Coordinator(Options options);
   ~Coordinator();  // Ends the workers.
 
-  // From any thread. A worker with the rank of one that lives is sent away.
+  // May be called from any thread. A worker with the rank of a live one is
+  // rejected.
   void Admit(std::unique_ptr<WorkerLink> link);
 
-  // kDeadlineExceeded, saying how many are there, when they do not come;
-  // kUnavailable when one that came is gone.
+  // kDeadlineExceeded, saying how many have joined, if they do not come in
+  // time; kUnavailable if one that joined is lost.
   absl::Status AwaitWorkers(int count, absl::Duration timeout);
 
-  // In the order of their ranks, those without one as they came. With those
-  // that are lost.
+  // By rank; those without one in the order in which they joined. Includes lost
+  // workers.
   Team workers() const;
-  // Of those that are lost, all but the last `kept`.
+  // Forgets all lost workers but the last `kept`.
   void ForgetLost(size_t kept);
-  // Tells all to end; those that come later, too.
+  // Tells all workers to end, including those that join later.
   void EndWorkers();
 
-  // Places the job on the devices of the workers that live, in their order, and
-  // has it compiled there. Workers whose processes cannot be in its team begin
-  // anew before that (renew_workers.h). What `source` points at outlives the
+  // Places the job on the devices of the live workers, in their order, and has
+  // it compiled there. Workers whose processes cannot be in its team are
+  // restarted first (renew_workers.h). What `source` points to must outlive the
   // call.
   absl::StatusOr<std::unique_ptr<RemoteSite>> Load(JobSource source);
 
  private:
-  // On workers that live: those that get the job.
+  // Places it on live workers, and returns those that get the job.
   absl::StatusOr<Team> Place(Job& job) const;
 
   const std::shared_ptr<WorkerWatch> watch_;
   mutable std::mutex mutex_;
   Team workers_;
-  int next_number_ = 0;  // Of a worker without a rank.
+  int next_number_ = 0;  // For a worker without a rank.
   bool is_over_ = false;
   int64_t next_job_ = 1;
 };

@@ -1,4 +1,5 @@
-// A small step: counts up, and sums what it had.
+// A small step for tests: adds to its state, and returns the sum of the
+// previous one.
 #ifndef MESHWRIGHT_RUNTIME_COUNTER_STEP_FOR_TEST_H_
 #define MESHWRIGHT_RUNTIME_COUNTER_STEP_FOR_TEST_H_
 

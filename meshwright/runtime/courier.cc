@@ -77,7 +77,7 @@ DeviceAt Courier::SourceOf(const Route& route, int32_t stage, int32_t round,
   return (*means_.devices)[round == 0 ? route.from : stage][tile.from];
 }
 
-// Stages and tiles are far fewer than the bits that they have here.
+// There are far fewer stages and tiles than these bits can number.
 MessageKey Courier::MessageOf(const PieceKey& key) const {
   return {
       .step = step_,
@@ -230,8 +230,8 @@ absl::StatusOr<Courier::Delivery> Courier::Receive(const ParcelKey& key) {
                         Gather(key, route, 1, delivery.array.get(), delivery));
     delivery.array = std::make_shared<OwnArray>(std::move(array));
   }
-  // Nobody watches a copy end; one that has when looked for is taken to have
-  // ended when it was parked.
+  // The end of a copy is not observed: one that is complete when checked is
+  // taken to have ended when the delivery was parked.
   for (const BufferPtr& buffer : *delivery.array) {
     MW_ASSIGN_OR_RETURN(const EventPtr ready, buffer->Ready());
     const bool was_ready = ready->IsReady();

@@ -1,13 +1,13 @@
-// Carries arrays from stage to stage in one step, tile by tile, for the devices
-// of one worker.
+// Moves arrays between stages within one step, tile by tile, for the devices of
+// one worker.
 //
-//   courier.Send(key, array);       // On workers with devices of the sender,
-//   courier.Expect(key);            // of the receiver, some time before
-//   MW_ASSIGN_OR_RETURN(Delivery d, courier.Receive(key));     // ... they need
-//   it.
+//   courier.Send(key, array);       // On workers with devices of the sender.
+//   courier.Expect(key);            // On the receiver's, some time before
+//   MW_ASSIGN_OR_RETURN(Delivery d, courier.Receive(key));    // it needs it.
 //
 // Tiles for devices of this worker are copied there at once; others go through
-// host memory and over the wire. Thread-safe, but for one key at a time.
+// host memory and over the wire. Thread-safe, as long as each key is used by
+// one thread.
 #ifndef MESHWRIGHT_RUNTIME_COURIER_H_
 #define MESHWRIGHT_RUNTIME_COURIER_H_
 
@@ -33,22 +33,21 @@
 
 namespace meshwright {
 
-// A way from stage to stage, for arrays that lie alike.
+// The transfer from one stage to another of arrays with the same shardings.
 struct Route {
   SendList list;
   Shape shape;  // Of the arrays on the target's devices.
   int32_t from = 0;
 };
-// Micro-batch 0 stands for all.
+// Keyed with micro-batch 0, for all micro-batches.
 using Routes = std::map<ParcelKey, Route>;
 
-// Of all that goes from a stage to another, or is laid out anew when a step
-// begins.
+// Of everything that is sent between stages, or resharded when a step begins.
 Routes RoutesOf(const Job& job);
 
 class Courier {
  public:
-  // What stays from step to step; all outlive it.
+  // What is the same in all steps; everything must outlive the courier.
   struct Means {
     Client* client = nullptr;
     int worker = 0;
@@ -66,11 +65,11 @@ class Courier {
   const Stopwatch& clock() const { return clock_; }
 
   absl::Status Send(const ParcelKey& key, SharedArray array);
-  // Gets ready for what comes over the wire.
+  // Posts receives for what comes over the wire.
   void Expect(const ParcelKey& key);
 
   struct Delivery {
-    SharedArray array;    // There.
+    SharedArray array;    // Complete.
     int32_t from = 0;     // Stage.
     double sent_at = 0;   // As far as this worker knows,
     double there_at = 0;  // in seconds since the step began.
@@ -78,7 +77,7 @@ class Courier {
   };
   absl::StatusOr<Delivery> Receive(const ParcelKey& key);
 
-  // Ends all waiting. The first error counts.
+  // Ends all waiting. The first error is kept.
   void Stop(const absl::Status& error);
   absl::Status error() const { return rack_.error(); }
 
@@ -89,13 +88,13 @@ class Courier {
   };
 
   const Route& RouteOf(ParcelKey key) const;
-  // The device that a tile comes from in a round, and goes to.
+  // The device that a tile is sent from in a round, and to.
   DeviceAt SourceOf(const Route& route, int32_t stage, int32_t round,
                     const Tile& tile) const;
   MessageKey MessageOf(const PieceKey& key) const;
   absl::Status SendTiles(const ParcelKey& key, const Route& route,
                          int32_t round, int32_t from, SharedArray array);
-  // Tiles in their places on this worker's devices, over what is `beneath`.
+  // The tiles in their places on this worker's devices, over `beneath`.
   absl::StatusOr<OwnArray> Gather(const ParcelKey& key, const Route& route,
                                   int32_t round, const OwnArray* beneath,
                                   Delivery& delivery);

@@ -12,15 +12,14 @@
 namespace meshwright {
 namespace {
 
-// That are ready before they are asked for.
+// Batches that are read ahead.
 constexpr size_t kBatchesAhead = 2;
 
 absl::Status AsCode(absl::StatusCode code, const absl::Status& status) {
   return absl::Status(code, status.message());
 }
 
-// What is wrong with a dataset before any step has run with it: the caller's
-// mistake.
+// An error in a dataset before any step has run with it: the caller's mistake.
 absl::Status BeforeSteps(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kNotFound:
@@ -33,7 +32,8 @@ absl::Status BeforeSteps(const absl::Status& status) {
   }
 }
 
-// Later: steps are under way everywhere, and they end with it.
+// An error in later batches: steps are in progress on all workers, and end with
+// it.
 absl::Status AmongSteps(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kNotFound:
@@ -128,7 +128,7 @@ absl::Status DataFeed::FindPieces(int64_t parameter, int32_t stage) {
   std::vector<std::vector<int64_t>> rows_of_readers(mesh.Size(batch_axes));
   for (int64_t t = 0; t < count; ++t) {
     const std::vector<int64_t> part = RowsOfPart(dataset_->batch(), t, count);
-    std::map<int64_t, Piece> pieces;  // By shard.
+    std::map<int64_t, Piece> pieces;  // By index of a shard.
     for (int64_t device = 0; device < mesh.device_count(); ++device) {
       std::vector<int64_t> rows = GlobalIndices(sharding.dims[0], mesh, device);
       for (int64_t& row : rows) row = row < 0 ? row : part[row];
@@ -160,7 +160,7 @@ absl::StatusOr<std::shared_ptr<const DataFeed::Batch>> DataFeed::Read(
     MW_ASSIGN_OR_RETURN(Tensor rows,
                         dataset_->ReadRows(job.parameters[piece.parameter].name,
                                            position, piece.rows, job.padding));
-    // These rows are all that is left to split by the other dimensions.
+    // Only these rows remain to be split along the other dimensions.
     Sharding sharding =
         job.layout.parameters.at({piece.parameter, piece.stage});
     sharding.dims[0] = {{std::ssize(piece.rows), {}}};
@@ -180,7 +180,7 @@ absl::StatusOr<std::shared_ptr<const DataFeed::Batch>> DataFeed::Read(
 }
 
 void DataFeed::ReadAhead() {
-  // The first was read before.
+  // The first batch was read before.
   for (int64_t made = 1; sink_ == 0 || made < sink_; ++made) {
     {
       std::unique_lock lock(mutex_);

@@ -1,5 +1,5 @@
-// The batches of a dataset, on the devices of one worker: of each only the rows
-// that these need, read and copied there on a thread, ahead of the steps.
+// The batches of a dataset on the devices of one worker: of each batch only the
+// rows that these need, read and copied by a thread that prefetches.
 //
 //   MW_ASSIGN_OR_RETURN(auto feed, DataFeed::Create(where, spec, position));
 //   MW_ASSIGN_OR_RETURN(auto batch, feed->Next());   // At `position`.
@@ -28,13 +28,13 @@
 namespace meshwright {
 
 // The parameters of a job that a dataset names, and their shapes.
-// kInvalidArgument when one is not there, or is state.
+// kInvalidArgument if one does not exist or is state.
 absl::StatusOr<std::map<std::string, Shape>> FedParameters(
     const Job& job, const DatasetSpec& spec);
 
 class DataFeed {
  public:
-  // All outlive it.
+  // Everything must outlive the feed.
   struct Where {
     Client* client = nullptr;
     const Job* job = nullptr;
@@ -44,23 +44,23 @@ class DataFeed {
   using Batch = std::map<std::pair<int64_t, int32_t>, std::vector<SharedArray>>;
 
   // Opens the files and reads the first batch. kInvalidArgument, in one line,
-  // when something is wrong with them.
+  // if something is wrong with them.
   static absl::StatusOr<std::unique_ptr<DataFeed>> Create(
       const Where& where, const DatasetSpec& spec, int64_t position);
   ~DataFeed();
 
-  // Waits for it, if it is not there yet. kOutOfRange, or kDataLoss, naming the
-  // file, when it cannot be read; never kInvalidArgument.
+  // Waits if it is not ready yet. kOutOfRange or kDataLoss, naming the file, if
+  // it cannot be read; never kInvalidArgument.
   absl::StatusOr<std::shared_ptr<const Batch>> Next();
 
  private:
-  // What devices that hold the same get of a parameter.
+  // Rows of a parameter for devices that hold the same ones.
   struct Piece {
     int64_t parameter = 0;
     int32_t stage = 0;
     int64_t micro_batch = 0;
     std::vector<int64_t> rows;     // Of the batch; -1: padding.
-    std::vector<int64_t> devices;  // Of the stage, here.
+    std::vector<int64_t> devices;  // Of the stage, on this worker.
   };
 
   DataFeed(const Where& where, int64_t sink, int64_t position)
@@ -73,17 +73,18 @@ class DataFeed {
 
   const Where where_;
   const int64_t sink_;
-  std::unique_ptr<Dataset> dataset_;  // The thread's, once it runs.
+  std::unique_ptr<Dataset> dataset_;  // Used by the thread only, once it runs.
   std::map<std::string, Shape> parameters_;
   std::vector<Piece> pieces_;
-  int64_t next_position_ = 0;  // The thread's.
+  int64_t next_position_ = 0;  // Used by the thread only.
 
-  std::vector<std::shared_ptr<const Batch>> kept_;  // Sunk; of `sink_`.
+  // Batches that stay on the devices (`sink`).
+  std::vector<std::shared_ptr<const Batch>> kept_;
   int64_t taken_ = 0;
-  std::mutex mutex_;  // Guards what follows.
+  std::mutex mutex_;  // Guards the members below.
   std::condition_variable changed_;
   std::deque<std::shared_ptr<const Batch>> ready_;
-  absl::Status failure_;  // Of what comes after these.
+  absl::Status failure_;  // Of the batch after these.
   bool is_over_ = false;
   std::thread thread_;
 };

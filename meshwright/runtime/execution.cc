@@ -1,4 +1,4 @@
-// What happened in a step, as simulations are written.
+// What happened in a step, in the form of a simulation.
 #include <algorithm>
 #include <numeric>
 #include <utility>

@@ -1,14 +1,15 @@
-// Runs a job on the devices of one worker: the only thing that runs steps.
+// Runs a job on the devices of one worker. Everything that runs steps uses this
+// class.
 //
 //   MW_ASSIGN_OR_RETURN(auto executor, Executor::Create(
 //       std::move(job), programs, {.client = client.get()}));
 //   executor->Set({.parameter = 0, .devices = {0, 1}}, shard);
 //   executor->Step(/*number=*/0);
 //
-// A job that has one worker is all here; of others, the executors of all
-// workers run the same steps and talk over the wire. Every rank with devices
-// here has a thread that works off its row of the timetable. State stays on the
-// devices. Not thread-safe.
+// A job with a single worker is all here; for others, the executors of all
+// workers run the same steps and communicate over the wire. Every rank with
+// devices here has a thread that runs its row of the timetable. State stays on
+// the devices. Not thread-safe.
 #ifndef MESHWRIGHT_RUNTIME_EXECUTOR_H_
 #define MESHWRIGHT_RUNTIME_EXECUTOR_H_
 
@@ -37,18 +38,18 @@ namespace meshwright {
 
 class Executor {
  public:
-  // What is pointed at outlives it.
+  // What is pointed to must outlive it.
   struct Options {
     Client* client = nullptr;
-    int worker = 0;        // Of the job's.
-    Wire* wire = nullptr;  // To the job's other workers, if there are any.
+    int worker = 0;        // Index among the job's workers.
+    Wire* wire = nullptr;  // To the job's other workers, if any.
     OptionMap xla_overrides = {};
     ActionLog* log = nullptr;       // Of what begins; may be null.
-    CompileCache* cache = nullptr;  // Of compiled programs; may be null.
+    CompileCache* cache = nullptr;  // May be null.
   };
 
-  // Compiles `programs` (write_programs.h). kInvalidArgument when the worker
-  // has fewer devices than the job uses.
+  // Compiles `programs` (write_programs.h). kInvalidArgument if the worker has
+  // fewer devices than the job uses.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(
       Job job, const std::vector<std::string>& programs,
       const Options& options);
@@ -56,31 +57,31 @@ class Executor {
   const Job& job() const { return programs_.job; }
   Client* client() const { return options_.client; }
   int worker() const { return options_.worker; }
-  // By program; null where none of its devices is here.
+  // By program; null if none of its devices is here.
   const std::vector<std::unique_ptr<Executable>>& executables() const {
     return programs_.executables;
   }
 
-  // From the next step on. kInvalidArgument when it cannot run, or places
-  // stages otherwise.
+  // Takes effect with the next step. kInvalidArgument if it cannot run, or
+  // places stages differently.
   absl::Status SetTimetable(Timetable timetable);
-  // On those of the devices that are here.
+  // Sets it on those of the devices that are here.
   absl::Status Set(const ParameterShard& at, Tensor shard);
   absl::Status Set(const ParameterShard& at, const HostArray& shard);
   // From the next step on, the parameters that the dataset names are its
-  // batches, one after another from `position`; null: keep what they have.
-  // kInvalidArgument when it cannot be read, then there is none.
+  // consecutive batches, starting at `position`; null: they keep their values.
+  // kInvalidArgument if the dataset cannot be read, and there is none then.
   absl::Status Feed(const DatasetSpec* spec, int64_t position);
   // `number` is the same on all workers. After an error no more steps run.
   absl::StatusOr<StepReport> Step(int64_t number);
-  // Requires that the device is here.
+  // Requires: the device is here.
   absl::StatusOr<Tensor> Read(const ShardAt& at) const;
-  // Into as many bytes as the shard has; from several threads.
+  // Into exactly as many bytes as the shard has. Thread-safe.
   absl::Status Read(const ShardAt& at, absl::Span<std::byte> bytes) const;
   absl::StatusOr<BufferShape> ShapeOf(const ShardAt& at) const;
   bool IsHere(const ShardAt& at) const;
-  // The outputs of a job on the same devices (init_job.h), once it has run,
-  // become these parameters.
+  // Makes the outputs of a job on the same devices (init_job.h), which has run,
+  // these parameters.
   absl::Status Adopt(Executor& init, const std::vector<int64_t>& parameters);
 
  private:
@@ -104,12 +105,12 @@ class Executor {
   TileMover mover_;
   std::unique_ptr<Shipper> shipper_;  // Null without a wire.
   StagedInputs inputs_;
-  bool is_given_ = false;   // CheckGiven() has been OK.
-  std::vector<int> ranks_;  // Those with devices here.
+  bool is_given_ = false;   // CheckGiven() has succeeded.
+  std::vector<int> ranks_;  // With devices here.
   std::unique_ptr<RankThreads> threads_;
   std::map<int64_t, SharedArray> outputs_;  // Of the last step, by value.
   absl::Status failure_;
-  std::unique_ptr<DataFeed> feed_;  // Null: none.
+  std::unique_ptr<DataFeed> feed_;  // Null: there is none.
 };
 
 }  // namespace meshwright

@@ -19,7 +19,7 @@ std::vector<Instruction*> OutputsOf(const Module& module) {
   return {root};
 }
 
-// What `piece` wants of `whole`.
+// The part of `whole` that `piece` needs.
 Instruction* PartOf(Instruction* whole, const InitPiece& piece,
                     Computation* entry) {
   if (piece.end < 0) return whole;
@@ -40,7 +40,7 @@ Instruction* PartOf(Instruction* whole, const InitPiece& piece,
   return part;
 }
 
-// The function with the outputs that these pieces want.
+// The function with the outputs that these pieces need.
 absl::StatusOr<Module> WithOutputs(const Module& init,
                                    const std::vector<InitPiece>& pieces) {
   MW_ASSIGN_OR_RETURN(const std::string bytes, WriteModule(init));
@@ -55,7 +55,7 @@ absl::StatusOr<Module> WithOutputs(const Module& init,
   }
   entry->set_root(entry->Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)),
                              std::move(wanted), "state_of_job"));
-  // What the function said of its own outputs.
+  // What the function states about its own outputs.
   module.entry_layout.reset();
   module.aliases.clear();
   module.buffer_donors.clear();

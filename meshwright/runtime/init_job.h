@@ -1,9 +1,9 @@
-// The job that computes the state of another one where it lives: every shard by
-// the device that keeps it, with the values of the unsharded function.
+// The job that initialises the state of another job on its devices: every shard
+// on the device that keeps it, with the values of the unsharded function.
 //
 //   init(key) -> (w, m), for a job where w is [data, -] and m is on stage 1:
-//   a job with the same stages and devices, a program for each stage that has
-//   state, which computes what that keeps, laid out as it keeps it.
+//   a job with the same stages and devices, and a program for each stage with
+//   state, which computes that stage's state in its sharding.
 #ifndef MESHWRIGHT_RUNTIME_INIT_JOB_H_
 #define MESHWRIGHT_RUNTIME_INIT_JOB_H_
 
@@ -19,32 +19,32 @@
 
 namespace meshwright {
 
-// Parameter `parameter` of a job is output `output` of the function, or a part
-// of it.
+// Parameter `parameter` of a job is output `output` of the init function, or a
+// part of it.
 struct InitPiece {
   int64_t parameter = 0;
   int64_t output = 0;
   int64_t dimension = 0;
   int64_t begin = 0;
-  int64_t end = -1;  // -1: all of it.
+  int64_t end = -1;  // -1: the whole output.
 };
 
-// One for each state parameter of `step`: by name if the outputs have the names
-// of the parameters, else in their order. kInvalidArgument, naming the first
-// that does not fit.
+// One for each state parameter of `step`: matched by name if the outputs have
+// the names of the parameters, otherwise by order. kInvalidArgument, naming the
+// first that does not match.
 absl::StatusOr<std::vector<InitPiece>> MatchInit(const Module& init,
                                                  const Module& step,
                                                  const ModuleRoles& roles);
 
 struct InitJob {
-  // The function with one output for each piece, in their order.
+  // The function with one output for each piece, in order.
   std::unique_ptr<Module> module;
   std::vector<std::unique_ptr<Partitioned>> programs;
-  JobSource source;                 // Points at both.
+  JobSource source;                 // Points into the members above.
   std::vector<int64_t> parameters;  // Of the other job, by output.
 };
 
-// `init` has passed Verify, and has no calls. `job` is placed. Errors as
+// Requires: `init` passed Verify and has no calls; `job` is placed. Errors as
 // Partition.
 absl::StatusOr<InitJob> MakeInitJob(const Module& init,
                                     const std::vector<InitPiece>& pieces,

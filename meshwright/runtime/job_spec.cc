@@ -166,7 +166,7 @@ StagedStep ReadStep(const proto::JobSpec& from) {
   return step;
 }
 
-// What shapes are made of.
+// Whether shapes can have this element type and these dimensions.
 bool IsArray(const proto::JobArray& array) {
   const auto type = ElementTypeFromNumber(array.type());
   return type.has_value() && IsArrayType(*type) &&
@@ -181,7 +181,7 @@ bool AreArrays(const proto::JobSpec& from) {
          std::ranges::all_of(from.parameters(), has_array);
 }
 
-// Lists of axes are of bounded length.
+// Whether all lists of axes are of bounded length.
 bool AxesFit(const proto::JobSpec& from) {
   for (const auto* layouts :
        {&from.parameter_layouts(), &from.work_layouts(), &from.value_layouts(),

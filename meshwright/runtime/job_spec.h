@@ -1,4 +1,4 @@
-// Jobs as bytes.
+// Serialization of jobs.
 #ifndef MESHWRIGHT_RUNTIME_JOB_SPEC_H_
 #define MESHWRIGHT_RUNTIME_JOB_SPEC_H_
 
@@ -18,14 +18,14 @@ struct JobSpec {
   Job job;
   std::vector<std::string> worker_names;  // For messages.
   absl::Duration wire_timeout = absl::InfiniteDuration();
-  // By program: the hash of its code, empty where it does not run.
+  // By program: the hash of its code; empty if it does not run there.
   std::vector<std::string> code_hashes;
 };
 
 // The job is `job`, not the spec's own.
 std::string WriteJobSpec(const JobSpec& spec, const Job& job);
-// kInvalidArgument when it is none, or contradicts itself: what was read can be
-// run without looking at it again.
+// kInvalidArgument if it is malformed or inconsistent: the result can be run
+// without further checks.
 absl::StatusOr<JobSpec> ReadJobSpec(absl::string_view bytes);
 
 }  // namespace meshwright

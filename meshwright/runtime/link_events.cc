@@ -50,7 +50,7 @@ bool LinkEvents::Call(const std::function<void(WorkerLink::Events&)>& event) {
     calling_ = true;
     caller_ = std::this_thread::get_id();
   }
-  event(*events_);  // Set before, and never changed again.
+  event(*events_);  // Set before the thread starts, and never changed again.
   std::unique_lock lock(mutex_);
   calling_ = false;
   changed_.notify_all();

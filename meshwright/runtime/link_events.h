@@ -1,7 +1,7 @@
-// Calls a WorkerLink's events on one thread, in order.
+// Calls the events of a WorkerLink on one thread, in order.
 //
-// The thread is the caller's: Run() returns when the last event has been
-// called. Close() may come from any thread, also from inside an event.
+// The caller provides the thread: Run() returns after the last event. Close()
+// may be called from any thread, also within an event.
 #ifndef MESHWRIGHT_RUNTIME_LINK_EVENTS_H_
 #define MESHWRIGHT_RUNTIME_LINK_EVENTS_H_
 
@@ -21,20 +21,20 @@ class LinkEvents {
  public:
   using NextReport = std::function<absl::StatusOr<proto::WorkerReport>()>;
 
-  // Waits for Start(), then calls `report` with what `next` returns, and `lost`
-  // with its error.
+  // Waits for Start(), then calls `report` with each result of `next`, and
+  // `lost` with its error.
   void Run(const NextReport& next);
   void Start(WorkerLink::Events events);
-  // No event is called from now on.
+  // No event is called after this.
   void Close();
-  // Waits for the event that is under way, unless this is it.
+  // Waits for an event in progress, unless called from it.
   void AwaitCall();
 
  private:
-  // Calls `event` with the events, unless closed; false then.
+  // Calls `event` with the events; false if closed.
   bool Call(const std::function<void(WorkerLink::Events&)>& event);
 
-  std::mutex mutex_;  // Guards the rest.
+  std::mutex mutex_;  // Guards the members below.
   std::condition_variable changed_;
   std::optional<WorkerLink::Events> events_;
   bool closed_ = false;

@@ -14,7 +14,8 @@
 namespace meshwright {
 namespace {
 
-// Where the platform's collectives go between workers, it is one for all.
+// If the platform's own collectives connect workers, all must have the same
+// platform.
 absl::Status CheckPlatforms(const Job& job, const Team& team) {
   if (!job.SpansWorkers()) return absl::OkStatus();
   const RemoteWorker& first = *team[0];
@@ -60,7 +61,7 @@ absl::Status SendPrograms(const JobSource& source, JobNumber job,
   return absl::OkStatus();
 }
 
-// Waits until all have compiled.
+// Waits until all workers have compiled.
 absl::StatusOr<double> Load(const JobSource& source, JobNumber number,
                             const Team& team, WorkerWatch& watch) {
   std::vector<uint64_t> ids;
@@ -98,13 +99,13 @@ absl::StatusOr<double> LoadOnTeam(const JobSource& source, JobNumber number,
   MW_RETURN_IF_ERROR(CheckPlatforms(source.job, team));
   absl::StatusOr<double> seconds = Load(source, number, team, watch);
   if (seconds.ok() || number.is_init) return seconds;
-  // The others may be waiting for the one that failed; beside a job that is
-  // loaded nobody waits.
+  // The others may be waiting for the one that failed. If the job is loaded in
+  // addition to another one, nobody waits.
   for (const std::shared_ptr<RemoteWorker>& worker : team) {
     proto::WorkerCommand command;
     command.mutable_abort()->set_why(std::string(seconds.status().message()));
     worker->history().Spoil();
-    // One that is gone does not wait.
+    // A lost worker does not wait.
     worker->Post(std::move(command)).IgnoreError();
   }
   return seconds;

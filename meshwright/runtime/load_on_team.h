@@ -1,4 +1,4 @@
-// Gives a job to workers.
+// Loads a job on workers.
 #ifndef MESHWRIGHT_RUNTIME_LOAD_ON_TEAM_H_
 #define MESHWRIGHT_RUNTIME_LOAD_ON_TEAM_H_
 
@@ -12,11 +12,12 @@ namespace meshwright {
 
 struct JobNumber {
   int64_t id = 0;
-  bool is_init = false;  // Beside the one that is loaded, to make its state.
+  // Loaded beside the main job, to compute its initial state.
+  bool is_init = false;
 };
 
-// Sends a placed job to its workers, and waits until they have compiled it: the
-// seconds that took. Errors name the worker.
+// Sends a placed job to its workers, and waits until they have compiled it.
+// Returns the seconds that took. Errors name the worker.
 absl::StatusOr<double> LoadOnTeam(const JobSource& source, JobNumber number,
                                   const Team& team, WorkerWatch& watch);
 

@@ -17,8 +17,8 @@ namespace {
 
 using SendSaved = std::function<absl::Status(proto::SavedFiles)>;
 
-// Says what became of it. A file at a time: messages have a limit. The
-// connection's end is found by who reads from it.
+// Reports the result. One file at a time, since the size of messages is
+// limited. If the connection ends, its reader notices.
 void WriteAndTell(const StateFiles& files, const std::string& folder,
                   uint64_t save, const SendSaved& send) {
   const auto written = files.Write(folder);
@@ -128,7 +128,7 @@ absl::StatusOr<proto::StepDone> LoadedJob::Step(int64_t number,
   const CrossTraffic before =
       collectives_ != nullptr ? collectives_->traffic() : CrossTraffic();
   const absl::StatusOr<StepReport> report = executor_->Step(number);
-  // Programs lose the reason on the way.
+  // The reason is lost on its way through the program.
   if (!report.ok() && collectives_ != nullptr) {
     MW_RETURN_IF_ERROR(collectives_->status());
   }
@@ -197,7 +197,7 @@ absl::Status LoadedJob::Restore(const proto::RestoreState& what) {
   MW_ASSIGN_OR_RETURN(const StateMap map,
                       ReadStateMap(what.state(), executor_->job()));
   const absl::Status read = ReadStateFiles(what.folder(), map, *executor_);
-  // None of it is the job's end.
+  // None of these errors ends the job.
   return read.ok() ? read : absl::InvalidArgumentError(read.message());
 }
 

@@ -25,33 +25,33 @@ class CrossCollectives;
 
 class LoadedJob {
  public:
-  // The wire is null when the job has one worker, the cache if there is none.
-  // The client outlives it.
+  // `wire` is null if the job has one worker; `cache` may be null. The client
+  // must outlive it.
   static absl::StatusOr<std::unique_ptr<LoadedJob>> Create(
       JobSpec spec, int member, std::vector<std::string> programs,
       Client* client, std::shared_ptr<Wire> wire, CompileCache* cache);
   ~LoadedJob();
 
-  // Part of a shard; the last one sets it.
+  // Part of a shard; the last part sets the shard.
   absl::Status Set(const proto::TensorPart& part);
   absl::Status Feed(const proto::FeedData& feed);
   absl::StatusOr<proto::StepDone> Step(int64_t number, bool timed_actions);
-  // Calls `send` with what is asked for, in parts. kInvalidArgument if it is
-  // not here.
+  // Calls `send` with the requested arrays, in parts. kInvalidArgument if one
+  // is not here.
   absl::Status Read(const proto::ReadArrays& what, uint64_t id,
                     const std::function<absl::Status(proto::TensorPart)>& send);
-  // Writes this worker's files, here or, of a copy, on a thread of its own;
-  // `send` is told of them in either case, and of failure.
+  // Writes this worker's files: now or, if the state is copied, on a thread of
+  // its own. In either case calls `send` with the result or failure.
   absl::Status Save(const proto::SaveState& what,
                     const std::function<absl::Status(proto::SavedFiles)>& send);
-  // kInvalidArgument for all that is wrong with the checkpoint.
+  // kInvalidArgument for anything wrong with the checkpoint.
   absl::Status Restore(const proto::RestoreState& what);
-  // As Executor's.
+  // As in Executor.
   absl::Status Adopt(LoadedJob& init, const std::vector<int64_t>& parameters) {
     return executor_->Adopt(*init.executor_, parameters);
   }
   const std::shared_ptr<Wire>& wire() const { return wire_; }
-  // Ends a step that is under way; from any thread.
+  // Ends a running step; may be called from any thread.
   void Abort(const absl::Status& why);
 
   const ActionLog& log() const { return log_; }
@@ -65,10 +65,9 @@ class LoadedJob {
   std::unique_ptr<CrossCollectives> collectives_;
   ActionLog log_;
   std::unique_ptr<Executor> executor_;
-  std::thread writer_;  // Of the copy that was made last.
+  std::thread writer_;  // Of the most recent copy.
   int64_t memory_bytes_ = 0;
-  // Shards of which not all has come: by parameter, stage, micro-batch and the
-  // first device.
+  // Incomplete shards, by parameter, stage, micro-batch and first device.
   std::map<std::tuple<int64_t, int32_t, int64_t, int64_t>, Tensor> coming_;
 };
 

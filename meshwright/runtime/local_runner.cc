@@ -30,7 +30,7 @@ class LocalWrite : public StateWrite {
   const std::string folder_;
 };
 
-// All of the job is here.
+// The whole job is local.
 class LocalSite : public JobSite {
  public:
   explicit LocalSite(std::unique_ptr<Executor> executor)

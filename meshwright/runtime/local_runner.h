@@ -12,9 +12,9 @@
 
 namespace meshwright {
 
-// Compile for the first devices of the client. `module`, the whole step, and
-// the client outlive the runner, what the others point at the call. Errors as
-// MakeJob and PlaceJob.
+// Compile for the first devices of the client. `module` (the whole step) and
+// the client must outlive the runner; what the others point to, the call.
+// Errors as MakeJob and PlaceJob.
 absl::StatusOr<std::unique_ptr<JobRunner>> MakeLocalRunner(
     const Module& module, JobSource source, Client* client,
     OptionMap xla_overrides = {});

@@ -25,7 +25,7 @@ class CoordinatorEnd : public WorkerLink {
       : hello_(std::move(hello)),
         queues_(std::move(queues)),
         events_(std::make_shared<LinkEvents>()) {
-    // Holds what it needs: the link may be destroyed by an event.
+    // Captures what it needs: an event may destroy the link.
     thread_ = std::thread([link = queues_, events = events_] {
       events->Run([&] { return link->reports.Pop(); });
     });

@@ -2,7 +2,7 @@
 //
 //   MemoryLink link = MakeMemoryLink(hello, &store);
 //
-// Behaves as one over the network: each end may be destroyed at any time, and
+// Behaves like one over the network: each end may be destroyed at any time, and
 // the other notices.
 #ifndef MESHWRIGHT_RUNTIME_MEMORY_LINK_H_
 #define MESHWRIGHT_RUNTIME_MEMORY_LINK_H_
@@ -16,11 +16,11 @@
 namespace meshwright {
 
 struct MemoryLink {
-  std::unique_ptr<WorkerLink> worker;  // To the worker: the coordinator's end.
+  std::unique_ptr<WorkerLink> worker;  // The coordinator's end.
   std::unique_ptr<CoordinatorLink> coordinator;
 };
 
-// `store` outlives both ends.
+// `store` must outlive both ends.
 MemoryLink MakeMemoryLink(proto::Hello hello, KeyValueStore* store);
 
 }  // namespace meshwright

@@ -26,19 +26,20 @@ class MessageQueue {
  public:
   explicit MessageQueue(int64_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // In order of the calls. The error of Close() once it is closed.
+  // In the order of the calls. Returns the error of Close() once it is closed.
   absl::Status Push(Message message) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return bytes_ < max_bytes_ || !closed_.ok(); });
     return Append(std::move(message));
   }
-  // Does not wait: may hold more than the bound afterwards.
+  // Does not wait: the bound may be exceeded afterwards.
   absl::Status PushNow(Message message) {
     std::unique_lock lock(mutex_);
     return Append(std::move(message));
   }
 
-  // Waits. What is left of a closed queue still comes, then Close()'s error.
+  // Waits. Returns what is left in a closed queue first, then the error of
+  // Close().
   absl::StatusOr<Message> Pop() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !messages_.empty() || !closed_.ok(); });
@@ -96,7 +97,7 @@ class MessageQueue {
   }
 
   const int64_t max_bytes_;
-  mutable std::mutex mutex_;  // Guards the rest.
+  mutable std::mutex mutex_;  // Guards the members below.
   std::condition_variable changed_;
   std::deque<Message> messages_;
   int64_t bytes_ = 0;

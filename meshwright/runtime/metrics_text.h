@@ -1,4 +1,4 @@
-// The last figures of jobs as text that Prometheus reads.
+// The latest figures of jobs in the format of Prometheus.
 //
 //   # HELP meshwright_step_seconds Duration of the last step.
 //   # TYPE meshwright_step_seconds gauge
@@ -17,9 +17,9 @@ namespace meshwright {
 
 // Of a coordinator.
 struct ServerFigures {
-  int64_t workers = 0;   // That live.
+  int64_t workers = 0;   // Live ones.
   int64_t expected = 0;  // Workers.
-  int64_t devices = 0;   // Of those that live.
+  int64_t devices = 0;   // Of live workers.
 };
 
 // Thread-safe.
@@ -34,7 +34,7 @@ class LastFigures {
   struct Entry {
     StepFigures last;
     int64_t steps = 0;
-    double seconds = 0;  // Of all of them.
+    double seconds = 0;  // Total.
   };
 
   mutable std::mutex mutex_;

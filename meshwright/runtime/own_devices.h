@@ -1,4 +1,4 @@
-// Which devices of a job's stages belong to one worker.
+// The devices of a job's stages that belong to one worker.
 #ifndef MESHWRIGHT_RUNTIME_OWN_DEVICES_H_
 #define MESHWRIGHT_RUNTIME_OWN_DEVICES_H_
 
@@ -11,16 +11,16 @@
 
 namespace meshwright {
 
-// The shards of an array on the devices that are here; may be on their way.
-// Several may read one.
+// The shards of an array on this worker's devices; they may still be computed
+// or copied. Several users may share one.
 using OwnArray = std::vector<BufferPtr>;
 using SharedArray = std::shared_ptr<OwnArray>;
 
-// Of one stage. Arrays have one shard for each, in this order.
+// For one stage. Arrays have one shard for each device, in this order.
 struct OwnDevices {
   std::vector<int64_t> positions;  // In the stage's mesh; ascending.
   std::vector<const Device*> devices;
-  std::vector<int32_t> index_of;  // By position: which it is here, or -1.
+  std::vector<int32_t> index_of;  // By position: its index here, or -1.
 
   size_t size() const { return devices.size(); }
   bool empty() const { return devices.empty(); }

@@ -1,4 +1,5 @@
-// What stages send one another in a step, and where it waits inside a worker.
+// Arrays in transit between stages within a step, and where they wait inside a
+// worker.
 #ifndef MESHWRIGHT_RUNTIME_PARCEL_H_
 #define MESHWRIGHT_RUNTIME_PARCEL_H_
 
@@ -13,19 +14,19 @@
 
 namespace meshwright {
 
-// An array on its way to a stage.
+// Identifies an array on its way to a stage.
 struct ParcelKey {
   enum class Kind : uint8_t { kValue, kAccumulator, kParameter, kAtWork };
   Kind kind = Kind::kValue;
   int64_t index = 0;
   int64_t micro_batch = 0;
-  int32_t stage = 0;  // That receives it.
+  int32_t stage = 0;  // The receiving stage.
 
   auto operator<=>(const ParcelKey&) const = default;
 };
 
-// One of its tiles: as stages send them (0), or as the devices of the stage
-// that receives share them (1).
+// Identifies one of its tiles: those sent between stages (round 0), or those
+// exchanged among the devices of the receiving stage (round 1).
 struct PieceKey {
   ParcelKey parcel;
   int32_t round = 0;
@@ -34,20 +35,20 @@ struct PieceKey {
   auto operator<=>(const PieceKey&) const = default;
 };
 
-// Where pieces wait that stay in this worker: a send parks, a receive waits for
-// what it wants. Thread-safe.
+// Where pieces wait that stay within this worker: a send deposits, a receive
+// waits for what it needs. Thread-safe.
 class PieceRack {
  public:
   struct Piece {
-    BufferPtr buffer;      // On the device that it goes to; may be on its way.
+    BufferPtr buffer;  // On its target device; may still be computed or copied.
     double sent_at = 0;    // In seconds since the step began,
     double parked_at = 0;  // and when it was put here.
   };
 
   void Put(const PieceKey& key, Piece piece);
-  // Waits. The error given to Stop, if that comes first.
+  // Waits; returns the error given to Stop if that comes first.
   absl::StatusOr<Piece> Take(const PieceKey& key);
-  // Ends all waiting: a rank has failed. The first error counts.
+  // Ends all waiting, because a rank has failed. The first error is kept.
   void Stop(absl::Status error);
   absl::Status error() const;
 

@@ -1,4 +1,4 @@
-// Large things go in messages of a bounded size.
+// Splits large data into messages of bounded size.
 #ifndef MESHWRIGHT_RUNTIME_PART_BYTES_H_
 #define MESHWRIGHT_RUNTIME_PART_BYTES_H_
 
@@ -12,8 +12,8 @@ namespace meshwright {
 
 inline constexpr int64_t kPartBytes = int64_t{2} << 20;
 
-// Calls `send` with one part after another, until it fails; with an empty one
-// if there is nothing.
+// Calls `send` with one part after another until it fails; with a single empty
+// part if there are no bytes.
 absl::Status ForEachPart(
     absl::string_view bytes,
     const std::function<absl::Status(int64_t offset, absl::string_view part,

@@ -1,4 +1,4 @@
-// The most memory that a job takes on one of its devices.
+// The peak memory of a job on one of its devices.
 #ifndef MESHWRIGHT_RUNTIME_PEAK_MEMORY_H_
 #define MESHWRIGHT_RUNTIME_PEAK_MEMORY_H_
 
@@ -13,7 +13,7 @@ namespace meshwright {
 
 struct PeakMemory {
   enum class Source {
-    kAllocator,  // What a device had in use at most since the process began.
+    kAllocator,  // The most that a device had in use since the process began.
     kCompiler,   // What the largest of the compiled programs takes.
   };
   int64_t bytes = 0;
@@ -23,9 +23,9 @@ struct PeakMemory {
 // "allocator", "compiler".
 absl::string_view Name(PeakMemory::Source source);
 
-// Of devices that keep an account (XLA's CPU does not), the largest; devices
-// whose ids are in `others`, used for something else too, do not count. If
-// there are none, as the compiler says.
+// The maximum over devices that keep statistics (XLA's CPU devices do not),
+// except those with ids in `others`, which are used for something else, too.
+// Without such devices, the compiler's figure.
 absl::StatusOr<PeakMemory> MeasurePeak(const Executor& executor,
                                        const std::set<int>& others = {});
 

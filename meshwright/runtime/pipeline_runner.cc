@@ -90,7 +90,7 @@ absl::Status PipelineRunner::Feed(const std::string& dataset,
   for (const auto& [name, field] : spec.parameters) {
     const absl::StatusOr<int64_t> number = FindParameter(roles_, name);
     if (!number.ok()) {
-      parameters[name] = field;  // Refused as any other.
+      parameters[name] = field;  // Rejected like any other unknown name.
       continue;
     }
     const TensorParts& parts = split_->parameters[*number];

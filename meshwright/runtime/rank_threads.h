@@ -1,4 +1,4 @@
-// Threads that stay, one for each rank of a worker.
+// Persistent threads, one for each rank of a worker.
 #ifndef MESHWRIGHT_RUNTIME_RANK_THREADS_H_
 #define MESHWRIGHT_RUNTIME_RANK_THREADS_H_
 
@@ -18,8 +18,8 @@ class RankThreads {
   RankThreads(const RankThreads&) = delete;
   RankThreads& operator=(const RankThreads&) = delete;
 
-  // Calls work(0), ..., work(count - 1), all at the same time, the first on
-  // this thread; returns when all are done.
+  // Calls work(0), ..., work(count - 1) concurrently, the first on this thread;
+  // returns when all are done.
   void Run(const std::function<void(int)>& work);
 
  private:

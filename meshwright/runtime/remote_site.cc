@@ -20,7 +20,7 @@ absl::Status StatusOf(const proto::Reply& reply) {
   return {static_cast<absl::StatusCode>(reply.code()), reply.message()};
 }
 
-// What a worker says because another one failed.
+// Whether a worker's error is a consequence of another worker's failure.
 bool IsConsequence(const absl::Status& status) {
   return status.code() == absl::StatusCode::kUnavailable ||
          status.code() == absl::StatusCode::kAborted ||
@@ -44,7 +44,7 @@ RemoteSite::~RemoteSite() {
     worker->ForgetBlobs();
     proto::WorkerCommand command;
     command.mutable_unload();
-    // One that is gone has nothing left to unload.
+    // A lost worker has nothing to unload.
     worker->Post(std::move(command)).IgnoreError();
   }
 }
@@ -58,7 +58,7 @@ void RemoteSite::Abort(const absl::Status& why) {
     worker->history().Spoil();
     proto::WorkerCommand command;
     command.mutable_abort()->set_why(std::string(why.message()));
-    // One that is gone has nothing under way.
+    // A lost worker has nothing in progress.
     worker->Post(std::move(command)).IgnoreError();
   }
   watch_->Notify();
@@ -110,7 +110,7 @@ absl::StatusOr<std::vector<StepReport>> RemoteSite::Steps(
     if (!id.ok()) return Fail(ids, id.status());
     ids.push_back(*id);
   }
-  // Workers take it up when they have run these.
+  // Workers execute what this sends after these steps.
   const absl::Status set =
       meanwhile != nullptr ? meanwhile() : absl::OkStatus();
   MW_RETURN_IF_ERROR(Await(ids, watch_->limits().step, &reports));
@@ -132,7 +132,7 @@ absl::Status RemoteSite::FeedWorkers(const DatasetSpec* spec,
     ids.push_back(*id);
   }
   const absl::Status fed = Await(ids, watch_->limits().step, nullptr);
-  // Of what one cannot read, the others have no use either.
+  // If one worker cannot read the dataset, the others must not use it, either.
   if (!fed.ok() && failure_.ok() && spec != nullptr) {
     MW_RETURN_IF_ERROR(FeedWorkers(nullptr, 0));
   }
@@ -141,7 +141,7 @@ absl::Status RemoteSite::FeedWorkers(const DatasetSpec* spec,
 
 absl::StatusOr<std::unique_ptr<JobSite>> RemoteSite::LoadInit(JobSource init) {
   MW_RETURN_IF_ERROR(failure_);
-  // Apart from the numbers of jobs.
+  // Distinct from the ids of jobs.
   constexpr int64_t kInit = int64_t{1} << 40;
   MW_ASSIGN_OR_RETURN(
       const double seconds,
@@ -169,7 +169,7 @@ absl::Status RemoteSite::Adopt(JobSite& init,
 absl::StatusOr<std::unique_ptr<StateWrite>> RemoteSite::BeginSave(
     const StateMap& map, const std::string& folder, bool copy) {
   MW_RETURN_IF_ERROR(failure_);
-  // Not that of another job's.
+  // Distinct from the numbers of other jobs.
   const uint64_t number = (static_cast<uint64_t>(id_) << 32) + next_save_++;
   Replies ids;
   for (const std::shared_ptr<RemoteWorker>& worker : team_) {
@@ -208,7 +208,7 @@ absl::StatusOr<std::vector<Tensor>> RemoteSite::Read(
     absl::Span<const ShardAt> shards) {
   MW_RETURN_IF_ERROR(failure_);
   std::vector<Tensor> read;
-  // By worker: which of `shards` it is asked for.
+  // By worker: which of `shards` are requested from it.
   std::vector<std::vector<size_t>> asked(team_.size());
   for (size_t i = 0; i < shards.size(); ++i) {
     const ShardAt& at = shards[i];
@@ -295,7 +295,7 @@ absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
   absl::Status status;
   int64_t steps = 0;
   do {
-    // Anew after every step: it is hung steps that are waited for.
+    // The limit starts anew after every step: it is for steps that hang.
     steps = next_step_;
     status = watch_->Wait(team_, limit, [&] {
       bool is_done = true;
@@ -316,14 +316,14 @@ absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
         }
         is_done &= left[number] == 0;
       }
-      // Steps come before the reply that ends them.
+      // Reports on steps come before the reply that ends them.
       Merge(reports);
       return is_done || !failed.ok();
     });
   } while (absl::IsDeadlineExceeded(status) && next_step_ > steps);
   if (status.ok() && failed.ok()) return absl::OkStatus();
   if (failure_ = aborted(); !failure_.ok()) return failure_;
-  // A mistake of the user's, found before anything ran.
+  // A mistake of the user, found before anything ran.
   if (failed.code() == absl::StatusCode::kFailedPrecondition ||
       failed.code() == absl::StatusCode::kInvalidArgument) {
     return failed;
@@ -342,10 +342,10 @@ absl::Status RemoteSite::Fail(const Replies& ids, absl::Status first) {
     worker->history().Spoil();
     proto::WorkerCommand command;
     command.mutable_abort()->set_why(std::string(first.message()));
-    // The one that is gone does not get it.
+    // A lost worker does not receive it.
     worker->Post(std::move(command)).IgnoreError();
   }
-  // Whoever went first may not be the one that was heard of first.
+  // The worker that failed first may not be the one that reported first.
   absl::Status cause = first;
   const absl::Time end = absl::Now() + watch_->limits().aftermath;
   Replies left = ids;

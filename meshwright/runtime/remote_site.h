@@ -1,4 +1,4 @@
-// A job on workers, as the coordinator directs it.
+// A job on workers, as directed by the coordinator.
 #ifndef MESHWRIGHT_RUNTIME_REMOTE_SITE_H_
 #define MESHWRIGHT_RUNTIME_REMOTE_SITE_H_
 
@@ -21,8 +21,8 @@ namespace meshwright {
 
 class RemoteSite : public JobSite {
  public:
-  // Unloads the job in the end. The job is placed and loaded on the team, by
-  // worker number; the watch is on it.
+  // Unloads the job at the end. The job must be placed and loaded on the team
+  // (by worker number), which the watch covers.
   RemoteSite(Job job, int64_t id, Team team, std::shared_ptr<WorkerWatch> watch,
              double compile_seconds);
   ~RemoteSite() override;
@@ -31,10 +31,10 @@ class RemoteSite : public JobSite {
   double compile_seconds() const { return compile_seconds_; }
   int workers() const { return static_cast<int>(team_.size()); }
 
-  // Queued; what goes wrong is told by the next Steps or Read.
+  // Queued; errors are returned by the next Steps or Read.
   absl::Status Set(const ParameterShard& at, Tensor shard) override;
-  // kUnavailable, naming the worker and the last step that all completed, when
-  // one is gone; from then on always.
+  // kUnavailable, naming the worker and the last step that all completed, if
+  // one is lost; from then on always.
   absl::StatusOr<std::vector<StepReport>> Steps(
       int64_t count, const std::function<absl::Status()>& meanwhile) override;
   absl::StatusOr<std::vector<Tensor>> Read(
@@ -53,14 +53,14 @@ class RemoteSite : public JobSite {
 
  private:
   int64_t steps_run() const override { return next_step_; }
-  // A number by worker.
+  // Reply numbers, by worker.
   using Replies = std::vector<uint64_t>;
 
-  // Collects replies, and steps as they are completed.
+  // Waits for replies, and collects steps as they complete.
   absl::Status Await(const Replies& ids, absl::Duration limit,
                      std::vector<StepReport>* reports);
   void Merge(std::vector<StepReport>* reports);
-  // Ends the job everywhere, and says who is to blame.
+  // Ends the job everywhere, and returns who is to blame.
   absl::Status Fail(const Replies& ids, absl::Status first);
   absl::Status aborted();
   Tensor EmptyShard(const ShardAt& at) const;

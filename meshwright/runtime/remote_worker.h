@@ -1,4 +1,4 @@
-// A worker as the coordinator sees it.
+// The coordinator's view of a worker.
 #ifndef MESHWRIGHT_RUNTIME_REMOTE_WORKER_H_
 #define MESHWRIGHT_RUNTIME_REMOTE_WORKER_H_
 
@@ -33,28 +33,28 @@ class RemoteWorker {
 
   const std::string& name() const { return name_; }
   const proto::Hello& hello() const { return link_->hello(); }
-  // Of its connection: one that joins again has another, higher one.
+  // Of its connection: a worker that joins again has a higher one.
   int64_t serial() const { return serial_; }
   TeamHistory& history() { return history_; }
 
-  // OK while it lives; what became of it otherwise.
+  // OK while it is alive; otherwise the reason of its loss.
   absl::Status health() const;
   bool IsSilentFor(absl::Duration time) const;
   std::vector<std::string> last_actions() const;
 
   // Sends a command, and returns the number that its reply will have.
   absl::StatusOr<uint64_t> Command(proto::WorkerCommand command);
-  // ... of which only a failure is told (TakeFailure).
+  // Sends a command of which only a failure is reported (TakeFailure).
   absl::Status Post(proto::WorkerCommand command);
-  // Sends bytes under their hash, unless the worker has them.
+  // Sends bytes under their hash, unless the worker has them already.
   absl::Status SendBlob(const std::string& hash, const std::string& bytes);
   void ForgetBlobs();
-  // What has come and was not taken: it was about another job.
+  // Drops reports that were not taken, which are about another job.
   void ForgetReports();
 
-  // A reply that has come.
+  // A reply that has arrived.
   bool TakeReply(uint64_t id, proto::Reply* reply);
-  absl::Status TakeFailure();  // Of what was posted.
+  absl::Status TakeFailure();  // Of a posted command.
   std::deque<proto::StepDone> TakeSteps();
   std::vector<proto::TensorPart> TakeParts(uint64_t id);
   std::vector<proto::SavedFiles> TakeSaved(uint64_t save);
@@ -80,7 +80,7 @@ class RemoteWorker {
   std::map<uint64_t, std::vector<proto::TensorPart>> parts_;
   std::map<uint64_t, std::vector<proto::SavedFiles>> saved_;
   std::set<std::string> blobs_;
-  // Last: ends first, and its events with it.
+  // Declared last, so that it is destroyed first, and its events with it.
   const std::unique_ptr<WorkerLink> link_;
 };
 

@@ -36,7 +36,8 @@ absl::StatusOr<std::vector<WrittenFile>> RemoteWrite::Await() {
     }
     return is_done[number];
   };
-  // All of them: what one still writes would be in the way of removing it.
+  // Waits for all workers: one that still writes would prevent the folder's
+  // removal.
   MW_RETURN_IF_ERROR(watch_->Wait(team_, absl::InfiniteDuration(), [&] {
     bool is_all = true;
     for (size_t i = 0; i < team_.size(); ++i) is_all &= take(i);

@@ -1,4 +1,4 @@
-// State that workers are writing, as the coordinator waits for it.
+// A save by workers, as awaited by the coordinator.
 #ifndef MESHWRIGHT_RUNTIME_REMOTE_WRITE_H_
 #define MESHWRIGHT_RUNTIME_REMOTE_WRITE_H_
 
@@ -16,8 +16,8 @@ namespace meshwright {
 
 class RemoteWrite : public StateWrite {
  public:
-  // `save` is the number that the workers were given; of `files` in all.
-  // `aborted` tells, from any thread, why nothing is waited for any more.
+  // `save` is the number given to the workers; `files` the total. `aborted`
+  // tells, from any thread, why the wait should end.
   RemoteWrite(uint64_t save, int64_t files, Team team,
               std::shared_ptr<WorkerWatch> watch,
               std::function<absl::Status()> aborted)

@@ -9,10 +9,10 @@
 namespace meshwright {
 namespace {
 
-// For a process to start, open its devices and join.
+// Time for a process to start, open its devices and join.
 constexpr absl::Duration kPatience = absl::Seconds(90);
 
-// Whether the process of a worker that is gone has joined again.
+// Whether the process of a lost worker has joined again.
 bool IsBack(const RemoteWorker& gone, const Team& now) {
   return std::ranges::any_of(now, [&](const auto& worker) {
     return worker->serial() > gone.serial() && worker->health().ok() &&
@@ -38,7 +38,7 @@ absl::StatusOr<bool> RenewWorkers(const Team& team, WorkerWatch& watch,
   for (const auto& worker : stale) {
     proto::WorkerCommand command;
     command.mutable_renew()->set_why("another team");
-    // One that is gone is looked for below.
+    // A lost worker is looked for below.
     worker->Post(std::move(command)).IgnoreError();
   }
   const absl::Status back = watch.Wait({}, kPatience, [&] {

@@ -1,4 +1,4 @@
-// Has workers begin anew whose processes cannot be in a team.
+// Restarts workers whose processes cannot be in a team.
 #ifndef MESHWRIGHT_RUNTIME_RENEW_WORKERS_H_
 #define MESHWRIGHT_RUNTIME_RENEW_WORKERS_H_
 
@@ -10,9 +10,9 @@
 namespace meshwright {
 
 // Tells those of the team whose history (team_history.h) does not allow it to
-// begin anew, and waits until they have joined again; `workers` lists all.
-// False if there was none: then all of them have the team in their history.
-// kUnavailable, naming it, when one does not come back.
+// restart, and waits until they have joined again; `workers` lists all. False
+// if there were none: then the team is in the history of all of them.
+// kUnavailable, naming it, if one does not come back.
 absl::StatusOr<bool> RenewWorkers(const Team& team, WorkerWatch& watch,
                                   const std::function<Team()>& workers);
 

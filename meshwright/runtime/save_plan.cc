@@ -10,7 +10,7 @@
 namespace meshwright {
 namespace {
 
-// Files are written side by side; one device's share may be several.
+// Files are written in parallel; the share of one device may be several files.
 constexpr int64_t kMaxSavedFileBytes = int64_t{256} << 20;
 
 using DeviceKey = std::pair<int32_t, int32_t>;  // Worker and device.
@@ -23,7 +23,8 @@ struct Unit {
   int64_t element_bytes = 0;
 };
 
-// In pieces of at most kMaxSavedFileBytes, along major dimensions.
+// Splits a unit into pieces of at most kMaxSavedFileBytes, along major
+// dimensions.
 void AddPieces(Unit unit, std::vector<Unit>& units) {
   TensorRegion& region = unit.entry.region;
   for (size_t d = 0; d < region.start.size(); ++d) {
@@ -69,7 +70,7 @@ std::vector<Unit> UnitsOf(const StateMap& map, const StateMap::Part& part,
   return units;
 }
 
-// What each device writes.
+// The units that each device writes.
 std::map<DeviceKey, std::vector<Unit>> Assign(const StateMap& map,
                                               const Job& job) {
   struct Waiting {
@@ -138,12 +139,12 @@ absl::Status CheckStateMap(const StateMap& map, const Job& job) {
 SavePlan PlanSave(const StateMap& map, const Job& job) {
   SavePlan plan;
   for (auto& [key, units] : Assign(map, job)) {
-    // Wide elements first: all are aligned.
+    // Wide elements first, so that all are aligned.
     std::ranges::stable_sort(units, [](const Unit& a, const Unit& b) {
       return std::pair(-a.element_bytes, a.entry.tensor) <
              std::pair(-b.element_bytes, b.entry.tensor);
     });
-    int64_t bytes = kMaxSavedFileBytes;  // Of the last file.
+    int64_t bytes = kMaxSavedFileBytes;  // Size of the last file.
     for (Unit& unit : units) {
       if (bytes + unit.bytes > kMaxSavedFileBytes) {
         plan.files.push_back(

@@ -1,10 +1,10 @@
-// Who writes which part of a job's state: every region once, by one of the
-// devices that hold it, so that devices have about the same to write.
+// Decides who writes which part of a job's state: every region once, by one of
+// the devices that hold it, balanced by bytes.
 //
 //   w f32[8,4] as [data, -] on data=4,model=2: four regions of two rows, each
-//   held by two devices; the one with less to write so far gets it.
+//   held by two devices; the one with less to write so far writes it.
 //
-// The same on the coordinator and on all workers.
+// The coordinator and all workers compute the same plan.
 #ifndef MESHWRIGHT_RUNTIME_SAVE_PLAN_H_
 #define MESHWRIGHT_RUNTIME_SAVE_PLAN_H_
 
@@ -18,27 +18,27 @@
 
 namespace meshwright {
 
-// The tensors of a step's state, and what of them the parameters of a job are:
-// all, or parts of them (loops/split_loops.h).
+// The tensors of a step's state, and how the parameters of a job correspond to
+// them: whole, or parts of them (loops/split_loops.h).
 struct StateMap {
   std::vector<TensorInfo> tensors;
   struct Part {
     int64_t parameter = 0;  // Of the job.
     int64_t tensor = 0;
-    std::vector<int64_t> start;  // In the tensor.
+    std::vector<int64_t> start;  // Within the tensor.
   };
   std::vector<Part> parts;
 };
 
-// kInvalidArgument when the parts are not state of the job, or do not fit: for
-// maps that come from elsewhere.
+// kInvalidArgument if the parts are not state of the job, or do not fit. For
+// maps that were received.
 absl::Status CheckStateMap(const StateMap& map, const Job& job);
 
 struct SavePlan {
-  // Where an entry of a file comes from.
+  // The source of an entry of a file.
   struct Source {
     int64_t parameter = 0;
-    int64_t device = 0;  // Of the mesh of its home.
+    int64_t device = 0;  // Of the mesh of its home stage.
     std::vector<int64_t> local_start;
   };
   struct File {

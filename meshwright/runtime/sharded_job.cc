@@ -12,7 +12,7 @@
 namespace meshwright {
 namespace {
 
-// PJRT passes flat lists of arrays in and out.
+// Arguments and results of PJRT programs are flat lists of arrays.
 absl::Status CheckSignature(const Module& module) {
   for (const Instruction* parameter : module.entry()->Parameters()) {
     if (!parameter->shape.IsArray()) {
@@ -52,7 +52,7 @@ std::vector<const Shape*> ParameterShapes(const Module& module) {
   return shapes;
 }
 
-// The program's arrays are the shards of the module's.
+// Checks that the program's arrays are the shards of the module's.
 absl::Status CheckShards(absl::string_view what,
                          const std::vector<const Shape*>& whole,
                          const std::vector<const Shape*>& local,
@@ -90,7 +90,7 @@ absl::Status CheckFits(const Module& module, const ShardedStep& step) {
                      step.mesh);
 }
 
-// What comes out as the next value must lie as it went in.
+// Checks that a state's next value has the same sharding as the state.
 absl::Status CheckState(const ModuleRoles& roles, const ShardedStep& step) {
   for (const StatePair& pair : roles.state_pairs) {
     const Sharding& in = step.parameters[pair.parameter];

@@ -1,4 +1,4 @@
-// Sends what devices hold to other workers, while programs go on.
+// Sends device arrays to other workers while programs run.
 #ifndef MESHWRIGHT_RUNTIME_SHIPPER_H_
 #define MESHWRIGHT_RUNTIME_SHIPPER_H_
 
@@ -19,17 +19,17 @@ namespace meshwright {
 // Thread-safe.
 class Shipper {
  public:
-  // The wire outlives it.
+  // The wire must outlive it.
   explicit Shipper(Wire* wire);
-  ~Shipper();  // What is under way is sent first.
+  ~Shipper();  // Sends what is queued first.
 
-  // Starts reading the buffer, and sends its bytes once they are there. `keep`
-  // holds what must live until then. Errors of the device end up at who waits
-  // on the wire.
+  // Starts reading the buffer, and sends its bytes once they are available.
+  // `keep` holds what must live until then. Device errors are reported to
+  // waiters on the wire.
   absl::Status Ship(const Buffer& buffer, std::shared_ptr<const void> keep,
                     int to, const MessageKey& key);
 
-  int64_t bytes() const;  // Shipped so far.
+  int64_t bytes() const;  // Sent so far.
 
  private:
   struct Item {

@@ -33,12 +33,12 @@ PipelineCosts MeasuredCosts(const StagedStep& step,
                    .weight_grad = mean(stage, ActionKind::kWeightGrad)};
     if (seconds.contains({stage, ActionKind::kBackward})) {
       cost.backward = mean(stage, ActionKind::kBackward);
-      // Never seen apart: as if they were equal.
+      // The halves were never timed separately: they are taken to be equal.
       if (!seconds.contains({stage, ActionKind::kInputGrad})) {
         cost.input_grad = cost.weight_grad = *cost.backward / 2;
       }
     }
-    // All its rounds.
+    // All rounds of the apply program.
     for (const double once : seconds[{stage, ActionKind::kApply}]) {
       cost.apply += once;
     }

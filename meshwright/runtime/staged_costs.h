@@ -1,5 +1,5 @@
-// What the stages of a step were seen to cost, as schedules and simulations
-// take it.
+// The measured costs of the stages of a step, in the form used for schedules
+// and simulation.
 #ifndef MESHWRIGHT_RUNTIME_STAGED_COSTS_H_
 #define MESHWRIGHT_RUNTIME_STAGED_COSTS_H_
 
@@ -8,10 +8,10 @@
 
 namespace meshwright {
 
-// Means of the durations of each stage's programs in an executed step, so that
-// all its work is in them: a program is quicker while other devices idle, and
-// with medians those times would not count. Transfers count nothing: they are
-// over when the programs that wait for them begin.
+// The mean duration of each stage's programs in an executed step. Means, not
+// medians, so that all its work is included: programs run faster while other
+// devices are idle. Transfers cost nothing: they are over when the programs
+// that wait for them begin.
 PipelineCosts MeasuredCosts(const StagedStep& step, const Simulation& executed);
 
 }  // namespace meshwright

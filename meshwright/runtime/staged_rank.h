@@ -1,5 +1,5 @@
-// One rank of a pipeline while it runs a step on the devices of one worker: the
-// row of the timetable, then the end of the step.
+// One rank of a pipeline executing a step on the devices of one worker: its row
+// of the timetable, then the end of the step.
 #ifndef MESHWRIGHT_RUNTIME_STAGED_RANK_H_
 #define MESHWRIGHT_RUNTIME_STAGED_RANK_H_
 
@@ -27,17 +27,17 @@
 
 namespace meshwright {
 
-// A job as it was compiled on this worker: the same for all ranks and steps.
+// A job as compiled on this worker: the same for all ranks and steps.
 struct StagedPrograms {
   Job job;
   std::vector<OwnDevices> own;  // By stage.
-  // By program; null where none of its devices is here.
+  // By program; null if none of its devices is here.
   std::vector<std::unique_ptr<Executable>> executables;
 };
 
-// What programs read that is there before the step begins.
+// Inputs of programs that exist before the step begins.
 struct StagedInputs {
-  // By parameter and stage, where it lives or is given: one array, or one for
+  // By parameter and stage (where it lives or is given): one array, or one for
   // each micro-batch.
   std::map<std::pair<int64_t, int32_t>, std::vector<SharedArray>> parameters;
   // By stage and micro-batch: its number.
@@ -46,7 +46,7 @@ struct StagedInputs {
 
 class StagedRank {
  public:
-  // All outlive it; there may be no log.
+  // All arguments must outlive it; `log` may be null.
   StagedRank(const StagedPrograms* programs, const StagedInputs* inputs,
              Courier* courier, std::vector<int32_t> stages, ActionLog* log)
       : programs_(*programs),
@@ -56,22 +56,23 @@ class StagedRank {
         log_(log),
         clock_(courier->clock()) {}
 
-  // Runs the row (sends and receives need not be in it) and what follows.
+  // Runs the row (which need not have sends and receives) and the end of the
+  // step.
   absl::Status Run(const std::vector<Action>& row);
 
-  // After Run: the step's outputs that were made here, by value.
+  // After Run: the step's outputs that were computed here, by value.
   std::map<int64_t, SharedArray>& outputs() { return outputs_; }
   RankRecord& record() { return record_; }
 
  private:
   struct Held {
     SharedArray array;
-    int64_t uses = 0;  // Still to come.
+    int64_t uses = 0;  // Remaining.
   };
 
-  // State that other stages read, and lays it out as programs want it.
+  // Sends state that other stages read, and reshards state as programs need it.
   absl::Status PrepareState();
-  // Gets ready for what the programs of an action will receive.
+  // Posts receives for the programs of an action.
   void Expect(const Action& action);
   absl::Status RunAction(const Action& action);
   void Log(const std::string& what);
@@ -85,7 +86,7 @@ class StagedRank {
   absl::StatusOr<SharedArray> Value(int64_t value, int32_t stage,
                                     int64_t micro_batch);
   absl::Status Deliver(int32_t value, SharedArray array, int64_t micro_batch);
-  // What another stage sent, once it is here.
+  // Waits for what another stage sent.
   absl::StatusOr<SharedArray> Receive(const ParcelKey& key);
   void Hold(int64_t value, int32_t stage, int64_t micro_batch,
             SharedArray array);
@@ -97,18 +98,18 @@ class StagedRank {
   const std::vector<int32_t> stages_;
   ActionLog* const log_;  // May be null.
   const Stopwatch& clock_;
-  // By parameter and stage: copies of state that lives elsewhere, and state as
-  // StagedLayout::at_work.
+  // By parameter and stage: copies of state that lives elsewhere, and resharded
+  // state (StagedLayout::at_work).
   std::map<std::pair<int64_t, int32_t>, SharedArray> copies_;
   std::map<std::pair<int64_t, int32_t>, SharedArray> at_work_;
-  // By value, stage and micro-batch, as what follows.
+  // By value, stage and micro-batch.
   std::set<std::tuple<int64_t, int32_t, int64_t>> expected_;
   std::map<std::tuple<int64_t, int32_t, int64_t>, Held> values_;
   // By accumulator and stage.
   std::map<std::pair<int64_t, int32_t>, SharedArray> accumulators_;
   std::map<int64_t, SharedArray> outputs_;
   RankRecord record_;
-  // When the programs of the present action had all they need.
+  // When the programs of the present action had all their inputs.
   std::optional<double> began_;
   int64_t held_bytes_ = 0;
 };

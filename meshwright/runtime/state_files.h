@@ -1,4 +1,4 @@
-// The files of a checkpoint that one worker writes, and what it reads of one.
+// The files of a checkpoint that one worker writes, and what it reads from one.
 #ifndef MESHWRIGHT_RUNTIME_STATE_FILES_H_
 #define MESHWRIGHT_RUNTIME_STATE_FILES_H_
 
@@ -16,20 +16,20 @@
 
 namespace meshwright {
 
-// Of the state as it is when this is made, if it is copied: then it may be
-// written while steps run. Else the executor outlives it and is left alone.
+// Of the state at construction, if it is copied: then it may be written while
+// steps run. Otherwise the executor must outlive it and not run.
 class StateFiles {
  public:
   // Requires: the map fits the executor's job (CheckStateMap).
   static absl::StatusOr<std::unique_ptr<StateFiles>> Make(
       const Executor* executor, StateMap map, bool copy);
 
-  // Side by side. By number of the file in the plan.
+  // Writes files concurrently. By number of the file in the plan.
   absl::StatusOr<std::map<int64_t, WrittenFile>> Write(
       const std::string& folder) const;
 
  private:
-  // By parameter and device.
+  // Parameter and device.
   using Key = std::pair<int64_t, int64_t>;
 
   StateFiles(const Executor* executor, StateMap map);
@@ -43,14 +43,14 @@ class StateFiles {
   std::map<Key, HostBox> copies_;
 };
 
-// Gives the executor's devices what they hold of a checkpoint. kInvalidArgument
-// naming the file, when that is damaged. Requires what StateFiles does, and
-// that the checkpoint has the map's tensors.
+// Loads the devices' parts of a checkpoint. kInvalidArgument, naming the file,
+// if that is damaged. Requires: as StateFiles; the checkpoint has the map's
+// tensors.
 absl::Status ReadStateFiles(const std::string& folder, const StateMap& map,
                             Executor& executor);
 
-// kInvalidArgument, naming the tensor, when a checkpoint has not these, or
-// others.
+// kInvalidArgument, naming the tensor, if a checkpoint lacks one of these, or
+// has others.
 absl::Status CheckTensors(const Manifest& manifest, const StateMap& map);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// What workers are told of state, and tell of its files, as messages.
+// Messages to and from workers about state and its files.
 #ifndef MESHWRIGHT_RUNTIME_STATE_MESSAGES_H_
 #define MESHWRIGHT_RUNTIME_STATE_MESSAGES_H_
 
@@ -12,7 +12,7 @@
 namespace meshwright {
 
 proto::StateTensors ToProto(const StateMap& map);
-// kInvalidArgument when it is none of this job.
+// kInvalidArgument if it does not fit this job.
 absl::StatusOr<StateMap> ReadStateMap(const proto::StateTensors& state,
                                       const Job& job);
 

@@ -15,14 +15,14 @@
 namespace meshwright {
 namespace {
 
-// The same on workers, which may have been started elsewhere.
+// The path means the same to workers, which may have another working directory.
 std::string Absolute(const std::string& path) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
   return error ? path : absolute.lexically_normal().string();
 }
 
-// Once the files are written, the folder is a checkpoint.
+// Commits the folder as a checkpoint once all files are written.
 absl::Status Finish(const SaveOptions& options, const std::string& directory,
                     const StateMap& map, const Job& job, StateWrite& write,
                     SaveFolder& folder) {
@@ -48,7 +48,7 @@ absl::Status CheckOptions(const SaveOptions& options) {
     return absl::InvalidArgumentError(
         "the step and the number of checkpoints to keep are not below 0");
   }
-  // What it cannot hold is found before anything is written.
+  // Finds values that it cannot hold before anything is written.
   return WriteManifest({.extra = options.extra}).status();
 }
 

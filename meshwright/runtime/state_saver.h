@@ -15,21 +15,21 @@ namespace meshwright {
 
 class StateSaver {
  public:
-  // The site outlives it.
+  // The site must outlive it.
   explicit StateSaver(JobSite* site) : site_(*site) {}
-  ~StateSaver();  // Waits for what is being saved.
+  ~StateSaver();  // Waits for a save in progress.
 
-  // As Runner's.
+  // As in Runner.
   absl::Status Save(const SaveOptions& options, StateMap map);
   absl::Status AwaitSaved();
-  // `is_touched` is set once state may have changed.
+  // Sets `is_touched` once state may have changed.
   absl::StatusOr<RestoredState> Restore(const std::string& directory,
                                         const StateMap& map, bool* is_touched);
 
  private:
   JobSite& site_;
-  std::thread thread_;  // Of the save that is under way.
-  absl::Status saved_;  // The thread's, until it is joined.
+  std::thread thread_;  // Of the save in progress.
+  absl::Status saved_;  // Written by the thread; valid once it is joined.
 };
 
 }  // namespace meshwright

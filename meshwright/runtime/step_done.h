@@ -12,7 +12,7 @@ namespace meshwright {
 proto::StepDone ToProto(int64_t number, const StepReport& report,
                         bool timed_actions);
 
-// Adds what one worker did to what others have done in the same step.
+// Adds one worker's part to those of others in the same step.
 void AddTo(const proto::StepDone& done, StepReport& report);
 
 }  // namespace meshwright

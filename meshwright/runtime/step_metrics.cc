@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// That most of the work of contractions is done in.
+// The type in which most of the work of contractions is done.
 std::optional<ElementType> TypeOfContractions(const Module& module,
                                               const ModuleWork& work) {
   std::map<ElementType, double> flops;

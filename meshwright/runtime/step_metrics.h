@@ -1,4 +1,4 @@
-// What steps achieve, in the figures that people watch: a JSON line per step.
+// Metrics of steps: a JSON line per step.
 //
 //   const JobFacts facts = FactsOf(module, cluster, /*devices=*/8);
 //   const StepFigures step = FiguresOf(facts, job, number, report);
@@ -8,8 +8,7 @@
 //     //  "communication_seconds":0.011,"communication_bytes":1048576,
 //     //  "memory_bytes":73400320}
 //
-// Figures that are not known are null; "position" is there where a dataset
-// feeds the step.
+// Unknown figures are null; "position" is present if a dataset feeds the step.
 #ifndef MESHWRIGHT_RUNTIME_STEP_METRICS_H_
 #define MESHWRIGHT_RUNTIME_STEP_METRICS_H_
 
@@ -27,16 +26,17 @@ namespace meshwright {
 // What is known of a job before it runs.
 struct JobFacts {
   int64_t job = 0;
-  // Elements of the largest integer data parameter of rank 2 or more, if there
-  // is one; else `samples`: the first dimension of the largest data parameter.
+  // Elements of the largest integer data parameter of rank 2 or more, if any;
+  // otherwise `samples` is set: the first dimension of the largest data
+  // parameter.
   int64_t tokens = 0;
   int64_t samples = 0;
-  double flops = 0;  // Of a step, as counted (analysis/flops.h).
-  // Of all its devices together, in a second, on the type that most of the
-  // contractions have; 0: not known.
+  double flops = 0;  // Per step, as counted (analysis/flops.h).
+  // FLOP/s of all its devices together, in the type that most contractions
+  // have; 0: unknown.
   double peak_flops = 0;
 };
-// Of a step that runs on that many devices of a cluster. Requires: the module
+// Of a step that runs on `devices` devices of a cluster. Requires: the module
 // passed Verify.
 JobFacts FactsOf(const Module& module, const Cluster& cluster, int64_t devices);
 
@@ -50,16 +50,16 @@ struct StepFigures {
   double tflops = 0;
   std::optional<double> mfu;
   std::optional<double> bubble;  // Of a pipeline: part of its ranks' time.
-  // The longest that a worker waited for others; bytes between workers.
+  // The longest time that a worker waited for others; bytes between workers.
   std::optional<double> communication_seconds;
   std::optional<int64_t> communication_bytes;
-  std::optional<int64_t> memory_bytes;  // Of programs, on a device.
+  std::optional<int64_t> memory_bytes;  // Of programs, per device.
   std::optional<int64_t> position;      // Of the dataset that feeds it.
 };
 StepFigures FiguresOf(const JobFacts& facts, const Job& job, int64_t number,
                       const StepReport& report);
 
-// Without an end of line.
+// Without a newline.
 std::string ToJsonLine(const StepFigures& figures);
 
 }  // namespace meshwright

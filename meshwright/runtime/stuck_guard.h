@@ -1,5 +1,5 @@
-// Notices what was told to end and does not: a step in which devices wait for
-// those of a worker that is gone cannot be stopped from outside.
+// Detects that something which was told to end does not: a step whose devices
+// wait for those of a lost worker cannot be stopped from outside.
 //
 //   StuckGuard guard(absl::Seconds(30), [] { EndProcess(3); });
 //   guard.Enter();  run...  guard.Leave();     // One thread.
@@ -20,13 +20,13 @@ namespace meshwright {
 class StuckGuard {
  public:
   // `stuck` is called once, on a thread of its own, if what was entered is not
-  // left within `patience` of Expire().
+  // left within `patience` after Expire().
   StuckGuard(absl::Duration patience, std::function<void()> stuck);
   ~StuckGuard();
 
   void Enter();
   void Leave();
-  // Does nothing unless something is entered.
+  // Does nothing unless something was entered.
   void Expire();
 
  private:
@@ -34,7 +34,7 @@ class StuckGuard {
 
   const absl::Duration patience_;
   const std::function<void()> stuck_;
-  std::mutex mutex_;  // Guards the rest.
+  std::mutex mutex_;  // Guards the members below.
   std::condition_variable changed_;
   bool is_entered_ = false;
   bool is_over_ = false;

@@ -17,10 +17,10 @@ namespace meshwright {
 
 namespace {
 
-// Of weights that few products are added up of.
+// Limit for weights of contractions that sum few products.
 constexpr double kLargestWeight = 0.5;
 
-// What the uses of parameters ask of their values.
+// Requirements on synthetic values from the uses of parameters.
 class SyntheticForms {
  public:
   SyntheticForms(const Module& module, const ModuleRoles& roles)
@@ -36,7 +36,7 @@ class SyntheticForms {
       options.bound = bound->second;
     }
     options.non_negative = non_negative_.contains(number);
-    // Data are as they come.
+    // Data are not scaled.
     if (roles_.parameters[number].role == ParameterRole::kData) return options;
     if (const auto size = contracted_.find(number);
         size != contracted_.end() && size->second > 0) {

@@ -1,4 +1,5 @@
-// Parameters of a step by number: their names, and made-up values for them.
+// The parameters of a step by number: their names, and synthetic values for
+// them.
 #ifndef MESHWRIGHT_RUNTIME_SYNTHETIC_INPUTS_H_
 #define MESHWRIGHT_RUNTIME_SYNTHETIC_INPUTS_H_
 
@@ -15,19 +16,19 @@
 namespace meshwright {
 
 // Calls `set` with a synthetic value (state/synthetic.h) for every parameter of
-// the module, until it fails. State is well conditioned as its uses imply:
-// weights by how many products are added up, what is multiplied by near one
-// (analysis/value_scale.h), what roots are taken of not negative. Requires:
+// the module, until it fails. Values are well conditioned for their uses:
+// weights scaled by their number of summed products, multiplicative factors
+// near one (analysis/value_scale.h), operands of roots non-negative. Requires:
 // parameters are arrays.
 absl::Status ForEachSynthetic(
     const Module& module, const ModuleRoles& roles, uint64_t seed,
     const std::function<absl::Status(int64_t number, Tensor tensor)>& set);
 
-// kInvalidArgument when no parameter has this name.
+// kInvalidArgument if no parameter has this name.
 absl::StatusOr<int64_t> FindParameter(const ModuleRoles& roles,
                                       absl::string_view name);
 
-// Where something of this name is read: a state parameter, or else an output.
+// What is read under a name: a state parameter, or else an output.
 struct NamedArray {
   bool is_state = false;
   int64_t index = 0;  // Of the parameter, or the output.

@@ -1,12 +1,13 @@
-// Which workers a worker's process has opened its devices with.
+// The teams with which a worker's process has opened its devices.
 //
-// NCCL's groups last as long as the process, and are found again by the places
-// of their members. Workers 0 and 2 were a team; in one of 0, 1 and 2 worker 0
-// would take the group of the first two places for the one that it has with 2:
+// NCCL communicators last as long as the process, and are looked up by the
+// positions of their members in the team. Suppose workers 0 and 2 were a team;
+// in a team of 0, 1 and 2, worker 0 would mistake the communicator of the first
+// two positions for the one that it has with 2:
 //
-//   history.Add({10, 12});           // Numbers of connections.
-//   history.Allows({10, 12, 13});    // true: places 0 and 1 are who they were.
-//   history.Allows({10, 11, 12});    // false: it has to begin anew.
+//   history.Add({10, 12});           // Serial numbers of connections.
+//   history.Allows({10, 12, 13});    // true: positions 0 and 1 are unchanged.
+//   history.Allows({10, 11, 12});    // false: it has to restart.
 #ifndef MESHWRIGHT_RUNTIME_TEAM_HISTORY_H_
 #define MESHWRIGHT_RUNTIME_TEAM_HISTORY_H_
 
@@ -18,7 +19,7 @@
 
 namespace meshwright {
 
-// For one thread, but for Spoil.
+// Single-threaded, except for Spoil.
 class TeamHistory {
  public:
   using Members = std::vector<int64_t>;
@@ -32,7 +33,7 @@ class TeamHistory {
   void Add(const Members& team) {
     if (team.size() > members_.size()) members_ = team;
   }
-  // A job of its team has failed: its groups may be in use, or broken.
+  // A job of its team has failed: its communicators may be in use, or broken.
   void Spoil() { is_spoiled_ = true; }
 
  private:

@@ -14,7 +14,7 @@ Shape ShapeOf(const Buffer& buffer) {
   return Shape::Array(buffer.shape().type, buffer.shape().dimensions);
 }
 
-// (array) -> the tile.
+// A program (array) -> tile.
 Module CuttingProgram(const Shape& shape, const Tile& tile) {
   LocalProgram program("cut_out", *Mesh::Parse("1"));
   Computation* entry = program.module.AddComputation("entry");
@@ -30,7 +30,7 @@ Module CuttingProgram(const Shape& shape, const Tile& tile) {
   return std::move(program.module);
 }
 
-// (tiles) -> the array.
+// A program (tiles) -> array.
 Module PutTogether(const std::vector<const Tile*>& tiles, const Shape& shape) {
   LocalProgram program("put_together", *Mesh::Parse("1"));
   Computation* entry = program.module.AddComputation("entry");
@@ -75,7 +75,7 @@ absl::StatusOr<BufferPtr> TileMover::CutOut(const Buffer& from,
   MW_ASSIGN_OR_RETURN(
       Executable* const cut,
       Compiled(CuttingProgram(ShapeOf(from), tile), from.device()));
-  // Execute reads the argument only.
+  // Execute only reads the argument.
   Buffer* const argument = const_cast<Buffer*>(&from);
   MW_ASSIGN_OR_RETURN(Execution run, cut->ExecuteSingle({&argument, 1}));
   return std::move(run.outputs[0][0]);

@@ -1,11 +1,11 @@
-// Cuts tiles out of arrays and puts them together, on devices.
+// Cuts tiles out of arrays and assembles them, on devices.
 //
 //   MW_ASSIGN_OR_RETURN(BufferPtr tile, mover.Fetch(*shard, tile, device));
-//   MW_ASSIGN_OR_RETURN(BufferPtr shard,
-//                       mover.Assemble(std::move(tiles), places, shape,
-//                       device));
+//   MW_ASSIGN_OR_RETURN(
+//       BufferPtr shard,
+//       mover.Assemble(std::move(tiles), places, shape, device));
 //
-// Small programs do it, compiled when first needed. Thread-safe.
+// Done by small programs, compiled when first needed. Thread-safe.
 #ifndef MESHWRIGHT_RUNTIME_TILE_MOVER_H_
 #define MESHWRIGHT_RUNTIME_TILE_MOVER_H_
 
@@ -28,12 +28,12 @@ class TileMover {
  public:
   explicit TileMover(Client* client) : client_(client) {}
 
-  // The bytes of a tile, on the device that it goes to.
+  // A tile, copied to its target device.
   absl::StatusOr<BufferPtr> Fetch(const Buffer& from, const Tile& tile,
                                   const Device& to);
-  // ... on the device that has it.
+  // A tile, on the device that has it.
   absl::StatusOr<BufferPtr> CutOut(const Buffer& from, const Tile& tile);
-  // Tiles in their places; what none covers is zero.
+  // Tiles in their places; zero where there is none.
   absl::StatusOr<BufferPtr> Assemble(std::vector<BufferPtr> parts,
                                      const std::vector<const Tile*>& tiles,
                                      const Shape& shape, const Device& device);

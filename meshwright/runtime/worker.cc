@@ -18,7 +18,7 @@
 
 namespace meshwright {
 
-// Carries commands out, one after another, on a thread of its own.
+// Executes commands one after another on its own thread.
 class Worker::Desk {
  public:
   Desk(CoordinatorLink* link, Options options)
@@ -47,7 +47,7 @@ class Worker::Desk {
     changed_.notify_all();
   }
 
-  // Ends the step or the loading that is under way.
+  // Ends the step or the loading that is in progress.
   void Abort(const absl::Status& why) {
     std::shared_ptr<LoadedJob> job;
     std::shared_ptr<AbortableStore> store;
@@ -61,7 +61,7 @@ class Worker::Desk {
     if (options_.engine->is_of_team()) guard_.Expire();
   }
 
-  // Forgets what has not begun.
+  // Drops commands that have not begun.
   void Clear() {
     const std::lock_guard lock(mutex_);
     commands_.clear();
@@ -79,7 +79,7 @@ class Worker::Desk {
   void Keep(const proto::Blob& blob);
   absl::Status Load(const proto::LoadJob& load, proto::Reply& reply);
   absl::Status Run(const proto::RunSteps& run, LoadedJob& job);
-  // The one that was loaded last.
+  // Unloads the job that was loaded last.
   void Unload();
   absl::Status Send(proto::WorkerReport report) {
     return link_.Send(std::move(report));
@@ -92,10 +92,11 @@ class Worker::Desk {
   std::condition_variable changed_;
   std::deque<proto::WorkerCommand> commands_;
   bool is_over_ = false;
-  std::shared_ptr<AbortableStore> store_;  // Of the job.
+  std::shared_ptr<AbortableStore> store_;  // The job's key-value store.
   std::shared_ptr<LoadedJob> job_;
-  std::shared_ptr<LoadedJob> init_;  // Beside it, to compute its state.
-  // Only the thread's: by hash.
+  // Loaded in addition to the job, to compute its initial state.
+  std::shared_ptr<LoadedJob> init_;
+  // By hash; used only by the thread.
   std::map<std::string, std::string> blobs_;
   std::thread thread_;
 };
@@ -121,9 +122,9 @@ void Worker::Desk::Work() {
     guard_.Leave();
     reply.set_code(static_cast<int>(status.code()));
     reply.set_message(std::string(status.message()));
-    // A command that wants no reply says so when it fails.
+    // A command without id gets a reply only if it fails.
     if (command.id() == 0 && status.ok()) continue;
-    // The connection's end is found by who reads from it.
+    // If the connection ends, its reader notices.
     Send(std::move(report)).IgnoreError();
   }
 }
@@ -231,7 +232,7 @@ absl::Status Worker::Desk::Load(const proto::LoadJob& load,
 }
 
 void Worker::Desk::Unload() {
-  // Destroyed without the lock: it may wait for what is under way.
+  // Destroyed without holding the lock, since it may wait for work in progress.
   std::shared_ptr<LoadedJob> job;
   const std::lock_guard lock(mutex_);
   job = std::exchange(init_ != nullptr ? init_ : job_, nullptr);

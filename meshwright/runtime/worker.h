@@ -1,10 +1,11 @@
-// A worker: runs jobs on the devices of its process, as a coordinator says.
+// A worker: runs jobs on the devices of its process, as directed by a
+// coordinator.
 //
 //   MW_ASSIGN_OR_RETURN(auto link, JoinCoordinator(...));
 //   return Worker(link.get(), {.engine = &engine, ...}).Serve();
 //
-// Programs and timetables come once per job; then a step takes one command for
-// many of them, and its data. One job at a time.
+// Programs and timetables are sent once per job; after that one command runs
+// any number of steps. One job at a time.
 #ifndef MESHWRIGHT_RUNTIME_WORKER_H_
 #define MESHWRIGHT_RUNTIME_WORKER_H_
 
@@ -30,25 +31,25 @@ class Worker {
   struct Options {
     WorkerEngine* engine = nullptr;
     const Plugin* plugin = nullptr;  // Of the engine's clients.
-    // Connects to the job's other workers; `member` is this one's place.
+    // Connects to the job's other workers; `member` is this one's index.
     std::function<absl::StatusOr<std::unique_ptr<Wire>>(
         const JobSpec& spec, int member, KeyValueStore* store)>
         connect;
     absl::Duration heartbeat = absl::Seconds(1);
-    CompileCache* cache = nullptr;  // Of compiled programs; may be null.
-    // Has the process begin anew: called when the coordinator says so, and
-    // when a job was aborted `stuck_after` ago and its devices do not stop
-    // waiting for those of other workers. Null: it cannot.
+    CompileCache* cache = nullptr;  // May be null.
+    // Restarts the process: called if the coordinator says so, or if a job was
+    // aborted `stuck_after` ago and its devices still wait for those of other
+    // workers. Null: not possible.
     std::function<void()> renew = nullptr;
     absl::Duration stuck_after = absl::Seconds(30);
   };
 
-  // All outlive it.
+  // All arguments must outlive it.
   Worker(CoordinatorLink* link, Options options);
   ~Worker();
 
-  // Until the coordinator ends it; kUnavailable when the coordinator is gone,
-  // or wants it to begin anew.
+  // Until the coordinator ends it; kUnavailable if the coordinator is lost, or
+  // wants this worker to restart.
   absl::Status Serve();
 
  private:

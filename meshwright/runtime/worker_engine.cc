@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-// Values under the job's own keys.
+// A key-value store with a prefix for this job.
 ProcessTeam TeamOf(const JobSpec& spec, int member,
                    std::shared_ptr<KeyValueStore> store) {
   const std::string prefix = absl::StrCat("job", spec.id, "/engine/");
@@ -41,7 +41,7 @@ absl::Status WorkerEngine::PrepareFor(const JobSpec& spec, int member,
     return absl::OkStatus();
   }
   is_of_team_ = is_for_team;
-  // First the devices' memory is given back.
+  // First release the memory of the devices.
   client_ = nullptr;
   std::optional<ProcessTeam> team;
   if (is_for_team) team = TeamOf(spec, member, std::move(store));

@@ -1,5 +1,5 @@
 // The devices of a worker: opened alone, or together with those of a job's
-// other workers, where the platform's own collectives go between processes.
+// other workers if the platform's own collectives span processes.
 //
 //   WorkerEngine engine(open, std::move(client));
 //   MW_RETURN_IF_ERROR(engine.PrepareFor(spec, member, store));
@@ -29,15 +29,16 @@ class WorkerEngine {
   using Open = std::function<absl::StatusOr<std::unique_ptr<Client>>(
       const std::optional<ProcessTeam>& team)>;
 
-  // `alone` is what `open` gave without a team.
+  // `alone` is what `open` returned without a team.
   WorkerEngine(Open open, std::unique_ptr<Client> alone);
 
   // Null after PrepareFor() has failed.
   Client* client() const { return client_.get(); }
 
-  // Opens the devices anew if the job needs them otherwise: with its other
-  // workers, which all do so, if one of its stages has devices of several; else
-  // alone. Requires that all that the client made is gone. For one thread.
+  // Opens the devices anew if the job needs them differently: together with its
+  // other workers, which all do so, if one of its stages spans workers;
+  // otherwise alone. Requires: everything that the client made is destroyed.
+  // Single-threaded.
   absl::Status PrepareFor(const JobSpec& spec, int member,
                           std::shared_ptr<KeyValueStore> store);
   bool is_of_team() const { return is_of_team_; }

@@ -8,7 +8,7 @@
 //     MW_RETURN_IF_ERROR(link->Send(CarryOut(command)));
 //   }
 //
-// service/ makes them over gRPC, memory_link.h inside one process.
+// Implemented over gRPC in service/, and within a process in memory_link.h.
 #ifndef MESHWRIGHT_RUNTIME_WORKER_LINK_H_
 #define MESHWRIGHT_RUNTIME_WORKER_LINK_H_
 
@@ -24,19 +24,19 @@ namespace meshwright {
 // The coordinator's end of a connection to a worker. Thread-safe.
 class WorkerLink {
  public:
-  // Ends the connection; what is queued is still sent. No event is under way
-  // afterwards, unless it is the one that destroys the link.
+  // Ends the connection; queued commands are still sent. No event is in
+  // progress afterwards, unless it is the one that destroys the link.
   virtual ~WorkerLink() = default;
 
   virtual const proto::Hello& hello() const = 0;
 
-  // In order; returns once it is queued. Waits while too much is queued, but
-  // for `abort` and `shutdown`. kUnavailable once the connection is over;
-  // kInvalidArgument for what is larger than a message may be.
+  // Commands are sent in order; returns once it is queued. Waits while too much
+  // is queued, except for `abort` and `shutdown`. kUnavailable once the
+  // connection is over; kInvalidArgument for a message above the size limit.
   virtual absl::Status Send(proto::WorkerCommand command) = 0;
 
-  // Called on a thread of the link, in order: `report` for each report; `lost`
-  // once, last, with why.
+  // Called on a thread of the link, in order: `report` for each report; finally
+  // `lost`, once, with the reason.
   struct Events {
     std::function<void(proto::WorkerReport)> report;
     std::function<void(absl::Status)> lost;
@@ -47,10 +47,10 @@ class WorkerLink {
 // A worker's end. Thread-safe.
 class CoordinatorLink {
  public:
-  // Ends the connection; what is queued is still sent.
+  // Ends the connection; queued reports are still sent.
   virtual ~CoordinatorLink() = default;
 
-  // Waits. kUnavailable when the coordinator is gone.
+  // Waits. kUnavailable if the coordinator is lost.
   virtual absl::StatusOr<proto::WorkerCommand> Next() = 0;
   // As WorkerLink::Send.
   virtual absl::Status Send(proto::WorkerReport report) = 0;

@@ -35,7 +35,7 @@ class WorkerThreadsForTest {
       : coordinator_(std::make_unique<Coordinator>(
             Coordinator::Options{.limits = limits})) {}
 
-  // Whoever uses the coordinator is gone.
+  // Requires: nothing uses the coordinator any more.
   ~WorkerThreadsForTest() {
     coordinator_ = nullptr;
     for (const auto& one : workers_) {

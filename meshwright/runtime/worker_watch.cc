@@ -38,7 +38,7 @@ absl::Status WorkerWatch::Wait(const Team& team, absl::Duration limit,
       const std::lock_guard lock(mutex_);
       seen = changes_;
     }
-    // What came last counts, even from a worker that left right after.
+    // The last report counts, even if the worker left right after it.
     if (done()) return absl::OkStatus();
     for (const std::shared_ptr<RemoteWorker>& worker : team) {
       if (worker->health().ok() && worker->IsSilentFor(limits_.silence)) {

@@ -1,4 +1,4 @@
-// Waits for workers, and notices when they are gone.
+// Waits for workers, and detects when they are lost.
 #ifndef MESHWRIGHT_RUNTIME_WORKER_WATCH_H_
 #define MESHWRIGHT_RUNTIME_WORKER_WATCH_H_
 
@@ -22,17 +22,17 @@ using Team = std::vector<std::shared_ptr<RemoteWorker>>;
 class WorkerWatch {
  public:
   struct Limits {
-    // A worker that says nothing for so long is lost.
+    // A worker that sends nothing for this long is lost.
     absl::Duration silence = absl::Seconds(15);
-    // Steps that take longer are taken for hung.
+    // Steps that take longer are considered hung.
     absl::Duration step = absl::Minutes(10);
-    // Workers that wait for one another for so long give up.
+    // How long workers wait for one another.
     absl::Duration wire = absl::Minutes(5);
-    // After an error: for the other workers to end, and say why.
+    // After an error: how long to wait for the other workers' own errors.
     absl::Duration aftermath = absl::Seconds(5);
   };
-  // Why a worker is gone, where its launcher knows more: "was killed by signal
-  // 9"; empty if it does not. May wait a little.
+  // Why a worker ended, if its launcher knows more: "was killed by signal 9";
+  // empty if it does not. May wait briefly.
   using Obituary = std::function<std::string(const proto::Hello& hello)>;
 
   WorkerWatch(Limits limits, Obituary obituary)
@@ -40,13 +40,14 @@ class WorkerWatch {
 
   const Limits& limits() const { return limits_; }
 
-  // Something may have changed.
+  // Call when something may have changed.
   void Notify();
-  // Until `done`: OK. kUnavailable, naming it, when a worker of the team is
-  // lost; kDeadlineExceeded after `limit`. `done` is called again and again.
+  // Waits until `done` returns true. kUnavailable, naming it, if a worker of
+  // the team is lost; kDeadlineExceeded after `limit`. `done` is called
+  // repeatedly.
   absl::Status Wait(const Team& team, absl::Duration limit,
                     const std::function<bool()>& done);
-  // The first of the team that is lost: who, and how it went. OK if none is.
+  // The first lost worker of the team, with the reason. OK if none is.
   absl::Status FindLost(const Team& team) const;
 
  private:
@@ -57,7 +58,7 @@ class WorkerWatch {
   uint64_t changes_ = 0;
 };
 
-// A line for each worker: its name and its last actions.
+// A line for each worker: its name and its most recent actions.
 std::string LastActions(const Team& team);
 
 }  // namespace meshwright

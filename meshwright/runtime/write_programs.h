@@ -1,4 +1,4 @@
-// The programs of a job, as the compiler of one of its workers gets them.
+// The programs of a job, as given to the compiler of one of its workers.
 #ifndef MESHWRIGHT_RUNTIME_WRITE_PROGRAMS_H_
 #define MESHWRIGHT_RUNTIME_WRITE_PROGRAMS_H_
 
@@ -14,8 +14,8 @@ namespace meshwright {
 
 // By program: HLO for the devices that `worker` has of its stage, empty if it
 // has none. Collectives with devices of other workers become calls
-// (program_passes/cross_process.h) under the number `id`, unless the platform's
-// own go between processes: then it is HLO for all devices of the stage.
+// (program_passes/cross_process.h) with job number `id`, unless the platform's
+// own collectives span processes: then it is HLO for all devices of the stage.
 // `platform` is the worker's. Requires: the job is placed.
 absl::StatusOr<std::vector<std::string>> WritePrograms(
     const JobSource& source, int worker, int64_t id,

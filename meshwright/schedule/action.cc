@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<absl::string_view, 9> kTexts = {
     "F", "I", "W", "B", "SEND_F", "RECV_F", "SEND_B", "RECV_B", "A"};
 
-// Where a transfer goes to or comes from in a plain chain of stages.
+// The other end of a transfer in a plain chain of stages.
 int NeighbourOf(int stage, ActionKind kind) {
   switch (kind) {
     case ActionKind::kSendForward:
@@ -26,7 +26,7 @@ int NeighbourOf(int stage, ActionKind kind) {
   }
 }
 
-// Digits at the front of `rest`; false when there are none or too many.
+// Takes digits from the front of `rest`; false if there are none or too many.
 bool TakeNumber(absl::string_view& rest, int& number) {
   size_t length = 0;
   while (length < rest.size() && absl::ascii_isdigit(rest[length])) ++length;

@@ -1,14 +1,14 @@
 // One cell of a timetable: what a stage does for one micro-batch.
 //
-//   2F0         stage 2 runs the forward of micro-batch 0
-//   1I3, 1W3    its gradients by inputs, and by weights
+//   2F0         stage 2 runs the forward pass of micro-batch 0
+//   1I3, 1W3    input gradients and weight gradients
 //   0B2         both in one
 //   1SEND_F0    stage 1 sends its forward result to stage 2
 //   2RECV_F0    ... and stage 2 receives it
 //   0SEND_F0>3  to a stage that is not the next one; 3RECV_F0<0 is its receive
-//   2A          once per step: stage 2 applies its gradients
+//   2A          once per step: stage 2 runs its optimizer update
 //
-// PyTorch's pipelining writes the same cells, but for the peer and A.
+// PyTorch's pipelining uses the same cells, except for the peer and A.
 #ifndef MESHWRIGHT_SCHEDULE_ACTION_H_
 #define MESHWRIGHT_SCHEDULE_ACTION_H_
 
@@ -41,21 +41,21 @@ struct Action {
   bool operator==(const Action&) const = default;
 };
 
-// Letters of the kind: "F", "SEND_B".
+// As in cells: "F", "SEND_B".
 absl::string_view KindText(ActionKind kind);
 
 bool IsTransfer(ActionKind kind);
 bool IsSend(ActionKind kind);
-// Sends and receives of forward results.
+// Whether it sends or receives a forward result.
 bool IsForwardTransfer(ActionKind kind);
-// kBackward or kInputGrad: what waits for gradients of later stages.
+// kBackward or kInputGrad: needs the gradients of later stages.
 bool TakesGradients(ActionKind kind);
 
-// The receive of a send, and the other way round.
+// The receive of a send, and vice versa.
 Action OtherEnd(const Action& transfer);
 
 std::string ToString(const Action& action);
-// kInvalidArgument in one line: what the cell is and what was expected.
+// kInvalidArgument in one line: the cell and what was expected.
 absl::StatusOr<Action> ParseAction(absl::string_view cell);
 
 }  // namespace meshwright

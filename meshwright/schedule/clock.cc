@@ -9,7 +9,8 @@
 namespace meshwright {
 namespace {
 
-// Events closer than this part of the shortest duration are one.
+// Events closer to each other than this part of the shortest duration count as
+// simultaneous.
 constexpr double kSameTime = 1e-6;
 
 double ShortestDuration(const PipelineCosts& costs) {
@@ -182,7 +183,7 @@ void PipelineClock::Hold(int rank, int64_t bytes) {
 }
 
 void PipelineClock::Dispatch() {
-  // Computations first: they take values out of the way of transfers.
+  // Computations first: they release buffers that transfers need.
   while (!awake_.empty()) {
     const int rank = awake_.back();
     awake_.pop_back();
@@ -206,7 +207,7 @@ void PipelineClock::Start(int rank, const Action& action) {
   } else {
     t.weight_started = true;
   }
-  // What was received is now counted as held by the stage.
+  // Received values now count as held by the stage.
   if (forward) {
     for (const int edge : in_edges_[action.stage]) {
       Hold(rank, -edges_[edge].edge->forward_bytes);
@@ -219,7 +220,7 @@ void PipelineClock::Start(int rank, const Action& action) {
   result_.busy_seconds[rank] += end - now_;
   if (options_.record) result_.rows[rank].push_back({action, now_, end});
   Push(end, rank, -1);
-  // Who waits for it may count on it.
+  // Ranks that wait for the result can now expect it at a known time.
   if (forward) {
     for (const int edge : out_edges_[action.stage]) {
       const Edge& e = edges_[edge];
@@ -257,7 +258,7 @@ void PipelineClock::Finish(int rank) {
     return;
   }
   if (TakesGradients(action.kind)) {
-    // Incoming gradients die with the action.
+    // Incoming gradients are freed after the action.
     for (const int edge : out_edges_[action.stage]) {
       Hold(rank, -edges_[edge].edge->backward_bytes);
     }

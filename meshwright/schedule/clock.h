@@ -1,9 +1,9 @@
-// Plays a pipeline in time: what is ready when, transfers on their links,
-// bytes held. Who decides the order is a Dispatcher: the rows of a timetable
-// (simulate.cc) or rules of priority (list_schedule.cc).
+// A discrete-event simulation of a pipeline: what is ready when, transfers on
+// their links, bytes held. The order is decided by a Dispatcher: the rows of a
+// timetable (simulate.cc) or priority rules (list_schedule.cc).
 //
-// A rank computes one action at a time. Transfers run beside computation, one
-// at a time on each link, a link being a pair of ranks and a direction.
+// A rank computes one action at a time. Transfers overlap with computation, one
+// at a time per link; a link is an ordered pair of ranks.
 #ifndef MESHWRIGHT_SCHEDULE_CLOCK_H_
 #define MESHWRIGHT_SCHEDULE_CLOCK_H_
 
@@ -25,47 +25,48 @@ class PipelineClock;
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
-  // A compute action for an idle rank that IsReady(), or nothing: wait until
-  // the next event on the rank.
+  // A compute action for an idle rank that IsReady(); nullopt: wait until the
+  // next event on the rank.
   virtual std::optional<Action> Next(int rank, PipelineClock& clock) = 0;
-  // The inputs of F, of I (or B, the kind given is I) or of W are there.
+  // The inputs of F, of I (or B; the kind given is I) or of W are available.
   virtual void OnReady(const Action& action) { (void)action; }
 };
 
 struct ClockOptions {
-  // Transfers wait until both ends are posted; otherwise they start when the
-  // value is there.
+  // Transfers start once both ends are posted; otherwise as soon as the value
+  // is available.
   bool explicit_transfers = false;
-  bool record = true;  // Actions, transfers and memory over time.
+  // Whether to record actions, transfers and memory over time.
+  bool record = true;
 };
 
 class PipelineClock {
  public:
-  // Costs fit the stages and ranks (CheckCosts), and outlive the clock.
+  // Requires: costs fit the stages and ranks (CheckCosts). All arguments must
+  // outlive the clock.
   PipelineClock(const std::vector<int>& rank_of_stage, int ranks,
                 int micro_batches, const PipelineCosts& costs,
                 const ClockOptions& options);
 
-  // Until nothing happens any more; whether every micro-batch went through
-  // all stages and back.
+  // Runs until no event is left; returns whether every micro-batch passed
+  // forward and backward through all stages.
   bool Run(Dispatcher& dispatcher);
 
   double now() const { return now_; }
   bool IsReady(const Action& action) const;
   int64_t BytesHeld(int rank) const { return bytes_[rank]; }
-  // When the next value that is on its way will reach the rank, if nothing
-  // holds it up.
+  // When the next value in transit will reach the rank, unless it is delayed.
   std::optional<double> NextArrival(int rank) const;
-  // A send or receive; the value of a send has been computed.
+  // Posts a send or receive. Requires: the value of a send has been computed.
   void Post(const Action& transfer);
 
-  // After Run: what happened. Rows end with the apply of each stage.
+  // After Run: what happened. Rows end with the apply action of each stage.
   Simulation TakeResult();
 
  private:
   struct Edge {
     const StageEdge* edge;
-    int link[2];  // Forward, backward; -1 on the same rank.
+    int link[2];  // Forward, backward; -1 within one rank.
   };
   struct Link {
     std::deque<int64_t> waiting;
@@ -74,15 +75,16 @@ class PipelineClock {
   struct Event {
     double time;
     int64_t order;
-    int rank;          // Of a computation that ends, or
-    int64_t transfer;  // of a transfer that does.
-    // Of events at one time, transfers first: they free what they sent.
+    int rank;          // Of a computation that ends; otherwise -1.
+    int64_t transfer;  // That ends.
+    // Among simultaneous events transfers come first, since they free what they
+    // sent.
     bool operator>(const Event& other) const {
       return std::tuple(time, rank >= 0, order) >
              std::tuple(other.time, other.rank >= 0, other.order);
     }
   };
-  // Of a micro-batch in a stage.
+  // The state of a micro-batch in a stage.
   struct Task {
     int missing_inputs = 0;
     int missing_gradients = 0;
@@ -93,7 +95,7 @@ class PipelineClock {
     bool weight_started = false;
   };
 
-  // Transfers are numbered (edge, direction, micro-batch).
+  // Transfers are numbered by (edge, direction, micro-batch).
   int64_t TransferId(int edge, bool backward, int micro_batch) const;
   const Task& task(int stage, int micro_batch) const;
   Task& task(int stage, int micro_batch);
@@ -118,15 +120,16 @@ class PipelineClock {
   double tolerance_ = 0;
   double now_ = 0;
   int64_t order_ = 0;
-  int64_t left_;  // Micro-batches times stages without all gradients.
+  // Pairs of micro-batch and stage whose gradients are incomplete.
+  int64_t left_;
   Dispatcher* dispatcher_ = nullptr;
 
   std::vector<Edge> edges_;
   std::vector<std::vector<int>> in_edges_, out_edges_;  // By stage.
   std::vector<Link> links_;
   std::vector<Task> tasks_;
-  std::vector<uint8_t> posted_;                  // By transfer: ends that are.
-  std::vector<double> expected_at_;              // By transfer.
+  std::vector<uint8_t> posted_;      // By transfer: how many ends are posted.
+  std::vector<double> expected_at_;  // By transfer.
   std::vector<std::multiset<double>> expected_;  // By rank.
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<std::optional<Action>> running_;  // By rank.

@@ -12,13 +12,13 @@
 namespace meshwright {
 namespace {
 
-// What an action waits for: an action of some row, done or not.
+// What an action waits for: another action, done or not.
 struct Wait {
   Action action;
   int rank = 0;
 };
 
-// Works off the rows without a clock.
+// Executes the rows without a clock.
 class Rows {
  public:
   Rows(const Timetable& timetable, const PipelineCosts& costs, int parked_sends)
@@ -69,7 +69,7 @@ class Rows {
   }
 
  private:
-  using Key = std::pair<int, int>;  // From rank, to rank.
+  using Key = std::pair<int, int>;  // Sending rank, receiving rank.
 
   bool AtEnd(int rank) const {
     return next_[rank] == timetable_.rows[rank].size();
@@ -85,11 +85,12 @@ class Rows {
     return {RankOf(send.stage), RankOf(send.peer)};
   }
 
-  // What must happen elsewhere before the rank can go on.
+  // What must happen on another rank before this one can continue.
   std::optional<Wait> Blocker(int rank) const {
     const Action& action = Current(rank);
     if (IsTransfer(action.kind)) return TransferBlocker(action);
-    // Transfers that the timetable names have been checked to come between.
+    // If the timetable lists transfers, it was checked that they come in
+    // between.
     const bool forward = action.kind == ActionKind::kForward;
     if (!forward && !TakesGradients(action.kind)) return std::nullopt;
     for (const int stage :
@@ -114,7 +115,7 @@ class Rows {
       }
       return Wait{send, RankOf(send.stage)};
     }
-    // With no room to park, both ends must be there together.
+    // If no send can be parked, both ends must be ready at the same time.
     const std::vector<Action>& parked = Parked(LinkOf(action));
     const Action receive = OtherEnd(action);
     const int to = RankOf(receive.stage);
@@ -132,8 +133,8 @@ class Rows {
     return found == parked_.end() ? *none : found->second;
   }
 
-  // As the row calls it: a backward that is waited for may be an input
-  // gradient. Looks through the row.
+  // The action as its row has it: a backward that is waited for may be an input
+  // gradient. Searches the row.
   Action AsInRow(const Action& waited) const {
     if (waited.kind != ActionKind::kBackward) return waited;
     for (const Action& action : timetable_.rows[RankOf(waited.stage)]) {
@@ -160,7 +161,7 @@ class Rows {
     }
   }
 
-  // Follows who waits for whom until it comes back.
+  // Follows the chain of waiting ranks until it closes.
   absl::Status Explain(int rank) const {
     std::vector<int> path;
     while (std::ranges::count(path, rank) == 0) {

@@ -1,4 +1,4 @@
-// Whether the rows of a timetable can all be worked off.
+// Deadlock detection for timetables.
 #ifndef MESHWRIGHT_SCHEDULE_DEADLOCK_H_
 #define MESHWRIGHT_SCHEDULE_DEADLOCK_H_
 
@@ -8,9 +8,9 @@
 
 namespace meshwright {
 
-// kInvalidArgument with the circle of devices that wait for each other. The
-// timetable is complete. Receives block until the value was sent, sends while
-// `parked_sends` others on their link have not been received.
+// kInvalidArgument with the cycle of devices that wait for each other.
+// Requires: the timetable is complete. Receives block until the value was sent;
+// a send blocks while `parked_sends` others on its link have not been received.
 absl::Status CheckDeadlock(const Timetable& timetable,
                            const PipelineCosts& costs, int parked_sends);
 

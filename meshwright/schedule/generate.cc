@@ -8,9 +8,9 @@
 namespace meshwright {
 namespace {
 
-// What a rank does in order: some forwards, then a forward and a backward in
-// turn, then the backwards that are left. Weight gradients come
-// `weight_delay` backwards after their input gradients, or with them.
+// What a rank does in order: some forwards, then forwards and backwards
+// alternately, then the remaining backwards. Weight gradients come
+// `weight_delay` backwards after their input gradients, or right after them.
 struct RowPlan {
   std::vector<Action> forwards;
   std::vector<Action> backwards;  // Of kind kBackward, or kInputGrad if split.
@@ -22,7 +22,7 @@ std::vector<Action> MakeRow(const RowPlan& plan) {
   std::vector<Action> row;
   const int64_t count = std::ssize(plan.forwards);
   const int64_t warm_up = std::min(plan.warm_up, count);
-  std::vector<Action> weights;  // Waiting, from `next_weight` on.
+  std::vector<Action> weights;  // Not yet run: those from `next_weight` on.
   size_t next_weight = 0;
   for (int64_t i = 0; i < count + warm_up; ++i) {
     if (i < count) row.push_back(plan.forwards[i]);
@@ -42,8 +42,8 @@ std::vector<Action> MakeRow(const RowPlan& plan) {
   return row;
 }
 
-// Every (stage, micro-batch) of a rank: micro-batches in rounds, each round
-// through one stage after the other.
+// Every (stage, micro-batch) of a rank: micro-batches in rounds, where each
+// round passes one stage after the other.
 std::vector<Action> InRounds(std::vector<int> stages, ActionKind kind,
                              int micro_batches, int round) {
   std::vector<Action> actions;
@@ -76,28 +76,28 @@ std::vector<Action> ForwardsFirst(const std::vector<int>& stages,
   return MakeRow(plan);
 }
 
-// 1f1b, interleaved and zero-bubble, with stages a multiple of ranks and, for
-// several stages per rank, micro-batches too.
+// 1f1b, interleaved and zero-bubble. The stages are a multiple of the ranks
+// and, with several stages per rank, so are the micro-batches.
 std::vector<Action> OneForwardOneBackward(const std::vector<int>& stages,
                                           int rank, int ranks,
                                           int micro_batches, bool split) {
   const int chunks = static_cast<int>(stages.size());
-  const int after = ranks - 1 - rank;  // Ranks behind this one.
+  const int after = ranks - 1 - rank;  // Ranks after this one.
   RowPlan plan;
   plan.forwards = InRounds(stages, ActionKind::kForward, micro_batches, ranks);
   plan.backwards = InRounds(
       Reversed(stages), split ? ActionKind::kInputGrad : ActionKind::kBackward,
       micro_batches, ranks);
-  // A round must have gone through all but the last stage here before the
-  // first gradients come; ranks behind are two steps (there and back) away,
-  // or one when nothing else is to do meanwhile.
+  // Before the first gradients arrive, a round must have passed all but the
+  // last stage of this rank. Each later rank is two steps away (there and
+  // back), or one if there is nothing else to do meanwhile.
   plan.warm_up = chunks == 1 ? after : (chunks - 1) * ranks + 2 * after;
   plan.weight_delay = split ? rank : 0;
   return MakeRow(plan);
 }
 
-// Zero-bubble on a V: rank d holds stages d (going down) and 2p-1-d (coming
-// back). At least 2p-1 micro-batches; the shape of arXiv 2405.15362.
+// Zero-bubble on a V: rank d holds stages d (on the way down) and 2p-1-d (on
+// the way back). At least 2p-1 micro-batches; after arXiv 2405.15362.
 class VRow {
  public:
   VRow(int rank, int ranks, int micro_batches)
@@ -178,7 +178,7 @@ absl::Status CheckPlacement(const PipelineShape& shape, ScheduleKind kind) {
         absl::StrCat("zero-bubble-v has two stages per device, not ",
                      shape.stages, " on ", shape.ranks));
   }
-  // Forwards first may lie anywhere.
+  // Schedules with all forwards first work with any assignment of stages.
   if (shape.rank_of_stage.empty() || kind == ScheduleKind::kGPipe ||
       kind == ScheduleKind::kBreadthFirst) {
     return absl::OkStatus();
@@ -208,7 +208,7 @@ std::vector<Action> NamedRow(const PipelineShape& shape, ScheduleKind kind,
     default:
       break;
   }
-  // Made for full rounds of stages and micro-batches.
+  // The rows are generated for full rounds of stages and micro-batches.
   std::vector<int> padded;
   for (int stage = rank; stage < RoundUp(shape.stages, shape.ranks);
        stage += shape.ranks) {
@@ -239,7 +239,7 @@ absl::StatusOr<Timetable> MakeTimetable(const PipelineShape& shape,
   const auto stages = StagesByRank(timetable.rank_of_stage, shape.ranks);
   for (int rank = 0; rank < shape.ranks; ++rank) {
     std::vector<Action> row = NamedRow(shape, kind, rank, stages[rank]);
-    // What was padded goes: the order of the rest is as good without it.
+    // Padding is removed: the order of the rest is as good without it.
     std::erase_if(row, [&](const Action& action) {
       return action.stage >= shape.stages ||
              action.micro_batch >= shape.micro_batches;

@@ -15,14 +15,14 @@
 
 namespace meshwright {
 
-// Any of kNamedSchedules, without transfers. Stages need not be a multiple of
-// the ranks, nor micro-batches. kInvalidArgument when the schedule cannot be
-// made for this shape: 1f1b with several stages on a rank, zero-bubble-v with
-// other than two, a placement that is not the schedule's.
+// Any of kNamedSchedules, without transfers. The number of stages and of
+// micro-batches need not be a multiple of the ranks. kInvalidArgument if the
+// schedule is impossible for this shape: 1f1b with several stages per rank,
+// zero-bubble-v with other than two, a placement that is not the schedule's.
 absl::StatusOr<Timetable> MakeTimetable(const PipelineShape& shape,
                                         ScheduleKind kind);
 
-// Those of kNamedSchedules that can be made.
+// Those of kNamedSchedules that are possible.
 std::vector<ScheduleKind> PossibleSchedules(const PipelineShape& shape);
 
 }  // namespace meshwright

@@ -17,7 +17,7 @@ namespace meshwright {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kSame = 1e-9;  // Relative; times this close are equal.
+constexpr double kSame = 1e-9;  // Relative; times this close count as equal.
 
 bool Splits(ScheduleKind kind) {
   return kind == ScheduleKind::kZeroBubble ||
@@ -30,7 +30,8 @@ class AutoSearch {
              const AutoOptions& options)
       : shape_(shape), costs_(costs), options_(options) {}
 
-  // One placement after the other, an equal part of the work for each.
+  // Tries one assignment of stages to ranks after the other, with an equal part
+  // of the work for each.
   absl::StatusOr<AutoTimetable> Run() {
     std::vector<std::vector<int>> placements;
     if (!shape_.rank_of_stage.empty()) {
@@ -66,8 +67,8 @@ class AutoSearch {
     ScheduleKind origin;
   };
 
-  // Keeps what fits and is not both slower and larger than another; its time,
-  // infinite when it does not fit.
+  // Keeps the timetable if it fits and no other is both faster and smaller.
+  // Returns its time, infinite if it does not fit.
   double Try(Timetable timetable, ScheduleKind origin) {
     const Simulation run = SimulateValid(timetable, costs_, false);
     work_left_ -= Actions();
@@ -111,7 +112,7 @@ class AutoSearch {
     }
   }
 
-  // The time by this rule, infinite when it does not fit.
+  // The time with this rule, infinite if it does not fit.
   double TryRule(const ListRule& rule) {
     work_left_ -= Actions();
     std::optional<Timetable> timetable = ListSchedule(
@@ -124,8 +125,8 @@ class AutoSearch {
     return Try(*std::move(timetable), ScheduleKind::kAuto);
   }
 
-  // Changes one part of the rule at a time and keeps what helps, from several
-  // beginnings, until nothing helps or the work is over.
+  // Changes one part of the rule at a time and keeps improvements, from several
+  // starting points, until nothing improves or the work is used up.
   void TryRules() {
     using Turn = ListRule::Turn;
     using Order = ListRule::Order;
@@ -218,9 +219,10 @@ class AutoSearch {
   PipelineShape shape_;
   const PipelineCosts& costs_;
   const AutoOptions& options_;
-  double least_ = kNever;  // No placement allows less.
+  // Lower bound over all assignments of stages to ranks.
+  double least_ = kNever;
   int64_t work_left_ = 0;
-  double named_ = kNever;  // The fastest of the named ones that fit.
+  double named_ = kNever;  // The fastest of the named schedules that fit.
   std::vector<Found> front_;
 };
 

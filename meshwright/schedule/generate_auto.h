@@ -1,4 +1,4 @@
-// A timetable made for given durations, under a bound of memory.
+// A timetable optimised for given durations, within a memory limit.
 //
 //   MW_ASSIGN_OR_RETURN(AutoTimetable best, MakeAutoTimetable(shape, costs));
 //   best.step_seconds;   // at most that of any named schedule that fits
@@ -17,12 +17,12 @@
 namespace meshwright {
 
 struct AutoOptions {
-  bool split_backward = true;  // I and W may run apart.
-  // Actions that may be simulated, over all that is tried: two to three
-  // million in a second.
+  bool split_backward = true;  // I and W may be separated.
+  // Limit on simulated actions over everything that is tried; two to three
+  // million take a second.
   int64_t work_limit = 3'000'000;
-  // Of what is slower than the fastest by at most this part, but no slower
-  // than any named schedule, the one that holds least is taken.
+  // Among timetables slower than the fastest by at most this part, but no
+  // slower than any named schedule, the one with the least memory is taken.
   double slack = 0.005;
 };
 
@@ -30,14 +30,15 @@ struct AutoTimetable {
   Timetable timetable;
   double step_seconds = 0;
   double lower_bound = 0;
-  // The named schedule, or kAuto when it was made here.
+  // The named schedule, or kAuto if it was made here.
   ScheduleKind origin = ScheduleKind::kAuto;
 };
 
-// Starts from the named schedules that can be made and fit `costs.memory_bytes`
-// and improves on them with list schedules (list_schedule.h) of different
-// rules. Where the shape places no stages, both placements are tried.
-// kResourceExhausted, with what is needed, when nothing fits.
+// Starts from the named schedules that are possible and fit
+// `costs.memory_bytes`, and improves on them with list schedules
+// (list_schedule.h) under different rules. If the shape places no stages, both
+// placements are tried. kResourceExhausted, with what is needed, if nothing
+// fits.
 absl::StatusOr<AutoTimetable> MakeAutoTimetable(
     const PipelineShape& shape, const PipelineCosts& costs,
     const AutoOptions& options = {});

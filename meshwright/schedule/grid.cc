@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMaxBands = 1000;
 
-// A column of a row: what is drawn and in which colour.
+// A column of a row: its character and colour.
 struct Cell {
   char text = ' ';
   ActionKind kind = ActionKind::kForward;
@@ -92,7 +92,8 @@ class Grid {
     return text;
   }
 
-  // So that the label of a usual action fits, or the whole fills the width.
+  // Chooses the scale so that the label of a typical action fits, or the whole
+  // timetable fills the width.
   void Scale() {
     std::vector<double> durations;
     int64_t longest = 1;
@@ -108,19 +109,20 @@ class Grid {
     auto quarter = durations.begin() + std::ssize(durations) / 4;
     std::nth_element(durations.begin(), quarter, durations.end());
     const double fill = static_cast<double>(width_) / run_.step_seconds;
-    // Columns of a usual action: its label and a blank, whole ones where
-    // there is room; a little less if all then fits into one band.
+    // Columns of a typical action: its label and a blank, a whole number if
+    // there is room; slightly less if everything then fits into one band.
     double columns = fill * *quarter;
     const double wanted = static_cast<double>(longest) + 1;
     if (columns >= wanted) {
       columns = std::floor(columns);
     } else if (columns < wanted - 0.1) {
       columns = wanted;
-      // Bands end with an action where actions are equal.
+      // If actions are equally long, bands end with an action.
       action_columns_ = longest + 1;
       width_ = std::max(width_ / action_columns_, int64_t{1}) * action_columns_;
     }
-    // Of very uneven durations rather cut labels than draw for ever.
+    // If durations are very uneven, labels are cut rather than drawing too many
+    // bands.
     scale_ = std::min(columns / *quarter, fill * kMaxBands);
     length_ = Column(run_.step_seconds);
   }
@@ -133,7 +135,7 @@ class Grid {
       const std::string label = Label(timed.action);
       for (int64_t at = begin; at < end; ++at) {
         const size_t i = static_cast<size_t>(at - begin);
-        // Without colours the letters alone tell actions apart.
+        // Without colours, only the letters distinguish actions.
         const char fill = options_.colour ? ' ' : '-';
         cells[at] = {i < label.size() ? label[i] : fill, timed.action.kind,
                      true};
@@ -151,7 +153,7 @@ class Grid {
     const char* unit = step >= 1 ? " s" : step >= 1e-3 ? " ms" : " us";
     const double factor = step >= 1 ? 1 : step >= 1e-3 ? 1e3 : 1e6;
     std::string line;
-    // No mark so close to the end that its text would not fit.
+    // No mark so close to the end that its label would not fit.
     const int64_t end = std::min(first + width_, length_) - kStep / 2;
     for (int64_t at = first; at == first || at <= end; at += kStep) {
       line.resize(static_cast<size_t>(at - first), ' ');
@@ -190,11 +192,12 @@ class Grid {
 
   const Simulation& run_;
   GridOptions options_;
-  std::vector<char> letters_;  // By stage; 0 where the rank has one only.
+  std::vector<char> letters_;  // By stage; 0 if the rank has only one.
   size_t label_width_ = 2;
   int64_t width_ = 0;
-  int64_t action_columns_ = 1;  // Of a usual action, where there are bands.
-  double scale_ = 1;            // Columns per second.
+  // Columns of a typical action if there are bands.
+  int64_t action_columns_ = 1;
+  double scale_ = 1;  // Columns per second.
   int64_t length_ = 1;
 };
 

@@ -11,7 +11,7 @@
 namespace meshwright {
 namespace {
 
-// Nothing happens in no time: what is free gets this part of the shortest
+// Nothing takes no time: actions without cost get this part of the shortest
 // duration, so that causes end before their effects.
 constexpr double kShort = 1e-3;
 
@@ -44,7 +44,7 @@ PipelineCosts WithPositiveDurations(const PipelineCosts& costs) {
   return result;
 }
 
-// Every value that crosses ranks, in the order in which they are made.
+// Every value that crosses ranks, in the order in which they are produced.
 std::vector<Made> Sends(const Timetable& timetable, const PipelineCosts& costs,
                         const Simulation& simulation) {
   std::vector<std::vector<int>> before(timetable.rank_of_stage.size());
@@ -93,7 +93,7 @@ absl::StatusOr<Timetable> InsertTransfers(const Timetable& timetable,
   }
   MW_ASSIGN_OR_RETURN(const Simulation simulation,
                       Simulate(timetable, WithPositiveDurations(costs)));
-  // What comes before each cell of a row, and after its last.
+  // What is inserted before each cell of a row, and after its last.
   std::vector<std::vector<std::vector<Action>>> before;
   for (const std::vector<Action>& row : timetable.rows) {
     before.emplace_back(row.size() + 1);

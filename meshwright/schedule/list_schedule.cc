@@ -14,7 +14,7 @@ namespace {
 
 using Queue = std::priority_queue<int, std::vector<int>, std::greater<>>;
 
-// Of a stage: micro-batches by what they are ready for, lowest first.
+// Micro-batches of a stage by what they are ready for, lowest first.
 struct ReadyQueues {
   Queue forwards;
   Queue gradients;
@@ -112,7 +112,7 @@ class RuleDispatcher : public Dispatcher {
     Key best_key;
     int64_t reserved_bytes = 0;
     int64_t reserved = 0;
-    // From the last stage on: earlier ones leave room for all later ones.
+    // From the last stage on: earlier stages leave room for all later ones.
     for (int i = static_cast<int>(stages_[rank].size()) - 1; i >= 0; --i) {
       const int stage = stages_[rank][i];
       const StageCost& cost = costs_.stages[stage];
@@ -152,7 +152,7 @@ class RuleDispatcher : public Dispatcher {
     return best;
   }
 
-  // What has waited longest.
+  // The weight gradient that has waited longest.
   std::optional<Action> BestWeight(int rank) const {
     std::optional<Action> best;
     for (const int stage : stages_[rank]) {
@@ -170,7 +170,7 @@ class RuleDispatcher : public Dispatcher {
     return OrderKey(rule_.forwards, stage, micro_batch);
   }
 
-  // The lower the sooner; `way` grows along the way of a micro-batch.
+  // Lower keys go first; `way` increases along the path of a micro-batch.
   Key OrderKey(ListRule::Order order, int way, int micro_batch) const {
     switch (order) {
       case ListRule::Order::kMicroBatch:
@@ -187,7 +187,7 @@ class RuleDispatcher : public Dispatcher {
 
   const PipelineCosts& costs_;
   ListRule rule_;
-  int first_split_;  // Micro-batch.
+  int first_split_;  // A micro-batch.
   int ranks_;
   std::vector<std::vector<int>> stages_;
   std::vector<ReadyQueues> ready_;

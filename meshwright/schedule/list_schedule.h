@@ -1,4 +1,4 @@
-// Timetables from durations: an idle rank takes the best of what is ready.
+// List scheduling of pipelines: an idle rank runs the best of what is ready.
 #ifndef MESHWRIGHT_SCHEDULE_LIST_SCHEDULE_H_
 #define MESHWRIGHT_SCHEDULE_LIST_SCHEDULE_H_
 
@@ -12,31 +12,32 @@
 
 namespace meshwright {
 
-// How an idle rank chooses. Weight gradients come last: nobody waits for them.
+// The priority rule of an idle rank. Weight gradients come last, since nothing
+// waits for them.
 struct ListRule {
   enum class Turn : uint8_t {
-    kGradients,  // Before forwards.
-    kForwards,   // Before gradients, while there is room.
-    kAlternate,  // Whichever the rank did not do last.
+    kGradients,  // Gradients before forwards.
+    kForwards,   // Forwards before gradients, while memory permits.
+    kAlternate,  // The kind that the rank did not run last.
   };
   enum class Order : uint8_t {
-    kMicroBatch,  // The lowest micro-batch first, then the further stage.
+    kMicroBatch,  // The lowest micro-batch first, then the later stage.
     kBreadth,     // Forwards: the earlier stage first.
-    kDepth,       // The stage that is further on its way first.
-    kRounds,      // As kBreadth in rounds of as many micro-batches as ranks.
+    kDepth,       // The stage that is further along its way first.
+    kRounds,      // As kBreadth, in rounds of as many micro-batches as ranks.
   };
-  // The last that many micro-batches run I and W, the others B: weight
-  // gradients are most useful when a rank has nothing else left.
+  // The last so many micro-batches run I and W separately, others B: separate
+  // weight gradients are most useful when a rank has nothing else left.
   int split_last = std::numeric_limits<int>::max();
   Turn turn = Turn::kGradients;
   Order forwards = Order::kDepth;
   Order gradients = Order::kMicroBatch;
-  // Micro-batches held over all stages of a rank, in multiples of its stages
-  // times the ranks; 0 for no bound but memory.
+  // Micro-batches in flight over all stages of a rank, in multiples of its
+  // stages times the ranks; 0: limited by memory only.
   double depth = 1;
-  // The first rank holds that many, each later one less, as in 1f1b.
+  // The first rank holds that many, each later one fewer, as in 1f1b.
   bool slanted = false;
-  // Weight gradients wait when a value will come within this part of their
+  // Weight gradients wait if a value will arrive within this part of their
   // duration.
   double patience = 0.5;
 
@@ -44,9 +45,9 @@ struct ListRule {
 };
 
 // Keeps what stages hold, and what was received, within `costs.memory_bytes`,
-// leaving room for one micro-batch in every later stage of the rank: then the
-// foremost micro-batch can always go on. Nothing when values that wait to be
-// used fill the memory all the same.
+// reserving room for one micro-batch in every later stage of the rank, so that
+// the first micro-batch in flight can always continue. nullopt if values that
+// wait to be used fill the memory nevertheless.
 std::optional<Timetable> ListSchedule(const std::vector<int>& rank_of_stage,
                                       int ranks, int micro_batches,
                                       const PipelineCosts& costs,

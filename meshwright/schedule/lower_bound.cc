@@ -8,8 +8,8 @@
 namespace meshwright {
 namespace {
 
-// The least that passes before a stage's gradients go on, and before all of
-// its backward is done.
+// The shortest time until a stage's gradients are passed on, and until all of
+// its backward pass is done.
 double ToGradient(const StageCost& cost) {
   return std::min(cost.input_grad, cost.BackwardSeconds());
 }
@@ -17,11 +17,11 @@ double WholeBackward(const StageCost& cost) {
   return std::min(cost.input_grad + cost.weight_grad, cost.BackwardSeconds());
 }
 
-// Times of a single micro-batch that meets no other, by stage.
+// Times of a single micro-batch without any other, by stage.
 struct Lone {
-  std::vector<double> forward_at;   // Its forward can begin.
-  std::vector<double> gradient_at;  // Its backward can begin.
-  std::vector<double> behind;       // From its gradient to the end of all.
+  std::vector<double> forward_at;   // When its forward can start.
+  std::vector<double> gradient_at;  // When its backward can start.
+  std::vector<double> behind;       // From its gradient to the end of the step.
 };
 
 Lone LoneTimes(const std::vector<int>& rank_of_stage,

@@ -1,4 +1,4 @@
-// What no timetable can beat.
+// A lower bound on the time of any timetable.
 #ifndef MESHWRIGHT_SCHEDULE_LOWER_BOUND_H_
 #define MESHWRIGHT_SCHEDULE_LOWER_BOUND_H_
 
@@ -8,9 +8,10 @@
 
 namespace meshwright {
 
-// Seconds that every timetable on this placement takes: a rank cannot begin
-// before the first value reaches it, must do all its work, and what is behind
-// the last gradient of a stage must follow. Costs fit (CheckCosts).
+// Seconds that every timetable with this placement takes at least: a rank
+// cannot begin before the first value reaches it, must do all its work, and is
+// followed by what comes after the last gradient of a stage. Requires: costs
+// fit (CheckCosts).
 double StepLowerBound(const std::vector<int>& rank_of_stage, int ranks,
                       int micro_batches, const PipelineCosts& costs);
 

@@ -11,7 +11,7 @@
 namespace meshwright {
 namespace {
 
-// Actions of one kind; what a timetable of them takes stays in memory.
+// Limit on actions of one kind, so that timetables fit in memory.
 constexpr int64_t kMaxActions = int64_t{1} << 24;
 
 bool IsDuration(double seconds) {

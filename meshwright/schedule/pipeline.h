@@ -1,6 +1,6 @@
-// What is to be scheduled: stages on ranks, micro-batches, and what they cost.
+// The input of scheduling: stages on ranks, micro-batches, and their costs.
 //
-// A rank is a group of devices that does one thing at a time; it has a row of
+// A rank is a group of devices that does one thing at a time; it has a row in
 // the timetable. Stages are numbered in the order in which values flow; a rank
 // may hold several.
 //
@@ -24,34 +24,36 @@ struct PipelineShape {
   int stages = 1;
   int ranks = 1;
   int micro_batches = 1;
-  // By stage; empty: as the schedule places them.
+  // By stage; empty: the schedule's own placement.
   std::vector<int> rank_of_stage;
 };
 
 // Seconds of a stage's programs for one micro-batch, and the bytes that it
-// keeps.
+// holds.
 struct StageCost {
   double forward = 0;
   double input_grad = 0;
   double weight_grad = 0;
-  std::optional<double> backward;  // Both in one; their sum when left out.
+  std::optional<double> backward;  // Both in one; default: their sum.
   double apply = 0;                // Once per step.
-  int64_t held_bytes = 0;          // From the forward's start to the backward.
-  // Between I and W, in their place: what remains of them, and what I made for
-  // W (with recomputation that may be more). All of them when left out.
+  int64_t held_bytes = 0;          // From the start of forward to backward.
+  // Between I and W, instead of held_bytes: what remains of these, plus what I
+  // computed for W (with rematerialisation that may be more). Default: all of
+  // them.
   std::optional<int64_t> kept_bytes;
 
   double Seconds(ActionKind kind) const;
   double BackwardSeconds() const;
   int64_t KeptBytes() const { return kept_bytes.value_or(held_bytes); }
-  // That a backward action, I and then W, takes more than is held before it.
+  // By how much a backward action (I followed by W) exceeds what is held
+  // before.
   int64_t MoreInBackward() const {
     return std::max<int64_t>(0, KeptBytes() - held_bytes);
   }
 };
 
-// Values flow from stage `from` to `to`, a later one; their gradients flow
-// back. Nothing moves when both lie on one rank.
+// Values flow from stage `from` to a later stage `to`, and their gradients
+// back. Nothing is sent if both are on one rank.
 struct StageEdge {
   int from = 0;
   int to = 1;
@@ -63,21 +65,21 @@ struct StageEdge {
 
 struct PipelineCosts {
   std::vector<StageCost> stages;
-  std::vector<StageEdge> edges;  // The chain 0 -> 1 -> ... in simple cases.
-  // Every stage applies only when all gradients are there (their norm is).
+  std::vector<StageEdge> edges;  // In simple cases the chain 0 -> 1 -> ...
+  // Every stage applies only when all gradients are available (for their norm).
   bool apply_after_all = false;
-  // Bounds of what stages hold, by rank; empty for none.
+  // Limits on what stages hold, by rank; empty: unlimited.
   std::vector<int64_t> memory_bytes;
 };
 
 // 0 -> 1, 1 -> 2, ...
 std::vector<StageEdge> ChainEdges(int stages, double seconds = 0,
                                   int64_t bytes = 0);
-// Every stage alike, in a chain.
+// Equal stages in a chain.
 PipelineCosts EvenCosts(int stages, const StageCost& stage,
                         double transfer_seconds = 0);
 
-// kInvalidArgument in one line for a shape or costs that mean nothing.
+// kInvalidArgument in one line for a shape or costs that are meaningless.
 absl::Status CheckShape(const PipelineShape& shape);
 absl::Status CheckCosts(const PipelineCosts& costs, int stages, int ranks);
 

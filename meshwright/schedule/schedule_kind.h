@@ -1,4 +1,4 @@
-// The schedules by name, and where each wants its stages.
+// The named schedules, and the placement of stages that each uses.
 #ifndef MESHWRIGHT_SCHEDULE_SCHEDULE_KIND_H_
 #define MESHWRIGHT_SCHEDULE_SCHEDULE_KIND_H_
 
@@ -32,12 +32,12 @@ absl::StatusOr<ScheduleKind> ParseScheduleKind(absl::string_view name);
 
 // Stage s on rank s mod ranks: 0 1 2 3 0 1 2 3.
 std::vector<int> LoopedPlacement(int stages, int ranks);
-// Back and forth: 0 1 2 3 3 2 1 0.
+// There and back: 0 1 2 3 3 2 1 0.
 std::vector<int> VPlacement(int stages, int ranks);
-// Ranks for so many stages: one each or, for schedules that take turns, one for
-// two.
+// The number of ranks for so many stages: as many or, for schedules with
+// several stages per rank, half as many.
 int DefaultRanks(ScheduleKind kind, int stages);
-// The one that `kind` asks for.
+// The placement that `kind` uses.
 std::vector<int> DefaultPlacement(ScheduleKind kind, int stages, int ranks);
 
 }  // namespace meshwright

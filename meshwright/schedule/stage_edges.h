@@ -1,4 +1,4 @@
-// Which stages of a step get something from which.
+// The edges between the stages of a step.
 #ifndef MESHWRIGHT_SCHEDULE_STAGE_EDGES_H_
 #define MESHWRIGHT_SCHEDULE_STAGE_EDGES_H_
 
@@ -9,7 +9,7 @@
 
 namespace meshwright {
 
-// In a micro-batch. They cost nothing.
+// Per micro-batch, without costs.
 std::vector<StageEdge> EdgesOf(const StagedStep& step);
 
 }  // namespace meshwright

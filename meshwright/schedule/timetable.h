@@ -3,8 +3,8 @@
 //   0F0  0F1  0B0  0B1        rank 0 holds stage 0
 //   1F0  1B0  1F1  1B1        rank 1 holds stage 1
 //
-// A compute-only timetable leaves transfers to whoever runs it; one with sends
-// and receives names them all (insert_transfers.h).
+// A compute-only timetable leaves transfers to the runtime; one with sends and
+// receives lists all of them (insert_transfers.h).
 #ifndef MESHWRIGHT_SCHEDULE_TIMETABLE_H_
 #define MESHWRIGHT_SCHEDULE_TIMETABLE_H_
 
@@ -35,17 +35,17 @@ std::vector<std::vector<int>> StagesByRank(
 
 // The timetable without its sends and receives.
 Timetable WithoutTransfers(const Timetable& timetable);
-// I followed at once by W of the same stage and micro-batch becomes B.
+// Replaces I followed immediately by W of the same stage and micro-batch by B.
 Timetable MergeBackwards(const Timetable& timetable);
 
-// One line per rank, cells between commas, as PyTorch's pipelining reads and
-// writes them.
+// One line per rank, cells separated by commas; the format of PyTorch's
+// pipelining.
 std::string ToCsv(const Timetable& timetable);
-// The same with every action in the column of its time step, when each takes
-// one: empty cells are bubbles. For compute-only timetables that are valid.
+// The same with every action in the column of its time step, if each takes one:
+// empty cells are bubbles. Requires: a valid compute-only timetable.
 std::string ToAlignedCsv(const Timetable& timetable);
-// Empty cells are skipped; the ranks of stages follow from where they occur.
-// kInvalidArgument with line and cell of what is wrong.
+// Skips empty cells; a stage is on the rank in whose row it occurs.
+// kInvalidArgument with the line and cell of what is wrong.
 absl::StatusOr<Timetable> ParseCsv(absl::string_view text);
 
 }  // namespace meshwright

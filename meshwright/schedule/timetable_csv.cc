@@ -1,4 +1,4 @@
-// Timetables as CSV.
+// Reads and writes timetables as CSV.
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
@@ -12,7 +12,7 @@
 namespace meshwright {
 namespace {
 
-// Stages and micro-batches of timetables in files stay below these.
+// Stages and micro-batches of timetables in files must be below these limits.
 constexpr int kMaxListedStages = 1 << 16;
 constexpr int kMaxListedMicroBatches = 1 << 20;
 

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMicros = 1e6;
 
-// Writes events to the end of a text as they come: there may be millions.
+// Appends events to a text one by one: there may be millions.
 class Events {
  public:
   Events(int process, std::string& text) : process_(process), text_(text) {}

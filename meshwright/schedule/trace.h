@@ -17,8 +17,8 @@ namespace meshwright {
 
 struct TracedRun {
   std::string name;
-  // Rows, transfers and memory are drawn; the totals are not looked at. Times
-  // of an execution go into the same struct.
+  // Its rows, transfers and memory are drawn; totals are ignored. The times of
+  // an execution are given in the same struct.
   const Simulation* run = nullptr;
 };
 

@@ -14,9 +14,9 @@
 namespace meshwright {
 namespace {
 
-constexpr int kAround = 3;  // Cells shown before and after the one at fault.
+constexpr int kAround = 3;  // Cells shown before and after the wrong one.
 
-// Cells are numbered from 0 here.
+// An error message. Cells are numbered from 0 here.
 absl::Status Wrong(const Timetable& timetable, int rank, int cell,
                    absl::string_view what) {
   const std::vector<Action>& row = timetable.rows[rank];
@@ -46,7 +46,7 @@ absl::Status CheckRows(const Timetable& timetable) {
                        ", the timetable has ", timetable.ranks()));
     }
   }
-  // Before anything is made that is as large as it says it is.
+  // Before anything is allocated whose size the timetable states.
   int64_t actions = 0;
   for (const std::vector<Action>& row : timetable.rows) {
     actions += std::ssize(row);
@@ -60,7 +60,7 @@ absl::Status CheckRows(const Timetable& timetable) {
   return absl::OkStatus();
 }
 
-// Where a stage does what for a micro-batch: cells of its rank's row.
+// The cells, in its rank's row, of a stage's actions for a micro-batch.
 struct Cells {
   int forward = -1;
   int gradient = -1;  // B or I.
@@ -130,7 +130,8 @@ class Validator {
     return cells_[int64_t{stage} * timetable_.micro_batches + micro_batch];
   }
 
-  // Keeps where the action is; what is wrong with it, or nothing.
+  // Records the position of the action; returns what is wrong with it, or an
+  // empty string.
   std::string Note(const Action& action, int rank, int cell) {
     if (action.stage < 0 || action.stage >= timetable_.stages()) {
       return absl::StrCat("there are ", timetable_.stages(), " stages");
@@ -202,7 +203,8 @@ class Validator {
                      ", comes later, in cell ", other + 1));
   }
 
-  // `made` and `needed` are cells of the ranks that send and receive.
+  // `made` and `needed` are cells in the rows of the sending and receiving
+  // rank.
   absl::Status CheckTransfer(const Action& send, int made, int needed) {
     const Action receive = OtherEnd(send);
     for (const Action& end : {send, receive}) {

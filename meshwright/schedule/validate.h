@@ -14,7 +14,7 @@
 namespace meshwright {
 
 struct ValidateOptions {
-  // Sends on a link (a pair of devices, one direction) that may wait for their
+  // How many sends on a link (an ordered pair of devices) may wait for their
   // receives; one more blocks its sender.
   int parked_sends = 1;
 };
@@ -31,7 +31,7 @@ struct ValidateOptions {
 absl::Status Validate(const Timetable& timetable, const PipelineCosts& costs,
                       const ValidateOptions& options = {});
 
-// The most that the stages of each rank hold at once; follows from the order
+// The most that the stages of each rank hold at once; depends on the order
 // alone.
 std::vector<int64_t> PeakHeldBytes(const Timetable& timetable,
                                    const PipelineCosts& costs);

@@ -7,8 +7,8 @@
 namespace meshwright {
 namespace {
 
-// Far enough to tell the places of a layer apart, near enough that only the
-// outermost layers notice the ends of the model.
+// Large enough to distinguish the positions in a layer, small enough that only
+// the outermost layers differ because of the model's ends.
 constexpr int kRounds = 10;
 
 uint64_t Mix(uint64_t a, uint64_t b) {

@@ -1,6 +1,6 @@
-// Groups ops of a flat graph that stand in equal surroundings: the same op of
-// each of 96 layers. They get one strategy, so that a deep model is as easy to
-// plan as a shallow one.
+// Groups ops of a flat graph whose neighbourhoods are isomorphic, such as the
+// same op in each of 96 layers. The ops of a group get one strategy, so that a
+// deep model is as easy to plan as a shallow one.
 #ifndef MESHWRIGHT_SEARCH_ALIKE_OPS_H_
 #define MESHWRIGHT_SEARCH_ALIKE_OPS_H_
 
@@ -19,10 +19,10 @@ struct AlikeOps {
   int32_t count() const { return static_cast<int32_t>(members.size()); }
 };
 
-// Two ops are alike when they and all ops within a number of steps of them do
-// the same on the same shapes. `rule_ids` tells which ops do the same, by op;
-// `tied` are pairs of ops that count as neighbours (a state parameter and its
-// next value). Deterministic, linear in the graph.
+// Colour refinement: two ops are equivalent if they, and all ops within a fixed
+// number of steps of them, do the same on the same shapes. `rule_ids`, by op,
+// tells which ops do the same; `tied` are pairs of ops that count as neighbours
+// (a state parameter and its next value). Deterministic; linear in the graph.
 AlikeOps FindAlikeOps(const FlatGraph& graph,
                       const std::vector<int32_t>& rule_ids,
                       const std::vector<std::pair<OpId, OpId>>& tied);

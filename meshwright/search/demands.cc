@@ -41,7 +41,7 @@ std::vector<Option> OptionMaker::AsExpert(int32_t group,
       only == nullptr ? OptionsOf(rule, mesh_, pool_, may_pend, other_orders_)
                       : OptionsOf(rule, mesh_, pool_, may_pend, other_orders_,
                                   &only->places[group], only->free);
-  // Islands are as they are, whatever the strategy of the rest.
+  // Islands keep their options, whatever the strategy of the rest.
   if (!demands_.expert || !rule.manual_axes.empty()) return options;
   const bool is_output = model_.op(group).kind == OpKind::kOutput;
   const Sharding none;

@@ -1,4 +1,4 @@
-// What the groups of a step must keep to, and the options that leaves them.
+// The requirements on the groups of a step, and the options that satisfy them.
 //
 //   Demands demands{.expert = DemandOf(Expert::kDp, model, mesh),
 //                   .pins = *PinnedGroups(model, annotations, mesh)};
@@ -19,17 +19,18 @@
 
 namespace meshwright {
 
-// Whether a group may be sharded so: its first result, or an output's operand.
+// Whether a group's tensor may have this sharding: its first result or, of an
+// output, its operand.
 using Demand = std::function<bool(int32_t group, const Sharding& sharding)>;
 
 struct Demands {
-  Demand expert;  // Where nothing is pinned; may be empty.
+  Demand expert;  // For groups without pins; may be empty.
   GroupPins pins;
-  // Pins add options, but do not rule out others.
+  // Pins add options, but do not exclude others.
   bool offers_only = false;
 };
 
-// Options in which all axes but one are where they are.
+// Restricts options to those in which all axes but one are placed as given.
 struct OneAxisFree {
   std::vector<AxisPlaces> places;  // By group.
   int32_t free = 0;
@@ -37,12 +38,12 @@ struct OneAxisFree {
 
 class OptionMaker {
  public:
-  // All outlive it.
+  // All arguments must outlive this.
   OptionMaker(const StepModel& model, const Mesh& mesh, const Demands& demands,
               ShardingPool& pool);
 
-  // What the demands allow; may be empty. With `only`, groups that are pinned
-  // or that it leaves nothing have all their options.
+  // The options that satisfy the demands; may be empty. Groups that are pinned,
+  // or that `only` leaves without any option, have all their options.
   std::vector<Option> For(int32_t group,
                           const OneAxisFree* only = nullptr) const;
 

@@ -15,13 +15,13 @@ constexpr std::pair<Expert, absl::string_view> kNames[] = {
     {Expert::kMegatron, "megatron"}, {Expert::kSequence, "sequence"},
     {Expert::kVolume, "volume"}};
 
-// Names that others have for them.
+// Common aliases.
 constexpr std::pair<absl::string_view, Expert> kAliases[] = {
     {"ddp", Expert::kDp},          {"zero1", Expert::kZero2},
     {"fsdp", Expert::kZero3},      {"tp", Expert::kMegatron},
     {"tensor", Expert::kMegatron}, {"sp", Expert::kSequence}};
 
-// What is no strategy here, and what to do instead.
+// Names that are not strategies here, and what to do instead.
 constexpr std::pair<absl::string_view, absl::string_view> kOthers[] = {
     {"ep",
      "expert parallelism is no strategy of its own here: auto splits experts "
@@ -33,7 +33,8 @@ bool IsSplitBy(const Sharding& sharding, uint32_t axes) {
   return (SplitAxes(sharding).Bits() & axes) != 0;
 }
 
-// Some dimension takes all of the axes, which are more than one device.
+// Whether some dimension can be split over all of the devices, which are
+// several.
 bool CanSplit(const Sharding& sharding, int64_t devices) {
   if (devices == 1) return false;
   return std::any_of(
@@ -41,7 +42,8 @@ bool CanSplit(const Sharding& sharding, int64_t devices) {
       [&](const DimSharding& dim) { return GlobalSize(dim) % devices == 0; });
 }
 
-// Dimension `index` by exactly these axes, if it divides; else whole.
+// Whether dimension `index` is sharded over exactly these axes, if they divide
+// it; otherwise unsharded.
 bool LiesAlong(const Sharding& sharding, size_t index, const AxisList& axes,
                const Mesh& mesh) {
   const bool divides = GlobalSize(sharding.dims[index]) % mesh.Size(axes) == 0;
@@ -108,7 +110,7 @@ Demand DemandOf(Expert expert, const StepModel& model, const Mesh& mesh) {
       case StateKind::kNone:
         return true;
       case StateKind::kData: {
-        // The sequence is the first dimension that is not the batch's.
+        // The sequence is the first dimension other than the batch.
         bool is_sequence = expert == Expert::kSequence;
         for (size_t i = 0; i < sharding.dims.size(); ++i) {
           AxisList axes;

@@ -1,4 +1,4 @@
-// The strategies that experts write by hand, as demands on a plan.
+// Recipes for parallelism that experts write by hand, as demands on a plan.
 #ifndef MESHWRIGHT_SEARCH_EXPERT_H_
 #define MESHWRIGHT_SEARCH_EXPERT_H_
 
@@ -14,27 +14,29 @@ namespace meshwright {
 
 enum class Expert : uint8_t {
   kAuto,      // No demand.
-  kDp,        // The batch over all devices, all state on each.
-  kZero2,     // The same, optimizer state and gradients split.
-  kZero3,     // The same, weights split too.
+  kDp,        // The batch over all devices; state replicated.
+  kZero2,     // As kDp; optimizer state and gradients sharded.
+  kZero3,     // As kZero2; weights sharded too.
   kMegatron,  // The batch over one axis, weights over the other.
-  kSequence,  // The same, and the sequence over the second axis.
-  kVolume,    // No demand, but the fewest bytes on the wire.
+  kSequence,  // As kMegatron, and the sequence over the second axis.
+  kVolume,    // No demand; minimises bytes sent instead of time.
 };
 
-// "auto", "dp", ...; also what others call them: "ddp" is dp, "zero1" zero2
-// (see RemarkOn), "fsdp" zero3, "tp" megatron, "sp" sequence. kInvalidArgument
-// lists them.
+// "auto", "dp", ..., and common aliases: "ddp" is dp, "zero1" zero2 (see
+// RemarkOn), "fsdp" zero3, "tp" megatron, "sp" sequence. kInvalidArgument lists
+// them.
 absl::StatusOr<Expert> ParseExpert(absl::string_view name);
 absl::string_view Name(Expert expert);
-// What a user of this name should know of what it is here; empty if nothing.
+// How the strategy of this name differs from what a user may expect of the
+// name; empty if it does not.
 std::string RemarkOn(absl::string_view name);
 std::vector<std::string> ExpertNames();
 
-// How many axes its meshes have.
+// The number of axes of its meshes.
 int AxesFor(Expert expert);
 
-// On `mesh`, whose first axis is the batch's. `model` and `mesh` outlive it.
+// The demand on `mesh`, whose first axis is the batch's. `model` and `mesh`
+// must outlive the result.
 Demand DemandOf(Expert expert, const StepModel& model, const Mesh& mesh);
 
 }  // namespace meshwright

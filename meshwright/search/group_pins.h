@@ -1,7 +1,7 @@
-// What pins and annotations ask of the groups of a step.
+// What pins and annotations require of the groups of a step.
 //
-// Ops that are pinned in different ways are in different groups (ModelStep), so
-// that a pin concerns what it names, and nothing else.
+// Ops with different pins are in different groups (ModelStep), so that a pin
+// affects what it names and nothing else.
 #ifndef MESHWRIGHT_SEARCH_GROUP_PINS_H_
 #define MESHWRIGHT_SEARCH_GROUP_PINS_H_
 
@@ -20,13 +20,13 @@ namespace meshwright {
 struct GroupPin {
   int32_t tensor = 0;  // As in TensorPin: operands first.
   Annotation asked;
-  std::string name;   // Of the parameter, output or instruction,
-  int32_t group = 0;  // and its group.
+  std::string name;   // Of the pinned parameter, output or instruction;
+  int32_t group = 0;  // the group it is in.
 };
 using GroupPins = std::map<int32_t, std::vector<GroupPin>>;  // By group.
 
-// A pin on a state parameter is one on its next value too, and the other way
-// round. kInvalidArgument, naming both, when one tensor is pinned in two ways.
+// A pin on a state parameter also pins its next value, and vice versa.
+// kInvalidArgument, naming both pins, when one tensor is pinned in two ways.
 absl::StatusOr<GroupPins> PinnedGroups(const StepModel& model,
                                        const Annotations& given,
                                        const Mesh& mesh);

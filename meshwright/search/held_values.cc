@@ -1,4 +1,4 @@
-// What loops hold while they run: another part of MeshProblem.
+// Values live in two shardings across a loop: another part of MeshProblem.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-// Programs are further than this from what is counted here.
+// The search's memory count is less exact than this.
 constexpr double kAboutFits = 1.02;
 
 }  // namespace
@@ -60,7 +60,7 @@ std::vector<int32_t> MeshProblem::CarryAll(absl::Span<const int32_t> chosen) {
   for (const HeldValue& held : model_.held) {
     const int32_t of = model_.values[held.value].group;
     const int32_t by = model_.values[held.carried].group;
-    if (of == by) continue;  // One choice for both.
+    if (of == by) continue;  // A single choice for both.
     CostTable table{.rows = static_cast<int32_t>(options_[of].size()),
                     .columns = static_cast<int32_t>(options_[by].size())};
     for (const Option& row : options_[of]) {

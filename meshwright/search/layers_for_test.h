@@ -1,5 +1,5 @@
-// A small module for tests of the search, y = tanh(x w), layer after layer; and
-// a mesh to plan it for.
+// A small module for tests of the search, y = tanh(x w) layer by layer, and a
+// mesh to plan it for.
 #ifndef MESHWRIGHT_SEARCH_LAYERS_FOR_TEST_H_
 #define MESHWRIGHT_SEARCH_LAYERS_FOR_TEST_H_
 
@@ -34,7 +34,7 @@ inline Module Layers(int count, int64_t rows, int64_t width) {
   return module;
 }
 
-// At prices at which splitting pays.
+// With prices at which sharding pays off.
 inline MeshTask TaskOn(const char* mesh) {
   MeshTask task{.mesh = *Mesh::Parse(mesh)};
   task.prices.collective = {1e-7, 1e-9};

@@ -1,4 +1,4 @@
-// How little memory a step can do with on a mesh.
+// A lower bound on the memory that a step needs on a mesh.
 #ifndef MESHWRIGHT_SEARCH_LEAST_PEAK_H_
 #define MESHWRIGHT_SEARCH_LEAST_PEAK_H_
 
@@ -10,9 +10,10 @@
 
 namespace meshwright {
 
-// Bytes on a device at its fullest moment when every value is split as far as
-// an option that the demands allow splits it: no plan on this mesh
-// takes less, as the search counts. Cheap: nothing is priced or solved.
+// Bytes per device at the memory point with the highest use, if every value is
+// sharded as far as any option that the demands allow shards it. No plan on
+// this mesh takes less, as the search counts. Cheap: nothing is priced or
+// solved.
 int64_t LeastPeak(const StepModel& model, const Mesh& mesh,
                   const Demands& demands);
 

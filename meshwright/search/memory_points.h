@@ -6,20 +6,21 @@
 
 namespace meshwright {
 
-// Sets `alive` of all values at some moments, those with most unsplit bytes of
-// each stretch of the step; returns their number. Values that are not stored
-// are never alive; what a state parameter's next value takes over counts as the
-// parameter, which is alive throughout.
+// Sets `alive` of all values at a number of memory points, and returns that
+// number. The points are, for each stretch of the step, the moment with the
+// most unsharded bytes alive. Values that are not materialised are never alive;
+// memory that a state parameter's next value reuses counts as the parameter,
+// which is alive throughout.
 int32_t AddMemoryPoints(StepModel& model);
 
-// What a step holds when it holds most, unsplit, on one device.
+// The peak memory of a step, unsharded, on one device.
 struct MemoryNeed {
-  double state = 0;  // Bytes of parameters.
+  double state = 0;  // Bytes of state parameters.
   double rest = 0;   // Of everything else.
 };
 MemoryNeed LeastMemory(const StepModel& model);
 
-// Examples of the largest data parameter that holds a batch; 1 when none does.
+// Examples in the largest data parameter that holds a batch; 1 if none does.
 int64_t BatchSize(const StepModel& model);
 
 }  // namespace meshwright

@@ -11,7 +11,7 @@
 namespace meshwright {
 namespace {
 
-// Padding may add this part to a dimension.
+// Padding may enlarge a dimension by this part.
 constexpr double kMaxWaste = 0.125;
 
 AxisOrder MeshOrder(const Mesh& mesh) {
@@ -21,7 +21,7 @@ AxisOrder MeshOrder(const Mesh& mesh) {
 }
 
 // The order of the axes that split a dimension, then the others; empty if it is
-// that of the mesh.
+// the mesh's own.
 AxisOrder OrderIn(const AxisList& axes, const Mesh& mesh) {
   // Where its first part is; past the end if it has none.
   const auto place = [&](int32_t axis) {
@@ -50,7 +50,8 @@ Option OptionOf(const Rule& rule, const Strategy& strategy, const Mesh& mesh,
   return option;
 }
 
-// As far as the rule can: all that the pins ask for, and no more.
+// As far as the rule permits: everything that the pins ask for, and nothing
+// else.
 Strategy StrategyFor(const Rule& rule, absl::Span<const GroupPin> pins,
                      const Mesh& mesh) {
   const auto operands = static_cast<int32_t>(rule.operands.size());
@@ -146,7 +147,7 @@ class Enumerator {
   }
 
   void Add(const Strategy& strategy) {
-    // What does not depend on the order is there already.
+    // Strategies that do not depend on the order are there already.
     if (!std::ranges::is_sorted(order_) &&
         std::ranges::find(options_, strategy, &Option::strategy) !=
             options_.end()) {
@@ -161,7 +162,8 @@ class Enumerator {
   const AxisPlaces* const fixed_;
   const int32_t free_;
   AxisOrder order_;
-  int32_t linear_ = -1;  // The way in which partial sums pass, if they do.
+  // The rule's linear form in which partial sums pass, if any.
+  int32_t linear_ = -1;
   std::vector<Option> options_;
 };
 
@@ -202,7 +204,7 @@ std::vector<Option> PinnedOptions(const Rule& rule, const Mesh& mesh,
                                   absl::Span<const GroupPin> pins) {
   std::vector<Option> options = OptionsOf(rule, mesh, pool, may_pend, others);
   const Strategy asked = StrategyFor(rule, pins, mesh);
-  // Islands have no others.
+  // Islands have no other options.
   const size_t usual = rule.manual_axes.empty() ? options.size() : 0;
   for (size_t i = 0; i < usual; ++i) {
     const Strategy strategy = Merged(rule, asked, options[i].strategy, mesh);

@@ -39,13 +39,13 @@ std::vector<int32_t> RuleIds(const FlatGraph& graph,
   return ids;
 }
 
-// Ops that are pinned, but not in the same way, do not do the same.
+// Ops with different pins are not the same.
 void TellPinnedApart(const std::vector<std::vector<TensorPin>>& pins,
                      std::vector<int32_t>& ids) {
   const auto is_same = [](const TensorPin& a, const TensorPin& b) {
     return a.tensor == b.tensor && *a.asked == *b.asked;
   };
-  std::vector<size_t> firsts;  // An op for each way.
+  std::vector<size_t> firsts;  // One op for each set of pins.
   std::map<std::pair<int32_t, size_t>, int32_t> known;
   int32_t next = *std::ranges::max_element(ids) + 1;
   for (size_t i = 0; i < pins.size(); ++i) {
@@ -84,7 +84,7 @@ class Modeller {
  public:
   explicit Modeller(StepModel& model) : model_(model), graph_(model.graph) {}
 
-  // All that does not depend on what is read and stored.
+  // Everything that does not depend on memory traffic.
   void FindGroups(const MeshPins* pins) {
     model_.parameter_of_leaf = ParametersOfLeaves(*model_.module);
     const std::vector<std::pair<OpId, OpId>>& tied = model_.state_ops =
@@ -185,7 +185,7 @@ class Modeller {
       const OpId op = graph_.parameters[i];
       if (!graph_.ops[op].live) continue;
       StateKind kind = StateKind::kData;
-      // Of data, what holds no batch is of the model: frozen weights.
+      // Data parameters without a batch belong to the model: frozen weights.
       const bool is_frozen =
           batch.ok() && !(*batch)[i].has_value() &&
           graph_.values[graph_.ops[op].first_result].shape->rank() > 0;
@@ -199,7 +199,8 @@ class Modeller {
     }
   }
 
-  // What leads to the next value of a loop's carry, as far as sums can pass.
+  // What leads to the next value of a loop's carry, as far as partial sums can
+  // pass.
   void FindPending() {
     model_.may_pend.assign(model_.alike.count(), false);
     std::vector<OpId> stack;
@@ -221,7 +222,7 @@ class Modeller {
     }
   }
 
-  // What a kernel ends in is stored; what is fused or made again is not.
+  // Results of kernels are materialised; what is fused or recomputed is not.
   void FindStored() {
     for (GroupValue& value : model_.values) {
       value.is_stored = !model_.rule(value.group).cheap_to_repeat &&

@@ -1,5 +1,5 @@
-// A training step as the search sees it: groups of alike ops, the values that
-// pass between them, and what is in memory when. Made once, for all meshes.
+// A training step as the search sees it: groups of equivalent ops, the values
+// that pass between them, and what is in memory when. Made once for all meshes.
 #ifndef MESHWRIGHT_SEARCH_STEP_MODEL_H_
 #define MESHWRIGHT_SEARCH_STEP_MODEL_H_
 
@@ -22,41 +22,43 @@
 
 namespace meshwright {
 
-// A value of every member of a group: result `result`.
+// Result `result` of every member of a group.
 struct GroupValue {
   int32_t group = 0;
   int32_t result = 0;
   const Shape* shape = nullptr;
-  // Written to memory; others are computed within what uses them.
+  // Materialised in memory; others are fused into their users.
   bool is_stored = false;
-  // By memory point: how many members' values are alive; and how many copies,
-  // moved for all that use them, would be.
+  // By memory point: of how many members the value is alive; and how many of
+  // its resharded copies, shared by all users, would be.
   std::vector<float> alive;
   std::vector<float> copies_alive;
 };
 
-// A loop only reads a value that is needed after it. While it runs, what it
-// carries counts as alive, and the value only if that lies in another way.
+// A value that a loop reads but does not change, and that is needed after the
+// loop. While the loop runs, its loop-carried copy counts as alive, and the
+// value itself only if it has another sharding.
 struct HeldValue {
-  int32_t value = 0;         // Into StepModel::values, as the next.
-  int32_t carried = 0;       // What the loop carries.
-  std::vector<float> alive;  // By memory point: how many such loops run.
+  int32_t value = 0;    // Into StepModel::values, as `carried`.
+  int32_t carried = 0;  // The loop-carried value.
+  // By memory point: how many such loops are running.
+  std::vector<float> alive;
 };
 
-// Operand `operand` of group `user` is `value`; the same pair may occur with
+// Operand `operand` of group `user` is `value`; a group may use a value with
 // several operands.
 struct GroupUse {
   int32_t value = 0;  // Into StepModel::values.
   int32_t user = 0;
   int32_t operand = 0;
-  double weight = 0;  // Moves per step, over all members.
+  double weight = 0;  // Reshards per step, over all members.
 };
 
 enum class StateKind : uint8_t {
   kNone,
   kWeight,     // State that the loss depends on.
   kOptimizer,  // Other state.
-  kData,       // What every step gets anew.
+  kData,       // New in every step.
 };
 
 struct StepModel {
@@ -65,25 +67,25 @@ struct StepModel {
   FlatGraph graph;
   SharedRules rules;  // By op.
   AlikeOps alike;
-  std::vector<Work> work;  // By group: of one member, unsplit.
+  std::vector<Work> work;  // By group: of one member, unsharded.
   StepTraffic traffic;
-  std::vector<double> weights;                     // By group: runs per step.
+  std::vector<double> weights;  // By group: executions per step.
   std::vector<std::vector<int32_t>> group_values;  // By group and result.
   std::vector<GroupValue> values;
   std::vector<HeldValue> held;
   std::vector<GroupUse> uses;    // By user, then operand.
   std::vector<StateKind> kinds;  // By group.
-  // By group: of data, the dimension that is the batch's.
+  // By group: for data, the dimension that is the batch's.
   std::vector<std::optional<int64_t>> batch_dims;
-  // By group: partial sums may be worth passing on unreduced, since a loop adds
-  // to them.
+  // By group: whether partial sums may pay off to be passed on unreduced,
+  // because a loop accumulates them.
   std::vector<bool> may_pend;
-  // By leaf array of the entry's parameters: the parameter it belongs to.
+  // By leaf array of the entry's parameters: the parameter it is part of.
   std::vector<int32_t> parameter_of_leaf;
-  // Groups of a state parameter and of its next value, and the ops.
+  // Pairs of a state parameter and its next value: groups, and ops.
   std::vector<std::pair<int32_t, int32_t>> state_pairs;
   std::vector<std::pair<OpId, OpId>> state_ops;
-  int32_t points = 0;  // Moments at which memory is looked at.
+  int32_t points = 0;  // Memory points.
 
   const Rule& rule(int32_t group) const {
     return rules[alike.members[group][0]];
@@ -96,19 +98,19 @@ struct StepModel {
   }
 };
 
-// Pins and annotations, and the mesh that they are about.
+// Pins and annotations, and the mesh whose axes they name.
 struct MeshPins {
   Mesh mesh;
   Annotations given;
 };
 
-// Requires: passed Verify; outlives the model. Best without calls, through
-// which nothing fuses (InlineCalls). Of `pins`, which may be null, ops that are
-// pinned in different ways get different groups.
+// Requires: `module` passed Verify, and outlives the model. Calls should be
+// inlined before (InlineCalls), since nothing fuses through them. `pins` may be
+// null; ops with different pins get different groups.
 StepModel ModelStep(const Module& module, const FusionStyle& style,
                     const MeshPins* pins = nullptr);
 
-// By leaf array of the entry's parameters: the parameter it belongs to.
+// By leaf array of the entry's parameters: the parameter it is part of.
 std::vector<int32_t> ParametersOfLeaves(const Module& module);
 
 // State parameters and their next values.
@@ -116,10 +118,10 @@ std::vector<std::pair<OpId, OpId>> StateOps(const Module& module,
                                             const ModuleRoles& roles,
                                             const FlatGraph& graph);
 
-// Of the parameter that a leaf of the entry's parameters belongs to.
+// The name of the parameter that a leaf array is part of.
 std::string ParameterName(const StepModel& model, size_t leaf);
 
-// Whether a factor is contracted, as of a dot.
+// Whether the op of the rule contracts a factor, as a dot does.
 bool IsContraction(const Rule& rule);
 
 }  // namespace meshwright

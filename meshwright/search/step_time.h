@@ -1,6 +1,6 @@
-// What a step takes on a mesh by a plan that is found but not written: kernels
-// one after the other, collectives beside them, all-reduces combined, as the
-// program will have them (cost/program_cost.h).
+// The estimated time of a step under strategies that were found but not
+// lowered: kernels one after the other, collectives overlapped with them,
+// all-reduces combined, as in the program to come (cost/program_cost.h).
 #ifndef MESHWRIGHT_SEARCH_STEP_TIME_H_
 #define MESHWRIGHT_SEARCH_STEP_TIME_H_
 
@@ -15,10 +15,10 @@
 
 namespace meshwright {
 
-// What was chosen for the groups of a step.
+// The choice for every group of a step.
 struct ChosenSplit {
-  std::vector<double> work;  // By group: seconds of a member.
-  // By group and operand or result; outlive it.
+  std::vector<double> work;  // By group: seconds of one member.
+  // By group and operand or result; the shardings must outlive this.
   std::vector<std::vector<const Sharding*>> operands;
   std::vector<std::vector<const Sharding*>> results;
   std::vector<Sharing> sharing;  // By value of the flat graph.
@@ -26,13 +26,13 @@ struct ChosenSplit {
 
 struct StepTime {
   double seconds = 0;       // Of a step.
-  double comm_seconds = 0;  // Collectives, hidden or not.
-  // The part of `seconds` that loops of the entry take: with micro-batches,
-  // all that runs for each of them.
+  double comm_seconds = 0;  // All collectives, hidden or not.
+  // The part of `seconds` spent in loops of the entry computation: with
+  // micro-batches, everything that runs for each of them.
   double loop_seconds = 0;
 };
 
-// Linear in the step. Requires: the resharder is of the split's mesh.
+// Linear in the step. Requires: the resharder is of the same mesh.
 StepTime TimeStep(const StepModel& model, const ChosenSplit& split,
                   const Rates& rates, const Prices& prices,
                   Resharder& resharder);

@@ -1,5 +1,5 @@
-// What the ops of a step read from and write to memory, and how long values
-// stay there, when a compiler has fused them.
+// What the ops of a step read from and write to memory after fusion, and how
+// long values are live.
 #ifndef MESHWRIGHT_SEARCH_TRAFFIC_H_
 #define MESHWRIGHT_SEARCH_TRAFFIC_H_
 
@@ -15,23 +15,26 @@
 namespace meshwright {
 
 struct OpTraffic {
-  int32_t kernels = 0;        // That compute it; 0 for what only names values.
-  bool is_root = false;       // Its result is stored.
-  bool is_start = false;      // It stands for its kernel: one of those stored.
-  bool strided = false;       // Elements change their order.
-  double writes = 0;          // The share of its results that it stores.
+  // Kernels that compute it; 0 for ops that only rename values.
+  int32_t kernels = 0;
+  bool is_root = false;  // Its result is materialised.
+  // It represents its kernel: one of the materialised ops.
+  bool is_start = false;
+  bool strided = false;       // Elements are permuted.
+  double writes = 0;          // The share of its results that it writes.
   std::vector<double> reads;  // By operand: the share read, over all kernels.
-  double scratch_bytes = 0;   // Of its kernel, unsplit.
-  // Operands that a contraction brings into another order (Kernel::repacked).
+  double scratch_bytes = 0;   // Of its kernel, unsharded.
+  // Operands whose XLA layout a contraction changes (Kernel::repacked).
   std::vector<int32_t> repacked;
-  Work kernel;  // Of the first kernel it is part of, unsplit.
+  Work kernel;  // Of the first kernel that it is part of, unsharded.
 };
 
 struct StepTraffic {
-  std::vector<OpTraffic> ops;  // By op; of compute ops only.
-  // By value: the last op whose kernel reads its memory; -1 if none.
+  std::vector<OpTraffic> ops;  // By op; for compute ops only.
+  // By value: the last op whose kernel reads it from memory; -1 if none.
   std::vector<OpId> last_read;
-  // Where the user's kernels are among the ops: what their bodies compute.
+  // Where user kernels or shard_map regions are among the ops: the kernels of
+  // their bodies.
   ProgramKernels bodies;
 };
 

@@ -21,7 +21,7 @@ inline Module ReadTiny(const std::string& name) {
   EXPECT_TRUE(module.ok()) << module.status();
   return *std::move(module);
 }
-// Without calls.
+// With calls inlined.
 inline Module ReadTinyInline(const std::string& name) {
   return InlineCalls(ReadTiny(name));
 }

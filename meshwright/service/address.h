@@ -1,4 +1,4 @@
-// Whether one can be reached, or can listen, at an address.
+// Whether an address can be reached, or listened on.
 #ifndef MESHWRIGHT_SERVICE_ADDRESS_H_
 #define MESHWRIGHT_SERVICE_ADDRESS_H_
 
@@ -7,16 +7,16 @@
 
 namespace meshwright {
 
-// Why nobody can be reached there: the host does not resolve, or nothing
-// listens. OK when a connection is accepted. Waits a second at most.
+// Why a connection is impossible: the host does not resolve, or nothing
+// listens. OK if a connection is accepted. Waits at most a second.
 absl::Status TryConnect(const HostPort& address);
 
-// Whether a server answers there as HTTP/2 servers do without TLS. Also when it
-// does not answer within a second; not when it refuses.
+// Whether a server there speaks HTTP/2 without TLS. Also true if it does not
+// answer within a second; false if it refuses.
 bool SpeaksHttp2(const HostPort& address);
 
-// Why one cannot listen there: the port is in use, or the host is not this
-// machine. OK when one can.
+// Why listening is impossible: the port is in use, or the host is not this
+// machine. OK if it is possible.
 absl::Status TryListen(const HostPort& address);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// A client's connection to a server, and what is wrong with it in one line.
+// A client's connection to a server, with one-line explanations of failures.
 #ifndef MESHWRIGHT_SERVICE_CHANNEL_H_
 #define MESHWRIGHT_SERVICE_CHANNEL_H_
 
@@ -20,15 +20,15 @@ namespace meshwright {
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& address, const Security& security);
 
-// What every call says: its protocol, and the token.
+// Adds what every call carries: the protocol, and the token.
 void AddCredentials(const Security& security, grpc::ClientContext& context);
 
-// Says what gRPC's error of a call means, where it means that there was no
-// connection or that the other side is no coordinator. Others stay as they are.
+// Translates an error of a call if it means that there was no connection or
+// that the other side is not a coordinator. Returns other errors unchanged.
 absl::Status Explain(const std::string& address, const Security& security,
                      const absl::Status& error);
 
-// Whether what Explain returned may be gone soon: nothing listens there yet.
+// Whether what Explain returned may resolve soon: nothing listens there yet.
 bool IsWorthRetrying(const absl::Status& explained);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// Requests as no honest client sends them.
+// Malformed requests for fuzzing.
 #ifndef MESHWRIGHT_SERVICE_FUZZ_REQUESTS_FOR_TEST_H_
 #define MESHWRIGHT_SERVICE_FUZZ_REQUESTS_FOR_TEST_H_
 
@@ -9,14 +9,15 @@
 namespace meshwright {
 
 struct FuzzRequest {
-  std::string method;                 // "/meshwright.proto.Jobs/Plan"
-  std::vector<std::string> messages;  // Serialized, or not even that.
-  bool protocol = true;               // Says which protocol it speaks.
+  std::string method;  // "/meshwright.proto.Jobs/Plan"
+  // Serialized messages, or arbitrary bytes.
+  std::vector<std::string> messages;
+  bool protocol = true;  // Whether it states its protocol.
   bool half_close = true;
-  bool cancel = false;  // Half-way.
+  bool cancel = false;  // Cancelled half-way.
 };
 
-// The same for the same state of `random`.
+// Depends on the state of `random` only.
 FuzzRequest MakeFuzzRequest(std::mt19937& random);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// absl::Status to grpc::Status and back: the codes are the same.
+// Conversion between absl::Status and grpc::Status, whose codes are the same.
 #ifndef MESHWRIGHT_SERVICE_GRPC_STATUS_H_
 #define MESHWRIGHT_SERVICE_GRPC_STATUS_H_
 
@@ -10,10 +10,10 @@ class Status;
 
 namespace meshwright {
 
-// Messages too long for gRPC's trailers are cut.
+// Truncates messages that are too long for gRPC's trailers.
 grpc::Status ToGrpc(const absl::Status& status);
 absl::Status FromGrpc(const grpc::Status& status);
-// Whether it was made by ToGrpc, not by gRPC itself.
+// Whether it was made by ToGrpc rather than gRPC itself.
 bool IsOurs(const grpc::Status& status);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// How a worker introduces itself.
+// A worker's introduction to the coordinator.
 #ifndef MESHWRIGHT_SERVICE_HELLO_H_
 #define MESHWRIGHT_SERVICE_HELLO_H_
 
@@ -12,8 +12,8 @@ namespace meshwright {
 // "host-3 (pid 812)", for messages.
 std::string WorkerName(const proto::Hello& hello);
 
-// kFailedPrecondition when the worker runs another version of this program, or
-// speaks another protocol; kInvalidArgument for what no worker says.
+// kFailedPrecondition if the worker is of another version of this program, or
+// speaks another protocol; kInvalidArgument if it is malformed.
 absl::Status CheckHello(const proto::Hello& hello);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// As much of HTTP/1.1 as answering a GET takes.
+// The part of HTTP/1.1 that is needed to answer a GET.
 //
 //   FindRequest("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", &request);
 //   request.path;                              // "/metrics"
@@ -13,23 +13,24 @@
 
 namespace meshwright {
 
-// Of a request's head; one that is longer is refused.
+// Of a request's head; longer ones are refused.
 inline constexpr size_t kMaxRequestBytes = 8192;
 
 struct HttpRequest {
   std::string method;
-  std::string path;  // Without what follows a '?'.
+  std::string path;  // Without the query.
 };
 
 enum class RequestState {
   kIncomplete,
   kComplete,
-  kBad,      // No HTTP/1 request.
-  kTooLong,  // No end within kMaxRequestBytes.
+  kBad,      // Not an HTTP/1 request.
+  kTooLong,  // Does not end within kMaxRequestBytes.
 };
 RequestState FindRequest(absl::string_view bytes, HttpRequest* request);
 
-// The whole answer, after which the connection ends. HEAD gets no body.
+// The complete response, after which the connection is closed. HEAD gets no
+// body.
 std::string HttpAnswer(int code, absl::string_view type, absl::string_view body,
                        bool with_body);
 

@@ -12,7 +12,7 @@ class Service;
 
 namespace meshwright {
 
-// To be destroyed when no call is under way: after the Listener.
+// Must be destroyed when no call is in progress: after the Listener.
 class JobAnswers {
  public:
   static std::unique_ptr<JobAnswers> Create(const JobServerOptions& options);

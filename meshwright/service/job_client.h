@@ -1,4 +1,4 @@
-// A coordinator's JobService, at its clients.
+// The client side of a coordinator's JobService.
 //
 //   MW_ASSIGN_OR_RETURN(auto jobs, ConnectJobs({.address = "host-0:7777"}));
 //   jobs->Plan(...);
@@ -21,9 +21,9 @@ struct ConnectJobsOptions {
   absl::Duration connect_timeout = absl::Seconds(10);
 };
 
-// Returns once the coordinator has answered. Otherwise says why not in one
-// line, as JoinCoordinator does. Calls are ended when their JobCall is
-// cancelled, within a tenth of a second.
+// Returns once the coordinator has answered; otherwise a one-line explanation,
+// as JoinCoordinator does. Calls end within a tenth of a second after their
+// JobCall is cancelled.
 absl::StatusOr<std::unique_ptr<JobService>> ConnectJobs(
     ConnectJobsOptions options);
 

@@ -34,12 +34,12 @@ class Joins : public std::enable_shared_from_this<Joins> {
  public:
   explicit Joins(JoinOptions options) : options_(std::move(options)) {}
 
-  // Answers a call of Join. Workers that are welcome become links.
+  // Answers a call of Join. Workers that are admitted become links.
   grpc::ServerBidiReactor<proto::WorkerReport, proto::WorkerCommand>* Accept(
       grpc::CallbackServerContext* context);
-  // Ends the streams that took too long.
+  // Ends streams that have timed out.
   void Tick();
-  // on_join is not called any more, and has returned.
+  // After this, on_join is not called any more, and no call is in progress.
   void Stop();
 
  private:
@@ -49,10 +49,10 @@ class Joins : public std::enable_shared_from_this<Joins> {
   void Remove(const std::shared_ptr<JoinStream>& stream);
 
   const JoinOptions options_;
-  std::mutex mutex_;  // Guards the rest.
+  std::mutex mutex_;  // Guards the members below.
   std::condition_variable changed_;
   std::set<std::shared_ptr<JoinStream>> streams_;
-  int joining_ = 0;  // Calls of on_join.
+  int joining_ = 0;  // Calls of on_join in progress.
   bool stopped_ = false;
 };
 

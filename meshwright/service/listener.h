@@ -1,4 +1,4 @@
-// A port on which gRPC services answer.
+// A port on which gRPC services are served.
 #ifndef MESHWRIGHT_SERVICE_LISTENER_H_
 #define MESHWRIGHT_SERVICE_LISTENER_H_
 
@@ -27,11 +27,11 @@ struct ListenOptions {
 
 class Listener {
  public:
-  // Checks the address (CheckListen) and starts. The services outlive it.
-  // kFailedPrecondition when the port is in use.
+  // Checks the address (CheckListen) and starts. The services must outlive it.
+  // kFailedPrecondition if the port is in use.
   static absl::StatusOr<std::unique_ptr<Listener>> Start(
       const ListenOptions& options, absl::Span<grpc::Service* const> services);
-  // Ends all calls, waits for their handlers.
+  // Ends all calls, and waits for their handlers.
   ~Listener();
 
   int port() const { return port_; }

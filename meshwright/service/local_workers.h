@@ -1,4 +1,4 @@
-// Workers that are processes of this machine, started and ended by this one.
+// Worker processes on this machine, started and ended by this process.
 //
 //   MW_ASSIGN_OR_RETURN(auto workers, LocalWorkers::Start({.count = 4}));
 //   MW_ASSIGN_OR_RETURN(auto site, workers->coordinator().Load(...));
@@ -24,19 +24,20 @@ class LocalWorkers {
  public:
   struct Options {
     int count = 1;
-    int64_t devices = 1;   // Of each, where they are virtual.
+    int64_t devices = 1;   // Per worker, if they are virtual.
     std::string platform;  // Empty: the worker's choice.
-    // The program that is a worker with the word "worker"; empty: this one.
+    // The program that runs as a worker with the argument "worker"; empty: this
+    // one.
     std::string program;
     WorkerWatch::Limits limits;
     absl::Duration join_timeout = absl::Seconds(60);
   };
 
-  // Returns when all have joined. kUnavailable, saying how, when one ends
-  // before that.
+  // Returns when all have joined. kUnavailable, saying how it ended, if one
+  // ends before that.
   static absl::StatusOr<std::unique_ptr<LocalWorkers>> Start(
       const Options& options);
-  // Ends them: they are told, and killed after a second.
+  // Tells them to end, and kills them after a second.
   ~LocalWorkers();
 
   Coordinator& coordinator() { return *coordinator_; }

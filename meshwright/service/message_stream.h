@@ -1,9 +1,9 @@
-// One end of a stream of messages in both directions: a bounded queue each way,
-// at most one read and one write under way.
+// One end of a bidirectional message stream: a bounded queue in each direction,
+// at most one read and one write in progress.
 //
-// The transport is the deriving class's: Begin...() start an operation, and it
-// calls On...() when that is done. All Begin...() come with a lock held, never
-// two of a kind at once.
+// The deriving class implements the transport: Begin...() starts an operation,
+// and the class calls On...() when it is done. Begin...() is called with a lock
+// held, and never twice for the same kind of operation at once.
 #ifndef MESHWRIGHT_SERVICE_MESSAGE_STREAM_H_
 #define MESHWRIGHT_SERVICE_MESSAGE_STREAM_H_
 
@@ -25,7 +25,7 @@ class MessageStream {
  public:
   virtual ~MessageStream() = default;
 
-  // In order. Waits while too much is queued, unless it is urgent.
+  // Messages are sent in order. Waits while too much is queued, unless urgent.
   absl::Status Send(Out message, bool urgent = false) {
     if (message.ByteSizeLong() > kMaxMessageBytes) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -40,7 +40,8 @@ class MessageStream {
     return queued;
   }
 
-  // Waits. Once the stream has ended, and all that came has been taken: why.
+  // Waits. When the stream has ended and everything received has been taken,
+  // returns the reason.
   absl::StatusOr<In> Receive() {
     absl::StatusOr<In> message = inbox_.Pop();
     std::unique_lock lock(mutex_);
@@ -48,7 +49,7 @@ class MessageStream {
     return message;
   }
 
-  // Sends what is queued, then ends this side. What comes is dropped.
+  // Sends what is queued, then closes this side. Received messages are dropped.
   void Close() {
     const absl::Status closed = absl::UnavailableError("the link is closed");
     outbox_.Close(closed);
@@ -62,14 +63,14 @@ class MessageStream {
  protected:
   virtual void BeginRead(In* into) = 0;
   virtual void BeginWrite(const Out* message) = 0;
-  // This side has closed and all is written. Once. Returns whether to go on
-  // reading, until the other side has closed too.
+  // Called once, when this side has closed and everything is written. Returns
+  // whether to continue reading until the other side has closed, too.
   virtual bool WritesOver() = 0;
-  // Nothing comes any more, and no write is under way. At most once; nothing is
-  // begun afterwards.
+  // Called at most once, when nothing will be received any more and no write is
+  // in progress; no operation is started afterwards.
   virtual void StreamOver() = 0;
 
-  // Begins to read and write.
+  // Starts reading and writing.
   void Open() {
     std::unique_lock lock(mutex_);
     open_ = true;
@@ -80,7 +81,7 @@ class MessageStream {
     std::unique_lock lock(mutex_);
     reading_ = false;
     if (ok) {
-      // Refused when this side has closed: dropped.
+      // Refused if this side has closed: dropped.
       (void)inbox_.PushNow(std::move(read_));
       read_ = In();
     } else {
@@ -97,14 +98,14 @@ class MessageStream {
     Pump();
   }
 
-  // The other side is gone, though no read has told.
+  // The other side is known to be gone although no read has failed.
   void StopReading() {
     std::unique_lock lock(mutex_);
     reads_over_ = true;
     Pump();
   }
 
-  // Why the stream has ended: for all who wait, or ask later.
+  // The reason why the stream has ended, for present and later waiters.
   void End(const absl::Status& why) {
     outbox_.Close(why);
     outbox_.Clear();
@@ -112,7 +113,7 @@ class MessageStream {
   }
 
  private:
-  // Begins what can be begun. Needs mutex_.
+  // Starts what can be started. Requires: mutex_ is held.
   void Pump() {
     if (!open_ || stream_over_) return;
     if (reads_over_) {
@@ -131,7 +132,7 @@ class MessageStream {
         if (stream_over_) return;
       }
     }
-    // After a failed write, reads find out how the stream ended.
+    // After a failed write, a read finds out how the stream ended.
     if (!reading_ && (inbox_.HasRoom() || write_failed_)) {
       reading_ = true;
       BeginRead(&read_);
@@ -141,7 +142,7 @@ class MessageStream {
   MessageQueue<In> inbox_{kMaxQueuedBytes};
   MessageQueue<Out> outbox_{kMaxQueuedBytes};
 
-  std::mutex mutex_;  // Guards the rest, and what is begun.
+  std::mutex mutex_;  // Guards the members below, and the started operations.
   In read_;
   Out write_;
   bool open_ = false;

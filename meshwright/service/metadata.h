@@ -1,4 +1,4 @@
-// What every call carries beside its messages, and how it is checked.
+// The metadata of every call, and its checks.
 #ifndef MESHWRIGHT_SERVICE_METADATA_H_
 #define MESHWRIGHT_SERVICE_METADATA_H_
 
@@ -15,10 +15,10 @@ namespace meshwright {
 inline constexpr char kProtocolKey[] = "meshwright-protocol";
 inline constexpr char kTokenKey[] = "authorization";
 inline constexpr char kTokenPrefix[] = "Bearer ";
-// Of the coordinator, in what it answers first.
+// The coordinator's version, in its first answer.
 inline constexpr char kVersionKey[] = "meshwright-version";
 
-// kUnauthenticated for a call without the token. Empty: all may call.
+// kUnauthenticated for a call without the token. Empty: everybody may call.
 absl::Status CheckToken(const grpc::ServerContextBase& context,
                         const std::string& token);
 // kFailedPrecondition for a call of another protocol.

@@ -1,4 +1,4 @@
-// The address of this machine, as others see it.
+// The address of this machine as seen by others.
 #ifndef MESHWRIGHT_SERVICE_OWN_ADDRESS_H_
 #define MESHWRIGHT_SERVICE_OWN_ADDRESS_H_
 
@@ -8,8 +8,9 @@
 
 namespace meshwright {
 
-// Of the interface through which `peer`, HOST:PORT, is reached: "127.0.0.1",
-// "10.0.0.3". kUnavailable, naming the host, when there is no way to it.
+// The address of the interface through which `peer`, HOST:PORT, is reached:
+// "127.0.0.1", "10.0.0.3". kUnavailable, naming the host, if there is no route
+// to it.
 absl::StatusOr<std::string> OwnAddressTowards(const std::string& peer);
 
 }  // namespace meshwright

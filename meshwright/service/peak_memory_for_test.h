@@ -47,8 +47,8 @@ inline int64_t ThreadCount() {
   return count;
 }
 
-// What the process has at most taken since it was made, beyond what it had
-// then.
+// The most memory that the process has used since construction, beyond what it
+// used then.
 class PeakMemoryForTest {
  public:
   PeakMemoryForTest() {

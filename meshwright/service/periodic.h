@@ -1,4 +1,4 @@
-// Calls a function again and again on a thread of its own.
+// Calls a function periodically on a thread of its own.
 #ifndef MESHWRIGHT_SERVICE_PERIODIC_H_
 #define MESHWRIGHT_SERVICE_PERIODIC_H_
 
@@ -37,7 +37,8 @@ class Periodic {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ended_ = false;
-  std::thread thread_;  // Last: starts when the rest is there.
+  // Declared last: starts when everything else is constructed.
+  std::thread thread_;
 };
 
 }  // namespace meshwright

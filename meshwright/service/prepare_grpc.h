@@ -1,14 +1,14 @@
-// gRPC as this program uses it.
+// gRPC's global configuration for this program.
 #ifndef MESHWRIGHT_SERVICE_PREPARE_GRPC_H_
 #define MESHWRIGHT_SERVICE_PREPARE_GRPC_H_
 
 namespace meshwright {
 
-// Before the first use; later calls do nothing. gRPC stays until the process
-// ends: its last user would otherwise wait for its threads, up to ten seconds.
+// Call before the first use; later calls do nothing. gRPC is never shut down:
+// otherwise its last user would wait for its threads, up to ten seconds.
 //
-// gRPC and protobuf do not print: what goes wrong comes as a status. With
-// $GRPC_VERBOSITY they do.
+// gRPC and protobuf print nothing, since errors are returned as statuses,
+// unless $GRPC_VERBOSITY is set.
 void PrepareGrpc();
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// The coordinator's key-value store, as workers see it.
+// The coordinator's key-value store, accessed by workers.
 #ifndef MESHWRIGHT_SERVICE_REMOTE_STORE_H_
 #define MESHWRIGHT_SERVICE_REMOTE_STORE_H_
 
@@ -20,7 +20,7 @@ class RemoteStore : public KeyValueStore {
       std::string address, Security security,
       std::shared_ptr<grpc::Channel> channel);
 
-  // Ends what waits, and what comes later, with kCancelled.
+  // Ends waiting and later calls with kCancelled.
   virtual void Close() = 0;
 };
 

@@ -1,12 +1,12 @@
-// Who may talk to a server, and how it is kept from others.
+// Authentication and encryption of connections.
 //
 //   MW_ASSIGN_OR_RETURN(const Security security,
 //                       LoadSecurity({.token_file = "token", ...}));
 //   MW_RETURN_IF_ERROR(CheckListen("0.0.0.0:7777", security));
 //
-// A server uses TLS when it has a certificate; if it also has a CA, clients
-// must show a certificate of it. A client uses TLS when it has a CA, and shows
-// its certificate if it has one.
+// A server uses TLS if it has a certificate; if it also has a CA, clients must
+// present a certificate of that CA. A client uses TLS if it has a CA, and
+// presents its certificate if it has one.
 #ifndef MESHWRIGHT_SERVICE_SECURITY_H_
 #define MESHWRIGHT_SERVICE_SECURITY_H_
 
@@ -34,16 +34,16 @@ struct SecurityFiles {
   std::string token;        // --token-file; else $MESHWRIGHT_TOKEN
 };
 
-// kInvalidArgument, with one line, for a certificate without a key, a file that
-// is no PEM, or a token that is empty or cannot be sent.
+// kInvalidArgument, in one line, for a certificate without a key, a file that
+// is not PEM, or a token that is empty or cannot be sent.
 absl::StatusOr<Security> LoadSecurity(const SecurityFiles& files);
 
-// Beyond loopback a server must have a certificate and a token.
+// Except on loopback, a server must have a certificate and a token.
 absl::Status CheckListen(absl::string_view address, const Security& security);
-// A token only goes through TLS, or stays on this machine.
+// A token is sent over TLS only, or stays on this machine.
 absl::Status CheckConnect(absl::string_view address, const Security& security);
 
-// In a time that depends on the lengths alone.
+// Comparison in constant time for given lengths.
 bool SameSecret(absl::string_view a, absl::string_view b);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// A worker process, from joining to its end.
+// A worker process from joining to its end.
 #ifndef MESHWRIGHT_SERVICE_SERVE_WORKER_H_
 #define MESHWRIGHT_SERVICE_SERVE_WORKER_H_
 
@@ -18,18 +18,18 @@ struct ServeWorkerOptions {
   Security security = {};
   int rank = -1;  // -1: any.
   const Plugin* plugin = nullptr;
-  // How its devices are opened, alone.
+  // How its devices are opened when it is not in a team.
   ClientOptions client = {};
   absl::Duration connect_timeout = absl::Seconds(30);
   std::string cache;  // A folder of compiled programs; empty: none.
-  // Replaces the process by a new one that joins again; null: it ends.
+  // Restarts the process, which joins again; null: it ends instead.
   std::function<void()> renew = nullptr;
-  // Called once it has been let in.
+  // Called once it is admitted.
   std::function<void()> joined = nullptr;
 };
 
-// Joins, and carries out what the coordinator says until that ends it: OK.
-// kUnavailable when the coordinator is gone; else why it could not join.
+// Joins, and runs the coordinator's commands until told to end: OK.
+// kUnavailable if the coordinator is lost; otherwise why it could not join.
 absl::Status ServeWorker(const ServeWorkerOptions& options);
 
 }  // namespace meshwright

@@ -1,7 +1,7 @@
-// How many bytes of unfinished uploads a server holds.
+// Limits the bytes of unfinished uploads that a server holds.
 //
 //   UploadBudget budget(16 << 30);
-//   UploadCharge charge(&budget);          // Of one upload.
+//   UploadCharge charge(&budget);          // For one upload.
 //   MW_RETURN_IF_ERROR(charge.Add(part.size()));
 #ifndef MESHWRIGHT_SERVICE_UPLOAD_BUDGET_H_
 #define MESHWRIGHT_SERVICE_UPLOAD_BUDGET_H_
@@ -33,7 +33,7 @@ class UploadBudget {
   std::atomic<int64_t> taken_ = 0;
 };
 
-// What one upload has taken; returned when it ends.
+// The share of one upload; returned when it ends.
 class UploadCharge {
  public:
   explicit UploadCharge(UploadBudget* budget) : budget_(budget) {}

@@ -1,5 +1,5 @@
-// Text as protobuf wants it. A message with anything else in a `string` is
-// written, but not read: the stream it goes through breaks.
+// Text in protobuf messages must be UTF-8. Otherwise a message with a `string`
+// field is written, but cannot be read, which breaks the stream.
 #ifndef MESHWRIGHT_SERVICE_UTF8_H_
 #define MESHWRIGHT_SERVICE_UTF8_H_
 
@@ -14,9 +14,9 @@ class Message;
 namespace meshwright {
 
 bool IsUtf8(absl::string_view text);
-// With '?' for each byte that is not part of a character.
+// Replaces each byte that is not part of a character by '?'.
 std::string AsUtf8(absl::string_view text);
-// Does that to every `string` of a message.
+// The same for every `string` of a message.
 void MakeUtf8(google::protobuf::Message& message);
 
 }  // namespace meshwright

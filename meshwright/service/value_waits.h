@@ -1,4 +1,4 @@
-// Calls that wait until a key of a store is set, without a thread each.
+// Calls that wait until a key of a store is set, without a thread for each.
 #ifndef MESHWRIGHT_SERVICE_VALUE_WAITS_H_
 #define MESHWRIGHT_SERVICE_VALUE_WAITS_H_
 
@@ -23,14 +23,13 @@ class ValueWaits {
 
   explicit ValueWaits(KeyValueStore* store) : store_(store) {}
 
-  // Calls `done` once, maybe at once, with the value or why there is none.
+  // Calls `done` once, possibly immediately, with the value or the error.
   // Returns a number for Cancel().
   int64_t Wait(const std::string& key, absl::Duration timeout, Done done);
   // Calls `done` with kCancelled, unless it has been called.
   void Cancel(int64_t wait);
   absl::Status Set(const std::string& key, std::string value);
-  // Looks for keys that were set behind our back, and for those that waited
-  // too long.
+  // Checks for keys that were set directly in the store, and for timeouts.
   void Tick();
 
  private:
@@ -40,12 +39,12 @@ class ValueWaits {
     Done done;
   };
 
-  // Ends waits that have waited too long, and those that `concerns` selects and
-  // the store has an answer for.
+  // Ends timed-out waits, and those selected by `concerns` for which the store
+  // has an answer.
   void Finish(const std::function<bool(const Waiting&)>& concerns);
 
   KeyValueStore* const store_;
-  std::mutex mutex_;  // Guards the rest.
+  std::mutex mutex_;  // Guards the members below.
   int64_t last_ = 0;
   std::map<int64_t, Waiting> waiting_;
 };

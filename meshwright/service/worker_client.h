@@ -1,4 +1,4 @@
-// How a worker joins a coordinator.
+// Joins a coordinator as a worker.
 //
 //   MW_ASSIGN_OR_RETURN(auto link,
 //                       JoinCoordinator({.address = "host-0:7777",
@@ -21,16 +21,16 @@ namespace meshwright {
 struct JoinCoordinatorOptions {
   std::string address;
   Security security = {};
-  // `protocol` and `version` are filled in where they are not set, so are
-  // `host` and `pid`.
+  // Unset `protocol`, `version`, `host` and `pid` are filled in.
   proto::Hello hello = {};
-  // Tries again until then while nothing listens there.
+  // How long to retry while nothing listens there.
   absl::Duration connect_timeout = absl::Seconds(30);
 };
 
-// Returns once the coordinator has let the worker in. Otherwise says why not in
-// one line: kUnavailable, nobody could be reached in time; kUnauthenticated,
-// the token; kFailedPrecondition, TLS or another version.
+// Returns once the coordinator has admitted the worker. Otherwise a one-line
+// explanation: kUnavailable if nobody could be reached in time;
+// kUnauthenticated for a wrong token; kFailedPrecondition for TLS or version
+// mismatches.
 absl::StatusOr<std::unique_ptr<CoordinatorLink>> JoinCoordinator(
     JoinCoordinatorOptions options);
 

@@ -13,8 +13,8 @@ namespace {
 constexpr int kSteps = 12;
 constexpr int kStepsAtRoot = 40;
 
-// Keeps what an assignment cheaper than `upper` may take. How many options
-// went; -1 when a node has none left.
+// Keeps only options that an assignment cheaper than `upper` may choose.
+// Returns the number of dropped options; -1 if a node has none left.
 int64_t DropUseless(Graph& graph, const Core& core,
                     absl::Span<const double> slack, double room) {
   int64_t dropped = 0;
@@ -38,7 +38,7 @@ Branching::Branching(const Core& core, DualStart start, int64_t upper,
     : problem_(ProblemOfCore(core)), seed_(seed), upper_(upper) {
   auto graph = std::make_shared<Graph>(problem_);
   auto same = std::make_shared<Core>(BuildCore(*graph));
-  // FindPoints may have dropped points; those prices start again.
+  // FindPoints may have dropped points; the prices then start anew.
   if (same->points() != core.points()) start = FreshStart(*same);
   open_.push_back({.graph = graph, .before = same, .start = std::move(start)});
 }
@@ -105,7 +105,7 @@ int64_t Branching::Examine(Part part, absl::FunctionRef<bool()> stop) {
     if (dropped < 0) return work;
     part.before = core;
     part.start = dual.best();
-    // Worth another look before a split?
+    // Is another round worth it before a split?
     if (dropped * 10 > std::ssize(core->costs) && !stop()) continue;
     if (dropped > 0) {
       Reduce(*graph, [] { return false; });
@@ -128,8 +128,9 @@ int64_t Branching::Examine(Part part, absl::FunctionRef<bool()> stop) {
   }
 }
 
-// Cuts off the cheapest option of the node whose second option is dearest:
-// what is left beside it is soon above the best cost.
+// Branches on the node whose second-cheapest option costs most: one branch
+// fixes its cheapest option, and the bound of the other is soon above the best
+// cost.
 void Branching::Split(std::shared_ptr<const Graph> graph,
                       std::shared_ptr<const Core> core, const Dual& dual,
                       absl::Span<const double> slack, int64_t bound) {
@@ -150,7 +151,7 @@ void Branching::Split(std::shared_ptr<const Graph> graph,
         second = std::min(second, slack[first + a]);
       }
     }
-    // Among equals: many neighbours, few options.
+    // Ties: nodes with many neighbours and few options are preferred.
     const double score =
         second - slack[first + least] +
         1e-3 * static_cast<double>(core->Links(v).size()) / options;
@@ -160,7 +161,8 @@ void Branching::Split(std::shared_ptr<const Graph> graph,
     best_option = least;
   }
   if (best_node < 0) {
-    // One option each: Reduce would have taken the core apart.
+    // Every node has one option; otherwise Reduce would have decomposed the
+    // core.
     Take(*graph, *core, std::vector<int32_t>(core->nodes, 0));
     return;
   }

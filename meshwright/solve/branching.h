@@ -1,8 +1,8 @@
 // Branch and bound for small cores.
 //
-// Splits the options of one node in two, again and again, depth first. Every
-// part is reduced, gets prices and messages from the part it was cut from, and
-// is dropped once its bound, checked in integers, reaches the best cost known.
+// Splits the options of one node in two, repeatedly, depth first. Every
+// subproblem is reduced, inherits prices and messages from its parent, and is
+// dropped once its bound, verified in integers, reaches the best known cost.
 #ifndef MESHWRIGHT_SOLVE_BRANCHING_H_
 #define MESHWRIGHT_SOLVE_BRANCHING_H_
 
@@ -18,31 +18,32 @@ namespace meshwright {
 
 class Branching {
  public:
-  // Costs here are without `core.constant`. Only cheaper assignments than
-  // `upper` are looked for.
+  // Costs here exclude `core.constant`. Searches only for assignments cheaper
+  // than `upper`.
   Branching(const Core& core, DualStart start, int64_t upper, uint64_t seed);
 
-  // Goes on until `work` is spent, all is done, or `stop`. Returns the work.
+  // Continues until `work` is spent, the search is complete, or `stop` returns
+  // true. Returns the work done.
   int64_t Run(int64_t work, absl::FunctionRef<bool()> stop);
 
-  // A cheaper assignment is known.
+  // Informs the search of a cheaper assignment found elsewhere.
   void SetUpper(int64_t upper) { upper_ = std::min(upper_, upper); }
   int64_t upper() const { return upper_; }
-  // The cheapest found here, as a choice of the core; empty when none was.
+  // The cheapest assignment found here, as a choice of the core; empty if none.
   const std::vector<int32_t>& best() const { return best_; }
   bool done() const { return open_.empty(); }
-  // No assignment costs less, or less than upper().
+  // A lower bound: no assignment that is cheaper than upper() costs less.
   int64_t bound() const;
 
  private:
-  // A part still to be looked at.
+  // An open subproblem.
   struct Part {
     std::shared_ptr<const Graph> graph;
-    // Of the part it was cut from.
+    // The core of its parent.
     std::shared_ptr<const Core> before;
     DualStart start;
     int64_t bound = 0;
-    // What to keep: these options of this node; all when node < 0.
+    // The restriction: these options of this node; none if node < 0.
     int32_t node = -1;
     std::vector<int32_t> options;
   };

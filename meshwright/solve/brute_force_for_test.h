@@ -1,4 +1,4 @@
-// Random small problems, and their optimum by trying everything.
+// Random small problems, and their optimum by brute force.
 #ifndef MESHWRIGHT_SOLVE_BRUTE_FORCE_FOR_TEST_H_
 #define MESHWRIGHT_SOLVE_BRUTE_FORCE_FOR_TEST_H_
 
@@ -62,7 +62,7 @@ inline Problem RandomProblem(const RandomProblemOptions& options,
   return problem;
 }
 
-// The cheapest allowed assignment; none when nothing is allowed.
+// The cheapest allowed assignment; nullopt if none is allowed.
 inline std::optional<std::vector<int32_t>> BruteForce(const Problem& problem) {
   std::vector<int32_t> now(problem.nodes.size(), 0);
   std::optional<std::vector<int32_t>> best;

@@ -1,4 +1,5 @@
-// CarryOver: prices and messages survive a reduction of the graph.
+// Carries prices and messages over from a core to the core of the reduced
+// graph.
 #include <algorithm>
 
 #include "meshwright/solve/dual.h"
@@ -6,7 +7,7 @@
 namespace meshwright {
 namespace {
 
-// What a dropped point was worth goes to the point that implies it.
+// The price of a dropped point is added to that of the point that implies it.
 void CarryPrices(const Graph& graph, const Core& before, const Prices& prices,
                  const Core& core, Prices& carried) {
   absl::flat_hash_map<int64_t, int32_t> position;
@@ -16,7 +17,7 @@ void CarryPrices(const Graph& graph, const Core& before, const Prices& prices,
   for (int32_t p = 0; p < before.points(); ++p) {
     int64_t time = before.point_time[p];
     auto found = position.find(time);
-    // Chains are short; the bound guards against a point implied in a circle.
+    // Chains are short; the limit guards against cycles of implied points.
     for (int hops = 0; found == position.end() && hops < 100; ++hops) {
       time = graph.ImpliedBy(time);
       found = position.find(time);
@@ -43,7 +44,7 @@ DualStart CarryOver(const Graph& graph, const Core& before,
       const auto old_link =
           std::ranges::lower_bound(links, old_w, {}, &CoreLink::other);
       if (old_link == links.end() || old_link->other != old_w) continue;
-      // Options only ever disappear, and stay in order.
+      // Options only disappear; the others keep their order.
       int32_t b = before.first_option[old_v];
       for (int32_t a = 0; a < core.options(v); ++a, ++b) {
         const int32_t origin = core.origin[core.first_option[v] + a];

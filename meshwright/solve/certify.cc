@@ -10,7 +10,8 @@ namespace {
 using Wide = __int128;
 
 // Costs are multiples of 2^-32 here. Values above 2^80 in a message or a
-// multiplier are cut: any value is allowed, and sums stay below 2^127.
+// multiplier are clamped: any value gives a valid bound, and sums stay below
+// 2^127.
 constexpr double kScale = 4294967296.0;
 
 Wide ToWide(double value) {
@@ -25,7 +26,7 @@ Wide CeilDivide(Wide value, Wide by) {
   return quotient * by < value ? quotient + 1 : quotient;
 }
 
-// The largest price whose products with usage, summed, still fit.
+// The largest price for which the sum of price * usage still fits.
 Wide LargestPrice(const Core& core) {
   Wide usage = 1;
   for (const int64_t capacity : core.capacity) usage += capacity;
@@ -33,8 +34,8 @@ Wide LargestPrice(const Core& core) {
   return (static_cast<Wide>(1) << 120) / usage / (core.points() + 1);
 }
 
-// Costs plus usage at the multipliers' prices, by option of all nodes; the
-// price of the capacities is taken from *total.
+// By option of all nodes: its cost plus the price of its usage at the
+// multipliers. The price of the capacities is subtracted from *total.
 std::vector<Wide> PricedCosts(const Core& core,
                               absl::Span<const double> multipliers,
                               Wide* total) {
@@ -63,10 +64,11 @@ std::vector<Wide> PricedCosts(const Core& core,
 
 }  // namespace
 
-// A backward pass of messages.cc. When v is visited, its costs are m + d, m
-// their least. For each earlier neighbour u, cost(e) - in >= out + least -
-// floor(d / n) with n at least the number of such u; so v and those edges cost
-// m + sum of least at least, and nothing visited later changes that.
+// A backward pass as in messages.cc. When v is visited, its costs are m + d,
+// where m is their minimum. For each earlier neighbour u, cost(e) - in >= out +
+// least - floor(d / n), where n is at least the number of such u; so v and
+// those edges cost at least m + the sum of `least`, and nothing that is visited
+// later changes that.
 int64_t CertifiedBound(const Core& core, absl::Span<const double> multipliers,
                        const Messages& messages) {
   Wide bound = Unit() * core.constant;
@@ -108,7 +110,7 @@ int64_t CertifiedBound(const Core& core, absl::Span<const double> multipliers,
       bound += smallest;
     }
   }
-  // Costs are cut at kCoreInfinity: nothing above it is known.
+  // Costs are clamped at kCoreInfinity: nothing above it is known.
   const Wide whole = CeilDivide(bound, Unit());
   return static_cast<int64_t>(
       std::clamp(whole, Wide{0}, static_cast<Wide>(kCoreInfinity)));

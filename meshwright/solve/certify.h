@@ -1,4 +1,5 @@
-// A lower bound in exact integers, from multipliers and messages in doubles.
+// A lower bound verified in integer arithmetic, from floating-point multipliers
+// and messages.
 #ifndef MESHWRIGHT_SOLVE_CERTIFY_H_
 #define MESHWRIGHT_SOLVE_CERTIFY_H_
 
@@ -11,7 +12,7 @@
 namespace meshwright {
 
 // No assignment within the capacities costs less (`core.constant` included).
-// Holds for any multipliers (negative ones count as 0) and any messages.
+// Valid for any multipliers (negative ones count as 0) and any messages.
 int64_t CertifiedBound(const Core& core, absl::Span<const double> multipliers,
                        const Messages& messages);
 

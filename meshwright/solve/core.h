@@ -1,5 +1,5 @@
-// What the reductions leave, laid out for searching: flat arrays, edge tables
-// in both orientations, costs as integers and as doubles.
+// The core: what the reductions leave, in a layout for searching. Flat arrays,
+// edge tables in both orientations, costs as integers and as doubles.
 #ifndef MESHWRIGHT_SOLVE_CORE_H_
 #define MESHWRIGHT_SOLVE_CORE_H_
 
@@ -11,35 +11,35 @@
 
 namespace meshwright {
 
-// Costs from here on count as forbidden in a core: doubles hold all smaller
-// integers exactly.
+// Costs from here on count as forbidden in a core: doubles represent all
+// smaller integers exactly.
 inline constexpr int64_t kCoreInfinity = 4'000'000'000'000'000;
 
-// An edge as one of its ends sees it.
+// An edge as seen from one of its ends.
 struct CoreLink {
-  int32_t other = 0;    // The node at the far end.
-  int32_t reverse = 0;  // The link from there back.
-  int64_t cells = 0;    // Where its table begins: a row per option of this end.
-  int64_t slot = 0;     // Where this end's options begin among link options.
+  int32_t other = 0;    // The node at the other end.
+  int32_t reverse = 0;  // The link in the other direction.
+  int64_t cells = 0;    // Offset of its table: a row per option of this end.
+  int64_t slot = 0;     // Offset of this end's options among all link options.
 };
 
 struct CorePiece {
   int32_t first = 0;  // Points.
   int32_t last = 0;
-  int64_t usage = 0;  // Where its usages by option begin.
+  int64_t usage = 0;  // Offset of its usages, by option.
 };
 
 struct Core {
   int32_t nodes = 0;
   std::vector<int32_t> graph_node;    // By node.
-  std::vector<int32_t> first_option;  // By node, one more at the end.
+  std::vector<int32_t> first_option;  // By node, plus the end.
   std::vector<int64_t> costs;         // By option of all nodes.
-  std::vector<int32_t> origin;        // The problem's options, likewise.
-  std::vector<int32_t> first_link;    // By node, one more at the end.
-  std::vector<CoreLink> links;        // Of a node by ascending `other`.
+  std::vector<int32_t> origin;  // The problem's option, by option of all nodes.
+  std::vector<int32_t> first_link;  // By node, plus the end.
+  std::vector<CoreLink> links;      // Of a node in ascending order of `other`.
   std::vector<int64_t> cells;
   std::vector<double> double_cells;
-  std::vector<int32_t> first_piece;  // By node, one more at the end.
+  std::vector<int32_t> first_piece;  // By node, plus the end.
   std::vector<CorePiece> pieces;     // Of a node disjoint and ordered.
   std::vector<int64_t> usage;
   std::vector<int64_t> capacity;    // By point.
@@ -47,7 +47,7 @@ struct Core {
   int64_t largest_cost = 0;         // Among costs and cells.
   int64_t constant = 0;             // Cost of what the reductions removed.
   int64_t link_options = 0;         // Slots of all links together.
-  int64_t work_per_pass = 0;        // Cells touched when all edges are.
+  int64_t work_per_pass = 0;        // Cells touched in a pass over all edges.
 
   int32_t points() const { return static_cast<int32_t>(capacity.size()); }
   int32_t options(int32_t v) const {
@@ -72,18 +72,19 @@ struct Core {
 
 Core BuildCore(Graph& graph);
 
-// Costs above `most` become `most`: no better assignment can take them.
+// Lowers costs above `most` to `most`, since no better assignment can have
+// them.
 void ClampCosts(Core& core, int64_t most);
 
-// The core's choice behind a problem's assignment; option 0 where the option
-// taken is no longer there.
+// The core's choice that corresponds to a problem's assignment; option 0 if the
+// chosen option was removed.
 std::vector<int32_t> ChoiceInCore(const Core& core,
                                   absl::Span<const int32_t> assignment);
 
-// The core as a problem of its own: nodes, options and points as they are.
+// The core as a problem of its own, with the same nodes, options and points.
 Problem ProblemOfCore(const Core& core);
 
-// The problem's assignment behind one of the core.
+// The problem's assignment that corresponds to one of the core.
 std::vector<int32_t> ExpandCore(const Graph& graph, const Core& core,
                                 absl::Span<const int32_t> choice);
 

@@ -10,10 +10,10 @@
 namespace meshwright {
 namespace {
 
-// Tolerances of HiGHS are absolute: costs and usages are scaled to this.
+// The tolerances of HiGHS are absolute: costs and usages are scaled to this.
 constexpr double kMipScale = 1000;
 
-// Builds the programme: variables of options first, node by node.
+// Builds the MIP: first the variables of the options, node by node.
 class Builder {
  public:
   Builder(const Core& core, int64_t upper)
@@ -65,7 +65,8 @@ class Builder {
       MipRow one{.lower = 1, .upper = 1, .terms = {}};
       for (int32_t i = core_.first_option[v]; i < core_.first_option[v + 1];
            ++i) {
-        // What costs as much as is known is in nothing cheaper.
+        // No cheaper solution has an option that costs as much as the known
+        // one.
         const bool allowed = core_.costs[i] < upper_;
         mip_.AddVariable({.cost = static_cast<double>(core_.costs[i]) / unit_,
                           .upper = allowed ? 1.0 : 0.0});
@@ -76,7 +77,7 @@ class Builder {
     }
   }
 
-  // Pairs of a row of the table add up to the row's option, likewise columns.
+  // The pairs in a row of the table sum to the row's option, likewise columns.
   void AddLink(int32_t v, const CoreLink& link) {
     const int32_t rows = core_.options(v);
     const int32_t columns = core_.options(link.other);
@@ -144,7 +145,7 @@ CoreMipAnswer SolveCoreMip(const Core& core, absl::Span<const int32_t> known,
   CoreMipAnswer answer;
   if (!found.ok()) return answer;
   answer.iterations = found->iterations;
-  // Whole costs: what is above one is at the next.
+  // Costs are integers: a bound above one integer holds for the next.
   const double bound = found->bound * builder.unit();
   answer.bound =
       std::isinf(found->bound) && found->bound > 0

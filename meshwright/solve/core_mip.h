@@ -1,4 +1,4 @@
-// A core as a mixed-integer programme, for HiGHS.
+// A core as a mixed-integer program, solved by HiGHS.
 #ifndef MESHWRIGHT_SOLVE_CORE_MIP_H_
 #define MESHWRIGHT_SOLVE_CORE_MIP_H_
 
@@ -20,15 +20,16 @@ struct CoreMipAnswer {
   // Costs are without `core.constant`.
   std::vector<int32_t> choice;  // Cheaper than `upper`; empty: none was found.
   int64_t cost = 0;
-  // Nothing that is cheaper than `upper` costs less, as far as doubles tell.
+  // A lower bound on what is cheaper than `upper`, in floating point.
   int64_t bound = 0;
   int64_t iterations = 0;
 };
 
-// Looks for something cheaper than `upper`, which `known` costs (or empty).
-// An option and a pair of options are a variable each; the options of pairs
-// add up to those of nodes, usages to at most the capacities. Nothing, and a
-// bound of 0, without HiGHS.
+// Searches for an assignment cheaper than `upper`; `known` is one that costs
+// `upper` (or empty). Formulation: a variable for each option and for each pair
+// of options of an edge; the variables of pairs sum to those of options, and
+// usages to at most the capacities. Returns nothing, and a bound of 0, without
+// HiGHS.
 CoreMipAnswer SolveCoreMip(const Core& core, absl::Span<const int32_t> known,
                            int64_t upper, const CoreMipOptions& options);
 

@@ -9,19 +9,20 @@
 namespace meshwright {
 namespace {
 
-// Below this much work, a round is over before a thread has started.
+// With less work than this, a round is over before a thread has started.
 constexpr int64_t kWorkWorthAThread = 2'000'000;
 constexpr int64_t kLongestRound = 30'000'000;
 
 constexpr double kMuchLower = 0.7;
-// A candidate and its repair take long.
+// Constructing and repairing an assignment takes long.
 constexpr int kRoundsPerOffer = 4;
-// The dual's prices often lie where one large item more or less fits; lower
-// ones lead to assignments from the other side.
+// The dual's prices are often at a point where one large item more or less
+// fits; lower prices lead to assignments from the other side.
 constexpr double kScales[] = {1, 0.85, 0.6, 0.95, 0.4, 0.75};
 
-// Branching that takes longer than this is stuck: HiGHS, with cuts for the
-// capacities, may know more. Its simplex method is slow where tables are many.
+// Branching that takes longer than this does not converge; HiGHS, which has
+// cuts for the capacities, may do better. Its simplex method is slow with many
+// tables.
 constexpr int64_t kPatience = 100'000'000;
 constexpr int64_t kSmallForHighs = 10'000;
 constexpr int64_t kIterationsOfHighs = 50'000;
@@ -72,7 +73,7 @@ int64_t CoreSearch::PrimalRound(int64_t work, absl::FunctionRef<bool()> stop) {
 }
 
 void CoreSearch::Round(int64_t work, absl::FunctionRef<bool()> stop) {
-  // Without an assignment, aim somewhat above the bound.
+  // Without an assignment, the target is somewhat above the bound.
   const double bound = std::max(dual_.best_bound(), 0.0);
   aim_ = static_cast<double>(primal_.best_cost());
   if (primal_.best_cost() == kCoreInfinity) aim_ = 1.2 * bound + 1000;
@@ -123,7 +124,7 @@ bool CoreSearch::WithinGap() const {
 }
 
 bool CoreSearch::FindUseless() {
-  // Costs cut at a much lower `upper` make the messages converge faster.
+  // With costs clamped at a much lower `upper`, the messages converge faster.
   if (!primal_.best().empty() &&
       static_cast<double>(primal_.best_cost()) <
           kMuchLower * static_cast<double>(upper_at_start_)) {
@@ -162,7 +163,7 @@ bool CoreSearch::AskHighs(absl::FunctionRef<bool()> stop) {
   const CoreMipAnswer answer = SolveCoreMip(
       core_, primal_.best(), primal_.best_cost(),
       {.iterations = kIterationsOfHighs, .stop = [&] { return stop(); }});
-  // About what a pass over a sparse matrix of that size is.
+  // About as much as a pass over a sparse matrix of that size.
   work_ += answer.iterations * core_.work_per_pass;
   bound_of_highs_ = answer.bound;
   if (!answer.choice.empty()) {

@@ -1,9 +1,9 @@
-// Searches a core from both sides: a dual that raises the bound and a primal
-// that lowers the cost, in rounds, each round on two threads.
+// Searches a core from both sides: a dual that raises the lower bound and a
+// primal that lowers the cost, in rounds, each on two threads.
 //
-// The roles meet only between rounds, and a round is a fixed amount of work; so
-// what is found depends on no clock. One thread runs the roles one after the
-// other and finds the same.
+// The two interact only between rounds, and a round is a fixed amount of work,
+// so that the result does not depend on timing. A single thread runs them one
+// after the other with the same result.
 #ifndef MESHWRIGHT_SOLVE_CORE_SEARCH_H_
 #define MESHWRIGHT_SOLVE_CORE_SEARCH_H_
 
@@ -30,13 +30,15 @@ struct CoreSearchOptions {
 enum class CoreSearchEnd {
   kProved,   // bound() has reached upper(): nothing is cheaper.
   kStopped,  // By a limit, or within the gap.
-  kSmaller,  // Many options or high costs turned out useless: reduce again.
+  // Many options or high costs turned out to be useless: reduce again.
+  kSmaller,
 };
 
 class CoreSearch {
  public:
-  // Costs here are without `core.constant`. Looks for assignments cheaper than
-  // `upper`, from the choice `first` (which may be bad) when there is one.
+  // Costs here exclude `core.constant`. Searches for assignments cheaper than
+  // `upper`, starting from the choice `first` (which may be poor) if there is
+  // one.
   CoreSearch(const Core& core, DualStart start, int64_t upper,
              absl::Span<const int32_t> first, const CoreSearchOptions& options);
 
@@ -44,17 +46,18 @@ class CoreSearch {
 
   int64_t work() const { return work_; }
   int64_t upper() const { return primal_.best_cost(); }
-  // Cheaper than `upper`; empty when nothing was.
+  // Cheaper than `upper`; empty if none was found.
   const std::vector<int32_t>& best() const { return primal_.best(); }
-  // Nothing cheaper than upper() costs less than this; checked in integers. Set
+  // A lower bound on what is cheaper than upper(), verified in integers. Set
   // when the search proved something; dual().Certify() may be better.
   int64_t bound() const { return bound_; }
-  // The same by HiGHS, in doubles; below upper(): it proves nothing.
+  // The lower bound by HiGHS, in floating point; kept below upper(), since it
+  // is not a proof.
   int64_t bound_of_highs() const {
     return std::min(bound_of_highs_, upper() - 1);
   }
   const Dual& dual() const { return dual_; }
-  // By option of all nodes: nothing cheaper than upper() takes it.
+  // By option of all nodes: no assignment cheaper than upper() has it.
   const std::vector<char>& useless() const { return useless_; }
 
  private:
@@ -64,7 +67,7 @@ class CoreSearch {
   void UpdateBound();
   bool FindUseless();
   bool ShouldBranch() const;
-  // Asks HiGHS, once. True: nothing more is to be found here.
+  // Runs HiGHS, once. True: nothing cheaper remains to be found here.
   bool AskHighs(absl::FunctionRef<bool()> stop);
   bool WithinGap() const;
 
@@ -73,11 +76,12 @@ class CoreSearch {
   Dual dual_;
   Primal primal_;
   std::unique_ptr<Branching> branching_;
-  Prices prices_;                   // What the primal works with this round.
-  std::vector<int32_t> candidate_;  // What it starts this round with.
-  std::vector<int32_t> next_candidate_;  // What the dual found this round.
-  bool wants_candidate_ = false;         // Whether the dual shall look for one.
-  double aim_ = 0;                       // What the dual aims for this round.
+  Prices prices_;  // The primal's prices in this round.
+  // The primal's starting point in this round.
+  std::vector<int32_t> candidate_;
+  std::vector<int32_t> next_candidate_;  // What the dual found in this round.
+  bool wants_candidate_ = false;  // Whether the dual should look for one.
+  double aim_ = 0;                // The dual's target cost in this round.
   int64_t upper_at_start_;
   int64_t bound_ = 0;
   int64_t bound_of_highs_ = 0;

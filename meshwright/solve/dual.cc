@@ -13,9 +13,9 @@ constexpr int kPassesPerStep = 3;
 constexpr int kPassesPerCandidate = 4;
 constexpr int kSweeps = 3;
 constexpr double kMomentum = 0.7;
-// How many steps are one try.
+// Steps per attempt.
 constexpr int kStepsOfTry = 8;
-// How much the logarithm of the gap must fall in one.
+// The least decrease of the logarithm of the gap in one attempt.
 constexpr double kSlowGain = 0.02;
 constexpr double kSharper = 0.6;
 constexpr double kSharpest = 2e-4;
@@ -94,8 +94,9 @@ std::vector<int32_t> Dual::Candidate(double scale, int64_t* work) {
   return choice;
 }
 
-// Whatever gained is kept up. What did not is undone, and something else tried:
-// sharper, with shorter steps; wide again after the sharpest.
+// Settings that made progress are kept. Otherwise they are undone and others
+// tried: a lower smoothing temperature with shorter steps, and a high one again
+// after the lowest.
 void Dual::Tune(double gap) {
   const double rate = std::log(gap_before_ / gap);
   if (rate > kSlowGain) {
@@ -124,7 +125,7 @@ void Dual::Move(double upper) {
   for (int32_t p = 0; p < core_.points(); ++p) {
     const double excess = usage_[p] - static_cast<double>(core_.capacity[p]);
     direction_[p] = kMomentum * direction_[p] + (1 - kMomentum) * excess;
-    // What the projection would undo does not count.
+    // Components that the projection would undo do not count.
     if (prices_[p] <= 0 && direction_[p] < 0) direction_[p] = 0;
     square += direction_[p] * direction_[p];
   }
@@ -145,7 +146,7 @@ std::vector<double> Dual::OptionSlack() const {
   Passes passes(core_, unary);
   Messages messages = best_.messages;
   const double capacity = PriceOfCapacity(core_, best_.prices);
-  // Far above what rounding can make of sums of this size.
+  // Far above the possible rounding errors of sums of this size.
   const double margin = 1e-9 * (std::abs(best_bound_) + capacity) +
                         1e-12 * static_cast<double>(core_.largest_cost) + 1e-6;
   std::vector<double> slack;

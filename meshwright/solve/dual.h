@@ -1,9 +1,10 @@
-// Raises the lower bound: prices on the points move towards what a mixture of
-// good assignments overuses, while messages stay warm.
+// Raises the lower bound: Lagrange multipliers (prices) of the points move in
+// the direction of what a mixture of good assignments overuses, while messages
+// are kept.
 //
 // The mixture weighs each option by its slack (messages.h): a single assignment
-// jumps between far ends and makes the prices swing, a mixture does not. It is
-// wide at first and becomes sharper whenever the bound stalls.
+// alternates between extremes and makes the prices oscillate, a mixture does
+// not. It is wide at first and becomes sharper whenever the bound stalls.
 //
 //   Dual dual(core, seed);
 //   while (...) dual.Step(incumbent_cost);
@@ -22,45 +23,46 @@
 
 namespace meshwright {
 
-// Where to start: prices and messages, whatever they come from.
+// Where to start: any prices and messages.
 struct DualStart {
   Prices prices;
   Messages messages;
-  double step = 0.3;        // Part of the way that is gone at once.
-  double softness = 0.003;  // Part of the gap at which an option loses weight.
+  double step = 0.3;  // The step size, as a part of the distance.
+  // The part of the gap over which an option loses its weight.
+  double softness = 0.003;
 };
 
 DualStart FreshStart(const Core& core);
-// What `dual` of a core of the same graph, from before it was reduced further,
-// knows about the points and links that `core` still has.
+// What the dual of `before`, an earlier core of the same graph, knew about the
+// points and links that `core` still has.
 DualStart CarryOver(const Graph& graph, const Core& before,
                     const DualStart& start, const Core& core);
 
 class Dual {
  public:
-  // All bounds and costs here are without `core.constant`, except Certify's.
+  // All bounds and costs here exclude `core.constant`, except that of Certify.
   Dual(const Core& core, DualStart start, uint64_t seed);
 
-  // One move of the prices; `upper` is the cost to aim for. Returns the work.
+  // One step of the prices towards cost `upper`. Returns the work done.
   int64_t Step(double upper);
-  // Passes without a move. Returns the work.
+  // Message passes without changing prices. Returns the work done.
   int64_t Settle(int iterations);
 
   const Prices& prices() const { return prices_; }
-  // Those of the best bound.
+  // Of the best bound.
   const DualStart& best() const { return best_; }
   double best_bound() const { return best_bound_; }
-  // Steps have become small without much gain.
+  // Whether steps have become small without much gain.
   bool stalled() const { return step_ < 0.1 || steps_since_gain_ > 30; }
-  // A good assignment under `scale` times the best prices; it may break limits.
-  // Adds to *work.
+  // A good assignment under `scale` times the best prices; it may exceed
+  // limits. Adds the work done to *work.
   std::vector<int32_t> Candidate(double scale, int64_t* work);
 
-  // The best bound, `core.constant` included, safe to report.
+  // The best bound, `core.constant` included, verified in integers.
   int64_t Certify() const;
 
-  // What an assignment with this option costs above best_bound() at least, by
-  // option of all nodes; a little less where rounding might matter.
+  // By option of all nodes: by how much an assignment with this option exceeds
+  // best_bound() at least, with a margin for rounding.
   std::vector<double> OptionSlack() const;
 
  private:

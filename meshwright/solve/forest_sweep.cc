@@ -26,7 +26,7 @@ int32_t ForestSweep::Root(int32_t v) {
 }
 
 // Whether two neighbours of v are in one tree; roots_ are those of all trees
-// beside v.
+// adjacent to v.
 bool ForestSweep::ClosesCycle(int32_t v) {
   roots_.clear();
   ++look_;
@@ -40,7 +40,7 @@ bool ForestSweep::ClosesCycle(int32_t v) {
   return false;
 }
 
-// Takes the nodes in random order, each unless it closes a cycle.
+// Visits the nodes in random order and adds each one that closes no cycle.
 void ForestSweep::PickForest(absl::Span<const int32_t> nodes, Random& random) {
   ++stamp_;
   shuffled_.assign(nodes.begin(), nodes.end());
@@ -76,7 +76,7 @@ void ForestSweep::OrderTree(int32_t root) {
   }
 }
 
-// The costs of v's options beside the nodes that stand still.
+// The costs of v's options, given the choices of the nodes outside the forest.
 void ForestSweep::Gather(int32_t v, const std::vector<double>& unary,
                          const std::vector<int32_t>& choice) {
   const int32_t options = core_.options(v);

@@ -1,5 +1,5 @@
-// Improves an assignment by solving random forests of nodes exactly while the
-// others stand still.
+// Improves an assignment by solving random induced forests of nodes exactly
+// while the other nodes are fixed.
 //
 // With the rest fixed, the nodes of an induced forest are a tree problem, which
 // dynamic programming solves; so a sweep never makes the assignment worse. A
@@ -20,13 +20,13 @@ class ForestSweep {
  public:
   explicit ForestSweep(const Core& core);
 
-  // Re-chooses a random forest among `nodes` under `unary` (by option of all
-  // nodes) plus the edge costs. Returns the work: cells touched.
+  // Chooses options anew for a random forest among `nodes` under `unary` (by
+  // option of all nodes) plus the edge costs. Returns the work: cells touched.
   int64_t Run(absl::Span<const int32_t> nodes, const std::vector<double>& unary,
               Random& random, std::vector<int32_t>& choice);
 
   // A breadth-first ball of at most `size` nodes around `start`, written to
-  // `ball`, neighbours in random order.
+  // `ball`, with neighbours in random order.
   void Ball(int32_t start, int32_t size, Random& random,
             std::vector<int32_t>& ball);
 
@@ -39,8 +39,8 @@ class ForestSweep {
               const std::vector<int32_t>& choice);
 
   const Core& core_;
-  std::vector<int32_t> union_;        // By node: towards the root of its tree.
-  std::vector<int32_t> mark_;         // By node: in the forest when == stamp_.
+  std::vector<int32_t> union_;        // By node: union-find parent.
+  std::vector<int32_t> mark_;         // By node: in the forest if == stamp_.
   std::vector<int32_t> parent_link_;  // By node: the link to its parent.
   std::vector<int32_t> visited_;
   std::vector<int64_t> seen_;  // By root: beside the node of this look.

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFile = "libhighs.so.1";
-// As in python/requirements-runtime.txt: another one may answer differently.
+// As in python/requirements-runtime.txt: other versions may give other results.
 constexpr const char* kVersion = "1.15.1";
 
 template <typename Function>

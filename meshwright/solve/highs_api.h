@@ -1,6 +1,6 @@
-// The functions of HiGHS' C interface that mip.cc calls.
+// The functions of HiGHS' C API that mip.cc calls.
 //
-// The wheel holds the library without its header; these are the declarations
+// The wheel contains the library without its header; these are the declarations
 // of version 1.15 (MIT licence), whose HighsInt is 32 bits wide.
 #ifndef MESHWRIGHT_SOLVE_HIGHS_API_H_
 #define MESHWRIGHT_SOLVE_HIGHS_API_H_
@@ -13,16 +13,16 @@
 
 namespace meshwright {
 
-// Called by HiGHS: kind, message, what it tells (GetCallbackItem), what it is
-// told (an int comes first: whether to stop), data.
+// Called by HiGHS with: kind, message, output data (see GetCallbackItem), input
+// data (its first member is an int: whether to stop), user data.
 using HighsCallback = void (*)(int, const char*, const void*, void*, void*);
 
 struct HighsApi {
   static constexpr int32_t kError = -1;    // A status.
-  static constexpr int32_t kMinimise = 1;  // A sense.
-  static constexpr int32_t kRowwise = 2;   // A format of matrices.
+  static constexpr int32_t kMinimise = 1;  // An objective sense.
+  static constexpr int32_t kRowwise = 2;   // A matrix format.
   static constexpr int kMipInterrupt = 6;  // A kind of callback.
-  static constexpr int32_t kOptimal = 7;   // States of a model.
+  static constexpr int32_t kOptimal = 7;   // Model statuses.
   static constexpr int32_t kInfeasible = 8;
 
   std::string path;
@@ -57,10 +57,10 @@ struct HighsApi {
 };
 
 // Loads the first library of the pinned version. kUnavailable, saying where it
-// looked and why what is there does not do.
+// looked and why the libraries found there are not usable.
 absl::StatusOr<HighsApi> LoadHighs(const LibrarySearch& search);
 
-// That of this process, loaded once.
+// The process's own, loaded once.
 const absl::StatusOr<HighsApi>& Highs();
 
 }  // namespace meshwright

@@ -14,7 +14,7 @@
 namespace meshwright {
 namespace {
 
-// Lists of numbers one after the other: `ends[i]` is where list i ends.
+// Concatenated lists of numbers: list i ends at `ends[i]`.
 struct Lists {
   std::vector<int64_t> values;
   std::vector<size_t> ends;
@@ -138,7 +138,7 @@ absl::Status AddEdges(const Members& members, Problem* problem) {
         absl::StrCat("edges: ", count, " pairs of nodes and ",
                      members.edge_costs->size(), " lists of costs"));
   }
-  // By the hash of columns and cells; equal hashes are compared.
+  // By the hash of columns and cells; tables with equal hashes are compared.
   absl::flat_hash_map<std::pair<int64_t, absl::Span<const int64_t>>, int32_t>
       tables;
   for (size_t i = 0; i < count; ++i) {

@@ -19,14 +19,14 @@
 
 namespace meshwright {
 
-// The problem, verified; kInvalidArgument names what is wrong and where.
+// The verified problem; kInvalidArgument says what is wrong and where.
 absl::StatusOr<Problem> ReadIopddl(absl::string_view text);
 
-// The same problem in that form, which has one interval for a node and one
-// limit for all times. What a node holds besides is held by further nodes, tied
-// to it; a limit below the largest by one that always holds the difference.
-// Both come after the problem's own nodes, so that an assignment begins with
-// theirs.
+// The same problem in that format, which allows one interval per node and one
+// limit for all times. Further usage pieces of a node become additional nodes
+// tied to it; a limit below the largest becomes a node that always uses the
+// difference. Both come after the problem's own nodes, so that an assignment
+// begins with theirs.
 std::string WriteIopddl(const Problem& problem);
 
 }  // namespace meshwright

@@ -28,15 +28,15 @@ class JsonCursor {
       absl::FunctionRef<absl::Status(absl::string_view)> member);
   // Calls `element` before each element; it must consume it.
   absl::Status Array(absl::FunctionRef<absl::Status()> element);
-  // Numbers with a fraction or an exponent are taken when they are whole.
+  // Accepts numbers with a fraction or exponent if they are integers.
   absl::StatusOr<int64_t> Integer();
-  // Steps over `null` if it comes next.
+  // Consumes `null` if it comes next.
   bool TakeNull();
-  // The characters between the quotes; escapes are left as they are.
+  // The characters between the quotes; escapes are not decoded.
   absl::StatusOr<absl::string_view> String();
-  // Steps over any value.
+  // Skips any value.
   absl::Status Skip();
-  // Nothing but blanks is left.
+  // OK if only whitespace is left.
   absl::Status End();
 
  private:

@@ -20,8 +20,8 @@ Passes::Passes(const Core& core, const std::vector<double>& unary)
   shifted_.resize(widest);
 }
 
-// Sends from v, whose sum_ has minimum 0, over `link`; adds the minimum of the
-// message to *total and takes it out.
+// Sends a message from v, whose sum_ has minimum 0, over `link`. Adds the
+// message's minimum to *total and subtracts it from the message.
 void Passes::Send(int32_t v, const CoreLink& link, Messages& messages,
                   double* total) {
   const int32_t options = core_.options(v);

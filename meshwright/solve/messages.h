@@ -19,7 +19,7 @@
 
 namespace meshwright {
 
-// By link slot: what the far end says about the options of this end.
+// By link slot: the message from the other end about the options of this end.
 using Messages = std::vector<double>;
 
 inline Messages NoMessages(const Core& core) {
@@ -31,16 +31,16 @@ class Passes {
   // `unary` must outlive the object and may change between passes.
   Passes(const Core& core, const std::vector<double>& unary);
 
-  // Both return the bound of their own direction.
+  // Both return the lower bound of their direction.
   double Forward(Messages& messages);
   double Backward(Messages& messages);
 
-  // As Backward, and sets slack[option] to what an assignment with this option
-  // costs above `bound of the pass before` at least. Requires: the pass before
-  // was Forward with the same unary costs.
+  // As Backward, and sets slack[option] to a lower bound on the excess of an
+  // assignment with this option over the bound of the preceding pass. Requires:
+  // the preceding pass was Forward with the same unary costs.
   double BackwardWithSlack(Messages& messages, std::vector<double>& slack);
 
-  // An assignment read off the messages, node by node.
+  // Reads an assignment off the messages, node by node.
   void Decode(const Messages& messages, std::vector<int32_t>& choice);
 
  private:
@@ -50,7 +50,7 @@ class Passes {
 
   const Core& core_;
   const std::vector<double>& unary_;
-  std::vector<double> weight_;  // By node: 1 / the chains through it.
+  std::vector<double> weight_;  // By node: 1 / the number of chains through it.
   std::vector<double> sum_, shifted_;
 };
 

@@ -1,5 +1,5 @@
-// Dinic's algorithm: as much flow as possible along shortest paths, again
-// until the sink is out of reach.
+// Dinic's algorithm: blocking flows along shortest paths, until the sink can no
+// longer be reached.
 #include "meshwright/solve/min_cut.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ bool MinCut::FindLevels() {
   return levels_[sink()] >= 0;
 }
 
-// Walks forward one level at a time, and back where it does not go on.
+// Advances one level at a time, and retreats from dead ends.
 void MinCut::Augment() {
   next_.assign(edges_of_.size(), 0);
   std::vector<int32_t> path;  // Edges.

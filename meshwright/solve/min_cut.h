@@ -1,4 +1,4 @@
-// The cheapest edges whose removal parts a source from a sink.
+// Minimum s-t cuts (Dinic's algorithm).
 //
 //   MinCut cut;
 //   const int32_t a = cut.AddNode();
@@ -17,7 +17,7 @@ namespace meshwright {
 
 class MinCut {
  public:
-  // An edge that must not be cut. Costs must sum to less.
+  // The cost of an edge that must not be cut. All other costs must sum to less.
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 
   MinCut() : edges_of_(2) {}
@@ -27,14 +27,14 @@ class MinCut {
   int32_t AddNode();
   void AddEdge(int32_t from, int32_t to, int64_t cost);
 
-  // By node: whether it stays with the source. Of several cheapest cuts, the
+  // By node: whether it is on the source's side. Of several minimum cuts, the
   // one nearest to the source. Call once.
   std::vector<bool> Solve();
 
  private:
   struct Edge {
     int32_t to = 0;
-    int64_t left = 0;  // Room for more flow.
+    int64_t left = 0;  // Residual capacity.
   };
 
   bool FindLevels();
@@ -42,8 +42,8 @@ class MinCut {
 
   std::vector<Edge> edges_;  // Edge i and its reverse i ^ 1.
   std::vector<std::vector<int32_t>> edges_of_;
-  std::vector<int32_t> levels_;  // Steps from the source; -1 out of reach.
-  std::vector<size_t> next_;     // By node: edges before are used up.
+  std::vector<int32_t> levels_;  // Distance from the source; -1 if unreachable.
+  std::vector<size_t> next_;  // By node: edges before this one are exhausted.
 };
 
 }  // namespace meshwright

@@ -13,11 +13,11 @@
 namespace meshwright {
 namespace {
 
-// What HiGHS tolerates (mip_feasibility_tolerance and the like) moves a bound
-// by about this part of what its costs add up to.
+// The tolerances of HiGHS (mip_feasibility_tolerance and others) change a bound
+// by about this part of the sum of its costs.
 constexpr double kMargin = 1e-6;
 
-// Told to HiGHS, which asks at fixed points of its work whether to go on.
+// Passed to HiGHS, which asks at fixed points of its work whether to go on.
 struct Watch {
   const HighsApi* api = nullptr;
   const std::function<bool()>* stop = nullptr;
@@ -40,7 +40,7 @@ void OnInterrupt(int kind, const char* /*message*/, const void* out, void* in,
   }
 }
 
-// The matrix as HiGHS wants it, row by row.
+// The matrix in the row-wise format of HiGHS.
 struct Matrix {
   std::vector<double> row_lower, row_upper, values;
   std::vector<int32_t> starts, indices;
@@ -87,7 +87,7 @@ void SetOptions(const HighsApi& api, void* model, const MipOptions& options) {
   const auto limited = [](int64_t limit) {
     return static_cast<int32_t>(std::min<int64_t>(limit, INT32_MAX));
   };
-  // One thread, fixed seed: nothing but the programme decides what it does.
+  // One thread and a fixed seed: the result depends on the MIP only.
   const bool known =
       api.SetBool(model, "output_flag", 0) == 0 &&
       api.SetInt(model, "threads", 1) == 0 &&

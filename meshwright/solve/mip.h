@@ -1,4 +1,4 @@
-// Linear programmes in which some variables are integers, solved by HiGHS.
+// Mixed-integer linear programs, solved by HiGHS.
 //
 //   Mip mip;
 //   const int32_t x = mip.AddVariable({.cost = -3});   // 0 or 1
@@ -7,7 +7,7 @@
 //   MW_ASSIGN_OR_RETURN(const MipAnswer answer, SolveMip(mip, {}));
 //   answer.values;   // {1, 0}; answer.cost == answer.bound == -3
 //
-// HiGHS is a shared library that is loaded when it is first needed
+// HiGHS is a shared library that is loaded when first needed
 // (docs/design/0008-highs.md).
 #ifndef MESHWRIGHT_SOLVE_MIP_H_
 #define MESHWRIGHT_SOLVE_MIP_H_
@@ -43,7 +43,7 @@ struct MipRow {
   std::vector<MipTerm> terms;
 };
 
-// The least cost is wanted.
+// Minimises the cost.
 struct Mip {
   std::vector<MipVariable> variables;
   std::vector<MipRow> rows;
@@ -53,39 +53,40 @@ struct Mip {
 };
 
 struct MipOptions {
-  // The same limits give the same answer on any machine.
+  // With the same limits the answer is the same on any machine.
   int64_t node_limit = INT64_MAX;
-  int64_t iteration_limit = INT64_MAX;  // Of the simplex method, all together.
-  // Asked now and then; an answer stopped by a clock depends on the machine.
+  int64_t iteration_limit = INT64_MAX;  // Simplex iterations in total.
+  // Polled occasionally. An answer stopped by a clock depends on the machine.
   std::function<bool()> stop = nullptr;
-  // By variable, or empty: where to start from. It may break rows.
+  // By variable, or empty: a starting point. It may violate rows.
   std::vector<double> initial;
-  // Stop when cost - bound <= gap * cost.
+  // Stops when cost - bound <= gap * cost.
   double gap = 0;
   int32_t seed = 0;
 };
 
 enum class MipEnd {
   kOptimal,     // Within `gap`.
-  kInfeasible,  // Nothing holds to the rows.
+  kInfeasible,  // No solution satisfies the rows.
   kStopped,     // By a limit.
 };
 
 struct MipAnswer {
   MipEnd end = MipEnd::kStopped;
-  // The best found, integers rounded; empty when there is none. Rows hold to
-  // about 10^-6.
+  // The best solution found, integers rounded; empty if there is none. Rows
+  // hold to about 10^-6.
   std::vector<double> values;
   double cost = kMipInfinity;
-  // Nothing costs less, as far as doubles can tell: a margin is taken off for
-  // what HiGHS rounds and tolerates.
+  // A lower bound in floating point, with a margin for HiGHS' rounding and
+  // tolerances.
   double bound = -kMipInfinity;
   int64_t nodes = 0;
   int64_t iterations = 0;
 };
 
 // kUnavailable, saying where it was looked for, without HiGHS; kInvalidArgument
-// for programmes that it refuses. On one thread; may be called from several.
+// for programs that HiGHS rejects. Runs on one thread; may be called from
+// several.
 absl::StatusOr<MipAnswer> SolveMip(const Mip& mip, const MipOptions& options);
 
 // "HiGHS 1.15.1 (/path/libhighs.so.1)". Errors as SolveMip.

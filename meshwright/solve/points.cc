@@ -11,7 +11,7 @@ struct Change {
   int ends = 0;
 };
 
-// The lowest limit at `time`; INT64_MAX when none holds.
+// The lowest limit at `time`; INT64_MAX if there is none.
 int64_t LimitAt(const Problem& problem, int64_t time) {
   int64_t limit = INT64_MAX;
   for (const UsageLimit& one : problem.limits) {
@@ -22,7 +22,7 @@ int64_t LimitAt(const Problem& problem, int64_t time) {
   return limit;
 }
 
-// Times at which something starts, ends or a limit changes.
+// Times at which a usage starts or ends, or a limit changes.
 std::map<int64_t, Change> Changes(const Problem& problem) {
   std::map<int64_t, Change> changes;
   for (const ProblemNode& node : problem.nodes) {
@@ -39,7 +39,7 @@ std::map<int64_t, Change> Changes(const Problem& problem) {
   return changes;
 }
 
-// The piece's points: those whose time lies in the interval.
+// The points of the piece: those whose time is in the interval.
 PointPiece Project(const UsagePiece& piece, const std::vector<Point>& points) {
   const auto at = [&](int64_t time) {
     const auto position =
@@ -56,10 +56,11 @@ ProblemPoints FindPoints(const Problem& problem) {
   found.pieces.resize(problem.nodes.size());
   if (problem.limits.empty()) return found;
   const std::map<int64_t, Change> changes = Changes(problem);
-  // A span between two changes matters unless a neighbour has all its pieces
-  // and no higher limit.
+  // A span between two changes matters unless a neighbouring span has all its
+  // pieces and no higher limit.
   int64_t before = INT64_MAX;  // The limit of the span before.
-  bool grew = false;           // Since the last point: something started.
+  // Whether a usage has started since the last point.
+  bool grew = false;
   for (auto change = changes.begin(); change != changes.end(); ++change) {
     const int64_t time = change->first;
     const int64_t limit = LimitAt(problem, time);

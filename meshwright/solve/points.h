@@ -1,4 +1,4 @@
-// The times at which a usage limit can break.
+// The times at which a usage limit can be exceeded.
 #ifndef MESHWRIGHT_SOLVE_POINTS_H_
 #define MESHWRIGHT_SOLVE_POINTS_H_
 
@@ -14,7 +14,7 @@ struct ProblemPoints {
   std::vector<std::vector<PointPiece>> pieces;  // By node.
 };
 
-// One point per maximal set of pieces that are alive together under a limit.
+// One point per maximal set of pieces that are active together under a limit.
 ProblemPoints FindPoints(const Problem& problem);
 
 // The same usage in pieces that are disjoint, ordered, and different from their
@@ -22,10 +22,10 @@ ProblemPoints FindPoints(const Problem& problem);
 std::vector<PointPiece> DisjointPieces(const std::vector<PointPiece>& pieces,
                                        int32_t options);
 
-// Brings the pieces of every node into disjoint, ordered form; moves what all
-// options use into the capacities; forbids options that fit nowhere; drops
-// points that cannot break or are implied by a neighbour. True when anything
-// became smaller. May set `infeasible`.
+// Brings the pieces of every node into disjoint, ordered form; subtracts what
+// all options use from the capacities; forbids options that fit nowhere; drops
+// points that cannot be exceeded or are implied by a neighbour. True if
+// anything became smaller. May set `infeasible`.
 bool ReducePoints(Graph& graph);
 
 }  // namespace meshwright

@@ -44,7 +44,7 @@ void SoftUsage(const Core& core, absl::Span<const double> slack,
     weight.resize(options);
     double total = 0;
     for (int32_t a = 0; a < options; ++a) {
-      // Beyond 30, an option weighs nothing.
+      // Beyond 30, the weight of an option is negligible.
       const double distance = slack[core.first_option[v] + a] / temperature;
       weight[a] = distance > 30 ? 0.0 : std::exp(-distance);
       total += weight[a];

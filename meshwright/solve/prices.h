@@ -1,4 +1,4 @@
-// Usage with a price per point: how a limit becomes a cost.
+// Lagrangian relaxation of limits: a price per point turns usage into cost.
 #ifndef MESHWRIGHT_SOLVE_PRICES_H_
 #define MESHWRIGHT_SOLVE_PRICES_H_
 
@@ -9,19 +9,19 @@
 
 namespace meshwright {
 
-// By point: what a unit of usage costs there; never negative.
+// By point: the price of a unit of usage; non-negative.
 using Prices = std::vector<double>;
 
 // unary[option] = cost + price of the usage, for the options of all nodes.
-// Returns the work.
+// Returns the work done.
 int64_t PriceOptions(const Core& core, const Prices& prices,
                      std::vector<double>& unary);
 
-// What the capacities are worth.
+// The value of all capacities at these prices.
 double PriceOfCapacity(const Core& core, const Prices& prices);
 
-// Usage at every point when each node takes a mixture of its options: an option
-// weighs exp(-slack / temperature).
+// Usage at every point by a mixture of options, where an option of a node has
+// weight exp(-slack / temperature).
 void SoftUsage(const Core& core, absl::Span<const double> slack,
                double temperature, std::vector<double>& usage);
 

@@ -28,7 +28,7 @@ Primal::Primal(const Core& core, int64_t upper, uint64_t seed)
       unary_(core.costs.size()),
       best_cost_(upper) {
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
-  // Enough to matter beside the costs, however large usage is.
+  // High enough to matter relative to the costs, however large usage is.
   double cost = 1;
   for (int32_t v = 0; v < core.nodes; ++v) {
     const auto first = core.costs.begin() + core.first_option[v];
@@ -40,7 +40,7 @@ Primal::Primal(const Core& core, int64_t upper, uint64_t seed)
   least_total_ = 0.01 * cost / static_cast<double>(capacity);
 }
 
-// Keeps the selection as the best when it is, and says whether to go on from
+// Keeps the selection if it is the best one, and says whether to continue from
 // it.
 bool Primal::Keep(double margin) {
   if (!now_.allowed()) return false;
@@ -53,7 +53,7 @@ bool Primal::Keep(double margin) {
   return static_cast<double>(now_.cost()) <= most;
 }
 
-// Adds `part` of all prices together to those of broken points.
+// Raises the prices of violated points by `part` of the sum of all prices.
 void Primal::RaiseBroken(const std::vector<int64_t>& usage, double part,
                          Prices& prices) const {
   double total = 0;
@@ -68,7 +68,7 @@ void Primal::RaiseBroken(const std::vector<int64_t>& usage, double part,
   }
 }
 
-// Sweeps choice_ under `prices`; when it fits, it is polished into now_.
+// Sweeps choice_ with `prices`; if it fits, it is polished into now_.
 bool Primal::TryPrices(const Prices& prices) {
   work_ += PriceOptions(core_, prices, unary_);
   for (int i = 0; i < 2; ++i) {
@@ -83,7 +83,7 @@ bool Primal::TryPrices(const Prices& prices) {
   return true;
 }
 
-// Brings choice_ within the capacities; leaves the result in now_.
+// Makes choice_ fit the capacities; leaves the result in now_.
 bool Primal::Repair(Prices& prices, int rounds,
                     absl::FunctionRef<bool()> stop) {
   for (int round = 0; round < rounds && !stop(); ++round) {
@@ -93,7 +93,7 @@ bool Primal::Repair(Prices& prices, int rounds,
   return false;
 }
 
-// Goes on from now_ if it is good enough, else back to `before`.
+// Continues from now_ if it is good enough, otherwise goes back to `before`.
 void Primal::KeepOrReturn(absl::Span<const int32_t> before) {
   if (!Keep(margin_) && has_start_) {
     now_.Assign(before);
@@ -121,7 +121,7 @@ void Primal::Adopt(absl::Span<const int32_t> choice) {
 int64_t Primal::FindFirst(int attempts, absl::FunctionRef<bool()> stop) {
   work_ = 0;
   choice_ = now_.choice();
-  // Without prices first: what it costs gives prices their size.
+  // First without prices: the cost found determines the scale of the prices.
   for (int i = 0; i < 8; ++i) {
     PriceOptions(core_, prices_, unary_);
     work_ += sweep_.Run(all_nodes_, unary_, random_, choice_);
@@ -130,7 +130,8 @@ int64_t Primal::FindFirst(int attempts, absl::FunctionRef<bool()> stop) {
   for (int i = 0; i < attempts && !stop(); ++i) {
     choice_ = start;
     Prices prices = prices_;
-    // When raising broken points alone leads nowhere, all count from the start.
+    // If raising the prices of violated points alone fails, all points get a
+    // price from the start.
     if (i > 0) {
       const double price = least_total_ * std::pow(100.0, i);
       for (double& one : prices) one += price;
@@ -166,7 +167,7 @@ void Primal::PriceBall(const Prices& prices) {
   work_ += core_.points();
 }
 
-// Re-chooses ball_ until now_ fits; false when it never does.
+// Chooses anew for the nodes in ball_ until now_ fits; false if it never does.
 bool Primal::SearchBall(Prices& prices) {
   choice_ = now_.choice();
   for (int attempt = 0; attempt < kTriesPerBall; ++attempt) {

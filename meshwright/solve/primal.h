@@ -1,9 +1,9 @@
-// Looks for better assignments of a core.
+// Searches for better assignments of a core.
 //
 // Three moves: *repair* brings an assignment within the capacities by raising
-// the prices of broken points between sweeps; *polish* (selection.h) tries
-// single nodes; a *neighbourhood* re-chooses a ball of nodes under scaled
-// prices while all others stand still.
+// the prices of exceeded points between sweeps; *polish* (selection.h) changes
+// single nodes; a *neighbourhood* move chooses anew for a ball of nodes under
+// scaled prices while all others are fixed (large neighbourhood search).
 #ifndef MESHWRIGHT_SOLVE_PRIMAL_H_
 #define MESHWRIGHT_SOLVE_PRIMAL_H_
 
@@ -22,27 +22,27 @@ namespace meshwright {
 
 class Primal {
  public:
-  // Only assignments cheaper than `upper` count. Costs here are without
+  // Only assignments cheaper than `upper` count. Costs here exclude
   // `core.constant`.
   Primal(const Core& core, int64_t upper, uint64_t seed);
 
-  // `upper`, or what the best assignment found costs.
+  // `upper`, or the cost of the best assignment found.
   int64_t best_cost() const { return best_cost_; }
-  // Empty as long as none was found.
+  // Empty if none was found.
   const std::vector<int32_t>& best() const { return best_; }
-  // An assignment within the capacities is known, cheap or not.
+  // Whether an assignment within the capacities is known, cheap or not.
   bool has_start() const { return has_start_; }
 
   // Good prices, from the dual.
   void SetPrices(const Prices& prices) { prices_ = prices; }
-  // An assignment worth a repair; it may break limits. Returns the work.
+  // Repairs an assignment, which may exceed limits. Returns the work done.
   int64_t Offer(absl::Span<const int32_t> choice,
                 absl::FunctionRef<bool()> stop);
-  // Somebody else found this one, which is allowed.
+  // An allowed assignment that was found elsewhere.
   void Adopt(absl::Span<const int32_t> choice);
-  // Tries until it has a start, at most `attempts` times.
+  // Tries at most `attempts` times to find a first assignment.
   int64_t FindFirst(int attempts, absl::FunctionRef<bool()> stop);
-  // Neighbourhoods until `work` is spent or `stop`. Returns the work.
+  // Neighbourhood moves until `work` is spent or `stop`. Returns the work done.
   int64_t Run(int64_t work, absl::FunctionRef<bool()> stop);
 
  private:
@@ -59,10 +59,10 @@ class Primal {
   const Core& core_;
   Random random_;
   ForestSweep sweep_;
-  Selection now_;  // Within the capacities when has_start_.
+  Selection now_;  // Within the capacities if has_start_.
   bool has_start_ = false;
   Prices prices_;
-  double least_total_ = 0;  // All prices together count as this at least.
+  double least_total_ = 0;  // A floor for the sum of all prices.
   std::vector<int32_t> all_nodes_, ball_, ball_before_, choice_;
   std::vector<double> unary_;
   std::vector<int64_t> usage_;

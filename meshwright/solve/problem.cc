@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-// Sums of usage stay exact in 64 bits.
+// So that sums of usage are exact in 64 bits.
 constexpr int64_t kMaxTotalUsage = int64_t{1} << 61;
 
 absl::Status VerifyNode(const ProblemNode& node, int64_t* total_usage) {
@@ -70,7 +70,7 @@ absl::Status Named(absl::string_view kind, size_t index,
       absl::StrCat(kind, " ", index, " ", status.message()));
 }
 
-// The steps of a sum of intervals, by time.
+// The changes of a sum of intervals, by time.
 using Steps = std::map<int64_t, int64_t>;
 
 void AddInterval(int64_t first, int64_t last, int64_t value, Steps* steps) {

@@ -1,4 +1,4 @@
-// "Choose one option per node" problems: the value that the solver takes.
+// Problems of choosing one option per node: the input of the solver.
 //
 //   Problem problem;
 //   problem.nodes = {{.costs = {3, 5}}, {.costs = {4, 1}}};
@@ -6,10 +6,10 @@
 //   problem.edges = {{.a = 0, .b = 1, .table = table}};
 //   Solve(problem, {})->assignment;   // {1, 1}: 5 + 1 + 0
 //
-// An assignment names one option per node. It costs the sum of the chosen node
-// costs and of the chosen edge cells. Usage (memory, say) is held over time: at
-// every time of every limit, the usage of the pieces alive is at most the
-// limit. Costs and usage are integers and never negative.
+// An assignment names one option per node. Its cost is the sum of the chosen
+// node costs and of the chosen edge cells. Usage (such as memory) extends over
+// time: at every time within a limit, the usage of the active pieces must be at
+// most the limit. Costs and usage are non-negative integers.
 #ifndef MESHWRIGHT_SOLVE_PROBLEM_H_
 #define MESHWRIGHT_SOLVE_PROBLEM_H_
 
@@ -23,17 +23,17 @@
 namespace meshwright {
 
 // Node costs and cells from here on mean "not allowed". An assignment whose
-// total reaches this is not allowed either.
+// total cost reaches this is not allowed either.
 inline constexpr int64_t kInfiniteCost = 1'000'000'000'000'000'000;
 
-// a + b for costs; never more than kInfiniteCost.
+// The sum of two costs, saturating at kInfiniteCost.
 inline int64_t AddCosts(int64_t a, int64_t b) {
   if (a >= kInfiniteCost || b >= kInfiniteCost) return kInfiniteCost;
   return a + b < kInfiniteCost ? a + b : kInfiniteCost;
 }
 
-// What a node holds during the times first <= t < last; none when last <=
-// first. The pieces of a node may overlap: their usages add up.
+// What a node uses at the times first <= t < last; nothing if last <= first.
+// The pieces of a node may overlap: their usages add up.
 struct UsagePiece {
   int64_t first = 0;
   int64_t last = 0;
@@ -54,14 +54,14 @@ struct CostTable {
 };
 
 // Rows of the table are the options of `a`, columns those of `b`. Several edges
-// may join the same two nodes, and share a table.
+// may join the same two nodes, and edges may share a table.
 struct ProblemEdge {
   int32_t a = 0;
   int32_t b = 0;
   int32_t table = 0;
 };
 
-// At every time first <= t < last, at most `limit` is in use.
+// At every time first <= t < last, usage is at most `limit`.
 struct UsageLimit {
   int64_t first = INT64_MIN;
   int64_t last = INT64_MAX;
@@ -73,27 +73,28 @@ struct Problem {
   std::vector<ProblemNode> nodes;
   std::vector<ProblemEdge> edges;
   std::vector<CostTable> tables;
-  std::vector<UsageLimit> limits;  // None: no limit.
+  std::vector<UsageLimit> limits;  // Empty: unlimited.
 
-  // The index of `table`, for edges.
+  // Adds `table` and returns its index, for edges.
   int32_t AddTable(CostTable table);
 };
 
 // kInvalidArgument, naming the node, edge, table or limit at fault.
 absl::Status Verify(const Problem& problem);
 
-// What an assignment costs and where it uses most.
+// The cost of an assignment, and where it uses most.
 struct Evaluation {
   int64_t cost = 0;        // At most kInfiniteCost.
   int64_t peak_usage = 0;  // Over all times.
   int64_t worst_excess =
-      0;                   // Usage above a limit at the worst time; 0: it fits.
-  int64_t worst_time = 0;  // Where that is.
+      0;  // Usage above a limit at the worst time; at most 0: it fits.
+  int64_t worst_time = 0;  // The time of that.
 
   bool allowed() const { return cost < kInfiniteCost && worst_excess <= 0; }
 };
 
-// Requires: a verified problem, an option of its node at each position.
+// Requires: `problem` passed Verify; `assignment` has a valid option for each
+// node.
 Evaluation Evaluate(const Problem& problem,
                     absl::Span<const int32_t> assignment);
 

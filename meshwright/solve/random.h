@@ -1,4 +1,4 @@
-// A small generator whose sequence is the same everywhere.
+// A small random number generator with the same sequence on all platforms.
 #ifndef MESHWRIGHT_SOLVE_RANDOM_H_
 #define MESHWRIGHT_SOLVE_RANDOM_H_
 

@@ -8,7 +8,7 @@
 namespace meshwright {
 namespace {
 
-// Keeps the options with drop[option] == 0. False when none is dropped.
+// Keeps the options with drop[option] == 0. False if none is dropped.
 bool Drop(Graph& graph, int32_t v, const std::vector<char>& drop) {
   std::vector<int32_t> keep;
   for (int32_t option = 0; option < std::ssize(drop); ++option) {
@@ -37,7 +37,7 @@ bool Separate(Graph& graph, int32_t e) {
   return true;
 }
 
-// b may replace a as far as usage goes.
+// Whether b uses at most as much as a, so that it may replace a.
 bool UsesNoMore(const GraphNode& node, int32_t b, int32_t a) {
   return std::ranges::all_of(node.pieces, [&](const PointPiece& piece) {
     return piece.usage[b] <= piece.usage[a];
@@ -46,8 +46,8 @@ bool UsesNoMore(const GraphNode& node, int32_t b, int32_t a) {
 
 constexpr int kSamples = 8;
 
-// By option, kSamples costs of the node and its edges beside some choices of
-// the neighbours: a quick way to see that one option does not dominate another.
+// By option: kSamples costs of the node and its edges, given some choices of
+// the neighbours. A quick way to see that one option does not dominate another.
 std::vector<int64_t> SampleCosts(const GraphNode& node,
                                  absl::Span<const CostTable* const> tables) {
   std::vector<int64_t> samples(int64_t{node.options()} * kSamples);
@@ -77,7 +77,8 @@ bool NeverAbove(absl::Span<const int64_t> samples, int32_t b, int32_t a) {
   return true;
 }
 
-// The most that b costs above a, over what the neighbours may choose beside a.
+// By how much b can cost more than a: the maximum over the neighbours' choices
+// that a allows.
 int64_t MostExcess(const GraphNode& node,
                    absl::Span<const CostTable* const> tables, int32_t b,
                    int32_t a) {
@@ -91,7 +92,7 @@ int64_t MostExcess(const GraphNode& node,
       if (row_b[x] >= kInfiniteCost) return kInfiniteCost;
       most = std::max(most, row_b[x] - row_a[x]);
     }
-    // a is forbidden altogether: another rule's business.
+    // Option a is forbidden altogether, which another reduction handles.
     if (most == INT64_MIN) return kInfiniteCost;
     total += most;
   }
@@ -121,7 +122,7 @@ bool ReduceEdge(Graph& graph, int32_t e) {
     if (!facts.dead_rows.empty()) return Drop(graph, v, facts.dead_rows);
   }
   if (Separate(graph, e)) return true;
-  // The end with fewer edges goes when either could.
+  // If either end could be eliminated, it is the one with fewer edges.
   const bool a_first = graph.node(edge.a).degree >= graph.node(edge.b).degree;
   for (const int32_t u :
        {a_first ? edge.a : edge.b, a_first ? edge.b : edge.a}) {

@@ -1,8 +1,8 @@
 // Exact reductions: a smaller problem with the same optimum.
 //
-// Removes options that cannot be taken or that another option is never worse
-// than; folds nodes whose option follows from a neighbour's; eliminates nodes
-// of degree up to 2 that hold nothing; drops points that cannot break.
+// Removes options that are impossible or dominated by another option; folds
+// nodes whose option is implied by a neighbour's; eliminates nodes of degree up
+// to 2 without usage; drops points that cannot be exceeded.
 #ifndef MESHWRIGHT_SOLVE_REDUCE_H_
 #define MESHWRIGHT_SOLVE_REDUCE_H_
 
@@ -11,15 +11,15 @@
 
 namespace meshwright {
 
-// One rule each, on what the work lists hold or on one node or edge. True when
-// the graph changed.
-bool ReduceEdge(Graph& graph, int32_t e);  // dead options, folding, splitting
+// One rule each, on the work lists or on one node or edge. True if the graph
+// changed.
+bool ReduceEdge(Graph& graph, int32_t e);  // Dead options, folding, splitting.
 bool DropInfiniteOptions(Graph& graph, int32_t v);
 bool DropDominatedOptions(Graph& graph, int32_t v);
 bool EliminateSmallDegree(Graph& graph, int32_t v);
 
-// All rules until nothing changes, or `stop` says so (the graph is valid then
-// too), or `graph.infeasible()` is set.
+// All rules until nothing changes, `stop` returns true (the graph is valid
+// then, too), or `graph.infeasible()` is set.
 void Reduce(Graph& graph, absl::FunctionRef<bool()> stop);
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// ReducePoints: which points can still break, and what is left to use there.
+// ReducePoints: which points can still be violated, and what usage they allow.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -9,7 +9,8 @@
 namespace meshwright {
 namespace {
 
-// What every option uses moves into the capacities, as steps by point.
+// Moves the usage that all options have in common to the capacities, as changes
+// by point.
 void SubtractSmallest(std::vector<PointPiece>* pieces,
                       std::vector<int64_t>* steps) {
   for (PointPiece& piece : *pieces) {
@@ -25,7 +26,7 @@ void SubtractSmallest(std::vector<PointPiece>* pieces,
   });
 }
 
-// Smallest capacity over ranges of points.
+// Minimum capacity over ranges of points.
 class RangeMin {
  public:
   explicit RangeMin(const std::vector<Point>& points) {
@@ -52,7 +53,7 @@ class RangeMin {
   std::vector<std::vector<int64_t>> levels_;
 };
 
-// Forbids options that some point has no room for.
+// Drops options for which some point has no capacity.
 bool DropUnfitOptions(Graph& graph) {
   bool changed = false;
   const RangeMin capacity(graph.points());
@@ -70,7 +71,7 @@ bool DropUnfitOptions(Graph& graph) {
       if (!unfit[option]) keep.push_back(option);
     }
     if (std::ssize(keep) == node.options()) continue;
-    // An option that uses the least everywhere need not exist.
+    // The node need not have an option that uses the least at every point.
     if (keep.empty()) {
       graph.SetInfeasible(absl::StrCat("node ", v,
                                        " has no option that fits the usage "
@@ -101,9 +102,9 @@ std::vector<char> SlackPoints(const Graph& graph) {
   return slack;
 }
 
-// Walks over the points with one other in mind, and keeps, summed over nodes,
-// the least by which usage can have grown since then, and the least by which it
-// can have fallen.
+// Iterates over the points relative to an earlier one, and keeps lower bounds,
+// summed over nodes, on how much usage has grown since then, and on how much it
+// has fallen.
 class Walk {
  public:
   explicit Walk(const Graph& graph) : graph_(graph) {
@@ -114,7 +115,7 @@ class Walk {
     fall_.assign(count, 0);
     changes_.resize(graph.points().size() + 1);
     for (const int32_t v : graph.AliveNodes()) {
-      // Ends first: pieces of a node are disjoint but may touch.
+      // Ends first: the pieces of a node are disjoint but may be adjacent.
       for (const PointPiece& piece : graph.node(v).pieces) {
         changes_[piece.last].push_back({v, nullptr});
         changes_[piece.first].push_back({v, &piece});
@@ -134,7 +135,7 @@ class Walk {
     }
   }
 
-  // The least of u(now) - u(then), and of u(then) - u(now).
+  // Lower bounds on u(now) - u(then), and on u(then) - u(now).
   int64_t growth() const { return total_growth_; }
   int64_t fall() const { return total_fall_; }
 
@@ -174,7 +175,7 @@ class Walk {
   int64_t total_fall_ = 0;
 };
 
-// Marks points that the last point kept implies, or that imply that one.
+// Marks points that the last kept point implies, or that imply it.
 bool MarkDominated(Graph& graph, std::vector<char>* drop) {
   Walk walk(graph);
   const std::vector<Point>& points = graph.points();

@@ -1,4 +1,4 @@
-// An assignment of a core that changes option by option, with its cost and its
+// An assignment of a core that changes node by node, with its cost and its
 // usage at every point kept up to date.
 #ifndef MESHWRIGHT_SOLVE_SELECTION_H_
 #define MESHWRIGHT_SOLVE_SELECTION_H_
@@ -13,12 +13,12 @@ namespace meshwright {
 
 class Selection {
  public:
-  // Every node takes its option 0.
+  // Every node has its option 0.
   explicit Selection(const Core& core);
 
   const std::vector<int32_t>& choice() const { return choice_; }
   int32_t operator[](int32_t v) const { return choice_[v]; }
-  // Without `core.constant`.
+  // Excludes `core.constant`.
   int64_t cost() const { return cost_; }
   const std::vector<int64_t>& usage() const { return usage_; }
   int32_t broken_points() const { return broken_points_; }
@@ -27,9 +27,9 @@ class Selection {
 
   void Set(int32_t v, int32_t option);
   void Assign(absl::Span<const int32_t> choice);
-  // What Set would add to the cost.
+  // By how much Set would change the cost.
   int64_t CostOf(int32_t v, int32_t option) const;
-  // True when Set breaks no point that holds now.
+  // Whether Set exceeds no point that is within its capacity now.
   bool Fits(int32_t v, int32_t option) const;
 
  private:
@@ -40,8 +40,8 @@ class Selection {
   int32_t broken_points_ = 0;
 };
 
-// Single-node moves that lower the cost and keep within the capacities, until
-// there is none. Requires: selection.broken_points() == 0. Returns the work.
+// Single-node moves that lower the cost within the capacities, until there are
+// none. Requires: selection.broken_points() == 0. Returns the work done.
 int64_t Polish(const Core& core, absl::Span<const int32_t> nodes,
                Selection& selection);
 

@@ -17,8 +17,8 @@
 namespace meshwright {
 namespace {
 
-// The search over one problem: reduce, search the core, reduce again by what
-// the search ruled out.
+// The search over one problem: reduce the graph, search its core, and reduce
+// again with what the search excluded.
 class Solver {
  public:
   Solver(const Problem& problem, const SolveOptions& options)
@@ -31,10 +31,11 @@ class Solver {
 
  private:
   bool Stop() const { return watch_.seconds() >= stop_seconds_; }
-  // The first assignment and the first bound; how long a bound takes to check.
+  // Finds the first assignment and the first bound, and measures how long
+  // checking a bound takes.
   void Begin();
   void Offer(std::vector<int32_t> assignment);
-  // True when there is more to search.
+  // True if there is more to search.
   bool SearchOnce();
   void DropUseless(const std::vector<char>& useless);
   absl::StatusOr<Solution> Finish();
@@ -47,7 +48,7 @@ class Solver {
   Core core_;
   DualStart start_;
   Solution solution_;
-  // Nothing allowed is cheaper than best_cost_.
+  // No feasible assignment is cheaper than best_cost_.
   bool proved_ = false;
   int64_t best_cost_ = kCoreInfinity;
 };
@@ -65,8 +66,8 @@ void Solver::Begin() {
   if (!primal.best().empty()) Offer(ExpandCore(graph_, core_, primal.best()));
   const Stopwatch check;
   solution_.lower_bound = CertifiedBound(core_, start_.prices, start_.messages);
-  // The end of the search checks a bound as well; a busy machine may need
-  // longer then.
+  // The end of the search also checks a bound, which may take longer on a busy
+  // machine.
   stop_seconds_ -= std::min(0.3 * stop_seconds_, 4 * check.seconds());
 }
 
@@ -139,7 +140,7 @@ absl::StatusOr<Solution> Solver::Finish() {
 
 absl::StatusOr<Solution> Solver::Run() {
   if (!options_.initial.empty()) Offer(options_.initial);
-  // When time is very short, a problem not quite reduced must do.
+  // If time is very short, the problem may remain partly reduced.
   Reduce(graph_, [&] { return watch_.seconds() >= 0.4 * stop_seconds_; });
   if (!graph_.infeasible().empty()) {
     return absl::ResourceExhaustedError(graph_.infeasible());

@@ -1,4 +1,5 @@
-// Solves "choose one option per node" problems: an assignment and a bound.
+// Solves problems of choosing one option per node: an assignment and a lower
+// bound.
 //
 //   MW_ASSIGN_OR_RETURN(const Solution solution,
 //                       Solve(problem, {.time_limit_seconds = 60}));
@@ -20,36 +21,35 @@
 namespace meshwright {
 
 struct SolveOptions {
-  // The clock only stops the search; what it does before depends on the
-  // problem, the seed and the initial assignment alone.
+  // Time only stops the search; what it does before depends on nothing but the
+  // problem, the seed and the initial assignment.
   double time_limit_seconds = 60;
-  // Cells touched; about 10^9 a second on each thread. Two runs stopped by
+  // Cells touched; about 10^9 per second on each thread. Two runs that end by
   // work, or by a proof, give the same answer on any machine.
   int64_t work_limit = INT64_MAX;
   uint64_t seed = 1;
-  // 1 or 2; the answer does not depend on it unless the clock stops the search.
+  // 1 or 2; the answer does not depend on it unless time stops the search.
   int threads = 2;
-  // Stop when cost <= lower_bound * (1 + gap).
+  // Stops when cost <= lower_bound * (1 + gap).
   double gap = 0;
-  // An assignment to start from; empty, or one option per node. It may be bad.
+  // A warm start: one option per node, or empty. It may be poor.
   std::vector<int32_t> initial;
 };
 
 struct Solution {
-  std::vector<int32_t> assignment;  // An option per node.
+  std::vector<int32_t> assignment;  // By node.
   int64_t cost = 0;
   int64_t lower_bound = 0;  // At most `cost`.
   bool proved_optimal = false;
   int64_t work = 0;
-  // What the reductions left.
+  // The size of what the reductions left.
   int32_t core_nodes = 0;
   int32_t core_points = 0;
 };
 
-// kInvalidArgument for problems that Verify refuses; kResourceExhausted, with
-// one line that says why, when no assignment is allowed; kDeadlineExceeded when
-// none was found before a limit. Costs of 4 * 10^15 and more in total are out
-// of reach.
+// kInvalidArgument for problems that Verify refuses; kResourceExhausted, with a
+// one-line reason, if no assignment is allowed; kDeadlineExceeded if none was
+// found before a limit. Total costs of 4 * 10^15 and more are not supported.
 absl::StatusOr<Solution> Solve(const Problem& problem,
                                const SolveOptions& options);
 

@@ -19,7 +19,7 @@ uint64_t Hash(const CostTable& table) {
 
 bool IsFinite(int64_t cost) { return cost < kInfiniteCost; }
 
-// The columns of the single finite cell of each row; empty unless all have one.
+// By row: the column of its only finite cell; empty unless every row has one.
 std::vector<int32_t> ImpliedColumns(const CostTable& table) {
   std::vector<int32_t> columns(table.rows, -1);
   for (int32_t row = 0; row < table.rows; ++row) {

@@ -7,7 +7,7 @@
 namespace meshwright {
 namespace {
 
-// Options that agree cost nothing, others are not allowed.
+// Equal options cost nothing, others are forbidden.
 std::vector<int64_t> Agreement(size_t options) {
   std::vector<int64_t> cells(options * options, kInfiniteCost);
   for (size_t i = 0; i < options; ++i) cells[i * options + i] = 0;
@@ -76,8 +76,8 @@ class Writer {
     }
   }
 
-  // The times at which something is held, each with the least of its limits;
-  // with what all nodes can hold where there is none.
+  // The times at which there is usage, each with the lowest of its limits;
+  // without limits, with the usage that all nodes can have together.
   std::vector<UsageLimit> Segments() const {
     int64_t all = 0;
     std::vector<int64_t> times;

@@ -3,8 +3,8 @@
 namespace meshwright {
 namespace {
 
-// How a row-major array lies when one of its dimensions is cut: `rows` runs of
-// (size of the dimension) * `bytes` each.
+// A row-major array that is split along one dimension: `rows` runs of (size of
+// the dimension) * `bytes` each.
 struct Rows {
   int64_t rows = 1;
   int64_t bytes = 1;

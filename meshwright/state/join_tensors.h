@@ -1,4 +1,4 @@
-// Ranges of a tensor's dimension, and tensors that are such ranges as one.
+// Slices of tensors along a dimension, and their concatenation.
 #ifndef MESHWRIGHT_STATE_JOIN_TENSORS_H_
 #define MESHWRIGHT_STATE_JOIN_TENSORS_H_
 
@@ -13,8 +13,8 @@ namespace meshwright {
 Tensor SliceTensor(const Tensor& tensor, int64_t dimension, int64_t begin,
                    int64_t end);
 
-// The inverse; named as the first.
-// Requires: one part at least; they differ in this dimension only.
+// The inverse; takes the name of the first. Requires: at least one part; they
+// differ in this dimension only.
 Tensor JoinTensors(absl::Span<const Tensor> parts, int64_t dimension);
 
 }  // namespace meshwright

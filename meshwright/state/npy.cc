@@ -27,7 +27,7 @@ struct Header {
   std::vector<int64_t> shape;
 };
 
-// Reads the one Python dictionary that NumPy writes.
+// Parses the one form of Python dictionary that NumPy writes.
 class HeaderParser {
  public:
   explicit HeaderParser(absl::string_view text) : text_(text) {}
@@ -118,7 +118,7 @@ class HeaderParser {
 
 struct DataType {
   ElementType type = ElementType::kInvalid;
-  int64_t bytes = 0;  // Of one element.
+  int64_t bytes = 0;  // Size of one element.
   bool big_endian = false;
 };
 
@@ -183,7 +183,8 @@ void SwapBytes(std::string& data, int64_t unit) {
 std::string Transposed(const std::string& data,
                        const std::vector<int64_t>& dimensions, int64_t bytes) {
   std::string result(data.size(), '\0');
-  std::vector<int64_t> strides;  // In elements, of the column-major array.
+  // Strides of the column-major array, in elements.
+  std::vector<int64_t> strides;
   int64_t stride = 1;
   for (int64_t dimension : dimensions) {
     strides.push_back(stride);

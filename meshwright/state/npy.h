@@ -13,18 +13,18 @@
 
 namespace meshwright {
 
-// What an .npy file says before its elements.
+// The header of an .npy file.
 struct NpyHeader {
   ElementType type = ElementType::kInvalid;  // kInvalid: raw (see Tensor).
   int64_t element_bytes = 0;
   bool big_endian = false;
   bool fortran_order = false;  // Column-major.
   std::vector<int64_t> dimensions;
-  int64_t bytes = 0;  // Of the header: where the elements begin.
+  int64_t bytes = 0;  // Length of the header, at which the elements begin.
 };
 
-// Of a file of `file_bytes` bytes, of which only the header is read; its shape
-// and `file_bytes` agree.
+// Reads only the header of a file of `file_bytes` bytes, and checks that its
+// shape agrees with `file_bytes`.
 absl::StatusOr<NpyHeader> ReadNpyHeader(int64_t file_bytes, ReadBytes read);
 
 // A nameless tensor from a file of `file_bytes` bytes, read in order. Nothing

@@ -23,10 +23,10 @@ namespace {
 
 constexpr size_t kMaxStep = size_t{1} << 30;  // zlib counts in 32 bits.
 
-// The unpacked bytes of one entry, in order.
+// Reads the uncompressed bytes of one entry in order.
 class EntryReader {
  public:
-  // The entry of this archive.
+  // `archive` contains the entry.
   EntryReader(const ZipEntry& entry, absl::string_view archive)
       : entry_(entry),
         input_(archive.substr(entry.offset, entry.packed_bytes)) {}
@@ -99,7 +99,7 @@ class EntryReader {
   uLong crc_ = 0;
 };
 
-// Deflate never shrinks data to less than one part in 1032.
+// Deflate never compresses data by more than a factor of 1032.
 absl::Status CheckBytes(const ZipEntry& entry) {
   const int64_t packed = entry.packed_bytes;
   const bool possible = entry.method == ZipEntry::kStored

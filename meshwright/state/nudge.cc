@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-// Digits after the point of a number's binary form.
+// Binary digits after the point of the mantissa.
 int Digits(ElementType type) {
   switch (type) {
     case ElementType::kF64:
@@ -21,20 +21,21 @@ int Digits(ElementType type) {
     case ElementType::kF16:
       return 10;
     default:
-      return 7;  // As bf16, also for types of fewer: they are scaled.
+      return 7;  // As bf16, also for types with fewer digits, which are scaled.
   }
 }
 
-// Magnitudes are ordered as their bits are; those of `exponent` say which are
-// ordinary numbers.
+// Magnitudes are ordered as their bits. The bits of `exponent` tell normal
+// numbers from others.
 template <typename Bits>
 void NudgeEach(const PositionHash& hash, Bits exponent, Bits step,
                std::string& data) {
   for (size_t i = 0; i * sizeof(Bits) < data.size(); ++i) {
     Bits bits;
     std::memcpy(&bits, data.data() + i * sizeof(Bits), sizeof(Bits));
-    // Neither 0 nor subnormal, infinite or no number; the largest of all and
-    // the smallest normal one stay, too, if they would become such.
+    // Zero, subnormal numbers, infinities and NaN do not change; neither do the
+    // largest number and the smallest normal one if they would become one of
+    // those.
     const auto is_ordinary = [&](Bits value) {
       const Bits part = value & exponent;
       return part != 0 && part != exponent;

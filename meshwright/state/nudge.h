@@ -1,10 +1,11 @@
-// Changes in the last bit: what rounding alone may do to a tensor.
+// Perturbs tensors in the last bit, by as much as rounding alone may change
+// them.
 //
 //   Nudge(/*seed=*/1, tensor);   // 1 becomes 1 + 2^-23 or 1 - 2^-24
 //   Nudge(1, tensor, ElementType::kBF16);   // 1 + 2^-7 or 1 - 2^-8
 //
-// How far the results of a step move is its noise floor: a program that adds
-// up in another order rounds otherwise by about as much.
+// How far the results of a step move is its noise floor: a program that sums in
+// another order differs by rounding of about that size.
 #ifndef MESHWRIGHT_STATE_NUDGE_H_
 #define MESHWRIGHT_STATE_NUDGE_H_
 
@@ -15,11 +16,11 @@
 
 namespace meshwright {
 
-// Moves each element to a neighbour, above or below by a hash of the seed, the
-// tensor's name and its position. Only floating and complex types of 16 bits
-// and more; 0 stays 0, signs stay, and so does what is not finite.
-// Neighbours are those of `precision`, where it has fewer digits: the type that
-// a step computes in.
+// Moves each element to a neighbouring value, above or below by a hash of the
+// seed, the tensor's name and its position. Only for floating-point and complex
+// types of at least 16 bits; zeros, signs and non-finite values are kept.
+// Neighbours are those in `precision`, the type in which a step computes, if
+// that has fewer digits.
 void Nudge(uint64_t seed, Tensor& tensor,
            ElementType precision = ElementType::kF64);
 

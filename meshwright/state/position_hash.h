@@ -1,4 +1,4 @@
-// Random bits by position: the same for a seed and a name on every machine.
+// Random bits by position: the same for a seed and name on every machine.
 //
 //   PositionHash hash(/*seed=*/0, "w");
 //   hash(7);   // 64 bits for element 7 of w

@@ -1,4 +1,4 @@
-// How readers of formats get at the bytes of a file.
+// Callbacks by which readers of file formats access bytes.
 #ifndef MESHWRIGHT_STATE_READ_BYTES_H_
 #define MESHWRIGHT_STATE_READ_BYTES_H_
 
@@ -10,9 +10,9 @@
 
 namespace meshwright {
 
-// Fills `size` bytes at `out` with what comes next in the file, or fails.
+// Reads the next `size` bytes of the file to `out`, or fails.
 using ReadBytes = absl::FunctionRef<absl::Status(char* out, size_t size)>;
-// ... with what the file has at `offset`, which is in it.
+// The same at a given `offset`, which is within the file.
 using ReadBytesAt =
     absl::FunctionRef<absl::Status(int64_t offset, char* out, size_t size)>;
 

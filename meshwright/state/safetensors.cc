@@ -20,7 +20,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // The reference's limit.
+// The limit of the reference implementation.
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 constexpr char kMetadata[] = "__metadata__";
 
 struct DtypeRow {
@@ -92,7 +93,7 @@ absl::StatusOr<ElementType> ReadDtype(const Json& entry) {
   return Bad(absl::StrCat("dtype ", Shown(name), " is not supported"));
 }
 
-// A tensor without its data, and where they lie.
+// A tensor without its data, and the range of its data in the file.
 struct Placed {
   Tensor tensor;
   int64_t begin = 0;
@@ -123,7 +124,7 @@ absl::StatusOr<Placed> ReadEntry(const Json& entry) {
 }
 
 absl::StatusOr<std::vector<Placed>> ReadHeader(absl::string_view text) {
-  // Deeper values than a shape's are dropped as they are read.
+  // Values nested deeper than a shape are dropped by the parser.
   const auto shallow = [](int depth, Json::parse_event_t, Json&) {
     return depth <= 3;
   };
@@ -173,7 +174,7 @@ absl::StatusOr<absl::string_view> DtypeName(ElementType type) {
   return Bad(absl::StrCat("safetensors has no type ", Name(type)));
 }
 
-// With its length before it.
+// The header, preceded by its length.
 absl::StatusOr<std::string> HeaderText(const Json& header) {
   std::string text;
   try {

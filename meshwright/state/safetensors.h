@@ -18,38 +18,38 @@
 namespace meshwright {
 
 // Tensors in the order of their data, which must be contiguous, as the
-// reference reader demands; "__metadata__" is ignored.
+// reference implementation requires; "__metadata__" is ignored.
 absl::StatusOr<std::vector<Tensor>> ParseSafetensors(absl::string_view bytes);
 
-// A tensor of a file, without its data, and where these lie in the file.
+// A tensor of a file, without its data, and the offset of these in the file.
 struct PlacedTensor {
   Tensor tensor;
   int64_t offset = 0;
 };
-// Of a file of so many bytes, of which `read` gives parts; only the header is
-// read.
+// For a file of `file_bytes` bytes, accessed by `read`; reads only the header.
 absl::StatusOr<std::vector<PlacedTensor>> IndexSafetensors(int64_t file_bytes,
                                                            ReadBytesAt read);
 
-// A tensor of a file: what the header says of it.
+// A tensor as described in the header.
 struct SafetensorsEntry {
   std::string name;
   ElementType type = ElementType::kInvalid;
   std::vector<int64_t> dimensions;
 };
 
-// Whether the format has it.
+// Whether the format supports the type.
 bool IsSafetensorsType(ElementType type);
 
-// The bytes before the data of these, which follow in this order. Types that
-// the format lacks are u8, with a last dimension of their bytes if these are
-// several. kInvalidArgument for names that repeat or are not UTF-8.
+// The bytes before the data of these tensors, which follow in this order. Types
+// that the format lacks become u8, with one more dimension at the end if they
+// have several bytes. kInvalidArgument for names that are repeated or not
+// UTF-8.
 absl::StatusOr<std::string> SafetensorsHeader(
     absl::Span<const SafetensorsEntry> entries,
     const std::map<std::string, std::string>& metadata);
 
-// A file without its data: the header's bytes, and the tensors in the order in
-// which their data follow (widest elements first, then by name).
+// A file without its data: the header, and the tensors in the order of their
+// data (widest elements first, then by name).
 struct SafetensorsPlan {
   std::string header;
   std::vector<const Tensor*> order;

@@ -15,8 +15,8 @@
 namespace meshwright {
 namespace {
 
-// Uniform in [offset, offset + 2^53) * unit. One rounded product, so that
-// compilers have nothing to contract.
+// Uniform in [offset, offset + 2^53) * unit. A single product is rounded, so
+// that compilers cannot contract it into an FMA.
 struct Interval {
   int64_t offset = 0;
   double unit = 0;
@@ -43,7 +43,7 @@ std::string Fill(int64_t count, Make make) {
   return data;
 }
 
-// Bit patterns of a type of at most 8 bits with finite values, by value.
+// By value: the bit patterns of the finite values of a type of at most 8 bits.
 std::vector<std::pair<double, uint8_t>> FiniteValues(ElementType type) {
   std::vector<std::pair<double, uint8_t>> values;
   for (int bits = 0; bits < 1 << BitWidth(type); ++bits) {
@@ -73,10 +73,11 @@ uint16_t ToF16(double value) {
   if (magnitude == 0) return sign;
   int exponent = 0;
   std::frexp(magnitude, &exponent);
-  // Units of the last place: 2^(exponent - 11), at least 2^-24.
+  // In units of the last place: 2^(exponent - 11), at least 2^-24.
   const int place = std::max(exponent - 11, -24);
   const int64_t units = std::llrint(std::ldexp(magnitude, -place));
-  // Subnormals carry into the smallest normal number by themselves.
+  // A subnormal number that is rounded up carries into the smallest normal
+  // number by itself.
   return static_cast<uint16_t>(sign + ((place + 24) << 10) + units);
 }
 
@@ -115,7 +116,7 @@ uint64_t Values(ElementType type) {
   return bits >= 64 ? 0 : uint64_t{1} << bits;
 }
 
-// `limit` 0 stands for 2^64.
+// A number below `limit`; 0 stands for 2^64.
 uint64_t Below(uint64_t limit, uint64_t bits) {
   if (limit == 0) return bits;
   return static_cast<uint64_t>(static_cast<unsigned __int128>(bits) * limit >>

@@ -50,7 +50,7 @@ bool WithInteger(ElementType type, Use use) {
   }
 }
 
-// False when a value does not fit.
+// False if a value does not fit.
 template <typename From, typename To>
 bool ConvertData(std::string& data) {
   const size_t count = data.size() / sizeof(From);

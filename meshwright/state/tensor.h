@@ -18,8 +18,8 @@ namespace meshwright {
 
 struct Tensor {
   std::string name;
-  // kInvalid: the file did not say. Then an element has `raw_bytes` bytes, and
-  // Conform decides what they are.
+  // kInvalid: unknown; then an element has `raw_bytes` bytes, and Conform
+  // determines the type.
   ElementType type = ElementType::kInvalid;
   std::vector<int64_t> dimensions;
   // Elements in row-major order, HostBytes(type) little-endian bytes each.
@@ -29,18 +29,18 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
-// The product of the dimensions times `element_bytes`; nullopt when a dimension
-// is negative or the product overflows.
+// The product of the dimensions and `element_bytes`; nullopt if a dimension is
+// negative or the product overflows.
 std::optional<int64_t> CheckedBytes(absl::Span<const int64_t> dimensions,
                                     int64_t element_bytes);
 
 // Makes `tensor` fit `expected`, an array shape: gives raw bytes their type,
-// converts between integer types when every value fits, and f64 to f32.
-// Fails with kInvalidArgument, naming the tensor and both shapes, when types
-// or dimensions do not agree.
+// converts between integer types if every value fits, and f64 to f32.
+// kInvalidArgument, naming the tensor and both shapes, if types or dimensions
+// do not match.
 absl::Status Conform(const Shape& expected, Tensor& tensor);
 
-// To be read element by element. Requires: its type is known.
+// For reading single elements. Requires: its type is known.
 Literal AsLiteral(const Tensor& tensor);
 
 }  // namespace meshwright

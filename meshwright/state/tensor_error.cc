@@ -9,8 +9,8 @@
 namespace meshwright {
 namespace {
 
-// Errors of another order of summation are up to a few times those of nudged
-// inputs: there are more of them on the way.
+// Errors from another order of summation are up to a few times as large as
+// those from nudged inputs, since more of them accumulate.
 constexpr double kNoiseFactor = 8;
 
 double Difference(double a, double b) {

@@ -1,12 +1,12 @@
-// How far a tensor is from what it should be, and how much of it is rounding.
+// The error of a tensor, and how much of it is rounding.
 //
 //   TensorError error = CompareTensors(want, got, {.tolerance = 2e-5});
 //   error.AddNoise(want, nudged);   // The same step with inputs nudged.
 //   error.verdict();                // kEqual, kRounding, kUnclear, kWrong
 //
-// An error is rounding if changing the inputs in their last bit (nudge.h) makes
-// one that is not much smaller. Where both are large, what the step computes is
-// no ground to tell rounding from a mistake.
+// An error is rounding if changing the inputs in their last bit (nudge.h)
+// causes an error that is not much smaller. If both are large, the step is too
+// ill-conditioned to distinguish rounding from a mistake.
 #ifndef MESHWRIGHT_STATE_TENSOR_ERROR_H_
 #define MESHWRIGHT_STATE_TENSOR_ERROR_H_
 
@@ -20,8 +20,8 @@ namespace meshwright {
 
 enum class ErrorVerdict {
   kEqual,     // Within the tolerance.
-  kRounding,  // Small, and not much more than the noise.
-  kUnclear,   // Large, and not much more than the noise; or not a number.
+  kRounding,  // Small, and not much larger than the noise.
+  kUnclear,   // Large, and not much larger than the noise; or NaN.
   kWrong,
 };
 
@@ -29,9 +29,9 @@ enum class ErrorVerdict {
 absl::string_view Name(ErrorVerdict verdict);
 
 struct ErrorLimits {
-  // Of an element's magnitude plus a tenth of the tensor's scale.
+  // Relative to an element's magnitude plus a tenth of the tensor's scale.
   double tolerance = 2e-5;
-  // Of the scale: more than this is never called rounding.
+  // Relative to the scale: a larger error is never called rounding.
   double most_rounding = 1e-2;
   bool heeds_noise = true;
 };
@@ -39,11 +39,12 @@ struct ErrorLimits {
 struct TensorError {
   std::string name;
   int64_t elements = 0;
-  double scale = 0;     // The largest finite magnitude that was wanted.
-  double absolute = 0;  // The largest error; infinite for numbers beside none.
-  double noise = 0;     // The largest that nudged inputs made.
-  int64_t nans = 0;     // Elements that are no numbers on either side.
-  std::string beyond;   // What is out of tolerance first, in words.
+  double scale = 0;  // The largest finite magnitude of the expected values.
+  // The largest error; infinite where only one side is NaN.
+  double absolute = 0;
+  double noise = 0;    // The largest change by nudged inputs.
+  int64_t nans = 0;    // Elements that are NaN on both sides.
+  std::string beyond;  // The first element out of tolerance, in words.
   ErrorLimits limits;
 
   double relative() const { return ToScale(absolute); }

@@ -15,18 +15,19 @@
 
 namespace meshwright {
 
-// Tensors in the file's order, with unique names. The kind is told from the
-// content, not the name; the tensor of an .npy file has an empty name. NumPy's
-// 2-byte void type is bf16 and its 1-byte void type is raw (see Tensor), as
-// ml_dtypes writes them. Fails with one line that begins with the path and
-// names the tensor at fault, kInvalidArgument unless the file cannot be read.
+// Tensors in the file's order, with unique names. The format is detected from
+// the content, not the name; the tensor of an .npy file has an empty name.
+// NumPy's 2-byte void type is bf16 and its 1-byte void type is raw (see
+// Tensor), as ml_dtypes writes them. Errors are one line that begins with the
+// path and names the offending tensor, kInvalidArgument unless the file cannot
+// be read.
 absl::StatusOr<std::vector<Tensor>> ReadTensorFile(const std::string& path);
-// As above, of a file's bytes.
+// The same for a file's bytes.
 absl::StatusOr<std::vector<Tensor>> ParseTensors(absl::string_view bytes);
 
-// Writes atomically; see base/file.h. The same tensors give the same bytes,
-// in whatever order they come. Fails with kInvalidArgument for names that
-// repeat or are not UTF-8, and for types that safetensors lacks.
+// Writes atomically; see base/file.h. The same tensors give the same bytes, in
+// whatever order they are given. kInvalidArgument for names that are repeated
+// or not UTF-8, and for types that safetensors lacks.
 absl::Status WriteSafetensors(const std::string& path,
                               absl::Span<const Tensor> tensors);
 

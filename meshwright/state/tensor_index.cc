@@ -22,7 +22,7 @@ absl::Status NotInParts(absl::string_view what, absl::string_view cure) {
       "is ", what, ", so that no sample can be read alone; ", cure));
 }
 
-// An .npy file that lies at `offset` of another.
+// An .npy file at `offset` in another file.
 absl::StatusOr<PlacedTensor> IndexNpy(const RandomAccessFile& file,
                                       int64_t offset, int64_t bytes) {
   int64_t at = offset;
@@ -104,7 +104,7 @@ absl::StatusOr<std::vector<PlacedTensor>> IndexAnyKind(
 absl::StatusOr<std::vector<PlacedTensor>> IndexTensors(
     const RandomAccessFile& file) {
   absl::StatusOr<std::vector<PlacedTensor>> placed = IndexAnyKind(file);
-  // Reads that fail say which file it was.
+  // Failed reads name the file already.
   if (!placed.ok() &&
       !absl::StartsWith(placed.status().message(), file.path())) {
     return Annotate(placed.status(), file.path());

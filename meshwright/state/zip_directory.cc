@@ -21,7 +21,7 @@ constexpr uint64_t kMax32 = 0xffffffff;
 constexpr uint64_t kMax16 = 0xffff;
 constexpr uint64_t kMaxDirectoryBytes = uint64_t{1} << 30;
 
-// Little-endian numbers at given places; the places must exist.
+// Little-endian numbers at given offsets, which must exist.
 uint64_t Number(absl::string_view bytes, uint64_t at, int size) {
   uint64_t value = 0;
   for (int i = size - 1; i >= 0; --i) {
@@ -36,7 +36,7 @@ bool HasSignature(absl::string_view bytes, uint64_t at, uint64_t size,
          Number(bytes, at, 4) == signature;
 }
 
-// Of an archive, what is read of it.
+// Reads parts of an archive.
 class Archive {
  public:
   Archive(int64_t bytes, ReadBytesAt read)
@@ -44,7 +44,7 @@ class Archive {
 
   uint64_t size() const { return bytes_; }
 
-  // Empty if the archive does not have so many bytes there.
+  // Empty if the archive does not have this many bytes there.
   absl::StatusOr<std::string> Read(uint64_t at, uint64_t size) const {
     if (at > bytes_ || size > bytes_ - at) return std::string();
     std::string part(size, '\0');
@@ -110,7 +110,8 @@ absl::StatusOr<Directory> FindDirectory(const Archive& archive) {
   return directory;
 }
 
-// An entry's numbers, some of which zip64 keeps in the extra field.
+// The sizes and offset of an entry, some of which zip64 stores in the extra
+// field.
 struct Numbers {
   uint64_t bytes = 0;
   uint64_t packed_bytes = 0;
@@ -142,7 +143,7 @@ struct Range {
   uint64_t end = 0;
 };
 
-// Finds the contents behind the entry's local header.
+// Finds the contents, which follow the entry's local header.
 absl::StatusOr<Range> Locate(const Archive& archive, const Numbers& numbers,
                              ZipEntry& entry) {
   const std::string name = absl::Utf8SafeCHexEscape(entry.name.substr(0, 100));

@@ -1,4 +1,4 @@
-// The table of contents of a zip archive, zip64 included.
+// The directory of a zip archive, including zip64.
 #ifndef MESHWRIGHT_STATE_ZIP_DIRECTORY_H_
 #define MESHWRIGHT_STATE_ZIP_DIRECTORY_H_
 
@@ -18,15 +18,14 @@ struct ZipEntry {
   std::string name;
   int method = kStored;
   uint32_t crc32 = 0;
-  int64_t bytes = 0;         // Unpacked, as the directory says.
+  int64_t bytes = 0;         // Uncompressed, according to the directory.
   int64_t offset = 0;        // Of its contents in the archive.
-  int64_t packed_bytes = 0;  // Of these.
+  int64_t packed_bytes = 0;  // Compressed.
 };
 
-// Entries in directory order, of an archive of so many bytes; nothing but the
-// directory and the headers of entries is read. All contents lie inside the
-// archive and no two overlap; the directory's sizes are otherwise not to be
-// trusted.
+// Entries in directory order, of an archive of `archive_bytes` bytes; reads
+// only the directory and the headers of entries. Contents are inside of the
+// archive and do not overlap; the directory's sizes are otherwise not verified.
 absl::StatusOr<std::vector<ZipEntry>> ReadZipDirectory(int64_t archive_bytes,
                                                        ReadBytesAt read);
 

@@ -1,4 +1,4 @@
-// Checks of what callers hand to collectives.
+// Validation of the arguments of collectives.
 #ifndef MESHWRIGHT_WIRE_COLLECTIVE_CHECKS_H_
 #define MESHWRIGHT_WIRE_COLLECTIVE_CHECKS_H_
 
@@ -11,12 +11,12 @@
 
 namespace meshwright::internal {
 
-// The type can be combined so, and `bytes` are whole elements.
+// The reduction supports the type, and `bytes` are whole elements.
 absl::Status CheckReduction(ReduceOp op, ElementType type, size_t bytes);
 // `large` is `blocks` times as large as `small`.
 absl::Status CheckBlocks(size_t large, size_t small, int blocks);
-// Peers are members of a group of `size`, each at most once on either side, and
-// what the member sends to itself is as large as what it receives.
+// Peers are members of a group of `size`, each at most once per direction, and
+// what the member sends to itself is as large as what it receives from itself.
 absl::Status CheckExchange(absl::Span<const Group::Outgoing> sends,
                            absl::Span<const Group::Incoming> receives, int rank,
                            int size);

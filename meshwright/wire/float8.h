@@ -1,4 +1,4 @@
-// The 8-bit floating kinds to float and back.
+// Conversion between 8-bit floating-point types and float.
 //
 //   const Float8* kind = Float8Of(ElementType::kF8E4M3FN);
 //   kind->Decode(0x38);   // 1.0
@@ -22,7 +22,8 @@ class Float8 {
   Float8(int mantissa_bits, int bias, Family family);
 
   float Decode(uint8_t bits) const { return values_[bits]; }
-  // To nearest, ties to even; beyond the largest: infinity, or else NaN.
+  // Rounds to nearest, ties to even; beyond the largest value: infinity, or NaN
+  // if there is none.
   uint8_t Encode(float value) const;
 
  private:

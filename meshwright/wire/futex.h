@@ -1,4 +1,4 @@
-// Sleeping until a number in memory that processes share changes.
+// Waits until a number in shared memory changes.
 #ifndef MESHWRIGHT_WIRE_FUTEX_H_
 #define MESHWRIGHT_WIRE_FUTEX_H_
 
@@ -14,8 +14,7 @@
 
 namespace meshwright::internal {
 
-// Returns when woken, when `word` is not `seen`, after `timeout`, or for no
-// reason.
+// Returns when woken, if `word` is not `seen`, after `timeout`, or spuriously.
 inline void FutexWait(const std::atomic<uint32_t>& word, uint32_t seen,
                       absl::Duration timeout) {
   const timespec limit = absl::ToTimespec(timeout);

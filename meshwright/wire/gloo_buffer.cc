@@ -74,8 +74,8 @@ void GlooBuffer::Wake() {
 }
 
 void CloseGlooMesh(const GlooMesh& mesh) {
-  // A wait that times out closes them; Gloo offers no other way that also tells
-  // those who wait.
+  // A wait that times out closes the connections; Gloo has no other way of
+  // closing them that also wakes up threads that wait.
   try {
     Base(mesh, nullptr, 0).waitRecv(nullptr, std::chrono::milliseconds(0));
   } catch (const std::exception&) {

@@ -1,8 +1,8 @@
-// One message in Gloo's hands. Only for gloo_*.cc.
+// A message in Gloo's transport. Only for gloo_*.cc.
 //
 // Gloo's own waits close all connections when they time out, and do not end
-// when the peer dies in the middle of the message. This one waits by its own
-// rules.
+// when the peer dies in the middle of a message. This class implements its own
+// waiting.
 #ifndef MESHWRIGHT_WIRE_GLOO_BUFFER_H_
 #define MESHWRIGHT_WIRE_GLOO_BUFFER_H_
 
@@ -19,8 +19,8 @@
 
 namespace meshwright {
 
-// Carries one message, once, in one direction. Destroyed before its bytes are;
-// Gloo does not touch them afterwards.
+// Transfers one message, once, in one direction. Must be destroyed before its
+// bytes; Gloo does not access them afterwards.
 class GlooBuffer : public gloo::transport::tcp::UnboundBuffer {
  public:
   enum class State : uint8_t { kUnderWay, kDone, kFailed };
@@ -33,8 +33,8 @@ class GlooBuffer : public gloo::transport::tcp::UnboundBuffer {
                                              absl::Span<std::byte> into);
 
   State state();
-  // Until it is not under way, `give_up` is true, or time is over. `give_up` is
-  // asked again after Wake().
+  // Waits until it is complete, `give_up` returns true, or the deadline.
+  // `give_up` is called again after Wake().
   State Wait(absl::Time deadline, const std::function<bool()>& give_up);
   void Wake();
 
@@ -43,10 +43,10 @@ class GlooBuffer : public gloo::transport::tcp::UnboundBuffer {
   State LockedState() const;
 
   const bool sends_;
-  bool refused_ = false;  // It did not even begin.
+  bool refused_ = false;  // It could not even be started.
 };
 
-// Closes all connections; messages under way fail.
+// Closes all connections; messages in progress fail.
 void CloseGlooMesh(const GlooMesh& mesh);
 
 }  // namespace meshwright

@@ -15,11 +15,11 @@
 
 namespace meshwright::internal {
 
-// As it is sent.
+// In its encoded form.
 class Goodbye {
  public:
   Goodbye() = default;
-  // OK: the worker leaves in order.
+  // OK: the worker leaves in an orderly way.
   explicit Goodbye(const absl::Status& status);
 
   absl::Status status() const;

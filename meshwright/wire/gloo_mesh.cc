@@ -20,7 +20,8 @@ std::string KeyOf(const WireOptions& options, int rank) {
   return absl::StrCat(options.prefix, "mesh/", rank);
 }
 
-// A socket for each peer; returns their addresses, in the order of the peers.
+// Opens a socket for each peer; returns their addresses, in the order of the
+// peers.
 std::string Listen(tcp::Context& mesh, int rank) {
   std::string addresses;
   for (int peer = 0; peer < mesh.size; ++peer) {
@@ -31,7 +32,7 @@ std::string Listen(tcp::Context& mesh, int rank) {
   return addresses;
 }
 
-// Where `peer`, which has published `addresses`, awaits `rank`.
+// The address at which `peer`, which has published `addresses`, expects `rank`.
 std::vector<char> AddressFor(const std::string& addresses, int rank, int peer,
                              int size) {
   const size_t length = addresses.size() / static_cast<size_t>(size - 1);

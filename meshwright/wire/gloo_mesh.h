@@ -14,7 +14,7 @@ namespace meshwright {
 
 using GlooMesh = std::shared_ptr<gloo::transport::tcp::Context>;
 
-// Waits until all have connected.
+// Waits until all workers are connected.
 absl::StatusOr<GlooMesh> ConnectGlooMesh(const WireOptions& options,
                                          Health& health);
 

@@ -14,10 +14,10 @@ namespace {
 
 using State = GlooBuffer::State;
 
-// How often the keeper looks without being asked to.
+// How often the keeper thread checks without being woken.
 constexpr absl::Duration kKeeperPeriod = absl::Milliseconds(10);
-// How long one that leaves, or has failed, waits until the others have what it
-// sent.
+// How long a worker that leaves, or has failed, waits until the others have
+// received what it sent.
 constexpr absl::Duration kLeavePeriod = absl::Seconds(1);
 constexpr absl::Duration kFailPeriod = absl::Milliseconds(200);
 
@@ -122,7 +122,7 @@ absl::Status GlooTransport::Await(GlooBuffer& buffer, int peer) {
 }
 
 absl::Status GlooTransport::Blame(int peer) {
-  // If it said goodbye that came before the connection closed.
+  // A goodbye, if there was one, came before the connection was closed.
   LookAt(peer);
   const absl::Status status = health_->StatusOf(peer);
   if (!status.ok()) return health_->Fail(status);
@@ -199,7 +199,7 @@ void GlooTransport::SayGoodbye() {
           GlooBuffer::Send(mesh_, peer, kGoodbyeSlot, farewell.said.bytes());
     }
   }
-  // Closing a connection may drop what is still under way.
+  // Closing a connection may drop messages that are still in flight.
   const absl::Time deadline =
       absl::Now() + (told.ok() ? kLeavePeriod : kFailPeriod);
   while (!IsAnswered() && absl::Now() < deadline) {

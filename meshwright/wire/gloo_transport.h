@@ -1,9 +1,9 @@
 // Messages over Gloo's connections. Only for gloo_*.cc.
 //
-// Each worker keeps a receive open for the goodbye of every other one. When a
-// peer dies its connection closes, that receive fails, and so does all that
-// waits. A worker that fails says why before it closes its connections, so that
-// nobody takes it for the culprit.
+// Each worker keeps a receive posted for the goodbye message of every other
+// one. When a peer dies, its connection closes, that receive fails, and so does
+// everything that waits. A worker that fails sends the reason before it closes
+// its connections, so that it is not blamed itself.
 #ifndef MESHWRIGHT_WIRE_GLOO_TRANSPORT_H_
 #define MESHWRIGHT_WIRE_GLOO_TRANSPORT_H_
 
@@ -40,7 +40,7 @@ class GlooTransport : public Transport {
                                     absl::Span<std::byte> into) override;
   absl::Status Park(int to, uint64_t slot, OwnedBytes bytes) override;
 
-  // Until the message with `peer` is over.
+  // Waits until the message with `peer` is complete.
   absl::Status Await(GlooBuffer& buffer, int peer);
 
  private:
@@ -48,7 +48,7 @@ class GlooTransport : public Transport {
     std::unique_ptr<GlooBuffer> buffer;
     std::shared_ptr<const void> owner;
   };
-  // What passes between this worker and another when one of them ends.
+  // The goodbye messages between this worker and another.
   struct Farewell {
     internal::Goodbye heard;
     std::unique_ptr<GlooBuffer> hears;  // Null when it has been heard.
@@ -58,14 +58,14 @@ class GlooTransport : public Transport {
     std::unique_ptr<GlooBuffer> hears_answer;
   };
 
-  // Looks after what nobody waits for, until the transport ends.
+  // Handles messages that nobody waits for, until the transport is destroyed.
   void Keep();
   void LookAt(int peer);
   void DropSent();
-  // Until all have answered, or will not.
+  // Waits until all have answered, or will not.
   void SayGoodbye();
   bool IsAnswered();
-  // Why a message with `peer` failed.
+  // The reason why a message with `peer` failed.
   absl::Status Blame(int peer);
   void WakeAll();
 

@@ -14,7 +14,7 @@
 namespace meshwright {
 namespace {
 
-// Gloo writes to connections that the other side may have closed.
+// Gloo writes to connections that the peer may have closed.
 void IgnoreBrokenPipes() {
   struct sigaction action = {};
   if (sigaction(SIGPIPE, nullptr, &action) != 0) return;

@@ -28,14 +28,14 @@ namespace meshwright {
 struct WireOptions {
   int rank = 0;
   std::vector<std::string> names = {};  // Of all workers.
-  KeyValueStore* store = nullptr;       // Outlives the wire.
+  KeyValueStore* store = nullptr;       // Must outlive the wire.
   std::string prefix = "";  // Of keys; unique per job and incarnation.
   std::string address = "127.0.0.1";  // Of this worker, to bind.
   absl::Duration timeout = absl::Seconds(30);
   bool shared_memory = true;
 };
 
-// Fails with kDeadlineExceeded or kUnavailable, naming who could not be
+// kDeadlineExceeded or kUnavailable, naming the worker that could not be
 // reached.
 absl::StatusOr<std::unique_ptr<Wire>> ConnectGlooWire(WireOptions options);
 

@@ -5,10 +5,10 @@
 //                                       AsWritableBytes(values), /*tag=*/7));
 //
 // All members call the same functions with the same tags. Calls with different
-// tags may run at the same time, in any order; a tag may be used again once the
-// call that had it is over on this member. Errors name the member that is to
-// blame: kUnavailable when it is gone, kDeadlineExceeded when it does not
-// answer in time. After an error the group is of no more use.
+// tags may run concurrently, in any order; a tag may be reused once its
+// previous call has returned on this member. Errors name the member to blame:
+// kUnavailable if it is lost, kDeadlineExceeded if it does not answer in time.
+// After an error the group cannot be used any more.
 #ifndef MESHWRIGHT_WIRE_GROUP_H_
 #define MESHWRIGHT_WIRE_GROUP_H_
 
@@ -31,23 +31,26 @@ class Group {
   virtual int rank() const = 0;  // Within the group.
   virtual int size() const = 0;
 
-  // `data` becomes, on every member, what all of them had, combined.
+  // Replaces `data`, on every member, by the reduction of all members' data.
   virtual absl::Status AllReduce(ReduceOp op, ElementType type,
                                  absl::Span<std::byte> data, uint32_t tag) = 0;
-  // `in` is size() blocks; `out` becomes block rank() of what all had.
+  // `in` is size() blocks; `out` becomes the reduction of block rank() over all
+  // members.
   virtual absl::Status ReduceScatter(ReduceOp op, ElementType type,
                                      absl::Span<const std::byte> in,
                                      absl::Span<std::byte> out,
                                      uint32_t tag) = 0;
-  // `out` becomes all members' `in`, one after another.
+  // `out` becomes all members' `in`, concatenated.
   virtual absl::Status AllGather(absl::Span<const std::byte> in,
                                  absl::Span<std::byte> out, uint32_t tag) = 0;
-  // Block i of `in` goes to member i; `out` becomes what came, by sender.
+  // Sends block i of `in` to member i; `out` becomes what was received, by
+  // sender.
   absl::Status AllToAll(absl::Span<const std::byte> in,
                         absl::Span<std::byte> out, uint32_t tag);
 
-  // Sends and receives of any sizes; both sides know them. The member itself
-  // may be among its peers. At most one of each between two members.
+  // Sends and receives of arbitrary sizes, which both sides know. The member
+  // itself may be among its peers. At most one message in each direction
+  // between two members.
   struct Outgoing {
     int to = 0;
     absl::Span<const std::byte> bytes = {};

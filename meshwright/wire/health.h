@@ -1,7 +1,8 @@
-// What has gone wrong on a wire, for all that wait there.
+// The state of a wire: what has failed, for everything that waits on it.
 //
-// A worker that fails tells the others why and is of no more use. One that
-// leaves in order, its wire destroyed, fails only what waits for it.
+// A worker that fails tells the others why, and cannot be used any more. One
+// that leaves in an orderly way, by destroying its wire, fails only what waits
+// for it.
 #ifndef MESHWRIGHT_WIRE_HEALTH_H_
 #define MESHWRIGHT_WIRE_HEALTH_H_
 
@@ -19,7 +20,7 @@ namespace meshwright {
 // Thread-safe.
 class Health {
  public:
-  // `timeout` is how long anything may wait.
+  // `timeout` is the longest that anything may wait.
   Health(int rank, std::vector<std::string> names, absl::Duration timeout);
 
   int rank() const { return rank_; }
@@ -27,25 +28,25 @@ class Health {
   const std::string& name(int rank) const { return names_[rank]; }
   absl::Duration timeout() const { return timeout_; }
 
-  // OK, or why nothing works any more.
+  // OK, or why the wire has failed.
   absl::Status status() const;
-  // The same for what needs this worker, which may have left.
+  // The same for operations that need this worker, which may have left.
   absl::Status StatusOf(int peer) const;
   // False if status() and StatusOf() are OK. Cheap.
   bool changed() const { return changed_.load(std::memory_order_acquire); }
-  // What the others are to hear.
+  // The status that other workers are told.
   absl::Status told() const;
 
-  // The first failure stays; returns it. Others hear the same.
+  // Records the first failure and returns it. Others are told the same.
   absl::Status Fail(absl::Status why);
   absl::Status FailAsGone(int peer, const std::string& how);
   absl::Status FailAsSilent(int peer);
-  // Like Fail(), at the wish of this worker's own user.
+  // Like Fail(), at the request of this worker's own user.
   void Abort(absl::Status why);
   void Leave(int peer);
 
-  // Runs after each change, in the thread that made it, and must not block.
-  // Called before the wire is used.
+  // Runs after each change, on the thread that made it, and must not block.
+  // Call before the wire is used.
   void AddListener(std::function<void()> listener);
 
  private:

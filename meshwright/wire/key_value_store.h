@@ -1,4 +1,4 @@
-// Small values that processes leave for each other while they find together.
+// A key-value store for small values by which processes rendezvous.
 //
 //   store->Set("job7/wire/0", address);
 //   store->Get("job7/wire/1", absl::Seconds(30));   // Waits until it is set.

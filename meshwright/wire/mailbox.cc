@@ -110,7 +110,7 @@ std::unique_ptr<Transfer> Mailbox::Receive(const Route& route,
                                            absl::Span<std::byte> into,
                                            Health& health) {
   auto post = std::make_shared<Post>(Post{.into = into});
-  PostPtr sent;  // Its owner goes after the lock.
+  PostPtr sent;  // Destroyed after the lock is released.
   const std::lock_guard lock(mutex_);
   if (health.StatusOf(route.from).ok()) {
     sent = TakeFirst(sends_, route);
@@ -133,7 +133,7 @@ void Mailbox::Withdraw(const Route& route, const PostPtr& post) {
 }
 
 void Mailbox::Forget(int rank) {
-  Posts forgotten;  // Owners go after the lock.
+  Posts forgotten;  // Destroyed after the lock is released.
   const std::lock_guard lock(mutex_);
   for (Posts* posts : {&sends_, &receives_}) {
     for (auto post = posts->begin(); post != posts->end();) {

@@ -35,7 +35,7 @@ class Mailbox {
     }
   };
 
-  // `health` is that of the worker that calls, and outlives the transfer.
+  // `health` is that of the calling worker, and must outlive the transfer.
   std::unique_ptr<Transfer> Send(const Route& route,
                                  absl::Span<const std::byte> bytes,
                                  Health& health);
@@ -43,15 +43,15 @@ class Mailbox {
                                     absl::Span<std::byte> into, Health& health);
   absl::Status Park(const Route& route, OwnedBytes bytes, Health& health);
 
-  // Forgets what this worker sent or waits for.
+  // Drops this worker's messages and receives.
   void Forget(int rank);
-  // To look at their health again.
+  // Makes waiters check their health again.
   void WakeAll();
 
  private:
   friend class MailboxTransfer;
 
-  // One side of a message that has not met the other, or has.
+  // One side of a message, matched with the other side or not.
   struct Post {
     absl::Span<const std::byte> bytes = {};
     absl::Span<std::byte> into = {};
@@ -61,7 +61,7 @@ class Mailbox {
   using PostPtr = std::shared_ptr<Post>;
   using Posts = absl::flat_hash_map<Route, std::deque<PostPtr>>;
 
-  // With the mutex held.
+  // Require the mutex.
   void AddSend(const Route& route, const PostPtr& post);
   static PostPtr TakeFirst(Posts& posts, const Route& route);
   static void Remove(Posts& posts, const Route& route, const PostPtr& post);

@@ -13,7 +13,7 @@
 namespace meshwright {
 namespace {
 
-// What the wires share.
+// State that the wires share.
 class MemoryHub {
  public:
   explicit MemoryHub(int count) : workers_(count) {}
@@ -34,7 +34,7 @@ class MemoryHub {
     }
   }
 
-  // Tells the others of a failure.
+  // Tells the others about a failure.
   void Tell(const Health& from) {
     const absl::Status told = from.told();
     const std::lock_guard lock(mutex_);
@@ -47,7 +47,8 @@ class MemoryHub {
 
  private:
   Mailbox mailbox_;
-  // Who hears of a failure comes back here at once to tell the others.
+  // A worker that is told about a failure calls back here at once to tell the
+  // others.
   std::recursive_mutex mutex_;
   std::vector<Health*> workers_;
 };

@@ -14,7 +14,7 @@
 
 namespace meshwright {
 
-// The others take a wire that is destroyed for a worker that has left.
+// Destroying a wire counts as the worker leaving.
 std::vector<std::unique_ptr<Wire>> MakeMemoryWires(int count,
                                                    absl::Duration timeout);
 

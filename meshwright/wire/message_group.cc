@@ -21,12 +21,12 @@ using internal::MixSlot;
 using internal::PartOf;
 using internal::Slice;
 
-// Up to here all bytes go to everyone.
+// Up to this size, every member sends all its bytes to all others.
 constexpr size_t kAtOnceBytes = 16 << 10;
 constexpr int kAtOnceMembers = 8;
-// Of the slice of one member in a chunk. Large ones cost Gloo the least time,
-// but there should be two chunks, so that one is combined while another is
-// under way.
+// Size of one member's slice of a chunk. Large slices cost Gloo the least time,
+// but there should be two chunks, so that one is combined while the other is in
+// flight.
 constexpr size_t kLargestSlice = 1 << 20;
 constexpr size_t kSmallestSlice = 64 << 10;
 
@@ -37,8 +37,7 @@ enum Kind : uint64_t {
   kExchange,
 };
 
-// The size of slices, of whole elements, when each member has `bytes` to
-// combine.
+// The size of slices, in whole elements, if each member has `bytes` to combine.
 size_t SliceBytes(size_t bytes, size_t width) {
   return std::clamp(bytes / 2, kSmallestSlice, kLargestSlice) / width * width;
 }
@@ -164,12 +163,12 @@ absl::Status MessageGroup::ExchangeOn(uint64_t slot,
   for (const Incoming& receive : receives) {
     if (receive.from == rank_) from_self = receive.bytes;
   }
-  // Sends first: then Gloo's thread does most of the writing. When both write,
-  // it spins until the other one is through.
+  // Sends first, so that Gloo's thread does most of the writing: if both
+  // threads write, Gloo's spins until the other has finished.
   for (const Outgoing& send : sends) {
     if (send.bytes.empty()) continue;
     if (send.to == rank_) {
-      // An all-gather may be in place.
+      // An all-gather may be in place, so the memory may overlap.
       std::memmove(from_self.data(), send.bytes.data(), send.bytes.size());
       continue;
     }

@@ -1,8 +1,8 @@
-// Collectives made of messages, each member sending straight to the others.
+// Collectives built on messages, with direct sends between members.
 //
-// An all-reduce of a few bytes sends all of them to everyone. A larger one goes
-// in chunks: each member combines its slice of the chunk and sends the result
-// to the others, while the next chunk is under way.
+// A small all-reduce sends all data to everyone. A larger one is done in
+// chunks: each member reduces its slice of a chunk and sends the result to the
+// others, while the next chunk is in flight.
 #ifndef MESHWRIGHT_WIRE_MESSAGE_GROUP_H_
 #define MESHWRIGHT_WIRE_MESSAGE_GROUP_H_
 
@@ -20,7 +20,8 @@ namespace meshwright {
 
 class MessageGroup : public Group {
  public:
-  // `ranks` ascend and hold the transport's own, which outlives the group.
+  // `ranks` ascend and contain the transport's own, which must outlive the
+  // group.
   MessageGroup(Transport* transport, std::vector<int> ranks);
 
   int rank() const override { return rank_; }
@@ -42,7 +43,7 @@ class MessageGroup : public Group {
 
   absl::Status ReduceAtOnce(ReduceOp op, ElementType type,
                             absl::Span<std::byte> data, uint64_t slot);
-  // Messages between two members carry `slot` mixed with their size.
+  // Messages between two members use `slot` mixed with their size.
   absl::Status ExchangeOn(uint64_t slot, absl::Span<const Outgoing> sends,
                           absl::Span<const Incoming> receives);
 

@@ -23,7 +23,8 @@ absl::Status MessageReduction::Run() {
   for (int64_t i = 0; i < std::min<int64_t>(chunks, kDepth); ++i) Start(i);
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
     MW_RETURN_IF_ERROR(Combine(chunk));
-    // The one before has had time to end; its place is for a new one.
+    // The previous chunk has had time to finish; its buffers are used for a new
+    // one.
     if (chunk == 0) continue;
     MW_RETURN_IF_ERROR(Finish(chunk - 1));
     if (chunk - 1 + kDepth < chunks) Start(chunk - 1 + kDepth);
@@ -35,7 +36,7 @@ void MessageReduction::Start(int64_t chunk) {
   Chunk& now = ChunkAt(chunk);
   std::byte* scratch = now.scratch.get();
   const size_t own = options_.out(chunk, options_.rank).size();
-  // Not all begin with the same member.
+  // Each member starts with a different peer.
   for (int step = 1; step < size(); ++step) {
     const int member = (options_.rank + step) % size();
     const absl::Span<const std::byte> slice = options_.in(chunk, member);
@@ -52,7 +53,7 @@ void MessageReduction::Start(int64_t chunk) {
       scratch += own;
     }
     if (!options_.gather) continue;
-    // It can come only after the peer has what is sent from there now.
+    // The peer can send it only after it has received what is sent here.
     const absl::Span<std::byte> result = options_.out(chunk, member);
     if (result.empty()) continue;
     now.rest.push_back(options_.transport->Receive(peer, result_slot_, result));
@@ -65,7 +66,7 @@ absl::Status MessageReduction::Combine(int64_t chunk) {
   now.inputs.clear();
   const absl::Span<std::byte> out = options_.out(chunk, options_.rank);
   if (out.empty()) return absl::OkStatus();
-  // In the order of the members, so that all runs give the same.
+  // In the order of the members, so that results are deterministic.
   std::vector<const std::byte*> sources;
   const std::byte* scratch = now.scratch.get();
   for (int member = 0; member < size(); ++member) {

@@ -1,4 +1,4 @@
-// One reduction of a group made of messages, under way chunk by chunk.
+// One reduction over messages, pipelined in chunks.
 #ifndef MESHWRIGHT_WIRE_MESSAGE_REDUCTION_H_
 #define MESHWRIGHT_WIRE_MESSAGE_REDUCTION_H_
 
@@ -18,7 +18,7 @@
 namespace meshwright {
 
 // Runs once. Each chunk has a slice for each member; a slice may be empty, and
-// lies where `in` and `out` say, the same sizes on every member.
+// is located by `in` and `out`, with the same sizes on every member.
 class MessageReduction {
  public:
   struct Options {
@@ -30,9 +30,10 @@ class MessageReduction {
     uint64_t slot = 0;
     int64_t chunks = 0;
     size_t largest_slice = 0;  // Bytes.
-    // What this member has of a chunk for `member` to combine.
+    // This member's data of the slice that `member` reduces.
     std::function<absl::Span<const std::byte>(int64_t chunk, int member)> in;
-    // Where the combined slice of `member` goes. Of others: only if `gather`.
+    // Where the reduced slice of `member` goes. Other members' slices only if
+    // `gather`.
     std::function<absl::Span<std::byte>(int64_t chunk, int member)> out;
     bool gather = false;  // Everyone gets every slice.
   };
@@ -41,7 +42,7 @@ class MessageReduction {
   absl::Status Run();
 
  private:
-  // Chunks under way at a time.
+  // Chunks in flight.
   static constexpr int kDepth = 3;
   using Transfers = std::vector<std::unique_ptr<Transfer>>;
   struct Chunk {

@@ -14,10 +14,12 @@
 namespace meshwright {
 namespace {
 
-// Elements combined before the next ones are read; fits the first-level cache.
+// Elements that are combined before the next ones are read; they fit into the
+// L1 cache.
 constexpr int64_t kBlock = 1024;
 
-// How elements are stored, and as what they are combined.
+// The type in which elements are stored, and the one in which they are
+// combined.
 template <typename T>
 struct Plain {
   using Stored = T;
@@ -59,7 +61,8 @@ inline constexpr bool kIsComplex = false;
 template <typename T>
 inline constexpr bool kIsComplex<Complex<T>> = true;
 
-// Wide enough that no product overflows a signed type; wraps when stored.
+// An unsigned type so wide that no product overflows a signed type; wraps when
+// stored.
 template <typename T>
 using Wrapping =
     std::conditional_t<sizeof(T) <= sizeof(uint32_t), uint32_t, uint64_t>;
@@ -144,7 +147,7 @@ template <typename Format, typename Op>
 }
 
 #if defined(__x86_64__)
-// The same results, from wider registers.
+// The same results with wider registers.
 template <typename Format, typename Op>
 [[gnu::target("avx2")]] void CombineWide(
     const Format& format, Op op, absl::Span<const std::byte* const> sources,

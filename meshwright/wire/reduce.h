@@ -1,11 +1,11 @@
-// Combines arrays element by element.
+// Elementwise reduction of arrays.
 //
-//   ReduceInto(ReduceOp::kSum, ElementType::kF32, from, into);   // into +=
-//   from
+//   // into += from
+//   ReduceInto(ReduceOp::kSum, ElementType::kF32, from, into);
 //
-// bf16, f16 and f8 are combined as floats and rounded once, ties to even. A NaN
-// makes max and min NaN. Integers wrap. pred knows "or" (also sum, max) and
-// "and" (also product, min).
+// bf16, f16 and f8 are computed as floats and rounded once, ties to even. Max
+// and min propagate NaN. Integers wrap. pred supports "or" (also as sum, max)
+// and "and" (also as product, min).
 #ifndef MESHWRIGHT_WIRE_REDUCE_H_
 #define MESHWRIGHT_WIRE_REDUCE_H_
 
@@ -18,10 +18,10 @@
 
 namespace meshwright {
 
-// kInvalidArgument if values of this type cannot be combined so.
+// kInvalidArgument if the type does not support the reduction.
 absl::Status CheckReduces(ReduceOp op, ElementType type);
 
-// into = into `op` from. Sizes are equal.
+// into = into `op` from. Requires: equal sizes.
 absl::Status ReduceInto(ReduceOp op, ElementType type,
                         absl::Span<const std::byte> from,
                         absl::Span<std::byte> into);

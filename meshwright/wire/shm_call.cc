@@ -13,9 +13,9 @@
 namespace meshwright {
 namespace {
 
-// Looks before a member goes to sleep.
+// How often a member polls before it goes to sleep.
 constexpr int kLooks = 200;
-// Sleeps at most this long before it looks whether the others still live.
+// The longest sleep before it checks whether the others are still alive.
 constexpr absl::Duration kNap = absl::Milliseconds(50);
 
 int Cores() {
@@ -51,7 +51,8 @@ ShmCall::ShmCall(ShmNeighbors* neighbors, Health* health,
 }
 
 ShmCall::~ShmCall() {
-  // After a failure others may still read it; the wire is of no more use.
+  // After a failure, others may still read the buffer; the wire is no longer
+  // usable.
   if (failed_) return;
   for (size_t member = 0; member < ranks_.size(); ++member) {
     if (static_cast<int>(member) == rank_) continue;
@@ -64,7 +65,7 @@ ShmCall::~ShmCall() {
 
 void ShmCall::Publish() {
   own_channel().rounds.store(round_ + 1);
-  // Who has not begun the call will see the round when it does.
+  // Members that have not begun the call see the round when they do.
   for (size_t member = 0; member < ranks_.size(); ++member) {
     if (static_cast<int>(member) == rank_) continue;
     const int place = ChannelOf(static_cast<int>(member));

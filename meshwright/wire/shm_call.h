@@ -1,4 +1,4 @@
-// One collective through shared memory, round by round.
+// One collective through shared memory, in rounds.
 //
 //   ShmCall call(...);
 //   Fill(call.buffer());
@@ -8,8 +8,8 @@
 //   call.NextRound();
 //
 // A member may fill its buffer of the next round as soon as AwaitAll() has
-// returned: what was in it has been read, since a member publishes a round when
-// it has read the one before.
+// returned: its previous contents have been read, since a member publishes a
+// round only after reading the one before.
 #ifndef MESHWRIGHT_WIRE_SHM_CALL_H_
 #define MESHWRIGHT_WIRE_SHM_CALL_H_
 
@@ -25,14 +25,14 @@
 
 namespace meshwright {
 
-// For one thread.
+// Single-threaded.
 class ShmCall {
  public:
-  // `id` is this call's on all members, and no other's. `rank` is a place in
-  // `ranks`. Takes over `channel`.
+  // `id` identifies the call, and is the same on all members. `rank` is an
+  // index into `ranks`. Takes over `channel`.
   ShmCall(ShmNeighbors* neighbors, Health* health, absl::Span<const int> ranks,
           int rank, int channel, uint64_t id);
-  // Tells the others, if no round failed, that this member is done.
+  // If no round failed, tells the others that this member is done.
   ~ShmCall();
   ShmCall(const ShmCall&) = delete;
   ShmCall& operator=(const ShmCall&) = delete;
@@ -45,7 +45,8 @@ class ShmCall {
   void NextRound() { ++round_; }
 
  private:
-  // Where another member answers this call; -1 until it is known.
+  // The channel with which another member takes part in this call; -1 until it
+  // is known.
   int ChannelOf(int member);
   bool IsReady(int member);
   absl::Status Await(int member);

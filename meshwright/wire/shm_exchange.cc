@@ -14,10 +14,10 @@ namespace {
 
 using internal::Slice;
 
-// Where messages lie in a member's stream, by receiver.
+// The positions of the messages in a member's stream, by receiver.
 class Stream {
  public:
-  // `sizes` by receiver; what the member sends itself does not count.
+  // `sizes` by receiver; what the member sends to itself is ignored.
   Stream(int member, const std::vector<uint64_t>& sizes)
       : slices_(sizes.size()) {
     const int count = static_cast<int>(sizes.size());
@@ -36,7 +36,7 @@ class Stream {
   size_t size_ = 0;
 };
 
-// What two slices of one stream have in common.
+// The overlap of two slices of one stream.
 Slice Common(const Slice& a, const Slice& b) {
   const size_t begin = std::max(a.offset, b.offset);
   const size_t end = std::min(a.offset + a.size, b.offset + b.size);

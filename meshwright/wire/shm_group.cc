@@ -20,9 +20,9 @@ using internal::MixSlot;
 using internal::PartOf;
 using internal::Slice;
 
-// Up to here everyone reads all.
+// Up to this size, every member reads everything.
 constexpr size_t kReadAllBytes = 32 << 10;
-// A chunk, and behind it the slice that a member has combined.
+// A chunk, followed by the slice that the member has combined.
 constexpr size_t kChunkBytes = 512 << 10;
 static_assert(kChunkBytes + kChunkBytes / 2 <= ShmSegment::kBufferBytes);
 

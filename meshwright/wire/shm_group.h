@@ -1,9 +1,9 @@
 // Collectives among workers that share memory.
 //
-// An all-reduce of a few bytes is one round: everyone reads all. A larger one
-// goes in chunks. In round r each member leaves chunk r and, combined, its
-// slice of chunk r - 1; it combines its slice of chunk r from all, and takes
-// the slices of chunk r - 1 from the others.
+// A small all-reduce is one round: every member reads all data. A larger one is
+// done in chunks. In round r each member publishes its chunk r and its reduced
+// slice of chunk r - 1; it reduces its slice of chunk r from all members, and
+// reads the slices of chunk r - 1 from the others.
 #ifndef MESHWRIGHT_WIRE_SHM_GROUP_H_
 #define MESHWRIGHT_WIRE_SHM_GROUP_H_
 
@@ -27,8 +27,8 @@ namespace meshwright {
 
 class ShmGroup : public Group {
  public:
-  // `ranks` ascend, hold this worker's own, and share memory. `neighbors` and
-  // `health` outlive the group.
+  // `ranks` ascend, contain this worker's own, and share memory. `neighbors`
+  // and `health` must outlive the group.
   ShmGroup(ShmNeighbors* neighbors, Health* health, std::vector<int> ranks);
 
   int rank() const override { return rank_; }
@@ -53,15 +53,16 @@ class ShmGroup : public Group {
     kExchange
   };
 
-  // `type` and `bytes` are the same on all members, or they never meet.
+  // Requires: `type` and `bytes` are the same on all members; otherwise they
+  // never match.
   absl::StatusOr<std::unique_ptr<ShmCall>> Begin(Kind kind, ElementType type,
                                                  size_t bytes, uint32_t tag);
   absl::Status ReduceAtOnce(ReduceOp op, ElementType type,
                             absl::Span<std::byte> data, ShmCall& call);
   absl::Status ReduceInChunks(ReduceOp op, ElementType type,
                               absl::Span<std::byte> data, ShmCall& call);
-  // `into` becomes what lies at `offset` of all members' buffers, combined;
-  // this member's own is `own`.
+  // `into` becomes the reduction of what is at `offset` in all members'
+  // buffers; this member's own is `own`.
   void Combine(ReduceOp op, ElementType type, ShmCall& call,
                const std::byte* own, size_t offset, absl::Span<std::byte> into);
 

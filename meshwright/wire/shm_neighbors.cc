@@ -16,7 +16,8 @@
 namespace meshwright {
 namespace {
 
-// What workers have in common that see the same processes; empty if unknown.
+// A string that is equal for workers that see the same processes; empty if
+// unknown.
 std::string HostMark() {
   const auto boot = ReadFile("/proc/sys/kernel/random/boot_id");
   struct stat processes = {};
@@ -34,7 +35,7 @@ absl::StatusOr<std::string> Get(const WireOptions& options, Health& health,
   return value;
 }
 
-// "mark\npath", or nothing for a worker that does not share memory.
+// "mark\npath", or empty for a worker that does not share memory.
 std::string Card(const ShmSegment* own, const std::string& mark) {
   if (own == nullptr || mark.empty()) return "";
   return absl::StrCat(mark, "\n", own->path());

@@ -1,8 +1,8 @@
 // The workers of a job that share memory with this one.
 //
-// Workers of one machine try to open each other's segments and tell each other,
-// through the store, whose they could. Memory is used among workers that could
-// all open each other's, so that all members of a group decide alike.
+// Workers of one machine try to open each other's segments, and publish the
+// result through the store. Memory is shared among workers that could all open
+// each other's, so that all members of a group decide alike.
 #ifndef MESHWRIGHT_WIRE_SHM_NEIGHBORS_H_
 #define MESHWRIGHT_WIRE_SHM_NEIGHBORS_H_
 
@@ -24,21 +24,22 @@ namespace meshwright {
 // Thread-safe.
 class ShmNeighbors {
  public:
-  // All workers call it, also those that do not want shared memory.
+  // All workers must call it, including those that do not want shared memory.
   static absl::StatusOr<std::unique_ptr<ShmNeighbors>> Find(
       const WireOptions& options, Health& health);
 
-  // True if all of these share memory with each other. All of them agree.
+  // Whether all of these share memory with each other. All of them get the same
+  // answer.
   bool Share(absl::Span<const int> ranks) const;
 
-  // This worker's own, or that of one it shares memory with.
+  // This worker's own segment, or that of one it shares memory with.
   ShmSegment& segment(int rank) { return *segments_[rank]; }
 
-  // A channel of this worker's own segment that nobody reads any more. Waits
-  // for one if all are taken, as long as the wire is in order.
+  // A free channel of this worker's own segment. Waits if all are in use, as
+  // long as the wire is healthy.
   absl::StatusOr<int> TakeChannel(const Health& health);
   void ReturnChannel(int channel);
-  // So that all calls under way look at the wire's health.
+  // Makes all calls in progress check the wire's health.
   void WakeAll();
 
  private:

@@ -25,7 +25,7 @@ constexpr size_t RoundUp(size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-// Of the whole segment, of which `Head` comes first.
+// The size of the whole segment, which `Head` begins.
 template <typename Head>
 constexpr size_t SizeOf() {
   return RoundUp(sizeof(Head)) +
@@ -42,7 +42,7 @@ uint64_t RandomMark() {
 absl::StatusOr<std::unique_ptr<ShmSegment>> ShmSegment::Create() {
   const int file = memfd_create("meshwright", MFD_CLOEXEC);
   if (file < 0) return absl::ErrnoToStatus(errno, "memfd_create");
-  // Pages that are never touched take no memory.
+  // Pages that are never touched use no memory.
   const size_t size = SizeOf<Head>();
   if (ftruncate(file, static_cast<off_t>(size)) != 0) {
     const absl::Status failed = absl::ErrnoToStatus(errno, "ftruncate");

@@ -1,7 +1,7 @@
-// Memory in which a worker leaves bytes for the others on its machine.
+// Shared memory in which a worker publishes data for others on its machine.
 //
-// It holds channels. Each serves one call at a time, in rounds: in round r the
-// worker fills buffer r % 2 and counts `rounds` up to r + 1.
+// It consists of channels. Each serves one call at a time, in rounds: in round
+// r the worker fills buffer r % 2 and increments `rounds` to r + 1.
 #ifndef MESHWRIGHT_WIRE_SHM_SEGMENT_H_
 #define MESHWRIGHT_WIRE_SHM_SEGMENT_H_
 
@@ -16,32 +16,33 @@
 namespace meshwright {
 
 struct alignas(64) ShmChannel {
-  std::atomic<uint64_t> call = 0;  // Which call it serves; the same for all.
+  // The id of the call it serves; the same on all members.
+  std::atomic<uint64_t> call = 0;
   std::atomic<uint32_t> rounds = 0;
-  // Members that have not yet said that they are done with it.
+  // Members that have not yet reported that they are done with it.
   std::atomic<uint32_t> readers = 0;
-  // Counts up when another member has done something; who sleeps, sleeps here.
+  // Incremented when another member has done something; the futex to wait on.
   std::atomic<uint32_t> bell = 0;
   std::atomic<uint32_t> sleeping = 0;
 };
 
-// Only memory: unmapped at the end, gone when all have unmapped it.
+// Anonymous memory: freed when all processes have unmapped it.
 class ShmSegment {
  public:
   static constexpr int kChannels = 256;
   static constexpr size_t kBufferBytes = 768 << 10;
 
-  // Empty, for this process to fill.
+  // An empty segment of this process.
   static absl::StatusOr<std::unique_ptr<ShmSegment>> Create();
-  // That of another process of this machine, by its path().
+  // Another process's segment on this machine, by its path().
   static absl::StatusOr<std::unique_ptr<ShmSegment>> Open(
       const std::string& path);
   ~ShmSegment();
   ShmSegment(const ShmSegment&) = delete;
   ShmSegment& operator=(const ShmSegment&) = delete;
 
-  // Where others find it: "/proc/4711/fd/9 81985529216486895", the latter to
-  // tell it from what may be there later.
+  // A path for other processes: "/proc/4711/fd/9 81985529216486895", where the
+  // number identifies the segment in case the path is reused.
   std::string path() const;
 
   ShmChannel& channel(int index) { return head_->channels[index]; }

@@ -1,4 +1,4 @@
-// Cutting arrays into parts of nearly equal size.
+// Divides arrays into parts of nearly equal size.
 #ifndef MESHWRIGHT_WIRE_SLICES_H_
 #define MESHWRIGHT_WIRE_SLICES_H_
 
@@ -14,8 +14,8 @@ struct Slice {
   size_t size = 0;
 };
 
-// Part `part` of the `parts` of `bytes` bytes of elements that are `width`
-// wide. 10 elements in 4 parts: 3, 3, 2, 2.
+// Part `part` of `parts` of an array of `bytes` bytes with elements of `width`.
+// 10 elements in 4 parts: 3, 3, 2, 2.
 inline Slice PartOf(size_t bytes, size_t width, int parts, int part) {
   const size_t count = bytes / width;
   const auto begin_of = [&](size_t i) {
@@ -25,7 +25,7 @@ inline Slice PartOf(size_t bytes, size_t width, int parts, int part) {
   return {begin * width, (begin_of(part + 1) - begin) * width};
 }
 
-// Chunk `chunk` when `bytes` bytes are cut into chunks of `chunk_bytes`.
+// Chunk `chunk` of `bytes` bytes in chunks of `chunk_bytes`.
 inline Slice ChunkOf(size_t bytes, size_t chunk_bytes, int64_t chunk) {
   const size_t begin = std::min(bytes, chunk_bytes * chunk);
   return {begin, std::min(chunk_bytes, bytes - begin)};

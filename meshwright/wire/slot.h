@@ -1,4 +1,4 @@
-// Numbers for messages, the same in every process.
+// Message numbers that are the same in every process.
 #ifndef MESHWRIGHT_WIRE_SLOT_H_
 #define MESHWRIGHT_WIRE_SLOT_H_
 

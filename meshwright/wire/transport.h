@@ -1,11 +1,11 @@
-// Messages between workers, each under a number that both sides know.
+// Messages between workers, identified by numbers (slots) known to both sides.
 //
 //   auto sent = transport->Send(1, slot, bytes);        // On worker 0.
 //   auto received = transport->Receive(0, slot, into);  // On worker 1.
 //   MW_RETURN_IF_ERROR(received->Await());
 //
-// Messages under one number arrive in the order in which they were sent. Both
-// sides give them the same size. Nothing blocks but Await().
+// Messages in one slot arrive in the order in which they were sent. Both sides
+// must use the same size. Only Await() blocks.
 #ifndef MESHWRIGHT_WIRE_TRANSPORT_H_
 #define MESHWRIGHT_WIRE_TRANSPORT_H_
 
@@ -20,11 +20,12 @@
 
 namespace meshwright {
 
-// A message under way.
+// A message in transit.
 class Transfer {
  public:
-  virtual ~Transfer() = default;  // Its bytes are not touched from now on.
-  // Until it is over. A failure is the whole wire's.
+  // Its bytes are not accessed any more afterwards.
+  virtual ~Transfer() = default;
+  // Waits until it is complete. A failure is one of the whole wire.
   virtual absl::Status Await() = 0;
   virtual bool IsReady() = 0;
 };
@@ -32,15 +33,15 @@ class Transfer {
 // Thread-safe.
 class Transport {
  public:
-  virtual ~Transport() = default;  // The others take it as having left.
+  virtual ~Transport() = default;  // The others see it as having left.
 
   virtual Health& health() = 0;
-  // What cannot begin is told by the transfer.
+  // An error at the start is reported by the transfer.
   virtual std::unique_ptr<Transfer> Send(int to, uint64_t slot,
                                          absl::Span<const std::byte> bytes) = 0;
   virtual std::unique_ptr<Transfer> Receive(int from, uint64_t slot,
                                             absl::Span<std::byte> into) = 0;
-  // Sends what nobody waits for.
+  // Sends a message without anybody waiting for it.
   virtual absl::Status Park(int to, uint64_t slot, OwnedBytes bytes) = 0;
 };
 

@@ -35,7 +35,7 @@ class TransferArrival : public Arrival {
   const std::unique_ptr<Transfer> transfer_;
   const Health& health_;
   const int from_;
-  std::mutex mutex_;  // Of those who wait.
+  std::mutex mutex_;  // Of the callers that wait.
   std::atomic<bool> awaited_ = false;
   absl::Status status_;
 };
@@ -50,7 +50,7 @@ class FailedArrival : public Arrival {
   const absl::Status status_;
 };
 
-// With the size in it, sides that disagree about it never meet.
+// The size is included so that peers that disagree about it never match.
 uint64_t SlotOf(const MessageKey& key, size_t size) {
   return internal::MixSlot({1, static_cast<uint64_t>(key.step),
                             static_cast<uint64_t>(key.tensor),

@@ -1,14 +1,15 @@
 // A worker's connections to the other workers of its job.
 //
-//   wire->Send(1, {.step = 7, .tensor = 3}, bytes);       // On worker 0.
-//   Parks. std::unique_ptr<Arrival> arrival =                    // On
-//   worker 1. Pulls.
+//   // On worker 0; asynchronous.
+//   wire->Send(1, {.step = 7, .tensor = 3}, bytes);
+//   // On worker 1.
+//   std::unique_ptr<Arrival> arrival =
 //       wire->Receive(0, {.step = 7, .tensor = 3}, AsWritableBytes(values));
 //   MW_RETURN_IF_ERROR(arrival->Await());
 //
-// Either side may come first. Nothing waits longer than the wire's time limit,
-// counted from when it began to wait; a worker that is gone is an error that
-// names it, within seconds. When members change, a new wire is made.
+// Either side may come first. Nothing waits longer than the wire's timeout,
+// counted from when it began to wait; a lost worker is an error that names it,
+// within seconds. If members change, a new wire is made.
 #ifndef MESHWRIGHT_WIRE_WIRE_H_
 #define MESHWRIGHT_WIRE_WIRE_H_
 
@@ -24,7 +25,8 @@
 
 namespace meshwright {
 
-// What a message is; with its sender and receiver, no two under way are alike.
+// Identifies a message; unique among those in transit between a sender and a
+// receiver.
 struct MessageKey {
   int64_t step = 0;
   int64_t tensor = 0;
@@ -34,11 +36,12 @@ struct MessageKey {
   bool operator==(const MessageKey&) const = default;
 };
 
-// Bytes on the way here.
+// Bytes in transit to this worker.
 class Arrival {
  public:
-  virtual ~Arrival() = default;  // Waits, if nobody has.
-  // Until they are there. May be called again; same answer.
+  virtual ~Arrival() = default;  // Waits if nobody has.
+  // Waits until they have arrived. May be called repeatedly, with the same
+  // result.
   virtual absl::Status Await() = 0;
   virtual bool IsReady() = 0;
 };
@@ -59,19 +62,20 @@ class Wire {
   // "host-3 (worker 1)", for messages.
   virtual const std::string& name(int rank) const = 0;
 
-  // The group of these ranks, ascending, this worker's among them; lives as
-  // long as the wire. Every member asks for it: the first time waits until they
-  // have, later calls find it made.
+  // The group of these ranks, ascending and including this worker's; lives as
+  // long as the wire. Every member must request it: the first request waits
+  // until all have, later ones return immediately.
   virtual absl::StatusOr<Group*> GroupOf(absl::Span<const int> ranks) = 0;
 
-  // Returns at once. What goes wrong later is found by who waits.
+  // Returns at once. Later errors are reported to waiters.
   virtual absl::Status Send(int to, const MessageKey& key,
                             OwnedBytes bytes) = 0;
-  // `into` has exactly the size of what was sent, and outlives the arrival.
+  // `into` must have exactly the size of what was sent, and outlive the
+  // arrival.
   virtual std::unique_ptr<Arrival> Receive(int from, const MessageKey& key,
                                            absl::Span<std::byte> into) = 0;
 
-  // Ends all that waits, here, now and from now on, with this error.
+  // Ends all present and future waits on this worker with this error.
   virtual void Abort(absl::Status why) = 0;
 };
 

@@ -1,4 +1,4 @@
-"""Meshwright's Python side: a training step for one device, run on a cluster.
+"""The Python side of Meshwright: runs a training step for one device on a cluster.
 
     import jax, meshwright
 
@@ -6,7 +6,8 @@
     state = step.init(init_fn, jax.random.key(0))
     state, metrics = step(state, batch)
 
-or in parts: training steps in, HLO modules out, plans back.
+or in separate steps: a training step is lowered to an HLO module, `meshwright plan`
+makes a plan for it, and jax runs the step with the plan's shardings.
 
     module = meshwright.lower(train_step, state, batch)
     module.save("step.hlo.pb.zst")

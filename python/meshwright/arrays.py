@@ -1,10 +1,10 @@
-"""The arrays of a value, apart from all that jax cannot trace.
+"""The arrays of a value, separated from everything that jax cannot trace.
 
     arrays, tree = Arrays.of((model, x, "relu"), only_arrays=True)
     tree                     # ({"head/kernel": ..., "head/bias": ...}, x, None)
     arrays.restore(tree)     # (a model with these arrays, x, "relu")
 
-nnx objects become dictionaries of their arrays; what is static becomes None.
+nnx objects become dictionaries of their arrays; static values become None.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,11 +22,11 @@ class Held:
 
 
 class Arrays:
-    """Where the arrays of a value stand, and what stands beside them."""
+    """The positions of the arrays in a value, and everything else in it."""
 
     @classmethod
     def of(cls, value, only_arrays: bool = False) -> tuple["Arrays", object]:
-        """With the pytree of the value's arrays.
+        """Also returns the pytree of the value's arrays.
 
         Python numbers count as arrays, as they do for `jax.jit`, unless `only_arrays`.
         """
@@ -49,7 +49,7 @@ class Arrays:
         return self, tree
 
     def __eq__(self, other) -> bool:
-        """Whether one program does for arrays of both."""
+        """Whether one program works for the arrays of both."""
         return isinstance(other, Arrays) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
@@ -60,24 +60,24 @@ class Arrays:
         return self._tree.unflatten(leaves)
 
     def restore(self, tree):
-        """The value with other arrays; its nnx objects are new ones."""
+        """The value with other arrays; nnx objects are created anew."""
         return self._filled(tree, self._objects.merge)
 
     def shardings(self, tree):
-        """The value with shardings for arrays, as `in_shardings` are given: a
-        StateSharding for an nnx object, None for what is static."""
+        """The value with shardings in place of arrays, as for `in_shardings`: a
+        StateSharding for an nnx object, None for static values."""
         return self._filled(tree, self._objects.shardings, static=False)
 
     def object_trees(self, tree) -> list[dict]:
-        """The parts of a tree of arrays that stand for nnx objects."""
+        """The parts of a tree of arrays that correspond to nnx objects."""
         return self._at_objects(self._structure.flatten_up_to(tree))
 
     def objects(self, value) -> list:
-        """The nnx objects of a value of the same form."""
+        """The nnx objects of a value of the same structure."""
         return self.object_trees(value)
 
     def update(self, value, trees: Sequence[dict]) -> None:
-        """Puts new arrays into the nnx objects of a value of the same form."""
+        """Puts new arrays into the nnx objects of a value of the same structure."""
         self._objects.update(self.objects(value), trees)
 
     def _filled(self, tree, convert: Callable, static: bool = True):
@@ -96,12 +96,12 @@ class Arrays:
 
 
 def is_array(value) -> bool:
-    """Also a `jax.ShapeDtypeStruct`."""
+    """True for a `jax.ShapeDtypeStruct`, too."""
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
 def _is_slot(value) -> bool:
-    # A State is a pytree of variables: no object, although it holds some.
+    # A State is a pytree of variables, not an object, although it contains some.
     return is_nnx_object(value) or is_nnx_state(value)
 
 

@@ -1,4 +1,5 @@
-"""The argument `batch` of `lower`: which dimension of each input is the batch's."""
+"""The argument `batch` of `lower`: which dimension of each input is the batch
+dimension."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +11,7 @@ Batch = int | Mapping[str, int | None] | None
 def batch_dimensions(
     batch: Batch, names: Sequence[str], ranks: Sequence[int], data: Sequence[bool]
 ) -> dict[int, int]:
-    """Parameter index -> dimension, of those that hold a batch.
+    """Parameter index -> batch dimension, for parameters that have one.
 
     >>> batch_dimensions({"b": 1, "b/len": 0}, ["w", "b/x", "b/len"], [2, 2, 1],
     ...                  [False, True, True])
@@ -23,7 +24,7 @@ def batch_dimensions(
         _check(batch, name, dimension, names, ranks, data)
     found = {}
     for index, name in enumerate(names):
-        # The longest name counts: a leaf's own, or of a tree around it.
+        # The longest name counts: a leaf's own, or that of a tree that contains it.
         around = [key for key in by_name if _is_under(name, key)]
         dimension = by_name[max(around, key=len)] if around else None
         if data[index] and dimension is not None and dimension < ranks[index]:

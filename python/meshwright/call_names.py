@@ -1,8 +1,9 @@
-"""Names of calls that the conversion from StableHLO leaves out.
+"""Adds names of calls, which the conversion from StableHLO omits.
 
-jaxlib up to 0.4 gives every HLO instruction the name of the operation it was made of,
-but calls. The instructions of a function that is called several times have the names of
-its first call, so that only the calls tell the others apart (`hlo/call_scope.h`).
+jaxlib up to 0.4 gives every HLO instruction except calls the name of the operation that
+it was converted from. The instructions of a function that is called several times have
+the names of its first call, so that only the names of the calls distinguish the others
+(`hlo/call_scope.h`).
 """
 
 import re
@@ -16,21 +17,22 @@ _INSTRUCTIONS, _COMPUTATION_ID = 2, 5
 _OPCODE, _METADATA, _ID, _CALLED = 2, 7, 35, 38
 _OP_NAME = 2
 
-_CALL_FIELD = b"\x12\x04call"  # As every call has it.
+_CALL_FIELD = b"\x12\x04call"  # Part of every call.
 _KINDS = {"func.call": b"call", "while": b"while", "if": b"conditional"}
 _KINDS["case"] = b"conditional"
-# Of a location that is a name, loc("jit(step)/mul"("step.py":3:4)); not of a file.
+# In a named location, loc("jit(step)/mul"("step.py":3:4)); not in that of a file.
 _NAME = re.compile(r'loc\("((?:[^"\\]|\\.)*)"[()]')
 
 
 class _Unlike(Exception):
-    """The module is not built as the program is."""
+    """The module does not have the structure of the program."""
 
 
 def name_calls(hlo: bytes, program) -> bytes:
-    """The module with names of the calls of `program()`, an MLIR module it is made of.
+    """The module with names for its calls; it was converted from the MLIR module
+    `program()`.
 
-    As it is, if all calls have names, or cannot be told apart.
+    Returned unchanged if all calls have names, or cannot be told apart.
     """
     if _CALL_FIELD not in hlo:
         return hlo
@@ -47,7 +49,8 @@ def name_calls(hlo: bytes, program) -> bytes:
 
 
 class _Hlo:
-    """A module's computations by id, with the instructions that hold others."""
+    """A module's computations by id, with access to the instructions that call
+    others."""
 
     def __init__(self, data: bytes):
         self._module = Message.parse(data)
@@ -60,7 +63,7 @@ class _Hlo:
                 self._computations[key] = (position, message)
 
     def holders(self, computation: int) -> list[tuple[int, Message]]:
-        """Calls, loops and branches in the order in which they were made."""
+        """Calls, loops and conditionals in the order of their ids."""
         _, message = self._computations[computation]
         found = []
         for position, (number, _, value) in enumerate(message.fields):
@@ -98,9 +101,9 @@ class _Hlo:
 
 
 def _pair(region, computation: int, functions, module: _Hlo) -> None:
-    """Names the calls of a computation by those of the region it was made of.
+    """Names the calls of a computation after those of the region it was converted from.
 
-    Each call has a copy of its function's computation, so each is named once.
+    Each call has its own copy of the callee's computation, so each is named once.
     """
     holders = module.holders(computation)
     operations = list(_holders(region))
@@ -119,7 +122,7 @@ def _pair(region, computation: int, functions, module: _Hlo) -> None:
             regions = functions[callee].regions
         else:
             regions = list(operation.regions)
-            # A loop's condition comes first here, its body there.
+            # HLO lists a loop's body first, StableHLO its condition.
             called = called[::-1] if kind == b"while" else called
         if len(called) != len(regions):
             raise _Unlike

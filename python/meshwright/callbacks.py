@@ -1,14 +1,14 @@
-"""Calls of Python inside a traced step, which no module can hold.
+"""Python callbacks inside a traced step, which a module cannot contain.
 
-`jax.debug.print` and its kind give the step nothing back: they are left out. A callback
-whose result the step needs is an error.
+Callbacks that return nothing to the step, such as `jax.debug.print`, are removed. A
+callback whose result the step needs is an error.
 """
 
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-# What their primitives are called -> what the user wrote.
+# Name of the primitive -> what the user wrote.
 _NAMES = {
     "debug_callback": "jax.debug.print or jax.debug.callback",
     "debug_print": "jax.debug.print",
@@ -25,7 +25,7 @@ class Callback:
     """`Callback("jax.pure_callback", "train.py:12", True)`."""
 
     name: str
-    place: str  # Of the user's code, "" if it is not known.
+    place: str  # In the user's code; "" if unknown.
     needed: bool
 
     def __str__(self) -> str:
@@ -33,14 +33,14 @@ class Callback:
 
 
 def find_callbacks(closed_jaxpr) -> list[Callback]:
-    """In the order of the program."""
+    """All callbacks, in program order."""
     found = []
     _without(closed_jaxpr.jaxpr, found)
     return found
 
 
 def without_callbacks(closed_jaxpr):
-    """The same program without those whose result nothing needs."""
+    """The same program without the callbacks whose results nothing needs."""
     return closed_jaxpr.replace(jaxpr=_without(closed_jaxpr.jaxpr, []))
 
 
@@ -62,7 +62,7 @@ def _without(jaxpr, found: list[Callback]):
 
 
 def _each_jaxpr(value, found: list[Callback]):
-    """A parameter of an equation, with the programs in it treated alike."""
+    """A parameter of an equation, with the same done to the programs in it."""
     from jax.extend.core import ClosedJaxpr, Jaxpr
 
     if isinstance(value, Jaxpr):
@@ -75,7 +75,7 @@ def _each_jaxpr(value, found: list[Callback]):
 
 
 def _other_effects(effects):
-    """Those that are not of callbacks."""
+    """Effects that are not those of callbacks."""
     return {
         effect
         for effect in effects
@@ -84,7 +84,7 @@ def _other_effects(effects):
 
 
 def _place(equation) -> str:
-    """`train.py:12`: the innermost line that is of no library."""
+    """`train.py:12`: the innermost line that is not in a library."""
     try:
         frames = traceback.extract_tb(
             equation.source_info.traceback.as_python_traceback()

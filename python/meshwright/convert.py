@@ -1,10 +1,10 @@
-"""Anything that holds an XLA program -> HloModuleProto.
+"""Converts any representation of an XLA program to an HloModuleProto.
 
     python -m meshwright.convert step.mlir step.hlo.pb.zst
 
 Reads StableHLO as text, bytecode or portable artifact; functions serialized by
-`jax.export`; HLO text; and HloModuleProto or HloProto, as XLA dumps them. Any of them
-may be compressed. The kind is told from the content, never from the file's name.
+`jax.export`; HLO text; and HloModuleProto or HloProto, as dumped by XLA. Any of them
+may be compressed. The format is recognised by the content, never by the file's name.
 """
 
 import argparse
@@ -26,7 +26,7 @@ _HLO_PROTO_MODULE = 1
 def convert(data: bytes) -> bytes:
     """The program in `data`, which is not compressed, as an HloModuleProto.
 
-    Raises MeshwrightError when nothing recognises it.
+    Raises MeshwrightError if the format is not recognised.
     """
     if data.startswith(_BYTECODE_MAGIC):
         if _PORTABLE_PRODUCER in data[:32]:
@@ -70,7 +70,7 @@ def _from_portable_artifact(data: bytes) -> bytes:
 
 
 def _from_module(data: bytes) -> bytes | None:
-    """The module itself, taken out of its HloProto if it is in one."""
+    """The module itself, extracted from an HloProto if necessary."""
     try:
         message = Message.parse(data)
         if _is_module(message):

@@ -1,7 +1,7 @@
-"""cuDNN's attention lowered where there is no CUDA device.
+"""Lowers cuDNN attention on machines without a CUDA device.
 
-JAX asks the device it would run on; what it lowers does not depend on the answer, as
-long as the device is recent.
+JAX asks the local device for its version; the lowered program does not depend on the
+answer if the device is recent.
 """
 
 import contextlib
@@ -17,7 +17,8 @@ _ANSWERS = {
 
 @contextlib.contextmanager
 def assumed_present(platform: str):
-    """While lowering for CUDA without CUDA, JAX believes in an H100's cuDNN."""
+    """While lowering for CUDA without a CUDA device, makes JAX assume the cuDNN version
+    and compute capability of an H100."""
     asked = _asked() if platform == "cuda" and not _has_cuda() else None
     saved = {name: getattr(asked, name) for name in _ANSWERS if hasattr(asked, name)}
     try:

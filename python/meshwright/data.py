@@ -1,4 +1,5 @@
-"""Datasets: described for workers that read them, and as batches of numpy arrays.
+"""Datasets, which workers read from a description, or Python as batches of numpy
+arrays.
 
     data = meshwright.data.tokens("train-*.bin", sequence=128, batch=32, shuffle=7)
     data.save("train.json", {"batch/tokens": "inputs", "batch/targets": "targets"})
@@ -6,7 +7,7 @@
     data.position                     # 32: samples consumed, all there is to resume
 
 `meshwright run STEP --data train.json` gives the steps the same batches in the same
-order, on however many devices, workers and micro-batches (docs/formats.md).
+order, for any number of devices, workers and micro-batches (docs/formats.md).
 """
 
 import glob
@@ -20,7 +21,7 @@ from meshwright.errors import MeshwrightError
 from meshwright.files import write_bytes
 from meshwright.sample_order import SampleOrder
 
-# Files of arrays that are held in memory at a time.
+# Files of arrays that are kept in memory at the same time.
 _MOST_OPEN = 16
 _TOKEN_TYPES = ("uint8", "uint16", "uint32")
 
@@ -36,11 +37,11 @@ def tokens(
     sink: int = 0,
     vocabulary: int | None = None,
 ) -> "Dataset":
-    """Flat files of token ids (.bin, .npy), cut into samples of `sequence` tokens.
+    """Flat files of token ids (.bin, .npy), divided into samples of `sequence` tokens.
 
-    Batches have `inputs` and `targets`, which are one token further on. `files` is a
-    path or pattern, or a list of them. `shuffle` is a seed; every epoch has an order of
-    its own.
+    Batches have `inputs`, and `targets` that are shifted by one token. `files` is a
+    path or pattern, or a list of them. `shuffle` is a seed; every epoch has its own
+    order.
     """
     if dtype not in _TOKEN_TYPES:
         raise MeshwrightError(f"dtype {dtype!r} is none of {', '.join(_TOKEN_TYPES)}")
@@ -70,7 +71,8 @@ def npz(
 ) -> "Dataset":
     """Files of arrays (.npz, .npy, .safetensors) whose first dimension is the sample.
 
-    Batches have an array for each of a file's, by its name; that of an .npy is "".
+    Batches have one array for each array of a file, by name; the name for an .npy file
+    is "".
     """
     return Dataset(
         {"kind": "npz"},
@@ -84,7 +86,8 @@ def npz(
 
 
 class Dataset:
-    """Batches without an end, from `position` on; made by `tokens` and `npz`."""
+    """An endless iterator over batches, starting at `position`; made by `tokens` and
+    `npz`."""
 
     def __init__(self, spec, samples, files, batch, shuffle, shard_by, sink):
         if batch < 1:
@@ -128,36 +131,37 @@ class Dataset:
 
     @cached_property
     def shapes(self) -> dict:
-        """Of a batch: arrays whose values mean nothing."""
+        """Arrays with the shapes and dtypes of a batch; their values mean nothing."""
         return self.peek()
 
     def peek(self) -> dict:
-        """The next batch, which stays the next."""
+        """The next batch, without consuming it."""
         rows = [self._order.locate(self._position, row) for row in range(self._batch)]
         return self._samples.read(rows)
 
     def seek(self, position: int) -> "Dataset":
-        """Goes on from a position, such as another had."""
+        """Continues from a position, such as that of another dataset object."""
         self._order.check(position)
         self._position = int(position)
         return self
 
     def state(self) -> dict:
-        """What a checkpoint keeps of it."""
+        """What a checkpoint stores for it."""
         return {"position": self._position}
 
     def spec(self, parameters: dict) -> dict:
-        """The dataset as JSON; `parameters` says what each parameter of a step gets."""
+        """The dataset as JSON; `parameters` maps each parameter of a step to its
+        field."""
         return {**self._spec, "parameters": dict(parameters)}
 
     def save(self, path: str | Path, parameters: dict) -> None:
-        """Writes `spec`, for `meshwright run --data`."""
+        """Writes `spec` to a file for `meshwright run --data`."""
         text = json.dumps(self.spec(parameters), indent=1) + "\n"
         write_bytes(path, text.encode())
 
 
 def write_tokens(path: str | Path, ids, dtype: str = "uint16") -> int:
-    """Writes token ids as a flat file; returns how many."""
+    """Writes token ids as a flat file; returns their number."""
     import numpy as np
 
     if dtype not in _TOKEN_TYPES:
@@ -170,14 +174,14 @@ def write_tokens(path: str | Path, ids, dtype: str = "uint16") -> int:
 
 
 def write_text(path: str | Path, text: str, dtype: str = "uint8") -> int:
-    """Writes a text as tokens, one for each byte of its UTF-8; returns how many."""
+    """Writes a text as tokens, one for each byte of its UTF-8; returns their number."""
     import numpy as np
 
     return write_tokens(path, np.frombuffer(text.encode(), np.uint8), dtype)
 
 
 def _paths(files) -> list[str]:
-    """The files that patterns stand for, each pattern's sorted by name."""
+    """The files that match the patterns; those of each pattern sorted by name."""
     found = []
     for file in [files] if isinstance(files, (str, Path)) else files:
         name = str(file)

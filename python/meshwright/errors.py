@@ -1,19 +1,19 @@
-"""The one exception of this package, and its warnings."""
+"""The only exception of this package, and its warnings."""
 
 import sys
 import warnings
 
 
 class MeshwrightError(ValueError):
-    """The caller's mistake, told in one line: what, where, got what."""
+    """A mistake of the caller, described in one line: what, where, got what."""
 
 
 class MeshwrightWarning(UserWarning):
-    """What a user should know of a call that did succeed."""
+    """What a user should know about a call that succeeded."""
 
 
 def warn(text: str) -> None:
-    """A MeshwrightWarning at the line of whoever called the package."""
+    """Issues a MeshwrightWarning for the line that called the package."""
     level, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("meshwright"):
         level, frame = level + 1, frame.f_back
@@ -21,9 +21,9 @@ def warn(text: str) -> None:
 
 
 def in_one_line(error: BaseException) -> str:
-    """The kind of an error and the first paragraph of its message, unwrapped.
+    """The kind of an error and the first paragraph of its message as one line.
 
-    A last sentence that introduces what follows is left out, unless it is all.
+    A last sentence that introduces what follows is omitted, unless it is the only one.
 
     >>> in_one_line(TypeError("a bad\\nargument. See:\\n\\nline 3"))
     'TypeError: a bad argument.'

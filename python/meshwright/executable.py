@@ -10,8 +10,8 @@ from meshwright.errors import MeshwrightError
 
 
 def find_program() -> str:
-    """The `meshwright` program: that of MESHWRIGHT_BIN, of this package, of the source
-    tree around it, or on the PATH."""
+    """The path of the `meshwright` program: from MESHWRIGHT_BIN, in this package, in
+    the source tree that contains it, or on the PATH."""
     package = Path(__file__).resolve().parent
     tree = package.parents[1] / "build/release/meshwright/cli/meshwright"
     named = os.environ.get("MESHWRIGHT_BIN")
@@ -28,7 +28,8 @@ def find_program() -> str:
 
 
 def main() -> None:
-    """The command `meshwright` of a Python environment becomes the program."""
+    """The command `meshwright` of a Python environment: replaces itself with the
+    program."""
     try:
         program = find_program()
         os.execv(program, [program, *sys.argv[1:]])
@@ -37,7 +38,7 @@ def main() -> None:
 
 
 def _on_the_path() -> str | None:
-    """One that is not this environment's command, which comes here."""
+    """A program other than this environment's command, which would call us again."""
     here = Path(sysconfig.get_path("scripts")).resolve()
     for folder in os.get_exec_path():
         found = shutil.which("meshwright", path=folder)

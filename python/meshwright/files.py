@@ -1,4 +1,5 @@
-"""Module files: plain, gzip or Zstandard, written by extension, read by content."""
+"""Module files, plain or compressed by gzip or Zstandard: written according to the
+extension, read according to the content."""
 
 import contextlib
 import errno
@@ -16,7 +17,7 @@ _counter = itertools.count(1)
 
 
 def compress(data: bytes, path: str | Path) -> bytes:
-    """Compresses as the extension of `path` asks; the same bytes every time."""
+    """Compresses according to the extension of `path`; deterministic."""
     suffix = Path(path).suffix
     if suffix == ".gz":
         return gzip.compress(data, mtime=0)
@@ -28,7 +29,7 @@ def compress(data: bytes, path: str | Path) -> bytes:
 
 
 def decompress(data: bytes) -> bytes:
-    """Undoes `compress`, whatever the file was called."""
+    """Reverses `compress`, whatever the name of the file was."""
     if data.startswith(_GZIP_MAGIC):
         return gzip.decompress(data)
     if data.startswith(_ZSTD_MAGIC):
@@ -48,10 +49,10 @@ def write_file(path: str | Path, data: bytes) -> None:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Writes all of a file or nothing, as the C++ side does.
+    """Writes a file completely or not at all, like the C++ side.
 
-    A symbolic link stays, what it names is written; an existing file keeps its
-    permissions; a pipe or device is written to as it is. Raises MeshwrightError.
+    The target of a symbolic link is replaced, not the link; an existing file keeps its
+    permissions; pipes and devices are written directly. Raises MeshwrightError.
     """
     try:
         target = Path(path)
@@ -69,7 +70,7 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
 
 def _is_descriptor(path: Path) -> bool:
-    """/dev/stdout or /dev/fd/3, also where a regular file is behind it."""
+    """Whether it is /dev/stdout or /dev/fd/3, even if that is a regular file."""
     for _ in range(40):
         if os.path.realpath(path.parent) == f"/proc/{os.getpid()}/fd":
             return True
@@ -98,8 +99,8 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 def _take_over(fd: int, old: os.stat_result) -> None:
-    """Owner and permissions of the file that is replaced."""
-    with contextlib.suppress(PermissionError):  # Only root may give files away.
+    """Copies the owner and permissions of the file that is replaced."""
+    with contextlib.suppress(PermissionError):  # Only root may change the owner.
         os.fchown(fd, old.st_uid, old.st_gid)
     os.fchmod(fd, stat.S_IMODE(old.st_mode))
 

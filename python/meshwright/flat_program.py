@@ -1,8 +1,9 @@
-"""A traced function, traced again as a function from flat arrays to flat arrays.
+"""Retraces a traced function as a function from flat arrays to flat arrays.
 
-This undoes what `jax.jit` does on the way to HLO, or what HLO cannot hold: unused
-arguments are dropped, PRNG keys get sharding annotations that no one asked for,
-callbacks need Python, and a function that is jitted inside stands in a call.
+This reverses what `jax.jit` does on the way to HLO, and removes what HLO cannot
+represent: `jax.jit` drops unused arguments and gives PRNG keys sharding annotations
+that no one requested; callbacks need Python; and a function that is jitted inside
+becomes a call.
 """
 
 from collections.abc import Sequence
@@ -23,9 +24,9 @@ def needs_flattening(traced) -> bool:
 
 
 def flatten(traced, outputs: Sequence[int] | None = None):
-    """Same program; every leaf is an argument, keys are their raw integers.
+    """The same program, with every leaf as an argument, and keys as raw integers.
 
-    Of its results, those numbered `outputs`, by default all.
+    Returns only the results numbered `outputs`, by default all.
     """
     import jax
 
@@ -49,7 +50,7 @@ def flatten(traced, outputs: Sequence[int] | None = None):
 
 
 def _is_call(jaxpr) -> bool:
-    """Whether all it does is to call a jitted function."""
+    """Whether the program only calls a jitted function."""
     return len(jaxpr.eqns) == 1 and jaxpr.eqns[0].primitive.name in _JIT
 
 
@@ -76,13 +77,13 @@ def _as_function(closed_jaxpr):
 
 
 def unchanged(traced, parameter: int, output: int) -> bool:
-    """Whether the output is the parameter as it was given."""
+    """Whether the output is one of the parameters, unmodified."""
     jaxpr = traced.jaxpr.jaxpr
     return _origin(jaxpr, jaxpr.outvars[output]) is jaxpr.invars[parameter]
 
 
 def _origin(jaxpr, atom):
-    """The variable whose value `atom` has, also through a jitted function."""
+    """The variable whose value `atom` has, looking through jitted functions."""
     for call in jaxpr.eqns if _is_call(jaxpr) else ():
         for index, variable in enumerate(call.outvars):
             if variable is atom:

@@ -1,9 +1,10 @@
-"""What flax.nnx and equinox put into arguments, told by their public interfaces.
+"""Recognises arguments of flax.nnx and equinox by the public interfaces of these
+libraries.
 
 nnx objects (modules, optimizers, metrics, rngs) are mutated in place and may share
-variables; equinox modules are pytrees that hold functions and numbers beside arrays.
-Neither library is imported here: an argument is one of theirs only if its owner has
-imported it.
+variables; equinox modules are pytrees that contain functions and numbers besides
+arrays. Neither library is imported here: an argument can only be an object of a library
+that its owner has imported.
 """
 
 import sys
@@ -13,7 +14,7 @@ def is_nnx_object(value) -> bool:
     nnx = sys.modules.get("flax.nnx")
     if nnx is None:
         return False
-    # Newer versions call Pytree what was Object.
+    # Newer versions have the name Pytree for what was Object.
     objects = getattr(nnx, "Pytree", None) or nnx.Object
     return isinstance(value, (objects, nnx.Variable))
 
@@ -24,11 +25,11 @@ def is_nnx_state(value) -> bool:
 
 
 def is_nnx_variable(value) -> bool:
-    """An nnx Variable, also as it is in a State."""
+    """Whether it is an nnx Variable, or the form of one in a State."""
     nnx = sys.modules.get("flax.nnx")
     if nnx is None:
         return False
-    # Older versions have a class of its own for those in a State.
+    # Older versions have a separate class for variables in a State.
     return isinstance(value, (nnx.Variable, vars(nnx).get("VariableState", ())))
 
 
@@ -38,12 +39,13 @@ def is_equinox_module(value) -> bool:
 
 
 def is_model(value) -> bool:
-    """Whether a library holds arrays in it."""
+    """Whether it is an object of one of the libraries that contains arrays."""
     return is_nnx_object(value) or is_equinox_module(value)
 
 
 def is_filter_jitted(fn) -> bool:
-    """Whether `fn` is what `eqx.filter_jit` returns: all but arrays is static."""
+    """Whether `fn` was returned by `eqx.filter_jit`: everything but arrays is
+    static."""
     return is_equinox_module(fn) and all(
         hasattr(fn, name) for name in ("__wrapped__", "lower")
     )

@@ -1,6 +1,6 @@
 """The few parts of an HloModuleProto that lowering reads and writes.
 
-Everything else in the module passes through byte for byte. Field numbers are XLA's.
+Everything else in the module is preserved byte for byte. Field numbers are XLA's.
 
     module = HloModule(data)
     module.parameters[0].attributes          # {'mw.name': 'state/w', ...}
@@ -38,7 +38,7 @@ f4e2m1fn f8e8m0fnu buffer f6e3m2fn f6e2m3fn
 
 @dataclass(frozen=True)
 class Shape:
-    """An array shape in HLO's words: `Shape((8, 64), "s32")`."""
+    """An array shape in terms of HLO: `Shape((8, 64), "s32")`."""
 
     dimensions: tuple[int, ...]
     dtype: str
@@ -53,10 +53,10 @@ class EntryParameter:
 
 
 class HloModule:
-    """An HloModuleProto, opened for reading and editing its entry.
+    """An HloModuleProto whose entry can be read and edited.
 
-    Requires a flat entry: array parameters and a tuple of arrays as the result.
-    Raises MeshwrightError for bytes that are not such a module.
+    Requires a flat entry: array parameters, and a tuple of arrays as the result. Raises
+    MeshwrightError for other bytes.
     """
 
     def __init__(self, data: bytes):
@@ -93,7 +93,7 @@ class HloModule:
 
     @property
     def donors(self) -> list[int]:
-        """Parameters given up without naming the output that takes their place."""
+        """Donated parameters without a particular output that reuses their memory."""
         entries = map(Message.parse, self._module.child(_DONOR).all(_ENTRIES))
         return [entry.first(_DONOR_PARAMETER, 0) for entry in entries]
 
@@ -175,7 +175,7 @@ class HloModule:
 
 
 def _first(data: bytes, number: int, default=None):
-    """One field of a message, without keeping the others."""
+    """One field of a message, without parsing the others into memory."""
     return next((value for n, _, value in scan(data) if n == number), default)
 
 

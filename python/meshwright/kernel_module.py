@@ -1,9 +1,10 @@
-"""An HloModuleProto, opened for the bodies of its kernels. Field numbers are XLA's.
+"""An HloModuleProto to which the bodies of its kernels can be added. Field numbers are
+XLA's.
 
-module = KernelModule(hlo)
-name = module.add("norm", body)        # A module's entry, as a computation.
-module.set_kernel("12", "norm", "b n, n -> b n", [name])
-hlo = module.serialize()
+    module = KernelModule(hlo)
+    name = module.add("norm", body)        # A module's entry, as a computation.
+    module.set_kernel("12", "norm", "b n, n -> b n", [name])
+    hlo = module.serialize()
 """
 
 import re
@@ -22,21 +23,21 @@ _IS_COMPOSITE = 89
 # OpMetadata: an index into a table of its module.
 _STACK_FRAME = 15
 
-# How jax.lax.composite is told; what it holds is in our own attributes.
+# How jax.lax.composite appears; its contents are in our own attributes.
 _COMPOSITE = "composite."
 _DETAILS = "composite.attributes"
 _NUMBER = re.compile(r'number = "(\d+)"')
 
 
 class KernelModule:
-    """Computations that the entry does not reach are dropped."""
+    """Computations that are not reachable from the entry are dropped."""
 
     def __init__(self, hlo: bytes):
         self._module = Message.parse(hlo)
         self._computations = _reachable(self._module)
         self._module.remove(_COMPUTATIONS)
         self._variants = 0
-        self._calls = {}  # By number: in which computations, where there.
+        self._calls = {}  # By number: the calls, as computation and position.
         for key, computation in self._computations.items():
             for position, (field, _, value) in enumerate(computation.fields):
                 if field == _INSTRUCTIONS and _DETAILS.encode() in value:
@@ -46,7 +47,7 @@ class KernelModule:
                         self._calls.setdefault(found[1], []).append((key, position))
 
     def numbers(self) -> list[str]:
-        """Of the kernels that are called, in order."""
+        """The numbers of the kernels that are called, in order."""
         return list(self._calls)
 
     def set_kernel(
@@ -64,7 +65,7 @@ class KernelModule:
             fields[position] = (field, kind, call.serialize())
 
     def add(self, name: str, hlo: bytes) -> str:
-        """The name under which the entry of another module is in this one."""
+        """Adds the entry of another module as a computation; returns its name."""
         self._variants += 1
         other = Message.parse(hlo)
         computations = _reachable(other)
@@ -102,10 +103,11 @@ def _reachable(module: Message) -> dict[int, Message]:
 
 
 def _renumber(computation: Message, keys: dict[int, int], suffix: str) -> None:
-    """Gives it and its instructions numbers and names that the new module has not."""
+    """Gives the computation and its instructions ids and names that are unused in the
+    new module."""
     old = computation.first(_COMPUTATION_ID, 0)
     instructions = [Message.parse(v) for v in computation.all(_INSTRUCTIONS)]
-    # The number of an instruction has that of its computation in its upper half.
+    # The upper half of an instruction's id is the id of its computation.
     numbers = {
         instruction.first(_ID, 0): (keys[old] << 32) + i + 1
         for i, instruction in enumerate(instructions)

@@ -1,7 +1,8 @@
-"""Rules of kernels: what the dimensions of operands and results mean, in a line.
+"""Rules of kernels: one line that gives the dimensions of operands and results as
+factors.
 
 The notation is that of `docs/formats.md`, and errors are those of the planner, which
-reads the same lines (`rules/rule_text.h`).
+parses the same lines (`rules/rule_text.h`).
 
     >>> rule = fit("b n, n -> b n {need_replication: n}", [(8, 4), (4,)], [(8, 4)])
     >>> rule.sizes, rule.splittable
@@ -28,7 +29,7 @@ _REDUCTIONS = ("sum", "max", "min", "product")
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that fits its shapes."""
+    """A rule together with the shapes it was applied to."""
 
     operands: list[Names]
     results: list[Names]
@@ -36,7 +37,8 @@ class Rule:
     splittable: list[str]  # Factors that may be split, in order of appearance.
 
     def local(self, ways: dict[str, int]) -> tuple[list[Dims], list[Dims]]:
-        """Shapes of operands and results where factors are split in so many ways."""
+        """The shapes of operands and results if factors are split into this many
+        parts."""
 
         def dims(names: Names) -> Dims:
             return tuple(
@@ -48,13 +50,14 @@ class Rule:
 
 
 def fit(text: str, operands: Sequence[Dims], results: Sequence[Dims]) -> Rule:
-    """The rule in `text`, for these shapes. Raises MeshwrightError, in one line."""
+    """The rule in `text`, applied to these shapes. Raises MeshwrightError, in one
+    line."""
     named = _Reader(text).read()
     tensors = _pair("operand", operands, named.operands)
     tensors += _pair("result", results, named.results)
     for tensor in tensors:
         tensor.expand(tensors)
-    for most in (1, 1 << 20):  # Plain dimensions first.
+    for most in (1, 1 << 20):  # First, dimensions of a single factor.
         for tensor in tensors:
             tensor.count(most, named.sizes)
     for tensor in tensors:
@@ -72,7 +75,7 @@ def fit(text: str, operands: Sequence[Dims], results: Sequence[Dims]) -> Rule:
 
 @dataclass
 class _Named:
-    """A rule before it meets shapes."""
+    """A parsed rule without shapes."""
 
     operands: list[Names]
     results: list[Names]
@@ -81,7 +84,7 @@ class _Named:
 
 
 def with_leading(text: str, batched: Sequence[bool]) -> str:
-    """The rule with one more dimension, before all results and some operands.
+    """The rule with a new leading dimension in all results and some operands.
 
     >>> with_leading("b n, n -> b n {need_replication: n}", [True, False])
     'v0 b n, n -> v0 b n {need_replication: n}'
@@ -119,7 +122,7 @@ class _Reader:
         return rule
 
     def say(self, rule: _Named) -> None:
-        """What is in braces, up to a semicolon."""
+        """Parses one clause in braces, up to a semicolon."""
         name = self.name("a factor or a kind of factors")
         if self.take("="):
             rule.sizes[name] = int(self.match(r"\d+", "a number"))
@@ -188,19 +191,20 @@ class _Reader:
 
 @dataclass
 class _Tensor:
-    """A tensor, and what the rule says of it."""
+    """A tensor and its dimensions in the rule."""
 
     what: str  # "operand" or "result"
     index: int
     dims: Dims
     names: Names
-    rest: int | None = None  # How many dimensions '...' stands for, if it has that.
+    rest: int | None = None  # How many dimensions '...' stands for, if present.
 
     def __str__(self) -> str:
         return f"{self.what} {self.index} [{','.join(map(str, self.dims))}]"
 
     def expand(self, others: "list[_Tensor]") -> None:
-        """The dimensions of '...', by names of their own; one name per dimension."""
+        """Gives each dimension of '...' its own factor; afterwards, every dimension has
+        names."""
         if ["..."] in self.names and len(self.dims) + 1 >= len(self.names):
             self.rest = len(self.dims) + 1 - len(self.names)
             before = [t.rest for t in others if t.rest is not None]
@@ -226,7 +230,8 @@ class _Tensor:
                 )
 
     def count(self, most: int, sizes: dict[str, int]) -> None:
-        """The sizes of factors, from dimensions that have at most so many."""
+        """Computes the sizes of factors, from dimensions that have at most `most`
+        factors."""
         for i, names in enumerate(self.names):
             unknown = [name for name in names if name not in sizes]
             if len(names) > most or not unknown:
@@ -258,7 +263,7 @@ class _Tensor:
 
 def _pair(what: str, shapes: Sequence[Dims], names: list[Names]) -> list[_Tensor]:
     if not shapes and names == [[]]:
-        names = []  # A tensor without dimensions is nothing between commas.
+        names = []  # A tensor without dimensions: nothing between commas.
     if len(shapes) != len(names):
         raise MeshwrightError(f"it has {len(shapes)} {what}s, the rule {len(names)}")
     return [

@@ -1,10 +1,10 @@
-"""The bodies of kernels for the local shapes that a plan may ask for.
+"""The bodies of kernels for the local shapes that a plan may need.
 
-A module that `lower` makes of a step with kernels holds, beside what it computes, one
-computation for each way in which a kernel's factors can be split; `docs/formats.md`
-says how calls name them. Ways divide a factor, and make 1, 3, 5 or 7 times a power of
-two parts together. Of powers of two there are `limit` at most, of the others half as
-many, those with the fewest parts.
+A module that `lower` makes of a step with kernels contains, in addition to the step,
+one computation for each split of a kernel's factors; `docs/formats.md` describes how
+calls refer to them. The number of parts of a factor divides its size, and the total
+number of parts is 1, 3, 5 or 7 times a power of two. For powers of two there are at
+most `limit` variants, for the other totals half as many: those with the fewest parts.
 """
 
 import itertools
@@ -17,11 +17,11 @@ from meshwright.kernel_rule import Rule
 from meshwright.kernels import KernelCall, Reference
 
 LIMIT = 64
-_ODD_PARTS = (1, 3, 5, 7)  # Of a number of devices or micro-batches.
+_ODD_PARTS = (1, 3, 5, 7)  # In a number of devices or micro-batches.
 
 
 def add_kernels(hlo: bytes, jaxpr, platform: str, limit: int = LIMIT) -> bytes:
-    """The module of `jaxpr` with what its kernels may be split into."""
+    """The module of `jaxpr` with the variants of its kernels."""
     calls = {str(found): found.call for found in _references(jaxpr)}
     if not calls:
         return hlo
@@ -41,7 +41,7 @@ def add_kernels(hlo: bytes, jaxpr, platform: str, limit: int = LIMIT) -> bytes:
 
 
 def ways_of(rule: Rule, limit: int) -> list[dict[str, int]]:
-    """Into how many parts factors are split, fewest parts together first.
+    """The splits of factors into numbers of parts, fewest parts in total first.
 
     >>> from meshwright.kernel_rule import fit
     >>> ways_of(fit("b n -> b n", [(4, 2)], [(4, 2)]), 4)
@@ -62,7 +62,7 @@ def ways_of(rule: Rule, limit: int) -> list[dict[str, int]]:
 
 
 def _divisors(size: int) -> list[int]:
-    """Those that may be parts of some mesh."""
+    """The divisors that can be numbers of parts on some mesh."""
     found = [1]
     for odd in _ODD_PARTS:
         way = odd
@@ -78,7 +78,7 @@ def _odd_part(number: int) -> int:
 
 
 def _references(jaxpr) -> Iterator[Reference]:
-    """Of all kernels in a program, also in the programs inside it."""
+    """References to all kernels in a program, including nested programs."""
     for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
         for value in equation.params.values():
             yield from _references_in(value)
@@ -97,14 +97,14 @@ def _references_in(value) -> Iterator[Reference]:
 
 
 def _variants(call: KernelCall, platform: str, limit: int) -> Iterator[bytes]:
-    """HLO of its bodies, without that for its own shapes."""
+    """The HLO of the kernel's bodies, except that for its own shapes."""
     failure, made = None, 0
     for ways in ways_of(call.fitted, limit)[1:]:
         try:
             body = _lower(call, ways, platform)
         except MeshwrightError:
             raise
-        except Exception as error:  # Whatever the kernel says to such shapes.
+        except Exception as error:  # Any error of the kernel for such shapes.
             failure = failure or (ways, error)
             continue
         made += 1

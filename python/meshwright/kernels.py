@@ -1,13 +1,14 @@
-"""`kernel`: functions whose compiled program depends on the shapes they see.
+"""`kernel`: functions that are compiled for the local shapes of their operands.
 
-A Pallas kernel, an FFI call, a loop over blocks: none of them can be split once it is
-compiled, but it can be compiled for a part of its operands. A rule in a line says which
-parts (`docs/formats.md`, "Rules of kernels"):
+A Pallas kernel, an FFI call, a loop over blocks: none of them can be partitioned once
+compiled, but each can be compiled for a part of its operands. A rule of one line says
+which parts (`docs/formats.md`, "Rules of kernels"):
 
     norm = meshwright.kernel(pallas_norm, rule="b n, n -> b n {need_replication: n}")
 
-`meshwright.lower` then has the module hold the function's body for every local shape
-that a plan may ask for (`kernel_variants.py`). Elsewhere it is the function itself.
+`meshwright.lower` then puts the function's body into the module for every local shape
+that a plan may need (`kernel_variants.py`). Everywhere else, the kernel behaves like
+the function itself.
 """
 
 import itertools
@@ -22,25 +23,25 @@ _numbers = itertools.count(1)
 
 
 def kernel(fn: Callable | None = None, *, rule: str, name: str | None = None):
-    """`fn`, to be split over devices by `rule` and in no other way.
+    """Marks `fn` as a kernel that is partitioned only according to `rule`.
 
         @meshwright.kernel(rule="b n, n -> b n {need_replication: n}")
         def norm(x, scale, *, eps=1e-6):
             return pl.pallas_call(...)(x, scale)
 
-    Arguments by position are its operands: arrays, or trees of arrays whose leaves the
-    rule names in order. Arguments by keyword are static. It must not use other arrays.
-    For gradients, wrap the forward and the backward function each, and join them by
-    `jax.custom_vjp`.
+    Positional arguments are the operands: arrays, or pytrees of arrays whose leaves the
+    rule lists in order. Keyword arguments are static. The function must not use other
+    arrays. For gradients, wrap the forward and the backward function each, and combine
+    them with `jax.custom_vjp`.
 
-    Where `fn` raises an error for a local shape, kernels are not split so. Under
-    `jax.vmap` the dimension that is mapped over is one more that may be split.
+    If `fn` raises an error for a local shape, that split is not used. Under `jax.vmap`,
+    the mapped dimension is another one that may be split.
 
     Args:
-      rule: what the dimensions of operands and results are.
+      rule: the dimensions of operands and results as factors.
       name: for messages and plans; the function's own by default.
 
-    Raises MeshwrightError when it is called with shapes that the rule does not fit.
+    Raises MeshwrightError if it is called with shapes that the rule does not fit.
     """
     if fn is None:
         return lambda fn: kernel(fn, rule=rule, name=name)
@@ -57,7 +58,7 @@ def kernel(fn: Callable | None = None, *, rule: str, name: str | None = None):
 
 @dataclass(frozen=True, eq=False)
 class KernelCall:
-    """A kernel and what it is called with."""
+    """A kernel and the shapes of one call."""
 
     fn: Callable
     name: str
@@ -70,7 +71,7 @@ class KernelCall:
 
     @property
     def key(self):
-        """Equal for calls of one program."""
+        """Equal for calls with the same program."""
         static = tuple(sorted(self.static.items()))
         try:
             hash(static)
@@ -80,7 +81,7 @@ class KernelCall:
         return self.fn, self.rule, static, self.tree, str(self.dtypes), str(shapes)
 
     def flat(self, *leaves):
-        """The results' leaves."""
+        """The leaves of the results."""
         import jax
 
         args = jax.tree_util.tree_unflatten(self.tree, leaves)
@@ -89,7 +90,7 @@ class KernelCall:
 
 @dataclass(frozen=True)
 class _Mapped:
-    """A kernel under `jax.vmap`: of operands with one more dimension, where batched."""
+    """A kernel under `jax.vmap`: batched operands have one more dimension."""
 
     fn: Callable
     tree: object
@@ -107,7 +108,7 @@ class _Mapped:
 
 
 class Reference(str):
-    """A number that leads from a traced program back to the call."""
+    """A number by which a traced program refers to the call."""
 
     __slots__ = ("call",)
 
@@ -166,7 +167,7 @@ def _as_array(name: str, index: int, leaf):
 
 
 def _bind(call: KernelCall, program) -> Callable:
-    """The program as one operation, for what is traced around it."""
+    """The program as a single operation of the program being traced."""
     import jax
     from jax.extend.core import jaxpr_as_fun
 

@@ -1,4 +1,4 @@
-"""Typed PRNG keys, which lie in modules as arrays of u32 with a dimension more.
+"""Typed PRNG keys, which modules represent as arrays of u32 with one more dimension.
 
 jax.random.key(0)                     # key<fry>[]  is u32[2]
 jax.random.split(key, 8)              # key<fry>[8] is u32[8, 2]
@@ -8,7 +8,7 @@ IMPLEMENTATIONS = ("threefry2x32", "rbg", "unsafe_rbg")
 
 
 def is_key(leaf) -> bool:
-    """Of anything with a dtype."""
+    """Whether a value with a dtype is a key."""
     import jax
 
     dtype = getattr(leaf, "dtype", None)
@@ -16,14 +16,14 @@ def is_key(leaf) -> bool:
 
 
 def raw(array):
-    """The integers of a key; other arrays as they are."""
+    """The integers of a key; other arrays unchanged."""
     import jax
 
     return jax.random.key_data(array) if is_key(array) else array
 
 
 def raw_shape(leaf) -> tuple[int, ...]:
-    """The shape that the leaf has in a module; a number's is ()."""
+    """The shape of the leaf in a module; () for a number."""
     import jax
     import numpy as np
 
@@ -33,20 +33,20 @@ def raw_shape(leaf) -> tuple[int, ...]:
 
 
 def key_implementation(leaf) -> str:
-    """`threefry2x32` and the like, or "" if the leaf is no key."""
+    """`threefry2x32` or another name; "" if the leaf is no key."""
     import jax
 
     if not is_key(leaf):
         return ""
     own = _implementation(leaf)
-    for name in IMPLEMENTATIONS:  # Older versions of jax give no name.
+    for name in IMPLEMENTATIONS:  # Older versions of jax have no name.
         if own in (name, _implementation(jax.random.key(0, impl=name))):
             return name
     return str(own)
 
 
 def key_wrapper(leaf):
-    """Inverse of `raw` for arrays of the leaf's dtype."""
+    """The inverse of `raw` for arrays of the leaf's dtype."""
     import jax
 
     if not is_key(leaf):

@@ -1,12 +1,13 @@
-"""Starts workers on the hosts of a Ray cluster; what `meshwright launch --ray` runs.
+"""Starts workers on the hosts of a Ray cluster; run by `meshwright launch --ray`.
 
     python -m meshwright.launch_ray --address auto --workers 4 --gpus 8 \\
         -- meshwright worker --join 10.0.0.1:7777
 
-One actor on each of four hosts runs the words after `--`, with `--rank I` added, as a
-process that ends with the actor, which ends with this program. What the workers print
-comes on stderr, `[worker 2] ...`. The exit code is the worst of theirs, 128 + N for one
-that signal N killed; 3 if a host is lost; 2 for a mistake, in one line.
+One actor on each of four hosts runs the command after `--`, with `--rank I` appended.
+The command's process ends with its actor, and the actor ends with this program. The
+output of workers is printed on stderr as `[worker 2] ...`. The exit code is the worst
+of the workers' exit codes, 128 + N for one that signal N killed; 3 if a host is lost; 2
+for a mistake of the user, reported in one line.
 
 Hosts need the package `ray` and the program that is run, not this package.
 """
@@ -21,16 +22,16 @@ import threading
 import time
 
 _PR_SET_PDEATHSIG = 1
-_GRACE_S = 10.0  # Between SIGTERM and SIGKILL.
+_GRACE_S = 10.0  # Time between SIGTERM and SIGKILL.
 _LOST = 3
 
 
 class Mistake(Exception):
-    """The user can fix this; shown as one line, exit code 2."""
+    """An error that the user can fix; shown as one line, exit code 2."""
 
 
 class Process:
-    """A worker's process, on the host where its actor is."""
+    """A worker's process, on the host of its actor."""
 
     def __init__(self, argv: list[str], environment: dict[str, str]):
         self._lines: list[str] = []
@@ -55,9 +56,10 @@ class Process:
         threading.Thread(target=self._read, daemon=True).start()
 
     def poll(self, seconds: float) -> tuple[list[str], int | None]:
-        """What it printed since, at once or within `seconds`; its exit code at its end.
+        """Lines printed since the last call, waiting up to `seconds`; the exit code
+        once it has ended.
 
-        Negative codes are signals, as subprocess has them.
+        Negative codes are signals, as in subprocess.
         """
         if self._process is None:
             return self._lines, 127
@@ -68,7 +70,7 @@ class Process:
         return lines, self._process.wait() if over else None
 
     def stop(self) -> None:
-        """Ends it and what it has started."""
+        """Ends the process and its children."""
         if self._process is None:
             return
         self._signal(signal.SIGTERM)
@@ -93,14 +95,15 @@ class Process:
 
 
 def _end_with_parent() -> None:
-    """In the child: the kernel kills it when the actor's process ends."""
+    """Runs in the child: asks the kernel to kill it when the actor's process ends."""
     import ctypes
 
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _environment(added: dict[str, str]) -> dict[str, str]:
-    """The actor's; its packages, the XLA plug-ins among them, are the worker's, too."""
+    """The actor's environment, so that the worker finds the same packages, including
+    XLA plug-ins."""
     here = {} if sys.prefix == sys.base_prefix else {"VIRTUAL_ENV": sys.prefix}
     return {**here, **os.environ, **added}
 
@@ -111,7 +114,7 @@ def main(words: list[str]) -> int:
 
     def interrupt(number, _) -> None:
         received.append(number)
-        raise KeyboardInterrupt  # Of all that a handler may raise, Ray lets this pass.
+        raise KeyboardInterrupt  # The only exception of a handler that Ray passes on.
 
     try:
         ray = _connect(options.address)
@@ -154,13 +157,13 @@ def _connect(address: str):
     try:
         _knock(address)
         ray.init(address=address, logging_level="ERROR", log_to_driver=False)
-    except Exception as error:  # Ray's are of many kinds.
+    except Exception as error:  # Ray raises many kinds.
         raise Mistake(f"no Ray cluster at '{address}': {_first_line(error)}") from None
     return ray
 
 
 def _knock(address: str) -> None:
-    """Fails soon if nobody listens there; Ray itself would try for minutes."""
+    """Fails quickly if nobody listens there; Ray itself would retry for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), 10).close()
@@ -215,14 +218,14 @@ def _run(ray, group, options: argparse.Namespace) -> int:
 
 
 def _hosts(ray, group) -> list[str]:
-    """Of each worker."""
+    """The host of each worker."""
     addresses = {node["NodeID"]: node["NodeManagerAddress"] for node in ray.nodes()}
     places = ray.util.placement_group_table(group)["bundles_to_node_id"]
     return [addresses.get(places[rank], "?") for rank in sorted(places)]
 
 
 def _follow(ray, actors: list, hosts: list[str]) -> list[int]:
-    """Prints what they print until all have ended; their exit codes."""
+    """Prints the workers' output until all have ended; returns their exit codes."""
     asked = {actor.poll.remote(1.0): rank for rank, actor in enumerate(actors)}
     codes = []
     while asked:
@@ -260,7 +263,7 @@ def _in_words(code: int | None) -> str:
 
 
 def _stop(ray, actors: list) -> None:
-    """Ends what still runs; actors that are gone have ended theirs."""
+    """Ends actors that still run; those that are gone have ended their workers."""
     stopping = [actor.stop.remote() for actor in actors]
     deadline = time.monotonic() + _GRACE_S + 5
     while stopping and time.monotonic() < deadline:

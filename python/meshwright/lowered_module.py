@@ -1,4 +1,4 @@
-"""A lowered training step: an HLO module that says what its parts are.
+"""A lowered training step: an HLO module with names and roles for its parts.
 
 The module is an HloModuleProto with these additions, format `1`:
 
@@ -6,21 +6,21 @@ The module is an HloModuleProto with these additions, format `1`:
   A name is the argument's name, then the path in its pytree, joined by `/`:
   `step(state, batch)` has `state/params/blocks/0/qkv` and `batch/tokens`, and an
   argument that is a bare array is just `learning_rate`. Names are unique.
-  A role is `state` (kept from step to step) or `data` (given anew each step).
-  Where the call said which dimension of data is the batch's, it is in `mw.batch`.
-  A typed PRNG key (`jax.random.key`) is u32 with a last dimension more than jax says,
-  and its implementation is in `mw.key`.
+  A role is `state` (kept from step to step) or `data` (new in each step).
+  If the caller named the batch dimension of data, it is in `mw.batch`.
+  A typed PRNG key (`jax.random.key`) is u32 with one more dimension (the last) than
+  in jax, and its implementation is in `mw.key`.
 - The module has the frontend attributes `mw.format` = `1`; `mw.outputs` = a JSON
   array with the name of each output, in order; and `mw.loss` = the index of the
-  output that is the loss, absent when there is none; and `mw.key_outputs` = a JSON
+  output that is the loss, absent if there is none; and `mw.key_outputs` = a JSON
   object from the index of each output that is a PRNG key to its implementation,
-  absent when there is none.
+  absent if there is none.
 - An output that is the next value of a state parameter has that parameter's name.
   Any other output is `out`, then its path in the result: `out/1/accuracy`.
 - `input_output_alias` pairs each state parameter with its next value, as may-alias,
   and pairs nothing else. Other donated parameters are in `buffer_donor`.
 - The entry's root is a flat tuple; parameters are the flattened arguments, one to
-  one and in order, unused ones included.
+  one and in order, including unused ones.
 """
 
 import json
@@ -63,7 +63,7 @@ class Output:
 
 @dataclass(frozen=True)
 class LoweredModule:
-    """The bytes of an HloModuleProto; everything else is read from them.
+    """The bytes of an HloModuleProto, from which everything else is read.
 
     >>> module = meshwright.lower(step, {"w": w}, x)           # doctest: +SKIP
     >>> [(p.name, p.role) for p in module.parameters]          # doctest: +SKIP
@@ -80,7 +80,7 @@ class LoweredModule:
         return cls(read_file(path))
 
     def save(self, path: str | Path) -> None:
-        """Writes `.hlo.pb`, or compressed when the name ends in `.gz` or `.zst`."""
+        """Writes `.hlo.pb`, compressed if the name ends in `.gz` or `.zst`."""
         write_file(path, self.hlo)
 
     @cached_property

@@ -1,4 +1,5 @@
-"""`lower`: a jax-jittable training step -> an HLO module with names and roles."""
+"""`lower`: lowers a jax-jittable training step to an HLO module with names and
+roles."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -43,12 +44,12 @@ def lower(
     platform: str = "cpu",
     kernel_variants: int = LIMIT,
 ) -> LoweredModule:
-    """Lowers `fn(*args, **kwargs)` to an HLO module that knows its training state.
+    """Lowers `fn(*args, **kwargs)` to an HLO module that identifies its training state.
 
-    Arguments are pytrees of arrays or of `jax.ShapeDtypeStruct`, nnx objects or
-    equinox modules; nothing is allocated or computed. `fn` may be plain or already
-    jitted by `jax.jit`, `nnx.jit` or `eqx.filter_jit`. nnx objects are state; where
-    there are equinox modules, all but arrays is static.
+    Arguments are pytrees of arrays or of `jax.ShapeDtypeStruct`, nnx objects or equinox
+    modules; nothing is allocated or computed. `fn` may be a plain function or already
+    jitted by `jax.jit`, `nnx.jit` or `eqx.filter_jit`. nnx objects are state; if there
+    are equinox modules, everything but arrays is static.
 
         def step(state, batch):
             ...
@@ -59,28 +60,28 @@ def lower(
 
     Args:
       state: the arguments (positions or names) that are training state. Each must
-        reappear in the result as the same tree, shapes and dtypes. Default: the
+        reappear in the result with the same tree, shapes and dtypes. Default: the
         donated arguments that reappear; if none does, all arguments that reappear,
-        except float scalars, which may as well be a learning rate and a loss.
-        Where several parts of the result fit, one with the argument's name for its
-        key is taken, or else the first.
+        except float scalars, which may just as well be a learning rate and a loss.
+        If several parts of the result fit, the one whose key is the argument's name
+        is taken, or else the first.
       names: names for the (non-static) arguments, in place of the signature's.
       loss: the output that is the loss, by flat index or name. Default: among
         the float scalar outputs that are not state, the first whose key is `loss`,
         or else the first whose key has `loss` in it, or else the first.
-      batch: the dimension of data that is the batch's, where it is not what a plan
-        finds (the one by which most of the step's work can be split): `1` for all
-        data that has so many, or by name, `{"batch": 1, "batch/lengths": 0}`; the
-        longest name counts, and None says that there is no batch. What is not named
-        has none.
+      batch: the batch dimension of data, if it is not the one that a plan finds (the
+        one along which most of the step's work can be split): `1` for all data with
+        that many dimensions, or by name, `{"batch": 1, "batch/lengths": 0}`. The
+        longest name counts, and None means that there is no batch dimension. Data
+        that is not named has none.
       static_argnums: as for `jax.jit`; not for a `fn` that is `jax.jit`-ed.
-      platform: what jax lowers for, one of PLATFORMS; it need not be present.
-      kernel_variants: for how many local shapes, its own among them, each
-        `meshwright.kernel` is lowered; splits into fewest parts come first. Half
-        as many more are for 3, 5 or 7 times a power of two parts.
+      platform: the platform jax lowers for, one of PLATFORMS; it need not be present.
+      kernel_variants: for how many local shapes, including its own, each
+        `meshwright.kernel` is lowered; splits into the fewest parts come first. Half
+        as many are added for 3, 5 or 7 times a power of two parts.
 
-    What is recorded in the module is told in `meshwright.lowered_module`. Warns
-    (MeshwrightWarning) of a step without state and of callbacks that are left out.
+    `meshwright.lowered_module` describes what the module records. Warns
+    (MeshwrightWarning) about a step without state and about callbacks that are removed.
     Raises MeshwrightError, in one line, for anything wrong with the call.
     """
     if platform not in PLATFORMS:
@@ -98,8 +99,8 @@ def lower(
 
 @dataclass(frozen=True)
 class LoweredStep:
-    """A module, which parameters of it continue as which of its outputs, and which
-    outputs of the traced function those of the module are."""
+    """A module; the outputs that are the next values of its parameters; and, by output
+    of the module, the output of the traced function."""
 
     module: LoweredModule
     pairs: dict[int, int]
@@ -114,7 +115,7 @@ def lower_traced(
     platform: str = "cpu",
     kernel_variants: int = LIMIT,
 ) -> LoweredStep:
-    """As `lower`, of a step that has been traced."""
+    """As `lower`, for a step that has been traced."""
     _check_callbacks(step)
     parameter_names = [
         name for arg in step.arguments for name in leaf_names(arg.tree, arg.name)
@@ -174,7 +175,7 @@ def require_jax() -> None:
 
 
 def _check_callbacks(step: TracedStep) -> None:
-    """Refuses those whose results are needed, and warns of the others."""
+    """Rejects callbacks whose results are needed, and warns about the others."""
     name = step.traced.fun_name
     for callback in find_callbacks(step.traced.jaxpr):
         if callback.needed:
@@ -197,8 +198,8 @@ def _warn_of_no_state(fn: Callable) -> None:
 
 
 def _outputs(step: TracedStep, pairs: dict) -> tuple[dict[int, int], list[int]]:
-    """The pairs, and which outputs of the traced function the module has: what nnx
-    objects hold is none unless it is state."""
+    """The pairs, and which outputs of the traced function the module has: the contents
+    of nnx objects are outputs only if they are state."""
     used = set(pairs.values())
     kept = [i for i in range(step.outputs.stop) if i in used or i in step.outputs]
     places = {output: place for place, output in enumerate(kept)}
@@ -215,7 +216,7 @@ def _key_outputs(step: TracedStep, outputs: list[int]) -> dict[str, str]:
 
 
 def _lower(step: TracedStep, outputs: list[int], platform: str) -> HloModule:
-    """The module with all arguments for parameters, and these outputs."""
+    """The module with all arguments as parameters, and these outputs."""
     traced = step.traced
     parameters = sum(len(arg.leaves) for arg in step.arguments)
     whole = outputs == list(range(step.outputs.stop))
@@ -235,7 +236,7 @@ def _lower(step: TracedStep, outputs: list[int], platform: str) -> HloModule:
 
 
 def _to_hlo(traced, platform: str) -> HloModule:
-    """The module jax makes of it."""
+    """The module that jax lowers it to."""
     from meshwright.stablehlo import bytecode, stablehlo_to_hlo
 
     try:
@@ -257,7 +258,7 @@ def _find_loss(module, output_names, state_outputs, loss) -> int | None:
             and not shape.dimensions
             and shape.dtype.startswith(("f", "bf"))
         ]
-        # Dictionaries come in the order of their keys: accuracy before loss.
+        # Dictionaries are sorted by key, so `accuracy` comes before `loss`.
         return min(scalars, key=lambda i: _unlike_a_loss(output_names[i]), default=None)
     if isinstance(loss, str) and loss in output_names:
         return output_names.index(loss)

@@ -21,10 +21,10 @@ _POSITIONAL = (
 
 
 def positional_names(fn: Callable, count: int) -> list[str]:
-    """What the signature of `fn` calls its first `count` positional arguments.
+    """The names of the first `count` positional arguments in the signature of `fn`.
 
-    The arguments of `*args` are `args/0`, `args/1`, ...; those of a callable without
-    a signature are `arg0`, `arg1`, ...
+    The arguments of `*args` are `args/0`, `args/1`, ...; those of a callable without a
+    signature are `arg0`, `arg1`, ...
     """
     try:
         parameters = inspect.signature(fn).parameters.values()
@@ -59,7 +59,7 @@ def leaf_names(tree, prefix: str = "", is_leaf: Callable | None = None) -> list[
 
 
 def recorded_names(arg_names: Sequence[str]) -> set[str]:
-    """Argument names in the leaf names jax records when it traces.
+    """The argument names in the leaf names that jax records when it traces.
 
     >>> sorted(recorded_names(["state['w']", "args[0].mu", "lr"]))
     ['args', 'args/0', 'lr', 'state']

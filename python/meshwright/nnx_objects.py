@@ -1,6 +1,6 @@
 """flax.nnx objects as trees of named arrays, and back.
 
-flax is imported only once there is an object of it.
+flax is imported only if there is an nnx object.
 """
 
 from collections import OrderedDict
@@ -15,7 +15,7 @@ class NnxObjects:
         objects, trees = NnxObjects.of([model, optimizer])
         trees  # [{"head/kernel": ..., ...}, {"opt_state/0/mu/head/kernel": ..., ...}]
 
-    A variable that several objects share is the first one's.
+    A variable that several objects share belongs to the first one.
     """
 
     @classmethod
@@ -31,7 +31,7 @@ class NnxObjects:
         self._graphdef, state = nnx.split(tuple(objects))
         leaves, self._structure = jax.tree_util.tree_flatten(state)
         self._names = _names(state)
-        # An OrderedDict stays in its own order, also for jax.
+        # An OrderedDict keeps its order, also in jax.
         trees = [OrderedDict() for _ in objects]
         for (index, name), leaf in zip(self._names, leaves, strict=True):
             trees[index][name] = leaf
@@ -43,7 +43,7 @@ class NnxObjects:
     __hash__ = None
 
     def merge(self, trees: Sequence[dict]) -> Sequence:
-        """New objects that hold the arrays of the trees."""
+        """New objects with the arrays of the trees."""
         if not self._count:
             return ()
         from flax import nnx
@@ -58,12 +58,13 @@ class NnxObjects:
             nnx.update(tuple(objects), self._state(trees))
 
     def shardings(self, trees: Sequence[dict]) -> list:
-        """For `in_shardings` of `nnx.jit`; None for an object without arrays."""
+        """Shardings for `in_shardings` of `nnx.jit`; None for an object without
+        arrays."""
         if not self._count:
             return []
         from flax import nnx
 
-        # Each object's own state, with what it shares with others.
+        # Each object's own state, including what it shares with others.
         states = [nnx.state(found) for found in self.merge(trees)]
         return [nnx.StateSharding(state) if state else None for state in states]
 
@@ -75,9 +76,10 @@ class NnxObjects:
 
 
 def _names(state) -> list[tuple[int, str]]:
-    """Of each array of `nnx.split((object, ...))`: which object's, and its name."""
+    """For each array of `nnx.split((object, ...))`: the index of its object, and its
+    name."""
     found = []
     for name in leaf_names(state, "objects"):
         _, index, *rest = name.split("/", 2)
-        found.append((int(index), *(rest or [""])))  # A variable itself has no name.
+        found.append((int(index), *(rest or [""])))  # A variable by itself has no name.
     return found

@@ -1,12 +1,12 @@
-"""Which outputs are the next value of which argument.
+"""Determines which outputs are the next value of which argument.
 
-An argument and a part of the result belong together when they are the same tree with
-leaves of the same shapes and dtypes.
+An argument and a part of the result correspond if they are the same tree with leaves of
+the same shapes and dtypes.
 
     step(params, momentum, x) -> (loss, {"momentum": ..., "params": ...})
 
-With n leaves each, params continue as outputs n+1..2n: both parts of the result fit,
-and the one of the same name wins.
+With n leaves each, the next value of params is outputs n+1..2n: both parts of the
+result fit, and the one of the same name is preferred.
 """
 
 from collections import OrderedDict
@@ -24,7 +24,7 @@ Selection = int | str | Iterable[int | str] | None
 
 @dataclass(frozen=True)
 class Subtree:
-    """A part of the result: its own key, its structure, the outputs it covers."""
+    """A part of the result: its own key, its structure, and its outputs."""
 
     key: str
     structure: object  # jax.tree_util.PyTreeDef
@@ -32,10 +32,10 @@ class Subtree:
 
 
 class Pairing:
-    """Hands out parts of the result to arguments, each output at most once."""
+    """Assigns parts of the result to arguments, each output at most once."""
 
     def __init__(self, result, start: int = 0):
-        """`result` is the pytree of output shapes, as jax reports it; `start` the
+        """`result` is the pytree of output shapes, as jax reports it; `start` is the
         index of its first output."""
         import jax
 
@@ -46,10 +46,10 @@ class Pairing:
         self._taken: set[int] = set()
 
     def take(self, name: str, argument) -> range | None:
-        """The outputs that continue the argument, or None.
+        """The outputs that are the next value of the argument, or None.
 
-        Of several parts that fit, takes one with the argument's name for its key, or
-        else the first; a tree comes before its own parts.
+        If several parts fit, takes the one whose key is the argument's name, or else
+        the first; a tree comes before its own subtrees.
         """
         import jax
 
@@ -104,8 +104,8 @@ def pair_state(step: TracedStep, selection: Selection) -> dict[int, int]:
 def _pair_objects(
     step: TracedStep, pairing: Pairing, chosen: list[Argument] | None
 ) -> dict[int, int]:
-    """nnx objects continue as what they hold after the call, or, if the step did not
-    touch them, as the part of the result that is like them."""
+    """The next value of an nnx object is its content after the call or, if the step did
+    not change it, the part of the result that corresponds to it."""
     pairs = {}
     for found in step.objects:
         parameters = list(found.parameters.values())
@@ -139,7 +139,8 @@ def _select(arguments: list[Argument], selection: Selection) -> list[Argument]:
 
 
 def _subtrees(structure, paths, start: int = 0, depth: int = 0) -> Iterator[Subtree]:
-    """The tree and all its parts that have leaves; `paths` lead to the leaves."""
+    """The tree and all its subtrees that have leaves; `paths` are those of the
+    leaves."""
     if structure.num_leaves == 0:
         return
     key = key_text(paths[start][depth - 1]) if depth else ""

@@ -1,4 +1,4 @@
-"""Names with values -> few patterns with the same values.
+"""Replaces names with values by few patterns with the same values.
 
 as_patterns({"a/x/w": 1, "a/y/w": 1, "b/w": 2, "a/b": None})
 # {"a/*/w": 1, "b/w": 2}
@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 
 def as_patterns(values: dict[str, object]) -> dict[str, object]:
-    """Of each name with a value, the shortest pattern that only equals share.
+    """For each name with a value, the shortest pattern that matches only names with an
+    equal value.
 
     Names whose value is None match no pattern. `*` stands for any characters.
     """
@@ -21,7 +22,8 @@ def as_patterns(values: dict[str, object]) -> dict[str, object]:
 
 
 def _pattern(name: str, values: dict[str, object]) -> str:
-    """With the fewest parts of the name; of those, the one that most names match."""
+    """The pattern that keeps the fewest components of the name; among those, the one
+    that matches most names."""
     parts = name.split("/")
     for kept in range(1, len(parts)):
         matched = {
@@ -39,7 +41,7 @@ def _pattern(name: str, values: dict[str, object]) -> str:
 
 
 def _patterns_of(parts: list[str], kept: int) -> Iterator[str]:
-    """`a/b/*`, `a/*/c` and `*/b/c` of a/b/c, with two parts kept."""
+    """`a/b/*`, `a/*/c` and `*/b/c` for a/b/c, with two components kept."""
     for last in range(kept + 1):
         start, end = parts[: kept - last], parts[len(parts) - last :]
         yield "/".join([*start, "*", *end])

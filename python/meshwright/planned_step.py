@@ -1,4 +1,4 @@
-"""A step under the shardings of a plan, called as the step itself is."""
+"""A step with the shardings of a plan, called like the step itself."""
 
 from collections.abc import Callable
 
@@ -16,14 +16,14 @@ class PlannedStep:
     def __init__(
         self, fn: Callable, step: TracedStep, shardings: list, results, donate: bool
     ):
-        """`step` is `fn`, traced; `shardings` are of its parameters in order, `results`
-        of its objects and its result."""
+        """`step` is `fn`, traced; `shardings` are those of its parameters in order,
+        `results` those of its objects and its result."""
         self._fn = fn
         self._call = step.call
         self._afters: dict[Arrays, Arrays] = {}
         self._shardings = shardings
         state = set(pair_state(step, None)) if donate else set()
-        # Donated ones first.
+        # Donated arguments first.
         self._order = sorted(range(len(shardings)), key=lambda i: i not in state)
         self._donated = len(state)
         self._run = jax.jit(
@@ -56,7 +56,7 @@ class PlannedStep:
         return ordered[: self._donated], ordered[self._donated :]
 
     def _flat(self, arrays: Arrays, donated: list, others: list):
-        """The program, traced once for all calls of one form."""
+        """The program, traced once for all calls of the same structure."""
         leaves = [None] * len(self._order)
         for i, leaf in zip(self._order, [*donated, *others], strict=True):
             leaves[i] = leaf

@@ -6,9 +6,10 @@
     python -m meshwright.plans gpt dp_tp            # of a zoo model, to stdout
     python -m meshwright.plans testdata DIRECTORY   # of all tiny models
 
-A plan is a function of the parameters and the mesh to {name: dimensions}; what it does
-not name is on every device. State that belongs to a model parameter, as the moments of
-Adam do, lies as that parameter does; it is recognised by the end of its name.
+A plan is a function from the parameters and the mesh to {name: dimensions}; parameters
+that it does not name are replicated. State that belongs to a model parameter, such as
+the moments of Adam, has the sharding of that parameter; it is recognised by the end of
+its name.
 """
 
 import json
@@ -22,14 +23,14 @@ from meshwright.lowered_module import LoweredModule, Parameter
 from meshwright.patterns import as_patterns
 
 Mesh = Mapping[str, int]
-Split = tuple[str, ...]  # Of each dimension, the axis; "" for none.
+Split = tuple[str, ...]  # By dimension: the axis; "" for none.
 Shardings = dict[str, Split]
 
 DATA, MODEL = "data", "model"
 _MODEL_PARAMETERS = "/params/"
 
-# The dimension, counted from the end, that Megatron's tensor parallelism splits:
-# the outputs of the first matrix of a pair, the inputs of the second.
+# The dimension, counted from the end, that Megatron's tensor parallelism splits: the
+# output dimension of the first matrix of a pair, the input dimension of the second.
 _MEGATRON = {
     r"attention/qkv/w": 1,
     r"attention/qkv/b": 1,
@@ -58,14 +59,14 @@ def dp(parameters: list[Parameter], mesh: Mesh) -> Shardings:
 
 
 def zero2(parameters: list[Parameter], mesh: Mesh) -> Shardings:
-    """Optimizer state is split too, and with it the gradients."""
+    """Optimizer state is also sharded, and with it the gradients."""
     model = _model_parameters(parameters)
     owned = [p for p in parameters if p not in model and _owner(p, model) is not None]
     return dp(parameters, mesh) | _split_somewhere(owned, mesh)
 
 
 def zero3(parameters: list[Parameter], mesh: Mesh) -> Shardings:
-    """The model's parameters as well (FSDP)."""
+    """The model's parameters are also sharded (FSDP)."""
     model = _split_somewhere(_model_parameters(parameters), mesh)
     return dp(parameters, mesh) | _with_owned(parameters, model)
 
@@ -74,7 +75,7 @@ def megatron(parameters: list[Parameter], mesh: Mesh) -> Shardings:
     """Tensor parallel: heads, hidden units, vocabulary, output features."""
     model = _model_parameters(parameters)
     features = _split_features(parameters, mesh)
-    # Attention among convolutions has one head.
+    # Attention in a model of convolutions has one head.
     shardings = features or _split_heads_and_hidden(model, mesh)
     return _with_owned(parameters, shardings)
 
@@ -84,7 +85,7 @@ def dp_tp(parameters: list[Parameter], mesh: Mesh) -> Shardings:
 
 
 def sequence(parameters: list[Parameter], mesh: Mesh) -> Shardings:
-    """The batch is split, and its sequences of tokens."""
+    """Sequence parallel: the batch is split, and its sequences of tokens."""
     inputs = [p for p in parameters if p.role == "data"]
     lengths = {p.shape[1] for p in inputs if re.search(r"/tokens$", p.name)}
     return dp(parameters, mesh) | {
@@ -119,8 +120,8 @@ _DEFAULT_MESHES = {"dp": _DATA_MESH, "zero2": _DATA_MESH, "zero3": _DATA_MESH} |
 def make_plan(plan: str, module: LoweredModule, mesh: Mesh | None = None) -> dict:
     """The sharding file of a plan, by default for 8 devices.
 
-    Raises MeshwrightError when there is no such plan or it splits nothing that the
-    plan is about.
+    Raises MeshwrightError if there is no such plan, or if nothing that characterises
+    the plan can be split.
     """
     if plan not in PLANS:
         raise MeshwrightError(f"no plan {plan!r}; there are {', '.join(PLANS)}")
@@ -140,7 +141,7 @@ def make_plan(plan: str, module: LoweredModule, mesh: Mesh | None = None) -> dic
 
 
 def plans_for(module: LoweredModule) -> dict[str, dict]:
-    """Every plan that fits the module and differs from those before it."""
+    """Every plan that fits the module and differs from the previous ones."""
     files: dict[str, dict] = {}
     for plan in PLANS:
         try:
@@ -153,7 +154,7 @@ def plans_for(module: LoweredModule) -> dict[str, dict]:
 
 
 def to_json(file: dict) -> str:
-    """A line for each pattern."""
+    """JSON with one line for each pattern."""
     lines = [
         f"  {json.dumps(name)}: {json.dumps(spec)}"
         for name, spec in file["parameters"].items()
@@ -171,8 +172,8 @@ def _divides(p: Parameter, dim: int, parts: int) -> bool:
 
 
 def _model_parameters(parameters: Iterable[Parameter]) -> list[Parameter]:
-    """Those under `params`, or else the state that is no copy of other state, as
-    `optimizer/mu/head/kernel` is one of `model/head/kernel`."""
+    """Those under `params`, or else the state that is no copy of other state, such as
+    `optimizer/mu/head/kernel`, a copy of `model/head/kernel`."""
     state = [p for p in parameters if p.role == "state"]
     named = [p for p in state if _MODEL_PARAMETERS in p.name]
     if named:
@@ -188,13 +189,13 @@ def _is_copy(p: Parameter, leaves: Mapping[str, Parameter]) -> bool:
 
 
 def _leaf(p: Parameter) -> str:
-    """`state/params/norm/bias` -> `/norm/bias`, and of `model/norm/bias` too."""
+    """`state/params/norm/bias` and `model/norm/bias` -> `/norm/bias`."""
     around = _MODEL_PARAMETERS if _MODEL_PARAMETERS in p.name else "/"
     return "/" + p.name.partition(around)[2]
 
 
 def _owner(p: Parameter, model: list[Parameter]) -> Parameter | None:
-    """The model parameter that a piece of state belongs to."""
+    """The model parameter to which a piece of state belongs."""
     if p.role != "state":
         return None
     found = [m for m in model if p.name.endswith(_leaf(m)) and p.shape == m.shape]
@@ -212,7 +213,7 @@ def _with_owned(parameters: list[Parameter], shardings: Shardings) -> Shardings:
 
 
 def _split_somewhere(parameters: Iterable[Parameter], mesh: Mesh) -> Shardings:
-    """Over `data`, on the first dimension that divides."""
+    """Splits over `data`, along the first dimension that is divisible."""
     shardings = {}
     for p in parameters:
         dims = [d for d in range(len(p.shape)) if _divides(p, d, mesh[DATA])]
@@ -232,7 +233,7 @@ def _split_heads_and_hidden(model: list[Parameter], mesh: Mesh) -> Shardings:
 
 
 def _split_features(parameters: list[Parameter], mesh: Mesh) -> Shardings:
-    """Output features of convolutions, and the vectors that go with them."""
+    """Splits output features of convolutions, and vectors over them."""
     shardings = {}
     for kernel in _model_parameters(parameters):
         match = re.search(_KERNEL, kernel.name)
@@ -248,7 +249,7 @@ def _split_features(parameters: list[Parameter], mesh: Mesh) -> Shardings:
 
 
 def _split_experts(parameters: list[Parameter], axis: str, mesh: Mesh) -> Shardings:
-    """[experts, ...]"""
+    """Splits [experts, ...]."""
     experts = {
         p.name: _split(p, 0, axis)
         for p in _model_parameters(parameters)

@@ -1,6 +1,6 @@
-"""Which sample a row of a batch is: as meshwright/data/ computes it, once more.
+"""Which sample a row of a batch is: the same computation as in meshwright/data/.
 
-The two are written apart, and tests hold them against each other.
+The two implementations are independent, and tests compare them.
 """
 
 from bisect import bisect_right
@@ -13,19 +13,19 @@ _ROUNDS = 6
 
 
 def _mix(value: int) -> int:
-    """The finalizer of splitmix64."""
+    """The finaliser of splitmix64."""
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     value = (value ^ (value >> 27)) * 0x94D049BB133111EB & _MASK
     return value ^ (value >> 31)
 
 
 def derive_key(key: int, number: int) -> int:
-    """The key of epoch, file or round `number` under another."""
+    """The key of epoch, file or round `number`, derived from another key."""
     return _mix(key + 0x9E3779B97F4A7C15 * (number + 1) & _MASK)
 
 
 def permuted(index: int, size: int, key: int) -> int:
-    """Element `index` of the shuffled [0, size) that the key stands for."""
+    """Element `index` of [0, size) shuffled with the key."""
     half = ((size - 1).bit_length() + 1) // 2
     mask = (1 << half) - 1
     keys = [derive_key(key, round) for round in range(_ROUNDS)]
@@ -39,7 +39,7 @@ def permuted(index: int, size: int, key: int) -> int:
 
 
 class SampleOrder:
-    """The order of the samples of files, `counts[i]` in file i."""
+    """The order of the samples of files with `counts[i]` samples each."""
 
     def __init__(self, counts, batch, shuffle=None, shard_by="auto", sink=0):
         if shard_by not in ("auto", "sample", "file"):
@@ -63,7 +63,7 @@ class SampleOrder:
             )
 
     def check(self, position: int) -> None:
-        """Raises MeshwrightError where no batch begins."""
+        """Raises MeshwrightError if no batch starts there."""
         aligned = self.by_file or self._sink
         if position < 0 or (aligned and position % self._batch):
             raise MeshwrightError(f"no batch begins at position {position}")

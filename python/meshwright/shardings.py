@@ -1,4 +1,5 @@
-"""jax shardings to the sharding file of `meshwright check --sharding`, and back.
+"""Converts jax shardings to the sharding file of `meshwright check --sharding`, and
+back.
 
     mesh = jax.make_mesh((4, 2), ("data", "model"))
     module = meshwright.lower(step, state, batch)
@@ -11,7 +12,7 @@
 
     named_shardings(file, module, mesh)["state/w"]   # NamedSharding(mesh, P(None, ...))
 
-A sharding stands for all leaves below it, as in `jax.jit`'s in_shardings; None leaves
+A sharding applies to all leaves below it, as in `jax.jit`'s in_shardings; None leaves
 the choice open.
 """
 
@@ -65,9 +66,9 @@ def sharding_file(
 
 
 def named_shardings(file: Mapping, module: LoweredModule, mesh=None) -> dict:
-    """The NamedSharding of each parameter that the file gives one, by name.
+    """The NamedShardings of the parameters that the file specifies, by name.
 
-    `mesh` is a jax Mesh with the axes of the file; by default one of the first
+    `mesh` is a jax Mesh with the axes of the file; by default, one of the first
     devices. Raises MeshwrightError for what jax cannot express: pending reductions,
     strided dimensions and parts of axes.
     """
@@ -80,7 +81,7 @@ def named_output_shardings(file: Mapping, module: LoweredModule, mesh=None) -> d
 
 
 def parse_sharding(text: str) -> list[list[str] | str]:
-    """The axes of each dimension of a sharding written as text.
+    """The axes of each dimension of a sharding in text form.
 
     >>> parse_sharding("[data, -, (model,expert), ?]")
     [['data'], [], ['model', 'expert'], '?']
@@ -123,9 +124,9 @@ def named_sharding(name: str, text: str, dimensions: Sequence[int], mesh):
 
 
 def first_dimensions(sharding, rank: int):
-    """The same for an array that has only the first dimensions.
+    """The sharding restricted to the first dimensions.
 
-    A PRNG key has fewer than the integers that it consists of.
+    A PRNG key has fewer dimensions than the integers that it consists of.
     """
     from jax.sharding import NamedSharding, PartitionSpec
 
@@ -149,7 +150,7 @@ def mesh_of_first(sizes: Mapping, devices: Sequence | None = None):
 
 
 def _virtual_devices(devices: Sequence, count: int) -> str:
-    """How there would be more, if that can be had."""
+    """Advice on how to get more devices, if that is possible."""
     if any(device.platform != "cpu" for device in devices):
         return ""
     flag = f"--xla_force_host_platform_device_count={count}"
@@ -179,7 +180,7 @@ def _by_argument(module: LoweredModule, in_shardings) -> dict:
 
 
 def _prefixes(trees: Mapping) -> dict:
-    """Shardings by the path at which they stand: {'state/params': P('data')}."""
+    """Shardings by path: {'state/params': P('data')}."""
     import jax
 
     prefixes = {}
@@ -212,7 +213,7 @@ def _output_prefixes(module: LoweredModule, out_shardings) -> dict:
 
 
 def _by_name(tensors, prefixes: Mapping, what: str) -> dict:
-    """(sharding, rank) of each tensor that has one, by name."""
+    """(sharding, rank) of each tensor that has a sharding, by name."""
     found, used = {}, set()
     for name, rank in tensors:
         parts = name.split("/")
@@ -244,7 +245,7 @@ def _merge_mesh(sizes, sharding, name: str):
 
 
 def _ranks(tensors: Sequence) -> list[tuple[str, int]]:
-    """Names and ranks as jax has them: keys have one less than in the module."""
+    """Names and ranks in jax: keys have one dimension less than in the module."""
     return [(t.name, len(t.shape) - bool(t.key)) for t in tensors]
 
 
@@ -306,11 +307,11 @@ def _check_rank(name: str, dims: Sequence, rank: int) -> None:
 
 
 def _entry(entries: Mapping, name: str):
-    """The exact name counts first, then the first pattern."""
+    """The exact name takes precedence, then the first pattern that matches."""
     if name in entries:
         return entries[name]
     for key, value in entries.items():
-        # Only * is special.
+        # Only * is a wildcard.
         if "*" in key and fnmatchcase(name, re.sub(r"([\[?])", r"[\1]", key)):
             return value
     return None

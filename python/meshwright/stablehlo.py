@@ -1,7 +1,7 @@
-"""StableHLO and HLO text to HloModuleProto, through the installed jaxlib.
+"""Converts StableHLO and HLO text to HloModuleProto with the installed jaxlib.
 
-jaxlib keeps these functions in different places from version to version; this is
-the only file that knows where.
+These functions are in different places in different versions of jaxlib; only this file
+knows where.
 """
 
 import io
@@ -20,7 +20,7 @@ _MODULE_ID = 5
 def stablehlo_to_hlo(program: str | bytes, return_tuple: bool = True) -> bytes:
     """MLIR text or bytecode -> HloModuleProto with a flat tuple as its root.
 
-    Without `return_tuple`, a single result is its own root.
+    Without `return_tuple`, a single result is the root itself.
     """
     to_computation = xla_client._xla.mlir.mlir_module_to_xla_computation
     hlo = _serialize(
@@ -38,7 +38,7 @@ def portable_artifact_to_hlo(artifact: bytes) -> bytes:
 
 
 def bytecode(module) -> bytes:
-    """An MLIR module as bytes; unlike its text, this keeps argument names."""
+    """An MLIR module as bytes, which preserve argument names, unlike its text."""
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()
@@ -51,7 +51,7 @@ def hlo_text_to_hlo(text: str) -> bytes:
 
 
 def _serialize(module) -> bytes:
-    """Without the module's id: it counts modules of this process, nothing reads it."""
+    """Omits the module's id, which counts modules of this process and is not used."""
     message = Message.parse(module.as_serialized_hlo_module_proto())
     message.remove(_MODULE_ID)
     return message.serialize()

@@ -1,4 +1,4 @@
-"""Arguments as safetensors files, under the names that lowered modules use."""
+"""Arguments as safetensors files, with the names that lowered modules use."""
 
 from pathlib import Path
 
@@ -10,9 +10,10 @@ from meshwright.naming import leaf_names, require_unique
 
 
 def named_tensors(**trees) -> dict:
-    """The arrays of each tree, by name, as if it were the argument of that name.
+    """The arrays of each tree, with names as if it were the argument of that keyword.
 
-    Trees may be nnx objects and equinox modules; what is no array is left out.
+    Trees may be nnx objects and equinox modules; everything that is no array is
+    omitted.
     """
     import jax
 
@@ -24,15 +25,16 @@ def named_tensors(**trees) -> dict:
 
 
 def save_tensors(path: str | Path, **trees) -> None:
-    """Writes the arrays of each tree, as if it were the argument of that name.
+    """Writes the arrays of each tree, with names as if it were the argument of that
+    keyword.
 
-    `save_tensors("init.safetensors", state=state)` has `state/params/w` and so on.
+    `save_tensors("init.safetensors", state=state)` writes `state/params/w` and so on.
     PRNG keys are written as the integers that they consist of.
     """
     import numpy as np
     from safetensors.numpy import save
 
-    # Not ascontiguousarray: that makes a scalar an array of one.
+    # Not ascontiguousarray, which makes an array of one element from a scalar.
     tensors = {
         name: np.asarray(raw(leaf), order="C")
         for name, leaf in named_tensors(**trees).items()
@@ -41,10 +43,11 @@ def save_tensors(path: str | Path, **trees) -> None:
 
 
 def load_tensors(path: str | Path, **trees) -> dict:
-    """The trees with the values of a file, such as `meshwright run --save` writes.
+    """The trees with values from a file, such as `meshwright run --save` writes.
 
-    `load_tensors("end.safetensors", state=state)["state"]` is like `state`. Raises
-    MeshwrightError, naming the tensor, if one is not there or of another shape.
+    `load_tensors("end.safetensors", state=state)["state"]` has the structure of
+    `state`. Raises MeshwrightError, naming the tensor, if one is missing or has another
+    shape.
     """
     import jax.numpy as jnp
     from safetensors.numpy import load

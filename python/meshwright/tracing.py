@@ -1,8 +1,8 @@
-"""A step, traced by jax: what its arguments and results are.
+"""A step traced by jax, with the structure of its arguments and results.
 
-Functions that are `jax.jit`-ted are traced as they are. All others, those of `nnx.jit`
-and `eqx.filter_jit` among them, are called with the arrays put back where they were,
-and what nnx objects hold after the call is returned beside the result.
+Functions that are `jax.jit`-ted are traced as they are. All others, including those of
+`nnx.jit` and `eqx.filter_jit`, are called with the arrays put back in their places, and
+the contents of nnx objects after the call are returned in addition to the result.
 """
 
 import functools
@@ -17,7 +17,7 @@ from meshwright.naming import positional_names, recorded_names
 
 @dataclass(frozen=True)
 class Argument:
-    """A traced argument: a pytree of leaves with shape, dtype and donated."""
+    """A traced argument: a pytree of leaves with `shape`, `dtype` and `donated`."""
 
     name: str
     tree: object
@@ -52,7 +52,7 @@ class InPlace:
 
 @dataclass(frozen=True)
 class TracedStep:
-    """`outputs` are those of the result, after those of the objects."""
+    """`outputs` are those of the result; they follow those of the objects."""
 
     traced: object  # jax.stages.Traced
     arguments: list[Argument]
@@ -77,7 +77,7 @@ class Call:
         self.only_arrays = _only_arrays(fn, (args, kwargs))
         self.arrays, tree = Arrays.of(self.held(args, kwargs), self.only_arrays)
         self.args, self.kwargs = tree
-        self.after: Arrays | None = None  # Of the objects and the result.
+        self.after: Arrays | None = None  # Contains the objects and the result.
 
     def held(self, args: Sequence, kwargs: Mapping) -> tuple:
         """The arguments with the static ones marked."""
@@ -85,8 +85,8 @@ class Call:
         return tuple(args), dict(kwargs)
 
     def pure(self, arrays: Arrays, tree) -> tuple[Arrays, object]:
-        """From the arrays of the arguments to those of the nnx objects among them,
-        after the call, and of the result."""
+        """Maps the arrays of the arguments to those of the nnx objects among them after
+        the call, and those of the result."""
         args, kwargs = arrays.restore(tree)
         objects = arrays.objects(self.held(args, kwargs))
         result = self.fn(*args, **kwargs)
@@ -111,7 +111,8 @@ def trace(
     static_argnums: int | Sequence[int] | None = None,
     as_call: bool = False,
 ) -> TracedStep:
-    """Traces `fn(*args, **kwargs)`; `names` are of the arguments that are not static.
+    """Traces `fn(*args, **kwargs)`; `names` are those of the arguments that are not
+    static.
 
     With `as_call`, a function that is `jax.jit`-ted is called like any other.
 
@@ -141,8 +142,8 @@ def trace(
 
 
 def unbound(fn: Callable, kwargs: Mapping) -> tuple[Callable, tuple, dict]:
-    """A method or a partial that holds a model, as a function of the model: the
-    function, its first arguments, and all that are given by name."""
+    """A method or a partial that contains a model, as a function of the model: the
+    function, its first arguments, and all keyword arguments."""
     if isinstance(fn, functools.partial) and _holds_models((fn.args, fn.keywords)):
         inner, bound, given = unbound(fn.func, {**fn.keywords, **kwargs})
         return inner, (*bound, *fn.args), given
@@ -173,7 +174,7 @@ def function_name(fn) -> str:
 
 
 def _only_arrays(fn: Callable, arguments) -> bool:
-    """Whether numbers are static, as equinox has it."""
+    """Whether numbers are static, as in equinox."""
     import jax
 
     found = jax.tree_util.tree_leaves(arguments, is_leaf=is_equinox_module)
@@ -184,7 +185,7 @@ def _trace_call(fn, args, kwargs, static_argnums):
     if static_argnums is not None:
         call = Call(fn, args, kwargs, as_list(static_argnums))
         return call, _attempt(fn, call.trace)
-    # A function that is jitted inside may hold some numbers static without telling.
+    # A function jitted inside may make some numbers static, which jax does not record.
     numbers = [i for i, x in enumerate(args) if isinstance(x, int | float | str)]
     attempts = [(), tuple(i for i in numbers if not isinstance(args[i], float))]
     attempts += [tuple(numbers)]
@@ -231,7 +232,7 @@ def _in_place(call: Call, traced) -> list[InPlace]:
 
 
 def _arguments(fn, args_info, names, args, traced=None, static=()) -> list[Argument]:
-    """In flat order; static ones are not among them."""
+    """The arguments in flat order, without static ones."""
     import jax
 
     positional, keyword = args_info
@@ -252,7 +253,7 @@ def _arguments(fn, args_info, names, args, traced=None, static=()) -> list[Argum
 
 
 def _traced_names(names: list[str], count: int, traced) -> list[str]:
-    if len(names) > count:  # Some are static: jax recorded no leaves of theirs.
+    if len(names) > count:  # Some are static: jax recorded no leaves for them.
         recorded = recorded_names(traced.jaxpr.jaxpr.debug_info.arg_names or ())
         names = [name for name in names if name in recorded]
     if len(names) != count:

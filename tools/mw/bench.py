@@ -1,4 +1,4 @@
-"""Finds the scripts in bench/, one per published figure."""
+"""Finds the scripts in bench/, one for each published figure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ def scripts() -> dict[str, Path]:
 
 
 def targets() -> list[str]:
-    """What the scripts need built besides the CLI."""
+    """Build targets that the scripts need in addition to the CLI."""
     return ["bench/all"] if (ROOT / "bench" / "CMakeLists.txt").exists() else []
 
 
 def find(args: list[str]) -> str | None:
-    """The script that `args` names; lists them all and returns None if none."""
+    """The script named in `args`; without a name, lists all scripts and returns
+    None."""
     known = scripts()
     if not args:
         print("usage: ./mw bench NAME [ARGS]\n")

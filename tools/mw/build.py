@@ -1,4 +1,4 @@
-"""CMake presets and Ninja: configures when needed, builds, shows progress."""
+"""CMake presets and Ninja: configures if needed, builds, shows progress."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def cores() -> int:
 
 
 def compiler() -> str | None:
-    """The user's own, else Clang, which takes half of g++'s time; None: CMake's choice."""
+    """The user's choice, else Clang, which takes half the time of g++; None: CMake's
+    choice."""
     given = os.environ.get("CXX")
     if given:
         return shutil.which(given) or given
@@ -38,7 +39,7 @@ def compiler() -> str | None:
 def ensure(
     targets: Sequence[str] = (), preset: str = "release", task: Task | None = None
 ) -> None:
-    """Brings `targets` of `preset` up to date; no targets means all."""
+    """Builds `targets` of `preset` if they are out of date; no targets means all."""
     packages.ensure()
     wheels.ensure(wheels.RUNTIME)
 
@@ -51,7 +52,7 @@ def ensure(
 
 
 def targets_of(preset: str) -> set[str]:
-    """Every target that the configured build of `preset` knows."""
+    """All targets of the configured build of `preset`."""
     answer = subprocess.run(
         ["ninja", "-C", BUILD / preset, "-t", "targets", "all"],
         stdout=subprocess.PIPE,
@@ -76,7 +77,7 @@ def _configure(preset: str, task: Task | None, lock: Lock) -> None:
     state = fingerprint(ROOT / "CMakePresets.json", str(include), str(compiler()))
     if stamp_matches(stamp, state) and (folder / "build.ninja").exists():
         return
-    # A cache from elsewhere (a moved checkout) would be refused by CMake.
+    # CMake would refuse a cache from elsewhere (a moved checkout).
     cache = folder / "CMakeCache.txt"
     home = f"CMAKE_HOME_DIRECTORY:INTERNAL={ROOT}\n"
     made_by = f"CMAKE_CXX_COMPILER:.*={re.escape(compiler() or '')}"
@@ -94,7 +95,7 @@ def _configure(preset: str, task: Task | None, lock: Lock) -> None:
 def _ninja(preset: str, targets: Sequence[str], task: Task | None, lock: Lock) -> None:
     def text(line: str) -> str | None:
         shown = _ninja_text(line)
-        if shown:  # With nothing to do Ninja counts nothing.
+        if shown:  # With nothing to do, Ninja prints no count.
             lock.at_work()
         return shown
 
@@ -149,7 +150,7 @@ def _compiler_output(log: Path) -> str:
 
 
 def binary(preset: str, target: str) -> Path:
-    """The executable that `target` made."""
+    """The path of the executable built by `target`."""
     for path in sorted((BUILD / preset).rglob(target)):
         if path.is_file() and os.access(path, os.X_OK):
             return path

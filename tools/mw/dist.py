@@ -1,13 +1,13 @@
-"""A self-contained folder: the CLI, the XLA plug-in, HiGHS and what they need.
+"""A self-contained folder: the CLI, the XLA plug-in, HiGHS and their dependencies.
 
     meshwright-0.1.0-linux-x86_64/
       bin/meshwright
       lib/xla_cpu_pjrt.so libhighs.so.1 libgloo.so.0 libz.so.1
       licenses/  LICENSE
 
-HiGHS needs zlib, found through its DT_RUNPATH `$ORIGIN`; portable.py tells the rest.
-The folder is made under build/, tried there with an empty environment, and moved to
-its place afterwards, so what is delivered has proved to be movable.
+HiGHS needs zlib, found through its DT_RUNPATH `$ORIGIN`; portable.py describes the
+rest. The folder is made under build/, tested there with an empty environment, and then
+moved to its destination, so what is delivered is known to be relocatable.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def version() -> str:
 
 
 def make(parent: Path, task: Task | None = None) -> Path:
-    """Writes and tries the folder under `parent`; needs the built CLI."""
+    """Writes and tests the folder under `parent`; needs the built CLI."""
     folder = parent / f"meshwright-{version()}-linux-x86_64"
     shutil.rmtree(folder, ignore_errors=True)
     shown = task or display.start("dist")
@@ -79,7 +79,7 @@ def _try(folder: Path) -> None:
     """Runs the CLI from / with no environment, as `env -i` would."""
     program = folder / "bin" / "meshwright"
     run = ["run", ROOT / "tests/e2e/small_step.hlo", "--workers=2", "--steps=2"]
-    stages = ["--stages=2", "--micro-batches=2"]  # Arrays go over TCP.
+    stages = ["--stages=2", "--micro-batches=2"]  # Arrays are sent over TCP.
     commands = (["devices"], ["demo"], [*run, "--mesh=data=2"], [*run, *stages])
     for args in commands:
         answer = subprocess.run(

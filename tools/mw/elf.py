@@ -1,8 +1,8 @@
-"""What a 64-bit ELF file asks of others, and changes to that.
+"""Reads and changes what a 64-bit ELF file requires of shared libraries.
 
-A file names the libraries it needs, and of each the versions of symbols that it
-binds to (`GLIBC_2.34` of libc.so.6); the loader refuses it where one of them is
-missing. Everything is read and written in place: no table grows.
+A file names the libraries it needs and, for each, the versions of symbols that it binds
+to (`GLIBC_2.34` of libc.so.6); the loader rejects the file if one of them is missing.
+Everything is read and written in place: no table grows.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class Version:
 
     library: str
     name: str
-    index: int  # In the file's own numbering.
-    at: int  # Where its record is.
+    index: int  # In the numbering of the file.
+    at: int  # The position of its record.
 
 
 @dataclass(frozen=True)
 class Symbol:
     name: str
     defined: bool
-    version: int  # Version.index, 0 or 1 if it has none.
+    version: int  # Version.index; 0 or 1 if it has none.
     number: int
 
 
@@ -93,7 +93,8 @@ class ElfFile:
         return found
 
     def drop_library(self, library: str, its_symbols: set[str]) -> None:
-        """Not needed any more: its functions, never called, may be absent."""
+        """Removes a needed library; its functions, which are never called, may be
+        absent."""
         self._drop_needed(library)
         self._drop_versions(library)
         table, versions = self._address(DT_SYMTAB), self._address(DT_VERSYM)
@@ -106,7 +107,7 @@ class ElfFile:
                 self._write("<H", versions + 2 * symbol.number, VER_NDX_GLOBAL)
 
     def replace_version(self, old: Version, new: Version) -> None:
-        """Symbols of version `old` are those of `new`."""
+        """Replaces the version `old` of symbols by `new`."""
         value, *_, name, _ = self._read("<IHHII", new.at)
         self._write("<I", old.at, value)
         self._write("<I", old.at + 8, name)
@@ -136,7 +137,8 @@ class ElfFile:
             self._write("<I", header + 44, len(records) - 1)
 
     def _version_records(self) -> Iterator[tuple[int, str]]:
-        """Where a library's versions are told, and its name."""
+        """The position of the record of a library's versions, and the library's
+        name."""
         at = self._address(DT_VERNEED)
         while at:
             _, _, name, _, step = self._read("<HHIII", at)
@@ -153,7 +155,8 @@ class ElfFile:
                 yield tag, value, at
 
     def _address(self, tag: int) -> int:
-        """Where in the file the table is that the dynamic section names; or 0."""
+        """The file offset of a table that the dynamic section names; 0 if there is
+        none."""
         for _, value, _ in self._entries(tag):
             for address, length, offset in self._loads:
                 if address <= value < address + length:
@@ -161,7 +164,7 @@ class ElfFile:
         return 0
 
     def _section(self, kind: int) -> tuple[int, int, int]:
-        """Offset and size of the first section of its kind, and its header."""
+        """Offset and size of the first section of the given type, and its header."""
         (table,), (size, count) = self._read("<Q", 40), self._read("<HH", 58)
         for at in range(table, table + size * count, size):
             if self._read("<I", at + 4)[0] == kind:

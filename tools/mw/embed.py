@@ -1,4 +1,4 @@
-"""Installs the library and builds the example against it, as a user would."""
+"""Installs the library and builds the example with it, as a user would."""
 
 from __future__ import annotations
 

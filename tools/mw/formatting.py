@@ -1,4 +1,4 @@
-"""clang-format and ruff over our own files."""
+"""Runs clang-format and ruff on our own files."""
 
 from __future__ import annotations
 

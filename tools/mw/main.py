@@ -1,4 +1,4 @@
-"""Reads the command line of ./mw and dispatches."""
+"""Parses the command line of ./mw and dispatches to its commands."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def main(argv: list[str]) -> int:
         display.say("mw: interrupted")
         return 130
     except BrokenPipeError:
-        # Who read has gone: nothing is left to flush at the end.
+        # The reader of our output has gone: nothing must be flushed at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # It ends already.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # It is ending already.
         process.stop_all()
 
 
@@ -92,7 +92,7 @@ def _dispatch(argv: list[str]) -> int:
 
 def _exec(argv: list[str], env: dict[str, str]) -> int:
     sys.stdout.flush()
-    # Python ignores it, and what is executed would too.
+    # Python ignores it, and an executed program would inherit that.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         os.execve(argv[0], argv, {**os.environ, **env})
@@ -112,7 +112,7 @@ def _cli(argv: list[str]) -> int:
 
 
 def _refuse_typing_error(command: str) -> None:
-    """Before the long first setup; later the CLI itself answers."""
+    """Before the long first setup; once there is a CLI, it answers itself."""
     near = difflib.get_close_matches(command, (*OWN, "demo"), n=1, cutoff=0.7)
     if near and near[0] != command:
         raise UserError(f"no command '{command}'; did you mean '{near[0]}'?")

@@ -1,4 +1,4 @@
-"""Debian packages: what is missing, and installing it."""
+"""Debian packages: finds missing ones and installs them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def wanted(listed: Path = LIST) -> list[str]:
 
 
 def missing(names: list[str]) -> list[str]:
-    """Those of `names` that dpkg does not have installed."""
+    """Those of `names` that are not installed according to dpkg."""
     answer = subprocess.run(
         ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Abbrev}\n", *names],
         stdout=subprocess.PIPE,
@@ -39,7 +39,7 @@ def missing(names: list[str]) -> list[str]:
 
 
 def ensure(task: Task | None = None) -> None:
-    """Installs what is missing; not as root, says which line does it."""
+    """Installs missing packages; if not root, prints the command that does it."""
     if os.environ.get(SKIP):
         return
     names = wanted()
@@ -63,7 +63,7 @@ def ensure(task: Task | None = None) -> None:
 
 
 def install_launchers(task: Task | None = None) -> None:
-    """What tests of launchers run, if this process may install it."""
+    """Installs the programs that tests of launchers run, if this process may."""
     if os.environ.get(SKIP) or os.geteuid() != 0 or not shutil.which("apt-get"):
         return
     absent = missing(wanted(LAUNCHERS))
@@ -88,7 +88,7 @@ def _install(names: list[str], task: Task | None) -> None:
 
 
 class AptText:
-    """Turns apt-get's lines into progress: '[12/68] setting up cmake'."""
+    """Converts apt-get's lines to progress: '[12/68] setting up cmake'."""
 
     _TOTAL = re.compile(r"\d+ upgraded, (\d+) newly installed")
     _STEPS = (

@@ -1,4 +1,4 @@
-"""Where things are in the checkout, and how stamps and locks are kept there."""
+"""Paths in the checkout, and how stamps and locks are stored there."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ VENV = ROOT / ".venv"
 VENV_JAX_OLD = ROOT / ".venv-jax-old"
 VENV_LAUNCHERS = ROOT / ".venv-launchers"
 CLI = BUILD / "release" / "meshwright" / "cli" / "meshwright"
-PATIENCE_S = 1.0  # Shorter waits for another ./mw stay silent.
-# What children need to find the built CLI, which finds `.venv` by itself.
+PATIENCE_S = 1.0  # Shorter waits for another ./mw are not reported.
+# Child processes need it to find the built CLI, which finds `.venv` by itself.
 RUNTIME_ENV = {"MESHWRIGHT_BIN": str(CLI)}
 
 
 class UserError(Exception):
-    """The user can fix this; shown as one line, exit code 2."""
+    """An error that the user can fix; shown as one line, exit code 2."""
 
 
 class StepFailed(Exception):
-    """A step went wrong; `excerpt` is what the step said about it."""
+    """A failed step; `excerpt` is the relevant part of its output."""
 
     def __init__(self, message: str, excerpt: str = ""):
         super().__init__(message)
@@ -34,7 +34,7 @@ class StepFailed(Exception):
 
 
 def relative(path: Path) -> str:
-    """`path` as seen from the checkout, for messages."""
+    """`path` relative to the checkout, for messages."""
     try:
         return str(Path(path).relative_to(ROOT))
     except ValueError:
@@ -58,7 +58,7 @@ def stamp_matches(stamp: Path, value: str) -> bool:
 
 
 def write_stamp(stamp: Path, value: str) -> None:
-    """Writes all or nothing, so that an interrupted step leaves no stamp."""
+    """Writes atomically, so that an interrupted step leaves no stamp."""
     stamp.parent.mkdir(parents=True, exist_ok=True)
     part = stamp.with_name(stamp.name + ".part")
     part.write_text(value)
@@ -66,7 +66,7 @@ def write_stamp(stamp: Path, value: str) -> None:
 
 
 def is_locked(name: str) -> bool:
-    """Whether some ./mw is at work under `locked(name)`."""
+    """Whether some ./mw holds `locked(name)` and is at work."""
     try:
         with open(BUILD / "lock" / name) as handle:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -78,7 +78,8 @@ def is_locked(name: str) -> bool:
 
 
 class Lock:
-    """Held by one ./mw; the others see whether it is at work or only looks."""
+    """Held by one ./mw; the others can see whether it is at work or only checks
+    something."""
 
     def __init__(self, handle):
         self._handle = handle
@@ -92,7 +93,7 @@ class Lock:
         return True
 
     def at_work(self) -> None:
-        """Called by the holder once there is something to wait for."""
+        """Called by the holder once others have something to wait for."""
         if not self.is_at_work():
             os.pwrite(self._handle.fileno(), b"at work", 0)
 
@@ -102,9 +103,9 @@ class Lock:
 
 @contextlib.contextmanager
 def locked(name: str, waiting=lambda: None):
-    """Keeps two ./mw from working on the same thing at the same time.
+    """Prevents two ./mw from working on the same thing at the same time.
 
-    Gives the Lock. Calls `waiting` once, if the wait lasts and is for work.
+    Yields the Lock. Calls `waiting` once if the wait is long and the holder is at work.
     """
     folder = BUILD / "lock"
     folder.mkdir(parents=True, exist_ok=True)

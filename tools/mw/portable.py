@@ -1,17 +1,19 @@
-"""The program as it is given away, in a folder (dist.py) or in a wheel (wheel.py).
+"""The program in the form in which it is distributed: in a folder (dist.py) or a wheel
+(wheel.py).
 
     bin/meshwright
     lib/libgloo.so.0
     licenses/
 
-It runs where glibc is 2.34 or newer and libstdc++ that of GCC 11 or newer: RHEL 9,
-Ubuntu 22.04, Debian 12. The libraries of `lib` are found through the program's
-DT_RPATH `$ORIGIN/../lib`; everything else is the host's.
+It needs glibc 2.34 or newer, and the libstdc++ of GCC 11 or newer: RHEL 9, Ubuntu
+22.04, Debian 12. The libraries in `lib` are found through the program's DT_RPATH
+`$ORIGIN/../lib`; everything else is the host's.
 
-Gloo is Debian's. It speaks TCP here, so that Redis' and InfiniBand's libraries are
-not needed; a second libibverbs would also be taken by NCCL, and find no cards. In it
-and in the program, std::condition_variable::wait has a version of its own since GCC 12
-(GLIBCXX_3.4.30), with which it can be cancelled; the one before does.
+Gloo is Debian's. Here it only uses TCP, so that the libraries of Redis and InfiniBand
+are not needed; NCCL would also use a second copy of libibverbs, and find no network
+cards with it. Gloo and the program bind to a version of std::condition_variable::wait
+that is new in GCC 12 (GLIBCXX_3.4.30), which allows it to be cancelled; the previous
+version suffices.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from pathlib import Path
 from mw.elf import ElfFile, is_elf
 from mw.paths import CLI, ROOT, StepFailed
 
-# Of the host: glibc, and the runtime libraries of GCC.
+# Provided by the host: glibc, and the runtime libraries of GCC.
 HOST = {
     "libc.so.6",
     "libm.so.6",
@@ -37,7 +39,7 @@ HOST = {
     "libstdc++.so.6",
     "libgcc_s.so.1",
 }
-# The newest versions of symbols that RHEL 9 has, by their prefix.
+# By prefix: the newest versions of symbols that RHEL 9 has.
 FLOOR = {
     "GLIBC": (2, 34),
     "GLIBCXX": (3, 4, 29),
@@ -47,14 +49,14 @@ FLOOR = {
 PLATFORM = "manylinux_2_34_x86_64"
 GLOO = "libgloo.so.0"
 NOT_FOR_GLOO = ("libhiredis.so.0.14", "libibverbs.so.1")
-# Symbols for which an older version does, and which.
+# Symbols whose older version suffices, and that version.
 OLDER = {
     "GLIBCXX_3.4.30": (
         "GLIBCXX_3.4.11",
         {"_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"},
     )
 }
-# Debian packages whose code is given away; their notices go with it.
+# Debian packages whose code is distributed; their notices are included.
 NOTICES = (
     "libabsl-dev",
     "libprotobuf-dev",
@@ -91,7 +93,8 @@ def fill(folder: Path) -> None:
 
 
 def check(folder: Path) -> None:
-    """Raises StepFailed unless all that the files ask for is there or the host's."""
+    """Raises StepFailed unless everything that the files require is included or the
+    host's."""
     files = [path for path in sorted(folder.rglob("*")) if is_elf(path)]
     own = {path.name for path in files}
     for path in files:
@@ -139,7 +142,7 @@ def _is_old(version: str) -> bool:
 
 
 def library(name: str) -> Path:
-    """Where this machine has it."""
+    """The path of the library on this machine."""
     argv = ["g++", f"-print-file-name={name}"]
     env = {**os.environ, "LC_ALL": "C"}
     answer = subprocess.run(
@@ -161,7 +164,7 @@ def _bring_gloo(folder: Path) -> None:
 
 
 def _make_older(file: ElfFile, path: Path) -> None:
-    """Writes it with older versions of symbols, where they do."""
+    """Replaces versions of symbols by older ones that suffice."""
     versions = {version.name: version for version in file.versions()}
     for new, (old, allowed) in OLDER.items():
         index = versions[new].index if new in versions else None

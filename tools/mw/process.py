@@ -1,4 +1,4 @@
-"""Runs child processes: output to build/log/, progress to the display."""
+"""Runs child processes: output goes to build/log/, progress to the display."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def run(
 ) -> Path:
     """Runs `argv` in the checkout and returns its log.
 
-    `parse` turns a line of output into progress text, or None to keep the
-    last. Fails with StepFailed and `excerpt(log)`. With `task` given, reports
-    there instead of as a task of its own.
+    `parse` converts a line of output to progress text, or returns None to keep the last
+    text. Raises StepFailed with `excerpt(log)` on failure. With `task` given, reports
+    progress for it instead of for a new task.
     """
     LOG.mkdir(parents=True, exist_ok=True)
     log = LOG / f"{log_name}.log"
@@ -89,7 +89,7 @@ def _pump(argv, env, out, parse, shown) -> int:
 
 
 def stop_all() -> None:
-    """Ends every child that still runs; used when ./mw itself is stopped."""
+    """Ends all running children, when ./mw itself is stopped."""
     with _children_lock:
         for child in _children:
             child.terminate()

@@ -1,4 +1,4 @@
-"""Shows what is going on, on stderr: one live line on a terminal, else lines."""
+"""Shows progress on stderr: one live line on a terminal, otherwise lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-SHOW_AFTER_S = 0.7  # Shorter work stays silent.
+SHOW_AFTER_S = 0.7  # Shorter work is not shown.
 HEARTBEAT_S = 10.0
 
 
@@ -44,13 +44,13 @@ class Display:
 
     def __init__(self, stream=None):
         self._stream = stream or sys.stderr
-        # Elsewhere a line cannot be drawn again: lines, now and then.
+        # Other outputs cannot redraw a line: they get a new line now and then.
         dumb = os.environ.get("TERM", "dumb") == "dumb"
         self._live = self._stream.isatty() and not dumb
         self._tasks: dict[int, Task] = {}
         self._lock = threading.Lock()
         self._ticker: threading.Thread | None = None
-        self._drawn = 0  # Columns.
+        self._drawn = 0  # Columns drawn.
 
     def say(self, line: str) -> None:
         with self._lock:
@@ -67,7 +67,7 @@ class Display:
         return task
 
     def finish(self, task: Task, word: str | None) -> None:
-        """Ends `task`; says so if `word` is given and it took a while."""
+        """Ends `task`; prints `word` if it is given and the task took a while."""
         with self._lock:
             self._tasks.pop(id(task), None)
             self._erase()
@@ -95,7 +95,7 @@ class Display:
         return now - task.shown_at > HEARTBEAT_S
 
     def _draw(self, line: str) -> None:
-        # Of stderr: stdout may be a file. A terminal adds ^C after it.
+        # The width of stderr, since stdout may be a file. A terminal appends ^C.
         try:
             columns = os.get_terminal_size(self._stream.fileno()).columns
         except (OSError, ValueError):
@@ -112,7 +112,7 @@ class Display:
             self._drawn = 0
 
     def _write(self, text: str) -> None:
-        # Nobody may be listening any more; the work goes on all the same.
+        # The reader may have gone; the work continues nevertheless.
         with contextlib.suppress(OSError, ValueError):
             self._stream.write(text)
             self._stream.flush()

@@ -1,4 +1,4 @@
-"""Runs named steps, several at once where cores allow, and sums them up."""
+"""Runs named steps, in parallel if there are enough cores, and summarises them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mw.progress import Task, display, duration
 
 @dataclass
 class Outcome:
-    """What a step found: how many tests, and a remark for the table."""
+    """The result of a step: the number of tests, and a remark for the table."""
 
     passed: int = 0
     failed: int = 0
@@ -27,11 +27,11 @@ class Step:
     name: str
     run: Callable[[Task], Outcome | None]
     needs: tuple[str, ...] = ()
-    cores: int = 1  # How many it keeps busy; 0 for one that mostly waits.
+    cores: int = 1  # Cores that it keeps busy; 0 if it mostly waits.
 
 
 class CountedFailure(StepFailed):
-    """A failure that knows how many tests passed and failed."""
+    """A failure with the numbers of passed and failed tests."""
 
     def __init__(self, failure: StepFailed, passed: int, failed: int):
         super().__init__(str(failure), failure.excerpt)
@@ -40,9 +40,10 @@ class CountedFailure(StepFailed):
 
 
 class Schedule:
-    """Starts a step when its needs are met and enough cores are free.
+    """Starts a step once the steps it needs have passed and enough cores are free.
 
-    Steps are tried in the given order. A step whose need failed is not run.
+    Steps are considered in the given order. A step is not run if one that it needs
+    failed.
     """
 
     def __init__(self, steps: list[Step], cores: int):

@@ -1,9 +1,9 @@
-"""The wheel: the Python package with the program in it, tried in clean environments.
+"""The wheel: the Python package including the program, tested in clean environments.
 
     meshwright-0.1.0-py3-none-manylinux_2_34_x86_64.whl
 
-python/setup.py makes it, for `pip install ./python` as well. XLA's plug-in and HiGHS
-are wheels of their own, which the program finds beside its package.
+python/setup.py makes it, also for `pip install ./python`. XLA's plug-in and HiGHS are
+wheels of their own, which the program finds next to its package.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mw.progress import Task, display
 
 SCRIPT = "tests/wheel/train.py"
 EXAMPLE = "examples/gpt.py"
-READ = "testdata/text.txt"  # By the example.
+READ = "testdata/text.txt"  # Read by the example.
 TINY = ["--steps=3", "--batch=8", "--length=16", "--width=32", "--layers=1"]
 OWN = ("meshwright", "__editable__", "easy-install")
 
@@ -47,7 +47,7 @@ def make(folder: Path, task: Task | None = None) -> Path:
 
 
 def check(made: Path, task: Task | None = None) -> None:
-    """Installed alone; what it depends on is linked from our own environment."""
+    """Installs only the wheel; its dependencies are linked from our own environment."""
     with tempfile.TemporaryDirectory(prefix="mw-wheel-") as temporary:
         venv, pip = Path(temporary) / "venv", VENV / "bin" / "python"
         _make_venv(pip, venv, ["--without-pip"], task)
@@ -59,7 +59,8 @@ def check(made: Path, task: Task | None = None) -> None:
 
 
 def check_whole(made: Path, interpreter: str, task: Task | None = None) -> None:
-    """Installed by this interpreter with all that it depends on, as by a user."""
+    """Installs the wheel with all dependencies for this interpreter, as a user
+    would."""
     with tempfile.TemporaryDirectory(prefix="mw-wheel-") as temporary:
         venv = Path(temporary) / "venv"
         _make_venv(Path(interpreter), venv, [], task)
@@ -69,7 +70,8 @@ def check_whole(made: Path, interpreter: str, task: Task | None = None) -> None:
 
 
 def interpreters() -> list[str]:
-    """Of every version that the package is for, those that are here and can be used."""
+    """The usable interpreters on this machine, one for each version that the package
+    supports."""
     names = [f"python3.{minor}" for minor in range(10, 14)]
     return [path for path in map(shutil.which, names) if path and _can_install(path)]
 
@@ -97,7 +99,7 @@ def _link_others(source: Path, target: Path) -> None:
 
 
 def _try(python: Path, scripts: list[list[str]], task: Task | None) -> None:
-    """The command and these scripts, with a PATH without compilers, from /."""
+    """Runs the command and these scripts from /, with a PATH without compilers."""
     if task:
         task.update("training with it")
     command = python.parent / "meshwright"
@@ -114,7 +116,8 @@ def _try(python: Path, scripts: list[list[str]], task: Task | None) -> None:
 
 
 def _bare_path(home: Path) -> str:
-    """A folder with what scripts may expect of a machine, and no compiler."""
+    """A folder with the programs that scripts may expect on a machine, but no
+    compiler."""
     folder = home / "bin"
     folder.mkdir()
     for name in ("sh", "env", "ldconfig", "uname"):

@@ -1,8 +1,8 @@
 """Pinned wheels in local virtual environments.
 
-A venv is filled in layers, each needed by other commands, so that the first
-`./mw demo` waits for the XLA plug-in and HiGHS only. A layer's stamp holds a hash
-of its inputs; a venv in which an installation was cut short is made anew.
+A venv is installed in layers that different commands need, so that the first `./mw
+demo` only waits for the XLA plug-in and HiGHS. A layer's stamp contains a hash of its
+inputs; a venv is made anew if an installation in it was interrupted.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from mw.paths import (
 )
 from mw.progress import Task, display
 
-OLDEST = (3, 11)  # What the pinned JAX asks for.
-# As a path, not an import hook: seen from the root, the folder meshwright/ would
-# else pass for the package.
+OLDEST = (3, 11)  # Required by the pinned JAX.
+# A path, not an import hook: otherwise, in the root folder, meshwright/ would be
+# imported as the package.
 EDITABLE = ("--no-deps", "--config-settings", "editable_mode=compat", "-e")
 
 
@@ -45,8 +45,8 @@ class Layer:
     title: str
     venv: Path
     requirements: Path
-    package: bool = False  # Also our own package, editable.
-    alone: bool = False  # These and no others: not what they say they need.
+    package: bool = False  # Also installs our own package, editable.
+    alone: bool = False  # Installs exactly these, without their dependencies.
 
     def inputs(self) -> str:
         own = ROOT / "python" / "pyproject.toml"
@@ -64,7 +64,7 @@ class Layer:
 
 
 def _with_included(requirements: Path) -> Iterator[Path]:
-    """The file and those that its `-r FILE` lines name."""
+    """The file and those that its `-r FILE` lines include."""
     yield requirements
     for line in requirements.read_text().splitlines():
         if line.startswith("-r "):
@@ -109,7 +109,7 @@ LAUNCHERS = Layer(
     PYTHON / "requirements-launchers.txt",
     True,
 )
-# What `./mw setup` fills; launchers are for `./mw test --long` alone.
+# The layers that `./mw setup` fills; launchers are only for `./mw test --long`.
 LAYERS = (RUNTIME, TOOLS, FULL, JAX_OLD, PUBLIC, PUBLIC_OLD)
 
 
@@ -118,7 +118,7 @@ def ensure(layer: Layer, task: Task | None = None) -> None:
         raise UserError(f"{relative(layer.requirements)} is missing")
     lock = "fill" + layer.venv.name
     busy = _busy(layer.venv)
-    # Another layer may be on its way; this one is whole all the same.
+    # Another layer may be in progress; this one is complete nevertheless.
     if layer.ready() and (not busy.exists() or is_locked(lock)):
         return
 
@@ -140,7 +140,7 @@ def site_packages(venv: Path = VENV) -> Path:
 
 
 def pjrt_include() -> Path:
-    """The folder of the PJRT header that comes with the CPU plug-in."""
+    """The folder of the PJRT header in the CPU plug-in's wheel."""
     folder = site_packages() / "xla_plugins" / "xla_cpu_pjrt" / "include"
     if not (folder / "pjrt_c_api.h").exists():
         raise StepFailed("the XLA plug-in's wheel holds no pjrt_c_api.h")
@@ -148,7 +148,8 @@ def pjrt_include() -> Path:
 
 
 def _busy(venv: Path) -> Path:
-    """Exists while a layer is installed, and afterwards if that was cut short."""
+    """Exists while a layer is being installed, and afterwards if that was
+    interrupted."""
     return venv / ".mw" / "busy"
 
 
@@ -188,7 +189,7 @@ def _pip_text(line: str) -> str | None:
 
 
 def _interpreter() -> str:
-    """An interpreter that can make venvs, recent enough for the pinned JAX."""
+    """An interpreter that can create venvs, recent enough for the pinned JAX."""
     seen = []
     for candidate in _candidates():
         version = _version_if_it_has_venv(candidate)

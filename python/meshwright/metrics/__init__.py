@@ -1,4 +1,4 @@
-"""Where the figures of training steps go.
+"""Sinks for the metrics of training steps.
 
     step = meshwright.parallelize(
         train_step,
@@ -12,18 +12,18 @@
         ],
     )
 
-A record is a dictionary of a step's figures; those that are not known are None:
+A record is a dictionary of a step's metrics; unknown ones are None:
 
     step, time                              steps so far; seconds since 1970
     loss, seconds                           of the step, on the devices
-    interval_seconds                        since the step before, data and all
+    interval_seconds                        since the previous step, with data loading
     tokens_per_second | samples_per_second, tflops, mfu, bubble,
     communication_seconds, communication_bytes, memory_bytes
                                             as `meshwright serve --metrics`
     accuracy, ...                           scalars that the step returns
 
-Sinks are written to by a thread of their own. One that fails is told of once, in a
-warning, and training goes on.
+A separate thread writes to the sinks. If a sink fails, a warning reports it once, and
+training continues.
 """
 
 from meshwright.metrics.json_lines import JsonLines

@@ -1,4 +1,4 @@
-"""A line of JSON per step, as `meshwright run --metrics` writes."""
+"""A line of JSON per step, in the format of `meshwright run --metrics`."""
 
 import json
 import math
@@ -8,7 +8,8 @@ from meshwright.metrics.sink import FileSink, Record, open_for_appending
 
 
 class JsonLines(FileSink):
-    """Appends to what is there. NaN and infinity, which JSON has not, are null."""
+    """Appends to an existing file. NaN and infinity, which JSON does not have, become
+    null."""
 
     def __init__(self, path: str | Path):
         self.path = Path(path)

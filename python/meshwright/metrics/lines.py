@@ -1,4 +1,4 @@
-"""A line of text for every so many steps:
+"""A line of text for every n-th step:
 
 step 40: loss 2.3142, 36,545 tokens/s, accuracy 0.51, MFU 18.2 %, 28.1 ms a step
 """
@@ -11,8 +11,8 @@ from meshwright.metrics.sink import Record, Sink
 
 
 class Lines(Sink):
-    """On stdout, or another text stream. Loss and scalars are of the last step, the
-    rest are means since the line before."""
+    """Prints to stdout or another text stream. Loss and scalars are those of the last
+    step, the other figures are means since the previous line."""
 
     def __init__(self, every: int = 10, file=None):
         if not isinstance(every, int) or every < 1:
@@ -37,20 +37,20 @@ class Lines(Sink):
         line = f"step {since[-1]['step']}: {', '.join(figures(since))}"
         stream = self._file or sys.stdout
         with above_bars(stream):
-            # At once: others print as well, from their threads.
+            # In one call, since other threads print as well.
             stream.write(f"{line}\n")
             stream.flush()
 
 
 def above_bars(stream):
-    """While something is written: bars that are on the screen (tqdm) make way."""
+    """While something is written, moves progress bars (tqdm) out of the way."""
     tqdm = getattr(sys.modules.get("tqdm"), "tqdm", None)
     if tqdm is None or stream not in (sys.stdout, sys.stderr):
         return contextlib.nullcontext()
     return tqdm.external_write_mode(file=stream)
 
 
-# Told by themselves, or not in lines.
+# Printed separately, or not at all.
 _OTHERS = {
     *("step", "time", "loss", "seconds", "interval_seconds", "mfu", "tflops"),
     *("tokens_per_second", "samples_per_second", "bubble", "memory_bytes"),
@@ -59,7 +59,7 @@ _OTHERS = {
 
 
 def figures(records: list[Record]) -> list[str]:
-    """Of the steps between two lines, in words."""
+    """The metrics of the steps between two lines, as text."""
     last = records[-1]
     texts = [
         f"{name} {value:.5g}"
@@ -86,7 +86,7 @@ def main_figures(records: list[Record]) -> list[str]:
 
 
 def _mean(records: list[Record], name: str) -> float | None:
-    """Of what is per second: over the time of the steps that have it."""
+    """The mean of a rate: weighted by time, over the steps that have it."""
     have = [r for r in records if r.get(name) is not None]
     seconds = sum(r["seconds"] for r in have)
     if not seconds:

@@ -1,6 +1,6 @@
-"""An address where Prometheus finds the last step's figures.
+"""An HTTP endpoint with the last step's metrics, for Prometheus.
 
-A coordinator that runs for longer has one of its own, with the same names:
+A coordinator that outlives the script has its own endpoint, with the same names:
 `meshwright serve --metrics-port`.
 """
 
@@ -9,7 +9,7 @@ import threading
 from meshwright.errors import MeshwrightError
 from meshwright.metrics.sink import Record, Sink
 
-# By their names in records: as the coordinator names and describes them.
+# By name in records: the coordinator's names and descriptions.
 _GAUGES = {
     "seconds": ("meshwright_step_seconds", "Duration of the last step."),
     "loss": ("meshwright_loss", "Loss of the last step."),
@@ -54,10 +54,10 @@ _SCALAR = ("meshwright_metric", "A scalar that the step returns, by its name.")
 
 
 class Prometheus(Sink):
-    """`GET http://127.0.0.1:PORT/metrics`; port 0 is a free one, see `port`."""
+    """`GET http://127.0.0.1:PORT/metrics`; port 0 chooses a free one, see `port`."""
 
     def __init__(self, port: int = 9464, host: str = "127.0.0.1"):
-        from http.server import ThreadingHTTPServer  # Takes a while.
+        from http.server import ThreadingHTTPServer  # Slow to import.
 
         self.last: Record = {}
         try:
@@ -76,11 +76,11 @@ class Prometheus(Sink):
         self.last = dict(record)
 
     def close(self) -> None:
-        """The last figures can be asked for until the script ends."""
+        """The last metrics stay available until the script ends."""
 
 
 def exposition(record: Record) -> str:
-    """A record in the text format of Prometheus."""
+    """A record in the text exposition format of Prometheus."""
     lines = []
 
     def add(name: str, help_text: str, kind: str, values: dict[str, object]) -> None:
@@ -127,6 +127,6 @@ def _handler(sink: Prometheus):
             self.wfile.write(body)
 
         def log_message(self, *_):
-            """Is not told."""
+            """Requests are not logged."""
 
     return Handler

@@ -1,8 +1,8 @@
-"""Brings what is known of a step together, and to the sinks.
+"""Combines the metrics of a step and passes them to the sinks.
 
-A step's duration and loss come with its answer, its other figures by the service's
-Watch, a little earlier or later. A thread puts the two together and writes to the
-sinks, so that a step never waits for them.
+A step's duration and loss come with its reply, other metrics from the service's Watch
+stream, a little earlier or later. A thread joins the two and writes to the sinks, so
+that a step never waits for them.
 """
 
 import atexit
@@ -19,13 +19,13 @@ from meshwright.errors import MeshwrightError, MeshwrightWarning, in_one_line
 from meshwright.metrics.lines import above_bars
 from meshwright.metrics.sink import Sink
 
-_MAX_WAITING = 10_000  # Records; more are dropped.
-_LINE_SECONDS = 1.0  # That a record waits for the service's figures.
+_MAX_WAITING = 10_000  # Records; further ones are dropped.
+_LINE_SECONDS = 1.0  # How long a record waits for the service's figures.
 _CLOSE_SECONDS = 10.0
 
 
 class Recorder:
-    """`add` and `watch` return at once, from the thread that trains."""
+    """`add` and `watch`, called by the training thread, return at once."""
 
     def __init__(self, sinks: Sequence[Sink]):
         self._sinks = list(sinks)
@@ -42,7 +42,7 @@ class Recorder:
         self._sinks.remove(sink)
 
     def watch(self, service, job: int) -> None:
-        """From now on, before the job's first step if it can be."""
+        """Follows the job from now on, if possible before its first step."""
         if not self._sinks or job in self._watched:
             return
         self._watched.add(job)
@@ -54,8 +54,8 @@ class Recorder:
     def add(
         self, service, job: int, done: Sequence, scalars: Mapping, so_far: int
     ) -> None:
-        """Steps that are done (`messages.StepDone`), the last of so many; and what
-        that one returned."""
+        """Adds finished steps (`messages.StepDone`), the last of which is number
+        `so_far`, and the scalars that the last one returned."""
         if not self._sinks:
             return
         first = so_far - len(done) + 1
@@ -75,7 +75,7 @@ class Recorder:
                 self._warn("queue", "sinks are too slow: records are dropped")
 
     def close(self) -> None:
-        """Writes what is there and closes the sinks; a later step opens them again."""
+        """Writes all records and closes the sinks; a later step opens them again."""
         writer, self._writer = self._writer, None
         if writer is None:
             return
@@ -90,14 +90,14 @@ class Recorder:
         if self._writer is None:
             self._writer = _Writer(self._queue, self._sinks, self._warn)
             self._writer.start()
-            # After that of the engine, hence before it.
+            # Registered after the engine's handler, hence called before it.
             atexit.register(self.close)
 
     def _warn(self, what: object, text: str) -> None:
         if what in self._warned:
             return
         self._warned.add(what)
-        # Also where warnings are errors: training goes on.
+        # Training continues even if warnings are errors.
         with contextlib.suppress(Warning), above_bars(sys.stderr):
             warnings.warn_explicit(text, MeshwrightWarning, "meshwright", 0)
 
@@ -110,7 +110,7 @@ class _Step:
 
 
 def _follow(service, job: int, lines: queue.SimpleQueue) -> None:
-    """Passes the lines of a job on until it is stopped."""
+    """Passes the metrics of a job on until it is stopped."""
     with contextlib.suppress(MeshwrightError):
         for line in service.watch(job):
             if "step" in line and lines.qsize() < _MAX_WAITING:
@@ -123,7 +123,7 @@ class _Writer(threading.Thread):
         self._waiting, self._sinks, self._warn = waiting, sinks, warn
         self._steps: deque[_Step] = deque()
         self._lines: dict[tuple[int, int], dict] = {}
-        self._last_line: dict[int, int] = {}  # By job, the step.
+        self._last_line: dict[int, int] = {}  # By job: the last step.
         self._written: dict[int, int] = {}
 
     def run(self) -> None:

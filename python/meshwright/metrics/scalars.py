@@ -1,4 +1,4 @@
-"""The names that sinks give to what a step returns."""
+"""Names in records for the scalars that a step returns."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,8 +7,8 @@ from meshwright.lowered_module import LoweredModule, Output
 
 
 def scalar_names(module: LoweredModule, fetched: Iterable[int]) -> dict[str, str]:
-    """Of the outputs that are fetched and are real numbers, the loss aside: their
-    names and those in records, `out/1/accuracy` -> `accuracy`."""
+    """The fetched outputs that are real scalars, except the loss: their names, and
+    those in records, `out/1/accuracy` -> `accuracy`."""
     names = [
         output.name
         for output in (module.outputs[i] for i in fetched if i != module.loss)
@@ -23,7 +23,7 @@ def _is_real(output: Output) -> bool:
 
 
 def _short(name: str) -> str:
-    """Without the place in the result's tuple."""
+    """The name without its position in the result's tuple."""
     parts = name.split("/")[1:]
     if len(parts) > 1 and parts[0].isdigit():
         parts = parts[1:]

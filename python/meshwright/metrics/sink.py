@@ -1,4 +1,4 @@
-"""What takes records of steps."""
+"""The interface of sinks, which receive records of steps."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -9,21 +9,21 @@ Record = Mapping[str, float | int | None]
 
 
 class Sink:
-    """To be derived from; all calls are from one thread. After `close` it may be
-    written to again."""
+    """A base class; all calls are from one thread. After `close`, it may be written to
+    again."""
 
     def write(self, record: Record) -> None:
         raise NotImplementedError
 
     def flush(self) -> None:
-        """No further record is waiting."""
+        """Called when no further record is waiting."""
 
     def close(self) -> None:
-        """Training is over."""
+        """Called when training ends."""
 
 
 class FileSink(Sink):
-    """One that writes to a file; None: it is not open."""
+    """A sink that writes to a file; None: it is not open."""
 
     _file = None
 
@@ -64,7 +64,7 @@ def _wrapped(one) -> Sink:
 
 
 def open_for_appending(path: Path):
-    """A text file, its folder made if it is missing."""
+    """Opens a text file; creates its folder if it is missing."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("a")

@@ -1,5 +1,5 @@
-"""Event files of TensorBoard: framed records of protobuf messages (TFRecord), with
-neither TensorFlow nor TensorBoard."""
+"""Writes event files of TensorBoard, which are framed records of protobuf messages
+(TFRecord), without TensorFlow or TensorBoard."""
 
 import os
 import socket
@@ -18,7 +18,7 @@ _VERSION = "brain.Event:2"
 
 
 class TensorBoard(FileSink):
-    """An event file in a folder, one for each run: `tensorboard --logdir FOLDER`."""
+    """An event file per run, in a folder: `tensorboard --logdir FOLDER`."""
 
     _count = 0
 
@@ -58,7 +58,7 @@ class TensorBoard(FileSink):
 
 
 def framed(data: bytes) -> bytes:
-    """As records are in a file: their length, and sums over both."""
+    """A record as in the file: with its length, and checksums of both."""
     length = struct.pack("<Q", len(data))
     return length + _masked_crc(length) + data + _masked_crc(data)
 
@@ -88,7 +88,7 @@ def _float(number: float) -> bytes:
 
 
 def _table() -> list[int]:
-    """Of CRC-32C, byte by byte."""
+    """The table for a bytewise CRC-32C."""
     table = []
     for byte in range(256):
         for _ in range(8):

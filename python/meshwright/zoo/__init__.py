@@ -14,7 +14,7 @@ from meshwright.zoo import bert, gpt, llama, moe, unet, vit, wide_resnet
 from meshwright.zoo.sizes import SIZES
 from meshwright.zoo.train_step import Step
 
-# Name -> (module, sizes, what sets it apart from other models of the module).
+# Name -> (module, sizes, differences from other models of the module).
 MODELS: dict[str, tuple[ModuleType, str, dict[str, object]]] = {
     "gpt": (gpt, "gpt", {}),
     "gpt-scan": (gpt, "gpt", {"scan": True}),

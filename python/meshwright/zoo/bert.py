@@ -84,7 +84,7 @@ def loss_fn(params, stats, batch, config: Config):
 
 
 def _predict(head, x, table):
-    """Scores over the vocabulary, through the input embedding."""
+    """Scores over the vocabulary, computed with the input embedding."""
     x = layer_norm(head["norm"], jax.nn.gelu(dense(head["dense"], x)))
     logits = jnp.einsum("bpw,vw->bpv", x, table.astype(x.dtype))
     return logits + head["bias"].astype(x.dtype)

@@ -1,4 +1,4 @@
-"""A stack of equal blocks, written out one by one or as one scanned loop."""
+"""A stack of equal blocks, either unrolled or as one scan."""
 
 import jax
 
@@ -12,7 +12,7 @@ def init_blocks(init, key, count: int, *, scan: bool):
 def run_blocks(block, params, x, *, scan: bool, remat: bool):
     """Applies `block(params_of_one, x) -> x` in order.
 
-    With `remat` only the inputs of blocks are kept for the backward pass.
+    With `remat`, only the inputs of blocks are saved for the backward pass.
     """
     if remat:
         block = jax.checkpoint(block)

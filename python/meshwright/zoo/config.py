@@ -1,4 +1,4 @@
-"""What every model of the zoo is told."""
+"""The configuration that all models of the zoo share."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,9 @@ DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16}
 class TrainConfig:
     """Fields shared by all models; each model's Config adds its own.
 
-    Parameters and optimizer state are always f32. `dtype` is what the forward and
-    backward passes compute in; norms, softmax and the loss stay in f32.
+    Parameters and optimizer state are always f32. `dtype` is the type of the
+    computation in the forward and backward passes; norms, softmax and the loss stay in
+    f32.
     """
 
     batch: int

@@ -1,4 +1,4 @@
-"""Descriptions of a model's inputs, and deterministic examples of them.
+"""Specifications of a model's inputs, and deterministic examples of them.
 
 >>> fields = {"tokens": integers((8, 64), below=128)}
 >>> shapes(fields)["tokens"].shape
@@ -15,7 +15,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Field:
-    """Integers in [0, below), or standard normal floats where `below` is None."""
+    """Integers in [0, below), or standard normal floats if `below` is None."""
 
     shape: tuple[int, ...]
     below: int | None

@@ -1,6 +1,6 @@
-"""GPT: decoder-only language model in the shape of GPT-2 and GPT-3.
+"""GPT: decoder-only language model with the architecture of GPT-2 and GPT-3.
 
-Learned positions, pre-norm blocks, GELU, output embedding tied to the input's.
+Learned positions, pre-norm blocks, GELU, output embedding tied to the input embedding.
 """
 
 import math

@@ -3,7 +3,7 @@
     params = init_dense(key, 64, 256)      # {"w": f32[64, 256], "b": f32[256]}
     y = dense(params, x)                   # in the dtype of x
 
-Weights are f32 and cast to the dtype of the activations where they are used.
+Weights are f32 and are cast to the dtype of the activations when they are used.
 """
 
 import math
@@ -51,7 +51,7 @@ def embed(table, ids, dtype):
 def attend(q, k, v, mask=None):
     """Softmax attention. q: [batch, queries, heads, size]; k, v: [batch, keys, ...].
 
-    `mask` is True where a query may look: [queries, keys].
+    `mask`: [queries, keys], True for keys that a query attends to.
     """
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(q.shape[-1])
     scores = scores.astype(jnp.float32)
@@ -62,9 +62,10 @@ def attend(q, k, v, mask=None):
 
 
 def attend_in_blocks(q, k, v, blocks: int):
-    """Causal attention, a block of keys after the other: what a ring's device does.
+    """Causal attention, one block of keys after the other, like a device of ring
+    attention.
 
-    Scores of one block at a time are in memory, in the backward pass too.
+    Only the scores of one block are in memory at a time, also in the backward pass.
     """
     batch, length, heads, size = q.shape
     keys = length // blocks
@@ -115,8 +116,8 @@ def init_attention(key, width: int, out_scale=1.0):
 def self_attention(params, x, heads: int, mask=None):
     """Multi-head attention with one projection for queries, keys and values.
 
-    The projection's columns are ordered head, then q/k/v, so that splitting them
-    evenly keeps heads whole.
+    The projection's columns are ordered by head, then q/k/v, so that an even split
+    never splits a head.
     """
     batch, length, width = x.shape
     qkv = dense(params["qkv"], x).reshape(batch, length, heads, 3, width // heads)
@@ -139,7 +140,8 @@ def gelu_mlp(params, x):
 def cross_entropy(logits, labels):
     """Mean negative log likelihood, in f32.
 
-    Picks the label's logit by comparison and sum, which shards over the classes.
+    Selects the label's logit by comparison and sum, so that the class dimension can be
+    sharded.
     """
     logits = logits.astype(jnp.float32)
     classes = jnp.arange(logits.shape[-1])

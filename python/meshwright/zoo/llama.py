@@ -1,6 +1,6 @@
 """Llama: RMSNorm, rotary positions, grouped-query attention, SwiGLU.
 
-Layers are one scanned loop unless `scan` is off.
+Layers are one scan unless `scan` is off.
 """
 
 import math
@@ -38,7 +38,7 @@ class Config(TrainConfig):
     remat: bool = False
     # "xla", "cudnn" (one kernel, for CUDA, in bf16) or "ring" (in blocks of keys).
     attention: str = "xla"
-    blocks: int = 8  # Of a ring.
+    blocks: int = 8  # In a ring.
 
 
 def batch_fields(config: Config):
@@ -84,7 +84,7 @@ def rms_norm(scale, x):
 
 
 def rotate(x, rotation):
-    """Turns each pair (x[i], x[i + size/2]) by its position's angle."""
+    """Rotates each pair (x[i], x[i + size/2]) by its position's angle."""
     cosine, sine = rotation
     first, second = jnp.split(x.astype(jnp.float32), 2, axis=-1)
     turned = (first * cosine - second * sine, second * cosine + first * sine)

@@ -1,9 +1,9 @@
-"""Mixture of experts: a GPT whose every second MLP is a layer of experts.
+"""Mixture of experts: a GPT in which every second MLP is a layer of experts.
 
 As in GShard: each token goes to its two best experts, an expert takes at most
-`capacity` tokens of a group, tokens over that pass by on the residual path, and an
-auxiliary loss asks for an even load. With `routing="ragged"` no token is dropped: they
-are sorted by expert, and each expert multiplies as many rows as it got.
+`capacity` tokens of a group, tokens over the capacity only take the residual path, and
+an auxiliary loss encourages an even load. With `routing="ragged"` no token is dropped:
+tokens are sorted by expert, and each expert multiplies as many rows as it received.
 """
 
 import math
@@ -38,7 +38,7 @@ class Config(TrainConfig):
     vocab: int
     seq: int
     experts: int
-    group: int  # Tokens that are routed together.
+    group: int  # Tokens routed together.
     mlp_ratio: int = 8
     capacity_factor: float = 1.0
     routing: str = "gshard"  # Or "ragged".
@@ -49,7 +49,7 @@ class Config(TrainConfig):
 
     @property
     def capacity(self) -> int:
-        """Tokens per expert and group, when two experts per token load evenly."""
+        """Tokens per expert and group if two experts per token have an even load."""
         return math.ceil(2 * self.group / self.experts * self.capacity_factor)
 
 
@@ -95,7 +95,7 @@ def loss_fn(params, stats, batch, config: Config):
 
 
 def expert_mlp(params, x, config: Config):
-    """Returns the mixed result and how uneven the load was (1 when even)."""
+    """Returns the combined result and the load imbalance of experts (1 if even)."""
     grouped = x.reshape(-1, config.group, config.width)
     scores = grouped.astype(jnp.float32) @ params["gate"]
     combine, imbalance = top2_gating(scores, config.capacity)
@@ -128,10 +128,11 @@ def ragged_mlp(params, x, config: Config):
 
 
 def top2_gating(scores, capacity: int):
-    """Weights to combine expert outputs with: [groups, tokens, experts, capacity].
+    """Weights for combining the outputs of experts: [groups, tokens, experts,
+    capacity].
 
     `scores` is [groups, tokens, experts]. A token's two weights sum to one before
-    tokens over the capacity are dropped; first choices are served before second.
+    tokens over the capacity are dropped; first choices have priority over second ones.
     """
     experts = scores.shape[-1]
     gates = jax.nn.softmax(scores, axis=-1)
@@ -149,7 +150,7 @@ def top2_gating(scores, capacity: int):
 
 
 def _slots(choice, place, weight, capacity: int):
-    """Each token's weight, at its expert and at its place in that expert's queue."""
+    """Each token's weight, at its expert and at its position in that expert's queue."""
     kept = choice * (place < capacity)
     queue = jax.nn.one_hot((place * kept).sum(axis=-1).astype(jnp.int32), capacity)
     return jnp.einsum("gs,gse,gsc->gsec", weight, kept, queue)

@@ -1,4 +1,4 @@
-"""What JAX itself computes in a few steps of a model, for others to compare with.
+"""Results of JAX itself for a few steps of a model, for comparison.
 
 DIR/module.hlo.pb.zst     the lowered step
 DIR/init.safetensors      the state before the first step, by parameter name

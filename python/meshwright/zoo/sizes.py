@@ -1,4 +1,4 @@
-"""The sizes each model comes in: `tiny` for a CPU, the others as published.
+"""The available sizes of each model: `tiny` for a CPU, the others as published.
 
 Sources: GPT-2 and GPT-3 for gpt 117m and 175b; Alpa's evaluation (OSDI 2022) for the
 other gpt sizes, moe and wide-resnet; Llama 2; BERT; ViT; DDPM for unet.
@@ -8,7 +8,7 @@ Size = dict[str, object]
 
 
 def _rows(columns: str, rows: dict[str, tuple], **common) -> dict[str, Size]:
-    """One size per row: the columns, then what all rows have in common."""
+    """One size per row: values of the columns, and the fields that all rows share."""
     names = columns.split()
     return {
         size: dict(zip(names, values, strict=True)) | common

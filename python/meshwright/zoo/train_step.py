@@ -6,7 +6,7 @@
 
 A model is a module with `Config`, `batch_fields(config)`, `init(key, config) ->
 (params, stats)` and `loss_fn(params, stats, batch, config) -> (loss, stats)`, where
-`stats` is what the model itself carries from step to step, or None.
+`stats` is the model's own state that is updated in each step, or None.
 """
 
 import math
@@ -26,7 +26,7 @@ from meshwright.zoo.config import TrainConfig
 
 @dataclass(frozen=True)
 class Step:
-    """`fn(state, batch) -> (state, loss)` with the shapes to call it on."""
+    """`fn(state, batch) -> (state, loss)`, with the shapes of its arguments."""
 
     model: ModuleType
     config: TrainConfig
@@ -65,7 +65,7 @@ class Step:
         return sum(math.prod(leaf.shape) for leaf in leaves)
 
     def lower(self, platform: str = "cpu") -> LoweredModule:
-        """From shapes alone: no weights are made, whatever the size."""
+        """Lowers from shapes alone: no weights are allocated, whatever the size."""
         with _portable_locations():
             return lower(
                 self.fn,
@@ -88,13 +88,14 @@ class Step:
 
 
 def _key(seed: int):
-    """A key of the generator that compiles fastest; init is all draws."""
+    """A key of the generator that compiles fastest: initialisation consists of random
+    draws."""
     return jax.random.key(seed, impl="unsafe_rbg")
 
 
 @contextmanager
 def _portable_locations():
-    """Keeps folders and callers out of the module's source locations.
+    """Keeps paths and callers out of the module's source locations.
 
     The same model then lowers to the same bytes wherever it is installed.
     """

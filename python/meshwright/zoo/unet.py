@@ -1,7 +1,7 @@
 """U-Net that predicts the noise in an image, as diffusion models train it.
 
-Levels go down by halving the image and come up again; what each step down made is
-concatenated on the way up. Shapes follow DDPM.
+Each level of the encoder halves the image, and the decoder doubles it again; the
+decoder concatenates the outputs of the encoder's blocks. Shapes follow DDPM.
 """
 
 import itertools
@@ -53,7 +53,8 @@ def init(key, config: Config):
     last = len(widths) - 1
 
     def level(index: int, inputs: list[int]):
-        """Residual blocks with the given input channels, and attention if due."""
+        """Residual blocks with the given input channels, with attention if the level
+        has it."""
         return [
             _init_block(keys, n, widths[index], embedding, index in config.attention)
             for n in inputs
@@ -135,7 +136,7 @@ def group_norm(params, x, groups: int):
 
 
 def _block(params, x, time, groups: int):
-    """Two convolutions that see the time, then attention where there is one."""
+    """Two convolutions conditioned on the time, then attention if the level has it."""
     y = jax.nn.silu(group_norm(params["norm1"], x, groups))
     y = biased_conv(params["conv1"], y) + dense(params["time"], time)[:, None, None]
     y = jax.nn.silu(group_norm(params["norm2"], y, groups))

@@ -1,6 +1,6 @@
 """Wide ResNet: bottleneck residual blocks with widened 3x3 convolutions.
 
-Batch norm's running mean and variance are state that gradients do not touch.
+The running mean and variance of batch norm are state without gradients.
 """
 
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ def loss_fn(params, stats, batch, config: Config):
 
 
 def batch_norm(params, stats, x):
-    """Normalises with the batch's own statistics; returns the running ones too."""
+    """Normalises with the batch's own statistics; also returns the running ones."""
     wide = x.astype(jnp.float32)
     mean = wide.mean(axis=(0, 1, 2))
     variance = jnp.square(wide - mean).mean(axis=(0, 1, 2))
@@ -100,7 +100,7 @@ def _plan(config: Config) -> list[tuple[int, int, int]]:
 
 
 def _block(params, stats, x, stride: int):
-    """Three convolutions, and a projection where the shape changes."""
+    """Three convolutions, and a projection if the shape changes."""
     new = {}
     y, new["narrow"] = _unit(params["narrow"], stats["narrow"], x)
     y = jax.nn.relu(y)
