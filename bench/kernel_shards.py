@@ -9,7 +9,8 @@ turn on its shards; those that communicate, for all devices as one module for th
 (`_all_devices.py`), with the values that collectives would bring. Inputs are cut into shards, results joined and compared with
 a run in f32. Prints the largest error, relative to the largest value, beside that of the
 whole kernel as jax runs it. Bar: at most four times that one's, sixteen where parts are
-summed up.
+summed up. A kernel that is far from the run in f32 itself is compared with its own results
+(`_shard_errors.py`).
 """
 
 import argparse
@@ -27,12 +28,10 @@ import _scaled_cases
 import numpy as np
 from _all_devices import all_devices
 from _ragged_import import import_text
+from _shard_errors import BAR, SUM_BAR, is_kept, shard_errors
 
 ROOT = Path(__file__).resolve().parents[1]
 DEVICES = 8
-BAR = 4.0
-EPSILON = 1e-6  # Where the whole kernel is exact.
-SUM_BAR = 16.0  # Parts are rounded to bf16 before they are summed up.
 
 
 CASES = {
@@ -85,11 +84,6 @@ def parts_of(array, spec: str):
     if "x" not in axes:
         return [array] * DEVICES
     return np.split(np.asarray(array), DEVICES, axes.index("x"))
-
-
-def difference(got, want) -> float:
-    got, want = (np.asarray(one).astype(np.float32) for one in (got, want))
-    return float(np.abs(got - want).max() / np.abs(want).max())
 
 
 def partitioned(binary: Path, path: Path, file: dict) -> tuple[dict, str]:
@@ -160,24 +154,18 @@ def check(jax, name: str, binary: Path, folder: Path) -> list[bool]:
     whole = jax.jit(fn)(*inputs)
     with jax.default_matmul_precision("highest"):
         exact = jax.jit(fn)(*(_wide(jnp, one) for one in inputs))
-    rounding = [
-        max(difference(a, b), EPSILON) for a, b in zip(whole, exact, strict=True)
-    ]
     found = []
     for split, file in splits.items():
         report, text = partitioned(binary, path, file)
         outputs = run_split(jax, inputs, report, text)
-        errors = [
-            difference(got, want) / least
-            for got, want, least in zip(outputs, exact, rounding, strict=True)
-        ]
+        unit, errors = shard_errors(outputs, whole, exact)
         kinds = sorted({one["kind"] for one in report["collectives"]})
         print(
-            f"{name:16} {split:11} {np.max(errors):.2f} of {max(rounding):.1e}  "
+            f"{name:16} {split:11} {np.max(errors):.2f} of {max(unit):.1e}  "
             f"{' '.join(kinds) or 'no collectives'}",
             flush=True,
         )
-        found.append(np.max(errors) <= (SUM_BAR if "all-reduce" in kinds else BAR))
+        found.append(is_kept(errors, kinds))
     return found
 
 

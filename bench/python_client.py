@@ -7,7 +7,8 @@ to the engine that runs many steps in one call, on one device, in turn: what a s
 beyond the seconds that the devices were at it. Bar: 1 ms. First step: from `parallelize` to the first loss on 8 virtual
 devices, next to the first call of `jax.jit` of the same step on one, each in a process
 of its own, models of the zoo in their tiny sizes: ratio by model, and in the median.
-Bar: 2.0.
+Bar: 2.0. Arrays: a state of 1 GiB (`--state-bytes`) given to a step on one device and
+fetched again, next to copying as much from memory to memory, in turn.
 """
 
 import argparse
@@ -52,6 +53,48 @@ def overhead(rounds: int) -> float:
     return median
 
 
+def arrays(size: int, rounds: int) -> None:
+    """Seconds to hand over a state of so many bytes, and to fetch it."""
+    import numpy as np
+
+    import meshwright
+
+    parts = 16
+    state = {
+        f"part_{i}": np.full((size // parts // 4096, 1024), i, np.float32)
+        for i in range(parts)
+    }
+    seconds = {"memcpy": [], "put": [], "fetch": []}
+
+    def timed(what: str, function):
+        begin = time.perf_counter()
+        result = function()
+        seconds[what].append(time.perf_counter() - begin)
+        return result
+
+    def copied():
+        return {name: np.array(array) for name, array in state.items()}
+
+    def scaled(state, factor):
+        return state, factor * state["part_1"][0, 0]
+
+    with meshwright.parallelize(scaled, cluster="cpu:1") as step:
+        current, _ = step(step.put(state), 1.0)
+        for _ in range(rounds):
+            timed("memcpy", copied)
+            given = step.put(state)
+            # What is not of the arrays, a step takes without them, too.
+            current, _ = timed("put", lambda given=given: step(given, 1.0))
+            timed("fetch", current.fetch)
+    copy = statistics.median(seconds["memcpy"])
+    for what in ("put", "fetch"):
+        median = statistics.median(seconds[what])
+        print(
+            f"{what} of {size / 2**30:.2g} GiB: {median:.2f} s, {median / copy:.2f} x "
+            f"copying it ({copy:.2f} s)"
+        )
+
+
 def first_step(kind: str, model: str) -> float:
     """Seconds, in this process."""
     import jax
@@ -85,6 +128,7 @@ def measured(kind: str, model: str) -> float:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--state-bytes", type=int, default=1 << 30)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--first", nargs=2, metavar=("KIND", "MODEL"))
     options = parser.parse_args()
@@ -93,6 +137,7 @@ def main():
         return 0
     print(describe())
     added = overhead(options.rounds)
+    arrays(options.state_bytes, rounds=5)
     ratios = []
     for model in MODELS:
         pairs = [

@@ -90,7 +90,6 @@ Json KernelsJson(const Module& program, const Rates& rates, bool cpu) {
                       {"fused", kernel.fused.size()},
                       {"strided", kernel.strided},
                       {"scratch", kernel.scratch_bytes},
-                      {"batch", BatchOf(*kernel.root)},
                       {"seconds", KernelSeconds(kernel, rates)}});
     }
   }

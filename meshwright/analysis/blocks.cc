@@ -10,9 +10,9 @@
 namespace meshwright {
 namespace {
 
-// Where an op's data come from.
+// The origin of an op's operands: a block, or one of these.
 constexpr int32_t kSource = -1;  // Parameters and constants alone.
-constexpr int32_t kMixed = -2;   // Several blocks, or ops in none.
+constexpr int32_t kMixed = -2;   // Several blocks, or ops in no block.
 
 class Builder {
  public:
@@ -33,7 +33,7 @@ class Builder {
       blocks_.push_back(std::move(block));
     }
     TakeReaders();
-    // What a loop collects is known only now.
+    // Only now are the origins of a loop's stacks and sums known.
     if (TakeCollected()) TakeReaders();
     TakeInputs();
     LabelReaders();
@@ -54,15 +54,15 @@ class Builder {
     return meshwright::IsContraction(graph_.ops[op], rules_[op]);
   }
 
-  // The labels of a value that a member makes.
+  // The labels of a value that a member produces.
   DimLabels ResultLabels(ValueId value) const {
     const OpId op = ProducerOf(value);
     return LabelsOf(rules_[op], rules_[op].results[graph_.values[value].result],
                     labels_[op]);
   }
 
-  // A carry whose value after an iteration is made from the carry itself and
-  // something new: a stack or a sum.
+  // Whether a loop-carried value is a stack or a sum: its next value is
+  // computed from itself and something new.
   bool Collects(const FlatOp& carry) const {
     if (carry.operands.size() != 2) return false;
     const FlatOp& after = graph_.producer(carry.operands[1]);
@@ -83,24 +83,24 @@ class Builder {
            carry.operands[1] == carry.first_result;
   }
 
-  // Values pass through unchanged: branches and outputs.
+  // Whether the op passes its operands on unchanged: branches and outputs.
   static bool PassesOn(const FlatOp& op) {
     return op.kind == OpKind::kEnter || op.kind == OpKind::kMerge ||
            op.kind == OpKind::kOutput;
   }
 
-  // What an op reads from: a block, kSource or kMixed.
+  // The origin of an op's operands: a block, kSource or kMixed.
   int32_t OriginOf(OpId id) const {
     const FlatOp& op = graph_.ops[id];
     int32_t origin = kSource;
     size_t operands = op.operands.size();
     if (op.kind == OpKind::kCarry) {
       if (!IsInvariant(op) && !Collects(op)) return kMixed;
-      operands = 1;  // The other one is of later ops.
+      operands = 1;  // The other operand is computed by later ops.
     }
     for (size_t i = 0; i < operands; ++i) {
       const int32_t from = origin_[ProducerOf(op.operands[i])];
-      // Scalars are whole everywhere; they ask for nothing.
+      // Scalars are replicated; they impose nothing.
       if (from == kSource || rules_[id].operands[i].empty()) continue;
       if (from == kMixed || (origin != kSource && origin != from)) {
         return kMixed;
@@ -110,9 +110,9 @@ class Builder {
     return origin;
   }
 
-  // In order: ops that read from one block join it.
+  // In order: ops whose operands come from one block join it.
   void TakeReaders() {
-    for (OpId i = 0; i < std::ssize(graph_.ops); ++i) {
+    for (OpId i{0}; i < std::ssize(graph_.ops); ++i) {
       const FlatOp& op = graph_.ops[i];
       if (!op.live || IsAssigned(i)) continue;
       origin_[i] = OriginOf(i);
@@ -149,10 +149,10 @@ class Builder {
                        });
   }
 
-  // Stacks and sums of a loop that a block fills join it.
+  // Stacks and sums of a loop that a block fills join the block.
   bool TakeCollected() {
     bool any = false;
-    for (OpId i = 0; i < std::ssize(graph_.ops); ++i) {
+    for (OpId i{0}; i < std::ssize(graph_.ops); ++i) {
       const FlatOp& op = graph_.ops[i];
       if (!op.live || op.kind != OpKind::kCarry || origin_[i] != kSource ||
           !Collects(op)) {
@@ -172,7 +172,7 @@ class Builder {
     return any;
   }
 
-  // In reverse: what only one block reads joins it.
+  // In reverse order: ops that only one block reads join it.
   void TakeInputs() {
     const std::vector<std::vector<OpId>> readers = Readers();
     for (OpId i = static_cast<OpId>(graph_.ops.size()); i-- > 0;) {
@@ -185,7 +185,7 @@ class Builder {
       }
       int32_t block = kSource;
       for (const OpId reader : readers[i]) {
-        if (reader == i) continue;  // An invariant carry reads itself.
+        if (reader == i) continue;  // A loop-invariant carry reads itself.
         if (block == kSource) block = origin_[reader];
         if (block < 0 || origin_[reader] != block) block = kMixed;
         if (block == kMixed) break;
@@ -200,8 +200,8 @@ class Builder {
     }
   }
 
-  // Labels what a member makes anew, such as the dimensions of a broadcast, as
-  // its readers in the block do. Contractions have all their labels.
+  // Labels dimensions that a member introduces, such as those of a broadcast,
+  // as its readers in the block label them. Contractions have all their labels.
   void Refine(OpId op, const std::vector<OpId>& readers) {
     if (IsContraction(op)) return;
     FactorLabels labels = labels_[op];
@@ -211,10 +211,10 @@ class Builder {
     }
   }
 
-  // In order once more: what members read from other members is labelled where
-  // they read it, be it to sum over it.
+  // In order again: dimensions that members read from other members get labels
+  // also in the reader, even if it sums over them.
   void LabelReaders() {
-    for (OpId i = 0; i < std::ssize(graph_.ops); ++i) {
+    for (OpId i{0}; i < std::ssize(graph_.ops); ++i) {
       if (!graph_.ops[i].live || !IsAssigned(i) || IsContraction(i)) continue;
       FactorLabels labels = labels_[i];
       if (AddOperandLabels(i, origin_[i], labels) &&
@@ -255,7 +255,7 @@ class Builder {
     return true;
   }
 
-  // Unlike results, operands are split along summed factors too.
+  // Unlike results, operands are also split along factors that are summed over.
   static DimLabels OperandLabels(const Rule& rule, size_t operand,
                                  const FactorLabels& factors) {
     const TensorFactors& tensor = rule.operands[operand];
@@ -269,7 +269,7 @@ class Builder {
 
   std::vector<std::vector<OpId>> Readers() const {
     std::vector<std::vector<OpId>> readers(graph_.ops.size());
-    for (OpId i = 0; i < std::ssize(graph_.ops); ++i) {
+    for (OpId i{0}; i < std::ssize(graph_.ops); ++i) {
       if (!graph_.ops[i].live) continue;
       for (const ValueId operand : graph_.ops[i].operands) {
         std::vector<OpId>& of = readers[ProducerOf(operand)];
@@ -283,13 +283,13 @@ class Builder {
     Blocks result;
     result.block_of.assign(graph_.ops.size(), -1);
     std::vector<std::map<Label, BlockSplit>> splits(blocks_.size());
-    for (OpId i = 0; i < std::ssize(graph_.ops); ++i) {
+    for (OpId i{0}; i < std::ssize(graph_.ops); ++i) {
       if (!graph_.ops[i].live || !IsAssigned(i)) continue;
       const int32_t index = origin_[i];
       result.block_of[i] = index;
       AddToSplits(i, splits[index]);
       BlockContradictions(i, splits[index]);
-      // A sum, so that the order of members does not matter.
+      // A sum, so that it does not depend on the order of members.
       blocks_[index].fingerprint += FingerprintOf(i);
       blocks_[index].members.push_back({i, labels_[i]});
     }
@@ -318,7 +318,7 @@ class Builder {
     }
   }
 
-  // Blocks labels that a member's operand is split by and the member is not.
+  // Blocks labels by which a member's operand is split and the member is not.
   void BlockContradictions(OpId member,
                            std::map<Label, BlockSplit>& splits) const {
     const std::vector<ValueId>& operands = graph_.ops[member].operands;
@@ -350,7 +350,7 @@ class Builder {
   const FlatGraph& graph_;
   const std::vector<Rule>& rules_;
   std::vector<Block> blocks_;
-  // By op: its block, or kSource or kMixed.
+  // By op: its block, kSource or kMixed.
   std::vector<int32_t> origin_;
   std::vector<FactorLabels> labels_;  // Of members.
 };

@@ -1,5 +1,7 @@
 #include "meshwright/analysis/blocks.h"
 
+#include <utility>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/analysis/block_kinds.h"
@@ -25,6 +27,10 @@ Blocks BlocksOf(const TestGraph& test) {
   return FindBlocks(test.Graph(), test.Rules());
 }
 
+LabelledOp Labelled(const Instruction* op, FactorLabels labels) {
+  return {OpId{op->id}, std::move(labels)};
+}
+
 struct Layer {
   TestGraph graph;
   Instruction* x = graph.Parameter({64, 12});
@@ -41,9 +47,9 @@ TEST(GradientsTest, RolesOfTheThreeDots) {
   Instruction* dx = layer.graph.Dot(layer.dy, layer.w, {1}, {1});
   // dw contracts m, keeps k on the left and n on the right.
   EXPECT_THAT(FamiliesOf(layer.graph),
-              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {kK, kM, kN}},
-                                      LabelledOp{dw->id, {kM, kK, kN}},
-                                      LabelledOp{dx->id, {kN, kM, kK}})));
+              ElementsAre(ElementsAre(Labelled(layer.y, {kK, kM, kN}),
+                                      Labelled(dw, {kM, kK, kN}),
+                                      Labelled(dx, {kN, kM, kK}))));
 }
 
 TEST(GradientsTest, ThroughTransposesAndReshapes) {
@@ -58,9 +64,9 @@ TEST(GradientsTest, ThroughTransposesAndReshapes) {
       graph.Permute(Opcode::kTranspose, {20, 64}, layer.dy, {1, 0});
   Instruction* dx = graph.Dot(wt, dyt, {0}, {0});  // As [k, m].
   EXPECT_THAT(FamiliesOf(graph),
-              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {kK, kM, kN}},
-                                      LabelledOp{dw->id, {kM, kN, kK}},
-                                      LabelledOp{dx->id, {kN, kK, kM}})));
+              ElementsAre(ElementsAre(Labelled(layer.y, {kK, kM, kN}),
+                                      Labelled(dw, {kM, kN, kK}),
+                                      Labelled(dx, {kN, kK, kM}))));
 }
 
 // Three projections of one input, of equal shapes: the input gradient tells
@@ -91,8 +97,8 @@ TEST(GradientsTest, WithoutInputGradient) {
   Layer layer;
   Instruction* dw = layer.graph.Dot(layer.x, layer.dy, {0}, {0});
   EXPECT_THAT(FamiliesOf(layer.graph),
-              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {kK, kM, kN}},
-                                      LabelledOp{dw->id, {kM, kK, kN}})));
+              ElementsAre(ElementsAre(Labelled(layer.y, {kK, kM, kN}),
+                                      Labelled(dw, {kM, kK, kN}))));
 }
 
 TEST(GradientsTest, ComputedAgainBehindABarrier) {
@@ -101,9 +107,9 @@ TEST(GradientsTest, ComputedAgainBehindABarrier) {
   Instruction* again = layer.graph.Dot(x, layer.w, {1}, {0});
   Instruction* dw = layer.graph.Dot(x, layer.dy, {0}, {0});
   EXPECT_THAT(FamiliesOf(layer.graph),
-              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {kK, kM, kN}},
-                                      LabelledOp{dw->id, {kM, kK, kN}},
-                                      LabelledOp{again->id, {kK, kM, kN}})));
+              ElementsAre(ElementsAre(Labelled(layer.y, {kK, kM, kN}),
+                                      Labelled(dw, {kM, kK, kN}),
+                                      Labelled(again, {kK, kM, kN}))));
 }
 
 // Layers that share an input, or stand on each other, are no gradients.
@@ -114,9 +120,9 @@ TEST(GradientsTest, OtherReadersOfAnOperand) {
   Instruction* v = layer.graph.Parameter({20, 20});
   Instruction* above = layer.graph.Dot(layer.y, v, {1}, {0});
   EXPECT_THAT(FamiliesOf(layer.graph),
-              ElementsAre(ElementsAre(LabelledOp{layer.y->id, {kK, kM, kN}}),
-                          ElementsAre(LabelledOp{beside->id, {kK, kM, kN}}),
-                          ElementsAre(LabelledOp{above->id, {kK, kM, kN}})));
+              ElementsAre(ElementsAre(Labelled(layer.y, {kK, kM, kN})),
+                          ElementsAre(Labelled(beside, {kK, kM, kN})),
+                          ElementsAre(Labelled(above, {kK, kM, kN}))));
 }
 
 TEST(BlocksTest, ChainsAroundAContraction) {

@@ -62,19 +62,19 @@ class TestGraph {
     return ModuleWork(module_);
   }
 
-  // Ops and values are numbered as the instructions. All are live, and nothing
-  // leaves: unlike what Flatten makes, there are no outputs that read.
+  // Ops and values have the numbers of the instructions. All are live; unlike
+  // in the result of Flatten, there are no output ops.
   FlatGraph Graph() const {
     FlatGraph graph;
     for (const auto& instruction : computation_->instructions()) {
-      const OpId id = instruction->id;
+      const OpId id{instruction->id};
       FlatOp op{.kind = KindOf(*instruction),
                 .instruction = instruction.get(),
-                .first_result = id,
+                .first_result = ValueId{instruction->id},
                 .result_count = 1,
                 .live = true};
       for (const Instruction* operand : instruction->operands) {
-        op.operands.push_back(operand->id);
+        op.operands.push_back(ValueId{operand->id});
       }
       if (op.kind == OpKind::kParameter) graph.parameters.push_back(id);
       graph.ops.push_back(std::move(op));

@@ -17,7 +17,8 @@ bool IsContraction(const FlatOp& op, const Rule& rule) {
 
 namespace {
 
-// Contractions that share an operand and are considered together.
+// Largest number of contractions with a common operand that are considered
+// together.
 constexpr size_t kMaxSharing = 64;
 
 bool Occurs(int32_t factor, const TensorFactors& tensor) {
@@ -26,14 +27,14 @@ bool Occurs(int32_t factor, const TensorFactors& tensor) {
   });
 }
 
-// Factors that can be split without an exchange of elements.
+// Factors that can be split without exchanging elements.
 bool Splits(const Factor& factor) {
   return factor.size > 1 && (factor.kind == FactorKind::kKept ||
                              factor.kind == FactorKind::kReduced);
 }
 
-// Splittable factors of `tensor` in the order of its dimensions, but for those
-// in `other`.
+// Splittable factors of `tensor` that are not in `other`, in the order of its
+// dimensions.
 std::vector<int32_t> FactorsOnlyIn(const Rule& rule,
                                    const TensorFactors& tensor,
                                    const TensorFactors& other) {
@@ -48,8 +49,8 @@ std::vector<int32_t> FactorsOnlyIn(const Rule& rule,
   return factors;
 }
 
-// What a key's factor must be in a contraction that shares operand `shared`
-// with it and gives the gradient of the other operand.
+// The kind that a factor of the key must have in a contraction that shares
+// operand `shared` with the key and computes the gradient of the other operand.
 FactorKind KindInGradient(const Rule& key, int32_t factor, size_t shared) {
   if (key.factors[factor].kind == FactorKind::kReduced) {
     return FactorKind::kKept;
@@ -66,7 +67,7 @@ class Finder {
         rules_(rules),
         origins_(origins),
         claimed_(graph.ops.size(), false) {
-    for (OpId op = 0; op < std::ssize(graph.ops); ++op) {
+    for (OpId op{0}; op < std::ssize(graph.ops); ++op) {
       if (!IsContraction(graph.ops[op], rules[op])) continue;
       contractions_.push_back(op);
       for (size_t side = 0; side < 2; ++side) {
@@ -77,7 +78,7 @@ class Finder {
   }
 
   std::vector<Family> Find() {
-    // First the sure ones: both gradients are there and read the same value.
+    // First the certain ones: both gradients exist and read the same value.
     for (const OpId key : contractions_) AddFamily(key, /*both=*/true);
     for (const OpId key : contractions_) AddFamily(key, /*both=*/false);
     for (const OpId key : contractions_) {
@@ -92,7 +93,7 @@ class Finder {
 
  private:
   struct Use {
-    OpId op = 0;
+    OpId op;
     size_t side = 0;
   };
 
@@ -125,7 +126,7 @@ class Finder {
   }
 
   // The labels of `use.op` as the gradient of the operand of `key` that is not
-  // `shared`, reading the shared one as operand `use.side`.
+  // `shared`, where operand `use.side` is the shared one.
   std::optional<FactorLabels> AsGradient(OpId key, size_t shared,
                                          const Use& use) const {
     const Rule& from = rules_[key];
@@ -137,7 +138,7 @@ class Finder {
     if (!AddLabels(to, to.operands[use.side], dims, labels)) {
       return std::nullopt;
     }
-    // Every factor that both read has changed its role as it should.
+    // Every factor that both read must have changed its kind accordingly.
     for (const DimFactors& dim : from.operands[shared]) {
       for (const int32_t factor : dim) {
         if (!Splits(from.factors[factor])) continue;
@@ -153,7 +154,8 @@ class Finder {
     return MatchRest(from, shared, to, use.side, std::move(labels));
   }
 
-  // The factors of the other operand: those that only the key's result has.
+  // Labels the factors of the other operand: those that only the key's result
+  // has.
   static std::optional<FactorLabels> MatchRest(const Rule& from, size_t shared,
                                                const Rule& to, size_t side,
                                                FactorLabels labels) {
@@ -177,7 +179,7 @@ class Finder {
 
   struct Gradient {
     LabelledOp op;
-    uint64_t incoming = 0;  // The origin of the key's result's gradient.
+    uint64_t incoming = 0;  // The origin of the gradient of the key's result.
   };
 
   std::vector<Gradient> GradientsOf(OpId key, size_t shared) const {
@@ -197,7 +199,8 @@ class Finder {
 
   void AddFamily(OpId key, bool both) {
     if (claimed_[key] || JoinsAsCopy(key)) return;
-    std::vector<Gradient> right = GradientsOf(key, 0);  // Of operand 1.
+    // Gradients of operand 1.
+    std::vector<Gradient> right = GradientsOf(key, 0);
     std::vector<Gradient> left = GradientsOf(key, 1);
     for (Gradient& a : right) {
       for (Gradient& b : left) {
@@ -227,8 +230,8 @@ class Finder {
     families_.push_back(std::move(family));
   }
 
-  // True if `op` computes a member of a family once more: then it joins that
-  // family, with the same factors.
+  // True if `op` recomputes a member of a family: it then joins that family
+  // with the same factors.
   bool JoinsAsCopy(OpId op) {
     const auto known = members_.find(NumberOf(op));
     if (known == members_.end()) return false;
@@ -246,7 +249,7 @@ class Finder {
   std::vector<bool> claimed_;
   absl::flat_hash_map<uint64_t, std::vector<Use>> uses_;  // By origin.
   std::vector<Family> families_;
-  // Where a value is computed: family and place in it.
+  // By value: the family that computes it, and the member's position there.
   absl::flat_hash_map<uint64_t, std::pair<size_t, size_t>> members_;
 };
 

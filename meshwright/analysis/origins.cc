@@ -63,7 +63,7 @@ void Origins::NumberValues() {
 // What goes round a loop unchanged comes from before it; a stack holds what is
 // written to it.
 ValueId Origins::CarryLink(const FlatOp& op) const {
-  if (op.operands.size() != 2) return -1;
+  if (op.operands.size() != 2) return ValueId{-1};
   const ValueId after = op.operands[1];
   if (after == op.first_result) return op.operands[0];
   const FlatOp& writer = graph_.producer(after);
@@ -72,12 +72,12 @@ ValueId Origins::CarryLink(const FlatOp& op) const {
       writer.operands[0] == op.first_result) {
     return writer.operands[1];
   }
-  return -1;
+  return ValueId{-1};
 }
 
 ValueId Origins::LinkOf(const FlatOp& op) const {
   if (op.kind == OpKind::kCarry) return CarryLink(op);
-  if (op.kind != OpKind::kCompute) return -1;
+  if (op.kind != OpKind::kCompute) return ValueId{-1};
   switch (op.instruction->opcode) {
     case Opcode::kBitcast:
     case Opcode::kConvert:
@@ -87,14 +87,14 @@ ValueId Origins::LinkOf(const FlatOp& op) const {
     case Opcode::kTranspose:
       return op.operands[0];
     case Opcode::kDynamicSlice:
-      return TakesFromStack(*op.instruction) ? op.operands[0] : -1;
+      return TakesFromStack(*op.instruction) ? op.operands[0] : ValueId{-1};
     default:
-      return -1;
+      return ValueId{-1};
   }
 }
 
 void Origins::LinkValues() {
-  links_.assign(numbers_.size(), -1);
+  links_.assign(numbers_.size(), ValueId{-1});
   for (const FlatOp& op : graph_.ops) {
     if (!op.live || op.result_count == 0) continue;
     if (op.kind == OpKind::kCompute && IsBarrier(op.instruction->opcode)) {
@@ -108,15 +108,15 @@ void Origins::LinkValues() {
     }
   }
   // A stack may be filled from itself; such a circle is cut where it closes.
-  roots_.assign(links_.size(), -1);
+  roots_.assign(links_.size(), ValueId{-1});
   std::vector<ValueId> path;
   std::vector<bool> on_path(links_.size(), false);
-  for (ValueId value = 0; value < std::ssize(links_); ++value) {
+  for (ValueId value{0}; value < std::ssize(links_); ++value) {
     ValueId at = value;
     while (roots_[at] < 0) {
       path.push_back(at);
       on_path[at] = true;
-      if (links_[at] >= 0 && on_path[links_[at]]) links_[at] = -1;
+      if (links_[at] >= 0 && on_path[links_[at]]) links_[at] = ValueId{-1};
       if (links_[at] < 0) {
         roots_[at] = at;
         break;

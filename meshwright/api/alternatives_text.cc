@@ -15,7 +15,7 @@ constexpr size_t kMaxAlternatives = 8;
 constexpr double kNothing = 5e-9;
 
 // "2 stages, full recomputation"
-std::string SettingText(int32_t stages, const std::string& recompute) {
+std::string SettingText(int32_t stages, Recompute recompute) {
   std::string text = stages == 1 ? "" : absl::StrCat(stages, " stages, ");
   absl::StrAppend(&text, RecomputeText(recompute));
   return std::string(absl::StripSuffix(text, ", "));
@@ -69,8 +69,10 @@ std::string SignedSeconds(double seconds) {
                       FormatSeconds(std::abs(seconds)));
 }
 
-std::string RecomputeText(const std::string& recompute) {
-  return recompute == "none" ? "" : absl::StrCat(recompute, " recomputation, ");
+std::string RecomputeText(Recompute recompute) {
+  return recompute == Recompute::kNone
+             ? ""
+             : absl::StrCat(Name(recompute), " recomputation, ");
 }
 
 std::string AlternativesText(const Plan& plan) {

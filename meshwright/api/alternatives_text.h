@@ -1,13 +1,13 @@
-// What else a plan could have been, with prices that can be compared.
+// The alternatives of a plan as text, with comparable prices.
 //
 //   meshes that were looked at        search     program
 //     data=4,model=2           x1    13.1 ms    14.8 ms    chosen
 //     data=8                   x1    12.9 ms    15.2 ms    +0.41 ms
 //     data=2,model=4           x1    15.0 ms    -          +1.90 ms as the ...
 //
-// The search counts ops one by one; programs are priced as they run, fused and
-// combined, but only the most promising are written. The one is never compared
-// with the other.
+// The search prices ops one by one; programs are priced as they run, fused and
+// with combined collectives, but only the most promising candidates are
+// lowered. Prices of the two kinds are never compared with each other.
 #ifndef MESHWRIGHT_API_ALTERNATIVES_TEXT_H_
 #define MESHWRIGHT_API_ALTERNATIVES_TEXT_H_
 
@@ -17,11 +17,11 @@
 
 namespace meshwright {
 
-// The plan, then its alternatives; lines.
+// Several lines: the plan, then its alternatives.
 std::string AlternativesText(const Plan& plan);
 
-// "selective recomputation, "; empty for none.
-std::string RecomputeText(const std::string& recompute);
+// "selective recomputation, "; empty for kNone.
+std::string RecomputeText(Recompute recompute);
 
 // "+1.20 ms", "-0.31 ms"
 std::string SignedSeconds(double seconds);

@@ -136,9 +136,7 @@ absl::Status Plan::Save(const std::string& path) const {
 std::string Plan::ToJson() const { return meshwright::ToJson(impl_->plan); }
 
 absl::StatusOr<std::string> Plan::Explain() const {
-  MW_ASSIGN_OR_RETURN(const meshwright::Cluster cluster,
-                      ParseCluster(impl_->plan.cluster));
-  return PlanText(impl_->plan, cluster);
+  return PlanText(impl_->plan, impl_->plan.cluster);
 }
 
 int64_t Plan::device_count() const { return impl_->plan.device_count(); }
@@ -183,10 +181,7 @@ absl::StatusOr<Job> Job::Create(const api::Step& step, const Plan& plan,
   auto impl = std::make_unique<Impl>(step);
   const Module& module = impl->step.impl().module;
   MW_ASSIGN_OR_RETURN(impl->lowered, LowerPlan(module, planned));
-  std::string name = platform;
-  if (name.empty()) {
-    MW_ASSIGN_OR_RETURN(name, PlatformFor(planned));
-  }
+  const std::string name = platform.empty() ? PlatformFor(planned) : platform;
   MW_ASSIGN_OR_RETURN(impl->client,
                       MakeClientFor(name, planned.device_count()));
   MW_ASSIGN_OR_RETURN(PlannedRunner made,

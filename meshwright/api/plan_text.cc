@@ -143,9 +143,9 @@ std::string MeshOf(const Plan& plan, size_t stage) {
 
 void AppendPipeline(const Plan& plan, std::string* text) {
   const PlannedPipeline& pipeline = *plan.pipeline;
-  absl::StrAppendFormat(text,
-                        "stages, schedule %s, bubbles %s of the ranks' time\n",
-                        pipeline.schedule, Percent(pipeline.bubble_share));
+  absl::StrAppendFormat(
+      text, "stages, schedule %s, bubbles %s of the ranks' time\n",
+      ToString(pipeline.schedule), Percent(pipeline.bubble_share));
   const size_t count = pipeline.stages.size();
   for (size_t i = 0; i < count; ++i) {
     // The first ones and the last.
@@ -217,7 +217,7 @@ std::string PlanText(const Plan& plan, const Cluster& cluster) {
                         cluster.ToString());
   absl::StrAppendFormat(&text, "%s, %s, %sstrategy %s\n", MeshText(plan),
                         Counted(plan.micro_batches, "micro-batch"),
-                        RecomputeText(plan.recompute), plan.strategy);
+                        RecomputeText(plan.recompute), Name(plan.strategy));
   absl::StrAppendFormat(
       &text, "predicted (%s): step %s%s; peak %s of %s per device\n",
       predicted.origin, StepText(predicted),

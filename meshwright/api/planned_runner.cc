@@ -6,15 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/api/device_client.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/mesh/cluster_file.h"
 #include "meshwright/plan/plan.h"
 #include "meshwright/runtime/local_runner.h"
 
 namespace meshwright {
 
-absl::StatusOr<std::string> PlatformFor(const Plan& plan) {
-  MW_ASSIGN_OR_RETURN(const Cluster cluster, ParseCluster(plan.cluster));
-  return cluster.shared_host ? std::string("cpu") : std::string();
+std::string PlatformFor(const Plan& plan) {
+  return plan.cluster.shared_host ? "cpu" : "";
 }
 
 absl::StatusOr<std::unique_ptr<Client>> MakeClientFor(

@@ -1,4 +1,4 @@
-// Steps of a module on several devices, as it was split.
+// Runs the steps of a module on several devices, as planned.
 #ifndef MESHWRIGHT_API_PLANNED_RUNNER_H_
 #define MESHWRIGHT_API_PLANNED_RUNNER_H_
 
@@ -22,18 +22,19 @@ namespace meshwright {
 // Virtual devices are threads of one process.
 inline constexpr int64_t kMaxVirtualDevices = 256;
 
-// That a plan for virtual devices runs on; empty: any.
-absl::StatusOr<std::string> PlatformFor(const Plan& plan);
+// The platform of a plan for virtual devices; empty: any.
+std::string PlatformFor(const Plan& plan);
 
-// A client with that many devices. kInvalidArgument, saying how many there are,
-// when the machine has fewer.
+// A client with at least this many devices. kInvalidArgument, saying how many
+// there are, if the machine has fewer.
 absl::StatusOr<std::unique_ptr<Client>> MakeClientFor(
     const std::string& platform, int64_t devices);
 
-// What steps run on: the devices of this process, or those of workers.
+// Where steps run: on the devices of this process, or on those of workers.
 using Where = std::variant<Client*, Coordinator*>;
 
-// All outlive the runner. The whole step is on one device, or as it was split.
+// All arguments must outlive the runner. The whole step on one device, or as
+// partitioned.
 absl::StatusOr<std::unique_ptr<JobRunner>> MakeRunner(const Module& module,
                                                       Where where);
 absl::StatusOr<std::unique_ptr<JobRunner>> MakeRunner(const Module& module,
@@ -42,16 +43,16 @@ absl::StatusOr<std::unique_ptr<JobRunner>> MakeRunner(const Module& module,
 absl::StatusOr<std::unique_ptr<PipelineRunner>> MakeRunner(
     const Module& module, const PlannedStages& stages, Where where);
 
-// The programs that a plan stands for.
+// The programs of a plan.
 using LoweredPlan = std::variant<Partitioned, PlannedStages>;
 absl::StatusOr<std::unique_ptr<const LoweredPlan>> LowerPlan(
     const Module& module, const Plan& plan);
 
 struct PlannedRunner {
   std::unique_ptr<Runner> runner;
-  JobRunner* job = nullptr;  // The runner, or what it is around.
+  JobRunner* job = nullptr;  // The runner itself, or the one that it wraps.
 };
-// All outlive the runner.
+// All arguments must outlive the runner.
 absl::StatusOr<PlannedRunner> MakeRunner(const Module& module,
                                          const LoweredPlan& lowered,
                                          Where where);

@@ -48,8 +48,8 @@ std::string PlanWords(const ScalePoint& point) {
   if (point.stages > 1) absl::StrAppend(&text, ", ", point.stages, " stages");
   if (point.micro_batches > 1)
     absl::StrAppend(&text, " x", point.micro_batches);
-  if (point.recompute != "none") {
-    absl::StrAppend(&text, ", recompute ", point.recompute);
+  if (point.recompute != Recompute::kNone) {
+    absl::StrAppend(&text, ", recompute ", Name(point.recompute));
   }
   return text;
 }
@@ -155,7 +155,7 @@ std::string ScalingJson(absl::Span<const ScalePoint> points,
     row["mesh"] = point.mesh;
     row["stages"] = point.stages;
     row["micro_batches"] = point.micro_batches;
-    row["recompute"] = point.recompute;
+    row["recompute"] = std::string(Name(point.recompute));
     row["notes"] = point.notes;
     row["step_seconds"] = point.step_seconds;
     row["throughput_per_device"] = point.throughput_per_device;

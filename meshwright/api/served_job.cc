@@ -108,9 +108,8 @@ absl::Status ServedJob::Prepare(const std::string& module,
   if (!parsed.ok()) return Annotate(parsed.status(), "plan");
   auto loaded = std::make_unique<Loaded>(std::move(step), *std::move(parsed));
   MW_ASSIGN_OR_RETURN(loaded->lowered, LowerPlan(loaded->module, loaded->plan));
-  MW_ASSIGN_OR_RETURN(const Cluster cluster,
-                      ParseCluster(loaded->plan.cluster));
-  loaded->facts = FactsOf(loaded->module, cluster, loaded->plan.device_count());
+  loaded->facts = FactsOf(loaded->module, loaded->plan.cluster,
+                          loaded->plan.device_count());
   loaded->facts.job = number();
   loaded_ = std::move(loaded);
   const ModuleRoles roles = AnalyzeRoles(loaded_->module);
@@ -159,9 +158,8 @@ absl::Status ServedJob::AwaitDevices(const JobCall& call) const {
 absl::StatusOr<Where> ServedJob::FindPlace() {
   if (options_.coordinator != nullptr) return options_.coordinator;
   const meshwright::Plan& plan = loaded_->plan;
-  MW_ASSIGN_OR_RETURN(const std::string platform, PlatformFor(plan));
   MW_ASSIGN_OR_RETURN(loaded_->client,
-                      MakeClientFor(platform, plan.device_count()));
+                      MakeClientFor(PlatformFor(plan), plan.device_count()));
   return loaded_->client.get();
 }
 

@@ -22,13 +22,15 @@
 
 namespace meshwright {
 
-// Thread-safe. What takes long is done on a thread of its own, so that calls
-// return when they are given up. Calls that change or read the job take turns.
+// Thread-safe. Long operations run on a thread of their own, so that calls
+// return when they are given up. Calls that change or read the job exclude each
+// other.
 class ServedJob {
  public:
   struct Options {
     int64_t number = 1;
-    // Whose workers run it; outlives it. Null: devices of this process do.
+    // Its workers run the job; must outlive it. Null: devices of this process
+    // do.
     Coordinator* coordinator = nullptr;
     // Called after every step, on the job's thread.
     std::function<void(const StepFigures&)> on_step;
@@ -37,33 +39,35 @@ class ServedJob {
   };
 
   explicit ServedJob(Options options);
-  // Ends it, if End was not called. Waits for what is under way.
+  // Ends it if End was not called. Waits for work in progress.
   ~ServedJob();
 
   int64_t number() const { return options_.number; }
   std::string ToString() const;  // "job 3 (gpt_tiny)"
 
-  // Once, before all others. When it fails or is given up, the job is to be
-  // ended.
+  // Must be the first call. If it fails or is given up, the job must be ended.
   absl::Status Load(std::string module, std::string plan, const JobCall& call);
   absl::Status Init(const InitFrom& from, TensorSource& tensors,
                     const JobCall& call);
   absl::Status Feed(std::string dataset, int64_t position, const JobCall& call);
+  // Then what is wanted, on the thread at once, if anything is.
   absl::Status Step(int64_t count, TensorSource& data,
-                    const JobService::StepSink& done, const JobCall& call);
-  absl::Status Fetch(std::vector<std::string> names,
+                    const JobService::StepSink& done,
+                    std::vector<Wanted> wanted,
+                    const JobService::TensorSink& sink, const JobCall& call);
+  absl::Status Fetch(std::vector<Wanted> wanted,
                      const JobService::TensorSink& sink, const JobCall& call);
 
-  // What fails leaves the job as it is.
+  // A failure leaves the job unchanged.
   absl::Status Save(SaveOptions options, const JobCall& call);
   absl::Status AwaitSaved(const JobCall& call);
   absl::StatusOr<RestoredState> Restore(std::string directory,
                                         const JobCall& call);
 
-  // Ends what is under way; from then on nothing else works. Returns at once.
+  // Ends what is in progress; no other call works afterwards. Returns at once.
   void End();
   bool is_ended() const;
-  // It is ended, and nothing of it is left on workers.
+  // Whether it has ended, and nothing of it is left on workers.
   bool is_over() const;
 
   nlohmann::ordered_json Describe() const;
@@ -74,19 +78,22 @@ class ServedJob {
 
   enum class State { kLoading, kReady, kRunning, kFailed, kEnding, kOver };
 
-  // On the thread.
+  // Called on the thread.
   absl::Status Prepare(const std::string& module, const std::string& plan);
   absl::Status Place();
   absl::StatusOr<Where> FindPlace();
   absl::Status RunSteps(Runner& runner, int64_t count, Steps& steps);
   void Note(int64_t number, const StepReport& report);
 
+  // What is wanted from `from` on.
+  absl::Status Send(std::vector<Wanted> wanted, size_t from,
+                    const JobService::TensorSink& sink, const JobCall& call);
   absl::Status AwaitDevices(const JobCall& call) const;
-  // Does `work` on the thread. What fails beyond the caller's fault is the end
-  // of the job.
+  // Runs `work` on the thread. A failure that is not the caller's fault ends
+  // the job.
   absl::Status Do(const JobCall& call,
                   std::function<absl::Status(Runner& runner)> work);
-  // The same, of what is not.
+  // The same, but a failure does not end the job.
   absl::Status Try(const JobCall& call,
                    std::function<absl::Status(Runner& runner)> work);
   absl::Status CheckAlive() const;
@@ -94,11 +101,11 @@ class ServedJob {
 
   const Options options_;
   CallTurns turns_;
-  // Only the thread's.
+  // Used by the thread only.
   std::unique_ptr<Loaded> loaded_;
   Steps* steps_of_call_ = nullptr;
 
-  mutable std::mutex mutex_;  // Guards the rest.
+  mutable std::mutex mutex_;  // Guards the members below.
   State state_ = State::kLoading;
   absl::Status failure_;
   std::string module_name_;
@@ -109,7 +116,7 @@ class ServedJob {
   int64_t steps_ = 0;
   std::optional<StepFigures> last_;
 
-  CallThread thread_;  // Last: ends first.
+  CallThread thread_;  // Declared last, so that it is destroyed first.
 };
 
 }  // namespace meshwright

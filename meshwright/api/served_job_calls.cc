@@ -17,6 +17,35 @@ namespace {
 constexpr double kSecondsTogether = 0.1;
 constexpr int64_t kMaxTogether = 64;
 
+// Of those that are read at once, so much is held.
+constexpr size_t kReadBytes = size_t{8} << 20;
+
+struct ReadTensors {
+  // The first of those that are wanted, until that is much.
+  absl::Status Add(const Runner& runner, const std::vector<Wanted>& wanted) {
+    size_t bytes = 0;
+    for (const Wanted& one : wanted) {
+      if (bytes >= kReadBytes) break;
+      MW_ASSIGN_OR_RETURN(tensors.emplace_back(),
+                          one.owner == nullptr
+                              ? runner.Read(one.name)
+                              : runner.ReadInto(one.name, one.into));
+      bytes += tensors.back().data.size();
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<Tensor> tensors;
+};
+
+// Leaves none.
+absl::Status SetAll(Runner& runner, std::vector<LentTensor>& tensors) {
+  for (LentTensor& tensor : std::exchange(tensors, {})) {
+    MW_RETURN_IF_ERROR(runner.SetLent(std::move(tensor)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ServedJob::Init(const InitFrom& from, TensorSource& tensors,
@@ -26,9 +55,9 @@ absl::Status ServedJob::Init(const InitFrom& from, TensorSource& tensors,
   if (from.from == InitFrom::kModule) {
     const auto arguments = std::make_shared<std::vector<Tensor>>();
     while (true) {
-      MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, tensors.Next());
+      MW_ASSIGN_OR_RETURN(std::optional<LentTensor> tensor, tensors.Next());
       if (!tensor.has_value()) break;
-      arguments->push_back(*std::move(tensor));
+      arguments->push_back(Owned(*std::move(tensor)));
     }
     return Do(call,
               [arguments, bytes = from.module,
@@ -46,14 +75,12 @@ absl::Status ServedJob::Init(const InitFrom& from, TensorSource& tensors,
     }));
   }
   while (true) {
-    MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, tensors.Next());
+    MW_ASSIGN_OR_RETURN(std::optional<LentTensor> tensor, tensors.Next());
     if (!tensor.has_value()) return absl::OkStatus();
     // Functions are copied; tensors should not be.
-    const auto given = std::make_shared<Tensor>(*std::move(tensor));
+    const auto given = std::make_shared<LentTensor>(*std::move(tensor));
     MW_RETURN_IF_ERROR(Do(call, [given](Runner& runner) {
-      std::vector<Tensor> one;
-      one.push_back(std::move(*given));
-      return runner.Set(std::move(one));
+      return runner.SetLent(std::move(*given));
     }));
   }
 }
@@ -69,6 +96,8 @@ absl::Status ServedJob::Feed(std::string dataset, int64_t position,
 
 absl::Status ServedJob::Step(int64_t count, TensorSource& data,
                              const JobService::StepSink& done,
+                             std::vector<Wanted> wanted,
+                             const JobService::TensorSink& sink,
                              const JobCall& call) {
   MW_RETURN_IF_ERROR(CheckAlive());
   if (count < 0) {
@@ -76,31 +105,35 @@ absl::Status ServedJob::Step(int64_t count, TensorSource& data,
         absl::StrCat(count, " steps cannot be run"));
   }
   MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
-  const auto given = std::make_shared<std::vector<Tensor>>();
+  const auto given = std::make_shared<std::vector<LentTensor>>();
   while (true) {
-    MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, data.Next());
+    MW_ASSIGN_OR_RETURN(std::optional<LentTensor> tensor, data.Next());
     if (!tensor.has_value()) break;
     given->push_back(*std::move(tensor));
   }
-  if (count == 0 && !given->empty()) {
-    return Do(call, [given](Runner& runner) {
-      return runner.Set(std::move(*given));
-    });
-  }
+  const auto read = std::make_shared<ReadTensors>();
   double seconds = kSecondsTogether;  // Of a step; at first it is not known.
-  while (count > 0) {
-    const int64_t together = std::clamp<int64_t>(
-        static_cast<int64_t>(kSecondsTogether / std::max(seconds, 1e-6)), 1,
-        std::min(count, kMaxTogether));
+  do {
+    const int64_t together =
+        count == 0
+            ? 0
+            : std::clamp<int64_t>(static_cast<int64_t>(kSecondsTogether /
+                                                       std::max(seconds, 1e-6)),
+                                  1, std::min(count, kMaxTogether));
     const auto steps = std::make_shared<Steps>();
-    const absl::Status status = Do(
-        call, [this, given, together, steps](Runner& runner) -> absl::Status {
-          // Before the first of them.
-          if (!given->empty()) {
-            MW_RETURN_IF_ERROR(runner.Set(std::exchange(*given, {})));
-          }
-          return RunSteps(runner, together, *steps);
-        });
+    const bool is_last = together == count;
+    const absl::Status status =
+        Do(call,
+           [this, given, together, steps, read,
+            wanted = is_last ? wanted : std::vector<Wanted>()](
+               Runner& runner) -> absl::Status {
+             // Before the first of them.
+             MW_RETURN_IF_ERROR(SetAll(runner, *given));
+             if (together > 0) {
+               MW_RETURN_IF_ERROR(RunSteps(runner, together, *steps));
+             }
+             return read->Add(runner, wanted);
+           });
     // What was given up may still write there.
     if (absl::IsCancelled(status)) return status;
     for (const JobStep& step : *steps) {
@@ -109,8 +142,11 @@ absl::Status ServedJob::Step(int64_t count, TensorSource& data,
     }
     MW_RETURN_IF_ERROR(status);
     count -= together;
+  } while (count > 0);
+  for (Tensor& tensor : read->tensors) {
+    MW_RETURN_IF_ERROR(sink(std::move(tensor)));
   }
-  return absl::OkStatus();
+  return Send(std::move(wanted), read->tensors.size(), sink, call);
 }
 
 absl::Status ServedJob::RunSteps(Runner& runner, int64_t count, Steps& steps) {
@@ -126,22 +162,31 @@ absl::Status ServedJob::RunSteps(Runner& runner, int64_t count, Steps& steps) {
   return status;
 }
 
-absl::Status ServedJob::Fetch(std::vector<std::string> names,
+absl::Status ServedJob::Fetch(std::vector<Wanted> wanted,
                               const JobService::TensorSink& sink,
                               const JobCall& call) {
   MW_RETURN_IF_ERROR(CheckAlive());
   MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
-  if (names.empty()) {
+  if (wanted.empty()) {
     const std::lock_guard lock(mutex_);
-    names = state_names_;
+    wanted.assign(state_names_.begin(), state_names_.end());
   }
-  for (const std::string& name : names) {
-    const auto tensor = std::make_shared<Tensor>();
-    MW_RETURN_IF_ERROR(Do(call, [name, tensor](Runner& runner) -> absl::Status {
-      MW_ASSIGN_OR_RETURN(*tensor, runner.Read(name));
-      return absl::OkStatus();
+  return Send(std::move(wanted), 0, sink, call);
+}
+
+absl::Status ServedJob::Send(std::vector<Wanted> wanted, size_t from,
+                             const JobService::TensorSink& sink,
+                             const JobCall& call) {
+  wanted.erase(wanted.begin(), wanted.begin() + static_cast<int64_t>(from));
+  while (!wanted.empty()) {
+    const auto read = std::make_shared<ReadTensors>();
+    MW_RETURN_IF_ERROR(Do(call, [read, wanted](Runner& runner) {
+      return read->Add(runner, wanted);
     }));
-    MW_RETURN_IF_ERROR(sink(std::move(*tensor)));
+    wanted.erase(wanted.begin(), wanted.begin() + std::ssize(read->tensors));
+    for (Tensor& tensor : read->tensors) {
+      MW_RETURN_IF_ERROR(sink(std::move(tensor)));
+    }
   }
   return absl::OkStatus();
 }

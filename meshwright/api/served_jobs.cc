@@ -225,13 +225,22 @@ absl::Status ServedJobs::Feed(int64_t job, std::string dataset,
 absl::Status ServedJobs::Step(int64_t job, int64_t count, TensorSource& data,
                               const StepSink& done, JobCall& call) {
   MW_ASSIGN_OR_RETURN(const auto found, Find(job));
-  return Explained(found->Step(count, data, done, call));
+  return Explained(found->Step(count, data, done, {}, nullptr, call));
 }
 
-absl::Status ServedJobs::Fetch(int64_t job, std::vector<std::string> names,
+absl::Status ServedJobs::StepAndFetch(int64_t job, int64_t count,
+                                      TensorSource& data, const StepSink& done,
+                                      std::vector<Wanted> wanted,
+                                      const TensorSink& sink, JobCall& call) {
+  MW_ASSIGN_OR_RETURN(const auto found, Find(job));
+  return Explained(
+      found->Step(count, data, done, std::move(wanted), sink, call));
+}
+
+absl::Status ServedJobs::Fetch(int64_t job, std::vector<Wanted> wanted,
                                const TensorSink& sink, JobCall& call) {
   MW_ASSIGN_OR_RETURN(const auto found, Find(job));
-  return Explained(found->Fetch(std::move(names), sink, call));
+  return Explained(found->Fetch(std::move(wanted), sink, call));
 }
 
 absl::Status ServedJobs::Save(int64_t job, SaveOptions options, JobCall& call) {

@@ -1,11 +1,11 @@
-// What a coordinator does for its clients: plans, and one job at a time on the
+// A coordinator's service for clients: plans, and runs one job at a time on the
 // workers that have joined.
 //
 //   ServedJobs jobs({.coordinator = &coordinator, .cluster = cluster});
 //   WorkerServer::Start({..., .jobs = &jobs});
 //
-// A worker that is lost takes its job with it: every call of the job says so
-// until it is stopped. Then it can be loaded again, on the workers there are.
+// If a worker is lost, its job fails: every call of the job says so until it is
+// stopped. Then it can be loaded again on the remaining workers.
 #ifndef MESHWRIGHT_API_SERVED_JOBS_H_
 #define MESHWRIGHT_API_SERVED_JOBS_H_
 
@@ -33,28 +33,29 @@ namespace meshwright {
 class ServedJobs : public JobService {
  public:
   struct Options {
-    // Outlives it. Null: jobs run on the devices of this process.
+    // Must outlive this. Null: jobs run on the devices of this process.
     Coordinator* coordinator = nullptr;
-    std::optional<Cluster> cluster;  // To plan for when a client names none.
-    // The first job is loaded when that many have joined; 0: when there are
-    // enough devices.
+    // The cluster to plan for if a client names none.
+    std::optional<Cluster> cluster;
+    // How many workers must have joined before the first job is loaded; 0:
+    // enough for its devices.
     int workers = 0;
     // How long loading waits for workers.
     absl::Duration patience = absl::Seconds(60);
     double max_plan_seconds = 600;
-    // Every line of metrics, on the thread of the job.
+    // Called with every line of metrics, on the thread of the job.
     std::function<void(const std::string& line)> on_line;
   };
 
   explicit ServedJobs(Options options);
-  ~ServedJobs() override;  // Waits for what is under way, after Shutdown.
-  // Whether it would wait for long: planning cannot be put down.
+  ~ServedJobs() override;  // Waits for work in progress, after Shutdown.
+  // Whether the destructor would wait for long: planning cannot be interrupted.
   bool is_planning() { return planning_.is_busy(); }
 
-  // Ends the job and all calls; those that come later are refused with
-  // kUnavailable. Returns at once.
+  // Ends the job and all calls; later calls return kUnavailable. Returns at
+  // once.
   void Shutdown();
-  // For Prometheus.
+  // In Prometheus' format.
   std::string MetricsText() const;
 
   absl::StatusOr<std::string> Plan(PlanInput input, JobCall& call) override;
@@ -67,7 +68,10 @@ class ServedJobs : public JobService {
                     JobCall& call) override;
   absl::Status Step(int64_t job, int64_t count, TensorSource& data,
                     const StepSink& done, JobCall& call) override;
-  absl::Status Fetch(int64_t job, std::vector<std::string> names,
+  absl::Status StepAndFetch(int64_t job, int64_t count, TensorSource& data,
+                            const StepSink& done, std::vector<Wanted> wanted,
+                            const TensorSink& sink, JobCall& call) override;
+  absl::Status Fetch(int64_t job, std::vector<Wanted> wanted,
                      const TensorSink& sink, JobCall& call) override;
   absl::Status Save(int64_t job, SaveOptions options, JobCall& call) override;
   absl::Status AwaitSaved(int64_t job, JobCall& call) override;
@@ -82,7 +86,7 @@ class ServedJobs : public JobService {
   absl::StatusOr<std::shared_ptr<ServedJob>> Find(int64_t job) const;
   absl::Status AwaitFirstWorkers(const JobCall& call);
   bool is_over() const;
-  // Why a call failed: the end of the coordinator comes before all else.
+  // Why a call failed: if the coordinator is shutting down, that comes first.
   absl::Status Explained(const absl::Status& status) const;
   void Note(const StepFigures& figures);
 
@@ -90,11 +94,11 @@ class ServedJobs : public JobService {
   const absl::Time started_ = absl::Now();
   LastFigures figures_;
   LineWatchers watchers_;
-  mutable std::mutex mutex_;  // Guards what follows, to `planning_`.
+  mutable std::mutex mutex_;  // Guards the members below up to `planning_`.
   bool is_over_ = false;
   bool have_all_joined_ = false;
   int64_t last_number_ = 0;
-  std::shared_ptr<ServedJob> job_;  // The last; may be over.
+  std::shared_ptr<ServedJob> job_;  // The most recent; may be over.
   CallThread planning_;
 };
 

@@ -115,10 +115,10 @@ class ServedJobsTest : public testing::Test {
   }
 
   absl::StatusOr<std::vector<Tensor>> Fetch(int64_t job,
-                                            std::vector<std::string> names) {
+                                            std::vector<Wanted> wanted) {
     std::vector<Tensor> tensors;
     const absl::Status status = jobs_->Fetch(
-        job, std::move(names),
+        job, std::move(wanted),
         [&](Tensor tensor) {
           tensors.push_back(std::move(tensor));
           return absl::OkStatus();
@@ -198,6 +198,46 @@ TEST_F(ServedJobsTest, PlansLoadsAndTrains) {
     EXPECT_NEAR(FirstOf((*loss)[0]), *steps[2].loss, 1e-6);
     EXPECT_EQ(jobs_->Stop(job), absl::OkStatus());
   }
+}
+
+TEST_F(ServedJobsTest, StepsAndFetchesInOneCall) {
+  const int64_t job = Loaded(PlanFor("cpu:2"));
+  for (const int64_t count : {0, 1, 70}) {  // Of which 64 go together.
+    SCOPED_TRACE(count);
+    TensorSource none;
+    int64_t steps = 0;
+    std::vector<Tensor> tensors;
+    const auto owner = std::make_shared<std::vector<float>>(32);
+    ASSERT_EQ(jobs_->StepAndFetch(
+                  job, count, none,
+                  [&](const JobStep&) {
+                    ++steps;
+                    return absl::OkStatus();
+                  },
+                  {"w", Wanted("w", AsWritableBytes(*owner), owner)},
+                  [&](Tensor tensor) {
+                    EXPECT_EQ(steps, count);
+                    tensors.push_back(std::move(tensor));
+                    return absl::OkStatus();
+                  },
+                  call_),
+              absl::OkStatus());
+    ASSERT_EQ(tensors.size(), 2u);
+    EXPECT_EQ(tensors[0], Fetch(job, {"w"})->at(0));
+    EXPECT_EQ(tensors[1].dimensions, tensors[0].dimensions);
+    EXPECT_EQ(tensors[1].data, "");
+    EXPECT_EQ(owner->front(), FirstOf(tensors[0]));
+  }
+  std::vector<JobStep> steps;
+  const absl::Status unknown = jobs_->StepAndFetch(
+      job, 2, *std::make_unique<TensorSource>(),
+      [&](const JobStep& step) {
+        steps.push_back(step);
+        return absl::OkStatus();
+      },
+      {"nobody"}, nullptr, call_);
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(steps.size(), 2u);  // They have run.
 }
 
 TEST_F(ServedJobsTest, DataOfACallAreThoseOfItsSteps) {

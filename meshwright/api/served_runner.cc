@@ -15,9 +15,9 @@ class GivenTensors : public TensorSource {
  public:
   explicit GivenTensors(std::vector<Tensor> tensors)
       : tensors_(std::move(tensors)) {}
-  absl::StatusOr<std::optional<Tensor>> Next() override {
-    if (next_ == tensors_.size()) return std::optional<Tensor>();
-    return std::move(tensors_[next_++]);
+  absl::StatusOr<std::optional<LentTensor>> Next() override {
+    if (next_ == tensors_.size()) return std::optional<LentTensor>();
+    return LentTensor{.tensor = std::move(tensors_[next_++])};
   }
 
  private:
@@ -97,10 +97,10 @@ absl::StatusOr<StepResult> ServedRunner::Step() {
 }
 
 absl::StatusOr<std::vector<Tensor>> ServedRunner::Fetch(
-    std::vector<std::string> names) const {
+    const std::vector<std::string>& names) const {
   std::vector<Tensor> tensors;
   MW_RETURN_IF_ERROR(jobs_.Fetch(
-      job_, std::move(names),
+      job_, {names.begin(), names.end()},
       [&](Tensor tensor) {
         tensors.push_back(std::move(tensor));
         return absl::OkStatus();
@@ -118,7 +118,7 @@ absl::StatusOr<std::vector<Tensor>> ServedRunner::ReadOutputs() const {
   std::vector<std::string> names;
   for (const OutputInfo& one : roles_.outputs) names.push_back(one.name);
   if (names.empty()) return std::vector<Tensor>();
-  return Fetch(std::move(names));
+  return Fetch(names);
 }
 
 absl::StatusOr<Tensor> ServedRunner::Read(const std::string& name) const {

@@ -1,4 +1,4 @@
-// A step that a coordinator runs for this process, as any other.
+// A step that a coordinator runs for this process, as a Runner.
 //
 //   MW_ASSIGN_OR_RETURN(auto jobs, ConnectJobs({.address = "host-0:7777"}));
 //   MW_ASSIGN_OR_RETURN(auto runner,
@@ -30,8 +30,8 @@ class ServedRunner : public Runner {
     std::string module;
     std::string plan;
   };
-  // `module` is what `texts.module` holds. What is pointed at outlives the
-  // runner; cancelling `call` ends what it is at.
+  // `module` is the parsed `texts.module`. What is pointed to must outlive the
+  // runner; cancelling `call` ends what is in progress.
   static absl::StatusOr<std::unique_ptr<ServedRunner>> Load(
       JobService* jobs, JobCall* call, const Module& module, Texts texts);
   ~ServedRunner() override;  // Stops the job.
@@ -52,8 +52,8 @@ class ServedRunner : public Runner {
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
   absl::StatusOr<Tensor> Read(const std::string& name) const override;
-  // Folders are the coordinator's; those that are not absolute begin where
-  // this process is.
+  // Folders are on the coordinator's machine; relative ones start at this
+  // process's working directory.
   absl::Status Save(const SaveOptions& options) override;
   absl::Status AwaitSaved() override;
   absl::StatusOr<RestoredState> Restore(const std::string& directory) override;
@@ -63,7 +63,7 @@ class ServedRunner : public Runner {
       : jobs_(*jobs), call_(*call), roles_(std::move(roles)), job_(job) {}
 
   absl::StatusOr<std::vector<Tensor>> Fetch(
-      std::vector<std::string> names) const;
+      const std::vector<std::string>& names) const;
 
   JobService& jobs_;
   JobCall& call_;

@@ -51,7 +51,7 @@ TEST_P(BlocksOfModulesTest, NoCommunicationInside) {
   for (const Block& block : found_.blocks) {
     for (const BlockSplit& split : block.splits) {
       if (split.blocked || split.parts % 2 != 0) continue;
-      std::map<int32_t, Strategy> strategies;
+      std::map<OpId, Strategy> strategies;
       int32_t sums = 0;
       for (const LabelledOp& member : block.members) {
         const Rule& rule = rules_[member.op];
@@ -88,11 +88,11 @@ TEST_P(BlocksOfModulesTest, NoCommunicationInside) {
 }
 
 TEST_P(BlocksOfModulesTest, EveryContractionIsInOneBlock) {
-  std::set<int32_t> seen;
+  std::set<OpId> seen;
   for (size_t i = 0; i < found_.blocks.size(); ++i) {
     const Block& block = found_.blocks[i];
     EXPECT_EQ(block.key, block.contractions[0]);
-    for (const int32_t op : block.contractions) {
+    for (const OpId op : block.contractions) {
       EXPECT_TRUE(seen.insert(op).second);
       EXPECT_EQ(found_.block_of[op], i);
     }
@@ -100,7 +100,7 @@ TEST_P(BlocksOfModulesTest, EveryContractionIsInOneBlock) {
       EXPECT_EQ(found_.block_of[member.op], i);
     }
   }
-  for (OpId op = 0; op < std::ssize(graph_.ops); ++op) {
+  for (OpId op{0}; op < std::ssize(graph_.ops); ++op) {
     if (graph_.ops[op].live) {
       EXPECT_EQ(seen.contains(op), IsContraction(graph_.ops[op], rules_[op]));
     }

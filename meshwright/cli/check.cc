@@ -1,4 +1,5 @@
-// meshwright check: a partitioned step against the whole step on one device.
+// meshwright check: compares a partitioned step with the whole step on one
+// device.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -55,7 +56,7 @@ const CommandSpec& CheckSpec() {
   return *spec;
 }
 
-// The collectives that the compiler left in the program.
+// The collectives in the program as compiled.
 absl::StatusOr<std::vector<Collective>> CompiledCollectives(
     const Executable& executable, int64_t devices) {
   MW_ASSIGN_OR_RETURN(const Program program, executable.OptimizedProgram());
@@ -72,7 +73,7 @@ absl::StatusOr<std::vector<Collective>> CompiledCollectives(
   return collectives;
 }
 
-// Of devices that the whole step did not run on.
+// The peak on devices on which the whole step did not run.
 absl::Status AddMeasuredPeak(const CommandLine& line, const Executor& executor,
                              JobRunner& whole, Json& json) {
   std::set<int> others;
@@ -85,7 +86,7 @@ absl::Status AddMeasuredPeak(const CommandLine& line, const Executor& executor,
   return AddPeaks(line, peak, json);
 }
 
-// What was asked of the comparison.
+// Options of the comparison.
 struct CheckOptions : ComparisonOptions {
   std::string platform;
   bool json = false;
@@ -107,13 +108,40 @@ absl::StatusOr<CheckOptions> ReadOptions(const CommandLine& line) {
   return options;
 }
 
-// Of what is compared, when attention would drop other elements on several
-// devices than on one.
+// Printed if attention would drop different elements on several devices than on
+// one.
 constexpr absl::string_view kWithoutDropout =
     "  compared without dropout in attention: what it drops depends on the "
     "split\n";
 
-// The same for a pipeline.
+// The reference: the step on one device or, if it has shard_map regions, on as
+// many as those need, with nothing else sharded.
+struct WholeStep {
+  std::unique_ptr<JobRunner> runner;
+  std::optional<int64_t> devices;  // If there are regions.
+
+  std::string Remark() const {
+    if (!devices.has_value()) return "";
+    return absl::StrCat(
+        "  a shard_map region does not run on one device: compared with ",
+        *devices, " that split nothing else\n");
+  }
+};
+absl::StatusOr<WholeStep> RunWhole(const Module& module, const Mesh& mesh,
+                                   Client* client) {
+  WholeStep whole;
+  if (IslandsIn(module).empty()) {
+    MW_ASSIGN_OR_RETURN(whole.runner, MakeLocalRunner(module, client));
+    return whole;
+  }
+  MW_ASSIGN_OR_RETURN(const Partitioned islands_only,
+                      PartitionIslandsOnly(module, mesh));
+  MW_ASSIGN_OR_RETURN(whole.runner, MakeRunner(module, islands_only, client));
+  whole.devices = islands_only.mesh.device_count();
+  return whole;
+}
+
+// The check of a pipeline.
 absl::Status RunStaged(Module& module, const CheckOptions& options,
                        const CommandLine& line, StagedModule staged) {
   MW_RETURN_IF_ERROR(CheckParametersFit(module));
@@ -126,23 +154,24 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
                       MakeClientFor(options.platform, devices));
   Progress progress("checking", ComparedSteps(options) + 2);
   progress.Note("compiling for one device");
-  // With each micro-batch's own statistics the step computes something else.
+  // If each micro-batch has its own statistics, the result differs from that of
+  // the whole batch.
   std::optional<Module> looped;
   if (staged.estimates_statistics) {
     MW_ASSIGN_OR_RETURN(looped, LoopOverMicroBatches(
                                     module, {.count = staged.step.micro_batches,
                                              .allow_inexact = true}));
   }
-  MW_ASSIGN_OR_RETURN(
-      const auto whole,
-      MakeLocalRunner(looped.has_value() ? *looped : module, client.get()));
+  MW_ASSIGN_OR_RETURN(const WholeStep whole,
+                      RunWhole(looped.has_value() ? *looped : module,
+                               staged.layout.meshes[0], client.get()));
   progress.Advance("compiling the stages");
   MW_ASSIGN_OR_RETURN(const auto runner,
                       MakeRunner(module, staged, client.get()));
   progress.Advance();
   MW_ASSIGN_OR_RETURN(const RunComparison compared,
                       RunAndCompare(looped.has_value() ? *looped : module,
-                                    *whole, *runner, options, progress));
+                                    *whole.runner, *runner, options, progress));
   const StagedStep& step = staged.step;
   if (options.json) {
     Json collectives = Json::array();
@@ -171,8 +200,8 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
              {"without_dropout", without_dropout},
              {"step_seconds", Median(compared.seconds)},
              {"one_device_step_seconds", Median(compared.whole_seconds)}});
-    MW_RETURN_IF_ERROR(
-        AddMeasuredPeak(line, *runner->pipeline().executor(), *whole, json));
+    MW_RETURN_IF_ERROR(AddMeasuredPeak(line, *runner->pipeline().executor(),
+                                       *whole.runner, json));
     absl::PrintF("%s\n", json.dump(2));
   } else {
     absl::PrintF("%s", compared.ToString(
@@ -184,6 +213,7 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
     absl::PrintF("  step %s (one device %s)\n",
                  FormatSeconds(Median(compared.seconds)),
                  FormatSeconds(Median(compared.whole_seconds)));
+    absl::PrintF("%s", whole.Remark());
   }
   return compared.status();
 }
@@ -206,14 +236,8 @@ absl::Status RunCheck(const CommandLine& line) {
                       MakeClientFor(options.platform, devices));
   Progress progress("checking", ComparedSteps(options) + 2);
   progress.Note("compiling for one device");
-  std::optional<Partitioned> islands_only;
-  if (!IslandsIn(module).empty()) {
-    MW_ASSIGN_OR_RETURN(islands_only, PartitionIslandsOnly(module, split.mesh));
-  }
-  MW_ASSIGN_OR_RETURN(const auto whole,
-                      islands_only.has_value()
-                          ? MakeRunner(module, *islands_only, client.get())
-                          : MakeLocalRunner(module, client.get()));
+  MW_ASSIGN_OR_RETURN(const WholeStep whole,
+                      RunWhole(module, split.mesh, client.get()));
   progress.Advance("compiling for all devices");
   ShardedStep sharded{.program = split.module,
                       .mesh = split.mesh,
@@ -226,7 +250,7 @@ absl::Status RunCheck(const CommandLine& line) {
   progress.Advance();
   MW_ASSIGN_OR_RETURN(
       const RunComparison compared,
-      RunAndCompare(module, *whole, *runner, options, progress));
+      RunAndCompare(module, *whole.runner, *runner, options, progress));
   MW_RETURN_IF_ERROR(runner->CheckOutputCopies());
   MW_ASSIGN_OR_RETURN(const ProgramMemory memory,
                       runner->executor()->executables()[0]->Memory());
@@ -244,7 +268,7 @@ absl::Status RunCheck(const CommandLine& line) {
              {"step_seconds", Median(compared.seconds)},
              {"one_device_step_seconds", Median(compared.whole_seconds)}});
     MW_RETURN_IF_ERROR(
-        AddMeasuredPeak(line, *runner->executor(), *whole, json));
+        AddMeasuredPeak(line, *runner->executor(), *whole.runner, json));
     absl::PrintF("%s\n", json.dump(2));
   } else {
     absl::PrintF("%s",
@@ -255,12 +279,7 @@ absl::Status RunCheck(const CommandLine& line) {
                  FormatSeconds(Median(compared.seconds)),
                  FormatSeconds(Median(compared.whole_seconds)));
     if (without_dropout) absl::PrintF("%s", kWithoutDropout);
-    if (islands_only.has_value()) {
-      absl::PrintF(
-          "  a shard_map region does not run on one device: compared with %d "
-          "that split nothing else\n",
-          islands_only->mesh.device_count());
-    }
+    absl::PrintF("%s", whole.Remark());
   }
   return compared.status();
 }

@@ -24,7 +24,7 @@ std::string Candidates(const Plan& plan) {
   for (const Alternative& one : plan.alternatives) {
     absl::StrAppendFormat(&table, "%s\t%d\t%d\t%s\t%.9g\t%.9g\t%.9g\t%s\n",
                           one.mesh, one.stages, one.micro_batches,
-                          one.recompute, one.seconds, one.bound,
+                          Name(one.recompute), one.seconds, one.bound,
                           one.predicted_seconds, one.why_not);
   }
   return table;

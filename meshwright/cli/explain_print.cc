@@ -19,12 +19,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxBlockOptions = 4;
 
-// Both names, where they differ.
+// Both names if they differ.
 std::string Shown(const std::string& shown, const std::string& name) {
   return shown == name ? name : absl::StrCat(shown, " [", name, "]");
 }
 
-// Blocks whose names differ in numbers alone and which are split alike.
+// Blocks with the same sharding whose names differ only in numbers.
 struct BlockRow {
   const BlockReport* first = nullptr;
   std::vector<std::string> names;
@@ -54,7 +54,7 @@ std::string Alike(int64_t count, const char* what) {
   return count == 1 ? "" : absl::StrCat(", ", count, " ", what, " alike");
 }
 
-// What choosing it would cost.
+// The cost of choosing it instead.
 std::string Difference(const OptionReport& option) {
   if (option.is_chosen) return "chosen";
   if (!option.why_not.empty()) return "impossible";
@@ -97,15 +97,15 @@ void PrintLegend(const std::vector<OptionReport>& options) {
   if (open) absl::PrintF("  ?: as far as was found; it may be less\n");
 }
 
-const char* Words(Flip::Of of) {
+const char* Words(BreakEven::Of of) {
   switch (of) {
-    case Flip::Of::kSlowerLinks:
+    case BreakEven::Of::kSlowerLinks:
       return "slower links";
-    case Flip::Of::kFasterLinks:
+    case BreakEven::Of::kFasterLinks:
       return "faster links";
-    case Flip::Of::kLessMemory:
+    case BreakEven::Of::kLessMemory:
       return "less memory";
-    case Flip::Of::kMoreMemory:
+    case BreakEven::Of::kMoreMemory:
       return "more memory";
   }
   return "";
@@ -113,11 +113,11 @@ const char* Words(Flip::Of of) {
 
 void PrintFlips(const ChoiceReport& report) {
   absl::PrintF("what would change it\n");
-  for (const Flip& flip : report.flips) {
+  for (const BreakEven& flip : report.flips) {
     std::string when;
-    if (flip.of == Flip::Of::kSlowerLinks) {
+    if (flip.of == BreakEven::Of::kSlowerLinks) {
       when = absl::StrFormat("links %.2g times slower", 1 / flip.factor);
-    } else if (flip.of == Flip::Of::kFasterLinks) {
+    } else if (flip.of == BreakEven::Of::kFasterLinks) {
       when = absl::StrFormat("links %.2g times faster", flip.factor);
     } else {
       when = absl::StrCat(FormatBytes(flip.bytes), " per device");
@@ -169,7 +169,7 @@ void Print(const PlanReport& report) {
   const Plan& plan = report.plan;
   absl::PrintF("%s: %s, %s, %sstrategy %s\n", plan.module_name, MeshText(plan),
                Counted(plan.micro_batches, "micro-batch"),
-               RecomputeText(plan.recompute), plan.strategy);
+               RecomputeText(plan.recompute), Name(plan.strategy));
   absl::PrintF("%s", AlternativesText(plan));
   absl::PrintF("held back by%s\n", report.binds.empty()
                                        ? " nothing: no limit or pin costs time"
@@ -224,7 +224,7 @@ nlohmann::ordered_json ToJson(const PlanReport& report) {
   for (const Alternative& one : plan.alternatives) {
     meshes.push_back({{"mesh", one.mesh},
                       {"micro_batches", one.micro_batches},
-                      {"recompute", one.recompute},
+                      {"recompute", std::string(Name(one.recompute))},
                       {"seconds", one.seconds},
                       {"bound", one.bound},
                       {"why_not", one.why_not},
@@ -247,8 +247,8 @@ nlohmann::ordered_json ToJson(const PlanReport& report) {
   }
   return {{"mesh", plan.mesh.ToString()},
           {"micro_batches", plan.micro_batches},
-          {"recompute", plan.recompute},
-          {"strategy", plan.strategy},
+          {"recompute", std::string(Name(plan.recompute))},
+          {"strategy", std::string(Name(plan.strategy))},
           {"alternatives", meshes},
           {"binds", binds},
           {"blocks", blocks}};
@@ -264,13 +264,14 @@ nlohmann::ordered_json ToJson(const ChoiceReport& report) {
                      {"seconds", move.seconds}});
   }
   Json flips = Json::array();
-  for (const Flip& flip : report.flips) {
+  for (const BreakEven& flip : report.flips) {
     flips.push_back({{"of", Words(flip.of)},
                      {"factor", flip.factor},
                      {"bytes", nullptr},
                      {"instead", flip.instead},
                      {"exact", flip.is_exact}});
-    if (flip.of == Flip::Of::kLessMemory || flip.of == Flip::Of::kMoreMemory) {
+    if (flip.of == BreakEven::Of::kLessMemory ||
+        flip.of == BreakEven::Of::kMoreMemory) {
       flips.back()["bytes"] = flip.bytes;
     }
   }

@@ -1,4 +1,4 @@
-// meshwright inspect: what a module is.
+// meshwright inspect: describes a module.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,7 +13,6 @@
 #include "meshwright/analysis/display_names.h"
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/index_range.h"
-#include "meshwright/analysis/liveness.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/analysis/segments.h"
 #include "meshwright/analysis/summary.h"
@@ -25,6 +24,7 @@
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/load_module.h"
+#include "meshwright/cost/program_memory.h"
 #include "meshwright/graph/flat_graph.h"
 #include "meshwright/hlo/host_calls.h"
 #include "meshwright/hlo/inline_calls.h"
@@ -53,18 +53,33 @@ const CommandSpec& InspectSpec() {
   return *spec;
 }
 
+// On one accelerator, estimated like the memory of plans.
+struct StepMemory {
+  ProgramBytes bytes;
+  std::string peak_at;  // An HLO name; empty without temporaries.
+};
+
+StepMemory MemoryOf(const Module& module) {
+  const Module step = InlineCalls(module);
+  const FusionStyle style = FusionStyleFor(/*cpu=*/false);
+  const ProgramBytes bytes =
+      EstimateMemory(step, KernelsOf(step, ModuleWork(step), style), style);
+  return {bytes, bytes.peak_at == nullptr ? "" : bytes.peak_at->name};
+}
+
 struct Inspection {
   ModuleRoles roles;
   ModuleSummary summary;
   ModuleWork work;
   std::vector<Segment> segments;
-  MemoryUse memory;
+  StepMemory memory;
   BlockSummary blocks;
   std::map<int64_t, int64_t> bounds;
-  // Instructions that a partitioned step computes whole on every device,
-  // because no rule can split them.
+  // Instructions that a partitioned step replicates on every device, because no
+  // rule can split them.
   std::vector<const Instruction*> whole;
-  // What keeps the step from being run elsewhere, a line each.
+  // Calls of the host, which prevent the step from running elsewhere, one line
+  // each.
   std::vector<std::string> host_calls;
 };
 
@@ -85,7 +100,7 @@ std::vector<std::string> HostCallLines(const Module& module) {
   return lines;
 }
 
-// Names as users know them, for those that are kept as HLO names.
+// User-visible names by HLO name.
 class RoleNames {
  public:
   RoleNames(const Module& module, const ModuleRoles& roles)
@@ -120,7 +135,7 @@ Inspection Inspect(const Module& module) {
       .summary = Summarize(module, roles),
       .work = work,
       .segments = FindSegments(module, work),
-      .memory = AnalyzeMemory(module),
+      .memory = MemoryOf(module),
       .blocks = SummarizeBlocks(graph, rules, FindBlocks(graph, rules), work),
       .bounds = IndexBounds(module),
       .whole = WholeInstructions(graph, rules),
@@ -160,11 +175,11 @@ Json Outputs(const Module& module, const Inspection& inspection) {
   return list;
 }
 
-Json Memory(const Module& module, const MemoryUse& memory) {
-  return {{"peak_bytes", memory.peak_bytes},
-          {"peak_at", module.entry()->instruction(memory.peak_at)->name},
-          {"parameter_bytes", memory.parameter_bytes},
-          {"output_bytes", memory.output_bytes}};
+Json Memory(const StepMemory& memory) {
+  return {{"peak_bytes", memory.bytes.peak()},
+          {"peak_at", memory.peak_at},
+          {"parameter_bytes", memory.bytes.arguments},
+          {"output_bytes", memory.bytes.outputs}};
 }
 
 Json Segments(const std::vector<Segment>& segments) {
@@ -232,7 +247,7 @@ Json ToJson(const Module& module, const Inspection& inspection) {
                {"loss", nullptr},
                {"segments", Segments(inspection.segments)},
                {"blocks", BlocksJson(inspection.blocks)},
-               {"memory", Memory(module, inspection.memory)},
+               {"memory", Memory(inspection.memory)},
                {"whole", whole},
                {"host_calls", inspection.host_calls},
                {"warnings", inspection.roles.warnings}};
@@ -248,9 +263,9 @@ std::string ShapeText(const Json& row) {
   return absl::StrCat(row["dtype"].get<std::string>(), "[", dims, "]");
 }
 
-// Parameters that are alike but for numbers in their names on one line.
+// Prints parameters that differ only in numbers in their names on one line.
 void PrintParameters(const Json& rows, bool with_state) {
-  // By what is said of them beside the name, in the order of the first.
+  // By everything printed beside the name, in order of first occurrence.
   std::vector<std::pair<std::string, std::string>> kinds;
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> names;
   for (const Json& row : rows) {
@@ -274,7 +289,7 @@ void PrintParameters(const Json& rows, bool with_state) {
   }
 }
 
-// Instructions that no rule splits, those alike on one line.
+// Prints instructions that no rule splits, equal ones on one line.
 void PrintWhole(const Inspection& inspection, const RoleNames& names) {
   std::vector<std::string> lines;
   for (const Instruction* one : inspection.whole) {
@@ -369,10 +384,11 @@ void PrintReport(const Module& module, const Inspection& inspection,
                  inspection.roles.outputs[loss].name);
   }
   const RoleNames names(module, inspection.roles);
+  const StepMemory& memory = inspection.memory;
   absl::PrintF(
-      "memory       %s at the peak, at %s\n",
-      FormatBytes(inspection.memory.peak_bytes),
-      names.Of(module.entry()->instruction(inspection.memory.peak_at)->name));
+      "memory       %s at the peak%s\n", FormatBytes(memory.bytes.peak()),
+      memory.peak_at.empty() ? ""
+                             : absl::StrCat(", at ", names.Of(memory.peak_at)));
   PrintSegments(inspection, names);
   PrintBlocks(inspection.blocks, names);
   if (inspection.work.unknown_loops() > 0) {

@@ -16,6 +16,7 @@
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/split_module.h"
+#include "meshwright/expand/expand.h"
 #include "meshwright/hlo/print_module.h"
 #include "meshwright/hlo/write_module.h"
 #include "meshwright/mesh/sharding_text.h"
@@ -34,6 +35,9 @@ const CommandSpec& PartitionSpec() {
         .flags = SplitFlags()};
     made->flags.push_back(
         {"output", "FILE", "write the program, .hlo.pb", FileUse::kWritten});
+    made->flags.push_back({"platform", "NAME",
+                           "with --output: as this platform's compiler gets "
+                           "it, cpu, cuda or tpu (default: as it was split)"});
     made->flags.push_back({"text", "", "print the program as HLO text"});
     made->flags.push_back({"json", "", "one JSON object on stdout"});
     return made;
@@ -65,7 +69,7 @@ Json ResultToJson(const Partitioned& split, double seconds) {
           {"seconds", seconds}};
 }
 
-// As users know them.
+// User-visible names.
 std::vector<std::string> ShownNames(const Module& module,
                                     const ModuleRoles& roles,
                                     const std::vector<std::string>& hlo_names) {
@@ -82,8 +86,28 @@ std::vector<std::string> ShownNames(const Module& module,
   return shown;
 }
 
+// The content of the program's file.
+absl::StatusOr<std::string> BytesOf(const Module& program,
+                                    const CommandLine& line) {
+  if (!line.Has("platform")) return WriteModule(program);
+  return WriteModuleFor(line.Text("platform", ""), program);
+}
+
+absl::Status CheckPlatform(const CommandLine& line) {
+  if (!line.Has("platform")) return absl::OkStatus();
+  const std::string name = line.Text("platform", "");
+  if (!std::set<std::string>{"cpu", "cuda", "tpu"}.contains(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--platform: ", name, " is none of cpu, cuda, tpu"));
+  }
+  if (line.Has("output")) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--platform is about the file that is written: it needs --output");
+}
+
 absl::Status RunPartition(const CommandLine& line) {
   MW_RETURN_IF_ERROR(line.CheckNotBoth("text", "json"));
+  MW_RETURN_IF_ERROR(CheckPlatform(line));
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
   const ModuleRoles roles = AnalyzeRoles(module);
   const Stopwatch watch;
@@ -92,7 +116,7 @@ absl::Status RunPartition(const CommandLine& line) {
                       SplitModule(module, roles, line));
   const double seconds = watch.seconds();
   if (line.Has("output")) {
-    MW_ASSIGN_OR_RETURN(const std::string bytes, WriteModule(split.module));
+    MW_ASSIGN_OR_RETURN(const std::string bytes, BytesOf(split.module, line));
     MW_RETURN_IF_ERROR(WriteFileAtomically(line.Text("output", ""), bytes));
   }
   if (line.Has("json")) {

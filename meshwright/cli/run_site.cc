@@ -66,7 +66,7 @@ absl::Status Compile(const Module& module, const CommandLine& line,
         "--trace needs --stages, or a plan with stages");
   }
   if (staged.has_value()) {
-    // Split already.
+    // The module is already partitioned.
   } else if (line.Has("plan") || line.Has("sharding") || line.Has("mesh")) {
     MW_ASSIGN_OR_RETURN(split, SplitModule(module, AnalyzeRoles(module), line));
   }
@@ -94,16 +94,16 @@ absl::Status Compile(const Module& module, const CommandLine& line,
   return absl::OkStatus();
 }
 
-// A line per step.
+// The metrics have one line per step.
 absl::Status OpenMetrics(const Module& module, const CommandLine& line,
                          Running& running) {
   if (!line.Has("metrics")) return absl::OkStatus();
   MW_ASSIGN_OR_RETURN(running.metrics,
                       LineFile::Open(line.Text("metrics", "")));
-  Cluster cluster;  // Without a plan nothing is known of it.
+  Cluster cluster;  // Without a plan, nothing is known about the cluster.
   if (line.Has("plan")) {
     MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(line.Text("plan", "")));
-    MW_ASSIGN_OR_RETURN(cluster, ParseCluster(plan.cluster));
+    cluster = plan.cluster;
   }
   running.job->OnStep([facts = FactsOf(module, cluster, running.site.devices),
                        job = &running.job->job(), file = running.metrics.get()](

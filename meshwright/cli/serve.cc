@@ -1,4 +1,5 @@
-// meshwright serve: a coordinator, which workers join and clients give jobs.
+// meshwright serve: a coordinator, which workers join and to which clients give
+// jobs.
 #include <poll.h>
 #include <unistd.h>
 
@@ -6,7 +7,9 @@
 #include <chrono>
 
 #include "meshwright/api/load_cluster.h"
+#include "meshwright/base/annotate.h"
 #include "meshwright/base/process_end.h"
+#include "meshwright/base/shared_memory.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/security_flags.h"
@@ -30,7 +33,10 @@ const CommandSpec& ServeSpec() {
                   {"own-devices", "",
                    "run jobs on the devices of this machine, in this process, "
                    "without workers"},
-                  {"until-eof", "", "end when standard input does"}}};
+                  {"until-eof", "", "end when standard input does"},
+                  {"shared-memory", "FD",
+                   "tensors may lie in this memory, of whoever starts it: a "
+                   "memfd that cannot shrink"}}};
     for (FlagSpec& flag : ServingFlags()) made->flags.push_back(flag);
     for (FlagSpec& flag : SecurityFlags()) made->flags.push_back(flag);
     return made;
@@ -38,8 +44,24 @@ const CommandSpec& ServeSpec() {
   return *spec;
 }
 
-// Whether whoever holds the other end of standard input has gone. What comes
-// from there is not looked at.
+// Null if there is none, or no room to map it.
+absl::StatusOr<std::shared_ptr<const SharedMemory>> OpenMemory(
+    const CommandLine& line) {
+  if (!line.Has("shared-memory")) return nullptr;
+  if (!line.Has("own-devices")) {
+    return absl::InvalidArgumentError(
+        "--shared-memory is for --own-devices alone");
+  }
+  MW_ASSIGN_OR_RETURN(const int64_t fd,
+                      line.Integer("shared-memory", 0, {3, 1 << 20}));
+  auto memory = SharedMemory::Open(static_cast<int>(fd));
+  if (absl::IsResourceExhausted(memory.status())) return nullptr;
+  if (memory.ok()) return memory;
+  return Annotate(memory.status(), "--shared-memory");
+}
+
+// Whether the other end of standard input was closed. The input itself is
+// ignored.
 bool IsInputOver() {
   pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
   if (poll(&input, 1, 0) <= 0) return false;
@@ -66,6 +88,7 @@ absl::Status RunServe(const CommandLine& line) {
     }
     options.workers = 0;
   }
+  MW_ASSIGN_OR_RETURN(options.memory, OpenMemory(line));
   const EndRequest end;
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Serving> serving,
                       Serving::Start(options));

@@ -16,16 +16,16 @@
 namespace meshwright {
 namespace {
 
-// Of those that were lost, so many are remembered until the next job.
+// How many lost workers are remembered until the next job.
 constexpr size_t kLostKept = 16;
-// For workers to leave, once they are told to.
+// Time for workers to leave after they were told to.
 constexpr absl::Duration kFarewell = absl::Seconds(3);
 
 }  // namespace
 
 void SayLine(absl::string_view line) {
   absl::PrintF("%s\n", line);
-  // What cannot be written is told in the end.
+  // Write errors are reported at the end.
   std::fflush(stdout);
 }
 
@@ -90,7 +90,8 @@ absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
                                  self->coordinator_->Admit(std::move(link));
                                },
                            .store = &self->store_,
-                           .jobs = self->jobs_.get()}));
+                           .jobs = self->jobs_.get(),
+                           .memory = options.memory}));
   std::string metrics;
   if (options.metrics_port.has_value()) {
     MW_ASSIGN_OR_RETURN(
@@ -105,7 +106,8 @@ absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
   address.port = self->port();
   SayLine(absl::StrCat(
       "serving on ", address.ToString(), "; ",
-      options.own_devices ? "this machine's devices" : self->Count(), metrics));
+      options.own_devices ? "this machine's devices" : self->Count(),
+      options.memory != nullptr ? "; shared memory" : "", metrics));
   return serving;
 }
 
@@ -118,7 +120,7 @@ Serving::~Serving() {
   }
   metrics_ = nullptr;
   server_ = nullptr;
-  // Nobody waits for it any more, and nothing else is left to do.
+  // Nobody waits for the plan any more, and nothing else remains to be done.
   if (jobs_ != nullptr && jobs_->is_planning()) {
     EndProcess(FlushStandardOutput().ok() ? 0 : 1);
   }

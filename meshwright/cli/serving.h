@@ -1,5 +1,5 @@
-// A coordinator for workers and clients, from its start to its end: what
-// `meshwright serve` is, and `meshwright launch` without --join.
+// A coordinator for workers and clients: `meshwright serve`, and `meshwright
+// launch` without --join.
 //
 //   MW_ASSIGN_OR_RETURN(ServingOptions options, ServingOptionsOf(line));
 //   MW_ASSIGN_OR_RETURN(auto serving, Serving::Start(options));
@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "meshwright/api/served_jobs.h"
 #include "meshwright/base/line_file.h"
+#include "meshwright/base/shared_memory.h"
 #include "meshwright/cli/command_line.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/runtime/coordinator.h"
@@ -32,32 +33,34 @@ struct ServingOptions {
   std::string listen = "127.0.0.1:7777";
   Security security = {};
   std::optional<Cluster> cluster = {};
-  int workers = 0;  // To wait for; 0: none in particular.
-  // Jobs run in this process; workers are sent away.
+  int workers = 0;  // How many to wait for; 0: no particular number.
+  // Jobs run in this process; workers are rejected.
   bool own_devices = false;
+  std::shared_ptr<const SharedMemory> memory = {};  // With clients.
   std::optional<int> metrics_port = {};
   std::string metrics_file = {};  // Empty: none.
   WorkerWatch::Limits limits = {};
   WorkerWatch::Obituary obituary = nullptr;
 };
 
-// --listen, --metrics-port, --metrics, --step-timeout; without those of
-// security.
+// --listen, --metrics-port, --metrics, --step-timeout; without the security
+// flags.
 std::vector<FlagSpec> ServingFlags();
-// With those of security; the cluster and the workers are the caller's.
+// Includes the security flags; the cluster and the workers are set by the
+// caller.
 absl::StatusOr<ServingOptions> ServingOptionsOf(const CommandLine& line);
 
 class Serving {
  public:
   static absl::StatusOr<std::unique_ptr<Serving>> Start(
       const ServingOptions& options);
-  // Ends the job and the workers, and the process if a plan is being made.
+  // Ends the job and the workers, and the process if planning is in progress.
   ~Serving();
 
   int port() const { return server_->port(); }
-  // Prints who has come and gone since.
+  // Prints who has joined and left since.
   void Look();
-  // Whether what it writes could be written.
+  // Whether its output could be written.
   absl::Status status() const;
 
  private:
@@ -74,10 +77,10 @@ class Serving {
   std::unique_ptr<ServedJobs> jobs_;
   std::unique_ptr<WorkerServer> server_;
   std::unique_ptr<MetricsServer> metrics_;
-  std::set<int64_t> present_;  // Workers that were told of, by serial().
+  std::set<int64_t> present_;  // Workers that were announced, by serial().
 };
 
-// A line on stdout that is there at once, also in a pipe.
+// Prints a line on stdout and flushes it, also in a pipe.
 void SayLine(absl::string_view line);
 
 }  // namespace meshwright

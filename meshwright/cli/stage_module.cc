@@ -33,7 +33,7 @@ namespace {
 
 constexpr int64_t kMaxStages = 1024;
 
-// What --stages says: how many, or a file.
+// The value of --stages: a number, or a file.
 struct StageList {
   int32_t count = 1;
   std::optional<std::vector<StageEntry>> entries;
@@ -63,7 +63,7 @@ absl::StatusOr<StageList> ReadStages(const CommandLine& line) {
   return list;
 }
 
-// The pieces of loops that stages name.
+// The pieces of loops that are named in stages.
 std::vector<LoopRange> RangesIn(const std::vector<StageEntry>& entries) {
   std::vector<LoopRange> ranges;
   for (const StageEntry& entry : entries) {
@@ -97,7 +97,7 @@ absl::StatusOr<std::optional<SplitStep>> SplitFor(const Module& module,
   return split;
 }
 
-// `step` is `module`, taken apart.
+// `step` is `module` decomposed into forward pass, backward pass and update.
 absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
                                                      const Module& module,
                                                      const PipelineStep& step,
@@ -117,7 +117,7 @@ absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
   return stages;
 }
 
-// What a flag would do about a step that cannot be taken apart.
+// The error if a step cannot be decomposed, with a flag that would help.
 absl::Status WhyNotTaken(const absl::Status& why, const Module& module,
                          MicroBatchOptions options, const CommandLine& line) {
   if (!line.Has("micro-batches") &&
@@ -136,8 +136,8 @@ absl::Status WhyNotTaken(const absl::Status& why, const Module& module,
                    "micro-batch takes its own"));
 }
 
-// What the stages are predicted to take on virtual devices, as far as they
-// differ: nothing is known of the devices yet.
+// Rough relative costs of the stages, predicted for virtual devices: nothing is
+// known about the real devices yet.
 absl::StatusOr<PipelineCosts> RoughCosts(const StagedStep& step,
                                          const StagedLayout& layout,
                                          int32_t ranks) {
@@ -223,7 +223,7 @@ absl::StatusOr<std::optional<StagedModule>> StageAsPlanned(
       stages->split.has_value() ? stages->split->module : module, stages->step);
   StagedModule staged{*std::move(stages)};
   staged.meshes = staged.layout.meshes;
-  staged.schedule = plan.pipeline->schedule;
+  staged.schedule = std::string(ToString(plan.pipeline->schedule));
   staged.state_bytes = std::move(state_bytes);
   return staged;
 }

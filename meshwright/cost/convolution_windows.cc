@@ -45,8 +45,8 @@ ConvolutionWindows WindowsOf(const Instruction& convolution,
       any([](const WindowDimension& d) { return d.stride > 1; });
   if (spread && !windows.gaps && !strides &&
       attributes.feature_group_count <= 1) {
-    // Each element of the input is multiplied with the whole kernel, what comes
-    // out added to the places that it belongs to.
+    // Each element of the input is multiplied by the whole kernel, and the
+    // products are added to the output positions they belong to.
     windows.elements = size(input, numbers.input_batch) *
                        Product(input, numbers.input_spatial) * taps * filters;
     windows.side_by_side = filters;
@@ -57,7 +57,7 @@ ConvolutionWindows WindowsOf(const Instruction& convolution,
                      Product(output, numbers.output_spatial) * taps *
                      size(input, numbers.input_feature);
   windows.side_by_side = channels;
-  // Whole rows lie side by side.
+  // Whole rows are contiguous.
   const WindowDimension& minor = window.back();
   if (!windows.gaps && minor.padding_low <= 0 && minor.padding_high <= 0 &&
       input[numbers.input_spatial.back()] ==
@@ -65,13 +65,6 @@ ConvolutionWindows WindowsOf(const Instruction& convolution,
     windows.side_by_side *= size(kernel, numbers.kernel_spatial.back());
   }
   return windows;
-}
-
-ConvolutionWindows WindowsOf(const Instruction& convolution) {
-  if (convolution.operands.size() != 2) return {};
-  return WindowsOf(convolution, convolution.operand_shape(0).dimensions,
-                   convolution.operand_shape(1).dimensions,
-                   convolution.shape.dimensions);
 }
 
 }  // namespace meshwright

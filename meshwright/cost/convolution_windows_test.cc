@@ -26,6 +26,12 @@ struct Convolution {
   Instruction* made;
 };
 
+// With the sizes it has.
+ConvolutionWindows WindowsOf(const Instruction& made) {
+  return WindowsOf(made, made.operand_shape(0).dimensions,
+                   made.operand_shape(1).dimensions, made.shape.dimensions);
+}
+
 TEST(WindowsOfTest, AConvolutionGathersItsWindows) {
   const Convolution forward({8, 16, 16, 4}, {3, 3, 4, 6}, {8, 16, 16, 6},
                             {.padding_low = 1, .padding_high = 1});

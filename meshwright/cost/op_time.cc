@@ -3,14 +3,21 @@
 #include <algorithm>
 
 #include "meshwright/analysis/flops.h"
+#include "meshwright/hlo/ragged_dot_numbers.h"
 
 namespace meshwright {
 namespace {
 
 double Over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
-bool IsUnaligned(const Shape& shape) {
-  return meshwright::IsUnaligned(shape.element_type, shape.dimensions);
+// Time to move `bytes` as part of the `kernel_bytes` that a kernel moves.
+constexpr double kBeside = 0.05;
+
+// To move `bytes`, being part of what a kernel moves.
+double MemorySeconds(double bytes, double kernel_bytes, bool strided,
+                     const Rates& rates) {
+  const double share = strided ? rates.strided_share.value : 1;
+  return bytes == 0 ? 0 : Over(bytes, share * rates.memory.At(kernel_bytes));
 }
 
 double WindowSeconds(const ConvolutionWindows& windows, const Rates& rates) {
@@ -25,20 +32,42 @@ Unit UnitOf(const Instruction& instruction) {
   return IsContraction(instruction) ? Unit::kContraction : Unit::kVector;
 }
 
-double BatchOf(const Instruction& instruction) {
-  double batch = 1;
-  const auto& numbers = instruction.attributes->dot;
-  if (!numbers || instruction.operands.empty()) return batch;
-  for (const int64_t dimension : numbers->lhs_batch) {
-    batch *=
-        static_cast<double>(instruction.operand_shape(0).dimensions[dimension]);
+double TimesMultiplied(const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kRaggedDot) return 1;
+  const absl::StatusOr<RaggedDotNumbers> numbers =
+      RaggedDotNumbersOf(instruction);
+  if (!numbers.ok() || numbers->kind == RaggedDotNumbers::Ragged::kBatch) {
+    return 1;
   }
-  return std::max(batch, 1.0);
+  return static_cast<double>(instruction.operand_shape(2).dimensions.back());
 }
 
 bool IsUnaligned(ElementType type, absl::Span<const int64_t> sizes) {
   constexpr int64_t kRowBits = 128;
   return !sizes.empty() && sizes.back() * BitWidth(type) % kRowBits != 0;
+}
+
+LocalWork LocalWorkOf(const Instruction& instruction, const Work& work,
+                      const LocalSizes& sizes) {
+  LocalWork local{.unit = UnitOf(instruction), .work = work};
+  if (local.unit == Unit::kVector) return local;
+  if (!instruction.operands.empty()) {
+    local.type = instruction.operand_shape(0).element_type;
+  }
+  if (const auto& numbers = instruction.attributes->dot) {
+    for (const int64_t dimension : numbers->lhs_batch) {
+      local.batch *= static_cast<double>(sizes.lhs[dimension]);
+    }
+    local.batch = std::max(local.batch, 1.0);
+    local.unaligned =
+        IsUnaligned(local.type, sizes.lhs) ||
+        IsUnaligned(instruction.operand_shape(1).element_type, sizes.rhs) ||
+        IsUnaligned(instruction.shape.element_type, sizes.result);
+  }
+  if (local.unit == Unit::kConvolution && instruction.operands.size() == 2) {
+    local.windows = WindowsOf(instruction, sizes.lhs, sizes.rhs, sizes.result);
+  }
+  return local;
 }
 
 double FusedSeconds(const LocalWork& local, const Rates& rates) {
@@ -60,7 +89,7 @@ double WorkSeconds(const LocalWork& local, double memory, const Rates& rates) {
   const double arithmetic = FusedSeconds(local, rates);
   const double slower = std::max(arithmetic, memory);
   if (local.unit != Unit::kContraction) return slower;
-  // Read and written.
+  // Read once and written once, before or after the kernel.
   const double bytes = 2 * local.repacked_bytes;
   const double packing =
       Over(bytes, rates.strided_share.value * rates.memory.At(bytes));
@@ -70,32 +99,29 @@ double WorkSeconds(const LocalWork& local, double memory, const Rates& rates) {
 
 double KernelSeconds(const LocalWork& local, const Rates& rates) {
   const double bytes = local.work.bytes;
-  const double share = local.strided ? rates.strided_share.value : 1;
-  const double memory = Over(bytes, share * rates.memory.At(bytes));
-  return rates.op_seconds.value + WorkSeconds(local, memory, rates);
+  return rates.op_seconds.value +
+         WorkSeconds(local, MemorySeconds(bytes, bytes, local.strided, rates),
+                     rates);
 }
 
 double KernelSeconds(const Kernel& kernel, const Rates& rates, double devices) {
-  LocalWork local{.unit = UnitOf(*kernel.root),
-                  .work = 1 / devices * kernel.work,
-                  .batch = BatchOf(*kernel.root),
-                  .strided = kernel.strided};
-  if (local.unit == Unit::kConvolution) local.windows = WindowsOf(*kernel.root);
-  if (!kernel.root->operands.empty()) {
-    local.type = kernel.root->operand_shape(0).element_type;
-  }
-  if (kernel.root->opcode == Opcode::kDot) {
-    local.unaligned = IsUnaligned(kernel.root->shape) ||
-                      IsUnaligned(kernel.root->operand_shape(0)) ||
-                      IsUnaligned(kernel.root->operand_shape(1));
-  }
+  const Instruction& root = *kernel.root;
+  const auto sizes = [&](size_t operand) -> absl::Span<const int64_t> {
+    if (operand >= root.operands.size()) return {};
+    return root.operand_shape(operand).dimensions;
+  };
+  Work work = 1 / devices * kernel.work;
+  work.flops *= TimesMultiplied(root);
+  LocalWork local =
+      LocalWorkOf(root, work, {sizes(0), sizes(1), root.shape.dimensions});
+  local.strided = kernel.strided;
   for (const int32_t input : kernel.repacked) {
     local.repacked_bytes +=
         static_cast<double>(ByteSize(kernel.inputs[input]->shape)) / devices;
   }
   double seconds = KernelSeconds(local, rates);
   if (kernel.scratch_bytes > 0) {
-    // Read and written, before or after.
+    // Read and written in addition.
     const double bytes =
         2 * static_cast<double>(kernel.scratch_bytes) / devices;
     seconds += KernelSeconds(
@@ -104,4 +130,29 @@ double KernelSeconds(const Kernel& kernel, const Rates& rates, double devices) {
   return seconds;
 }
 
+double PartSeconds(const KernelPart& part, const Rates& rates) {
+  const LocalWork& local = part.local;
+  const double bytes = local.work.bytes;
+  const auto moving = [&](double amount, double kernel_bytes) {
+    return MemorySeconds(amount, kernel_bytes, local.strided, rates);
+  };
+  const double start = part.is_start ? rates.op_seconds.value : 0;
+  if (local.unit != Unit::kVector) {
+    // Whether the op counts with its arithmetic or with its memory traffic
+    // depends on which of them bounds the whole kernel.
+    const double copied = 2 * part.scratch_bytes;
+    return start + moving(copied / rates.strided_share.value, copied) +
+           WorkSeconds(local, moving(bytes, bytes), rates);
+  }
+  // Of a kernel, that counts which the whole of it waits for.
+  const double arithmetic = part.kernels * FusedSeconds(local, rates);
+  const double memory = moving(bytes, part.kernel.bytes);
+  const bool computes = FusedSeconds({.work = part.kernel}, rates) >
+                        moving(part.kernel.bytes, part.kernel.bytes);
+  return start + (computes ? arithmetic + kBeside * memory
+                           : memory + kBeside * arithmetic);
+}
+
+// Makes all rates higher by this factor, and the sizes at which they are
+// reached, too.
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// How long one instruction, or one kernel, takes on one device.
+// The time of one instruction, or one kernel, on one device.
 //
 //   a dot of 2 GFLOP that touches 12 MB, on a device that reaches 500 TFLOP/s
 //   and 4 TB/s and starts a kernel every 4 us:
@@ -15,41 +15,66 @@
 
 namespace meshwright {
 
-// Which of the rates counts.
+// Which of the rates applies.
 enum class Unit : uint8_t { kVector, kContraction, kConvolution };
 Unit UnitOf(const Instruction& instruction);
 
-// What one device does: the work with its local shapes.
+// What one device does: the work on local shapes.
 struct LocalWork {
   Unit unit = Unit::kVector;
   ElementType type = ElementType::kF32;  // Of the operands.
   Work work;
-  // Contractions of so many pairs; where they do not run together, every one
-  // must be large to be fast.
+  // Contractions: the number of matrix pairs in the batch. If they do not run
+  // concurrently, each must be large to be fast.
   double batch = 1;
-  bool strided = false;    // Elements change their order in memory.
-  bool unaligned = false;  // IsUnaligned.
+  bool strided = false;    // Elements are permuted in memory.
+  bool unaligned = false;  // See IsUnaligned.
   ConvolutionWindows windows;
-  double repacked_bytes = 0;  // Of operands that are brought into an order.
+  double repacked_bytes = 0;  // Of operands whose layout is changed.
 };
 
-// A kernel by itself: the slower of arithmetic and memory, and its start. Cores
-// pack what they contract before they begin, so that there both count.
+// A kernel on its own: the slower of arithmetic and memory, plus its start. CPU
+// cores pack operands of a contraction before it begins, so that both add up.
 double KernelSeconds(const LocalWork& local, const Rates& rates);
-// The same without its start; `memory` as it moves its bytes.
+// The same without its start; `memory`: seconds to move its bytes.
 double WorkSeconds(const LocalWork& local, double memory, const Rates& rates);
-// The product of the sizes of a dot's batch dimensions; else 1.
-double BatchOf(const Instruction& instruction);
-// Whether rows of arrays with these sizes begin elsewhere than at multiples of
-// 16 bytes, where accelerators read them as a whole.
+// How often compilers multiply what FLOPs count once: each row of a ragged-dot
+// is multiplied with the matrices of all groups, and the results of other
+// groups are masked (docs/design/0021). 1 for all other instructions.
+double TimesMultiplied(const Instruction& instruction);
+
+// Local sizes of the first two operands and of the result.
+struct LocalSizes {
+  absl::Span<const int64_t> lhs;
+  absl::Span<const int64_t> rhs;
+  absl::Span<const int64_t> result;
+};
+// An instruction on arrays of these sizes, which matter only if its unit is not
+// kVector. Nothing is strided or repacked.
+LocalWork LocalWorkOf(const Instruction& instruction, const Work& work,
+                      const LocalSizes& sizes);
+
+// Whether rows of arrays of these sizes do not begin at multiples of 16 bytes,
+// which accelerators load at once.
 bool IsUnaligned(ElementType type, absl::Span<const int64_t> sizes);
 // On each of `devices` that share it evenly.
 double KernelSeconds(const Kernel& kernel, const Rates& rates,
                      double devices = 1);
 
-// The same, when the instruction becomes part of another kernel: arithmetic
-// only.
+// The same if the instruction is fused into another kernel: arithmetic only.
 double FusedSeconds(const LocalWork& local, const Rates& rates);
+
+// An instruction as part of kernels whose other instructions may have other
+// shardings: what a search can know before there is a program.
+struct KernelPart {
+  LocalWork local;           // Bytes: those that it reads and stores itself.
+  Work kernel;               // All of the first kernel that it is part of.
+  int32_t kernels = 1;       // That compute it.
+  bool is_start = true;      // The kernel's start is attributed to it.
+  double scratch_bytes = 0;  // Of layout copies.
+};
+// Its share of the seconds of its kernels.
+double PartSeconds(const KernelPart& part, const Rates& rates);
 
 }  // namespace meshwright
 

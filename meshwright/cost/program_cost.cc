@@ -16,28 +16,6 @@
 namespace meshwright {
 namespace {
 
-std::optional<MoveKind> CollectiveOf(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-      return MoveKind::kAllReduce;
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-      return MoveKind::kAllGather;
-    case Opcode::kReduceScatter:
-      return MoveKind::kReduceScatter;
-    case Opcode::kAllToAll:
-    case Opcode::kRaggedAllToAll:
-      return MoveKind::kAllToAll;
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kCollectiveBroadcast:
-      return MoveKind::kPermute;
-    default:
-      return std::nullopt;
-  }
-}
-
 class Walker {
  public:
   Walker(const ProgramKernels& kernels, const FusionStyle& style,
@@ -52,19 +30,20 @@ class Walker {
     }
   }
 
-  // Of a whole program.
+  // The estimate of a computation that runs after others: the host starts one
+  // iteration of a loop while another runs.
   ProgramEstimate Run(const Computation& entry) {
     return Simulate(entry, DeviceClock::Host::kOnTime);
   }
 
-  // Of what runs after others: the host starts one iteration of a loop while
-  // another runs.
+  // A recursive call may have moved the element.
   const ProgramEstimate& Visit(const Computation& computation) {
     const auto [known, is_new] = known_.try_emplace(&computation);
     if (!is_new) return known->second;
     const ProgramEstimate estimate =
         Simulate(computation, DeviceClock::Host::kAhead);
-    return known_[&computation] = estimate;  // Others may have moved it.
+    // When each result is ready, by id.
+    return known_[&computation] = estimate;
   }
 
  private:
@@ -74,14 +53,15 @@ class Walker {
     const auto found = kernels_.find(&computation);
     if (found == kernels_.end()) return sum;
     DeviceClock clock(rates_, host);
-    std::vector<double> ready(computation.size(), 0);  // Results, by id.
+    // When the value is ready, looking through tuples and reshapes.
+    std::vector<double> ready(computation.size(), 0);
     for (const Kernel& kernel : found->second) {
       const Instruction& root = *kernel.root;
       double start = 0;
       for (const Instruction* input : kernel.inputs) {
         start = std::max(start, ReadyOf(*input, ready));
       }
-      if (const auto kind = CollectiveOf(root.opcode)) {
+      if (const auto kind = PricedAs(root.opcode)) {
         ready[root.id] =
             clock.RunCollective(start, Communicate(root, *kind, sum));
       } else if (IsControlFlow(root.opcode)) {
@@ -103,7 +83,8 @@ class Walker {
     return sum;
   }
 
-  // Through tuples and reshapes.
+  // All executions of the computations that a loop or call runs; the longest
+  // branch of a conditional.
   static double ReadyOf(const Instruction& value,
                         const std::vector<double>& ready) {
     const Instruction* at = &value;
@@ -131,7 +112,8 @@ class Walker {
     return seconds;
   }
 
-  // All runs of what a loop or call calls; the longest of branches.
+  // Time to transpose, before a collective, so that the dimension that it
+  // splits or joins comes first, and back.
   ProgramEstimate Inside(const Instruction& root) {
     ProgramEstimate inside;
     for (const Computation* called : root.called) {
@@ -185,7 +167,7 @@ class Walker {
     return seconds;
   }
 
-  // To have the dimension first that a collective splits or joins, and back.
+  // The sub-axes along which the participants of the collective differ.
   double TransposeSeconds(const Instruction& collective) const {
     if (!style_.transposes_for_collectives) return 0;
     double seconds = 0;
@@ -202,7 +184,7 @@ class Walker {
     return seconds;
   }
 
-  // The sub-axes along which partners of the collective lie.
+  // Bits of a coordinate along the axis.
   uint32_t AxesOf(const Instruction& instruction) {
     const Attributes& attributes = *instruction.attributes;
     if (places_.empty()) FindPlaces();
@@ -230,7 +212,7 @@ class Walker {
     return bits;
   }
 
-  // Of a coordinate along it, in bits.
+  // By device: its coordinates along all of `axes_`, in a few bits each.
   int WidthOf(const AxisList& axis) const {
     return static_cast<int>(
         std::bit_width(static_cast<uint64_t>(mesh_.Size(axis) - 1)));

@@ -1,11 +1,12 @@
 #include "meshwright/cost/program_memory.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
-#include "meshwright/cost/free_places.h"
+#include "meshwright/cost/donated_buffers.h"
 #include "meshwright/cost/unchanged_leaves.h"
 #include "meshwright/cost/value_buffers.h"
 #include "meshwright/hlo/kernel_calls.h"
@@ -16,18 +17,39 @@ namespace {
 
 constexpr int64_t kPointerBytes = 8;
 
+// The kernel at which it is reached.
+bool CanBeCounted(const Module& module) {
+  double bytes = 0;
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      bytes += static_cast<double>(ByteSize(instruction->shape));
+    }
+  }
+  return bytes < 0x1p60;
+}
+
+struct Peak {
+  int64_t bytes = 0;
+  // The peak memory of temporaries. `take_over[i]`: the leaf of the parameters
+  // whose buffer leaf i of the result may reuse, -1 if none. Temporaries may
+  // use donated arguments that are no longer read, if `in_arguments`.
+  int32_t kernel = -1;
+
+  void Reach(int64_t other, int32_t at) {
+    if (other > bytes) *this = {other, at};
+  }
+};
+
 class Estimator {
  public:
   Estimator(const ProgramKernels& kernels, const FusionStyle& style)
       : kernels_(kernels), style_(style) {}
 
-  // The most that temporaries take at once. `take_over[i]` is the parameter's
-  // leaf whose memory leaf i of the result may take, -1 if none. They may lie
-  // in arguments that are read no more, if `in_arguments`.
-  int64_t Temporaries(const Computation& computation,
-                      absl::Span<const int32_t> take_over, bool in_arguments) {
+  // Additional bytes during a kernel,
+  Peak Temporaries(const Computation& computation,
+                   absl::Span<const int32_t> take_over, bool in_arguments) {
     const auto found = kernels_.find(&computation);
-    if (found == kernels_.end()) return 0;
+    if (found == kernels_.end()) return {};
     const std::vector<Kernel>& kernels = found->second;
     ValueBuffers values(computation, kernels, style_.runs_when_ready,
                         unchanged_);
@@ -35,9 +57,10 @@ class Estimator {
     PassThroughLoops(kernels, values);
     if (in_arguments) UseArguments(computation, kernels, take_over, values);
     int64_t live = 0;
-    int64_t most = 0;
-    std::vector<int64_t> copied(kernels.size() + 1, 0);  // More than before,
-    std::vector<int64_t> later(kernels.size(), 0);       // and afterwards.
+    Peak most;
+    std::vector<int64_t> copied(kernels.size() + 1, 0);  // and after it.
+    // Bytes that only copies read.
+    std::vector<int64_t> later(kernels.size(), 0);
     for (const ValueBuffers::Copy& copy : values.copies) {
       if (copy.placed) continue;
       const bool after = !copy.order.empty() && copy.made < copy.read &&
@@ -60,14 +83,17 @@ class Estimator {
         live += buffer.bytes;
       }
       const int64_t scratch = kernels[k].scratch_bytes - values.in_scratch[k];
-      most = std::max(most, live + scratch + Inside(*kernels[k].root));
-      int64_t made = 0;  // That only copies read.
+      most.Reach(live + scratch + Inside(*kernels[k].root), k);
+      // Puts temporaries into buffers of donated arguments until the results
+      // are written there. The result of a loop is in its buffer from before
+      // the loop starts: those buffers are left alone.
+      int64_t made = 0;
       for (const int32_t b : dying[k]) {
         const Buffer& buffer = values.buffers[b];
         (buffer.defined == k ? made : live) -= buffer.bytes;
       }
       live += freed + later[k];
-      most = std::max(most, live);
+      most.Reach(live, k);
       live += made;
     }
     return most;
@@ -78,15 +104,14 @@ class Estimator {
     return buffer.defined != Buffer::kNever && !buffer.result && !buffer.kept;
   }
 
-  // Puts values where arguments were, until results replace these. What a loop
-  // gives lies there from the loop's start, and before: such are left alone.
+  // Marks results that have a buffer of their own, or that of a parameter.
   static void UseArguments(const Computation& computation,
                            absl::Span<const Kernel> kernels,
                            absl::Span<const int32_t> take_over,
                            ValueBuffers& values) {
     const std::vector<int32_t>& root = values.of(*computation.root());
     const std::vector<int32_t> parameters = ParametersOf(computation, values);
-    std::vector<FreePlace> places;
+    std::vector<DonatedBuffer> places;
     for (size_t i = 0; i < root.size() && i < take_over.size(); ++i) {
       const Buffer& result = values.buffers[root[i]];
       if (take_over[i] == Buffer::kNever || !result.result ||
@@ -109,7 +134,7 @@ class Estimator {
       candidates.push_back({copy.bytes, copy.made, copy.read});
       chosen.push_back(&copy.placed);
     }
-    const std::vector<bool> placed = FillPlaces(std::move(places), candidates);
+    const std::vector<bool> placed = FillDonated(std::move(places), candidates);
     for (size_t i = 0; i < placed.size(); ++i) *chosen[i] = placed[i];
   }
 
@@ -123,7 +148,7 @@ class Estimator {
     return parameters;
   }
 
-  // Results that have memory of their own, or a parameter's.
+  // Written while the old value is still read: it needs a buffer of its own.
   static void MarkResults(const Computation& computation,
                           absl::Span<const Kernel> kernels,
                           absl::Span<const int32_t> take_over,
@@ -137,7 +162,8 @@ class Estimator {
       if (buffer.defined == Buffer::kNever) continue;
       const int32_t old = parameters[take_over[i]];
       const int32_t last_read = values.buffers[old].last_read;
-      // Written while the old value is still read: a place of its own.
+      // The initial value of a loop-carried value is in the buffer of the
+      // loop's result.
       if (last_read > buffer.defined ||
           (last_read == buffer.defined &&
            !InPlace(kernels[buffer.defined], old, root[i], values))) {
@@ -164,7 +190,7 @@ class Estimator {
     return false;
   }
 
-  // What a loop starts from lies where its result will.
+  // Bytes of inputs whose buffers the kernel's results reuse.
   static void PassThroughLoops(absl::Span<const Kernel> kernels,
                                ValueBuffers& values) {
     for (int32_t k = static_cast<int32_t>(kernels.size()) - 1; k >= 0; --k) {
@@ -191,11 +217,12 @@ class Estimator {
     return leaves;
   }
 
-  // Bytes of inputs whose memory the kernel's results take.
+  // A buffer is reused once.
   int64_t TakenOver(const Kernel& kernel, int32_t k,
                     const ValueBuffers& values) {
     int64_t bytes = 0;
-    absl::flat_hash_set<int32_t> gone;  // A place is taken once.
+    // Each input's buffer goes to one result.
+    absl::flat_hash_set<int32_t> gone;
     const auto take = [&](int32_t leaf, int64_t wanted) {
       const Buffer& buffer = values.buffers[leaf];
       if (!IsTemporary(buffer) || buffer.placed || buffer.last_read != k ||
@@ -221,7 +248,8 @@ class Estimator {
     }
     if (results.size() != 1 + kernel.more_results.size()) return 0;
     if (values.again.contains(k)) return 0;
-    // Each input goes to one result.
+    // Additional memory of the computations that a control-flow instruction
+    // runs.
     std::vector<bool> taken(kernel.in_place.size(), false);
     for (const int32_t result : results) {
       for (size_t i = 0; i < taken.size(); ++i) {
@@ -234,7 +262,7 @@ class Estimator {
     return bytes;
   }
 
-  // What the computations of a control-flow instruction need besides.
+  // The leaf of a tuple at `path`.
   int64_t Inside(const Instruction& instruction) {
     if (!IsControlFlow(instruction.opcode)) return 0;
     int64_t most = 0;
@@ -251,7 +279,7 @@ class Estimator {
         std::iota(take_over.begin(), take_over.end(), 0);
       }
       const int64_t bytes =
-          Temporaries(*called, take_over, /*in_arguments=*/false);
+          Temporaries(*called, take_over, /*in_arguments=*/false).bytes;
       inside_[called] = bytes;
       most = std::max(most, bytes);
     }
@@ -305,8 +333,11 @@ ProgramKernels KernelsOf(const Module& module, const ModuleWork& work,
 
 ProgramBytes EstimateMemory(const Module& module, const ProgramKernels& kernels,
                             const FusionStyle& style) {
+  if (!CanBeCounted(module)) {
+    return {.arguments = std::numeric_limits<int64_t>::max()};
+  }
   ProgramBytes bytes;
-  std::vector<int32_t> first_leaf;  // Of parameters, by number.
+  std::vector<int32_t> first_leaf;  // A tuple is a table of pointers.
   int32_t leaves = 0;
   for (const Instruction* parameter : module.entry()->Parameters()) {
     bytes.arguments += ByteSize(parameter->shape);
@@ -327,10 +358,15 @@ ProgramBytes EstimateMemory(const Module& module, const ProgramKernels& kernels,
                                alias.parameter_index);
     bytes.aliased += ByteSize(*results[output]);
   }
-  bytes.temporaries =
+  const Peak most =
       Estimator(kernels, style)
           .Temporaries(*module.entry(), take_over, style.runs_when_ready);
+  bytes.temporaries = most.bytes;
+  if (most.kernel >= 0) {
+    bytes.peak_at = kernels.at(module.entry())[most.kernel].root;
+  }
   return bytes;
 }
 
+// The type of the unit that computes contractions of `type` (cf. MatmulFlops).
 }  // namespace meshwright

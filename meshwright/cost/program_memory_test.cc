@@ -1,5 +1,7 @@
 #include "meshwright/cost/program_memory.h"
 
+#include <limits>
+
 #include "gtest/gtest.h"
 #include "meshwright/cost/module_for_test.h"
 
@@ -32,6 +34,17 @@ TEST(EstimateMemoryTest, ValuesLiveUntilTheirLastReader) {
   EXPECT_EQ(bytes.aliased, 0);
   EXPECT_EQ(bytes.temporaries, 3 * kArray);
   EXPECT_EQ(bytes.peak(), 5 * kArray + kPointer);
+  EXPECT_EQ(bytes.peak_at, c);
+}
+
+TEST(EstimateMemoryTest, WhatCannotBeCountedIsTheLargestNumber) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  for (int i = 0; i < 64; ++i) body.Parameter(F32({int64_t{1} << 56}));
+  body.Tuple({body.Parameter(F32({8}))});
+  const ProgramBytes bytes = Estimate(module, body);
+  EXPECT_EQ(bytes.peak(), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(bytes.peak_at, nullptr);
 }
 
 TEST(EstimateMemoryTest, ElementwiseKernelsWorkInPlace) {

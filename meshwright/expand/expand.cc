@@ -15,30 +15,54 @@
 namespace meshwright {
 namespace {
 
-// Null for what the platform has.
-Expansion ExpansionOf(const Instruction& instruction,
-                      absl::string_view platform) {
-  if (instruction.opcode == Opcode::kRaggedDot && platform == "cpu") {
-    return ExpandRaggedDot;
+// The expansions of a computation's instructions.
+class Expansions {
+ public:
+  Expansions(absl::string_view platform, const Computation& computation)
+      : platform_(platform) {
+    if (platform_ == "cuda") of_results_ = ElementsOfResults(computation);
   }
-  if (IsFusedAttention(instruction) && platform != "cuda") {
-    return ExpandAttention;
+
+  // Null if the platform supports the instruction.
+  Expansion Of(const Instruction& instruction) const {
+    if (instruction.opcode == Opcode::kRaggedDot && platform_ == "cpu") {
+      return ExpandRaggedDot;
+    }
+    if (IsFusedAttention(instruction) && platform_ != "cuda") {
+      return ExpandAttention;
+    }
+    if ((instruction.opcode == Opcode::kScaledDot && platform_ == "cpu") ||
+        (IsBlockScaledDot(instruction) && platform_ != "cuda")) {
+      return ExpandScaledDot;
+    }
+    if (SeemsGrouped(instruction)) return ExpandSeemingGroups;
+    if (CallsLapack(instruction)) return ExpandLapack;
+    if (platform_ == "cuda") return OfCuda(instruction);
+    if (instruction.opcode == Opcode::kScan && platform_ == "cpu") {
+      return ExpandScan;
+    }
+    return nullptr;
   }
-  if ((instruction.opcode == Opcode::kScaledDot && platform == "cpu") ||
-      (IsBlockScaledDot(instruction) && platform != "cuda")) {
-    return ExpandScaledDot;
+
+ private:
+  // Instructions that are slow there.
+  Expansion OfCuda(const Instruction& instruction) const {
+    if (MeetsInFewRows(instruction)) return ExpandFewRows;
+    if (AddsHalves(instruction)) return ExpandSumOfHalves;
+    if (GathersInside(instruction) && of_results_[instruction.id]) {
+      return ExpandGatherInside;
+    }
+    return nullptr;
   }
-  if (SeemsGrouped(instruction)) return ExpandSeemingGroups;
-  if (AddsHalves(instruction) && platform == "cuda") return ExpandSumOfHalves;
-  if (instruction.opcode == Opcode::kScan && platform == "cpu") {
-    return ExpandScan;
-  }
-  return nullptr;
-}
+
+  absl::string_view platform_;
+  std::vector<bool> of_results_;
+};
 
 bool LacksAny(absl::string_view platform, const Computation& computation) {
+  const Expansions expansions(platform, computation);
   for (const auto& instruction : computation.instructions()) {
-    if (ExpansionOf(*instruction, platform) != nullptr) return true;
+    if (expansions.Of(*instruction) != nullptr) return true;
   }
   return false;
 }
@@ -53,6 +77,7 @@ bool LacksAny(absl::string_view platform, const Module& module) {
 absl::Status ExpandComputation(absl::string_view platform,
                                Computation& computation,
                                LocalProgram& program) {
+  const Expansions expansions(platform, computation);
   LocalBuilder builder(&program, &computation);
   absl::flat_hash_map<const Instruction*, Instruction*> replaced;
   const auto replace = [&](Instruction*& value) {
@@ -60,7 +85,8 @@ absl::Status ExpandComputation(absl::string_view platform,
     if (found != replaced.end()) value = found->second;
   };
   std::vector<Instruction*> order;
-  Instruction* root = computation.root();  // Whatever is added takes its place.
+  // Adding instructions changes the root.
+  Instruction* root = computation.root();
   const int32_t count = computation.size();
   for (int32_t id = 0; id < count; ++id) {
     Instruction* instruction = computation.instruction(id);
@@ -68,7 +94,7 @@ absl::Status ExpandComputation(absl::string_view platform,
     for (Instruction*& before : instruction->control_predecessors) {
       replace(before);
     }
-    const Expansion expand = ExpansionOf(*instruction, platform);
+    const Expansion expand = expansions.Of(*instruction);
     if (expand == nullptr) {
       order.push_back(instruction);
       continue;

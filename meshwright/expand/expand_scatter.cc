@@ -5,13 +5,17 @@
 
 namespace meshwright {
 
-bool AddsHalves(const Instruction& instruction) {
-  const ElementType type = instruction.shape.element_type;
+bool AddsUpdates(const Instruction& instruction) {
   return instruction.opcode == Opcode::kScatter &&
          instruction.operands.size() == 3 &&
-         (type == ElementType::kBF16 || type == ElementType::kF16) &&
          !instruction.attributes->unique_indices &&
          ReductionOf(*instruction.called[0]) == Reduction::kSum;
+}
+
+bool AddsHalves(const Instruction& instruction) {
+  const ElementType type = instruction.shape.element_type;
+  return (type == ElementType::kBF16 || type == ElementType::kF16) &&
+         AddsUpdates(instruction);
 }
 
 absl::StatusOr<Instruction*> ExpandSumOfHalves(const Instruction& instruction,

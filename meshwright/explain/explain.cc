@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
-#include "meshwright/explain/explain_flips.h"
+#include "meshwright/explain/break_even.h"
 #include "meshwright/explain/explain_locally.h"
 #include "meshwright/explain/explain_names.h"
 #include "meshwright/hlo/opcode.h"
@@ -38,7 +38,7 @@ int64_t ResultBytes(const PlanStudy& study, int32_t group,
   return static_cast<int64_t>(bytes);
 }
 
-// What can be said of every option without solving anything.
+// What is known about every option without solving anything.
 std::vector<OptionReport> LookAtOptions(const PlanStudy& study, int32_t group,
                                         const LocalView& local) {
   const std::vector<Option>& options = study.problem().options(group);
@@ -63,7 +63,7 @@ std::vector<OptionReport> LookAtOptions(const PlanStudy& study, int32_t group,
   return reports;
 }
 
-// The chosen option first, then those that look best.
+// The chosen option first, then the most promising ones.
 std::vector<int32_t> InOrder(const std::vector<OptionReport>& reports) {
   std::vector<int32_t> order(reports.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
@@ -83,8 +83,8 @@ bool IsProved(const Answer& answer) {
   return answer.seconds - answer.bound <= kNoticeable * answer.seconds;
 }
 
-// The best with an option, against the best with the chosen one; of that one
-// itself when there is none yet.
+// Sets the difference between the best plan with an option and the best one
+// with the chosen option (with itself, if that is not known yet).
 std::optional<Answer> FillRegret(const PlanStudy& study, int32_t group,
                                  int32_t option,
                                  const std::optional<Answer>& chosen,
@@ -183,7 +183,7 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
   SortByRegret(report.options);
   report.moves = MovesTo(study, group, names);
   if (limits.flips) {
-    report.flips = FindFlips(study, group);
+    report.flips = FindBreakEvens(study, group);
     report.least_speed = 1 / kMostLinkFactor;
     report.most_speed = kMostLinkFactor;
   }
@@ -193,10 +193,10 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
 std::vector<BlockReport> ExplainBlocks(const PlanStudy& study,
                                        const Blocks& blocks, int questions) {
   struct Kind {
-    int32_t group = 0;  // Of the keys.
+    int32_t group = 0;  // Group of the keys.
     int64_t count = 0;
     int64_t members = 0;
-    std::set<int32_t> groups;  // Of all members.
+    std::set<int32_t> groups;  // Groups of all members.
     double seconds = 0;
   };
   std::vector<Kind> kinds;
@@ -225,7 +225,8 @@ std::vector<BlockReport> ExplainBlocks(const PlanStudy& study,
   std::stable_sort(
       kinds.begin(), kinds.end(),
       [](const Kind& a, const Kind& b) { return a.seconds > b.seconds; });
-  // A fair share for each block; more for the first ones.
+  // The questions are divided evenly among the blocks; the first ones get the
+  // remainder.
   int left = questions;
   std::vector<BlockReport> reports;
   const StudyNames names(study);

@@ -1,10 +1,10 @@
-// Why a plan is as it is: the options there were, what each would cost, what
-// holds the plan back, and what would change a choice.
+// Explains a plan: which options there were, what each would cost, which
+// constraints bind, and what would change a choice.
 //
 //   ChoiceReport why = ExplainChoice(study, study.GroupNamed("dot.7"), {});
 //   why.options[0].text;       // "[data, -] x [-, model] -> [data, model]"
-//   why.options[1].regret;     // 0.0018: seconds more, all else at its best
-//   why.flips[0].factor;       // 0.25: chosen no more with links that slow
+//   why.options[1].regret;     // 0.0018: seconds more, the rest re-optimised
+//   why.flips[0].factor;       // 0.25: not the best with links that slow
 //
 // All times are those of a step, as the search counts them.
 #ifndef MESHWRIGHT_EXPLAIN_EXPLAIN_H_
@@ -21,29 +21,32 @@
 
 namespace meshwright {
 
-// One way to split a group of alike ops, or all of a block.
+// One strategy of a group of equivalent ops, or of a block.
 struct OptionReport {
   std::string text;  // "[data, -] x [-, model] -> [data, model]"
   bool is_chosen = false;
-  bool is_allowed = true;  // By the strategy and the pins.
-  // Of this group or block, per step: computing, and moving what goes in and
-  // out. With all else at its best for this option if there is a regret; else
-  // with all else as planned.
+  // Whether the requested strategy and the pins allow it.
+  bool is_allowed = true;
+  // Of this group or block, per step: computing, and resharding its operands
+  // and results. With the rest re-optimised for this option if there is a
+  // regret; otherwise with the rest as planned.
   double compute_seconds = 0;
   std::optional<double> move_seconds;
-  int64_t bytes = 0;  // Of the results of one member, on a device.
-  // The step's peak on a device, all else at its best.
+  int64_t bytes = 0;  // Of the results of one member, per device.
+  // The step's peak per device, with the rest re-optimised.
   std::optional<int64_t> peak_bytes;
-  // More for the step than the chosen option, everything else free to adapt.
+  // How much longer the step takes than with the chosen option if everything
+  // else may adapt.
   std::optional<double> regret;
-  bool is_exact = false;  // `regret` is proved.
-  // The same with everything else as planned; none when that is impossible.
+  bool is_exact = false;  // Whether `regret` is proven.
+  // The same with everything else as planned; nullopt if that is impossible.
   std::optional<double> regret_if_fixed;
-  std::string why_not;  // No plan has this option.
+  std::string why_not;  // Why no plan has this option.
 };
 
-// A setting at which the chosen option is not the best any more.
-struct Flip {
+// A break-even point: a change of links or memory from which on the chosen
+// option is not the best any more.
+struct BreakEven {
   enum class Of : uint8_t {
     kSlowerLinks,
     kFasterLinks,
@@ -51,58 +54,60 @@ struct Flip {
     kMoreMemory
   };
   Of of = Of::kSlowerLinks;
-  double factor = 1;     // Of the speed of links or the memory of a device.
-  int64_t bytes = 0;     // That much memory.
+  // Relative to the present speed of links or memory of a device.
+  double factor = 1;
+  int64_t bytes = 0;     // The memory at that point.
   std::string instead;   // The best option there; empty: none found.
-  bool is_exact = true;  // Proved: the chosen option is worse there.
+  bool is_exact = true;  // Proven: the chosen option is worse there.
 };
 
-// How an operand gets to where it is needed.
+// How an operand is resharded for its user.
 struct MoveReport {
   int32_t operand = 0;
-  std::string from;   // What makes it, by its HLO name
-  std::string shown;  // and as users know it (explain_names.h).
-  std::string moves;  // "all-gather model"; empty when it lies right.
+  std::string from;   // The HLO name of its producer,
+  std::string shown;  // and its display name (explain_names.h).
+  std::string moves;  // "all-gather model"; empty if it needs none.
   double seconds = 0;
 };
 
 struct ChoiceReport {
-  std::string name;   // Of the first of the alike ops.
-  std::string shown;  // As users know all of them (explain_names.h).
+  std::string name;   // Of the first of the equivalent ops.
+  std::string shown;  // Display name of all of them (explain_names.h).
   std::string opcode;
   std::string shape;
-  int64_t count = 1;                  // Alike ops, decided as one.
-  std::string pin;                    // "[data, -]" when it is pinned.
+  int64_t count = 1;                  // Equivalent ops, which get one strategy.
+  std::string pin;                    // "[data, -]" if it is pinned.
   std::vector<OptionReport> options;  // The chosen one, then by regret.
   std::vector<MoveReport> moves;      // Of operands, as planned.
-  std::vector<Flip> flips;
-  double least_speed = 1;  // Links were tried from so slow to so fast.
+  std::vector<BreakEven> flips;
+  double least_speed = 1;  // Range of link speeds that was tried.
   double most_speed = 1;
 };
 
 struct ChoiceLimits {
-  int options = 16;  // Re-solved, most promising first.
+  int options = 16;  // How many are re-solved, most promising first.
   bool flips = true;
 };
 
-// kNotFound when the search does not know the plan's option.
+// kNotFound if the plan's option is not among those of the search.
 absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
                                            int32_t group,
                                            const ChoiceLimits& limits = {});
 
-// A contraction with all that follows its split, and how it could be split.
+// A block: a contraction with the ops that follow its sharding, and its
+// options.
 struct BlockReport {
   std::string name;   // Of its first contraction.
-  std::string shown;  // As users know those of all blocks alike.
+  std::string shown;  // Display name of all equal blocks.
   std::string shape;
-  int64_t count = 1;    // Blocks alike, decided as one.
-  int64_t members = 1;  // Of one block.
+  int64_t count = 1;    // Equal blocks, which get one strategy.
+  int64_t members = 1;  // Ops of one block.
   std::vector<OptionReport> options;
 };
 
-// At most `questions` options are re-solved, over all blocks; the others have
-// no regret. Blocks with most computing first. `blocks` are those of the
-// study's graph.
+// Re-solves at most `questions` options over all blocks; the others have no
+// regret. Blocks with most computing first. `blocks` are those of the study's
+// graph.
 std::vector<BlockReport> ExplainBlocks(const PlanStudy& study,
                                        const Blocks& blocks,
                                        int questions = 60);

@@ -9,12 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/units.h"
 #include "meshwright/mesh/sharding_text.h"
-#include "meshwright/planner/plan_setting.h"
+#include "meshwright/planner/plan_prices.h"
 
 namespace meshwright {
 namespace {
 
-// Groups that lie as they do for the batch's axis alone.
+// Groups that are pinned only because of the batch axis.
 std::set<int32_t> PinnedForBatch(const PlanStudy& study) {
   std::set<int32_t> groups;
   const Plan& plan = study.plan();
@@ -35,7 +35,8 @@ std::set<int32_t> PinnedForBatch(const PlanStudy& study) {
   return groups;
 }
 
-// By group, without those that follow from another group's.
+// The user's pins by group, without those that follow from a pin of a group in
+// `but`.
 std::map<int32_t, GroupPin> GivenPins(const PlanStudy& study,
                                       const std::set<int32_t>& but) {
   std::map<int32_t, GroupPin> given;
@@ -68,8 +69,8 @@ std::vector<BindReport> ExplainBinds(const PlanStudy& study, int pins) {
     reports.push_back({std::move(what), std::move(asked), saves});
   };
   const Plan& plan = study.plan();
-  if (plan.strategy != "auto" && plan.strategy != "volume") {
-    add("strategy", plan.strategy, {.any_strategy = true});
+  if (plan.strategy != Expert::kAuto && plan.strategy != Expert::kVolume) {
+    add("strategy", std::string(Name(plan.strategy)), {.any_strategy = true});
   }
   add("memory", FormatBytes(plan.memory_bytes), {.any_memory = true});
   const std::vector<Forbidden>& forbidden = study.forbidden();
@@ -103,29 +104,24 @@ std::vector<BindReport> ExplainBinds(const PlanStudy& study, int pins) {
 absl::StatusOr<std::optional<BindReport>> ExplainMesh(const Module& module,
                                                       const PlanStudy& study) {
   const Plan& plan = study.plan();
-  // Pins and forbidden axes are about the mesh, and have to go with it.
-  const bool names_axes =
-      std::ranges::any_of(plan.steering.forbidden, [](const std::string& one) {
-        return one.find('@') != std::string::npos;
-      });
+  // Pins and forbidden axes refer to the mesh and must be dropped with it.
+  const bool names_axes = std::ranges::any_of(
+      plan.steering.forbidden,
+      [](const Forbidden& one) { return !one.axis.empty(); });
   const bool has_pins = !GivenPins(study, PinnedForBatch(study)).empty();
   if (!HasOneMesh(plan) || names_axes || has_pins || plan.stages() > 1) {
     return std::nullopt;
   }
-  absl::StatusOr<PlanSetting> setting = SettingOf(plan);
-  if (!setting.ok()) return setting.status();
-  const absl::StatusOr<Expert> expert = ParseExpert(plan.strategy);
-  if (!expert.ok()) return expert.status();
   PlanRequest request;
-  request.expert = *expert;
+  request.expert = plan.strategy;
   request.micro_batches = plan.micro_batches;
   request.stages = 1;
-  request.recompute = setting->recompute;
+  request.recompute = plan.recompute;
   request.memory_bytes = plan.memory_bytes;
-  request.forbidden = setting->forbidden;
+  request.forbidden = plan.steering.forbidden;
   request.batch_axis = plan.steering.batch_axis;
   const absl::StatusOr<Plan> other =
-      MakePlan(module, setting->cluster, setting->rates, request);
+      MakePlan(module, plan.cluster, plan.rates, request);
   if (!other.ok()) return std::nullopt;
   const double saves =
       plan.predicted.step_seconds - other->predicted.step_seconds;

@@ -10,16 +10,18 @@
 #include "meshwright/cost/price_list.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
+#include "meshwright/plan/step_names.h"
 #include "meshwright/plan/verify_plan.h"
 #include "meshwright/planner/loop_pins.h"
-#include "meshwright/planner/plan_setting.h"
+#include "meshwright/planner/plan_prices.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/search/expert.h"
 
 namespace meshwright {
 namespace {
 
-// Cells that the solver may touch for one question: the clock does not count.
+// Table cells that the solver may touch for one question, so that answers do
+// not depend on the clock.
 constexpr int64_t kWork = 100'000'000;
 constexpr double kSeconds = 600;
 constexpr double kGap = 1e-5;
@@ -53,9 +55,9 @@ int64_t Cell(const Problem& problem, const ProblemEdge& edge, int32_t a,
   return table.cells[static_cast<size_t>(a) * table.columns + b];
 }
 
-// Values that groups share take the cheapest form, of equally cheap ones that
-// with least memory: nothing else makes the solver care. Their nodes come after
-// the groups and have edges to groups only.
+// Gives each value that groups share its cheapest form; if several cost the
+// same, the one with the least memory, which the solver does not ensure. The
+// nodes of these values come after the groups and have edges to groups only.
 void SettleCopies(const Problem& problem, int32_t groups,
                   std::vector<int32_t>& nodes) {
   const size_t count = problem.nodes.size();
@@ -86,8 +88,9 @@ void SettleCopies(const Problem& problem, int32_t groups,
   }
 }
 
-// Takes `option` for `group`, and for groups that then could not stay as they
-// are something that can be: a state parameter takes its next value along.
+// Assigns `option` to `group`, and a possible option to groups whose own option
+// then becomes impossible: the next value of a state follows the state
+// parameter.
 void Force(const Problem& problem, int32_t groups, int32_t group,
            int32_t option, std::vector<int32_t>& nodes) {
   std::vector<std::vector<int32_t>> edges(groups);
@@ -126,23 +129,21 @@ void Force(const Problem& problem, int32_t groups, int32_t group,
 
 }  // namespace
 
-PlanStudy::PlanStudy(const Plan& plan, PlannedStep step, Cluster cluster,
-                     Rates rates, Annotations annotations)
+PlanStudy::PlanStudy(const Plan& plan, PlannedStep step,
+                     Annotations annotations)
     : plan_(plan),
       step_(std::move(step)),
-      cluster_(std::move(cluster)),
-      rates_(std::move(rates)),
       pins_given_{plan.mesh, std::move(annotations)},
-      model_(std::make_unique<StepModel>(ModelStep(
-          step_.module(), FusionStyleFor(cluster_.IsCpu()), &pins_given_))) {}
+      model_(std::make_unique<StepModel>(
+          ModelStep(step_.module(), FusionStyleFor(plan_.cluster.IsCpu()),
+                    &pins_given_))) {}
 
 absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
     const Module& module, const Plan& plan, Annotations annotations) {
   MW_RETURN_IF_ERROR(VerifyModule(plan, module));
-  MW_ASSIGN_OR_RETURN(PlanSetting setting, SettingOf(plan));
   std::optional<SplitStep> split;
   if (plan.pipeline.has_value()) {
-    MW_ASSIGN_OR_RETURN(split, StepForStages(module, setting.recompute,
+    MW_ASSIGN_OR_RETURN(split, StepForStages(module, plan.recompute,
                                              plan.pipeline->loop_pieces));
   }
   auto cut = split.has_value()
@@ -152,7 +153,7 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
       PlannedStep step,
       PlannedStep::Of(
           cut != nullptr ? *cut : module, plan.micro_batches,
-          plan.pipeline.has_value() ? Recompute::kNone : setting.recompute));
+          plan.pipeline.has_value() ? Recompute::kNone : plan.recompute));
   if (!plan.steering.pins.empty()) {
     MW_ASSIGN_OR_RETURN(annotations, PinsOf(plan.steering, step.module(),
                                             Flatten(step.module()), plan.mesh));
@@ -160,21 +161,19 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
     annotations = PinsInLoop(annotations, step.module(), plan.micro_batches);
   }
   std::unique_ptr<PlanStudy> study(
-      new PlanStudy(plan, std::move(step), std::move(setting.cluster),
-                    std::move(setting.rates), std::move(annotations)));
+      new PlanStudy(plan, std::move(step), std::move(annotations)));
   study->cut_ = std::move(cut);
-  if (plan.strategies.size() != study->model_->graph.ops.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the plan has ", plan.strategies.size(), " strategies, the step ",
-        study->model_->graph.ops.size(), " operations; plan it again"));
-  }
-  MW_ASSIGN_OR_RETURN(const Expert expert, ParseExpert(plan.strategy));
-  study->expert_ = DemandOf(expert, *study->model_, plan.mesh);
+  study->expert_ = DemandOf(plan.strategy, *study->model_, plan.mesh);
   MW_ASSIGN_OR_RETURN(
       study->pins_,
       PinnedGroups(*study->model_, study->pins_given_.given, plan.mesh));
-  study->forbidden_ = std::move(setting.forbidden);
-  study->FindChosen();
+  const FlatGraph& graph = study->model_->graph;
+  MW_ASSIGN_OR_RETURN(
+      std::vector<Rule> rules,
+      RulesOf(plan.steering, study->step_.module(), graph, plan.mesh));
+  MW_ASSIGN_OR_RETURN(const Assignment planned,
+                      AssignmentOf(plan, graph, std::move(rules)));
+  study->FindChosen(planned.strategies);
   MW_RETURN_IF_ERROR(study->EvaluatePlan());
   return study;
 }
@@ -186,27 +185,28 @@ const PlanStudy::PricedProblem& PlanStudy::Priced(const Whatif& whatif) const {
   if (known != priced_.end()) return known->second;
   std::erase_if(priced_,
                 [&](const auto& entry) { return entry.first != as_planned; });
-  std::vector<Forbidden> forbidden = forbidden_;
+  std::vector<Forbidden> forbidden = plan_.steering.forbidden;
   if (whatif.allowed == Whatif::kAnyCollective) {
     forbidden.clear();
   } else if (whatif.allowed >= 0) {
     forbidden.erase(forbidden.begin() + whatif.allowed);
   }
   PricedProblem& made = priced_[key];
-  made.prices = WithLinks(PlanPrices(rates_, cluster_, forbidden, plan_.mesh),
-                          whatif.link_speed);
+  made.prices =
+      WithLinks(PlanPrices(plan_.rates, plan_.cluster, forbidden, plan_.mesh),
+                whatif.link_speed);
   made.resharder = std::make_unique<Resharder>(&plan_.mesh, made.prices);
   made.problem = std::make_unique<MeshProblem>(
-      *model_, plan_.mesh, made.prices, &rates_, *made.resharder,
+      *model_, plan_.mesh, made.prices, &plan_.rates, *made.resharder,
       /*memory_limit=*/std::nullopt,
       Demands{.pins = pins_, .offers_only = true});
   return made;
 }
 
-void PlanStudy::FindChosen() {
+void PlanStudy::FindChosen(const std::vector<Strategy>& planned) {
   chosen_.assign(model_->alike.count(), -1);
   for (int32_t g = 0; g < model_->alike.count(); ++g) {
-    const Strategy& taken = plan_.strategies[model_->alike.members[g][0]];
+    const Strategy& taken = planned[model_->alike.members[g][0]];
     const std::vector<Option>& options = problem().options(g);
     for (size_t i = 0; i < options.size(); ++i) {
       if (options[i].strategy == taken) chosen_[g] = static_cast<int32_t>(i);
@@ -247,8 +247,8 @@ bool PlanStudy::Allows(int32_t group, int32_t option,
 
 absl::StatusOr<Answer> PlanStudy::Ask(const Whatif& asked) const {
   Whatif whatif = asked;
-  // What is forced need not be allowed; nor what is pinned with it, such as the
-  // next value of a state parameter.
+  // The forced option need not be allowed by pins; nor need that of a group
+  // that is pinned with it, such as the next value of a state parameter.
   if (const auto pins = pins_.find(whatif.group); pins != pins_.end()) {
     for (const GroupPin& pin : pins->second) whatif.unpinned.insert(pin.group);
   }

@@ -1,5 +1,5 @@
-// A plan taken apart: the problem that it solves, with every option of every
-// group, and what would be best if something were different.
+// Re-solves the problem of a plan, with every option of every group, under
+// changed conditions.
 //
 //   MW_ASSIGN_OR_RETURN(auto study, PlanStudy::Of(module, plan, {}));
 //   study->Ask({})->seconds;                          // 0.0312
@@ -7,7 +7,7 @@
 //   study->Ask({.link_speed = 0.5})->seconds;         // 0.0401
 //
 // The mesh and the micro-batches stay those of the plan. Times are as the
-// search counts them. Answers are the same on every run.
+// search counts them. Answers are deterministic.
 #ifndef MESHWRIGHT_EXPLAIN_EXPLAIN_STUDY_H_
 #define MESHWRIGHT_EXPLAIN_EXPLAIN_STUDY_H_
 
@@ -34,20 +34,20 @@
 
 namespace meshwright {
 
-// Savings below this part of the step are rounding.
+// Savings below this part of the step are rounding errors.
 inline constexpr double kNoticeable = 1e-5;
 
-// What is different from the plan's own setting.
+// What differs from the plan's own setting.
 struct Whatif {
-  int32_t group = -1;  // Has to take `option`.
+  int32_t group = -1;  // Must take `option`.
   int32_t option = -1;
-  double link_speed = 1;          // Links are this many times as fast.
-  std::optional<int64_t> memory;  // Bytes on a device.
-  bool any_memory = false;        // As many as it takes.
+  double link_speed = 1;          // Links are faster by this factor.
+  std::optional<int64_t> memory;  // Bytes per device.
+  bool any_memory = false;        // Unlimited memory.
   bool any_strategy = false;      // Without what --strategy demands.
   bool no_pins = false;
-  std::set<int32_t> unpinned;  // These groups are not pinned.
-  // The forbidden collective of this index is allowed, or all are.
+  std::set<int32_t> unpinned;  // Groups whose pins are ignored.
+  // The index of the forbidden collective that is allowed, or all.
   int32_t allowed = kNothingMore;
 
   static constexpr int32_t kNothingMore = -1;
@@ -56,7 +56,7 @@ struct Whatif {
 
 struct Answer {
   double seconds = 0;
-  double bound = 0;  // Nothing takes less.
+  double bound = 0;  // A lower bound.
   double compute_seconds = 0;
   double move_seconds = 0;
   int64_t peak_bytes = 0;
@@ -65,10 +65,9 @@ struct Answer {
 
 class PlanStudy {
  public:
-  // `annotations` are the pins that the plan was made with, if it does not say
-  // itself.
-  // kInvalidArgument when the plan is not for this module, which outlives the
-  // study, as the plan does.
+  // `annotations` are the pins that the plan was made with, used if the plan
+  // does not record them. kInvalidArgument if the plan is not for this module.
+  // Module and plan must outlive the study.
   static absl::StatusOr<std::unique_ptr<PlanStudy>> Of(const Module& module,
                                                        const Plan& plan,
                                                        Annotations annotations);
@@ -77,33 +76,36 @@ class PlanStudy {
   const StepModel& model() const { return *model_; }
   const MeshProblem& problem() const { return *Priced({}).problem; }
   const GroupPins& pins() const { return pins_; }
-  const std::vector<Forbidden>& forbidden() const { return forbidden_; }
-  // The options that the plan takes, by group; -1 for one that the search does
-  // not know.
+  const std::vector<Forbidden>& forbidden() const {
+    return plan_.steering.forbidden;
+  }
+  // The option that the plan has, by group; -1 if it is not among those of the
+  // search.
   const std::vector<int32_t>& chosen() const { return chosen_; }
   // The plan itself.
   const Answer& as_planned() const { return as_planned_; }
 
-  // Whether the strategy and the pins let a group take an option.
+  // Whether the requested strategy and the pins allow a group an option.
   bool Allows(int32_t group, int32_t option, const Whatif& whatif = {}) const;
 
-  // kResourceExhausted when nothing fits.
+  // kResourceExhausted if nothing fits.
   absl::StatusOr<Answer> Ask(const Whatif& whatif) const;
 
-  // The group of a parameter, instruction or output of this name; -1 if none.
+  // The group of the parameter, instruction or output of this name; -1 if there
+  // is none.
   int32_t GroupNamed(absl::string_view name) const;
   // The name of a group's first member.
   std::string NameOf(int32_t group) const;
   // "[data, -] x [-, model] -> [data, model]"
   std::string TextOf(int32_t group, int32_t option) const;
 
-  // How a tensor is moved at the plan's prices.
+  // How a tensor is resharded, at the plan's prices.
   const std::vector<ReshardStep>& PathOf(ElementType type, const Sharding& from,
                                          const Sharding& to) const {
     return Priced({}).resharder->Path(type, from, to);
   }
 
-  // Called before every question.
+  // Sets a function that is called before every question.
   void set_report(std::function<void()> report) { report_ = std::move(report); }
   int64_t questions() const { return questions_; }
 
@@ -114,9 +116,8 @@ class PlanStudy {
     std::unique_ptr<MeshProblem> problem;
   };
 
-  PlanStudy(const Plan& plan, PlannedStep step, Cluster cluster, Rates rates,
-            Annotations annotations);
-  void FindChosen();
+  PlanStudy(const Plan& plan, PlannedStep step, Annotations annotations);
+  void FindChosen(const std::vector<Strategy>& planned);  // By op.
   absl::Status EvaluatePlan();
   const PricedProblem& Priced(const Whatif& whatif) const;
   absl::StatusOr<Answer> SolveOne(const Problem& problem,
@@ -126,9 +127,6 @@ class PlanStudy {
   const Plan& plan_;
   std::unique_ptr<Module> cut_;  // What stages are made of; else the module.
   const PlannedStep step_;
-  const Cluster cluster_;
-  const Rates rates_;
-  std::vector<Forbidden> forbidden_;
   MeshPins pins_given_;  // On instructions of `step_`.
   std::unique_ptr<StepModel> model_;
   Demand expert_;

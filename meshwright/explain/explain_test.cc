@@ -6,8 +6,8 @@
 #include "gtest/gtest.h"
 #include "meshwright/base/file.h"
 #include "meshwright/cost/price_list.h"
+#include "meshwright/explain/break_even.h"
 #include "meshwright/explain/explain_binds.h"
-#include "meshwright/explain/explain_flips.h"
 #include "meshwright/explain/explain_locally.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/mesh/cluster_file.h"
@@ -172,8 +172,8 @@ TEST_F(ExplainTest, BeyondAFlipTheSearchChoosesOtherwise) {
       study->problem()
           .pool()[study->problem().options(group)[option].results[0]];
   bool slower = false;
-  for (const Flip& flip : FindFlips(*study, group)) {
-    if (flip.of != Flip::Of::kSlowerLinks) continue;
+  for (const BreakEven& flip : FindBreakEvens(*study, group)) {
+    if (flip.of != BreakEven::Of::kSlowerLinks) continue;
     slower = true;
     EXPECT_LT(flip.factor, 1);
     EXPECT_NE(flip.instead, study->TextOf(group, option));
@@ -193,8 +193,9 @@ TEST_F(ExplainTest, LessMemoryThanAnyPlanNeedsIsNamed) {
   const Plan plan = PlanFor();
   const auto study = StudyOf(plan);
   int found = 0;
-  for (const Flip& flip : FindFlips(*study, study->GroupNamed("weights/in"))) {
-    if (flip.of != Flip::Of::kLessMemory) continue;
+  for (const BreakEven& flip :
+       FindBreakEvens(*study, study->GroupNamed("weights/in"))) {
+    if (flip.of != BreakEven::Of::kLessMemory) continue;
     ++found;
     EXPECT_LT(flip.bytes, study->as_planned().peak_bytes);
     const absl::StatusOr<Answer> there = study->Ask({.memory = flip.bytes});

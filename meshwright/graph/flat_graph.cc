@@ -195,7 +195,8 @@ class Flattener {
     if (!EntryFor(instruction.opcode).stays_apart &&
         !instruction.attributes->custom_call_has_side_effect) {
       std::string key = keys_.Of(instruction);
-      absl::StrAppend(&key, "@", region, "(", absl::StrJoin(operands, ","));
+      absl::StrAppend(&key, "@", int32_t{region}, "(",
+                      absl::StrJoin(operands, ","));
       const auto [known, is_new] = computed_.try_emplace(std::move(key), next);
       if (!is_new) return known->second;
     }

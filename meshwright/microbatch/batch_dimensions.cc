@@ -20,13 +20,13 @@ const std::string* Find(const FrontendAttributes& attributes,
   return found == attributes.end() ? nullptr : &found->second;
 }
 
-// What the step says of the batch's dimension.
+// The recorded batch dimension, or null.
 const std::string* Recorded(const FlatGraph& graph, OpId parameter) {
   return Find(graph.ops[parameter].instruction->frontend_attributes,
               kBatchAttribute);
 }
 
-// By leaf: whether it is given anew every step.
+// By leaf: whether it is new in every step.
 std::vector<bool> DataLeaves(const Module& module, const FlatGraph& graph) {
   bool any_role = false;
   for (const Instruction* parameter : module.entry()->Parameters()) {
@@ -49,13 +49,13 @@ std::vector<bool> DataLeaves(const Module& module, const FlatGraph& graph) {
 
 using Cuts = std::vector<std::optional<int64_t>>;
 
-// Work left whole, as a part of all, below which no other split is looked for;
-// and how much more another must split.
+// If less than this part of the work stays unsplit, no other dimension is
+// tried; and the part that another dimension must split in addition.
 constexpr double kLittle = 0.001;
-// What it must split of all.
+// The part of all work that it must split.
 constexpr double kMost = 0.5;
 
-// Contractions and what leads to them: not the update of weights, which may
+// Contractions and what leads to them; not the optimizer update, which might
 // follow any dimension of the data.
 std::vector<bool> CountedOps(const FlatGraph& graph, const SharedRules& rules) {
   std::vector<bool> counted(graph.ops.size(), false);
@@ -80,7 +80,7 @@ std::vector<bool> CountedOps(const FlatGraph& graph, const SharedRules& rules) {
   return counted;
 }
 
-// What an op computes: products, or elements of its largest tensor.
+// The size of an op's work: multiply-adds, or elements of its largest tensor.
 double PointsOf(const FlatGraph& graph, const FlatOp& op, const Rule& rule) {
   const Opcode opcode = op.instruction->opcode;
   double points = 1;
@@ -105,21 +105,22 @@ double PointsOf(const FlatGraph& graph, const FlatOp& op, const Rule& rule) {
   return op.repeats * points;
 }
 
-// How much of a step's work is split along with the parameters given: the
-// points that its ops compute. With a batch nearly all is; with weights that
-// come as data just what they are multiplied with.
+// How much of a step's work is split together with the given parameters, in
+// multiply-adds or elements. With the batch that is nearly everything; with
+// weights that come as data, only what they are multiplied with.
 struct Work {
   double split = 0;
-  double soon = 0;  // Of that, without waiting for all of the batch.
+  double soon = 0;  // Of that, the part that does not wait for the whole batch.
   double all = 0;
 };
 
-// The ops that need something of all parts at once.
+// The ops that need something from all parts.
 std::vector<bool> LateOps(const FlatGraph& graph, const TimeSplit& split) {
   std::vector<bool> late(graph.ops.size(), false);
-  for (bool changes = true; changes;) {  // What comes back to loops, again.
+  // Repeated because of loops' back edges.
+  for (bool changes = true; changes;) {
     changes = false;
-    for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) {
+    for (OpId id{0}; id < static_cast<OpId>(graph.ops.size()); ++id) {
       const FlatOp& op = graph.ops[id];
       for (size_t i = 0; op.live && !late[id] && i < op.operands.size(); ++i) {
         if (split.Completes(graph, id, i) ||
@@ -160,17 +161,18 @@ int64_t SmallestDivisor(int64_t size) {
   return size;
 }
 
-// Finds the batch of the leaves that are `open`: they are arrays with
-// dimensions.
+// Finds the batch dimension of the leaves that are `open`, which are arrays
+// with dimensions.
 class BatchSearch {
  public:
   BatchSearch(const FlatGraph& graph, const std::vector<bool>& open)
       : graph_(graph), open_(open) {}
 
-  // By leaf: its dimension that is the batch's. Data is mostly batch first;
-  // where much of the work is left whole, it may be second (time comes first).
-  // Then examples can do more of it alone: what weights have in common (their
-  // hidden size) splits much, too, but sums over it are soon needed.
+  // By leaf: its batch dimension. Data is mostly batch-major; if that leaves
+  // much of the work unsplit, the batch may be dimension 1 (time-major). The
+  // chosen dimension must also split more work that does not wait for the whole
+  // batch: what weights share (their hidden size) splits much, too, but sums
+  // over it are needed early.
   Cuts Find() const {
     const std::map<int64_t, int64_t> firsts = SizesOf(0);
     const std::map<int64_t, int64_t> seconds = SizesOf(1);
@@ -212,7 +214,7 @@ class BatchSearch {
                 .shape;
   }
 
-  // By size that leaves have in this dimension: their bytes.
+  // By size of this dimension: the bytes of the leaves.
   std::map<int64_t, int64_t> SizesOf(size_t dimension) const {
     std::map<int64_t, int64_t> sizes;
     for (size_t i = 0; i < open_.size(); ++i) {
@@ -223,7 +225,7 @@ class BatchSearch {
     return sizes;
   }
 
-  // Of each leaf the first of the dimensions that has this size.
+  // By leaf: the first of the dimensions with this size.
   Cuts CutsOf(int64_t size, const std::vector<size_t>& dimensions) const {
     Cuts cuts(open_.size());
     for (size_t i = 0; i < open_.size(); ++i) {

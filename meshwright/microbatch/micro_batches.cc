@@ -16,9 +16,11 @@
 #include "meshwright/microbatch/accumulate.h"
 #include "meshwright/microbatch/batch_dimensions.h"
 #include "meshwright/microbatch/one_phase.h"
+#include "meshwright/microbatch/region_split.h"
 #include "meshwright/microbatch/time_phases.h"
 #include "meshwright/microbatch/time_split.h"
 #include "meshwright/partition/emitter.h"
+#include "meshwright/partition/open_islands.h"
 #include "meshwright/partition/supported.h"
 #include "meshwright/rules/lowering.h"
 
@@ -31,12 +33,14 @@ using Kind = MicroBatchArgument::Kind;
 class Writer {
  public:
   Writer(const Module& source, const FlatGraph& graph, const TimeSplit& split,
-         const std::vector<std::optional<int64_t>>& cuts, bool allow_inexact)
+         const std::vector<std::optional<int64_t>>& cuts, bool allow_inexact,
+         bool has_regions)
       : source_(source),
         graph_(graph),
         split_(split),
         cuts_(cuts),
         allow_inexact_(allow_inexact),
+        has_regions_(has_regions),
         leaves_(source) {}
 
   absl::StatusOr<MicroBatched> Run(std::vector<TimeProgram> programs) {
@@ -70,7 +74,7 @@ class Writer {
   }
 
  private:
-  // One program while it is being written.
+  // A program under construction.
   struct Draft {
     Draft(const Writer& writer, absl::string_view suffix, const Mesh& mesh,
           const TimeProgram& part, Assignment chosen)
@@ -113,7 +117,7 @@ class Writer {
                                      draft.program.UniqueName(name));
   }
 
-  // Of one program: what is computed of the whole batch.
+  // The part of a program that is computed on the whole batch.
   struct WholePart {
     WholePart(const Writer& writer, const TimeProgram& part, Draft& draft)
         : graph(Restricted(writer.graph_, part.whole)),
@@ -176,7 +180,7 @@ class Writer {
     return parameter;
   }
 
-  // What earlier phases completed.
+  // Values completed by earlier phases.
   void AddGiven(Draft& draft, const TimeProgram& part) {
     for (const ValueId value : part.given) {
       const Shape& shape = *graph_.values[value].shape;
@@ -188,7 +192,7 @@ class Writer {
   }
 
   void AddWhole(Draft& draft, WholePart& whole, const TimeProgram& part) {
-    whole.emitter.EmitRegion(0, whole.scope);
+    whole.emitter.EmitRegion(RegionId{0}, whole.scope);
     for (const ValueId value : part.given) {
       const Sharding sharding =
           Sharding::Replicated(graph_.values[value].shape->dimensions);
@@ -203,6 +207,10 @@ class Writer {
     for (const auto& [instruction, note] : draft.program.collectives) {
       return absl::InvalidArgumentError(absl::StrCat(
           note.tensor, ": cannot be the same in every micro-batch"));
+    }
+    if (has_regions_) {
+      MW_ASSIGN_OR_RETURN(draft.program.module,
+                          CloseIslands(std::move(draft.program.module)));
     }
     MW_RETURN_IF_ERROR(Annotate(Verify(draft.program.module),
                                 "internal error: the micro-batch program"));
@@ -250,7 +258,7 @@ class Writer {
       numbers.push_back(numbers_.at(value));
       before.push_back(AddAccumulatorParameter(draft, value, "state"));
     }
-    draft.emitter.EmitRegion(0, draft.scope);
+    draft.emitter.EmitRegion(RegionId{0}, draft.scope);
     std::vector<Instruction*> after;
     for (size_t i = 0; i < before.size(); ++i) {
       const ValueId value = part.accumulated[i];
@@ -268,7 +276,7 @@ class Writer {
     return written;
   }
 
-  // Donated parameters stay, used or not.
+  // Donated parameters are kept, used or not.
   void KeepAliased(TimeProgram& apply) const {
     for (const Alias& alias : source_.aliases) {
       apply.live[graph_.parameters[leaves_.Of(alias.parameter_number,
@@ -282,7 +290,7 @@ class Writer {
     Draft draft(*this, "apply", *once, part, AllReplicated());
     AddParameters(draft);
     AddGiven(draft, part);
-    draft.emitter.EmitRegion(0, draft.scope);
+    draft.emitter.EmitRegion(RegionId{0}, draft.scope);
     std::vector<Instruction*> results;
     for (const OpId output : graph_.outputs) {
       results.push_back(draft.emitter.Get(draft.scope,
@@ -345,12 +353,41 @@ class Writer {
   const TimeSplit& split_;
   const std::vector<std::optional<int64_t>>& cuts_;
   const bool allow_inexact_;
+  const bool has_regions_;  // Of shard_map, opened.
   const ParameterLeaves leaves_;
   std::vector<Accumulator> accumulators_;
   absl::flat_hash_map<ValueId, int64_t> numbers_;  // Of accumulators.
   std::vector<MicroBatchProgram> phases_;
   std::vector<std::string> estimated_;
 };
+
+absl::StatusOr<MicroBatched> Write(
+    const Module& module, const FlatGraph& graph, TimeSplit split,
+    const std::vector<std::optional<int64_t>>& cuts,
+    const MicroBatchOptions& options, bool one_phase, bool has_regions) {
+  PlaceAccumulators(graph, split);
+  MW_ASSIGN_OR_RETURN(
+      std::vector<TimeProgram> programs,
+      CutIntoPhases(graph, split, options.allow_inexact, one_phase));
+  return Writer(module, graph, split, cuts, options.allow_inexact, has_regions)
+      .Run(std::move(programs));
+}
+
+// A step with islands, which are followed op by op.
+absl::StatusOr<MicroBatched> SplitOpened(const Module& module,
+                                         const MicroBatchOptions& options,
+                                         bool one_phase) {
+  MW_RETURN_IF_ERROR(CheckSupported(Flatten(module)));
+  MW_ASSIGN_OR_RETURN(const OpenedIslands open, OpenIslands(module));
+  const FlatGraph graph = Flatten(open.module);
+  MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> cuts,
+                      BatchDimensions(open.module, graph, options));
+  MW_ASSIGN_OR_RETURN(TimeSplit split,
+                      SplitWithRegions(graph, open, options.count, cuts,
+                                       options.allow_inexact));
+  return Write(open.module, graph, std::move(split), cuts, options, one_phase,
+               /*has_regions=*/true);
+}
 
 absl::StatusOr<MicroBatched> Split(const Module& module,
                                    const MicroBatchOptions& options,
@@ -359,29 +396,22 @@ absl::StatusOr<MicroBatched> Split(const Module& module,
     return absl::InvalidArgumentError(absl::StrCat(
         options.count, " micro-batches: must be 2 to ", kMaxMicroBatches));
   }
-  // Of a barrier around activations and weights each lies in its own way.
+  // The arrays in a barrier of activations and weights have different shardings
+  // over time.
   if (HasJointBarriers(module)) {
     Module separate = InlineCalls(module);
     SeparateBarriers(separate);
     return Split(separate, options, one_phase);
   }
+  if (!IslandsIn(module).empty())
+    return SplitOpened(module, options, one_phase);
   const FlatGraph graph = Flatten(module);
   MW_RETURN_IF_ERROR(CheckSupported(graph));
-  if (const auto islands = IslandsIn(module); !islands.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        RegionName(*islands[0]),
-        " is written for the whole batch: no micro-batches, and no stages"));
-  }
   MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> cuts,
                       BatchDimensions(module, graph, options));
-  TimeSplit split =
-      SplitOverTime(graph, options.count, cuts, options.allow_inexact);
-  PlaceAccumulators(graph, split);
-  MW_ASSIGN_OR_RETURN(
-      std::vector<TimeProgram> programs,
-      CutIntoPhases(graph, split, options.allow_inexact, one_phase));
-  return Writer(module, graph, split, cuts, options.allow_inexact)
-      .Run(std::move(programs));
+  return Write(module, graph,
+               SplitOverTime(graph, options.count, cuts, options.allow_inexact),
+               cuts, options, one_phase, /*has_regions=*/false);
 }
 
 }  // namespace

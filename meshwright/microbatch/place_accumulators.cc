@@ -1,10 +1,10 @@
-// Where partial sums over time become complete.
+// Where partial sums over time are completed.
 //
-// A gradient is a partial sum from the contraction that makes it up to the
-// first op that is not linear in it. Anywhere between it can be accumulated:
-// before or after it is scaled, added to another, converted, broadcast. Which
-// values to accumulate is a cheapest cut: every op is on the side of the
-// micro-batches or after them, and a value that crosses costs its bytes.
+// A gradient is a partial sum from the contraction that computes it up to the
+// first op that is not linear in it. It can be accumulated anywhere in between:
+// before or after it is scaled, added to another, converted, broadcast. The
+// values to accumulate are a min cut: every op is either inside of
+// micro-batches or behind them, and a value that crosses costs its bytes.
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -21,7 +21,7 @@ class Placement {
 
   void Run() {
     FindLate();
-    for (OpId id = 0; id < OpCount(); ++id) {
+    for (OpId id{0}; id < OpCount(); ++id) {
       if (graph_.ops[id].live) AddUses(id);
     }
     for (const Branch& branch : graph_.branches) {
@@ -29,14 +29,14 @@ class Placement {
       cut_.AddEdge(CrossingOf(branch.selector), cut_.sink(), MinCut::kNever);
     }
     const std::vector<bool> before = cut_.Solve();
-    for (OpId id = 0; id < OpCount(); ++id) {
+    for (OpId id{0}; id < OpCount(); ++id) {
       if (nodes_[id] < 0 || before[nodes_[id]]) continue;
       if (IsFree(id)) WorkOnComplete(id);
     }
   }
 
  private:
-  OpId OpCount() const { return static_cast<OpId>(graph_.ops.size()); }
+  int32_t OpCount() const { return static_cast<int32_t>(graph_.ops.size()); }
   const Strategy& strategy(OpId id) const {
     return split_.assignment.strategies[id];
   }
@@ -45,7 +45,8 @@ class Placement {
   bool IsFree(OpId id) const {
     const FlatOp& op = graph_.ops[id];
     if (op.kind != OpKind::kCompute || op.region != 0 ||
-        strategy(id).pending.empty()) {
+        strategy(id).pending.empty() ||
+        (!split_.in_region.empty() && split_.in_region[id])) {
       return false;
     }
     for (const AxisList& axes : strategy(id).factor_axes) {
@@ -54,10 +55,10 @@ class Placement {
     return true;
   }
 
-  // Values that depend on complete ones.
+  // Values that depend on completed ones.
   void FindLate() {
     late_.resize(graph_.values.size());
-    for (OpId id = 0; id < OpCount(); ++id) {
+    for (OpId id{0}; id < OpCount(); ++id) {
       const FlatOp& op = graph_.ops[id];
       if (!op.live) continue;
       bool late = false;
@@ -120,7 +121,7 @@ class Placement {
       const int32_t user = NodeOf(id);
       const int32_t crossing = CrossingOf(value);
       cut_.AddEdge(crossing, user, MinCut::kNever);
-      // Nothing before needs something after.
+      // Nothing inside may depend on something behind.
       cut_.AddEdge(user, NodeOf(graph_.values[value].producer), MinCut::kNever);
     }
   }

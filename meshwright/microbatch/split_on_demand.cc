@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "meshwright/microbatch/time_split.h"
+#include "meshwright/rules/open_island.h"
 
 namespace meshwright {
 namespace {
@@ -14,8 +15,8 @@ class Demand {
       : graph_(part), mesh_(split.mesh), assignment_(split.assignment) {}
 
   Assignment Run() {
-    // Carries: as what comes after their loop takes them, if its inside can do
-    // with that. One may lead to another.
+    // Carries: as the users behind their loop need them, if the loop's body can
+    // use that. One may lead to another.
     bool settled = false;
     while (!settled) {
       settled = true;
@@ -26,7 +27,7 @@ class Demand {
         settled = false;
       }
       if (!settled) continue;
-      for (OpId id = 0; id < OpCount(); ++id) {
+      for (OpId id{0}; id < OpCount(); ++id) {
         if (IsLive(id, OpKind::kCarry) && Suppose(id)) settled = false;
       }
     }
@@ -34,7 +35,7 @@ class Demand {
   }
 
  private:
-  OpId OpCount() const { return static_cast<OpId>(graph_.ops.size()); }
+  int32_t OpCount() const { return static_cast<int32_t>(graph_.ops.size()); }
 
   bool IsLive(OpId id, OpKind kind) const {
     return graph_.ops[id].live && graph_.ops[id].kind == kind;
@@ -43,7 +44,8 @@ class Demand {
     return ReplicatedStrategy(assignment_.rules[id]);
   }
 
-  // Splits what can be, and notes how each value is wanted, from the end on.
+  // Splits what can be split, and records the sharding that users need of each
+  // value, from the end on.
   void FindWants() {
     wanted_.assign(graph_.values.size(), std::nullopt);
     outside_.assign(graph_.values.size(), std::nullopt);
@@ -52,19 +54,19 @@ class Demand {
     split_.clear();
     for (const Loop& loop : graph_.loops) Want(loop.go_on, {});
     for (const Branch& branch : graph_.branches) Want(branch.selector, {});
-    // What comes back to a loop is produced after the op that wants it.
-    for (OpId id = 0; id < OpCount(); ++id) {
+    // The next value of a carry is computed after the op that needs it.
+    for (OpId id{0}; id < OpCount(); ++id) {
       if (IsLive(id, OpKind::kCarry)) WantOperands(id);
     }
-    for (OpId id = OpCount(); id-- > 0;) {
+    for (OpId id{OpCount()}; id-- > 0;) {
       if (!graph_.ops[id].live) continue;
       if (IsLive(id, OpKind::kCompute) && IsWhole(id)) Split(id);
       if (!IsLive(id, OpKind::kCarry)) WantOperands(id);
     }
   }
 
-  // Lets a carry lie as an op after its loop takes it, or else one inside.
-  // False if it has to stay as it is.
+  // Gives a carry the sharding that an op behind its loop needs, or else one
+  // inside. False if it has to stay as it is.
   bool Suppose(OpId id) {
     if (!IsWhole(id) || supposed_.contains(id)) return false;
     const ValueId value = graph_.ops[id].first_result;
@@ -128,8 +130,10 @@ class Demand {
       strategy = StrategyFor(rule, rule.results[i], *wanted, mesh_);
     }
     for (size_t i = 0; i < rule.factors.size(); ++i) {
-      if (!strategy.factor_axes[i].empty() &&
-          rule.factors[i].kind != FactorKind::kKept) {
+      if (strategy.factor_axes[i].empty()) continue;
+      // A part of what one device has is no part of the whole.
+      if (rule.factors[i].kind != FactorKind::kKept ||
+          (rule.factors[i].tied >= 0 && IsRegionEdge(op))) {
         return;
       }
     }
@@ -144,16 +148,21 @@ class Demand {
     split_.push_back(id);
   }
 
+  static bool IsRegionEdge(const FlatOp& op) {
+    return op.kind == OpKind::kCompute && (EntersOpenIsland(*op.instruction) ||
+                                           LeavesOpenIsland(*op.instruction));
+  }
+
   const FlatGraph& graph_;
   const Mesh& mesh_;
   Assignment assignment_;
-  // By value: what one user wants, one in the same region, and whether others
-  // want something else.
+  // By value: what one user needs, one in the same region, and whether others
+  // need something else.
   std::vector<std::optional<Sharding>> wanted_;
   std::vector<std::optional<Sharding>> outside_;
   std::vector<bool> disputed_;
   std::vector<OpId> split_;  // By Split.
-  std::set<OpId> supposed_;  // Carries, also where it was wrong.
+  std::set<OpId> supposed_;  // Carries that were tried, successfully or not.
 };
 
 }  // namespace

@@ -14,20 +14,13 @@
 namespace meshwright {
 namespace {
 
-constexpr OpId kNone = -1;
+constexpr OpId kNone{-1};
 
 // An operand that an op takes completed.
 struct Use {
-  OpId op = 0;
+  OpId op;
   size_t operand = 0;
 };
-
-std::string NameOf(const FlatOp& op) {
-  const OpName source = ParseOpName(op.instruction->metadata.op_name);
-  return source.scopes.empty()
-             ? absl::StrCat(op.instruction->name, source.Remark())
-             : absl::StrCat(op.instruction->name, " (", source.ToString(), ")");
-}
 
 absl::string_view NameOf(Reduction reduction) {
   switch (reduction) {
@@ -100,7 +93,7 @@ class Phases {
     return graph_.ops[use.op].operands[use.operand];
   }
 
-  // Whether what is left is estimated within the micro-batch.
+  // Whether the remaining sum is estimated within the micro-batch.
   bool IsEstimated(const Use& use) const {
     const ValueId value = ValueOf(use);
     const Sharding& state = split_.states[value];
@@ -108,13 +101,13 @@ class Phases {
            SplitAxes(state).empty() && state.reduction != Reduction::kProduct;
   }
 
-  // Real or complex.
+  // Floating-point or complex.
   bool IsNumber(ValueId value) const {
     const ElementType type = graph_.values[value].shape->element_type;
     return IsFloating(type) || IsComplex(type);
   }
 
-  // A factor that is summed over and that two arrays of numbers share.
+  // Whether a factor is contracted that two arrays of numbers share.
   bool Contracts(OpId id) const {
     const Rule& rule = split_.assignment.rules[id];
     for (int32_t factor = 0; factor < static_cast<int32_t>(rule.factors.size());
@@ -132,13 +125,13 @@ class Phases {
     return false;
   }
 
-  // The first phase that can have each value, and whether it takes contractions
-  // of the batch to make.
+  // The first phase in which each value can be available, and whether computing
+  // it takes contractions of the batch.
   void FindLevels() {
     for (size_t pass = 0; pass < graph_.loops.size() + 2; ++pass) {
       const std::vector<int32_t> before = levels_;
       const std::vector<bool> heavy_before = heavy_;
-      for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
+      for (OpId id{0}; id < static_cast<OpId>(graph_.ops.size()); ++id) {
         if (graph_.ops[id].live) FindLevel(id);
       }
       if (levels_ == before && heavy_ == heavy_before) return;
@@ -177,10 +170,11 @@ class Phases {
     }
   }
 
-  // Contractions of a stacked batch would undo what micro-batches are for.
-  // Stacked integers, as the lengths of packed sequences, are not contracted.
+  // Contractions of a stacked batch would defeat the purpose of micro-batches.
+  // Stacked integers, such as the lengths of packed sequences, are not
+  // contracted.
   void CheckStacked() {
-    for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
+    for (OpId id{0}; id < static_cast<OpId>(graph_.ops.size()); ++id) {
       const FlatOp& op = graph_.ops[id];
       if (!op.live) continue;
       OpId origin = kNone;
@@ -202,14 +196,14 @@ class Phases {
       }
       if (contracted == kNone || !Contracts(id)) continue;
       Refuse(contracted,
-             absl::StrCat(NameOf(graph_.ops[contracted]), ": ",
+             absl::StrCat(DescribeOp(graph_.ops[contracted]), ": ",
                           WhyNotSplit(contracted), ", and ",
                           contracted == id ? "is a contraction"
                                            : "contractions depend on it"));
     }
   }
 
-  // What it takes to have `roots`. `in_batch`: within a micro-batch.
+  // What is needed to compute `roots`. `in_batch`: within a micro-batch.
   TimeProgram Collect(const std::vector<OpId>& roots, bool in_batch) {
     TimeProgram program;
     program.live.resize(graph_.ops.size());
@@ -242,7 +236,7 @@ class Phases {
       }
       given.insert(control->second);
       if (op.kind == OpKind::kCarry || op.region != 0) {
-        Refuse(id, absl::StrCat(NameOf(op),
+        Refuse(id, absl::StrCat(DescribeOp(op),
                                 ": how it goes on depends on the micro-batch"));
       }
     }
@@ -250,7 +244,7 @@ class Phases {
     return program;
   }
 
-  // What is needed within the phase itself comes from the one before.
+  // What is needed within the phase itself is completed by the previous one.
   TimeProgram CollectPhase(int32_t phase,
                            absl::flat_hash_map<ValueId, int32_t>& phase_of) {
     while (true) {
@@ -284,7 +278,7 @@ class Phases {
     }
   }
 
-  // Refuses what earlier phases could not make either.
+  // Refuses what earlier phases cannot compute either.
   void CheckBefore(std::vector<ValueId> values) {
     std::set<ValueId> seen;
     while (!values.empty()) {
@@ -297,7 +291,7 @@ class Phases {
     }
   }
 
-  // By op: makes `values`, or something on the way to them.
+  // By op: computes `values`, or something they depend on.
   std::vector<bool> WithAllBefore(const std::vector<ValueId>& values) const {
     std::vector<bool> before(graph_.ops.size());
     std::vector<ValueId> work = values;
@@ -325,24 +319,24 @@ class Phases {
     const absl::string_view why =
         nested ? "" : "; to know it first takes a second pass over the batch";
     if (!SplitAxes(state).empty()) {
-      Refuse(use.op, absl::StrCat(NameOf(user), ": ", WhyNotSplit(use.op),
+      Refuse(use.op, absl::StrCat(DescribeOp(user), ": ", WhyNotSplit(use.op),
                                   ", and its result is needed ", where, why));
       return;
     }
     const OpId origin = OriginOf(value);
     if (Picks(origin)) {
-      Refuse(origin, absl::StrCat(NameOf(graph_.ops[origin]),
+      Refuse(origin, absl::StrCat(DescribeOp(graph_.ops[origin]),
                                   ": picks examples from the whole batch ",
-                                  where, ", for ", NameOf(user), why));
+                                  where, ", for ", DescribeOp(user), why));
       return;
     }
-    Refuse(origin, absl::StrCat(NameOf(graph_.ops[origin]), ": its ",
+    Refuse(origin, absl::StrCat(DescribeOp(graph_.ops[origin]), ": its ",
                                 NameOf(state.reduction),
                                 " over all micro-batches is needed ", where,
-                                ", by ", NameOf(user), why));
+                                ", by ", DescribeOp(user), why));
   }
 
-  // Whether it takes parts of a split value that are given by their numbers.
+  // Whether it selects parts of a split value by index.
   bool Picks(OpId id) const {
     const FlatOp& op = graph_.ops[id];
     if (op.kind != OpKind::kCompute) return false;
@@ -367,7 +361,7 @@ class Phases {
                             : "");
   }
 
-  // The op that made a partial value which others passed on.
+  // The op that computed a partial value which others passed on.
   OpId OriginOf(ValueId value) const {
     std::set<ValueId> seen;
     while (seen.insert(value).second) {
@@ -384,7 +378,7 @@ class Phases {
     return graph_.values[value].producer;
   }
 
-  // Of all reasons, that of the first op.
+  // Of several reasons, keeps that of the first op.
   void Refuse(OpId id, std::string why) {
     if (!error_.empty() && id >= error_op_) return;
     error_ = std::move(why);
@@ -402,10 +396,17 @@ class Phases {
   // By value: the op before it that took a stacked value.
   std::vector<OpId> stacked_;
   std::string error_;
-  OpId error_op_ = 0;
+  OpId error_op_;
 };
 
 }  // namespace
+
+std::string DescribeOp(const FlatOp& op) {
+  const OpName source = ParseOpName(op.instruction->metadata.op_name);
+  return source.scopes.empty()
+             ? absl::StrCat(op.instruction->name, source.Remark())
+             : absl::StrCat(op.instruction->name, " (", source.ToString(), ")");
+}
 
 absl::StatusOr<std::vector<TimeProgram>> CutIntoPhases(const FlatGraph& graph,
                                                        const TimeSplit& split,

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/check.h"
 #include "meshwright/program/local_builder.h"
+#include "meshwright/rules/divide.h"
+#include "meshwright/rules/open_island.h"
 
 namespace meshwright {
 namespace {
@@ -15,8 +17,8 @@ bool IsSplit(const Sharding& sharding) { return !SplitAxes(sharding).empty(); }
 
 // The region that holds the loop or branch of each region; -1 for the entry.
 std::vector<RegionId> Parents(const FlatGraph& graph) {
-  std::vector<RegionId> parents(graph.regions.size(), -1);
-  for (RegionId i = 0; i < static_cast<RegionId>(graph.regions.size()); ++i) {
+  std::vector<RegionId> parents(graph.regions.size(), RegionId{-1});
+  for (RegionId i{0}; i < static_cast<RegionId>(graph.regions.size()); ++i) {
     for (const Region::Item& item : graph.regions[i].items) {
       if (item.kind == Region::Item::Kind::kLoop) {
         parents[graph.loops[item.index].body] = i;
@@ -33,11 +35,18 @@ std::vector<RegionId> Parents(const FlatGraph& graph) {
 
 class Follower {
  public:
-  Follower(const FlatGraph& graph, bool estimates, TimeSplit& split)
+  Follower(const FlatGraph& graph, bool estimates, const RegionDemands* regions,
+           TimeSplit& split)
       : graph_(graph),
         estimates_(estimates),
+        regions_(regions),
+        rules_(split.assignment.rules),
         split_(split),
         parents_(Parents(graph)) {
+    for (size_t id = 0; regions != nullptr && id < rules_.size(); ++id) {
+      if (!regions->apart[id]) continue;
+      rules_[id] = *RegionEdgeFactors(*graph.ops[id].instruction, true);
+    }
     group_of_.assign(graph.ops.size(), nullptr);
     for (const Loop& loop : graph.loops) AddGroup(loop.carries);
     for (const Branch& branch : graph.branches) {
@@ -56,7 +65,7 @@ class Follower {
     for (size_t pass = 0; pass < graph_.ops.size() + 2; ++pass) {
       const std::vector<Sharding> before =
           comes_back ? split_.states : std::vector<Sharding>();
-      for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
+      for (OpId id{0}; id < static_cast<OpId>(graph_.ops.size()); ++id) {
         const FlatOp& op = graph_.ops[id];
         if (!op.live || op.kind == OpKind::kParameter) continue;
         Follow(id);
@@ -65,13 +74,14 @@ class Follower {
               ResultSharding(rule(id), strategy(id), i, mesh());
         }
       }
-      if (!comes_back || split_.states == before) return;
+      if (!comes_back || split_.states == before) break;
     }
+    if (regions_ != nullptr) split_.assignment.rules = std::move(rules_);
   }
 
  private:
   const Mesh& mesh() const { return split_.mesh; }
-  const Rule& rule(OpId id) const { return split_.assignment.rules[id]; }
+  const Rule& rule(OpId id) const { return rules_[id]; }
   Strategy& strategy(OpId id) { return split_.assignment.strategies[id]; }
 
   void AddGroup(std::vector<OpId> ops) {
@@ -117,6 +127,7 @@ class Follower {
     const FlatOp& op = graph_.ops[id];
     std::vector<bool>& completed = split_.completed[id];
     completed.assign(op.operands.size(), false);
+    if (regions_ != nullptr) DivideForStrides(id);
     strategy(id) = ReplicatedStrategy(rule(id));
     if (op.kind == OpKind::kOutput) {
       CompleteVarying(id);
@@ -126,6 +137,7 @@ class Follower {
         CompletesAtEntry(id)) {
       completed[0] = true;
     }
+    if (regions_ != nullptr) FollowDemands(id);
     if (!FollowSplit(id)) {
       CompleteVarying(id);
       strategy(id) = ReplicatedStrategy(rule(id));
@@ -139,6 +151,25 @@ class Follower {
     if (!FollowSplit(id)) {
       CompleteVarying(id);
       strategy(id) = ReplicatedStrategy(rule(id));
+    }
+  }
+
+  // So that what left a region apart goes through.
+  void DivideForStrides(OpId id) {
+    for (size_t i = 0; i < graph_.ops[id].operands.size(); ++i) {
+      std::optional<Rule> divided =
+          Divided(rule(id), static_cast<int32_t>(i), State(id, i));
+      if (divided.has_value()) rules_[id] = *std::move(divided);
+    }
+  }
+
+  void FollowDemands(OpId id) {
+    if (regions_->completed[id] && State(id, 0).IsPending()) {
+      split_.completed[id][0] = true;
+    }
+    if (regions_->cut[id].has_value() && IsReplicated(State(id, 0))) {
+      const int32_t factor = rule(id).operands[0][*regions_->cut[id]][0];
+      SetAxes(rule(id), factor, mesh().AllSubAxes(), strategy(id));
     }
   }
 
@@ -259,6 +290,8 @@ class Follower {
 
   const FlatGraph& graph_;
   const bool estimates_;
+  const RegionDemands* const regions_;
+  std::vector<Rule> rules_;  // By op.
   TimeSplit& split_;
   const std::vector<RegionId> parents_;
   // The ops that lead into one loop or branch.
@@ -282,7 +315,7 @@ std::vector<bool> NestedOps(const FlatGraph& graph) {
 
 TimeSplit SplitOverTime(const FlatGraph& graph, int64_t count,
                         const std::vector<std::optional<int64_t>>& dimensions,
-                        bool estimates) {
+                        bool estimates, const RegionDemands* regions) {
   absl::StatusOr<Mesh> mesh = Mesh::Create({{"time", count}});
   MW_CHECK(mesh.ok()) << mesh.status();
   TimeSplit split{.mesh = *std::move(mesh)};
@@ -302,7 +335,7 @@ TimeSplit SplitOverTime(const FlatGraph& graph, int64_t count,
     split.states[graph.ops[op].first_result] =
         ResultSharding(split.assignment.rules[op], strategy, 0, split.mesh);
   }
-  Follower(graph, estimates, split).Run();
+  Follower(graph, estimates, regions, split).Run();
   return split;
 }
 

@@ -12,7 +12,7 @@
 namespace meshwright {
 namespace {
 
-// More would cost time and find nothing that counts.
+// More strategies would cost time without finding better ones.
 constexpr size_t kMaxStrategies = 32;
 
 void AddUnique(std::vector<Strategy>& list, const Strategy& strategy) {
@@ -65,7 +65,7 @@ std::string Key(const Rule& rule, const std::vector<int32_t>& element_bits) {
   return key;
 }
 
-// Unless one is there that lies the same.
+// Adds the candidate unless one with the same shardings is there.
 void AddNew(Candidate candidate, std::vector<Candidate>& list) {
   for (const Candidate& other : list) {
     if (other.operands == candidate.operands &&
@@ -76,8 +76,11 @@ void AddNew(Candidate candidate, std::vector<Candidate>& list) {
   list.push_back(std::move(candidate));
 }
 
+// Whether the lowering may communicate: then ops with equal rules need not cost
+// the same.
 bool MayExchange(const Rule& rule) {
-  return std::any_of(rule.factors.begin(), rule.factors.end(),
+  return !rule.manual_axes.empty() ||
+         std::any_of(rule.factors.begin(), rule.factors.end(),
                      [](const Factor& factor) {
                        return factor.kind == FactorKind::kExchanged;
                      });
@@ -94,8 +97,8 @@ AxisList Homeless(const Sharding& sharding, const Strategy& strategy) {
   return homeless;
 }
 
-// `strategy` with all `axes` on one more factor of the tensor, for each that
-// takes them: what must be whole in one dimension may be split in another.
+// Adds variants of `strategy` with all `axes` on one more factor of the tensor:
+// what must not be split in one dimension may be split in another.
 void AddMoved(const Rule& rule, const TensorFactors& tensor,
               const Strategy& strategy, const AxisList& axes, const Mesh& mesh,
               std::vector<Strategy>& all) {
@@ -166,7 +169,7 @@ std::vector<Strategy> CandidateTable::Suggest(const Rule& rule,
     if (!may_move || homeless.empty()) continue;
     AddMoved(rule, tensor, strategy, homeless, mesh_, all);
   }
-  // What is pending may stay so where the op is linear in it.
+  // Partial values may stay pending where the op is linear in them.
   const size_t resolved = all.size();
   for (const Seed& seed : seeds) {
     const Sharding& sharding = pool_[seed.sharding];
@@ -213,10 +216,10 @@ double CandidateTable::Work(const Known& known,
     bytes += bits / 8;
   }
   double flops = 2;
-  double part = 1;  // Of the whole, on one device.
+  double part = 1;  // The share of the work per device.
   bool contracts = false;
   for (int32_t i = 0; i < static_cast<int32_t>(rule.factors.size()); ++i) {
-    // What it is tied to counts for both.
+    // Tied factors count once.
     if (rule.factors[i].tied >= 0) continue;
     const int64_t local = LocalFactorSize(rule, strategy, i, mesh_);
     flops *= static_cast<double>(local);
@@ -230,13 +233,15 @@ double CandidateTable::Work(const Known& known,
   const auto attention = known.instruction == nullptr
                              ? std::nullopt
                              : ReadFusedAttention(*known.instruction);
-  if (attention.has_value()) {
-    price += part * attention->Flops() * prices_.per_flop;
-  } else if (contracts) {
+  if (contracts && !attention.has_value()) {
     price += flops * prices_.per_flop;
   }
   if (Exchanges(rule, strategy)) {
-    price += ExchangePrice(*known.instruction, rule, strategy, mesh_, prices_);
+    const Exchange exchange =
+        ExchangeOf(*known.instruction, rule, strategy, mesh_, prices_);
+    price += exchange.price + exchange.attention_flops * prices_.per_flop;
+  } else if (attention.has_value()) {
+    price += part * attention->Flops() * prices_.per_flop;
   }
   return price;
 }

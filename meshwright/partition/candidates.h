@@ -1,4 +1,5 @@
-// Strategies worth considering for an op, given how its neighbours lie.
+// Strategies worth considering for an op, given the shardings of its
+// neighbours.
 #ifndef MESHWRIGHT_PARTITION_CANDIDATES_H_
 #define MESHWRIGHT_PARTITION_CANDIDATES_H_
 
@@ -17,21 +18,23 @@
 
 namespace meshwright {
 
-// A strategy with what follows from it.
+// A strategy and what follows from it.
 struct Candidate {
-  int32_t rule = 0;  // Of the table: that which was asked for, or a division.
+  // Number in the table: the rule asked for, or a divided form of it.
+  int32_t rule = 0;
   Strategy strategy;
   std::vector<ShardingId> operands;
   std::vector<ShardingId> results;
-  double work = 0;       // Price of computing it once, with what it exchanges.
-  bool pending = false;  // A result is a partial value.
+  // Price of one execution, including the communication inside its lowering.
+  double work = 0;
+  bool pending = false;  // Some result is a partial value.
 };
 
-// A sharding that a neighbour has or wants for operand `tensor`, or, counting
-// on after the operands, for result `tensor - operands`.
+// A sharding that a neighbour has or needs for tensor `tensor` of the op;
+// operands are numbered first, then results.
 struct Seed {
   int32_t tensor = 0;
-  ShardingId sharding = 0;
+  ShardingId sharding;
 
   bool operator==(const Seed&) const = default;
   template <typename H>
@@ -40,11 +43,12 @@ struct Seed {
   }
 };
 
-// Strategies that fit less well, and may lead further.
+// Allows strategies that fit the seeds less well but may lead to better ones.
 struct Freedom {
-  // Axes that do not fit may be moved to other dimensions.
+  // Axes that do not fit the seed's dimension may split another one.
   bool may_move = false;
-  // Rules may be divided to suit strided seeds, or be others (OtherRuleFor).
+  // Rules may be divided to fit strided seeds, or be alternative rules
+  // (OtherRuleFor).
   bool other_rules = false;
 
   bool operator==(const Freedom&) const = default;
@@ -54,7 +58,7 @@ struct Freedom {
   }
 };
 
-// Whether a factor is summed over in a product of operands, as of a dot.
+// Whether a factor is contracted between two operands, as k of a dot.
 bool IsContracted(const Rule& rule, int32_t factor);
 
 class CandidateTable {
@@ -62,16 +66,16 @@ class CandidateTable {
   CandidateTable(const Mesh& mesh, const Prices& prices, ShardingPool& pool)
       : mesh_(mesh), prices_(prices), pool_(pool) {}
 
-  // Rules that are equal, with tensors of equal element sizes, share a number;
-  // not those of instructions that may communicate by themselves. `instruction`
-  // is null for what is none, and outlives the table.
+  // A number for a rule. Equal rules whose tensors have equal element sizes
+  // share it, except for instructions whose lowering may communicate.
+  // `instruction` is null for ops without one, and must outlive the table.
   int32_t InternRule(const Rule& rule, std::vector<int32_t> element_bits,
                      const Instruction* instruction);
   const Rule& rule(int32_t id) const { return rules_[id]->rule; }
 
-  // The strategies that the seeds suggest one by one and together, passing
-  // partial values on or not, and computing everything everywhere; no two
-  // alike. The answer stays valid.
+  // The strategies that the seeds suggest, one by one and combined, with
+  // partial results left pending or not; and the replicated strategy. No two
+  // are equal. The reference stays valid.
   const std::vector<Candidate>& Get(int32_t rule,
                                     const std::vector<Seed>& seeds,
                                     const Freedom& freedom);

@@ -11,12 +11,12 @@
 namespace meshwright {
 namespace {
 
-constexpr ShardingId kUnset = -1;
+constexpr ShardingId kUnset{-1};
 constexpr int32_t kNoRule = -1;
 constexpr size_t kMaxUserSeeds = 4;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Where nothing is left open; there it takes more than a look.
+// Whether two pins agree, if neither leaves anything open; otherwise unknown.
 bool Agree(const OpPin& a, const OpPin& b) {
   return !a.free.empty() || !b.free.empty() || a.sharding == b.sharding;
 }
@@ -38,7 +38,7 @@ Choices::Choices(const FlatGraph& graph, const Annotations& pins,
   chosen_.resize(count, nullptr);
   repeatable_.resize(count, false);
   uses_.resize(graph.values.size());
-  body_.resize(count, 0);
+  body_.resize(count);
   for (const Loop& loop : graph.loops) {
     for (const OpId carry : loop.carries) body_[carry] = loop.body;
   }
@@ -84,15 +84,15 @@ ShardingId Choices::WantedBy(const Use& use) const {
   return user == nullptr ? kUnset : user->operands[use.operand];
 }
 
-// How often a value is moved for this use.
+// How often a value is resharded for this use.
 double Choices::RepeatsOf(const Use& use) const {
   const FlatOp& op = graph_.ops[use.op];
   return op.kind == OpKind::kCarry && use.operand == 0 ? op.entries
                                                        : op.repeats;
 }
 
-// Where a value is moved for this use. What a loop carries is at hand inside
-// and after it; a move serves one of the two.
+// The region in which a value is resharded for this use. A loop-carried value
+// is available inside and after the loop; a reshard serves one of the two.
 RegionId Choices::RegionOf(const Use& use) const {
   const FlatOp& op = graph_.ops[use.op];
   return op.kind == OpKind::kCarry && use.operand == 1 ? body_[use.op]
@@ -120,8 +120,8 @@ double Choices::MovePrice(ElementType type, ShardingId from, ShardingId to) {
   return entry->second;
 }
 
-// What it adds to the whole to give `self`, under `candidate`, its operand,
-// lying as `from`, next to the other uses of that value.
+// The additional cost of providing `self`, under `candidate`, with its operand
+// from sharding `from`, given the other uses of that value.
 double Choices::EdgePrice(const Use& self, const Candidate& candidate,
                           ShardingId from) {
   const ValueId value = graph_.ops[self.op].operands[self.operand];
@@ -131,7 +131,7 @@ double Choices::EdgePrice(const Use& self, const Candidate& candidate,
     return 0;
   }
   for (const Use& use : uses_[value]) {
-    // Of an op's equal operands the first pays.
+    // If an op has equal operands, the first one pays.
     if (use.op == self.op && use.operand >= self.operand) continue;
     const ShardingId other =
         use.op == self.op ? candidate.operands[use.operand] : WantedBy(use);
@@ -141,8 +141,9 @@ double Choices::EdgePrice(const Use& self, const Candidate& candidate,
          RepeatsOf(self);
 }
 
-// Calls `function` with where to and how often a value, lying as `from`, is
-// moved for those that use it. False if nobody does yet.
+// Calls `function` with the target sharding and the frequency of each reshard
+// that the users of a value with sharding `from` need. False if nothing uses it
+// yet.
 template <typename Function>
 bool Choices::ForMoves(ValueId value, ShardingId from, Function function) {
   bool any = false;
@@ -162,7 +163,7 @@ bool Choices::ForMoves(ValueId value, ShardingId from, Function function) {
   return any;
 }
 
-// The price of moving result `index`, lying as `from`, to all that use it.
+// The price of resharding result `index` from `from` for all its users.
 double Choices::UsersPrice(OpId id, int32_t index, ShardingId from,
                            bool pending) {
   const FlatOp& op = graph_.ops[id];
@@ -174,7 +175,7 @@ double Choices::UsersPrice(OpId id, int32_t index, ShardingId from,
         price += MovePrice(type, from, wanted) * repeats;
       });
   if (!any && pending) {
-    // Nobody has asked yet; someone will want it complete.
+    // No user has a strategy yet; some will need it complete.
     price += MovePrice(type, from, WithoutPending(from)) *
              (op.kind == OpKind::kCarry ? op.entries : op.repeats);
   }
@@ -210,7 +211,7 @@ double Choices::Price(OpId id, const Candidate& candidate) {
   double price = candidate.work * op.repeats;
   for (size_t i = 0; i < op.operands.size(); ++i) {
     const Use self{id, static_cast<int32_t>(i)};
-    // What a loop carries unchanged comes back to the op itself.
+    // A loop-invariant value comes back to the op itself.
     const FlatValue& operand = graph_.values[op.operands[i]];
     const ShardingId from = operand.producer == id
                                 ? candidate.results[operand.result]
@@ -222,8 +223,9 @@ double Choices::Price(OpId id, const Candidate& candidate) {
       price += UsersPrice(id, i, candidate.results[i], candidate.pending);
     }
   }
-  // Of equals the one that leaves nothing pending, unless told otherwise.
-  if (candidate.pending != manner_.sums_wait) {
+  // Among equals prefers the one that leaves nothing pending, unless told
+  // otherwise.
+  if (candidate.pending != manner_.defers_sums) {
     price += prices_.Least().latency * 1e-3;
   }
   return price;
@@ -231,7 +233,7 @@ double Choices::Price(OpId id, const Candidate& candidate) {
 
 double Choices::TotalPrice() {
   double price = 0;
-  for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
+  for (OpId id{0}; id < static_cast<OpId>(graph_.ops.size()); ++id) {
     const FlatOp& op = graph_.ops[id];
     if (!op.live || repeatable_[id]) continue;
     price += chosen_[id]->work * op.repeats;
@@ -269,7 +271,8 @@ void Choices::CollectSeeds(OpId id) {
   }
 }
 
-// All that the neighbours suggest, but what is chosen and what is not allowed.
+// Everything that the neighbours suggest, except the present choice and what
+// the pins forbid.
 template <typename Function>
 void Choices::ForCandidates(OpId id, const Freedom& freedom,
                             Function function) {
@@ -302,7 +305,7 @@ Choices::Better Choices::BestFor(OpId id) {
     best_price = price;
   });
   if (best == nullptr) {
-    // A pin that the rule cannot give: as near as it gets; see CheckPins.
+    // A pin that the rule cannot satisfy: as close as possible; see CheckPins.
     best = &table_.Get(rule_ids_[id], seeds_, freedom).front();
   }
   return {best, best == now ? 0 : price_now - best_price};
@@ -328,7 +331,7 @@ bool Choices::Obliges(OpId id, const Candidate& candidate) const {
   return false;
 }
 
-std::vector<const Candidate*> Choices::Obliging(OpId id) {
+std::vector<const Candidate*> Choices::MatchingNeighbours(OpId id) {
   std::vector<const Candidate*> obliging;
   const FlatOp& op = graph_.ops[id];
   const Candidate& now = *chosen_[id];
@@ -395,7 +398,7 @@ ShardingId Choices::CheapestFor(const AlikeGroup& group) {
   return best;
 }
 
-// Whether the op has a strategy for this.
+// Whether the op has a strategy with this sharding.
 bool Choices::CanGive(ValueId value, ShardingId sharding) {
   const FlatValue& of = graph_.values[value];
   const size_t tensor = graph_.ops[of.producer].operands.size() + of.result;
@@ -411,7 +414,7 @@ bool Choices::CanGive(ValueId value, ShardingId sharding) {
 }
 
 absl::Status Choices::CheckPins() const {
-  for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
+  for (OpId id{0}; id < static_cast<OpId>(graph_.ops.size()); ++id) {
     const FlatOp& op = graph_.ops[id];
     if (!op.live) continue;
     const OpPin* const broken = pins_.Broken(id, *chosen_[id]);

@@ -1,12 +1,12 @@
-// A strategy for every op of a graph, as far as they are chosen, and what each
-// costs next to its neighbours: moving operands, computing, moving results.
+// The strategies chosen so far for the ops of a graph, and the cost of each
+// next to its neighbours: resharding operands, computing, resharding results.
 //
 //   Choices choices(graph, pins, mesh, prices, resharder);
 //   const Choices::Better better = choices.BestFor(op);
 //   choices.Choose(op, better.candidate);   // Cheaper by better.gain.
 //
-// A value that several want in the same way, in the same place, is moved once;
-// whoever wants it so besides others pays nothing.
+// A value that several users need in the same sharding in the same place is
+// resharded once; the reshard is free for every user but the first.
 #ifndef MESHWRIGHT_PARTITION_CHOICES_H_
 #define MESHWRIGHT_PARTITION_CHOICES_H_
 
@@ -26,63 +26,67 @@ namespace meshwright {
 
 class Choices {
  public:
-  // How ops are chosen when not all around them are yet.
+  // How to choose while some neighbours are still without a strategy.
   struct Manner {
-    // Of equal choices those that leave sums pending: they may end where that
-    // costs less, such as after a loop.
-    bool sums_wait = false;
+    // Deferred reductions: among equally cheap candidates prefer those that
+    // leave partial sums pending, as they may be reduced later at lower cost,
+    // such as behind a loop.
+    bool defers_sums = false;
     Freedom freedom;
   };
   struct Better {
     const Candidate* candidate = nullptr;
-    double gain = 0;  // Over what is chosen now; infinite when nothing is.
+    // Relative to the present choice; infinite if there is none.
+    double gain = 0;
   };
 
-  // The arguments outlive this.
+  // All arguments must outlive this.
   Choices(const FlatGraph& graph, const Annotations& pins, const Mesh& mesh,
           const Prices& prices, Resharder& resharder);
 
   void set_manner(const Manner& manner) { manner_ = manner; }
 
-  // By op; null where nothing is chosen.
+  // By op; null if not chosen yet.
   const std::vector<const Candidate*>& all() const { return chosen_; }
   void SetAll(std::vector<const Candidate*> all) { chosen_ = std::move(all); }
   void Choose(OpId op, const Candidate* candidate) { chosen_[op] = candidate; }
 
-  // The cheapest for a live op. What is chosen now, if nothing is cheaper.
+  // The cheapest candidate for a live op; the present choice if none is
+  // cheaper.
   Better BestFor(OpId op);
-  // Those under which a neighbour need not move what it gives or gets, but has
-  // to now.
-  std::vector<const Candidate*> Obliging(OpId op);
+  // Candidates that spare a neighbour a reshard which the present choice
+  // requires.
+  std::vector<const Candidate*> MatchingNeighbours(OpId op);
 
-  // By how much all would be cheaper if this were chosen for the op.
+  // By how much the total cost falls if the op changes to `candidate`.
   double GainOf(OpId op, const Candidate& candidate) {
     return Price(op, *chosen_[op]) - Price(op, candidate);
   }
   double TotalPrice();
-  // What a device sends to move all that these ops use and make.
+  // Bytes that a device sends to reshard everything that these ops use and
+  // produce.
   double WireBytesAround(const std::vector<OpId>& ops);
-  // Differences below this do not count.
+  // Smaller differences in cost are ignored.
   double Negligible() const { return prices_.Least().latency * 1e-2; }
 
-  // Whether a change of one may make the other choose anew: those that give
-  // `op` its operands, first, that use its results, and its operands too.
+  // Ops whose best choice may change with that of `op`: the producers of its
+  // operands first, then the users of its results and of its operands.
   void ListNeighbours(OpId op, std::vector<OpId>& list) const;
 
   bool IsCheapToRepeat(OpId op) const { return repeatable_[op]; }
 
-  // From now on the values of the group lie alike: as given, or else as costs
-  // least to move them to from how they lie now.
+  // From now on the values of the group have the same sharding: the given one,
+  // or else the one that is cheapest to reach from their present shardings.
   void Settle(const AlikeGroup& group);
 
-  // Every pin is kept; or the op is named.
+  // OK if every pin is satisfied; otherwise names the op.
   absl::Status CheckPins() const;
 
   Assignment ToAssignment() const;
 
  private:
   struct Use {
-    OpId op = 0;
+    OpId op;
     int32_t operand = 0;
   };
 
@@ -117,11 +121,11 @@ class Choices {
   CandidateTable table_;
   std::vector<Rule> rules_;
   std::vector<int32_t> rule_ids_;
-  std::vector<int32_t> other_rule_ids_;   // Or -1.
+  std::vector<int32_t> other_rule_ids_;   // -1: none.
   std::vector<const Candidate*> chosen_;  // By op.
   std::vector<bool> repeatable_;          // By op.
   std::vector<std::vector<Use>> uses_;    // By value.
-  std::vector<RegionId> body_;            // By op: of a carry's loop.
+  std::vector<RegionId> body_;  // By op: for a carry, the body of its loop.
   absl::flat_hash_map<uint64_t, double> price_cache_;
   Manner manner_;
   std::vector<Seed> seeds_;

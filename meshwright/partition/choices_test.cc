@@ -27,7 +27,7 @@ class ChoicesTest : public testing::Test {
         choices_.Choose(op, choices_.BestFor(op).candidate);
       }
     }
-    for (OpId op = 0; op < std::ssize(graph_.ops); ++op) {
+    for (OpId op{0}; op < std::ssize(graph_.ops); ++op) {
       if (choices_.all()[op] == nullptr) {
         choices_.Choose(op, choices_.BestFor(op).candidate);
         computed_.push_back(op);
@@ -70,7 +70,7 @@ TEST_F(ChoicesTest, GainsAreDifferencesOfTheWhole) {
   int changes = 0;
   for (int round = 0; round < 2; ++round) {
     for (const OpId op : computed_) {
-      for (const Candidate* candidate : choices_.Obliging(op)) {
+      for (const Candidate* candidate : choices_.MatchingNeighbours(op)) {
         const double before = choices_.TotalPrice();
         const double gain = choices_.GainOf(op, *candidate);
         choices_.Choose(op, candidate);
@@ -86,7 +86,8 @@ TEST_F(ChoicesTest, GainsAreDifferencesOfTheWhole) {
 
 TEST_F(ChoicesTest, ValuesThatAreMovedAreCountedOnce) {
   // x is gathered for both operands of the square, 7 * 64 bytes.
-  const std::vector<const Candidate*> whole = choices_.Obliging(computed_[0]);
+  const std::vector<const Candidate*> whole =
+      choices_.MatchingNeighbours(computed_[0]);
   ASSERT_FALSE(whole.empty());
   choices_.Choose(computed_[0], whole[0]);
   EXPECT_EQ(choices_.WireBytesAround({graph_.parameters[0]}), 7 * 64);

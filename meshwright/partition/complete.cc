@@ -13,8 +13,8 @@ namespace meshwright {
 namespace {
 
 constexpr int kMaxRounds = 6;
-constexpr OpId kManyOps = 20000;
-// Ops that choose anew after one has changed against its interest.
+constexpr int32_t kManyOps = 20000;
+// How many ops may choose again after one has changed against its own interest.
 constexpr int kMaxFollowers = 16;
 constexpr int kMaxJointRounds = 3;
 
@@ -41,11 +41,11 @@ class Completer {
   }
 
  private:
-  OpId Count() const { return static_cast<OpId>(graph_.ops.size()); }
+  int32_t Count() const { return static_cast<int32_t>(graph_.ops.size()); }
 
-  // Chooses for all ops: the best of several searches. Where one ends depends
-  // on where it starts. Long steps repeat themselves; there one start has to
-  // do.
+  // Chooses for all ops: the best of several searches, whose results depend on
+  // their starts. For long steps, which are repetitive, one start has to be
+  // enough.
   void SearchFromAllStarts() {
     constexpr Choices::Manner kStarts[] = {
         {}, {true, {}}, {true, {true, false}}, {true, {true, true}}};
@@ -71,11 +71,11 @@ class Completer {
     }
   }
 
-  // Each op once. What a loop starts from a constant follows what the body
-  // makes of it.
+  // Visits each op once. Carries that start from a constant are visited after
+  // the loop's body.
   void VisitInOrder() {
     std::vector<bool> deferred(Count(), false);
-    std::multimap<OpId, OpId> carries;  // By the op they come before.
+    std::multimap<OpId, OpId> carries;  // Keyed by the op that they precede.
     for (const Loop& loop : graph_.loops) {
       for (const OpId carry : loop.carries) {
         const FlatOp& op = graph_.ops[carry];
@@ -86,29 +86,29 @@ class Completer {
         carries.emplace(loop.end, carry);
       }
     }
-    for (OpId op = 0; op < Count(); ++op) {
+    for (OpId op{0}; op < Count(); ++op) {
       const auto [begin, end] = carries.equal_range(op);
       for (auto carry = begin; carry != end; ++carry) Visit(carry->second);
       if (!deferred[op]) Visit(op);
     }
-    for (OpId op = 0; op < Count(); ++op) {
+    for (OpId op{0}; op < Count(); ++op) {
       if (graph_.ops[op].live && choices_.all()[op] == nullptr) Visit(op);
     }
   }
 
-  // Those next to changes, until there are no more.
+  // Visits the neighbours of changed ops until there are no more.
   void VisitDirty() {
     for (int round = 0; round < kMaxRounds; ++round) {
       bool changed = false;
-      for (OpId i = 0; i < Count(); ++i) {
-        const OpId op = round % 2 == 0 ? Count() - 1 - i : i;
+      for (OpId i{0}; i < Count(); ++i) {
+        const OpId op = round % 2 == 0 ? OpId{Count() - 1 - i} : i;
         if (dirty_[op]) changed = Visit(op) || changed;
       }
       if (!changed) break;
     }
   }
 
-  // Chooses anew for `id`; true if the choice changed.
+  // Chooses again for `id`; true if the choice changed.
   bool Visit(OpId id) {
     dirty_[id] = false;
     if (!graph_.ops[id].live) return false;
@@ -126,23 +126,23 @@ class Completer {
     dirty_[id] = false;
   }
 
-  // Looks for changes of several ops that pay although none of them does so by
-  // itself: a loop's accumulator can only be split together with what adds to
-  // it; two that want the same sum whole, and use a part each, can only ask for
-  // a part together. True if there were any.
+  // Looks for joint changes of several ops that pay off although no single one
+  // does: a loop's accumulator can only be sharded together with what is added
+  // to it; two users of the same complete sum that each need a part of it can
+  // only ask for a part together. True if there were any.
   bool ChangeTogether() {
     bool changed = false;
-    for (OpId id = Count(); id-- > 0;) {
+    for (OpId id{Count()}; id-- > 0;) {
       if (graph_.ops[id].live) changed = ChangeWithNeighbours(id) || changed;
     }
     return changed;
   }
 
-  // Changes `id` to oblige a neighbour, if all is cheaper when its other
+  // Changes `id` to match a neighbour, if the total is cheaper after its other
   // neighbours have followed, and no more is sent: fewer collectives alone are
-  // no reason, for many of them will be merged.
+  // no reason, since many of them will be combined.
   bool ChangeWithNeighbours(OpId id) {
-    for (const Candidate* candidate : choices_.Obliging(id)) {
+    for (const Candidate* candidate : choices_.MatchingNeighbours(id)) {
       changes_.clear();
       const double gain = choices_.GainOf(id, *candidate);
       Change(id, candidate);
@@ -166,7 +166,7 @@ class Completer {
     return after <= before * (1 + 1e-9);
   }
 
-  // Undoes what was changed, or does it again. No op has changed twice.
+  // Undoes the recorded changes, or redoes them. No op has changed twice.
   void SwapChanges() {
     for (auto& [op, other] : changes_) {
       const Candidate* const now = choices_.all()[op];
@@ -180,7 +180,8 @@ class Completer {
     choices_.Choose(id, candidate);
   }
 
-  // Lets the neighbours of `leader` choose anew, and theirs. What that gains.
+  // Lets the neighbours of `leader` choose again, and their neighbours. Returns
+  // the gain.
   double Follow(OpId leader) {
     double gain = 0;
     followers_.clear();

@@ -10,7 +10,7 @@ namespace {
 // Empty for other ops.
 std::string KeyOf(const FlatOp& op, const Rule& rule, const Mesh& mesh) {
   if (!op.live || op.kind != OpKind::kCompute) return "";
-  // A rule that came with the call is not ours.
+  // A rule from the call itself has other factors.
   if (rule.is_fallback || std::ssize(rule.factors) < kAttentionShards ||
       rule.operands.empty() || rule.operands[0].empty() ||
       rule.operands[0][0] != DimFactors{0}) {
@@ -42,7 +42,7 @@ int64_t DeviceCount(const std::vector<AxisList>& shards, const Mesh& mesh) {
 void DropoutTies::Apply(const FlatGraph& graph, const Mesh& mesh,
                         Assignment& assignment) {
   std::map<std::string, std::vector<OpId>> calls;
-  for (OpId op = 0; op < std::ssize(graph.ops); ++op) {
+  for (OpId op{0}; op < std::ssize(graph.ops); ++op) {
     const std::string key = KeyOf(graph.ops[op], assignment.rules[op], mesh);
     if (!key.empty()) calls[key].push_back(op);
   }

@@ -1,7 +1,7 @@
 #include "meshwright/partition/emitter.h"
 
 #include "meshwright/base/check.h"
-#include "meshwright/program_passes/keep_apart.h"
+#include "meshwright/program_passes/prevent_cse.h"
 #include "meshwright/reshard/reshard_emit.h"
 #include "meshwright/rules/divide.h"
 #include "meshwright/rules/lowering.h"
@@ -41,7 +41,7 @@ void Emitter::EmitRegion(RegionId region, EmitScope& scope) {
   for (const Region::Item& item : graph_.regions[region].items) {
     switch (item.kind) {
       case Region::Item::Kind::kOp:
-        if (!IsRepeatable(item.index)) EmitOp(item.index, scope);
+        if (const OpId op{item.index}; !IsRepeatable(op)) EmitOp(op, scope);
         break;
       case Region::Item::Kind::kLoop:
         EmitLoop(graph_.loops[item.index], scope);
@@ -53,7 +53,7 @@ void Emitter::EmitRegion(RegionId region, EmitScope& scope) {
   }
 }
 
-// Made where it is used, in the sharding that is asked for.
+// Whether it is recomputed for each use, in the sharding that is needed.
 bool Emitter::IsRepeatable(OpId op) const {
   return graph_.ops[op].kind == OpKind::kCompute &&
          assignment_.rules[op].cheap_to_repeat &&
@@ -79,7 +79,7 @@ Instruction* Emitter::EmitTie(const FlatOp& op, Instruction* value,
                               EmitScope& scope) {
   LocalBuilder& builder = scope.builder;
   builder.set_source(op.instruction);
-  // Any form of it will do.
+  // Any sharding of it is good enough.
   const auto ties = scope.variants.find(op.after);
   const bool has_tie = ties != scope.variants.end() && !ties->second.empty();
   Instruction* behind = nullptr;
@@ -104,7 +104,7 @@ void Emitter::EmitOp(OpId id, EmitScope& scope) {
   }
 }
 
-// `value` in the sharding `wanted`: as it is, or made from what is at hand.
+// `value` in sharding `wanted`: as available, or resharded.
 Instruction* Emitter::Get(EmitScope& scope, ValueId value,
                           const Sharding& wanted) {
   const int32_t use = UseOf(value);
@@ -134,7 +134,7 @@ int32_t Emitter::UseOf(ValueId value) const {
   return kAnyUse;
 }
 
-// Null when the op cannot give this sharding by itself.
+// Null if the op cannot produce this sharding itself.
 Instruction* Emitter::Repeat(EmitScope& scope, ValueId value,
                              const Sharding& wanted) {
   const OpId producer = graph_.values[value].producer;
@@ -151,7 +151,7 @@ Instruction* Emitter::Repeat(EmitScope& scope, ValueId value,
       StrategyFor(rule, rule.results[result], resolved, mesh());
   if (ResultSharding(rule, strategy, result, mesh()) != wanted) {
     if (scope.variants[value].empty()) {
-      // Something to reshard from.
+      // Produces it in another sharding, to reshard from.
       const Sharding made = ResultSharding(rule, strategy, result, mesh());
       Instruction* local = EmitWith(producer, rule, strategy, scope)[result];
       scope.variants[value].push_back({made, local});
@@ -195,8 +195,8 @@ Instruction* Emitter::Reshard(EmitScope& scope, ValueId value,
   return result;
 }
 
-// The parameter of a new computation, one tuple, and a scope that knows its
-// elements as the results of `ops`.
+// Makes the parameter of a new computation, a single tuple, and a scope in
+// which its elements are the results of `ops`.
 std::unique_ptr<EmitScope> Emitter::Enter(const Computation& source,
                                           const std::vector<OpId>& ops,
                                           const EmitScope& from) {
@@ -228,8 +228,8 @@ std::vector<OpId> Emitter::Live(const std::vector<OpId>& ops) const {
   return live;
 }
 
-// The operands `index` of `ops`, as the ops want them, in one tuple; and which
-// device this is, if it was given.
+// A tuple of operand `index` of each of `ops`, in the shardings that the ops
+// need; and of the device number, if it was given.
 Instruction* Emitter::TupleOfOperands(const std::vector<OpId>& ops,
                                       int32_t index, EmitScope& scope) {
   std::vector<Instruction*> values;

@@ -2,9 +2,9 @@
 //
 //   Emitter emitter(graph, assignment, resharder, program);
 //   EmitScope scope(&program, computation);
-//   emitter.Define(scope, value, sharding, parameter);   // What comes in.
+//   emitter.Define(scope, value, sharding, parameter);   // Inputs.
 //   emitter.EmitRegion(0, scope);
-//   emitter.Get(scope, value, sharding);                 // What goes out.
+//   emitter.Get(scope, value, sharding);                 // Outputs.
 #ifndef MESHWRIGHT_PARTITION_EMITTER_H_
 #define MESHWRIGHT_PARTITION_EMITTER_H_
 
@@ -21,18 +21,19 @@
 
 namespace meshwright {
 
-// Numbers of uses: 0 for all; of what stays inside a loop 1, of what is moved
-// for an op alone that op's number and 2.
+// Which uses a reshard serves: kAnyUse for all; kLocalUse for those in the same
+// iteration of a loop; for a reshard that serves one op alone, that op's id +
+// 2.
 inline constexpr int32_t kAnyUse = 0;
 inline constexpr int32_t kLocalUse = 1;
 
-// A computation while it is being emitted.
+// A computation under construction.
 struct EmitScope {
-  // A value as it is at hand.
+  // A value in one of the shardings in which it is available.
   struct Variant {
     Sharding sharding;
     Instruction* value = nullptr;
-    int32_t use = kAnyUse;  // The only one that it is for.
+    int32_t use = kAnyUse;  // The only use that it serves, if not kAnyUse.
   };
 
   EmitScope(LocalProgram* program, Computation* to) : builder(program, to) {}
@@ -43,11 +44,12 @@ struct EmitScope {
 
 class Emitter {
  public:
-  // Makes a complete value of a partial one, in place of a collective.
+  // Makes a complete value from a partial one, instead of a collective.
   using Completion = std::function<Instruction*(
       Instruction* value, Reduction reduction, LocalBuilder& builder)>;
 
-  // All outlive it. Every live op's strategy is valid for its rule.
+  // All arguments must outlive this. Requires: every live op's strategy is
+  // valid for its rule.
   Emitter(const FlatGraph& graph, const Assignment& assignment,
           Resharder& resharder, LocalProgram& program)
       : graph_(graph),
@@ -59,17 +61,17 @@ class Emitter {
     completion_ = std::move(completion);
   }
 
-  // How (the first result of) an op's producer leaves it.
+  // The sharding in which (the first result of) a value's producer leaves it.
   Sharding ShardingOf(ValueId value) const;
   Sharding OperandOf(OpId op, int32_t index) const;
   Shape LocalShape(ValueId value, const Sharding& sharding) const;
 
   void Define(EmitScope& scope, ValueId value, Sharding sharding,
               Instruction* instruction);
-  // The live ops, in order. Values of other regions that they use must be
-  // defined.
+  // Emits the live ops in order. Values of other regions that they use must
+  // have been defined.
   void EmitRegion(RegionId region, EmitScope& scope);
-  // `value` in the sharding `wanted`: as it is, or made from what is at hand.
+  // `value` in sharding `wanted`: as it is available, or resharded.
   Instruction* Get(EmitScope& scope, ValueId value, const Sharding& wanted);
 
  private:
@@ -79,13 +81,14 @@ class Emitter {
   std::vector<Instruction*> EmitWith(OpId id, const Rule& rule,
                                      const Strategy& strategy,
                                      EmitScope& scope);
-  // `value` behind a barrier that waits for what the op is to come after.
+  // `value` behind an optimization barrier that waits for the value that the op
+  // must come after.
   Instruction* EmitTie(const FlatOp& op, Instruction* value, EmitScope& scope);
   void EmitOp(OpId id, EmitScope& scope);
   Instruction* Repeat(EmitScope& scope, ValueId value, const Sharding& wanted);
   Instruction* Reshard(EmitScope& scope, ValueId value, const Sharding& wanted,
                        int32_t use);
-  // The number under which a move for the present op goes.
+  // The use number of a reshard for the present op.
   int32_t UseOf(ValueId value) const;
 
   std::unique_ptr<EmitScope> Enter(const Computation& source,
@@ -104,7 +107,7 @@ class Emitter {
   Resharder& resharder_;
   LocalProgram& program_;
   Completion completion_;
-  OpId user_ = 0;  // The op whose operands are being fetched.
+  OpId user_;  // The op whose operands are being fetched.
 };
 
 }  // namespace meshwright

@@ -1,8 +1,9 @@
 // Pins on instructions, as pins on the values of a flat graph.
 //
-// An instruction need not have an op of its own: an element of a tuple and a
-// parameter of a loop's body are values that come from elsewhere, and equal
-// instructions are one op. A pin on it holds for the value nevertheless.
+// An instruction need not have an op of its own: an element of a tuple or a
+// parameter of a loop body is a value produced elsewhere, and equal
+// instructions are merged into one op. A pin on such an instruction applies to
+// the value.
 #ifndef MESHWRIGHT_PARTITION_INSTRUCTION_PINS_H_
 #define MESHWRIGHT_PARTITION_INSTRUCTION_PINS_H_
 
@@ -15,12 +16,13 @@ namespace meshwright {
 
 struct InstructionPin {
   const Instruction* instruction = nullptr;
-  ValueId value = 0;  // Of a live op.
+  ValueId value;  // Produced by a live op.
   const Annotation* asked = nullptr;
 };
 
-// In the order of the graph's ops; those without one come last. What no output
-// depends on is left out. Both arguments outlive the result.
+// In the order of the graph's ops; pins on values whose instruction has no op
+// of its own come last. Instructions that no output depends on are skipped.
+// Both arguments must outlive the result.
 std::vector<InstructionPin> InstructionPins(const FlatGraph& graph,
                                             const Annotations& given);
 

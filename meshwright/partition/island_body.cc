@@ -10,6 +10,7 @@
 #include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/rules/families.h"
+#include "meshwright/rules/open_island.h"
 
 namespace meshwright {
 namespace {
@@ -47,7 +48,8 @@ class BodyMaker {
                     "results");
   }
 
-  // `result` with all that it is computed from inside the region.
+  // Copies `result` with everything that it is computed from inside of the
+  // region.
   absl::StatusOr<Instruction*> CopyWith(Instruction& result,
                                         Computation& body) {
     std::vector<const Instruction*> open = {&result};
@@ -75,7 +77,7 @@ class BodyMaker {
     return copies_.at(&result);
   }
 
-  // The parameter that stands for what a call brings in; null for others.
+  // The parameter for a value that enters by a call; null for other values.
   absl::StatusOr<Instruction*> Entered(const Instruction& instruction) {
     if (const auto found = entered_.find(&instruction);
         found != entered_.end()) {
@@ -103,6 +105,9 @@ class BodyMaker {
       operands.push_back(copies.at(operand));
     }
     if (IsPartitionerHint(from)) return operands[0];
+    if (IsDeviceOfOpenIsland(from)) {
+      return to.Add(Opcode::kPartitionId, from.shape, {}, from.name);
+    }
     Instruction* copy =
         from.opcode == Opcode::kParameter
             ? to.AddParameter(from.shape, from.name)
@@ -130,7 +135,7 @@ class BodyMaker {
     to->execution_thread = from.execution_thread;
     to->unknown_fields = from.unknown_fields;
     Copies copies;
-    // In the order of their numbers, whatever the order of the instructions.
+    // In the order of parameter numbers, whatever the order of instructions.
     for (const Instruction* parameter : from.Parameters()) {
       MW_ASSIGN_OR_RETURN(copies[parameter], Copy(*parameter, *to, copies));
     }
@@ -143,7 +148,7 @@ class BodyMaker {
     return computations_[&from] = to;
   }
 
-  // The devices that a collective names, as positions.
+  // Renumbers the devices of a collective to positions.
   absl::Status Renumber(Instruction& instruction) const {
     const bool is_partial = std::ranges::count(positions_, -1) > 0;
     if (is_partial && instruction.opcode == Opcode::kPartitionId) {

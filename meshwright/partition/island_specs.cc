@@ -15,6 +15,7 @@
 #include "meshwright/annotations/shardy_text.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/rules/families.h"
+#include "meshwright/rules/open_island.h"
 
 namespace meshwright {
 namespace {
@@ -55,7 +56,7 @@ absl::Status CheckOrder(const Mesh& mesh) {
       "its mesh lists devices in another order than the module's");
 }
 
-// Shardings of one mesh on another that has some of its axes.
+// Converts shardings on one mesh to another that has some of its axes.
 class OnManualAxes {
  public:
   OnManualAxes(const Mesh& from, const Mesh& to) : to_(to) {
@@ -89,7 +90,7 @@ class OnManualAxes {
   std::vector<std::optional<AxisId>> places_;  // By axis of `from`.
 };
 
-// Shardy's calls: all arrays at once, with the axes that are manual.
+// Shardy's calls: all arrays at once, with the manual axes.
 class ShardyReader {
  public:
   ShardyReader(const Module& module, const RegionCalls& calls)
@@ -208,7 +209,7 @@ class ShardyReader {
   std::vector<Spec> results_;
 };
 
-// GSPMD's calls: one per array, with tiles of devices and no names.
+// GSPMD's calls: one per array, with device tiles and without names.
 absl::StatusOr<IslandSpecs> ReadGspmd(const RegionCalls& calls) {
   RawAnnotations raw;
   const auto add = [&](const Instruction& call, const Instruction& whole) {
@@ -265,16 +266,34 @@ absl::StatusOr<IslandSpecs> ReadGspmd(const RegionCalls& calls) {
   return specs;
 }
 
+// Of a region that was an island, opened.
+absl::StatusOr<IslandSpecs> ReadOpen(const RegionCalls& calls) {
+  MW_ASSIGN_OR_RETURN(const RegionEdge any, RegionEdgeOf(*calls.leave[0]));
+  IslandSpecs specs{.island = {.mesh = any.mesh}};
+  for (const Instruction* call : calls.enter) {
+    MW_ASSIGN_OR_RETURN(RegionEdge edge, RegionEdgeOf(*call));
+    specs.island.operands.push_back(std::move(edge.sharding));
+  }
+  for (const Instruction* call : calls.leave) {
+    MW_ASSIGN_OR_RETURN(RegionEdge edge, RegionEdgeOf(*call));
+    specs.island.results.push_back(std::move(edge.sharding));
+  }
+  for (int64_t i = 0; i < any.mesh.device_count(); ++i) {
+    specs.positions.push_back(i);
+  }
+  return specs;
+}
+
 }  // namespace
 
 bool EntersRegion(const Instruction& instruction) {
   return IsCallOf(instruction, kShardyEnter) ||
-         IsCallOf(instruction, kGspmdEnter);
+         IsCallOf(instruction, kGspmdEnter) || EntersOpenIsland(instruction);
 }
 
 bool LeavesRegion(const Instruction& instruction) {
   return IsCallOf(instruction, kShardyLeave) ||
-         IsCallOf(instruction, kGspmdLeave);
+         IsCallOf(instruction, kGspmdLeave) || LeavesOpenIsland(instruction);
 }
 
 bool DescribesRegion(const Instruction& instruction) {
@@ -291,6 +310,7 @@ Instruction* EnteringValue(const Instruction& call, size_t index) {
 
 absl::StatusOr<IslandSpecs> ReadSpecs(const Module& module,
                                       const RegionCalls& calls) {
+  if (LeavesOpenIsland(*calls.leave[0])) return ReadOpen(calls);
   return IsCallOf(*calls.leave[0], kShardyLeave)
              ? ShardyReader(module, calls).Read()
              : ReadGspmd(calls);

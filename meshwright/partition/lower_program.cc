@@ -26,7 +26,7 @@ class EntryLowering {
         program_.UniqueName(source.entry()->name()));
     EmitScope scope(&program_, entry);
     EmitParameters(*source.entry(), scope);
-    emitter_.EmitRegion(0, scope);
+    emitter_.EmitRegion(RegionId{0}, scope);
     std::vector<Instruction*> results;
     for (const OpId output : graph_.outputs) {
       const FlatOp& op = graph_.ops[output];
@@ -83,7 +83,8 @@ class EntryLowering {
   Emitter emitter_;
 };
 
-// What said how arrays of the whole step lie; of a device's own it is not true.
+// Drops sharding annotations of the whole step, which do not apply to a
+// device's program.
 void DropAnnotations(Module& module) {
   const auto drop = [](auto& attributes) {
     std::erase_if(attributes, [](const auto& attribute) {

@@ -1,9 +1,8 @@
-// What is given about the ops of a flat graph: how some of their operands and
-// results must lie.
+// The given shardings of operands and results of the ops of a flat graph.
 //
 //   OpPins pins(graph, annotations, pool);
-//   pins.Allows(op, candidate);   // Lies as given, wherever something is.
-//   pins.Add(value, sharding);    // From now on it must lie so, too.
+//   pins.Allows(op, candidate);   // Whether it satisfies what is given.
+//   pins.Add(value, sharding);    // From now on this is given, too.
 #ifndef MESHWRIGHT_PARTITION_OP_PINS_H_
 #define MESHWRIGHT_PARTITION_OP_PINS_H_
 
@@ -19,26 +18,26 @@ namespace meshwright {
 
 struct OpPin {
   int32_t tensor = 0;  // As in Seed: operands first.
-  ShardingId sharding = 0;
-  std::vector<bool> free;  // By dimension: left open; empty when none is.
-  const Instruction* instruction = nullptr;  // That was pinned.
+  ShardingId sharding;
+  std::vector<bool> free;  // By dimension: left open; empty if none is.
+  const Instruction* instruction = nullptr;  // That the user pinned.
 };
 
 class OpPins {
  public:
-  // Parameters about which nothing is said are replicated. All arguments
-  // outlive this.
+  // Parameters without a sharding are pinned to be replicated. All arguments
+  // must outlive this.
   OpPins(const FlatGraph& graph, const Annotations& given, ShardingPool& pool);
 
   const std::vector<OpPin>& Of(OpId op) const { return pins_[op]; }
 
   void Add(ValueId value, ShardingId sharding);
 
-  // Whether `candidate` is one for `op`: as pinned, and no output is strided
-  // that nobody asked to be.
+  // Whether `candidate` satisfies the pins of `op`, and gives no output a
+  // strided sharding that was not asked for.
   bool Allows(OpId op, const Candidate& candidate) const;
 
-  // The first pin that `candidate` does not keep; null if there is none.
+  // The first pin that `candidate` violates; null if there is none.
   const OpPin* Broken(OpId op, const Candidate& candidate) const;
 
  private:

@@ -19,9 +19,10 @@
 #include "meshwright/program/program.h"
 #include "meshwright/program_passes/combine.h"
 #include "meshwright/program_passes/hoist.h"
-#include "meshwright/program_passes/keep_apart.h"
+#include "meshwright/program_passes/prevent_cse.h"
 #include "meshwright/program_passes/simplify.h"
 #include "meshwright/program_passes/sink_reductions.h"
+#include "meshwright/reshard/exchange_price.h"
 #include "meshwright/rules/collectives.h"
 #include "meshwright/rules/fused_attention.h"
 
@@ -42,7 +43,7 @@ void PinParameters(const FlatGraph& graph, Pins& pins) {
   }
 }
 
-// Where a path into a tuple shape ends, counted in leaves.
+// The leaf number of a path into a tuple shape.
 class LeafPositions {
  public:
   explicit LeafPositions(const Shape& shape) : shape_(shape) {
@@ -71,7 +72,7 @@ class LeafPositions {
   std::vector<size_t> first_;  // By element.
 };
 
-// The leaves of parameters and root that share memory.
+// Leaves of parameters and root that share memory.
 struct AliasedLeaves {
   size_t parameter = 0;
   size_t output = 0;
@@ -95,7 +96,8 @@ std::vector<AliasedLeaves> LeavesOfAliases(const Module& module) {
   return leaves;
 }
 
-// A donated parameter and the output that takes its memory lie alike.
+// A donated parameter and the output that reuses its buffer get the same
+// sharding.
 void PinAliases(const Module& module, const FlatGraph& graph, Pins& pins) {
   pins.parameters.resize(graph.parameters.size());
   pins.outputs.resize(graph.outputs.size());
@@ -112,7 +114,7 @@ void PinAliases(const Module& module, const FlatGraph& graph, Pins& pins) {
   }
 }
 
-// How parameters and outputs are split, by leaf.
+// The shardings of parameters and outputs, by leaf.
 struct EntryShardings {
   std::vector<Sharding> parameters;
   std::vector<Sharding> outputs;
@@ -132,9 +134,9 @@ EntryShardings ShardingsOf(const FlatGraph& graph, const Assignment& assignment,
   return shardings;
 }
 
-// Dimensions that a pin left open may have been split in other ways on the two
-// sides of an alias: the output gets what the parameter has. Whether that was
-// so.
+// Dimensions that a pin leaves open may have been sharded differently on the
+// two sides of an alias: pins the output to the parameter's sharding. Returns
+// whether that was necessary.
 bool CloseAliases(const Module& module, const EntryShardings& chosen,
                   Pins& pins) {
   bool is_changed = false;
@@ -152,7 +154,7 @@ bool CloseAliases(const Module& module, const EntryShardings& chosen,
   return is_changed;
 }
 
-// Those whose two sides are split alike.
+// The aliases whose two sides have equal shardings.
 std::vector<Alias> EqualAliases(const Module& module,
                                 const EntryShardings& chosen) {
   const std::vector<AliasedLeaves> leaves = LeavesOfAliases(module);
@@ -196,6 +198,7 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
   DropoutTies own;
   (ties == nullptr ? own : *ties).Apply(graph, mesh, assignment);
   LocalProgram program(module.name(), mesh);
+  ChooseBy(resharder.prices(), program);
   LowerProgram(module, graph, assignment, resharder, program);
   KernelsToCalls(program.module);
   Simplify(program);
@@ -204,7 +207,7 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
   SinkReductions(program);
   CombinePermutes(program);
   CombineAllReduces(program, kMaxCombinedBytes);
-  KeepApart(program);
+  PreventCse(program);
   EntryShardings shardings = ShardingsOf(graph, assignment, mesh);
   program.module.aliases = EqualAliases(module, shardings);
   program.module.Finish();

@@ -13,7 +13,7 @@
 namespace meshwright {
 namespace {
 
-// What a barrier passes on, by element of its result; itself for other values.
+// The value in front of barriers; the value itself if there are none.
 const Instruction& BeforeBarriers(const Instruction& value) {
   const Instruction* at = &value;
   while (true) {
@@ -32,7 +32,7 @@ const Instruction& BeforeBarriers(const Instruction& value) {
 
 }  // namespace
 
-std::vector<int32_t> FirstAlike(const Computation& computation) {
+std::vector<int32_t> FirstIdentical(const Computation& computation) {
   std::vector<int32_t> first(computation.size());
   std::iota(first.begin(), first.end(), 0);
   const auto is_barrier = [](const auto& instruction) {

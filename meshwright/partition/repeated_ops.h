@@ -1,9 +1,10 @@
-// Instructions that compute again what another one computed: behind a barrier,
-// for the backward pass to read it without its having been kept.
+// Recognises rematerialised instructions: those that recompute, behind a
+// barrier, what another instruction computed, so that the backward pass need
+// not keep it.
 //
 //   y = tanh(x)
-//   t = barrier(x, g)        x, once g is there
-//   z = tanh(t.0)            repeats y
+//   t = barrier(x, g)        x, once g is available
+//   z = tanh(t.0)            rematerialises y
 #ifndef MESHWRIGHT_PARTITION_REPEATED_OPS_H_
 #define MESHWRIGHT_PARTITION_REPEATED_OPS_H_
 
@@ -14,9 +15,10 @@
 
 namespace meshwright {
 
-// By instruction id: the id of the first that computes the same, barriers
-// aside; its own where it is the first. Without barriers, all are their own.
-std::vector<int32_t> FirstAlike(const Computation& computation);
+// By instruction id: the id of the first instruction that computes the same
+// value, looking through barriers; its own id if it is the first. Without
+// barriers every instruction has its own id.
+std::vector<int32_t> FirstIdentical(const Computation& computation);
 
 }  // namespace meshwright
 

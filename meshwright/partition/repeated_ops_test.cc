@@ -21,7 +21,7 @@ struct Repeating : SmallStep {
 
 TEST(FirstAlikeTest, BarriersAside) {
   const Repeating step(Opcode::kOptBarrier);
-  const auto first = FirstAlike(*step.entry);
+  const auto first = FirstIdentical(*step.entry);
   EXPECT_EQ(first[step.y->id], step.y->id);
   EXPECT_EQ(first[step.again->id], step.y->id);
   EXPECT_EQ(first[step.other->id], step.other->id);
@@ -29,7 +29,7 @@ TEST(FirstAlikeTest, BarriersAside) {
 
 TEST(FirstAlikeTest, OtherOperandsAreOther) {
   const Repeating step(Opcode::kNegate);
-  const auto first = FirstAlike(*step.entry);
+  const auto first = FirstIdentical(*step.entry);
   EXPECT_EQ(first[step.again->id], step.again->id);
 }
 

@@ -16,6 +16,8 @@
 #include "meshwright/partition/island_body.h"
 #include "meshwright/partition/island_specs.h"
 #include "meshwright/rules/families.h"
+#include "meshwright/rules/island.h"
+#include "meshwright/rules/open_island.h"
 
 namespace meshwright {
 namespace {
@@ -24,8 +26,8 @@ absl::Status Broken(absl::string_view what) {
   return absl::InvalidArgumentError(what);
 }
 
-// The instructions of a computation that are inside regions, and which belong
-// together: arrays of one region meet in what computes with them.
+// The instructions of a computation that are inside of regions, grouped by
+// region: arrays of a region are connected by what is computed from them.
 class Regions {
  public:
   explicit Regions(const Computation& computation)
@@ -33,8 +35,10 @@ class Regions {
     std::iota(parent_.begin(), parent_.end(), 0);
     for (const auto& instruction : computation.instructions()) {
       const int32_t id = instruction->id;
-      inside_[id] = EntersRegion(*instruction);
-      if (inside_[id] || LeavesRegion(*instruction) ||
+      const bool enters = EntersRegion(*instruction);
+      inside_[id] = enters || IsDeviceOfOpenIsland(*instruction) ||
+                    IsCollectiveOfIslands(instruction->opcode);
+      if (enters || LeavesRegion(*instruction) ||
           DescribesRegion(*instruction)) {
         calls_.push_back(instruction.get());
       }
@@ -54,10 +58,10 @@ class Regions {
     return inside_[instruction.id];
   }
 
-  // A region that begins inside another; null if none does.
+  // A region that begins inside of another; null if there is none.
   const Instruction* nested() const { return nested_; }
 
-  // In the order of the program.
+  // In program order.
   std::vector<RegionCalls> List() {
     std::map<int32_t, size_t> numbers;
     std::vector<RegionCalls> list;
@@ -106,7 +110,7 @@ class Taker {
   }
 
  private:
-  // All that is in no region, but for hints of how what enters is split.
+  // Everything outside of regions, without sharding hints of what enters.
   static std::vector<Instruction*> Outside(const Computation& computation,
                                            const Regions& regions) {
     const std::vector<std::vector<Instruction*>> users = Users(computation);
@@ -138,7 +142,7 @@ class Taker {
     Instruction* root = computation.root();
     const std::vector<Instruction*> outside = Outside(computation, regions);
     for (const RegionCalls& calls : list) {
-      if (calls.leave.empty()) continue;  // Computed for nothing.
+      if (calls.leave.empty()) continue;  // Dead.
       absl::Status taken = Take(calls, computation);
       if (!taken.ok()) return Annotate(taken, RegionName(*calls.leave[0]));
     }
@@ -193,12 +197,13 @@ class Taker {
     return element;
   }
 
-  // Keeps `kept` and the islands that they need, each after its operands.
+  // Keeps `kept` and the islands that they need, in topological order.
   absl::Status Reorder(Computation& computation,
                        const std::vector<Instruction*>& kept,
                        Instruction& root) {
     std::vector<Instruction*> order;
-    std::vector<char> state(computation.size(), 0);  // 1 open, 2 placed.
+    // 1: being visited, 2: placed.
+    std::vector<char> state(computation.size(), 0);
     std::vector<Instruction*> open(kept.rbegin(), kept.rend());
     open.insert(open.begin(), &root);
     while (!open.empty()) {

@@ -19,30 +19,29 @@
 namespace meshwright {
 
 struct TensorPin {
-  // An operand; or, counting on after the operands, a result.
+  // Operands are numbered first, then results.
   int32_t tensor = 0;
   const Annotation* asked = nullptr;
-  const Instruction* instruction = nullptr;  // That was pinned,
-  OpId op = 0;                               // and its op.
+  const Instruction* instruction = nullptr;  // That the user pinned,
+  OpId op;                                   // and its op.
 };
 
-// kInvalidArgument, naming the tensor, for what does not fit its shape or the
-// mesh, or is a partial sum.
+// kInvalidArgument, naming the tensor, for a pin that does not fit the tensor's
+// shape or the mesh, or asks for a partial sum.
 absl::Status CheckPins(const Module& module, const FlatGraph& graph,
                        const Mesh& mesh, const Annotations& given);
 
-// By op: instructions first, then parameters and outputs. `pairs` are state
-// parameters and their next values: what is pinned for one is for the other.
-// The first two arguments outlive the result.
+// By op: pins of instructions first, then of parameters and outputs. `pairs`
+// are state parameters and their next values: a pin on one also applies to the
+// other. The first two arguments must outlive the result.
 std::vector<std::vector<TensorPin>> PinsByOp(
     const FlatGraph& graph, const Annotations& given,
     const std::vector<std::pair<OpId, OpId>>& pairs = {});
 
-// Whether a tensor that is sharded so is sharded as asked. Partial sums are
-// not.
+// Whether `sharding` is what `asked` asks for. Partial sums never are.
 bool Meets(const Sharding& sharding, const Annotation& asked);
 
-// Whether some sharding meets both.
+// Whether some sharding satisfies both.
 bool Agree(const Annotation& a, const Annotation& b);
 
 }  // namespace meshwright

@@ -59,10 +59,10 @@ class BackwardPlacer {
            !is_sum_[id];
   }
 
-  // Where nodes that repeat a forward one are wanted, at a price above that of
-  // all bytes there are.
+  // Prefers for rematerialised nodes the stage of their original, at a price
+  // above that of all bytes.
   void FindRepeated() {
-    const std::vector<int32_t> first = FirstAlike(entry_);
+    const std::vector<int32_t> first = FirstIdentical(entry_);
     int64_t all = 1;
     for (int32_t id = 0; id < entry_.size(); ++id) {
       if (graph_.IsNode(id)) all += Cost(id);
@@ -80,8 +80,8 @@ class BackwardPlacer {
     for (int32_t id = 0; id < entry_.size(); ++id) {
       if (IsFree(id)) nodes[id] = cut.AddNode();
     }
-    // By value: the node that is before the boundary if a user is, or behind it
-    // if one is.
+    // By value: a node that is before the boundary if a user is, or behind it
+    // if a user is.
     absl::flat_hash_map<int32_t, int32_t> crossings;
     const auto crossing = [&](int32_t value) {
       const auto [entry, is_new] = crossings.try_emplace(value, 0);
@@ -133,7 +133,7 @@ class BackwardPlacer {
     }
   }
 
-  // Data goes from the host to whichever stage wants it.
+  // Data is given by the host to each stage that needs it.
   bool IsGivenAnywhere(const Instruction& source) const {
     return source.opcode == Opcode::kParameter &&
            !problem_.is_state[source.attributes->parameter_number];
@@ -166,7 +166,7 @@ class BackwardPlacer {
     return bytes * (once ? 1 : problem_.micro_batches);
   }
 
-  // Sums follow their terms where these are all on one stage.
+  // A sum is on the stage of its terms if they are all on one.
   void PlaceSums(size_t result) {
     if (problem_.terms[result].empty()) return;
     std::set<int32_t> stages;
@@ -190,8 +190,9 @@ class BackwardPlacer {
   const std::vector<bool> is_sum_;
   const std::vector<std::set<int32_t>> available_;
   std::vector<int32_t> stage_;
-  std::vector<std::pair<int32_t, int32_t>> wanted_;  // Ids, their stages.
-  int64_t astray_ = 0;  // What it costs not to be there.
+  // Ids and their preferred stages.
+  std::vector<std::pair<int32_t, int32_t>> wanted_;
+  int64_t astray_ = 0;  // The cost of not being there.
 };
 
 }  // namespace

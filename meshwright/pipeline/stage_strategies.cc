@@ -6,7 +6,7 @@
 namespace meshwright {
 namespace {
 
-// Lets parameters and outputs be partial sums, as this one is.
+// Makes parameters and outputs partial sums like this one.
 void GivePending(const Sharding& sharding, Rule& rule, Strategy& strategy) {
   if (!sharding.IsPending()) return;
   rule.linear = {{sharding.reduction, {}}};
@@ -43,13 +43,13 @@ StageStrategies::StageStrategies(const FlatGraph& graph,
     : graph_(graph),
       assignment_(assignment),
       mesh_(mesh),
-      parts_(graph.parameters.size(), -1),
-      carries_(graph.parameters.size(), -1) {
+      parts_(graph.parameters.size(), OpId{-1}),
+      carries_(graph.parameters.size(), OpId{-1}) {
   absl::flat_hash_map<ValueId, size_t> leaf_of;
   for (size_t leaf = 0; leaf < graph.parameters.size(); ++leaf) {
     leaf_of[graph.ops[graph.parameters[leaf]].first_result] = leaf;
   }
-  for (OpId id = 0; id < std::ssize(graph.ops); ++id) {
+  for (OpId id{0}; id < std::ssize(graph.ops); ++id) {
     const FlatOp& op = graph.ops[id];
     if (!op.live) continue;
     ops_.try_emplace(Key{op.kind, op.instruction->name, op.leaf}, id);
@@ -88,14 +88,14 @@ Sharding StageStrategies::PartOf(int64_t leaf) const {
 
 OpId StageStrategies::Find(const FlatOp& op, const Rule& rule) const {
   const auto found = ops_.find(Key{op.kind, op.instruction->name, op.leaf});
-  if (found == ops_.end()) return -1;
+  if (found == ops_.end()) return OpId{-1};
   const Instruction& there = *graph_.ops[found->second].instruction;
-  // What sums it may pass on can hang on its operands.
+  // The linear forms of a rule may depend on its operands.
   return there.opcode == op.instruction->opcode &&
                  IsSame(assignment_.rules[found->second], rule) &&
                  IsValid(rule, assignment_.strategies[found->second], mesh_)
              ? found->second
-             : -1;
+             : OpId{-1};
 }
 
 std::optional<Sharding> StageStrategies::Result(
@@ -109,7 +109,8 @@ std::optional<Sharding> StageStrategies::Result(
   return ResultOf(found->second, 0);
 }
 
-// As the operands lie, and pending if it can pass on that they are.
+// A strategy that follows the shardings of the operands, pending if the op can
+// pass that on.
 Strategy StageStrategies::Following(
     const Rule& rule,
     const std::vector<std::optional<Sharding>>& operands) const {
@@ -163,7 +164,7 @@ Assignment StageStrategies::For(const FlatGraph& program,
     }
   };
   size_t next_parameter = 0;
-  for (OpId id = 0; id < std::ssize(program.ops); ++id) {
+  for (OpId id{0}; id < std::ssize(program.ops); ++id) {
     const FlatOp& op = program.ops[id];
     Rule& rule = rules[id];
     Strategy& strategy = assignment.strategies[id];
@@ -175,7 +176,7 @@ Assignment StageStrategies::For(const FlatGraph& program,
       continue;
     }
     if (!op.live) continue;
-    if (op.kind == OpKind::kOutput) continue;  // Below.
+    if (op.kind == OpKind::kOutput) continue;  // Handled below.
     if (const OpId there = Find(op, rule); there >= 0) {
       strategy = assignment_.strategies[there];
       share_as(op, there);
@@ -183,7 +184,7 @@ Assignment StageStrategies::For(const FlatGraph& program,
     }
     std::vector<std::optional<Sharding>> operands;
     for (const ValueId operand : op.operands) {
-      // What comes back to a loop is not there yet.
+      // The next value of a carry is not known yet.
       operands.push_back(program.values[operand].producer < id
                              ? std::optional(result_of(operand))
                              : std::nullopt);

@@ -17,6 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::Le;
+using ::testing::UnorderedElementsAre;
 
 void ExpectBest(const StageGraph& graph, const StageLimits& limits) {
   const auto want = BruteForceStages(graph, limits);
@@ -96,6 +97,22 @@ TEST(AssignStages, NoStageIsLeftWithoutWork) {
   EXPECT_THAT(works(), Contains(0));
   limits.least = 0.5;
   EXPECT_THAT(works(), Each(AllOf(Ge(1), Le(2))));
+}
+
+// A part with 96 % of the work has a stage of its own; the others have just
+// what they need at least, 2 % each.
+TEST(AssignStages, TheHeaviestPartLeavesTheOthersTheirLeast) {
+  StageGraph graph;
+  for (const double work : {2.0, 96.0, 2.0}) {
+    graph.nodes.push_back({.work = work, .name = "part"});
+  }
+  StageLimits limits = StageLimits::Even(3, 0.1);
+  limits.least = 0.06;  // Of a third.
+  const auto got = AssignStages(graph, limits);
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_THAT(got->stages, UnorderedElementsAre(0, 1, 2));
+  limits.least = 0.07;
+  EXPECT_FALSE(AssignStages(graph, limits).ok());
 }
 
 // With no room for all down-sets, nodes are merged or only orders looked at:

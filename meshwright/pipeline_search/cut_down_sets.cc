@@ -9,18 +9,19 @@
 namespace meshwright {
 namespace {
 
-// How much the allowed balance grows while nothing is found.
-constexpr double kGrowth = 1.25;
+// The factor by which the allowed balance grows while nothing is found. The
+// best balance does not depend on it, only how much is searched for it.
+constexpr double kGrowth = 2;
 
 constexpr int64_t kUnreached = std::numeric_limits<int64_t>::max();
 
 }  // namespace
 
-// The best way to a boundary.
+// The best partial solution up to a boundary.
 struct DownSetCutter::Reached {
   int64_t bytes = kUnreached;
   double balance = 0;
-  int32_t from = -1;  // The set at the boundary before.
+  int32_t from = -1;  // The set at the preceding boundary.
 };
 
 DownSetCutter::DownSetCutter(const StageGraph& graph, const StageLimits& limits,
@@ -64,9 +65,11 @@ DownSetCutter::DownSetCutter(const StageGraph& graph, const StageLimits& limits,
   });
 }
 
-int64_t DownSetCutter::BytesInto(const Set& from, const Set& to) const {
+int64_t DownSetCutter::BytesInto(const Set& from, const Set& to,
+                                 int64_t most) const {
   int64_t bytes = 0;
   for (const Open& open : from.open) {
+    if (bytes > most) break;
     for (const int32_t consumer : open.consumers) {
       if (to.nodes->Has(consumer)) {
         bytes += open.bytes;
@@ -86,16 +89,24 @@ std::optional<int64_t> DownSetCutter::PriceOfMoves(const Set& from,
 }
 
 std::vector<int32_t> DownSetCutter::EndsOf(const std::vector<double>& bounds,
+                                           const std::vector<double>& least,
                                            int32_t stage) const {
   const double rounding = kWorkRounding * total_;
-  const auto next = bounds.begin() + stage + 1;
-  const double before = std::accumulate(bounds.begin(), next, 0.0);
-  const double after = std::accumulate(next, bounds.end(), 0.0);
   const int32_t boundary = stage + 1;
+  const auto first = [&](const std::vector<double>& work) {
+    return std::accumulate(work.begin(), work.begin() + boundary, 0.0);
+  };
+  const auto rest = [&](const std::vector<double>& work) {
+    return std::accumulate(work.begin() + boundary, work.end(), 0.0);
+  };
+  // Each stage may have less than `least` by what sums are rounded by.
+  const double slack = limits_.stages() * rounding;
+  const double lowest = std::max(total_ - rest(bounds), first(least) - slack);
+  const double highest = std::min(first(bounds), total_ - rest(least) + slack);
   std::vector<int32_t> ends;
   for (int32_t end = 0; end < std::ssize(sets_); ++end) {
     const Set& to = sets_[end];
-    if (to.work > before + rounding || to.work < total_ - after - rounding ||
+    if (to.work > highest + rounding || to.work < lowest - rounding ||
         boundary < to.fixed_below || boundary > to.fixed_above ||
         (boundary == limits_.stages() && to.size != graph_.size())) {
       continue;
@@ -116,7 +127,7 @@ std::optional<int64_t> DownSetCutter::BytesOfStage(const Set& from,
       !from.nodes->IsSubsetOf(*to.nodes)) {
     return std::nullopt;
   }
-  const int64_t bytes = BytesInto(from, to);
+  const int64_t bytes = BytesInto(from, to, most);
   if (bytes > most) return std::nullopt;
   const auto price = PriceOfMoves(from, to, bound);
   if (!price.has_value()) return std::nullopt;
@@ -132,14 +143,14 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
   const std::vector<double> shares = limits_.SharesOf(total_);
   std::vector<double> least(stages, 0);
   if (!allow_empty) least = limits_.LeastOf(total_);
-  // How much cheaper it may become by what is elsewhere.
+  // By how much moved parts may reduce the cost.
   const int64_t saved = moves_ == nullptr ? 0 : -moves_->least();
   std::vector<std::vector<Reached>> reached(stages + 1,
                                             std::vector<Reached>(sets_.size()));
   const auto empty = std::ranges::find(sets_, 0, &Set::size) - sets_.begin();
   reached[0][empty].bytes = 0;
   for (int32_t stage = 0; stage < stages; ++stage) {
-    const std::vector<int32_t> ends = EndsOf(bounds, stage);
+    const std::vector<int32_t> ends = EndsOf(bounds, least, stage);
     for (int32_t begin = 0; begin < std::ssize(sets_); ++begin) {
       const Reached& here = reached[stage][begin];
       if (here.bytes == kUnreached) continue;
@@ -153,6 +164,12 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
         if (work > bounds[stage] + rounding) break;
         if (work < least[stage] - rounding) continue;
         Reached& known = reached[stage + 1][*at];
+        const double load = shares[stage] > 0 ? work / shares[stage] : 0;
+        const double balance = std::max(here.balance, load);
+        if (aim == Aim::kBestBalance && known.from >= 0 &&
+            balance > known.balance) {
+          continue;
+        }
         const int64_t useful =
             aim == Aim::kBestBalance ||
                     std::min(known.bytes, below) == kUnreached
@@ -162,10 +179,8 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
         const auto bytes = BytesOfStage(from, to, bounds[stage] + rounding,
                                         stage, allow_empty, useful);
         if (!bytes.has_value()) continue;
-        const double load = shares[stage] > 0 ? work / shares[stage] : 0;
-        const Reached next{.bytes = here.bytes + *bytes,
-                           .balance = std::max(here.balance, load),
-                           .from = begin};
+        const Reached next{
+            .bytes = here.bytes + *bytes, .balance = balance, .from = begin};
         const bool better =
             aim == Aim::kFewestBytes
                 ? std::tie(next.bytes, next.balance) <
@@ -188,13 +203,14 @@ std::vector<StageRange> DownSetCutter::RangesBelow(
       Reach(bounds, Aim::kFewestBytes, /*allow_empty=*/true, below);
   std::vector<StageRange> ranges(graph_.nodes.size(),
                                  {.first = stages, .last = -1});
-  // By set: bytes from the boundary that is looked at to the end.
+  const std::vector<double> none(stages, 0);
+  // By set: bytes from the current boundary to the end.
   std::vector<int64_t> rest(sets_.size(), kUnreached);
   const auto full =
       std::ranges::find(sets_, graph_.size(), &Set::size) - sets_.begin();
   rest[full] = 0;
   for (int32_t stage = stages; stage-- > 0;) {
-    const std::vector<int32_t> ends = EndsOf(bounds, stage);
+    const std::vector<int32_t> ends = EndsOf(bounds, none, stage);
     std::vector<int64_t> longer(sets_.size(), kUnreached);
     for (int32_t begin = 0; begin < std::ssize(sets_); ++begin) {
       const int64_t here = reached[stage][begin].bytes;
@@ -255,14 +271,50 @@ std::optional<std::vector<int32_t>> DownSetCutter::Cut(
   return result;
 }
 
+namespace {
+
+double HeaviestNode(const StageGraph& graph) {
+  double most = 0;
+  for (const StageGraph::Node& node : graph.nodes) {
+    most = std::max(most, node.work);
+  }
+  return most;
+}
+
+// Whether some stage may have the heaviest node while the others have what
+// they need at least: what a cut within this balance requires.
+bool HasRoomForHeaviest(const StageGraph& graph, const StageLimits& limits,
+                        double allowed) {
+  const double total = graph.TotalWork();
+  const double rounding = kWorkRounding * total;
+  const double heaviest = HeaviestNode(graph);
+  const std::vector<double> bounds = limits.BoundsOf(total, allowed);
+  const std::vector<double> least = limits.LeastOf(total);
+  const double needed = std::accumulate(least.begin(), least.end(), 0.0);
+  for (int32_t stage = 0; stage < limits.stages(); ++stage) {
+    if (heaviest <= bounds[stage] + rounding &&
+        heaviest + needed - least[stage] <=
+            total + limits.stages() * rounding) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
                                     const StageGraph& graph,
                                     const StageLimits& limits) {
   const std::vector<double> shares = limits.SharesOf(graph.TotalWork());
   const double total = graph.TotalWork();
   const double wanted = 1 + limits.tolerance;
-  if (auto stages = cutter.Cut(limits.BoundsOf(total, wanted),
-                               DownSetCutter::Aim::kFewestBytes)) {
+  const auto cut = [&](double allowed, DownSetCutter::Aim aim) {
+    return HasRoomForHeaviest(graph, limits, allowed)
+               ? cutter.Cut(limits.BoundsOf(total, allowed), aim)
+               : std::nullopt;
+  };
+  if (auto stages = cut(wanted, DownSetCutter::Aim::kFewestBytes)) {
     return BoundedCut{*std::move(stages), wanted};
   }
   double most = 1;  // All work on one stage.
@@ -270,13 +322,11 @@ std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
     most = std::max(most, total / share);
   }
   for (double allowed = wanted * kGrowth;; allowed *= kGrowth) {
-    const auto balanced = cutter.Cut(limits.BoundsOf(total, allowed),
-                                     DownSetCutter::Aim::kBestBalance);
+    const auto balanced = cut(allowed, DownSetCutter::Aim::kBestBalance);
     if (balanced.has_value()) {
       const double best =
           CostOf(graph, limits, *balanced).balance * (1 + limits.tolerance);
-      auto stages = cutter.Cut(limits.BoundsOf(total, best),
-                               DownSetCutter::Aim::kFewestBytes);
+      auto stages = cut(best, DownSetCutter::Aim::kFewestBytes);
       return BoundedCut{stages.has_value() ? *std::move(stages) : *balanced,
                         best};
     }

@@ -1,7 +1,8 @@
-// The best stages whose boundaries are among given down-sets.
+// The best stages whose boundaries are among given down-sets, by dynamic
+// programming.
 //
-// With all down-sets of a graph these are the best there are; with those of one
-// order, the best contiguous cuts of it.
+// Given all down-sets of a graph, these are optimal; given those of one linear
+// order, they are the best contiguous stages in that order.
 #ifndef MESHWRIGHT_PIPELINE_SEARCH_CUT_DOWN_SETS_H_
 #define MESHWRIGHT_PIPELINE_SEARCH_CUT_DOWN_SETS_H_
 
@@ -22,40 +23,41 @@ struct StageRange {
   bool operator==(const StageRange&) const = default;
 };
 
-// A graph with down-sets of it, ready to be cut in several ways.
+// A graph and some of its down-sets, prepared for cutting under various bounds.
 class DownSetCutter {
  public:
-  // `sets` hold the empty and the full one. `work` by node, in place of the
-  // graph's. With `moves` that is work that cannot be elsewhere, what can is
-  // priced. All outlive the cutter.
+  // `sets` must contain the empty and the full one. `work`, by node, replaces
+  // the graph's. With `moves`, `work` is what cannot be on another stage than
+  // its cluster, and the rest is priced by `moves`. All arguments must outlive
+  // the cutter.
   DownSetCutter(const StageGraph& graph, const StageLimits& limits,
                 const std::vector<NodeSet>& sets,
                 const std::vector<double>& work,
                 const StageMoves* moves = nullptr);
 
   enum class Aim : uint8_t {
-    kFewestBytes,  // Then the best balance.
-    kBestBalance,  // Then the fewest bytes, of what leads to it greedily.
+    kFewestBytes,  // Ties: the best balance.
+    kBestBalance,  // Ties: the fewest bytes among greedy continuations.
   };
 
-  // Stages by node, none with more than `bounds[stage]` work, none empty or
-  // with too little unless `allow_empty`; nothing where there are no such.
-  // O(pairs of sets that bounds leave).
+  // By node: stages with at most `bounds[stage]` work each and, unless
+  // `allow_empty`, none empty or with too little work; nullopt if there are
+  // none. O(pairs of sets that the bounds allow).
   std::optional<std::vector<int32_t>> Cut(const std::vector<double>& bounds,
                                           Aim aim,
                                           bool allow_empty = false) const;
 
-  // The fewest bytes of such stages, empty ones allowed, or `below` if there
-  // are none with fewer.
+  // The fewest bytes of such stages, empty ones allowed; `below` if there are
+  // none with fewer.
   int64_t FewestBytes(const std::vector<double>& bounds, int64_t below) const;
 
-  // By node: the stages that it is on where such stages have fewer bytes than
-  // `below`; first > last where there are none.
+  // By node: the stages that it is on in any such assignment with fewer than
+  // `below` bytes; first > last if there is none.
   std::vector<StageRange> RangesBelow(const std::vector<double>& bounds,
                                       int64_t below) const;
 
  private:
-  // A value that a set makes and others need.
+  // A value computed in a set and needed outside.
   struct Open {
     int64_t bytes = 0;
     std::vector<int32_t> consumers;  // Not in the set.
@@ -63,25 +65,30 @@ class DownSetCutter {
   struct Set {
     const NodeSet* nodes = nullptr;
     double work = 0;
-    double movable = 0;  // Work that may be elsewhere, in addition.
+    double movable = 0;  // Additional work that may be on another stage.
     int64_t held = 0;
     int32_t size = 0;
-    int32_t fixed_below = 0;  // Boundaries that fixed nodes allow: from
-    int32_t fixed_above = 0;  // this one to that.
+    // The boundaries that fixed nodes allow for the set: from this one
+    int32_t fixed_below = 0;
+    int32_t fixed_above = 0;  // to this one.
     std::vector<Open> open;
   };
 
-  int64_t BytesInto(const Set& from, const Set& to) const;
-  // What parts that are elsewhere cost; none where they do not suffice.
+  // Counts until the sum is above `most`.
+  int64_t BytesInto(const Set& from, const Set& to, int64_t most) const;
+  // A lower bound on the cost of moving parts to other stages; nullopt if
+  // moving all of them is not enough.
   std::optional<int64_t> PriceOfMoves(const Set& from, const Set& to,
                                       double bound) const;
-  // The bytes from one boundary to the next, `stage` between them, if that is
-  // possible; nothing where they are more than `most`.
+  // The bytes of `stage` between two boundaries; nullopt if it is impossible,
+  // or they are more than `most`.
   std::optional<int64_t> BytesOfStage(const Set& from, const Set& to,
                                       double bound, int32_t stage,
                                       bool allow_empty, int64_t most) const;
-  // Sets, by index, that can be the boundary after `stage`.
+  // Indices of the sets that can be the boundary after `stage`, with at most
+  // `bounds` and at least `least` of the work on each stage.
   std::vector<int32_t> EndsOf(const std::vector<double>& bounds,
+                              const std::vector<double>& least,
                               int32_t stage) const;
   struct Reached;
   std::vector<std::vector<Reached>> Reach(const std::vector<double>& bounds,
@@ -101,10 +108,9 @@ struct BoundedCut {
   double allowed = 0;
 };
 
-// The fewest bytes within 1 + tolerance or, where that cannot be met, within
-// that many times the best balance there is. None: memory or fixed stages leave
-// no way.
-// Requires: the cutter has the works of `graph`.
+// The fewest bytes within a balance of 1 + tolerance or, if that is impossible,
+// (1 + tolerance) times the best balance. nullopt if memory or fixed stages
+// leave no assignment. Requires: the cutter uses the work of `graph`.
 std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
                                     const StageGraph& graph,
                                     const StageLimits& limits);

@@ -12,15 +12,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kMaxOps = 100'000'000;
-
 Json AxesJson(const AxisList& axes) {
   Json json = Json::array();
   for (const AxisId axis : axes) json.push_back(axis);
   return json;
 }
 
-// {"split": [[factor, axes...], ...], "pending": {...}}
+// {"factors": 3, "split": [[factor, axes...], ...], "pending": {...}}
 Json StrategyJson(const Strategy& strategy) {
   Json split = Json::array();
   for (size_t i = 0; i < strategy.factor_axes.size(); ++i) {
@@ -38,22 +36,18 @@ Json StrategyJson(const Strategy& strategy) {
   return json;
 }
 
-Json StrategiesJson(const std::vector<Strategy>& strategies) {
-  std::map<std::string, int> known;
+// Each strategy once, with the operations that have it.
+Json StrategiesJson(const std::vector<PlannedStrategy>& strategies) {
+  std::map<std::string, size_t> known;
   Json distinct = Json::array();
-  Json runs = Json::array();
-  for (const Strategy& strategy : strategies) {
+  for (const auto& [operation, strategy] : strategies) {
     Json json = StrategyJson(strategy);
     const auto [entry, is_new] =
-        known.try_emplace(json.dump(), static_cast<int>(known.size()));
+        known.try_emplace(json.dump(), distinct.size());
     if (is_new) distinct.push_back(std::move(json));
-    if (!runs.empty() && runs.back()[0] == entry->second) {
-      runs.back()[1] = runs.back()[1].get<int64_t>() + 1;
-    } else {
-      runs.push_back({entry->second, 1});
-    }
+    distinct[entry->second]["operations"].push_back(operation);
   }
-  return {{"distinct", distinct}, {"runs", runs}};
+  return distinct;
 }
 
 absl::StatusOr<Strategy> ReadStrategy(const Json& json, const Mesh& mesh) {
@@ -101,23 +95,14 @@ absl::StatusOr<Strategy> ReadStrategy(const Json& json, const Mesh& mesh) {
   return strategy;
 }
 
-absl::StatusOr<std::vector<Strategy>> ReadStrategies(const Json& json,
-                                                     const Mesh& mesh) {
-  std::vector<Strategy> distinct;
-  for (const Json& one : json.at("distinct")) {
-    MW_ASSIGN_OR_RETURN(Strategy strategy, ReadStrategy(one, mesh));
-    distinct.push_back(std::move(strategy));
-  }
-  std::vector<Strategy> strategies;
-  for (const Json& run : json.at("runs")) {
-    const int64_t index = run.at(0).get<int64_t>();
-    const int64_t count = run.at(1).get<int64_t>();
-    if (index < 0 || index >= static_cast<int64_t>(distinct.size()) ||
-        count < 0 || count > kMaxOps) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a run of strategy ", index, " does not exist"));
+absl::StatusOr<std::vector<PlannedStrategy>> ReadStrategies(const Json& json,
+                                                            const Mesh& mesh) {
+  std::vector<PlannedStrategy> strategies;
+  for (const Json& one : json) {
+    MW_ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(one, mesh));
+    for (const Json& operation : one.at("operations")) {
+      strategies.push_back({operation.get<std::string>(), strategy});
     }
-    strategies.insert(strategies.end(), count, distinct[index]);
   }
   return strategies;
 }
@@ -146,8 +131,8 @@ absl::StatusOr<PlannedLayout> ReadLayout(const Json& json) {
   MW_ASSIGN_OR_RETURN(layout.strategies,
                       ReadStrategies(json.at("strategies"), layout.mesh));
   const Json& moved = json.at("moved");
-  layout.moved_apart = moved.at("apart").get<std::vector<int64_t>>();
-  layout.moved_in_place = moved.at("in_place").get<std::vector<int64_t>>();
+  layout.moved_apart = moved.at("apart").get<std::vector<std::string>>();
+  layout.moved_in_place = moved.at("in_place").get<std::vector<std::string>>();
   return layout;
 }
 

@@ -11,7 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kMaxInstructions = 100'000'000;
 constexpr int32_t kMaxPieces = 1 << 20;
 
 Json StageJson(const PlannedPipeline::Stage& stage) {
@@ -81,14 +80,6 @@ absl::Status ReadLayouts(const Json& json, PlannedPipeline& pipeline) {
 }  // namespace
 
 Json PipelineJson(const PlannedPipeline& pipeline, bool with_strategies) {
-  Json runs = Json::array();  // [stage, how many instructions]
-  for (const int32_t stage : pipeline.forward) {
-    if (!runs.empty() && runs.back()[0] == stage) {
-      runs.back()[1] = runs.back()[1].get<int64_t>() + 1;
-    } else {
-      runs.push_back({stage, 1});
-    }
-  }
   Json stages = Json::array();
   for (const auto& stage : pipeline.stages) stages.push_back(StageJson(stage));
   Json edges = Json::array();
@@ -100,9 +91,9 @@ Json PipelineJson(const PlannedPipeline& pipeline, bool with_strategies) {
                {"apply_after_all", pipeline.apply_after_all},
                {"bubble_share", pipeline.bubble_share},
                {"cut_gap", pipeline.cut_gap},
-               {"schedule", pipeline.schedule},
+               {"schedule", std::string(ToString(pipeline.schedule))},
                {"timetable", pipeline.timetable},
-               {"forward", runs}};
+               {"forward", pipeline.forward}};
   if (pipeline.other_layouts.empty()) return json;
   json["layout_of_rank"] = pipeline.layout_of_rank;
   Json layouts = Json::array();
@@ -143,18 +134,16 @@ absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json) {
   pipeline.apply_after_all = json.at("apply_after_all").get<bool>();
   pipeline.bubble_share = json.at("bubble_share").get<double>();
   pipeline.cut_gap = json.at("cut_gap").get<double>();
-  pipeline.schedule = json.at("schedule").get<std::string>();
+  MW_ASSIGN_OR_RETURN(
+      pipeline.schedule,
+      ParseScheduleKind(json.at("schedule").get<std::string>()));
   pipeline.timetable = json.at("timetable").get<std::string>();
-  for (const Json& run : json.at("forward")) {
-    const int64_t stage = run.at(0).get<int64_t>();
-    const int64_t length = run.at(1).get<int64_t>();
-    if (stage < -1 || stage >= count || length < 0 ||
-        length > kMaxInstructions) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          length, " instructions are on stage ", stage, " of ", count));
-    }
-    pipeline.forward.insert(pipeline.forward.end(), length,
-                            static_cast<int32_t>(stage));
+  pipeline.forward =
+      json.at("forward").get<std::vector<std::vector<std::string>>>();
+  if (std::ssize(pipeline.forward) != count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("forward passes are those of ", pipeline.forward.size(),
+                     " stages, not of ", count));
   }
   return pipeline;
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "meshwright/hlo/write_module.h"
+#include "meshwright/hlo/print_module.h"
 #include "meshwright/mesh/sharding_text.h"
 
 namespace meshwright {
@@ -48,9 +48,9 @@ std::string Plan::TextOf(const PlannedTensor& tensor) const {
 }
 
 uint64_t Fingerprint(const Module& module) {
-  // FNV-1a of what is written.
+  // FNV-1a of the text.
   uint64_t hash = 0xCBF29CE484222325;
-  for (const char c : WriteModule(module).value_or(std::string())) {
+  for (const char c : ToString(module, {.metadata = false})) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
   }
   return hash;

@@ -1,21 +1,24 @@
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/mesh/cluster_file.h"
 #include "meshwright/plan/plan.h"
 
 namespace meshwright {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAreArray;
 
 PlannedLayout LayoutOn(const char* mesh) {
   PlannedLayout layout{.mesh = *Mesh::Parse(mesh)};
   Strategy split{.factor_axes = {layout.mesh.SubAxes(0), AxisList()}};
   Strategy whole{.factor_axes = {AxisList(), AxisList()}};
-  layout.strategies = {split, split, whole, split};
-  layout.moved_apart = {1, 3};
-  layout.moved_in_place = {2};
+  layout.strategies = {{"x", split}, {"w", split}, {"y", whole}, {"z", split}};
+  layout.moved_apart = {"w", "z:1"};
+  layout.moved_in_place = {"y"};
   return layout;
 }
 
@@ -24,12 +27,13 @@ Plan Made() {
   plan.module_name = "step";
   plan.fingerprint = 0x1234567890abcdef;
   plan.step_fingerprint = 0xfedcba0987654321;
-  plan.cluster = "{}";
-  plan.rates = "{}";
+  plan.strategy = Expert::kZero3;
+  plan.cluster = *ParseClusterSpec("h200:8", {});
+  plan.rates = AssumedRates(plan.cluster);
   plan.memory_bytes = 1 << 20;
   plan.micro_batches = 4;
-  plan.recompute = "selective";
-  plan.steering = {.forbidden = {"all-gather@data"},
+  plan.recompute = Recompute::kSelective;
+  plan.steering = {.forbidden = *ParseForbidden("all-gather@data"),
                    .batch_axis = "data",
                    .pins = {{"parameter", "w", "[data, ?]"}}};
   plan.parameters = {
@@ -49,9 +53,9 @@ void AddPipeline(Plan& plan) {
   plan.pipeline->ranks = 2;
   plan.pipeline->layout_of_rank = {0, 1};
   plan.pipeline->other_layouts = {LayoutOn("data=4")};
-  plan.pipeline->schedule = "1f1b";
+  plan.pipeline->schedule = ScheduleKind::kZeroBubble;
   plan.pipeline->timetable = "F0,W0\nF1,W1\n";
-  plan.pipeline->forward = {0, 0, 1, -1};
+  plan.pipeline->forward = {{"x", "w"}, {"y"}};
   plan.pipeline->stages = {{.forward = 0.5, .peak_bytes = 7}, {.apply = 0.25}};
   plan.pipeline->edges = {{.from = 0, .to = 1, .forward_bytes = 9}};
 }
@@ -64,23 +68,57 @@ TEST(PlanJsonTest, ReadsWhatItWrites) {
     const absl::StatusOr<Plan> read = ParsePlan(text);
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(ToJson(*read), text);
-    EXPECT_EQ(read->strategies, plan.strategies);
+    EXPECT_THAT(read->strategies, UnorderedElementsAreArray(plan.strategies));
+    EXPECT_EQ(read->strategy, plan.strategy);
+    EXPECT_EQ(read->recompute, plan.recompute);
+    EXPECT_EQ(read->rates, plan.rates);
+    EXPECT_EQ(read->steering.forbidden, plan.steering.forbidden);
     EXPECT_EQ(read->moved_apart, plan.moved_apart);
     EXPECT_EQ(read->step_fingerprint, plan.step_fingerprint);
     EXPECT_EQ(read->device_count(), has_stages ? 8 : 4);
     EXPECT_EQ(read->stages(), has_stages ? 2 : 1);
+    if (!has_stages) continue;
+    EXPECT_EQ(read->pipeline->schedule, plan.pipeline->schedule);
+    EXPECT_EQ(read->pipeline->forward, plan.pipeline->forward);
   }
 }
 
 TEST(PlanJsonTest, RefusesOtherFormats) {
   std::string text = ToJson(Made());
-  const std::string now = "\"format\": 2";
+  const std::string now = "\"format\": 3";
   ASSERT_THAT(text, HasSubstr(now));
   text.replace(text.find(now), now.size(), "\"format\": 1");
   EXPECT_THAT(std::string(ParsePlan(text).status().message()),
-              HasSubstr("a plan of format 1; this version reads 2"));
+              HasSubstr("a plan of version 1; this is 3: plan again"));
   EXPECT_THAT(std::string(ParsePlan("[]").status().message()),
               HasSubstr("this is no plan"));
+}
+
+TEST(PlanJsonTest, RefusesWhatCannotBe) {
+  struct Case {
+    std::string from;
+    std::string to;
+    std::string why;
+  };
+  Plan plan = Made();
+  AddPipeline(plan);
+  const std::string text = ToJson(plan);
+  for (const Case& one :
+       std::vector<Case>{{"\"micro_batches\": 4", "\"micro_batches\": 0",
+                          "the plan has 0 micro-batches"},
+                         {"\"selective\"", "\"some\"", "some"},
+                         {"\"zero3\"", "\"zero9\"", "zero9"},
+                         {"\"zero-bubble\",\n  \"timetable\"",
+                          "\"zero-bubbles\",\n  \"timetable\"", "zero-bubbles"},
+                         {"all-gather@data", "all-gather@rows", "rows"},
+                         {"\"data\": 2", "\"data\": 64", "its cluster 8"}}) {
+    std::string edited = text;
+    ASSERT_THAT(edited, HasSubstr(one.from));
+    edited.replace(edited.find(one.from), one.from.size(), one.to);
+    const absl::StatusOr<Plan> read = ParsePlan(edited);
+    ASSERT_FALSE(read.ok()) << one.to;
+    EXPECT_THAT(std::string(read.status().message()), HasSubstr(one.why));
+  }
 }
 
 TEST(PlanJsonTest, SaysWhatIsMissing) {

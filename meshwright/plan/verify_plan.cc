@@ -33,8 +33,8 @@ absl::Status VerifyModule(const Plan& plan, const Module& module) {
   const uint64_t fingerprint = Fingerprint(module);
   if (plan.fingerprint == fingerprint) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrFormat(
-      "the plan is for another module, or another version read it (%s, %016x; "
-      "this is %s, %016x); plan this one again",
+      "the plan is for another module (%s, %016x; this is %s, %016x); plan "
+      "this one again",
       plan.module_name, plan.fingerprint, module.name(), fingerprint));
 }
 

@@ -47,6 +47,15 @@ TEST(VerifyPlanTest, RefusesAnotherModuleAndAnotherStep) {
               HasSubstr("another version made the plan"));
 }
 
+TEST(VerifyPlanTest, SourceLinesAreNotTheModule) {
+  const Module module = Step(8);
+  Module moved = Step(8);
+  moved.entry()->root()->metadata.source_line = 7;
+  EXPECT_TRUE(VerifyModule(Made(module), moved).ok());
+  moved.entry()->root()->opcode = Opcode::kAbs;
+  EXPECT_FALSE(VerifyModule(Made(module), moved).ok());
+}
+
 TEST(VerifyPlanTest, CountsCollectivesByKindAxesAndBytes) {
   const Plan plan = Made(Step(8));
   // Whatever they are called, and however they are listed.

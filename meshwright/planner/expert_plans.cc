@@ -9,14 +9,14 @@
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/finish_whole.h"
-#include "meshwright/planner/found_plans.h"
 #include "meshwright/planner/meshes_to_try.h"
+#include "meshwright/planner/plan_candidates.h"
 #include "meshwright/planner/search_policy.h"
 
 namespace meshwright {
 namespace {
 
-// Those that ask for something of the plan.
+// Those that make demands on a plan.
 constexpr Expert kExperts[] = {Expert::kDp, Expert::kZero2, Expert::kZero3,
                                Expert::kMegatron, Expert::kSequence};
 
@@ -30,23 +30,24 @@ double QuickestSketch(const WholeSearch& whole) {
 
 class ExpertPlans {
  public:
-  // `whole`, `own`: what the search found itself, and made of it.
+  // `whole`, `own`: the search's own candidates, and the plan made from them.
   ExpertPlans(const PlanTask& task, const WholeSearch& whole,
-              const Finished& own, const std::map<Recompute, Cuts>& cuts,
+              const Finished& own,
+              const std::map<Recompute, StepVariants>& variants,
               const PlanLog& log)
       : task_(task),
         whole_(whole),
         own_(own),
-        is_large_(task.IsLarge(*own.chosen.found.cut)),
+        is_large_(task.IsLarge(*own.chosen.found.variant)),
         seconds_(own.chosen.found.seconds()),
         most_seconds_((is_large_ ? kSearchPolicy.behind
                                  : kSearchPolicy.experts.far_behind) *
                       QuickestSketch(whole)),
-        cuts_(cuts),
+        variants_(variants),
         log_(log) {}
 
-  // As if it were asked for.
-  absl::StatusOr<Candidate> Of(Expert expert) const {
+  // The plan as if the user had requested this expert.
+  absl::StatusOr<WrittenCandidate> Of(Expert expert) const {
     if (log_.watch.seconds() > task_.request.time_limit_seconds) {
       return absl::DeadlineExceededError("no time left");
     }
@@ -56,7 +57,8 @@ class ExpertPlans {
     PlanTask task = task_.With(request);
     task.mode.keeps_finalists = false;
     const MeshSearch search(task);
-    PlanLog log{.watch = log_.watch};  // What experts tried is of no interest.
+    // The alternatives that experts tried are not recorded.
+    PlanLog log{.watch = log_.watch};
     std::vector<Mesh> meshes = whole_.meshes();
     std::erase_if(meshes, [&](const Mesh& mesh) {
       return !Suits(mesh, expert) || !IsNear(mesh);
@@ -66,14 +68,20 @@ class ExpertPlans {
         meshes.size() == 1 && meshes[0].axes().size() == 1;
     if (IsOnlySketched()) return Sketched(search, expert);
     if (!is_soon_done) {
-      std::vector<Found> found = Sketches(search, expert);
+      std::vector<PlanCandidate> found = Sketches(search, expert);
       if (found.empty()) return absl::NotFoundError("far behind");
+      MW_ASSIGN_OR_RETURN(WrittenCandidate sketched, QuickestWritten(found));
+      if (sketched.plan.predicted.step_seconds >
+          kSearchPolicy.experts.searched_on *
+              own_.chosen.plan.predicted.step_seconds) {
+        return sketched;
+      }
       MW_ASSIGN_OR_RETURN(Finished finished,
                           FinishFound(task, search, std::move(found), log));
       return std::move(finished.chosen);
     }
-    std::map<Recompute, Cuts> cuts = cuts_;
-    WholeSearch whole(task, search, std::move(meshes), cuts, log);
+    std::map<Recompute, StepVariants> variants = variants_;
+    WholeSearch whole(task, search, std::move(meshes), variants, log);
     whole.Try().IgnoreError();
     if (SecondsOf(whole.found()) >
         kSearchPolicy.experts.far_behind * seconds_) {
@@ -85,15 +93,17 @@ class ExpertPlans {
   }
 
  private:
-  // In the settings in which the search's own sketch is near its best.
-  std::vector<Found> Sketches(const MeshSearch& search, Expert expert) const {
-    std::vector<Found> sketches;
-    std::vector<AxisPlaces> like;  // Of the best so far, to start from.
-    if (IsOnlySketched()) like = own_.chosen.found.plan.placements;
+  // Coarse candidates in the settings in which the search's own candidate is
+  // near its best.
+  std::vector<PlanCandidate> Sketches(const MeshSearch& search,
+                                      Expert expert) const {
+    std::vector<PlanCandidate> sketches;
+    std::vector<AxisPlaces> warm_start;  // Of the best candidate so far.
+    if (IsOnlySketched()) warm_start = own_.chosen.found.plan.placements;
     double least = std::numeric_limits<double>::infinity();
     for (const MeshTime& one : SettingsFor(expert)) {
-      absl::StatusOr<Found> found =
-          search.Sketch(one.cut, {one.mesh, task_.memory_bytes, expert}, like);
+      absl::StatusOr<PlanCandidate> found = search.Sketch(
+          one.variant, {one.mesh, task_.memory_bytes, expert}, warm_start);
       if (!found.ok()) continue;
       const bool is_soon_done = is_large_ && one.mesh.axes().size() == 1;
       if (is_soon_done) {
@@ -103,7 +113,7 @@ class ExpertPlans {
       }
       if (found->seconds() <= least) {
         least = found->seconds();
-        like = found->plan.placements;
+        warm_start = found->plan.placements;
       }
       if (found->seconds() <= kSearchPolicy.experts.far_behind * seconds_) {
         sketches.push_back(*std::move(found));
@@ -112,7 +122,7 @@ class ExpertPlans {
     return sketches;
   }
 
-  // Quickest first, as the search's own sketches are; of large steps few.
+  // Fastest first, by the search's own candidates; only a few for large steps.
   std::vector<MeshTime> SettingsFor(Expert expert) const {
     std::vector<MeshTime> settings;
     for (const MeshTime& one : whole_.times()) {
@@ -127,16 +137,17 @@ class ExpertPlans {
     return settings;
   }
 
-  // The best of them, hardly searched further; not one that was written before.
-  absl::StatusOr<Candidate> Sketched(const MeshSearch& search,
-                                     Expert expert) const {
-    std::vector<Found> found = Sketches(search, expert);
+  // The best of the coarse candidates, hardly refined; not one that was lowered
+  // before.
+  absl::StatusOr<WrittenCandidate> Sketched(const MeshSearch& search,
+                                            Expert expert) const {
+    std::vector<PlanCandidate> found = Sketches(search, expert);
     if (found.empty()) return absl::NotFoundError("behind");
-    std::ranges::stable_sort(found, {},
-                             [](const Found& one) { return one.seconds(); });
-    Found& best = found[0];
-    const auto is_same = [&](const Found& one) {
-      return one.cut == best.cut && one.task.mesh == best.task.mesh &&
+    std::ranges::stable_sort(
+        found, {}, [](const PlanCandidate& one) { return one.seconds(); });
+    PlanCandidate& best = found[0];
+    const auto is_same = [&](const PlanCandidate& one) {
+      return one.variant == best.variant && one.task.mesh == best.task.mesh &&
              one.plan.placements == best.plan.placements &&
              one.plan.seconds == best.plan.seconds;
     };
@@ -144,10 +155,23 @@ class ExpertPlans {
       return absl::AlreadyExistsError("the search's own");
     }
     MW_ASSIGN_OR_RETURN(Plan plan, WritePlan(task_, best));
-    return Candidate{std::move(best), std::move(plan)};
+    return WrittenCandidate{std::move(best), std::move(plan)};
   }
 
-  // Of large steps, and of meshes on which all options at once are many.
+  // Lowered, hardly refined.
+  absl::StatusOr<WrittenCandidate> QuickestWritten(
+      const std::vector<PlanCandidate>& sketches) const {
+    std::vector<Plan> plans;
+    for (const PlanCandidate& one : sketches) {
+      MW_ASSIGN_OR_RETURN(Plan plan, WritePlan(task_, one));
+      plans.push_back(std::move(plan));
+    }
+    const size_t best = ChooseWritten(plans, task_.memory_bytes);
+    return WrittenCandidate{sketches[best], std::move(plans[best])};
+  }
+
+  // For large steps, and for meshes on which the problem with all options is
+  // large.
   bool IsOnlySketched() const {
     return is_large_ || (task_.request.mesh.has_value() &&
                          task_.request.mesh->axes().size() > 2);
@@ -158,7 +182,8 @@ class ExpertPlans {
            static_cast<int>(mesh.axes().size()) == AxesFor(expert);
   }
 
-  // The search, which may do more than an expert, is not far behind there.
+  // Whether the search, which may do more than an expert, is not far behind
+  // there.
   bool IsNear(const Mesh& mesh) const {
     return std::ranges::any_of(whole_.times(), [&](const MeshTime& one) {
       return one.mesh == mesh && one.seconds <= most_seconds_;
@@ -169,32 +194,35 @@ class ExpertPlans {
   const WholeSearch& whole_;
   const Finished& own_;
   const bool is_large_;
-  const double seconds_;       // As the search counts.
-  const double most_seconds_;  // Of sketches where experts are looked at.
-  const std::map<Recompute, Cuts>& cuts_;
+  const double seconds_;  // As the search counts.
+  // Limit for candidates in a setting where experts are tried.
+  const double most_seconds_;
+  const std::map<Recompute, StepVariants>& variants_;
   const PlanLog& log_;
 };
 
-// Its bound is then among all plans, not only experts'.
+// Its bound then applies to all plans, not only the expert's.
 void TakeForOwn(const PlanTask& task, const MeshSearch& search,
-                const std::vector<Found>& known, Candidate& expert) {
-  Found& found = expert.found;
+                const std::vector<PlanCandidate>& known,
+                WrittenCandidate& expert) {
+  PlanCandidate& found = expert.found;
   found.expert = Expert::kAuto;
-  double bound = BoundOn(known, *found.cut, found.task.mesh);
+  double bound = BoundOn(known, *found.variant, found.task.mesh);
   if (bound == 0) {
-    bound = SearchedOn(search, found, task.memory_bytes,
-                       found.task.solve.time_limit_seconds)
+    bound = Refine(search, found, task.memory_bytes,
+                   found.task.solve.time_limit_seconds)
                 .plan.bound_seconds;
   }
   found.plan.bound_seconds = std::min(bound, found.plan.seconds);
-  expert.plan.strategy = std::string(Name(task.request.expert));
+  expert.plan.strategy = task.request.expert;
   expert.plan.gap = GapOf(found);
 }
 
 }  // namespace
 
 Plan UseExperts(const PlanTask& task, const MeshSearch& search,
-                const WholeSearch& whole, const std::map<Recompute, Cuts>& cuts,
+                const WholeSearch& whole,
+                const std::map<Recompute, StepVariants>& variants,
                 Finished finished, PlanLog& log) {
   Plan& plan = finished.chosen.plan;
   if (task.request.expert != Expert::kAuto ||
@@ -203,15 +231,15 @@ Plan UseExperts(const PlanTask& task, const MeshSearch& search,
   }
   const Stopwatch watch;
   if (task.request.report) task.request.report("experts");
-  const ExpertPlans experts(task, whole, finished, cuts, log);
-  std::vector<absl::StatusOr<Candidate>> plans(std::size(kExperts));
+  const ExpertPlans experts(task, whole, finished, variants, log);
+  std::vector<absl::StatusOr<WrittenCandidate>> plans(std::size(kExperts));
   SideBySide(static_cast<int>(plans.size()),
              [&](int i) { plans[i] = experts.Of(kExperts[i]); });
-  std::optional<Candidate> best;
+  std::optional<WrittenCandidate> best;
   double least = (1 - kSearchPolicy.experts.gain) * plan.predicted.step_seconds;
   const double near =
       kSearchPolicy.experts.far_behind * plan.predicted.step_seconds;
-  for (absl::StatusOr<Candidate>& one : plans) {
+  for (absl::StatusOr<WrittenCandidate>& one : plans) {
     if (!one.ok() || one->plan.predicted.peak_bytes > task.memory_bytes) {
       continue;
     }

@@ -1,31 +1,36 @@
-// What experts would do, beside what the search found.
+// Plans by experts' recipes (dp, zero3, megatron, ...), tried beside the
+// search's own result.
 //
-// No expert's strategy is missing among the search's options, so none is better
-// in the sum of ops and moves that it minimises. But fused, combined and
-// overlapped as it will run, an expert's program may be quicker.
+// Every expert's strategies are among the options of the search, so none of
+// them is better than the search's optimum in the sum of op and reshard costs
+// that the search minimises. But once fusion, combined collectives and overlap
+// are priced, an expert's program may still be faster.
 #ifndef MESHWRIGHT_PLANNER_EXPERT_PLANS_H_
 #define MESHWRIGHT_PLANNER_EXPERT_PLANS_H_
 
 #include <map>
 
 #include "meshwright/plan/plan.h"
-#include "meshwright/planner/cut_step.h"
 #include "meshwright/planner/finish_whole.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/plan_log.h"
+#include "meshwright/planner/step_variant.h"
 #include "meshwright/planner/whole_search.h"
 #include "meshwright/planner/write_plan.h"
 
 namespace meshwright {
 
-// The plan that was chosen of what `whole` has found, or the plan that some
-// expert's strategy would have given for the same request, where that is
-// predicted to be quicker. Experts of one axis are planned as if asked for;
-// those of more in the settings in which the search, which may do more, is not
-// far behind its best. Of large steps all are only sketched, where it is about
-// as good. Nothing is done for requests that are for an expert themselves.
+// Returns the plan chosen from what `whole` found or, where one is predicted to
+// be faster, the plan that an expert's strategy gives for the same request.
+// Experts whose meshes have one axis are planned as if the user had asked for
+// them; those with more axes only in the settings (mesh, micro-batches,
+// rematerialisation) where the unrestricted search is close to its best. For
+// large steps every expert first gets a coarse candidate only, and is refined
+// where that is about as good as the best. Does nothing if the request asks for
+// an expert itself.
 Plan UseExperts(const PlanTask& task, const MeshSearch& search,
-                const WholeSearch& whole, const std::map<Recompute, Cuts>& cuts,
+                const WholeSearch& whole,
+                const std::map<Recompute, StepVariants>& variants,
                 Finished finished, PlanLog& log);
 
 }  // namespace meshwright

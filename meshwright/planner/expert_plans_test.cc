@@ -47,7 +47,7 @@ TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
     plan = make();
     ASSERT_TRUE(plan.ok()) << plan.status();
   }
-  EXPECT_EQ(plan->strategy, "auto");
+  EXPECT_EQ(plan->strategy, Expert::kAuto);
   EXPECT_GE(plan->gap, 0);
   EXPECT_LT(plan->gap, 1) << "no bound";
   for (const Expert expert : {Expert::kDp, Expert::kZero2, Expert::kZero3,
@@ -67,10 +67,12 @@ TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
 std::vector<ExpertsCase> Cases() {
   std::vector<ExpertsCase> cases = {
       {"moe", "cpu:8"},           {"vit", "cpu:8"},
-      {"bert", "h200:8"},         {"bert", "cpu:8", 0.8},
-      {"gpt", "h200:8", 0, true}, {"moe", "h200:8", 0.7, true}};
+      {"bert", "h200:8"},         {"gpt", "cpu:4", 0.8},
+      {"gpt", "h200:8", 0, true}, {"moe", "h200:4", 0.7, true}};
   if (!IsLong()) return cases;
   cases.insert(cases.end(), {{"llama", "cpu:8"},
+                             {"bert", "cpu:8", 0.8},
+                             {"moe", "h200:8", 0.7, true},
                              {"gpt", "h200:8", 0.6},
                              {"vit", "h200:2x4", 0.5},
                              {"llama", "h200:2x8", 0.8},

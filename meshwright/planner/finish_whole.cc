@@ -10,7 +10,7 @@
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
-#include "meshwright/planner/found_plans.h"
+#include "meshwright/planner/plan_candidates.h"
 #include "meshwright/planner/refine_mesh.h"
 #include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/summary.h"
@@ -21,12 +21,12 @@ namespace {
 class WholeFinish {
  public:
   WholeFinish(const PlanTask& task, const MeshSearch& search,
-              std::vector<Found> found, PlanLog& log)
+              std::vector<PlanCandidate> found, PlanLog& log)
       : task_(task), search_(search), found_(std::move(found)), log_(log) {}
 
   absl::StatusOr<Finished> Run() {
-    const bool large = task_.IsLarge(*found_[0].cut);
-    const std::vector<Found> all = found_;
+    const bool large = task_.IsLarge(*found_[0].variant);
+    const std::vector<PlanCandidate> all = found_;
     KeepPromising(large, found_);
     if (large && HasProven(found_)) {
       ImproveProven();
@@ -54,9 +54,9 @@ class WholeFinish {
   }
 
  private:
-  // Searching on all of a large step takes long, and gains little.
+  // For large steps, refining all candidates takes long and gains little.
   void ImproveProven() {
-    for (Found& found : found_) {
+    for (PlanCandidate& found : found_) {
       if (GapOf(found) <= kSearchPolicy.prune.proven_gap)
         Improve(found, kSearchPolicy.solve.last_work,
                 kSearchPolicy.solve.first_gap);
@@ -76,18 +76,18 @@ class WholeFinish {
         large ? kSearchPolicy.solve.first_gap : kSearchPolicy.solve.last_gap);
   }
 
-  // Sweeps over all of a large problem take more.
-  int64_t LastWork(const Found& found) const {
+  // Sweeps over large problems take more work.
+  int64_t LastWork(const PlanCandidate& found) const {
     const auto& solve = kSearchPolicy.solve;
     if (task_.request.expert != Expert::kAuto) return solve.last_work;
-    const int64_t cells = CellsOf(found.cut->model, found.task.mesh);
+    const int64_t cells = CellsOf(found.variant->model, found.task.mesh);
     return cells > solve.most_work / solve.work_of_cell
                ? solve.most_work
                : std::max(solve.last_work, solve.work_of_cell * cells);
   }
 
-  // The search counts ops one by one; programs are fused and combined as they
-  // will run.
+  // The search counts ops one by one; programs are priced with fusion and
+  // combined collectives.
   absl::StatusOr<std::vector<Plan>> WriteAll() {
     const Stopwatch watch;
     std::vector<absl::StatusOr<Plan>> written(found_.size());
@@ -102,8 +102,8 @@ class WholeFinish {
     return plans;
   }
 
-  // Programs that take more than the search counted, and less time than those
-  // that fit: it has to aim lower.
+  // Programs that need more memory than the search counted, and less time than
+  // those that fit: re-solve with a tighter memory limit.
   void TightenAll(std::vector<Plan>& plans) {
     const Plan& best = plans[ChooseWritten(plans, task_.memory_bytes)];
     const double most =
@@ -121,17 +121,17 @@ class WholeFinish {
     });
   }
 
-  // Others of `all` that are estimated to take less than the best that is
-  // written, best first.
-  void WriteMore(std::vector<Found> all, std::vector<Plan>& plans) {
-    std::erase_if(all, [&](const Found& one) {
-      return std::ranges::any_of(found_, [&](const Found& other) {
-        return one.cut == other.cut && one.task.mesh == other.task.mesh;
+  // Lowers others of `all` that are estimated to be faster than the best
+  // program, best first.
+  void WriteMore(std::vector<PlanCandidate> all, std::vector<Plan>& plans) {
+    std::erase_if(all, [&](const PlanCandidate& one) {
+      return std::ranges::any_of(found_, [&](const PlanCandidate& other) {
+        return one.variant == other.variant && one.task.mesh == other.task.mesh;
       });
     });
-    std::ranges::stable_sort(all, {}, &Found::seconds);
+    std::ranges::stable_sort(all, {}, &PlanCandidate::seconds);
     int more = 0;
-    for (Found& one : all) {
+    for (PlanCandidate& one : all) {
       const Plan& best = plans[ChooseWritten(plans, task_.memory_bytes)];
       if (one.seconds() >= best.predicted.step_seconds || LeftSeconds() <= 0) {
         break;
@@ -149,13 +149,13 @@ class WholeFinish {
     }
   }
 
-  void Tighten(Found& found, Plan& plan) const {
+  void Tighten(PlanCandidate& found, Plan& plan) const {
     const auto limit = static_cast<int64_t>(
         static_cast<double>(found.plan.peak_bytes) *
         kSearchPolicy.solve.tighter * static_cast<double>(task_.memory_bytes) /
         static_cast<double>(plan.predicted.peak_bytes));
-    absl::StatusOr<Found> tighter =
-        search_.Sketch(found.cut, {found.task.mesh, limit, found.expert},
+    absl::StatusOr<PlanCandidate> tighter =
+        search_.Sketch(found.variant, {found.task.mesh, limit, found.expert},
                        found.plan.placements);
     if (!tighter.ok()) return;
     tighter->plan.bound_seconds =
@@ -166,11 +166,12 @@ class WholeFinish {
     plan = *std::move(written);
   }
 
-  // What was only sketched so far is searched on, for the bound; it may turn
-  // out to be something better: true.
-  bool Prove(Found& found, Plan& plan) {
+  // Refines a coarse candidate for its bound; true if that turned out to
+  // improve it.
+  bool Prove(PlanCandidate& found, Plan& plan) {
     if (found.plan.bound_seconds > 0) return false;
-    Found more = SearchedOn(search_, found, task_.memory_bytes, LeftSeconds());
+    PlanCandidate more =
+        Refine(search_, found, task_.memory_bytes, LeftSeconds());
     found.plan.bound_seconds = more.plan.bound_seconds;
     plan.gap = GapOf(found);
     if (more.plan.seconds >= found.plan.seconds) return false;
@@ -195,7 +196,7 @@ class WholeFinish {
     return plan.predicted.peak_bytes <= task_.memory_bytes;
   }
 
-  void Improve(Found& found, int64_t work, double wanted_gap) const {
+  void Improve(PlanCandidate& found, int64_t work, double wanted_gap) const {
     search_.Improve(found, work, wanted_gap, LeftSeconds());
   }
 
@@ -205,15 +206,15 @@ class WholeFinish {
 
   const PlanTask& task_;
   const MeshSearch& search_;
-  std::vector<Found> found_;
+  std::vector<PlanCandidate> found_;
   PlanLog& log_;
 };
 
-// The same to six digits: sums of the same numbers in another order.
+// Rounded to six digits: sums of the same numbers in another order are equal.
 float Rounded(double seconds) { return static_cast<float>(seconds); }
 
-// What the batch's axis exchanges, once a step, can go a longer way than what
-// others exchange in every layer.
+// What is communicated along the batch's axis, once per step, can take slower
+// links than what other axes communicate in every layer.
 bool HasBatchOutside(const Plan& plan) {
   return plan.mesh.axes().front().name == kBatchAxis;
 }
@@ -239,9 +240,9 @@ size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes) {
   return static_cast<size_t>(best - plans.begin());
 }
 
-Found SearchedOn(const MeshSearch& search, const Found& found,
-                 int64_t memory_bytes, double seconds_left) {
-  Found more = found;
+PlanCandidate Refine(const MeshSearch& search, const PlanCandidate& found,
+                     int64_t memory_bytes, double seconds_left) {
+  PlanCandidate more = found;
   more.task.memory_limit = memory_bytes;
   more.plan.bound_seconds = 0;
   search.Improve(more, kSearchPolicy.solve.second_work,
@@ -251,7 +252,8 @@ Found SearchedOn(const MeshSearch& search, const Found& found,
 
 absl::StatusOr<Finished> FinishFound(const PlanTask& task,
                                      const MeshSearch& search,
-                                     std::vector<Found> found, PlanLog& log) {
+                                     std::vector<PlanCandidate> found,
+                                     PlanLog& log) {
   return WholeFinish(task, search, std::move(found), log).Run();
 }
 
@@ -261,9 +263,9 @@ absl::StatusOr<Finished> FinishWhole(const PlanTask& task,
   while (true) {
     MW_ASSIGN_OR_RETURN(Finished finished,
                         FinishFound(task, search, whole.found(), log));
-    const Candidate& chosen = finished.chosen;
+    const WrittenCandidate& chosen = finished.chosen;
     if (chosen.plan.predicted.peak_bytes <= task.memory_bytes) return finished;
-    whole.TrySmaller(*chosen.found.cut).IgnoreError();
+    whole.TrySmaller(*chosen.found.variant).IgnoreError();
     if (whole.found().empty()) return finished;
   }
 }

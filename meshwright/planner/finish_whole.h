@@ -1,4 +1,5 @@
-// From sketches of plans without stages to the one that is best as a program.
+// From coarse candidates of non-pipelined plans to the one that is best as a
+// lowered program.
 #ifndef MESHWRIGHT_PLANNER_FINISH_WHOLE_H_
 #define MESHWRIGHT_PLANNER_FINISH_WHOLE_H_
 
@@ -15,40 +16,41 @@
 
 namespace meshwright {
 
-// A sketch, searched on, and the plan that was written of it.
-struct Candidate {
-  Found found;
+// A refined candidate, and the plan whose program was lowered from it.
+struct WrittenCandidate {
+  PlanCandidate found;
   Plan plan;
 };
 
 struct Finished {
-  Candidate chosen;
-  std::vector<Found> written;  // All of which there is a program.
+  WrittenCandidate chosen;
+  std::vector<PlanCandidate> written;  // All candidates that were lowered.
 };
 
-// Searches on from the most promising that `whole` has found, of which there
-// are some, writes them, and chooses. Where a program takes more than the
-// search counted, it is made to aim lower, before one is chosen, and, if
-// nothing fits then, to try more micro-batches; if nothing does, the plan's
-// peak says so.
+// Refines the most promising candidates of `whole` (at least one must exist),
+// lowers them to programs, and chooses among these. A candidate whose program
+// takes more memory than the search counted is re-solved with a tighter memory
+// limit before the choice; if still nothing fits, more micro-batches are tried.
+// If nothing fits in the end, the returned plan's peak exceeds the limit.
 absl::StatusOr<Finished> FinishWhole(const PlanTask& task,
                                      const MeshSearch& search,
                                      WholeSearch& whole, PlanLog& log);
 
-// The same for sketches, of which there are some; no others are tried.
+// As FinishWhole for the given candidates (at least one); no others are tried.
 absl::StatusOr<Finished> FinishFound(const PlanTask& task,
                                      const MeshSearch& search,
-                                     std::vector<Found> found, PlanLog& log);
+                                     std::vector<PlanCandidate> found,
+                                     PlanLog& log);
 
-// Of plans that were written, by index: the quickest that fits or, as long as
-// that is not proven to be about the best on its mesh, one that is as good and
-// nearer to its bound. Of none that fits the quickest.
+// Chooses among lowered plans, by index. Normally the fastest that fits; but if
+// that one is not proven to be near the best on its mesh, a plan that is about
+// as fast and closer to its bound is preferred. If none fits, the fastest.
 size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes);
 
-// `found`, searched on with so much memory: its bound holds for all plans of
-// that mesh that the search counts as fitting.
-Found SearchedOn(const MeshSearch& search, const Found& found,
-                 int64_t memory_bytes, double seconds_left);
+// `found`, solved further under this memory limit. The bound of the result
+// holds for all plans on its mesh that fit by the search's count.
+PlanCandidate Refine(const MeshSearch& search, const PlanCandidate& found,
+                     int64_t memory_bytes, double seconds_left);
 
 }  // namespace meshwright
 

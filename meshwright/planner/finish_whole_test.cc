@@ -7,8 +7,8 @@
 
 #include "gtest/gtest.h"
 #include "meshwright/mesh/cluster_file.h"
-#include "meshwright/planner/found_plans.h"
 #include "meshwright/planner/meshes_to_try.h"
+#include "meshwright/planner/plan_candidates.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/search/zoo_for_test.h"
 
@@ -62,10 +62,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(KeepPromising, KeepsOneThatIsProven) {
   // Four are kept.
-  const auto cut = std::make_shared<const CutStep>();
-  std::vector<Found> found;
+  const auto variant = std::make_shared<const StepVariant>();
+  std::vector<PlanCandidate> found;
   for (const double seconds : {1.0, 1.001, 1.002, 1.003, 1.004, 1.005}) {
-    Found one{.cut = cut, .task = {.mesh = *Mesh::Parse("data=2")}};
+    PlanCandidate one{.variant = variant,
+                      .task = {.mesh = *Mesh::Parse("data=2")}};
     one.plan.seconds = one.plan.time.seconds = seconds;
     found.push_back(one);
   }
@@ -83,20 +84,20 @@ TEST(KeepPromising, KeepsOneThatIsProven) {
 }
 
 TEST(KeepPromising, KeepsOneOfEachRecomputation) {
-  const auto light = std::make_shared<CutStep>();
+  const auto light = std::make_shared<StepVariant>();
   light->recompute = Recompute::kSelective;
-  std::vector<Found> found;
+  std::vector<PlanCandidate> found;
   for (const double seconds : {1.0, 1.001, 1.002}) {
-    found.push_back({.cut = std::make_shared<const CutStep>(),
+    found.push_back({.variant = std::make_shared<const StepVariant>(),
                      .task = {.mesh = *Mesh::Parse("data=2")}});
     found.back().plan.time.seconds = seconds;
   }
   for (const double seconds : {1.04, 1.041}) {
     found.push_back(found[0]);
-    found.back().cut = light;
+    found.back().variant = light;
     found.back().plan.time.seconds = seconds;
   }
-  std::vector<Found> far = found;
+  std::vector<PlanCandidate> far = found;
   KeepPromising(/*is_large=*/true, found);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[2].seconds(), 1.04);
@@ -115,18 +116,19 @@ TEST(WholeSearch, TriesMoreMicroBatchesThanItFound) {
                       rates,      request,
                       20'000'000, {.style = FusionStyleFor(cluster.IsCpu())}};
   const MeshSearch search(task);
-  std::map<Recompute, Cuts> cuts;
+  std::map<Recompute, StepVariants> variants;
   PlanLog log;
-  WholeSearch whole(task, search, *MeshesToTry(cluster, request), cuts, log);
+  WholeSearch whole(task, search, *MeshesToTry(cluster, request), variants,
+                    log);
   EXPECT_EQ(whole.Try(), absl::OkStatus());
   ASSERT_FALSE(whole.found().empty());
-  const int64_t first = whole.found()[0].cut->count;
-  const Recompute recompute = whole.found()[0].cut->recompute;
-  EXPECT_EQ(whole.TrySmaller(*whole.found()[0].cut), absl::OkStatus());
+  const int64_t first = whole.found()[0].variant->count;
+  const Recompute recompute = whole.found()[0].variant->recompute;
+  EXPECT_EQ(whole.TrySmaller(*whole.found()[0].variant), absl::OkStatus());
   ASSERT_FALSE(whole.found().empty());
-  for (const Found& found : whole.found()) {
-    EXPECT_GT(found.cut->count, first);
-    EXPECT_EQ(found.cut->recompute, recompute);
+  for (const PlanCandidate& found : whole.found()) {
+    EXPECT_GT(found.variant->count, first);
+    EXPECT_EQ(found.variant->recompute, recompute);
   }
 }
 

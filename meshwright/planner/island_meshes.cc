@@ -1,6 +1,7 @@
 #include "meshwright/planner/island_meshes.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -11,8 +12,8 @@
 namespace meshwright {
 namespace {
 
-// `mesh` with an axis in front for the other devices; as it is if all are no
-// multiple of its own.
+// `mesh` with another axis in front for the remaining devices; unchanged if
+// their number is not a multiple of its own.
 Mesh Extended(const Mesh& mesh, int64_t devices) {
   const int64_t own = mesh.device_count();
   if (devices % own != 0 || devices == own) return mesh;
@@ -21,6 +22,23 @@ Mesh Extended(const Mesh& mesh, int64_t devices) {
   std::vector<MeshAxis> axes = mesh.axes();
   axes.insert(axes.begin(), {name, devices / own});
   return Mesh::Create(std::move(axes)).value_or(mesh);
+}
+
+// The islands' own on so many devices in front of the others.
+void AddOwn(const std::vector<Mesh>& own, int64_t devices,
+            std::vector<Mesh>& meshes) {
+  std::vector<Mesh> all;
+  for (const Mesh& mesh : own) {
+    if (mesh.device_count() <= devices) all.push_back(Extended(mesh, devices));
+  }
+  all.insert(all.end(), meshes.begin(), meshes.end());
+  meshes = std::move(all);
+}
+
+void DropUnfit(const Module& module, std::vector<Mesh>& meshes) {
+  std::erase_if(meshes, [&](const Mesh& mesh) {
+    return !CheckIslands(module, mesh).ok();
+  });
 }
 
 const Instruction* IslandWith(const Module& module, const Mesh& mesh) {
@@ -47,17 +65,34 @@ absl::Status KeepIslandMeshes(const Module& module, const Cluster& cluster,
                      "), the cluster has ", cluster.device_count()));
   }
   if (!request.mesh.has_value()) {
-    std::vector<Mesh> all;
-    for (const Mesh& mesh : own) {
-      all.push_back(Extended(mesh, cluster.device_count()));
-    }
-    all.insert(all.end(), meshes.begin(), meshes.end());
-    meshes = std::move(all);
+    AddOwn(own, cluster.device_count(), meshes);
   }
-  std::erase_if(meshes, [&](const Mesh& mesh) {
-    return !CheckIslands(module, mesh).ok();
-  });
+  DropUnfit(module, meshes);
   return meshes.empty() ? first : absl::OkStatus();
+}
+
+std::vector<Mesh> IslandMeshesOfStage(const Module& module, int64_t devices,
+                                      std::vector<Mesh> meshes) {
+  const std::vector<Mesh> own = IslandMeshes(module);
+  if (own.empty()) return meshes;
+  AddOwn(own, devices, meshes);
+  // Of those with too many or too few devices nothing is left.
+  std::erase_if(
+      meshes, [&](const Mesh& mesh) { return mesh.device_count() != devices; });
+  DropUnfit(module, meshes);
+  return meshes;
+}
+
+absl::Status NoIslandMeshOfStage(const Module& module, const Cluster& cluster,
+                                 int64_t parts) {
+  const int64_t devices = cluster.device_count() / parts;
+  std::vector<Mesh> own = IslandMeshes(module);
+  std::ranges::stable_sort(own, std::greater<>(), &Mesh::device_count);
+  return absl::InvalidArgumentError(absl::StrCat(
+      RegionName(*IslandWith(module, own[0])), " needs axes ",
+      own[0].ToString(), ", which a stage of ", devices, " of the ",
+      cluster.device_count(),
+      " devices does not have; give fewer stages, or more devices"));
 }
 
 }  // namespace meshwright

@@ -1,7 +1,8 @@
-// The meshes on which the shard_map regions of a step have their axes.
+// The meshes that have the axes which the shard_map regions of a step name.
 #ifndef MESHWRIGHT_PLANNER_ISLAND_MESHES_H_
 #define MESHWRIGHT_PLANNER_ISLAND_MESHES_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,12 +13,23 @@
 
 namespace meshwright {
 
-// Leaves those of `meshes` that have room for all islands; unless a mesh was
-// asked for, the islands' own come first, with an axis for what devices they
-// leave. kInvalidArgument, naming the region and its axes, if there are none.
+// Removes from `meshes` those that lack the axes of some island. Unless the
+// user asked for a mesh, adds the islands' own meshes in front, with one more
+// axis for the remaining devices. kInvalidArgument, naming the region and its
+// axes, if no mesh is left.
 absl::Status KeepIslandMeshes(const Module& module, const Cluster& cluster,
                               const PlanRequest& request,
                               std::vector<Mesh>& meshes);
+
+// The same for a stage of so many devices, without a mesh that was asked for:
+// the islands' own first, none if none has room.
+std::vector<Mesh> IslandMeshesOfStage(const Module& module, int64_t devices,
+                                      std::vector<Mesh> meshes);
+
+// kInvalidArgument, naming the region and its axes: why none had, of `parts`
+// parts of the cluster.
+absl::Status NoIslandMeshOfStage(const Module& module, const Cluster& cluster,
+                                 int64_t parts);
 
 }  // namespace meshwright
 

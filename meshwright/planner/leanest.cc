@@ -12,13 +12,14 @@ namespace meshwright {
 
 absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
                                  const std::vector<Mesh>& meshes,
-                                 const Cuts& cuts, absl::Status last) {
+                                 const StepVariants& variants,
+                                 absl::Status last) {
   const Expert expert = task.request.expert;
   std::vector<LeanSetting> settings;
-  for (const auto& [count, cut] : cuts) {
+  for (const auto& [count, variant] : variants) {
     for (size_t i = 0; i < meshes.size(); ++i) {
       const absl::StatusOr<int64_t> least =
-          search.LeastPeak(cut, meshes[i], expert);
+          search.LeastPeak(variant, meshes[i], expert);
       last.Update(least.status());
       if (!least.ok()) continue;
       settings.push_back({.least = *least, .count = count, .mesh = i});
@@ -35,8 +36,9 @@ absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
       const auto limit = static_cast<int64_t>(
           std::min(slack * static_cast<double>(setting.least),
                    static_cast<double>(kNoLimit)));
-      const absl::StatusOr<Found> found = search.Sketch(
-          cuts.at(setting.count), {meshes[setting.mesh], limit, expert}, {});
+      const absl::StatusOr<PlanCandidate> found =
+          search.Sketch(variants.at(setting.count),
+                        {meshes[setting.mesh], limit, expert}, {});
       if (!found.ok()) {
         last = found.status();
         continue;

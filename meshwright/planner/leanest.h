@@ -1,4 +1,4 @@
-// The plan that takes least memory, whatever the time.
+// The plan that needs the least memory, whatever its step time.
 #ifndef MESHWRIGHT_PLANNER_LEANEST_H_
 #define MESHWRIGHT_PLANNER_LEANEST_H_
 
@@ -13,11 +13,13 @@
 
 namespace meshwright {
 
-// Tries the settings that could take least, with hardly more than that; `cuts`
-// by number of micro-batches. `last`: why others cannot be.
+// Tries the settings that could need the least memory, each with a limit hardly
+// above its lower bound. `variants`: step variants by micro-batch count.
+// `last`: the error to return if none can be planned.
 absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
                                  const std::vector<Mesh>& meshes,
-                                 const Cuts& cuts, absl::Status last);
+                                 const StepVariants& variants,
+                                 absl::Status last);
 
 }  // namespace meshwright
 

@@ -1,4 +1,5 @@
-// Plans of one mesh, as a request wants them: sketched, and improved.
+// The search on one mesh, as a request wants it: coarse candidates first, then
+// refined ones.
 #ifndef MESHWRIGHT_PLANNER_MESH_SEARCH_H_
 #define MESHWRIGHT_PLANNER_MESH_SEARCH_H_
 
@@ -13,35 +14,35 @@
 #include "meshwright/cost/rates.h"
 #include "meshwright/loops/split_loops.h"
 #include "meshwright/mesh/cluster.h"
-#include "meshwright/planner/cut_step.h"
 #include "meshwright/planner/plan_task.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/planner/step_variant.h"
 #include "meshwright/search/plan_mesh.h"
 
 namespace meshwright {
 
-struct Found {
-  // Of stages only: what they are made of, and `cut` is; null: the step as it
-  // is.
+struct PlanCandidate {
+  // For pipelines only: the step whose loops were split into pieces, which
+  // `variant` is a variant of. Null: the loops are whole.
   std::shared_ptr<const SplitStep> split;
-  std::shared_ptr<const CutStep> cut;
+  std::shared_ptr<const StepVariant> variant;
   Expert expert = Expert::kAuto;
   MeshTask task;
   Annotations pins;
   MeshPlan plan;
 
-  // What a step will about take; plan.seconds is what the search minimises, and
-  // has a bound.
+  // Estimated seconds of a step as a program. (plan.seconds is the sum that the
+  // search minimises, and the one that has a bound.)
   double seconds() const { return plan.time.seconds; }
 };
 
-// Whether all axes can be solved for at once: of three and more of them only
-// small steps.
+// Whether the problem can be solved for all axes at once; with three axes or
+// more only for small steps.
 bool IsSmall(const StepModel& model, const Mesh& mesh);
 
 class MeshSearch {
  public:
-  // What the task refers to outlives it.
+  // Everything that `task` refers to must outlive the search.
   explicit MeshSearch(const PlanTask& task)
       : cluster_(task.cluster),
         rates_(task.rates),
@@ -50,56 +51,62 @@ class MeshSearch {
 
   struct Setting {
     Mesh mesh;
-    int64_t memory_limit = 0;  // As the search counts.
+    int64_t memory_limit = 0;  // Bytes per device, as the search counts.
     Expert expert = Expert::kAuto;
-    double stages = 1;  // The mesh is that of one.
+    double stages = 1;  // How many pipeline stages; `mesh` is that of one.
   };
-  // A first plan; `like` as in MeshTask.
-  absl::StatusOr<Found> Sketch(const std::shared_ptr<const CutStep>& cut,
-                               const Setting& setting,
-                               const std::vector<AxisPlaces>& like) const;
+  // A coarse candidate, solved axis by axis. `warm_start` as in MeshTask.
+  absl::StatusOr<PlanCandidate> Sketch(
+      const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
+      const std::vector<AxisPlaces>& warm_start) const;
 
-  // A plan of this very mesh to start from.
+  // A solution on this very mesh to start from.
   struct Start {
     std::vector<AxisPlaces> places;
     SharedForms shared;  // May be empty.
-    double seconds = 0;  // What it takes, as the search counts.
-    int32_t axis = 0;    // That may well lie elsewhere.
+    double seconds = 0;  // Its cost, as the search counts.
+    int32_t axis = 0;    // The axis whose assignment is most likely to improve.
   };
-  // Where that can be improved upon; see MeshTask::like_seconds.
-  absl::StatusOr<Found> SketchFrom(const std::shared_ptr<const CutStep>& cut,
-                                   const Setting& setting,
-                                   const Start& start) const;
+  // A coarse candidate that improves on `start`, if there is one; see
+  // MeshTask::warm_start_seconds.
+  absl::StatusOr<PlanCandidate> SketchFrom(
+      const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
+      const Start& start) const;
 
-  // How little memory may do on a mesh, as the search counts.
-  absl::StatusOr<int64_t> LeastPeak(const std::shared_ptr<const CutStep>& cut,
-                                    const Mesh& mesh, Expert expert) const;
+  // A lower bound on the peak bytes of any plan on the mesh, as the search
+  // counts.
+  absl::StatusOr<int64_t> LeastPeak(
+      const std::shared_ptr<const StepVariant>& variant, const Mesh& mesh,
+      Expert expert) const;
 
-  // kInvalidArgument when nothing does what is asked for, memory or not.
-  absl::Status CheckPossible(const std::shared_ptr<const CutStep>& cut,
+  // kInvalidArgument if no plan on any mesh satisfies the request, even with
+  // unlimited memory.
+  absl::Status CheckPossible(const std::shared_ptr<const StepVariant>& variant,
                              const std::vector<Mesh>& meshes) const;
 
-  // More work on a mesh, if its bound leaves room; where it IsSmall. Else there
-  // is at least a bound.
-  void Improve(Found& found, int64_t work, double wanted_gap,
+  // Solves for all axes at once, within `work`, if the bound leaves room for
+  // improvement and the problem IsSmall. Otherwise only makes sure that `found`
+  // has a bound.
+  void Improve(PlanCandidate& found, int64_t work, double wanted_gap,
                double seconds_left) const;
-  // A bound on what the mesh allows, without more work.
-  void Bound(Found& found) const;
+  // Sets a bound for the mesh without further solver work.
+  void Bound(PlanCandidate& found) const;
 
  private:
-  // All but what to start from.
-  absl::StatusOr<Found> Prepare(const std::shared_ptr<const CutStep>& cut,
-                                const Setting& setting) const;
-  absl::Status Sketch(Found& found) const;
-  std::shared_ptr<KnownWays> WaysOf(const Mesh& mesh) const;
+  // Everything of a candidate but its warm start and solution.
+  absl::StatusOr<PlanCandidate> Prepare(
+      const std::shared_ptr<const StepVariant>& variant,
+      const Setting& setting) const;
+  absl::Status Sketch(PlanCandidate& found) const;
+  std::shared_ptr<ReshardPathCache> PathsOf(const Mesh& mesh) const;
 
   const Cluster& cluster_;
   const Rates& rates_;
   const PlanRequest& request_;
   const bool is_lean_;
-  // By mesh: what is found once holds for every sketch.
+  // Memoised reshard paths by mesh, shared by all candidates on it.
   mutable std::mutex mutex_;
-  mutable std::map<std::string, std::shared_ptr<KnownWays>> ways_;
+  mutable std::map<std::string, std::shared_ptr<ReshardPathCache>> paths_;
 };
 
 }  // namespace meshwright

@@ -1,4 +1,4 @@
-// The ways to lay out a cluster's devices that are worth planning for.
+// The logical meshes of a cluster's devices that are worth planning for.
 #ifndef MESHWRIGHT_PLANNER_MESHES_TO_TRY_H_
 #define MESHWRIGHT_PLANNER_MESHES_TO_TRY_H_
 
@@ -9,41 +9,44 @@
 #include "absl/status/statusor.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/planner/cut_step.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/planner/step_variant.h"
 #include "meshwright/search/step_model.h"
 
 namespace meshwright {
 
-// The requested mesh, or all of one and two axes (of as many as an expert's
-// strategy has); those whose inner axis is nearest to a host's size first.
-// kInvalidArgument when the requested one needs more devices than there are.
+// The requested mesh, or else all meshes of one and two axes (of as many axes
+// as the requested expert's strategy has); first those whose inner axis is
+// nearest to the number of devices of a host. kInvalidArgument if the requested
+// mesh needs more devices than there are.
 absl::StatusOr<std::vector<Mesh>> MeshesToTry(const Cluster& cluster,
                                               const PlanRequest& request);
 
-// The same for a stage of so many devices, whatever the number of axes.
+// The same for a pipeline stage of `devices` devices, whatever the number of
+// axes.
 std::vector<Mesh> MeshesOfStage(const Cluster& cluster, int64_t devices,
                                 Expert expert);
 
-// Numbers of micro-batches worth a look, ascending: those that leave an axis of
-// some mesh a few examples each, 1, 2, 4 up to `examples`, from the first that
-// may fit into `memory` bytes a device on.
+// Micro-batch counts worth trying, ascending: starting with the first that may
+// fit into `memory` bytes per device, those that leave each position along an
+// axis of some mesh a few examples per micro-batch: 1, 2, 4, ... up to
+// `examples`.
 std::vector<int64_t> CountsToTry(const StepModel& model,
                                  const std::vector<Mesh>& meshes,
                                  int64_t memory, int64_t examples);
 
-// Whether some axis takes a whole number of the examples of a micro-batch.
+// Whether some axis divides the number of examples of a micro-batch.
 bool Suits(const Mesh& mesh, int64_t examples);
 
-// What a step, cut like that, takes on a mesh as the search counts.
+// The cost of a step variant on a mesh, as the search counts.
 struct MeshTime {
   Mesh mesh;
   double seconds = 0;
-  std::shared_ptr<const CutStep> cut;
+  std::shared_ptr<const StepVariant> variant;
 };
 
-// Whether the mesh was far behind the best, in all that was tried on it; or one
-// that lies between it and the best of as many axes was.
+// Whether everything tried on the mesh was far behind the best; or on a mesh
+// that lies between it and the best one of as many axes.
 bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times);
 
 }  // namespace meshwright

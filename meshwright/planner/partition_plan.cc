@@ -1,4 +1,4 @@
-// From a plan back to the program that it stands for.
+// From a plan back to its program.
 #include <memory>
 #include <utility>
 
@@ -7,8 +7,9 @@
 #include "meshwright/microbatch/micro_batch_loop.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
+#include "meshwright/plan/step_names.h"
 #include "meshwright/plan/verify_plan.h"
-#include "meshwright/planner/plan_setting.h"
+#include "meshwright/planner/plan_prices.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/planner/summary.h"
@@ -36,49 +37,21 @@ absl::StatusOr<PlannedStep> PlannedStep::Of(const Module& module,
 namespace {
 
 // The plan's strategies, checked against the step's.
-absl::StatusOr<Assignment> AssignmentOf(const PlannedLayout& plan,
+absl::StatusOr<Assignment> AssignmentOf(const PlannedLayout& layout,
                                         const Steering& steering,
                                         const Module& step,
                                         const FlatGraph& graph) {
   MW_ASSIGN_OR_RETURN(std::vector<Rule> rules,
-                      RulesOf(steering, step, graph, plan.mesh));
-  Assignment assignment{.rules = std::move(rules)};
-  if (plan.strategies.size() != graph.ops.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the plan has ", plan.strategies.size(), " strategies, the step ",
-        graph.ops.size(), " operations; plan it again"));
-  }
-  assignment.strategies = plan.strategies;
-  for (size_t i = 0; i < graph.ops.size(); ++i) {
-    if (!graph.ops[i].live) continue;
-    if (plan.strategies[i].factor_axes.size() !=
-            assignment.rules[i].factors.size() ||
-        !IsValid(assignment.rules[i], plan.strategies[i], plan.mesh)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the plan's strategy for ",
-                       graph.ops[i].instruction->name, " does not fit it"));
-    }
-  }
-  assignment.sharing.assign(graph.values.size(), Sharing::kOnce);
-  const auto mark = [&](const std::vector<int64_t>& values, Sharing as) {
-    for (const int64_t value : values) {
-      if (value < 0 || value >= std::ssize(graph.values)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "the plan moves value ", value, ", which the step does not have"));
-      }
-      assignment.sharing[value] = as;
-    }
-    return absl::OkStatus();
-  };
-  MW_RETURN_IF_ERROR(mark(plan.moved_apart, Sharing::kApart));
-  MW_RETURN_IF_ERROR(mark(plan.moved_in_place, Sharing::kInPlace));
-  return assignment;
+                      RulesOf(steering, step, graph, layout.mesh));
+  return AssignmentOf(layout, graph, std::move(rules));
 }
 
-// Every stage on the mesh of its rank, as the plan has it.
-absl::StatusOr<StagedLayout> LayOutAsPlanned(
-    const StagedStep& step, const Module& looped, const FlatGraph& graph,
-    const Timetable& timetable, const Plan& plan, const PlanSetting& setting) {
+// Every stage on the mesh of its rank, according to the plan.
+absl::StatusOr<StagedLayout> LayOutAsPlanned(const StagedStep& step,
+                                             const Module& looped,
+                                             const FlatGraph& graph,
+                                             const Timetable& timetable,
+                                             const Plan& plan) {
   const int32_t count = plan.layout_count();
   std::vector<Assignment> assignments(count);
   std::vector<Prices> prices;
@@ -88,8 +61,7 @@ absl::StatusOr<StagedLayout> LayOutAsPlanned(
     MW_ASSIGN_OR_RETURN(assignments[i],
                         AssignmentOf(layout, plan.steering, looped, graph));
     strategies.emplace_back(graph, assignments[i], layout.mesh);
-    prices.push_back(PlanPrices(setting.rates, setting.cluster,
-                                setting.forbidden, layout.mesh));
+    prices.push_back(PlanPrices(plan, layout.mesh));
   }
   std::vector<StageSplit> splits;
   for (const int rank : timetable.rank_of_stage) {
@@ -107,25 +79,22 @@ absl::StatusOr<Partitioned> LowerWhole(const Module& module, const Plan& plan) {
         "the plan has ", plan.stages(),
         " stages, each with programs of its own; check and run take it"));
   }
-  MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
   MW_ASSIGN_OR_RETURN(
       const PlannedStep step,
-      PlannedStep::Of(module, plan.micro_batches, setting.recompute));
+      PlannedStep::Of(module, plan.micro_batches, plan.recompute));
   MW_RETURN_IF_ERROR(VerifyStep(plan, step.module()));
   const FlatGraph graph = Flatten(step.module());
   MW_ASSIGN_OR_RETURN(const Assignment assignment,
                       AssignmentOf(plan, plan.steering, step.module(), graph));
-  Resharder resharder(&plan.mesh, PlanPrices(setting.rates, setting.cluster,
-                                             setting.forbidden, plan.mesh));
+  Resharder resharder(&plan.mesh, PlanPrices(plan, plan.mesh));
   return PartitionAs(step.module(), plan.mesh, graph, assignment, resharder);
 }
 
 absl::StatusOr<PlannedStages> LowerStages(const Module& module,
                                           const Plan& plan) {
   MW_RETURN_IF_ERROR(VerifyModule(plan, module));
-  MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
   PlannedStages stages;
-  MW_ASSIGN_OR_RETURN(stages.split, StepForStages(module, setting.recompute,
+  MW_ASSIGN_OR_RETURN(stages.split, StepForStages(module, plan.recompute,
                                                   plan.pipeline->loop_pieces));
   const Module& cut = stages.split.has_value() ? stages.split->module : module;
   MW_ASSIGN_OR_RETURN(
@@ -136,13 +105,8 @@ absl::StatusOr<PlannedStages> LowerStages(const Module& module,
   MW_ASSIGN_OR_RETURN(
       const PipelineStep step,
       TakeApart(cut, AnalyzeRoles(cut), {.count = plan.micro_batches}));
-  if (std::ssize(plan.pipeline->forward) !=
-      step.micro_batch().entry()->size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the plan has stages for ", plan.pipeline->forward.size(),
-                     " instructions, a micro-batch ",
-                     step.micro_batch().entry()->size(), "; plan it again"));
-  }
+  MW_ASSIGN_OR_RETURN(std::vector<int32_t> forward,
+                      StagesOf(*plan.pipeline, *step.micro_batch().entry()));
   MW_ASSIGN_OR_RETURN(stages.timetable, ParseCsv(plan.pipeline->timetable));
   if (stages.timetable.stages() != plan.stages() ||
       stages.timetable.ranks() != plan.ranks()) {
@@ -152,13 +116,12 @@ absl::StatusOr<PlannedStages> LowerStages(const Module& module,
         stages.timetable.ranks()));
   }
   MW_ASSIGN_OR_RETURN(
-      stages.step,
-      MakeStagePrograms(step.split, {.stages = plan.stages(),
-                                     .forward = plan.pipeline->forward,
-                                     .state = step.state}));
+      stages.step, MakeStagePrograms(step.split, {.stages = plan.stages(),
+                                                  .forward = std::move(forward),
+                                                  .state = step.state}));
   MW_ASSIGN_OR_RETURN(stages.layout,
                       LayOutAsPlanned(stages.step, looped.module(), graph,
-                                      stages.timetable, plan, setting));
+                                      stages.timetable, plan));
   return stages;
 }
 

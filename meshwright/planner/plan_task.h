@@ -1,4 +1,4 @@
-// What one search for a plan is about.
+// The inputs of one search for a plan.
 #ifndef MESHWRIGHT_PLANNER_PLAN_TASK_H_
 #define MESHWRIGHT_PLANNER_PLAN_TASK_H_
 
@@ -9,20 +9,20 @@
 #include "meshwright/cost/rates.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/cluster.h"
-#include "meshwright/planner/cut_step.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/planner/search_policy.h"
+#include "meshwright/planner/step_variant.h"
 
 namespace meshwright {
 
-// How it is done, beyond what a user can ask for.
+// Internal settings of a search, beyond what a user can ask for.
 struct SearchMode {
-  // A step with more operations is large: less is tried.
+  // A step with more ops than this is large, and gets less search.
   size_t large_ops = kSearchPolicy.large_ops;
-  // Take the least memory that can be, whatever the time; but look no further
-  // where it is sure to be this much or more.
+  // If set: minimise memory, whatever the time; and give up where the peak is
+  // certain to be this many bytes or more.
   std::optional<int64_t> leanest_below;
-  // Plans without stages that were written and fit are kept.
+  // Keep all non-pipelined plans that were lowered and fit (--measure).
   bool keeps_finalists = false;
 };
 
@@ -31,16 +31,16 @@ struct PlanTask {
   const Cluster& cluster;
   const Rates& rates;
   const PlanRequest& request;
-  int64_t memory_bytes = 0;  // That a device may use.
+  int64_t memory_bytes = 0;  // Usable bytes of a device.
   StepContext context;
   SearchMode mode;
 
-  // The same for another request, which outlives it.
+  // The same task for another request. `other` must outlive the result.
   PlanTask With(const PlanRequest& other) const {
     return {module, cluster, rates, other, memory_bytes, context, mode};
   }
-  bool IsLarge(const CutStep& cut) const {
-    return cut.model.graph.ops.size() > mode.large_ops;
+  bool IsLarge(const StepVariant& variant) const {
+    return variant.model.graph.ops.size() > mode.large_ops;
   }
 };
 

@@ -14,12 +14,12 @@
 #include "meshwright/planner/expert_plans.h"
 #include "meshwright/planner/find_plan.h"
 #include "meshwright/planner/finish_whole.h"
-#include "meshwright/planner/found_plans.h"
 #include "meshwright/planner/island_meshes.h"
 #include "meshwright/planner/lean_settings.h"
 #include "meshwright/planner/leanest.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/meshes_to_try.h"
+#include "meshwright/planner/plan_candidates.h"
 #include "meshwright/planner/plan_log.h"
 #include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/stage_plan.h"
@@ -40,7 +40,7 @@ class Planner {
       : task_(task),
         request_(task.request),
         search_(task),
-        whole_(task_, search_, std::move(meshes), cuts_, log_) {}
+        whole_(task_, search_, std::move(meshes), variants_, log_) {}
 
   absl::StatusOr<PlanChoice> Run() {
     MW_ASSIGN_OR_RETURN(
@@ -51,8 +51,8 @@ class Planner {
   }
 
  private:
-  // Without stages first: sketches of them may be far from what they become,
-  // and are no measure for others.
+  // Non-pipelined plans are finished first: their coarse estimates may be far
+  // from their programs, and no measure for pipelines.
   absl::StatusOr<Plan> Search() {
     const bool may_be_whole = request_.stages.value_or(1) == 1;
     const absl::Status last = may_be_whole ? whole_.Try() : absl::OkStatus();
@@ -75,27 +75,27 @@ class Planner {
         !fits || (whole.ok() && whole->predicted.step_seconds <=
                                     plan->predicted.step_seconds);
     Plan best = *std::move(is_whole ? whole : plan);
-    // What was written after it counts too.
+    // Plans lowered afterwards count, too.
     if (!best.alternatives.empty()) {
       best.alternatives = BestFirst(log_.alternatives);
     }
     return best;
   }
 
-  // The best of the sketches without stages, or an expert's plan; NotFound:
-  // there is none that fits.
+  // The best of the non-pipelined candidates, or an expert's plan; NotFound if
+  // none fits.
   absl::StatusOr<Plan> FinishFound() {
     if (whole_.found().empty()) return absl::NotFoundError("nothing fits");
     MW_ASSIGN_OR_RETURN(Finished finished,
                         FinishWhole(task_, search_, whole_, log_));
     if (!Fits(finished.chosen.plan)) return absl::NotFoundError("nothing fits");
-    return WithAlternatives(
-        UseExperts(task_, search_, whole_, cuts_, std::move(finished), log_));
+    return WithAlternatives(UseExperts(task_, search_, whole_, variants_,
+                                       std::move(finished), log_));
   }
 
-  // `last`: what was wrong with the last that could not be sketched.
+  // `last`: the last failure.
   absl::StatusOr<Plan> WithoutSketches(const absl::Status& last) {
-    // A batch that cannot be cut further is not the user's mistake.
+    // A batch that cannot be split further is not the user's mistake.
     const bool is_short =
         !whole_.found().empty() || last.ok() ||
         (!whole_.refused() &&
@@ -104,13 +104,13 @@ class Planner {
     return is_short ? NothingFits() : last;
   }
 
-  // Where stages are asked for, and `plan` is not one.
+  // Whether stages are requested, and `plan` has none.
   absl::StatusOr<Plan> OtherStages(const absl::StatusOr<Plan>& plan) const {
     const bool is_short = plan.ok() || absl::IsResourceExhausted(plan.status());
     return is_short ? StagesThatFit(task_, LeftSeconds()) : plan.status();
   }
 
-  // Sketches of plans with stages, where one without them is known.
+  // Pipelined candidates, given the result without stages.
   absl::StatusOr<std::vector<StageCandidate>> TryStages(
       const absl::StatusOr<Plan>& whole) {
     if (request_.stages.value_or(1) > 1 && task_.cluster.device_count() == 1) {
@@ -118,7 +118,7 @@ class Planner {
           absl::StrCat("the cluster's one device cannot be shared by ",
                        *request_.stages, " stages"));
     }
-    // Experts have stages only where they are asked for.
+    // Experts have stages only on request.
     if (request_.stages.value_or(request_.expert == Expert::kAuto ? 2 : 1) ==
             1 ||
         task_.cluster.device_count() == 1 || whole_.IsOutOfTime()) {
@@ -128,7 +128,7 @@ class Planner {
     }
     const Stopwatch watch;
     auto best = BestStages(
-        task_, search_, whole.ok() ? &*whole : nullptr, cuts_,
+        task_, search_, whole.ok() ? &*whole : nullptr, variants_,
         [&](Alternative one) { log_.alternatives.push_back(std::move(one)); });
     log_.seconds["stages"] += watch.seconds();
     return best;
@@ -149,13 +149,13 @@ class Planner {
     return request_.time_limit_seconds - log_.watch.seconds();
   }
 
-  // The plan that needs least, if that is little enough; else what would do.
+  // The leanest plan if it fits; otherwise an error with what would suffice.
   absl::StatusOr<Plan> NothingFits() {
     if (!request_.forbidden.empty() || request_.annotations ||
         !request_.batch_axis.empty()) {
-      MW_ASSIGN_OR_RETURN(const auto cut,
-                          whole_.Cut(request_.micro_batches.value_or(1)));
-      MW_RETURN_IF_ERROR(search_.CheckPossible(cut, whole_.meshes()));
+      MW_ASSIGN_OR_RETURN(const auto variant,
+                          whole_.Variant(request_.micro_batches.value_or(1)));
+      MW_RETURN_IF_ERROR(search_.CheckPossible(variant, whole_.meshes()));
     }
     SearchMode lean = task_.mode;
     lean.leanest_below = INT64_MAX;
@@ -174,17 +174,17 @@ class Planner {
 
   absl::StatusOr<Plan> Leanest() {
     absl::Status last;
-    Cuts cuts;
+    StepVariants variants;
     for (const int64_t count : CountsOfLeast(whole_.Counts())) {
-      absl::StatusOr<std::shared_ptr<const CutStep>> cut =
-          whole_.Cut(count, request_.recompute.value_or(Recompute::kFull));
-      if (!cut.ok() && !request_.recompute.has_value()) {
-        cut = whole_.Cut(count);
+      absl::StatusOr<std::shared_ptr<const StepVariant>> variant =
+          whole_.Variant(count, request_.recompute.value_or(Recompute::kFull));
+      if (!variant.ok() && !request_.recompute.has_value()) {
+        variant = whole_.Variant(count);
       }
-      last.Update(cut.status());
-      if (cut.ok()) cuts[count] = *std::move(cut);
+      last.Update(variant.status());
+      if (variant.ok()) variants[count] = *std::move(variant);
     }
-    return PlanLeanest(task_, search_, whole_.meshes(), cuts, last);
+    return PlanLeanest(task_, search_, whole_.meshes(), variants, last);
   }
 
   bool Fits(const Plan& plan) const {
@@ -200,7 +200,7 @@ class Planner {
   const PlanTask& task_;
   const PlanRequest& request_;
   const MeshSearch search_;
-  std::map<Recompute, Cuts> cuts_;
+  std::map<Recompute, StepVariants> variants_;
   PlanLog log_;
   WholeSearch whole_;
 };

@@ -16,7 +16,8 @@
 #include "meshwright/cost/program_memory.h"
 #include "meshwright/partition/whole_ops.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
-#include "meshwright/planner/plan_setting.h"
+#include "meshwright/plan/step_names.h"
+#include "meshwright/planner/plan_prices.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/reshard/reshard.h"
@@ -27,7 +28,7 @@
 namespace meshwright {
 namespace {
 
-// Seconds of ops, by themselves, as the program's prediction counts them.
+// Seconds of individual ops, as in the program's prediction.
 class OpClock {
  public:
   OpClock(const Module& module, const Rates& rates, bool is_cpu)
@@ -57,32 +58,32 @@ class OpClock {
   absl::flat_hash_map<const Instruction*, const Kernel*> by_root_;
 };
 
-// A step, split as a plan says.
+// A step, partitioned as in a plan.
 struct SplitGraph {
   const Module& module;
   const FlatGraph& graph;
-  const std::vector<Rule>& rules;
-  const PlannedLayout& layout;
+  const Mesh& mesh;
+  const Assignment& assignment;
 
   Sharding Of(ValueId value) const {
     const FlatValue& from = graph.values[value];
-    return ResultSharding(rules[from.producer],
-                          layout.strategies[from.producer], from.result,
-                          layout.mesh);
+    return ResultSharding(assignment.rules[from.producer],
+                          assignment.strategies[from.producer], from.result,
+                          mesh);
   }
   Sharding WantedBy(OpId op, int32_t operand) const {
-    return OperandSharding(rules[op], layout.strategies[op], operand,
-                           layout.mesh);
+    return OperandSharding(assignment.rules[op], assignment.strategies[op],
+                           operand, mesh);
   }
   // Every device computes all of it.
   bool IsWhole(OpId op) const {
-    const Strategy& strategy = layout.strategies[op];
+    const Strategy& strategy = assignment.strategies[op];
     return strategy.pending.empty() &&
            std::ranges::all_of(strategy.factor_axes, &AxisList::empty);
   }
 };
 
-// By value: it changes with what the step gets anew.
+// By value: whether it depends on the step's data.
 std::vector<bool> DependsOnData(const SplitGraph& step) {
   const FlatGraph& graph = step.graph;
   const ModuleRoles roles = AnalyzeRoles(step.module);
@@ -92,7 +93,7 @@ std::vector<bool> DependsOnData(const SplitGraph& step) {
     depends[graph.ops[graph.parameters[i]].first_result] =
         roles.parameters[parameters[i]].role == ParameterRole::kData;
   }
-  // Again where a loop brings something back.
+  // Repeated because of loops' back edges.
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (const FlatOp& op : graph.ops) {
@@ -110,13 +111,13 @@ std::vector<bool> DependsOnData(const SplitGraph& step) {
   return depends;
 }
 
-// All-gathers that whole ops are the reason for. Each is counted for the first
-// op that is asked about.
+// All-gathers that are caused by unsplit ops. Each is counted for the first op
+// for which it is asked about.
 class Gathers {
  public:
   Gathers(const SplitGraph& step, const Prices& prices)
       : step_(step),
-        resharder_(&step.layout.mesh, prices),
+        resharder_(&step.mesh, prices),
         depends_(DependsOnData(step)),
         users_(UsersOf(step.graph)),
         seen_(step.graph.ops.size(), false) {}
@@ -146,8 +147,7 @@ class Gathers {
  private:
   void AddMove(ValueId value, OpId op, int32_t operand, WholeOpCost& cost) {
     const Sharding wanted = step_.WantedBy(op, operand);
-    const bool is_apart =
-        std::ranges::binary_search(step_.layout.moved_apart, value);
+    const bool is_apart = step_.assignment.sharing[value] == Sharing::kApart;
     if (!is_apart &&
         (!counted_.insert(value).second || IsWantedSplit(value, wanted))) {
       return;
@@ -167,7 +167,7 @@ class Gathers {
     }
   }
 
-  // An op that is split takes the value in this form.
+  // An op that is split needs the value in this sharding.
   bool IsWantedSplit(ValueId value, const Sharding& wanted) const {
     return std::ranges::any_of(users_[value], [&](OpId user) {
       if (step_.IsWhole(user)) return false;
@@ -190,7 +190,7 @@ class Gathers {
   std::set<ValueId> counted_;
 };
 
-// Of a kind: the rule that all take, and what to do.
+// For ops of a kind: the rule that suits all of them, and the advice.
 void Advise(const SplitGraph& step, const std::vector<OpId>& ops,
             WholeOpCost& cost) {
   const Instruction& first = *step.graph.ops[ops[0]].instruction;
@@ -209,18 +209,16 @@ void Advise(const SplitGraph& step, const std::vector<OpId>& ops,
   }
 }
 
-std::vector<WholeOpCost> PriceOps(const SplitGraph& step,
-                                  const PlanSetting& setting) {
+std::vector<WholeOpCost> PriceOps(const SplitGraph& step, const Plan& plan) {
   std::map<std::string, std::vector<OpId>> kinds;
-  for (const OpId op : WholeOps(step.graph, step.rules)) {
+  for (const OpId op : WholeOps(step.graph, step.assignment.rules)) {
     kinds[TargetOrOpcode(*step.graph.ops[op].instruction)].push_back(op);
   }
   if (kinds.empty()) return {};
-  const auto devices = static_cast<double>(step.layout.mesh.device_count());
-  const OpClock clock(step.module, setting.rates, setting.cluster.IsCpu());
+  const auto devices = static_cast<double>(step.mesh.device_count());
+  const OpClock clock(step.module, plan.rates, plan.cluster.IsCpu());
   const DisplayNames names(step.module, AnalyzeRoles(step.module));
-  Gathers gathers(step, PlanPrices(setting.rates, setting.cluster,
-                                   setting.forbidden, step.layout.mesh));
+  Gathers gathers(step, PlanPrices(plan, step.mesh));
   std::vector<WholeOpCost> costs;
   for (const auto& [target, ops] : kinds) {
     WholeOpCost& cost = costs.emplace_back();
@@ -249,24 +247,22 @@ absl::StatusOr<std::vector<WholeOpCost>> PriceWholeOps(const Module& module,
   if (WholeOps(given, RulesOf(given)).empty()) {
     return std::vector<WholeOpCost>();
   }
-  MW_ASSIGN_OR_RETURN(const PlanSetting setting, SettingOf(plan));
   std::optional<SplitStep> split;
   if (plan.pipeline.has_value()) {
-    MW_ASSIGN_OR_RETURN(split, StepForStages(module, setting.recompute,
+    MW_ASSIGN_OR_RETURN(split, StepForStages(module, plan.recompute,
                                              plan.pipeline->loop_pieces));
   }
   MW_ASSIGN_OR_RETURN(
       const PlannedStep step,
       PlannedStep::Of(
           split.has_value() ? split->module : module, plan.micro_batches,
-          plan.pipeline.has_value() ? Recompute::kNone : setting.recompute));
+          plan.pipeline.has_value() ? Recompute::kNone : plan.recompute));
   const FlatGraph graph = Flatten(step.module());
-  MW_ASSIGN_OR_RETURN(const std::vector<Rule> rules,
+  MW_ASSIGN_OR_RETURN(std::vector<Rule> rules,
                       RulesOf(plan.steering, step.module(), graph, plan.mesh));
-  if (plan.strategies.size() != graph.ops.size()) {
-    return absl::InternalError("the plan is for other operations");
-  }
-  return PriceOps({step.module(), graph, rules, plan}, setting);
+  MW_ASSIGN_OR_RETURN(const Assignment assignment,
+                      AssignmentOf(plan, graph, std::move(rules)));
+  return PriceOps({step.module(), graph, plan.mesh, assignment}, plan);
 }
 
 }  // namespace meshwright

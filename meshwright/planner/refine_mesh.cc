@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "meshwright/base/side_by_side.h"
-#include "meshwright/planner/found_plans.h"
+#include "meshwright/planner/plan_candidates.h"
 #include "meshwright/planner/search_policy.h"
 
 namespace meshwright {
@@ -37,13 +37,14 @@ Mesh WithSplit(const Mesh& mesh, int32_t axis, int64_t major) {
   return *Mesh::Create(std::move(axes));
 }
 
-// Prime sub-axes are the same, so that shardings mean the same on both.
+// Whether the prime sub-axes are the same, so that shardings mean the same on
+// both.
 bool HaveSameParts(const Mesh& a, const Mesh& b) {
   return std::ranges::equal(a.sub_axes(), b.sub_axes(), {}, &SubAxis::size,
                             &SubAxis::size);
 }
 
-// Axes that the user names, and those of experts, are as they are.
+// Axes that the user names, and those of experts, are not changed.
 bool MayRefine(const PlanRequest& request) {
   return !request.mesh.has_value() && !request.annotations &&
          (request.expert == Expert::kAuto || request.expert == Expert::kVolume);
@@ -52,20 +53,20 @@ bool MayRefine(const PlanRequest& request) {
 struct Trial {
   size_t from = 0;  // The plan to start from.
   SplitMesh split;
-  absl::StatusOr<Found> found = absl::UnknownError("not tried");
+  absl::StatusOr<PlanCandidate> found = absl::UnknownError("not tried");
 };
 
 std::vector<Trial> TrialsOf(const PlanTask& task,
-                            const std::vector<Found>& found) {
+                            const std::vector<PlanCandidate>& found) {
   std::vector<Trial> trials;
-  const Found* best = nullptr;
-  for (const Found& one : found) {
+  const PlanCandidate* best = nullptr;
+  for (const PlanCandidate& one : found) {
     if (one.task.mesh.axes().size() + 1 != kSearchPolicy.refine.most_axes)
       continue;
     if (best == nullptr || one.plan.seconds < best->plan.seconds) best = &one;
   }
   for (size_t i = 0; i < found.size(); ++i) {
-    const Found& one = found[i];
+    const PlanCandidate& one = found[i];
     if (one.task.mesh.axes().size() + 1 != kSearchPolicy.refine.most_axes)
       continue;
     const bool is_behind =
@@ -74,16 +75,17 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
     // The first axis is the batch's where the user asked for one.
     for (SplitMesh& split : SplitsOf(one.task.mesh, task.cluster,
                                      task.request.batch_axis.empty() ? 0 : 1)) {
-      const bool is_small = IsSmall(one.cut->model, split.mesh);
-      const bool is_large = task.IsLarge(*one.cut);
+      const bool is_small = IsSmall(one.variant->model, split.mesh);
+      const bool is_large = task.IsLarge(*one.variant);
       if (tried == (is_small ? kSearchPolicy.refine.many_splits
                              : kSearchPolicy.refine.few_splits) ||
           is_large)
         break;
       if (!is_small && (&one != best || is_behind)) break;
-      // One mesh comes from several plans; best from the first.
+      // A mesh may be derived from several plans; the first is the best.
       const bool is_known = std::ranges::any_of(trials, [&](const Trial& of) {
-        return found[of.from].cut == one.cut && of.split.mesh == split.mesh;
+        return found[of.from].variant == one.variant &&
+               of.split.mesh == split.mesh;
       });
       if (is_known) continue;
       trials.push_back({i, std::move(split)});
@@ -93,7 +95,8 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
   return trials;
 }
 
-// Where tensors lie along both new axes as they did along the one.
+// The axis placement in which tensors are sharded over both new axes as they
+// were over the one.
 std::vector<AxisPlaces> Widened(const std::vector<AxisPlaces>& places,
                                 int32_t axis) {
   std::vector<AxisPlaces> widened = places;
@@ -114,7 +117,8 @@ std::vector<SplitMesh> SplitsOf(const Mesh& mesh, const Cluster& cluster,
     return splits;
   }
   const auto crosses = [&](const SplitMesh& split) {
-    int64_t inner = 1;  // Devices within one step along the major new axis.
+    // The number of devices per step along the major new axis.
+    int64_t inner = 1;
     const std::vector<MeshAxis>& axes = split.mesh.axes();
     for (size_t i = split.axis + 1; i < axes.size(); ++i) inner *= axes[i].size;
     return std::ranges::any_of(cluster.levels, [&](const LinkLevel& level) {
@@ -138,7 +142,7 @@ std::vector<SplitMesh> SplitsOf(const Mesh& mesh, const Cluster& cluster,
 }
 
 void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
-                  double seconds_left, std::vector<Found>& found,
+                  double seconds_left, std::vector<PlanCandidate>& found,
                   std::vector<Alternative>& alternatives) {
   if (!MayRefine(task.request) || seconds_left <= 0) return;
   std::vector<Trial> trials = TrialsOf(task, found);
@@ -153,15 +157,15 @@ void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
       start.shared = plan.shared;
     }
     trial.found = search.SketchFrom(
-        found[trial.from].cut, {trial.split.mesh, limit, task.request.expert},
-        start);
+        found[trial.from].variant,
+        {trial.split.mesh, limit, task.request.expert}, start);
   });
-  // Of each plan, the mesh that is best for it.
+  // For each plan, the best mesh derived from it.
   std::map<size_t, Trial*> best;
   for (Trial& trial : trials) {
-    const Found* const one = trial.found.ok() ? &*trial.found : nullptr;
+    const PlanCandidate* const one = trial.found.ok() ? &*trial.found : nullptr;
     alternatives.push_back(AlternativeOf(
-        task.request, one, *found[trial.from].cut, trial.split.mesh));
+        task.request, one, *found[trial.from].variant, trial.split.mesh));
     if (one == nullptr) {
       alternatives.back().why_not = WhyNot(trial.found.status());
       continue;
@@ -174,8 +178,8 @@ void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
   }
   double least = SecondsOf(found);
   for (auto& [from, trial] : best) {
-    Found& refined = *trial->found;
-    const double gain = IsSmall(refined.cut->model, refined.task.mesh)
+    PlanCandidate& refined = *trial->found;
+    const double gain = IsSmall(refined.variant->model, refined.task.mesh)
                             ? kSearchPolicy.refine.noticeable
                             : kSearchPolicy.refine.worth_the_bound;
     if (refined.plan.seconds >= (1 - gain) * found[from].plan.seconds) {

@@ -1,10 +1,11 @@
-// Meshes of three axes, reached from good plans of two.
+// Meshes of three axes, derived from good plans on two.
 //
-//   a plan on x=16,y=4; with x as two axes, 8 and 2, every tensor can lie as it
-//   did (along both), and some may be better off along one of them alone
+//   a plan on x=16,y=4: with x written as two axes of sizes 8 and 2, every
+//   tensor can keep its sharding (along both), and some may be better off
+//   sharded along one of them alone
 //
-// So a refined mesh is never worse, and what it is worth shows after solving
-// for its two new axes, one at a time, from where the plan is.
+// So a refined mesh is never worse. What it gains is found by solving for its
+// two new axes, one at a time, with the existing plan as warm start.
 #ifndef MESHWRIGHT_PLANNER_REFINE_MESH_H_
 #define MESHWRIGHT_PLANNER_REFINE_MESH_H_
 
@@ -19,26 +20,26 @@
 
 namespace meshwright {
 
-// A mesh with axis `axis` of another written as two, `axis` and the next.
+// A mesh of which axis `axis` of another mesh was written as two, `axis` and
+// `axis` + 1.
 struct SplitMesh {
   Mesh mesh;
   int32_t axis = 0;
 };
 
-// Every way to split one axis of a mesh, from axis `first` on; first where
-// devices are joined by other links (the ends of hosts), then in halves that
-// are as equal as can be. None of meshes that list their devices.
+// Every way to split one axis of a mesh, from axis `first` on: first where the
+// links change (at host boundaries), then into halves as equal as possible.
+// Empty for meshes that list their devices explicitly.
 //   x=16,y=4 on hosts of 8: x=8,y=2,z=4; x=4,y=4,z=4; x=2,y=8,z=4; x=16,y=2,z=2
 std::vector<SplitMesh> SplitsOf(const Mesh& mesh, const Cluster& cluster,
                                 int32_t first = 0);
 
-// Adds to `found` the best plans on meshes with one axis more, of those of two
-// axes that are there; only where noticeably better than these. What was tried
-// is added to `alternatives`. Of steps that are not small few meshes are, of
-// large ones none. `limit`: bytes on
-// a device, as the search counts.
+// Adds to `found` the best candidates on meshes with one axis more than those
+// of two axes in it, where they are noticeably better. Records what was tried
+// in `alternatives`. Tries only few meshes for steps that are not small, and
+// none for large ones. `limit`: bytes per device, as the search counts.
 void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
-                  double seconds_left, std::vector<Found>& found,
+                  double seconds_left, std::vector<PlanCandidate>& found,
                   std::vector<Alternative>& alternatives);
 
 }  // namespace meshwright

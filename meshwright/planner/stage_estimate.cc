@@ -17,16 +17,16 @@
 namespace meshwright {
 namespace {
 
-// Parts of what a micro-batch takes on a stage.
+// Relative times of the programs of a stage for a micro-batch.
 struct Programs {
   double forward = 0;
   double input_grad = 0;
   double weight_grad = 0;
 };
 
-// Each contraction has two gradients, and what is computed again is so before
-// those of inputs. A loop makes gradients of inputs and weights in one go,
-// where a stage has more of it than a layer, which needs no loop.
+// Each contraction has two gradients, and rematerialisation happens before the
+// input gradients. A loop computes input and weight gradients together, if the
+// stage has more than one layer of it (a single layer needs no loop).
 Programs ProgramsOf(Recompute recompute, bool in_one_go) {
   const double again = recompute == Recompute::kNone        ? 0
                        : recompute == Recompute::kSelective ? 0.5
@@ -55,12 +55,14 @@ absl::Status StageEstimator::TakeApartOnce(int64_t count) {
       layers_ = std::max(layers_, TripCount(*instruction).value_or(1));
     }
   }
-  // Pins are on the loops as they are.
+  // Pins are on unsplit loops.
   if (task_.request.annotations) layers_ = 1;
+  arguments_ = CountArguments(*step_);
   return absl::OkStatus();
 }
 
-// Loops are cut where stages of equal work end. What passes is not known yet.
+// Loops are split at the ends of stages of equal work. What passes between them
+// is not known yet.
 absl::StatusOr<StageEstimator::Shares> StageEstimator::EvenShares(
     const Setting& setting) const {
   const auto ranks = static_cast<int32_t>(setting.layout_of_rank.size());
@@ -77,7 +79,7 @@ absl::StatusOr<StageEstimator::Shares> StageEstimator::EvenShares(
 
 absl::StatusOr<StageEstimator::Shares> StageEstimator::SharesOf(
     const Setting& setting) {
-  const int64_t count = setting.found[0]->cut->count;
+  const int64_t count = setting.found[0]->variant->count;
   MW_RETURN_IF_ERROR(TakeApartOnce(count));
   if (layers_ > 1) return EvenShares(setting);
   const auto ranks = static_cast<int32_t>(setting.layout_of_rank.size());
@@ -90,24 +92,24 @@ absl::StatusOr<StageEstimator::Shares> StageEstimator::SharesOf(
   }
   const auto [known, is_new] = known_.try_emplace(key);
   if (!is_new) return known->second;
-  // Smaller micro-batches are like more devices.
+  // Smaller micro-batches have the same effect as more devices.
   const double devices = static_cast<double>(DevicesOf(setting, 0) * count) /
                          static_cast<double>(step_->split.count);
-  absl::StatusOr<StepStages> cut = EvenStages(
+  absl::StatusOr<StepStages> variant = EvenStages(
       whole_.step.module(), *step_, capacity, whole_.recompute,
       InstructionSeconds(step_->micro_batch(), task_.rates,
                          task_.cluster.IsCpu(),
                          std::max<int64_t>(1, static_cast<int64_t>(devices))),
       {.down_sets = kSearchPolicy.stages.down_sets, .thorough = false});
-  if (!cut.ok()) {
+  if (!variant.ok()) {
     known_.erase(known);
-    return cut.status();
+    return variant.status();
   }
-  Shares shares{.work = std::move(cut->work)};
+  Shares shares{.work = std::move(variant->work)};
   const double sum =
       std::accumulate(shares.work.begin(), shares.work.end(), 0.0);
   for (double& part : shares.work) part /= sum;
-  for (const StageCrossing& crossing : cut->crossings) {
+  for (const StageCrossing& crossing : variant->crossings) {
     shares.edges.push_back({.from = crossing.from,
                             .to = crossing.to,
                             .forward_bytes = crossing.bytes / 2,
@@ -116,23 +118,39 @@ absl::StatusOr<StageEstimator::Shares> StageEstimator::SharesOf(
   return known->second = std::move(shares);
 }
 
+// `part`: its share of the work.
+StageCost StageEstimator::CostOf(const StepTime& time, const Setting& setting,
+                                 double part) const {
+  const auto count = static_cast<double>(setting.found[0]->variant->count);
+  const Programs programs =
+      ProgramsOf(whole_.recompute, layers_ >= 2 * setting.stages);
+  const Rates& rates = task_.rates;
+  // Every stage has its own layers of what a loop reads.
+  const double arrays = layers_ > 1 ? 1 : part;
+  // Accelerators' hosts prepare a program while another runs.
+  const double each =
+      task_.cluster.IsCpu() ? arrays * rates.argument_seconds.value : 0;
+  const auto seconds = [&](double share, double arguments) {
+    if (share == 0) return 0.0;
+    return std::max(share * part * time.loop_seconds / count,
+                    rates.graph_seconds.value) +
+           each * arguments;
+  };
+  return {.forward = seconds(programs.forward, arguments_.forward),
+          .input_grad = seconds(programs.input_grad, arguments_.input_grad),
+          .weight_grad = seconds(programs.weight_grad, arguments_.weight_grad),
+          .apply = part * (time.seconds - time.loop_seconds)};
+}
+
 PipelineCosts StageEstimator::CostsOf(const Setting& setting,
                                       Shares shares) const {
   const auto ranks = static_cast<int32_t>(setting.layout_of_rank.size());
-  const auto count = static_cast<double>(setting.found[0]->cut->count);
-  const Programs programs =
-      ProgramsOf(whole_.recompute, layers_ >= 2 * setting.stages);
+  const auto count = static_cast<double>(setting.found[0]->variant->count);
   PipelineCosts costs{.edges = std::move(shares.edges)};
   for (int32_t stage = 0; stage < setting.stages; ++stage) {
     const StepTime& time =
         setting.found[setting.layout_of_rank[stage % ranks]]->plan.time;
-    const double part = shares.work[stage];
-    const double seconds = part * time.loop_seconds / count;
-    costs.stages.push_back(
-        {.forward = programs.forward * seconds,
-         .input_grad = programs.input_grad * seconds,
-         .weight_grad = programs.weight_grad * seconds,
-         .apply = part * (time.seconds - time.loop_seconds)});
+    costs.stages.push_back(CostOf(time, setting, shares.work[stage]));
   }
   std::vector<int64_t> first_device = {0};
   for (int32_t rank = 0; rank < ranks; ++rank) {
@@ -148,7 +166,7 @@ PipelineCosts StageEstimator::CostsOf(const Setting& setting,
       return TransferSeconds(from, to, bytes / to.count, task_.cluster,
                              {&task_.rates, &task_.rates});
     };
-    // As many bytes as it was cut for, in micro-batches of this size.
+    // Scales bytes to micro-batches of this size.
     const double scale = static_cast<double>(step_->split.count) / count;
     edge.forward_bytes =
         static_cast<int64_t>(scale * static_cast<double>(edge.forward_bytes));
@@ -167,7 +185,7 @@ absl::StatusOr<double> StageEstimator::SecondsOf(const Setting& setting) {
   const PipelineShape shape{
       .stages = setting.stages,
       .ranks = static_cast<int>(setting.layout_of_rank.size()),
-      .micro_batches = static_cast<int>(setting.found[0]->cut->count)};
+      .micro_batches = static_cast<int>(setting.found[0]->variant->count)};
   const ScheduleKind kind =
       task_.request.schedule.value_or(ScheduleKind::kAuto);
   if (kind != ScheduleKind::kAuto) {

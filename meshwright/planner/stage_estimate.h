@@ -1,5 +1,5 @@
-// What a pipeline takes, before it is written: a sketch's seconds, shared by
-// stages where the step can be cut, and played in time.
+// Estimates the step time of a pipeline before it is lowered: the seconds of a
+// candidate, divided among stages where the step can be cut, and simulated.
 #ifndef MESHWRIGHT_PLANNER_STAGE_ESTIMATE_H_
 #define MESHWRIGHT_PLANNER_STAGE_ESTIMATE_H_
 
@@ -13,31 +13,33 @@
 #include "meshwright/pipeline_search/pipeline_step.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/plan_task.h"
+#include "meshwright/planner/program_arguments.h"
 #include "meshwright/schedule/pipeline.h"
 
 namespace meshwright {
 
 class StageEstimator {
  public:
-  // `whole`: the step with one micro-batch. Both outlive it.
-  StageEstimator(const PlanTask& task, const CutStep& whole)
+  // `whole`: the step with one micro-batch. Both must outlive the estimator.
+  StageEstimator(const PlanTask& task, const StepVariant& whole)
       : task_(task), whole_(whole) {}
 
   struct Setting {
     int32_t stages = 2;
-    // Sketches of the whole step on the meshes that ranks have, of one number
-    // of micro-batches; and which of them each rank has.
-    std::vector<const Found*> found;
+    // Candidates for the whole step on the meshes of ranks, all with the same
+    // micro-batch count; and which of them each rank has.
+    std::vector<const PlanCandidate*> found;
     std::vector<int32_t> layout_of_rank;
   };
-  // Seconds of a step, without bounds of memory. kInvalidArgument where the
-  // step cannot be cut into so many stages that all have work.
+  // Seconds of a step, without memory limits. kInvalidArgument if the step
+  // cannot be cut into this many stages that all have work.
   absl::StatusOr<double> SecondsOf(const Setting& setting);
 
  private:
-  // Parts of the work, and bytes that pass for a micro-batch on all devices.
+  // Each stage's share of the work, and the bytes that pass between stages per
+  // micro-batch, summed over devices.
   struct Shares {
-    std::vector<double> work;  // By stage; their sum is 1.
+    std::vector<double> work;  // By stage; sums to 1.
     std::vector<StageEdge> edges;
   };
 
@@ -45,12 +47,15 @@ class StageEstimator {
   absl::StatusOr<Shares> SharesOf(const Setting& setting);
   absl::StatusOr<Shares> EvenShares(const Setting& setting) const;
   PipelineCosts CostsOf(const Setting& setting, Shares shares) const;
+  StageCost CostOf(const StepTime& time, const Setting& setting,
+                   double part) const;
 
   const PlanTask& task_;
-  const CutStep& whole_;
-  std::optional<PipelineStep> step_;  // With some number of micro-batches.
-  int64_t layers_ = 1;  // Iterations of its longest loop, which can be cut.
-  // By stages, and devices of each: what is known of large steps.
+  const StepVariant& whole_;
+  std::optional<PipelineStep> step_;  // With some micro-batch count.
+  int64_t layers_ = 1;  // Iterations of its longest loop, which can be split.
+  ProgramArguments arguments_;
+  // Memoised for large steps; key: the stage count and the devices of each.
   std::map<std::vector<int64_t>, Shares> known_;
 };
 

@@ -24,7 +24,8 @@ class EstimateTest : public testing::TestWithParam<EstimateCase> {};
 TEST_P(EstimateTest, IsNearTheProgram) {
   const auto [model, spec, stages, most] = GetParam();
   const Module module = ReadTiny(model);
-  const absl::StatusOr<Cluster> cluster = ParseClusterSpec(spec, {});
+  const absl::StatusOr<Cluster> cluster =
+      ParseClusterSpec(spec, {.cores = 2, .memory_bytes = int64_t{16} << 30});
   ASSERT_TRUE(cluster.ok()) << cluster.status();
   const PlanRequest request{.stages = stages, .time_limit_seconds = 3600};
   const absl::StatusOr<Plan> plan =
@@ -42,6 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Table, EstimateTest,
                              {"bert", "h200:2x8", 1, 1.15},
                              {"gpt", "h200:4x8", 4, 1.3},
                              {"vit", "h200:8", 2, 1.3},
+                             {"bert", "cpu:8", 4, 1.15},
                          }),
                          [](const auto& test) {
                            return std::string(test.param.model) + "_" +

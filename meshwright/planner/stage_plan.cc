@@ -14,8 +14,8 @@
 namespace meshwright {
 namespace {
 
-// Whether smaller stages that take turns are worth a look. Loops are cut for
-// the number of stages.
+// Whether smaller stages, several per rank, are worth trying. Loops are split
+// for the number of stages.
 bool MayTakeTurns(const PlanTask& task, const Plan& plan,
                   const StageCandidate& candidate) {
   const auto& split = candidate.found.split;
@@ -27,17 +27,18 @@ bool MayTakeTurns(const PlanTask& task, const Plan& plan,
          (split == nullptr || !split->has_cut_loops);
 }
 
-// The same layout anew, of `cut` and with so much memory as the search counts.
-absl::StatusOr<Found> Again(const MeshSearch& search, const Found& found,
-                            const std::shared_ptr<const CutStep>& cut,
-                            int64_t limit,
-                            const std::vector<AxisPlaces>& like = {}) {
-  MW_ASSIGN_OR_RETURN(Found again, search.Sketch(cut,
-                                                 {.mesh = found.task.mesh,
-                                                  .memory_limit = limit,
-                                                  .expert = found.expert,
-                                                  .stages = found.task.stages},
-                                                 like));
+// Searches the same layout again, for `variant` and with this memory limit.
+absl::StatusOr<PlanCandidate> Again(
+    const MeshSearch& search, const PlanCandidate& found,
+    const std::shared_ptr<const StepVariant>& variant, int64_t limit,
+    const std::vector<AxisPlaces>& warm_start = {}) {
+  MW_ASSIGN_OR_RETURN(PlanCandidate again,
+                      search.Sketch(variant,
+                                    {.mesh = found.task.mesh,
+                                     .memory_limit = limit,
+                                     .expert = found.expert,
+                                     .stages = found.task.stages},
+                                    warm_start));
   again.split = found.split;
   return again;
 }
@@ -45,11 +46,11 @@ absl::StatusOr<Found> Again(const MeshSearch& search, const Found& found,
 // All layouts, or none.
 bool Tighten(const MeshSearch& search, int64_t limit,
              StageCandidate& candidate) {
-  std::vector<Found> all;
+  std::vector<PlanCandidate> all;
   for (int32_t i = 0; i < candidate.layout_count(); ++i) {
-    const Found& found = candidate.layout(i);
-    absl::StatusOr<Found> tighter =
-        Again(search, found, found.cut, limit, found.plan.placements);
+    const PlanCandidate& found = candidate.layout(i);
+    absl::StatusOr<PlanCandidate> tighter =
+        Again(search, found, found.variant, limit, found.plan.placements);
     if (!tighter.ok()) return false;
     tighter->plan.bound_seconds = found.plan.bound_seconds;
     all.push_back(*std::move(tighter));
@@ -60,42 +61,44 @@ bool Tighten(const MeshSearch& search, int64_t limit,
   return true;
 }
 
-// Of the step that stages are made of, which was searched with its loops whole.
+// Refines on the step that stages are cut from; it was searched with its loops
+// whole.
 absl::Status CutLoops(const PlanTask& task, const MeshSearch& search,
                       StageCandidate& candidate) {
-  const std::shared_ptr<const CutStep> whole = candidate.found.cut;
+  const std::shared_ptr<const StepVariant> whole = candidate.found.variant;
   MW_ASSIGN_OR_RETURN(
       std::optional<SplitStep> step,
       StepForStages(task.module, whole->recompute, candidate.loop_pieces));
   if (!step.has_value()) return absl::OkStatus();
   const auto split = std::make_shared<const SplitStep>(*std::move(step));
-  std::shared_ptr<const CutStep> cut = whole;
+  std::shared_ptr<const StepVariant> variant = whole;
   if (split->has_cut_loops) {
     MW_ASSIGN_OR_RETURN(
-        cut, CutStep::Recomputing(split->module, whole->count, whole->recompute,
-                                  task.context));
+        variant, StepVariant::Recomputing(split->module, whole->count,
+                                          whole->recompute, task.context));
   }
-  const auto make_over = [&](Found& found) -> absl::Status {
-    if (cut != whole) {
-      MW_ASSIGN_OR_RETURN(found, Again(search, found, cut, task.memory_bytes));
+  const auto make_over = [&](PlanCandidate& found) -> absl::Status {
+    if (variant != whole) {
+      MW_ASSIGN_OR_RETURN(found,
+                          Again(search, found, variant, task.memory_bytes));
     }
     found.split = split;
     return absl::OkStatus();
   };
   std::erase_if(candidate.rivals,
-                [&](Found& rival) { return !make_over(rival).ok(); });
+                [&](PlanCandidate& rival) { return !make_over(rival).ok(); });
   for (int32_t i = 0; i < candidate.layout_count(); ++i) {
     MW_RETURN_IF_ERROR(make_over(candidate.layout(i)));
   }
   return absl::OkStatus();
 }
 
-// What a stage's programs take for a micro-batch.
+// Seconds of a stage's programs per micro-batch.
 double SecondsOf(const PlannedPipeline::Stage& stage) {
   return stage.forward + stage.input_grad + stage.weight_grad;
 }
 
-// What the programs of a rank take in a step.
+// Seconds of a rank's programs per step.
 double RankSeconds(const Plan& plan, int32_t rank) {
   double seconds = 0;
   for (int32_t stage = rank; stage < plan.stages(); stage += plan.ranks()) {
@@ -111,8 +114,8 @@ bool IsBetter(const PlanTask& task, const Plan& other, const Plan& plan) {
          other.predicted.step_seconds < plan.predicted.step_seconds;
 }
 
-// Stages of one kind of work may be better off with another mesh than those of
-// another kind.
+// Stages with one kind of work may be better off with another mesh than those
+// with another kind.
 void TryRivals(const PlanTask& task, const MeshSearch& search,
                double seconds_left, StageCandidate& candidate, Plan& plan) {
   const auto take_if_better =
@@ -124,7 +127,7 @@ void TryRivals(const PlanTask& task, const MeshSearch& search,
     }
     return std::move(written.plan);
   };
-  for (Found& rival : std::exchange(candidate.rivals, {})) {
+  for (PlanCandidate& rival : std::exchange(candidate.rivals, {})) {
     if (!candidate.others.empty()) break;
     search.Improve(rival, kSearchPolicy.solve.second_work,
                    kSearchPolicy.solve.first_gap, seconds_left);
@@ -145,7 +148,7 @@ void TryRivals(const PlanTask& task, const MeshSearch& search,
   }
 }
 
-// The rank that takes longest, relative to the mean.
+// Load imbalance: the time of the busiest rank relative to the mean.
 double Fullest(const Plan& plan) {
   double sum = 0;
   double most = 0;
@@ -156,20 +159,20 @@ double Fullest(const Plan& plan) {
   return most / sum * plan.ranks();
 }
 
-// Moves work away from stages that take longer than was counted, as long as it
+// Moves work away from stages that take longer than counted, as long as that
 // helps.
 void Rebalance(const PlanTask& task, StageCandidate& candidate,
                WrittenStages& written) {
-  const bool is_large = task.IsLarge(*candidate.found.cut);
+  const bool is_large = task.IsLarge(*candidate.found.variant);
   for (int move = 0; move < kSearchPolicy.stages.most_moves; ++move) {
     if (Fullest(written.plan) <= (is_large ? kSearchPolicy.stages.full_of_large
                                            : kSearchPolicy.stages.full))
       break;
     const PlannedPipeline& pipeline = *written.plan.pipeline;
     StageCandidate moved = candidate;
-    moved.pace.resize(pipeline.forward.size(), 1);
-    for (size_t i = 0; i < pipeline.forward.size(); ++i) {
-      const int32_t stage = pipeline.forward[i];
+    moved.pace.resize(written.forward.size(), 1);
+    for (size_t i = 0; i < written.forward.size(); ++i) {
+      const int32_t stage = written.forward[i];
       if (stage < 0 || written.counted[stage] <= 0) continue;
       moved.pace[i] *=
           SecondsOf(pipeline.stages[stage]) / written.counted[stage];
@@ -204,7 +207,7 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
     MW_ASSIGN_OR_RETURN(written, WriteStages(task, candidate));
   }
   Rebalance(task, candidate, written);
-  if (task.IsLarge(*candidate.found.cut)) return std::move(plan);
+  if (task.IsLarge(*candidate.found.variant)) return std::move(plan);
   if (candidate.others.empty()) {
     TryRivals(task, search, seconds_left, candidate, plan);
   }

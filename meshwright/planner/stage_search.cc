@@ -13,6 +13,7 @@
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cost/part_rates.h"
+#include "meshwright/planner/island_meshes.h"
 #include "meshwright/planner/meshes_to_try.h"
 #include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/write_plan.h"
@@ -20,9 +21,10 @@
 namespace meshwright {
 namespace {
 
-// What each further stage waits, of the work of a micro-batch on a stage, all
-// programs of which take about as long. Gradients of weights may fill the gaps:
-// F + I - W of F + I + W remain, and computing again makes I twice as long.
+// The bubble that each further stage adds, relative to the work of a
+// micro-batch on a stage, if all programs take about as long. Weight gradients
+// may fill it: F + I - W of F + I + W remain. Rematerialisation makes I twice
+// as long.
 double WaitOf(const PlanRequest& request, Recompute recompute) {
   const ScheduleKind kind = request.schedule.value_or(ScheduleKind::kAuto);
   if (kind != ScheduleKind::kAuto && kind != ScheduleKind::kZeroBubble) {
@@ -31,8 +33,8 @@ double WaitOf(const PlanRequest& request, Recompute recompute) {
   return recompute == Recompute::kNone ? 1.0 / 3 : 1.0 / 2;
 }
 
-// How many of `stages` get twice as many of the devices as the others, so that
-// none is left; 0 if no number does.
+// How many of `stages` get twice as many devices as the others, so that none is
+// left over; 0 if no number does.
 int32_t DoubledOf(int64_t devices, int32_t stages) {
   for (int32_t doubled = 1; doubled < stages; ++doubled) {
     if (devices % (stages + doubled) == 0) return doubled;
@@ -40,7 +42,7 @@ int32_t DoubledOf(int64_t devices, int32_t stages) {
   return 0;
 }
 
-// Of the devices, by mesh of a trial: one part, or two.
+// Shares of devices, by mesh of a trial: one or two.
 double ShareOf(size_t mesh) { return mesh == 0 ? 1 : 2; }
 
 double Apart(double a, double b) { return std::abs(std::log(a / b)); }
@@ -48,17 +50,17 @@ double Apart(double a, double b) { return std::abs(std::log(a / b)); }
 }  // namespace
 
 StageSearch::StageSearch(const PlanTask& task, const MeshSearch& search,
-                         Recompute recompute, Cuts& cuts, Note note)
+                         Recompute recompute, StepVariants& variants, Note note)
     : task_(task),
       search_(search),
       recompute_(recompute),
-      cuts_(cuts),
+      variants_(variants),
       note_(std::move(note)),
-      whole_(cuts.at(1)->model),
-      is_large_(task.IsLarge(*cuts.at(1))),
+      whole_(variants.at(1)->model),
+      is_large_(task.IsLarge(*variants.at(1))),
       batch_(BatchSize(whole_)),
       need_(LeastMemory(whole_)),
-      estimator_(task, *cuts.at(1)) {}
+      estimator_(task, *variants.at(1)) {}
 
 std::vector<int32_t> StageSearch::StageCounts() const {
   const PlanRequest& request = task_.request;
@@ -86,8 +88,9 @@ std::vector<int32_t> StageSearch::StageCounts() const {
 
 std::vector<Mesh> StageSearch::MeshesOf(int64_t devices) const {
   if (task_.request.mesh.has_value()) return {*task_.request.mesh};
-  std::vector<Mesh> meshes =
-      MeshesOfStage(task_.cluster, devices, task_.request.expert);
+  std::vector<Mesh> meshes = IslandMeshesOfStage(
+      task_.module, devices,
+      MeshesOfStage(task_.cluster, devices, task_.request.expert));
   const size_t most = is_large_ ? 1 : kSearchPolicy.stages.meshes;
   if (meshes.size() > most) {
     meshes.erase(meshes.begin() + static_cast<int64_t>(most), meshes.end());
@@ -95,14 +98,15 @@ std::vector<Mesh> StageSearch::MeshesOf(int64_t devices) const {
   return meshes;
 }
 
-// One that is cut already, or the fewest that keep the bubble small and fit.
+// A count whose variant exists already, or the fewest that keep the bubble
+// small and fit.
 int64_t StageSearch::CountFor(int32_t stages,
                               const std::vector<Mesh>& meshes) const {
   if (task_.request.micro_batches.has_value()) {
     return *task_.request.micro_batches;
   }
-  // On the devices of a stage: as many micro-batches under way as there are
-  // stages, of each such a part.
+  // On the devices of a stage: as many micro-batches in flight as there are
+  // stages, each with such a share of residuals.
   const double room = (static_cast<double>(task_.memory_bytes) *
                            static_cast<double>(task_.cluster.device_count()) -
                        need_.state) /
@@ -121,7 +125,7 @@ int64_t StageSearch::CountFor(int32_t stages,
   };
   const int64_t fewest =
       std::max<int64_t>(2, kSearchPolicy.stages.fewest_micro_batches * stages);
-  for (const auto& [count, cut] : cuts_) {
+  for (const auto& [count, variant] : variants_) {
     if (count >= fewest && fits(count, kSearchPolicy.stages.filled) &&
         divides(count))
       return count;
@@ -130,8 +134,8 @@ int64_t StageSearch::CountFor(int32_t stages,
     if (fits(count, kSearchPolicy.stages.filled) && divides(count))
       return count;
   }
-  // Few examples, or little memory: as many micro-batches as there can be, and
-  // if need be none of them split.
+  // With few examples or little memory: as many micro-batches as possible, if
+  // necessary without splitting any of them over devices.
   for (int64_t count = batch_; count >= 2; --count) {
     if (fits(count, 1) && divides(count)) return count;
   }
@@ -141,7 +145,7 @@ int64_t StageSearch::CountFor(int32_t stages,
   return 0;
 }
 
-// Not on the far side of a number that is worse than the best.
+// False for counts beyond one that was worse than the best.
 bool StageSearch::IsWorthIt(int32_t stages) const {
   if (!best_.ok()) return true;
   return std::ranges::none_of(seconds_, [&](const auto& tried) {
@@ -153,7 +157,7 @@ bool StageSearch::IsWorthIt(int32_t stages) const {
   });
 }
 
-std::vector<StageSearch::Trial> StageSearch::TrialsOf(int32_t stages) const {
+std::vector<StageSearch::Trial> StageSearch::TrialsOf(int32_t stages) {
   const int64_t devices = task_.cluster.device_count();
   Trial trial{.stages = stages};
   if (!task_.request.mesh.has_value() && devices % stages != 0) {
@@ -161,8 +165,14 @@ std::vector<StageSearch::Trial> StageSearch::TrialsOf(int32_t stages) const {
   }
   const int64_t share = devices / trial.parts();
   const std::vector<Mesh> meshes = MeshesOf(share);
-  trial.count = CountFor(stages, meshes);
   std::vector<Trial> trials;
+  if (meshes.empty()) {
+    if (!best_.ok()) {
+      best_ = NoIslandMeshOfStage(task_.module, task_.cluster, trial.parts());
+    }
+    return trials;
+  }
+  trial.count = CountFor(stages, meshes);
   if (trial.count < 2) return trials;
   for (const Mesh& mesh : meshes) {
     trials.push_back(trial);
@@ -177,26 +187,27 @@ std::vector<StageSearch::Trial> StageSearch::TrialsOf(int32_t stages) const {
   return trials;
 }
 
-// Pins are on the loops as they are.
+// Pins are on unsplit loops.
 int32_t StageSearch::PiecesFor(const Trial& trial) const {
   if (task_.request.annotations) return 1;
   return task_.request.stages.value_or(trial.stages) + trial.doubled;
 }
 
-void StageSearch::MakeCuts(const std::vector<Trial>& trials) {
+void StageSearch::MakeVariantsOf(const std::vector<Trial>& trials) {
   std::set<int64_t> missing;
   for (const Trial& trial : trials) {
-    if (!cuts_.contains(trial.count)) missing.insert(trial.count);
+    if (!variants_.contains(trial.count)) missing.insert(trial.count);
   }
   const std::vector<int64_t> list(missing.begin(), missing.end());
-  std::vector<absl::StatusOr<std::shared_ptr<const CutStep>>> made(list.size());
+  std::vector<absl::StatusOr<std::shared_ptr<const StepVariant>>> made(
+      list.size());
   SideBySide(static_cast<int>(list.size()), [&](int i) {
-    made[i] =
-        CutStep::Of(task_.module, list[i], recompute_, task_.context, cuts_);
+    made[i] = StepVariant::Of(task_.module, list[i], recompute_, task_.context,
+                              variants_);
   });
   for (size_t i = 0; i < list.size(); ++i) {
     if (made[i].ok()) {
-      cuts_[list[i]] = *std::move(made[i]);
+      variants_[list[i]] = *std::move(made[i]);
     } else if (!best_.ok()) {
       best_ = made[i].status();
     }
@@ -211,9 +222,10 @@ void StageSearch::Run(std::vector<Trial> trials) {
                                         trial.count));
     }
   }
-  MakeCuts(trials);
-  std::erase_if(
-      trials, [&](const Trial& trial) { return !cuts_.contains(trial.count); });
+  MakeVariantsOf(trials);
+  std::erase_if(trials, [&](const Trial& trial) {
+    return !variants_.contains(trial.count);
+  });
   std::vector<std::pair<Trial*, size_t>> all;
   for (Trial& trial : trials) {
     trial.found.resize(trial.meshes.size());
@@ -222,7 +234,7 @@ void StageSearch::Run(std::vector<Trial> trials) {
   SideBySide(static_cast<int>(all.size()), [&](int i) {
     const auto& [trial, mesh] = all[i];
     trial->found[mesh] =
-        search_.Sketch(cuts_.at(trial->count),
+        search_.Sketch(variants_.at(trial->count),
                        {.mesh = trial->meshes[mesh],
                         .memory_limit = task_.memory_bytes,
                         .expert = task_.request.expert,
@@ -236,7 +248,7 @@ absl::StatusOr<double> StageSearch::Estimate(const Trial& trial) {
   StageEstimator::Setting setting{
       .stages = task_.request.stages.value_or(trial.stages),
       .layout_of_rank = std::vector<int32_t>(trial.stages, 0)};
-  for (const absl::StatusOr<Found>& found : trial.found) {
+  for (const absl::StatusOr<PlanCandidate>& found : trial.found) {
     MW_RETURN_IF_ERROR(found.status());
     setting.found.push_back(&*found);
   }
@@ -253,7 +265,7 @@ void StageSearch::Keep(Trial& trial) {
   const double seconds = estimate.value_or(0) / speed;
   Alternative alternative = AlternativeOf(
       task_.request, trial.found[0].ok() ? &*trial.found[0] : nullptr,
-      *cuts_.at(trial.count), trial.meshes[0]);
+      *variants_.at(trial.count), trial.meshes[0]);
   alternative.stages = trial.stages;
   alternative.seconds = seconds;
   alternative.why_not = WhyNot(status);
@@ -286,21 +298,20 @@ void StageSearch::Keep(Trial& trial) {
   if (candidate.others.empty()) others_.push_back(std::move(candidate.found));
 }
 
-// What is left of those with as many stages, micro-batches and devices as the
-// best.
+// Candidates with as many stages, micro-batches and devices as the best.
 void StageSearch::AddRivals() {
   if (!best_.ok() || !best_->others.empty() || is_large_) {
     return;
   }
-  for (Found& other : others_) {
-    if (other.cut == best_->found.cut &&
+  for (PlanCandidate& other : others_) {
+    if (other.variant == best_->found.variant &&
         other.task.stages == best_->found.task.stages) {
       best_->rivals.push_back(std::move(other));
     }
   }
 }
 
-// Numbers of stages near the best that the devices cannot be shared by equally.
+// Stage counts near the best that do not divide the devices.
 void StageSearch::TryUnequal() {
   const int64_t devices = task_.cluster.device_count();
   if (task_.request.stages.has_value() || task_.request.mesh.has_value()) {
@@ -327,13 +338,13 @@ double StageSearch::BubblesOf(int32_t stages, int64_t count) const {
          static_cast<double>(count);
 }
 
-// With the stages and the mesh that are best, as long as it helps: fewer
-// bubbles, but smaller kernels.
+// More micro-batches with the best stages and mesh, as long as that helps: the
+// bubble shrinks, but kernels get smaller.
 void StageSearch::TryMoreMicroBatches() {
   if (task_.request.micro_batches.has_value()) return;
   while (best_.ok()) {
     const int32_t stages = best_->ranks();
-    const int64_t count = 2 * best_->found.cut->count;
+    const int64_t count = 2 * best_->found.variant->count;
     if (BubblesOf(stages, count / 2) < kSearchPolicy.stages.few_bubbles ||
         batch_ % count != 0 ||
         count > kSearchPolicy.stages.most_micro_batches * stages) {
@@ -345,7 +356,7 @@ void StageSearch::TryMoreMicroBatches() {
                     std::ranges::count(best_->layout_of_rank, 1)),
                 .count = count,
                 .meshes = {best_->found.task.mesh}};
-    for (const Found& other : best_->others) {
+    for (const PlanCandidate& other : best_->others) {
       trial.meshes.push_back(other.task.mesh);
     }
     Run({std::move(trial)});
@@ -420,10 +431,7 @@ namespace {
 std::vector<Recompute> RecomputesToTry(const PlanRequest& request,
                                        const Plan* without) {
   if (request.recompute.has_value()) return {*request.recompute};
-  if (without != nullptr) {
-    const auto known = ParseRecompute(without->recompute);
-    if (known.ok()) return {*known};
-  }
+  if (without != nullptr) return {without->recompute};
   return {Recompute::kNone, Recompute::kSelective, Recompute::kFull};
 }
 
@@ -431,22 +439,23 @@ std::vector<Recompute> RecomputesToTry(const PlanRequest& request,
 
 absl::StatusOr<std::vector<StageCandidate>> BestStages(
     const PlanTask& task, const MeshSearch& search, const Plan* without,
-    std::map<Recompute, Cuts>& cuts, const StageSearch::Note& note) {
+    std::map<Recompute, StepVariants>& variants,
+    const StageSearch::Note& note) {
   const double without_seconds = without != nullptr
                                      ? without->predicted.step_seconds
                                      : std::numeric_limits<double>::max();
   std::vector<StageCandidate> candidates;
   absl::Status first_error;
   for (const Recompute recompute : RecomputesToTry(task.request, without)) {
-    if (!cuts[recompute].contains(1)) {
-      absl::StatusOr<std::shared_ptr<const CutStep>> whole =
-          CutStep::Of(task.module, 1, recompute, task.context);
+    if (!variants[recompute].contains(1)) {
+      absl::StatusOr<std::shared_ptr<const StepVariant>> whole =
+          StepVariant::Of(task.module, 1, recompute, task.context);
       first_error.Update(whole.status());
       if (!whole.ok()) continue;
-      cuts[recompute][1] = *std::move(whole);
+      variants[recompute][1] = *std::move(whole);
     }
     absl::StatusOr<std::vector<StageCandidate>> best =
-        StageSearch(task, search, recompute, cuts[recompute], note)
+        StageSearch(task, search, recompute, variants[recompute], note)
             .Best(without_seconds);
     first_error.Update(best.status());
     if (!best.ok()) continue;

@@ -1,13 +1,13 @@
-// How many stages, of which mesh, with how many micro-batches.
+// How many pipeline stages, on which mesh each, with how many micro-batches.
 //
 // All stages get equally many devices or, where the number of devices suits it,
 // the first ones twice as many as the others. Strategies are searched for the
-// whole step on the mesh of one: what stages do then is a part each of the
-// step's work. (A part of its time, that is, plus the bubble; and a part of
-// what is kept from micro-batch to micro-batch. Stages that have more
-// micro-batches under way have a smaller part of each.) Loops over layers stay
-// whole until a plan is written (FinishStages): cut, they are many times as
-// large, and their layers do the same.
+// whole step on the mesh of one stage, and each stage is taken to do its share
+// of the work: a share of the step's time plus the bubble, and a share of the
+// residuals that are kept per micro-batch (stages with more micro-batches in
+// flight have a smaller share of each). Scans over layers stay whole until a
+// plan is lowered (FinishStages): split, they are many times as large, and
+// their layers are identical anyway.
 #ifndef MESHWRIGHT_PLANNER_STAGE_SEARCH_H_
 #define MESHWRIGHT_PLANNER_STAGE_SEARCH_H_
 
@@ -27,46 +27,47 @@ namespace meshwright {
 
 class StageSearch {
  public:
-  // Told of everything that was looked at.
+  // Called with everything that was tried.
   using Note = std::function<void(Alternative)>;
 
-  // All outlive it. `cuts`, by number of micro-batches: those that are known of
-  // the step that computes so much again, the one that is whole among them;
-  // more are added.
+  // All arguments must outlive the search. `variants`: the known step variants
+  // of this rematerialisation policy by micro-batch count, among them the one
+  // without micro-batches; more are added.
   StageSearch(const PlanTask& task, const MeshSearch& search,
-              Recompute recompute, Cuts& cuts, Note note);
+              Recompute recompute, StepVariants& variants, Note note);
 
-  // The best that was found, whichever number of stages it has; after it the
-  // best of other numbers. kInvalidArgument for a number that cannot be.
-  // `whole_seconds`: what the step takes without stages; large steps are given
-  // up when they seem far from it.
+  // The best candidate of any stage count first, then the best of other stage
+  // counts. kInvalidArgument if a requested count is impossible.
+  // `whole_seconds`: the step time without stages; for large steps the search
+  // gives up when it seems far from that.
   absl::StatusOr<std::vector<StageCandidate>> Best(double whole_seconds);
 
  private:
-  // One setting, and what became of it.
+  // One setting and its result.
   struct Trial {
     int32_t stages = 2;
-    int32_t doubled = 0;  // The first so many have twice as many devices.
+    // The first so many stages have twice as many devices.
+    int32_t doubled = 0;
     int64_t count = 2;
-    std::vector<Mesh> meshes;  // Of most stages; of those that have twice as
-                               // many, if there are any.
-    std::vector<absl::StatusOr<Found>> found;  // For each.
+    // The mesh of most stages; then that of the doubled stages, if any.
+    std::vector<Mesh> meshes;
+    std::vector<absl::StatusOr<PlanCandidate>> found;  // By mesh.
 
-    // Parts of the step that are equal by devices.
+    // Into how many parts, equal per device, the step is divided.
     int32_t parts() const { return stages + doubled; }
   };
 
-  absl::Status Check() const;  // What the request asks for can be.
+  absl::Status Check() const;  // Whether the request is possible.
   std::vector<int32_t> StageCounts() const;
   std::vector<Mesh> MeshesOf(int64_t devices) const;
-  // 0 if there is none.
+  // Micro-batches; 0 if no count works.
   int64_t CountFor(int32_t stages, const std::vector<Mesh>& meshes) const;
   bool IsWorthIt(int32_t stages) const;
-  // Of a step's work on a stage, as the schedules leave.
+  // Bubble time relative to the work of a stage, by the requested schedule.
   double BubblesOf(int32_t stages, int64_t count) const;
-  std::vector<Trial> TrialsOf(int32_t stages) const;
-  int32_t PiecesFor(const Trial& trial) const;  // Of loops.
-  void MakeCuts(const std::vector<Trial>& trials);
+  std::vector<Trial> TrialsOf(int32_t stages);
+  int32_t PiecesFor(const Trial& trial) const;  // Pieces of each loop.
+  void MakeVariantsOf(const std::vector<Trial>& trials);
   void Run(std::vector<Trial> trials);
   void Keep(Trial& trial);
   absl::StatusOr<double> Estimate(const Trial& trial);
@@ -77,25 +78,25 @@ class StageSearch {
   const PlanTask& task_;
   const MeshSearch& search_;
   const Recompute recompute_;
-  Cuts& cuts_;
+  StepVariants& variants_;
   const Note note_;
   const StepModel& whole_;
   const bool is_large_;
   const int64_t batch_;  // Examples of a step.
   const MemoryNeed need_;
   StageEstimator estimator_;
-  std::map<int32_t, double> seconds_;       // By stages: the best.
-  std::map<int32_t, StageCandidate> kept_;  // The same.
-  std::vector<Found> others_;               // Fit, but others are better.
+  std::map<int32_t, double> seconds_;       // By stage count: the best.
+  std::map<int32_t, StageCandidate> kept_;  // By stage count: the best.
+  std::vector<PlanCandidate> others_;       // Fit, but are not the best.
   absl::StatusOr<StageCandidate> best_ = absl::NotFoundError("no stages");
 };
 
-// The best of each number of stages that compute as much again as the best
-// without stages does; null: there is none, so of each kind. Quickest first, at
-// least one. `cuts` as above, added where they are missing.
+// The best candidate of each stage count with the rematerialisation policy of
+// `without`, the best non-pipelined plan; with every policy if that is null.
+// Fastest first, at least one. `variants` as above; missing variants are added.
 absl::StatusOr<std::vector<StageCandidate>> BestStages(
     const PlanTask& task, const MeshSearch& search, const Plan* without,
-    std::map<Recompute, Cuts>& cuts, const StageSearch::Note& note);
+    std::map<Recompute, StepVariants>& variants, const StageSearch::Note& note);
 
 }  // namespace meshwright
 

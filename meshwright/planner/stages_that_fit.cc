@@ -27,29 +27,29 @@ bool IsLeaner(const absl::StatusOr<Plan>& plan,
 }
 
 absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
-                                  std::map<Recompute, Cuts>& cuts) {
+                                  std::map<Recompute, StepVariants>& variants) {
   PlanTask other = task;
   other.memory_bytes = memory_bytes;
   const MeshSearch search(other);
   MW_ASSIGN_OR_RETURN(
       std::vector<StageCandidate> staged,
-      BestStages(other, search, nullptr, cuts, [](const Alternative&) {}));
+      BestStages(other, search, nullptr, variants, [](const Alternative&) {}));
   return FinishBestFirst(other, search, other.request.time_limit_seconds,
                          staged, [](const Plan&) {});
 }
 
-// The first that fits, or the leanest: with limits that do not depend on how
-// much memory there is, so that what it takes is enough whenever it is asked
-// for.
+// The first that fits, or the leanest. The limits tried do not depend on the
+// available memory, so that the memory reported as sufficient is sufficient.
 absl::StatusOr<Plan> LeanestStages(const PlanTask& task) {
   const Stopwatch watch;
-  // Its own: a search prefers numbers of micro-batches that are cut already.
-  std::map<Recompute, Cuts> cuts;
-  absl::StatusOr<Plan> roomy = SearchWithin(kAnyMemory, task, cuts);
+  // Variants of its own: a search prefers micro-batch counts whose variants
+  // exist.
+  std::map<Recompute, StepVariants> variants;
+  absl::StatusOr<Plan> roomy = SearchWithin(kAnyMemory, task, variants);
   if (absl::IsResourceExhausted(roomy.status())) return NoWay(task.request);
   MW_ASSIGN_OR_RETURN(Plan plan, std::move(roomy));
-  // Programs take more than a search counts: the leanest are found with little
-  // more than the least.
+  // Programs need more memory than a search counts: the leanest are found with
+  // hardly more than the lower bound.
   int64_t too_little = 0;
   int64_t enough = plan.predicted.peak_bytes;
   while (!Fits(plan, task.memory_bytes) &&
@@ -57,7 +57,7 @@ absl::StatusOr<Plan> LeanestStages(const PlanTask& task) {
              kSearchPolicy.stages.close * static_cast<double>(too_little) &&
          watch.seconds() < task.request.time_limit_seconds) {
     const int64_t limit = too_little + (enough - too_little) / 2;
-    absl::StatusOr<Plan> tried = SearchWithin(limit, task, cuts);
+    absl::StatusOr<Plan> tried = SearchWithin(limit, task, variants);
     (tried.ok() ? enough : too_little) = limit;
     if (IsLeaner(tried, plan)) plan = *std::move(tried);
   }
@@ -98,7 +98,8 @@ absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
 
 absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left) {
   PlanRequest request = task.request;
-  request.time_limit_seconds = std::max(1.0, seconds_left);
+  request.time_limit_seconds =
+      std::max(kSearchPolicy.lean.least_seconds, seconds_left);
   MW_ASSIGN_OR_RETURN(Plan plan, LeanestStages(task.With(request)));
   if (!Fits(plan, task.memory_bytes)) {
     return StagesDoNotFit(plan, task.memory_bytes);
@@ -110,17 +111,18 @@ absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left) {
 absl::StatusOr<Plan> AnyStagesThatFit(const PlanTask& task,
                                       double seconds_left) {
   const Stopwatch watch;
+  const double limit = std::max(kSearchPolicy.lean.least_seconds, seconds_left);
   absl::StatusOr<Plan> best = absl::NotFoundError("no stages fit");
-  std::map<Recompute, Cuts> cuts;
+  std::map<Recompute, StepVariants> variants;
   const int64_t devices = task.cluster.device_count();
   for (int64_t stages = 2;
        stages <= std::min(devices, kSearchPolicy.stages.most); ++stages) {
     PlanRequest request = task.request;
     request.stages = static_cast<int32_t>(stages);
-    request.time_limit_seconds = seconds_left - watch.seconds();
+    request.time_limit_seconds = limit - watch.seconds();
     if (devices % stages != 0 || request.time_limit_seconds <= 0) continue;
     absl::StatusOr<Plan> plan =
-        SearchWithin(kAnyMemory, task.With(request), cuts);
+        SearchWithin(kAnyMemory, task.With(request), variants);
     if (!plan.ok() || !Fits(*plan, task.memory_bytes)) continue;
     if (!best.ok() ||
         plan->predicted.step_seconds < best->predicted.step_seconds) {

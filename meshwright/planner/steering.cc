@@ -12,7 +12,7 @@
 #include "meshwright/partition/instruction_pins.h"
 #include "meshwright/partition/pinned_rules.h"
 #include "meshwright/partition/tensor_pins.h"
-#include "meshwright/planner/plan_setting.h"
+#include "meshwright/planner/plan_prices.h"
 #include "meshwright/search/group_pins.h"
 
 namespace meshwright {
@@ -27,7 +27,7 @@ absl::StatusOr<Annotation> ParseText(std::string text, const Shape& shape,
   return Annotation(std::move(sharding), std::move(free));
 }
 
-// Null if the step has none of this name.
+// Null if the step has no instruction of this name.
 const Instruction* FindInstruction(const FlatGraph& graph,
                                    const std::string& name) {
   for (const FlatOp& op : graph.ops) {
@@ -74,9 +74,7 @@ Prices SearchPrices(const PlanRequest& request, const Rates& rates,
 Steering SteeringOf(const PlanRequest& request, const Annotations& pins,
                     const StepModel& model, const Mesh& mesh) {
   Steering steering;
-  for (const Forbidden& forbidden : request.forbidden) {
-    steering.forbidden.push_back(ToString(forbidden));
-  }
+  steering.forbidden = request.forbidden;
   steering.batch_axis = request.batch_axis;
   const auto add = [&](const char* what, const std::string& name,
                        const Annotation& asked) {
@@ -109,7 +107,7 @@ absl::StatusOr<Annotations> PinsOf(const Steering& steering, const Module& step,
     };
     bool found = false;
     for (size_t i = 0; i < pins.parameters.size() && !found; ++i) {
-      // Leaves of a tuple have one name; they come in order.
+      // Leaves of a tuple share a name; they are in order.
       if (pin.what != "parameter" || pins.parameters[i].has_value() ||
           roles.parameters[parameters[i]].name != pin.name) {
         continue;

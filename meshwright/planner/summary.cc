@@ -26,7 +26,7 @@ std::vector<PlannedTensor> TensorsOf(const std::vector<Sharding>& shardings,
   return tensors;
 }
 
-// Axis `data` has the name `name`, the others "model", "model2", ...
+// The axis with index `data` is named `name`, the others "model", "model2", ...
 Mesh Named(const Mesh& mesh, size_t data, const std::string& name) {
   std::vector<MeshAxis> axes = mesh.axes();
   int number = 1;
@@ -70,7 +70,9 @@ Mesh NameAxes(const StepModel& model, const Assignment& assignment,
       if (model.kinds[g] == StateKind::kData) batch[i] += bytes;
     }
   }
-  size_t data = 0;  // The least of the weights; of equals that of the batch.
+  // The axis that splits the least of the weights; among equals the one that
+  // splits the batch.
+  size_t data = 0;
   for (size_t i = 1; i < count; ++i) {
     if (std::make_tuple(-batch[i], weights[i]) <
         std::make_tuple(-batch[data], weights[data])) {
@@ -94,15 +96,6 @@ std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives) {
                      return a.seconds < b.seconds;
                    });
   return alternatives;
-}
-
-void RecordSharing(const std::vector<Sharing>& sharing, PlannedLayout& layout) {
-  for (size_t value = 0; value < sharing.size(); ++value) {
-    const int64_t id = static_cast<int64_t>(value);
-    if (sharing[value] == Sharing::kApart) layout.moved_apart.push_back(id);
-    if (sharing[value] == Sharing::kInPlace)
-      layout.moved_in_place.push_back(id);
-  }
 }
 
 void AddTensors(const StepModel& model, const std::vector<Sharding>& parameters,

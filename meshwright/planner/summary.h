@@ -17,34 +17,31 @@
 
 namespace meshwright {
 
-// Of the axis that splits the batch, unless the user names it.
+// The name of the axis that splits the batch, unless the user gives one.
 inline constexpr char kBatchAxis[] = "data";
 
-// The same mesh with names that tell what its axes are for: kBatchAxis for the
-// one that splits the batch, "model" for the one that splits most of the
-// weights. If `batch_axis` is not empty, the first axis has that name.
+// The mesh with axes named after their purpose: kBatchAxis for the one that
+// splits the batch, "model" for the one that splits most of the weights. If
+// `batch_axis` is not empty, the first axis gets that name.
 Mesh NameAxes(const StepModel& model, const Assignment& assignment,
               const Mesh& mesh, const std::string& batch_axis = "");
-// The same when nothing is known of what the axes carry.
+// As NameAxes, where no assignment is known.
 Mesh NameInOrder(const Mesh& mesh, const std::string& batch_axis = "");
 
-// Those that fit by their time, then the others.
+// Those that fit, by time, then the others.
 std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives);
 
-// Which values are moved apart or in place.
-void RecordSharing(const std::vector<Sharing>& sharing, PlannedLayout& layout);
-
-// Tensors of the step that lie so, and what is moved `times` times; comm_bytes
-// is left alone.
+// Records the tensors of the step with their shardings, and their reshards,
+// each `times` times. Does not set comm_bytes.
 void AddTensors(const StepModel& model, const std::vector<Sharding>& parameters,
                 const std::vector<Sharding>& outputs, Plan& plan);
 void AddCollectives(const std::vector<Collective>& collectives, double times,
                     std::vector<PlannedCollective>& listed);
-// Those of all programs of a pipeline, in a step.
+// The collectives of all programs of a pipeline, per step.
 std::vector<PlannedCollective> CollectivesOf(const StagedStep& step,
                                              const StagedLayout& layout);
 
-// Fills tensors, collectives and predictions of `plan` from the program.
+// Fills the tensors, collectives and predictions of `plan` from its program.
 void Summarise(const StepModel& model, const Partitioned& split,
                const Cluster& cluster, const Rates& rates, Plan& plan);
 

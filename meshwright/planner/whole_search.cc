@@ -7,20 +7,21 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/planner/found_plans.h"
 #include "meshwright/planner/lean_settings.h"
+#include "meshwright/planner/plan_candidates.h"
 #include "meshwright/planner/search_policy.h"
 #include "meshwright/search/memory_points.h"
 
 namespace meshwright {
 WholeSearch::WholeSearch(const PlanTask& task, const MeshSearch& search,
                          std::vector<Mesh> meshes,
-                         std::map<Recompute, Cuts>& cuts, PlanLog& log)
+                         std::map<Recompute, StepVariants>& variants,
+                         PlanLog& log)
     : task_(task),
       request_(task.request),
       search_(search),
       meshes_(std::move(meshes)),
-      cuts_(cuts),
+      variants_(variants),
       log_(log) {}
 
 absl::Status WholeSearch::Try() {
@@ -30,21 +31,22 @@ absl::Status WholeSearch::Try() {
                      kSearchPolicy.enumerate.more_counts);
   }
   const bool is_short = counts[0] >= kSearchPolicy.enumerate.far_too_large &&
-                        !request_.micro_batches && task_.IsLarge(**Cut(1));
+                        !request_.micro_batches && task_.IsLarge(**Variant(1));
   if (is_short) {
-    CutTogether(task_.module, task_.context,
-                {{1, Recompute::kFull}, {1, Recompute::kSelective}}, cuts_);
+    MakeVariants(task_.module, task_.context,
+                 {{1, Recompute::kFull}, {1, Recompute::kSelective}},
+                 variants_);
     TryRecomputing({Recompute::kFull, Recompute::kSelective});
   }
-  const Found* first = QuickestOf(found_);
-  if (first != nullptr && first->cut->count == 1) return absl::OkStatus();
+  const PlanCandidate* first = QuickestOf(found_);
+  if (first != nullptr && first->variant->count == 1) return absl::OkStatus();
   absl::Status last = TryCounts(counts, Recompute::kNone, meshes_, 0);
   if (refused_) return last;
   if (!is_short) TryRecomputing({Recompute::kSelective, Recompute::kFull});
-  const Found* best = QuickestOf(found_);
-  if (best != nullptr && best->cut->count > 1 &&
-      best->cut->recompute == Recompute::kNone) {
-    const auto next = std::ranges::upper_bound(counts, best->cut->count);
+  const PlanCandidate* best = QuickestOf(found_);
+  if (best != nullptr && best->variant->count > 1 &&
+      best->variant->recompute == Recompute::kNone) {
+    const auto next = std::ranges::upper_bound(counts, best->variant->count);
     last = TryCounts({next, counts.end()}, Recompute::kNone, meshes_, 0);
   }
   return last;
@@ -60,10 +62,10 @@ bool WholeSearch::IsOutOfTime() {
   return true;
 }
 
-absl::Status WholeSearch::TrySmaller(const CutStep& than) {
+absl::Status WholeSearch::TrySmaller(const StepVariant& than) {
   const int64_t count = than.count;
   const Recompute recompute = than.recompute;
-  MW_ASSIGN_OR_RETURN(const auto whole, Cut(1, recompute));
+  MW_ASSIGN_OR_RETURN(const auto whole, Variant(1, recompute));
   std::vector<int64_t> counts = CountsFor(*whole);
   std::erase_if(counts, [&](int64_t more) { return more <= count; });
   found_.clear();
@@ -72,7 +74,7 @@ absl::Status WholeSearch::TrySmaller(const CutStep& than) {
 
 absl::Status WholeSearch::WhyNotCut() {
   for (int64_t count = 2; count <= batch_; ++count) {
-    if (batch_ % count == 0) return Cut(count).status();
+    if (batch_ % count == 0) return Variant(count).status();
   }
   return absl::OkStatus();
 }
@@ -81,9 +83,10 @@ void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
   for (const Recompute more : order) {
     const bool is_less = order[0] == Recompute::kFull;
     if (IsOutOfTime() || (!is_less && !MemoryCosts())) return;
-    const absl::StatusOr<std::shared_ptr<const CutStep>> cut = Cut(1, more);
-    if (!cut.ok()) continue;
-    std::vector<int64_t> counts = CountsFor(**cut);
+    const absl::StatusOr<std::shared_ptr<const StepVariant>> variant =
+        Variant(1, more);
+    if (!variant.ok()) continue;
+    std::vector<int64_t> counts = CountsFor(**variant);
     std::erase_if(counts, [&](int64_t count) {
       return FitsWithFewer(found_, more, count);
     });
@@ -95,18 +98,19 @@ void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
   }
 }
 
-// Whether the best so far takes much longer than with all memory.
+// Whether the best candidate so far is much slower than with unlimited memory.
 bool WholeSearch::MemoryCosts() {
   if (found_.empty()) return true;
-  const Found& best = *QuickestOf(found_);
-  if (best.cut->count == 1 && static_cast<double>(best.plan.peak_bytes) <
-                                  kSearchPolicy.enumerate.tight *
-                                      static_cast<double>(task_.memory_bytes)) {
+  const PlanCandidate& best = *QuickestOf(found_);
+  if (best.variant->count == 1 &&
+      static_cast<double>(best.plan.peak_bytes) <
+          kSearchPolicy.enumerate.tight *
+              static_cast<double>(task_.memory_bytes)) {
     return false;
   }
   if (!unlimited_seconds_.has_value()) {
-    const absl::StatusOr<Found> found =
-        search_.Sketch(*Cut(1), {best.task.mesh, kNoLimit, request_.expert},
+    const absl::StatusOr<PlanCandidate> found =
+        search_.Sketch(*Variant(1), {best.task.mesh, kNoLimit, request_.expert},
                        best.plan.placements);
     unlimited_seconds_ = found.ok() ? found->seconds() : 0;
   }
@@ -123,18 +127,18 @@ absl::Status WholeSearch::TryCounts(const std::vector<int64_t>& counts,
   for (const int64_t count : counts) {
     if (found_.size() > known && ++after_first > more) break;
     if (IsOutOfTime()) break;
-    const auto cut = Cut(count, recompute);
-    if (!cut.ok()) {
+    const auto variant = Variant(count, recompute);
+    if (!variant.ok()) {
       if (last.ok() || request_.micro_batches.has_value()) {
-        last = cut.status();
+        last = variant.status();
       }
       continue;
     }
     const double before = SecondsOf(found_);
-    TryMeshes(*cut, meshes, last);
+    TryMeshes(*variant, meshes, last);
     refused_ = absl::IsInvalidArgument(last) && found_.empty();
     if (refused_) break;
-    // With one micro-batch, or when more of them made it worse, it is done.
+    // Ends with one micro-batch, or when more of them were slower.
     if (found_.size() > known &&
         (count == 1 || !(SecondsOf(found_) < before))) {
       break;
@@ -143,96 +147,99 @@ absl::Status WholeSearch::TryCounts(const std::vector<int64_t>& counts,
   return last;
 }
 
-absl::StatusOr<std::shared_ptr<const CutStep>> WholeSearch::Cut(
+absl::StatusOr<std::shared_ptr<const StepVariant>> WholeSearch::Variant(
     int64_t count, Recompute recompute) {
-  Cuts& cuts = cuts_[recompute];
-  std::shared_ptr<const CutStep>& known = cuts[count];
+  StepVariants& variants = variants_[recompute];
+  std::shared_ptr<const StepVariant>& known = variants[count];
   if (known == nullptr) {
     const Stopwatch watch;
-    absl::StatusOr<std::shared_ptr<const CutStep>> cut =
-        CutStep::Of(task_.module, count, recompute, task_.context, cuts);
+    absl::StatusOr<std::shared_ptr<const StepVariant>> variant =
+        StepVariant::Of(task_.module, count, recompute, task_.context,
+                        variants);
     log_.seconds["model"] += watch.seconds();
-    if (!cut.ok()) cuts.erase(count);
-    MW_ASSIGN_OR_RETURN(known, std::move(cut));
+    if (!variant.ok()) variants.erase(count);
+    MW_ASSIGN_OR_RETURN(known, std::move(variant));
   }
   return known;
 }
 
 std::vector<int64_t> WholeSearch::Counts() {
   if (request_.micro_batches.has_value()) return {*request_.micro_batches};
-  const absl::StatusOr<std::shared_ptr<const CutStep>> cut =
-      Cut(1, request_.recompute.value_or(Recompute::kNone));
-  if (!cut.ok()) return {1};  // It will be said then.
-  batch_ = BatchSize((*cut)->model);
-  return CountsFor(**cut);
+  const absl::StatusOr<std::shared_ptr<const StepVariant>> variant =
+      Variant(1, request_.recompute.value_or(Recompute::kNone));
+  if (!variant.ok()) return {1};  // The error is reported later.
+  batch_ = BatchSize((*variant)->model);
+  return CountsFor(**variant);
 }
 
-std::vector<int64_t> WholeSearch::CountsFor(const CutStep& cut) const {
+std::vector<int64_t> WholeSearch::CountsFor(const StepVariant& variant) const {
   if (request_.micro_batches.has_value()) return {*request_.micro_batches};
   return CountsToTry(
-      cut.model, meshes_,
+      variant.model, meshes_,
       task_.mode.leanest_below.has_value() ? INT64_MAX : task_.memory_bytes,
-      cut.recompute == Recompute::kNone
+      variant.recompute == Recompute::kNone
           ? kSearchPolicy.enumerate.few_examples
           : kSearchPolicy.enumerate.many_examples);
 }
 
-void WholeSearch::TryMeshes(const std::shared_ptr<const CutStep>& cut,
+void WholeSearch::TryMeshes(const std::shared_ptr<const StepVariant>& variant,
                             const std::vector<Mesh>& meshes,
                             absl::Status& last) {
   size_t next = 0;
   while (next < meshes.size()) {
     if (IsOutOfTime()) break;
-    // The first alone: what it finds is where the others start.
+    // Only the first one alone: its result is the warm start of the others.
     const size_t most =
-        like_.empty() ? 1 : kSearchPolicy.enumerate.side_by_side;
+        warm_start_.empty() ? 1 : kSearchPolicy.enumerate.side_by_side;
     std::vector<Mesh> batch;
     for (; next < meshes.size() && batch.size() < most; ++next) {
       const Mesh& mesh = meshes[next];
-      const bool suits = cut->count == 1 || request_.micro_batches ||
-                         Suits(mesh, batch_ / cut->count);
+      const bool suits = variant->count == 1 || request_.micro_batches ||
+                         Suits(mesh, batch_ / variant->count);
       if (!suits || IsHopeless(mesh, times_)) continue;
       if (request_.report) {
-        request_.report(absl::StrCat(mesh.ToString(), " x", cut->count));
+        request_.report(absl::StrCat(mesh.ToString(), " x", variant->count));
       }
       batch.push_back(mesh);
     }
-    std::vector<absl::StatusOr<Found>> found(batch.size());
+    std::vector<absl::StatusOr<PlanCandidate>> found(batch.size());
     SideBySide(static_cast<int>(batch.size()),
-               [&](int i) { found[i] = SketchOn(cut, batch[i]); });
+               [&](int i) { found[i] = SketchOn(variant, batch[i]); });
     for (size_t i = 0; i < batch.size(); ++i) {
-      Keep(batch[i], *cut, std::move(found[i]), last);
+      Keep(batch[i], *variant, std::move(found[i]), last);
     }
   }
 }
 
-// What data parallelism does is soon found, and near to what is best; from
-// nowhere, or from what suits another mesh, the search may not get there.
-absl::StatusOr<Found> WholeSearch::SketchOn(
-    const std::shared_ptr<const CutStep>& cut, const Mesh& mesh) const {
-  std::vector<AxisPlaces> like = like_;
+// Starts from data parallelism, which is found quickly and near the best; from
+// nothing, or from a plan for another mesh, the search may not get there.
+absl::StatusOr<PlanCandidate> WholeSearch::SketchOn(
+    const std::shared_ptr<const StepVariant>& variant, const Mesh& mesh) const {
+  std::vector<AxisPlaces> warm_start = warm_start_;
   if (request_.expert == Expert::kAuto) {
-    absl::StatusOr<Found> start =
-        search_.Sketch(cut, {mesh, kNoLimit, Expert::kDp}, {});
-    if (start.ok()) like = std::move(start->plan.placements);
+    absl::StatusOr<PlanCandidate> start =
+        search_.Sketch(variant, {mesh, kNoLimit, Expert::kDp}, {});
+    if (start.ok()) warm_start = std::move(start->plan.placements);
   }
-  return search_.Sketch(cut, {mesh, task_.memory_bytes, request_.expert}, like);
+  return search_.Sketch(variant, {mesh, task_.memory_bytes, request_.expert},
+                        warm_start);
 }
 
-void WholeSearch::Keep(const Mesh& mesh, const CutStep& cut,
-                       absl::StatusOr<Found> found, absl::Status& last) {
+void WholeSearch::Keep(const Mesh& mesh, const StepVariant& variant,
+                       absl::StatusOr<PlanCandidate> found,
+                       absl::Status& last) {
   Alternative alternative =
-      AlternativeOf(request_, found.ok() ? &*found : nullptr, cut, mesh);
+      AlternativeOf(request_, found.ok() ? &*found : nullptr, variant, mesh);
   if (!found.ok()) {
     last = found.status();
     alternative.why_not = WhyNot(last);
   } else {
     alternative.seconds = found->seconds();
     alternative.bound = (1 - GapOf(*found)) * found->seconds();
-    if (like_.empty() || found->seconds() <= SecondsOf(found_)) {
-      like_ = found->plan.placements;
+    if (warm_start_.empty() || found->seconds() <= SecondsOf(found_)) {
+      warm_start_ = found->plan.placements;
     }
-    times_.push_back({mesh, found->seconds(), found->cut});
+    times_.push_back({mesh, found->seconds(), found->variant});
     found_.push_back(*std::move(found));
   }
   log_.alternatives.push_back(std::move(alternative));

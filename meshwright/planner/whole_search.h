@@ -1,9 +1,9 @@
-// Sketches of plans without stages: which mesh, how many micro-batches, what is
-// computed again.
+// Coarse candidates of non-pipelined plans: which mesh, how many micro-batches,
+// which rematerialisation policy.
 //
 //   WholeSearch whole(task, search, meshes, cuts, log);
-//   const absl::Status why = whole.Try();  // what was wrong with the last
-//   whole.found();                         // the sketches that fit
+//   const absl::Status why = whole.Try();  // The last failure.
+//   whole.found();                         // The candidates that fit.
 #ifndef MESHWRIGHT_PLANNER_WHOLE_SEARCH_H_
 #define MESHWRIGHT_PLANNER_WHOLE_SEARCH_H_
 
@@ -16,71 +16,75 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/planner/cut_step.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/meshes_to_try.h"
 #include "meshwright/planner/plan_log.h"
+#include "meshwright/planner/step_variant.h"
 #include "meshwright/planner/write_plan.h"
 
 namespace meshwright {
 
 class WholeSearch {
  public:
-  // All but `meshes` outlive it; `cuts` are added to.
+  // All arguments but `meshes` must outlive the search; `variants` is added to.
   WholeSearch(const PlanTask& task, const MeshSearch& search,
-              std::vector<Mesh> meshes, std::map<Recompute, Cuts>& cuts,
-              PlanLog& log);
+              std::vector<Mesh> meshes,
+              std::map<Recompute, StepVariants>& variants, PlanLog& log);
 
-  // As few micro-batches as fit; where memory costs time, as many or fewer that
-  // compute again; and if that does not help, more. What was wrong with the
-  // last that could not be.
+  // Tries as few micro-batches as fit; where the memory limit costs time, as
+  // many or fewer with rematerialisation; and if that does not help, more
+  // micro-batches. Returns the last failure.
   absl::Status Try();
-  // Forgets what was found, and tries more micro-batches than that had.
-  absl::Status TrySmaller(const CutStep& than);
+  // Drops what was found, and tries larger micro-batch counts than that of
+  // `than`.
+  absl::Status TrySmaller(const StepVariant& than);
 
-  // What was asked for cannot be, memory or not.
+  // Whether the request is impossible, even with unlimited memory.
   bool refused() const { return refused_; }
-  const std::vector<Found>& found() const { return found_; }
-  // All that could be, also what `found` is no longer about.
+  const std::vector<PlanCandidate>& found() const { return found_; }
+  // All settings that were possible, including those no longer in found().
   const std::vector<MeshTime>& times() const { return times_; }
 
-  // The time is over, and something was found; a note says so.
+  // Whether the time limit has passed and something was found; adds a note if
+  // so.
   bool IsOutOfTime();
 
-  // Why the step cannot be cut into any micro-batches; that it can.
+  // Why the step cannot be cut into any micro-batches; OK if it can.
   absl::Status WhyNotCut();
 
   const std::vector<Mesh>& meshes() const { return meshes_; }
-  // Numbers of micro-batches to try, ascending.
+  // Micro-batch counts to try, ascending.
   std::vector<int64_t> Counts();
-  absl::StatusOr<std::shared_ptr<const CutStep>> Cut(
+  absl::StatusOr<std::shared_ptr<const StepVariant>> Variant(
       int64_t count, Recompute recompute = Recompute::kNone);
 
  private:
-  std::vector<int64_t> CountsFor(const CutStep& cut) const;
+  std::vector<int64_t> CountsFor(const StepVariant& variant) const;
   void TryRecomputing(const std::vector<Recompute>& order);
   bool MemoryCosts();
   absl::Status TryCounts(const std::vector<int64_t>& counts,
                          Recompute recompute, const std::vector<Mesh>& meshes,
                          int more);
-  void TryMeshes(const std::shared_ptr<const CutStep>& cut,
+  void TryMeshes(const std::shared_ptr<const StepVariant>& variant,
                  const std::vector<Mesh>& meshes, absl::Status& last);
-  absl::StatusOr<Found> SketchOn(const std::shared_ptr<const CutStep>& cut,
-                                 const Mesh& mesh) const;
-  void Keep(const Mesh& mesh, const CutStep& cut, absl::StatusOr<Found> found,
-            absl::Status& last);
+  absl::StatusOr<PlanCandidate> SketchOn(
+      const std::shared_ptr<const StepVariant>& variant,
+      const Mesh& mesh) const;
+  void Keep(const Mesh& mesh, const StepVariant& variant,
+            absl::StatusOr<PlanCandidate> found, absl::Status& last);
 
   const PlanTask& task_;
   const PlanRequest& request_;
   const MeshSearch& search_;
   const std::vector<Mesh> meshes_;
-  std::map<Recompute, Cuts>& cuts_;
+  std::map<Recompute, StepVariants>& variants_;
   PlanLog& log_;
   int64_t batch_ = 1;
-  std::optional<double> unlimited_seconds_;  // With one micro-batch.
-  std::vector<Found> found_;
+  // Step time with unlimited memory and one micro-batch.
+  std::optional<double> unlimited_seconds_;
+  std::vector<PlanCandidate> found_;
   bool refused_ = false;
-  std::vector<AxisPlaces> like_;  // Of the best so far, to start from.
+  std::vector<AxisPlaces> warm_start_;  // Of the best candidate so far.
   std::vector<MeshTime> times_;
 };
 

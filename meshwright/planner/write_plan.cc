@@ -5,29 +5,30 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
-#include "meshwright/mesh/cluster_file.h"
-#include "meshwright/planner/plan_setting.h"
+#include "meshwright/plan/step_names.h"
+#include "meshwright/planner/plan_prices.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/planner/summary.h"
 
 namespace meshwright {
 
-Mesh NamedMesh(const PlanRequest& request, const Found* found,
+Mesh NamedMesh(const PlanRequest& request, const PlanCandidate* found,
                const StepModel& model, const Mesh& mesh) {
   if (request.mesh.has_value()) return mesh;
   if (found == nullptr) return NameInOrder(mesh, request.batch_axis);
   return NameAxes(model, found->plan.assignment, mesh, request.batch_axis);
 }
 
-Alternative AlternativeOf(const PlanRequest& request, const Found* found,
-                          const CutStep& cut, const Mesh& mesh) {
-  return {.mesh = NamedMesh(request, found, cut.model, mesh).ToString(),
-          .micro_batches = cut.count,
-          .recompute = std::string(Name(cut.recompute))};
+Alternative AlternativeOf(const PlanRequest& request,
+                          const PlanCandidate* found,
+                          const StepVariant& variant, const Mesh& mesh) {
+  return {.mesh = NamedMesh(request, found, variant.model, mesh).ToString(),
+          .micro_batches = variant.count,
+          .recompute = variant.recompute};
 }
 
 std::string WhyNot(const absl::Status& status) {
-  // The solver would speak of limits and points of time.
+  // The solver's message would be about limits and points of time.
   if (absl::IsResourceExhausted(status)) return "does not fit";
   return std::string(status.message());
 }
@@ -46,7 +47,8 @@ void RecordWritten(const PlanTask& task, const Plan& plan,
         sizes(*mesh) != sizes(plan.mesh)) {
       continue;
     }
-    one.mesh = plan.mesh.ToString();  // Axes may have found another use.
+    // Names may have changed with the axes' purposes.
+    one.mesh = plan.mesh.ToString();
     one.seconds = plan.predicted.search_seconds;
     one.predicted_seconds = plan.predicted.step_seconds;
     one.why_not = plan.predicted.peak_bytes <= task.memory_bytes
@@ -58,27 +60,26 @@ void RecordWritten(const PlanTask& task, const Plan& plan,
   }
 }
 
-PlannedLayout LayoutFor(const Found& found, const Mesh& mesh) {
-  PlannedLayout layout{.mesh = mesh,
-                       .strategies = found.plan.assignment.strategies};
-  RecordSharing(found.plan.assignment.sharing, layout);
+PlannedLayout LayoutFor(const PlanCandidate& found, const Mesh& mesh) {
+  PlannedLayout layout{.mesh = mesh};
+  SetAssignment(found.variant->model.graph, found.plan.assignment, layout);
   return layout;
 }
 
-Plan BeginPlan(const PlanTask& task, const Found& found) {
-  const StepModel& model = found.cut->model;
+Plan BeginPlan(const PlanTask& task, const PlanCandidate& found) {
+  const StepModel& model = found.variant->model;
   const Mesh mesh = NamedMesh(task.request, &found, model, found.task.mesh);
   Plan plan(LayoutFor(found, mesh));
   plan.module_name = task.module.name();
   plan.fingerprint = Fingerprint(task.module);
-  plan.step_fingerprint = Fingerprint(found.cut->step.module());
-  plan.strategy = std::string(Name(task.request.expert));
-  plan.cluster = ToJson(task.cluster);
-  plan.rates = ToJson(task.rates);
+  plan.step_fingerprint = Fingerprint(found.variant->step.module());
+  plan.strategy = task.request.expert;
+  plan.cluster = task.cluster;
+  plan.rates = task.rates;
   plan.memory_bytes = task.memory_bytes;
   plan.steering = SteeringOf(task.request, found.pins, model, mesh);
-  plan.micro_batches = found.cut->count;
-  plan.recompute = std::string(Name(found.cut->recompute));
+  plan.micro_batches = found.variant->count;
+  plan.recompute = found.variant->recompute;
   plan.gap = found.plan.seconds > 0
                  ? 1 - found.plan.bound_seconds / found.plan.seconds
                  : 0;
@@ -87,15 +88,16 @@ Plan BeginPlan(const PlanTask& task, const Found& found) {
   return plan;
 }
 
-absl::StatusOr<Plan> WritePlan(const PlanTask& task, const Found& found) {
+absl::StatusOr<Plan> WritePlan(const PlanTask& task,
+                               const PlanCandidate& found) {
   Plan plan = BeginPlan(task, found);
-  const StepModel& model = found.cut->model;
+  const StepModel& model = found.variant->model;
   Resharder resharder(
       &plan.mesh,
       PlanPrices(task.rates, task.cluster, task.request.forbidden, plan.mesh));
   MW_ASSIGN_OR_RETURN(
       const Partitioned split,
-      PartitionAs(found.cut->step.module(), plan.mesh, model.graph,
+      PartitionAs(found.variant->step.module(), plan.mesh, model.graph,
                   found.plan.assignment, resharder));
   MW_RETURN_IF_ERROR(CheckNone(split, task.request.forbidden));
   Summarise(model, split, task.cluster, task.rates, plan);

@@ -1,4 +1,4 @@
-// From what the search found to a plan.
+// From a candidate to a plan.
 #ifndef MESHWRIGHT_PLANNER_WRITE_PLAN_H_
 #define MESHWRIGHT_PLANNER_WRITE_PLAN_H_
 
@@ -17,31 +17,34 @@
 
 namespace meshwright {
 
-// The mesh with the names that its axes have in a plan or, if none was found,
-// might.
-Mesh NamedMesh(const PlanRequest& request, const Found* found,
+// The mesh with the axis names that it has in a plan or, if no candidate was
+// found, would probably have.
+Mesh NamedMesh(const PlanRequest& request, const PlanCandidate* found,
                const StepModel& model, const Mesh& mesh);
 
-// What was looked at, without what came of it.
-Alternative AlternativeOf(const PlanRequest& request, const Found* found,
-                          const CutStep& cut, const Mesh& mesh);
+// A record of what was tried, still without its result.
+Alternative AlternativeOf(const PlanRequest& request,
+                          const PlanCandidate* found,
+                          const StepVariant& variant, const Mesh& mesh);
 
-// Why nothing came of it, in the user's words; empty for OK.
+// Why it failed, in the user's words; empty for OK.
 std::string WhyNot(const absl::Status& status);
 
-// Notes what the program of a plan takes at the alternative that it was made
-// of, and that it does not fit where that is so.
+// Records, at the alternative that `plan` was made from, the predicted time of
+// its program, and that it does not fit where that is so.
 void RecordWritten(const PlanTask& task, const Plan& plan,
                    std::vector<Alternative>& alternatives);
 
-// What was found, on `mesh`, the NamedMesh.
-PlannedLayout LayoutFor(const Found& found, const Mesh& mesh);
+// The strategies of `found` as recorded in a plan, on `mesh` (NamedMesh).
+PlannedLayout LayoutFor(const PlanCandidate& found, const Mesh& mesh);
 
-// All but what depends on the program: tensors, collectives, predictions.
-Plan BeginPlan(const PlanTask& task, const Found& found);
+// A plan with everything that does not depend on its program (tensors,
+// collectives and predictions do).
+Plan BeginPlan(const PlanTask& task, const PlanCandidate& found);
 
-// The plan of a step that is not cut into stages, lowered and priced.
-absl::StatusOr<Plan> WritePlan(const PlanTask& task, const Found& found);
+// The non-pipelined plan of a candidate, lowered and priced.
+absl::StatusOr<Plan> WritePlan(const PlanTask& task,
+                               const PlanCandidate& found);
 
 }  // namespace meshwright
 

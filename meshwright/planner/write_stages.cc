@@ -8,8 +8,9 @@
 #include "meshwright/cost/part_rates.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
+#include "meshwright/plan/step_names.h"
 #include "meshwright/planner/mesh_search.h"
-#include "meshwright/planner/plan_setting.h"
+#include "meshwright/planner/plan_prices.h"
 #include "meshwright/planner/predict_stages.h"
 #include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/summary.h"
@@ -32,7 +33,7 @@ Scheduled RunOf(AutoTimetable best, const PipelineCosts& costs) {
   return {std::move(best), std::move(run)};
 }
 
-// The fastest that fits, or the one asked for.
+// The fastest schedule that fits, or the requested one.
 absl::StatusOr<Scheduled> Schedule(const PipelineShape& shape,
                                    const PipelineCosts& costs,
                                    std::optional<ScheduleKind> wanted) {
@@ -58,7 +59,7 @@ absl::StatusOr<Scheduled> Schedule(const PipelineShape& shape,
   return RunOf({.timetable = std::move(timetable), .origin = lean}, costs);
 }
 
-// What a rank has left, beside what its stages always hold.
+// By rank: the memory left besides what its stages always hold.
 std::vector<int64_t> RoomOf(const StagePrediction& predicted, int32_t ranks,
                             int64_t memory) {
   std::vector<int64_t> room(ranks, 0);
@@ -74,19 +75,19 @@ std::vector<int64_t> RoomOf(const StagePrediction& predicted, int32_t ranks,
   return room;
 }
 
-// The candidate's layouts, as stages need them.
+// The candidate's layouts in the form that stages need.
 class Layouts {
  public:
   Layouts(const PlanTask& task, const StageCandidate& candidate,
           const Plan& plan)
       : task_(task) {
-    // So that nothing of it moves.
+    // Keeps element addresses stable.
     strategies_.reserve(candidate.layout_count());
     for (int32_t i = 0; i < candidate.layout_count(); ++i) {
-      const Found& found = candidate.layout(i);
+      const PlanCandidate& found = candidate.layout(i);
       const Mesh& mesh = plan.layout(i).mesh;
-      strategies_.emplace_back(found.cut->model.graph, found.plan.assignment,
-                               mesh);
+      strategies_.emplace_back(found.variant->model.graph,
+                               found.plan.assignment, mesh);
       prices_.push_back(
           PlanPrices(task.rates, task.cluster, task.request.forbidden, mesh));
       meshes_.push_back(&mesh);
@@ -131,7 +132,7 @@ class Layouts {
     }
     return prices;
   }
-  // Devices, those of a faster kind for as many of the slowest.
+  // By stage: its devices, in units of the slowest kind.
   std::vector<double> Capacities() const {
     std::vector<double> capacities;
     for (size_t stage = 0; stage < of_stage_.size(); ++stage) {
@@ -143,7 +144,8 @@ class Layouts {
     return capacities;
   }
 
-  // How the step's arrays lie between steps, where they are then.
+  // Records the shardings of the step's arrays between steps, on the ranks that
+  // hold them.
   void AddTensors(const StagedStep& step, const StagedLayout& layout,
                   const StepModel& model, Plan& plan) const {
     std::vector<Sharding> parameters;
@@ -194,7 +196,7 @@ class Layouts {
 void Record(const StagePrediction& predicted, const Scheduled& scheduled,
             Plan& plan) {
   PlannedPipeline& pipeline = *plan.pipeline;
-  pipeline.schedule = std::string(ToString(scheduled.best.origin));
+  pipeline.schedule = scheduled.best.origin;
   pipeline.timetable = ToCsv(scheduled.best.timetable);
   pipeline.apply_after_all = predicted.costs.apply_after_all;
   pipeline.bubble_share = scheduled.run.bubble_share;
@@ -218,7 +220,7 @@ void Record(const StagePrediction& predicted, const Scheduled& scheduled,
                                               predicted.room_bytes[stage],
                                .room_bytes = predicted.room_bytes[stage]});
     const int rank = timetable.rank_of_stage[stage];
-    // Stages of a rank run one after the other.
+    // Stages of a rank run sequentially.
     compute[rank] += predicted.compute_seconds[stage];
     exposed[rank] += predicted.exposed_seconds[stage];
     apply[rank] += cost.apply;
@@ -239,7 +241,7 @@ void Record(const StagePrediction& predicted, const Scheduled& scheduled,
   }
   Prediction& total = plan.predicted;
   total.step_seconds = scheduled.run.step_seconds;
-  // The terms are one rank's, so that they add up.
+  // The terms are those of one rank, so that they add up.
   const auto busiest =
       static_cast<size_t>(std::ranges::max_element(scheduled.run.busy_seconds) -
                           scheduled.run.busy_seconds.begin());
@@ -256,20 +258,20 @@ void Record(const StagePrediction& predicted, const Scheduled& scheduled,
           ->peak_bytes;
 }
 
-// The layouts that ranks have; none is said of where all have the first.
+// Records the layouts of ranks; nothing if all have the first.
 void RecordLayouts(const PlanTask& task, const StageCandidate& candidate,
                    Plan& plan) {
   plan.pipeline->loop_pieces = candidate.loop_pieces;
   if (candidate.others.empty()) return;
   plan.pipeline->layout_of_rank = candidate.layout_of_rank;
-  for (const Found& other : candidate.others) {
-    plan.pipeline->other_layouts.push_back(LayoutFor(
-        other,
-        NamedMesh(task.request, &other, other.cut->model, other.task.mesh)));
+  for (const PlanCandidate& other : candidate.others) {
+    plan.pipeline->other_layouts.push_back(
+        LayoutFor(other, NamedMesh(task.request, &other, other.variant->model,
+                                   other.task.mesh)));
   }
 }
 
-// At most so far from the best are the strategies, the part of 1 that is sure.
+// The guaranteed part: how close strategies are to the best, as a factor.
 double SurePart(const StageCandidate& candidate) {
   double part = 1;
   for (int32_t i = 0; i < candidate.layout_count(); ++i) {
@@ -295,7 +297,7 @@ std::vector<double> SecondsOf(const PipelineStep& step, const PlanTask& task,
 
 absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
                                           const StageCandidate& candidate) {
-  const Found& found = candidate.found;
+  const PlanCandidate& found = candidate.found;
   Plan plan = BeginPlan(task, found);
   plan.predicted.search_seconds = candidate.seconds;
   plan.pipeline.emplace();
@@ -305,13 +307,13 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
       found.split != nullptr ? found.split->module : task.module;
   MW_ASSIGN_OR_RETURN(
       const PipelineStep step,
-      TakeApart(module, AnalyzeRoles(module), {.count = found.cut->count}));
+      TakeApart(module, AnalyzeRoles(module), {.count = found.variant->count}));
   const std::vector<double> seconds = SecondsOf(step, task, candidate);
   const std::vector<double> capacity = layouts.Capacities();
   MW_ASSIGN_OR_RETURN(
       StepStages assigned,
       EvenStages(
-          module, step, capacity, found.cut->recompute, seconds,
+          module, step, capacity, found.variant->recompute, seconds,
           {.down_sets = kSearchPolicy.stages.down_sets, .thorough = false}));
   MW_ASSIGN_OR_RETURN(
       const StagedStep staged,
@@ -329,22 +331,24 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
       const Scheduled scheduled,
       Schedule({.stages = candidate.stages,
                 .ranks = ranks,
-                .micro_batches = static_cast<int>(found.cut->count)},
+                .micro_batches = static_cast<int>(found.variant->count)},
                predicted.costs, task.request.schedule));
-  plan.pipeline->forward = std::move(assigned.forward);
+  plan.pipeline->forward = ForwardByStage(*step.micro_batch().entry(),
+                                          assigned.forward, candidate.stages);
   plan.pipeline->cut_gap = assigned.assignment.Gap();
   Record(predicted, scheduled, plan);
-  // In strategies and in the timetable.
+  // Of strategies and of the timetable.
   plan.gap = 1 - SurePart(candidate) * scheduled.best.lower_bound /
                      plan.predicted.step_seconds;
-  layouts.AddTensors(staged, layout, found.cut->model, plan);
+  layouts.AddTensors(staged, layout, found.variant->model, plan);
   plan.collectives = CollectivesOf(staged, layout);
   std::vector<double> counted(candidate.stages, 0);
   for (size_t i = 0; i < seconds.size(); ++i) {
-    const int32_t stage = plan.pipeline->forward[i];
+    const int32_t stage = assigned.forward[i];
     if (stage >= 0) counted[stage] += seconds[i] / capacity[stage];
   }
-  return WrittenStages{std::move(plan), std::move(counted)};
+  return WrittenStages{std::move(plan), std::move(assigned.forward),
+                       std::move(counted)};
 }
 
 }  // namespace meshwright

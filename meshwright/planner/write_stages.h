@@ -1,4 +1,4 @@
-// A plan with stages, cut, laid out, priced and scheduled.
+// A pipelined plan: cut, sharded, lowered, priced and scheduled.
 #ifndef MESHWRIGHT_PLANNER_WRITE_STAGES_H_
 #define MESHWRIGHT_PLANNER_WRITE_STAGES_H_
 
@@ -14,26 +14,28 @@ namespace meshwright {
 
 // Strategies that were found for the meshes of ranks.
 struct StageCandidate {
-  // The layout of a rank, and others that ranks may have; all of one cut step.
-  Found found;
-  std::vector<Found> others;
-  // By rank: 0, or i for others[i - 1].
+  // The layout of ranks, and others that some ranks have; all of the same split
+  // step.
+  PlanCandidate found;
+  std::vector<PlanCandidate> others;
+  // By rank: 0 for `found`, or i for others[i - 1].
   std::vector<int32_t> layout_of_rank;
-  int32_t stages = 2;  // As many as ranks, or a multiple: they take turns.
+  // The number of ranks, or a multiple: stages then take turns.
+  int32_t stages = 2;
   int32_t loop_pieces = 1;
   double seconds = 0;  // Of a step, as the search counts.
-  // By instruction of a micro-batch: how many times longer its stage took than
-  // counted when it was priced; empty: it was not.
+  // By instruction of a micro-batch: how many times longer than counted its
+  // stage took when it was priced. Empty: it was not priced yet.
   std::vector<double> pace;
-  // Of the same cut step on other meshes with as many devices; a stage may be
-  // better off with one of them.
-  std::vector<Found> rivals;
+  // Candidates for the same split step on other meshes with as many devices;
+  // single stages may be better off with one of them.
+  std::vector<PlanCandidate> rivals;
 
   int32_t ranks() const { return static_cast<int32_t>(layout_of_rank.size()); }
-  const Found& layout(int32_t index) const {
+  const PlanCandidate& layout(int32_t index) const {
     return index == 0 ? found : others[index - 1];
   }
-  Found& layout(int32_t index) {
+  PlanCandidate& layout(int32_t index) {
     return index == 0 ? found : others[index - 1];
   }
   int32_t layout_count() const {
@@ -43,11 +45,13 @@ struct StageCandidate {
 
 struct WrittenStages {
   Plan plan;
-  // By stage: seconds of forward instructions on its devices.
+  // By instruction of a micro-batch: its stage if it is forward, otherwise -1.
+  std::vector<int32_t> forward;
+  // By stage: seconds of forward instructions on its devices, as counted.
   std::vector<double> counted;
 };
-// The peak of what does not fit says so. kInvalidArgument when the step cannot
-// be cut like that.
+// If it does not fit, the plan's predicted peak says so. kInvalidArgument if
+// the step cannot be cut like that.
 absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
                                           const StageCandidate& candidate);
 

@@ -1,7 +1,8 @@
-// The per-device program under construction, with what its builders share.
+// The per-device program under construction, and what its builders share.
 #ifndef MESHWRIGHT_PROGRAM_PROGRAM_H_
 #define MESHWRIGHT_PROGRAM_PROGRAM_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -14,14 +15,14 @@
 
 namespace meshwright {
 
-// The opcode that combines two values: kSum is add.
+// The opcode of a binary reduction: kSum is add.
 Opcode CombinerOpcode(Reduction reduction);
 
-// What a collective of the program is for.
+// The purpose of a collective of the program.
 struct CollectiveNote {
-  AxisList axes;       // None: a permutation among all devices.
-  std::string tensor;  // The instruction whose value moves.
-  // Not 0: it stays where it is, and is not the same as one with another
+  AxisList axes;       // Empty: a permutation among all devices.
+  std::string tensor;  // The instruction whose value is communicated.
+  // If not 0, the collective must not be moved, nor merged with one of another
   // number.
   int32_t use = 0;
 };
@@ -36,13 +37,21 @@ struct LocalProgram {
   std::string UniqueName(const std::string& stem);
   // (a, b) -> reduction(a, b) on scalars of `type`.
   Computation* Combiner(Reduction reduction, ElementType type);
-  // `computation` of another module, copied with all it calls; once each.
+  // Copies a computation of another module, with everything it calls; once
+  // each.
   Computation* Copy(const Computation& computation);
   const std::vector<std::vector<int64_t>>& Groups(const AxisList& axes);
+  // For lowerings that can choose: the FLOPs of contractions that take as long
+  // as a collective-permute of `bytes` along `axes`.
+  double PermuteInFlops(const AxisList& axes, double bytes) const {
+    return permute_in_flops ? permute_in_flops(axes, bytes) : 0;
+  }
 
   Module module;
   Mesh mesh;
   absl::flat_hash_map<const Instruction*, CollectiveNote> collectives;
+  // Null: collective-permutes take no time.
+  std::function<double(const AxisList& axes, double bytes)> permute_in_flops;
 
  private:
   absl::flat_hash_map<std::string, int64_t> names_;

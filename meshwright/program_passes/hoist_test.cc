@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/program/local_builder.h"
-#include "meshwright/program_passes/keep_apart.h"
+#include "meshwright/program_passes/prevent_cse.h"
 
 namespace meshwright {
 namespace {
@@ -56,7 +56,7 @@ class Loop {
     entry_->set_root(out.GetTupleElement(loop, 2));
     program_.module.set_entry(entry_);
     HoistCollectives(program_);
-    KeepApart(program_);
+    PreventCse(program_);
     program_.module.Finish();
   }
 

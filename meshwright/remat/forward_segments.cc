@@ -9,14 +9,16 @@
 #include "meshwright/analysis/repeats.h"
 #include "meshwright/analysis/segments.h"
 #include "meshwright/hlo/opcode_traits.h"
-#include "meshwright/remat/again.h"
+#include "meshwright/remat/rematerializable.h"
 
 namespace meshwright {
 namespace {
 
-// Where nothing repeats: as many parts of what backward reads as are tried.
+// If nothing repeats: the numbers of parts, by what the backward pass reads,
+// that are tried.
 constexpr int kParts[] = {2, 3, 4, 6, 8, 12, 16, 24, 32};
-// Beyond so many contractions that do not repeat, no best cut is looked for.
+// With more contractions than this that do not repeat, no optimal cut is
+// searched for.
 constexpr int32_t kMaxGaps = 4000;
 
 double Elements(const Shape& shape) {
@@ -49,7 +51,7 @@ class Cutter {
     segments.count = segment + 1;
     for (int32_t id = 0; id < entry_.size(); ++id) {
       if (forward_[id] && of_weights_[id]) segments.segment_of[id] = kOfWeights;
-      // An element of a tuple belongs to whoever makes the tuple.
+      // An element of a tuple belongs to the producer of the tuple.
       const Instruction& instruction = *entry_.instruction(id);
       if (instruction.opcode == Opcode::kGetTupleElement && forward_[id]) {
         segments.segment_of[id] =
@@ -109,18 +111,20 @@ class Cutter {
     std::erase_if(contractions_, [&](int32_t id) { return index_[id] < 0; });
   }
 
-  // What passes each place, and what of the part before it backward reads.
+  // Measures what crosses each position, and what of the part before it the
+  // backward pass reads.
   void Measure() {
     const size_t size = order_.size();
     passing_.assign(size + 1, 0);
     read_.assign(size + 1, 0);
     for (const int32_t id : order_) {
       const Instruction& value = *entry_.instruction(id);
-      if (!value.shape.IsArray() || !MayRunAgain(value)) continue;
+      if (!value.shape.IsArray() || !IsRematerializable(value)) continue;
       const bool is_element = value.opcode == Opcode::kGetTupleElement;
       const Instruction& maker = is_element ? *value.operands[0] : value;
-      // Inputs and what cannot run again are kept wherever the cuts are.
-      if (!MayRunAgain(maker)) continue;
+      // Inputs and what cannot be rematerialised are kept wherever the cuts
+      // are.
+      if (!IsRematerializable(maker)) continue;
       const double bytes = static_cast<double>(ByteSize(value.shape));
       const int32_t made = index_[maker.id];
       int32_t last = made;
@@ -144,8 +148,8 @@ class Cutter {
 
   int32_t gaps() const { return static_cast<int32_t>(contractions_.size()); }
 
-  // The best place between contraction `gap` and the one before it; cuts come
-  // after what is in that place. -1 when there is none.
+  // The best position between contraction `gap` and the one before it; cuts
+  // come after what is in that position. -1 if there is none.
   int32_t PlaceIn(int32_t gap) const {
     const int32_t begin = gap == 0 ? 0 : index_[contractions_[gap - 1]];
     int32_t best = -1;
@@ -160,7 +164,7 @@ class Cutter {
     for (int32_t gap = 0; gap < gaps(); ++gap) places_[gap] = PlaceIn(gap);
     std::vector<bool> is_cut(gaps(), false);
     CutRepeats(is_cut);
-    double largest = 0;  // Among the copies of what repeats.
+    double largest = 0;  // Among the copies of a repeated layer.
     int32_t before = -1;
     for (int32_t gap = 0; gap < gaps(); ++gap) {
       if (!is_cut[gap]) continue;
@@ -175,7 +179,8 @@ class Cutter {
     }
   }
 
-  // Once per copy, between those contractions where least passes.
+  // Cuts once per copy, between the two contractions where the fewest bytes
+  // cross.
   void CutRepeats(std::vector<bool>& is_cut) const {
     std::vector<uint64_t> fingerprints;
     for (const int32_t id : contractions_) {
@@ -203,18 +208,19 @@ class Cutter {
     }
   }
 
-  // What backward reads between place `from` and the place in `gap`; the whole
-  // rest for the gap after the last one.
+  // What the backward pass reads between position `from` and the position in
+  // `gap`; everything after it for the gap behind the last contraction.
   double ReadBetween(int32_t from, int32_t gap) const {
     const size_t to =
         gap < gaps() ? static_cast<size_t>(places_[gap]) + 1 : order_.size();
     return read_[to] - read_[static_cast<size_t>(from + 1)];
   }
 
-  // Stretches without cuts, so that no segment is larger than `limit`; 0: that
-  // which is best.
+  // Cuts stretches without cuts, so that no segment is larger than `limit`; 0:
+  // the best limit.
   void CutTheRest(double limit, std::vector<bool>& is_cut) const {
-    int32_t begin = -1;  // The gap that a stretch starts at; -1: the first one.
+    // The gap at which a stretch starts; -1: the first one.
+    int32_t begin = -1;
     for (int32_t end = 0; end <= gaps(); ++end) {
       if (end < gaps() && !is_cut[end]) continue;
       std::vector<int32_t> best;
@@ -238,10 +244,10 @@ class Cutter {
     }
   }
 
-  // The cuts of the gaps between `begin` and `end` with the fewest bytes
-  // passing such that backward reads at most `limit` of a segment, where one
-  // contraction alone has not more. `cost`: those bytes, and the most read of a
-  // segment.
+  // The cuts in the gaps between `begin` and `end` across which the fewest
+  // bytes pass, such that the backward pass reads at most `limit` of a segment
+  // (unless one contraction alone has more). `cost`: those bytes, and the most
+  // read of a segment.
   std::vector<int32_t> CutStretch(int32_t begin, int32_t end, double limit,
                                   double& cost) const {
     std::vector<int32_t> gaps_of = {begin};

@@ -1,6 +1,6 @@
 #include "meshwright/remat/loop_kept.h"
 
-#include "meshwright/remat/again.h"
+#include "meshwright/remat/rematerializable.h"
 #include "meshwright/solve/min_cut.h"
 
 namespace meshwright {
@@ -8,9 +8,9 @@ namespace {
 
 using Kind = LoopElement::Kind;
 
-// A cut of the body between what an iteration starts from and what the other
-// loop reads. Walked backward, from the readers, so that of equal cuts the one
-// that is nearest to them is found.
+// A min cut of the body between what an iteration starts from and what the
+// reverse scan reads. Searched backward, from the readers, so that of equal
+// cuts the one nearest to them is found.
 class Chooser {
  public:
   Chooser(const Instruction& loop, const LoopResiduals& residuals, bool light,
@@ -53,7 +53,7 @@ class Chooser {
  private:
   static constexpr int64_t kNever = MinCut::kNever;
 
-  // Whoever is needed needs its operands, unless it is kept.
+  // Whatever is needed needs its operands, unless it is kept.
   void Build(std::vector<bool>& needed) {
     const Instruction* const all = body_.Parameters()[0];
     for (int32_t id = body_.size(); id-- > 0;) {
@@ -69,7 +69,8 @@ class Chooser {
         }
         continue;
       }
-      if (!MayRunAgainWhole(value) || (light_ && IsDear(value, work_))) {
+      if (!IsRematerializableWhole(value) ||
+          (light_ && IsExpensiveToRematerialize(value, work_))) {
         cut_.AddEdge(before_[id], cut_.sink(), kNever);
         continue;
       }
@@ -90,7 +91,7 @@ class Chooser {
   int64_t Cost(const Instruction& value) const {
     if (stays_[value.id]) return 0;
     if (!value.shape.IsArray()) return kNever;
-    // The stack itself is not what one iteration leaves.
+    // The stacked array itself is not what one iteration saves.
     const bool is_element = value.opcode == Opcode::kGetTupleElement &&
                             value.operands[0] == body_.Parameters()[0];
     if (is_element &&
@@ -120,7 +121,7 @@ class Chooser {
   const bool light_;
   const ModuleWork& work_;
   MinCut cut_;
-  std::vector<bool> stays_;  // By id: a stack of it is there anyway.
+  std::vector<bool> stays_;  // By id: stacked in any case.
   std::vector<int32_t> before_;
   std::vector<int32_t> after_;
 };

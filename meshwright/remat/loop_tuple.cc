@@ -6,7 +6,7 @@
 namespace meshwright {
 namespace {
 
-// An operand, or one that has to run before.
+// Visits operands and control predecessors.
 template <typename Visit>
 void ForEachBefore(const Instruction& instruction, Visit visit) {
   for (Instruction* operand : instruction.operands) visit(operand);
@@ -18,7 +18,7 @@ std::vector<bool> Needed(const Computation& computation) {
   std::vector<Instruction*> stack = {computation.root()};
   for (const auto& instruction : computation.instructions()) {
     if (instruction->opcode == Opcode::kParameter ||
-        !MayRunAgainWhole(*instruction)) {
+        !IsRematerializableWhole(*instruction)) {
       stack.push_back(instruction.get());
     }
   }
@@ -66,7 +66,7 @@ void PutInOrder(Computation& computation) {
   computation.Keep(order);
 }
 
-LoopTuple::LoopTuple(Computation& around, Instruction& loop, AgainNames& names)
+LoopTuple::LoopTuple(Computation& around, Instruction& loop, RematNames& names)
     : around_(around),
       loop_(loop),
       body_(*loop.called[0]),
@@ -133,7 +133,7 @@ void LoopTuple::Renumber(Computation& computation, const Instruction* tuple,
   for (const auto& instruction : computation.instructions()) {
     if (!IsElementOf(*instruction, tuple)) continue;
     int64_t& index = instruction->attributes.mutate().tuple_index;
-    // Those of dropped elements go when the computation is put in order.
+    // Those of dropped elements are removed when the computation is sorted.
     index = numbers[index];
   }
 }

@@ -1,13 +1,13 @@
-// Changes what a loop carries.
+// Edits the loop-carried values of a while loop.
 //
 //   LoopTuple tuple(around, loop, names);
-//   const int64_t w = tuple.Share(weights);    // the same in every iteration
-//   const int64_t s = tuple.Add(zeros);        // starts as zeros
+//   const int64_t w = tuple.Share(weights);    // Loop-invariant.
+//   const int64_t s = tuple.Add(zeros);        // Initially zeros.
 //   tuple.set_next(s, Update(tuple.Element(s)));
 //   tuple.Drop(3);
-//   tuple.Finish();                            // then PutInOrder(*around)
+//   tuple.Finish();                            // Then PutInOrder(*around).
 //
-// Numbers of elements stay what they are until Finish.
+// Element numbers do not change until Finish.
 #ifndef MESHWRIGHT_REMAT_LOOP_TUPLE_H_
 #define MESHWRIGHT_REMAT_LOOP_TUPLE_H_
 
@@ -16,38 +16,39 @@
 #include <vector>
 
 #include "meshwright/hlo/module.h"
-#include "meshwright/remat/again.h"
+#include "meshwright/remat/rematerializable.h"
 
 namespace meshwright {
 
 bool IsElementOf(const Instruction& instruction, const Instruction* tuple);
 
-// Operands before their users, otherwise in the present order, new
-// instructions just before their first user. What nothing needs is dropped,
-// but for what does something besides.
+// Sorts a computation topologically: keeps the present order where possible,
+// and puts new instructions just before their first user. Removes dead
+// instructions without side effects.
 void PutInOrder(Computation& computation);
 
 class LoopTuple {
  public:
-  // The loop starts from a tuple, its body ends with one; those of all three
-  // computations are only used element by element; nobody else has the body and
-  // the condition.
-  LoopTuple(Computation& around, Instruction& loop, AgainNames& names);
+  // Requires: the loop's operand and the body's root are tuple instructions;
+  // the tuples of all three computations are only used element by element; the
+  // body and the condition have no other caller.
+  LoopTuple(Computation& around, Instruction& loop, RematNames& names);
 
   Computation& body() const { return body_; }
-  // A new element; unless it is given another next value, it stays.
+  // Adds an element with this initial value. Unless set_next is called, it is
+  // loop-invariant.
   int64_t Add(Instruction* start);
-  // An element that is always this value; one that is there, if possible.
+  // An element that always has this value; an existing one if possible.
   int64_t Share(Instruction* value);
   // Its value in the body.
   Instruction* Element(int64_t element);
   void set_next(int64_t element, Instruction* next);
-  // Nothing may use it, but to hand it on.
+  // Removes an element. Requires: it is only passed on.
   void Drop(int64_t element) { dropped_.insert(element); }
-  // Its value after the loop. The number is right after Finish.
+  // Its value after the loop. The element number in it is correct after Finish.
   Instruction* After(int64_t element);
 
-  // Puts the loop's own computations in order, not the one around.
+  // Sorts the loop's own computations, not the surrounding one.
   void Finish();
 
  private:
@@ -59,7 +60,7 @@ class LoopTuple {
   Computation& around_;
   Instruction& loop_;
   Computation& body_;
-  AgainNames& names_;
+  RematNames& names_;
   Instruction* const parameter_;
   std::vector<Instruction*> start_;
   std::vector<Instruction*> next_;  // In the body.

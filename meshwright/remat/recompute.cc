@@ -16,9 +16,9 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/verify.h"
-#include "meshwright/remat/again.h"
 #include "meshwright/remat/forward_segments.h"
 #include "meshwright/remat/recompute_loops.h"
+#include "meshwright/remat/rematerializable.h"
 
 namespace meshwright {
 namespace {
@@ -34,7 +34,7 @@ class Recomputer {
         last_(segments.count - 1),
         names_(module) {}
 
-  // How many instructions are computed again.
+  // Returns how many instructions are rematerialised.
   int64_t Run() && {
     FindKept();
     FindTies();
@@ -54,8 +54,8 @@ class Recomputer {
     return segments_.IsForward(instruction);
   }
 
-  // What stays from the forward pass to the backward pass: what passes from one
-  // segment to another, and what must not run twice.
+  // What is kept from the forward pass for the backward pass: what passes from
+  // one segment to another, and what must not run twice.
   void FindKept() {
     kept_.assign(size_, false);
     for (int32_t id = 0; id < size_; ++id) {
@@ -64,9 +64,9 @@ class Recomputer {
       const bool is_element = value.opcode == Opcode::kGetTupleElement;
       const Instruction& maker = is_element ? *value.operands[0] : value;
       kept_[id] = SegmentOf(value) < 0 || SegmentOf(value) == last_ ||
-                  !MayRunAgain(maker) || !MayRunAgain(value) ||
-                  (light_ && IsDear(value, work_));
-      // Nobody else's segment can copy it.
+                  !IsRematerializable(maker) || !IsRematerializable(value) ||
+                  (light_ && IsExpensiveToRematerialize(value, work_));
+      // No other segment can copy it.
       for (const Instruction* operand : value.operands) {
         if (operand->shape.IsArray() &&
             SegmentOf(*operand) != SegmentOf(value)) {
@@ -80,8 +80,9 @@ class Recomputer {
     return IsForward(value) && !kept_[value.id];
   }
 
-  // For each segment a value of the backward pass that is made before anything
-  // of this segment is needed there, but after those that come after it.
+  // For each segment, a value of the backward pass that is computed before
+  // anything of this segment is needed there, but after the segments that
+  // follow it.
   void FindTies() {
     const int32_t none = last_ + 1;
     first_.assign(size_, none);
@@ -124,7 +125,7 @@ class Recomputer {
     }
   }
 
-  // Whether backward reads a copy of this value.
+  // Whether the backward pass reads a copy of this value.
   bool ReadsCopy(const Instruction& value) const {
     return IsInner(value) && ties_[SegmentOf(value)] != nullptr;
   }
@@ -150,7 +151,7 @@ class Recomputer {
 
   void CopyOne(const Instruction& value) {
     const int32_t segment = SegmentOf(value);
-    // Something must hold it back.
+    // Something must delay it.
     const bool is_held =
         std::any_of(value.operands.begin(), value.operands.end(),
                     [&](const Instruction* operand) {
@@ -170,7 +171,7 @@ class Recomputer {
     copies_[value.id] = AddCopy(entry_, value, std::move(operands), names_);
   }
 
-  // `value` as it is once the segment's tie is there.
+  // `value` behind a barrier that waits for the segment's tie.
   Instruction* Behind(Instruction& value, int32_t segment) {
     Instruction*& known = behind_[{value.id, segment}];
     if (known != nullptr) return known;
@@ -190,17 +191,17 @@ class Recomputer {
     return known;
   }
 
-  // When an instruction is to run: the passes one after the other, backward by
-  // segment from the last to the first, so that nothing of a segment outlasts
-  // its turn; else as it was.
+  // When an instruction should run: forward pass first, then the backward pass
+  // by segment from the last to the first, so that nothing of a segment lives
+  // longer than its turn; otherwise in the original order.
   struct Turn {
     int32_t stage = 0;  // 0 is the forward pass.
     int32_t before = 0;
     auto operator<=>(const Turn&) const = default;
   };
 
-  // Copies, and what does not hang on the forward pass, just before their first
-  // user.
+  // Copies, and what does not depend on the forward pass, just before their
+  // first user.
   std::vector<Turn> Turns() const {
     const auto users = Users(entry_);
     std::vector<Turn> turns(entry_.size());
@@ -260,11 +261,11 @@ class Recomputer {
   const bool light_;
   const ModuleWork work_;
   const int32_t size_;  // Instructions there were.
-  const int32_t last_;  // The segment that is not computed again.
-  AgainNames names_;
+  const int32_t last_;  // The segment that is not rematerialised.
+  RematNames names_;
   std::vector<bool> kept_;  // By instruction id, as the following.
-  // Of the backward pass: the first segment of which it needs something; one
-  // more than the last if none.
+  // For the backward pass: the first segment of which it needs something; the
+  // last plus one if there is none.
   std::vector<int32_t> first_;
   std::vector<bool> needed_;          // Of inner ones: a copy.
   std::vector<Instruction*> copies_;  // Or null.

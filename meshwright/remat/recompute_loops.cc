@@ -12,24 +12,24 @@
 #include "meshwright/analysis/flops.h"
 #include "meshwright/base/check.h"
 #include "meshwright/hlo/inline_calls.h"
-#include "meshwright/remat/again.h"
 #include "meshwright/remat/loop_kept.h"
 #include "meshwright/remat/loop_residuals.h"
 #include "meshwright/remat/loop_tuple.h"
+#include "meshwright/remat/rematerializable.h"
 
 namespace meshwright {
 namespace {
 
 using Kind = LoopElement::Kind;
 
-// What has to go of what a loop leaves for it to be worth the work.
+// The part of its residuals that must be saved for a loop to be worth changing.
 constexpr double kWorthwhile = 0.05;
 
-// Adds instructions that something is made of, and that are like nothing.
+// Adds instructions that belong to no original instruction.
 class Additions {
  public:
   Additions(Computation& computation, const std::string& name,
-            AgainNames& names)
+            RematNames& names)
       : computation_(computation), name_(name), names_(names) {}
 
   Instruction* Add(Opcode opcode, Shape shape,
@@ -66,7 +66,7 @@ class Additions {
  private:
   Computation& computation_;
   const std::string& name_;
-  AgainNames& names_;
+  RematNames& names_;
 };
 
 Shape WithSlots(const Shape& of_slot, int64_t count) {
@@ -75,12 +75,12 @@ Shape WithSlots(const Shape& of_slot, int64_t count) {
   return Shape::Array(of_slot.element_type, std::move(dimensions));
 }
 
-// One loop that leaves something, and those that walk back over it.
+// One scan with residuals, and its reverse scans.
 class Rewriter {
  public:
   Rewriter(Computation& around, Instruction& loop,
            const LoopResiduals& residuals, const LoopKept& kept,
-           AgainNames& names)
+           RematNames& names)
       : around_(around),
         loop_(loop),
         residuals_(residuals),
@@ -90,7 +90,7 @@ class Rewriter {
         size_(body_.size()),
         tuple_(around, loop, names) {}
 
-  // How many instructions are computed again.
+  // Returns how many instructions are rematerialised.
   int64_t Run() {
     FindStacks();
     std::vector<Instruction*> readers;
@@ -101,7 +101,7 @@ class Rewriter {
         }
       }
     }
-    // The elements that they share first: what is new has no number then.
+    // Shared elements first: new ones have no numbers yet.
     int64_t count = 0;
     for (Instruction* reader : readers) count += RewriteReader(*reader);
     for (const Residual& residual : residuals_.residuals) {
@@ -116,13 +116,13 @@ class Rewriter {
   bool IsDropped(const Residual& residual) const {
     return residual.is_only_read_back && !IsStackOf(residual);
   }
-  // Whether this stack is the one in which its update is kept.
+  // Whether this stacked array is the one in which its update is saved.
   bool IsStackOf(const Residual& residual) const {
     const auto stack = stacks_.find(residual.update()->id);
     return stack != stacks_.end() && stack->second == residual.element;
   }
 
-  // What is kept goes to a stack that is there, or to a new one.
+  // Saved values go to an existing stacked array, or to a new one.
   void FindStacks() {
     for (const Residual& residual : residuals_.residuals) {
       const int32_t update = residual.update()->id;
@@ -154,7 +154,7 @@ class Rewriter {
     }
   }
 
-  // For the dimensions after that of the slots; indices have one type.
+  // For the dimensions behind that of the slots; all indices have one type.
   static void AddZeros(int64_t count, Additions& add,
                        std::vector<Instruction*>& indices) {
     if (count == 0) return;
@@ -188,7 +188,7 @@ class Rewriter {
     return count;
   }
 
-  // Reads become what is computed again.
+  // Replaces reads by rematerialised values.
   int64_t Replace(const std::map<int32_t, std::vector<Instruction*>>& reads,
                   Instruction& slot, LoopTuple& tuple) {
     std::vector<bool> needed(size_, false);
@@ -235,8 +235,8 @@ class Rewriter {
            value.operands[0] == body_.Parameters()[0];
   }
 
-  // What an iteration left of `value`, behind a barrier: where loops are
-  // written out, it must not become one with the first time.
+  // What an iteration saved of `value`, behind a barrier: if loops are
+  // unrolled, it must not be merged with the original (CSE).
   Instruction* Kept(const Instruction& value, Instruction& slot,
                     LoopTuple& tuple) {
     const int64_t element = stacks_.at(value.id);
@@ -264,7 +264,7 @@ class Rewriter {
     return add.Reshape(barrier, value.shape);
   }
 
-  // What never changes is shared, what is known is worked out.
+  // Loop-invariant values are shared, known integers are computed.
   Instruction* Element(const Instruction& value, Instruction& slot,
                        LoopTuple& tuple) {
     const int64_t number = value.attributes->tuple_index;
@@ -305,11 +305,11 @@ class Rewriter {
   Instruction& loop_;
   const LoopResiduals& residuals_;
   const LoopKept& kept_;
-  AgainNames& names_;
+  RematNames& names_;
   Computation& body_;
   const int32_t size_;  // Instructions there were.
   LoopTuple tuple_;
-  // By instruction id of the body: the element that has all its values.
+  // By instruction id of the body: the element that stacks all its values.
   std::map<int32_t, int64_t> stacks_;
   std::map<int64_t, const Residual*> by_element_;  // Of those before.
 };
@@ -323,8 +323,8 @@ Instruction* FindInstruction(const Computation& computation,
   return found == computation.instructions().end() ? nullptr : found->get();
 }
 
-// Elements of tuples that are made here are what the tuples are made of: else
-// whoever needs one of them would need them all.
+// Replaces elements of tuples that are built here by the tuples' operands:
+// otherwise whatever needs one of them would need all.
 void TakeElementsDirectly(Computation& computation) {
   for (const auto& instruction : computation.instructions()) {
     for (Instruction*& operand : instruction->operands) {
@@ -337,9 +337,9 @@ void TakeElementsDirectly(Computation& computation) {
   }
 }
 
-// A copy of a loop's computation, for it to have one of its own.
+// A copy of a loop's computation, so that it has one of its own.
 Computation* CopyOf(const Computation& from, Module& module,
-                    AgainNames& names) {
+                    RematNames& names) {
   Computation* to = module.AddComputation(names.NewName(from.name()));
   to->execution_thread = from.execution_thread;
   to->unknown_fields = from.unknown_fields;
@@ -359,7 +359,7 @@ Computation* CopyOf(const Computation& from, Module& module,
   return to;
 }
 
-void GiveOwnComputations(Module& module, AgainNames& names) {
+void GiveOwnComputations(Module& module, RematNames& names) {
   absl::flat_hash_map<const Computation*, int64_t> callers;
   std::vector<Instruction*> loops;
   for (const auto& computation : module.computations()) {
@@ -384,7 +384,7 @@ void GiveOwnComputations(Module& module, AgainNames& names) {
 
 LoopsAgain RecomputeLoops(Module& module, bool light) {
   LoopsAgain result;
-  AgainNames names(module);
+  RematNames names(module);
   GiveOwnComputations(module, names);
   for (const auto& computation : module.computations()) {
     TakeElementsDirectly(*computation);
@@ -399,7 +399,7 @@ LoopsAgain RecomputeLoops(Module& module, bool light) {
     }
   }
   for (const auto& [around, name] : loops) {
-    // With those before it, what only they needed went.
+    // Earlier changes may have removed it together with its users.
     Instruction* const loop = FindInstruction(*around, name);
     if (loop == nullptr) continue;
     std::string why;

@@ -1,11 +1,13 @@
 #include "meshwright/reshard/exchange_price.h"
 
 #include "meshwright/rules/collectives.h"
+#include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/lowering.h"
 
 namespace meshwright {
 
 bool Exchanges(const Rule& rule, const Strategy& strategy) {
+  if (!rule.manual_axes.empty()) return true;
   for (size_t i = 0; i < rule.factors.size(); ++i) {
     if (rule.factors[i].kind == FactorKind::kExchanged &&
         !strategy.factor_axes[i].empty()) {
@@ -15,10 +17,18 @@ bool Exchanges(const Rule& rule, const Strategy& strategy) {
   return false;
 }
 
-double ExchangePrice(const Instruction& instruction, const Rule& rule,
-                     const Strategy& strategy, const Mesh& mesh,
-                     const Prices& prices) {
+void ChooseBy(const Prices& prices, LocalProgram& program) {
+  program.permute_in_flops = [prices](const AxisList& axes, double bytes) {
+    const CollectivePrice& one = prices.Of(MoveKind::kPermute, axes.Bits());
+    return (one.latency + bytes * one.per_wire_byte) / prices.per_flop;
+  };
+}
+
+Exchange ExchangeOf(const Instruction& instruction, const Rule& rule,
+                    const Strategy& strategy, const Mesh& mesh,
+                    const Prices& prices) {
   LocalProgram program("priced", mesh);
+  ChooseBy(prices, program);
   Computation* entry = program.module.AddComputation("entry");
   program.module.set_entry(entry);
   LocalBuilder builder(&program, entry);
@@ -36,18 +46,23 @@ double ExchangePrice(const Instruction& instruction, const Rule& rule,
     }
   }
   entry->set_root(builder.Tuple(Lower(local, builder)));
-  double price = 0;
+  Exchange exchange;
+  for (const auto& one : entry->instructions()) {
+    const auto attention = ReadFusedAttention(*one);
+    if (attention.has_value()) exchange.attention_flops += attention->Flops();
+  }
   for (const CollectiveUse& use :
        CollectivesIn(program.module, mesh.device_count())) {
     const auto note = program.collectives.find(use.instruction);
     const bool known =
         note != program.collectives.end() && !note->second.axes.empty();
     const CollectivePrice& one =
-        prices.Of(CollectiveNamed(use.kind),
+        prices.Of(*PricedAs(use.instruction->opcode),
                   known ? note->second.axes.Bits() : mesh.AllSubAxes().Bits());
-    price += use.count * (one.latency + use.wire_bytes * one.per_wire_byte);
+    exchange.price +=
+        use.count * (one.latency + use.wire_bytes * one.per_wire_byte);
   }
-  return price;
+  return exchange;
 }
 
 }  // namespace meshwright

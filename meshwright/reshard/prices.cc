@@ -38,11 +38,26 @@ bool IsCollective(MoveKind kind) {
          std::end(kCollectiveMoves);
 }
 
-MoveKind CollectiveNamed(absl::string_view name) {
-  for (const MoveKind kind : kCollectiveMoves) {
-    if (Name(kind) == name) return kind;
+std::optional<MoveKind> PricedAs(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+      return MoveKind::kAllReduce;
+    case Opcode::kAllGather:
+    case Opcode::kAllGatherStart:
+      return MoveKind::kAllGather;
+    case Opcode::kReduceScatter:
+      return MoveKind::kReduceScatter;
+    case Opcode::kAllToAll:
+    case Opcode::kRaggedAllToAll:
+      return MoveKind::kAllToAll;
+    case Opcode::kCollectivePermute:
+    case Opcode::kCollectivePermuteStart:
+    case Opcode::kCollectiveBroadcast:
+      return MoveKind::kPermute;
+    default:
+      return std::nullopt;
   }
-  MW_CHECK(false) << "unknown collective " << name;
 }
 
 double WireBytes(MoveKind kind, int64_t devices, double before) {

@@ -18,8 +18,8 @@ bool HasElements(const Sharding& sharding) {
   return true;
 }
 
-// Pending values of different kinds do not mix: `to` without its own comes
-// first, where that is so.
+// Pending values of different reductions cannot be mixed: passes through `to`
+// without its own pending axes then.
 std::optional<Sharding> Between(const Sharding& from, const Sharding& to) {
   if (!from.IsPending() || !to.IsPending() || from.reduction == to.reduction) {
     return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<Sharding> Between(const Sharding& from, const Sharding& to) {
   return between;
 }
 
-// Partial values where no all-reduce may make them whole: scattered first.
+// If an all-reduce of partial values is forbidden: reduce-scatter first.
 std::optional<Sharding> Scattered(const Sharding& from, const Sharding& to,
                                   const Mesh& mesh, const Prices& prices) {
   AxisList whole;  // Axes that end up splitting nothing.
@@ -150,12 +150,12 @@ class StepWriter {
 }  // namespace
 
 Resharder::Resharder(const Mesh* mesh, const Prices& prices,
-                     std::shared_ptr<KnownWays> known)
+                     std::shared_ptr<ReshardPathCache> known)
     : mesh_(mesh),
       prices_(prices),
       search_(prices),
       known_(known != nullptr ? std::move(known)
-                              : std::make_shared<KnownWays>()) {}
+                              : std::make_shared<ReshardPathCache>()) {}
 
 int32_t Resharder::Number(const Sharding& sharding) {
   const auto [entry, inserted] =
@@ -194,16 +194,16 @@ double Resharder::FindPrice(int64_t bits, const Sharding& from,
   }
   const ReshardProblem problem(*mesh_, bits, from, to);
   const double bytes = problem.search().bytes;
-  return CheapestWay(Ways(problem.search()), bytes).Price(bytes);
+  return CheapestPath(Ways(problem.search()), bytes).Price(bytes);
 }
 
-const std::vector<ReshardWay>& Resharder::Ways(const SearchProblem& problem) {
-  KnownWays::Key key;
+const std::vector<ReshardPath>& Resharder::Ways(const SearchProblem& problem) {
+  ReshardPathCache::Key key;
   problem.AppendKey(&key);
   if (!prices_.by_axes.empty()) {
     key.insert(key.end(), problem.axes.begin(), problem.axes.end());
   }
-  return known_->Of(key, [&] { return FindWays(problem, search_); });
+  return known_->Of(key, [&] { return FindReshardPaths(problem, search_); });
 }
 
 const std::vector<ReshardStep>& Resharder::Path(ElementType type,
@@ -230,7 +230,7 @@ void Resharder::AppendPath(int64_t bits, const Sharding& from,
   const double bytes = problem.search().bytes;
   StepWriter writer(problem, path);
   writer.Start(from);
-  for (SearchMove move : CheapestWay(Ways(problem.search()), bytes).moves) {
+  for (SearchMove move : CheapestPath(Ways(problem.search()), bytes).moves) {
     move.wire_bytes *= bytes;
     move.price *= bytes;
     move.price += move.latency;

@@ -1,4 +1,5 @@
-// From any sharding of a tensor to any other by the cheapest sequence of moves.
+// From any sharding of a tensor to any other by the cheapest sequence of
+// collectives and local steps.
 //
 //   Resharder resharder(&mesh, Prices());           // mesh a=2,b=2,c=2
 //   resharder.Path(ElementType::kF32, from, to);    // [(a,b), -] to [b, -]
@@ -18,54 +19,59 @@
 #include "meshwright/base/element_type.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/mesh/sharding.h"
-#include "meshwright/reshard/known_ways.h"
 #include "meshwright/reshard/prices.h"
+#include "meshwright/reshard/reshard_path_cache.h"
+#include "meshwright/reshard/reshard_paths.h"
 #include "meshwright/reshard/reshard_search.h"
-#include "meshwright/reshard/reshard_ways.h"
 
 namespace meshwright {
 
-// Strided dimensions are seen as several: on the way a value has digits for
-// dimensions (a regroup tells which), and uneven ones have their padded size.
+// A step of a reshard path. Strided dimensions are seen as several: between the
+// ends of a path a value has digits instead of dimensions (a regroup changes
+// which), and uneven ones have their padded size.
 struct ReshardStep {
   MoveKind kind = MoveKind::kSlice;
-  // Along these devices, in this order; none for a permute.
+  // The axes it spans, in this order; empty for a permute.
   AxisList axes;
-  // Digits that a split leaves and comes to; -1 if none.
+  // The digits from which axes are removed and to which they are added; -1 if
+  // none.
   int from = -1;
   int to = -1;
-  int64_t size = 0;  // Of a resize: the elements that are not padding.
-  Sharding after;    // Of the digits.
+  // Of a resize: the number of elements that are not padding.
+  int64_t size = 0;
+  Sharding after;  // Sharding of the digits.
   double wire_bytes = 0;
   double price = 0;
 };
 
-// Remembers what it was asked. Not thread-safe. Deterministic: answers do not
-// depend on what was asked before.
+// Memoises its answers. Not thread-safe. Deterministic: answers do not depend
+// on earlier questions.
 class Resharder {
  public:
-  // `mesh` outlives it. `known`: ways on this mesh at these prices, added to;
-  // null: none yet.
+  // `mesh` must outlive it. `known`: memoised paths on this mesh at these
+  // prices, added to; null: start without any.
   Resharder(const Mesh* mesh, const Prices& prices,
-            std::shared_ptr<KnownWays> known = nullptr);
+            std::shared_ptr<ReshardPathCache> known = nullptr);
 
   const Mesh& mesh() const { return *mesh_; }
+  const Prices& prices() const { return prices_; }
 
-  // Both shardings have the same global dimensions.
+  // Requires: both shardings have the same global dimensions.
   double Price(ElementType type, const Sharding& from, const Sharding& to);
   const std::vector<ReshardStep>& Path(ElementType type, const Sharding& from,
                                        const Sharding& to);
 
-  // For callers that ask often: a number for a sharding. Price of two numbers
-  // is a single lookup once known.
+  // For callers that ask often: a number for a sharding. The price between two
+  // numbers is a single lookup once it is known.
   int32_t Number(const Sharding& sharding);
   double Price(ElementType type, int32_t from, int32_t to);
 
-  // Problems solved; other questions had the answer of one of these.
+  // How many search problems were solved; other questions were answered from
+  // these.
   size_t problem_count() const { return known_->size(); }
 
-  // The price of resolving what is pending, gathering all that differs and
-  // slicing. Never below Price.
+  // The price of the plain path: reduce what is pending, gather everything that
+  // differs, slice. Never below Price.
   double PlainPrice(ElementType type, const Sharding& from, const Sharding& to);
 
  private:
@@ -80,11 +86,11 @@ class Resharder {
       return H::combine(std::move(h), pair.from, pair.to, pair.bits);
     }
   };
-  // What a way has to pass, if anything.
+  // An intermediate sharding that the path has to pass through, if any.
   std::optional<Sharding> Through(const Sharding& from,
                                   const Sharding& to) const;
   double FindPrice(int64_t bits, const Sharding& from, const Sharding& to);
-  const std::vector<ReshardWay>& Ways(const SearchProblem& problem);
+  const std::vector<ReshardPath>& Ways(const SearchProblem& problem);
   void AppendPath(int64_t bits, const Sharding& from, const Sharding& to,
                   std::vector<ReshardStep>* path);
 
@@ -94,11 +100,11 @@ class Resharder {
   absl::node_hash_map<Sharding, int32_t> numbers_;
   std::vector<const Sharding*> shardings_;  // By number.
   absl::flat_hash_map<Pair, double> pair_prices_;
-  const std::shared_ptr<KnownWays> known_;
+  const std::shared_ptr<ReshardPathCache> known_;
   absl::flat_hash_map<Pair, std::unique_ptr<std::vector<ReshardStep>>> paths_;
 };
 
-// "slice b to 0, all-reduce a": the moves that do something.
+// "slice b to 0, all-reduce a": the steps that have an effect.
 std::string ToString(const std::vector<ReshardStep>& path, const Mesh& mesh);
 
 }  // namespace meshwright

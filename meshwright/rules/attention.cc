@@ -1,8 +1,10 @@
 // cuDNN's attention: the batch and the heads are kept. Query heads that share
 // a key head may be split, too; the gradients of keys and values are sums over
-// them then. Over the sequence, keys and values go round (ring_attention.cc).
+// them then. Over the sequence, keys and values go round (ring_attention.cc),
+// with as much to do for all devices if it is causal (balanced_ring.cc).
 #include <utility>
 
+#include "meshwright/rules/balanced_ring.h"
 #include "meshwright/rules/dropout_seeds.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/fused_attention.h"
@@ -156,6 +158,10 @@ LocalValues LowerAttention(const LocalOp& op, LocalBuilder& builder) {
   const FusedAttention whole = *ReadFusedAttention(op.instruction);
   const int64_t sequence = whole.heads_first ? 2 : 1;
   const AxisList& ring = op.axes(op.rule.operands[0][sequence][0]);
+  if (!ring.empty() && IsWorthBalancing(op, whole, ring, builder)) {
+    return whole.backward ? BalancedBackward(op, whole, ring, builder)
+                          : BalancedForward(op, whole, ring, builder);
+  }
   if (!ring.empty()) {
     return whole.backward ? RingBackward(op, whole, ring, builder)
                           : RingForward(op, whole, ring, builder);

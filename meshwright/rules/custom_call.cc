@@ -15,6 +15,7 @@
 #include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/island.h"
 #include "meshwright/rules/library_gemm.h"
+#include "meshwright/rules/open_island.h"
 #include "meshwright/rules/rule_text.h"
 
 namespace meshwright {
@@ -183,6 +184,9 @@ bool IsPartitionerHint(const Instruction& instruction) {
 
 std::optional<Rule> CustomCallFactors(const Instruction& instruction) {
   if (IsIsland(instruction)) return IslandFactors(instruction);
+  if (EntersOpenIsland(instruction) || LeavesOpenIsland(instruction)) {
+    return RegionEdgeFactors(instruction);
+  }
   if (instruction.attributes->custom_call_has_side_effect) return std::nullopt;
   std::optional<Rule> rule = BroughtRule(instruction);
   if (rule.has_value()) return rule;

@@ -3,79 +3,13 @@
 #include <limits>
 #include <utility>
 
+#include "meshwright/rules/ring_steps.h"
+
 namespace meshwright {
 namespace {
 
 using Tensor = AttentionPart;
 using Values = std::vector<Instruction*>;
-constexpr ElementType kWide = ElementType::kF32;
-
-// Each device's value goes to the next one along `axes`.
-Instruction* PassOn(Instruction* value, const AxisList& axes,
-                    LocalBuilder& builder) {
-  std::vector<std::pair<int64_t, int64_t>> pairs;
-  for (const std::vector<int64_t>& group : builder.program().Groups(axes)) {
-    for (size_t i = 0; i < group.size(); ++i) {
-      pairs.emplace_back(group[i], group[(i + 1) % group.size()]);
-    }
-  }
-  return builder.CollectivePermute(value, std::move(pairs));
-}
-
-// pred[]: whether the keys of step `step` come before this device's queries.
-Instruction* ComesBefore(int64_t step, const AxisList& axes,
-                         LocalBuilder& builder) {
-  return builder.Compare(
-      "GE", builder.AxisIndex(axes),
-      builder.Constant(ElementType::kS32, static_cast<double>(step)));
-}
-
-Instruction* Where(Instruction* condition, Instruction* value, double other,
-                   LocalBuilder& builder) {
-  const std::vector<int64_t> sizes = value->shape.dimensions;
-  Instruction* fill = builder.Constant(value->shape.element_type, other);
-  return builder.Select(builder.Broadcast(condition, sizes), value,
-                        builder.Broadcast(fill, sizes));
-}
-
-// The weight of a part with log-sum-exp `part` in one with `all`, for each
-// element of an output of these dimensions.
-Instruction* Weight(Instruction* part, Instruction* all,
-                    const std::vector<int64_t>& dimensions,
-                    LocalBuilder& builder) {
-  Instruction* weight = builder.Unary(
-      Opcode::kExponential, builder.Binary(Opcode::kSubtract, part, all));
-  return builder.BroadcastInDim(weight, dimensions, {0, 1, 2});
-}
-
-// An output with its log-sum-exp; the first always has finite ones.
-struct Partial {
-  Instruction* output = nullptr;  // Wide.
-  Instruction* sum = nullptr;
-};
-
-Partial Join(const Partial& a, const Partial& b, LocalBuilder& builder) {
-  Instruction* larger = builder.Binary(Opcode::kMaximum, a.sum, b.sum);
-  const auto relative = [&](Instruction* sum) {
-    return builder.Unary(Opcode::kExponential,
-                         builder.Binary(Opcode::kSubtract, sum, larger));
-  };
-  Instruction* sum = builder.Binary(
-      Opcode::kAdd, larger,
-      builder.Unary(Opcode::kLog, builder.Binary(Opcode::kAdd, relative(a.sum),
-                                                 relative(b.sum))));
-  const std::vector<int64_t> sizes = a.output->shape.dimensions;
-  const auto weighted = [&](const Partial& part) {
-    return builder.Binary(Opcode::kMultiply, part.output,
-                          Weight(part.sum, sum, sizes, builder));
-  };
-  return {.output = builder.Binary(Opcode::kAdd, weighted(a), weighted(b)),
-          .sum = sum};
-}
-
-Instruction* Add(Instruction* a, Instruction* b, LocalBuilder& builder) {
-  return builder.Binary(Opcode::kAdd, a, b);
-}
 
 // Sizes that a part has in a call on `operands`.
 void Localise(const FusedAttention& attention, const Values& operands,
@@ -152,18 +86,20 @@ Values RingForward(const LocalOp& op, const FusedAttention& attention,
   Values operands = op.operands;
   const Values own =
       CallAttention(op.instruction, operands, attention.causal, builder);
-  Partial all{.output = builder.Convert(kWide, own[0]), .sum = own[1]};
+  PartialAttention all{.output = builder.Convert(kRingType, own[0]),
+                       .sum = own[1]};
   for (int64_t step = 1; step < builder.mesh().Size(ring); ++step) {
     operands[1] = PassOn(operands[1], ring, builder);
     operands[2] = PassOn(operands[2], ring, builder);
     const Values block =
         CallAttention(op.instruction, operands, /*causal=*/false, builder);
-    Partial part{.output = builder.Convert(kWide, block[0]), .sum = block[1]};
+    PartialAttention part{.output = builder.Convert(kRingType, block[0]),
+                          .sum = block[1]};
     if (attention.causal) {
-      part.sum = Where(ComesBefore(step, ring, builder), part.sum,
-                       -std::numeric_limits<double>::infinity(), builder);
+      part.sum = ValueIf(ComesBefore(step, ring, builder), part.sum,
+                         -std::numeric_limits<double>::infinity(), builder);
     }
-    all = Join(all, part, builder);
+    all = JoinPartials(all, part, builder);
   }
   return {builder.Convert(own[0]->shape.element_type, all.output), all.sum,
           own[2]};
@@ -176,7 +112,7 @@ Values RingBackward(const LocalOp& op, const FusedAttention& attention,
       CallAttention(op.instruction, operands, attention.causal, builder);
   Values sums;
   for (size_t i = 0; i < 3; ++i) {
-    sums.push_back(builder.Convert(kWide, own[i]));
+    sums.push_back(builder.Convert(kRingType, own[i]));
   }
   const int64_t count = builder.mesh().Size(ring);
   for (int64_t step = 1; step < count; ++step) {
@@ -187,11 +123,11 @@ Values RingBackward(const LocalOp& op, const FusedAttention& attention,
     const Values block =
         CallAttention(op.instruction, operands, /*causal=*/false, builder);
     for (size_t i = 0; i < 3; ++i) {
-      Instruction* part = builder.Convert(kWide, block[i]);
+      Instruction* part = builder.Convert(kRingType, block[i]);
       if (attention.causal) {
-        part = Where(ComesBefore(step, ring, builder), part, 0, builder);
+        part = ValueIf(ComesBefore(step, ring, builder), part, 0, builder);
       }
-      sums[i] = Add(sums[i], part, builder);
+      sums[i] = builder.Binary(Opcode::kAdd, sums[i], part);
     }
   }
   Values results;

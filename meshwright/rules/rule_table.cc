@@ -4,6 +4,7 @@
 
 #include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/rules/families.h"
+#include "meshwright/rules/open_island.h"
 
 namespace meshwright {
 namespace {
@@ -102,6 +103,15 @@ OpcodeEntry MakeEntry(Opcode opcode) {
       return {GetDimensionSizeFactors, LowerGetDimensionSize};
     case Opcode::kCustomCall:
       return {CustomCallFactors, LowerCustomCall};
+
+    // Only of shard_map regions: what a step itself has is refused.
+    case Opcode::kAllGather:
+    case Opcode::kAllReduce:
+    case Opcode::kAllToAll:
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectivePermute:
+    case Opcode::kReduceScatter:
+      return {RegionCollectiveFactors, LowerUnchanged};
 
     case Opcode::kParameter:
       return Structural(Structure::kParameter);

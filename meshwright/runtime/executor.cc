@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/literal.h"
 #include "meshwright/runtime/collective_options.h"
@@ -78,8 +77,8 @@ void Executor::FindRanks() {
   threads_ = std::make_unique<RankThreads>(static_cast<int>(ranks_.size()));
 }
 
-// The devices that a stage's programs are compiled for: all of them where the
-// client knows those of other workers, otherwise those that are here.
+// The devices for which a stage's programs are compiled: all of them if the
+// client knows those of other workers, otherwise the local ones.
 absl::StatusOr<std::vector<int>> Executor::DeviceIds(int32_t stage) const {
   const absl::Span<const DevicePlace> all = options_.client->all_devices();
   std::vector<int> ids;
@@ -90,7 +89,7 @@ absl::StatusOr<std::vector<int>> Executor::DeviceIds(int32_t stage) const {
     return ids;
   }
   for (const DeviceAt& at : job().devices[stage]) {
-    int32_t device = 0;  // Of the worker's.
+    int32_t device = 0;  // Index among the worker's devices.
     const auto found = std::ranges::find_if(all, [&](const DevicePlace& place) {
       return place.process_index == at.worker && device++ == at.device;
     });
@@ -122,8 +121,7 @@ absl::Status Executor::Compile(const std::vector<std::string>& programs) {
                         ? options_.cache->Compile(client, source, compile)
                         : client.Compile(source, compile);
     if (!compiled.ok()) {
-      return programs.size() == 1 ? compiled.status()
-                                  : Annotate(compiled.status(), program.Name());
+      return ErrorOf(job(), static_cast<int32_t>(i), compiled.status());
     }
     made = *std::move(compiled);
   }
@@ -274,7 +272,7 @@ absl::StatusOr<StepReport> Executor::Step(int64_t number) {
     const StageInput& output = job().step.outputs[next.output];
     if (output.kind != StageInput::Kind::kValue) continue;
     const auto found = outputs_.find(output.index);
-    if (found == outputs_.end()) continue;  // Made by other workers.
+    if (found == outputs_.end()) continue;  // Computed by other workers.
     inputs_.parameters[{next.parameter, job().step.homes[next.parameter]}] = {
         found->second};
   }

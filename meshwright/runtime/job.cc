@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/analysis/roles.h"
+#include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/schedule/stage_edges.h"
 #include "meshwright/schedule/validate.h"
@@ -126,7 +127,7 @@ absl::StatusOr<JobSource> MakeJob(const Module& module, const StagedStep& step,
          .shape = parameter->shape,
          .is_state = info.role == ParameterRole::kState});
   }
-  // State that no program reads is kept all the same.
+  // State that no program reads is kept nevertheless.
   for (const StageInput& output : step.outputs) {
     if (output.kind != StageInput::Kind::kParameter) continue;
     made.job.layout.parameters.try_emplace(
@@ -167,6 +168,12 @@ absl::Status PlaceJob(absl::Span<const int64_t> devices, Job& job) {
     job.devices.push_back(own);
   }
   return absl::OkStatus();
+}
+
+absl::Status ErrorOf(const Job& job, int32_t program,
+                     const absl::Status& error) {
+  if (job.step.programs.size() == 1) return error;
+  return Annotate(error, job.step.programs[program].Name());
 }
 
 }  // namespace meshwright

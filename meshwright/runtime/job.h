@@ -1,9 +1,9 @@
-// A step as devices run it: the programs of its stages, how its arrays lie, in
-// which order things happen, and on whose devices.
+// A job: a step in the form in which devices run it, with the programs of its
+// stages, the shardings of its arrays, the order of actions, and the devices.
 //
-// A step without stages is a job of one stage with one program, which runs once
-// per step. Jobs hold no modules: programs are written for each worker
-// (write_programs.h) and go with the job as bytes.
+// A non-pipelined step is a job of one stage with one program, which runs once
+// per step. Jobs contain no modules: programs are written for each worker
+// (write_programs.h) and sent with the job as bytes.
 #ifndef MESHWRIGHT_RUNTIME_JOB_H_
 #define MESHWRIGHT_RUNTIME_JOB_H_
 
@@ -24,7 +24,7 @@
 
 namespace meshwright {
 
-// A device of a worker, both counted from 0.
+// A device of a worker; both numbered from 0.
 struct DeviceAt {
   int32_t worker = 0;
   int32_t device = 0;
@@ -33,7 +33,7 @@ struct DeviceAt {
 };
 
 struct Job {
-  StagedStep step;      // Modules are empty.
+  StagedStep step;      // Its modules are empty.
   StagedLayout layout;  // Without programs.
   Timetable timetable;
   // By stage, by device of its mesh. Stages of one rank share devices.
@@ -45,61 +45,63 @@ struct Job {
     bool is_state = false;
   };
   std::vector<Parameter> parameters;  // Of the step.
-  std::optional<int64_t> loss;        // The output that is.
-  char padding = 0;  // Fills the bytes of uneven shards that hold no element.
+  std::optional<int64_t> loss;  // The index of the loss among the outputs.
+  char padding = 0;  // The byte that fills the padding of uneven shards.
 
   int workers() const;
-  // Whether a stage has devices of several.
+  // Whether some stage has devices of several workers.
   bool SpansWorkers() const;
   int64_t device_count() const;  // Of all ranks.
-  // The stage where output `index` is.
+  // The stage that holds output `index`.
   int32_t StageOfOutput(int64_t index) const;
-  // How output `index` lies there.
+  // The sharding of output `index` there.
   const Sharding& ShardingOfOutput(int64_t index) const;
-  // The dimension of which micro-batches get parts.
+  // The dimension that is divided among micro-batches.
   std::optional<int64_t> CutOf(int64_t parameter) const;
 };
 
-// A job and the modules of its programs, which outlive it.
+// A job and the modules of its programs, which must outlive it.
 struct JobSource {
   Job job;
-  std::vector<const Module*> modules;  // By program; for one device.
+  std::vector<const Module*> modules;  // By program; per-device modules.
 };
 
-// A step as each device of a mesh runs it: a program for as many replicas as
-// there are devices, replica i on device i of the mesh.
+// A partitioned step: a program for as many replicas as there are devices,
+// replica i on device i of the mesh.
 struct ShardedStep {
-  const Module& program;  // For one device; collectives between replicas.
+  const Module& program;  // For one device, with collectives between replicas.
   Mesh mesh;
-  // How the whole step's parameters and outputs lie on the mesh, by number.
+  // The shardings of the whole step's parameters and outputs, by number.
   std::vector<Sharding> parameters;
   std::vector<Sharding> outputs;
   char padding = 0;
 };
 
 // Names, roles and shapes are those of `module`, the whole step, which has
-// passed Verify. kInvalidArgument when the program does not fit the shardings,
-// or state does not come out split as it goes in.
+// passed Verify. kInvalidArgument if the program does not fit the shardings, or
+// the next value of some state has another sharding than the state.
 absl::StatusOr<JobSource> MakeJob(const Module& module,
                                   const ShardedStep& step);
 // The whole step on one device. kInvalidArgument if it is not for one.
 absl::StatusOr<JobSource> MakeJob(const Module& module);
-// kInvalidArgument when the timetable does not fit the step.
+// kInvalidArgument if the timetable does not fit the step.
 absl::StatusOr<JobSource> MakeJob(const Module& module, const StagedStep& step,
                                   const StagedLayout& layout,
                                   Timetable timetable);
 
-// kInvalidArgument when it does not fit.
+// kInvalidArgument if it does not fit.
 absl::Status CheckTimetable(const Timetable& timetable, const StagedStep& step);
 
-// kInvalidArgument when what the job says of itself does not fit together: for
-// jobs that come from elsewhere.
+// kInvalidArgument if the job is inconsistent. For jobs that were received.
 absl::Status CheckJob(const Job& job);
 
-// Gives every rank its devices, one rank after another, worker after worker;
-// `devices` says how many each worker has. kInvalidArgument if they are too
-// few.
+// Assigns devices to ranks, in order of ranks and of workers; `devices`: how
+// many each worker has. kInvalidArgument if there are too few.
 absl::Status PlaceJob(absl::Span<const int64_t> devices, Job& job);
+
+// What went wrong with a program; names the program if the job has several.
+absl::Status ErrorOf(const Job& job, int32_t program,
+                     const absl::Status& error);
 
 }  // namespace meshwright
 

@@ -1,11 +1,15 @@
 #include "meshwright/runtime/job_runner.h"
 
+#include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/runtime/check_size.h"
+#include "meshwright/runtime/host_memory.h"
 #include "meshwright/runtime/synthetic_inputs.h"
 #include "meshwright/state/shard_tensor.h"
 
@@ -20,6 +24,10 @@ Tensor PartOf(const Tensor& tensor, int64_t dimension, int64_t index,
   sharding.dims[dimension] = {
       {tensor.dimensions[dimension], time.AllSubAxes()}};
   return Shard(tensor, sharding, time, index);
+}
+
+int64_t WholeBytes(const Shape& shape) {
+  return CheckedBytes(shape.dimensions, HostBytes(shape.element_type)).value();
 }
 
 }  // namespace
@@ -71,17 +79,91 @@ absl::Status JobRunner::FillSynthetic(uint64_t seed) {
                           });
 }
 
+absl::StatusOr<int64_t> JobRunner::FindSettable(const std::string& name) const {
+  MW_ASSIGN_OR_RETURN(const int64_t number, FindParameter(roles_, name));
+  if (!is_fed_[number]) return number;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "parameter ", name, " comes from a dataset; end that first"));
+}
+
 absl::Status JobRunner::Set(std::vector<Tensor> tensors) {
   for (Tensor& tensor : tensors) {
-    MW_ASSIGN_OR_RETURN(const int64_t number,
-                        FindParameter(roles_, tensor.name));
-    if (is_fed_[number]) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "parameter ", tensor.name, " comes from a dataset; end that first"));
-    }
+    MW_ASSIGN_OR_RETURN(const int64_t number, FindSettable(tensor.name));
     MW_RETURN_IF_ERROR(SetParameter(number, std::move(tensor)));
   }
   return absl::OkStatus();
+}
+
+absl::Status JobRunner::SetLent(LentTensor tensor) {
+  MW_ASSIGN_OR_RETURN(const int64_t number, FindSettable(tensor.tensor.name));
+  const Shape& shape = job_.parameters[number].shape;
+  // What is to be converted, or cut elsewhere than in rows, is copied.
+  const bool is_as_given = tensor.is_lent() && site_->executor() != nullptr &&
+                           tensor.tensor.type == shape.element_type &&
+                           tensor.tensor.dimensions == shape.dimensions &&
+                           std::ssize(tensor.bytes) == WholeBytes(shape) &&
+                           job_.CutOf(number).value_or(0) == 0;
+  return is_as_given ? SendParameter(number, tensor)
+                     : SetParameter(number, Owned(std::move(tensor)));
+}
+
+absl::Status JobRunner::SendParameter(int64_t number,
+                                      const LentTensor& tensor) {
+  const size_t count =
+      job_.CutOf(number).has_value() ? job_.step.micro_batches : 1;
+  const size_t part = tensor.bytes.size() / count;
+  for (const auto& [key, sharding] : job_.layout.parameters) {
+    const auto& [parameter, stage] = key;
+    if (parameter != number || (job_.parameters[number].is_state &&
+                                stage != job_.step.homes[number])) {
+      continue;
+    }
+    for (size_t t = 0; t < count; ++t) {
+      for (std::vector<int64_t>& devices :
+           ShardHolders(sharding, job_.layout.meshes[stage])) {
+        MW_RETURN_IF_ERROR(SendShard(
+            {.parameter = number,
+             .stage = stage,
+             .micro_batch = static_cast<int64_t>(t),
+             .devices = std::move(devices)},
+            sharding, tensor.bytes.subspan(t * part, part), tensor.owner));
+      }
+    }
+  }
+  is_given_[number] = true;
+  return absl::OkStatus();
+}
+
+absl::Status JobRunner::SendShard(const ParameterShard& at,
+                                  const Sharding& sharding,
+                                  absl::Span<const std::byte> whole,
+                                  const std::shared_ptr<const void>& owner) {
+  Executor& executor = *site_->executor();
+  const Mesh& mesh = job_.layout.meshes[at.stage];
+  const ElementType type = job_.parameters[at.parameter].shape.element_type;
+  HostArray shard = {.shape = {type, LocalDimensions(sharding, mesh)}};
+  const size_t bytes = shard.shape.host_bytes();
+  const int64_t device = at.devices.front();
+  if (const std::optional<int64_t> offset =
+          ShardOffset(sharding, mesh, device, HostBytes(type))) {
+    shard.bytes = whole.subspan(*offset, bytes);
+    // A CPU that may keep them uses them in place, for as long as it likes.
+    if (executor.client()->platform_name() != "cpu") shard.owner = owner;
+    return executor.Set(at, shard);
+  }
+  const std::shared_ptr<char> gathered =
+      AllocateHostMemory(static_cast<int64_t>(bytes));
+  const absl::Span<std::byte> into = {
+      reinterpret_cast<std::byte*>(gathered.get()), bytes};
+  const bool is_even = std::ranges::all_of(
+      sharding.dims, [&](const DimSharding& dim) { return IsEven(dim, mesh); });
+  if (!is_even) {
+    std::memset(into.data(), job_.padding, bytes);
+  }
+  CopyToShard(whole, sharding, mesh, device, HostBytes(type), into);
+  shard.bytes = into;
+  shard.owner = gathered;
+  return executor.Set(at, shard);
 }
 
 absl::Status JobRunner::Init(const Module& init, std::vector<Tensor> arguments,
@@ -113,8 +195,8 @@ absl::Status JobRunner::Feed(const std::string& dataset, int64_t position) {
       std::exchange(is_fed_, std::vector<bool>(is_fed_.size()));
   MW_RETURN_IF_ERROR(site_->Feed(nullptr, 0));
   if (dataset.empty()) return absl::OkStatus();
-  // Whatever goes wrong, no step takes an old batch, or a made-up one, for one
-  // of the dataset.
+  // Whatever fails below, no step uses an old or synthetic batch instead of one
+  // from the dataset.
   for (size_t i = 0; i < was_fed.size(); ++i) {
     if (was_fed[i]) is_given_[i] = false;
   }
@@ -167,15 +249,20 @@ absl::StatusOr<StepResult> JobRunner::Step() {
   return results[0];
 }
 
-absl::StatusOr<Tensor> JobRunner::ReadArray(ShardAt::Kind kind, int64_t index,
-                                            bool check_copies) const {
+JobRunner::ArrayAt JobRunner::PlaceOf(ShardAt::Kind kind, int64_t index) const {
   const bool is_state = kind == ShardAt::Kind::kState;
   const int32_t stage =
       is_state ? job_.step.homes[index] : job_.StageOfOutput(index);
-  const Sharding& sharding = is_state
-                                 ? job_.layout.parameters.at({index, stage})
-                                 : job_.ShardingOfOutput(index);
-  const Mesh& mesh = job_.layout.meshes[stage];
+  return {.sharding = is_state ? &job_.layout.parameters.at({index, stage})
+                               : &job_.ShardingOfOutput(index),
+          .mesh = &job_.layout.meshes[stage]};
+}
+
+absl::StatusOr<Tensor> JobRunner::ReadArray(ShardAt::Kind kind, int64_t index,
+                                            bool check_copies) const {
+  const ArrayAt at = PlaceOf(kind, index);
+  const Sharding& sharding = *at.sharding;
+  const Mesh& mesh = *at.mesh;
   std::vector<int64_t> devices = FirstCopies(sharding, mesh);
   if (check_copies) {
     devices.resize(mesh.device_count());
@@ -228,6 +315,41 @@ absl::StatusOr<Tensor> JobRunner::Read(const std::string& name) const {
       ReadArray(found.is_state ? ShardAt::Kind::kState : ShardAt::Kind::kOutput,
                 found.index, /*check_copies=*/false));
   tensor.name = name;
+  return tensor;
+}
+
+absl::StatusOr<Tensor> JobRunner::ReadInto(const std::string& name,
+                                           absl::Span<std::byte> bytes) const {
+  const Executor* const executor = site_->executor();
+  if (executor == nullptr) return Runner::ReadInto(name, bytes);
+  MW_ASSIGN_OR_RETURN(const NamedArray found, FindReadable(roles_, name));
+  const ShardAt::Kind kind =
+      found.is_state ? ShardAt::Kind::kState : ShardAt::Kind::kOutput;
+  const ArrayAt at = PlaceOf(kind, found.index);
+  Tensor tensor = {.name = name, .dimensions = GlobalDimensions(*at.sharding)};
+  for (const int64_t device : FirstCopies(*at.sharding, *at.mesh)) {
+    const ShardAt wanted{kind, found.index, device};
+    if (tensor.type == ElementType::kInvalid) {
+      MW_ASSIGN_OR_RETURN(const BufferShape shape, executor->ShapeOf(wanted));
+      tensor.type = shape.type;
+      MW_RETURN_IF_ERROR(CheckSize(
+          name, CheckedBytes(tensor.dimensions, HostBytes(tensor.type)).value(),
+          bytes.size()));
+    }
+    const int64_t element = HostBytes(tensor.type);
+    if (const std::optional<int64_t> offset =
+            ShardOffset(*at.sharding, *at.mesh, device, element)) {
+      const BufferShape shape{tensor.type,
+                              LocalDimensions(*at.sharding, *at.mesh)};
+      MW_RETURN_IF_ERROR(
+          executor->Read(wanted, bytes.subspan(*offset, shape.host_bytes())));
+      continue;
+    }
+    MW_ASSIGN_OR_RETURN(const Tensor shard, executor->Read(wanted));
+    CopyFromShard({reinterpret_cast<const std::byte*>(shard.data.data()),
+                   shard.data.size()},
+                  *at.sharding, *at.mesh, device, element, bytes);
+  }
   return tensor;
 }
 

@@ -1,5 +1,5 @@
-// A job seen as the step that it was made of: tensors go in and come out whole,
-// by name, however they lie on devices, and wherever those are.
+// Presents a job as the step that it was made of: tensors are set and read
+// whole and by name, whatever their shardings and wherever the devices are.
 //
 //   MW_ASSIGN_OR_RETURN(auto runner, MakeLocalRunner(module, client.get()));
 //   MW_RETURN_IF_ERROR(runner->FillSynthetic(/*seed=*/0));
@@ -7,8 +7,8 @@
 //   MW_ASSIGN_OR_RETURN(const StepResult step, runner->Step());
 //   step.loss;     // 4.85
 //
-// After a step, the outputs that are the next value of a state parameter take
-// that parameter's place. Everything else keeps its value until Set again.
+// After a step, the outputs that are next values of state parameters replace
+// these. All other parameters keep their values until Set again.
 #ifndef MESHWRIGHT_RUNTIME_JOB_RUNNER_H_
 #define MESHWRIGHT_RUNTIME_JOB_RUNNER_H_
 
@@ -35,17 +35,18 @@ namespace meshwright {
 
 class JobRunner : public Runner {
  public:
-  // `module` is the whole step that `job` was made of and outlives the runner;
-  // so does the job, which `site` runs.
+  // `module` is the whole step that `job` was made of; it and the job, which
+  // `site` runs, must outlive the runner.
   JobRunner(const Module& module, const Job* job,
             std::unique_ptr<JobSite> site);
 
   const ModuleRoles& roles() const override { return roles_; }
   absl::Status FillSynthetic(uint64_t seed) override;
   absl::Status Set(std::vector<Tensor> tensors) override;
+  absl::Status SetLent(LentTensor tensor) override;
   absl::Status Init(const Module& init, std::vector<Tensor> arguments,
                     uint64_t seed) override;
-  // The same, of what each piece says.
+  // The same for the given pieces.
   absl::Status InitPieces(const Module& init,
                           const std::vector<InitPiece>& pieces,
                           std::vector<Tensor> arguments, uint64_t seed);
@@ -58,36 +59,49 @@ class JobRunner : public Runner {
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
   absl::StatusOr<Tensor> Read(const std::string& name) const override;
+  absl::StatusOr<Tensor> ReadInto(const std::string& name,
+                                  absl::Span<std::byte> bytes) const override;
   absl::Status Save(const SaveOptions& options) override;
   absl::Status AwaitSaved() override { return saver_.AwaitSaved(); }
   absl::StatusOr<RestoredState> Restore(const std::string& directory) override;
-  // The same, of a step whose state the map says.
+  // The same for a step whose state is described by the map.
   absl::Status SaveState(const SaveOptions& options, StateMap map);
   absl::StatusOr<RestoredState> RestoreState(const std::string& directory,
                                              const StateMap& map);
-  // kInternal, naming it, when an output of the last step is not the same, bit
-  // for bit, on devices that are to hold copies of it.
+  // kInternal, naming it, if an output of the last step is not bitwise equal on
+  // all devices that hold replicas of it.
   absl::Status CheckOutputCopies() const;
 
-  // As JobSite's.
+  // As in JobSite.
   void OnStep(JobSite::StepEvent event) { site_->OnStep(std::move(event)); }
   void Abort(const absl::Status& why) { site_->Abort(why); }
 
   // Whether a parameter comes from a dataset.
   bool IsFed(int64_t parameter) const { return is_fed_[parameter]; }
   const Job& job() const { return job_; }
-  // What happened in the last step; seconds since it began.
+  // What happened in the last step; times in seconds since it began.
   const Simulation& execution() const { return execution_; }
-  // Null when it runs elsewhere.
+  // Null if the job runs elsewhere.
   Executor* executor() { return site_->executor(); }
-  // Of the job here (MeasurePeak), or what workers said after the last step;
-  // nothing before.
+  // Of a local job (MeasurePeak), or as workers reported after the last step;
+  // nullopt before the first.
   absl::StatusOr<std::optional<PeakMemory>> FindPeak();
 
  private:
   StateMap OwnState() const;
   absl::Status CheckGiven(int64_t parameter) const;
+  absl::StatusOr<int64_t> FindSettable(const std::string& name) const;
   absl::Status SetParameter(int64_t number, Tensor tensor);
+  // From bytes that are lent, to devices of this process.
+  absl::Status SendParameter(int64_t number, const LentTensor& tensor);
+  absl::Status SendShard(const ParameterShard& at, const Sharding& sharding,
+                         absl::Span<const std::byte> whole,
+                         const std::shared_ptr<const void>& owner);
+  struct ArrayAt {
+    const Sharding* sharding;
+    const Mesh* mesh;
+  };
+  ArrayAt PlaceOf(ShardAt::Kind kind, int64_t index) const;
   absl::StatusOr<Tensor> ReadArray(ShardAt::Kind kind, int64_t index,
                                    bool check_copies) const;
 
@@ -100,10 +114,10 @@ class JobRunner : public Runner {
   std::vector<bool> is_given_;
   std::vector<bool> is_fed_;
   Simulation execution_;
-  int64_t worker_bytes_ = 0;  // That programs take on a device of a worker.
+  int64_t worker_bytes_ = 0;  // What programs take per device of a worker.
 };
 
-// Ranks that ran on several workers take as long as on the slowest.
+// For ranks that span workers, the times of the slowest worker.
 Simulation ExecutionOf(const Job& job, const StepReport& report);
 
 }  // namespace meshwright

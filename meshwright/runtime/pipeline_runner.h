@@ -1,6 +1,5 @@
-// A pipeline seen as the step that it was made of: arrays of which it keeps
-// parts, on different stages (loops/split_loops.h), go in and come out
-// whole.
+// Presents a pipeline as the step that it was made of: arrays that it holds as
+// parts on different stages (loops/split_loops.h) are set and read whole.
 #ifndef MESHWRIGHT_RUNTIME_PIPELINE_RUNNER_H_
 #define MESHWRIGHT_RUNTIME_PIPELINE_RUNNER_H_
 
@@ -8,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,13 +20,17 @@ namespace meshwright {
 class PipelineRunner : public Runner {
  public:
   // `pipeline` runs `split` of `module`, or the module itself if null. What is
-  // pointed at outlives the runner.
+  // pointed to must outlive the runner.
   PipelineRunner(const Module* module, const SplitStep* split,
                  std::unique_ptr<JobRunner> pipeline);
 
   const ModuleRoles& roles() const override { return roles_; }
   absl::Status FillSynthetic(uint64_t seed) override;
   absl::Status Set(std::vector<Tensor> tensors) override;
+  absl::Status SetLent(LentTensor tensor) override {
+    return split_ == nullptr ? pipeline_->SetLent(std::move(tensor))
+                             : Runner::SetLent(std::move(tensor));
+  }
   absl::Status Init(const Module& init, std::vector<Tensor> arguments,
                     uint64_t seed) override;
   absl::Status Feed(const std::string& dataset, int64_t position) override;
@@ -42,6 +46,11 @@ class PipelineRunner : public Runner {
   absl::StatusOr<std::vector<Tensor>> ReadState() const override;
   absl::StatusOr<std::vector<Tensor>> ReadOutputs() const override;
   absl::StatusOr<Tensor> Read(const std::string& name) const override;
+  absl::StatusOr<Tensor> ReadInto(const std::string& name,
+                                  absl::Span<std::byte> bytes) const override {
+    return split_ == nullptr ? pipeline_->ReadInto(name, bytes)
+                             : Runner::ReadInto(name, bytes);
+  }
 
   absl::Status Save(const SaveOptions& options) override;
   absl::Status AwaitSaved() override { return pipeline_->AwaitSaved(); }
@@ -50,7 +59,7 @@ class PipelineRunner : public Runner {
   JobRunner& pipeline() const { return *pipeline_; }
 
  private:
-  // Of the step, in the parts that the pipeline has. Requires: it was split.
+  // Of the step, in the pipeline's parts. Requires: it was split.
   StateMap SplitState() const;
   absl::Status SetParameter(int64_t number, Tensor tensor);
 

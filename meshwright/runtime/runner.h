@@ -1,7 +1,8 @@
-// A training step that runs again and again, wherever it runs.
+// A training step that runs repeatedly, wherever it runs.
 #ifndef MESHWRIGHT_RUNTIME_RUNNER_H_
 #define MESHWRIGHT_RUNTIME_RUNNER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -10,15 +11,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/checkpoint/save_options.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/state/lent_tensor.h"
 #include "meshwright/state/tensor.h"
 
 namespace meshwright {
 
 struct StepResult {
-  double seconds = 0;  // From dispatch until every output is there.
+  double seconds = 0;  // From dispatch until every output is available.
   std::optional<double> loss;
 };
 
@@ -29,29 +32,31 @@ class Runner {
   virtual const ModuleRoles& roles() const = 0;
   // Gives every parameter a synthetic value (state/synthetic.h).
   virtual absl::Status FillSynthetic(uint64_t seed) = 0;
-  // Gives the parameters of these names a value. kInvalidArgument when there is
-  // no such parameter or the tensor does not fit it.
+  // Sets parameters by name. kInvalidArgument if there is no such parameter or
+  // the tensor does not fit it.
   virtual absl::Status Set(std::vector<Tensor> tensors) = 0;
-  // Gives state parameters the values that `init` computes, where they live:
+  // The same of one that may be lent. Its owner is let go when devices have
+  // what they need of it, which may be later.
+  virtual absl::Status SetLent(LentTensor tensor);
+  // Sets state parameters to the values that `init` computes, on their devices;
   // its outputs have their names, or their order. `arguments` are init's
-  // parameters, by name; what is not given is synthetic, of `seed`. `init` has
-  // passed Verify, without calls.
+  // parameters, by name; missing ones are synthetic, from `seed`. Requires:
+  // `init` passed Verify and has no calls.
   virtual absl::Status Init(const Module& init, std::vector<Tensor> arguments,
                             uint64_t seed) = 0;
   // From the next step on, the data parameters that a dataset names
-  // (docs/formats.md) come from it: step after step the next batch, from
-  // `position` on, read where the devices are and ahead of the steps. Until
-  // that ends, with an empty `dataset`, these parameters are not Set otherwise;
-  // then they keep their last values. kInvalidArgument when it cannot be read;
-  // then there is none, nor a value.
+  // (docs/formats.md) are its consecutive batches, starting at `position`, read
+  // where the devices are and prefetched. Until that ends, by an empty
+  // `dataset`, these parameters must not be Set; afterwards they keep their
+  // last values. kInvalidArgument if the dataset cannot be read; then there is
+  // none, and the parameters have no values.
   virtual absl::Status Feed(const std::string& dataset, int64_t position) = 0;
-  // Samples of the dataset consumed: where to go on. nullopt without one.
+  // Samples of the dataset consumed, from which to resume. nullopt without one.
   virtual std::optional<int64_t> position() const = 0;
-  // Requires a value for every parameter.
+  // Requires: every parameter has a value.
   virtual absl::StatusOr<StepResult> Step() = 0;
-  // That many, one after another. `meanwhile` is called once they have begun,
-  // and may Set data for those that follow: on workers it travels while steps
-  // run.
+  // Runs `count` steps. `meanwhile` is called once they have begun, and may Set
+  // data for later ones: on workers it is transferred while steps run.
   using Meanwhile = std::function<absl::Status()>;
   virtual absl::StatusOr<std::vector<StepResult>> Steps(
       int64_t count, const Meanwhile& meanwhile) = 0;
@@ -60,22 +65,26 @@ class Runner {
   }
   // The present values of the state parameters.
   virtual absl::StatusOr<std::vector<Tensor>> ReadState() const = 0;
-  // All outputs of the last step. Requires that there was one, and no Set of
-  // state since.
+  // All outputs of the last step. Requires: there was one, and no Set of state
+  // since.
   virtual absl::StatusOr<std::vector<Tensor>> ReadOutputs() const = 0;
   // The present value of a state parameter, or an output of the last step.
   // kNotFound if neither has this name.
   virtual absl::StatusOr<Tensor> Read(const std::string& name) const = 0;
+  // The same, into `bytes`; the tensor that it returns has no data.
+  // kInvalidArgument when it is not of that size.
+  virtual absl::StatusOr<Tensor> ReadInto(const std::string& name,
+                                          absl::Span<std::byte> bytes) const;
 
   // Saves the state parameters, by name, as a checkpoint (checkpoint/). Each
-  // worker writes what its devices hold. Waits for the save before, and fails
-  // as that did, unless AwaitSaved told; what runs, runs on.
+  // worker writes what its devices hold. Waits for the previous save, and
+  // returns its failure unless AwaitSaved has; steps may run meanwhile.
   virtual absl::Status Save(const SaveOptions& options) = 0;
-  // Until what is saved in the background is a checkpoint, or has failed.
+  // Waits until a save in the background is complete, or has failed.
   virtual absl::Status AwaitSaved() = 0;
-  // From DIR, the newest complete one, or DIR/step_00000100; saved however the
-  // state lay. kInvalidArgument, naming the file or tensor, when it does not
-  // fit or is damaged: then state has no value.
+  // From DIR (its newest complete checkpoint) or DIR/step_00000100, whatever
+  // shardings it was saved with. kInvalidArgument, naming the file or tensor,
+  // if it does not fit or is damaged: then state has no value.
   virtual absl::StatusOr<RestoredState> Restore(
       const std::string& directory) = 0;
 };

@@ -105,6 +105,54 @@ TEST_F(ShardedStepTest, PaddingIsFilledAndNotRead) {
   EXPECT_TRUE(poisoned->CheckOutputCopies().ok());
 }
 
+TEST_F(ShardedStepTest, TensorsAreLentAndReadInto) {
+  const Module module = CounterForTest(5);
+  // In one piece; in halves; cut with padding.
+  const std::pair<int64_t, absl::string_view> layouts[] = {
+      {5, "[-]"}, {3, "[a]"}, {2, "[(a,b)]"}};
+  for (const auto& [local, text] : layouts) {
+    SCOPED_TRACE(text);
+    const auto runner =
+        Create(module, Step(CounterForTest(local), 5, text, text, text))
+            .value();
+    Tensor w = FloatsForTest("w", {1, 2, 3, 4, 5});
+    Tensor x = FloatsForTest("x", {10, 20, 30, 40, 50});
+    std::weak_ptr<const std::string> released;
+    for (Tensor* tensor : {&w, &x}) {
+      const auto owner =
+          std::make_shared<const std::string>(std::exchange(tensor->data, {}));
+      released = owner;
+      ASSERT_TRUE(runner
+                      ->SetLent({.tensor = *tensor,
+                                 .bytes = {reinterpret_cast<const std::byte*>(
+                                               owner->data()),
+                                           owner->size()},
+                                 .owner = owner})
+                      .ok());
+    }
+    // The CPU has copied it.
+    EXPECT_TRUE(released.expired());
+    ASSERT_TRUE(runner->Step().ok());
+    std::vector<float> values(5);
+    const auto read = runner->ReadInto("w", AsWritableBytes(values));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(values, std::vector<float>({11, 22, 33, 44, 55}));
+    EXPECT_EQ(
+        *read,
+        (Tensor{.name = "w", .type = ElementType::kF32, .dimensions = {5}}));
+    std::vector<float> few(4);
+    EXPECT_EQ(
+        runner->ReadInto("w", AsWritableBytes(few)).status(),
+        absl::InvalidArgumentError("w has 20 bytes, the memory for it 16"));
+    EXPECT_EQ(runner->ReadInto("v", AsWritableBytes(few)).status().code(),
+              absl::StatusCode::kNotFound);
+    // What does not fit is told as of other tensors.
+    Tensor six = FloatsForTest("x", {1, 2, 3, 4, 5, 6});
+    EXPECT_EQ(runner->SetLent({.tensor = six}).code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
 TEST_F(ShardedStepTest, CopiesThatDifferAreNamed) {
   const Module module = CounterForTest(4);
   // The sums of halves are taken for the sum of all.

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 
 namespace meshwright {
@@ -13,7 +12,7 @@ namespace {
 using Key = ParcelKey;
 using ProgramKind = StageProgram::Kind;
 
-// On one of the devices.
+// Bytes on one of the devices.
 int64_t BytesOf(const OwnArray& array) {
   return static_cast<int64_t>(array[0]->shape().host_bytes());
 }
@@ -31,13 +30,14 @@ absl::Status StagedRank::Run(const std::vector<Action>& row) {
     actions.push_back(action);
   }
   for (size_t i = 0; i < actions.size(); ++i) {
-    // What the next one needs may come while this one runs.
+    // What the next action needs may arrive while this one runs.
     if (i == 0) Expect(actions[0]);
     if (i + 1 < actions.size()) Expect(actions[i + 1]);
     MW_RETURN_IF_ERROR(RunAction(actions[i]));
   }
   MW_RETURN_IF_ERROR(SendAccumulators());
-  // In rounds: in the order of the list, which is the same on every rank.
+  // The apply programs run in rounds, in the order of the list, which is the
+  // same on every rank.
   const std::vector<StageProgram>& programs = programs_.job.step.programs;
   for (size_t i = 0; i < programs.size(); ++i) {
     const StageProgram& program = programs[i];
@@ -190,8 +190,8 @@ absl::Status StagedRank::RunProgram(int32_t number, int64_t micro_batch) {
   const std::vector<absl::Span<Buffer* const>> spans(arguments.begin(),
                                                      arguments.end());
   absl::StatusOr<Execution> run = programs_.executables[number]->Execute(spans);
-  if (!run.ok()) return Annotate(run.status(), program.Name());
-  MW_RETURN_IF_ERROR(Annotate(AwaitAll(run->done), program.Name()));
+  if (!run.ok()) return ErrorOf(programs_.job, number, run.status());
+  MW_RETURN_IF_ERROR(ErrorOf(programs_.job, number, AwaitAll(run->done)));
   for (size_t i = 0; i < program.results.size(); ++i) {
     auto array = std::make_shared<OwnArray>();
     for (size_t device = 0; device < devices; ++device) {
@@ -283,7 +283,7 @@ int64_t StagedRank::UsesOn(int64_t value, int32_t stage) const {
       });
 }
 
-// Keeps what is used on this stage, sends what others use.
+// Keeps the value if this stage uses it, and sends it to other stages that do.
 absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
                                  int64_t micro_batch) {
   const StagedStep& step = programs_.job.step;
@@ -313,7 +313,7 @@ absl::Status StagedRank::Deliver(int32_t value, SharedArray array,
   return absl::OkStatus();
 }
 
-// To the stages that apply what was accumulated here.
+// Sends accumulated gradients to the stages that apply them.
 absl::Status StagedRank::SendAccumulators() {
   const StagedStep& step = programs_.job.step;
   std::set<std::pair<int64_t, int32_t>> sent;

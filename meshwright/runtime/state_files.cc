@@ -1,9 +1,5 @@
 #include "meshwright/runtime/state_files.h"
 
-#include <sys/mman.h>
-
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -16,32 +12,16 @@
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/checkpoint/reader.h"
+#include "meshwright/runtime/host_memory.h"
 #include "meshwright/state/shard_tensor.h"
 
 namespace meshwright {
 namespace {
 
-// So aligned that the CPU uses it in place (engine/client.h).
-constexpr size_t kAlignment = 64;
-constexpr size_t kLargePage = size_t{2} << 20;
-// Shards that are read before they are given to devices.
+// Bytes of shards that are read before they are transferred to devices.
 constexpr int64_t kBatchBytes = int64_t{64} << 20;
 
-// Not initialised. In large pages, where there is much: most of the time to
-// read from memory into memory goes into making small ones.
-std::shared_ptr<char> Allocate(int64_t bytes) {
-  const size_t alignment =
-      bytes >= static_cast<int64_t>(kLargePage) ? kLargePage : kAlignment;
-  const size_t size = std::max<size_t>(
-      (bytes + alignment - 1) / alignment * alignment, alignment);
-  std::shared_ptr<char> memory(
-      static_cast<char*>(std::aligned_alloc(alignment, size)),
-      [](char* made) { std::free(made); });
-  if (alignment == kLargePage) ::madvise(memory.get(), size, MADV_HUGEPAGE);
-  return memory;
-}
-
-// A shard that some of a worker's devices hold.
+// A shard that some of the worker's devices hold.
 struct OwnShard {
   int64_t parameter = 0;
   int32_t stage = 0;
@@ -50,7 +30,7 @@ struct OwnShard {
   std::shared_ptr<char> data;
 };
 
-// What devices here hold of a parameter.
+// The shards of a parameter that local devices hold.
 std::vector<OwnShard> OwnShards(const Executor& executor, int64_t parameter) {
   const Job& job = executor.job();
   const int32_t stage = job.step.homes[parameter];
@@ -72,12 +52,12 @@ std::vector<OwnShard> OwnShards(const Executor& executor, int64_t parameter) {
   return shards;
 }
 
-// Makes room for a shard, and says what is to be read into it.
+// Allocates memory for a shard, and adds the regions to be read into it.
 void Prepare(const SavedTensor& saved, const StateMap::Part& part,
              const Job& job, OwnShard& shard,
              std::vector<WantedRegion>& wanted) {
   const int64_t bytes = shard.shape.host_bytes();
-  shard.data = Allocate(bytes);
+  shard.data = AllocateHostMemory(bytes);
   const Sharding& sharding =
       job.layout.parameters.at({shard.parameter, shard.stage});
   int64_t covered = 0;
@@ -137,7 +117,7 @@ absl::StatusOr<HostBox> StateFiles::Fetch(
     return box;
   }
   MW_ASSIGN_OR_RETURN(const BufferShape shape, executor_->ShapeOf(at));
-  const std::shared_ptr<char> data = Allocate(shape.host_bytes());
+  const std::shared_ptr<char> data = AllocateHostMemory(shape.host_bytes());
   MW_RETURN_IF_ERROR(
       executor_->Read(at, {reinterpret_cast<std::byte*>(data.get()),
                            static_cast<size_t>(shape.host_bytes())}));
@@ -183,7 +163,7 @@ absl::StatusOr<std::map<int64_t, WrittenFile>> StateFiles::Write(
     }
     const SavePlan::File& file = plan_.files[own[i]];
     size_t next = 0;
-    // Pieces of one shard follow each other.
+    // Pieces of one shard are consecutive.
     std::optional<std::pair<Key, HostBox>> last;
     absl::StatusOr<WrittenFile> made =
         WriteShardFile(folder, map_.tensors, file.plan,
@@ -258,7 +238,7 @@ absl::Status ReadStateFiles(const std::string& folder, const StateMap& map,
       bytes += shard.shape.host_bytes();
       shards.push_back(std::move(shard));
     }
-    // All that is wanted of a tensor is read at once.
+    // All regions of a tensor are read together.
     if (bytes >= kBatchBytes) MW_RETURN_IF_ERROR(read());
   }
   return read();

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/expand/expand.h"
 #include "meshwright/hlo/inline_calls.h"
@@ -44,7 +43,7 @@ absl::StatusOr<std::string> WriteFor(absl::string_view platform,
     return WriteProgram(platform, program);
   }
   MW_ASSIGN_OR_RETURN(const uint32_t tags, CrossTagCount(program, place));
-  // What the calls do reads and writes memory of the host.
+  // The calls read and write host memory.
   if (tags > 0 && platform != "cpu") {
     return absl::UnimplementedError(absl::StrCat(
         "collectives between workers are for cpu and cuda, not for ", platform,
@@ -72,7 +71,7 @@ absl::StatusOr<std::vector<std::string>> WritePrograms(
       absl::StatusOr<std::string> written =
           WriteFor(platform, *source.modules[i], place, id, first_tag);
       if (!written.ok()) {
-        return Annotate(written.status(), job.step.programs[i].Name());
+        return ErrorOf(job, static_cast<int32_t>(i), written.status());
       }
       code = *std::move(written);
     }

@@ -11,9 +11,9 @@ namespace {
 constexpr size_t kPoints = 48;
 
 struct Interval {
-  ValueId value = 0;
-  OpId first = 0;  // Alive from this op on
-  OpId last = 0;   // to this one.
+  ValueId value;
+  OpId first;  // Alive from this op
+  OpId last;   // to this one.
 };
 
 class Liveness {
@@ -72,9 +72,10 @@ class Liveness {
     return model_.held.back();
   }
 
-  // A read inside a loop of what comes from outside lasts to the loop's end.
+  // A value from outside of a loop that is read inside is needed until the
+  // loop's end.
   void FindLastReads() {
-    loop_end_.assign(graph_.ops.size(), -1);
+    loop_end_.assign(graph_.ops.size(), OpId{-1});
     for (const Loop& loop : graph_.loops) {  // Outer ones first.
       OpId first = loop.end;
       for (const OpId carry : loop.carries) first = std::min(first, carry);
@@ -88,7 +89,7 @@ class Liveness {
         last_read_[v] = Outlasting(graph_.values[v].producer, last_read_[v]);
       }
     }
-    // What a loop carries is there until its end.
+    // Loop-carried values are alive until the end of the loop.
     for (const Loop& loop : graph_.loops) {
       for (const OpId carry : loop.carries) {
         if (!graph_.ops[carry].live) continue;
@@ -104,7 +105,8 @@ class Liveness {
                                                   : read;
   }
 
-  // A loop that only reads what it carries holds it in place of what came in.
+  // For loops that read but do not change a carried value: the copy takes the
+  // place of the original while they run.
   std::vector<std::vector<std::pair<OpId, OpId>>> HeldByLoops() const {
     std::vector<std::vector<std::pair<OpId, OpId>>> held(graph_.values.size());
     for (const Loop& loop : graph_.loops) {
@@ -131,7 +133,7 @@ class Liveness {
       for (int32_t r = 0; r < op.result_count; ++r) {
         const ValueId value = op.first_result + r;
         if (!IsStored(value) || takes_over[value]) continue;
-        OpId first = op.kind == OpKind::kParameter ? 0 : static_cast<OpId>(i);
+        OpId first{op.kind == OpKind::kParameter ? 0 : i};
         const OpId last =
             op.kind == OpKind::kParameter ? end : last_read_[value];
         for (const auto& [from, to] : held[value]) {
@@ -143,7 +145,7 @@ class Liveness {
           }
           first = std::max(first, to);
         }
-        // What goes back into a loop takes the memory of what came in.
+        // The next value of a carry reuses the memory of the previous one.
         if (first <= last) intervals_.push_back({value, first, last});
       }
     }
@@ -151,7 +153,8 @@ class Liveness {
 
   // From the first op that uses a value to the last.
   std::vector<Interval> Copies() const {
-    std::vector<Interval> copies(graph_.values.size(), {0, -1, -1});
+    std::vector<Interval> copies(graph_.values.size(),
+                                 {ValueId{0}, OpId{-1}, OpId{-1}});
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const FlatOp& op = graph_.ops[i];
       if (!op.live) continue;
@@ -180,7 +183,7 @@ class Liveness {
     std::vector<OpId> points;
     double alive = 0;
     double most = -1;
-    OpId best = 0;
+    OpId best;
     size_t bucket = 0;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       alive += change[i];
@@ -199,10 +202,11 @@ class Liveness {
 
   StepModel& model_;
   const FlatGraph& graph_;
-  std::vector<OpId> loop_end_;   // By op: of the outermost loop around it.
+  // By op: the end of the outermost loop around it.
+  std::vector<OpId> loop_end_;
   std::vector<OpId> last_read_;  // By value.
   std::vector<Interval> intervals_;
-  // What a loop carries, and while it does what that was.
+  // Carried copies, and the interval of the loop.
   std::vector<std::pair<ValueId, Interval>> held_;
 };
 

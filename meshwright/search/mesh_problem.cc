@@ -7,14 +7,14 @@
 #include "meshwright/cost/instruction_time.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/partition/forbidden.h"
+#include "meshwright/reshard/exchange_price.h"
 
 namespace meshwright {
 namespace {
 
-// Values that take less than this part of the memory count as set aside.
+// Values that take less than this part of the memory are subtracted from the
+// limit.
 constexpr double kLittle = 2e-5;
-// What goes on beside the slower of computing and reading still counts a bit.
-constexpr double kBeside = 0.05;
 
 int64_t Units(double seconds) {
   MW_CHECK(!std::isnan(seconds));
@@ -25,8 +25,8 @@ int64_t Units(double seconds) {
 
 }  // namespace
 
-// Of what hardly counts the most it may take is set aside, which leaves the
-// solver free to deal with it exactly.
+// The largest possible use of small values is subtracted from the limit, which
+// leaves the solver free to treat them exactly.
 void LimitMemory(int64_t limit, int32_t points, Problem& problem) {
   const int64_t little =
       static_cast<int64_t>(static_cast<double>(limit) * kLittle);
@@ -117,6 +117,7 @@ std::vector<ShardingId> MeshProblem::Operands(int32_t group,
 const Computation* MeshProblem::BodyOf(int32_t group,
                                        const Option& option) const {
   const Rule& rule = model_.rule(group);
+  if (!rule.manual_axes.empty()) return model_.op(group).instruction->called[0];
   if (rule.variants.empty()) return nullptr;
   TensorSizes sizes;
   for (const auto* tensors : {&option.operands, &option.results}) {
@@ -130,9 +131,25 @@ const Computation* MeshProblem::BodyOf(int32_t group,
   return model_.op(group).instruction->called[found - rule.variants.begin()];
 }
 
-// Arithmetic, and what is read and stored, whichever takes longer. Of a kernel
-// of the user's, what its body does.
+// Computing, and the communication inside its lowering.
 double MeshProblem::WorkOf(int32_t group, const Option& option) const {
+  const FlatOp& op = model_.op(group);
+  const Rule& rule = model_.rule(group);
+  if (op.kind != OpKind::kCompute || !Exchanges(rule, option.strategy)) {
+    return ComputingOf(group, option, std::nullopt);
+  }
+  const Exchange exchange =
+      ExchangeOf(*op.instruction, rule, option.strategy, mesh_, prices_);
+  std::optional<double> flops;
+  if (exchange.attention_flops > 0) flops = exchange.attention_flops;
+  return ComputingOf(group, option, flops) + exchange.price;
+}
+
+// The longer of arithmetic and memory traffic. Of a user's kernel or a
+// shard_map region, the time of its body. `flops`: per device, if that is not
+// the op's share of the whole.
+double MeshProblem::ComputingOf(int32_t group, const Option& option,
+                                std::optional<double> flops) const {
   const FlatOp& op = model_.op(group);
   const OpTraffic& traffic = model_.traffic_of(group);
   if (op.kind != OpKind::kCompute || traffic.kernels == 0) return 0;
@@ -141,9 +158,9 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
     return ComputationSeconds(*body, model_.traffic.bodies, *rates_);
   }
   const Rule& rule = model_.rule(group);
-  double part = 1;  // Of the whole, on one device.
+  double part = 1;  // Of the whole, per device.
   for (size_t i = 0; i < rule.factors.size(); ++i) {
-    // Of workspaces that are empty; of one that is split with another.
+    // Skips empty workspaces, and factors that are tied to another.
     if (rule.factors[i].size == 0 || rule.factors[i].tied >= 0) continue;
     part *= static_cast<double>(LocalFactorSize(
                 rule, option.strategy, static_cast<int32_t>(i), mesh_)) /
@@ -162,59 +179,48 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
              LocalBytes(*model_.values[value].shape,
                         option.results[model_.values[value].result]);
   }
-  const Work& work = model_.work[group];
+  Work local_work = part * model_.work[group];
+  local_work.flops *= TimesMultiplied(*op.instruction);
+  if (flops.has_value()) local_work.flops = *flops;
   if (rates_ == nullptr) {
-    return (IsContraction(rule) ? part * work.flops * prices_.per_flop : 0) +
+    return (IsContraction(rule) ? local_work.flops * prices_.per_flop : 0) +
            bytes * prices_.per_local_byte;
   }
-  const auto moving = [&](double amount, double kernel_bytes) {
-    const double share = traffic.strided ? rates_->strided_share.value : 1;
-    return amount == 0 ? 0 : amount / (share * rates_->memory.At(kernel_bytes));
+  KernelPart share{.local = LocalWorkOf(group, option, local_work),
+                   .kernel = part * traffic.kernel,
+                   .kernels = traffic.kernels,
+                   .is_start = traffic.is_start,
+                   .scratch_bytes = part * traffic.scratch_bytes};
+  share.local.work.bytes = bytes;
+  return PartSeconds(share, *rates_);
+}
+
+LocalWork MeshProblem::LocalWorkOf(int32_t group, const Option& option,
+                                   const Work& work) const {
+  const FlatOp& op = model_.op(group);
+  const OpTraffic& traffic = model_.traffic_of(group);
+  const auto sizes = [&](const std::vector<ShardingId>& of, size_t index) {
+    return index < of.size() ? LocalDimensions(pool_[of[index]], mesh_)
+                             : std::vector<int64_t>();
   };
-  const double start = traffic.is_start ? rates_->op_seconds.value : 0;
-  LocalWork local{.unit = UnitOf(*op.instruction), .work = part * work};
-  if (local.unit != Unit::kVector) {
-    local.type = model_.graph.values[op.operands[0]].shape->element_type;
-    if (const auto& numbers = op.instruction->attributes->dot) {
-      const auto sizes = LocalDimensions(pool_[option.operands[0]], mesh_);
-      for (const int64_t dimension : numbers->lhs_batch) {
-        local.batch *= static_cast<double>(sizes[dimension]);
-      }
-      local.unaligned =
-          IsUnaligned(local.type, sizes) ||
-          IsUnaligned(local.type,
-                      LocalDimensions(pool_[option.operands[1]], mesh_)) ||
-          IsUnaligned(local.type,
-                      LocalDimensions(pool_[option.results[0]], mesh_));
-    }
-    if (local.unit == Unit::kConvolution && op.operands.size() == 2) {
-      local.windows = WindowsOf(
-          *op.instruction, LocalDimensions(pool_[option.operands[0]], mesh_),
-          LocalDimensions(pool_[option.operands[1]], mesh_),
-          LocalDimensions(pool_[option.results[0]], mesh_));
-    }
-    // Copies in another order are read and written besides.
-    const double copied = part * 2 * traffic.scratch_bytes;
+  LocalWork local{.work = work};
+  if (UnitOf(*op.instruction) != Unit::kVector) {
+    const auto lhs = sizes(option.operands, 0);
+    const auto rhs = sizes(option.operands, 1);
+    const auto result = sizes(option.results, 0);
+    local = meshwright::LocalWorkOf(*op.instruction, work, {lhs, rhs, result});
     for (const int32_t operand : traffic.repacked) {
       local.repacked_bytes +=
           LocalBytes(*model_.graph.values[op.operands[operand]].shape,
                      option.operands[operand]);
     }
-    return start + moving(copied / rates_->strided_share.value, copied) +
-           WorkSeconds(local, moving(bytes, bytes), *rates_);
   }
-  // Of a kernel, that counts which the whole of it waits for.
-  const double arithmetic = traffic.kernels * FusedSeconds(local, *rates_);
-  const double kernel_bytes = part * traffic.kernel.bytes;
-  const double memory = moving(bytes, kernel_bytes);
-  const bool computes = FusedSeconds({.work = part * traffic.kernel}, *rates_) >
-                        moving(kernel_bytes, kernel_bytes);
-  return start + (computes ? arithmetic + kBeside * memory
-                           : memory + kBeside * arithmetic);
+  local.strided = traffic.strided;
+  return local;
 }
 
-// State, what is made at the end of a step, and what the loop over
-// micro-batches carries.
+// State, what is computed at the end of a step, and what the micro-batch loop
+// carries.
 bool MeshProblem::IsKept(int32_t group) const {
   const FlatOp& op = model_.op(group);
   return op.region == 0 || (op.kind == OpKind::kCarry && op.entries == 1);
@@ -260,7 +266,7 @@ void MeshProblem::AddGroup(int32_t group, std::vector<Option> options) {
   problem_.nodes.push_back(std::move(node));
 }
 
-// The next value lies as the parameter does.
+// The next value has the sharding of the parameter.
 void MeshProblem::AddStatePair(int32_t parameter, int32_t output) {
   CostTable table;
   table.rows = static_cast<int32_t>(options_[parameter].size());
@@ -333,7 +339,7 @@ void MeshProblem::AddCopies() {
     for (size_t i = 0; i < count; ++i) {
       bytes[count + i] = LocalBytes(*value.shape, forms[i]) /
                          (IsKept(value.group) ? stages_ : 1);
-      // A partial value is not handed around.
+      // Partial values have no shared forms.
       if (pool_[forms[i]].IsPending()) copy.costs[count + i] = kInfiniteCost;
     }
     AddUsage(value.copies_alive, bytes, copy);
@@ -382,7 +388,8 @@ void MeshProblem::AddUses() {
            MoveTable(value.shape->element_type, made, wanted, use.weight)});
       continue;
     }
-    // Alike ops one after the other: a cost of their common choice.
+    // Edges between equivalent ops (consecutive layers) become a cost of their
+    // common choice.
     for (size_t i = 0; i < made.size(); ++i) {
       int64_t& cost = problem_.nodes[use.user].costs[i];
       cost = AddCosts(cost,
@@ -393,8 +400,8 @@ void MeshProblem::AddUses() {
   }
 }
 
-// Loops move what they only read as often as they run, unless they carry it
-// moved: the form of their carry says so.
+// Values that loops only read are resharded in every iteration, unless they are
+// carried in the resharded form: that of the carry.
 std::vector<Sharing> MeshProblem::SharingOf(
     absl::Span<const int32_t> chosen) const {
   const FlatGraph& graph = model_.graph;

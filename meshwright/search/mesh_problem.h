@@ -1,9 +1,10 @@
 // "Which strategy for each group of ops on this mesh" as a problem for solve/.
 //
-// A node per group, an option per strategy. What computing takes is the cost of
-// a node, moving an operand that of an edge. A value that several groups use
-// has a node of its own, for the form in which they share it: as it is made, or
-// moved once. Memory is bounded at every point of the step model.
+// A node per group, with an option per strategy. The cost of a node is
+// computing; the cost of an edge is resharding an operand. A value with several
+// users has a node of its own, whose options are the shared forms: the sharding
+// that it is produced in, or one to which it is resharded once for all its
+// users. Memory is bounded at every memory point of the step model.
 #ifndef MESHWRIGHT_SEARCH_MESH_PROBLEM_H_
 #define MESHWRIGHT_SEARCH_MESH_PROBLEM_H_
 
@@ -27,28 +28,31 @@
 
 namespace meshwright {
 
-// Problems count time in these.
+struct LocalWork;
+
+// Costs of problems are integers in this unit.
 inline constexpr double kUnitsPerSecond = 1e12;
 inline double SecondsOfUnits(int64_t units) {
   return static_cast<double>(units) / kUnitsPerSecond;
 }
 
-// Bounds the memory of a problem at every one of `points` moments. What hardly
-// counts is taken from the limit and not looked at again.
+// Bounds the memory of a problem at each of its `points` memory points. Small
+// contributions are subtracted from the limit once instead of being tracked.
 void LimitMemory(int64_t limit, int32_t points, Problem& problem);
 
-// Values (StepModel::values) that are moved once for all that use them.
+// By value (StepModel::values): the sharding to which it is resharded once for
+// all its users.
 using SharedForms = std::map<int32_t, Sharding>;
 
 class MeshProblem {
  public:
-  // Of the problem: all, or the groups alone, with neither moves nor memory.
+  // Everything, or only the groups' nodes, without reshards and memory.
   enum class Parts : uint8_t { kAll, kWork };
 
-  // All outlive it. `rates` may be null: the prices tell what computing takes.
-  // No `memory_limit`: memory is not bounded. `only` as in OptionMaker::For. Of
-  // `stages`, each holds its part of what is kept from micro-batch to
-  // micro-batch.
+  // All arguments must outlive this. `rates` may be null: computing is then
+  // priced by `prices`. Without `memory_limit`, memory is not bounded. `only`
+  // as in OptionMaker::For. `stages`: the mesh is one of so many stages, each
+  // of which holds its share of the residuals kept per micro-batch.
   MeshProblem(const StepModel& model, const Mesh& mesh, const Prices& prices,
               const Rates* rates, Resharder& resharder,
               std::optional<int64_t> memory_limit, const Demands& demands,
@@ -60,45 +64,49 @@ class MeshProblem {
   const std::vector<Option>& options(int32_t group) const {
     return options_[group];
   }
-  // Groups with no option that the demand allows.
+  // Groups without any option that the demands allow.
   const std::vector<int32_t>& impossible() const { return impossible_; }
 
-  // Seconds that computing takes at least, however it is split.
+  // A lower bound on the seconds of computing, whatever the strategies.
   double LeastWork() const;
 
-  // Options that lie along the axes as those of a plan on another mesh do, to
-  // start from; see AxisPlaces.
-  // `shared`: values that are moved for all, and how, if of the same mesh.
-  std::vector<int32_t> Like(const std::vector<AxisPlaces>& placements,
-                            const SharedForms& shared) const;
+  // An initial solution: for each group the option that is closest to its axis
+  // placement in a plan, possibly of another mesh; see AxisPlaces. `shared`:
+  // the shared forms of that plan, if it is of the same mesh.
+  std::vector<int32_t> WarmStart(const std::vector<AxisPlaces>& placements,
+                                 const SharedForms& shared) const;
   SharedForms SharedOf(absl::Span<const int32_t> chosen) const;
-  // What was chosen, by group.
+  // The axis placement that was chosen, by group.
   std::vector<AxisPlaces> PlacementsOf(absl::Span<const int32_t> chosen) const;
 
-  // What a solution of problem() takes, with what loops carry in another way
-  // than it lies outside of them, which the problem does not count.
+  // The memory of a solution of problem(), including loop-carried values that
+  // have another sharding inside the loop than outside of it, which the problem
+  // itself does not count.
   struct Memory {
     int64_t peak = 0;
-    bool fits = true;  // Hardly above the limit at any time.
+    bool fits = true;  // At no point more than marginally above the limit.
   };
   Memory MemoryOf(absl::Span<const int32_t> chosen) const;
-  // Has loops carry no less of a value than is kept of it beside; returns a
-  // solution to start from that does what `chosen` did otherwise.
+  // Adds the restriction that no loop carries a value in a sharding with less
+  // per-device memory than the copy kept outside of the loop. Returns an
+  // initial solution for it that is otherwise equal to `chosen`.
   std::vector<int32_t> CarryAll(absl::Span<const int32_t> chosen);
 
-  // What a solution takes, as its program will be; requires rates. Linear.
+  // The estimated step time of a solution as a lowered program. Requires:
+  // rates. Linear in the step.
   StepTime TimeOf(absl::Span<const int32_t> chosen) const;
 
-  // Of a solution of problem().
+  // The assignment of a solution of problem().
   Assignment ToAssignment(absl::Span<const int32_t> chosen) const;
 
-  // Bytes on a device of a value in this sharding.
+  // Bytes per device of a value with this sharding.
   double LocalBytes(const Shape& shape, ShardingId sharding) const;
 
  private:
   struct Copy {
     int32_t value = 0;
-    std::vector<ShardingId> forms;  // Options: as made, then moved.
+    // Options: as produced, then reshards of it.
+    std::vector<ShardingId> forms;
   };
 
   void AddGroup(int32_t group, std::vector<Option> options);
@@ -107,13 +115,20 @@ class MeshProblem {
   void AddUses();
   bool CarriesLess(const HeldValue& held, const Option& of,
                    const Option& by) const;
-  // The body that the option's local sizes ask for; null if it is no kernel.
+  // The kernel variant for the option's local shapes; null if the group is not
+  // a kernel.
   const Computation* BodyOf(int32_t group, const Option& option) const;
   double WorkOf(int32_t group, const Option& option) const;
-  bool IsKept(int32_t group) const;  // From micro-batch to micro-batch.
+  double ComputingOf(int32_t group, const Option& option,
+                     std::optional<double> flops) const;
+  LocalWork LocalWorkOf(int32_t group, const Option& option,
+                        const Work& work) const;
+  // Whether it is a residual, kept per micro-batch.
+  bool IsKept(int32_t group) const;
   void AddUsage(const std::vector<float>& alive,
                 const std::vector<double>& bytes, ProblemNode& node) const;
-  // The table of moving from forms to forms, `weight` times.
+  // The cost table of resharding from each of `from` to each of `to`, times
+  // `weight`.
   int32_t MoveTable(ElementType type, const std::vector<ShardingId>& from,
                     const std::vector<ShardingId>& to, double weight);
   int32_t AsMade(const Copy& copy, absl::Span<const int32_t> chosen) const;
@@ -132,9 +147,9 @@ class MeshProblem {
   ShardingPool pool_;
   std::vector<std::vector<Option>> options_;  // By group.
   std::vector<int32_t> impossible_;
-  std::vector<int32_t> copy_of_;    // By value: a node, or -1.
+  std::vector<int32_t> copy_of_;    // By value: its node, or -1.
   std::map<int32_t, Copy> copies_;  // By node.
-  // By bits of an element, lists of forms, and weight.
+  // Key: bits of an element, ids of the lists of forms, and the weight.
   std::map<std::tuple<int64_t, int32_t, int32_t, int64_t>, int32_t> tables_;
   std::map<std::vector<ShardingId>, int32_t> lists_;
 };

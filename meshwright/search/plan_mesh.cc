@@ -12,9 +12,9 @@ namespace {
 
 // Rounds over the axes.
 constexpr int kAxisRounds = 2;
-// Less is no gain.
+// Smaller improvements are ignored.
 constexpr double kGain = 1e-4;
-// What a plan may take more than one that seems not to fit.
+// By what factor a plan that fits may be slower than one that does not seem to.
 constexpr double kWorth = 1.1;
 
 // A group has no option.
@@ -47,16 +47,18 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
     return Impossible(model, task, problem.impossible()[0]);
   }
   SolveOptions options = task.solve;
-  if (!task.like.empty())
-    options.initial = problem.Like(task.like, task.like_shared);
+  if (!task.warm_start.empty())
+    options.initial =
+        problem.WarmStart(task.warm_start, task.warm_start_shared);
   MW_ASSIGN_OR_RETURN(Solution solution, Solve(problem.problem(), options));
   if (!problem.MemoryOf(solution.assignment).fits) {
     options.initial = problem.CarryAll(solution.assignment);
     absl::StatusOr<Solution> other = Solve(problem.problem(), options);
-    // Programs may fit that do not seem to; one that is slow is no gain.
+    // Programs may fit although the count says otherwise; a slow plan is no
+    // gain.
     if (other.ok() && static_cast<double>(other->cost) <=
                           kWorth * static_cast<double>(solution.cost)) {
-      // Its own bound is none on plans that carry less and do fit.
+      // Its own bound does not hold for plans that carry less and do fit.
       other->lower_bound = std::min(solution.lower_bound, other->lower_bound);
       solution = *std::move(other);
     }
@@ -92,7 +94,7 @@ double BoundOf(const StepModel& model, const MeshTask& task) {
 }
 
 int64_t CellsOf(const StepModel& model, const Mesh& mesh) {
-  // An axis goes to any factor, or to none.
+  // An axis is assigned to any factor, or to none.
   const auto options = [&](int32_t group) {
     double count = 1;
     for (size_t i = 0; i < mesh.axes().size(); ++i) {
@@ -109,30 +111,31 @@ int64_t CellsOf(const StepModel& model, const Mesh& mesh) {
 
 namespace {
 
-// Larger problems are not solved on all axes at once.
+// Larger problems are not solved for all axes at once.
 constexpr int64_t kMaxCells = 30'000'000;
 
-// Axis by axis. Beginning with nothing split, pinned ops may have nothing that
-// goes with them yet: what to begin with is a matter of luck then.
+// Axis by axis. Starting from nothing sharded, pinned ops may have no
+// compatible options yet, so that the initial choice is arbitrary.
 absl::StatusOr<MeshPlan> SketchByAxis(const StepModel& model,
                                       const MeshTask& task) {
   const int32_t axes = static_cast<int32_t>(task.mesh.axes().size());
   Resharder resharder(&task.mesh, task.prices, task.ways);
   MeshTask part = task;
-  OneAxisFree only{.places = task.like};
+  OneAxisFree only{.places = task.warm_start};
   absl::StatusOr<MeshPlan> best = absl::InternalError("nothing tried");
   const auto solve = [&](int32_t axis) -> absl::Status {
     only.free = axis;
-    part.like = only.places;
+    part.warm_start = only.places;
     absl::StatusOr<MeshPlan> plan = SolveOn(model, part, resharder, &only);
     if (!plan.ok()) return plan.status();
     only.places = plan->placements;
-    part.like_shared = plan->shared;
+    part.warm_start_shared = plan->shared;
     if (!best.ok() || plan->seconds <= best->seconds) best = std::move(plan);
     return absl::OkStatus();
   };
   if (std::ssize(only.places) != model.alike.count()) {
-    // One axis after the other, each with the room that those after it make.
+    // One axis after the other, each with the memory saving expected from those
+    // after it.
     only.places.assign(model.alike.count(), AxisPlaces(axes, kNowhere));
     double room = static_cast<double>(task.mesh.device_count());
     for (int32_t i = 0; i < axes; ++i) {
@@ -150,15 +153,15 @@ absl::StatusOr<MeshPlan> SketchByAxis(const StepModel& model,
       places.resize(axes, places.empty() ? kNowhere : places.back());
     }
   }
-  // Until no other axis than the last that gained does.
+  // Until no axis other than the last one that gained improves it.
   absl::Status last;
-  double least = task.like_seconds.value_or(
+  double least = task.warm_start_seconds.value_or(
       best.ok() ? best->seconds : std::numeric_limits<double>::infinity());
   int32_t in_vain = 0;
   for (int32_t turn = 0; turn < kAxisRounds * axes && in_vain + 1 < axes;
        ++turn) {
     last = solve((task.first_axis + turn) % axes);
-    if (!best.ok() && !task.like_seconds.has_value()) continue;
+    if (!best.ok() && !task.warm_start_seconds.has_value()) continue;
     const double now = best.ok() ? best->seconds : least;
     in_vain = now < (1 - kGain) * least ? 0 : in_vain + 1;
     least = std::min(least, now);
@@ -176,11 +179,11 @@ absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
   absl::StatusOr<MeshPlan> plan = SketchByAxis(model, task);
   if (plan.ok() || task.demands.pins.empty()) return plan;
   MeshTask other = task;
-  other.like.clear();
-  other.like_shared.clear();
-  other.like_seconds.reset();
+  other.warm_start.clear();
+  other.warm_start_shared.clear();
+  other.warm_start_seconds.reset();
   for (int32_t first = 0; first < axes && !plan.ok(); ++first) {
-    if (first == task.first_axis && task.like.empty()) continue;
+    if (first == task.first_axis && task.warm_start.empty()) continue;
     other.first_axis = first;
     plan = SketchByAxis(model, other);
   }

@@ -153,7 +153,8 @@ class HeldByALoop : public testing::Test {
     EXPECT_TRUE(plan.ok()) << plan.status();
     if (!plan.ok()) return 0;
     const MeshProblem problem = ProblemWith(1 << 20);
-    return problem.MemoryOf(problem.Like(plan->placements, plan->shared)).peak;
+    return problem.MemoryOf(problem.WarmStart(plan->placements, plan->shared))
+        .peak;
   }
 
   SmallLoops step_;
@@ -177,7 +178,7 @@ TEST_F(HeldByALoop, IsCarriedAsItIsWhereMemoryIsShort) {
   const int64_t peak = PeakOf(false, true);
   MeshProblem problem = ProblemWith(peak * 3 / 4);
   const std::vector<int32_t> chosen =
-      problem.Like(plan->placements, plan->shared);
+      problem.WarmStart(plan->placements, plan->shared);
   EXPECT_TRUE(Evaluate(problem.problem(), chosen).allowed());
   EXPECT_FALSE(problem.MemoryOf(chosen).fits);
   const std::vector<int32_t> start = problem.CarryAll(chosen);

@@ -1,4 +1,5 @@
-// Where a search starts, and where the next one may: MeshProblem's other half.
+// Initial solutions of a search, and warm starts for the next one: another part
+// of MeshProblem.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +52,7 @@ int32_t MeshProblem::AsMade(const Copy& copy,
   return static_cast<int32_t>(form - copy.forms.begin());
 }
 
-std::vector<int32_t> MeshProblem::Like(
+std::vector<int32_t> MeshProblem::WarmStart(
     const std::vector<AxisPlaces>& placements,
     const SharedForms& shared) const {
   if (static_cast<int32_t>(placements.size()) != model_.alike.count()) {
@@ -63,7 +64,7 @@ std::vector<int32_t> MeshProblem::Like(
     for (size_t i = 0; i < options_[g].size(); ++i) {
       const AxisPlaces placement = AxisPlacesOf(options_[g][i].strategy, mesh_);
       size_t same = 1;
-      // Axes that the other mesh does not have go with its last.
+      // Axes that the other mesh does not have are placed like its last one.
       for (size_t a = 0; a < placement.size(); ++a) {
         const size_t like = std::min(a, placements[g].size() - 1);
         if (placement[a] == placements[g][like]) ++same;
@@ -74,7 +75,8 @@ std::vector<int32_t> MeshProblem::Like(
       }
     }
   }
-  // Values are shared as they are made, unless told otherwise.
+  // Values are shared in the form in which they are produced, unless told
+  // otherwise.
   for (const auto& [node, copy] : copies_) {
     if (const auto moved = shared.find(copy.value); moved != shared.end()) {
       const size_t count = copy.forms.size() / 2;

@@ -15,12 +15,12 @@
 namespace meshwright {
 namespace {
 
-// A value in another form than it is made in, and who asks where each does for
-// itself.
+// A value in another sharding than that in which it is produced, and the user
+// if each reshards it separately.
 struct Move {
-  ValueId value = 0;
+  ValueId value;
   const Sharding* to = nullptr;
-  OpId user = 0;
+  OpId user;
 
   bool operator==(const Move&) const = default;
   template <typename H>
@@ -29,7 +29,7 @@ struct Move {
   }
 };
 
-// All-reduces that become one.
+// All-reduces that are combined into one.
 struct Bucket {
   std::vector<ValueId> values;
   double seconds = 0;
@@ -56,7 +56,7 @@ class StepClock {
     for (const OpId op : graph_.outputs) {
       items.push_back({Region::Item::Kind::kOp, op});
     }
-    StepTime time{.seconds = Simulate(items, 0, 1).seconds()};
+    StepTime time{.seconds = Simulate(items, RegionId{0}, 1).seconds()};
     time.seconds +=
         rates_.argument_seconds.value *
         static_cast<double>(graph_.parameters.size() + graph_.outputs.size());
@@ -73,7 +73,7 @@ class StepClock {
     const FlatValue& of = graph_.values[value];
     return split_.results[GroupOf(of.producer)][of.result];
   }
-  // None if the operand is as it is made, or made once more.
+  // nullopt if the operand is used as produced, or recomputed.
   std::optional<Move> MoveOf(OpId op, size_t operand) const {
     const ValueId value = graph_.ops[op].operands[operand];
     const Shape& shape = *graph_.values[value].shape;
@@ -85,14 +85,14 @@ class StepClock {
     }
     const bool apart =
         !split_.sharing.empty() && split_.sharing[value] == Sharing::kApart;
-    return Move{value, wanted, apart ? op : -1};
+    return Move{value, wanted, apart ? op : OpId{-1}};
   }
   const std::vector<ReshardStep>& PathOf(const Move& move) {
     return resharder_.Path(graph_.values[move.value].shape->element_type,
                            *FormOf(move.value), *move.to);
   }
 
-  // Of the region that is looked at; nested ones have their own.
+  // The state of the region being simulated; nested regions have their own.
   struct Scope {
     double runs = 1;  // Of the region in a step.
     DeviceClock clock;
@@ -105,7 +105,7 @@ class StepClock {
   std::vector<OpId> OpsOf(const Region::Item& item) const {
     switch (item.kind) {
       case Region::Item::Kind::kOp:
-        return {item.index};
+        return {OpId{item.index}};
       case Region::Item::Kind::kLoop: {
         std::vector<OpId> live;
         for (const OpId op : graph_.loops[item.index].carries) {
@@ -126,8 +126,8 @@ class StepClock {
     return {};
   }
 
-  // How many all-reduces follow one another after each: those with equal
-  // numbers, between the same devices, are combined.
+  // How many all-reduces follow each: those with equal numbers, between the
+  // same devices, are combined.
   void Combine(const Items& items, Scope& scope) {
     std::vector<std::pair<Move, int32_t>> found;  // Last first.
     absl::flat_hash_map<Move, size_t> index;
@@ -196,7 +196,7 @@ class StepClock {
     return scope.clock.RunCollective(start, seconds);
   }
 
-  // When an operand is there as it is wanted.
+  // When an operand is available in the needed sharding.
   double ReadyAt(OpId op, size_t operand, Scope& scope) {
     const std::optional<Move> move = MoveOf(op, operand);
     if (!move.has_value()) return ready_[graph_.ops[op].operands[operand]];
@@ -232,7 +232,7 @@ class StepClock {
     }
   }
 
-  // One run of a region, which runs so often in a step.
+  // Simulates one execution of a region that runs `runs` times per step.
   DeviceClock Simulate(const Items& items, RegionId region, double runs) {
     Scope scope{runs,
                 DeviceClock(rates_, region == 0 ? DeviceClock::Host::kOnTime
@@ -241,7 +241,7 @@ class StepClock {
     for (const Region::Item& item : items) {
       switch (item.kind) {
         case Region::Item::Kind::kOp:
-          RunOp(item.index, scope);
+          RunOp(OpId{item.index}, scope);
           break;
         case Region::Item::Kind::kLoop:
           RunLoop(graph_.loops[item.index], region, scope);
@@ -272,7 +272,7 @@ class StepClock {
       } else if (traffic.is_root) {
         when = scope.clock.Continue(when, work);
       } else {
-        // What waits for its operands is the kernel it is part of.
+        // The kernel that it is part of waits for its operands.
         when = std::max(when, scope.clock.Continue(0, work));
       }
     }
@@ -291,7 +291,7 @@ class StepClock {
     const double runs = scope.runs * count;
     const DeviceClock condition = Simulate(loop.condition, runs);
     const DeviceClock body = Simulate(loop.body, runs);
-    // What comes back in another form than the loop carries.
+    // The next value of a carry in another sharding than the loop carries.
     Scope back{runs, DeviceClock(rates_, DeviceClock::Host::kAhead)};
     for (const OpId op : loop.carries) {
       if (graph_.ops[op].live) ReadyAt(op, 1, back);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "meshwright/annotations/island_fit.h"
 #include "meshwright/hlo/inline_calls.h"
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/program_passes/fold_tuples.h"
@@ -11,7 +12,7 @@
 namespace meshwright {
 namespace {
 
-// How much of its result a kernel stores: an update writes in place.
+// The share of its result that a kernel writes: updates are in place.
 double SharePut(const Instruction& root) {
   const Instruction* update = nullptr;
   if (root.opcode == Opcode::kDynamicUpdateSlice) update = root.operands[1];
@@ -37,7 +38,8 @@ void Pair(const Computation& from, const Computation& to, Copies& copies) {
 
 class Reader {
  public:
-  // Instructions of kernels are copies of those of the graph, if there are any.
+  // The instructions of kernels are copies of those of the graph, if `copies`
+  // is not empty.
   Reader(const FlatGraph& graph, const Copies& copies, StepTraffic& traffic)
       : graph_(graph), copies_(copies), traffic_(traffic) {
     for (size_t i = 0; i < graph.ops.size(); ++i) {
@@ -50,7 +52,8 @@ class Reader {
 
   void Add(const Kernel& kernel) {
     const OpId root = OpOf(kernel.root);
-    if (root < 0) return;  // Control flow, or the same as another one.
+    // Control flow, or a duplicate of another instruction.
+    if (root < 0) return;
     OpTraffic& own = traffic_.ops[root];
     own.is_start = true;
     own.scratch_bytes = static_cast<double>(kernel.scratch_bytes);
@@ -77,7 +80,7 @@ class Reader {
     }
   }
 
-  // What is no kernel reads where it stands: carries, outputs.
+  // Ops that are not kernels (carries, outputs) read at their own position.
   void AddOthers() {
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const FlatOp& op = graph_.ops[i];
@@ -94,7 +97,7 @@ class Reader {
       instruction = copy->second;
     }
     const auto found = op_of_.find(instruction);
-    return found == op_of_.end() ? -1 : found->second;
+    return found == op_of_.end() ? OpId{-1} : found->second;
   }
 
   void AddResult(OpId op, const Kernel& kernel) {
@@ -111,7 +114,7 @@ class Reader {
     }
   }
 
-  // Reading a reshaped value is reading the value.
+  // A read of a reshaped value is a read of the value.
   void Touch(ValueId value, OpId when) {
     for (;;) {
       OpId& last = traffic_.last_read[value];
@@ -138,8 +141,8 @@ StepTraffic TrafficOf(const Module& module, const FlatGraph& graph,
                       const FusionStyle& style) {
   StepTraffic traffic;
   traffic.ops.resize(graph.ops.size());
-  traffic.last_read.assign(graph.values.size(), -1);
-  // To compilers, tuples in between are nothing that has to be stored.
+  traffic.last_read.assign(graph.values.size(), OpId{-1});
+  // Compilers do not materialise tuples in between.
   std::optional<Module> folded;
   Copies copies;
   if (HandsOnTuples(module) && !HasCalls(module)) {
@@ -154,7 +157,7 @@ StepTraffic TrafficOf(const Module& module, const FlatGraph& graph,
     for (const Kernel& kernel : kernels) reader.Add(kernel);
   }
   reader.AddOthers();
-  if (HasKernels(module)) {
+  if (HasKernels(module) || !IslandsIn(module).empty()) {
     traffic.bodies = KernelsOf(module, ModuleWork(module), style);
   }
   return traffic;

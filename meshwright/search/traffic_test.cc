@@ -35,7 +35,7 @@ class TrafficTest : public ::testing::Test {
       }
     }
     ADD_FAILURE() << name;
-    return 0;
+    return OpId{0};
   }
 
   Module module_{"updates"};

@@ -49,6 +49,11 @@ std::string OddText(std::mt19937& random) {
   }
 }
 
+void SetOddRegion(std::mt19937& random, proto::Region& region) {
+  region.set_offset(Below(random, 2) == 0 ? 4096 : OddNumber(random));
+  region.set_size(Below(random, 2) == 0 ? 8 : OddNumber(random));
+}
+
 proto::NamedTensorPart OddTensor(std::mt19937& random) {
   constexpr const char* kTypes[] = {"f32", "u8", "token", "", "f99", "tuple"};
   proto::NamedTensorPart part;
@@ -59,6 +64,16 @@ proto::NamedTensorPart OddTensor(std::mt19937& random) {
   if (Below(random, 4) != 0) part.set_offset(OddNumber(random));
   part.set_bytes(RandomBytes(random, 64));
   part.set_last(Below(random, 2) == 0);
+  if (Below(random, 3) == 0) {
+    SetOddRegion(random, *part.mutable_region());
+    if (Below(random, 2) == 0) return part;
+    part.set_type("u8");  // As it should be, but for the region.
+    part.clear_dimensions();
+    part.add_dimensions(8);
+    part.clear_bytes();
+    part.clear_offset();
+    part.set_last(true);
+  }
   return part;
 }
 
@@ -128,13 +143,32 @@ Messages InitMessages(std::mt19937& random) {
   return messages;
 }
 
+proto::StepPart::Begin OddStep(std::mt19937& random) {
+  proto::StepPart::Begin begin;
+  begin.set_job(OddNumber(random));
+  begin.set_count(OddNumber(random));
+  if (Below(random, 4) == 0) {
+    begin.add_fetch("name");
+    SetOddRegion(random, *begin.add_into());
+  }
+  return begin;
+}
+
+Messages RunStepMessages(std::mt19937& random) {
+  proto::StepRequest request;
+  *request.mutable_begin() = OddStep(random);
+  for (int i = Below(random, 4); i > 0; --i) {
+    *request.add_tensors() = OddTensor(random);
+  }
+  return {request.SerializeAsString()};
+}
+
 Messages StepMessages(std::mt19937& random) {
   Messages messages;
   for (int i = Below(random, 4); i > 0; --i) {
     proto::StepPart part;
     if (messages.empty() ? Below(random, 4) != 0 : Below(random, 8) == 0) {
-      part.mutable_begin()->set_job(OddNumber(random));
-      part.mutable_begin()->set_count(OddNumber(random));
+      *part.mutable_begin() = OddStep(random);
     } else {
       *part.mutable_tensor() = OddTensor(random);
     }
@@ -160,6 +194,7 @@ Messages JobMessages(std::mt19937& random) {
   proto::FetchRequest request;  // Others are the same, without names.
   request.set_job(OddNumber(random));
   if (Below(random, 2) == 0) request.add_names(OddText(random));
+  while (Below(random, 3) == 0) SetOddRegion(random, *request.add_into());
   return {request.SerializeAsString()};
 }
 
@@ -172,7 +207,7 @@ Messages FeedMessages(std::mt19937& random) {
 }
 
 FuzzRequest OddRequest(std::mt19937& random) {
-  switch (Below(random, 12)) {
+  switch (Below(random, 13)) {
     case 0:
     case 1:
       return {"Workers/Join", JoinMessages(random)};
@@ -193,11 +228,13 @@ FuzzRequest OddRequest(std::mt19937& random) {
     case 9:
       return {"Jobs/Feed", FeedMessages(random)};
     case 10: {
-      constexpr const char* kMethods[] = {
-          "Jobs/Status",     "Jobs/Watch",   "Jobs/Stop",   "Jobs/Save",
-          "Jobs/AwaitSaved", "Jobs/Restore", "Jobs/RunStep"};
-      return {kMethods[Below(random, 7)], JobMessages(random)};
+      constexpr const char* kMethods[] = {"Jobs/Status",     "Jobs/Watch",
+                                          "Jobs/Stop",       "Jobs/Save",
+                                          "Jobs/AwaitSaved", "Jobs/Restore"};
+      return {kMethods[Below(random, 6)], JobMessages(random)};
     }
+    case 11:
+      return {"Jobs/RunStep", RunStepMessages(random)};
     default:
       return {"Jobs/NoSuchMethod", JobMessages(random)};
   }

@@ -17,6 +17,7 @@
 
 #include "gtest/gtest.h"
 #include "meshwright/base/is_long_for_test.h"
+#include "meshwright/base/memfd_for_test.h"
 #include "meshwright/service/channel.h"
 #include "meshwright/service/fuzz_requests_for_test.h"
 #include "meshwright/service/job_client.h"
@@ -129,11 +130,13 @@ class Host {
          .store = &store_,
          .hello_timeout = absl::Milliseconds(500),
          .jobs = &jobs_,
-         .max_upload_bytes = int64_t{64} << 20});
+         .max_upload_bytes = int64_t{64} << 20,
+         .memory = SharedMemory::Open(MakeMemfdForTest(1 << 20)).value()});
     server_ = std::move(started).value();
   }
   int port() const { return server_->port(); }
   int joined() const { return joined_; }
+  int lent() const { return jobs_.lent_count; }
 
  private:
   void Keep(std::unique_ptr<WorkerLink> link) {
@@ -194,6 +197,7 @@ TEST(FuzzTest, MalformedRequestsDoNoHarm) {
   EXPECT_GT(refused, accepted);
   EXPECT_GT(accepted, 100);
   EXPECT_GT(host.joined(), 100);
+  EXPECT_GT(host.lent(), 0);
   ExpectHonestAnswers(address);
   if (kMemoryIsMeasured) {
     EXPECT_LT(MemoryBytes("VmRSS:") - before, kMaxGrowthBytes);

@@ -4,6 +4,8 @@
 #include <grpcpp/support/sync_stream.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "meshwright/service/grpc_status.h"
 #include "meshwright/service/limits.h"
 #include "meshwright/service/metadata.h"
+#include "meshwright/service/regions.h"
 #include "meshwright/service/tensor_parts.h"
 #include "meshwright/service/upload_budget.h"
 #include "meshwright/service/utf8.h"
@@ -28,27 +31,72 @@ absl::Status ClientGone() {
 
 class ContextCall final : public JobCall {
  public:
-  explicit ContextCall(const grpc::ServerContext& context)
-      : context_(context) {}
+  ContextCall(const grpc::ServerContext& context,
+              std::shared_ptr<const SharedMemory> memory)
+      : regions(std::move(memory)), context_(context) {}
   bool cancelled() const override { return context_.IsCancelled(); }
+
+  Regions regions;
 
  private:
   const grpc::ServerContext& context_;
 };
+
+using RegionList = google::protobuf::RepeatedPtrField<proto::Region>;
+
+// Tensors on their way to a client, in the order in which it named them.
+class TensorSender {
+ public:
+  using Send = std::function<absl::Status(proto::NamedTensorPart)>;
+
+  TensorSender(const RegionList& into, Send send)
+      : into_(into), send_(std::move(send)) {}
+
+  absl::Status Add(const Tensor& tensor) {
+    const int index = next_++;
+    if (index >= into_.size() || into_[index].size() == 0) {
+      return SendParts(tensor, send_);
+    }
+    MW_ASSIGN_OR_RETURN(proto::NamedTensorPart part,
+                        WholePart(tensor, into_[index]));
+    return send_(std::move(part));
+  }
+
+ private:
+  const RegionList& into_;
+  const Send send_;
+  int next_ = 0;
+};
+
+absl::StatusOr<std::vector<Wanted>> WantedOf(
+    const google::protobuf::RepeatedPtrField<std::string>& names,
+    const RegionList& into, const Regions& regions) {
+  if (!into.empty() && into.size() != names.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(into.size(), " regions for ", names.size(), " tensors"));
+  }
+  std::vector<Wanted> wanted(names.begin(), names.end());
+  for (int i = 0; i < into.size(); ++i) {
+    if (into[i].size() == 0) continue;
+    MW_ASSIGN_OR_RETURN(wanted[i].into, regions.Find(into[i]));
+    wanted[i].owner = regions.Hold();
+  }
+  return wanted;
+}
 
 // The tensors that follow in a stream of messages with a `tensor` in them.
 template <typename Reader, typename Part>
 class StreamedTensors final : public TensorSource {
  public:
   // `held`: a message that has been read already.
-  StreamedTensors(Reader* reader, const JobCall& call, UploadBudget* budget,
+  StreamedTensors(Reader* reader, ContextCall& call, UploadBudget* budget,
                   std::optional<Part> held = std::nullopt)
       : reader_(reader),
         call_(call),
-        assembler_(budget),
+        assembler_(budget, &call.regions),
         held_(std::move(held)) {}
 
-  absl::StatusOr<std::optional<Tensor>> Next() override {
+  absl::StatusOr<std::optional<LentTensor>> Next() override {
     while (true) {
       Part part;
       if (held_.has_value()) {
@@ -56,12 +104,12 @@ class StreamedTensors final : public TensorSource {
       } else if (!reader_->Read(&part)) {
         if (call_.cancelled()) return ClientGone();
         MW_RETURN_IF_ERROR(assembler_.End());
-        return std::optional<Tensor>();
+        return std::optional<LentTensor>();
       }
       if (!part.has_tensor()) {
         return absl::InvalidArgumentError("a part without a tensor");
       }
-      MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor,
+      MW_ASSIGN_OR_RETURN(std::optional<LentTensor> tensor,
                           assembler_.Add(std::move(*part.mutable_tensor())));
       if (tensor.has_value()) return tensor;
     }
@@ -129,13 +177,13 @@ class MessageTensors final : public TensorSource {
  public:
   MessageTensors(
       google::protobuf::RepeatedPtrField<proto::NamedTensorPart>* parts,
-      UploadBudget* budget)
-      : parts_(*parts), budget_(budget) {}
+      UploadBudget* budget, Regions* regions)
+      : parts_(*parts), budget_(budget), regions_(regions) {}
 
-  absl::StatusOr<std::optional<Tensor>> Next() override {
-    if (next_ == parts_.size()) return std::optional<Tensor>();
-    TensorAssembler assembler(budget_);
-    MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor,
+  absl::StatusOr<std::optional<LentTensor>> Next() override {
+    if (next_ == parts_.size()) return std::optional<LentTensor>();
+    TensorAssembler assembler(budget_, regions_);
+    MW_ASSIGN_OR_RETURN(std::optional<LentTensor> tensor,
                         assembler.Add(std::move(parts_[next_++])));
     MW_RETURN_IF_ERROR(assembler.End());
     return tensor;
@@ -144,6 +192,7 @@ class MessageTensors final : public TensorSource {
  private:
   google::protobuf::RepeatedPtrField<proto::NamedTensorPart>& parts_;
   UploadBudget* const budget_;
+  Regions* const regions_;
   int next_ = 0;
 };
 
@@ -152,7 +201,8 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
   explicit Answers(const JobServerOptions& options)
       : token_(options.security.token),
         jobs_(options.jobs),
-        budget_(options.max_upload_bytes) {}
+        budget_(options.max_upload_bytes),
+        memory_(options.memory) {}
 
   grpc::Service* service() override { return this; }
 
@@ -199,7 +249,7 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
   grpc::Status Init(grpc::ServerContext* context,
                     grpc::ServerReader<proto::InitPart>* reader,
                     proto::InitReply*) override {
-    return Answer(*context, [&](JobCall& call) -> absl::Status {
+    return Answer(*context, [&](ContextCall& call) -> absl::Status {
       proto::InitPart part;
       if (!reader->Read(&part) || !part.has_begin()) return NoBegin();
       const proto::InitPart::Begin begin = part.begin();
@@ -241,7 +291,7 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
       grpc::ServerContext* context,
       grpc::ServerReaderWriter<proto::StepResult, proto::StepPart>* stream)
       override {
-    return Answer(*context, [&](JobCall& call) -> absl::Status {
+    return Answer(*context, [&](ContextCall& call) -> absl::Status {
       proto::StepPart part;
       if (!stream->Read(&part) || !part.has_begin()) return NoBegin();
       const proto::StepPart::Begin begin = part.begin();
@@ -264,10 +314,10 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
   grpc::Status RunStep(grpc::ServerContext* context,
                        const proto::StepRequest* request,
                        proto::StepReply* reply) override {
-    return Answer(*context, [&](JobCall& call) -> absl::Status {
+    return Answer(*context, [&](ContextCall& call) -> absl::Status {
       const proto::StepPart::Begin& begin = request->begin();
       auto parts = request->tensors();
-      MessageTensors data(&parts, &budget_);
+      MessageTensors data(&parts, &budget_, &call.regions);
       const auto done = [&](const JobStep& step) {
         *reply->add_steps() = ResultOf(step);
         return absl::OkStatus();
@@ -287,15 +337,17 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
   grpc::Status Fetch(
       grpc::ServerContext* context, const proto::FetchRequest* request,
       grpc::ServerWriter<proto::NamedTensorPart>* writer) override {
-    return Answer(*context, [&](JobCall& call) {
+    return Answer(*context, [&](ContextCall& call) -> absl::Status {
+      MW_ASSIGN_OR_RETURN(
+          std::vector<Wanted> wanted,
+          WantedOf(request->names(), request->into(), call.regions));
+      TensorSender sender(
+          request->into(), [&](const proto::NamedTensorPart& part) {
+            return writer->Write(part) ? absl::OkStatus() : ClientGone();
+          });
       return jobs_->Fetch(
-          request->job(), {request->names().begin(), request->names().end()},
-          [&](const Tensor& tensor) {
-            return SendParts(tensor, [&](const proto::NamedTensorPart& part) {
-              return writer->Write(part) ? absl::OkStatus() : ClientGone();
-            });
-          },
-          call);
+          request->job(), std::move(wanted),
+          [&](const Tensor& tensor) { return sender.Add(tensor); }, call);
     });
   }
 
@@ -367,21 +419,20 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
 
  private:
   // `send` gets what is to be fetched after the last step.
-  absl::Status StepAndFetch(
-      const proto::StepPart::Begin& begin, TensorSource& data,
-      const JobService::StepSink& done,
-      const std::function<absl::Status(proto::NamedTensorPart)>& send,
-      JobCall& call) {
+  absl::Status StepAndFetch(const proto::StepPart::Begin& begin,
+                            TensorSource& data,
+                            const JobService::StepSink& done,
+                            const TensorSender::Send& send, ContextCall& call) {
     if (begin.count() < 0) {
       return absl::InvalidArgumentError(
           absl::StrCat(begin.count(), " steps cannot be run"));
     }
-    MW_RETURN_IF_ERROR(
-        jobs_->Step(begin.job(), begin.count(), data, done, call));
-    if (begin.fetch().empty()) return absl::OkStatus();
-    return jobs_->Fetch(
-        begin.job(), {begin.fetch().begin(), begin.fetch().end()},
-        [&](const Tensor& tensor) { return SendParts(tensor, send); }, call);
+    MW_ASSIGN_OR_RETURN(std::vector<Wanted> wanted,
+                        WantedOf(begin.fetch(), begin.into(), call.regions));
+    TensorSender sender(begin.into(), send);
+    return jobs_->StepAndFetch(
+        begin.job(), begin.count(), data, done, std::move(wanted),
+        [&](const Tensor& tensor) { return sender.Add(tensor); }, call);
   }
 
   static absl::Status NoBegin() {
@@ -394,13 +445,16 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
     absl::Status status = CheckToken(context, token_);
     if (status.ok()) status = CheckProtocol(context);
     if (!status.ok()) return ToGrpc(status);
-    ContextCall call(context);
-    return ToGrpc(function(call));
+    ContextCall call(context, memory_);
+    status = function(call);
+    call.regions.AwaitRelease(call);
+    return ToGrpc(status);
   }
 
   const std::string token_;
   JobService* const jobs_;
   UploadBudget budget_;
+  const std::shared_ptr<const SharedMemory> memory_;
 };
 
 }  // namespace

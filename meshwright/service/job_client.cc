@@ -54,9 +54,10 @@ absl::Status SendUpload(Stream& stream, proto::Upload::What what,
 template <typename Part, typename Stream>
 absl::Status SendTensors(Stream& stream, TensorSource& tensors) {
   while (true) {
-    MW_ASSIGN_OR_RETURN(const std::optional<Tensor> tensor, tensors.Next());
+    MW_ASSIGN_OR_RETURN(std::optional<LentTensor> tensor, tensors.Next());
     if (!tensor.has_value()) return absl::OkStatus();
-    MW_RETURN_IF_ERROR(SendParts(*tensor, [&](proto::NamedTensorPart next) {
+    const Tensor whole = Owned(*std::move(tensor));
+    MW_RETURN_IF_ERROR(SendParts(whole, [&](proto::NamedTensorPart next) {
       Part part;
       *part.mutable_tensor() = std::move(next);
       return stream.Write(part) ? absl::OkStatus() : WriteFailed();
@@ -182,20 +183,21 @@ class JobClient final : public JobService {
     return Explained(context, context.Finish(*stream, local));
   }
 
-  absl::Status Fetch(int64_t job, std::vector<std::string> names,
+  absl::Status Fetch(int64_t job, std::vector<Wanted> wanted,
                      const TensorSink& sink, JobCall& call) override {
     CallContext context(options_.security, &call);
     proto::FetchRequest request;
     request.set_job(job);
-    for (std::string& name : names) {
+    for (auto& [name, into, owner] : wanted) {
       if (!IsUtf8(name)) {
         return absl::NotFoundError(
             absl::StrCat("no tensor is named \"", AsUtf8(name), "\""));
       }
-      request.add_names(std::move(name));
+      request.add_names(name);
     }
     const auto stream = stub_->Fetch(context.get(), request);
-    return Explained(context, context.Finish(*stream, Receive(*stream, sink)));
+    return Explained(context,
+                     context.Finish(*stream, Receive(*stream, wanted, sink)));
   }
 
   absl::Status Save(int64_t job, SaveOptions options, JobCall& call) override {
@@ -296,15 +298,22 @@ class JobClient final : public JobService {
   }
 
   template <typename Stream>
-  static absl::Status Receive(Stream& stream, const TensorSink& sink) {
+  static absl::Status Receive(Stream& stream, const std::vector<Wanted>& wanted,
+                              const TensorSink& sink) {
+    size_t count = 0;
     UploadBudget unbounded(std::numeric_limits<int64_t>::max());
     TensorAssembler assembler(&unbounded);
     proto::NamedTensorPart part;
     while (stream.Read(&part)) {
-      MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor,
+      MW_ASSIGN_OR_RETURN(std::optional<LentTensor> lent,
                           assembler.Add(std::move(part)));
-      if (tensor.has_value()) {
-        MW_RETURN_IF_ERROR(sink(*std::move(tensor)));
+      if (lent.has_value()) {
+        Tensor tensor = Owned(*std::move(lent));
+        if (count < wanted.size()) {
+          MW_RETURN_IF_ERROR(MoveInto(wanted[count], tensor));
+        }
+        ++count;
+        MW_RETURN_IF_ERROR(sink(std::move(tensor)));
       }
       part.Clear();
     }

@@ -52,10 +52,10 @@ class JobServerTest : public ::testing::Test {
   }
   int64_t LoadJob() { return client_->Load("module", "{}", call_).value(); }
   absl::StatusOr<std::vector<Tensor>> FetchAll(
-      int64_t job, std::vector<std::string> names = {}) {
+      int64_t job, std::vector<Wanted> wanted = {}) {
     std::vector<Tensor> tensors;
     MW_RETURN_IF_ERROR(client_->Fetch(
-        job, std::move(names),
+        job, std::move(wanted),
         [&](Tensor tensor) {
           tensors.push_back(std::move(tensor));
           return absl::OkStatus();

@@ -1,6 +1,6 @@
 // What a coordinator does for its clients. service/ carries it over gRPC: the
-// coordinator implements it, job_server.h answers calls with it, and
-// job_client.h is the same at the other end.
+// coordinator implements this interface, job_server.h answers calls with it,
+// and job_client.h implements it at the client.
 //
 //   MW_ASSIGN_OR_RETURN(std::string plan,
 //                       jobs.Plan({module, "cpu:8", "{}"}, call));
@@ -10,48 +10,72 @@
 #ifndef MESHWRIGHT_SERVICE_JOB_SERVICE_H_
 #define MESHWRIGHT_SERVICE_JOB_SERVICE_H_
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "meshwright/checkpoint/save_options.h"
+#include "meshwright/state/lent_tensor.h"
 #include "meshwright/state/tensor.h"
 
 namespace meshwright {
 
-// A call under way. Thread-safe.
+// A call in progress. Thread-safe.
 class JobCall {
  public:
   virtual ~JobCall() = default;
-  // Whether nobody waits for the answer any more. Long work looks now and then.
+  // Whether the client no longer waits for the answer. Long-running work polls
+  // this.
   virtual bool cancelled() const { return false; }
 };
 
-// Tensors as they come; nullopt after the last.
+// Tensors as they arrive; nullopt after the last.
 class TensorSource {
  public:
   virtual ~TensorSource() = default;
-  virtual absl::StatusOr<std::optional<Tensor>> Next() {
-    return std::optional<Tensor>();
+  virtual absl::StatusOr<std::optional<LentTensor>> Next() {
+    return std::optional<LentTensor>();
   }
 };
 
-struct PlanInput {
-  std::string module;   // HloModuleProto or HLO text; plain or compressed.
-  std::string cluster;  // A cluster file's text, or "cpu:8".
-  std::string options;  // JSON, named as the flags of `meshwright plan`.
+// A tensor that is to be fetched.
+struct Wanted {
+  // Implicit: most are wanted as tensors that have data.
+  template <typename Text>
+  requires std::convertible_to<Text, std::string> Wanted(Text&& text)
+      : name(std::forward<Text>(text)) {}  // NOLINT
+  Wanted(std::string text, absl::Span<std::byte> bytes,
+         std::shared_ptr<const void> holder)
+      : name(std::move(text)), into(bytes), owner(std::move(holder)) {}
+
+  std::string name;
+  // Where its bytes go, if there is an owner, which keeps the place; the tensor
+  // that comes then has no data.
+  absl::Span<std::byte> into = {};
+  std::shared_ptr<const void> owner = nullptr;
 };
 
-// Where the state of a job comes from.
+struct PlanInput {
+  std::string module;   // HloModuleProto or HLO text, possibly compressed.
+  std::string cluster;  // The text of a cluster file, or "cpu:8".
+  std::string options;  // JSON with the names of `meshwright plan`'s flags.
+};
+
+// The source of the initial state of a job.
 struct InitFrom {
   enum Kind {
-    kTensors,  // Those given, by parameter name.
+    kTensors,  // The given tensors, by parameter name.
     kSeed,     // Synthetic values.
-    kModule,   // What `module` computes of the tensors given.
+    kModule,   // The results of `module`, called with the given tensors.
   };
   Kind from = kTensors;
   uint64_t seed = 0;
@@ -62,13 +86,17 @@ struct JobStep {
   int64_t step = 0;
   double seconds = 0;
   std::optional<double> loss = std::nullopt;
-  // Of the dataset that feeds it, after this step.
+  // If a dataset feeds the job, its position after this step.
   std::optional<int64_t> position = std::nullopt;
 
   bool operator==(const JobStep&) const = default;
 };
 
-// Thread-safe. Sinks may fail, which ends the call with their error.
+// Puts the tensor's data where they are wanted, if that is somewhere.
+// kInvalidArgument when they are not of that size.
+absl::Status MoveInto(const Wanted& wanted, Tensor& tensor);
+
+// Thread-safe. If a sink returns an error, the call ends with it.
 class JobService {
  public:
   using StepSink = std::function<absl::Status(const JobStep&)>;
@@ -79,21 +107,26 @@ class JobService {
 
   // The plan, as JSON.
   virtual absl::StatusOr<std::string> Plan(PlanInput input, JobCall& call) = 0;
-  // The job's number, above 0.
+  // The job's number, at least 1.
   virtual absl::StatusOr<int64_t> Load(std::string module, std::string plan,
                                        JobCall& call) = 0;
   virtual absl::Status Init(int64_t job, InitFrom from, TensorSource& tensors,
                             JobCall& call) = 0;
-  // As Runner::Feed (runtime/runner.h); workers read it.
+  // As Runner::Feed (runtime/runner.h); the workers read the dataset.
   virtual absl::Status Feed(int64_t job, std::string dataset, int64_t position,
                             JobCall& call) = 0;
   // Sets `data`, then runs `count` steps and calls `done` after each.
   virtual absl::Status Step(int64_t job, int64_t count, TensorSource& data,
                             const StepSink& done, JobCall& call) = 0;
-  // No names: all state.
-  virtual absl::Status Fetch(int64_t job, std::vector<std::string> names,
+  // The same, then what is wanted, if anything is.
+  virtual absl::Status StepAndFetch(int64_t job, int64_t count,
+                                    TensorSource& data, const StepSink& done,
+                                    std::vector<Wanted> wanted,
+                                    const TensorSink& sink, JobCall& call);
+  // Nothing wanted: all state.
+  virtual absl::Status Fetch(int64_t job, std::vector<Wanted> wanted,
                              const TensorSink& sink, JobCall& call) = 0;
-  // As Runner's (runtime/runner.h). Folders are the coordinator's.
+  // As in Runner (runtime/runner.h). Folders are on the coordinator's machine.
   virtual absl::Status Save(int64_t job, SaveOptions options,
                             JobCall& call) = 0;
   virtual absl::Status AwaitSaved(int64_t job, JobCall& call) = 0;
@@ -102,8 +135,8 @@ class JobService {
                                                 JobCall& call) = 0;
   // The coordinator, its workers and jobs, as JSON.
   virtual absl::StatusOr<std::string> Describe(JobCall& call) = 0;
-  // Metrics of a job, or of all (0), a line of JSON each, until it is stopped
-  // or the call is cancelled.
+  // Metrics of a job, or of all (0), one line of JSON each, until the job is
+  // stopped or the call is cancelled.
   virtual absl::Status Watch(int64_t job, const LineSink& sink,
                              JobCall& call) = 0;
   virtual absl::Status Stop(int64_t job) = 0;

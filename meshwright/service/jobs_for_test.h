@@ -29,8 +29,8 @@ class JobsForTest : public JobService {
     int64_t position = 0;
   };
 
-  // A module that begins with "slow" takes until the call is cancelled; one
-  // that begins with "bad" is refused.
+  // A module beginning with "slow" takes until the call is cancelled; one
+  // beginning with "bad" is refused.
   absl::StatusOr<std::string> Plan(PlanInput input, JobCall& call) override {
     if (absl::StartsWith(input.module, "bad")) {
       return absl::InvalidArgumentError(input.module);
@@ -101,25 +101,23 @@ class JobsForTest : public JobService {
     return absl::OkStatus();
   }
 
-  absl::Status Fetch(int64_t job, std::vector<std::string> names,
+  absl::Status Fetch(int64_t job, std::vector<Wanted> wanted,
                      const TensorSink& sink, JobCall&) override {
     std::vector<Tensor> tensors;
-    {
-      std::unique_lock lock(mutex_);
-      MW_ASSIGN_OR_RETURN(Job * found, Find(job));
-      if (names.empty()) {
-        for (const auto& [name, tensor] : found->tensors) {
-          names.push_back(name);
-        }
-      }
-      for (const std::string& name : names) {
-        const auto tensor = found->tensors.find(name);
-        if (tensor == found->tensors.end()) {
-          return absl::NotFoundError(absl::StrCat("no tensor ", name));
-        }
-        tensors.push_back(tensor->second);
-      }
+    std::unique_lock lock(mutex_);
+    MW_ASSIGN_OR_RETURN(Job * found, Find(job));
+    if (wanted.empty()) {
+      for (const auto& one : found->tensors) wanted.push_back(one.first);
     }
+    for (const Wanted& one : wanted) {
+      const auto tensor = found->tensors.find(one.name);
+      if (tensor == found->tensors.end()) {
+        return absl::NotFoundError(absl::StrCat("no tensor ", one.name));
+      }
+      tensors.push_back(tensor->second);
+      MW_RETURN_IF_ERROR(MoveInto(one, tensors.back()));
+    }
+    lock.unlock();
     for (Tensor& tensor : tensors) MW_RETURN_IF_ERROR(sink(std::move(tensor)));
     return absl::OkStatus();
   }
@@ -171,7 +169,8 @@ class JobsForTest : public JobService {
     return absl::OkStatus();
   }
 
-  std::atomic<int> cancelled = 0;  // Calls that noticed.
+  std::atomic<int> cancelled = 0;   // Calls that noticed it.
+  std::atomic<int> lent_count = 0;  // Tensors that came in shared memory.
 
  private:
   absl::StatusOr<Job*> Find(int64_t job) {
@@ -182,11 +181,12 @@ class JobsForTest : public JobService {
 
   absl::Status Set(int64_t job, TensorSource& tensors) {
     while (true) {
-      MW_ASSIGN_OR_RETURN(std::optional<Tensor> tensor, tensors.Next());
+      MW_ASSIGN_OR_RETURN(std::optional<LentTensor> lent, tensors.Next());
+      if (lent.has_value() && lent->is_lent()) ++lent_count;
       std::unique_lock lock(mutex_);
       MW_ASSIGN_OR_RETURN(Job * found, Find(job));
-      if (!tensor.has_value()) return absl::OkStatus();
-      found->tensors[tensor->name] = *std::move(tensor);
+      if (!lent.has_value()) return absl::OkStatus();
+      found->tensors[lent->tensor.name] = Owned(*lent);
     }
   }
 

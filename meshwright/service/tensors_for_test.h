@@ -17,9 +17,9 @@ class TensorsForTest : public TensorSource {
  public:
   explicit TensorsForTest(std::vector<Tensor> tensors = {})
       : tensors_(std::move(tensors)) {}
-  absl::StatusOr<std::optional<Tensor>> Next() override {
-    if (next_ == tensors_.size()) return std::optional<Tensor>();
-    return tensors_[next_++];
+  absl::StatusOr<std::optional<LentTensor>> Next() override {
+    if (next_ == tensors_.size()) return std::optional<LentTensor>();
+    return LentTensor{.tensor = tensors_[next_++]};
   }
 
  private:

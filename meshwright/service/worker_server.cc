@@ -40,7 +40,8 @@ absl::StatusOr<std::unique_ptr<WorkerServer>> WorkerServer::Start(
   if (options.jobs != nullptr) {
     jobs = JobAnswers::Create({.security = options.security,
                                .jobs = options.jobs,
-                               .max_upload_bytes = options.max_upload_bytes});
+                               .max_upload_bytes = options.max_upload_bytes,
+                               .memory = options.memory});
   }
   auto workers = WorkerService::Create(std::move(options));
   std::vector<grpc::Service*> services = {workers->service()};

@@ -1,13 +1,12 @@
-// Where workers join a coordinator.
+// The server that workers join.
 //
-//   MW_ASSIGN_OR_RETURN(
-//       auto server,
-//       WorkerServer::Start({.address = "127.0.0.1:0",
-//                            .on_join = [](std::unique_ptr<WorkerLink> link)
-//                            {}, .store = &store}));
+//   MW_ASSIGN_OR_RETURN(auto server, WorkerServer::Start(
+//       {.address = "127.0.0.1:0",
+//        .on_join = [](std::unique_ptr<WorkerLink> link) {},
+//        .store = &store}));
 //   server->port();   // 40123
 //
-// A worker that is killed is lost within a second, one whose host falls silent
+// A killed worker is detected within a second, one whose host falls silent
 // within 15.
 #ifndef MESHWRIGHT_SERVICE_WORKER_SERVER_H_
 #define MESHWRIGHT_SERVICE_WORKER_SERVER_H_
@@ -19,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "meshwright/base/shared_memory.h"
 #include "meshwright/runtime/worker_link.h"
 #include "meshwright/service/job_server.h"
 #include "meshwright/service/job_service.h"
@@ -31,24 +31,25 @@ namespace meshwright {
 struct WorkerServerOptions {
   std::string address = "127.0.0.1:0";
   Security security = {};
-  // Called on a thread of the link; events come once it has returned.
+  // Called on a thread of the link; events are delivered after it has returned.
   std::function<void(std::unique_ptr<WorkerLink>)> on_join;
-  KeyValueStore* store = nullptr;  // Outlives the server.
-  // Within which a worker must say who it is.
+  KeyValueStore* store = nullptr;  // Must outlive the server.
+  // Time in which a worker must introduce itself.
   absl::Duration hello_timeout = absl::Seconds(10);
-  // A host that falls silent is found within the sum of these.
+  // A host that falls silent is detected within the sum of these.
   absl::Duration keepalive_time = kKeepaliveTime;
   absl::Duration keepalive_timeout = kKeepaliveTimeout;
-  // Answers clients on the same port, where given. Outlives the server.
+  // If set, answers clients on the same port. Must outlive the server.
   JobService* jobs = nullptr;
   int64_t max_upload_bytes = kMaxUploadBytes;
+  std::shared_ptr<const SharedMemory> memory = nullptr;  // As JobServer's.
 };
 
 class WorkerServer {
  public:
   static absl::StatusOr<std::unique_ptr<WorkerServer>> Start(
       WorkerServerOptions options);
-  // Ends all connections: the links still there lose their workers. Waits for
+  // Ends all connections: remaining links lose their workers. Waits for
   // on_join.
   virtual ~WorkerServer() = default;
 

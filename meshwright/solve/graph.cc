@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/check.h"
+#include "meshwright/solve/min_plus.h"
 #include "meshwright/solve/points.h"
 
 namespace meshwright {
@@ -23,7 +25,7 @@ std::vector<T> Select(const std::vector<T>& values,
   return selected;
 }
 
-// Where `option` stands in an ascending list that has it.
+// The index of `option` in an ascending list that contains it.
 int64_t IndexOf(const std::vector<int32_t>& options, int32_t option) {
   return std::ranges::lower_bound(options, option) - options.begin();
 }
@@ -151,11 +153,11 @@ void Graph::RemoveNode(int32_t v) {
 void Graph::Fold(int32_t v, int32_t u, absl::Span<const int32_t> implied) {
   const GraphNode& from = nodes_[v];
   GraphNode& into = nodes_[u];
-  Undo undo = {.node = v, .u = u, .u_options = into.origin};
+  Undo undo = {.node = v, .ends = {{u, into.origin}}};
   const CostTable& table = tables_[Oriented(FindEdge(u, v), u)];
   for (int32_t a = 0; a < into.options(); ++a) {
     const int32_t x = implied[a];
-    undo.choice.push_back(from.origin[x]);
+    undo.implied.push_back(x);
     AddCost(
         u, a,
         AddCosts(from.costs[x], table.cells[int64_t{a} * table.columns + x]));
@@ -174,60 +176,53 @@ void Graph::Fold(int32_t v, int32_t u, absl::Span<const int32_t> implied) {
   TouchNode(u);
 }
 
-void Graph::BestOptions(int32_t v, absl::Span<const TableId> tables,
-                        int64_t row0, int64_t row1, int64_t* cost,
-                        int32_t* option) const {
+int32_t Graph::BestOption(int32_t v, absl::Span<const RowOf> rows) const {
   const GraphNode& node = nodes_[v];
-  const int64_t rows[] = {row0, row1};
-  *cost = kInfiniteCost;
-  *option = 0;
+  int64_t least = kInfiniteCost;
+  int32_t best = 0;
   for (int32_t x = 0; x < node.options(); ++x) {
     int64_t total = node.costs[x];
-    for (size_t i = 0; i < tables.size(); ++i) {
-      const CostTable& table = tables_[tables[i]];
-      total = AddCosts(total, table.cells[rows[i] * table.columns + x]);
+    for (const RowOf& one : rows) {
+      const CostTable& table = tables_[one.table];
+      total = AddCosts(total, table.cells[one.row * table.columns + x]);
     }
-    if (total >= *cost) continue;
-    *cost = total;
-    *option = x;
+    if (total >= least) continue;
+    least = total;
+    best = x;
   }
+  return best;
 }
 
 void Graph::EliminateOne(int32_t v, int32_t e) {
   const int32_t u = edges_[e].Other(v);
-  const TableId tables[] = {Oriented(e, u)};
-  Undo undo = {.node = v, .u = u, .u_options = nodes_[u].origin};
-  for (int32_t a = 0; a < nodes_[u].options(); ++a) {
-    int64_t cost;
-    int32_t option;
-    BestOptions(v, tables, a, 0, &cost, &option);
-    undo.choice.push_back(nodes_[v].origin[option]);
-    AddCost(u, a, cost);
-  }
-  undo_.push_back(std::move(undo));
+  const GraphNode& node = nodes_[v];
+  std::vector<int64_t> costs(nodes_[u].options());
+  MinPlus(node.costs.data(), tables_[Oriented(e, v)].cells.data(),
+          node.options(), nodes_[u].options(), costs.data());
+  for (int32_t a = 0; a < std::ssize(costs); ++a) AddCost(u, a, costs[a]);
+  undo_.push_back({.node = v, .ends = {{u, nodes_[u].origin, Oriented(e, u)}}});
   RemoveNode(v);
 }
 
 void Graph::EliminateTwo(int32_t v, int32_t e, int32_t f) {
   const int32_t u = edges_[e].Other(v);
   const int32_t w = edges_[f].Other(v);
-  const TableId tables[] = {Oriented(e, u), Oriented(f, w)};
-  const GraphNode& node_u = nodes_[u];
-  const GraphNode& node_w = nodes_[w];
+  const GraphNode& node = nodes_[v];
   Undo undo = {.node = v,
-               .u = u,
-               .w = w,
-               .u_options = node_u.origin,
-               .w_options = node_w.origin};
-  CostTable joined = {node_u.options(), node_w.options(), {}};
+               .ends = {{u, nodes_[u].origin, Oriented(e, u)},
+                        {w, nodes_[w].origin, Oriented(f, w)}}};
+  const CostTable& to_w = tables_[Oriented(f, v)];
+  const CostTable& from_u = tables_[undo.ends[0].table];
+  CostTable joined = {nodes_[u].options(), nodes_[w].options(), {}};
   joined.cells.resize(int64_t{joined.rows} * joined.columns);
+  std::vector<int64_t> costs(node.options());
   for (int32_t a = 0; a < joined.rows; ++a) {
-    for (int32_t b = 0; b < joined.columns; ++b) {
-      int32_t option;
-      BestOptions(v, tables, a, b,
-                  &joined.cells[int64_t{a} * joined.columns + b], &option);
-      undo.choice.push_back(nodes_[v].origin[option]);
+    for (int32_t x = 0; x < node.options(); ++x) {
+      costs[x] = AddCosts(node.costs[x],
+                          from_u.cells[int64_t{a} * from_u.columns + x]);
     }
+    MinPlus(costs.data(), to_w.cells.data(), node.options(), joined.columns,
+            &joined.cells[int64_t{a} * joined.columns]);
   }
   undo_.push_back(std::move(undo));
   RemoveNode(v);
@@ -239,14 +234,12 @@ void Graph::Eliminate(int32_t v) {
   const std::vector<int32_t> edges = Edges(v);
   if (edges.size() == 2) return EliminateTwo(v, edges[0], edges[1]);
   if (edges.size() == 1) return EliminateOne(v, edges[0]);
-  int64_t cost;
-  int32_t option;
-  BestOptions(v, {}, 0, 0, &cost, &option);
+  const int64_t cost = nodes_[v].costs[BestOption(v, {})];
   constant_ = AddCosts(constant_, cost);
   if (constant_ >= kInfiniteCost) {
     SetInfeasible(absl::StrCat("no option of node ", v, " can be taken"));
   }
-  undo_.push_back({.node = v, .choice = {nodes_[v].origin[option]}});
+  undo_.push_back({.node = v});
   RemoveNode(v);
 }
 
@@ -290,13 +283,13 @@ std::vector<int32_t> Graph::Expand(absl::Span<const int32_t> choice) const {
     if (nodes_[v].alive) assignment[v] = nodes_[v].origin[choice[v]];
   }
   for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) {
-    int64_t index = 0;
-    if (undo->u >= 0) index = IndexOf(undo->u_options, assignment[undo->u]);
-    if (undo->w >= 0) {
-      index = index * std::ssize(undo->w_options) +
-              IndexOf(undo->w_options, assignment[undo->w]);
+    absl::InlinedVector<RowOf, 2> rows;
+    for (const End& end : undo->ends) {
+      rows.push_back({end.table, IndexOf(end.options, assignment[end.node])});
     }
-    assignment[undo->node] = undo->choice[index];
+    const int32_t option = undo->implied.empty() ? BestOption(undo->node, rows)
+                                                 : undo->implied[rows[0].row];
+    assignment[undo->node] = nodes_[undo->node].origin[option];
   }
   return assignment;
 }

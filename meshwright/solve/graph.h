@@ -1,15 +1,15 @@
-// A problem while it is being made smaller, and the way back.
+// A problem under reduction, with the information to undo it.
 //
-// Rules remove options, nodes and points so that an optimum of the original
-// problem survives. `Expand` turns an assignment of the nodes left into one of
-// all nodes that costs `constant()` plus what the graph says.
+// Rules remove options, nodes and points such that an optimum of the original
+// problem survives. `Expand` turns an assignment of the remaining nodes into
+// one of all nodes, whose cost is `constant()` plus that in the graph.
 //
 //   Graph graph(problem);
 //   Reduce(graph);                         // reduce.h
-//   graph.Expand(choice_of_nodes_left);    // as long as problem.nodes
+//   graph.Expand(choice);                  // As long as problem.nodes.
 //
-// Time is a row of *points*: only at them can a limit break. At most one edge
-// joins two nodes.
+// Time is reduced to a sequence of *points*, the only times at which a limit
+// can be exceeded. At most one edge joins two nodes.
 #ifndef MESHWRIGHT_SOLVE_GRAPH_H_
 #define MESHWRIGHT_SOLVE_GRAPH_H_
 
@@ -34,18 +34,18 @@ struct PointPiece {
 };
 
 struct Point {
-  int64_t capacity = 0;  // The limit less what every assignment uses.
-  int64_t limit = 0;     // As the problem has it.
-  int64_t time = 0;      // One time that the point stands for.
+  int64_t capacity = 0;  // The limit minus what every assignment uses.
+  int64_t limit = 0;     // As in the problem.
+  int64_t time = 0;      // One of the times that the point represents.
 };
 
 struct GraphNode {
   bool alive = true;
-  std::vector<int32_t> origin;  // The problem's option behind each option.
+  std::vector<int32_t> origin;  // By option: the problem's option.
   std::vector<int64_t> costs;
   std::vector<PointPiece> pieces;
-  std::vector<int32_t> edges;  // May list dead edges.
-  int32_t degree = 0;          // Edges alive.
+  std::vector<int32_t> edges;  // May contain dead edges.
+  int32_t degree = 0;          // Number of live edges.
 
   int32_t options() const { return static_cast<int32_t>(costs.size()); }
 };
@@ -54,14 +54,14 @@ struct GraphEdge {
   bool alive = true;
   int32_t a = 0;
   int32_t b = 0;
-  TableId table = 0;  // Rows: options of a.
+  TableId table;  // Rows: options of a.
 
   int32_t Other(int32_t node) const { return node == a ? b : a; }
 };
 
 class Graph {
  public:
-  // Requires: a verified problem.
+  // Requires: `problem` passed Verify.
   explicit Graph(const Problem& problem);
 
   int32_t node_count() const { return static_cast<int32_t>(nodes_.size()); }
@@ -70,60 +70,72 @@ class Graph {
   const GraphEdge& edge(int32_t e) const { return edges_[e]; }
   std::vector<Point>& points() { return points_; }
   const std::vector<Point>& points() const { return points_; }
-  // The point (by time) that made the point of this time superfluous; itself
-  // when none did.
+  // The point (by time) that made the point of this time redundant; itself if
+  // none did.
   int64_t ImpliedBy(int64_t time) const;
   void SetImpliedBy(int64_t time, int64_t by) { implied_by_[time] = by; }
   TableStore& tables() { return tables_; }
   int64_t constant() const { return constant_; }
-  // Why there is no assignment; empty as long as there may be one.
+  // Why there is no assignment; empty while there may be one.
   const std::string& infeasible() const { return infeasible_; }
   void SetInfeasible(std::string reason);
 
-  // The edges of v that are alive; forgets the dead ones.
+  // The live edges of v; removes dead ones from its list.
   const std::vector<int32_t>& Edges(int32_t v);
   // The table of `e` with the options of `v` as rows.
   TableId Oriented(int32_t e, int32_t v);
-  // -1 when there is none.
+  // -1 if there is none.
   int32_t FindEdge(int32_t u, int32_t v) const;
 
-  // Adds to the edge between u and v, or makes it. `table` has rows of u.
+  // Adds to the edge between u and v, or creates it. The rows of `table` are
+  // options of u.
   void AddEdge(int32_t u, int32_t v, TableId table);
   void RemoveEdge(int32_t e);
   void AddCost(int32_t v, int32_t option, int64_t cost);
-  // Keeps these options only; there is one at least, in ascending order.
+  // Keeps only these options (at least one, ascending).
   void KeepOptions(int32_t v, absl::Span<const int32_t> options);
-  // Replaces v, which takes option implied[a] whenever u takes a.
+  // Removes v, which takes option implied[a] whenever u takes a.
   void Fold(int32_t v, int32_t u, absl::Span<const int32_t> implied);
-  // Removes v, which has no pieces and at most two neighbours, by trying its
-  // options against every choice of those.
+  // Removes v, which has no pieces and at most two neighbours, by minimising
+  // over its options for every choice of the neighbours (variable elimination).
   void Eliminate(int32_t v);
-  // The pieces of v changed.
+  // Must be called if the pieces of v changed.
   void TouchNode(int32_t v);
 
-  // Work lists: what has changed since it was last taken; -1 when nothing.
+  // Work lists: the next element that changed since it was last taken; -1 if
+  // there is none.
   int32_t TakeEdge();
   int32_t TakeNode();
 
-  // `choice`: an option (as of now) of every node alive, by node.
+  // `choice`, by node: an option (in present numbering) of every live node.
   std::vector<int32_t> Expand(absl::Span<const int32_t> choice) const;
   std::vector<int32_t> AliveNodes() const;
 
  private:
-  // How a removed node follows others. Options are the problem's.
+  // A neighbour of a removed node.
+  struct End {
+    int32_t node = 0;
+    // The problem's options that it had then; ascending.
+    std::vector<int32_t> options;
+    TableId table{-1};  // Its rows are those options.
+  };
+  // How a removed node follows from others: by minimising its costs beside
+  // them, which are kept as they were, or by implication. This is evaluated
+  // only when asked for, since few expansions are.
   struct Undo {
     int32_t node = 0;
-    int32_t u = -1;
-    int32_t w = -1;
-    // The options that u and w had then, ascending.
-    std::vector<int32_t> u_options, w_options;
-    std::vector<int32_t> choice;  // By index of u's option, then of w's.
+    std::vector<End> ends;
+    std::vector<int32_t> implied;  // By option of the one end.
+  };
+  struct RowOf {
+    TableId table;
+    int64_t row = 0;
   };
 
   void TouchEdge(int32_t e);
   void RemoveNode(int32_t v);
-  void BestOptions(int32_t v, absl::Span<const TableId> tables, int64_t row0,
-                   int64_t row1, int64_t* cost, int32_t* option) const;
+  // The best option of v given these rows; ties go to the first.
+  int32_t BestOption(int32_t v, absl::Span<const RowOf> rows) const;
   void EliminateOne(int32_t v, int32_t e);
   void EliminateTwo(int32_t v, int32_t e, int32_t f);
 

@@ -2,9 +2,11 @@
 
 #include <limits>
 
+#include "meshwright/solve/problem.h"
+
 namespace meshwright {
 
-// Sanitizers run before the resolvers of cloned functions could.
+// Sanitizers would run before the resolvers of cloned functions (ifuncs) could.
 #if defined(__has_feature)
 #define MW_SANITIZED \
   (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
@@ -29,6 +31,21 @@ void MinPlus(const double* weight, const double* cells, int32_t rows,
     const double* const row = cells + static_cast<int64_t>(a) * columns;
     for (int32_t x = 0; x < columns; ++x) {
       const double sum = w + row[x];
+      out[x] = sum < out[x] ? sum : out[x];
+    }
+  }
+}
+
+MW_WIDE_VECTORS
+void MinPlus(const int64_t* weight, const int64_t* cells, int32_t rows,
+             int32_t columns, int64_t* out) {
+  for (int32_t x = 0; x < columns; ++x) out[x] = kInfiniteCost;
+  for (int32_t a = 0; a < rows; ++a) {
+    const int64_t w = weight[a];
+    if (w >= kInfiniteCost) continue;
+    const int64_t* const row = cells + static_cast<int64_t>(a) * columns;
+    for (int32_t x = 0; x < columns; ++x) {
+      const int64_t sum = row[x] < kInfiniteCost ? w + row[x] : kInfiniteCost;
       out[x] = sum < out[x] ? sum : out[x];
     }
   }

@@ -1,4 +1,4 @@
-// Cost tables, each kept once, with what the reductions ask about them.
+// Interned cost tables, with the facts about them that reductions need.
 #ifndef MESHWRIGHT_SOLVE_TABLE_STORE_H_
 #define MESHWRIGHT_SOLVE_TABLE_STORE_H_
 
@@ -8,16 +8,18 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "meshwright/base/strong_id.h"
 #include "meshwright/solve/problem.h"
 
 namespace meshwright {
 
-using TableId = int32_t;
+using TableId = StrongId<struct TableIdTag>;
 
-// What the cells say about rows, worked out when first asked for.
+// Facts about the rows of a table, computed when first needed.
 struct TableFacts {
-  std::vector<char> dead_rows;  // By row: no finite cell; empty when none is.
-  // Every row has exactly one finite cell; then its column, by row.
+  // By row: no finite cell. Empty if no row is dead.
+  std::vector<char> dead_rows;
+  // If every row has exactly one finite cell: its column, by row.
   std::vector<int32_t> implied;
   // Every cell is the sum of a part of its row and a part of its column.
   bool separable = false;
@@ -40,13 +42,13 @@ class TableStore {
  private:
   struct Entry {
     CostTable table;
-    TableId transposed = -1;
+    TableId transposed{-1};
     bool has_facts = false;
     TableFacts facts;
   };
 
   std::deque<Entry> tables_;
-  // By hash of the table; lists hold the rare tables of equal hash.
+  // By hash; more than one table only for the rare equal hashes.
   absl::flat_hash_map<uint64_t, std::vector<TableId>> by_hash_;
 };
 

@@ -8,7 +8,7 @@
 namespace meshwright {
 namespace {
 
-// Neighbours in the whole tensor that are neighbours in the shard.
+// Elements that are contiguous in the whole tensor and in the shard.
 struct Run {
   int64_t global = 0;
   int64_t local = 0;
@@ -63,7 +63,7 @@ std::vector<Dim> FindDims(const Sharding& sharding, const Mesh& mesh,
 }
 
 // Calls use(global offset, local offset, bytes) for the runs of dims[0, count);
-// all of the dimensions after these are in one piece.
+// the remaining dimensions are contiguous.
 template <typename Use>
 void ForEachPiece(const std::vector<Dim>& dims, size_t dim, size_t count,
                   int64_t global, int64_t local, const Use& use) {
@@ -82,7 +82,7 @@ void ForEachPiece(const std::vector<Dim>& dims, size_t dim, size_t count,
   }
 }
 
-// The pieces that a device's shard shares with the whole tensor.
+// Visits the contiguous pieces of a device's shard.
 template <typename Use>
 void ForEachPiece(const Sharding& sharding, const Mesh& mesh, int64_t device,
                   int64_t element_bytes, const Use& use) {
@@ -94,6 +94,14 @@ void ForEachPiece(const Sharding& sharding, const Mesh& mesh, int64_t device,
   } else {
     ForEachPiece(dims, 0, count, 0, 0, use);
   }
+}
+
+absl::Span<const std::byte> ByteSpan(const std::string& data) {
+  return {reinterpret_cast<const std::byte*>(data.data()), data.size()};
+}
+
+absl::Span<std::byte> ByteSpan(std::string& data) {
+  return {reinterpret_cast<std::byte*>(data.data()), data.size()};
 }
 
 std::string MakeData(absl::Span<const int64_t> dimensions, ElementType type,
@@ -155,12 +163,45 @@ Tensor Shard(const Tensor& tensor, const Sharding& sharding, const Mesh& mesh,
                   .type = tensor.type,
                   .dimensions = LocalDimensions(sharding, mesh)};
   shard.data = MakeData(shard.dimensions, tensor.type, padding);
-  ForEachPiece(sharding, mesh, device, HostBytes(tensor.type),
-               [&](int64_t global, int64_t local, int64_t bytes) {
-                 std::memcpy(shard.data.data() + local,
-                             tensor.data.data() + global, bytes);
-               });
+  CopyToShard(ByteSpan(tensor.data), sharding, mesh, device,
+              HostBytes(tensor.type), ByteSpan(shard.data));
   return shard;
+}
+
+std::optional<int64_t> ShardOffset(const Sharding& sharding, const Mesh& mesh,
+                                   int64_t device, int64_t element_bytes) {
+  std::optional<int64_t> offset;
+  int64_t pieces = 0;
+  int64_t local_bytes = element_bytes;
+  for (const DimSharding& dim : sharding.dims) {
+    local_bytes *= LocalSize(dim, mesh);
+  }
+  ForEachPiece(sharding, mesh, device, element_bytes,
+               [&](int64_t global, int64_t local, int64_t bytes) {
+                 ++pieces;
+                 if (local == 0 && bytes == local_bytes) offset = global;
+               });
+  return pieces == 1 ? offset : std::nullopt;
+}
+
+void CopyToShard(absl::Span<const std::byte> tensor, const Sharding& sharding,
+                 const Mesh& mesh, int64_t device, int64_t element_bytes,
+                 absl::Span<std::byte> shard) {
+  ForEachPiece(sharding, mesh, device, element_bytes,
+               [&](int64_t global, int64_t local, int64_t bytes) {
+                 std::memcpy(shard.data() + local, tensor.data() + global,
+                             bytes);
+               });
+}
+
+void CopyFromShard(absl::Span<const std::byte> shard, const Sharding& sharding,
+                   const Mesh& mesh, int64_t device, int64_t element_bytes,
+                   absl::Span<std::byte> tensor) {
+  ForEachPiece(sharding, mesh, device, element_bytes,
+               [&](int64_t global, int64_t local, int64_t bytes) {
+                 std::memcpy(tensor.data() + global, shard.data() + local,
+                             bytes);
+               });
 }
 
 Tensor Unshard(absl::Span<const Tensor> shards, const Sharding& sharding,
@@ -173,12 +214,8 @@ Tensor Unshard(absl::Span<const Tensor> shards, const Sharding& sharding,
                    .dimensions = GlobalDimensions(sharding)};
   tensor.data = MakeData(tensor.dimensions, tensor.type, 0);
   for (const int64_t device : FirstCopies(sharding, mesh)) {
-    const std::string& data = shards[device].data;
-    ForEachPiece(sharding, mesh, device, HostBytes(tensor.type),
-                 [&](int64_t global, int64_t local, int64_t bytes) {
-                   std::memcpy(tensor.data.data() + global, data.data() + local,
-                               bytes);
-                 });
+    CopyFromShard(ByteSpan(shards[device].data), sharding, mesh, device,
+                  HostBytes(tensor.type), ByteSpan(tensor.data));
   }
   return tensor;
 }

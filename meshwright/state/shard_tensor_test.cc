@@ -110,8 +110,34 @@ TEST(ShardTensorTest, RandomShardingsAreCutAsByHandAndComeBack) {
           << ToString(sharding, mesh);
     }
     ASSERT_EQ(Unshard(shards, sharding, mesh), tensor);
+    for (int64_t device = 0; device < mesh.device_count(); ++device) {
+      const auto offset = ShardOffset(sharding, mesh, device, sizeof(int32_t));
+      const std::string& data = shards[device].data;
+      if (offset.has_value()) {
+        ASSERT_EQ(tensor.data.substr(*offset, data.size()), data);
+      }
+    }
     EXPECT_EQ(FindDifference(tensor, shards, sharding, mesh), std::nullopt);
   }
+}
+
+TEST(ShardTensorTest, ShardsThatAreOnePieceOfTheTensorAreFound) {
+  const Mesh mesh = Mesh::Parse("data=2,model=2").value();
+  const auto offset = [&](absl::string_view text,
+                          std::vector<int64_t> dimensions, int64_t device) {
+    return ShardOffset(ParseSharding(text, dimensions, mesh).value(), mesh,
+                       device, 4);
+  };
+  EXPECT_EQ(offset("[data, -]", {4, 6}, 1), 0);
+  EXPECT_EQ(offset("[data, -]", {4, 6}, 2), 48);
+  EXPECT_EQ(offset("[(data,model), -]", {4, 6}, 3), 72);
+  EXPECT_EQ(offset("[-, model]", {1, 6}, 3), 12);
+  EXPECT_EQ(offset("[-, -]", {4, 6}, 3), 0);
+  EXPECT_EQ(offset("[]", {}, 3), 0);
+  EXPECT_EQ(offset("[-, model]", {2, 6}, 3), std::nullopt);
+  EXPECT_EQ(offset("[data]", {5}, 0), 0);
+  EXPECT_EQ(offset("[data]", {5}, 2), std::nullopt);  // Padding.
+  EXPECT_EQ(offset("[-, model]", {0, 6}, 0), std::nullopt);
 }
 
 TEST(ShardTensorTest, CopiesThatDifferAreFound) {

@@ -1,4 +1,4 @@
-"""Plans of `meshwright plan -o FILE`, for use in jax.
+"""Plans written by `meshwright plan -o FILE`, for use in jax.
 
     plan = meshwright.load_plan("plan.json")
     plan.predicted.step_seconds, plan.collectives[0].kind
@@ -6,14 +6,14 @@
     step = plan.jit(train_step, state, batch)       # called as train_step is
     state, loss = step(state, batch)
 
-or with the shardings in your own hands:
+or with explicit shardings:
 
     split = plan.shardings(train_step, state, batch)
     step = jax.jit(train_step, in_shardings=split.arguments,
                    out_shardings=split.results)
 
-Shardings are those of the step's arguments and results; what happens between them is
-then jax's own choice, not the plan's.
+Shardings are those of the step's arguments and results; between them, jax chooses
+shardings itself and does not follow the plan.
 """
 
 import json
@@ -29,12 +29,12 @@ from meshwright.naming import leaf_names
 from meshwright.shardings import first_dimensions, mesh_of_first, named_sharding
 from meshwright.tracing import TracedStep, trace
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Of one step, on each device; `origin` tells how the rates are known."""
+    """Of one step, on each device; `origin` says how the rates were obtained."""
 
     step_seconds: float
     compute_seconds: float
@@ -47,7 +47,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Collective:
-    """`count` collectives per step on `bytes` of each device."""
+    """`count` collectives per step, each on `bytes` of every device."""
 
     kind: str
     axes: str
@@ -64,8 +64,8 @@ class Shardings:
 
     `parameters` and `outputs` are by name, in flat order. `arguments` and `results`
     have the trees of the function's arguments and of its result, for `jax.jit`; an nnx
-    object has a StateSharding, for `nnx.jit`, and what is static None. Without a
-    function they are flat lists, and PRNG keys the integers that they consist of.
+    object has a StateSharding, for `nnx.jit`, and static values None. Without a
+    function they are flat lists, and PRNG keys are the integers that they consist of.
     """
 
     arguments: object
@@ -76,7 +76,8 @@ class Shardings:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a plan file says; `json` is all of it, as docs/formats.md tells."""
+    """The content of a plan file; `json` is all of it, as described in
+    docs/formats.md."""
 
     path: str
     json: Mapping
@@ -110,7 +111,8 @@ class Plan:
 
     @cached_property
     def mesh(self):
-        """The jax Mesh, of the devices given to `load_plan` or else the first."""
+        """The jax Mesh of the devices given to `load_plan`, by default of the first
+        ones."""
         return mesh_of_first(self.axes, self.devices)
 
     def shardings(
@@ -120,11 +122,11 @@ class Plan:
         kwargs: Mapping[str, object] | None = None,
         static_argnums: int | Sequence[int] | None = None,
     ) -> Shardings:
-        """For `jax.jit(fn, in_shardings=.arguments, out_shardings=.results)`.
+        """Shardings for `jax.jit(fn, in_shardings=.arguments, out_shardings=.results)`.
 
         The arguments, arrays or shapes, are those with which the step was lowered.
-        Raises MeshwrightError when they are not those of the plan's module, and for
-        what jax cannot express (stages, strided and uneven splits).
+        Raises MeshwrightError if they are not those of the plan's module, and for plans
+        that jax cannot express (stages, strided and uneven splits).
         """
         self._require_one_stage()
         if fn is None:
@@ -150,14 +152,14 @@ class Plan:
         static_argnums: int | Sequence[int] | None = None,
         donate: bool = False,
     ) -> Callable:
-        """`fn` as one program on the plan's mesh, to be called as `fn` is.
+        """`fn` as one program on the plan's mesh, called like `fn`.
 
         Works for functions of jax, nnx (objects are updated in place) and equinox,
-        jitted or not; arguments that are elsewhere are moved. `args` are those with
-        which the step was lowered, or else those of the first call; what is static
-        stays as it is in them. With `donate`, the state that is given to a call is
-        not there afterwards, and its memory is used again, as the plan's prediction
-        takes for granted.
+        jitted or not; arguments that are elsewhere are transferred. `args` are those
+        with which the step was lowered, or else those of the first call; static values
+        stay as they are in them. With `donate`, the state passed to a call is donated:
+        it is no longer valid afterwards, and its memory is reused, as the plan's
+        prediction assumes.
         """
         self._require_one_stage()
         if args or kwargs:
@@ -196,8 +198,8 @@ class Plan:
             raise MeshwrightError(f"{self.path}: {error}") from error
 
     def _of_step(self, step: TracedStep):
-        """In the forms of the traced function: of its arguments, of its objects and
-        results; and by name."""
+        """The shardings in the structures of the traced function's arguments, of its
+        objects and of its result; and by name."""
         import jax
 
         leaves = [leaf for arg in step.arguments for leaf in arg.leaves]
@@ -207,7 +209,8 @@ class Plan:
         arguments = jax.tree_util.tree_unflatten(
             jax.tree_util.tree_structure(step.traced.args_info), parameters
         )
-        # What nnx objects hold comes first; if it is no state, it is no output.
+        # The contents of nnx objects come first; those that are not state are no
+        # outputs.
         own = len(self.json["tensors"]["outputs"]) - len(step.outputs)
         outputs = self._like(jax.tree_util.tree_leaves(step.result), "outputs", own)
         objects = [
@@ -235,8 +238,8 @@ class Plan:
         }
 
     def _like(self, leaves: Sequence, section: str, skipped: int = 0) -> list:
-        """The shardings of the leaves, which are the section's tensors in order, but
-        for the first `skipped`."""
+        """The shardings of the leaves, which correspond to the section's tensors in
+        order, except for the first `skipped`."""
         tensors = self.json["tensors"][section]
         if skipped < 0 or len(leaves) != len(tensors) - skipped:
             raise MeshwrightError(
@@ -258,7 +261,7 @@ class Plan:
 def load_plan(path: str | Path, *, devices: Sequence | None = None) -> Plan:
     """Reads a plan; `devices` are the jax devices to use, by default the first ones.
 
-    Raises MeshwrightError, in one line, for files that are no plans.
+    Raises MeshwrightError, in one line, for files that are not plans.
     """
     try:
         content = json.loads(read_bytes(path))
@@ -270,7 +273,7 @@ def load_plan(path: str | Path, *, devices: Sequence | None = None) -> Plan:
         raise MeshwrightError(f"{path}: this is no plan: it has no format")
     if content["format"] != FORMAT:
         raise MeshwrightError(
-            f"{path}: a plan of format {content['format']}; this version reads {FORMAT}"
+            f"{path}: a plan of version {content['format']}; this is {FORMAT}"
         )
     missing = [
         key
@@ -283,5 +286,5 @@ def load_plan(path: str | Path, *, devices: Sequence | None = None) -> Plan:
 
 
 def _read(kind: type, values: Mapping):
-    """Newer files may say more."""
+    """Ignores fields that newer versions may add."""
     return kind(**{field.name: values[field.name] for field in fields(kind)})

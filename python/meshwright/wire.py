@@ -1,7 +1,7 @@
 """Protobuf wire format: read a message, change some fields, write it back.
 
-A message is an ordered list of fields. Fields nobody asks about are carried over
-as they are, so a module written by any version of XLA survives an edit.
+A message is an ordered list of fields. Fields that are not accessed are preserved, so
+an edited module of any version of XLA keeps everything else.
 
     >>> message = Message.parse(bytes.fromhex("08960112027365"))
     >>> message.first(1), message.first(2)
@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 _FIXED_SIZE = {FIXED64: 8, FIXED32: 4}
 _MAX_VARINT_BYTES = 10
+_SMALL = [bytes([value]) for value in range(0x80)]  # Most varints are that small.
 
 
 class WireError(ValueError):
@@ -25,6 +26,8 @@ class WireError(ValueError):
 
 def encode_varint(value: int) -> bytes:
     """Negative values take ten bytes, as protobuf's int64 does."""
+    if 0 <= value < 0x80:
+        return _SMALL[value]
     value &= (1 << 64) - 1
     out = bytearray()
     while value >= 0x80:
@@ -36,6 +39,8 @@ def encode_varint(value: int) -> bytes:
 
 def decode_varint(data: bytes, start: int) -> tuple[int, int]:
     """Returns the unsigned value and the position after it."""
+    if start < len(data) and data[start] < 0x80:
+        return data[start], start + 1
     value = 0
     for i in range(_MAX_VARINT_BYTES):
         if start + i >= len(data):
@@ -91,7 +96,7 @@ def scan(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
 
 @dataclass
 class Message:
-    """One message; nested messages stay bytes until parsed in their turn."""
+    """One message; nested messages remain bytes until they are parsed themselves."""
 
     fields: list[tuple[int, int, int | bytes]] = field(default_factory=list)
 
@@ -121,7 +126,7 @@ class Message:
         return self.first(number, b"").decode()
 
     def child(self, number: int) -> "Message":
-        """A copy of a nested message; empty when the field is absent."""
+        """A copy of a nested message; empty if the field is absent."""
         return Message.parse(self.first(number, b""))
 
     def integers(self, number: int) -> list[int]:
@@ -141,7 +146,7 @@ class Message:
         self.fields = [entry for entry in self.fields if entry[0] != number]
 
     def set(self, number: int, value: "int | bytes | str | Message") -> None:
-        """Replaces all occurrences by one, where the first one stood."""
+        """Replaces all occurrences by one, at the position of the first one."""
         positions = [i for i, entry in enumerate(self.fields) if entry[0] == number]
         self.add(number, value)
         if positions:

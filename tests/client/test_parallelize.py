@@ -55,6 +55,26 @@ def test_workers_of_a_coordinator(regression, coordinator, parallelize):
     assert_same(state.fetch(), last)
 
 
+def test_jax_gets_states_as_it_gets_arrays(regression, parallelize):
+    step = parallelize(regression.train_step)
+    state = step.init(regression.init, KEY)
+    before = state
+    state, metrics = step(state, next(regression.batches(1)))
+    found = jax.device_get({"state": state, "metrics": metrics, "one": jnp.ones(2)})
+    expected = state.fetch()
+    assert jax.tree_util.tree_structure(found["state"]) == (
+        jax.tree_util.tree_structure(expected)
+    )
+    jax.tree_util.tree_map(np.testing.assert_array_equal, found["state"], expected)
+    assert isinstance(found["one"], np.ndarray)
+    up = np.asarray(state["params"]["up"], np.float16)
+    np.testing.assert_array_equal(up, expected["params"]["up"].astype(np.float16))
+    with pytest.raises(meshwright.MeshwrightError, match="returned the next one"):
+        jax.device_get(before)
+    with pytest.raises(ValueError, match="not producing an array"):
+        np.asarray(state)
+
+
 def test_what_is_fetched(regression, parallelize):
     step = parallelize(regression.train_step)
     state = step.init(regression.init, KEY)

@@ -24,6 +24,20 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes minutes; left out by default")
 
 
+# Files that take longest. They are started first, so that no worker has one of them
+# left when the others are done.
+FIRST = (
+    "test_spmd_oracle", "test_docs", "test_combinations", "test_stage_names",
+    "test_recompute", "test_workers", "test_jax_operations", "test_checkpoint",
+    "test_plan", "test_commands", "test_own_models", "test_terminal", "test_pipeline",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    places = {name: place for place, name in enumerate(FIRST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(FIRST)))
+
+
 class Cli:
     """`cli("run", path)` gives the finished process; `.json(...)` its object."""
 

@@ -206,8 +206,9 @@ def make_files(folder: Path, mlp: Path, binary: Path) -> None:
         [sys.executable, HERE / "kernel_step.py", folder / "kernel.hlo.pb"],
         check=True,
     )
-    step = [HERE / "shard_map_step.py", "mlp", "shardy", folder / "region.hlo.pb"]
-    subprocess.run([sys.executable, *step], check=True)
+    for kind, name in (("mlp", "region"), ("positions", "rows")):
+        step = [HERE / "shard_map_step.py", kind, "shardy", folder / f"{name}.hlo.pb"]
+        subprocess.run([sys.executable, *step], check=True)
     make_plans(folder, binary)
 
 
@@ -227,5 +228,5 @@ def make_plans(folder: Path, binary: Path) -> None:
         "data=8192", "-o", "large.json")  # fmt: skip
     run("partition", "mlp.hlo.pb", "--sharding", "pins.json", "-o", "program.hlo.pb")
     plan = json.loads((folder / "plan.json").read_text())
-    (folder / "future.json").write_text(json.dumps(plan | {"format": 3}))
+    (folder / "future.json").write_text(json.dumps(plan | {"format": 4}))
     (folder / "edited.json").write_text(json.dumps(plan | {"tensors": {}}))

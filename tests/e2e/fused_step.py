@@ -1,6 +1,6 @@
 """Lowers training steps for CUDA around what only accelerators have.
 
-python fused_step.py OUT.hlo.pb attention|packed|ragged
+python fused_step.py OUT.hlo.pb attention|long|packed|ragged
 """
 
 import sys
@@ -66,6 +66,12 @@ CASES = {
         attention,
         {"q": (64, 128), "k": (64, 64), "v": (64, 64), "out": (128, 64)},
         (8, 128, 64),
+        jnp.bfloat16,
+    ),
+    "long": (
+        attention,
+        {"q": (64, 128), "k": (64, 64), "v": (64, 64), "out": (128, 64)},
+        (1, 1024, 64),
         jnp.bfloat16,
     ),
     "packed": (

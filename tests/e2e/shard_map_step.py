@@ -3,8 +3,11 @@
 python shard_map_step.py KIND FORM FOLDER|MODULE.hlo.pb
 
 KIND is mlp (a psum and its gradients), ring (every kind of collective, some in a loop,
-and which device it is on), layers (a region in a scan over layers) or partial (manual
-along one axis of two); FORM is shardy or gspmd. FOLDER gets step.hlo.pb, inputs.npz by
+and which device it is on), layers (a region in a scan over layers), partial (manual
+along one axis of two), fsdp (weights gathered along the axis of the batch, a mask that
+enters, a loop of permutations, and which device it is on), two (one region after the
+other), seeded (random numbers by device), positions (the row on a device) or inside (the
+loss within a region); FORM is shardy or gspmd. FOLDER gets step.hlo.pb, inputs.npz by
 parameter, and after.npz: the state after three steps on 8 virtual devices, partitioned
 by XLA. With a MODULE it is only lowered.
 """
@@ -78,6 +81,64 @@ def one_axis(x, up, down):
     return lax.psum(jnp.tanh(x @ up) @ down, "model")
 
 
+@region(
+    in_specs=(P("data"), P("data", "model"), P("model", "data"), P("data")),
+    out_specs=P("data"),
+    check_vma=False,
+)
+def gathered(x, up, down, mask):
+    """What is gathered and permuted has nothing of the batch, or not along its axis."""
+    up = lax.all_gather(up, "data", axis=0, tiled=True)
+    down = lax.all_gather(down, "data", axis=1, tiled=True)
+    hidden = jnp.tanh(x @ up) * (1 + lax.axis_index("model")) * mask[:, :1]
+
+    def turn(_, total):
+        shifted = lax.ppermute(total, "model", [(d, (d + 1) % 4) for d in range(4)])
+        return 0.5 * total + shifted
+
+    hidden = lax.fori_loop(0, 3, turn, hidden)
+    part = lax.psum_scatter(hidden @ down, "model", scatter_dimension=1, tiled=True)
+    return lax.all_gather(part, "model", axis=1, tiled=True)
+
+
+def fsdp(x, up, down):
+    mask = jax.random.bernoulli(jax.random.key(0), 0.5, x.shape)
+    return gathered(x, up, down, mask.astype(x.dtype))
+
+
+def two(x, up, down):
+    return mlp(jnp.tanh(mlp(x, up, down)), 0.5 * up, -down)
+
+
+@region(
+    in_specs=(P("data"), P(None, "model"), P("model")),
+    out_specs=P("data"),
+    check_vma=False,
+)
+def seeded(x, up, down):
+    key = jax.random.fold_in(jax.random.key(0), lax.axis_index("data"))
+    x = x * jax.random.normal(key, (1, x.shape[1]))
+    return lax.psum(jnp.tanh(x @ up) @ down, "model")
+
+
+@region(
+    in_specs=(P("data"), P(None, "model"), P("model")),
+    out_specs=P("data"),
+)
+def positions(x, up, down):
+    x = x * jnp.arange(x.shape[0], dtype=x.dtype)[:, None]
+    return lax.psum(jnp.tanh(x @ up) @ down, "model")
+
+
+@region(
+    in_specs=(P("data"), P(None, "model"), P("model"), P("data")),
+    out_specs=P(),
+)
+def inside(x, up, down, y):
+    out = lax.psum(jnp.tanh(x @ up) @ down, "model")
+    return lax.psum(jnp.sum((out - y) ** 2), "data") / (8 * 16)
+
+
 def layers(x, up, down):
     def layer(x, weights):
         return x + mlp(x, *weights), None
@@ -87,12 +148,17 @@ def layers(x, up, down):
 
 
 BLOCKS = {"mlp": mlp, "ring": ring, "layers": layers, "partial": one_axis}
+BLOCKS |= {"fsdp": fsdp, "two": two, "seeded": seeded, "positions": positions}
+BLOCKS |= {"inside": inside}
 
 
 def step_with(block):
     def step(state, batch):
         def loss_of(state):
-            out = block(batch["x"] @ state["in"], state["up"], state["down"])
+            x = batch["x"] @ state["in"]
+            if block is inside:
+                return block(x, state["up"], state["down"], batch["y"])
+            out = block(x, state["up"], state["down"])
             return jnp.mean((out - batch["y"]) ** 2)
 
         loss, gradients = jax.value_and_grad(loss_of)(state)

@@ -1,6 +1,7 @@
 """spmd_oracle.py CLI CASE...: our partitioned steps against XLA's partitioner.
 
-A case is MODEL:PLAN, or MODEL for all plans of it. Both programs get the same shards on
+A case is MODEL:PLAN, or MODEL for all plans of it; with @PLATFORM behind it, ours is as
+that platform's compiler gets it. Both programs get the same shards on
 8 virtual devices and are run by jax's own client. Prints a line for each: {"case",
 "tensors": how many, "worst": name, "error": of the scale of that tensor, "wire_bytes":
 that ours sends}.
@@ -52,12 +53,14 @@ def example_inputs(case: Case) -> dict:
     return jax.tree_util.tree_map_with_path(fill, inputs)
 
 
-def partition(cli: str, case: Case) -> tuple[bytes, dict]:
+def partition(cli: str, case: Case, platform: str) -> tuple[bytes, dict]:
     """Our program for one device, and the report on it."""
     with tempfile.TemporaryDirectory() as folder:
         module, shardings = case.save(Path(folder))
         out = Path(folder) / "out.hlo.pb"
         command = [cli, "partition", module, "--sharding", shardings, "--output", out]
+        if platform:
+            command += ["--platform", platform]
         report = subprocess.check_output([*map(str, command), "--json"])
         return out.read_bytes(), json.loads(report)
 
@@ -108,15 +111,15 @@ def error_of(want: np.ndarray, got: np.ndarray) -> float:
     return float(difference / max(np.abs(want).max(), 1e-30)) if difference else 0.0
 
 
-def compare(cli: str, case: Case) -> dict:
+def compare(cli: str, case: Case, platform: str) -> dict:
     inputs = example_inputs(case)
-    hlo, ours = partition(cli, case)
+    hlo, ours = partition(cli, case, platform)
     want, got = run_xla(case, inputs), run_ours(case, inputs, hlo, ours)
     names = [output.name for output in case.module.outputs]
     errors = {name: error_of(a, b) for name, a, b in zip(names, want, got, strict=True)}
     worst = max(errors, key=lambda name: np.nan_to_num(errors[name], nan=np.inf))
     return {
-        "case": case.name,
+        "case": f"{case.name}@{platform}" if platform else case.name,
         "tensors": len(errors),
         "worst": worst,
         "error": errors[worst],
@@ -125,8 +128,10 @@ def compare(cli: str, case: Case) -> dict:
 
 
 def main(cli: str, *chosen: str) -> None:
-    for case in cases(chosen):
-        print(json.dumps(compare(cli, case)), flush=True)
+    for text in chosen:
+        name, _, platform = text.partition("@")
+        for case in cases([name]):
+            print(json.dumps(compare(cli, case, platform)), flush=True)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,22 @@ def test_split_as_on_one_device(cli, modules, tmp_path, name, split):
     assert "equal after" in cli("check", module, "--sharding", file).stdout
 
 
+def test_causal_rings_are_balanced(cli, tmp_path):
+    """Own keys, then two halves of those of each of the three others."""
+    module, file = tmp_path / "long.hlo.pb", tmp_path / "split.json"
+    subprocess.run([sys.executable, SCRIPT, module, "long"], check=True)
+    split = {"mesh": {"x": 4}, "parameters": {"batch": "[-, x, -]"}}
+    file.write_text(json.dumps(split))
+    text = cli("partition", module, "--sharding", file, "--text").stdout
+    calls = [line for line in text.splitlines() if "__cudnn$fmha" in line]
+    own = [call for call in calls if '"dimensions":["1","8","256","256"]' in call]
+    halves = [call for call in calls if '"dimensions":["1","8","128","128"]' in call]
+    assert (len(own), len(halves), len(calls)) == (2, 12, 14)
+    assert all('"CAUSAL"' in call for call in own)
+    assert all('"NO_MASK"' in call for call in halves)
+    assert "equal after" in cli("check", module, "--sharding", file).stdout
+
+
 @pytest.mark.parametrize("name", PINNED)
 def test_planned_for_gpus(cli, modules, tmp_path, name):
     module = modules / f"{name}.hlo.pb"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parent / "linear_algebra_step.py"
+HERE = Path(__file__).resolve().parent
+SCRIPT = HERE / "linear_algebra_step.py"
 
 
 @pytest.mark.parametrize("platform", ["cpu", "cuda"])
@@ -20,3 +21,13 @@ def test_factorisations_are_split_over_the_batch(cli, tmp_path, platform):
     assert report["fallbacks"] == [] and report["collectives"] == []
     outputs = report["shardings"]["outputs"]
     assert all(spec.startswith("[x") for spec in outputs)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
+def test_factorisations_are_computed_without_jaxlib(cli, tmp_path, platform):
+    module = tmp_path / "module.hlo.pb"
+    script = HERE / "factorisation_errors.py"
+    subprocess.run([sys.executable, script, module, platform], check=True)
+    # What is left of matrices without the products of their factors.
+    (left,) = cli.json("run", module, "--steps", 1)["loss"]
+    assert left < 1e-3

@@ -33,6 +33,35 @@ def test_partition_reports_and_writes(cli, gpt, sharding, tmp_path):
     assert cli.json("inspect", out)["opcodes"]["all-reduce"] >= 1
 
 
+# A bf16 scatter-add, which GPUs add up in f32.
+SCATTER = """
+HloModule scatter
+
+add {
+  a = bf16[] parameter(0)
+  b = bf16[] parameter(1)
+  ROOT c = bf16[] add(a, b)
+}
+
+ENTRY main {
+  x = bf16[8,4]{1,0} parameter(0)
+  i = s32[8,1]{1,0} parameter(1)
+  zero = bf16[] constant(0)
+  zeros = bf16[512,4]{1,0} broadcast(zero), dimensions={}
+  ROOT s = bf16[512,4]{1,0} scatter(zeros, i, x), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+}
+"""
+
+
+@pytest.mark.parametrize(("platform", "halves"), [("cuda", "f32"), ("cpu", "bf16")])
+def test_programs_as_a_compiler_gets_them(cli, tmp_path, platform, halves):
+    module, out = tmp_path / "scatter.hlo", tmp_path / "program.hlo.pb"
+    module.write_text(SCATTER)
+    cli("partition", module, "--mesh", "data=2", "-o", out, "--platform", platform)
+    text = cli("inspect", out, "--text").stdout
+    assert f"= {halves}[512,4]{{1,0}} scatter(" in text
+
+
 def test_check_equals_one_device(cli, gpt, sharding):
     plan = sharding(
         {"batch/*": "[data, -]", "*/up/w": "[-, model]", "*/down/w": "[model, -]"}

@@ -307,7 +307,7 @@ def put(value, *keys):
 
 def make_pending(linear, reduction):
     def change(plan):
-        for one in plan["strategies"]["distinct"]:
+        for one in plan["strategies"]:
             one["pending"] = {"linear": linear, "reduction": reduction, "axes": [0]}
 
     return change
@@ -316,18 +316,24 @@ def make_pending(linear, reduction):
 DAMAGE = {
     "no strategies": (drop("strategies"), "strategies"),
     "no mesh": (drop("mesh"), "mesh"),
-    "another format": (put(99, "format"), "format 99"),
+    "another format": (put(99, "format"), "of version 99"),
     "another step": (put("0" * 16, "step_fingerprint"), "another version made"),
     "other collectives": (put(7, "collectives", 0, "count"), "lists 7 x"),
     "huge mesh": (put(1 << 40, "mesh", "data"), "mesh axis 'data' has size"),
     "mesh beyond the cluster": (put(64, "mesh", "data"), "its cluster 8"),
-    "fewer strategies": (lambda p: p["strategies"]["runs"].pop(), "plan it again"),
-    "unknown strategy": (put(9999, "strategies", "runs", 0, 0), "9999"),
+    "fewer strategies": (lambda p: p["strategies"].pop(), "has no strategy for"),
+    "two strategies": (
+        lambda p: p["strategies"].append(p["strategies"][0]), "has two strategies for"),
+    "unknown operation": (
+        put("dot.9999", "strategies", 0, "operations", 0),
+        "a strategy for dot.9999, which the step does not have"),
+    "unknown value": (
+        put(["dot.9999"], "moved", "apart"),
+        "moves dot.9999, which the step does not have"),
     "unknown axis": (
-        lambda p: p["strategies"]["distinct"][0]["split"].append([0, 31]), "axis 31"),
+        lambda p: p["strategies"][0]["split"].append([0, 31]), "axis 31"),
     "axis used twice": (
-        lambda p: p["strategies"]["distinct"][0]["split"].append([0, 0, 0]),
-        "does not fit it"),
+        lambda p: p["strategies"][0]["split"].append([0, 0, 0]), "does not fit it"),
     "unknown way to pend": (make_pending(77, 0), "does not fit it"),
     "unknown reduction": (make_pending(0, 99), "reduction 99"),
     "negative micro-batches": (put(-5, "micro_batches"), "-5 micro-batches"),

@@ -119,11 +119,60 @@ def test_where_the_axes_are_missing_the_region_is_named(cli, steps):
     assert "does not run on one device; give --mesh data=2,model=4" in line
 
 
-def test_batches_of_regions_are_not_cut(cli, steps):
-    module = steps("mlp") / "step.hlo.pb"
+# Each part of the batch goes through the regions by itself.
+@pytest.mark.parametrize(
+    ("kind", "form", "count"),
+    [
+        ("mlp", "shardy", 4), ("mlp", "gspmd", 2), ("layers", "shardy", 2),
+        ("fsdp", "shardy", 2), ("fsdp", "gspmd", 4), ("partial", "shardy", 4),
+        ("inside", "shardy", 2), ("two", "shardy", 4),
+    ],
+)  # fmt: skip
+def test_micro_batches_go_through_regions(cli, steps, kind, form, count):
+    folder = steps(kind, form)
+    path, report = plan(cli, folder, "--micro-batches", count)
+    assert report["micro_batches"] == count
+    train(cli, folder, "--plan", path)
+    assert cli.json("check", folder / "step.hlo.pb", "--plan", path)["ok"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "operation", "why"),
+    [
+        ("ring", "psum", "communicates along data, over which the batch is split"),
+        ("seeded", "mul", "depends on which device along data has which rows"),
+        ("positions", "mul", "depends on which row of a device it works on"),
+    ],
+)
+def test_regions_that_see_the_whole_batch_are_named(cli, steps, kind, operation, why):
+    module = steps(kind) / "step.hlo.pb"
     for flag in ("--micro-batches", "--stages"):
-        line = cli.refuses("plan", module, "--cluster", "cpu:8", "--assumed", flag, 2)
+        line = cli.refuses("plan", module, "--cluster", "cpu:16", "--assumed", flag, 2)
+        assert "shard_map region jit(step)/" in line
         assert "is written for the whole batch" in line
+        assert operation in line
+        assert why in line
+
+
+@pytest.mark.parametrize("kind", ["two", "layers", "fsdp"])
+def test_stages_with_regions(cli, steps, kind):
+    folder = steps(kind)
+    path = folder / "staged.json"
+    module = folder / "step.hlo.pb"
+    report = cli.json(
+        "plan", module, "--cluster", "cpu:16", "--assumed", "--stages", 2, "-o", path
+    )
+    assert report["stages"] == 2
+    assert report["mesh"] == {"data": 2, "model": 4}
+    train(cli, folder, "--plan", path)
+    assert cli.json("check", module, "--plan", path)["ok"]
+
+
+def test_stages_need_the_regions_axes(cli, steps):
+    module = steps("two") / "step.hlo.pb"
+    line = cli.refuses("plan", module, "--cluster", "cpu:8", "--assumed", "--stages", 2)
+    assert "shard_map region jit(step)/" in line
+    assert "needs axes data=2,model=4, which a stage of 4 of the 8 devices" in line
 
 
 def test_recomputed_regions(cli, steps):

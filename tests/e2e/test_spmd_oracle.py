@@ -16,6 +16,7 @@ TOLERANCE = 2e-5
 EVERYDAY = [
     *("gpt:dp_tp", "gpt:zero3", "gpt-scan:megatron", "llama:zero2", "moe:expert"),
     *("bert:sequence", "vit:megatron", "wide-resnet:zero2"),
+    "bert:zero2@cuda",  # Sums of few rows and inner gathers are written otherwise.
 ]
 
 

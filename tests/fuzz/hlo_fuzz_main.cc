@@ -18,12 +18,12 @@
 
 #include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/index_range.h"
-#include "meshwright/analysis/liveness.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/analysis/segments.h"
 #include "meshwright/analysis/sign.h"
 #include "meshwright/analysis/summary.h"
 #include "meshwright/base/check.h"
+#include "meshwright/cost/program_memory.h"
 #include "meshwright/hlo/compression.h"
 #include "meshwright/hlo/print_module.h"
 #include "meshwright/hlo/read_module.h"
@@ -90,7 +90,10 @@ void Exercise(const std::string& bytes, bool thorough, Outcome* outcome) {
   Summarize(*module, roles);
   FindSegments(*module, work);
   IndexBounds(*module);
-  AnalyzeMemory(*module);
+  for (const bool cpu : {false, true}) {
+    const FusionStyle style = FusionStyleFor(cpu);
+    EstimateMemory(*module, KernelsOf(*module, work, style), style);
+  }
   NonNegativeParameters(*module);
 }
 

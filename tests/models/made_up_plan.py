@@ -8,6 +8,8 @@ the XLA of older versions of jax.
 import json
 from pathlib import Path
 
+from meshwright.plan_file import FORMAT
+
 AXES = {"data": 4, "model": 2}
 _PREDICTED = ("step_seconds", "compute_seconds", "comm_seconds", "comm_bytes")
 
@@ -18,7 +20,7 @@ def write_plan(module, path: Path, axes: dict | None = None) -> None:
     predicted = dict.fromkeys((*_PREDICTED, "exposed_comm_seconds", "peak_bytes"), 1)
     tensors = {"parameters": module.parameters, "outputs": module.outputs}
     plan = {
-        "format": 2,
+        "format": FORMAT,
         "mesh": axes,
         "stages": 1,
         "micro_batches": 1,

@@ -17,12 +17,13 @@ class Chooser {
   }
 
   Assignment Run(const std::vector<StatePair>& state_pairs) {
-    std::vector<OpId> parameter_of(graph_.ops.size(), -1);  // By output op.
+    // By output op.
+    std::vector<OpId> parameter_of(graph_.ops.size(), OpId{-1});
     for (const StatePair& pair : state_pairs) {
       parameter_of[graph_.outputs[pair.output]] =
           graph_.parameters[pair.parameter];
     }
-    for (OpId op = 0; op < static_cast<OpId>(graph_.ops.size()); ++op) {
+    for (OpId op{0}; op < static_cast<OpId>(graph_.ops.size()); ++op) {
       if (!graph_.ops[op].live) continue;
       const Rule& rule = assignment_.rules[op];
       Strategy& strategy = assignment_.strategies[op];

@@ -246,7 +246,7 @@ TEST(StageChoiceTest, StagesComputeAgain) {
   const Plan kept = plan();
   request.recompute = Recompute::kFull;
   const Plan again = plan();
-  EXPECT_EQ(again.recompute, "full");
+  EXPECT_EQ(again.recompute, Recompute::kFull);
   for (int stage = 0; stage < 2; ++stage) {
     EXPECT_LT(again.pipeline->stages[stage].held_bytes,
               kept.pipeline->stages[stage].held_bytes / 2)
@@ -258,7 +258,7 @@ TEST(StageChoiceTest, StagesComputeAgain) {
   request.memory_bytes =
       (again.predicted.peak_bytes + kept.predicted.peak_bytes) / 2;
   const Plan chosen = plan();
-  EXPECT_NE(chosen.recompute, "none");
+  EXPECT_NE(chosen.recompute, Recompute::kNone);
   EXPECT_LE(chosen.predicted.peak_bytes, *request.memory_bytes);
 }
 

@@ -172,6 +172,23 @@ def test_plots_of_long_runs_have_means(tmp_path):
     assert _drawn(sink.path) == [("loss", [points]), ("tokens/s", [points])]
 
 
+@pytest.mark.parametrize("losses", [[3.0, 2.0, 1.5], [2.0], [1.0, math.nan, 2.0]])
+def test_plots_are_png(tmp_path, losses):
+    # It is not among the packages of the tests: SVGs are what plots are by default.
+    image = pytest.importorskip(
+        "matplotlib.image", reason="PNGs are drawn by matplotlib, where it is installed"
+    )
+    sink = metrics.Plot(tmp_path / "loss.png")
+    for step, loss in enumerate(losses, 1):
+        sink.write(record(step, loss=loss))
+    sink.close()
+    picture = image.imread(sink.path)
+    assert picture.shape[:2] == (624, 864)
+    for panel in picture[:312], picture[312:]:
+        red, _, blue = (panel[..., i] for i in range(3))
+        assert (blue - red > 0.3).sum() >= 9  # Of the curve, or its points.
+
+
 @pytest.mark.parametrize(
     ("make", "want"),
     [

@@ -15,7 +15,7 @@ import meshwright
 from meshwright import MeshwrightError
 
 PLAN = {
-    "format": 2,
+    "format": 3,
     "mesh": {"data": 1, "model": 1},
     "stages": 1,
     "micro_batches": 2,
@@ -164,7 +164,7 @@ def _sharding(plan, text):
 
 
 MISTAKES = {
-    "another format": (lambda p: p.update(format=7), "a plan of format 7"),
+    "another format": (lambda p: p.update(format=7), "a plan of version 7; this is 3"),
     "no format": (lambda p: p.pop("format"), "this is no plan: it has no format"),
     "no tensors": (lambda p: p.pop("tensors"), "this is no plan: it has no tensors"),
     "too few devices": (lambda p: p["mesh"].update(data=4096),

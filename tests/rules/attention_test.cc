@@ -113,11 +113,54 @@ TEST(AttentionRule, BatchHeadsAndTheSequence) {
 
 TEST(AttentionRule, Causal) { CheckBoth({.mask = "CAUSAL"}); }
 
-TEST(AttentionRule, CausalRingOfEight) {
+// Of one position each, which are no two halves; of two, and of four.
+TEST(AttentionRule, CausalRings) {
+  const auto check = [](int64_t length, const char* mesh) {
+    const AttentionCall call{.sizes = {.batch = 1,
+                                       .queries = length,
+                                       .keys = length,
+                                       .heads = 1,
+                                       .key_heads = 1},
+                             .mask = "CAUSAL"};
+    for (const bool backward : {false, true}) {
+      EXPECT_EQ(
+          CheckRule(Attention(call, backward), {.count = 4, .meshes = {mesh}}),
+          absl::OkStatus())
+          << length << " over " << mesh;
+    }
+  };
+  check(8, "8");
+  check(16, "8");
+  check(6, "3");
+  check(12, "3");
+}
+
+// The FLOPs of the calls on one device, and those of the whole.
+struct RingFlops {
+  double local = 0;
+  double whole = 0;
+};
+
+RingFlops FlopsOfRing(const OneOp& op, double sent_byte) {
+  const LoweredOp lowered = LowerOp(op, 0, 1, *Mesh::Parse("8"), sent_byte);
+  RingFlops flops{.whole =
+                      ReadFusedAttention(*lowered.op.instruction)->Flops()};
+  for (const auto& instruction :
+       lowered.program->module.computations().back()->instructions()) {
+    const auto call = ReadFusedAttention(*instruction);
+    if (call.has_value()) flops.local += call->Flops();
+  }
+  return flops;
+}
+
+TEST(AttentionRule, CausalRingsAreBalancedIfThatIsCheaper) {
   for (const bool backward : {false, true}) {
-    EXPECT_EQ(CheckRule(Attention({.mask = "CAUSAL"}, backward),
-                        {.count = 4, .meshes = {"8"}}),
-              absl::OkStatus());
+    const OneOp op = Attention(
+        {.sizes = {.queries = 64, .keys = 64}, .mask = "CAUSAL"}, backward);
+    const RingFlops balanced = FlopsOfRing(op, /*sent_byte=*/0);
+    EXPECT_DOUBLE_EQ(balanced.local * 8, balanced.whole);
+    const RingFlops plain = FlopsOfRing(op, /*sent_byte=*/1e9);
+    EXPECT_DOUBLE_EQ(plain.local * 8, plain.whole * 15 / 8);
   }
 }
 
@@ -233,18 +276,19 @@ TEST(AttentionRule, ConfigurationsHaveLocalSizes) {
   EXPECT_THAT(call->attributes->backend_config,
               HasSubstr(R"("dimensions":["2","4","8","8"])"));
   EXPECT_THAT(call->attributes->backend_config, HasSubstr("CAUSAL"));
-  // Of two calls on four devices, the first alone is masked.
+  // In a ring the first call alone is masked; others are of halves.
   const LoweredOp ring = LowerOp(op, 0, 1, *Mesh::Parse("4"));
   int64_t calls = 0;
   for (const auto& instruction :
        ring.program->module.computations().back()->instructions()) {
     if (instruction->opcode != Opcode::kCustomCall) continue;
     const std::string& config = instruction->attributes->backend_config;
-    EXPECT_THAT(config, HasSubstr(R"("dimensions":["4","4","2","2"])"));
-    EXPECT_THAT(config,
-                calls++ == 0 ? HasSubstr("\"CAUSAL") : HasSubstr("\"NO_MASK"));
+    const bool own = calls++ == 0;
+    EXPECT_THAT(config, HasSubstr(own ? R"("dimensions":["4","4","2","2"])"
+                                      : R"("dimensions":["4","4","1","1"])"));
+    EXPECT_THAT(config, HasSubstr(own ? "\"CAUSAL" : "\"NO_MASK"));
   }
-  EXPECT_EQ(calls, 4);
+  EXPECT_EQ(calls, 7);
 }
 
 OneOp WithDropout(OneOp op, bool backward) {

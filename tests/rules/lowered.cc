@@ -13,7 +13,7 @@ FactorKind KindOf(const Rule& rule, int32_t operand, int64_t dimension) {
 }
 
 LoweredOp LowerOp(const OneOp& op, int32_t operand, int64_t dimension,
-                  const Mesh& mesh) {
+                  const Mesh& mesh, double sent_byte) {
   const BuiltOp built = Build(op);
   const Rule rule = RuleFor(*built.instruction);
   Strategy strategy;
@@ -22,10 +22,11 @@ LoweredOp LowerOp(const OneOp& op, int32_t operand, int64_t dimension,
     SetAxes(rule, rule.operands[operand][dimension][0], mesh.AllSubAxes(),
             strategy);
   }
-  return LowerOp(op, strategy, mesh);
+  return LowerOp(op, strategy, mesh, sent_byte);
 }
 
-LoweredOp LowerOp(const OneOp& op, const Strategy& strategy, const Mesh& mesh) {
+LoweredOp LowerOp(const OneOp& op, const Strategy& strategy, const Mesh& mesh,
+                  double sent_byte) {
   LoweredOp lowered;
   lowered.op = Build(op);
   lowered.rule = RuleFor(*lowered.op.instruction);
@@ -33,6 +34,9 @@ LoweredOp LowerOp(const OneOp& op, const Strategy& strategy, const Mesh& mesh) {
   const Rule& rule = lowered.rule;
   MW_CHECK(IsValid(rule, strategy, mesh));
   lowered.program = std::make_unique<LocalProgram>("local", mesh);
+  lowered.program->permute_in_flops = [=](const AxisList&, double bytes) {
+    return sent_byte * bytes;
+  };
   Computation* entry = lowered.program->module.AddComputation("entry");
   LocalBuilder builder(lowered.program.get(), entry);
   LocalOp local{*lowered.op.instruction, rule, strategy, {}};

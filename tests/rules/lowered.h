@@ -22,11 +22,13 @@ struct LoweredOp {
 
 // The instruction when the only split is that of operand leaf `operand`'s
 // dimension `dimension`, over all of the mesh. No split if `operand` is -1.
+// To send a byte takes as long as `sent_byte` FLOPs.
 LoweredOp LowerOp(const OneOp& op, int32_t operand, int64_t dimension,
-                  const Mesh& mesh);
+                  const Mesh& mesh, double sent_byte = 0);
 
 // The instruction under any strategy.
-LoweredOp LowerOp(const OneOp& op, const Strategy& strategy, const Mesh& mesh);
+LoweredOp LowerOp(const OneOp& op, const Strategy& strategy, const Mesh& mesh,
+                  double sent_byte = 0);
 
 // Its collectives, as "collective-permute f32[2,1,8,3]", in order.
 std::vector<std::string> CollectivesOf(const LoweredOp& lowered);

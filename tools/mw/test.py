@@ -1,4 +1,4 @@
-"""./mw test: every check there is, as a list of steps."""
+"""./mw test: all checks, as a list of steps."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from mw.paths import (
 from mw.progress import Task, duration
 from mw.schedule import CountedFailure, Outcome, Schedule, Step, table
 
-# Under ASan and UBSan: what reads files of strangers, always; with --long all that
-# decides and runs. Under TSan, with --long: what has threads.
+# Folders tested under ASan and UBSan: always those that read untrusted files; with
+# --long all that plan or run. Under TSan, with --long: those with threads.
 ASAN = ("hlo",)
 ASAN_LONG = (
     "wire",
@@ -42,14 +42,14 @@ TSAN_LONG = ("engine", "wire", "solve", "planner", "runtime", "launch")
 FUZZ_COUNT = 5_000
 FUZZ_COUNT_LONG = 1_000_000
 SANITIZER_ENV = {"UBSAN_OPTIONS": "print_stacktrace=1"}
-# Tests run each program a few times: XLA's compiler would take longer to optimise it.
+# Tests run each program only a few times, which takes less time than optimising it.
 XLA_FLAGS = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 )
 
 
 def steps(long: bool) -> list[Step]:
-    """In the order in which they are started, cores permitting."""
+    """In the order in which they are started, if there are enough cores."""
     every = build.cores()
     marks = "" if long else "not long"
     fuzz_count = FUZZ_COUNT_LONG if long else FUZZ_COUNT
@@ -86,7 +86,7 @@ def steps(long: bool) -> list[Step]:
 
 
 def _sanitized(preset: str, name: str, folders: Sequence[str], more=()) -> list[Step]:
-    """The tests of these folders, built so and run."""
+    """Builds the tests of these folders with a sanitizer and runs them."""
     tests = [f"{folder}_test" for folder in folders]
     build_step = f"build-{name}"
     return [
@@ -222,7 +222,7 @@ def _built(preset: str, target: str) -> Path:
 
 
 def _pytest(name: str, venv: Path, folder: str, marks: str, workers: int = 1):
-    """With several workers, a file is for one of them."""
+    """Several workers get whole files, in the order of conftest.py."""
 
     def run(task: Task) -> Outcome:
         if not any((ROOT / folder).glob("**/test_*.py")):
@@ -230,7 +230,8 @@ def _pytest(name: str, venv: Path, folder: str, marks: str, workers: int = 1):
         argv = [venv / "bin" / "python", "-m", "pytest", folder, "-v", "--no-header"]
         argv += ["--tb=short", "-p", "no:cacheprovider", "--durations=40"]
         argv += ["-m", marks] if marks else []
-        argv += ["-n", workers, "--dist", "loadfile"] if workers > 1 else []
+        if workers > 1:
+            argv += ["-n", workers, "--dist", "loadfile", "--no-loadscope-reorder"]
         counts = r"=+ .*\bin [\d.]+s.* =+"
         return _counted(argv, f"pytest-{name}", counts, task)
 
@@ -238,7 +239,7 @@ def _pytest(name: str, venv: Path, folder: str, marks: str, workers: int = 1):
 
 
 def _launchers(long: bool, marks: str):
-    """Under Slurm, Open MPI and sshd as far as they are there; with `long`, Ray."""
+    """Runs under Slurm, Open MPI and sshd, if available; with `long`, also Ray."""
 
     def run(task: Task) -> Outcome:
         packages.install_launchers(task)
@@ -251,7 +252,7 @@ def _launchers(long: bool, marks: str):
 
 
 def _replay(long: bool):
-    """Plans are what they were; `./mw bench plan_replay --update` records new ones."""
+    """Plans have not changed; `./mw bench plan_replay --update` records new ones."""
 
     def run(task: Task) -> Outcome:
         argv = [sys.executable, "bench/plan_replay.py", *([] if long else ["--quick"])]
@@ -268,7 +269,7 @@ def _dist(task: Task) -> Outcome:
 
 
 def _wheel(long: bool):
-    """With `long`, with what it depends on, on every Python that there is."""
+    """With `long`, with its dependencies, for every available version of Python."""
 
     def run(task: Task) -> Outcome:
         made = wheel.make(BUILD / "wheel", task)
@@ -287,7 +288,7 @@ def _embed(task: Task) -> Outcome:
 
 
 def _counted(argv, log_name: str, counts: str, task: Task, env=None) -> Outcome:
-    """Runs a test program and reads its numbers from its last lines."""
+    """Runs a test program and reads its counts from its last lines."""
     log = BUILD / "log" / f"{log_name}.log"
     try:
         process.run(
@@ -329,7 +330,7 @@ def _read_counts(log: Path, counts: str) -> Outcome:
 
 
 def _failures(log: Path) -> str:
-    """The part of a test log that tells about failures."""
+    """The part of a test log that describes failures."""
     lines = log.read_text(errors="replace").splitlines()
     marks = (r"=+ (FAILURES|ERRORS) =+", r".*(\*\*\*Failed|\*\*\*Exception)")
     marks += (r"\[ RUN ", r".*ERROR: AddressSanitizer", r".*runtime error: ")

@@ -3,12 +3,12 @@
     service = Service("host-0:7777", token="...")
     plan = service.plan(module, cluster="", options={"strategy": "zero3"})
     job = service.load(module, plan)
-    done, outputs = service.step(job, {"batch/x": x}, fetch=["out/1"])
+    done, outputs = service.step(job, {"batch/x": x}, fetch={"out/1": 4})
 
 Errors of the coordinator are raised as MeshwrightError, in its own words.
 """
 
-import contextlib
+import itertools
 import json
 import os
 import threading
@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from meshwright.client import messages
 from meshwright.client.apart import apart
+from meshwright.client.loans import Loans, NoAnswer
+from meshwright.client.shared_memory import SharedMemory
 from meshwright.errors import MeshwrightError
 from meshwright.files import read_bytes
 
@@ -23,7 +25,9 @@ PROTOCOL = "1"
 _MAX_MESSAGE = (4 << 20) + (64 << 10)
 _CLOSE_SECONDS = 2
 # Of tensors that go in one message with others.
-SMALL_BYTES = 1 << 20
+_SMALL_BYTES = 1 << 20
+# That one call to fill a state holds of shared memory, if its tensors are smaller.
+_AT_ONCE_BYTES = 256 << 20
 _OPTIONS = [
     ("grpc.max_receive_message_length", _MAX_MESSAGE),
     ("grpc.max_send_message_length", _MAX_MESSAGE),
@@ -40,9 +44,10 @@ class Service:
         token: str | None = None,
         tls: Mapping[str, str] | None = None,
         why_gone: Callable[[], str] | None = None,
+        memory: SharedMemory | None = None,
     ):
         """`tls` names files: {"ca": ..., "cert": ..., "key": ...}. `why_gone` says why
-        there is no answer, where that is known."""
+        there is no answer, where that is known. `memory` is the coordinator's, too."""
         try:
             import grpc
         except ModuleNotFoundError as error:
@@ -50,6 +55,7 @@ class Service:
                 "a coordinator is spoken to by grpc: pip install grpcio"
             ) from error
         self.address = address
+        self._memory = memory
         self._why_gone = why_gone or self._no_answer
         self._error = grpc.RpcError
         self._unavailable = grpc.StatusCode.UNAVAILABLE
@@ -99,8 +105,11 @@ class Service:
         module: bytes | None = None,
     ) -> None:
         """What `module` computes of the tensors, or the tensors themselves."""
-        parts = messages.init_parts(job, module, tensors)
-        self._call("Init", "stream_unary", parts)
+        groups = [tensors] if module is not None else _groups(tensors)
+        for group in groups:
+            with Loans(self._memory) as loans:
+                parts = messages.init_parts(job, module, group, loans)
+                self._call("Init", "stream_unary", parts)
 
     @apart
     def feed(self, job: int, dataset: Mapping, position: int) -> None:
@@ -113,39 +122,47 @@ class Service:
         job: int,
         data: Mapping[str, object],
         count: int = 1,
-        fetch: Iterable[str] = (),
-        small: bool = False,
+        fetch: Mapping[str, int] | None = None,
     ) -> tuple[list[messages.StepDone], dict[str, object]]:
-        """So many steps, and what is fetched after the last; `small`: that fits into a
-        message."""
-        done, fetched = [], {}
-        reader = messages.TensorReader(fetched.__setitem__)
-        if small and sum(array.nbytes for array in data.values()) <= SMALL_BYTES:
-            request = messages.step_request(job, count, fetch, data.items())
-            reply = self._call("RunStep", "unary_unary", request)
-            done, tensors = messages.read_steps(reply)
-            for part in tensors:
-                reader.add(part)
-            return done, fetched
-        parts = messages.step_parts(job, count, fetch, data.items())
-        for reply in self._call("Step", "stream_stream", parts):
-            found = messages.read_step(reply)
-            if isinstance(found, messages.StepDone):
-                done.append(found)
-            else:
-                reader.add(found)
+        """So many steps, and what is fetched after the last, by name the bytes of it
+        that are expected."""
+        done, fetched, fetch = [], {}, fetch or {}
+        with Loans(self._memory) as loans:
+            reader = messages.TensorReader(fetched.__setitem__, loans)
+            into = loans.into(fetch.items())
+            begin = messages.step_begin(job, count, tuple(fetch), into)
+            parts = messages.tensor_parts(data.items(), loans)
+            first = _first(parts, _SMALL_BYTES)
+            is_all = sum(map(len, first)) <= _SMALL_BYTES
+            if is_all and loans.outside(fetch) <= _SMALL_BYTES:
+                request = messages.step_request(begin, first)
+                reply = self._call("RunStep", "unary_unary", request)
+                done, tensors = messages.read_steps(reply)
+                for part in tensors:
+                    reader.add(part)
+                return done, fetched
+            parts = messages.step_parts(begin, itertools.chain(first, parts))
+            for reply in self._call("Step", "stream_stream", parts):
+                found = messages.read_step(reply)
+                if isinstance(found, messages.StepDone):
+                    done.append(found)
+                else:
+                    reader.add(found)
         return done, fetched
 
     # For those whom Ctrl-C may strike within the other.
     step_apart = apart(step)
 
     @apart
-    def fetch(self, job: int, names: Iterable[str]) -> dict[str, object]:
+    def fetch(self, job: int, wanted: Mapping[str, int]) -> dict[str, object]:
+        """By name; `wanted` has the bytes that are expected."""
         fetched: dict[str, object] = {}
-        reader = messages.TensorReader(fetched.__setitem__)
-        request = messages.fetch_request(job, names)
-        for part in self._call("Fetch", "unary_stream", request):
-            reader.add(part)
+        with Loans(self._memory) as loans:
+            reader = messages.TensorReader(fetched.__setitem__, loans)
+            into = loans.into(wanted.items())
+            request = messages.fetch_request(job, wanted, into)
+            for part in self._call("Fetch", "unary_stream", request):
+                reader.add(part)
         return fetched
 
     @apart
@@ -187,31 +204,57 @@ class Service:
             # Bytes go and come as they are.
             path = f"/meshwright.proto.Jobs/{name}"
             method = self._methods[name] = getattr(self._channel, kind)(path)
-        with self._errors():
+        try:
             answer = method(request, metadata=self._metadata)
+        except self._error as error:
+            raise self._told(error) from None
         return self._read(answer) if kind.endswith("stream") else answer
 
     def _read(self, answer) -> Iterator[bytes]:
         try:
-            with self._errors():
-                yield from answer
+            yield from answer
+        except self._error as error:
+            raise self._told(error) from None
         finally:
             answer.cancel()
 
-    @contextlib.contextmanager
-    def _errors(self):
-        try:
-            yield
-        except self._error as error:
-            text = " ".join((error.details() or str(error.code())).split())
-            is_gone = error.code() is self._unavailable and not _is_answer(error)
-            raise MeshwrightError(self._why_gone() if is_gone else text) from None
+    def _told(self, error) -> MeshwrightError:
+        text = " ".join((error.details() or str(error.code())).split())
+        if _is_answer(error):
+            return MeshwrightError(text)
+        is_gone = error.code() is self._unavailable
+        return NoAnswer(self._why_gone() if is_gone else text)
 
     def _no_answer(self) -> str:
         return (
             f"no coordinator answers at {self.address}: start one with meshwright "
             f"serve --listen {self.address}"
         )
+
+
+def _first(parts: Iterator[bytes], size: int) -> list[bytes]:
+    """Those that begin within so many bytes."""
+    found, total = [], 0
+    for part in parts:
+        found.append(part)
+        total += len(part)
+        if total > size:
+            break
+    return found
+
+
+def _groups(
+    tensors: Iterable[tuple[str, object]],
+) -> Iterator[list[tuple[str, object]]]:
+    group, size = [], 0
+    for name, array in tensors:
+        if group and size + array.nbytes > _AT_ONCE_BYTES:
+            yield group
+            group, size = [], 0
+        group.append((name, array))
+        size += array.nbytes
+    if group:
+        yield group
 
 
 def _is_answer(error) -> bool:

@@ -14,6 +14,7 @@ import threading
 import time
 
 from meshwright.client.channel import Service
+from meshwright.client.shared_memory import SharedMemory
 from meshwright.errors import MeshwrightError
 from meshwright.executable import find_program
 
@@ -29,10 +30,16 @@ class Engine:
         self._address: str | None = None
         self._listens = threading.Event()
         self._service: Service | None = None
+        self._shares_memory = False
         token = secrets.token_hex(16)
         words = ["serve", "--own-devices", "--until-eof", "--listen", "127.0.0.1:0"]
+        self._memory = SharedMemory.create()
+        inherited = () if self._memory is None else (self._memory.fd,)
+        if self._memory is not None:
+            words += ["--shared-memory", str(self._memory.fd)]
         self._process = subprocess.Popen(
             [find_program(), *words],
+            pass_fds=inherited,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -53,7 +60,12 @@ class Engine:
                     raise MeshwrightError(f"the engine did not start: {self.why()}")
             if self._address is None:
                 raise MeshwrightError(f"the engine did not start: {self.why()}")
-            self._service = Service(self._address, self._token, why_gone=self._gone)
+            self._service = Service(
+                self._address,
+                self._token,
+                why_gone=self._gone,
+                memory=self._memory if self._shares_memory else None,
+            )
         return self._service
 
     def _gone(self) -> str:
@@ -74,6 +86,8 @@ class Engine:
 
     def close(self) -> None:
         atexit.unregister(self.close)
+        if self._memory is not None:
+            self._memory.close()
         if self._service is not None:
             self._service.close()
             self._service = None
@@ -90,6 +104,7 @@ class Engine:
             words = line.decode(errors="replace").split()
             if words[:2] == ["serving", "on"]:
                 self._address = words[2].rstrip(";")
+                self._shares_memory = b"; shared memory" in line
                 self._listens.set()
         self._listens.set()
 

@@ -1,5 +1,6 @@
 """NumPy arrays as tensors of a job: types by HLO's names, bytes row by row."""
 
+import functools
 import re
 
 from meshwright.errors import MeshwrightError
@@ -8,6 +9,7 @@ _LETTERS = {"bfloat": "bf", "float": "f", "int": "s", "uint": "u", "complex": "c
 _WORDS = {letter: word for word, letter in _LETTERS.items()}
 
 
+@functools.cache
 def type_name(dtype) -> str:
     """`float32` -> `f32`, `bool` -> `pred`, `float8_e4m3fn` -> `f8e4m3fn`."""
     name = str(dtype)
@@ -19,6 +21,7 @@ def type_name(dtype) -> str:
     return _LETTERS[found[1]] + found[2].replace("_", "")
 
 
+@functools.cache
 def dtype_of(name: str):
     """The inverse of `type_name`."""
     import ml_dtypes
@@ -49,11 +52,32 @@ def bytes_of(array) -> memoryview:
 
 
 def host_array(leaf):
-    """An array, a number or a PRNG key, in C order on the host; copied if it must."""
-    import jax
+    """An array, a number or a PRNG key on the host, of the type that jax gives it;
+    copied if it must."""
+    import numpy as np
+
+    array = given_array(leaf)
+    return np.asarray(array, canonical(array.dtype))
+
+
+def given_array(leaf):
+    """The same, of whichever type it is."""
     import numpy as np
 
     from meshwright.keys import raw
 
-    array = np.asarray(raw(leaf), order="C")
-    return array.astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
+    return np.asarray(raw(leaf))
+
+
+def canonical(dtype):
+    """What jax makes of it: float32 of float64, unless told otherwise."""
+    import jax
+
+    return _canonical(dtype, jax.config.jax_enable_x64)
+
+
+@functools.cache
+def _canonical(dtype, _):
+    import jax
+
+    return jax.dtypes.canonicalize_dtype(dtype)

@@ -6,13 +6,13 @@ import weakref
 from collections.abc import Mapping, Sequence
 
 from meshwright.client.call_form import CallForm, Next, StateArgument
-from meshwright.client.channel import SMALL_BYTES, Service
-from meshwright.client.host_arrays import dtype_of, host_array
+from meshwright.client.channel import Service
+from meshwright.client.host_arrays import dtype_of, given_array, host_array
 from meshwright.client.messages import StepDone
 from meshwright.client.state import Form, HostArrays, Lost, State, Store
 from meshwright.data import Dataset
 from meshwright.errors import MeshwrightError
-from meshwright.lowered_module import Output
+from meshwright.lowered_module import Output, Parameter
 from meshwright.metrics.scalars import scalar_names
 
 
@@ -26,8 +26,9 @@ class LoadedStep:
         self._platform = platform
         self._tenants: dict[int, Tenant] = {}  # By the number of the state.
         self._items, self._structure = jax.tree_util.tree_flatten(form.result)
-        outputs = [form.module.outputs[i] for i in form.fetch]
-        self._is_small = sum(map(_bytes, outputs)) <= SMALL_BYTES
+        outputs = form.module.outputs
+        self._fetch = {name: _bytes(outputs[i]) for i, name in form.fetch.items()}
+        self._sizes = {one.name: _bytes(one) for one in form.module.parameters}
         self._is_saving = False  # In the background.
         self._fed: tuple | None = None  # A dataset, and its position.
         self.position: int | None = None  # Of the dataset.
@@ -38,13 +39,11 @@ class LoadedStep:
     def __call__(self, leaves: Sequence, count: int = 1, is_safe: bool = False):
         """The result of the last of so many steps; `is_safe`: Ctrl-C waits."""
         states = self._settle(leaves)
-        data = {name: host_array(leaves[i]) for name, i in self._form.data.items()}
+        data = {name: given_array(leaves[i]) for name, i in self._form.data.items()}
         for leaf, arrays in self._form.fed.items():
             self._feed(leaves[leaf], arrays)
         step = self._service.step if is_safe else self._service.step_apart
-        self.done, fetched = step(
-            self.number, data, count, self._form.fetch.values(), self._is_small
-        )
+        self.done, fetched = step(self.number, data, count, self._fetch)
         for leaf in self._form.fed:
             dataset = leaves[leaf]
             dataset.seek(dataset.position + count * dataset.batch)
@@ -73,7 +72,8 @@ class LoadedStep:
             self._service.await_saved(self.number)
 
     def fetch(self, names: Sequence[str]) -> dict[str, object]:
-        return self._service.fetch(self.number, names)
+        wanted = {name: self._sizes[name] for name in names}
+        return self._service.fetch(self.number, wanted)
 
     def close(self) -> None:
         """Its states go to the host."""
@@ -173,8 +173,8 @@ class LoadedStep:
             tenant.move_out()
 
 
-def _bytes(output: Output) -> int:
-    return math.prod(output.shape) * dtype_of(output.dtype).itemsize
+def _bytes(array: Parameter | Output) -> int:
+    return math.prod(array.shape) * dtype_of(array.dtype).itemsize
 
 
 class Tenant:
@@ -193,7 +193,7 @@ class Tenant:
         if self._store() is not store:
             return False
         if self._argument.comes_back:
-            return all(store.homes[slot] is self for slot in slots)
+            return store.are_at(self, slots)
         return store.last_change(slots) <= self._version
 
     def names(self) -> dict[str, str]:

@@ -3,11 +3,20 @@
 Written and read by `meshwright.wire`, so that no version of protobuf is asked for.
 """
 
+import functools
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from meshwright.client.host_arrays import array_like, bytes_of, type_name
+from meshwright.client.host_arrays import (
+    array_like,
+    bytes_of,
+    canonical,
+    dtype_of,
+    type_name,
+)
+from meshwright.client.loans import Loans
+from meshwright.client.shared_memory import Region
 from meshwright.wire import FIXED64, Message
 
 PART_BYTES = 2 << 20
@@ -32,31 +41,35 @@ def upload(what: int, data: bytes) -> Iterator[bytes]:
 
 
 def init_parts(
-    job: int, module: bytes | None, tensors: Iterable[tuple[str, object]]
+    job: int,
+    module: bytes | None,
+    tensors: Iterable[tuple[str, object]],
+    loans: Loans,
 ) -> Iterator[bytes]:
     """Without a module, the tensors are the state's values."""
     source = FROM_TENSORS if module is None else FROM_MODULE
     yield _message((1, _message((1, job), (2, source))))
     for start in range(0, len(module or b""), PART_BYTES):
         yield _message((2, module[start : start + PART_BYTES]))
-    for part in _tensor_parts(tensors):
+    for part in tensor_parts(tensors, loans):
         yield _message((3, part))
 
 
-def step_parts(
-    job: int, count: int, fetch: Iterable[str], tensors: Iterable[tuple[str, object]]
-) -> Iterator[bytes]:
-    yield _message((1, _message((1, job), (2, count), *((3, name) for name in fetch))))
-    for part in _tensor_parts(tensors):
+def step_begin(
+    job: int, count: int, fetch: tuple[str, ...], into: Sequence[Region | None]
+) -> bytes:
+    begin = _begin(job, count, fetch)
+    return begin + _message(*((4, _region(one)) for one in into)) if into else begin
+
+
+def step_parts(begin: bytes, parts: Iterable[bytes]) -> Iterator[bytes]:
+    yield _message((1, begin))
+    for part in parts:
         yield _message((2, part))
 
 
-def step_request(
-    job: int, count: int, fetch: Iterable[str], tensors: Iterable[tuple[str, object]]
-) -> bytes:
+def step_request(begin: bytes, parts: Iterable[bytes]) -> bytes:
     """All in one message: tensors of one part each."""
-    begin = _message((1, job), (2, count), *((3, name) for name in fetch))
-    parts = _tensor_parts(tensors)
     return _message((1, begin), *((2, part) for part in parts))
 
 
@@ -70,8 +83,11 @@ def feed_request(job: int, dataset: str, position: int) -> bytes:
     return _message((1, job), (2, dataset), (3, position))
 
 
-def fetch_request(job: int, names: Iterable[str]) -> bytes:
-    return _message((1, job), *((2, name) for name in names))
+def fetch_request(
+    job: int, names: Iterable[str], into: Sequence[Region | None]
+) -> bytes:
+    regions = ((3, _region(one)) for one in into)
+    return _message((1, job), *((2, name) for name in names), *regions)
 
 
 def save_request(
@@ -111,15 +127,20 @@ def read_step(reply: bytes) -> "StepDone | bytes":
 
 
 class TensorReader:
-    """Puts the parts of tensors together, each byte copied once."""
+    """Puts the parts of tensors together, each byte copied once. What lies in shared
+    memory stays there."""
 
-    def __init__(self, done: Callable[[str, object], None]):
-        self._done = done
+    def __init__(self, done: Callable[[str, object], None], loans: Loans):
+        self._done, self._loans = done, loans
         self._name = ""
         self._array = self._bytes = None
 
     def add(self, part: bytes) -> None:
         message = Message.parse(part)
+        if message.first(7) is not None:
+            name, dtype = message.text(1), dtype_of(message.text(2))
+            self._done(name, self._loans.array(name, dtype, message.integers(3)))
+            return
         offset, data = message.first(4, 0), message.first(5, b"")
         if offset == 0:
             self._name = message.text(1)
@@ -130,17 +151,51 @@ class TensorReader:
             self._done(self._name, self._array)
 
 
-def _tensor_parts(tensors: Iterable[tuple[str, object]]) -> Iterator[bytes]:
+def tensor_parts(
+    tensors: Iterable[tuple[str, object]], loans: Loans
+) -> Iterator[bytes]:
+    """Of arrays of any order and of NumPy's types: each byte is copied once, to shared
+    memory or into messages."""
+    import numpy as np
+
     for name, array in tensors:
+        dtype = canonical(array.dtype)
+        region = loans.take(array.size * dtype.itemsize)
+        if region is not None:
+            np.copyto(region.array(dtype, array.shape), array, casting="unsafe")
+            place = _message((6, 1), (7, _region(region)))
+            yield _head(name, dtype, array.shape) + place
+            continue
+        array = np.asarray(array, dtype, order="C")
         data = bytes_of(array)
         for start in range(0, max(len(data), 1), PART_BYTES):
             part = data[start : start + PART_BYTES]
             last = start + len(part) == len(data)
-            fields = [(4, start), (5, part), (6, int(last))]
-            if start == 0:
-                dimensions = [(3, size) for size in array.shape]
-                fields = [(1, name), (2, type_name(array.dtype)), *dimensions, *fields]
-            yield _message(*fields)
+            head = _head(name, dtype, array.shape) if start == 0 else _name(name)
+            yield head + _message((4, start), (5, part), (6, int(last)))
+
+
+# Steps are alike, and so is what says what their tensors are.
+
+
+@functools.lru_cache
+def _begin(job: int, count: int, fetch: tuple[str, ...]) -> bytes:
+    return _message((1, job), (2, count), *((3, name) for name in fetch))
+
+
+@functools.lru_cache(maxsize=4096)
+def _name(name: str) -> bytes:
+    return _message((1, name))
+
+
+@functools.lru_cache(maxsize=4096)
+def _head(name: str, dtype, shape: tuple[int, ...]) -> bytes:
+    dimensions = ((3, size) for size in shape)
+    return _message((1, name), (2, type_name(dtype)), *dimensions)
+
+
+def _region(region: Region | None) -> bytes:
+    return b"" if region is None else _message((1, region.offset), (2, region.size))
 
 
 def _message(*fields: tuple) -> bytes:

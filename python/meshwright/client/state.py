@@ -102,6 +102,14 @@ class State:
             return arrays[0]
         return dict(zip([names[i][len(prefix) :] for i in chosen], arrays, strict=True))
 
+    def __array__(self, dtype=None, copy=None):
+        """What `jax.device_get` calls: as `fetch`, a tree unless the state is one array
+        (of a tree NumPy makes no array, and says so)."""
+        import numpy as np
+
+        value = self.fetch()
+        return value if dtype is None else np.asarray(value, dtype)
+
     @property
     def names(self) -> list[str]:
         """Of its arrays, as `fetch` takes them."""
@@ -197,6 +205,10 @@ class Store:
     def move(self, slots: Sequence[int], home) -> None:
         for slot in slots:
             self.homes[slot] = home
+
+    def are_at(self, home, slots: Sequence[int]) -> bool:
+        """Whether that is the home of all of them."""
+        return list(map(self.homes.__getitem__, slots)).count(home) == len(slots)
 
     def changed(self, slots: Sequence[int]) -> None:
         self.version += 1

@@ -1,4 +1,4 @@
-"""Loss and throughput of a run as a picture, written when training is over."""
+"""Plots loss and throughput of a run when training ends."""
 
 import importlib.util
 import math
@@ -6,13 +6,13 @@ from pathlib import Path
 
 from meshwright.errors import MeshwrightError
 from meshwright.metrics.sink import Record, Sink, open_for_appending
-from meshwright.metrics.svg import Curve, svg
+from meshwright.metrics.svg import Curve, number_text, svg
 
 _MAX_POINTS = 2000
 
 
 class Plot(Sink):
-    """`Plot("loss.svg")`, or `.png` where matplotlib is installed."""
+    """`Plot("loss.svg")`, or `.png` if matplotlib is installed."""
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -30,7 +30,7 @@ class Plot(Sink):
                 "needs nothing"
             )
         existed = self.path.exists()
-        open_for_appending(self.path).close()  # It can be written.
+        open_for_appending(self.path).close()  # Checks that it can be written.
         if not existed:
             self.path.unlink()
 
@@ -80,18 +80,39 @@ def _mean(a: float, b: float) -> float:
     return (a + b) / 2
 
 
+def _alone(values: list[float]) -> list[int]:
+    """Those between gaps."""
+    known = [False, *map(math.isfinite, values), False]
+    return [
+        i for i in range(len(values)) if known[i + 1] and not (known[i] or known[i + 2])
+    ]
+
+
 def _write_png(path: Path, curves: list[Curve]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     figure = Figure(figsize=(7.2, 2.6 * len(curves)), layout="constrained")
     FigureCanvasAgg(figure)
     for i, curve in enumerate(curves):
         axes = figure.add_subplot(len(curves), 1, i + 1)
-        axes.plot(curve.x, curve.y)
+        (line,) = axes.plot(curve.x, curve.y)
+        # A point of its own is no line.
+        alone = _alone(curve.y)
+        axes.plot(
+            [curve.x[i] for i in alone],
+            [curve.y[i] for i in alone],
+            ".",
+            color=line.get_color(),
+        )
         axes.set_ylabel(curve.name)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda x, _: number_text(x)))
         axes.grid(alpha=0.3)
         if curve.from_zero:
             axes.set_ylim(bottom=0)
     axes.set_xlabel("step")
+    figure.align_ylabels()
     figure.savefig(path, dpi=120)

@@ -1,4 +1,4 @@
-"""Curves over steps as SVG, one panel below the other."""
+"""Plots curves over steps as SVG, one panel below the other."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Curve:
 
 
 def svg(curves: Sequence[Curve]) -> str:
-    """A document; all curves have values."""
+    """An SVG document; all curves have values."""
     height = _PANEL * len(curves) + _FOOT
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
@@ -49,10 +49,10 @@ def _panel(curve: Curve) -> list[str]:
     for tick in y.ticks(5):
         at = y(tick)
         parts.append(f'<path d="M{_LEFT} {at:.1f}H{right}" stroke="#ddd" fill="none"/>')
-        parts.append(_text(_LEFT - 8, at + 4, "end", _number(tick)))
+        parts.append(_text(_LEFT - 8, at + 4, "end", number_text(tick)))
     for tick in x.ticks(8):
         if tick == int(tick):
-            parts.append(_text(x(tick), bottom + 18, "middle", _number(tick)))
+            parts.append(_text(x(tick), bottom + 18, "middle", number_text(tick)))
     parts.append(
         f'<path d="M{_LEFT} {_TOP}V{bottom}H{right}" stroke="#444" fill="none"/>'
     )
@@ -65,19 +65,19 @@ def _panel(curve: Curve) -> list[str]:
 
 
 def _lines(curve: Curve, x: "_Scale", y: "_Scale") -> list[str]:
-    """A path for each stretch without gaps."""
+    """One path for each run of values without gaps."""
     lines: list[list[str]] = [[]]
     for step, value in zip(curve.x, curve.y, strict=True):
         if math.isfinite(value):
             lines[-1].append(f"{x(step):.1f} {y(value):.1f}")
         elif lines[-1]:
             lines.append([])
-    # A point of its own is a line to itself.
+    # An isolated point is drawn as a line to itself.
     return [f"M{'L'.join(points)}L{points[-1]}" for points in lines if points]
 
 
 class _Scale:
-    """From values to places."""
+    """Maps values to positions."""
 
     def __init__(self, values: Sequence[float], low: float, high: float):
         found = [value for value in values if math.isfinite(value)]
@@ -92,7 +92,7 @@ class _Scale:
         return self._low + part * (self._high - self._low)
 
     def ticks(self, count: int) -> list[float]:
-        """Round numbers, about so many."""
+        """Round numbers, about `count` of them."""
         rough = (self._max - self._min) / count
         power = 10 ** math.floor(math.log10(rough))
         step = power * next(m for m in (1, 2, 5, 10) if m * power >= rough * 0.999)
@@ -100,7 +100,8 @@ class _Scale:
         return [i * step for i in range(first, last + 1)]
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
+    """As it stands beside an axis."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 

@@ -1,0 +1,113 @@
+#include "meshwright/planner/plan_candidates.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "meshwright/planner/search_policy.h"
+
+namespace meshwright {
+namespace {
+
+double Seconds(const PlanCandidate& found) { return found.seconds(); }
+
+bool IsProven(const PlanCandidate& found, double best) {
+  return GapOf(found) <= kSearchPolicy.prune.proven_gap &&
+         Seconds(found) <= kSearchPolicy.prune.about_as_good * best;
+}
+
+// Candidates of different rematerialisation policies differ in how far their
+// estimates are from their programs.
+bool RecomputesOtherwise(const PlanCandidate& one,
+                         const std::vector<PlanCandidate>& than) {
+  return Seconds(one) <= kSearchPolicy.prune.near * Seconds(than[0]) &&
+         std::ranges::none_of(than, [&](const PlanCandidate& other) {
+           return other.variant->recompute == one.variant->recompute;
+         });
+}
+
+}  // namespace
+
+const PlanCandidate* QuickestOf(const std::vector<PlanCandidate>& found) {
+  if (found.empty()) return nullptr;
+  return &*std::ranges::min_element(found, {}, Seconds);
+}
+
+double SecondsOf(const std::vector<PlanCandidate>& found) {
+  const PlanCandidate* best = QuickestOf(found);
+  return best == nullptr ? std::numeric_limits<double>::infinity()
+                         : best->seconds();
+}
+
+bool FitsWithFewer(const std::vector<PlanCandidate>& found, Recompute recompute,
+                   int64_t count) {
+  return std::ranges::any_of(found, [&](const PlanCandidate& one) {
+    return one.variant->count < count && one.variant->recompute <= recompute;
+  });
+}
+
+double GapOf(const PlanCandidate& found) {
+  return found.plan.seconds > 0
+             ? 1 - found.plan.bound_seconds / found.plan.seconds
+             : 0;
+}
+
+void KeepPromising(bool is_large, std::vector<PlanCandidate>& found) {
+  std::ranges::stable_sort(found, {}, Seconds);
+  const size_t kept = is_large ? kSearchPolicy.prune.promising
+                               : 2 * kSearchPolicy.prune.promising;
+  if (found.size() <= kept) return;
+  const auto after = found.begin() + static_cast<int64_t>(kept);
+  std::vector<PlanCandidate> rest(std::make_move_iterator(after),
+                                  std::make_move_iterator(found.end()));
+  found.erase(after, found.end());
+  bool proven = HasProven(found);
+  for (PlanCandidate& one : rest) {
+    const bool proves = !proven && IsProven(one, Seconds(found[0]));
+    if (!proves && !RecomputesOtherwise(one, found)) continue;
+    proven = proven || proves;
+    found.push_back(std::move(one));
+  }
+}
+
+bool HasProven(std::span<const PlanCandidate> found) {
+  const double best = Seconds(*std::ranges::min_element(found, {}, Seconds));
+  return std::ranges::any_of(
+      found, [&](const PlanCandidate& one) { return IsProven(one, best); });
+}
+
+std::vector<Mesh> PromisingMeshes(const std::vector<PlanCandidate>& found,
+                                  const std::vector<Mesh>& meshes) {
+  if (found.empty()) return meshes;
+  std::vector<const PlanCandidate*> sorted;
+  for (const PlanCandidate& one : found) sorted.push_back(&one);
+  std::ranges::stable_sort(
+      sorted, {}, [](const PlanCandidate* one) { return one->seconds(); });
+  std::vector<Mesh> best;
+  for (const PlanCandidate* one : sorted) {
+    const Mesh& mesh = one->task.mesh;
+    if (best.size() == kSearchPolicy.prune.promising) break;
+    if (std::ranges::count(best, mesh) == 0) best.push_back(mesh);
+  }
+  std::vector<Mesh> kept;
+  for (const Mesh& mesh : meshes) {
+    if (mesh.axes().size() == 1 || std::ranges::count(best, mesh) > 0) {
+      kept.push_back(mesh);
+    }
+  }
+  return kept;
+}
+
+double BoundOn(const std::vector<PlanCandidate>& found,
+               const StepVariant& variant, const Mesh& mesh) {
+  double bound = 0;
+  for (const PlanCandidate& one : found) {
+    if (one.variant.get() == &variant && one.task.mesh == mesh) {
+      bound = std::max(bound, one.plan.bound_seconds);
+    }
+  }
+  return bound;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,48 @@
+// Operations on lists of candidates of several meshes, micro-batch counts and
+// rematerialisation policies.
+#ifndef MESHWRIGHT_PLANNER_PLAN_CANDIDATES_H_
+#define MESHWRIGHT_PLANNER_PLAN_CANDIDATES_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "meshwright/mesh/mesh.h"
+#include "meshwright/planner/mesh_search.h"
+
+namespace meshwright {
+
+// The candidate with the least step time; null if the list is empty.
+const PlanCandidate* QuickestOf(const std::vector<PlanCandidate>& found);
+// Its step time; infinite if the list is empty.
+double SecondsOf(const std::vector<PlanCandidate>& found);
+// Whether some candidate has fewer micro-batches than `count` and
+// rematerialises no more than `recompute`.
+bool FitsWithFewer(const std::vector<PlanCandidate>& found, Recompute recompute,
+                   int64_t count);
+
+// The optimality gap: by what part of its time a candidate can be above the
+// best on its mesh.
+double GapOf(const PlanCandidate& found);
+
+// Keeps the few candidates that are worth more work, best first; more of them
+// unless the step is large. Keeps one that is proven near-optimal if it is
+// about as good as the best, and for each rematerialisation policy one that is
+// near the best.
+void KeepPromising(bool is_large, std::vector<PlanCandidate>& found);
+// Whether some candidate is proven near-optimal and about as good as the best.
+bool HasProven(std::span<const PlanCandidate> found);
+
+// The meshes of the best candidates and, since it is cheap to search, the one
+// with a single axis. All of `meshes` if nothing was found.
+std::vector<Mesh> PromisingMeshes(const std::vector<PlanCandidate>& found,
+                                  const std::vector<Mesh>& meshes);
+
+// A lower bound on all plans of step variant `variant` on `mesh`, from the
+// bounds of `found`.
+double BoundOn(const std::vector<PlanCandidate>& found,
+               const StepVariant& variant, const Mesh& mesh);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_PLANNER_PLAN_CANDIDATES_H_

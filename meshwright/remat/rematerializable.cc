@@ -1,0 +1,118 @@
+#include "meshwright/remat/rematerializable.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "meshwright/hlo/kernel_calls.h"
+#include "meshwright/rules/island.h"
+#include "meshwright/rules/rule_table.h"
+
+namespace meshwright {
+namespace {
+
+// A contraction with fewer operations than this per element of its result takes
+// no longer than storing the result and reading it back: devices do hundreds of
+// operations in the time in which they move a byte.
+constexpr double kDearContraction = 512;
+
+template <typename Test>
+bool AnyIn(const Computation& computation, Test test) {
+  return std::ranges::any_of(computation.instructions(),
+                             [&](const auto& inner) { return test(*inner); });
+}
+
+template <typename Test>
+bool AnyCalled(const Instruction& instruction, Test test) {
+  return std::ranges::any_of(
+      instruction.called,
+      [&](const Computation* called) { return AnyIn(*called, test); });
+}
+
+}  // namespace
+
+bool IsRematerializable(const Instruction& instruction) {
+  if (!instruction.control_predecessors.empty() ||
+      instruction.attributes->custom_call_has_side_effect) {
+    return false;
+  }
+  const OpcodeEntry& entry = EntryFor(instruction.opcode);
+  switch (entry.structure) {
+    case Structure::kTuple:
+    case Structure::kGetTupleElement:
+      return true;
+    case Structure::kNone:
+      return entry.factors != nullptr && !entry.stays_apart;
+    default:
+      return false;
+  }
+}
+
+bool IsRematerializableWhole(const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kParameter:
+      return true;
+    case Opcode::kOptBarrier:
+      return instruction.control_predecessors.empty();
+    case Opcode::kWhile:
+    case Opcode::kConditional:
+      return instruction.control_predecessors.empty() &&
+             !AnyCalled(instruction, [](const Instruction& inner) {
+               return !IsRematerializableWhole(inner);
+             });
+    default:
+      return IsRematerializable(instruction);
+  }
+}
+
+bool IsExpensiveToRematerialize(const Instruction& instruction,
+                                const ModuleWork& work) {
+  const auto is_dear = [&](const Instruction& inner) {
+    return IsExpensiveToRematerialize(inner, work);
+  };
+  if (const Computation* body = KernelBody(instruction)) {
+    return AnyIn(*body, is_dear);
+  }
+  if (instruction.opcode == Opcode::kWhile ||
+      instruction.opcode == Opcode::kConditional || IsIsland(instruction)) {
+    return AnyCalled(instruction, is_dear);
+  }
+  return IsContraction(instruction) &&
+         work.Of(instruction).flops >=
+             kDearContraction *
+                 static_cast<double>(ElementCount(instruction.shape));
+}
+
+RematNames::RematNames(const Module& module) {
+  for (const auto& computation : module.computations()) {
+    names_.insert(computation->name());
+    for (const auto& instruction : computation->instructions()) {
+      names_.insert(instruction->name);
+    }
+  }
+}
+
+std::string RematNames::NewName(const std::string& like) {
+  std::string name = absl::StrCat(like, ".again");
+  for (int again = 2; !names_.insert(name).second; ++again) {
+    name = absl::StrCat(like, ".again.", again);
+  }
+  return name;
+}
+
+Instruction* AddCopy(Computation& computation, const Instruction& like,
+                     std::vector<Instruction*> operands, RematNames& names) {
+  Instruction* const root = computation.root();
+  Instruction* copy = computation.Add(
+      like.opcode, like.shape, std::move(operands), names.NewName(like.name));
+  copy->called = like.called;
+  copy->attributes = like.attributes;
+  copy->metadata = like.metadata;
+  copy->sharding = like.sharding;
+  copy->frontend_attributes = like.frontend_attributes;
+  copy->unknown_fields = like.unknown_fields;
+  computation.set_root(root);
+  return copy;
+}
+
+}  // namespace meshwright
