@@ -14,5 +14,5 @@ def test_file(path):
 
 def test_there_are_many_of_each_kind():
     kinds = Counter(path.parent.name for path in runner.files())
-    assert set(kinds) == {"partition", "plan", "inspect", "errors"}
+    assert set(kinds) == {"partition", "plan", "inspect", "errors", "run"}
     assert min(kinds.values()) >= 4
