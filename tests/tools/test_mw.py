@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from mw import build, packages, paths, process, wheels
+from mw import build, packages, paths, process, test, wheels
 from mw.main import HELP, _dispatch
 from mw.schedule import Outcome, Schedule, Step
 
@@ -208,6 +208,30 @@ def test_a_failed_build_shows_what_the_compiler_said(tmp_path):
     log = tmp_path / "build.log"
     log.write_text("[1/9] Building a\nFAILED: b.o\nb.cc:1: error: no\n[2/9] Linking\n")
     assert build._compiler_output(log) == "FAILED: b.o\nb.cc:1: error: no"
+
+
+def test_of_failed_unit_tests_the_own_output_is_shown(tmp_path):
+    log = tmp_path / "ctest.log"
+    log.write_text(
+        "        Start 1: A.Passes\n"
+        "1/3 Test #1: A.Passes ..................   Passed    0.01 sec\n"
+        "        Start 2: A.Fails\n"
+        "2/3 Test #2: A.Fails ...................***Failed    0.35 sec\n"
+        "a_test.cc:7: Failure\n"
+        "\n"
+        "        Start 3: A.Hangs\n"
+        "3/3 Test #3: A.Hangs ...................***Timeout   1.00 sec\n"
+        "half a line\n"
+        "\n"
+        "33% tests passed, 2 tests failed out of 3\n"
+        "Total Test time (real) =   1.36 sec\n"
+    )
+    assert [line for line in test._failures(log).splitlines() if line] == [
+        "2/3 Test #2: A.Fails ***Failed    0.35 sec",
+        "a_test.cc:7: Failure",
+        "3/3 Test #3: A.Hangs ***Timeout   1.00 sec",
+        "half a line",
+    ]
 
 
 def test_a_failing_child_is_reported_with_its_log(tmp_path, monkeypatch):

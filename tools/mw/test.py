@@ -332,11 +332,27 @@ def _read_counts(log: Path, counts: str) -> Outcome:
 def _failures(log: Path) -> str:
     """The part of a test log that describes failures."""
     lines = log.read_text(errors="replace").splitlines()
-    marks = (r"=+ (FAILURES|ERRORS) =+", r".*(\*\*\*Failed|\*\*\*Exception)")
-    marks += (r"\[ RUN ", r".*ERROR: AddressSanitizer", r".*runtime error: ")
+    failed = _ctest_failures(lines)
+    if failed:
+        return "\n".join(failed[: process.EXCERPT_LINES])
+    marks = (r"=+ (FAILURES|ERRORS) =+", r"\[ RUN ")
+    marks += (r".*ERROR: AddressSanitizer", r".*runtime error: ")
     for mark in marks:
         hits = [n for n, line in enumerate(lines) if re.match(mark, line)]
         if hits:
             first = hits[-1] if mark.startswith(r"\[ RUN") else hits[0]
             return "\n".join(lines[first : first + process.EXCERPT_LINES])
     return process.last_lines(log)
+
+
+def _ctest_failures(lines: list[str]) -> list[str]:
+    """What ctest says of tests that failed, and their outputs: not those beside them,
+    nor the dots with which it fills lines."""
+    kept, within = [], False
+    for line in lines:
+        if re.match(r"\s*(\d+/\d+ Test +#|Start +\d+:)|\d+% tests passed", line):
+            within = bool(re.search(r"\*\*\*|Not Run", line))
+            line = re.sub(r" ?\.{4,} *", " ", line)
+        if within:
+            kept.append(line)
+    return kept
