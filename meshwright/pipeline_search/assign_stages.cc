@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/pipeline_search/cut_down_sets.h"
 #include "meshwright/pipeline_search/down_sets.h"
@@ -206,10 +207,13 @@ std::vector<int32_t> OnNodes(const StageClusters& single,
 // they are above the bound.
 std::optional<BoundedCut> Solve(const Choice& choice, BytesBound& bound,
                                 const StageClusters& single,
-                                const StageLimits& limits) {
+                                const StageLimits& limits,
+                                const AssignOptions& options) {
   const StageGraph& coarse = choice.clusters.graph;
-  const DownSetCutter cutter(coarse, limits, choice.sets, WorkOf(coarse));
-  std::optional<BoundedCut> cut = CutWithin(cutter, coarse, limits);
+  const DownSetCutter cutter(coarse, limits, choice.sets, WorkOf(coarse),
+                             /*moves=*/nullptr, options.deadline);
+  std::optional<BoundedCut> cut =
+      CutWithin(cutter, coarse, limits, options.most_balance);
   if (!cut.has_value()) return cut;
   const int64_t bytes = CostOf(coarse, limits, cut->stages).cut_bytes;
   cut->stages =
@@ -310,7 +314,7 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
   const StageGraph& coarse = choice.clusters.graph;
   const bool exact = choice.complete && coarse.size() == single.graph.size();
   BytesBound bound(choice, single, limits, options.thorough);
-  std::optional<BoundedCut> cut = Solve(choice, bound, single, limits);
+  std::optional<BoundedCut> cut = Solve(choice, bound, single, limits, options);
   const auto is_optimal = [&](const BoundedCut& found) {
     const int64_t bytes = CostOf(single.graph, limits, found.stages).cut_bytes;
     return found.allowed == 1 + limits.tolerance &&
@@ -320,12 +324,17 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
     // Merged nodes may be exactly those that balance or memory needs to
     // separate.
     const std::optional<BoundedCut> fine =
-        Solve(OrdersOf(single, limits), bound, single, limits);
+        Solve(OrdersOf(single, limits), bound, single, limits, options);
     if (!cut.has_value()) {
       cut = fine;
     } else if (fine.has_value()) {
       cut = Better(*cut, *fine, single.graph, limits);
     }
+  }
+  if (!cut.has_value() && absl::Now() > options.deadline) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        "the time was over before the step was cut into ", limits.stages(),
+        " stages; give more (--time-limit)"));
   }
   if (!cut.has_value()) {
     return absl::InvalidArgumentError(

@@ -18,9 +18,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "meshwright/pipeline_search/stage_graph.h"
 
 namespace meshwright {
@@ -49,11 +51,17 @@ struct AssignOptions {
   // If false, the bound is that of the dynamic program, and HiGHS is not used:
   // fast, however many stages.
   bool thorough = true;
+  // Assignments less balanced than this are of no use. One that is as balanced
+  // as `tolerance` demands always is.
+  double most_balance = std::numeric_limits<double>::infinity();
+  // When to give up.
+  absl::Time deadline = absl::InfiniteFuture();
 };
 
 // kInvalidArgument for more stages than nodes, for fixed stages that are
-// impossible, and if no assignment fits in the memory of each stage.
-// Deterministic.
+// impossible, and if no assignment fits in the memory of each stage or is as
+// balanced as demanded. kDeadlineExceeded if none was found in time; otherwise
+// deterministic.
 absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
                                              const StageLimits& limits,
                                              const AssignOptions& options = {});

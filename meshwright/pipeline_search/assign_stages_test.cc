@@ -70,6 +70,42 @@ TEST(AssignStages, EqualsBruteForceWhereNoStageMayBeIdle) {
   }
 }
 
+// A limit on the balance that some assignment meets changes nothing; one that
+// none meets leaves nothing.
+TEST(AssignStages, LessBalancedOnesThanUsefulAreNotSearched) {
+  int refused = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const StageGraph graph = RandomStageGraph(random, {});
+    const StageLimits limits = StageLimits::Even(3, 0.05);
+    const auto best = AssignStages(graph, limits);
+    ASSERT_TRUE(best.ok()) << best.status();
+    const double needed =
+        std::max(best->allowed_balance / (1 + limits.tolerance), 1.0);
+    const auto same =
+        AssignStages(graph, limits, {.most_balance = needed * 1.001});
+    ASSERT_TRUE(same.ok()) << same.status();
+    EXPECT_EQ(same->stages, best->stages);
+    if (best->allowed_balance <= 1 + limits.tolerance) continue;
+    ++refused;
+    EXPECT_EQ(AssignStages(graph, limits, {.most_balance = needed * 0.999})
+                  .status()
+                  .code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_GT(refused, 10);
+}
+
+TEST(AssignStages, GivesUpWhenTheTimeIsOver) {
+  std::mt19937 random(1);
+  const auto late =
+      AssignStages(RandomStageGraph(random, {}), StageLimits::Even(3, 0.05),
+                   {.deadline = absl::InfinitePast()});
+  EXPECT_EQ(late.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(late.status().message(), HasSubstr("into 3 stages"));
+}
+
 // Ten layers on eight stages: of two layers each, five would do, and what is
 // cheapest to cut off has no work. All get a layer instead.
 TEST(AssignStages, NoStageIsLeftWithoutWork) {

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/time/clock.h"
+
 namespace meshwright {
 namespace {
 
@@ -27,8 +29,8 @@ struct DownSetCutter::Reached {
 DownSetCutter::DownSetCutter(const StageGraph& graph, const StageLimits& limits,
                              const std::vector<NodeSet>& sets,
                              const std::vector<double>& work,
-                             const StageMoves* moves)
-    : graph_(graph), limits_(limits), moves_(moves) {
+                             const StageMoves* moves, absl::Time deadline)
+    : graph_(graph), limits_(limits), moves_(moves), deadline_(deadline) {
   total_ = std::accumulate(work.begin(), work.end(), 0.0);
   for (const NodeSet& nodes : sets) {
     Set set{.nodes = &nodes, .fixed_above = limits.stages()};
@@ -154,6 +156,7 @@ std::vector<std::vector<DownSetCutter::Reached>> DownSetCutter::Reach(
     for (int32_t begin = 0; begin < std::ssize(sets_); ++begin) {
       const Reached& here = reached[stage][begin];
       if (here.bytes == kUnreached) continue;
+      if (absl::Now() > deadline_) return reached;
       const Set& from = sets_[begin];
       for (auto at = std::ranges::lower_bound(
                ends, from.work - rounding, {},
@@ -305,7 +308,8 @@ bool HasRoomForHeaviest(const StageGraph& graph, const StageLimits& limits,
 
 std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
                                     const StageGraph& graph,
-                                    const StageLimits& limits) {
+                                    const StageLimits& limits,
+                                    double most_balance) {
   const std::vector<double> shares = limits.SharesOf(graph.TotalWork());
   const double total = graph.TotalWork();
   const double wanted = 1 + limits.tolerance;
@@ -321,16 +325,18 @@ std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
   for (const double share : shares) {
     most = std::max(most, total / share);
   }
+  if (wanted >= most_balance) return std::nullopt;
   for (double allowed = wanted * kGrowth;; allowed *= kGrowth) {
-    const auto balanced = cut(allowed, DownSetCutter::Aim::kBestBalance);
+    const auto balanced = cut(std::min(allowed, most_balance),
+                              DownSetCutter::Aim::kBestBalance);
     if (balanced.has_value()) {
-      const double best =
-          CostOf(graph, limits, *balanced).balance * (1 + limits.tolerance);
+      const double balance = CostOf(graph, limits, *balanced).balance;
+      const double best = balance * (1 + limits.tolerance);
       auto stages = cut(best, DownSetCutter::Aim::kFewestBytes);
       return BoundedCut{stages.has_value() ? *std::move(stages) : *balanced,
                         best};
     }
-    if (allowed > most) return std::nullopt;
+    if (allowed > most || allowed >= most_balance) return std::nullopt;
   }
 }
 

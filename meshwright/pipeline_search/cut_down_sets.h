@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "meshwright/pipeline_search/down_sets.h"
 #include "meshwright/pipeline_search/stage_graph.h"
 #include "meshwright/pipeline_search/stage_moves.h"
@@ -29,11 +30,12 @@ class DownSetCutter {
   // `sets` must contain the empty and the full one. `work`, by node, replaces
   // the graph's. With `moves`, `work` is what cannot be on another stage than
   // its cluster, and the rest is priced by `moves`. All arguments must outlive
-  // the cutter.
+  // the cutter. Nothing is found any more after `deadline`.
   DownSetCutter(const StageGraph& graph, const StageLimits& limits,
                 const std::vector<NodeSet>& sets,
                 const std::vector<double>& work,
-                const StageMoves* moves = nullptr);
+                const StageMoves* moves = nullptr,
+                absl::Time deadline = absl::InfiniteFuture());
 
   enum class Aim : uint8_t {
     kFewestBytes,  // Ties: the best balance.
@@ -100,6 +102,7 @@ class DownSetCutter {
   const StageMoves* moves_;
   std::vector<Set> sets_;  // By work, then size.
   double total_ = 0;
+  absl::Time deadline_;
 };
 
 // Stages by node, and the balance that was allowed for them.
@@ -110,10 +113,12 @@ struct BoundedCut {
 
 // The fewest bytes within a balance of 1 + tolerance or, if that is impossible,
 // (1 + tolerance) times the best balance. nullopt if memory or fixed stages
-// leave no assignment. Requires: the cutter uses the work of `graph`.
+// leave no assignment, or its balance is above `most_balance`. Requires: the
+// cutter uses the work of `graph`.
 std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
                                     const StageGraph& graph,
-                                    const StageLimits& limits);
+                                    const StageLimits& limits,
+                                    double most_balance);
 
 }  // namespace meshwright
 

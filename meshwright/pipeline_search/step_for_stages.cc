@@ -96,7 +96,7 @@ absl::StatusOr<StepStages> EvenStages(const Module& module,
     for (const double least : kLeast) {
       limits.least = least;
       stages = AssignStepStages(step, limits, options, assign);
-      if (stages.ok()) break;
+      if (stages.ok() || absl::IsDeadlineExceeded(stages.status())) break;
     }
     return stages;
   };
