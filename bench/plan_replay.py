@@ -59,8 +59,17 @@ def _collectives(listed: list[dict]) -> dict[str, list]:
 
 
 def _digest(report: dict) -> str:
-    keys = ("shardings", "strategies", "moved", "pipeline")
-    held = json.dumps([report.get(key) for key in keys], sort_keys=True)
+    """Whatever the format of plan files, the same for the same plan: layouts other than
+    the first are counted with the pipeline, which alone has them."""
+    first, *others = report["layouts"]
+    pipeline = report.get("pipeline")
+    if pipeline is not None:
+        pipeline = dict(pipeline)
+        layout_of_rank = pipeline.pop("layout_of_rank")
+        if others:
+            pipeline |= {"layout_of_rank": layout_of_rank, "other_layouts": others}
+    parts = [report["shardings"], first["strategies"], first["moved"], pipeline]
+    held = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(held.encode()).hexdigest()[:16]
 
 

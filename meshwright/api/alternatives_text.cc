@@ -23,7 +23,7 @@ std::string SettingText(int32_t stages, Recompute recompute) {
 
 // The plan itself.
 bool IsChosen(const Alternative& one, const Plan& plan) {
-  return one.mesh == plan.mesh.ToString() &&
+  return one.mesh == plan.mesh().ToString() &&
          one.micro_batches == plan.micro_batches &&
          one.stages == plan.ranks() && one.recompute == plan.recompute &&
          one.why_not.empty() &&
@@ -40,7 +40,7 @@ std::string RemarkOn(const Alternative& one, const Plan& plan) {
   };
   if (one.predicted_seconds > 0) {
     const double more = one.predicted_seconds - own.step_seconds;
-    const bool is_same_setting = one.mesh == plan.mesh.ToString() &&
+    const bool is_same_setting = one.mesh == plan.mesh().ToString() &&
                                  one.stages == plan.ranks() &&
                                  one.micro_batches == plan.micro_batches &&
                                  one.recompute == plan.recompute;
@@ -87,7 +87,7 @@ std::string AlternativesText(const Plan& plan) {
                           micro_batches, text(search), text(program), more,
                           more.empty() || remark.empty() ? "" : ": ", remark);
   };
-  add(plan.mesh.ToString(), plan.micro_batches,
+  add(plan.mesh().ToString(), plan.micro_batches,
       SettingText(plan.ranks(), plan.recompute), plan.predicted.search_seconds,
       plan.predicted.step_seconds, "chosen");
   size_t rows = 0;

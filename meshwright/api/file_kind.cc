@@ -55,12 +55,20 @@ const char* WantedWords(FileKind kind) {
   return "what is needed";
 }
 
+// Of a plan; `plan --json` lists its layouts without them.
+bool HasStrategies(const Json& json) {
+  const auto layouts = json.find("layouts");
+  return layouts != json.end() && layouts->is_array() && !layouts->empty() &&
+         layouts->front().contains("strategies");
+}
+
 FileContent ContentOfJson(const Json& json) {
   const auto has = [&](const char* key) { return json.contains(key); };
   if (!json.is_object()) {
     return {FileKind::kOther, "JSON, but not an object", Form::kJson};
   }
-  if (has("fingerprint") && has("strategies")) {
+  // Those of formats before 4 have strategies without layouts.
+  if (has("fingerprint") && (has("strategies") || HasStrategies(json))) {
     return {FileKind::kPlan, "a plan"};
   }
   if (has("fingerprint")) {

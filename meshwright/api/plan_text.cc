@@ -136,9 +136,9 @@ void AppendWhole(const Plan& plan, std::string* text) {
 
 // Of a stage, where not all have the same. (They do not take turns then.)
 std::string MeshOf(const Plan& plan, size_t stage) {
-  if (plan.layout_count() == 1) return "";
-  const int32_t layout = plan.LayoutOf(static_cast<int32_t>(stage));
-  return absl::StrCat(plan.layout(layout).mesh.ToString(), ": ");
+  if (plan.layouts.size() == 1) return "";
+  const PlannedLayout& layout = plan.LayoutOf(static_cast<int32_t>(stage));
+  return absl::StrCat(layout.mesh.ToString(), ": ");
 }
 
 void AppendPipeline(const Plan& plan, std::string* text) {
@@ -190,14 +190,14 @@ void AppendMeasured(const Measurement& measured, std::string* text) {
 std::string MeshText(const Plan& plan) {
   std::string text =
       plan.stages() == 1 ? "" : absl::StrCat(plan.stages(), " stages, ");
-  if (plan.layout_count() == 1) {
+  if (plan.layouts.size() == 1) {
     return absl::StrCat(text, plan.stages() == 1 ? "" : "each on ", "mesh ",
-                        plan.mesh.ToString());
+                        plan.mesh().ToString());
   }
   absl::StrAppend(&text, "on meshes ");
-  for (int32_t i = 0; i < plan.layout_count(); ++i) {
+  for (size_t i = 0; i < plan.layouts.size(); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : " and ",
-                    plan.layout(i).mesh.ToString());
+                    plan.layouts[i].mesh.ToString());
   }
   return text;
 }

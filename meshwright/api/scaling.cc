@@ -77,7 +77,7 @@ class Predictor {
   static void Fill(const Plan& plan, const JobFacts& facts, ScalePoint& point) {
     const Prediction& predicted = plan.predicted;
     const double seconds = predicted.step_seconds;
-    point.mesh = plan.mesh.ToString();
+    point.mesh = plan.mesh().ToString();
     point.stages = plan.stages();
     point.micro_batches = plan.micro_batches;
     point.recompute = plan.recompute;

@@ -43,13 +43,13 @@ absl::StatusOr<Annotations> PinsOf(const Module& module,
                                    const CommandLine& line) {
   PlanRequest request;
   MW_RETURN_IF_ERROR(ReadPins(module, roles, line, request));
-  if (line.Has("pin") && !(*request.mesh == plan.mesh)) {
+  if (line.Has("pin") && !(*request.mesh == plan.mesh())) {
     return absl::InvalidArgumentError(absl::StrCat(
         line.Text("pin", ""), ": its mesh is ", request.mesh->ToString(),
-        ", the plan's ", plan.mesh.ToString()));
+        ", the plan's ", plan.mesh().ToString()));
   }
   if (!request.annotations) return Annotations();
-  return request.annotations(plan.mesh);
+  return request.annotations(plan.mesh());
 }
 
 template <typename Report>

@@ -245,7 +245,7 @@ nlohmann::ordered_json ToJson(const PlanReport& report) {
                       {"members", block.members},
                       {"options", OptionsJson(block.options)}});
   }
-  return {{"mesh", plan.mesh.ToString()},
+  return {{"mesh", plan.mesh().ToString()},
           {"micro_batches", plan.micro_batches},
           {"recompute", std::string(Name(plan.recompute))},
           {"strategy", std::string(Name(plan.strategy))},

@@ -51,9 +51,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 double Predicted(const Plan& plan) { return plan.predicted.step_seconds; }
 
 bool AreSame(const Plan& a, const Plan& b) {
-  return a.mesh == b.mesh && a.micro_batches == b.micro_batches &&
-         a.recompute == b.recompute && a.strategies == b.strategies &&
-         a.moved_apart == b.moved_apart && a.moved_in_place == b.moved_in_place;
+  return a.micro_batches == b.micro_batches && a.recompute == b.recompute &&
+         a.layouts == b.layouts;
 }
 
 // A plan and its measurements.
@@ -127,7 +126,7 @@ class Measuring {
     std::vector<Copy> copies;
     for (Rival* rival : rivals) {
       if (std::ssize(copies) >= kLeast && IsLate()) break;
-      progress_.Advance(rival->plan->mesh.ToString());
+      progress_.Advance(rival->plan->mesh().ToString());
       compiled_ += 1;
       absl::StatusOr<std::unique_ptr<JobRunner>> runner = Compile(*rival);
       if (runner.ok()) {
@@ -281,7 +280,7 @@ absl::StatusOr<Plan> QuickestMeasured(const Module& module,
   }
   SortByMean(others);
   for (const Rival* one : others) {
-    best.measured->others.push_back({.mesh = one->plan->mesh.ToString(),
+    best.measured->others.push_back({.mesh = one->plan->mesh().ToString(),
                                      .micro_batches = one->plan->micro_batches,
                                      .recompute = one->plan->recompute,
                                      .predicted_seconds = Predicted(*one->plan),

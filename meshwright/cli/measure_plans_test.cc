@@ -31,7 +31,7 @@ TEST(NearestPlans, AreThoseNearTheQuickest) {
 
 TEST(NearestPlans, EachIsThereOnce) {
   Plan split = PlanOf("data=8", 1);
-  split.strategies.resize(1);
+  split.layouts[0].strategies.resize(1);
   Plan cut = PlanOf("data=8", 1);
   cut.micro_batches = 2;
   const std::vector<Plan> nearest = NearestPlans(

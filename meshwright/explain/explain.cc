@@ -138,7 +138,7 @@ std::vector<MoveReport> MovesTo(const PlanStudy& study, int32_t group,
     MoveReport report{.operand = use.operand,
                       .from = study.NameOf(value.group),
                       .shown = names.Of(value.group),
-                      .moves = ToString(path, study.plan().mesh)};
+                      .moves = ToString(path, study.plan().mesh())};
     for (const ReshardStep& step : path) report.seconds += step.price;
     report.seconds *= use.weight;
     reports.push_back(std::move(report));
@@ -167,7 +167,7 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
   if (op.kind == OpKind::kOutput) report.opcode = "output";
   const auto pin = study.pins().find(group);
   if (pin != study.pins().end()) {
-    report.pin = ToString(pin->second[0].asked, study.plan().mesh);
+    report.pin = ToString(pin->second[0].asked, study.plan().mesh());
   }
   const LocalView local(study);
   report.options = LookAtOptions(study, group, local);

@@ -19,7 +19,7 @@ std::set<int32_t> PinnedForBatch(const PlanStudy& study) {
   std::set<int32_t> groups;
   const Plan& plan = study.plan();
   const std::optional<int32_t> axis =
-      plan.mesh.FindAxis(plan.steering.batch_axis);
+      plan.mesh().FindAxis(plan.steering.batch_axis);
   if (plan.steering.batch_axis.empty() || !axis.has_value()) return groups;
   for (const auto& [group, pins] : study.pins()) {
     const Annotation& asked = pins[0].asked;
@@ -28,7 +28,7 @@ std::set<int32_t> PinnedForBatch(const PlanStudy& study) {
       continue;
     }
     const auto at = std::ranges::find(asked.free, false) - asked.free.begin();
-    if (AxesOf(asked.sharding.dims[at]) == plan.mesh.SubAxes(*axis)) {
+    if (AxesOf(asked.sharding.dims[at]) == plan.mesh().SubAxes(*axis)) {
       groups.insert(group);
     }
   }
@@ -50,7 +50,7 @@ std::map<int32_t, GroupPin> GivenPins(const PlanStudy& study,
 
 bool HasOneMesh(const Plan& plan) {
   return std::ranges::all_of(plan.alternatives, [&](const Alternative& one) {
-    return one.mesh == plan.mesh.ToString();
+    return one.mesh == plan.mesh().ToString();
   });
 }
 
@@ -94,7 +94,7 @@ std::vector<BindReport> ExplainBinds(const PlanStudy& study, int pins) {
   int tried = 0;
   for (const auto& [group, pin] : given) {
     if (++tried > pins) break;
-    add(absl::StrCat("pin ", pin.name), ToString(pin.asked, plan.mesh),
+    add(absl::StrCat("pin ", pin.name), ToString(pin.asked, plan.mesh()),
         {.unpinned = {group}});
   }
   SortBinds(reports);
@@ -126,7 +126,7 @@ absl::StatusOr<std::optional<BindReport>> ExplainMesh(const Module& module,
   const double saves =
       plan.predicted.step_seconds - other->predicted.step_seconds;
   if (saves <= kNoticeable * plan.predicted.step_seconds) return std::nullopt;
-  return BindReport{"mesh", plan.mesh.ToString(), saves};
+  return BindReport{"mesh", plan.mesh().ToString(), saves};
 }
 
 void SortBinds(std::vector<BindReport>& reports) {

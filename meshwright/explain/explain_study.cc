@@ -133,7 +133,7 @@ PlanStudy::PlanStudy(const Plan& plan, PlannedStep step,
                      Annotations annotations)
     : plan_(plan),
       step_(std::move(step)),
-      pins_given_{plan.mesh, std::move(annotations)},
+      pins_given_{plan.mesh(), std::move(annotations)},
       model_(std::make_unique<StepModel>(
           ModelStep(step_.module(), FusionStyleFor(plan_.cluster.IsCpu()),
                     &pins_given_))) {}
@@ -155,24 +155,25 @@ absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
           cut != nullptr ? *cut : module, plan.micro_batches,
           plan.pipeline.has_value() ? Recompute::kNone : plan.recompute));
   if (!plan.steering.pins.empty()) {
-    MW_ASSIGN_OR_RETURN(annotations, PinsOf(plan.steering, step.module(),
-                                            Flatten(step.module()), plan.mesh));
+    MW_ASSIGN_OR_RETURN(annotations,
+                        PinsOf(plan.steering, step.module(),
+                               Flatten(step.module()), plan.mesh()));
   } else if (step.is_made()) {
     annotations = PinsInLoop(annotations, step.module(), plan.micro_batches);
   }
   std::unique_ptr<PlanStudy> study(
       new PlanStudy(plan, std::move(step), std::move(annotations)));
   study->cut_ = std::move(cut);
-  study->expert_ = DemandOf(plan.strategy, *study->model_, plan.mesh);
+  study->expert_ = DemandOf(plan.strategy, *study->model_, plan.mesh());
   MW_ASSIGN_OR_RETURN(
       study->pins_,
-      PinnedGroups(*study->model_, study->pins_given_.given, plan.mesh));
+      PinnedGroups(*study->model_, study->pins_given_.given, plan.mesh()));
   const FlatGraph& graph = study->model_->graph;
   MW_ASSIGN_OR_RETURN(
       std::vector<Rule> rules,
-      RulesOf(plan.steering, study->step_.module(), graph, plan.mesh));
+      RulesOf(plan.steering, study->step_.module(), graph, plan.mesh()));
   MW_ASSIGN_OR_RETURN(const Assignment planned,
-                      AssignmentOf(plan, graph, std::move(rules)));
+                      AssignmentOf(plan.layouts[0], graph, std::move(rules)));
   study->FindChosen(planned.strategies);
   MW_RETURN_IF_ERROR(study->EvaluatePlan());
   return study;
@@ -193,11 +194,11 @@ const PlanStudy::PricedProblem& PlanStudy::Priced(const Whatif& whatif) const {
   }
   PricedProblem& made = priced_[key];
   made.prices =
-      WithLinks(PlanPrices(plan_.rates, plan_.cluster, forbidden, plan_.mesh),
+      WithLinks(PlanPrices(plan_.rates, plan_.cluster, forbidden, plan_.mesh()),
                 whatif.link_speed);
-  made.resharder = std::make_unique<Resharder>(&plan_.mesh, made.prices);
+  made.resharder = std::make_unique<Resharder>(&plan_.mesh(), made.prices);
   made.problem = std::make_unique<MeshProblem>(
-      *model_, plan_.mesh, made.prices, &plan_.rates, *made.resharder,
+      *model_, plan_.mesh(), made.prices, &plan_.rates, *made.resharder,
       /*memory_limit=*/std::nullopt,
       Demands{.pins = pins_, .offers_only = true});
   return made;
@@ -340,7 +341,7 @@ std::string PlanStudy::TextOf(int32_t group, int32_t option) const {
   const auto texts = [&](const std::vector<ShardingId>& ids) {
     std::vector<std::string> all;
     for (const ShardingId id : ids) {
-      all.push_back(ToString(of.pool()[id], plan_.mesh));
+      all.push_back(ToString(of.pool()[id], plan_.mesh()));
     }
     return all;
   };

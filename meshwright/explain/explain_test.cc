@@ -65,8 +65,8 @@ class ExplainTest : public testing::Test {
                      double link_speed = 1, bool pinned = true) {
     const StepModel model =
         ModelStep(*module_, FusionStyleFor(cluster_.IsCpu()));
-    MeshTask task{.mesh = plan.mesh};
-    task.prices = PricesFor(rates_, cluster_, plan.mesh);
+    MeshTask task{.mesh = plan.mesh()};
+    task.prices = PricesFor(rates_, cluster_, plan.mesh());
     std::vector<Prices::ByKind> table = task.prices.by_axes;
     for (Prices::ByKind& kinds : table) {
       for (CollectivePrice& price : kinds) {
@@ -91,7 +91,7 @@ class ExplainTest : public testing::Test {
                 const std::string& parameter) {
     for (const PlannedTensor& tensor : plan.parameters) {
       if (tensor.name == parameter) {
-        return *ParseSharding(text, tensor.dimensions, plan.mesh);
+        return *ParseSharding(text, tensor.dimensions, plan.mesh());
       }
     }
     ADD_FAILURE() << parameter;

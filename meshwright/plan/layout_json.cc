@@ -115,10 +115,13 @@ Json MeshJson(const Mesh& mesh) {
   return json;
 }
 
-void AddStrategies(const PlannedLayout& layout, Json& json) {
+Json LayoutJson(const PlannedLayout& layout, bool with_strategies) {
+  Json json = {{"mesh", MeshJson(layout.mesh)}};
+  if (!with_strategies) return json;
   json["strategies"] = StrategiesJson(layout.strategies);
   json["moved"] = {{"apart", layout.moved_apart},
                    {"in_place", layout.moved_in_place}};
+  return json;
 }
 
 absl::StatusOr<PlannedLayout> ReadLayout(const Json& json) {

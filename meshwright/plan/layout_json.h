@@ -1,5 +1,5 @@
-// The layout of a group of devices as JSON: the keys "mesh", "strategies" and
-// "moved" of an object.
+// The layout of a group of devices as JSON: an object with the keys "mesh",
+// "strategies" and "moved".
 #ifndef MESHWRIGHT_PLAN_LAYOUT_JSON_H_
 #define MESHWRIGHT_PLAN_LAYOUT_JSON_H_
 
@@ -12,8 +12,9 @@ namespace meshwright {
 
 nlohmann::ordered_json MeshJson(const Mesh& mesh);
 
-// Adds "strategies" and "moved", which are needed to run a plan.
-void AddStrategies(const PlannedLayout& layout, nlohmann::ordered_json& json);
+// "strategies" and "moved" are needed to run a plan.
+nlohmann::ordered_json LayoutJson(const PlannedLayout& layout,
+                                  bool with_strategies);
 
 // kInvalidArgument for wrong values; throws, as nlohmann does, for missing
 // keys.

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/plan/layout_json.h"
 
 namespace meshwright {
 namespace {
@@ -55,58 +54,46 @@ PlannedPipeline::Edge ReadEdge(const Json& json) {
           .backward_bytes = json.at("backward_bytes").get<int64_t>()};
 }
 
-absl::Status ReadLayouts(const Json& json, PlannedPipeline& pipeline) {
-  if (!json.contains("other_layouts")) return absl::OkStatus();
-  for (const Json& one : json.at("other_layouts")) {
-    MW_ASSIGN_OR_RETURN(PlannedLayout layout, ReadLayout(one));
-    pipeline.other_layouts.push_back(std::move(layout));
+// By rank.
+absl::StatusOr<std::vector<int32_t>> ReadLayoutOfRank(const Json& json,
+                                                      int32_t ranks,
+                                                      int64_t layouts) {
+  auto layout_of_rank = json.at("layout_of_rank").get<std::vector<int32_t>>();
+  if (std::ssize(layout_of_rank) != ranks) {
+    return absl::InvalidArgumentError(absl::StrCat("layouts are those of ",
+                                                   layout_of_rank.size(),
+                                                   " ranks, not of ", ranks));
   }
-  pipeline.layout_of_rank =
-      json.at("layout_of_rank").get<std::vector<int32_t>>();
-  if (std::ssize(pipeline.layout_of_rank) != pipeline.ranks) {
+  for (const int32_t layout : layout_of_rank) {
+    if (layout >= 0 && layout < layouts) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat(pipeline.layout_of_rank.size(), " layouts are those of ",
-                     pipeline.ranks, " ranks"));
+        absl::StrCat("a rank has layout ", layout, " of ", layouts));
   }
-  for (const int32_t layout : pipeline.layout_of_rank) {
-    if (layout >= 0 && layout <= std::ssize(pipeline.other_layouts)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("a rank has layout ", layout, " of ",
-                     pipeline.other_layouts.size() + 1));
-  }
-  return absl::OkStatus();
+  return layout_of_rank;
 }
 
 }  // namespace
 
-Json PipelineJson(const PlannedPipeline& pipeline, bool with_strategies) {
+Json PipelineJson(const PlannedPipeline& pipeline) {
   Json stages = Json::array();
   for (const auto& stage : pipeline.stages) stages.push_back(StageJson(stage));
   Json edges = Json::array();
   for (const auto& edge : pipeline.edges) edges.push_back(EdgeJson(edge));
-  Json json = {{"ranks", pipeline.ranks},
-               {"loop_pieces", pipeline.loop_pieces},
-               {"stages", stages},
-               {"edges", edges},
-               {"apply_after_all", pipeline.apply_after_all},
-               {"bubble_share", pipeline.bubble_share},
-               {"cut_gap", pipeline.cut_gap},
-               {"schedule", std::string(ToString(pipeline.schedule))},
-               {"timetable", pipeline.timetable},
-               {"forward", pipeline.forward}};
-  if (pipeline.other_layouts.empty()) return json;
-  json["layout_of_rank"] = pipeline.layout_of_rank;
-  Json layouts = Json::array();
-  for (const PlannedLayout& layout : pipeline.other_layouts) {
-    Json& one = layouts.emplace_back();
-    one["mesh"] = MeshJson(layout.mesh);
-    if (with_strategies) AddStrategies(layout, one);
-  }
-  json["other_layouts"] = layouts;
-  return json;
+  return {{"ranks", pipeline.ranks},
+          {"layout_of_rank", pipeline.layout_of_rank},
+          {"loop_pieces", pipeline.loop_pieces},
+          {"stages", stages},
+          {"edges", edges},
+          {"apply_after_all", pipeline.apply_after_all},
+          {"bubble_share", pipeline.bubble_share},
+          {"cut_gap", pipeline.cut_gap},
+          {"schedule", std::string(ToString(pipeline.schedule))},
+          {"timetable", pipeline.timetable},
+          {"forward", pipeline.forward}};
 }
 
-absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json) {
+absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json,
+                                             int64_t layouts) {
   PlannedPipeline pipeline;
   for (const Json& stage : json.at("stages")) {
     pipeline.stages.push_back(ReadStage(stage));
@@ -122,7 +109,8 @@ absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json) {
     return absl::InvalidArgumentError(
         absl::StrCat("loops are in ", pipeline.loop_pieces, " pieces"));
   }
-  MW_RETURN_IF_ERROR(ReadLayouts(json, pipeline));
+  MW_ASSIGN_OR_RETURN(pipeline.layout_of_rank,
+                      ReadLayoutOfRank(json, pipeline.ranks, layouts));
   for (const Json& edge : json.at("edges")) {
     pipeline.edges.push_back(ReadEdge(edge));
     const PlannedPipeline::Edge& read = pipeline.edges.back();

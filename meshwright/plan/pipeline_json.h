@@ -9,13 +9,12 @@
 
 namespace meshwright {
 
-nlohmann::ordered_json PipelineJson(const PlannedPipeline& pipeline,
-                                    bool with_strategies);
+nlohmann::ordered_json PipelineJson(const PlannedPipeline& pipeline);
 
-// kInvalidArgument for wrong values; throws, as nlohmann does, for missing
-// keys.
-absl::StatusOr<PlannedPipeline> ReadPipeline(
-    const nlohmann::ordered_json& json);
+// `layouts`: how many the plan has. kInvalidArgument for wrong values; throws,
+// as nlohmann does, for missing keys.
+absl::StatusOr<PlannedPipeline> ReadPipeline(const nlohmann::ordered_json& json,
+                                             int64_t layouts);
 
 }  // namespace meshwright
 

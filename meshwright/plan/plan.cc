@@ -7,24 +7,14 @@
 
 namespace meshwright {
 
-int32_t Plan::layout_count() const {
-  return pipeline.has_value()
-             ? 1 + static_cast<int32_t>(pipeline->other_layouts.size())
-             : 1;
-}
-
-const PlannedLayout& Plan::layout(int32_t index) const {
-  return index == 0 ? *this : pipeline->other_layouts[index - 1];
-}
-
-int32_t Plan::LayoutOf(int32_t rank) const {
-  return layout_count() == 1 ? 0 : pipeline->layout_of_rank[rank];
+const PlannedLayout& Plan::LayoutOf(int32_t rank) const {
+  return layouts[pipeline.has_value() ? pipeline->layout_of_rank[rank] : 0];
 }
 
 int64_t Plan::device_count() const {
   int64_t count = 0;
   for (int32_t rank = 0; rank < ranks(); ++rank) {
-    count += layout(LayoutOf(rank)).mesh.device_count();
+    count += LayoutOf(rank).mesh.device_count();
   }
   return count;
 }
@@ -44,7 +34,7 @@ std::vector<int64_t> Plan::FixedBytesOfRanks(
 }
 
 std::string Plan::TextOf(const PlannedTensor& tensor) const {
-  return ToString(tensor.sharding, layout(tensor.layout).mesh);
+  return ToString(tensor.sharding, layouts[tensor.layout].mesh);
 }
 
 uint64_t Fingerprint(const Module& module) {

@@ -31,7 +31,7 @@ struct PlannedTensor {
   std::vector<int64_t> dimensions;
   std::string type;
   Sharding sharding;
-  // Index into Plan::layout: that of the devices that have it.
+  // Index into Plan::layouts: that of the devices that have it.
   int32_t layout = 0;
 };
 
@@ -76,6 +76,8 @@ struct PlannedLayout {
   // each iteration of their loop (see Sharing).
   std::vector<std::string> moved_apart;
   std::vector<std::string> moved_in_place;
+
+  bool operator==(const PlannedLayout&) const = default;
 };
 
 // A pipeline. A rank is a group of devices with consecutive numbers, ranks in
@@ -107,10 +109,8 @@ struct PlannedPipeline {
   };
 
   int32_t ranks = 1;
-  // If not all ranks have the plan's own layout: by rank, 0 for that, i for
-  // other_layouts[i - 1]. Otherwise both are empty.
+  // By rank: the index of its layout in Plan::layouts.
   std::vector<int32_t> layout_of_rank;
-  std::vector<PlannedLayout> other_layouts;
   // Into about how many pieces loops over layers are split.
   int32_t loop_pieces = 1;
   ScheduleKind schedule = ScheduleKind::k1F1B;
@@ -128,10 +128,8 @@ struct PlannedPipeline {
   double cut_gap = 0;
 };
 
-// The inherited layout is that of all devices or, in a pipeline, of the ranks
-// without another one.
-struct Plan : PlannedLayout {
-  explicit Plan(PlannedLayout layout) : PlannedLayout(std::move(layout)) {}
+struct Plan {
+  explicit Plan(PlannedLayout layout) { layouts.push_back(std::move(layout)); }
 
   std::string module_name;
   uint64_t fingerprint = 0;       // Of the module (Fingerprint).
@@ -141,6 +139,8 @@ struct Plan : PlannedLayout {
   Rates rates;               // Of that cluster.
   int64_t memory_bytes = 0;  // Usable bytes of a device.
   Steering steering;
+  // Never empty; one, unless the ranks of a pipeline differ.
+  std::vector<PlannedLayout> layouts;
   int64_t micro_batches = 1;
   std::optional<PlannedPipeline> pipeline;  // nullopt: not pipelined.
   Recompute recompute = Recompute::kNone;   // What backward computes again.
@@ -166,10 +166,9 @@ struct Plan : PlannedLayout {
   std::vector<int64_t> FixedBytesOfRanks(
       absl::Span<const int> rank_of_stage) const;
   int32_t ranks() const { return pipeline.has_value() ? pipeline->ranks : 1; }
-  // The layouts of ranks; this one is the first.
-  int32_t layout_count() const;
-  const PlannedLayout& layout(int32_t index) const;
-  int32_t LayoutOf(int32_t rank) const;
+  // Of the first layout.
+  const Mesh& mesh() const { return layouts.front().mesh; }
+  const PlannedLayout& LayoutOf(int32_t rank) const;
   int64_t device_count() const;
   // Its sharding as text.
   std::string TextOf(const PlannedTensor& tensor) const;

@@ -20,8 +20,9 @@ using Json = nlohmann::ordered_json;
 
 // To be raised when this version reads a module, makes a step of it or lowers
 // strategies in another way than before (tests/e2e/test_frozen_plans.py).
-// 2: with the fingerprint of the step. 3: fingerprints are of HLO text.
-constexpr int kFormat = 3;
+// 2: with the fingerprint of the step. 3: fingerprints are of HLO text. 4: one
+// list of layouts.
+constexpr int kFormat = 4;
 
 // By dimension the names of its axes.
 Json DimensionsJson(const Sharding& sharding, const Mesh& mesh) {
@@ -98,16 +99,16 @@ absl::Status ReadTask(const Json& json, Plan& plan) {
         "the plan's rates are of ", plan.rates.levels.size(),
         " levels of links, its cluster has ", plan.cluster.levels.size()));
   }
-  if (plan.mesh.device_count() > plan.cluster.device_count()) {
+  if (plan.mesh().device_count() > plan.cluster.device_count()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the plan's mesh ", plan.mesh.ToString(), " has ",
-                     plan.mesh.device_count(), " devices, its cluster ",
+        absl::StrCat("the plan's mesh ", plan.mesh().ToString(), " has ",
+                     plan.mesh().device_count(), " devices, its cluster ",
                      plan.cluster.device_count()));
   }
   plan.memory_bytes = json.at("memory_bytes").get<int64_t>();
   if (json.contains("steering")) {
     MW_ASSIGN_OR_RETURN(plan.steering,
-                        ReadSteering(json.at("steering"), plan.mesh));
+                        ReadSteering(json.at("steering"), plan.mesh()));
   }
   plan.micro_batches = json.at("micro_batches").get<int64_t>();
   if (plan.micro_batches < 1) {
@@ -126,8 +127,7 @@ class Reader {
           "a plan of version ", json.value("format", Json()).dump(),
           "; this is ", kFormat, ": plan again with this version"));
     }
-    MW_ASSIGN_OR_RETURN(PlannedLayout layout, ReadLayout(json));
-    Plan plan(std::move(layout));
+    MW_ASSIGN_OR_RETURN(Plan plan, ReadLayouts(json.at("layouts")));
     plan.module_name = json.at("module").get<std::string>();
     for (const auto& [key, into] :
          {std::pair("fingerprint", &plan.fingerprint),
@@ -139,7 +139,9 @@ class Reader {
     }
     MW_RETURN_IF_ERROR(ReadTask(json, plan));
     if (json.contains("pipeline")) {
-      MW_ASSIGN_OR_RETURN(plan.pipeline, ReadPipeline(json.at("pipeline")));
+      MW_ASSIGN_OR_RETURN(
+          plan.pipeline,
+          ReadPipeline(json.at("pipeline"), std::ssize(plan.layouts)));
     }
     MW_RETURN_IF_ERROR(ReadTensors(json.at("tensors").at("parameters"), plan,
                                    plan.parameters));
@@ -165,6 +167,21 @@ class Reader {
   }
 
  private:
+  // A plan with these layouts only.
+  static absl::StatusOr<Plan> ReadLayouts(const Json& json) {
+    if (!json.is_array() || json.empty()) {
+      return absl::InvalidArgumentError("the plan has no layouts");
+    }
+    std::vector<PlannedLayout> layouts;
+    for (const Json& one : json) {
+      MW_ASSIGN_OR_RETURN(PlannedLayout layout, ReadLayout(one));
+      layouts.push_back(std::move(layout));
+    }
+    Plan plan(layouts.front());
+    plan.layouts = std::move(layouts);
+    return plan;
+  }
+
   static absl::Status ReadTensors(const Json& json, const Plan& plan,
                                   std::vector<PlannedTensor>& tensors) {
     for (const Json& one : json) {
@@ -173,15 +190,15 @@ class Reader {
       tensor.dimensions = one.at("dimensions").get<std::vector<int64_t>>();
       tensor.type = one.at("type").get<std::string>();
       tensor.layout = one.value("layout", 0);
-      if (tensor.layout < 0 || tensor.layout >= plan.layout_count()) {
+      if (tensor.layout < 0 || tensor.layout >= std::ssize(plan.layouts)) {
         return absl::InvalidArgumentError(
             absl::StrCat("its tensor ", tensor.name, " has layout ",
-                         tensor.layout, " of ", plan.layout_count()));
+                         tensor.layout, " of ", plan.layouts.size()));
       }
       MW_ASSIGN_OR_RETURN(
           tensor.sharding,
           ParseSharding(one.at("sharding").get<std::string>(),
-                        tensor.dimensions, plan.layout(tensor.layout).mesh));
+                        tensor.dimensions, plan.layouts[tensor.layout].mesh));
       tensors.push_back(std::move(tensor));
     }
     return absl::OkStatus();
@@ -278,11 +295,11 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
   Json outputs = Json::array();
   for (const PlannedTensor& tensor : plan.parameters) {
     parameters.push_back(
-        DimensionsJson(tensor.sharding, plan.layout(tensor.layout).mesh));
+        DimensionsJson(tensor.sharding, plan.layouts[tensor.layout].mesh));
   }
   for (const PlannedTensor& tensor : plan.outputs) {
     outputs.push_back(
-        DimensionsJson(tensor.sharding, plan.layout(tensor.layout).mesh));
+        DimensionsJson(tensor.sharding, plan.layouts[tensor.layout].mesh));
   }
   Json collectives = Json::array();
   for (const PlannedCollective& one : plan.collectives) {
@@ -316,7 +333,7 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
       {"rates", Json::parse(ToJson(plan.rates), nullptr, false)},
       {"memory_bytes", plan.memory_bytes},
       {"steering", SteeringJson(plan.steering)},
-      {"mesh", MeshJson(plan.mesh)},
+      {"mesh", MeshJson(plan.mesh())},
       {"devices", plan.device_count()},
       {"stages", plan.stages()},
       {"micro_batches", plan.micro_batches},
@@ -348,9 +365,13 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
     json["measured"] = MeasurementJson(*plan.measured);
   }
   if (plan.pipeline.has_value()) {
-    json["pipeline"] = PipelineJson(*plan.pipeline, options.with_strategies);
+    json["pipeline"] = PipelineJson(*plan.pipeline);
   }
-  if (options.with_strategies) AddStrategies(plan, json);
+  Json layouts = Json::array();
+  for (const PlannedLayout& layout : plan.layouts) {
+    layouts.push_back(LayoutJson(layout, options.with_strategies));
+  }
+  json["layouts"] = layouts;
   if (options.with_seconds) {
     Json seconds = Json::object();
     for (const auto& [phase, time] : plan.seconds) seconds[phase] = time;

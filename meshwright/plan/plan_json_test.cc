@@ -52,7 +52,7 @@ void AddPipeline(Plan& plan) {
   plan.pipeline.emplace();
   plan.pipeline->ranks = 2;
   plan.pipeline->layout_of_rank = {0, 1};
-  plan.pipeline->other_layouts = {LayoutOn("data=4")};
+  plan.layouts.push_back(LayoutOn("data=4"));
   plan.pipeline->schedule = ScheduleKind::kZeroBubble;
   plan.pipeline->timetable = "F0,W0\nF1,W1\n";
   plan.pipeline->forward = {{"x", "w"}, {"y"}};
@@ -68,12 +68,19 @@ TEST(PlanJsonTest, ReadsWhatItWrites) {
     const absl::StatusOr<Plan> read = ParsePlan(text);
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(ToJson(*read), text);
-    EXPECT_THAT(read->strategies, UnorderedElementsAreArray(plan.strategies));
+    ASSERT_EQ(read->layouts.size(), plan.layouts.size());
+    for (size_t i = 0; i < plan.layouts.size(); ++i) {
+      EXPECT_EQ(read->layouts[i].mesh, plan.layouts[i].mesh);
+      EXPECT_THAT(read->layouts[i].strategies,
+                  UnorderedElementsAreArray(plan.layouts[i].strategies));
+      EXPECT_EQ(read->layouts[i].moved_apart, plan.layouts[i].moved_apart);
+      EXPECT_EQ(read->layouts[i].moved_in_place,
+                plan.layouts[i].moved_in_place);
+    }
     EXPECT_EQ(read->strategy, plan.strategy);
     EXPECT_EQ(read->recompute, plan.recompute);
     EXPECT_EQ(read->rates, plan.rates);
     EXPECT_EQ(read->steering.forbidden, plan.steering.forbidden);
-    EXPECT_EQ(read->moved_apart, plan.moved_apart);
     EXPECT_EQ(read->step_fingerprint, plan.step_fingerprint);
     EXPECT_EQ(read->device_count(), has_stages ? 8 : 4);
     EXPECT_EQ(read->stages(), has_stages ? 2 : 1);
@@ -85,11 +92,11 @@ TEST(PlanJsonTest, ReadsWhatItWrites) {
 
 TEST(PlanJsonTest, RefusesOtherFormats) {
   std::string text = ToJson(Made());
-  const std::string now = "\"format\": 3";
+  const std::string now = "\"format\": 4";
   ASSERT_THAT(text, HasSubstr(now));
   text.replace(text.find(now), now.size(), "\"format\": 1");
   EXPECT_THAT(std::string(ParsePlan(text).status().message()),
-              HasSubstr("a plan of version 1; this is 3: plan again"));
+              HasSubstr("a plan of version 1; this is 4: plan again"));
   EXPECT_THAT(std::string(ParsePlan("[]").status().message()),
               HasSubstr("this is no plan"));
 }

@@ -100,8 +100,8 @@ std::vector<std::string> WhyBatchStays(const Module& module,
   const bool any_way =
       request.expert == Expert::kAuto || request.expert == Expert::kVolume;
   if (any_way && request.batch_axis.empty()) return {};
-  const std::optional<int32_t> named = plan.mesh.FindAxis(request.batch_axis);
-  const MeshAxis& axis = plan.mesh.axes()[named.value_or(0)];
+  const std::optional<int32_t> named = plan.mesh().FindAxis(request.batch_axis);
+  const MeshAxis& axis = plan.mesh().axes()[named.value_or(0)];
   const FlatGraph graph = Flatten(module);
   const auto dims = BatchDimensions(module, graph, {.count = 1});
   if (!dims.ok()) return {};

@@ -216,7 +216,7 @@ float Rounded(double seconds) { return static_cast<float>(seconds); }
 // What is communicated along the batch's axis, once per step, can take slower
 // links than what other axes communicate in every layer.
 bool HasBatchOutside(const Plan& plan) {
-  return plan.mesh.axes().front().name == kBatchAxis;
+  return plan.mesh().axes().front().name == kBatchAxis;
 }
 
 }  // namespace

@@ -29,8 +29,7 @@ std::string NoteOnUnevenHosts(const Cluster& cluster, const Plan& plan) {
   double slowest = std::numeric_limits<double>::max();
   int64_t first = 0;
   for (int32_t rank = 0; rank < plan.ranks(); ++rank) {
-    const int64_t devices =
-        plan.layout(plan.LayoutOf(rank)).mesh.device_count();
+    const int64_t devices = plan.LayoutOf(rank).mesh.device_count();
     const double speed = SpeedOfPart(cluster, first, devices);
     fastest = std::max(fastest, speed);
     slowest = std::min(slowest, speed);
@@ -70,7 +69,7 @@ std::vector<std::string> NotesOnCluster(const Cluster& cluster,
         present - used == 1 ? " is" : " are", " idle: ",
         plan.stages() > 1
             ? absl::StrCat("the meshes of ", plan.ranks(), " ranks have ", used)
-            : absl::StrCat("the mesh ", plan.mesh.ToString(), " has ", used),
+            : absl::StrCat("the mesh ", plan.mesh().ToString(), " has ", used),
         request.mesh.has_value() ? "; without --mesh all are used" : ""));
   }
   if (used > 1 && plan.stages() == 1 && plan.collectives.empty() &&

@@ -52,12 +52,12 @@ absl::StatusOr<StagedLayout> LayOutAsPlanned(const StagedStep& step,
                                              const FlatGraph& graph,
                                              const Timetable& timetable,
                                              const Plan& plan) {
-  const int32_t count = plan.layout_count();
-  std::vector<Assignment> assignments(count);
+  // Their addresses are kept.
+  std::vector<Assignment> assignments(plan.layouts.size());
   std::vector<Prices> prices;
   std::vector<StageStrategies> strategies;
-  for (int32_t i = 0; i < count; ++i) {
-    const PlannedLayout& layout = plan.layout(i);
+  for (size_t i = 0; i < plan.layouts.size(); ++i) {
+    const PlannedLayout& layout = plan.layouts[i];
     MW_ASSIGN_OR_RETURN(assignments[i],
                         AssignmentOf(layout, plan.steering, looped, graph));
     strategies.emplace_back(graph, assignments[i], layout.mesh);
@@ -65,9 +65,9 @@ absl::StatusOr<StagedLayout> LayOutAsPlanned(const StagedStep& step,
   }
   std::vector<StageSplit> splits;
   for (const int rank : timetable.rank_of_stage) {
-    const int32_t layout = plan.LayoutOf(rank);
+    const int32_t layout = plan.pipeline->layout_of_rank[rank];
     splits.push_back(
-        {&plan.layout(layout).mesh, &strategies[layout], &prices[layout]});
+        {&plan.layouts[layout].mesh, &strategies[layout], &prices[layout]});
   }
   return LayOutStages(step, splits);
 }
@@ -84,10 +84,11 @@ absl::StatusOr<Partitioned> LowerWhole(const Module& module, const Plan& plan) {
       PlannedStep::Of(module, plan.micro_batches, plan.recompute));
   MW_RETURN_IF_ERROR(VerifyStep(plan, step.module()));
   const FlatGraph graph = Flatten(step.module());
-  MW_ASSIGN_OR_RETURN(const Assignment assignment,
-                      AssignmentOf(plan, plan.steering, step.module(), graph));
-  Resharder resharder(&plan.mesh, PlanPrices(plan, plan.mesh));
-  return PartitionAs(step.module(), plan.mesh, graph, assignment, resharder);
+  MW_ASSIGN_OR_RETURN(
+      const Assignment assignment,
+      AssignmentOf(plan.layouts[0], plan.steering, step.module(), graph));
+  Resharder resharder(&plan.mesh(), PlanPrices(plan, plan.mesh()));
+  return PartitionAs(step.module(), plan.mesh(), graph, assignment, resharder);
 }
 
 absl::StatusOr<PlannedStages> LowerStages(const Module& module,

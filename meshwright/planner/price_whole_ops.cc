@@ -242,7 +242,7 @@ std::vector<WholeOpCost> PriceOps(const SplitGraph& step, const Plan& plan) {
 
 absl::StatusOr<std::vector<WholeOpCost>> PriceWholeOps(const Module& module,
                                                        const Plan& plan) {
-  if (plan.mesh.device_count() == 1) return std::vector<WholeOpCost>();
+  if (plan.mesh().device_count() == 1) return std::vector<WholeOpCost>();
   const FlatGraph given = Flatten(module);
   if (WholeOps(given, RulesOf(given)).empty()) {
     return std::vector<WholeOpCost>();
@@ -258,11 +258,12 @@ absl::StatusOr<std::vector<WholeOpCost>> PriceWholeOps(const Module& module,
           split.has_value() ? split->module : module, plan.micro_batches,
           plan.pipeline.has_value() ? Recompute::kNone : plan.recompute));
   const FlatGraph graph = Flatten(step.module());
-  MW_ASSIGN_OR_RETURN(std::vector<Rule> rules,
-                      RulesOf(plan.steering, step.module(), graph, plan.mesh));
+  MW_ASSIGN_OR_RETURN(
+      std::vector<Rule> rules,
+      RulesOf(plan.steering, step.module(), graph, plan.mesh()));
   MW_ASSIGN_OR_RETURN(const Assignment assignment,
-                      AssignmentOf(plan, graph, std::move(rules)));
-  return PriceOps({step.module(), graph, plan.mesh, assignment}, plan);
+                      AssignmentOf(plan.layouts[0], graph, std::move(rules)));
+  return PriceOps({step.module(), graph, plan.mesh(), assignment}, plan);
 }
 
 }  // namespace meshwright

@@ -102,7 +102,7 @@ TEST(RefineMeshes, ThreeAxesAreFoundWhereTheyWin) {
   const Rates rates = SlowRates(cluster, 1e6);
   const absl::StatusOr<Plan> plan = MakePlan(module, cluster, rates, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_EQ(plan->mesh.axes().size(), 3u) << plan->mesh.ToString();
+  EXPECT_EQ(plan->mesh().axes().size(), 3u) << plan->mesh().ToString();
   const double two =
       std::min({SecondsOn(module, cluster, rates, *Mesh::Parse("x=8")),
                 SecondsOn(module, cluster, rates, *Mesh::Parse("x=4,y=2")),
@@ -135,7 +135,7 @@ TEST(RefineMeshes, EqualsBruteForceOverMeshes) {
         ASSERT_TRUE(plan.ok()) << plan.status();
         EXPECT_LE(plan->predicted.step_seconds, best * (1 + 1e-3))
             << text << " " << batch.size() << " " << where << " against "
-            << plan->mesh.ToString();
+            << plan->mesh().ToString();
       }
     }
   }

@@ -18,12 +18,12 @@ namespace {
 // for the number of stages.
 bool MayTakeTurns(const PlanTask& task, const Plan& plan,
                   const StageCandidate& candidate) {
-  const auto& split = candidate.found.split;
+  const auto& split = candidate.first().split;
   return !task.request.stages.has_value() &&
          task.request.schedule.value_or(ScheduleKind::kAuto) ==
              ScheduleKind::kAuto &&
          plan.pipeline->bubble_share > kSearchPolicy.stages.few_bubbles &&
-         candidate.others.empty() &&
+         candidate.layouts.size() == 1 &&
          (split == nullptr || !split->has_cut_loops);
 }
 
@@ -47,17 +47,14 @@ absl::StatusOr<PlanCandidate> Again(
 bool Tighten(const MeshSearch& search, int64_t limit,
              StageCandidate& candidate) {
   std::vector<PlanCandidate> all;
-  for (int32_t i = 0; i < candidate.layout_count(); ++i) {
-    const PlanCandidate& found = candidate.layout(i);
+  for (const PlanCandidate& found : candidate.layouts) {
     absl::StatusOr<PlanCandidate> tighter =
         Again(search, found, found.variant, limit, found.plan.placements);
     if (!tighter.ok()) return false;
     tighter->plan.bound_seconds = found.plan.bound_seconds;
     all.push_back(*std::move(tighter));
   }
-  for (int32_t i = 0; i < candidate.layout_count(); ++i) {
-    candidate.layout(i) = std::move(all[i]);
-  }
+  candidate.layouts = std::move(all);
   return true;
 }
 
@@ -65,7 +62,7 @@ bool Tighten(const MeshSearch& search, int64_t limit,
 // whole.
 absl::Status CutLoops(const PlanTask& task, const MeshSearch& search,
                       StageCandidate& candidate) {
-  const std::shared_ptr<const StepVariant> whole = candidate.found.variant;
+  const std::shared_ptr<const StepVariant> whole = candidate.first().variant;
   MW_ASSIGN_OR_RETURN(
       std::optional<SplitStep> step,
       StepForStages(task.module, whole->recompute, candidate.loop_pieces));
@@ -87,8 +84,8 @@ absl::Status CutLoops(const PlanTask& task, const MeshSearch& search,
   };
   std::erase_if(candidate.rivals,
                 [&](PlanCandidate& rival) { return !make_over(rival).ok(); });
-  for (int32_t i = 0; i < candidate.layout_count(); ++i) {
-    MW_RETURN_IF_ERROR(make_over(candidate.layout(i)));
+  for (PlanCandidate& layout : candidate.layouts) {
+    MW_RETURN_IF_ERROR(make_over(layout));
   }
   return absl::OkStatus();
 }
@@ -128,16 +125,16 @@ void TryRivals(const PlanTask& task, const MeshSearch& search,
     return std::move(written.plan);
   };
   for (PlanCandidate& rival : std::exchange(candidate.rivals, {})) {
-    if (!candidate.others.empty()) break;
+    if (candidate.layouts.size() > 1) break;
     search.Improve(rival, kSearchPolicy.solve.second_work,
                    kSearchPolicy.solve.first_gap, seconds_left);
     const Plan before = plan;
     StageCandidate mixed = candidate;
     StageCandidate alone = candidate;
-    alone.found = rival;
+    alone.layouts = {rival};
     const absl::StatusOr<Plan> other = take_if_better(std::move(alone));
     if (!other.ok()) continue;
-    mixed.others = {std::move(rival)};
+    mixed.layouts.push_back(std::move(rival));
     for (int32_t rank = 0; rank < mixed.ranks(); ++rank) {
       mixed.layout_of_rank[rank] =
           RankSeconds(*other, rank) < RankSeconds(before, rank) ? 1 : 0;
@@ -163,7 +160,7 @@ double Fullest(const Plan& plan) {
 // helps.
 void Rebalance(const PlanTask& task, StageCandidate& candidate,
                WrittenStages& written) {
-  const bool is_large = task.IsLarge(*candidate.found.variant);
+  const bool is_large = task.IsLarge(*candidate.first().variant);
   for (int move = 0; move < kSearchPolicy.stages.most_moves; ++move) {
     if (Fullest(written.plan) <= (is_large ? kSearchPolicy.stages.full_of_large
                                            : kSearchPolicy.stages.full))
@@ -190,8 +187,8 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
                                   const MeshSearch& search, double seconds_left,
                                   StageCandidate& candidate) {
   MW_RETURN_IF_ERROR(CutLoops(task, search, candidate));
-  for (int32_t i = 0; i < candidate.layout_count(); ++i) {
-    search.Improve(candidate.layout(i), kSearchPolicy.solve.second_work,
+  for (PlanCandidate& layout : candidate.layouts) {
+    search.Improve(layout, kSearchPolicy.solve.second_work,
                    kSearchPolicy.solve.first_gap, seconds_left);
   }
   MW_ASSIGN_OR_RETURN(WrittenStages written, WriteStages(task, candidate));
@@ -207,8 +204,8 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
     MW_ASSIGN_OR_RETURN(written, WriteStages(task, candidate));
   }
   Rebalance(task, candidate, written);
-  if (task.IsLarge(*candidate.found.variant)) return std::move(plan);
-  if (candidate.others.empty()) {
+  if (task.IsLarge(*candidate.first().variant)) return std::move(plan);
+  if (candidate.layouts.size() == 1) {
     TryRivals(task, search, seconds_left, candidate, plan);
   }
   if (MayTakeTurns(task, plan, candidate)) {

@@ -277,13 +277,13 @@ void StageSearch::Keep(Trial& trial) {
   const auto [entry, is_new] = seconds_.try_emplace(trial.stages, seconds);
   entry->second = std::min(entry->second, seconds);
   StageCandidate candidate{
-      .found = *std::move(trial.found[0]),
+      .layouts = {*std::move(trial.found[0])},
       .layout_of_rank = std::vector<int32_t>(trial.stages, 0),
       .stages = task_.request.stages.value_or(trial.stages),
       .loop_pieces = PiecesFor(trial),
       .seconds = seconds};
   if (trial.doubled > 0) {
-    candidate.others.push_back(*std::move(trial.found[1]));
+    candidate.layouts.push_back(*std::move(trial.found[1]));
     std::fill_n(candidate.layout_of_rank.begin(), trial.doubled, 1);
   }
   const auto [kept, is_first] = kept_.try_emplace(trial.stages, candidate);
@@ -295,17 +295,19 @@ void StageSearch::Keep(Trial& trial) {
     if (!before.ok()) return;
     candidate = *std::move(before);
   }
-  if (candidate.others.empty()) others_.push_back(std::move(candidate.found));
+  if (candidate.layouts.size() == 1) {
+    others_.push_back(std::move(candidate.layouts[0]));
+  }
 }
 
 // Candidates with as many stages, micro-batches and devices as the best.
 void StageSearch::AddRivals() {
-  if (!best_.ok() || !best_->others.empty() || is_large_) {
+  if (!best_.ok() || best_->layouts.size() > 1 || is_large_) {
     return;
   }
   for (PlanCandidate& other : others_) {
-    if (other.variant == best_->found.variant &&
-        other.task.stages == best_->found.task.stages) {
+    if (other.variant == best_->first().variant &&
+        other.task.stages == best_->first().task.stages) {
       best_->rivals.push_back(std::move(other));
     }
   }
@@ -344,7 +346,7 @@ void StageSearch::TryMoreMicroBatches() {
   if (task_.request.micro_batches.has_value()) return;
   while (best_.ok()) {
     const int32_t stages = best_->ranks();
-    const int64_t count = 2 * best_->found.variant->count;
+    const int64_t count = 2 * best_->first().variant->count;
     if (BubblesOf(stages, count / 2) < kSearchPolicy.stages.few_bubbles ||
         batch_ % count != 0 ||
         count > kSearchPolicy.stages.most_micro_batches * stages) {
@@ -354,10 +356,9 @@ void StageSearch::TryMoreMicroBatches() {
     Trial trial{.stages = stages,
                 .doubled = static_cast<int32_t>(
                     std::ranges::count(best_->layout_of_rank, 1)),
-                .count = count,
-                .meshes = {best_->found.task.mesh}};
-    for (const PlanCandidate& other : best_->others) {
-      trial.meshes.push_back(other.task.mesh);
+                .count = count};
+    for (const PlanCandidate& layout : best_->layouts) {
+      trial.meshes.push_back(layout.task.mesh);
     }
     Run({std::move(trial)});
     if (!(best_->seconds < before)) return;

@@ -159,7 +159,7 @@ void Summarise(const StepModel& model, const Partitioned& split,
     predicted.comm_bytes += one.wire_bytes * one.count;
   }
   const ProgramEstimate step =
-      EstimateProgram(split.module, rates, cluster, plan.mesh);
+      EstimateProgram(split.module, rates, cluster, plan.mesh());
   predicted.step_seconds = step.step_seconds;
   predicted.compute_seconds = step.compute_seconds;
   predicted.comm_seconds = step.comm_seconds;

@@ -44,11 +44,11 @@ void RecordWritten(const PlanTask& task, const Plan& plan,
     const absl::StatusOr<Mesh> mesh = Mesh::Parse(one.mesh);
     if (one.micro_batches != plan.micro_batches || one.stages != plan.ranks() ||
         one.recompute != plan.recompute || !mesh.ok() ||
-        sizes(*mesh) != sizes(plan.mesh)) {
+        sizes(*mesh) != sizes(plan.mesh())) {
       continue;
     }
     // Names may have changed with the axes' purposes.
-    one.mesh = plan.mesh.ToString();
+    one.mesh = plan.mesh().ToString();
     one.seconds = plan.predicted.search_seconds;
     one.predicted_seconds = plan.predicted.step_seconds;
     one.why_not = plan.predicted.peak_bytes <= task.memory_bytes
@@ -93,11 +93,11 @@ absl::StatusOr<Plan> WritePlan(const PlanTask& task,
   Plan plan = BeginPlan(task, found);
   const StepModel& model = found.variant->model;
   Resharder resharder(
-      &plan.mesh,
-      PlanPrices(task.rates, task.cluster, task.request.forbidden, plan.mesh));
+      &plan.mesh(), PlanPrices(task.rates, task.cluster, task.request.forbidden,
+                               plan.mesh()));
   MW_ASSIGN_OR_RETURN(
       const Partitioned split,
-      PartitionAs(found.variant->step.module(), plan.mesh, model.graph,
+      PartitionAs(found.variant->step.module(), plan.mesh(), model.graph,
                   found.plan.assignment, resharder));
   MW_RETURN_IF_ERROR(CheckNone(split, task.request.forbidden));
   Summarise(model, split, task.cluster, task.rates, plan);

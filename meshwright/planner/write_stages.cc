@@ -82,10 +82,10 @@ class Layouts {
           const Plan& plan)
       : task_(task) {
     // Keeps element addresses stable.
-    strategies_.reserve(candidate.layout_count());
-    for (int32_t i = 0; i < candidate.layout_count(); ++i) {
-      const PlanCandidate& found = candidate.layout(i);
-      const Mesh& mesh = plan.layout(i).mesh;
+    strategies_.reserve(candidate.layouts.size());
+    for (size_t i = 0; i < candidate.layouts.size(); ++i) {
+      const PlanCandidate& found = candidate.layouts[i];
+      const Mesh& mesh = plan.layouts[i].mesh;
       strategies_.emplace_back(found.variant->model.graph,
                                found.plan.assignment, mesh);
       prices_.push_back(
@@ -258,14 +258,14 @@ void Record(const StagePrediction& predicted, const Scheduled& scheduled,
           ->peak_bytes;
 }
 
-// Records the layouts of ranks; nothing if all have the first.
+// Records the layouts of ranks; the first one is there.
 void RecordLayouts(const PlanTask& task, const StageCandidate& candidate,
                    Plan& plan) {
   plan.pipeline->loop_pieces = candidate.loop_pieces;
-  if (candidate.others.empty()) return;
   plan.pipeline->layout_of_rank = candidate.layout_of_rank;
-  for (const PlanCandidate& other : candidate.others) {
-    plan.pipeline->other_layouts.push_back(
+  for (size_t i = 1; i < candidate.layouts.size(); ++i) {
+    const PlanCandidate& other = candidate.layouts[i];
+    plan.layouts.push_back(
         LayoutFor(other, NamedMesh(task.request, &other, other.variant->model,
                                    other.task.mesh)));
   }
@@ -274,8 +274,8 @@ void RecordLayouts(const PlanTask& task, const StageCandidate& candidate,
 // The guaranteed part: how close strategies are to the best, as a factor.
 double SurePart(const StageCandidate& candidate) {
   double part = 1;
-  for (int32_t i = 0; i < candidate.layout_count(); ++i) {
-    const MeshPlan& plan = candidate.layout(i).plan;
+  for (const PlanCandidate& layout : candidate.layouts) {
+    const MeshPlan& plan = layout.plan;
     part = std::min(part, plan.bound_seconds / plan.seconds);
   }
   return part;
@@ -286,7 +286,7 @@ std::vector<double> SecondsOf(const PipelineStep& step, const PlanTask& task,
                               const StageCandidate& candidate) {
   std::vector<double> seconds =
       InstructionSeconds(step.micro_batch(), task.rates, task.cluster.IsCpu(),
-                         candidate.found.task.mesh.device_count());
+                         candidate.first().task.mesh.device_count());
   for (size_t i = 0; i < candidate.pace.size(); ++i) {
     seconds[i] *= candidate.pace[i];
   }
@@ -297,7 +297,7 @@ std::vector<double> SecondsOf(const PipelineStep& step, const PlanTask& task,
 
 absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
                                           const StageCandidate& candidate) {
-  const PlanCandidate& found = candidate.found;
+  const PlanCandidate& found = candidate.first();
   Plan plan = BeginPlan(task, found);
   plan.predicted.search_seconds = candidate.seconds;
   plan.pipeline.emplace();

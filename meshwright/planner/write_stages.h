@@ -14,11 +14,9 @@ namespace meshwright {
 
 // Strategies that were found for the meshes of ranks.
 struct StageCandidate {
-  // The layout of ranks, and others that some ranks have; all of the same split
-  // step.
-  PlanCandidate found;
-  std::vector<PlanCandidate> others;
-  // By rank: 0 for `found`, or i for others[i - 1].
+  // Never empty; several if ranks differ. All of the same split step.
+  std::vector<PlanCandidate> layouts;
+  // By rank: its index in `layouts`.
   std::vector<int32_t> layout_of_rank;
   // The number of ranks, or a multiple: stages then take turns.
   int32_t stages = 2;
@@ -32,15 +30,7 @@ struct StageCandidate {
   std::vector<PlanCandidate> rivals;
 
   int32_t ranks() const { return static_cast<int32_t>(layout_of_rank.size()); }
-  const PlanCandidate& layout(int32_t index) const {
-    return index == 0 ? found : others[index - 1];
-  }
-  PlanCandidate& layout(int32_t index) {
-    return index == 0 ? found : others[index - 1];
-  }
-  int32_t layout_count() const {
-    return 1 + static_cast<int32_t>(others.size());
-  }
+  const PlanCandidate& first() const { return layouts.front(); }
 };
 
 struct WrittenStages {

@@ -29,7 +29,7 @@ from meshwright.naming import leaf_names
 from meshwright.shardings import first_dimensions, mesh_of_first, named_sharding
 from meshwright.tracing import TracedStep, trace
 
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Plan:
     @property
     def axes(self) -> dict[str, int]:
         """{"data": 4, "model": 2}, major to minor."""
-        return dict(self.json["mesh"])
+        return dict(self.json["layouts"][0]["mesh"])
 
     @property
     def micro_batches(self) -> int:
@@ -277,7 +277,7 @@ def load_plan(path: str | Path, *, devices: Sequence | None = None) -> Plan:
         )
     missing = [
         key
-        for key in ("mesh", "micro_batches", "predicted", "collectives", "tensors")
+        for key in ("layouts", "micro_batches", "predicted", "collectives", "tensors")
         if key not in content
     ]
     if missing:

@@ -228,5 +228,5 @@ def make_plans(folder: Path, binary: Path) -> None:
         "data=8192", "-o", "large.json")  # fmt: skip
     run("partition", "mlp.hlo.pb", "--sharding", "pins.json", "-o", "program.hlo.pb")
     plan = json.loads((folder / "plan.json").read_text())
-    (folder / "future.json").write_text(json.dumps(plan | {"format": 4}))
+    (folder / "future.json").write_text(json.dumps(plan | {"format": 5}))
     (folder / "edited.json").write_text(json.dumps(plan | {"tensors": {}}))

@@ -305,35 +305,42 @@ def put(value, *keys):
     return change
 
 
+def strategies(plan):
+    return plan["layouts"][0]["strategies"]
+
+
 def make_pending(linear, reduction):
     def change(plan):
-        for one in plan["strategies"]:
+        for one in strategies(plan):
             one["pending"] = {"linear": linear, "reduction": reduction, "axes": [0]}
 
     return change
 
 
 DAMAGE = {
-    "no strategies": (drop("strategies"), "strategies"),
-    "no mesh": (drop("mesh"), "mesh"),
+    "no layouts": (drop("layouts"), "layouts"),
+    "an empty list of layouts": (put([], "layouts"), "no layouts"),
+    "no strategies": (lambda p: p["layouts"][0].pop("strategies"), "strategies"),
+    "no mesh": (lambda p: p["layouts"][0].pop("mesh"), "mesh"),
     "another format": (put(99, "format"), "of version 99"),
     "another step": (put("0" * 16, "step_fingerprint"), "another version made"),
     "other collectives": (put(7, "collectives", 0, "count"), "lists 7 x"),
-    "huge mesh": (put(1 << 40, "mesh", "data"), "mesh axis 'data' has size"),
-    "mesh beyond the cluster": (put(64, "mesh", "data"), "its cluster 8"),
-    "fewer strategies": (lambda p: p["strategies"].pop(), "has no strategy for"),
+    "huge mesh": (
+        put(1 << 40, "layouts", 0, "mesh", "data"), "mesh axis 'data' has size"),
+    "mesh beyond the cluster": (put(64, "layouts", 0, "mesh", "data"), "its cluster 8"),
+    "fewer strategies": (lambda p: strategies(p).pop(), "has no strategy for"),
     "two strategies": (
-        lambda p: p["strategies"].append(p["strategies"][0]), "has two strategies for"),
+        lambda p: strategies(p).append(strategies(p)[0]), "has two strategies for"),
     "unknown operation": (
-        put("dot.9999", "strategies", 0, "operations", 0),
+        put("dot.9999", "layouts", 0, "strategies", 0, "operations", 0),
         "a strategy for dot.9999, which the step does not have"),
     "unknown value": (
-        put(["dot.9999"], "moved", "apart"),
+        put(["dot.9999"], "layouts", 0, "moved", "apart"),
         "moves dot.9999, which the step does not have"),
     "unknown axis": (
-        lambda p: p["strategies"][0]["split"].append([0, 31]), "axis 31"),
+        lambda p: strategies(p)[0]["split"].append([0, 31]), "axis 31"),
     "axis used twice": (
-        lambda p: p["strategies"][0]["split"].append([0, 0, 0]), "does not fit it"),
+        lambda p: strategies(p)[0]["split"].append([0, 0, 0]), "does not fit it"),
     "unknown way to pend": (make_pending(77, 0), "does not fit it"),
     "unknown reduction": (make_pending(0, 99), "reduction 99"),
     "negative micro-batches": (put(-5, "micro_batches"), "-5 micro-batches"),

@@ -21,7 +21,7 @@ def write_plan(module, path: Path, axes: dict | None = None) -> None:
     tensors = {"parameters": module.parameters, "outputs": module.outputs}
     plan = {
         "format": FORMAT,
-        "mesh": axes,
+        "layouts": [{"mesh": axes}],
         "stages": 1,
         "micro_batches": 1,
         "predicted": predicted | {"origin": "assumed"},

@@ -159,7 +159,7 @@ TEST(StagedPlanTest, RanksHaveTheirLayouts) {
   request.mesh = *Mesh::Parse("data=2,model=2");
   const Plan other =
       ValueOf(MakePlan(module, machine.cluster, machine.rates, request));
-  plan.pipeline->other_layouts = {other};
+  plan.layouts.push_back(other.layouts[0]);
   plan.pipeline->layout_of_rank = {0, 1};
   EXPECT_EQ(plan.device_count(), 8);
   EXPECT_THAT(StagePlan(module, plan).status().message(),
@@ -184,10 +184,10 @@ TEST(StagedPlanTest, MoreDevicesDoMore) {
   const Hardware machine("h200:8", /*slower=*/1e6);
   const Plan plan = ValueOf(MakePlan(module, machine.cluster, machine.rates,
                                      {.micro_batches = 4, .stages = 3}));
-  ASSERT_EQ(plan.layout_count(), 2);
+  ASSERT_EQ(plan.layouts.size(), 2u);
   EXPECT_EQ(plan.device_count(), 8);
-  EXPECT_EQ(plan.layout(plan.LayoutOf(0)).mesh.device_count(), 4);
-  EXPECT_EQ(plan.layout(plan.LayoutOf(1)).mesh.device_count(), 2);
+  EXPECT_EQ(plan.LayoutOf(0).mesh.device_count(), 4);
+  EXPECT_EQ(plan.LayoutOf(1).mesh.device_count(), 2);
   EXPECT_NEAR(StageSeconds(plan, 0) / StageSeconds(plan, 1), 1, 0.35);
   EXPECT_NEAR(StageSeconds(plan, 2) / StageSeconds(plan, 1), 1, 0.35);
 }

@@ -15,8 +15,8 @@ import meshwright
 from meshwright import MeshwrightError
 
 PLAN = {
-    "format": 3,
-    "mesh": {"data": 1, "model": 1},
+    "format": 4,
+    "layouts": [{"mesh": {"data": 1, "model": 1}}],
     "stages": 1,
     "micro_batches": 2,
     "predicted": {
@@ -143,7 +143,7 @@ print([d.id for d in last.mesh.devices.flat])
 
 def test_eight_devices(plan_file):
     def change(plan):
-        plan["mesh"] = {"data": 4, "model": 2}
+        plan["layouts"][0]["mesh"] = {"data": 4, "model": 2}
         tensor = {"dimensions": [16, 6], "sharding": "[data, model]"}
         plan["tensors"]["parameters"] = [{"name": "x", **tensor}]
         plan["tensors"]["outputs"] = [{"name": "out", **tensor}]
@@ -164,10 +164,11 @@ def _sharding(plan, text):
 
 
 MISTAKES = {
-    "another format": (lambda p: p.update(format=7), "a plan of version 7; this is 3"),
+    "another format": (lambda p: p.update(format=7), "a plan of version 7; this is 4"),
     "no format": (lambda p: p.pop("format"), "this is no plan: it has no format"),
+    "no layouts": (lambda p: p.pop("layouts"), "this is no plan: it has no layouts"),
     "no tensors": (lambda p: p.pop("tensors"), "this is no plan: it has no tensors"),
-    "too few devices": (lambda p: p["mesh"].update(data=4096),
+    "too few devices": (lambda p: p["layouts"][0]["mesh"].update(data=4096),
                         "needs 4096 devices, there are 8; XLA_FLAGS=--xla_force_host"),
     "stages": (lambda p: p.update(stages=2), "the plan has 2 stages"),
     "strided": (lambda p: _sharding(p, "[2:- 2:data, -]"), "x: jax cannot express"),
