@@ -38,11 +38,9 @@ class ExpertPlans {
       : task_(task),
         whole_(whole),
         own_(own),
-        is_large_(task.IsLarge(*own.chosen.found.variant)),
+        effort_(task.EffortFor(*own.chosen.found.variant)),
         seconds_(own.chosen.found.seconds()),
-        most_seconds_((is_large_ ? kSearchPolicy.behind
-                                 : kSearchPolicy.experts.far_behind) *
-                      QuickestSketch(whole)),
+        most_seconds_(effort_.expert_behind * QuickestSketch(whole)),
         variants_(variants),
         log_(log) {}
 
@@ -72,7 +70,7 @@ class ExpertPlans {
       if (found.empty()) return absl::NotFoundError("far behind");
       MW_ASSIGN_OR_RETURN(WrittenCandidate sketched, QuickestWritten(found));
       if (sketched.plan.predicted.step_seconds >
-          kSearchPolicy.experts.searched_on *
+          task_.policy.experts.searched_on *
               own_.chosen.plan.predicted.step_seconds) {
         return sketched;
       }
@@ -83,8 +81,7 @@ class ExpertPlans {
     std::map<Recompute, StepVariants> variants = variants_;
     WholeSearch whole(task, search, std::move(meshes), variants, log);
     whole.Try().IgnoreError();
-    if (SecondsOf(whole.found()) >
-        kSearchPolicy.experts.far_behind * seconds_) {
+    if (SecondsOf(whole.found()) > task_.policy.experts.far_behind * seconds_) {
       return absl::NotFoundError("far behind");
     }
     MW_ASSIGN_OR_RETURN(Finished finished,
@@ -105,24 +102,25 @@ class ExpertPlans {
       absl::StatusOr<PlanCandidate> found = search.Sketch(
           one.variant, {one.mesh, task_.memory_bytes, expert}, warm_start);
       if (!found.ok()) continue;
-      const bool is_soon_done = is_large_ && one.mesh.axes().size() == 1;
+      const bool is_soon_done =
+          !effort_.refine_experts && one.mesh.axes().size() == 1;
       if (is_soon_done) {
-        search.Improve(*found, kSearchPolicy.solve.last_work,
-                       kSearchPolicy.solve.first_gap,
+        search.Improve(*found, task_.policy.solve.last_work,
+                       task_.policy.solve.first_gap,
                        task_.request.time_limit_seconds - log_.watch.seconds());
       }
       if (found->seconds() <= least) {
         least = found->seconds();
         warm_start = found->plan.placements;
       }
-      if (found->seconds() <= kSearchPolicy.experts.far_behind * seconds_) {
+      if (found->seconds() <= task_.policy.experts.far_behind * seconds_) {
         sketches.push_back(*std::move(found));
       }
     }
     return sketches;
   }
 
-  // Fastest first, by the search's own candidates; only a few for large steps.
+  // Fastest first, by the search's own candidates.
   std::vector<MeshTime> SettingsFor(Expert expert) const {
     std::vector<MeshTime> settings;
     for (const MeshTime& one : whole_.times()) {
@@ -131,9 +129,7 @@ class ExpertPlans {
       }
     }
     std::ranges::stable_sort(settings, {}, &MeshTime::seconds);
-    while (is_large_ && settings.size() > kSearchPolicy.prune.promising) {
-      settings.pop_back();
-    }
+    while (settings.size() > effort_.expert_settings) settings.pop_back();
     return settings;
   }
 
@@ -166,15 +162,14 @@ class ExpertPlans {
       MW_ASSIGN_OR_RETURN(Plan plan, WritePlan(task_, one));
       plans.push_back(std::move(plan));
     }
-    const size_t best = ChooseWritten(plans, task_.memory_bytes);
+    const size_t best = ChooseWritten(plans, task_.memory_bytes, task_.policy);
     return WrittenCandidate{sketches[best], std::move(plans[best])};
   }
 
-  // For large steps, and for meshes on which the problem with all options is
-  // large.
+  // Also on meshes on which the problem with all options is large.
   bool IsOnlySketched() const {
-    return is_large_ || (task_.request.mesh.has_value() &&
-                         task_.request.mesh->axes().size() > 2);
+    return !effort_.refine_experts || (task_.request.mesh.has_value() &&
+                                       task_.request.mesh->axes().size() > 2);
   }
 
   bool Suits(const Mesh& mesh, Expert expert) const {
@@ -193,7 +188,7 @@ class ExpertPlans {
   const PlanTask& task_;
   const WholeSearch& whole_;
   const Finished& own_;
-  const bool is_large_;
+  const SearchEffort& effort_;
   const double seconds_;  // As the search counts.
   // Limit for candidates in a setting where experts are tried.
   const double most_seconds_;
@@ -236,9 +231,9 @@ Plan UseExperts(const PlanTask& task, const MeshSearch& search,
   SideBySide(static_cast<int>(plans.size()),
              [&](int i) { plans[i] = experts.Of(kExperts[i]); });
   std::optional<WrittenCandidate> best;
-  double least = (1 - kSearchPolicy.experts.gain) * plan.predicted.step_seconds;
+  double least = (1 - task.policy.experts.gain) * plan.predicted.step_seconds;
   const double near =
-      kSearchPolicy.experts.far_behind * plan.predicted.step_seconds;
+      task.policy.experts.far_behind * plan.predicted.step_seconds;
   for (absl::StatusOr<WrittenCandidate>& one : plans) {
     if (!one.ok() || one->plan.predicted.peak_bytes > task.memory_bytes) {
       continue;

@@ -31,11 +31,11 @@ TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
   const Rates rates = AssumedRates(*cluster);
   PlanRequest request;
   request.time_limit_seconds = 3600;  // However busy the machine is.
-  SearchMode mode;
-  if (is_large) mode.large_ops = 0;
+  SearchPolicy policy;
+  if (is_large) policy.small = kLargeStepEffort;
   const auto make = [&]() -> absl::StatusOr<Plan> {
     absl::StatusOr<PlanChoice> choice =
-        MakePlanIn(module, *cluster, rates, request, mode);
+        MakePlanIn(module, *cluster, rates, request, {}, policy);
     if (!choice.ok()) return choice.status();
     return std::move(choice->plan);
   };

@@ -13,14 +13,16 @@ absl::StatusOr<PlanChoice> MakePlanIn(const Module& module,
                                       const Cluster& cluster,
                                       const Rates& rates,
                                       const PlanRequest& request,
-                                      const SearchMode& mode);
+                                      const SearchMode& mode,
+                                      const SearchPolicy& policy);
 
 // As MakePlanIn, for a step in which something can be rematerialised if the
 // request asks for that.
 absl::StatusOr<PlanChoice> FindPlan(const Module& module,
                                     const Cluster& cluster, const Rates& rates,
                                     const PlanRequest& request,
-                                    const SearchMode& mode);
+                                    const SearchMode& mode,
+                                    const SearchPolicy& policy);
 
 }  // namespace meshwright
 

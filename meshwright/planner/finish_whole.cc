@@ -25,26 +25,27 @@ class WholeFinish {
       : task_(task), search_(search), found_(std::move(found)), log_(log) {}
 
   absl::StatusOr<Finished> Run() {
-    const bool large = task_.IsLarge(*found_[0].variant);
+    const SearchEffort& effort = task_.EffortFor(*found_[0].variant);
     const std::vector<PlanCandidate> all = found_;
-    KeepPromising(large, found_);
-    if (large && HasProven(found_)) {
+    KeepPromising(effort.kept, task_.policy, found_);
+    if (!effort.refine_all && HasProven(found_, task_.policy)) {
       ImproveProven();
     } else {
-      ImproveAll(large);
+      ImproveAll(effort);
     }
     RefineMeshes(search_, task_, task_.memory_bytes, LeftSeconds(), found_,
                  log_.alternatives);
     log_.seconds["search"] = log_.watch.seconds() - log_.seconds["model"];
     MW_ASSIGN_OR_RETURN(std::vector<Plan> plans, WriteAll());
-    for (int round = 0; round < kSearchPolicy.solve.max_rounds; ++round)
+    for (int round = 0; round < task_.policy.solve.max_rounds; ++round)
       TightenAll(plans);
     WriteMore(all, plans);
     Tell(plans);
     for (const Plan& one : plans) {
       RecordWritten(task_, one, log_.alternatives);
     }
-    const size_t chosen = ChooseWritten(plans, task_.memory_bytes);
+    const size_t chosen =
+        ChooseWritten(plans, task_.memory_bytes, task_.policy);
     Plan plan = std::move(plans[chosen]);
     if (Fits(plan) && Prove(found_[chosen], plan)) {
       Tell({plan});
@@ -54,31 +55,28 @@ class WholeFinish {
   }
 
  private:
-  // For large steps, refining all candidates takes long and gains little.
   void ImproveProven() {
     for (PlanCandidate& found : found_) {
-      if (GapOf(found) <= kSearchPolicy.prune.proven_gap)
-        Improve(found, kSearchPolicy.solve.last_work,
-                kSearchPolicy.solve.first_gap);
+      if (GapOf(found) <= task_.policy.prune.proven_gap)
+        Improve(found, task_.policy.solve.last_work,
+                task_.policy.solve.first_gap);
     }
   }
 
-  void ImproveAll(bool large) {
+  void ImproveAll(const SearchEffort& effort) {
     if (found_.size() > 1) {
       SideBySide(static_cast<int>(found_.size()), [&](int i) {
-        Improve(found_[i], kSearchPolicy.solve.second_work,
-                kSearchPolicy.solve.first_gap);
+        Improve(found_[i], task_.policy.solve.second_work,
+                task_.policy.solve.first_gap);
       });
-      KeepPromising(large, found_);
+      KeepPromising(effort.kept, task_.policy, found_);
     }
-    Improve(
-        found_[0], LastWork(found_[0]),
-        large ? kSearchPolicy.solve.first_gap : kSearchPolicy.solve.last_gap);
+    Improve(found_[0], LastWork(found_[0]), effort.last_gap);
   }
 
   // Sweeps over large problems take more work.
   int64_t LastWork(const PlanCandidate& found) const {
-    const auto& solve = kSearchPolicy.solve;
+    const auto& solve = task_.policy.solve;
     if (task_.request.expert != Expert::kAuto) return solve.last_work;
     const int64_t cells = CellsOf(found.variant->model, found.task.mesh);
     return cells > solve.most_work / solve.work_of_cell
@@ -105,9 +103,10 @@ class WholeFinish {
   // Programs that need more memory than the search counted, and less time than
   // those that fit: re-solve with a tighter memory limit.
   void TightenAll(std::vector<Plan>& plans) {
-    const Plan& best = plans[ChooseWritten(plans, task_.memory_bytes)];
+    const Plan& best =
+        plans[ChooseWritten(plans, task_.memory_bytes, task_.policy)];
     const double most =
-        Fits(best) ? kSearchPolicy.prune.as_good * best.predicted.step_seconds
+        Fits(best) ? task_.policy.prune.as_good * best.predicted.step_seconds
                    : std::numeric_limits<double>::infinity();
     std::vector<int> too_large;
     for (int i = 0; i < std::ssize(plans); ++i) {
@@ -132,11 +131,12 @@ class WholeFinish {
     std::ranges::stable_sort(all, {}, &PlanCandidate::seconds);
     int more = 0;
     for (PlanCandidate& one : all) {
-      const Plan& best = plans[ChooseWritten(plans, task_.memory_bytes)];
+      const Plan& best =
+          plans[ChooseWritten(plans, task_.memory_bytes, task_.policy)];
       if (one.seconds() >= best.predicted.step_seconds || LeftSeconds() <= 0) {
         break;
       }
-      if (++more > kSearchPolicy.prune.more_written) {
+      if (++more > task_.policy.prune.more_written) {
         log_.notes.push_back(absl::StrCat(
             one.task.mesh.ToString(), " may be as good: estimated at ",
             FormatSeconds(one.seconds()), ", not written"));
@@ -152,7 +152,7 @@ class WholeFinish {
   void Tighten(PlanCandidate& found, Plan& plan) const {
     const auto limit = static_cast<int64_t>(
         static_cast<double>(found.plan.peak_bytes) *
-        kSearchPolicy.solve.tighter * static_cast<double>(task_.memory_bytes) /
+        task_.policy.solve.tighter * static_cast<double>(task_.memory_bytes) /
         static_cast<double>(plan.predicted.peak_bytes));
     absl::StatusOr<PlanCandidate> tighter =
         search_.Sketch(found.variant, {found.task.mesh, limit, found.expert},
@@ -221,21 +221,21 @@ bool HasBatchOutside(const Plan& plan) {
 
 }  // namespace
 
-size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes) {
+size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes,
+                     const SearchPolicy& policy) {
   const auto fits = [&](const Plan& plan) {
     return plan.predicted.peak_bytes <= memory_bytes;
   };
   const auto quickest = std::ranges::min_element(plans, {}, [&](const Plan& p) {
     return std::make_pair(!fits(p), p.predicted.step_seconds);
   });
-  const double enough =
-      kSearchPolicy.prune.as_good * quickest->predicted.step_seconds;
+  const double enough = policy.prune.as_good * quickest->predicted.step_seconds;
   const auto best = std::ranges::min_element(plans, {}, [&](const Plan& plan) {
     const bool may_be =
         fits(plan) == fits(*quickest) && plan.predicted.step_seconds <= enough;
-    return std::make_tuple(
-        !may_be, std::max(plan.gap, kSearchPolicy.prune.proven_gap),
-        Rounded(plan.predicted.step_seconds), !HasBatchOutside(plan));
+    return std::make_tuple(!may_be, std::max(plan.gap, policy.prune.proven_gap),
+                           Rounded(plan.predicted.step_seconds),
+                           !HasBatchOutside(plan));
   });
   return static_cast<size_t>(best - plans.begin());
 }
@@ -245,8 +245,8 @@ PlanCandidate Refine(const MeshSearch& search, const PlanCandidate& found,
   PlanCandidate more = found;
   more.task.memory_limit = memory_bytes;
   more.plan.bound_seconds = 0;
-  search.Improve(more, kSearchPolicy.solve.second_work,
-                 kSearchPolicy.solve.first_gap, seconds_left);
+  search.Improve(more, search.policy().solve.second_work,
+                 search.policy().solve.first_gap, seconds_left);
   return more;
 }
 

@@ -45,7 +45,8 @@ absl::StatusOr<Finished> FinishFound(const PlanTask& task,
 // Chooses among lowered plans, by index. Normally the fastest that fits; but if
 // that one is not proven to be near the best on its mesh, a plan that is about
 // as fast and closer to its bound is preferred. If none fits, the fastest.
-size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes);
+size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes,
+                     const SearchPolicy& policy);
 
 // `found`, solved further under this memory limit. The bound of the result
 // holds for all plans on its mesh that fit by the search's count.

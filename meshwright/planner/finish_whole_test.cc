@@ -40,7 +40,7 @@ TEST_P(ChooseWrittenTest, TakesTheQuickestOrOneAsGoodWithABound) {
     plan.gap = written.gap;
     plans.push_back(std::move(plan));
   }
-  EXPECT_EQ(ChooseWritten(plans, kLimit), GetParam().want);
+  EXPECT_EQ(ChooseWritten(plans, kLimit, {}), GetParam().want);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -71,15 +71,15 @@ TEST(KeepPromising, KeepsOneThatIsProven) {
     found.push_back(one);
   }
   found[5].plan.bound_seconds = 1.0;
-  EXPECT_TRUE(HasProven(found));
-  KeepPromising(/*is_large=*/false, found);
+  EXPECT_TRUE(HasProven(found, {}));
+  KeepPromising(/*kept=*/4, {}, found);
   ASSERT_EQ(found.size(), 5u);
   EXPECT_EQ(found[4].plan.seconds, 1.005);
-  KeepPromising(/*is_large=*/false, found);
+  KeepPromising(/*kept=*/4, {}, found);
   EXPECT_EQ(found.size(), 5u);
   found[4].plan.time.seconds = 1.5;
-  EXPECT_FALSE(HasProven(found));
-  KeepPromising(/*is_large=*/false, found);
+  EXPECT_FALSE(HasProven(found, {}));
+  KeepPromising(/*kept=*/4, {}, found);
   EXPECT_EQ(found.size(), 4u);
 }
 
@@ -98,11 +98,11 @@ TEST(KeepPromising, KeepsOneOfEachRecomputation) {
     found.back().plan.time.seconds = seconds;
   }
   std::vector<PlanCandidate> far = found;
-  KeepPromising(/*is_large=*/true, found);
+  KeepPromising(/*kept=*/2, {}, found);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[2].seconds(), 1.04);
   far[3].plan.time.seconds = far[4].plan.time.seconds = 1.06;
-  KeepPromising(/*is_large=*/true, far);
+  KeepPromising(/*kept=*/2, {}, far);
   EXPECT_EQ(far.size(), 2u);
 }
 

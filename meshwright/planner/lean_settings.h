@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "meshwright/planner/search_policy.h"
+
 namespace meshwright {
 
 struct LeanSetting {
@@ -18,10 +20,12 @@ struct LeanSetting {
 inline constexpr int64_t kNoLimit = int64_t{1} << 60;
 
 // The first few and the last few of an ascending list of micro-batch counts.
-std::vector<int64_t> CountsOfLeast(const std::vector<int64_t>& counts);
+std::vector<int64_t> CountsOfLeast(const std::vector<int64_t>& counts,
+                                   const SearchPolicy& policy);
 
 // Sorts by `least`, ascending, and keeps the first few.
-void SortLeanSettings(std::vector<LeanSetting>& settings);
+void SortLeanSettings(const SearchPolicy& policy,
+                      std::vector<LeanSetting>& settings);
 
 }  // namespace meshwright
 

@@ -6,7 +6,6 @@
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/lean_settings.h"
-#include "meshwright/planner/search_policy.h"
 
 namespace meshwright {
 
@@ -25,14 +24,14 @@ absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
       settings.push_back({.least = *least, .count = count, .mesh = i});
     }
   }
-  SortLeanSettings(settings);
+  SortLeanSettings(task.policy, settings);
   std::optional<Plan> best;
   for (const LeanSetting& setting : settings) {
     if (setting.least >= (best.has_value() ? best->predicted.peak_bytes
                                            : *task.mode.leanest_below)) {
       break;
     }
-    for (const double slack : kSearchPolicy.lean.slacks) {
+    for (const double slack : task.policy.lean.slacks) {
       const auto limit = static_cast<int64_t>(
           std::min(slack * static_cast<double>(setting.least),
                    static_cast<double>(kNoLimit)));

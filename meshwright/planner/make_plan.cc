@@ -90,7 +90,8 @@ absl::StatusOr<PlanChoice> MakePlanIn(const Module& module,
                                       const Cluster& cluster,
                                       const Rates& rates,
                                       const PlanRequest& request,
-                                      const SearchMode& mode) {
+                                      const SearchMode& mode,
+                                      const SearchPolicy& policy) {
   MW_RETURN_IF_ERROR(CheckSupported(Flatten(module)));
   PlanRequest possible = request;
   std::vector<std::string> notes;
@@ -108,7 +109,7 @@ absl::StatusOr<PlanChoice> MakePlanIn(const Module& module,
     }
   }
   MW_ASSIGN_OR_RETURN(PlanChoice choice,
-                      FindPlan(module, cluster, rates, possible, mode));
+                      FindPlan(module, cluster, rates, possible, mode, policy));
   Plan& plan = choice.plan;
   for (std::string& note : WhyBatchStays(module, request, plan)) {
     notes.push_back(std::move(note));
@@ -131,13 +132,14 @@ absl::StatusOr<PlanChoice> MakePlanIn(const Module& module,
 absl::StatusOr<PlanChoice> MakePlans(const Module& module,
                                      const Cluster& cluster, const Rates& rates,
                                      const PlanRequest& request) {
-  return MakePlanIn(module, cluster, rates, request, {.keeps_finalists = true});
+  return MakePlanIn(module, cluster, rates, request, {.keeps_finalists = true},
+                    {});
 }
 
 absl::StatusOr<Plan> MakePlan(const Module& module, const Cluster& cluster,
                               const Rates& rates, const PlanRequest& request) {
   MW_ASSIGN_OR_RETURN(PlanChoice choice,
-                      MakePlanIn(module, cluster, rates, request, {}));
+                      MakePlanIn(module, cluster, rates, request, {}, {}));
   return std::move(choice.plan);
 }
 

@@ -13,9 +13,10 @@
 #include "meshwright/search/least_peak.h"
 
 namespace meshwright {
-bool IsSmall(const StepModel& model, const Mesh& mesh) {
+bool IsSmall(const StepModel& model, const Mesh& mesh,
+             const SearchPolicy& policy) {
   return mesh.axes().size() < 3 ||
-         CellsOf(model, mesh) <= kSearchPolicy.solve.most_cells;
+         CellsOf(model, mesh) <= policy.solve.most_cells;
 }
 
 absl::StatusOr<PlanCandidate> MeshSearch::Prepare(
@@ -30,11 +31,10 @@ absl::StatusOr<PlanCandidate> MeshSearch::Prepare(
   if (request_.expert != Expert::kVolume) task.rates = &rates_;
   task.memory_limit = setting.memory_limit;
   task.stages = setting.stages;
-  task.solve = {
-      .time_limit_seconds = request_.time_limit_seconds,
-      .work_limit = kSearchPolicy.solve.first_work,
-      .seed = request_.seed,
-      .gap = is_lean_ ? kSearchPolicy.lean.gap : kSearchPolicy.solve.first_gap};
+  task.solve = {.time_limit_seconds = request_.time_limit_seconds,
+                .work_limit = policy_.solve.first_work,
+                .seed = request_.seed,
+                .gap = is_lean_ ? policy_.lean.gap : policy_.solve.first_gap};
   if (variant->pins.has_value()) found.pins = variant->pins->given;
   MW_RETURN_IF_ERROR(PinBatch(request_, variant->model, mesh, found.pins));
   MW_ASSIGN_OR_RETURN(task.demands.pins,
@@ -104,7 +104,7 @@ void MeshSearch::Improve(PlanCandidate& found, int64_t work, double wanted_gap,
                          double seconds_left) const {
   const double gap = 1 - found.plan.bound_seconds / found.plan.seconds;
   if (!(gap > wanted_gap) || seconds_left < 0.1) return;
-  if (!IsSmall(found.variant->model, found.task.mesh)) {
+  if (!IsSmall(found.variant->model, found.task.mesh, policy_)) {
     Bound(found);
     return;
   }

@@ -38,7 +38,8 @@ struct PlanCandidate {
 
 // Whether the problem can be solved for all axes at once; with three axes or
 // more only for small steps.
-bool IsSmall(const StepModel& model, const Mesh& mesh);
+bool IsSmall(const StepModel& model, const Mesh& mesh,
+             const SearchPolicy& policy);
 
 class MeshSearch {
  public:
@@ -47,6 +48,7 @@ class MeshSearch {
       : cluster_(task.cluster),
         rates_(task.rates),
         request_(task.request),
+        policy_(task.policy),
         is_lean_(task.mode.leanest_below.has_value()) {}
 
   struct Setting {
@@ -92,6 +94,8 @@ class MeshSearch {
   // Sets a bound for the mesh without further solver work.
   void Bound(PlanCandidate& found) const;
 
+  const SearchPolicy& policy() const { return policy_; }
+
  private:
   // Everything of a candidate but its warm start and solution.
   absl::StatusOr<PlanCandidate> Prepare(
@@ -103,6 +107,7 @@ class MeshSearch {
   const Cluster& cluster_;
   const Rates& rates_;
   const PlanRequest& request_;
+  const SearchPolicy& policy_;
   const bool is_lean_;
   // Memoised reshard paths by mesh, shared by all candidates on it.
   mutable std::mutex mutex_;

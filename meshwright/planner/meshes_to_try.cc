@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/mesh/cluster_mesh.h"
-#include "meshwright/planner/search_policy.h"
 #include "meshwright/search/memory_points.h"
 
 namespace meshwright {
@@ -98,7 +97,8 @@ bool Suits(const Mesh& mesh, int64_t examples) {
       [&](const MeshAxis& axis) { return examples % axis.size == 0; });
 }
 
-bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times) {
+bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times,
+                const SearchPolicy& policy) {
   std::vector<MeshTime> alike;  // With as many axes.
   double least = std::numeric_limits<double>::infinity();
   for (const MeshTime& one : times) {
@@ -108,7 +108,7 @@ bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times) {
   if (alike.empty()) return false;
   const auto inner = [](const Mesh& of) { return of.axes().back().size; };
   const auto is_slow = [&](const MeshTime& one) {
-    return one.seconds > kSearchPolicy.enumerate.hopeless * least;
+    return one.seconds > policy.enumerate.hopeless * least;
   };
   const auto is_itself = [&](const MeshTime& one) { return one.mesh == mesh; };
   if (std::ranges::any_of(alike, is_itself)) {

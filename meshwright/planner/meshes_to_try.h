@@ -10,6 +10,7 @@
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/step_variant.h"
 #include "meshwright/search/step_model.h"
 
@@ -47,7 +48,8 @@ struct MeshTime {
 
 // Whether everything tried on the mesh was far behind the best; or on a mesh
 // that lies between it and the best one of as many axes.
-bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times);
+bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times,
+                const SearchPolicy& policy);
 
 }  // namespace meshwright
 

@@ -18,7 +18,7 @@ bool Hopeless(const std::string& mesh, const std::vector<Time>& times) {
   for (const Time& time : times) {
     known.push_back({Mesh::Parse(time.mesh).value(), time.seconds, nullptr});
   }
-  return IsHopeless(Mesh::Parse(mesh).value(), known);
+  return IsHopeless(Mesh::Parse(mesh).value(), known, {});
 }
 
 TEST(IsHopelessTest, BeyondOneThatIsFarBehind) {

@@ -5,23 +5,23 @@
 #include <limits>
 #include <utility>
 
-#include "meshwright/planner/search_policy.h"
-
 namespace meshwright {
 namespace {
 
 double Seconds(const PlanCandidate& found) { return found.seconds(); }
 
-bool IsProven(const PlanCandidate& found, double best) {
-  return GapOf(found) <= kSearchPolicy.prune.proven_gap &&
-         Seconds(found) <= kSearchPolicy.prune.about_as_good * best;
+bool IsProven(const PlanCandidate& found, double best,
+              const SearchPolicy& policy) {
+  return GapOf(found) <= policy.prune.proven_gap &&
+         Seconds(found) <= policy.prune.about_as_good * best;
 }
 
 // Candidates of different rematerialisation policies differ in how far their
 // estimates are from their programs.
 bool RecomputesOtherwise(const PlanCandidate& one,
-                         const std::vector<PlanCandidate>& than) {
-  return Seconds(one) <= kSearchPolicy.prune.near * Seconds(than[0]) &&
+                         const std::vector<PlanCandidate>& than,
+                         const SearchPolicy& policy) {
+  return Seconds(one) <= policy.prune.near * Seconds(than[0]) &&
          std::ranges::none_of(than, [&](const PlanCandidate& other) {
            return other.variant->recompute == one.variant->recompute;
          });
@@ -53,32 +53,34 @@ double GapOf(const PlanCandidate& found) {
              : 0;
 }
 
-void KeepPromising(bool is_large, std::vector<PlanCandidate>& found) {
+void KeepPromising(size_t kept, const SearchPolicy& policy,
+                   std::vector<PlanCandidate>& found) {
   std::ranges::stable_sort(found, {}, Seconds);
-  const size_t kept = is_large ? kSearchPolicy.prune.promising
-                               : 2 * kSearchPolicy.prune.promising;
   if (found.size() <= kept) return;
   const auto after = found.begin() + static_cast<int64_t>(kept);
   std::vector<PlanCandidate> rest(std::make_move_iterator(after),
                                   std::make_move_iterator(found.end()));
   found.erase(after, found.end());
-  bool proven = HasProven(found);
+  bool proven = HasProven(found, policy);
   for (PlanCandidate& one : rest) {
-    const bool proves = !proven && IsProven(one, Seconds(found[0]));
-    if (!proves && !RecomputesOtherwise(one, found)) continue;
+    const bool proves = !proven && IsProven(one, Seconds(found[0]), policy);
+    if (!proves && !RecomputesOtherwise(one, found, policy)) continue;
     proven = proven || proves;
     found.push_back(std::move(one));
   }
 }
 
-bool HasProven(std::span<const PlanCandidate> found) {
+bool HasProven(std::span<const PlanCandidate> found,
+               const SearchPolicy& policy) {
   const double best = Seconds(*std::ranges::min_element(found, {}, Seconds));
-  return std::ranges::any_of(
-      found, [&](const PlanCandidate& one) { return IsProven(one, best); });
+  return std::ranges::any_of(found, [&](const PlanCandidate& one) {
+    return IsProven(one, best, policy);
+  });
 }
 
 std::vector<Mesh> PromisingMeshes(const std::vector<PlanCandidate>& found,
-                                  const std::vector<Mesh>& meshes) {
+                                  const std::vector<Mesh>& meshes,
+                                  const SearchPolicy& policy) {
   if (found.empty()) return meshes;
   std::vector<const PlanCandidate*> sorted;
   for (const PlanCandidate& one : found) sorted.push_back(&one);
@@ -87,7 +89,7 @@ std::vector<Mesh> PromisingMeshes(const std::vector<PlanCandidate>& found,
   std::vector<Mesh> best;
   for (const PlanCandidate* one : sorted) {
     const Mesh& mesh = one->task.mesh;
-    if (best.size() == kSearchPolicy.prune.promising) break;
+    if (best.size() == policy.prune.promising_meshes) break;
     if (std::ranges::count(best, mesh) == 0) best.push_back(mesh);
   }
   std::vector<Mesh> kept;

@@ -3,12 +3,14 @@
 #ifndef MESHWRIGHT_PLANNER_PLAN_CANDIDATES_H_
 #define MESHWRIGHT_PLANNER_PLAN_CANDIDATES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/planner/mesh_search.h"
+#include "meshwright/planner/search_policy.h"
 
 namespace meshwright {
 
@@ -25,18 +27,20 @@ bool FitsWithFewer(const std::vector<PlanCandidate>& found, Recompute recompute,
 // best on its mesh.
 double GapOf(const PlanCandidate& found);
 
-// Keeps the few candidates that are worth more work, best first; more of them
-// unless the step is large. Keeps one that is proven near-optimal if it is
-// about as good as the best, and for each rematerialisation policy one that is
-// near the best.
-void KeepPromising(bool is_large, std::vector<PlanCandidate>& found);
+// Keeps the `kept` candidates that are worth more work, best first. Keeps
+// another one that is proven near-optimal if it is about as good as the best,
+// and for each rematerialisation policy one that is near the best.
+void KeepPromising(size_t kept, const SearchPolicy& policy,
+                   std::vector<PlanCandidate>& found);
 // Whether some candidate is proven near-optimal and about as good as the best.
-bool HasProven(std::span<const PlanCandidate> found);
+bool HasProven(std::span<const PlanCandidate> found,
+               const SearchPolicy& policy);
 
 // The meshes of the best candidates and, since it is cheap to search, the one
 // with a single axis. All of `meshes` if nothing was found.
 std::vector<Mesh> PromisingMeshes(const std::vector<PlanCandidate>& found,
-                                  const std::vector<Mesh>& meshes);
+                                  const std::vector<Mesh>& meshes,
+                                  const SearchPolicy& policy);
 
 // A lower bound on all plans of step variant `variant` on `mesh`, from the
 // bounds of `found`.

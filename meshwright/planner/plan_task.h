@@ -2,7 +2,6 @@
 #ifndef MESHWRIGHT_PLANNER_PLAN_TASK_H_
 #define MESHWRIGHT_PLANNER_PLAN_TASK_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -17,8 +16,6 @@ namespace meshwright {
 
 // Internal settings of a search, beyond what a user can ask for.
 struct SearchMode {
-  // A step with more ops than this is large, and gets less search.
-  size_t large_ops = kSearchPolicy.large_ops;
   // If set: minimise memory, whatever the time; and give up where the peak is
   // certain to be this many bytes or more.
   std::optional<int64_t> leanest_below;
@@ -34,13 +31,14 @@ struct PlanTask {
   int64_t memory_bytes = 0;  // Usable bytes of a device.
   StepContext context;
   SearchMode mode;
+  SearchPolicy policy;
 
   // The same task for another request. `other` must outlive the result.
   PlanTask With(const PlanRequest& other) const {
-    return {module, cluster, rates, other, memory_bytes, context, mode};
+    return {module, cluster, rates, other, memory_bytes, context, mode, policy};
   }
-  bool IsLarge(const StepVariant& variant) const {
-    return variant.model.graph.ops.size() > mode.large_ops;
+  const SearchEffort& EffortFor(const StepVariant& variant) const {
+    return policy.EffortFor(variant.model.graph.ops.size());
   }
 };
 

@@ -62,7 +62,7 @@ class Planner {
     if (!staged.ok()) {
       plan = staged.status();
     } else if (!whole.ok() ||
-               staged->front().seconds < kSearchPolicy.choose.worth_a_look *
+               staged->front().seconds < task_.policy.choose.worth_a_look *
                                              whole->predicted.step_seconds) {
       plan = FinishStages(*staged);
     }
@@ -159,8 +159,8 @@ class Planner {
     }
     SearchMode lean = task_.mode;
     lean.leanest_below = INT64_MAX;
-    absl::StatusOr<PlanChoice> leanest =
-        MakePlanIn(task_.module, task_.cluster, task_.rates, request_, lean);
+    absl::StatusOr<PlanChoice> leanest = MakePlanIn(
+        task_.module, task_.cluster, task_.rates, request_, lean, task_.policy);
     if (leanest.ok() && Fits(leanest->plan)) return std::move(leanest->plan);
     if (!request_.stages.has_value() && request_.expert == Expert::kAuto) {
       absl::StatusOr<Plan> staged = AnyStagesThatFit(task_, LeftSeconds() / 4);
@@ -175,7 +175,7 @@ class Planner {
   absl::StatusOr<Plan> Leanest() {
     absl::Status last;
     StepVariants variants;
-    for (const int64_t count : CountsOfLeast(whole_.Counts())) {
+    for (const int64_t count : CountsOfLeast(whole_.Counts(), task_.policy)) {
       absl::StatusOr<std::shared_ptr<const StepVariant>> variant =
           whole_.Variant(count, request_.recompute.value_or(Recompute::kFull));
       if (!variant.ok() && !request_.recompute.has_value()) {
@@ -210,20 +210,22 @@ class Planner {
 absl::StatusOr<PlanChoice> FindPlan(const Module& module,
                                     const Cluster& cluster, const Rates& rates,
                                     const PlanRequest& request,
-                                    const SearchMode& mode) {
+                                    const SearchMode& mode,
+                                    const SearchPolicy& policy) {
   MW_ASSIGN_OR_RETURN(std::vector<Mesh> meshes, MeshesToTry(cluster, request));
   MW_RETURN_IF_ERROR(CheckSteering(request));
   MW_RETURN_IF_ERROR(KeepIslandMeshes(module, cluster, request, meshes));
   MW_RETURN_IF_ERROR(KeepBatchMeshes(module, request, meshes));
-  const double usable = kSearchPolicy.usable_memory *
-                        static_cast<double>(cluster.device.memory_bytes);
+  const double usable =
+      policy.usable_memory * static_cast<double>(cluster.device.memory_bytes);
   PlanTask task{module,
                 cluster,
                 rates,
                 request,
                 request.memory_bytes.value_or(static_cast<int64_t>(usable)),
                 {.style = FusionStyleFor(cluster.IsCpu())},
-                mode};
+                mode,
+                policy};
   if (request.annotations) {
     const Mesh& mesh = meshes[0];
     MW_ASSIGN_OR_RETURN(Annotations given, request.annotations(mesh));

@@ -61,26 +61,24 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
   std::vector<Trial> trials;
   const PlanCandidate* best = nullptr;
   for (const PlanCandidate& one : found) {
-    if (one.task.mesh.axes().size() + 1 != kSearchPolicy.refine.most_axes)
+    if (one.task.mesh.axes().size() + 1 != task.policy.refine.most_axes)
       continue;
     if (best == nullptr || one.plan.seconds < best->plan.seconds) best = &one;
   }
   for (size_t i = 0; i < found.size(); ++i) {
     const PlanCandidate& one = found[i];
-    if (one.task.mesh.axes().size() + 1 != kSearchPolicy.refine.most_axes)
+    if (one.task.mesh.axes().size() + 1 != task.policy.refine.most_axes)
       continue;
     const bool is_behind =
-        one.seconds() > kSearchPolicy.behind * SecondsOf(found);
+        one.seconds() > task.policy.behind * SecondsOf(found);
+    const SearchEffort& effort = task.EffortFor(*one.variant);
     size_t tried = 0;
     // The first axis is the batch's where the user asked for one.
-    for (SplitMesh& split : SplitsOf(one.task.mesh, task.cluster,
+    for (SplitMesh& split : SplitsOf(one.task.mesh, task.cluster, task.policy,
                                      task.request.batch_axis.empty() ? 0 : 1)) {
-      const bool is_small = IsSmall(one.variant->model, split.mesh);
-      const bool is_large = task.IsLarge(*one.variant);
-      if (tried == (is_small ? kSearchPolicy.refine.many_splits
-                             : kSearchPolicy.refine.few_splits) ||
-          is_large)
-        break;
+      const bool is_small =
+          IsSmall(one.variant->model, split.mesh, task.policy);
+      if (tried == (is_small ? effort.many_splits : effort.few_splits)) break;
       if (!is_small && (&one != best || is_behind)) break;
       // A mesh may be derived from several plans; the first is the best.
       const bool is_known = std::ranges::any_of(trials, [&](const Trial& of) {
@@ -110,10 +108,10 @@ std::vector<AxisPlaces> Widened(const std::vector<AxisPlaces>& places,
 }  // namespace
 
 std::vector<SplitMesh> SplitsOf(const Mesh& mesh, const Cluster& cluster,
-                                int32_t first) {
+                                const SearchPolicy& policy, int32_t first) {
   std::vector<SplitMesh> splits;
   if (!mesh.device_ids().empty() ||
-      mesh.axes().size() >= kSearchPolicy.refine.most_axes) {
+      mesh.axes().size() >= policy.refine.most_axes) {
     return splits;
   }
   const auto crosses = [&](const SplitMesh& split) {
@@ -179,15 +177,16 @@ void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
   double least = SecondsOf(found);
   for (auto& [from, trial] : best) {
     PlanCandidate& refined = *trial->found;
-    const double gain = IsSmall(refined.variant->model, refined.task.mesh)
-                            ? kSearchPolicy.refine.noticeable
-                            : kSearchPolicy.refine.worth_the_bound;
+    const double gain =
+        IsSmall(refined.variant->model, refined.task.mesh, task.policy)
+            ? task.policy.refine.noticeable
+            : task.policy.refine.worth_the_bound;
     if (refined.plan.seconds >= (1 - gain) * found[from].plan.seconds) {
       continue;
     }
     if (refined.plan.seconds < least) {
-      search.Improve(refined, kSearchPolicy.solve.second_work,
-                     kSearchPolicy.solve.first_gap, seconds_left);
+      search.Improve(refined, task.policy.solve.second_work,
+                     task.policy.solve.first_gap, seconds_left);
       least = refined.plan.seconds;
     }
     found.push_back(std::move(refined));

@@ -32,12 +32,11 @@ struct SplitMesh {
 // Empty for meshes that list their devices explicitly.
 //   x=16,y=4 on hosts of 8: x=8,y=2,z=4; x=4,y=4,z=4; x=2,y=8,z=4; x=16,y=2,z=2
 std::vector<SplitMesh> SplitsOf(const Mesh& mesh, const Cluster& cluster,
-                                int32_t first = 0);
+                                const SearchPolicy& policy, int32_t first = 0);
 
 // Adds to `found` the best candidates on meshes with one axis more than those
 // of two axes in it, where they are noticeably better. Records what was tried
-// in `alternatives`. Tries only few meshes for steps that are not small, and
-// none for large ones. `limit`: bytes per device, as the search counts.
+// in `alternatives`. `limit`: bytes per device, as the search counts.
 void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
                   double seconds_left, std::vector<PlanCandidate>& found,
                   std::vector<Alternative>& alternatives);

@@ -83,14 +83,15 @@ std::vector<std::string> Texts(const std::vector<SplitMesh>& splits) {
 }
 
 TEST(SplitsOf, EndsOfHostsComeFirst) {
-  EXPECT_THAT(Texts(SplitsOf(*Mesh::Parse("x=16,y=4"), ClusterOf("h200:8x8"))),
-              testing::ElementsAre("x=8,y=2,z=4", "x=4,y=4,z=4", "x=16,y=2,z=2",
-                                   "x=2,y=8,z=4"));
-  EXPECT_THAT(Texts(SplitsOf(*Mesh::Parse("x=6,y=4"), ClusterOf("h200:3x8"),
+  EXPECT_THAT(
+      Texts(SplitsOf(*Mesh::Parse("x=16,y=4"), ClusterOf("h200:8x8"), {})),
+      testing::ElementsAre("x=8,y=2,z=4", "x=4,y=4,z=4", "x=16,y=2,z=2",
+                           "x=2,y=8,z=4"));
+  EXPECT_THAT(Texts(SplitsOf(*Mesh::Parse("x=6,y=4"), ClusterOf("h200:3x8"), {},
                              /*first=*/1)),
               testing::ElementsAre("x=6,y=2,z=2"));
   EXPECT_TRUE(
-      SplitsOf(*Mesh::Parse("x=4,y=4,z=4"), ClusterOf("h200:8x8")).empty());
+      SplitsOf(*Mesh::Parse("x=4,y=4,z=4"), ClusterOf("h200:8x8"), {}).empty());
 }
 
 // Three small dimensions can be split in two each: on eight devices that takes

@@ -1,17 +1,82 @@
 // How hard the planner searches and when it stops: every threshold of the
 // driver, with its reason. They trade planning time for the chance of missing a
 // better plan; none of them affects correctness.
+//
+//   const SearchPolicy policy;                // As users plan.
+//   policy.EffortFor(12'000).kept             // 2: the step is large.
+//   SearchPolicy{.small = kLargeStepEffort}   // Treats every step as large.
 #ifndef MESHWRIGHT_PLANNER_SEARCH_POLICY_H_
 #define MESHWRIGHT_PLANNER_SEARCH_POLICY_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace meshwright {
 
+// What is tried of a step, by its size.
+struct SearchEffort {
+  // Where even many micro-batches hardly fit: first those settings whose
+  // plans are found quickly.
+  bool quick_settings_first = false;
+  // How many coarse candidates go on to the second round.
+  size_t kept = 4;
+  // Whether these are all refined, even if one of them is proven near-optimal
+  // already.
+  bool refine_all = true;
+  // The gap at which the solver stops on the best mesh.
+  double last_gap = 0.0005;
+  // Meshes of one axis more that are tried per plan: if their problems are
+  // solved axis by axis, from the best plan alone; else from each.
+  size_t few_splits = 2;
+  size_t many_splits = 12;
+  // Whether experts' plans are refined, not only coarse candidates.
+  bool refine_experts = true;
+  // In how many settings an expert is tried, and how far behind its best the
+  // unrestricted search may be there.
+  size_t expert_settings = std::numeric_limits<size_t>::max();
+  double expert_behind = 1.15;
+  // Meshes per stage that are tried.
+  size_t stage_meshes = 2;
+  // How many stage counts with ranks of unequal size are tried.
+  size_t unequal_stages = 2;
+  // If some stage count is slower than the non-pipelined plan by this factor,
+  // no other is tried.
+  double stages_far_behind = std::numeric_limits<double>::infinity();
+  // Load imbalance (busiest rank / mean) above which work is moved between
+  // stages.
+  double full = 1.05;
+  // Whether other meshes for single stages, and several stages per rank, are
+  // tried.
+  bool vary_stages = true;
+};
+
+// Refining all candidates of a large step, or moving the work of its stages,
+// takes long and gains little.
+inline constexpr SearchEffort kLargeStepEffort = {.quick_settings_first = true,
+                                                  .kept = 2,
+                                                  .refine_all = false,
+                                                  .last_gap = 0.01,
+                                                  .few_splits = 0,
+                                                  .many_splits = 0,
+                                                  .refine_experts = false,
+                                                  .expert_settings = 2,
+                                                  .expert_behind = 1.05,
+                                                  .stage_meshes = 1,
+                                                  .unequal_stages = 0,
+                                                  .stages_far_behind = 1.1,
+                                                  .full = 1.12,
+                                                  .vary_stages = false};
+
 struct SearchPolicy {
-  // A step with more ops is large, and less is tried.
+  // A step with more ops is large.
   size_t large_ops = 10000;
+  SearchEffort small;
+  SearchEffort large = kLargeStepEffort;
+  const SearchEffort& EffortFor(size_t ops) const {
+    return ops > large_ops ? large : small;
+  }
+
   // Share of a device's memory that plans may use; the runtime and the compiler
   // need the rest.
   double usable_memory = 0.92;
@@ -43,8 +108,9 @@ struct SearchPolicy {
     double tight = 0.9;
   } enumerate;
 
-  // Solver work (table cells touched) and the gap at which it stops: per axis
-  // of a mesh, on the most promising meshes, on the best.
+  // Solver work (table cells touched): per axis of a mesh, on the most
+  // promising meshes, on the best; and the gap at which it stops on all but the
+  // best.
   struct Solve {
     int64_t first_work = 15'000'000;
     int64_t second_work = 100'000'000;
@@ -54,7 +120,6 @@ struct SearchPolicy {
     int64_t work_of_cell = 1000;
     int64_t most_work = 3'000'000'000;
     double first_gap = 0.01;
-    double last_gap = 0.0005;
     // Cells of a problem with all options of three axes; larger ones are solved
     // axis by axis.
     int64_t most_cells = 3'000'000;
@@ -67,8 +132,8 @@ struct SearchPolicy {
 
   // Which coarse candidates are refined and lowered.
   struct Prune {
-    // How many go on to the second round; twice as many for small steps.
-    size_t promising = 2;
+    // On how many meshes other settings are tried.
+    size_t promising_meshes = 2;
     // Candidates that differ by less may rank differently as programs; those
     // with different rematerialisation policies even by more (`near`).
     double about_as_good = 1.02;
@@ -89,17 +154,12 @@ struct SearchPolicy {
     // it.
     double noticeable = 0.002;
     double worth_the_bound = 0.02;
-    // Meshes tried per plan: for steps that are not small from the best plan
-    // alone, for small ones from each.
-    size_t few_splits = 2;
-    size_t many_splits = 12;
   } refine;
 
   // Experts' plans as candidates.
   struct Experts {
     // An expert whose coarse candidate takes this much longer than the best is
-    // not lowered; nor is an expert tried in a setting where the unrestricted
-    // search is this far behind.
+    // not lowered.
     double far_behind = 1.15;
     // An expert whose program takes this much longer than the best is not
     // refined: refinement gains less than that.
@@ -120,12 +180,8 @@ struct SearchPolicy {
     int64_t most = 64;
     // Stage counts near this one are tried first.
     double usual = 6;
-    // How many stage counts with ranks of unequal size are tried.
-    size_t unequal = 2;
     // Stage counts tried concurrently; fixed, not the number of cores.
     size_t together = 2;
-    // Meshes per stage that are tried; one for large steps.
-    size_t meshes = 2;
     // Micro-batches per stage, so that bubbles are small; and at most this
     // many.
     int64_t fewest_micro_batches = 4;
@@ -136,13 +192,7 @@ struct SearchPolicy {
     // Share that can be filled of the memory that all devices of a stage have
     // left: not everything can be sharded over all of them.
     double filled = 0.5;
-    // If some stage count is slower than the non-pipelined plan by this factor,
-    // no other is likely to be faster.
-    double far_behind = 1.1;
-    // Load imbalance (busiest rank / mean) above which work is moved between
-    // stages; for large steps, where moving takes long; and how often.
-    double full = 1.05;
-    double full_of_large = 1.12;
+    // How often work is moved between stages of unequal load.
     int most_moves = 2;
     // Further pipelines lowered after the first that fits, as long as they are
     // estimated to take less time than the best lowered one.
@@ -175,8 +225,6 @@ struct SearchPolicy {
     int64_t most_devices = 4096;
   } lean;
 };
-
-inline constexpr SearchPolicy kSearchPolicy;
 
 }  // namespace meshwright
 

@@ -9,7 +9,6 @@
 #include "meshwright/hlo/trip_count.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/planner/predict_stages.h"
-#include "meshwright/planner/search_policy.h"
 #include "meshwright/schedule/generate.h"
 #include "meshwright/schedule/generate_auto.h"
 #include "meshwright/schedule/simulate.h"
@@ -100,7 +99,7 @@ absl::StatusOr<StageEstimator::Shares> StageEstimator::SharesOf(
       InstructionSeconds(step_->micro_batch(), task_.rates,
                          task_.cluster.IsCpu(),
                          std::max<int64_t>(1, static_cast<int64_t>(devices))),
-      {.down_sets = kSearchPolicy.stages.down_sets, .thorough = false});
+      {.down_sets = task_.policy.stages.down_sets, .thorough = false});
   if (!variant.ok()) {
     known_.erase(known);
     return variant.status();
@@ -195,7 +194,7 @@ absl::StatusOr<double> StageEstimator::SecondsOf(const Setting& setting) {
   MW_ASSIGN_OR_RETURN(
       const AutoTimetable best,
       MakeAutoTimetable(shape, costs,
-                        {.work_limit = kSearchPolicy.stages.estimate_work}));
+                        {.work_limit = task_.policy.stages.estimate_work}));
   return best.step_seconds;
 }
 

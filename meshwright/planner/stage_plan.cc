@@ -8,7 +8,6 @@
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
-#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/write_plan.h"
 
 namespace meshwright {
@@ -22,7 +21,7 @@ bool MayTakeTurns(const PlanTask& task, const Plan& plan,
   return !task.request.stages.has_value() &&
          task.request.schedule.value_or(ScheduleKind::kAuto) ==
              ScheduleKind::kAuto &&
-         plan.pipeline->bubble_share > kSearchPolicy.stages.few_bubbles &&
+         plan.pipeline->bubble_share > task.policy.stages.few_bubbles &&
          candidate.layouts.size() == 1 &&
          (split == nullptr || !split->has_cut_loops);
 }
@@ -126,8 +125,8 @@ void TryRivals(const PlanTask& task, const MeshSearch& search,
   };
   for (PlanCandidate& rival : std::exchange(candidate.rivals, {})) {
     if (candidate.layouts.size() > 1) break;
-    search.Improve(rival, kSearchPolicy.solve.second_work,
-                   kSearchPolicy.solve.first_gap, seconds_left);
+    search.Improve(rival, task.policy.solve.second_work,
+                   task.policy.solve.first_gap, seconds_left);
     const Plan before = plan;
     StageCandidate mixed = candidate;
     StageCandidate alone = candidate;
@@ -160,11 +159,9 @@ double Fullest(const Plan& plan) {
 // helps.
 void Rebalance(const PlanTask& task, StageCandidate& candidate,
                WrittenStages& written) {
-  const bool is_large = task.IsLarge(*candidate.first().variant);
-  for (int move = 0; move < kSearchPolicy.stages.most_moves; ++move) {
-    if (Fullest(written.plan) <= (is_large ? kSearchPolicy.stages.full_of_large
-                                           : kSearchPolicy.stages.full))
-      break;
+  const double full = task.EffortFor(*candidate.first().variant).full;
+  for (int move = 0; move < task.policy.stages.most_moves; ++move) {
+    if (Fullest(written.plan) <= full) break;
     const PlannedPipeline& pipeline = *written.plan.pipeline;
     StageCandidate moved = candidate;
     moved.pace.resize(written.forward.size(), 1);
@@ -188,23 +185,25 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
                                   StageCandidate& candidate) {
   MW_RETURN_IF_ERROR(CutLoops(task, search, candidate));
   for (PlanCandidate& layout : candidate.layouts) {
-    search.Improve(layout, kSearchPolicy.solve.second_work,
-                   kSearchPolicy.solve.first_gap, seconds_left);
+    search.Improve(layout, task.policy.solve.second_work,
+                   task.policy.solve.first_gap, seconds_left);
   }
   MW_ASSIGN_OR_RETURN(WrittenStages written, WriteStages(task, candidate));
   Plan& plan = written.plan;
   int64_t limit = task.memory_bytes;
-  for (int round = 0; round < kSearchPolicy.solve.max_rounds; ++round) {
+  for (int round = 0; round < task.policy.solve.max_rounds; ++round) {
     if (plan.predicted.peak_bytes <= task.memory_bytes) break;
     limit = static_cast<int64_t>(
-        static_cast<double>(limit) * kSearchPolicy.solve.tighter *
+        static_cast<double>(limit) * task.policy.solve.tighter *
         static_cast<double>(task.memory_bytes) /
         static_cast<double>(plan.predicted.peak_bytes));
     if (!Tighten(search, limit, candidate)) break;
     MW_ASSIGN_OR_RETURN(written, WriteStages(task, candidate));
   }
   Rebalance(task, candidate, written);
-  if (task.IsLarge(*candidate.first().variant)) return std::move(plan);
+  if (!task.EffortFor(*candidate.first().variant).vary_stages) {
+    return std::move(plan);
+  }
   if (candidate.layouts.size() == 1) {
     TryRivals(task, search, seconds_left, candidate, plan);
   }

@@ -26,10 +26,10 @@ TEST_P(StagePlanTest, HasTheStagesThatWereAskedFor) {
   const absl::StatusOr<Cluster> cluster = ParseClusterSpec("h200:8", {});
   ASSERT_TRUE(cluster.ok()) << cluster.status();
   const PlanRequest request{.stages = stages, .time_limit_seconds = 3600};
-  SearchMode mode;
-  if (is_large) mode.large_ops = 0;
+  SearchPolicy policy;
+  if (is_large) policy.small = kLargeStepEffort;
   const absl::StatusOr<PlanChoice> choice =
-      MakePlanIn(module, *cluster, AssumedRates(*cluster), request, mode);
+      MakePlanIn(module, *cluster, AssumedRates(*cluster), request, {}, policy);
   ASSERT_TRUE(choice.ok()) << choice.status();
   const Plan* const plan = &choice->plan;
   EXPECT_EQ(plan->stages(), stages);

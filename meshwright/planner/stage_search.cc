@@ -15,7 +15,6 @@
 #include "meshwright/cost/part_rates.h"
 #include "meshwright/planner/island_meshes.h"
 #include "meshwright/planner/meshes_to_try.h"
-#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/write_plan.h"
 
 namespace meshwright {
@@ -57,7 +56,7 @@ StageSearch::StageSearch(const PlanTask& task, const MeshSearch& search,
       variants_(variants),
       note_(std::move(note)),
       whole_(variants.at(1)->model),
-      is_large_(task.IsLarge(*variants.at(1))),
+      effort_(task.EffortFor(*variants.at(1))),
       batch_(BatchSize(whole_)),
       need_(LeastMemory(whole_)),
       estimator_(task, *variants.at(1)) {}
@@ -71,7 +70,7 @@ std::vector<int32_t> StageSearch::StageCounts() const {
   }
   std::vector<int32_t> counts;
   for (int64_t stages = 2;
-       stages <= std::min(kSearchPolicy.stages.most, devices); ++stages) {
+       stages <= std::min(task_.policy.stages.most, devices); ++stages) {
     if (devices % stages != 0) continue;
     if (request.mesh.has_value() &&
         request.mesh->device_count() * stages > devices) {
@@ -79,9 +78,9 @@ std::vector<int32_t> StageSearch::StageCounts() const {
     }
     counts.push_back(static_cast<int32_t>(stages));
   }
-  std::stable_sort(counts.begin(), counts.end(), [](int32_t a, int32_t b) {
-    return Apart(a, kSearchPolicy.stages.usual) <
-           Apart(b, kSearchPolicy.stages.usual);
+  std::stable_sort(counts.begin(), counts.end(), [&](int32_t a, int32_t b) {
+    return Apart(a, task_.policy.stages.usual) <
+           Apart(b, task_.policy.stages.usual);
   });
   return counts;
 }
@@ -91,7 +90,7 @@ std::vector<Mesh> StageSearch::MeshesOf(int64_t devices) const {
   std::vector<Mesh> meshes = IslandMeshesOfStage(
       task_.module, devices,
       MeshesOfStage(task_.cluster, devices, task_.request.expert));
-  const size_t most = is_large_ ? 1 : kSearchPolicy.stages.meshes;
+  const size_t most = effort_.stage_meshes;
   if (meshes.size() > most) {
     meshes.erase(meshes.begin() + static_cast<int64_t>(most), meshes.end());
   }
@@ -112,7 +111,7 @@ int64_t StageSearch::CountFor(int32_t stages,
                        need_.state) /
                       stages;
   const auto fits = [&](int64_t count, double filled) {
-    return count <= kSearchPolicy.stages.most_micro_batches * stages &&
+    return count <= task_.policy.stages.most_micro_batches * stages &&
            batch_ % count == 0 &&
            need_.rest / static_cast<double>(count) <= filled * room;
   };
@@ -124,15 +123,14 @@ int64_t StageSearch::CountFor(int32_t stages,
     });
   };
   const int64_t fewest =
-      std::max<int64_t>(2, kSearchPolicy.stages.fewest_micro_batches * stages);
+      std::max<int64_t>(2, task_.policy.stages.fewest_micro_batches * stages);
   for (const auto& [count, variant] : variants_) {
-    if (count >= fewest && fits(count, kSearchPolicy.stages.filled) &&
+    if (count >= fewest && fits(count, task_.policy.stages.filled) &&
         divides(count))
       return count;
   }
   for (int64_t count = fewest; count <= batch_; ++count) {
-    if (fits(count, kSearchPolicy.stages.filled) && divides(count))
-      return count;
+    if (fits(count, task_.policy.stages.filled) && divides(count)) return count;
   }
   // With few examples or little memory: as many micro-batches as possible, if
   // necessary without splitting any of them over devices.
@@ -140,7 +138,7 @@ int64_t StageSearch::CountFor(int32_t stages,
     if (fits(count, 1) && divides(count)) return count;
   }
   for (int64_t count = fewest; count <= batch_; ++count) {
-    if (fits(count, kSearchPolicy.stages.filled)) return count;
+    if (fits(count, task_.policy.stages.filled)) return count;
   }
   return 0;
 }
@@ -153,7 +151,7 @@ bool StageSearch::IsWorthIt(int32_t stages) const {
     const bool is_between = best_->ranks() < stages
                                 ? best_->ranks() < other && other < stages
                                 : stages < other && other < best_->ranks();
-    return is_between && seconds > kSearchPolicy.behind * best_->seconds;
+    return is_between && seconds > task_.policy.behind * best_->seconds;
   });
 }
 
@@ -302,7 +300,7 @@ void StageSearch::Keep(Trial& trial) {
 
 // Candidates with as many stages, micro-batches and devices as the best.
 void StageSearch::AddRivals() {
-  if (!best_.ok() || best_->layouts.size() > 1 || is_large_) {
+  if (!best_.ok() || best_->layouts.size() > 1 || !effort_.vary_stages) {
     return;
   }
   for (PlanCandidate& other : others_) {
@@ -329,8 +327,7 @@ void StageSearch::TryUnequal() {
   std::stable_sort(counts.begin(), counts.end(), [&](int32_t a, int32_t b) {
     return Apart(a, best) < Apart(b, best);
   });
-  for (size_t i = 0; i < counts.size() && i < kSearchPolicy.stages.unequal;
-       ++i) {
+  for (size_t i = 0; i < counts.size() && i < effort_.unequal_stages; ++i) {
     Run(TrialsOf(counts[i]));
   }
 }
@@ -347,9 +344,9 @@ void StageSearch::TryMoreMicroBatches() {
   while (best_.ok()) {
     const int32_t stages = best_->ranks();
     const int64_t count = 2 * best_->first().variant->count;
-    if (BubblesOf(stages, count / 2) < kSearchPolicy.stages.few_bubbles ||
+    if (BubblesOf(stages, count / 2) < task_.policy.stages.few_bubbles ||
         batch_ % count != 0 ||
-        count > kSearchPolicy.stages.most_micro_batches * stages) {
+        count > task_.policy.stages.most_micro_batches * stages) {
       return;
     }
     const double before = best_->seconds;
@@ -396,20 +393,19 @@ absl::StatusOr<std::vector<StageCandidate>> StageSearch::Best(
     double whole_seconds) {
   MW_RETURN_IF_ERROR(Check());
   const auto is_far_behind = [&] {
-    return is_large_ && best_.ok() &&
-           best_->seconds > kSearchPolicy.stages.far_behind * whole_seconds;
+    return best_.ok() &&
+           best_->seconds > effort_.stages_far_behind * whole_seconds;
   };
   std::vector<Trial> next;
   for (const int32_t stages : StageCounts()) {
     if (!IsWorthIt(stages)) continue;
     for (Trial& trial : TrialsOf(stages)) next.push_back(std::move(trial));
-    if (next.size() < kSearchPolicy.stages.together) continue;
+    if (next.size() < task_.policy.stages.together) continue;
     Run(std::exchange(next, {}));
     if (is_far_behind()) break;
   }
   Run(std::move(next));
-  if (best_.ok() && best_->seconds < kSearchPolicy.behind * whole_seconds &&
-      !is_large_) {
+  if (best_.ok() && best_->seconds < task_.policy.behind * whole_seconds) {
     TryUnequal();
   }
   if (!is_far_behind()) TryMoreMicroBatches();

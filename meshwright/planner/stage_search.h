@@ -38,8 +38,8 @@ class StageSearch {
 
   // The best candidate of any stage count first, then the best of other stage
   // counts. kInvalidArgument if a requested count is impossible.
-  // `whole_seconds`: the step time without stages; for large steps the search
-  // gives up when it seems far from that.
+  // `whole_seconds`: the step time without stages; the search gives up when it
+  // seems far from that (SearchEffort::stages_far_behind).
   absl::StatusOr<std::vector<StageCandidate>> Best(double whole_seconds);
 
  private:
@@ -81,7 +81,7 @@ class StageSearch {
   StepVariants& variants_;
   const Note note_;
   const StepModel& whole_;
-  const bool is_large_;
+  const SearchEffort& effort_;
   const int64_t batch_;  // Examples of a step.
   const MemoryNeed need_;
   StageEstimator estimator_;

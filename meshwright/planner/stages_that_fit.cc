@@ -6,7 +6,6 @@
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
-#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/stage_search.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/planner/what_fits.h"
@@ -54,7 +53,7 @@ absl::StatusOr<Plan> LeanestStages(const PlanTask& task) {
   int64_t enough = plan.predicted.peak_bytes;
   while (!Fits(plan, task.memory_bytes) &&
          static_cast<double>(enough) >
-             kSearchPolicy.stages.close * static_cast<double>(too_little) &&
+             task.policy.stages.close * static_cast<double>(too_little) &&
          watch.seconds() < task.request.time_limit_seconds) {
     const int64_t limit = too_little + (enough - too_little) / 2;
     absl::StatusOr<Plan> tried = SearchWithin(limit, task, variants);
@@ -77,7 +76,7 @@ absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
   int more = 0;
   for (StageCandidate& candidate : staged) {
     if (best.ok() && (candidate.seconds >= best->predicted.step_seconds ||
-                      ++more > kSearchPolicy.stages.more_written)) {
+                      ++more > task.policy.stages.more_written)) {
       break;
     }
     absl::StatusOr<Plan> plan =
@@ -99,7 +98,7 @@ absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
 absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left) {
   PlanRequest request = task.request;
   request.time_limit_seconds =
-      std::max(kSearchPolicy.lean.least_seconds, seconds_left);
+      std::max(task.policy.lean.least_seconds, seconds_left);
   MW_ASSIGN_OR_RETURN(Plan plan, LeanestStages(task.With(request)));
   if (!Fits(plan, task.memory_bytes)) {
     return StagesDoNotFit(plan, task.memory_bytes);
@@ -111,12 +110,12 @@ absl::StatusOr<Plan> StagesThatFit(const PlanTask& task, double seconds_left) {
 absl::StatusOr<Plan> AnyStagesThatFit(const PlanTask& task,
                                       double seconds_left) {
   const Stopwatch watch;
-  const double limit = std::max(kSearchPolicy.lean.least_seconds, seconds_left);
+  const double limit = std::max(task.policy.lean.least_seconds, seconds_left);
   absl::StatusOr<Plan> best = absl::NotFoundError("no stages fit");
   std::map<Recompute, StepVariants> variants;
   const int64_t devices = task.cluster.device_count();
-  for (int64_t stages = 2;
-       stages <= std::min(devices, kSearchPolicy.stages.most); ++stages) {
+  for (int64_t stages = 2; stages <= std::min(devices, task.policy.stages.most);
+       ++stages) {
     PlanRequest request = task.request;
     request.stages = static_cast<int32_t>(stages);
     request.time_limit_seconds = limit - watch.seconds();

@@ -13,7 +13,6 @@
 #include "meshwright/base/units.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/planner/find_plan.h"
-#include "meshwright/planner/search_policy.h"
 
 namespace meshwright {
 namespace {
@@ -71,7 +70,7 @@ WhatFits FindWhatFits(const PlanTask& task,
   mode.leanest_below = task.memory_bytes + 1;
   PlanRequest again = request;
   for (int64_t factor = 2;
-       factor * cluster.device_count() <= kSearchPolicy.lean.most_devices &&
+       factor * cluster.device_count() <= task.policy.lean.most_devices &&
        watch.seconds() < request.time_limit_seconds;
        factor *= 2) {
     const Cluster grown = Grown(cluster, factor);
@@ -83,7 +82,7 @@ WhatFits FindWhatFits(const PlanTask& task,
       devices = again.mesh->device_count();
     }
     const absl::StatusOr<PlanChoice> found =
-        MakePlanIn(task.module, grown, task.rates, again, mode);
+        MakePlanIn(task.module, grown, task.rates, again, mode, task.policy);
     if (found.ok() && found->plan.predicted.peak_bytes <= task.memory_bytes) {
       fits.devices = devices;
       return fits;

@@ -9,7 +9,6 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/lean_settings.h"
 #include "meshwright/planner/plan_candidates.h"
-#include "meshwright/planner/search_policy.h"
 #include "meshwright/search/memory_points.h"
 
 namespace meshwright {
@@ -28,10 +27,11 @@ absl::Status WholeSearch::Try() {
   const std::vector<int64_t> counts = Counts();
   if (request_.recompute.has_value()) {
     return TryCounts(counts, *request_.recompute, meshes_,
-                     kSearchPolicy.enumerate.more_counts);
+                     task_.policy.enumerate.more_counts);
   }
-  const bool is_short = counts[0] >= kSearchPolicy.enumerate.far_too_large &&
-                        !request_.micro_batches && task_.IsLarge(**Variant(1));
+  const bool is_short = counts[0] >= task_.policy.enumerate.far_too_large &&
+                        !request_.micro_batches &&
+                        task_.EffortFor(**Variant(1)).quick_settings_first;
   if (is_short) {
     MakeVariants(task_.module, task_.context,
                  {{1, Recompute::kFull}, {1, Recompute::kSelective}},
@@ -90,8 +90,8 @@ void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
     std::erase_if(counts, [&](int64_t count) {
       return FitsWithFewer(found_, more, count);
     });
-    std::vector<Mesh> meshes = PromisingMeshes(found_, meshes_);
-    while (is_less && meshes.size() > kSearchPolicy.enumerate.soon_found)
+    std::vector<Mesh> meshes = PromisingMeshes(found_, meshes_, task_.policy);
+    while (is_less && meshes.size() > task_.policy.enumerate.soon_found)
       meshes.pop_back();
     TryCounts(counts, more, meshes, 0).IgnoreError();
     refused_ = false;
@@ -104,7 +104,7 @@ bool WholeSearch::MemoryCosts() {
   const PlanCandidate& best = *QuickestOf(found_);
   if (best.variant->count == 1 &&
       static_cast<double>(best.plan.peak_bytes) <
-          kSearchPolicy.enumerate.tight *
+          task_.policy.enumerate.tight *
               static_cast<double>(task_.memory_bytes)) {
     return false;
   }
@@ -115,7 +115,7 @@ bool WholeSearch::MemoryCosts() {
     unlimited_seconds_ = found.ok() ? found->seconds() : 0;
   }
   return best.seconds() >
-         kSearchPolicy.enumerate.memory_costs * *unlimited_seconds_;
+         task_.policy.enumerate.memory_costs * *unlimited_seconds_;
 }
 
 absl::Status WholeSearch::TryCounts(const std::vector<int64_t>& counts,
@@ -178,8 +178,8 @@ std::vector<int64_t> WholeSearch::CountsFor(const StepVariant& variant) const {
       variant.model, meshes_,
       task_.mode.leanest_below.has_value() ? INT64_MAX : task_.memory_bytes,
       variant.recompute == Recompute::kNone
-          ? kSearchPolicy.enumerate.few_examples
-          : kSearchPolicy.enumerate.many_examples);
+          ? task_.policy.enumerate.few_examples
+          : task_.policy.enumerate.many_examples);
 }
 
 void WholeSearch::TryMeshes(const std::shared_ptr<const StepVariant>& variant,
@@ -190,13 +190,13 @@ void WholeSearch::TryMeshes(const std::shared_ptr<const StepVariant>& variant,
     if (IsOutOfTime()) break;
     // Only the first one alone: its result is the warm start of the others.
     const size_t most =
-        warm_start_.empty() ? 1 : kSearchPolicy.enumerate.side_by_side;
+        warm_start_.empty() ? 1 : task_.policy.enumerate.side_by_side;
     std::vector<Mesh> batch;
     for (; next < meshes.size() && batch.size() < most; ++next) {
       const Mesh& mesh = meshes[next];
       const bool suits = variant->count == 1 || request_.micro_batches ||
                          Suits(mesh, batch_ / variant->count);
-      if (!suits || IsHopeless(mesh, times_)) continue;
+      if (!suits || IsHopeless(mesh, times_, task_.policy)) continue;
       if (request_.report) {
         request_.report(absl::StrCat(mesh.ToString(), " x", variant->count));
       }

@@ -12,7 +12,6 @@
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/plan_prices.h"
 #include "meshwright/planner/predict_stages.h"
-#include "meshwright/planner/search_policy.h"
 #include "meshwright/planner/summary.h"
 #include "meshwright/schedule/generate.h"
 #include "meshwright/schedule/generate_auto.h"
@@ -36,7 +35,8 @@ Scheduled RunOf(AutoTimetable best, const PipelineCosts& costs) {
 // The fastest schedule that fits, or the requested one.
 absl::StatusOr<Scheduled> Schedule(const PipelineShape& shape,
                                    const PipelineCosts& costs,
-                                   std::optional<ScheduleKind> wanted) {
+                                   const PlanTask& task) {
+  const std::optional<ScheduleKind>& wanted = task.request.schedule;
   if (wanted.has_value() && *wanted != ScheduleKind::kAuto) {
     MW_ASSIGN_OR_RETURN(Timetable timetable, MakeTimetable(shape, *wanted));
     const double bound = StepLowerBound(timetable.rank_of_stage, shape.ranks,
@@ -47,7 +47,7 @@ absl::StatusOr<Scheduled> Schedule(const PipelineShape& shape,
                  costs);
   }
   absl::StatusOr<AutoTimetable> best = MakeAutoTimetable(
-      shape, costs, {.work_limit = kSearchPolicy.stages.schedule_work});
+      shape, costs, {.work_limit = task.policy.stages.schedule_work});
   if (!absl::IsResourceExhausted(best.status())) {
     MW_RETURN_IF_ERROR(best.status());
     return RunOf(*std::move(best), costs);
@@ -314,7 +314,7 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
       StepStages assigned,
       EvenStages(
           module, step, capacity, found.variant->recompute, seconds,
-          {.down_sets = kSearchPolicy.stages.down_sets, .thorough = false}));
+          {.down_sets = task.policy.stages.down_sets, .thorough = false}));
   MW_ASSIGN_OR_RETURN(
       const StagedStep staged,
       MakeStagePrograms(step.split, {.stages = candidate.stages,
@@ -332,7 +332,7 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
       Schedule({.stages = candidate.stages,
                 .ranks = ranks,
                 .micro_batches = static_cast<int>(found.variant->count)},
-               predicted.costs, task.request.schedule));
+               predicted.costs, task));
   plan.pipeline->forward = ForwardByStage(*step.micro_batch().entry(),
                                           assigned.forward, candidate.stages);
   plan.pipeline->cut_gap = assigned.assignment.Gap();
