@@ -32,9 +32,7 @@ class ExpertPlans {
  public:
   // `whole`, `own`: the search's own candidates, and the plan made from them.
   ExpertPlans(const PlanTask& task, const WholeSearch& whole,
-              const Finished& own,
-              const std::map<Recompute, StepVariants>& variants,
-              const PlanLog& log)
+              const Finished& own, const Variants& variants, const PlanLog& log)
       : task_(task),
         whole_(whole),
         own_(own),
@@ -78,7 +76,8 @@ class ExpertPlans {
                           FinishFound(task, search, std::move(found), log));
       return std::move(finished.chosen);
     }
-    std::map<Recompute, StepVariants> variants = variants_;
+    // What is tried here is not preferred afterwards (Variants::CountsMade).
+    Variants variants = variants_;
     WholeSearch whole(task, search, std::move(meshes), variants, log);
     whole.Try().IgnoreError();
     if (SecondsOf(whole.found()) > task_.policy.experts.far_behind * seconds_) {
@@ -192,7 +191,7 @@ class ExpertPlans {
   const double seconds_;  // As the search counts.
   // Limit for candidates in a setting where experts are tried.
   const double most_seconds_;
-  const std::map<Recompute, StepVariants>& variants_;
+  const Variants& variants_;
   const PlanLog& log_;
 };
 
@@ -216,8 +215,7 @@ void TakeForOwn(const PlanTask& task, const MeshSearch& search,
 }  // namespace
 
 Plan UseExperts(const PlanTask& task, const MeshSearch& search,
-                const WholeSearch& whole,
-                const std::map<Recompute, StepVariants>& variants,
+                const WholeSearch& whole, const Variants& variants,
                 Finished finished, PlanLog& log) {
   Plan& plan = finished.chosen.plan;
   if (task.request.expert != Expert::kAuto ||

@@ -8,13 +8,11 @@
 #ifndef MESHWRIGHT_PLANNER_EXPERT_PLANS_H_
 #define MESHWRIGHT_PLANNER_EXPERT_PLANS_H_
 
-#include <map>
-
 #include "meshwright/plan/plan.h"
 #include "meshwright/planner/finish_whole.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/plan_log.h"
-#include "meshwright/planner/step_variant.h"
+#include "meshwright/planner/variants.h"
 #include "meshwright/planner/whole_search.h"
 #include "meshwright/planner/write_plan.h"
 
@@ -29,8 +27,7 @@ namespace meshwright {
 // where that is about as good as the best. Does nothing if the request asks for
 // an expert itself.
 Plan UseExperts(const PlanTask& task, const MeshSearch& search,
-                const WholeSearch& whole,
-                const std::map<Recompute, StepVariants>& variants,
+                const WholeSearch& whole, const Variants& variants,
                 Finished finished, PlanLog& log);
 
 }  // namespace meshwright

@@ -1,7 +1,6 @@
 #include "meshwright/planner/finish_whole.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -116,7 +115,7 @@ TEST(WholeSearch, TriesMoreMicroBatchesThanItFound) {
                       rates,      request,
                       20'000'000, {.style = FusionStyleFor(cluster.IsCpu())}};
   const MeshSearch search(task);
-  std::map<Recompute, StepVariants> variants;
+  Variants variants(module, task.context);
   PlanLog log;
   WholeSearch whole(task, search, *MeshesToTry(cluster, request), variants,
                     log);

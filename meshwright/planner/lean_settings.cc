@@ -17,8 +17,8 @@ void SortLeanSettings(const SearchPolicy& policy,
                       std::vector<LeanSetting>& settings) {
   std::stable_sort(settings.begin(), settings.end(),
                    [](const LeanSetting& a, const LeanSetting& b) {
-                     return std::tie(a.least, a.count) <
-                            std::tie(b.least, b.count);
+                     return std::tie(a.least, a.variant) <
+                            std::tie(b.least, b.variant);
                    });
   if (settings.size() > policy.lean.max_settings)
     settings.resize(policy.lean.max_settings);

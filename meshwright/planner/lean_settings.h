@@ -12,8 +12,9 @@ namespace meshwright {
 
 struct LeanSetting {
   int64_t least = 0;  // Bytes per device, as the search counts.
-  int64_t count = 1;  // Micro-batches.
-  size_t mesh = 0;    // Index into the list of meshes.
+  size_t variant =
+      0;  // Index into the list of variants, fewest micro-batches first.
+  size_t mesh = 0;  // Index into the list of meshes.
 };
 
 // A memory limit in bytes that never binds.

@@ -9,19 +9,20 @@
 
 namespace meshwright {
 
-absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
-                                 const std::vector<Mesh>& meshes,
-                                 const StepVariants& variants,
-                                 absl::Status last) {
+absl::StatusOr<Plan> PlanLeanest(
+    const PlanTask& task, const MeshSearch& search,
+    const std::vector<Mesh>& meshes,
+    std::span<const std::shared_ptr<const StepVariant>> variants,
+    absl::Status last) {
   const Expert expert = task.request.expert;
   std::vector<LeanSetting> settings;
-  for (const auto& [count, variant] : variants) {
+  for (size_t at = 0; at < variants.size(); ++at) {
     for (size_t i = 0; i < meshes.size(); ++i) {
       const absl::StatusOr<int64_t> least =
-          search.LeastPeak(variant, meshes[i], expert);
+          search.LeastPeak(variants[at], meshes[i], expert);
       last.Update(least.status());
       if (!least.ok()) continue;
-      settings.push_back({.least = *least, .count = count, .mesh = i});
+      settings.push_back({.least = *least, .variant = at, .mesh = i});
     }
   }
   SortLeanSettings(task.policy, settings);
@@ -35,9 +36,8 @@ absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
       const auto limit = static_cast<int64_t>(
           std::min(slack * static_cast<double>(setting.least),
                    static_cast<double>(kNoLimit)));
-      const absl::StatusOr<PlanCandidate> found =
-          search.Sketch(variants.at(setting.count),
-                        {meshes[setting.mesh], limit, expert}, {});
+      const absl::StatusOr<PlanCandidate> found = search.Sketch(
+          variants[setting.variant], {meshes[setting.mesh], limit, expert}, {});
       if (!found.ok()) {
         last = found.status();
         continue;

@@ -3,8 +3,8 @@
 #define MESHWRIGHT_PLANNER_LEANEST_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -14,12 +14,13 @@
 namespace meshwright {
 
 // Tries the settings that could need the least memory, each with a limit hardly
-// above its lower bound. `variants`: step variants by micro-batch count.
-// `last`: the error to return if none can be planned.
-absl::StatusOr<Plan> PlanLeanest(const PlanTask& task, const MeshSearch& search,
-                                 const std::vector<Mesh>& meshes,
-                                 const StepVariants& variants,
-                                 absl::Status last);
+// above its lower bound. `variants`: one for each micro-batch
+// count, ascending. `last`: the error to return if none can be planned.
+absl::StatusOr<Plan> PlanLeanest(
+    const PlanTask& task, const MeshSearch& search,
+    const std::vector<Mesh>& meshes,
+    std::span<const std::shared_ptr<const StepVariant>> variants,
+    absl::Status last);
 
 }  // namespace meshwright
 

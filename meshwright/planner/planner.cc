@@ -1,7 +1,6 @@
 #include "meshwright/planner/planner.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -27,6 +26,7 @@
 #include "meshwright/planner/stages_that_fit.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/planner/summary.h"
+#include "meshwright/planner/variants.h"
 #include "meshwright/planner/what_fits.h"
 #include "meshwright/planner/whole_search.h"
 #include "meshwright/planner/write_plan.h"
@@ -40,6 +40,7 @@ class Planner {
       : task_(task),
         request_(task.request),
         search_(task),
+        variants_(task.module, task.context),
         whole_(task_, search_, std::move(meshes), variants_, log_) {}
 
   absl::StatusOr<PlanChoice> Run() {
@@ -174,7 +175,7 @@ class Planner {
 
   absl::StatusOr<Plan> Leanest() {
     absl::Status last;
-    StepVariants variants;
+    std::vector<std::shared_ptr<const StepVariant>> variants;
     for (const int64_t count : CountsOfLeast(whole_.Counts(), task_.policy)) {
       absl::StatusOr<std::shared_ptr<const StepVariant>> variant =
           whole_.Variant(count, request_.recompute.value_or(Recompute::kFull));
@@ -182,7 +183,7 @@ class Planner {
         variant = whole_.Variant(count);
       }
       last.Update(variant.status());
-      if (variant.ok()) variants[count] = *std::move(variant);
+      if (variant.ok()) variants.push_back(*std::move(variant));
     }
     return PlanLeanest(task_, search_, whole_.meshes(), variants, last);
   }
@@ -200,7 +201,7 @@ class Planner {
   const PlanTask& task_;
   const PlanRequest& request_;
   const MeshSearch search_;
-  std::map<Recompute, StepVariants> variants_;
+  Variants variants_;
   PlanLog log_;
   WholeSearch whole_;
 };

@@ -49,17 +49,19 @@ double Apart(double a, double b) { return std::abs(std::log(a / b)); }
 }  // namespace
 
 StageSearch::StageSearch(const PlanTask& task, const MeshSearch& search,
-                         Recompute recompute, StepVariants& variants, Note note)
+                         std::shared_ptr<const StepVariant> whole,
+                         Variants& variants, Note note)
     : task_(task),
       search_(search),
-      recompute_(recompute),
+      whole_variant_(std::move(whole)),
+      recompute_(whole_variant_->recompute),
       variants_(variants),
       note_(std::move(note)),
-      whole_(variants.at(1)->model),
-      effort_(task.EffortFor(*variants.at(1))),
+      whole_(whole_variant_->model),
+      effort_(task.EffortFor(*whole_variant_)),
       batch_(BatchSize(whole_)),
       need_(LeastMemory(whole_)),
-      estimator_(task, *variants.at(1)) {}
+      estimator_(task, *whole_variant_) {}
 
 std::vector<int32_t> StageSearch::StageCounts() const {
   const PlanRequest& request = task_.request;
@@ -97,8 +99,8 @@ std::vector<Mesh> StageSearch::MeshesOf(int64_t devices) const {
   return meshes;
 }
 
-// A count whose variant exists already, or the fewest that keep the bubble
-// small and fit.
+// A count that was modelled already (Variants::CountsMade), or the fewest that
+// keep the bubble small and fit.
 int64_t StageSearch::CountFor(int32_t stages,
                               const std::vector<Mesh>& meshes) const {
   if (task_.request.micro_batches.has_value()) {
@@ -124,7 +126,7 @@ int64_t StageSearch::CountFor(int32_t stages,
   };
   const int64_t fewest =
       std::max<int64_t>(2, task_.policy.stages.fewest_micro_batches * stages);
-  for (const auto& [count, variant] : variants_) {
+  for (const int64_t count : variants_.CountsMade(recompute_)) {
     if (count >= fewest && fits(count, task_.policy.stages.filled) &&
         divides(count))
       return count;
@@ -191,24 +193,16 @@ int32_t StageSearch::PiecesFor(const Trial& trial) const {
   return task_.request.stages.value_or(trial.stages) + trial.doubled;
 }
 
-void StageSearch::MakeVariantsOf(const std::vector<Trial>& trials) {
-  std::set<int64_t> missing;
-  for (const Trial& trial : trials) {
-    if (!variants_.contains(trial.count)) missing.insert(trial.count);
-  }
-  const std::vector<int64_t> list(missing.begin(), missing.end());
-  std::vector<absl::StatusOr<std::shared_ptr<const StepVariant>>> made(
-      list.size());
-  SideBySide(static_cast<int>(list.size()), [&](int i) {
-    made[i] = StepVariant::Of(task_.module, list[i], recompute_, task_.context,
-                              variants_);
-  });
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (made[i].ok()) {
-      variants_[list[i]] = *std::move(made[i]);
-    } else if (!best_.ok()) {
-      best_ = made[i].status();
-    }
+void StageSearch::MakeVariantsOf(std::vector<Trial>& trials) {
+  std::set<std::pair<int64_t, Recompute>> wanted;
+  for (const Trial& trial : trials) wanted.insert({trial.count, recompute_});
+  variants_.Make(std::vector(wanted.begin(), wanted.end()));
+  for (const auto& [count, recompute] : wanted) {
+    const absl::Status status = variants_.Get(count, recompute).status();
+    if (status.ok()) continue;
+    if (!best_.ok()) best_ = status;
+    std::erase_if(trials,
+                  [&](const Trial& trial) { return trial.count == count; });
   }
 }
 
@@ -221,9 +215,6 @@ void StageSearch::Run(std::vector<Trial> trials) {
     }
   }
   MakeVariantsOf(trials);
-  std::erase_if(trials, [&](const Trial& trial) {
-    return !variants_.contains(trial.count);
-  });
   std::vector<std::pair<Trial*, size_t>> all;
   for (Trial& trial : trials) {
     trial.found.resize(trial.meshes.size());
@@ -232,7 +223,7 @@ void StageSearch::Run(std::vector<Trial> trials) {
   SideBySide(static_cast<int>(all.size()), [&](int i) {
     const auto& [trial, mesh] = all[i];
     trial->found[mesh] =
-        search_.Sketch(variants_.at(trial->count),
+        search_.Sketch(*variants_.Get(trial->count, recompute_),
                        {.mesh = trial->meshes[mesh],
                         .memory_limit = task_.memory_bytes,
                         .expert = task_.request.expert,
@@ -263,7 +254,7 @@ void StageSearch::Keep(Trial& trial) {
   const double seconds = estimate.value_or(0) / speed;
   Alternative alternative = AlternativeOf(
       task_.request, trial.found[0].ok() ? &*trial.found[0] : nullptr,
-      *variants_.at(trial.count), trial.meshes[0]);
+      **variants_.Get(trial.count, recompute_), trial.meshes[0]);
   alternative.stages = trial.stages;
   alternative.seconds = seconds;
   alternative.why_not = WhyNot(status);
@@ -436,23 +427,18 @@ std::vector<Recompute> RecomputesToTry(const PlanRequest& request,
 
 absl::StatusOr<std::vector<StageCandidate>> BestStages(
     const PlanTask& task, const MeshSearch& search, const Plan* without,
-    std::map<Recompute, StepVariants>& variants,
-    const StageSearch::Note& note) {
+    Variants& variants, const StageSearch::Note& note) {
   const double without_seconds = without != nullptr
                                      ? without->predicted.step_seconds
                                      : std::numeric_limits<double>::max();
   std::vector<StageCandidate> candidates;
   absl::Status first_error;
   for (const Recompute recompute : RecomputesToTry(task.request, without)) {
-    if (!variants[recompute].contains(1)) {
-      absl::StatusOr<std::shared_ptr<const StepVariant>> whole =
-          StepVariant::Of(task.module, 1, recompute, task.context);
-      first_error.Update(whole.status());
-      if (!whole.ok()) continue;
-      variants[recompute][1] = *std::move(whole);
-    }
+    Variants::Made whole = variants.Get(1, recompute);
+    first_error.Update(whole.status());
+    if (!whole.ok()) continue;
     absl::StatusOr<std::vector<StageCandidate>> best =
-        StageSearch(task, search, recompute, variants[recompute], note)
+        StageSearch(task, search, *std::move(whole), variants, note)
             .Best(without_seconds);
     first_error.Update(best.status());
     if (!best.ok()) continue;

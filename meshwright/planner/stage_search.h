@@ -21,6 +21,7 @@
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/stage_estimate.h"
 #include "meshwright/planner/stage_plan.h"
+#include "meshwright/planner/variants.h"
 #include "meshwright/search/memory_points.h"
 
 namespace meshwright {
@@ -30,11 +31,11 @@ class StageSearch {
   // Called with everything that was tried.
   using Note = std::function<void(Alternative)>;
 
-  // All arguments must outlive the search. `variants`: the known step variants
-  // of this rematerialisation policy by micro-batch count, among them the one
-  // without micro-batches; more are added.
+  // All arguments but `whole` and `note` must outlive the search. `whole`: the
+  // step variant without micro-batches, of the policy of all.
   StageSearch(const PlanTask& task, const MeshSearch& search,
-              Recompute recompute, StepVariants& variants, Note note);
+              std::shared_ptr<const StepVariant> whole, Variants& variants,
+              Note note);
 
   // The best candidate of any stage count first, then the best of other stage
   // counts. kInvalidArgument if a requested count is impossible.
@@ -67,7 +68,8 @@ class StageSearch {
   double BubblesOf(int32_t stages, int64_t count) const;
   std::vector<Trial> TrialsOf(int32_t stages);
   int32_t PiecesFor(const Trial& trial) const;  // Pieces of each loop.
-  void MakeVariantsOf(const std::vector<Trial>& trials);
+  // Drops trials whose variant is impossible.
+  void MakeVariantsOf(std::vector<Trial>& trials);
   void Run(std::vector<Trial> trials);
   void Keep(Trial& trial);
   absl::StatusOr<double> Estimate(const Trial& trial);
@@ -77,8 +79,9 @@ class StageSearch {
 
   const PlanTask& task_;
   const MeshSearch& search_;
+  const std::shared_ptr<const StepVariant> whole_variant_;
   const Recompute recompute_;
-  StepVariants& variants_;
+  Variants& variants_;
   const Note note_;
   const StepModel& whole_;
   const SearchEffort& effort_;
@@ -93,10 +96,10 @@ class StageSearch {
 
 // The best candidate of each stage count with the rematerialisation policy of
 // `without`, the best non-pipelined plan; with every policy if that is null.
-// Fastest first, at least one. `variants` as above; missing variants are added.
+// Fastest first, at least one.
 absl::StatusOr<std::vector<StageCandidate>> BestStages(
     const PlanTask& task, const MeshSearch& search, const Plan* without,
-    std::map<Recompute, StepVariants>& variants, const StageSearch::Note& note);
+    Variants& variants, const StageSearch::Note& note);
 
 }  // namespace meshwright
 

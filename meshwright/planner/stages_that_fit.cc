@@ -26,7 +26,7 @@ bool IsLeaner(const absl::StatusOr<Plan>& plan,
 }
 
 absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
-                                  std::map<Recompute, StepVariants>& variants) {
+                                  Variants& variants) {
   PlanTask other = task;
   other.memory_bytes = memory_bytes;
   const MeshSearch search(other);
@@ -41,9 +41,8 @@ absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
 // available memory, so that the memory reported as sufficient is sufficient.
 absl::StatusOr<Plan> LeanestStages(const PlanTask& task) {
   const Stopwatch watch;
-  // Variants of its own: a search prefers micro-batch counts whose variants
-  // exist.
-  std::map<Recompute, StepVariants> variants;
+  // Its own, as a search prefers counts that were modelled already.
+  Variants variants(task.module, task.context);
   absl::StatusOr<Plan> roomy = SearchWithin(kAnyMemory, task, variants);
   if (absl::IsResourceExhausted(roomy.status())) return NoWay(task.request);
   MW_ASSIGN_OR_RETURN(Plan plan, std::move(roomy));
@@ -112,7 +111,7 @@ absl::StatusOr<Plan> AnyStagesThatFit(const PlanTask& task,
   const Stopwatch watch;
   const double limit = std::max(task.policy.lean.least_seconds, seconds_left);
   absl::StatusOr<Plan> best = absl::NotFoundError("no stages fit");
-  std::map<Recompute, StepVariants> variants;
+  Variants variants(task.module, task.context);
   const int64_t devices = task.cluster.device_count();
   for (int64_t stages = 2; stages <= std::min(devices, task.policy.stages.most);
        ++stages) {

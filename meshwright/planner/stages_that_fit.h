@@ -3,7 +3,6 @@
 #define MESHWRIGHT_PLANNER_STAGES_THAT_FIT_H_
 
 #include <functional>
-#include <map>
 #include <vector>
 
 #include "absl/status/statusor.h"

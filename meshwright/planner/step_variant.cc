@@ -1,6 +1,7 @@
 #include "meshwright/planner/step_variant.h"
 
-#include "meshwright/base/side_by_side.h"
+#include <utility>
+
 #include "meshwright/base/status_macros.h"
 #include "meshwright/planner/loop_pins.h"
 
@@ -34,11 +35,7 @@ std::shared_ptr<const StepVariant> ModelOf(PlannedStep step, int64_t count,
 
 absl::StatusOr<std::shared_ptr<const StepVariant>> StepVariant::Of(
     const Module& module, int64_t count, Recompute recompute,
-    const StepContext& context, const StepVariants& known) {
-  const auto whole = known.find(1);
-  if (count > 1 && whole != known.end()) {
-    return Recomputing(whole->second->step.module(), count, recompute, context);
-  }
+    const StepContext& context) {
   MW_ASSIGN_OR_RETURN(PlannedStep step,
                       PlannedStep::Of(module, count, recompute));
   return ModelOf(std::move(step), count, recompute, context);
@@ -50,23 +47,6 @@ absl::StatusOr<std::shared_ptr<const StepVariant>> StepVariant::Recomputing(
   MW_ASSIGN_OR_RETURN(PlannedStep step,
                       PlannedStep::Of(module, count, Recompute::kNone));
   return ModelOf(std::move(step), count, recompute, context);
-}
-
-void MakeVariants(const Module& module, const StepContext& context,
-                  const std::vector<std::pair<int64_t, Recompute>>& wanted,
-                  std::map<Recompute, StepVariants>& variants) {
-  std::vector<absl::StatusOr<std::shared_ptr<const StepVariant>>> made(
-      wanted.size());
-  SideBySide(static_cast<int>(wanted.size()), [&](int i) {
-    made[i] =
-        StepVariant::Of(module, wanted[i].first, wanted[i].second, context);
-  });
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    if (made[i].ok()) {
-      variants[wanted[i].second].try_emplace(wanted[i].first,
-                                             *std::move(made[i]));
-    }
-  }
 }
 
 }  // namespace meshwright

@@ -4,11 +4,8 @@
 #define MESHWRIGHT_PLANNER_STEP_VARIANT_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "meshwright/hlo/module.h"
@@ -31,27 +28,15 @@ struct StepVariant {
   StepModel model;               // Of `step`.
   double flops = 0;              // Of the whole step.
 
-  // Errors as PlannedStep::Of. `module` must outlive the result. `known`:
-  // variants of the same rematerialisation policy; if the one without
-  // micro-batches is among them, its rematerialised module is reused.
+  // Errors as PlannedStep::Of. `module` must outlive the result.
   static absl::StatusOr<std::shared_ptr<const StepVariant>> Of(
       const Module& module, int64_t count, Recompute recompute,
-      const StepContext& context,
-      const std::map<int64_t, std::shared_ptr<const StepVariant>>& known = {});
+      const StepContext& context);
   // For a module to which `recompute` has been applied already.
   static absl::StatusOr<std::shared_ptr<const StepVariant>> Recomputing(
       const Module& module, int64_t count, Recompute recompute,
       const StepContext& context);
 };
-
-// By micro-batch count.
-using StepVariants = std::map<int64_t, std::shared_ptr<const StepVariant>>;
-
-// Adds the `wanted` variants (micro-batch count, policy) that are possible to
-// `variants`; makes several concurrently.
-void MakeVariants(const Module& module, const StepContext& context,
-                  const std::vector<std::pair<int64_t, Recompute>>& wanted,
-                  std::map<Recompute, StepVariants>& variants);
 
 }  // namespace meshwright
 

@@ -13,8 +13,7 @@
 
 namespace meshwright {
 WholeSearch::WholeSearch(const PlanTask& task, const MeshSearch& search,
-                         std::vector<Mesh> meshes,
-                         std::map<Recompute, StepVariants>& variants,
+                         std::vector<Mesh> meshes, Variants& variants,
                          PlanLog& log)
     : task_(task),
       request_(task.request),
@@ -33,9 +32,7 @@ absl::Status WholeSearch::Try() {
                         !request_.micro_batches &&
                         task_.EffortFor(**Variant(1)).quick_settings_first;
   if (is_short) {
-    MakeVariants(task_.module, task_.context,
-                 {{1, Recompute::kFull}, {1, Recompute::kSelective}},
-                 variants_);
+    variants_.Make({{{1, Recompute::kFull}, {1, Recompute::kSelective}}});
     TryRecomputing({Recompute::kFull, Recompute::kSelective});
   }
   const PlanCandidate* first = QuickestOf(found_);
@@ -149,18 +146,10 @@ absl::Status WholeSearch::TryCounts(const std::vector<int64_t>& counts,
 
 absl::StatusOr<std::shared_ptr<const StepVariant>> WholeSearch::Variant(
     int64_t count, Recompute recompute) {
-  StepVariants& variants = variants_[recompute];
-  std::shared_ptr<const StepVariant>& known = variants[count];
-  if (known == nullptr) {
-    const Stopwatch watch;
-    absl::StatusOr<std::shared_ptr<const StepVariant>> variant =
-        StepVariant::Of(task_.module, count, recompute, task_.context,
-                        variants);
-    log_.seconds["model"] += watch.seconds();
-    if (!variant.ok()) variants.erase(count);
-    MW_ASSIGN_OR_RETURN(known, std::move(variant));
-  }
-  return known;
+  const Stopwatch watch;
+  Variants::Made variant = variants_.Get(count, recompute);
+  log_.seconds["model"] += watch.seconds();
+  return variant;
 }
 
 std::vector<int64_t> WholeSearch::Counts() {

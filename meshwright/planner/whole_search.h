@@ -8,7 +8,6 @@
 #define MESHWRIGHT_PLANNER_WHOLE_SEARCH_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,17 +18,16 @@
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/meshes_to_try.h"
 #include "meshwright/planner/plan_log.h"
-#include "meshwright/planner/step_variant.h"
+#include "meshwright/planner/variants.h"
 #include "meshwright/planner/write_plan.h"
 
 namespace meshwright {
 
 class WholeSearch {
  public:
-  // All arguments but `meshes` must outlive the search; `variants` is added to.
+  // All arguments but `meshes` must outlive the search.
   WholeSearch(const PlanTask& task, const MeshSearch& search,
-              std::vector<Mesh> meshes,
-              std::map<Recompute, StepVariants>& variants, PlanLog& log);
+              std::vector<Mesh> meshes, Variants& variants, PlanLog& log);
 
   // Tries as few micro-batches as fit; where the memory limit costs time, as
   // many or fewer with rematerialisation; and if that does not help, more
@@ -77,7 +75,7 @@ class WholeSearch {
   const PlanRequest& request_;
   const MeshSearch& search_;
   const std::vector<Mesh> meshes_;
-  std::map<Recompute, StepVariants>& variants_;
+  Variants& variants_;
   PlanLog& log_;
   int64_t batch_ = 1;
   // Step time with unlimited memory and one micro-batch.
