@@ -22,7 +22,7 @@ constexpr Expert kExperts[] = {Expert::kDp, Expert::kZero2, Expert::kZero3,
 
 double QuickestSketch(const WholeSearch& whole) {
   double least = std::numeric_limits<double>::infinity();
-  for (const MeshTime& one : whole.times()) {
+  for (const SettingTime& one : whole.times()) {
     least = std::min(least, one.seconds);
   }
   return least;
@@ -97,12 +97,14 @@ class ExpertPlans {
     std::vector<AxisPlaces> warm_start;  // Of the best candidate so far.
     if (IsOnlySketched()) warm_start = own_.chosen.found.plan.placements;
     double least = std::numeric_limits<double>::infinity();
-    for (const MeshTime& one : SettingsFor(expert)) {
+    Variants variants = variants_;
+    for (const SettingTime& one : SettingsFor(expert)) {
       absl::StatusOr<PlanCandidate> found = search.Sketch(
-          one.variant, {one.mesh, task_.memory_bytes, expert}, warm_start);
+          *variants.Get(one.setting.micro_batches, one.setting.recompute),
+          one.setting.With(expert), task_.memory_bytes, warm_start);
       if (!found.ok()) continue;
       const bool is_soon_done =
-          !effort_.refine_experts && one.mesh.axes().size() == 1;
+          !effort_.refine_experts && one.setting.mesh.axes().size() == 1;
       if (is_soon_done) {
         search.Improve(*found, task_.policy.solve.last_work,
                        task_.policy.solve.first_gap,
@@ -120,14 +122,14 @@ class ExpertPlans {
   }
 
   // Fastest first, by the search's own candidates.
-  std::vector<MeshTime> SettingsFor(Expert expert) const {
-    std::vector<MeshTime> settings;
-    for (const MeshTime& one : whole_.times()) {
-      if (Suits(one.mesh, expert) && one.seconds <= most_seconds_) {
+  std::vector<SettingTime> SettingsFor(Expert expert) const {
+    std::vector<SettingTime> settings;
+    for (const SettingTime& one : whole_.times()) {
+      if (Suits(one.setting.mesh, expert) && one.seconds <= most_seconds_) {
         settings.push_back(one);
       }
     }
-    std::ranges::stable_sort(settings, {}, &MeshTime::seconds);
+    std::ranges::stable_sort(settings, {}, &SettingTime::seconds);
     while (settings.size() > effort_.expert_settings) settings.pop_back();
     return settings;
   }
@@ -142,7 +144,8 @@ class ExpertPlans {
         found, {}, [](const PlanCandidate& one) { return one.seconds(); });
     PlanCandidate& best = found[0];
     const auto is_same = [&](const PlanCandidate& one) {
-      return one.variant == best.variant && one.task.mesh == best.task.mesh &&
+      return one.variant == best.variant &&
+             one.setting.mesh == best.setting.mesh &&
              one.plan.placements == best.plan.placements &&
              one.plan.seconds == best.plan.seconds;
     };
@@ -179,8 +182,8 @@ class ExpertPlans {
   // Whether the search, which may do more than an expert, is not far behind
   // there.
   bool IsNear(const Mesh& mesh) const {
-    return std::ranges::any_of(whole_.times(), [&](const MeshTime& one) {
-      return one.mesh == mesh && one.seconds <= most_seconds_;
+    return std::ranges::any_of(whole_.times(), [&](const SettingTime& one) {
+      return one.setting.mesh == mesh && one.seconds <= most_seconds_;
     });
   }
 
@@ -200,8 +203,8 @@ void TakeForOwn(const PlanTask& task, const MeshSearch& search,
                 const std::vector<PlanCandidate>& known,
                 WrittenCandidate& expert) {
   PlanCandidate& found = expert.found;
-  found.expert = Expert::kAuto;
-  double bound = BoundOn(known, *found.variant, found.task.mesh);
+  found.setting = found.setting.With(Expert::kAuto);
+  double bound = BoundOn(known, *found.variant, found.setting.mesh);
   if (bound == 0) {
     bound = Refine(search, found, task.memory_bytes,
                    found.task.solve.time_limit_seconds)

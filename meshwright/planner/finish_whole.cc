@@ -78,7 +78,7 @@ class WholeFinish {
   int64_t LastWork(const PlanCandidate& found) const {
     const auto& solve = task_.policy.solve;
     if (task_.request.expert != Expert::kAuto) return solve.last_work;
-    const int64_t cells = CellsOf(found.variant->model, found.task.mesh);
+    const int64_t cells = CellsOf(found.variant->model, found.setting.mesh);
     return cells > solve.most_work / solve.work_of_cell
                ? solve.most_work
                : std::max(solve.last_work, solve.work_of_cell * cells);
@@ -125,7 +125,7 @@ class WholeFinish {
   void WriteMore(std::vector<PlanCandidate> all, std::vector<Plan>& plans) {
     std::erase_if(all, [&](const PlanCandidate& one) {
       return std::ranges::any_of(found_, [&](const PlanCandidate& other) {
-        return one.variant == other.variant && one.task.mesh == other.task.mesh;
+        return one.setting == other.setting;
       });
     });
     std::ranges::stable_sort(all, {}, &PlanCandidate::seconds);
@@ -138,7 +138,7 @@ class WholeFinish {
       }
       if (++more > task_.policy.prune.more_written) {
         log_.notes.push_back(absl::StrCat(
-            one.task.mesh.ToString(), " may be as good: estimated at ",
+            one.setting.mesh.ToString(), " may be as good: estimated at ",
             FormatSeconds(one.seconds()), ", not written"));
         break;
       }
@@ -154,9 +154,8 @@ class WholeFinish {
         static_cast<double>(found.plan.peak_bytes) *
         task_.policy.solve.tighter * static_cast<double>(task_.memory_bytes) /
         static_cast<double>(plan.predicted.peak_bytes));
-    absl::StatusOr<PlanCandidate> tighter =
-        search_.Sketch(found.variant, {found.task.mesh, limit, found.expert},
-                       found.plan.placements);
+    absl::StatusOr<PlanCandidate> tighter = search_.Sketch(
+        found.variant, found.setting, limit, found.plan.placements);
     if (!tighter.ok()) return;
     tighter->plan.bound_seconds =
         std::min(found.plan.bound_seconds, tighter->plan.seconds);

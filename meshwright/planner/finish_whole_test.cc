@@ -65,6 +65,7 @@ TEST(KeepPromising, KeepsOneThatIsProven) {
   std::vector<PlanCandidate> found;
   for (const double seconds : {1.0, 1.001, 1.002, 1.003, 1.004, 1.005}) {
     PlanCandidate one{.variant = variant,
+                      .setting = {.mesh = *Mesh::Parse("data=2")},
                       .task = {.mesh = *Mesh::Parse("data=2")}};
     one.plan.seconds = one.plan.time.seconds = seconds;
     found.push_back(one);
@@ -88,6 +89,7 @@ TEST(KeepPromising, KeepsOneOfEachRecomputation) {
   std::vector<PlanCandidate> found;
   for (const double seconds : {1.0, 1.001, 1.002}) {
     found.push_back({.variant = std::make_shared<const StepVariant>(),
+                     .setting = {.mesh = *Mesh::Parse("data=2")},
                      .task = {.mesh = *Mesh::Parse("data=2")}});
     found.back().plan.time.seconds = seconds;
   }

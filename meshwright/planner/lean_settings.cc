@@ -17,11 +17,13 @@ void SortLeanSettings(const SearchPolicy& policy,
                       std::vector<LeanSetting>& settings) {
   std::stable_sort(settings.begin(), settings.end(),
                    [](const LeanSetting& a, const LeanSetting& b) {
-                     return std::tie(a.least, a.variant) <
-                            std::tie(b.least, b.variant);
+                     return std::tie(a.least, a.setting.micro_batches) <
+                            std::tie(b.least, b.setting.micro_batches);
                    });
   if (settings.size() > policy.lean.max_settings)
-    settings.resize(policy.lean.max_settings);
+    settings.erase(
+        settings.begin() + static_cast<int64_t>(policy.lean.max_settings),
+        settings.end());
 }
 
 }  // namespace meshwright

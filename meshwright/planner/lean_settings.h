@@ -2,19 +2,19 @@
 #ifndef MESHWRIGHT_PLANNER_LEAN_SETTINGS_H_
 #define MESHWRIGHT_PLANNER_LEAN_SETTINGS_H_
 
-#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "meshwright/planner/search_policy.h"
+#include "meshwright/planner/setting.h"
 
 namespace meshwright {
 
 struct LeanSetting {
+  Setting setting;
   int64_t least = 0;  // Bytes per device, as the search counts.
-  size_t variant =
-      0;  // Index into the list of variants, fewest micro-batches first.
-  size_t mesh = 0;  // Index into the list of meshes.
+  std::shared_ptr<const StepVariant> variant;
 };
 
 // A memory limit in bytes that never binds.
@@ -24,7 +24,8 @@ inline constexpr int64_t kNoLimit = int64_t{1} << 60;
 std::vector<int64_t> CountsOfLeast(const std::vector<int64_t>& counts,
                                    const SearchPolicy& policy);
 
-// Sorts by `least`, ascending, and keeps the first few.
+// Sorts by `least`, ascending, those of fewer micro-batches first; keeps the
+// first few.
 void SortLeanSettings(const SearchPolicy& policy,
                       std::vector<LeanSetting>& settings);
 

@@ -16,13 +16,12 @@ absl::StatusOr<Plan> PlanLeanest(
     absl::Status last) {
   const Expert expert = task.request.expert;
   std::vector<LeanSetting> settings;
-  for (size_t at = 0; at < variants.size(); ++at) {
-    for (size_t i = 0; i < meshes.size(); ++i) {
-      const absl::StatusOr<int64_t> least =
-          search.LeastPeak(variants[at], meshes[i], expert);
+  for (const std::shared_ptr<const StepVariant>& variant : variants) {
+    for (const Mesh& mesh : meshes) {
+      const Setting setting = SettingOf(*variant, mesh, expert);
+      const absl::StatusOr<int64_t> least = search.LeastPeak(variant, setting);
       last.Update(least.status());
-      if (!least.ok()) continue;
-      settings.push_back({.least = *least, .variant = at, .mesh = i});
+      if (least.ok()) settings.push_back({setting, *least, variant});
     }
   }
   SortLeanSettings(task.policy, settings);
@@ -36,8 +35,8 @@ absl::StatusOr<Plan> PlanLeanest(
       const auto limit = static_cast<int64_t>(
           std::min(slack * static_cast<double>(setting.least),
                    static_cast<double>(kNoLimit)));
-      const absl::StatusOr<PlanCandidate> found = search.Sketch(
-          variants[setting.variant], {meshes[setting.mesh], limit, expert}, {});
+      const absl::StatusOr<PlanCandidate> found =
+          search.Sketch(setting.variant, setting.setting, limit, {});
       if (!found.ok()) {
         last = found.status();
         continue;

@@ -20,17 +20,17 @@ bool IsSmall(const StepModel& model, const Mesh& mesh,
 }
 
 absl::StatusOr<PlanCandidate> MeshSearch::Prepare(
-    const std::shared_ptr<const StepVariant>& variant,
-    const Setting& setting) const {
+    const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
+    int64_t memory_limit) const {
   const Mesh& mesh = setting.mesh;
   PlanCandidate found{
-      .variant = variant, .expert = setting.expert, .task = {.mesh = mesh}};
+      .variant = variant, .setting = setting, .task = {.mesh = mesh}};
   MeshTask& task = found.task;
   task.prices = SearchPrices(request_, rates_, cluster_, mesh);
   task.ways = PathsOf(mesh);
   if (request_.expert != Expert::kVolume) task.rates = &rates_;
-  task.memory_limit = setting.memory_limit;
-  task.stages = setting.stages;
+  task.memory_limit = memory_limit;
+  task.stages = setting.stages.meshes();
   task.solve = {.time_limit_seconds = request_.time_limit_seconds,
                 .work_limit = policy_.solve.first_work,
                 .seed = request_.seed,
@@ -52,7 +52,8 @@ std::shared_ptr<ReshardPathCache> MeshSearch::PathsOf(const Mesh& mesh) const {
 absl::Status MeshSearch::Sketch(PlanCandidate& found) const {
   MeshTask& task = found.task;
   // The demand refers to this copy of the mesh.
-  task.demands.expert = DemandOf(found.expert, found.variant->model, task.mesh);
+  task.demands.expert =
+      DemandOf(found.setting.expert, found.variant->model, task.mesh);
   absl::StatusOr<MeshPlan> plan = SketchMesh(found.variant->model, task);
   task.demands.expert = nullptr;
   MW_ASSIGN_OR_RETURN(found.plan, std::move(plan));
@@ -61,8 +62,9 @@ absl::Status MeshSearch::Sketch(PlanCandidate& found) const {
 
 absl::StatusOr<PlanCandidate> MeshSearch::Sketch(
     const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
-    const std::vector<AxisPlaces>& warm_start) const {
-  MW_ASSIGN_OR_RETURN(PlanCandidate found, Prepare(variant, setting));
+    int64_t memory_limit, const std::vector<AxisPlaces>& warm_start) const {
+  MW_ASSIGN_OR_RETURN(PlanCandidate found,
+                      Prepare(variant, setting, memory_limit));
   found.task.warm_start = warm_start;
   MW_RETURN_IF_ERROR(Sketch(found));
   return found;
@@ -70,8 +72,9 @@ absl::StatusOr<PlanCandidate> MeshSearch::Sketch(
 
 absl::StatusOr<PlanCandidate> MeshSearch::SketchFrom(
     const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
-    const Start& start) const {
-  MW_ASSIGN_OR_RETURN(PlanCandidate found, Prepare(variant, setting));
+    int64_t memory_limit, const Start& start) const {
+  MW_ASSIGN_OR_RETURN(PlanCandidate found,
+                      Prepare(variant, setting, memory_limit));
   found.task.warm_start = start.places;
   found.task.warm_start_shared = start.shared;
   found.task.warm_start_seconds = start.seconds;
@@ -81,19 +84,22 @@ absl::StatusOr<PlanCandidate> MeshSearch::SketchFrom(
 }
 
 absl::StatusOr<int64_t> MeshSearch::LeastPeak(
-    const std::shared_ptr<const StepVariant>& variant, const Mesh& mesh,
-    Expert expert) const {
-  MW_ASSIGN_OR_RETURN(PlanCandidate found,
-                      Prepare(variant, {mesh, kNoLimit, expert}));
-  found.task.demands.expert = DemandOf(expert, variant->model, mesh);
-  return meshwright::LeastPeak(variant->model, mesh, found.task.demands);
+    const std::shared_ptr<const StepVariant>& variant,
+    const Setting& setting) const {
+  MW_ASSIGN_OR_RETURN(PlanCandidate found, Prepare(variant, setting, kNoLimit));
+  found.task.demands.expert =
+      DemandOf(setting.expert, variant->model, setting.mesh);
+  return meshwright::LeastPeak(variant->model, setting.mesh,
+                               found.task.demands);
 }
 
 absl::Status MeshSearch::CheckPossible(
     const std::shared_ptr<const StepVariant>& variant,
     const std::vector<Mesh>& meshes) const {
   for (const Mesh& mesh : meshes) {
-    if (Sketch(variant, {mesh, kNoLimit, request_.expert}, {}).ok()) {
+    if (Sketch(variant, SettingOf(*variant, mesh, request_.expert), kNoLimit,
+               {})
+            .ok()) {
       return absl::OkStatus();
     }
   }
@@ -104,12 +110,13 @@ void MeshSearch::Improve(PlanCandidate& found, int64_t work, double wanted_gap,
                          double seconds_left) const {
   const double gap = 1 - found.plan.bound_seconds / found.plan.seconds;
   if (!(gap > wanted_gap) || seconds_left < 0.1) return;
-  if (!IsSmall(found.variant->model, found.task.mesh, policy_)) {
+  if (!IsSmall(found.variant->model, found.setting.mesh, policy_)) {
     Bound(found);
     return;
   }
   MeshTask& task = found.task;
-  task.demands.expert = DemandOf(found.expert, found.variant->model, task.mesh);
+  task.demands.expert =
+      DemandOf(found.setting.expert, found.variant->model, task.mesh);
   task.warm_start = found.plan.placements;
   task.warm_start_shared = found.plan.shared;
   task.solve.work_limit = work;
@@ -125,7 +132,8 @@ void MeshSearch::Improve(PlanCandidate& found, int64_t work, double wanted_gap,
 
 void MeshSearch::Bound(PlanCandidate& found) const {
   MeshTask& task = found.task;
-  task.demands.expert = DemandOf(found.expert, found.variant->model, task.mesh);
+  task.demands.expert =
+      DemandOf(found.setting.expert, found.variant->model, task.mesh);
   found.plan.bound_seconds =
       std::max(found.plan.bound_seconds, BoundOf(found.variant->model, task));
   task.demands.expert = nullptr;

@@ -16,6 +16,7 @@
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/planner/plan_task.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/planner/setting.h"
 #include "meshwright/planner/step_variant.h"
 #include "meshwright/search/plan_mesh.h"
 
@@ -26,7 +27,7 @@ struct PlanCandidate {
   // `variant` is a variant of. Null: the loops are whole.
   std::shared_ptr<const SplitStep> split;
   std::shared_ptr<const StepVariant> variant;
-  Expert expert = Expert::kAuto;
+  Setting setting;
   MeshTask task;
   Annotations pins;
   MeshPlan plan;
@@ -51,16 +52,12 @@ class MeshSearch {
         policy_(task.policy),
         is_lean_(task.mode.leanest_below.has_value()) {}
 
-  struct Setting {
-    Mesh mesh;
-    int64_t memory_limit = 0;  // Bytes per device, as the search counts.
-    Expert expert = Expert::kAuto;
-    double stages = 1;  // How many pipeline stages; `mesh` is that of one.
-  };
-  // A coarse candidate, solved axis by axis. `warm_start` as in MeshTask.
+  // A coarse candidate, solved axis by axis. `variant`: that of the setting, or
+  // one with its loops split. `memory_limit`: bytes per device, as the search
+  // counts. `warm_start` as in MeshTask.
   absl::StatusOr<PlanCandidate> Sketch(
       const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
-      const std::vector<AxisPlaces>& warm_start) const;
+      int64_t memory_limit, const std::vector<AxisPlaces>& warm_start) const;
 
   // A solution on this very mesh to start from.
   struct Start {
@@ -73,13 +70,13 @@ class MeshSearch {
   // MeshTask::warm_start_seconds.
   absl::StatusOr<PlanCandidate> SketchFrom(
       const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
-      const Start& start) const;
+      int64_t memory_limit, const Start& start) const;
 
-  // A lower bound on the peak bytes of any plan on the mesh, as the search
+  // A lower bound on the peak bytes of any plan in this setting, as the search
   // counts.
   absl::StatusOr<int64_t> LeastPeak(
-      const std::shared_ptr<const StepVariant>& variant, const Mesh& mesh,
-      Expert expert) const;
+      const std::shared_ptr<const StepVariant>& variant,
+      const Setting& setting) const;
 
   // kInvalidArgument if no plan on any mesh satisfies the request, even with
   // unlimited memory.
@@ -99,8 +96,8 @@ class MeshSearch {
  private:
   // Everything of a candidate but its warm start and solution.
   absl::StatusOr<PlanCandidate> Prepare(
-      const std::shared_ptr<const StepVariant>& variant,
-      const Setting& setting) const;
+      const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
+      int64_t memory_limit) const;
   absl::Status Sketch(PlanCandidate& found) const;
   std::shared_ptr<ReshardPathCache> PathsOf(const Mesh& mesh) const;
 

@@ -97,30 +97,34 @@ bool Suits(const Mesh& mesh, int64_t examples) {
       [&](const MeshAxis& axis) { return examples % axis.size == 0; });
 }
 
-bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times,
+bool IsHopeless(const Mesh& mesh, const std::vector<SettingTime>& times,
                 const SearchPolicy& policy) {
-  std::vector<MeshTime> alike;  // With as many axes.
+  std::vector<SettingTime> alike;  // With as many axes.
   double least = std::numeric_limits<double>::infinity();
-  for (const MeshTime& one : times) {
+  for (const SettingTime& one : times) {
     least = std::min(least, one.seconds);
-    if (one.mesh.axes().size() == mesh.axes().size()) alike.push_back(one);
+    if (one.setting.mesh.axes().size() == mesh.axes().size())
+      alike.push_back(one);
   }
   if (alike.empty()) return false;
   const auto inner = [](const Mesh& of) { return of.axes().back().size; };
-  const auto is_slow = [&](const MeshTime& one) {
+  const auto is_slow = [&](const SettingTime& one) {
     return one.seconds > policy.enumerate.hopeless * least;
   };
-  const auto is_itself = [&](const MeshTime& one) { return one.mesh == mesh; };
+  const auto is_itself = [&](const SettingTime& one) {
+    return one.setting.mesh == mesh;
+  };
   if (std::ranges::any_of(alike, is_itself)) {
-    return std::ranges::all_of(alike, [&](const MeshTime& one) {
+    return std::ranges::all_of(alike, [&](const SettingTime& one) {
       return !is_itself(one) || is_slow(one);
     });
   }
-  const auto best = std::ranges::min_element(alike, {}, &MeshTime::seconds);
-  const int64_t low = std::min(inner(best->mesh), inner(mesh));
-  const int64_t high = std::max(inner(best->mesh), inner(mesh));
-  return std::ranges::any_of(alike, [&](const MeshTime& one) {
-    return is_slow(one) && low < inner(one.mesh) && inner(one.mesh) < high;
+  const auto best = std::ranges::min_element(alike, {}, &SettingTime::seconds);
+  const int64_t low = std::min(inner(best->setting.mesh), inner(mesh));
+  const int64_t high = std::max(inner(best->setting.mesh), inner(mesh));
+  return std::ranges::any_of(alike, [&](const SettingTime& one) {
+    return is_slow(one) && low < inner(one.setting.mesh) &&
+           inner(one.setting.mesh) < high;
   });
 }
 

@@ -3,7 +3,6 @@
 #define MESHWRIGHT_PLANNER_MESHES_TO_TRY_H_
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -11,7 +10,7 @@
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/planner/search_policy.h"
-#include "meshwright/planner/step_variant.h"
+#include "meshwright/planner/setting.h"
 #include "meshwright/search/step_model.h"
 
 namespace meshwright {
@@ -39,16 +38,15 @@ std::vector<int64_t> CountsToTry(const StepModel& model,
 // Whether some axis divides the number of examples of a micro-batch.
 bool Suits(const Mesh& mesh, int64_t examples);
 
-// The cost of a step variant on a mesh, as the search counts.
-struct MeshTime {
-  Mesh mesh;
+// The estimated time of the best strategies that were found in a setting.
+struct SettingTime {
+  Setting setting;
   double seconds = 0;
-  std::shared_ptr<const StepVariant> variant;
 };
 
 // Whether everything tried on the mesh was far behind the best; or on a mesh
 // that lies between it and the best one of as many axes.
-bool IsHopeless(const Mesh& mesh, const std::vector<MeshTime>& times,
+bool IsHopeless(const Mesh& mesh, const std::vector<SettingTime>& times,
                 const SearchPolicy& policy);
 
 }  // namespace meshwright

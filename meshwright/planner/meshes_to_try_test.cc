@@ -14,9 +14,9 @@ struct Time {
 };
 
 bool Hopeless(const std::string& mesh, const std::vector<Time>& times) {
-  std::vector<MeshTime> known;
+  std::vector<SettingTime> known;
   for (const Time& time : times) {
-    known.push_back({Mesh::Parse(time.mesh).value(), time.seconds, nullptr});
+    known.push_back({{Mesh::Parse(time.mesh).value()}, time.seconds});
   }
   return IsHopeless(Mesh::Parse(mesh).value(), known, {});
 }

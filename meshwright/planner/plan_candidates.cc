@@ -88,7 +88,7 @@ std::vector<Mesh> PromisingMeshes(const std::vector<PlanCandidate>& found,
       sorted, {}, [](const PlanCandidate* one) { return one->seconds(); });
   std::vector<Mesh> best;
   for (const PlanCandidate* one : sorted) {
-    const Mesh& mesh = one->task.mesh;
+    const Mesh& mesh = one->setting.mesh;
     if (best.size() == policy.prune.promising_meshes) break;
     if (std::ranges::count(best, mesh) == 0) best.push_back(mesh);
   }
@@ -105,7 +105,7 @@ double BoundOn(const std::vector<PlanCandidate>& found,
                const StepVariant& variant, const Mesh& mesh) {
   double bound = 0;
   for (const PlanCandidate& one : found) {
-    if (one.variant.get() == &variant && one.task.mesh == mesh) {
+    if (one.variant.get() == &variant && one.setting.mesh == mesh) {
       bound = std::max(bound, one.plan.bound_seconds);
     }
   }

@@ -52,7 +52,8 @@ bool MayRefine(const PlanRequest& request) {
 
 struct Trial {
   size_t from = 0;  // The plan to start from.
-  SplitMesh split;
+  Setting setting;
+  int32_t axis = 0;  // As in SplitMesh.
   absl::StatusOr<PlanCandidate> found = absl::UnknownError("not tried");
 };
 
@@ -61,32 +62,33 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
   std::vector<Trial> trials;
   const PlanCandidate* best = nullptr;
   for (const PlanCandidate& one : found) {
-    if (one.task.mesh.axes().size() + 1 != task.policy.refine.most_axes)
+    if (one.setting.mesh.axes().size() + 1 != task.policy.refine.most_axes)
       continue;
     if (best == nullptr || one.plan.seconds < best->plan.seconds) best = &one;
   }
   for (size_t i = 0; i < found.size(); ++i) {
     const PlanCandidate& one = found[i];
-    if (one.task.mesh.axes().size() + 1 != task.policy.refine.most_axes)
+    if (one.setting.mesh.axes().size() + 1 != task.policy.refine.most_axes)
       continue;
     const bool is_behind =
         one.seconds() > task.policy.behind * SecondsOf(found);
     const SearchEffort& effort = task.EffortFor(*one.variant);
     size_t tried = 0;
     // The first axis is the batch's where the user asked for one.
-    for (SplitMesh& split : SplitsOf(one.task.mesh, task.cluster, task.policy,
-                                     task.request.batch_axis.empty() ? 0 : 1)) {
+    for (const SplitMesh& split :
+         SplitsOf(one.setting.mesh, task.cluster, task.policy,
+                  task.request.batch_axis.empty() ? 0 : 1)) {
       const bool is_small =
           IsSmall(one.variant->model, split.mesh, task.policy);
       if (tried == (is_small ? effort.many_splits : effort.few_splits)) break;
       if (!is_small && (&one != best || is_behind)) break;
       // A mesh may be derived from several plans; the first is the best.
-      const bool is_known = std::ranges::any_of(trials, [&](const Trial& of) {
-        return found[of.from].variant == one.variant &&
-               of.split.mesh == split.mesh;
-      });
+      const Setting setting =
+          SettingOf(*one.variant, split.mesh, task.request.expert);
+      const bool is_known = std::ranges::any_of(
+          trials, [&](const Trial& of) { return of.setting == setting; });
       if (is_known) continue;
-      trials.push_back({i, std::move(split)});
+      trials.push_back({i, setting, split.axis});
       ++tried;
     }
   }
@@ -147,23 +149,21 @@ void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
   SideBySide(static_cast<int>(trials.size()), [&](int i) {
     Trial& trial = trials[i];
     const MeshPlan& plan = found[trial.from].plan;
-    MeshSearch::Start start{
-        .places = Widened(plan.placements, trial.split.axis),
-        .seconds = plan.seconds,
-        .axis = trial.split.axis};
-    if (HaveSameParts(trial.split.mesh, found[trial.from].task.mesh)) {
+    MeshSearch::Start start{.places = Widened(plan.placements, trial.axis),
+                            .seconds = plan.seconds,
+                            .axis = trial.axis};
+    if (HaveSameParts(trial.setting.mesh, found[trial.from].setting.mesh)) {
       start.shared = plan.shared;
     }
-    trial.found = search.SketchFrom(
-        found[trial.from].variant,
-        {trial.split.mesh, limit, task.request.expert}, start);
+    trial.found = search.SketchFrom(found[trial.from].variant, trial.setting,
+                                    limit, start);
   });
   // For each plan, the best mesh derived from it.
   std::map<size_t, Trial*> best;
   for (Trial& trial : trials) {
     const PlanCandidate* const one = trial.found.ok() ? &*trial.found : nullptr;
     alternatives.push_back(AlternativeOf(
-        task.request, one, *found[trial.from].variant, trial.split.mesh));
+        task.request, one, *found[trial.from].variant, trial.setting.mesh));
     if (one == nullptr) {
       alternatives.back().why_not = WhyNot(trial.found.status());
       continue;
@@ -178,7 +178,7 @@ void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
   for (auto& [from, trial] : best) {
     PlanCandidate& refined = *trial->found;
     const double gain =
-        IsSmall(refined.variant->model, refined.task.mesh, task.policy)
+        IsSmall(refined.variant->model, refined.setting.mesh, task.policy)
             ? task.policy.refine.noticeable
             : task.policy.refine.worth_the_bound;
     if (refined.plan.seconds >= (1 - gain) * found[from].plan.seconds) {

@@ -37,8 +37,12 @@ Programs ProgramsOf(Recompute recompute, bool in_one_go) {
           .weight_grad = 1 / all};
 }
 
-int64_t DevicesOf(const StageEstimator::Setting& setting, int32_t rank) {
-  return setting.found[setting.layout_of_rank[rank]]->task.mesh.device_count();
+const PlanCandidate& OfRank(StageEstimator::Ranks ranks, int32_t rank) {
+  return *ranks[rank < ranks[0]->setting.stages.doubled ? 1 : 0];
+}
+
+int64_t DevicesOf(StageEstimator::Ranks ranks, int32_t rank) {
+  return OfRank(ranks, rank).setting.mesh.device_count();
 }
 
 }  // namespace
@@ -63,12 +67,12 @@ absl::Status StageEstimator::TakeApartOnce(int64_t count) {
 // Loops are split at the ends of stages of equal work. What passes between them
 // is not known yet.
 absl::StatusOr<StageEstimator::Shares> StageEstimator::EvenShares(
-    const Setting& setting) const {
-  const auto ranks = static_cast<int32_t>(setting.layout_of_rank.size());
-  Shares shares{.edges = ChainEdges(setting.stages)};
-  for (int32_t stage = 0; stage < setting.stages; ++stage) {
+    Ranks ranks) const {
+  const StageSetting& stages = ranks[0]->setting.stages;
+  Shares shares{.edges = ChainEdges(stages.count)};
+  for (int32_t stage = 0; stage < stages.count; ++stage) {
     shares.work.push_back(
-        static_cast<double>(DevicesOf(setting, stage % ranks)));
+        static_cast<double>(DevicesOf(ranks, stage % stages.ranks)));
   }
   const double sum =
       std::accumulate(shares.work.begin(), shares.work.end(), 0.0);
@@ -76,23 +80,22 @@ absl::StatusOr<StageEstimator::Shares> StageEstimator::EvenShares(
   return shares;
 }
 
-absl::StatusOr<StageEstimator::Shares> StageEstimator::SharesOf(
-    const Setting& setting) {
-  const int64_t count = setting.found[0]->variant->count;
+absl::StatusOr<StageEstimator::Shares> StageEstimator::SharesOf(Ranks ranks) {
+  const StageSetting& stages = ranks[0]->setting.stages;
+  const int64_t count = ranks[0]->setting.micro_batches;
   MW_RETURN_IF_ERROR(TakeApartOnce(count));
-  if (layers_ > 1) return EvenShares(setting);
-  const auto ranks = static_cast<int32_t>(setting.layout_of_rank.size());
+  if (layers_ > 1) return EvenShares(ranks);
   std::vector<int64_t> key;
   std::vector<double> capacity;
-  for (int32_t stage = 0; stage < setting.stages; ++stage) {
-    key.push_back(DevicesOf(setting, stage % ranks));
+  for (int32_t stage = 0; stage < stages.count; ++stage) {
+    key.push_back(DevicesOf(ranks, stage % stages.ranks));
     capacity.push_back(static_cast<double>(key.back()) /
-                       static_cast<double>(DevicesOf(setting, 0)));
+                       static_cast<double>(DevicesOf(ranks, 0)));
   }
   const auto [known, is_new] = known_.try_emplace(key);
   if (!is_new) return known->second;
   // Smaller micro-batches have the same effect as more devices.
-  const double devices = static_cast<double>(DevicesOf(setting, 0) * count) /
+  const double devices = static_cast<double>(DevicesOf(ranks, 0) * count) /
                          static_cast<double>(step_->split.count);
   absl::StatusOr<StepStages> variant = EvenStages(
       whole_.step.module(), *step_, capacity, whole_.recompute,
@@ -120,9 +123,9 @@ absl::StatusOr<StageEstimator::Shares> StageEstimator::SharesOf(
 // `part`: its share of the work.
 StageCost StageEstimator::CostOf(const StepTime& time, const Setting& setting,
                                  double part) const {
-  const auto count = static_cast<double>(setting.found[0]->variant->count);
+  const auto count = static_cast<double>(setting.micro_batches);
   const Programs programs =
-      ProgramsOf(whole_.recompute, layers_ >= 2 * setting.stages);
+      ProgramsOf(whole_.recompute, layers_ >= 2 * setting.stages.count);
   const Rates& rates = task_.rates;
   // Every stage has its own layers of what a loop reads.
   const double arrays = layers_ > 1 ? 1 : part;
@@ -141,24 +144,23 @@ StageCost StageEstimator::CostOf(const StepTime& time, const Setting& setting,
           .apply = part * (time.seconds - time.loop_seconds)};
 }
 
-PipelineCosts StageEstimator::CostsOf(const Setting& setting,
-                                      Shares shares) const {
-  const auto ranks = static_cast<int32_t>(setting.layout_of_rank.size());
-  const auto count = static_cast<double>(setting.found[0]->variant->count);
+PipelineCosts StageEstimator::CostsOf(Ranks ranks, Shares shares) const {
+  const Setting& setting = ranks[0]->setting;
+  const StageSetting& stages = setting.stages;
+  const auto count = static_cast<double>(setting.micro_batches);
   PipelineCosts costs{.edges = std::move(shares.edges)};
-  for (int32_t stage = 0; stage < setting.stages; ++stage) {
-    const StepTime& time =
-        setting.found[setting.layout_of_rank[stage % ranks]]->plan.time;
+  for (int32_t stage = 0; stage < stages.count; ++stage) {
+    const StepTime& time = OfRank(ranks, stage % stages.ranks).plan.time;
     costs.stages.push_back(CostOf(time, setting, shares.work[stage]));
   }
   std::vector<int64_t> first_device = {0};
-  for (int32_t rank = 0; rank < ranks; ++rank) {
-    first_device.push_back(first_device.back() + DevicesOf(setting, rank));
+  for (int32_t rank = 0; rank < stages.ranks; ++rank) {
+    first_device.push_back(first_device.back() + DevicesOf(ranks, rank));
   }
   for (StageEdge& edge : costs.edges) {
     const auto end = [&](int stage) {
-      const int32_t rank = stage % ranks;
-      return StageDevices{first_device[rank], DevicesOf(setting, rank)};
+      const int32_t rank = stage % stages.ranks;
+      return StageDevices{first_device[rank], DevicesOf(ranks, rank)};
     };
     const auto seconds = [&](const StageDevices& from, const StageDevices& to,
                              int64_t bytes) {
@@ -178,15 +180,15 @@ PipelineCosts StageEstimator::CostsOf(const Setting& setting,
   return costs;
 }
 
-absl::StatusOr<double> StageEstimator::SecondsOf(const Setting& setting) {
-  MW_ASSIGN_OR_RETURN(Shares shares, SharesOf(setting));
-  const PipelineCosts costs = CostsOf(setting, std::move(shares));
+absl::StatusOr<double> StageEstimator::SecondsOf(Ranks ranks) {
+  MW_ASSIGN_OR_RETURN(Shares shares, SharesOf(ranks));
+  const PipelineCosts costs = CostsOf(ranks, std::move(shares));
+  const Setting& setting = ranks[0]->setting;
   const PipelineShape shape{
-      .stages = setting.stages,
-      .ranks = static_cast<int>(setting.layout_of_rank.size()),
-      .micro_batches = static_cast<int>(setting.found[0]->variant->count)};
-  const ScheduleKind kind =
-      task_.request.schedule.value_or(ScheduleKind::kAuto);
+      .stages = setting.stages.count,
+      .ranks = setting.stages.ranks,
+      .micro_batches = static_cast<int>(setting.micro_batches)};
+  const ScheduleKind kind = setting.schedule.value_or(ScheduleKind::kAuto);
   if (kind != ScheduleKind::kAuto) {
     MW_ASSIGN_OR_RETURN(const Timetable table, MakeTimetable(shape, kind));
     return SimulateValid(table, costs, /*record=*/false).step_seconds;

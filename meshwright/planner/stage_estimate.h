@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -24,16 +25,12 @@ class StageEstimator {
   StageEstimator(const PlanTask& task, const StepVariant& whole)
       : task_(task), whole_(whole) {}
 
-  struct Setting {
-    int32_t stages = 2;
-    // Candidates for the whole step on the meshes of ranks, all with the same
-    // micro-batch count; and which of them each rank has.
-    std::vector<const PlanCandidate*> found;
-    std::vector<int32_t> layout_of_rank;
-  };
-  // Seconds of a step, without memory limits. kInvalidArgument if the step
-  // cannot be cut into this many stages that all have work.
-  absl::StatusOr<double> SecondsOf(const Setting& setting);
+  // Seconds of a step, without memory limits. `ranks`: candidates for the whole
+  // step, for most ranks and, if some are doubled, for these; their settings
+  // differ in the mesh alone. kInvalidArgument if the step cannot be cut into
+  // this many stages that all have work.
+  using Ranks = std::span<const PlanCandidate* const>;
+  absl::StatusOr<double> SecondsOf(Ranks ranks);
 
  private:
   // Each stage's share of the work, and the bytes that pass between stages per
@@ -44,9 +41,9 @@ class StageEstimator {
   };
 
   absl::Status TakeApartOnce(int64_t count);
-  absl::StatusOr<Shares> SharesOf(const Setting& setting);
-  absl::StatusOr<Shares> EvenShares(const Setting& setting) const;
-  PipelineCosts CostsOf(const Setting& setting, Shares shares) const;
+  absl::StatusOr<Shares> SharesOf(Ranks ranks);
+  absl::StatusOr<Shares> EvenShares(Ranks ranks) const;
+  PipelineCosts CostsOf(Ranks ranks, Shares shares) const;
   StageCost CostOf(const StepTime& time, const Setting& setting,
                    double part) const;
 

@@ -32,12 +32,7 @@ absl::StatusOr<PlanCandidate> Again(
     const std::shared_ptr<const StepVariant>& variant, int64_t limit,
     const std::vector<AxisPlaces>& warm_start = {}) {
   MW_ASSIGN_OR_RETURN(PlanCandidate again,
-                      search.Sketch(variant,
-                                    {.mesh = found.task.mesh,
-                                     .memory_limit = limit,
-                                     .expert = found.expert,
-                                     .stages = found.task.stages},
-                                    warm_start));
+                      search.Sketch(variant, found.setting, limit, warm_start));
   again.split = found.split;
   return again;
 }

@@ -41,9 +41,6 @@ int32_t DoubledOf(int64_t devices, int32_t stages) {
   return 0;
 }
 
-// Shares of devices, by mesh of a trial: one or two.
-double ShareOf(size_t mesh) { return mesh == 0 ? 1 : 2; }
-
 double Apart(double a, double b) { return std::abs(std::log(a / b)); }
 
 }  // namespace
@@ -157,32 +154,49 @@ bool StageSearch::IsWorthIt(int32_t stages) const {
   });
 }
 
-std::vector<StageSearch::Trial> StageSearch::TrialsOf(int32_t stages) {
-  const int64_t devices = task_.cluster.device_count();
-  Trial trial{.stages = stages};
-  if (!task_.request.mesh.has_value() && devices % stages != 0) {
-    trial.doubled = DoubledOf(devices, stages);
+StageSearch::Trial StageSearch::TrialOn(const std::vector<Mesh>& meshes,
+                                        int64_t count,
+                                        StageSetting stages) const {
+  Trial trial;
+  for (const Mesh& mesh : meshes) {
+    stages.is_doubled = !trial.settings.empty();
+    trial.settings.push_back({.mesh = mesh,
+                              .micro_batches = count,
+                              .recompute = recompute_,
+                              .stages = stages,
+                              .schedule = task_.request.schedule,
+                              .expert = task_.request.expert});
   }
-  const int64_t share = devices / trial.parts();
+  return trial;
+}
+
+std::vector<StageSearch::Trial> StageSearch::TrialsOf(int32_t ranks) {
+  const int64_t devices = task_.cluster.device_count();
+  StageSetting stages{.count = task_.request.stages.value_or(ranks),
+                      .ranks = ranks};
+  if (!task_.request.mesh.has_value() && devices % ranks != 0) {
+    stages.doubled = DoubledOf(devices, ranks);
+  }
+  const int64_t share = devices / stages.parts();
   const std::vector<Mesh> meshes = MeshesOf(share);
   std::vector<Trial> trials;
   if (meshes.empty()) {
     if (!best_.ok()) {
-      best_ = NoIslandMeshOfStage(task_.module, task_.cluster, trial.parts());
+      best_ = NoIslandMeshOfStage(task_.module, task_.cluster, stages.parts());
     }
     return trials;
   }
-  trial.count = CountFor(stages, meshes);
-  if (trial.count < 2) return trials;
-  for (const Mesh& mesh : meshes) {
-    trials.push_back(trial);
-    trials.back().meshes = {mesh};
+  const int64_t count = CountFor(ranks, meshes);
+  if (count < 2) return trials;
+  if (stages.doubled == 0) {
+    for (const Mesh& mesh : meshes) {
+      trials.push_back(TrialOn({mesh}, count, stages));
+    }
+    return trials;
   }
-  if (trial.doubled == 0) return trials;
   const std::vector<Mesh> larger = MeshesOf(2 * share);
-  trials.resize(std::min(trials.size(), larger.size()));
-  for (size_t i = 0; i < trials.size(); ++i) {
-    trials[i].meshes.push_back(larger[i]);
+  for (size_t i = 0; i < std::min(meshes.size(), larger.size()); ++i) {
+    trials.push_back(TrialOn({meshes[i], larger[i]}, count, stages));
   }
   return trials;
 }
@@ -190,72 +204,72 @@ std::vector<StageSearch::Trial> StageSearch::TrialsOf(int32_t stages) {
 // Pins are on unsplit loops.
 int32_t StageSearch::PiecesFor(const Trial& trial) const {
   if (task_.request.annotations) return 1;
-  return task_.request.stages.value_or(trial.stages) + trial.doubled;
+  return trial.stages().count + trial.stages().doubled;
 }
 
 void StageSearch::MakeVariantsOf(std::vector<Trial>& trials) {
   std::set<std::pair<int64_t, Recompute>> wanted;
-  for (const Trial& trial : trials) wanted.insert({trial.count, recompute_});
+  for (const Trial& trial : trials) {
+    wanted.insert({trial.setting().micro_batches, recompute_});
+  }
   variants_.Make(std::vector(wanted.begin(), wanted.end()));
   for (const auto& [count, recompute] : wanted) {
     const absl::Status status = variants_.Get(count, recompute).status();
     if (status.ok()) continue;
     if (!best_.ok()) best_ = status;
-    std::erase_if(trials,
-                  [&](const Trial& trial) { return trial.count == count; });
+    std::erase_if(trials, [&](const Trial& trial) {
+      return trial.setting().micro_batches == count;
+    });
   }
 }
 
 void StageSearch::Run(std::vector<Trial> trials) {
   for (const Trial& trial : trials) {
     if (task_.request.report) {
-      task_.request.report(absl::StrCat(trial.stages, " stages of ",
-                                        trial.meshes[0].ToString(), " x",
-                                        trial.count));
+      task_.request.report(absl::StrCat(trial.stages().ranks, " stages of ",
+                                        trial.setting().mesh.ToString(), " x",
+                                        trial.setting().micro_batches));
     }
   }
   MakeVariantsOf(trials);
   std::vector<std::pair<Trial*, size_t>> all;
   for (Trial& trial : trials) {
-    trial.found.resize(trial.meshes.size());
-    for (size_t i = 0; i < trial.meshes.size(); ++i) all.push_back({&trial, i});
+    trial.found.resize(trial.settings.size());
+    for (size_t i = 0; i < trial.settings.size(); ++i)
+      all.push_back({&trial, i});
   }
   SideBySide(static_cast<int>(all.size()), [&](int i) {
-    const auto& [trial, mesh] = all[i];
-    trial->found[mesh] =
-        search_.Sketch(*variants_.Get(trial->count, recompute_),
-                       {.mesh = trial->meshes[mesh],
-                        .memory_limit = task_.memory_bytes,
-                        .expert = task_.request.expert,
-                        .stages = trial->parts() / ShareOf(mesh)},
-                       {});
+    const auto& [trial, at] = all[i];
+    const Setting& setting = trial->settings[at];
+    trial->found[at] =
+        search_.Sketch(*variants_.Get(setting.micro_batches, recompute_),
+                       setting, task_.memory_bytes, {});
   });
   for (Trial& trial : trials) Keep(trial);
 }
 
 absl::StatusOr<double> StageSearch::Estimate(const Trial& trial) {
-  StageEstimator::Setting setting{
-      .stages = task_.request.stages.value_or(trial.stages),
-      .layout_of_rank = std::vector<int32_t>(trial.stages, 0)};
+  std::vector<const PlanCandidate*> ranks;
   for (const absl::StatusOr<PlanCandidate>& found : trial.found) {
     MW_RETURN_IF_ERROR(found.status());
-    setting.found.push_back(&*found);
+    ranks.push_back(&*found);
   }
-  std::fill_n(setting.layout_of_rank.begin(), trial.doubled, 1);
-  return estimator_.SecondsOf(setting);
+  return estimator_.SecondsOf(ranks);
 }
 
 void StageSearch::Keep(Trial& trial) {
+  const StageSetting& stages = trial.stages();
   const absl::StatusOr<double> estimate = Estimate(trial);
   const absl::Status& status = estimate.status();
   // Stages on faster devices get more of the work.
   const double speed =
-      trial.doubled == 0 ? MeanSpeedOfParts(task_.cluster, trial.stages) : 1;
+      stages.doubled == 0 ? MeanSpeedOfParts(task_.cluster, stages.ranks) : 1;
   const double seconds = estimate.value_or(0) / speed;
   Alternative alternative = AlternativeOf(
       task_.request, trial.found[0].ok() ? &*trial.found[0] : nullptr,
-      **variants_.Get(trial.count, recompute_), trial.meshes[0]);
-  alternative.stages = trial.stages;
+      **variants_.Get(trial.setting().micro_batches, recompute_),
+      trial.setting().mesh);
+  alternative.stages = stages.ranks;
   alternative.seconds = seconds;
   alternative.why_not = WhyNot(status);
   note_(std::move(alternative));
@@ -263,19 +277,19 @@ void StageSearch::Keep(Trial& trial) {
     if (!best_.ok()) best_ = status;
     return;
   }
-  const auto [entry, is_new] = seconds_.try_emplace(trial.stages, seconds);
+  const auto [entry, is_new] = seconds_.try_emplace(stages.ranks, seconds);
   entry->second = std::min(entry->second, seconds);
   StageCandidate candidate{
       .layouts = {*std::move(trial.found[0])},
-      .layout_of_rank = std::vector<int32_t>(trial.stages, 0),
-      .stages = task_.request.stages.value_or(trial.stages),
+      .layout_of_rank = std::vector<int32_t>(stages.ranks, 0),
+      .stages = stages.count,
       .loop_pieces = PiecesFor(trial),
       .seconds = seconds};
-  if (trial.doubled > 0) {
+  if (stages.doubled > 0) {
     candidate.layouts.push_back(*std::move(trial.found[1]));
-    std::fill_n(candidate.layout_of_rank.begin(), trial.doubled, 1);
+    std::fill_n(candidate.layout_of_rank.begin(), stages.doubled, 1);
   }
-  const auto [kept, is_first] = kept_.try_emplace(trial.stages, candidate);
+  const auto [kept, is_first] = kept_.try_emplace(stages.ranks, candidate);
   if (!is_first && seconds < kept->second.seconds) kept->second = candidate;
   const bool is_best = !best_.ok() || seconds < best_->seconds;
   if (is_best) {
@@ -296,7 +310,8 @@ void StageSearch::AddRivals() {
   }
   for (PlanCandidate& other : others_) {
     if (other.variant == best_->first().variant &&
-        other.task.stages == best_->first().task.stages) {
+        other.setting.stages.meshes() ==
+            best_->first().setting.stages.meshes()) {
       best_->rivals.push_back(std::move(other));
     }
   }
@@ -341,14 +356,11 @@ void StageSearch::TryMoreMicroBatches() {
       return;
     }
     const double before = best_->seconds;
-    Trial trial{.stages = stages,
-                .doubled = static_cast<int32_t>(
-                    std::ranges::count(best_->layout_of_rank, 1)),
-                .count = count};
+    std::vector<Mesh> meshes;
     for (const PlanCandidate& layout : best_->layouts) {
-      trial.meshes.push_back(layout.task.mesh);
+      meshes.push_back(layout.setting.mesh);
     }
-    Run({std::move(trial)});
+    Run({TrialOn(meshes, count, best_->first().setting.stages)});
     if (!(best_->seconds < before)) return;
   }
 }

@@ -44,18 +44,14 @@ class StageSearch {
   absl::StatusOr<std::vector<StageCandidate>> Best(double whole_seconds);
 
  private:
-  // One setting and its result.
+  // A way to divide the step, and its result.
   struct Trial {
-    int32_t stages = 2;
-    // The first so many stages have twice as many devices.
-    int32_t doubled = 0;
-    int64_t count = 2;
-    // The mesh of most stages; then that of the doubled stages, if any.
-    std::vector<Mesh> meshes;
-    std::vector<absl::StatusOr<PlanCandidate>> found;  // By mesh.
+    // Of most ranks; then of the doubled ranks, if any.
+    std::vector<Setting> settings;
+    std::vector<absl::StatusOr<PlanCandidate>> found;  // By setting.
 
-    // Into how many parts, equal per device, the step is divided.
-    int32_t parts() const { return stages + doubled; }
+    const Setting& setting() const { return settings[0]; }
+    const StageSetting& stages() const { return settings[0].stages; }
   };
 
   absl::Status Check() const;  // Whether the request is possible.
@@ -66,7 +62,10 @@ class StageSearch {
   bool IsWorthIt(int32_t stages) const;
   // Bubble time relative to the work of a stage, by the requested schedule.
   double BubblesOf(int32_t stages, int64_t count) const;
-  std::vector<Trial> TrialsOf(int32_t stages);
+  std::vector<Trial> TrialsOf(int32_t ranks);
+  // On these meshes: that of most ranks, then that of the doubled ones.
+  Trial TrialOn(const std::vector<Mesh>& meshes, int64_t count,
+                StageSetting stages) const;
   int32_t PiecesFor(const Trial& trial) const;  // Pieces of each loop.
   // Drops trials whose variant is impossible.
   void MakeVariantsOf(std::vector<Trial>& trials);

@@ -106,9 +106,10 @@ bool WholeSearch::MemoryCosts() {
     return false;
   }
   if (!unlimited_seconds_.has_value()) {
-    const absl::StatusOr<PlanCandidate> found =
-        search_.Sketch(*Variant(1), {best.task.mesh, kNoLimit, request_.expert},
-                       best.plan.placements);
+    const absl::StatusOr<PlanCandidate> found = search_.Sketch(
+        *Variant(1),
+        SettingOf(**Variant(1), best.setting.mesh, request_.expert), kNoLimit,
+        best.plan.placements);
     unlimited_seconds_ = found.ok() ? found->seconds() : 0;
   }
   return best.seconds() >
@@ -206,12 +207,12 @@ absl::StatusOr<PlanCandidate> WholeSearch::SketchOn(
     const std::shared_ptr<const StepVariant>& variant, const Mesh& mesh) const {
   std::vector<AxisPlaces> warm_start = warm_start_;
   if (request_.expert == Expert::kAuto) {
-    absl::StatusOr<PlanCandidate> start =
-        search_.Sketch(variant, {mesh, kNoLimit, Expert::kDp}, {});
+    absl::StatusOr<PlanCandidate> start = search_.Sketch(
+        variant, SettingOf(*variant, mesh, Expert::kDp), kNoLimit, {});
     if (start.ok()) warm_start = std::move(start->plan.placements);
   }
-  return search_.Sketch(variant, {mesh, task_.memory_bytes, request_.expert},
-                        warm_start);
+  return search_.Sketch(variant, SettingOf(*variant, mesh, request_.expert),
+                        task_.memory_bytes, warm_start);
 }
 
 void WholeSearch::Keep(const Mesh& mesh, const StepVariant& variant,
@@ -228,7 +229,7 @@ void WholeSearch::Keep(const Mesh& mesh, const StepVariant& variant,
     if (warm_start_.empty() || found->seconds() <= SecondsOf(found_)) {
       warm_start_ = found->plan.placements;
     }
-    times_.push_back({mesh, found->seconds(), found->variant});
+    times_.push_back({found->setting, found->seconds()});
     found_.push_back(*std::move(found));
   }
   log_.alternatives.push_back(std::move(alternative));

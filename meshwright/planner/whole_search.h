@@ -41,7 +41,7 @@ class WholeSearch {
   bool refused() const { return refused_; }
   const std::vector<PlanCandidate>& found() const { return found_; }
   // All settings that were possible, including those no longer in found().
-  const std::vector<MeshTime>& times() const { return times_; }
+  const std::vector<SettingTime>& times() const { return times_; }
 
   // Whether the time limit has passed and something was found; adds a note if
   // so.
@@ -83,7 +83,7 @@ class WholeSearch {
   std::vector<PlanCandidate> found_;
   bool refused_ = false;
   std::vector<AxisPlaces> warm_start_;  // Of the best candidate so far.
-  std::vector<MeshTime> times_;
+  std::vector<SettingTime> times_;
 };
 
 }  // namespace meshwright

@@ -68,7 +68,7 @@ PlannedLayout LayoutFor(const PlanCandidate& found, const Mesh& mesh) {
 
 Plan BeginPlan(const PlanTask& task, const PlanCandidate& found) {
   const StepModel& model = found.variant->model;
-  const Mesh mesh = NamedMesh(task.request, &found, model, found.task.mesh);
+  const Mesh mesh = NamedMesh(task.request, &found, model, found.setting.mesh);
   Plan plan(LayoutFor(found, mesh));
   plan.module_name = task.module.name();
   plan.fingerprint = Fingerprint(task.module);

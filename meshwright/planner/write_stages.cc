@@ -267,7 +267,7 @@ void RecordLayouts(const PlanTask& task, const StageCandidate& candidate,
     const PlanCandidate& other = candidate.layouts[i];
     plan.layouts.push_back(
         LayoutFor(other, NamedMesh(task.request, &other, other.variant->model,
-                                   other.task.mesh)));
+                                   other.setting.mesh)));
   }
 }
 
@@ -286,7 +286,7 @@ std::vector<double> SecondsOf(const PipelineStep& step, const PlanTask& task,
                               const StageCandidate& candidate) {
   std::vector<double> seconds =
       InstructionSeconds(step.micro_batch(), task.rates, task.cluster.IsCpu(),
-                         candidate.first().task.mesh.device_count());
+                         candidate.first().setting.mesh.device_count());
   for (size_t i = 0; i < candidate.pace.size(); ++i) {
     seconds[i] *= candidate.pace[i];
   }
