@@ -72,8 +72,11 @@ class ExpertPlans {
               own_.chosen.plan.predicted.step_seconds) {
         return sketched;
       }
-      MW_ASSIGN_OR_RETURN(Finished finished,
-                          FinishFound(task, search, std::move(found), log));
+      // That of the setting in which the search is fastest.
+      const SearchEffort& effort = task.EffortFor(*found.front().variant);
+      MW_ASSIGN_OR_RETURN(
+          Finished finished,
+          FinishFound(task, search, std::move(found), effort, log));
       return std::move(finished.chosen);
     }
     // What is tried here is not preferred afterwards (Variants::CountsMade).
@@ -106,9 +109,9 @@ class ExpertPlans {
       const bool is_soon_done =
           !effort_.refine_experts && one.setting.mesh.axes().size() == 1;
       if (is_soon_done) {
-        search.Improve(*found, task_.policy.solve.last_work,
-                       task_.policy.solve.first_gap,
-                       task_.request.time_limit_seconds - log_.watch.seconds());
+        found = search.Improved(
+            *found, task_.policy.solve.last_work, task_.policy.solve.first_gap,
+            task_.request.time_limit_seconds - log_.watch.seconds());
       }
       if (found->seconds() <= least) {
         least = found->seconds();
@@ -138,11 +141,9 @@ class ExpertPlans {
   // before.
   absl::StatusOr<WrittenCandidate> Sketched(const MeshSearch& search,
                                             Expert expert) const {
-    std::vector<PlanCandidate> found = Sketches(search, expert);
+    const std::vector<PlanCandidate> found = Sketches(search, expert);
     if (found.empty()) return absl::NotFoundError("behind");
-    std::ranges::stable_sort(
-        found, {}, [](const PlanCandidate& one) { return one.seconds(); });
-    PlanCandidate& best = found[0];
+    const PlanCandidate& best = *QuickestOf(found);
     const auto is_same = [&](const PlanCandidate& one) {
       return one.variant == best.variant &&
              one.setting.mesh == best.setting.mesh &&
@@ -153,7 +154,7 @@ class ExpertPlans {
       return absl::AlreadyExistsError("the search's own");
     }
     MW_ASSIGN_OR_RETURN(Plan plan, WritePlan(task_, best));
-    return WrittenCandidate{std::move(best), std::move(plan)};
+    return WrittenCandidate{best, std::move(plan)};
   }
 
   // Lowered, hardly refined.
@@ -198,21 +199,23 @@ class ExpertPlans {
   const PlanLog& log_;
 };
 
-// Its bound then applies to all plans, not only the expert's.
-void TakeForOwn(const PlanTask& task, const MeshSearch& search,
-                const std::vector<PlanCandidate>& known,
-                WrittenCandidate& expert) {
-  PlanCandidate& found = expert.found;
-  found.setting = found.setting.With(Expert::kAuto);
-  double bound = BoundOn(known, *found.variant, found.setting.mesh);
+// As one of the search's own: its bound then applies to all plans, not only the
+// expert's.
+WrittenCandidate TakenForOwn(const PlanTask& task, const MeshSearch& search,
+                             const std::vector<PlanCandidate>& known,
+                             WrittenCandidate expert) {
+  PlanCandidate own = expert.found;
+  own.setting = own.setting.With(Expert::kAuto);
+  double bound = BoundOn(known, *own.variant, own.setting.mesh);
   if (bound == 0) {
-    bound = Refine(search, found, task.memory_bytes,
-                   found.task.solve.time_limit_seconds)
-                .plan.bound_seconds;
+    bound =
+        Refined(search, own, task.memory_bytes, task.request.time_limit_seconds)
+            .plan.bound_seconds;
   }
-  found.plan.bound_seconds = std::min(bound, found.plan.seconds);
+  expert.found = own.WithBound(bound);
   expert.plan.strategy = task.request.expert;
-  expert.plan.gap = GapOf(found);
+  expert.plan.gap = GapOf(expert.found);
+  return expert;
 }
 
 }  // namespace
@@ -242,7 +245,7 @@ Plan UseExperts(const PlanTask& task, const MeshSearch& search,
     const double seconds = one->plan.predicted.step_seconds;
     const bool is_finalist = task.mode.keeps_finalists && seconds < near;
     if (seconds >= least && !is_finalist) continue;
-    TakeForOwn(task, search, finished.written, *one);
+    *one = TakenForOwn(task, search, finished.written, *std::move(one));
     if (is_finalist) log.finalists.push_back(one->plan);
     if (seconds >= least) continue;
     least = seconds;

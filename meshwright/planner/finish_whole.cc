@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -21,20 +23,25 @@ namespace {
 class WholeFinish {
  public:
   WholeFinish(const PlanTask& task, const MeshSearch& search,
-              std::vector<PlanCandidate> found, PlanLog& log)
-      : task_(task), search_(search), found_(std::move(found)), log_(log) {}
+              std::vector<PlanCandidate> found, const SearchEffort& effort,
+              PlanLog& log)
+      : task_(task),
+        search_(search),
+        effort_(effort),
+        found_(std::move(found)),
+        log_(log) {}
 
   absl::StatusOr<Finished> Run() {
-    const SearchEffort& effort = task_.EffortFor(*found_[0].variant);
     const std::vector<PlanCandidate> all = found_;
-    KeepPromising(effort.kept, task_.policy, found_);
-    if (!effort.refine_all && HasProven(found_, task_.policy)) {
+    found_ = Promising(std::move(found_), effort_.kept, task_.policy);
+    if (!effort_.refine_all && HasProven(found_, task_.policy)) {
       ImproveProven();
     } else {
-      ImproveAll(effort);
+      ImproveAll();
     }
-    RefineMeshes(search_, task_, task_.memory_bytes, LeftSeconds(), found_,
-                 log_.alternatives);
+    std::ranges::move(RefinedMeshes(search_, task_, task_.memory_bytes,
+                                    LeftSeconds(), found_, log_.alternatives),
+                      std::back_inserter(found_));
     log_.seconds["search"] = log_.watch.seconds() - log_.seconds["model"];
     MW_ASSIGN_OR_RETURN(std::vector<Plan> plans, WriteAll());
     for (int round = 0; round < task_.policy.solve.max_rounds; ++round)
@@ -46,32 +53,38 @@ class WholeFinish {
     }
     const size_t chosen =
         ChooseWritten(plans, task_.memory_bytes, task_.policy);
-    Plan plan = std::move(plans[chosen]);
-    if (Fits(plan) && Prove(found_[chosen], plan)) {
-      Tell({plan});
-      RecordWritten(task_, plan, log_.alternatives);
+    WrittenCandidate best{found_[chosen], std::move(plans[chosen])};
+    if (Fits(best.plan)) {
+      const double before = best.found.plan.seconds;
+      best = Proven(std::move(best));
+      if (best.found.plan.seconds < before) {
+        Tell({best.plan});
+        RecordWritten(task_, best.plan, log_.alternatives);
+      }
+      found_[chosen] = best.found;
     }
-    return Finished{{found_[chosen], std::move(plan)}, std::move(found_)};
+    return Finished{std::move(best), std::move(found_)};
   }
 
  private:
   void ImproveProven() {
     for (PlanCandidate& found : found_) {
-      if (GapOf(found) <= task_.policy.prune.proven_gap)
-        Improve(found, task_.policy.solve.last_work,
-                task_.policy.solve.first_gap);
+      if (GapOf(found) > task_.policy.prune.proven_gap) continue;
+      found = Improved(found, task_.policy.solve.last_work,
+                       task_.policy.solve.first_gap);
     }
   }
 
-  void ImproveAll(const SearchEffort& effort) {
+  void ImproveAll() {
     if (found_.size() > 1) {
       SideBySide(static_cast<int>(found_.size()), [&](int i) {
-        Improve(found_[i], task_.policy.solve.second_work,
-                task_.policy.solve.first_gap);
+        found_[i] = Improved(found_[i], task_.policy.solve.second_work,
+                             task_.policy.solve.first_gap);
       });
-      KeepPromising(effort.kept, task_.policy, found_);
+      found_ = Promising(std::move(found_), effort_.kept, task_.policy);
     }
-    Improve(found_[0], LastWork(found_[0]), effort.last_gap);
+    PlanCandidate& best = found_[IndexOfQuickest(found_)];
+    best = Improved(best, LastWork(best), effort_.last_gap);
   }
 
   // Sweeps over large problems take more work.
@@ -116,7 +129,10 @@ class WholeFinish {
     }
     SideBySide(static_cast<int>(too_large.size()), [&](int i) {
       const int at = too_large[i];
-      Tighten(found_[at], plans[at]);
+      std::optional<WrittenCandidate> tighter = Tighter(found_[at], plans[at]);
+      if (!tighter.has_value()) return;
+      found_[at] = std::move(tighter->found);
+      plans[at] = std::move(tighter->plan);
     });
   }
 
@@ -149,39 +165,38 @@ class WholeFinish {
     }
   }
 
-  void Tighten(PlanCandidate& found, Plan& plan) const {
+  // Of a candidate whose program is too large: another with less memory.
+  std::optional<WrittenCandidate> Tighter(const PlanCandidate& found,
+                                          const Plan& plan) const {
     const auto limit = static_cast<int64_t>(
         static_cast<double>(found.plan.peak_bytes) *
         task_.policy.solve.tighter * static_cast<double>(task_.memory_bytes) /
         static_cast<double>(plan.predicted.peak_bytes));
-    absl::StatusOr<PlanCandidate> tighter = search_.Sketch(
+    const absl::StatusOr<PlanCandidate> sketch = search_.Sketch(
         found.variant, found.setting, limit, found.plan.placements);
-    if (!tighter.ok()) return;
-    tighter->plan.bound_seconds =
-        std::min(found.plan.bound_seconds, tighter->plan.seconds);
-    absl::StatusOr<Plan> written = WritePlan(task_, *tighter);
-    if (!written.ok()) return;
-    found = *std::move(tighter);
-    plan = *std::move(written);
+    if (!sketch.ok()) return std::nullopt;
+    PlanCandidate tighter = sketch->WithBound(found.plan.bound_seconds);
+    absl::StatusOr<Plan> written = WritePlan(task_, tighter);
+    if (!written.ok()) return std::nullopt;
+    return WrittenCandidate{std::move(tighter), *std::move(written)};
   }
 
-  // Refines a coarse candidate for its bound; true if that turned out to
-  // improve it.
-  bool Prove(PlanCandidate& found, Plan& plan) {
-    if (found.plan.bound_seconds > 0) return false;
+  // Refines a coarse candidate for its bound; takes what that turned out to
+  // improve.
+  WrittenCandidate Proven(WrittenCandidate one) const {
+    if (one.found.plan.bound_seconds > 0) return one;
     PlanCandidate more =
-        Refine(search_, found, task_.memory_bytes, LeftSeconds());
-    found.plan.bound_seconds = more.plan.bound_seconds;
-    plan.gap = GapOf(found);
-    if (more.plan.seconds >= found.plan.seconds) return false;
-    absl::StatusOr<Plan> better = WritePlan(task_, more);
-    if (!better.ok() || !Fits(*better) ||
-        better->predicted.step_seconds >= plan.predicted.step_seconds) {
-      return false;
+        Refined(search_, one.found, task_.memory_bytes, LeftSeconds());
+    if (more.plan.seconds < one.found.plan.seconds) {
+      absl::StatusOr<Plan> better = WritePlan(task_, more);
+      if (better.ok() && Fits(*better) &&
+          better->predicted.step_seconds < one.plan.predicted.step_seconds) {
+        return {std::move(more), *std::move(better)};
+      }
     }
-    found = std::move(more);
-    plan = *std::move(better);
-    return true;
+    one.found.plan.bound_seconds = more.plan.bound_seconds;
+    one.plan.gap = GapOf(one.found);
+    return one;
   }
 
   void Tell(const std::vector<Plan>& plans) const {
@@ -195,8 +210,9 @@ class WholeFinish {
     return plan.predicted.peak_bytes <= task_.memory_bytes;
   }
 
-  void Improve(PlanCandidate& found, int64_t work, double wanted_gap) const {
-    search_.Improve(found, work, wanted_gap, LeftSeconds());
+  PlanCandidate Improved(const PlanCandidate& found, int64_t work,
+                         double wanted_gap) const {
+    return search_.Improved(found, work, wanted_gap, LeftSeconds());
   }
 
   double LeftSeconds() const {
@@ -205,6 +221,7 @@ class WholeFinish {
 
   const PlanTask& task_;
   const MeshSearch& search_;
+  const SearchEffort& effort_;
   std::vector<PlanCandidate> found_;
   PlanLog& log_;
 };
@@ -239,29 +256,28 @@ size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes,
   return static_cast<size_t>(best - plans.begin());
 }
 
-PlanCandidate Refine(const MeshSearch& search, const PlanCandidate& found,
-                     int64_t memory_bytes, double seconds_left) {
-  PlanCandidate more = found;
-  more.task.memory_limit = memory_bytes;
-  more.plan.bound_seconds = 0;
-  search.Improve(more, search.policy().solve.second_work,
-                 search.policy().solve.first_gap, seconds_left);
-  return more;
+PlanCandidate Refined(const MeshSearch& search, const PlanCandidate& found,
+                      int64_t memory_bytes, double seconds_left) {
+  PlanCandidate unbounded = found.WithBound(0);
+  unbounded.memory_limit = memory_bytes;
+  return search.Improved(unbounded, search.policy().solve.second_work,
+                         search.policy().solve.first_gap, seconds_left);
 }
 
 absl::StatusOr<Finished> FinishFound(const PlanTask& task,
                                      const MeshSearch& search,
                                      std::vector<PlanCandidate> found,
-                                     PlanLog& log) {
-  return WholeFinish(task, search, std::move(found), log).Run();
+                                     const SearchEffort& effort, PlanLog& log) {
+  return WholeFinish(task, search, std::move(found), effort, log).Run();
 }
 
 absl::StatusOr<Finished> FinishWhole(const PlanTask& task,
                                      const MeshSearch& search,
                                      WholeSearch& whole, PlanLog& log) {
   while (true) {
-    MW_ASSIGN_OR_RETURN(Finished finished,
-                        FinishFound(task, search, whole.found(), log));
+    MW_ASSIGN_OR_RETURN(
+        Finished finished,
+        FinishFound(task, search, whole.found(), whole.effort(), log));
     const WrittenCandidate& chosen = finished.chosen;
     if (chosen.plan.predicted.peak_bytes <= task.memory_bytes) return finished;
     whole.TrySmaller(*chosen.found.variant).IgnoreError();

@@ -36,11 +36,12 @@ absl::StatusOr<Finished> FinishWhole(const PlanTask& task,
                                      const MeshSearch& search,
                                      WholeSearch& whole, PlanLog& log);
 
-// As FinishWhole for the given candidates (at least one); no others are tried.
+// As FinishWhole for the given candidates (at least one), with the effort of
+// these steps; no others are tried.
 absl::StatusOr<Finished> FinishFound(const PlanTask& task,
                                      const MeshSearch& search,
                                      std::vector<PlanCandidate> found,
-                                     PlanLog& log);
+                                     const SearchEffort& effort, PlanLog& log);
 
 // Chooses among lowered plans, by index. Normally the fastest that fits; but if
 // that one is not proven to be near the best on its mesh, a plan that is about
@@ -50,8 +51,8 @@ size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes,
 
 // `found`, solved further under this memory limit. The bound of the result
 // holds for all plans on its mesh that fit by the search's count.
-PlanCandidate Refine(const MeshSearch& search, const PlanCandidate& found,
-                     int64_t memory_bytes, double seconds_left);
+PlanCandidate Refined(const MeshSearch& search, const PlanCandidate& found,
+                      int64_t memory_bytes, double seconds_left);
 
 }  // namespace meshwright
 

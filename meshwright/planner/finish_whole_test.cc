@@ -59,38 +59,36 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& test) { return test.param.name; });
 
-TEST(KeepPromising, KeepsOneThatIsProven) {
+TEST(Promising, KeepsOneThatIsProven) {
   // Four are kept.
   const auto variant = std::make_shared<const StepVariant>();
   std::vector<PlanCandidate> found;
   for (const double seconds : {1.0, 1.001, 1.002, 1.003, 1.004, 1.005}) {
     PlanCandidate one{.variant = variant,
-                      .setting = {.mesh = *Mesh::Parse("data=2")},
-                      .task = {.mesh = *Mesh::Parse("data=2")}};
+                      .setting = {.mesh = *Mesh::Parse("data=2")}};
     one.plan.seconds = one.plan.time.seconds = seconds;
     found.push_back(one);
   }
   found[5].plan.bound_seconds = 1.0;
   EXPECT_TRUE(HasProven(found, {}));
-  KeepPromising(/*kept=*/4, {}, found);
+  found = Promising(found, /*kept=*/4, {});
   ASSERT_EQ(found.size(), 5u);
   EXPECT_EQ(found[4].plan.seconds, 1.005);
-  KeepPromising(/*kept=*/4, {}, found);
+  found = Promising(found, /*kept=*/4, {});
   EXPECT_EQ(found.size(), 5u);
   found[4].plan.time.seconds = 1.5;
   EXPECT_FALSE(HasProven(found, {}));
-  KeepPromising(/*kept=*/4, {}, found);
+  found = Promising(found, /*kept=*/4, {});
   EXPECT_EQ(found.size(), 4u);
 }
 
-TEST(KeepPromising, KeepsOneOfEachRecomputation) {
+TEST(Promising, KeepsOneOfEachRecomputation) {
   const auto light = std::make_shared<StepVariant>();
   light->recompute = Recompute::kSelective;
   std::vector<PlanCandidate> found;
   for (const double seconds : {1.0, 1.001, 1.002}) {
     found.push_back({.variant = std::make_shared<const StepVariant>(),
-                     .setting = {.mesh = *Mesh::Parse("data=2")},
-                     .task = {.mesh = *Mesh::Parse("data=2")}});
+                     .setting = {.mesh = *Mesh::Parse("data=2")}});
     found.back().plan.time.seconds = seconds;
   }
   for (const double seconds : {1.04, 1.041}) {
@@ -99,11 +97,11 @@ TEST(KeepPromising, KeepsOneOfEachRecomputation) {
     found.back().plan.time.seconds = seconds;
   }
   std::vector<PlanCandidate> far = found;
-  KeepPromising(/*kept=*/2, {}, found);
+  found = Promising(found, /*kept=*/2, {});
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[2].seconds(), 1.04);
   far[3].plan.time.seconds = far[4].plan.time.seconds = 1.06;
-  KeepPromising(/*kept=*/2, {}, far);
+  far = Promising(far, /*kept=*/2, {});
   EXPECT_EQ(far.size(), 2u);
 }
 

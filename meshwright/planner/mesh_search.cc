@@ -19,27 +19,34 @@ bool IsSmall(const StepModel& model, const Mesh& mesh,
          CellsOf(model, mesh) <= policy.solve.most_cells;
 }
 
-absl::StatusOr<PlanCandidate> MeshSearch::Prepare(
+absl::StatusOr<PlanCandidate> MeshSearch::Begin(
     const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
     int64_t memory_limit) const {
-  const Mesh& mesh = setting.mesh;
   PlanCandidate found{
-      .variant = variant, .setting = setting, .task = {.mesh = mesh}};
-  MeshTask& task = found.task;
+      .variant = variant, .setting = setting, .memory_limit = memory_limit};
+  if (variant->pins.has_value()) found.pins = variant->pins->given;
+  MW_RETURN_IF_ERROR(
+      PinBatch(request_, variant->model, setting.mesh, found.pins));
+  return found;
+}
+
+absl::StatusOr<MeshTask> MeshSearch::TaskOf(const PlanCandidate& found) const {
+  const Mesh& mesh = found.setting.mesh;
+  MeshTask task{.mesh = mesh};
   task.prices = SearchPrices(request_, rates_, cluster_, mesh);
   task.ways = PathsOf(mesh);
   if (request_.expert != Expert::kVolume) task.rates = &rates_;
-  task.memory_limit = memory_limit;
-  task.stages = setting.stages.meshes();
+  task.memory_limit = found.memory_limit;
+  task.stages = found.setting.stages.meshes();
   task.solve = {.time_limit_seconds = request_.time_limit_seconds,
                 .work_limit = policy_.solve.first_work,
                 .seed = request_.seed,
                 .gap = is_lean_ ? policy_.lean.gap : policy_.solve.first_gap};
-  if (variant->pins.has_value()) found.pins = variant->pins->given;
-  MW_RETURN_IF_ERROR(PinBatch(request_, variant->model, mesh, found.pins));
   MW_ASSIGN_OR_RETURN(task.demands.pins,
-                      PinnedGroups(variant->model, found.pins, mesh));
-  return found;
+                      PinnedGroups(found.variant->model, found.pins, mesh));
+  task.demands.expert =
+      DemandOf(found.setting.expert, found.variant->model, found.setting.mesh);
+  return task;
 }
 
 std::shared_ptr<ReshardPathCache> MeshSearch::PathsOf(const Mesh& mesh) const {
@@ -49,24 +56,14 @@ std::shared_ptr<ReshardPathCache> MeshSearch::PathsOf(const Mesh& mesh) const {
   return ways;
 }
 
-absl::Status MeshSearch::Sketch(PlanCandidate& found) const {
-  MeshTask& task = found.task;
-  // The demand refers to this copy of the mesh.
-  task.demands.expert =
-      DemandOf(found.setting.expert, found.variant->model, task.mesh);
-  absl::StatusOr<MeshPlan> plan = SketchMesh(found.variant->model, task);
-  task.demands.expert = nullptr;
-  MW_ASSIGN_OR_RETURN(found.plan, std::move(plan));
-  return absl::OkStatus();
-}
-
 absl::StatusOr<PlanCandidate> MeshSearch::Sketch(
     const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
     int64_t memory_limit, const std::vector<AxisPlaces>& warm_start) const {
   MW_ASSIGN_OR_RETURN(PlanCandidate found,
-                      Prepare(variant, setting, memory_limit));
-  found.task.warm_start = warm_start;
-  MW_RETURN_IF_ERROR(Sketch(found));
+                      Begin(variant, setting, memory_limit));
+  MW_ASSIGN_OR_RETURN(MeshTask task, TaskOf(found));
+  task.warm_start = warm_start;
+  MW_ASSIGN_OR_RETURN(found.plan, SketchMesh(variant->model, task));
   return found;
 }
 
@@ -74,23 +71,23 @@ absl::StatusOr<PlanCandidate> MeshSearch::SketchFrom(
     const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
     int64_t memory_limit, const Start& start) const {
   MW_ASSIGN_OR_RETURN(PlanCandidate found,
-                      Prepare(variant, setting, memory_limit));
-  found.task.warm_start = start.places;
-  found.task.warm_start_shared = start.shared;
-  found.task.warm_start_seconds = start.seconds;
-  found.task.first_axis = start.axis;
-  MW_RETURN_IF_ERROR(Sketch(found));
+                      Begin(variant, setting, memory_limit));
+  MW_ASSIGN_OR_RETURN(MeshTask task, TaskOf(found));
+  task.warm_start = start.places;
+  task.warm_start_shared = start.shared;
+  task.warm_start_seconds = start.seconds;
+  task.first_axis = start.axis;
+  MW_ASSIGN_OR_RETURN(found.plan, SketchMesh(variant->model, task));
   return found;
 }
 
 absl::StatusOr<int64_t> MeshSearch::LeastPeak(
     const std::shared_ptr<const StepVariant>& variant,
     const Setting& setting) const {
-  MW_ASSIGN_OR_RETURN(PlanCandidate found, Prepare(variant, setting, kNoLimit));
-  found.task.demands.expert =
-      DemandOf(setting.expert, variant->model, setting.mesh);
-  return meshwright::LeastPeak(variant->model, setting.mesh,
-                               found.task.demands);
+  MW_ASSIGN_OR_RETURN(const PlanCandidate found,
+                      Begin(variant, setting, kNoLimit));
+  MW_ASSIGN_OR_RETURN(const MeshTask task, TaskOf(found));
+  return meshwright::LeastPeak(variant->model, setting.mesh, task.demands);
 }
 
 absl::Status MeshSearch::CheckPossible(
@@ -106,37 +103,36 @@ absl::Status MeshSearch::CheckPossible(
   return NoWay(request_);
 }
 
-void MeshSearch::Improve(PlanCandidate& found, int64_t work, double wanted_gap,
-                         double seconds_left) const {
+PlanCandidate MeshSearch::Improved(const PlanCandidate& found, int64_t work,
+                                   double wanted_gap,
+                                   double seconds_left) const {
   const double gap = 1 - found.plan.bound_seconds / found.plan.seconds;
-  if (!(gap > wanted_gap) || seconds_left < 0.1) return;
+  if (!(gap > wanted_gap) || seconds_left < 0.1) return found;
   if (!IsSmall(found.variant->model, found.setting.mesh, policy_)) {
-    Bound(found);
-    return;
+    return Bounded(found);
   }
-  MeshTask& task = found.task;
-  task.demands.expert =
-      DemandOf(found.setting.expert, found.variant->model, task.mesh);
-  task.warm_start = found.plan.placements;
-  task.warm_start_shared = found.plan.shared;
-  task.solve.work_limit = work;
-  task.solve.gap = wanted_gap;
-  task.solve.time_limit_seconds = seconds_left;
-  absl::StatusOr<MeshPlan> plan = PlanMesh(found.variant->model, task);
-  task.demands.expert = nullptr;
-  if (!plan.ok()) return;
+  absl::StatusOr<MeshTask> task = TaskOf(found);
+  if (!task.ok()) return found;
+  task->warm_start = found.plan.placements;
+  task->warm_start_shared = found.plan.shared;
+  task->solve.work_limit = work;
+  task->solve.gap = wanted_gap;
+  task->solve.time_limit_seconds = seconds_left;
+  absl::StatusOr<MeshPlan> plan = PlanMesh(found.variant->model, *task);
+  if (!plan.ok()) return found;
   const double bound = std::max(found.plan.bound_seconds, plan->bound_seconds);
-  if (plan->seconds <= found.plan.seconds) found.plan = *std::move(plan);
-  found.plan.bound_seconds = std::min(bound, found.plan.seconds);
+  PlanCandidate improved = found;
+  if (plan->seconds <= found.plan.seconds) improved.plan = *std::move(plan);
+  return improved.WithBound(bound);
 }
 
-void MeshSearch::Bound(PlanCandidate& found) const {
-  MeshTask& task = found.task;
-  task.demands.expert =
-      DemandOf(found.setting.expert, found.variant->model, task.mesh);
-  found.plan.bound_seconds =
-      std::max(found.plan.bound_seconds, BoundOf(found.variant->model, task));
-  task.demands.expert = nullptr;
+PlanCandidate MeshSearch::Bounded(const PlanCandidate& found) const {
+  const absl::StatusOr<MeshTask> task = TaskOf(found);
+  if (!task.ok()) return found;
+  PlanCandidate bounded = found;
+  bounded.plan.bound_seconds =
+      std::max(found.plan.bound_seconds, BoundOf(found.variant->model, *task));
+  return bounded;
 }
 
 }  // namespace meshwright

@@ -3,6 +3,7 @@
 #ifndef MESHWRIGHT_PLANNER_MESH_SEARCH_H_
 #define MESHWRIGHT_PLANNER_MESH_SEARCH_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,19 +23,28 @@
 
 namespace meshwright {
 
+// A setting, and strategies for it. Candidates are values: what refines one
+// returns another.
 struct PlanCandidate {
   // For pipelines only: the step whose loops were split into pieces, which
   // `variant` is a variant of. Null: the loops are whole.
   std::shared_ptr<const SplitStep> split;
   std::shared_ptr<const StepVariant> variant;
   Setting setting;
-  MeshTask task;
+  int64_t memory_limit = 0;  // Of this search: bytes per device, as it counts.
   Annotations pins;
   MeshPlan plan;
 
   // Estimated seconds of a step as a program. (plan.seconds is the sum that the
   // search minimises, and the one that has a bound.)
   double seconds() const { return plan.time.seconds; }
+
+  // With a bound that holds for it, as far as it is below its cost.
+  PlanCandidate WithBound(double bound_seconds) const {
+    PlanCandidate other = *this;
+    other.plan.bound_seconds = std::min(bound_seconds, plan.seconds);
+    return other;
+  }
 };
 
 // Whether the problem can be solved for all axes at once; with three axes or
@@ -83,22 +93,23 @@ class MeshSearch {
   absl::Status CheckPossible(const std::shared_ptr<const StepVariant>& variant,
                              const std::vector<Mesh>& meshes) const;
 
-  // Solves for all axes at once, within `work`, if the bound leaves room for
-  // improvement and the problem IsSmall. Otherwise only makes sure that `found`
-  // has a bound.
-  void Improve(PlanCandidate& found, int64_t work, double wanted_gap,
-               double seconds_left) const;
-  // Sets a bound for the mesh without further solver work.
-  void Bound(PlanCandidate& found) const;
+  // `found`, or one that is no worse: solves for all axes at once, within
+  // `work`, if the bound leaves room for improvement and the problem IsSmall.
+  // Otherwise only makes sure that it has a bound.
+  PlanCandidate Improved(const PlanCandidate& found, int64_t work,
+                         double wanted_gap, double seconds_left) const;
+  // `found` with a bound for the mesh, without further solver work.
+  PlanCandidate Bounded(const PlanCandidate& found) const;
 
   const SearchPolicy& policy() const { return policy_; }
 
  private:
-  // Everything of a candidate but its warm start and solution.
-  absl::StatusOr<PlanCandidate> Prepare(
+  // A candidate still without strategies.
+  absl::StatusOr<PlanCandidate> Begin(
       const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
       int64_t memory_limit) const;
-  absl::Status Sketch(PlanCandidate& found) const;
+  // What is solved to find its strategies, without a warm start.
+  absl::StatusOr<MeshTask> TaskOf(const PlanCandidate& found) const;
   std::shared_ptr<ReshardPathCache> PathsOf(const Mesh& mesh) const;
 
   const Cluster& cluster_;

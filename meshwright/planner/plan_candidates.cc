@@ -29,9 +29,12 @@ bool RecomputesOtherwise(const PlanCandidate& one,
 
 }  // namespace
 
+size_t IndexOfQuickest(std::span<const PlanCandidate> found) {
+  return std::ranges::min_element(found, {}, Seconds) - found.begin();
+}
+
 const PlanCandidate* QuickestOf(const std::vector<PlanCandidate>& found) {
-  if (found.empty()) return nullptr;
-  return &*std::ranges::min_element(found, {}, Seconds);
+  return found.empty() ? nullptr : &found[IndexOfQuickest(found)];
 }
 
 double SecondsOf(const std::vector<PlanCandidate>& found) {
@@ -53,10 +56,10 @@ double GapOf(const PlanCandidate& found) {
              : 0;
 }
 
-void KeepPromising(size_t kept, const SearchPolicy& policy,
-                   std::vector<PlanCandidate>& found) {
+std::vector<PlanCandidate> Promising(std::vector<PlanCandidate> found,
+                                     size_t kept, const SearchPolicy& policy) {
   std::ranges::stable_sort(found, {}, Seconds);
-  if (found.size() <= kept) return;
+  if (found.size() <= kept) return found;
   const auto after = found.begin() + static_cast<int64_t>(kept);
   std::vector<PlanCandidate> rest(std::make_move_iterator(after),
                                   std::make_move_iterator(found.end()));
@@ -68,6 +71,7 @@ void KeepPromising(size_t kept, const SearchPolicy& policy,
     proven = proven || proves;
     found.push_back(std::move(one));
   }
+  return found;
 }
 
 bool HasProven(std::span<const PlanCandidate> found,

@@ -14,7 +14,10 @@
 
 namespace meshwright {
 
-// The candidate with the least step time; null if the list is empty.
+// The candidate with the least step time, of equal ones the first; its list
+// must not be empty.
+size_t IndexOfQuickest(std::span<const PlanCandidate> found);
+// Null if the list is empty.
 const PlanCandidate* QuickestOf(const std::vector<PlanCandidate>& found);
 // Its step time; infinite if the list is empty.
 double SecondsOf(const std::vector<PlanCandidate>& found);
@@ -27,11 +30,11 @@ bool FitsWithFewer(const std::vector<PlanCandidate>& found, Recompute recompute,
 // best on its mesh.
 double GapOf(const PlanCandidate& found);
 
-// Keeps the `kept` candidates that are worth more work, best first. Keeps
-// another one that is proven near-optimal if it is about as good as the best,
-// and for each rematerialisation policy one that is near the best.
-void KeepPromising(size_t kept, const SearchPolicy& policy,
-                   std::vector<PlanCandidate>& found);
+// The `kept` candidates that are worth more work, best first; another one that
+// is proven near-optimal if it is about as good as the best, and for each
+// rematerialisation policy one that is near the best.
+std::vector<PlanCandidate> Promising(std::vector<PlanCandidate> found,
+                                     size_t kept, const SearchPolicy& policy);
 // Whether some candidate is proven near-optimal and about as good as the best.
 bool HasProven(std::span<const PlanCandidate> found,
                const SearchPolicy& policy);

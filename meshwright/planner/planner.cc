@@ -63,9 +63,9 @@ class Planner {
     if (!staged.ok()) {
       plan = staged.status();
     } else if (!whole.ok() ||
-               staged->front().seconds < task_.policy.choose.worth_a_look *
-                                             whole->predicted.step_seconds) {
-      plan = FinishStages(*staged);
+               QuickestSeconds(*staged) < task_.policy.choose.worth_a_look *
+                                              whole->predicted.step_seconds) {
+      plan = FinishStages(*std::move(staged));
     }
     const bool fits = plan.ok() && Fits(*plan);
     if (!fits && !whole.ok()) {
@@ -135,12 +135,13 @@ class Planner {
     return best;
   }
 
-  absl::StatusOr<Plan> FinishStages(std::vector<StageCandidate>& staged) {
+  absl::StatusOr<Plan> FinishStages(std::vector<StageCandidate> staged) {
     const Stopwatch watch;
-    absl::StatusOr<Plan> plan = FinishBestFirst(
-        task_, search_, LeftSeconds(), staged, [&](const Plan& written) {
-          RecordWritten(task_, written, log_.alternatives);
-        });
+    absl::StatusOr<Plan> plan =
+        FinishBestFirst(task_, search_, LeftSeconds(), std::move(staged),
+                        [&](const Plan& written) {
+                          RecordWritten(task_, written, log_.alternatives);
+                        });
     log_.seconds["stages"] += watch.seconds();
     MW_RETURN_IF_ERROR(plan.status());
     return WithAlternatives(*std::move(plan));

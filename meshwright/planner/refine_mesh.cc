@@ -141,10 +141,11 @@ std::vector<SplitMesh> SplitsOf(const Mesh& mesh, const Cluster& cluster,
   return splits;
 }
 
-void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
-                  double seconds_left, std::vector<PlanCandidate>& found,
-                  std::vector<Alternative>& alternatives) {
-  if (!MayRefine(task.request) || seconds_left <= 0) return;
+std::vector<PlanCandidate> RefinedMeshes(
+    const MeshSearch& search, const PlanTask& task, int64_t limit,
+    double seconds_left, const std::vector<PlanCandidate>& found,
+    std::vector<Alternative>& alternatives) {
+  if (!MayRefine(task.request) || seconds_left <= 0) return {};
   std::vector<Trial> trials = TrialsOf(task, found);
   SideBySide(static_cast<int>(trials.size()), [&](int i) {
     Trial& trial = trials[i];
@@ -175,6 +176,7 @@ void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
     }
   }
   double least = SecondsOf(found);
+  std::vector<PlanCandidate> taken;
   for (auto& [from, trial] : best) {
     PlanCandidate& refined = *trial->found;
     const double gain =
@@ -185,12 +187,13 @@ void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
       continue;
     }
     if (refined.plan.seconds < least) {
-      search.Improve(refined, task.policy.solve.second_work,
-                     task.policy.solve.first_gap, seconds_left);
+      refined = search.Improved(refined, task.policy.solve.second_work,
+                                task.policy.solve.first_gap, seconds_left);
       least = refined.plan.seconds;
     }
-    found.push_back(std::move(refined));
+    taken.push_back(std::move(refined));
   }
+  return taken;
 }
 
 }  // namespace meshwright

@@ -34,12 +34,13 @@ struct SplitMesh {
 std::vector<SplitMesh> SplitsOf(const Mesh& mesh, const Cluster& cluster,
                                 const SearchPolicy& policy, int32_t first = 0);
 
-// Adds to `found` the best candidates on meshes with one axis more than those
-// of two axes in it, where they are noticeably better. Records what was tried
+// The best candidates on meshes with one axis more than those of two axes in
+// `found`, where they are noticeably better than these. Records what was tried
 // in `alternatives`. `limit`: bytes per device, as the search counts.
-void RefineMeshes(const MeshSearch& search, const PlanTask& task, int64_t limit,
-                  double seconds_left, std::vector<PlanCandidate>& found,
-                  std::vector<Alternative>& alternatives);
+std::vector<PlanCandidate> RefinedMeshes(
+    const MeshSearch& search, const PlanTask& task, int64_t limit,
+    double seconds_left, const std::vector<PlanCandidate>& found,
+    std::vector<Alternative>& alternatives);
 
 }  // namespace meshwright
 

@@ -38,29 +38,39 @@ absl::StatusOr<PlanCandidate> Again(
 }
 
 // All layouts, or none.
-bool Tighten(const MeshSearch& search, int64_t limit,
-             StageCandidate& candidate) {
+absl::StatusOr<StageCandidate> Tighter(const MeshSearch& search, int64_t limit,
+                                       const StageCandidate& candidate) {
   std::vector<PlanCandidate> all;
   for (const PlanCandidate& found : candidate.layouts) {
-    absl::StatusOr<PlanCandidate> tighter =
-        Again(search, found, found.variant, limit, found.plan.placements);
-    if (!tighter.ok()) return false;
-    tighter->plan.bound_seconds = found.plan.bound_seconds;
-    all.push_back(*std::move(tighter));
+    MW_ASSIGN_OR_RETURN(
+        PlanCandidate tighter,
+        Again(search, found, found.variant, limit, found.plan.placements));
+    tighter.plan.bound_seconds = found.plan.bound_seconds;
+    all.push_back(std::move(tighter));
   }
-  candidate.layouts = std::move(all);
-  return true;
+  return candidate.With(std::move(all));
+}
+
+StageCandidate Improved(const PlanTask& task, const MeshSearch& search,
+                        double seconds_left, const StageCandidate& candidate) {
+  std::vector<PlanCandidate> all;
+  for (const PlanCandidate& layout : candidate.layouts) {
+    all.push_back(search.Improved(layout, task.policy.solve.second_work,
+                                  task.policy.solve.first_gap, seconds_left));
+  }
+  return candidate.With(std::move(all));
 }
 
 // Refines on the step that stages are cut from; it was searched with its loops
 // whole.
-absl::Status CutLoops(const PlanTask& task, const MeshSearch& search,
-                      StageCandidate& candidate) {
+absl::StatusOr<StageCandidate> WithLoopsCut(const PlanTask& task,
+                                            const MeshSearch& search,
+                                            StageCandidate candidate) {
   const std::shared_ptr<const StepVariant> whole = candidate.first().variant;
   MW_ASSIGN_OR_RETURN(
       std::optional<SplitStep> step,
       StepForStages(task.module, whole->recompute, candidate.loop_pieces));
-  if (!step.has_value()) return absl::OkStatus();
+  if (!step.has_value()) return candidate;
   const auto split = std::make_shared<const SplitStep>(*std::move(step));
   std::shared_ptr<const StepVariant> variant = whole;
   if (split->has_cut_loops) {
@@ -68,20 +78,25 @@ absl::Status CutLoops(const PlanTask& task, const MeshSearch& search,
         variant, StepVariant::Recomputing(split->module, whole->count,
                                           whole->recompute, task.context));
   }
-  const auto make_over = [&](PlanCandidate& found) -> absl::Status {
+  const auto made_over =
+      [&](PlanCandidate found) -> absl::StatusOr<PlanCandidate> {
     if (variant != whole) {
       MW_ASSIGN_OR_RETURN(found,
                           Again(search, found, variant, task.memory_bytes));
     }
     found.split = split;
-    return absl::OkStatus();
+    return found;
   };
-  std::erase_if(candidate.rivals,
-                [&](PlanCandidate& rival) { return !make_over(rival).ok(); });
-  for (PlanCandidate& layout : candidate.layouts) {
-    MW_RETURN_IF_ERROR(make_over(layout));
+  for (PlanCandidate& rival : std::exchange(candidate.rivals, {})) {
+    absl::StatusOr<PlanCandidate> made = made_over(std::move(rival));
+    if (made.ok()) candidate.rivals.push_back(*std::move(made));
   }
-  return absl::OkStatus();
+  std::vector<PlanCandidate> all;
+  for (const PlanCandidate& layout : candidate.layouts) {
+    MW_ASSIGN_OR_RETURN(PlanCandidate made, made_over(layout));
+    all.push_back(std::move(made));
+  }
+  return candidate.With(std::move(all));
 }
 
 // Seconds of a stage's programs per micro-batch.
@@ -105,30 +120,35 @@ bool IsBetter(const PlanTask& task, const Plan& other, const Plan& plan) {
          other.predicted.step_seconds < plan.predicted.step_seconds;
 }
 
+// A candidate and its plan.
+struct StageChoice {
+  StageCandidate candidate;
+  Plan plan;
+};
+
 // Stages with one kind of work may be better off with another mesh than those
 // with another kind.
-void TryRivals(const PlanTask& task, const MeshSearch& search,
-               double seconds_left, StageCandidate& candidate, Plan& plan) {
+StageChoice TryRivals(const PlanTask& task, const MeshSearch& search,
+                      double seconds_left, StageChoice best) {
   const auto take_if_better =
       [&](StageCandidate other) -> absl::StatusOr<Plan> {
     MW_ASSIGN_OR_RETURN(WrittenStages written, WriteStages(task, other));
-    if (IsBetter(task, written.plan, plan)) {
-      plan = written.plan;
-      candidate = std::move(other);
+    if (IsBetter(task, written.plan, best.plan)) {
+      best = {std::move(other), written.plan};
     }
     return std::move(written.plan);
   };
-  for (PlanCandidate& rival : std::exchange(candidate.rivals, {})) {
-    if (candidate.layouts.size() > 1) break;
-    search.Improve(rival, task.policy.solve.second_work,
-                   task.policy.solve.first_gap, seconds_left);
-    const Plan before = plan;
-    StageCandidate mixed = candidate;
-    StageCandidate alone = candidate;
-    alone.layouts = {rival};
-    const absl::StatusOr<Plan> other = take_if_better(std::move(alone));
+  for (const PlanCandidate& coarse : std::exchange(best.candidate.rivals, {})) {
+    if (best.candidate.layouts.size() > 1) break;
+    const PlanCandidate rival =
+        search.Improved(coarse, task.policy.solve.second_work,
+                        task.policy.solve.first_gap, seconds_left);
+    const Plan before = best.plan;
+    StageCandidate mixed = best.candidate;
+    const absl::StatusOr<Plan> other =
+        take_if_better(best.candidate.With({rival}));
     if (!other.ok()) continue;
-    mixed.layouts.push_back(std::move(rival));
+    mixed.layouts.push_back(rival);
     for (int32_t rank = 0; rank < mixed.ranks(); ++rank) {
       mixed.layout_of_rank[rank] =
           RankSeconds(*other, rank) < RankSeconds(before, rank) ? 1 : 0;
@@ -137,6 +157,7 @@ void TryRivals(const PlanTask& task, const MeshSearch& search,
     if (taken == 0 || taken == mixed.ranks()) continue;
     take_if_better(std::move(mixed)).IgnoreError();
   }
+  return best;
 }
 
 // Load imbalance: the time of the busiest rank relative to the mean.
@@ -177,40 +198,40 @@ void Rebalance(const PlanTask& task, StageCandidate& candidate,
 
 absl::StatusOr<Plan> FinishStages(const PlanTask& task,
                                   const MeshSearch& search, double seconds_left,
-                                  StageCandidate& candidate) {
-  MW_RETURN_IF_ERROR(CutLoops(task, search, candidate));
-  for (PlanCandidate& layout : candidate.layouts) {
-    search.Improve(layout, task.policy.solve.second_work,
-                   task.policy.solve.first_gap, seconds_left);
-  }
+                                  StageCandidate candidate) {
+  MW_ASSIGN_OR_RETURN(candidate,
+                      WithLoopsCut(task, search, std::move(candidate)));
+  candidate = Improved(task, search, seconds_left, candidate);
   MW_ASSIGN_OR_RETURN(WrittenStages written, WriteStages(task, candidate));
-  Plan& plan = written.plan;
   int64_t limit = task.memory_bytes;
   for (int round = 0; round < task.policy.solve.max_rounds; ++round) {
-    if (plan.predicted.peak_bytes <= task.memory_bytes) break;
+    const int64_t peak = written.plan.predicted.peak_bytes;
+    if (peak <= task.memory_bytes) break;
     limit = static_cast<int64_t>(
         static_cast<double>(limit) * task.policy.solve.tighter *
-        static_cast<double>(task.memory_bytes) /
-        static_cast<double>(plan.predicted.peak_bytes));
-    if (!Tighten(search, limit, candidate)) break;
+        static_cast<double>(task.memory_bytes) / static_cast<double>(peak));
+    absl::StatusOr<StageCandidate> tighter = Tighter(search, limit, candidate);
+    if (!tighter.ok()) break;
+    candidate = *std::move(tighter);
     MW_ASSIGN_OR_RETURN(written, WriteStages(task, candidate));
   }
   Rebalance(task, candidate, written);
-  if (!task.EffortFor(*candidate.first().variant).vary_stages) {
-    return std::move(plan);
+  StageChoice best{std::move(candidate), std::move(written.plan)};
+  if (!task.EffortFor(*best.candidate.first().variant).vary_stages) {
+    return std::move(best.plan);
   }
-  if (candidate.layouts.size() == 1) {
-    TryRivals(task, search, seconds_left, candidate, plan);
+  if (best.candidate.layouts.size() == 1) {
+    best = TryRivals(task, search, seconds_left, std::move(best));
   }
-  if (MayTakeTurns(task, plan, candidate)) {
-    StageCandidate turns = candidate;
-    turns.stages = 2 * candidate.ranks();
+  if (MayTakeTurns(task, best.plan, best.candidate)) {
+    StageCandidate turns = best.candidate;
+    turns.stages = 2 * turns.ranks();
     absl::StatusOr<WrittenStages> other = WriteStages(task, turns);
-    if (other.ok() && IsBetter(task, other->plan, plan)) {
-      plan = std::move(other->plan);
+    if (other.ok() && IsBetter(task, other->plan, best.plan)) {
+      return std::move(other->plan);
     }
   }
-  return std::move(plan);
+  return std::move(best.plan);
 }
 
 }  // namespace meshwright

@@ -14,7 +14,7 @@ namespace meshwright {
 // takes longer than counted gets less work. Errors as WriteStages.
 absl::StatusOr<Plan> FinishStages(const PlanTask& task,
                                   const MeshSearch& search, double seconds_left,
-                                  StageCandidate& candidate);
+                                  StageCandidate candidate);
 
 }  // namespace meshwright
 

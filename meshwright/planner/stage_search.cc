@@ -457,7 +457,6 @@ absl::StatusOr<std::vector<StageCandidate>> BestStages(
     std::ranges::move(*best, std::back_inserter(candidates));
   }
   if (candidates.empty()) return first_error;
-  std::ranges::stable_sort(candidates, {}, &StageCandidate::seconds);
   return candidates;
 }
 

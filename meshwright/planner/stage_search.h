@@ -37,10 +37,10 @@ class StageSearch {
               std::shared_ptr<const StepVariant> whole, Variants& variants,
               Note note);
 
-  // The best candidate of any stage count first, then the best of other stage
-  // counts. kInvalidArgument if a requested count is impossible.
-  // `whole_seconds`: the step time without stages; the search gives up when it
-  // seems far from that (SearchEffort::stages_far_behind).
+  // The best candidate of each stage count. kInvalidArgument if a requested
+  // count is impossible. `whole_seconds`: the step time without stages; the
+  // search gives up when it seems far from that
+  // (SearchEffort::stages_far_behind).
   absl::StatusOr<std::vector<StageCandidate>> Best(double whole_seconds);
 
  private:
@@ -95,7 +95,7 @@ class StageSearch {
 
 // The best candidate of each stage count with the rematerialisation policy of
 // `without`, the best non-pipelined plan; with every policy if that is null.
-// Fastest first, at least one.
+// At least one, in no order.
 absl::StatusOr<std::vector<StageCandidate>> BestStages(
     const PlanTask& task, const MeshSearch& search, const Plan* without,
     Variants& variants, const StageSearch::Note& note);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "meshwright/base/status_macros.h"
@@ -34,7 +35,7 @@ absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
       std::vector<StageCandidate> staged,
       BestStages(other, search, nullptr, variants, [](const Alternative&) {}));
   return FinishBestFirst(other, search, other.request.time_limit_seconds,
-                         staged, [](const Plan&) {});
+                         std::move(staged), [](const Plan&) {});
 }
 
 // The first that fits, or the leanest. The limits tried do not depend on the
@@ -64,11 +65,18 @@ absl::StatusOr<Plan> LeanestStages(const PlanTask& task) {
 
 }  // namespace
 
+double QuickestSeconds(const std::vector<StageCandidate>& staged) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const StageCandidate& one : staged) least = std::min(least, one.seconds);
+  return least;
+}
+
 absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
                                      const MeshSearch& search,
                                      double seconds_left,
-                                     std::vector<StageCandidate>& staged,
+                                     std::vector<StageCandidate> staged,
                                      const StagesWritten& written) {
+  std::ranges::stable_sort(staged, {}, &StageCandidate::seconds);
   const Stopwatch watch;
   absl::StatusOr<Plan> best = absl::NotFoundError("none fits");
   absl::StatusOr<Plan> leanest = absl::NotFoundError("no stages");
@@ -78,8 +86,8 @@ absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
                       ++more > task.policy.stages.more_written)) {
       break;
     }
-    absl::StatusOr<Plan> plan =
-        FinishStages(task, search, seconds_left - watch.seconds(), candidate);
+    absl::StatusOr<Plan> plan = FinishStages(
+        task, search, seconds_left - watch.seconds(), std::move(candidate));
     if (plan.ok()) written(*plan);
     if (plan.ok() && Fits(*plan, task.memory_bytes)) {
       if (!best.ok() ||

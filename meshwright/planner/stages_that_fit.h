@@ -15,13 +15,16 @@ namespace meshwright {
 // Called with every plan that was lowered.
 using StagesWritten = std::function<void(const Plan&)>;
 
+// The estimate of the fastest; infinite if there is none.
+double QuickestSeconds(const std::vector<StageCandidate>& staged);
+
 // Lowers candidates fastest first, until none that is left is estimated to be
 // faster than the best that fits, or a few more were lowered. If none fits,
 // returns the one that needs the least memory.
 absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
                                      const MeshSearch& search,
                                      double seconds_left,
-                                     std::vector<StageCandidate>& staged,
+                                     std::vector<StageCandidate> staged,
                                      const StagesWritten& written);
 
 // For a search that found nothing that fits: the leanest plan if it fits, else

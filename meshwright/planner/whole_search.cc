@@ -230,6 +230,7 @@ void WholeSearch::Keep(const Mesh& mesh, const StepVariant& variant,
       warm_start_ = found->plan.placements;
     }
     times_.push_back({found->setting, found->seconds()});
+    if (found_.empty()) effort_ = &task_.EffortFor(variant);
     found_.push_back(*std::move(found));
   }
   log_.alternatives.push_back(std::move(alternative));

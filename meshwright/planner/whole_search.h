@@ -40,6 +40,9 @@ class WholeSearch {
   // Whether the request is impossible, even with unlimited memory.
   bool refused() const { return refused_; }
   const std::vector<PlanCandidate>& found() const { return found_; }
+  // That of the step variant with which candidates were found first, so that
+  // all of them get the same. Something must have been found.
+  const SearchEffort& effort() const { return *effort_; }
   // All settings that were possible, including those no longer in found().
   const std::vector<SettingTime>& times() const { return times_; }
 
@@ -81,6 +84,7 @@ class WholeSearch {
   // Step time with unlimited memory and one micro-batch.
   std::optional<double> unlimited_seconds_;
   std::vector<PlanCandidate> found_;
+  const SearchEffort* effort_ = nullptr;  // Of the first of these.
   bool refused_ = false;
   std::vector<AxisPlaces> warm_start_;  // Of the best candidate so far.
   std::vector<SettingTime> times_;

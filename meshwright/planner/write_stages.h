@@ -3,6 +3,7 @@
 #define MESHWRIGHT_PLANNER_WRITE_STAGES_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,6 +32,12 @@ struct StageCandidate {
 
   int32_t ranks() const { return static_cast<int32_t>(layout_of_rank.size()); }
   const PlanCandidate& first() const { return layouts.front(); }
+  // The same with as many other strategies.
+  StageCandidate With(std::vector<PlanCandidate> other_layouts) const {
+    StageCandidate other = *this;
+    other.layouts = std::move(other_layouts);
+    return other;
+  }
 };
 
 struct WrittenStages {
