@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/side_by_side.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
 #include "meshwright/planner/plan_candidates.h"
 #include "meshwright/planner/refine_mesh.h"
@@ -136,8 +137,8 @@ class WholeFinish {
     });
   }
 
-  // Lowers others of `all` that are estimated to be faster than the best
-  // program, best first.
+  // Lowers others of `all`, best first, until none is estimated to be faster
+  // than the best program.
   void WriteMore(std::vector<PlanCandidate> all, std::vector<Plan>& plans) {
     std::erase_if(all, [&](const PlanCandidate& one) {
       return std::ranges::any_of(found_, [&](const PlanCandidate& other) {
@@ -145,17 +146,16 @@ class WholeFinish {
       });
     });
     std::ranges::stable_sort(all, {}, &PlanCandidate::seconds);
-    int more = 0;
+    const Stopwatch watch;
+    const double seconds = task_.policy.prune.share_for_more * LeftSeconds();
     for (PlanCandidate& one : all) {
       const Plan& best =
           plans[ChooseWritten(plans, task_.memory_bytes, task_.policy)];
-      if (one.seconds() >= best.predicted.step_seconds || LeftSeconds() <= 0) {
-        break;
-      }
-      if (++more > task_.policy.prune.more_written) {
+      if (one.seconds() >= best.predicted.step_seconds) break;
+      if (watch.seconds() >= seconds) {
         log_.notes.push_back(absl::StrCat(
             one.setting.mesh.ToString(), " may be as good: estimated at ",
-            FormatSeconds(one.seconds()), ", not written"));
+            FormatSeconds(one.seconds()), ", not written for want of time"));
         break;
       }
       absl::StatusOr<Plan> plan = WritePlan(task_, one);

@@ -1,6 +1,7 @@
 #include "meshwright/planner/planner.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
+#include "meshwright/base/units.h"
 #include "meshwright/partition/tensor_pins.h"
 #include "meshwright/planner/batch_axis.h"
 #include "meshwright/planner/expert_plans.h"
@@ -65,7 +67,9 @@ class Planner {
     } else if (!whole.ok() ||
                QuickestSeconds(*staged) < task_.policy.choose.worth_a_look *
                                               whole->predicted.step_seconds) {
-      plan = FinishStages(*std::move(staged));
+      plan = FinishStages(*staged, whole.ok()
+                                       ? whole->predicted.step_seconds
+                                       : std::numeric_limits<double>::max());
     }
     const bool fits = plan.ok() && Fits(*plan);
     if (!fits && !whole.ok()) {
@@ -79,6 +83,7 @@ class Planner {
     // Plans lowered afterwards count, too.
     if (!best.alternatives.empty()) {
       best.alternatives = BestFirst(log_.alternatives);
+      best.notes = log_.notes;
     }
     return best;
   }
@@ -135,14 +140,23 @@ class Planner {
     return best;
   }
 
-  absl::StatusOr<Plan> FinishStages(std::vector<StageCandidate> staged) {
+  // `whole_seconds`: the step time without stages.
+  absl::StatusOr<Plan> FinishStages(std::vector<StageCandidate>& staged,
+                                    double whole_seconds) {
     const Stopwatch watch;
     absl::StatusOr<Plan> plan =
-        FinishBestFirst(task_, search_, LeftSeconds(), std::move(staged),
+        FinishBestFirst(task_, search_, LeftSeconds(), whole_seconds, staged,
                         [&](const Plan& written) {
                           RecordWritten(task_, written, log_.alternatives);
                         });
     log_.seconds["stages"] += watch.seconds();
+    if (plan.ok() && !staged.empty()) {
+      const StageCandidate& left = staged.front();
+      log_.notes.push_back(absl::StrCat(
+          left.stages, " stages on ", left.first().setting.mesh.ToString(),
+          " may be as good: estimated at ", FormatSeconds(left.seconds),
+          ", not written for want of time"));
+    }
     MW_RETURN_IF_ERROR(plan.status());
     return WithAlternatives(*std::move(plan));
   }

@@ -89,9 +89,11 @@ struct SearchPolicy {
     // as good as another if it takes at most this much longer.
     double proven_gap = 0.02;
     double as_good = 1.01;
-    // Pruned candidates that are lowered after all, one by one, as long as they
-    // are estimated to take less time than the best program so far.
-    int more_written = 2;
+    // Pruned candidates are lowered after all, one by one, as long as they are
+    // estimated to take less time than the best program so far; until this
+    // share of the remaining time limit is over. The rest is for experts and
+    // stages.
+    double share_for_more = 0.3;
   } prune;
 
   // A third mesh axis.
@@ -141,9 +143,10 @@ struct SearchPolicy {
     double filled = 0.5;
     // How often work is moved between stages of unequal load.
     int most_moves = 2;
-    // Further pipelines lowered after the first that fits, as long as they are
-    // estimated to take less time than the best lowered one.
-    int more_written = 2;
+    // Further pipelines are lowered as long as they are estimated to take less
+    // time than the best plan so far, and until this share of the remaining
+    // time limit is over. The rest is for finishing the last one.
+    double share_for_more = 0.6;
     // Work of the schedule search: simulated actions.
     int64_t schedule_work = 1'000'000;
     // The same for schedules that are only estimates for comparison.

@@ -35,7 +35,8 @@ absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
       std::vector<StageCandidate> staged,
       BestStages(other, search, nullptr, variants, [](const Alternative&) {}));
   return FinishBestFirst(other, search, other.request.time_limit_seconds,
-                         std::move(staged), [](const Plan&) {});
+                         std::numeric_limits<double>::infinity(), staged,
+                         [](const Plan&) {});
 }
 
 // The first that fits, or the leanest. The limits tried do not depend on the
@@ -73,32 +74,37 @@ double QuickestSeconds(const std::vector<StageCandidate>& staged) {
 
 absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
                                      const MeshSearch& search,
-                                     double seconds_left,
-                                     std::vector<StageCandidate> staged,
+                                     double seconds_left, double whole_seconds,
+                                     std::vector<StageCandidate>& staged,
                                      const StagesWritten& written) {
   std::ranges::stable_sort(staged, {}, &StageCandidate::seconds);
   const Stopwatch watch;
+  const double seconds = task.policy.stages.share_for_more * seconds_left;
   absl::StatusOr<Plan> best = absl::NotFoundError("none fits");
   absl::StatusOr<Plan> leanest = absl::NotFoundError("no stages");
-  int more = 0;
-  for (StageCandidate& candidate : staged) {
-    if (best.ok() && (candidate.seconds >= best->predicted.step_seconds ||
-                      ++more > task.policy.stages.more_written)) {
-      break;
-    }
-    absl::StatusOr<Plan> plan = FinishStages(
-        task, search, seconds_left - watch.seconds(), std::move(candidate));
+  double least = std::numeric_limits<double>::infinity();  // To be beaten.
+  size_t tried = 0;
+  for (; tried < staged.size(); ++tried) {
+    StageCandidate& candidate = staged[tried];
+    if (candidate.seconds >= least) break;
+    if (best.ok() && watch.seconds() >= seconds) break;
+    absl::StatusOr<Plan> plan =
+        FinishStages(task, search, seconds_left - watch.seconds(), candidate);
     if (plan.ok()) written(*plan);
     if (plan.ok() && Fits(*plan, task.memory_bytes)) {
       if (!best.ok() ||
           plan->predicted.step_seconds < best->predicted.step_seconds) {
         best = std::move(plan);
+        least = std::min(whole_seconds, best->predicted.step_seconds);
       }
       continue;
     }
     const bool is_first_reason = !leanest.ok() && !plan.ok();
     if (is_first_reason || IsLeaner(plan, leanest)) leanest = std::move(plan);
   }
+  staged.erase(staged.begin(), staged.begin() + static_cast<int64_t>(tried));
+  std::erase_if(
+      staged, [&](const StageCandidate& one) { return one.seconds >= least; });
   return best.ok() ? best : leanest;
 }
 

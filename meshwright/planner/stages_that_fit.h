@@ -18,13 +18,15 @@ using StagesWritten = std::function<void(const Plan&)>;
 // The estimate of the fastest; infinite if there is none.
 double QuickestSeconds(const std::vector<StageCandidate>& staged);
 
-// Lowers candidates fastest first, until none that is left is estimated to be
-// faster than the best that fits, or a few more were lowered. If none fits,
-// returns the one that needs the least memory.
+// Lowers candidates fastest first, at least one, until none that is left is
+// estimated to be faster than the best that fits, or than `whole_seconds`, what
+// the best plan without stages takes. If none fits, returns the one that needs
+// the least memory. `staged` keeps those that are estimated to be faster but
+// were not lowered for want of time.
 absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
                                      const MeshSearch& search,
-                                     double seconds_left,
-                                     std::vector<StageCandidate> staged,
+                                     double seconds_left, double whole_seconds,
+                                     std::vector<StageCandidate>& staged,
                                      const StagesWritten& written);
 
 // For a search that found nothing that fits: the leanest plan if it fits, else
