@@ -1,4 +1,6 @@
-// The oracle sees wrong programs: a correct one, broken on purpose, is refused.
+// The oracle and `check` see wrong programs: a correct one, broken on purpose,
+// is refused by both. `check` tells rounding from errors by what last-bit
+// changes of the inputs do; no broken program may pass as rounding.
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,8 +9,11 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/api/planned_runner.h"
 #include "meshwright/base/file.h"
+#include "meshwright/base/progress.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/cli/compare_runs.h"
 #include "meshwright/hlo/read_module.h"
 #include "meshwright/hlo/verify.h"
 #include "meshwright/mesh/sharding_text.h"
@@ -29,6 +34,28 @@ absl::StatusOr<Module> ReadMlp() {
   MW_ASSIGN_OR_RETURN(Module module, ReadModule(bytes));
   MW_RETURN_IF_ERROR(Verify(module));
   return module;
+}
+
+Client* SharedClient() {
+  static const auto* const client = [] {
+    auto made = MakeClientFor("cpu", 8);
+    EXPECT_TRUE(made.ok()) << made.status();
+    return new std::unique_ptr<Client>(*std::move(made));
+  }();
+  return client->get();
+}
+
+// What `check` finds.
+RunComparison Compared(const Module& module, const Partitioned& split) {
+  const auto whole = MakeRunner(module, SharedClient());
+  const auto parts = MakeRunner(module, split, SharedClient());
+  EXPECT_TRUE(whole.ok()) << whole.status();
+  EXPECT_TRUE(parts.ok()) << parts.status();
+  const ComparisonOptions options{.steps = 1};
+  Progress progress("checking", ComparedSteps(options));
+  auto compared = RunAndCompare(module, **whole, **parts, options, progress);
+  EXPECT_TRUE(compared.ok()) << compared.status();
+  return *std::move(compared);
 }
 
 class Mutation : public testing::Test {
@@ -63,11 +90,17 @@ class Mutation : public testing::Test {
     EXPECT_TRUE(split.ok()) << split.status();
     const absl::Status status = oracle_->Check(*split);
     EXPECT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(Compared(*module_, *split).ok());
     return *std::move(split);
   }
 
   Partitioned SplitBothWays() {
     return Split("x=4,y=2", {"[x,-]", "[-,y]", "[y,-]"}, "[x,-]");
+  }
+
+  void ExpectRefused(const Partitioned& split) {
+    EXPECT_THAT(oracle_->Check(split).ToString(), HasSubstr("output"));
+    EXPECT_EQ(Compared(*module_, split).verdict(), ErrorVerdict::kWrong);
   }
 
   // Takes every `opcode` out: its users get its operand.
@@ -97,7 +130,7 @@ TEST_F(Mutation, TwoDevicesSwapped) {
   ASSERT_TRUE(swapped.ok()) << swapped.status();
   split.mesh = *swapped;
   // Device 2 has the rows that 4 should add to those of 5.
-  EXPECT_THAT(oracle_->Check(split).ToString(), HasSubstr("output"));
+  ExpectRefused(split);
 }
 
 TEST_F(Mutation, PartialSumForgotten) {
@@ -107,7 +140,7 @@ TEST_F(Mutation, PartialSumForgotten) {
   // Seen in the collectives, and, reported or not, in the results.
   EXPECT_THAT(oracle_->Check(split).ToString(), HasSubstr("reported more"));
   split.collectives.clear();
-  EXPECT_THAT(oracle_->Check(split).ToString(), HasSubstr("output"));
+  ExpectRefused(split);
 }
 
 TEST_F(Mutation, AxesOfOneDimensionSwapped) {
@@ -117,7 +150,7 @@ TEST_F(Mutation, AxesOfOneDimensionSwapped) {
       ParseSharding("[(y,x),-]", {64, 128}, split.mesh);
   ASSERT_TRUE(reversed.ok()) << reversed.status();
   split.parameters[0] = *reversed;
-  EXPECT_THAT(oracle_->Check(split).ToString(), HasSubstr("output"));
+  ExpectRefused(split);
 }
 
 TEST_F(Mutation, WrongGroups) {
@@ -127,7 +160,7 @@ TEST_F(Mutation, WrongGroups) {
     instruction->attributes.mutate().replica_groups = {
         {0, 3}, {1, 2}, {4, 7}, {5, 6}};
   }
-  EXPECT_THAT(oracle_->Check(split).ToString(), HasSubstr("output"));
+  ExpectRefused(split);
 }
 
 TEST_F(Mutation, CollectiveNotReported) {
@@ -147,6 +180,8 @@ TEST_F(Mutation, SplitOutputSaidToBeWhole) {
   Partitioned split = SplitBothWays();
   split.outputs[0] = Sharding::Replicated({64, 128});
   EXPECT_THAT(oracle_->Check(split).ToString(), HasSubstr("output"));
+  EXPECT_THAT(MakeRunner(*module_, split, SharedClient()).status().ToString(),
+              HasSubstr("the shards are f32[64,128]"));
 }
 
 }  // namespace
