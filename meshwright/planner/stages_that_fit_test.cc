@@ -1,0 +1,68 @@
+#include "meshwright/planner/stages_that_fit.h"
+
+#include <limits>
+
+#include "gtest/gtest.h"
+#include "meshwright/mesh/cluster_file.h"
+#include "meshwright/planner/stage_search.h"
+#include "meshwright/search/zoo_for_test.h"
+
+namespace meshwright {
+namespace {
+
+struct Lowered {
+  int candidates = 0;
+  int written = 0;
+  int left = 0;  // Said to be faster, but not lowered.
+};
+
+// Lowers candidates that are all estimated to take next to no time.
+Lowered LowerAll(double seconds_left, double whole_seconds) {
+  const Module module = ReadTiny("bert");
+  const Cluster cluster = *ParseClusterSpec("h200:8", {});
+  const Rates rates = AssumedRates(cluster);
+  const PlanRequest request{.time_limit_seconds = 3600};
+  const PlanTask task{
+      module,  cluster,          rates,
+      request, int64_t{1} << 36, {.style = FusionStyleFor(/*cpu=*/false)},
+      {}};
+  const MeshSearch search(task);
+  std::map<Recompute, StepVariants> variants;
+  Plan without({.mesh = *Mesh::Parse("data=4")});
+  without.predicted.step_seconds = 1;
+  auto staged =
+      BestStages(task, search, &without, variants, [](const Alternative&) {});
+  EXPECT_TRUE(staged.ok()) << staged.status();
+  for (StageCandidate& one : *staged) one.seconds = 1e-9;
+  Lowered lowered{.candidates = static_cast<int>(staged->size())};
+  EXPECT_GT(lowered.candidates, 3);
+  const auto plan =
+      FinishBestFirst(task, search, seconds_left, whole_seconds, *staged,
+                      [&](const Plan&) { ++lowered.written; });
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  lowered.left = static_cast<int>(staged->size());
+  return lowered;
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(FinishBestFirst, LowersAllThatMayBeFaster) {
+  const Lowered lowered = LowerAll(3600, kInfinity);
+  EXPECT_EQ(lowered.written, lowered.candidates);
+  EXPECT_EQ(lowered.left, 0);
+}
+
+TEST(FinishBestFirst, NamesThoseForWhichThereIsNoTime) {
+  const Lowered lowered = LowerAll(0, kInfinity);
+  EXPECT_EQ(lowered.written, 1);
+  EXPECT_EQ(lowered.left, lowered.candidates - 1);
+}
+
+TEST(FinishBestFirst, LowersNoneThatCannotBeatThePlanWithoutStages) {
+  const Lowered lowered = LowerAll(3600, 1e-10);
+  EXPECT_EQ(lowered.written, 1);
+  EXPECT_EQ(lowered.left, 0);
+}
+
+}  // namespace
+}  // namespace meshwright
