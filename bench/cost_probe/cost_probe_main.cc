@@ -1,9 +1,10 @@
 // cost_probe MODULE --sharding FILE [flags]: what the cost model says about a
 // partitioned step, and what the compiler and the clock say.
 //
-// Prints one JSON object: "predicted", and with --serve also "memory" as the
-// compiler counts it. Then, for every line "N" on stdin, runs N steps and
-// prints a JSON array of [seconds, processor seconds] pairs.
+// Prints one JSON object: "predicted" (of a pipelined --plan, as it says), and
+// with --serve, if there are no stages, also "memory" as the compiler counts
+// it. Then, for every line "N" on stdin, runs N steps and prints a JSON array
+// of [seconds, processor seconds] pairs.
 #include <time.h>
 
 #include <cstdio>
@@ -16,10 +17,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "meshwright/api/device_client.h"
+#include "meshwright/api/planned_runner.h"
+#include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/command_line.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/split_module.h"
+#include "meshwright/cli/stage_module.h"
 #include "meshwright/cost/op_time.h"
 #include "meshwright/cost/program_cost.h"
 #include "meshwright/mesh/cluster_file.h"
@@ -96,7 +100,7 @@ Json KernelsJson(const Module& program, const Rates& rates, bool cpu) {
   return rows;
 }
 
-absl::Status Serve(JobRunner& runner) {
+absl::Status Serve(Runner& runner) {
   int steps = 0;
   while (std::cin >> steps) {
     Json rows = Json::array();
@@ -111,11 +115,30 @@ absl::Status Serve(JobRunner& runner) {
   return absl::OkStatus();
 }
 
+absl::Status ServeStages(const Module& module, const StagedModule& staged,
+                         const CommandLine& line) {
+  MW_ASSIGN_OR_RETURN(const std::string plan, ReadFile(line.Text("plan", "")));
+  const Json predicted = Json::parse(plan).at("predicted");
+  MW_ASSIGN_OR_RETURN(
+      const auto client,
+      MakeClient("cpu", static_cast<int>(staged.device_count())));
+  MW_ASSIGN_OR_RETURN(const auto runner,
+                      MakeRunner(module, staged, client.get()));
+  MW_RETURN_IF_ERROR(runner->FillSynthetic(0));
+  absl::PrintF("%s\n", Json({{"predicted", predicted}}).dump());
+  std::fflush(stdout);
+  return Serve(*runner);
+}
+
 absl::Status Main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   MW_ASSIGN_OR_RETURN(const CommandLine line,
                       CommandLine::Parse(words, Spec()));
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0)));
+  if (line.Has("serve") && line.Has("plan")) {
+    MW_ASSIGN_OR_RETURN(const auto staged, StageModule(module, line));
+    if (staged.has_value()) return ServeStages(module, *staged, line);
+  }
   MW_ASSIGN_OR_RETURN(const Partitioned split,
                       SplitModule(module, AnalyzeRoles(module), line));
   const Machine machine{.cores = std::thread::hardware_concurrency(),
