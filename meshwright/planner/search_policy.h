@@ -141,6 +141,9 @@ struct SearchPolicy {
     // Share that can be filled of the memory that all devices of a stage have
     // left: not everything can be sharded over all of them.
     double filled = 0.5;
+    // How many stage counts are tried with less rematerialisation than the
+    // non-pipelined plan has: the best with as much.
+    size_t of_other_policies = 2;
     // How often work is moved between stages of unequal load.
     int most_moves = 2;
     // Further pipelines are lowered as long as they are estimated to take less

@@ -393,7 +393,7 @@ absl::Status StageSearch::Check() const {
 }
 
 absl::StatusOr<std::vector<StageCandidate>> StageSearch::Best(
-    double whole_seconds) {
+    double whole_seconds, const std::vector<int32_t>& only) {
   MW_RETURN_IF_ERROR(Check());
   const auto is_far_behind = [&] {
     return best_.ok() &&
@@ -401,6 +401,7 @@ absl::StatusOr<std::vector<StageCandidate>> StageSearch::Best(
   };
   std::vector<Trial> next;
   for (const int32_t stages : StageCounts()) {
+    if (!only.empty() && !std::ranges::count(only, stages)) continue;
     if (!IsWorthIt(stages)) continue;
     for (Trial& trial : TrialsOf(stages)) next.push_back(std::move(trial));
     if (next.size() < task_.policy.stages.together) continue;
@@ -428,11 +429,35 @@ absl::StatusOr<std::vector<StageCandidate>> StageSearch::Best(
 
 namespace {
 
+// A stage holds a share of the layers and their state, so a pipeline may need
+// less rematerialisation than the best plan without stages, but hardly more.
+// The policy of that plan is first.
 std::vector<Recompute> RecomputesToTry(const PlanRequest& request,
                                        const Plan* without) {
   if (request.recompute.has_value()) return {*request.recompute};
-  if (without != nullptr) return {without->recompute};
-  return {Recompute::kNone, Recompute::kSelective, Recompute::kFull};
+  std::vector<Recompute> policies = {Recompute::kNone, Recompute::kSelective,
+                                     Recompute::kFull};
+  if (without != nullptr) {
+    while (policies.back() != without->recompute) policies.pop_back();
+    std::ranges::reverse(policies);
+  }
+  return policies;
+}
+
+// The numbers of ranks of the best candidates, which are not sorted.
+std::vector<int32_t> BestCounts(const std::vector<StageCandidate>& candidates,
+                                const SearchPolicy& policy) {
+  std::vector<std::pair<double, int32_t>> sorted;
+  for (const StageCandidate& one : candidates) {
+    sorted.push_back({one.seconds, one.ranks()});
+  }
+  std::ranges::sort(sorted);
+  std::vector<int32_t> counts;
+  for (const auto& [seconds, ranks] : sorted) {
+    if (counts.size() == policy.stages.of_other_policies) break;
+    counts.push_back(ranks);
+  }
+  return counts;
 }
 
 }  // namespace
@@ -445,15 +470,19 @@ absl::StatusOr<std::vector<StageCandidate>> BestStages(
                                      : std::numeric_limits<double>::max();
   std::vector<StageCandidate> candidates;
   absl::Status first_error;
+  std::vector<int32_t> only;
   for (const Recompute recompute : RecomputesToTry(task.request, without)) {
     Variants::Made whole = variants.Get(1, recompute);
     first_error.Update(whole.status());
     if (!whole.ok()) continue;
     absl::StatusOr<std::vector<StageCandidate>> best =
         StageSearch(task, search, *std::move(whole), variants, note)
-            .Best(without_seconds);
+            .Best(without_seconds, only);
     first_error.Update(best.status());
     if (!best.ok()) continue;
+    if (without != nullptr && only.empty()) {
+      only = BestCounts(*best, task.policy);
+    }
     std::ranges::move(*best, std::back_inserter(candidates));
   }
   if (candidates.empty()) return first_error;

@@ -40,8 +40,10 @@ class StageSearch {
   // The best candidate of each stage count. kInvalidArgument if a requested
   // count is impossible. `whole_seconds`: the step time without stages; the
   // search gives up when it seems far from that
-  // (SearchEffort::stages_far_behind).
-  absl::StatusOr<std::vector<StageCandidate>> Best(double whole_seconds);
+  // (SearchEffort::stages_far_behind). `only`: if not empty, the stage counts
+  // to try.
+  absl::StatusOr<std::vector<StageCandidate>> Best(
+      double whole_seconds, const std::vector<int32_t>& only);
 
  private:
   // A way to divide the step, and its result.
@@ -94,7 +96,8 @@ class StageSearch {
 };
 
 // The best candidate of each stage count with the rematerialisation policy of
-// `without`, the best non-pipelined plan; with every policy if that is null.
+// `without`, the best non-pipelined plan, and of the best of these stage counts
+// with policies that recompute less; of every count and policy if that is null.
 // At least one, in no order.
 absl::StatusOr<std::vector<StageCandidate>> BestStages(
     const PlanTask& task, const MeshSearch& search, const Plan* without,
