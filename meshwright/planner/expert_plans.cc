@@ -17,8 +17,8 @@ namespace meshwright {
 namespace {
 
 // Those that make demands on a plan.
-constexpr Expert kExperts[] = {Expert::kDp, Expert::kZero2, Expert::kZero3,
-                               Expert::kMegatron, Expert::kSequence};
+constexpr Expert kExpertsTried[] = {Expert::kDp, Expert::kZero2, Expert::kZero3,
+                                    Expert::kMegatron, Expert::kSequence};
 
 double QuickestSketch(const WholeSearch& whole) {
   double least = std::numeric_limits<double>::infinity();
@@ -228,12 +228,12 @@ Plan UseExperts(const PlanTask& task, const MeshSearch& search,
       whole.meshes()[0].device_count() == 1) {
     return std::move(plan);
   }
-  const Stopwatch watch;
+  const InPhase in(log, kExperts);
   if (task.request.report) task.request.report("experts");
   const ExpertPlans experts(task, whole, finished, variants, log);
-  std::vector<absl::StatusOr<WrittenCandidate>> plans(std::size(kExperts));
+  std::vector<absl::StatusOr<WrittenCandidate>> plans(std::size(kExpertsTried));
   SideBySide(static_cast<int>(plans.size()),
-             [&](int i) { plans[i] = experts.Of(kExperts[i]); });
+             [&](int i) { plans[i] = experts.Of(kExpertsTried[i]); });
   std::optional<WrittenCandidate> best;
   double least = (1 - task.policy.experts.gain) * plan.predicted.step_seconds;
   const double near =
@@ -251,7 +251,6 @@ Plan UseExperts(const PlanTask& task, const MeshSearch& search,
     least = seconds;
     best = *std::move(one);
   }
-  log.seconds["experts"] += watch.seconds();
   return std::move(best.has_value() ? best->plan : plan);
 }
 

@@ -33,8 +33,24 @@ class WholeFinish {
         log_(log) {}
 
   absl::StatusOr<Finished> Run() {
-    const std::vector<PlanCandidate> all = found_;
+    all_ = found_;
+    Prune();
+    Refine();
+    MW_RETURN_IF_ERROR(LowerAndPrice());
+    const size_t chosen = Choose();
+    Prove(chosen);
+    return Finished{{found_[chosen], std::move(plans_[chosen])},
+                    std::move(found_)};
+  }
+
+ private:
+  void Prune() {
+    const InPhase in(log_, kPrune);
     found_ = Promising(std::move(found_), effort_.kept, task_.policy);
+  }
+
+  void Refine() {
+    const InPhase in(log_, kRefine);
     if (!effort_.refine_all && HasProven(found_, task_.policy)) {
       ImproveProven();
     } else {
@@ -43,31 +59,41 @@ class WholeFinish {
     std::ranges::move(RefinedMeshes(search_, task_, task_.memory_bytes,
                                     LeftSeconds(), found_, log_.alternatives),
                       std::back_inserter(found_));
-    log_.seconds["search"] = log_.watch.seconds() - log_.seconds["model"];
-    MW_ASSIGN_OR_RETURN(std::vector<Plan> plans, WriteAll());
-    for (int round = 0; round < task_.policy.solve.max_rounds; ++round)
-      TightenAll(plans);
-    WriteMore(all, plans);
-    Tell(plans);
-    for (const Plan& one : plans) {
-      RecordWritten(task_, one, log_.alternatives);
-    }
-    const size_t chosen =
-        ChooseWritten(plans, task_.memory_bytes, task_.policy);
-    WrittenCandidate best{found_[chosen], std::move(plans[chosen])};
-    if (Fits(best.plan)) {
-      const double before = best.found.plan.seconds;
-      best = Proven(std::move(best));
-      if (best.found.plan.seconds < before) {
-        Tell({best.plan});
-        RecordWritten(task_, best.plan, log_.alternatives);
-      }
-      found_[chosen] = best.found;
-    }
-    return Finished{std::move(best), std::move(found_)};
   }
 
- private:
+  // Where the search's count of memory was too low, solves again.
+  absl::Status LowerAndPrice() {
+    const InPhase in(log_, kLower);
+    MW_RETURN_IF_ERROR(WriteAll());
+    for (int round = 0; round < task_.policy.solve.max_rounds; ++round) {
+      TightenAll();
+    }
+    WriteMore();
+    Tell(plans_);
+    for (const Plan& one : plans_) {
+      RecordWritten(task_, one, log_.alternatives);
+    }
+    return absl::OkStatus();
+  }
+
+  size_t Choose() {
+    const InPhase in(log_, kChoose);
+    return ChooseWritten(plans_, task_.memory_bytes, task_.policy);
+  }
+
+  void Prove(size_t chosen) {
+    const InPhase in(log_, kProve);
+    if (!Fits(plans_[chosen])) return;
+    const double before = found_[chosen].plan.seconds;
+    WrittenCandidate best = Proven({found_[chosen], std::move(plans_[chosen])});
+    if (best.found.plan.seconds < before) {
+      Tell({best.plan});
+      RecordWritten(task_, best.plan, log_.alternatives);
+    }
+    found_[chosen] = std::move(best.found);
+    plans_[chosen] = std::move(best.plan);
+  }
+
   void ImproveProven() {
     for (PlanCandidate& found : found_) {
       if (GapOf(found) > task_.policy.prune.proven_gap) continue;
@@ -100,46 +126,44 @@ class WholeFinish {
 
   // The search counts ops one by one; programs are priced with fusion and
   // combined collectives.
-  absl::StatusOr<std::vector<Plan>> WriteAll() {
-    const Stopwatch watch;
+  absl::Status WriteAll() {
     std::vector<absl::StatusOr<Plan>> written(found_.size());
     SideBySide(static_cast<int>(found_.size()),
                [&](int i) { written[i] = WritePlan(task_, found_[i]); });
-    log_.seconds["partition"] += watch.seconds();
-    std::vector<Plan> plans;
     for (absl::StatusOr<Plan>& one : written) {
       MW_ASSIGN_OR_RETURN(Plan plan, std::move(one));
-      plans.push_back(std::move(plan));
+      plans_.push_back(std::move(plan));
     }
-    return plans;
+    return absl::OkStatus();
   }
 
   // Programs that need more memory than the search counted, and less time than
   // those that fit: re-solve with a tighter memory limit.
-  void TightenAll(std::vector<Plan>& plans) {
+  void TightenAll() {
     const Plan& best =
-        plans[ChooseWritten(plans, task_.memory_bytes, task_.policy)];
+        plans_[ChooseWritten(plans_, task_.memory_bytes, task_.policy)];
     const double most =
         Fits(best) ? task_.policy.prune.as_good * best.predicted.step_seconds
                    : std::numeric_limits<double>::infinity();
     std::vector<int> too_large;
-    for (int i = 0; i < std::ssize(plans); ++i) {
-      if (!Fits(plans[i]) && plans[i].predicted.step_seconds < most) {
+    for (int i = 0; i < std::ssize(plans_); ++i) {
+      if (!Fits(plans_[i]) && plans_[i].predicted.step_seconds < most) {
         too_large.push_back(i);
       }
     }
     SideBySide(static_cast<int>(too_large.size()), [&](int i) {
       const int at = too_large[i];
-      std::optional<WrittenCandidate> tighter = Tighter(found_[at], plans[at]);
+      std::optional<WrittenCandidate> tighter = Tighter(found_[at], plans_[at]);
       if (!tighter.has_value()) return;
       found_[at] = std::move(tighter->found);
-      plans[at] = std::move(tighter->plan);
+      plans_[at] = std::move(tighter->plan);
     });
   }
 
-  // Lowers others of `all`, best first, until none is estimated to be faster
-  // than the best program.
-  void WriteMore(std::vector<PlanCandidate> all, std::vector<Plan>& plans) {
+  // Lowers others of all, best first, until none is estimated to be faster than
+  // the best program.
+  void WriteMore() {
+    std::vector<PlanCandidate> all = std::move(all_);
     std::erase_if(all, [&](const PlanCandidate& one) {
       return std::ranges::any_of(found_, [&](const PlanCandidate& other) {
         return one.setting == other.setting;
@@ -150,7 +174,7 @@ class WholeFinish {
     const double seconds = task_.policy.prune.share_for_more * LeftSeconds();
     for (PlanCandidate& one : all) {
       const Plan& best =
-          plans[ChooseWritten(plans, task_.memory_bytes, task_.policy)];
+          plans_[ChooseWritten(plans_, task_.memory_bytes, task_.policy)];
       if (one.seconds() >= best.predicted.step_seconds) break;
       if (watch.seconds() >= seconds) {
         log_.notes.push_back(absl::StrCat(
@@ -161,7 +185,7 @@ class WholeFinish {
       absl::StatusOr<Plan> plan = WritePlan(task_, one);
       if (!plan.ok()) continue;
       found_.push_back(std::move(one));
-      plans.push_back(*std::move(plan));
+      plans_.push_back(*std::move(plan));
     }
   }
 
@@ -222,7 +246,9 @@ class WholeFinish {
   const PlanTask& task_;
   const MeshSearch& search_;
   const SearchEffort& effort_;
-  std::vector<PlanCandidate> found_;
+  std::vector<PlanCandidate> all_;    // As given.
+  std::vector<PlanCandidate> found_;  // Those that go on.
+  std::vector<Plan> plans_;           // Of these, once they are lowered.
   PlanLog& log_;
 };
 

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
 #include "meshwright/partition/tensor_pins.h"
 #include "meshwright/planner/batch_axis.h"
@@ -46,8 +45,10 @@ class Planner {
         whole_(task_, search_, std::move(meshes), variants_, log_) {}
 
   absl::StatusOr<PlanChoice> Run() {
-    MW_ASSIGN_OR_RETURN(
-        Plan plan, task_.mode.leanest_below.has_value() ? Leanest() : Search());
+    MW_ASSIGN_OR_RETURN(Plan plan, task_.mode.leanest_below.has_value()
+                                       ? Leanest(*task_.mode.leanest_below)
+                                       : Search());
+    log_.Enter(kChoose);  // Counts the time of the phase before.
     log_.seconds["total"] = log_.watch.seconds();
     plan.seconds = log_.seconds;
     return PlanChoice{std::move(plan), std::move(log_.finalists)};
@@ -57,29 +58,94 @@ class Planner {
   // Non-pipelined plans are finished first: their coarse estimates may be far
   // from their programs, and no measure for pipelines.
   absl::StatusOr<Plan> Search() {
-    const bool may_be_whole = request_.stages.value_or(1) == 1;
-    const absl::Status last = may_be_whole ? whole_.Try() : absl::OkStatus();
-    absl::StatusOr<Plan> whole = FinishFound();
-    absl::StatusOr<std::vector<StageCandidate>> staged = TryStages(whole);
-    absl::StatusOr<Plan> plan = absl::NotFoundError("no plan with stages");
-    if (!staged.ok()) {
-      plan = staged.status();
-    } else if (!whole.ok() ||
-               QuickestSeconds(*staged) < task_.policy.choose.worth_a_look *
-                                              whole->predicted.step_seconds) {
-      plan = FinishStages(*staged, whole.ok()
-                                       ? whole->predicted.step_seconds
-                                       : std::numeric_limits<double>::max());
+    const absl::Status last = EnumerateAndSketch();
+    const absl::StatusOr<Plan> whole = FinishWithoutStages();
+    const absl::StatusOr<std::vector<StageCandidate>> staged =
+        SketchStages(whole);
+    const absl::StatusOr<Plan> pipelined = FinishStages(staged, whole);
+    if (!whole.ok() && !FitsInStages(pipelined)) {
+      return NothingFound(whole.status(), pipelined, last);
     }
-    const bool fits = plan.ok() && Fits(*plan);
-    if (!fits && !whole.ok()) {
-      if (!may_be_whole) return OtherStages(plan);
-      return absl::IsNotFound(whole.status()) ? WithoutSketches(last) : whole;
+    return Choose(whole, pipelined);
+  }
+
+  // Without stages. Returns the last failure.
+  absl::Status EnumerateAndSketch() {
+    return MayBeWhole() ? whole_.Try() : absl::OkStatus();
+  }
+
+  // Prunes, refines, lowers, chooses and proves (finish_whole.cc): the best of
+  // the non-pipelined candidates, or an expert's plan; NotFound if none fits.
+  absl::StatusOr<Plan> FinishWithoutStages() {
+    if (whole_.found().empty()) return absl::NotFoundError("nothing fits");
+    MW_ASSIGN_OR_RETURN(Finished finished,
+                        FinishWhole(task_, search_, whole_, log_));
+    if (!Fits(finished.chosen.plan)) return absl::NotFoundError("nothing fits");
+    return WithAlternatives(UseExperts(task_, search_, whole_, variants_,
+                                       std::move(finished), log_));
+  }
+
+  // Pipelined candidates, given the result without stages.
+  absl::StatusOr<std::vector<StageCandidate>> SketchStages(
+      const absl::StatusOr<Plan>& whole) {
+    if (request_.stages.value_or(1) > 1 && task_.cluster.device_count() == 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the cluster's one device cannot be shared by ",
+                       *request_.stages, " stages"));
     }
-    const bool is_whole =
-        !fits || (whole.ok() && whole->predicted.step_seconds <=
-                                    plan->predicted.step_seconds);
-    Plan best = *std::move(is_whole ? whole : plan);
+    // Experts have stages only on request.
+    if (request_.stages.value_or(request_.expert == Expert::kAuto ? 2 : 1) ==
+            1 ||
+        task_.cluster.device_count() == 1 || whole_.IsOutOfTime()) {
+      return absl::NotFoundError(
+          "the time was over before stages were looked at; give more "
+          "(--time-limit)");
+    }
+    const InPhase in(log_, kStages);
+    return BestStages(
+        task_, search_, whole.ok() ? &*whole : nullptr, variants_,
+        [&](Alternative one) { log_.alternatives.push_back(std::move(one)); });
+  }
+
+  // Refines, lowers and chooses pipelined candidates (stages_that_fit.cc), if
+  // they may be faster than the plan without stages.
+  absl::StatusOr<Plan> FinishStages(
+      const absl::StatusOr<std::vector<StageCandidate>>& staged,
+      const absl::StatusOr<Plan>& whole) {
+    MW_RETURN_IF_ERROR(staged.status());
+    if (whole.ok() &&
+        QuickestSeconds(*staged) >=
+            task_.policy.choose.worth_a_look * whole->predicted.step_seconds) {
+      return absl::NotFoundError("no plan with stages");
+    }
+    const InPhase in(log_, kStages);
+    std::vector<StageCandidate> left = *staged;
+    MW_ASSIGN_OR_RETURN(
+        Plan plan,
+        FinishBestFirst(task_, search_, LeftSeconds(),
+                        whole.ok() ? whole->predicted.step_seconds
+                                   : std::numeric_limits<double>::infinity(),
+                        left, [&](const Plan& written) {
+                          RecordWritten(task_, written, log_.alternatives);
+                        }));
+    if (!left.empty()) {
+      const StageCandidate& best = left.front();
+      log_.notes.push_back(absl::StrCat(
+          best.stages, " stages on ", best.first().setting.mesh.ToString(),
+          " may be as good: estimated at ", FormatSeconds(best.seconds),
+          ", not written for want of time"));
+    }
+    return WithAlternatives(std::move(plan));
+  }
+
+  // The faster one; one of them exists and fits.
+  Plan Choose(const absl::StatusOr<Plan>& whole,
+              const absl::StatusOr<Plan>& pipelined) {
+    const InPhase in(log_, kChoose);
+    const bool is_whole = !FitsInStages(pipelined) ||
+                          (whole.ok() && whole->predicted.step_seconds <=
+                                             pipelined->predicted.step_seconds);
+    Plan best = is_whole ? *whole : *pipelined;
     // Plans lowered afterwards count, too.
     if (!best.alternatives.empty()) {
       best.alternatives = BestFirst(log_.alternatives);
@@ -88,15 +154,13 @@ class Planner {
     return best;
   }
 
-  // The best of the non-pipelined candidates, or an expert's plan; NotFound if
-  // none fits.
-  absl::StatusOr<Plan> FinishFound() {
-    if (whole_.found().empty()) return absl::NotFoundError("nothing fits");
-    MW_ASSIGN_OR_RETURN(Finished finished,
-                        FinishWhole(task_, search_, whole_, log_));
-    if (!Fits(finished.chosen.plan)) return absl::NotFoundError("nothing fits");
-    return WithAlternatives(UseExperts(task_, search_, whole_, variants_,
-                                       std::move(finished), log_));
+  // What to do or to say when no plan fits. `last`: the last failure.
+  absl::StatusOr<Plan> NothingFound(const absl::Status& whole,
+                                    const absl::StatusOr<Plan>& pipelined,
+                                    const absl::Status& last) {
+    const InPhase in(log_, kWhatFits);
+    if (!MayBeWhole()) return OtherStages(pipelined);
+    return absl::IsNotFound(whole) ? WithoutSketches(last) : whole;
   }
 
   // `last`: the last failure.
@@ -116,51 +180,6 @@ class Planner {
     return is_short ? StagesThatFit(task_, LeftSeconds()) : plan.status();
   }
 
-  // Pipelined candidates, given the result without stages.
-  absl::StatusOr<std::vector<StageCandidate>> TryStages(
-      const absl::StatusOr<Plan>& whole) {
-    if (request_.stages.value_or(1) > 1 && task_.cluster.device_count() == 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the cluster's one device cannot be shared by ",
-                       *request_.stages, " stages"));
-    }
-    // Experts have stages only on request.
-    if (request_.stages.value_or(request_.expert == Expert::kAuto ? 2 : 1) ==
-            1 ||
-        task_.cluster.device_count() == 1 || whole_.IsOutOfTime()) {
-      return absl::NotFoundError(
-          "the time was over before stages were looked at; give more "
-          "(--time-limit)");
-    }
-    const Stopwatch watch;
-    auto best = BestStages(
-        task_, search_, whole.ok() ? &*whole : nullptr, variants_,
-        [&](Alternative one) { log_.alternatives.push_back(std::move(one)); });
-    log_.seconds["stages"] += watch.seconds();
-    return best;
-  }
-
-  // `whole_seconds`: the step time without stages.
-  absl::StatusOr<Plan> FinishStages(std::vector<StageCandidate>& staged,
-                                    double whole_seconds) {
-    const Stopwatch watch;
-    absl::StatusOr<Plan> plan =
-        FinishBestFirst(task_, search_, LeftSeconds(), whole_seconds, staged,
-                        [&](const Plan& written) {
-                          RecordWritten(task_, written, log_.alternatives);
-                        });
-    log_.seconds["stages"] += watch.seconds();
-    if (plan.ok() && !staged.empty()) {
-      const StageCandidate& left = staged.front();
-      log_.notes.push_back(absl::StrCat(
-          left.stages, " stages on ", left.first().setting.mesh.ToString(),
-          " may be as good: estimated at ", FormatSeconds(left.seconds),
-          ", not written for want of time"));
-    }
-    MW_RETURN_IF_ERROR(plan.status());
-    return WithAlternatives(*std::move(plan));
-  }
-
   double LeftSeconds() const {
     return request_.time_limit_seconds - log_.watch.seconds();
   }
@@ -173,11 +192,8 @@ class Planner {
                           whole_.Variant(request_.micro_batches.value_or(1)));
       MW_RETURN_IF_ERROR(search_.CheckPossible(variant, whole_.meshes()));
     }
-    SearchMode lean = task_.mode;
-    lean.leanest_below = INT64_MAX;
-    absl::StatusOr<PlanChoice> leanest = MakePlanIn(
-        task_.module, task_.cluster, task_.rates, request_, lean, task_.policy);
-    if (leanest.ok() && Fits(leanest->plan)) return std::move(leanest->plan);
+    absl::StatusOr<Plan> leanest = Leanest(INT64_MAX);
+    if (leanest.ok() && Fits(*leanest)) return leanest;
     if (!request_.stages.has_value() && request_.expert == Expert::kAuto) {
       absl::StatusOr<Plan> staged = AnyStagesThatFit(task_, LeftSeconds() / 4);
       if (staged.ok()) return WithAlternatives(*std::move(staged));
@@ -188,19 +204,30 @@ class Planner {
                       task_.memory_bytes);
   }
 
-  absl::StatusOr<Plan> Leanest() {
+  // The plan that takes the least memory, if that may be below this.
+  absl::StatusOr<Plan> Leanest(int64_t below) {
+    PlanTask lean = task_;
+    lean.mode.leanest_below = below;
+    const MeshSearch search(lean);
+    WholeSearch whole(lean, search, whole_.meshes(), variants_, log_);
     absl::Status last;
     std::vector<std::shared_ptr<const StepVariant>> variants;
-    for (const int64_t count : CountsOfLeast(whole_.Counts(), task_.policy)) {
+    for (const int64_t count : CountsOfLeast(whole.Counts(), task_.policy)) {
       absl::StatusOr<std::shared_ptr<const StepVariant>> variant =
-          whole_.Variant(count, request_.recompute.value_or(Recompute::kFull));
+          whole.Variant(count, request_.recompute.value_or(Recompute::kFull));
       if (!variant.ok() && !request_.recompute.has_value()) {
-        variant = whole_.Variant(count);
+        variant = whole.Variant(count);
       }
       last.Update(variant.status());
       if (variant.ok()) variants.push_back(*std::move(variant));
     }
-    return PlanLeanest(task_, search_, whole_.meshes(), variants, last);
+    return PlanLeanest(lean, search, whole.meshes(), variants, last);
+  }
+
+  bool MayBeWhole() const { return request_.stages.value_or(1) == 1; }
+
+  bool FitsInStages(const absl::StatusOr<Plan>& pipelined) const {
+    return pipelined.ok() && Fits(*pipelined);
   }
 
   bool Fits(const Plan& plan) const {

@@ -5,20 +5,23 @@
 //
 // The driver is planner.cc. Its steps, and where they are implemented:
 //
-//   enumerate        meshes (meshes_to_try.cc), micro-batches and
-//                    rematerialisation (whole_search.cc), stages
-//                    (stage_search.cc)
-//   search coarsely  the best strategies of each setting (search/), with
-//                    little solver work (mesh_search.cc)
-//   prune            to the promising ones (plan_candidates.cc)
-//   refine           these with more work, and with one axis split in two
-//                    (refine_mesh.cc)
-//   lower and price  the program that will run (write_plan.cc,
-//                    write_stages.cc); re-solve with a tighter memory limit
-//                    where it needs too much
-//   choose           among programs (finish_whole.cc), experts' plans
-//                    (expert_plans.cc), pipelined or not (planner.cc)
-//   prove            a bound on the chosen mesh (finish_whole.cc)
+//   enumerate   meshes (meshes_to_try.cc), step variants: micro-batches and
+//               rematerialisation (whole_search.cc, variants.cc), stages
+//               (stage_search.cc)
+//   sketch      coarse candidates: the best strategies of each setting
+//               (search/), with little solver work (mesh_search.cc)
+//   prune       to the promising ones (plan_candidates.cc)
+//   refine      these with more work, and with one axis split in two
+//               (refine_mesh.cc)
+//   lower       to the programs that will run, and price these (write_plan.cc,
+//               write_stages.cc); solve again with a tighter memory limit where
+//               they need too much
+//   choose      among programs (finish_whole.cc), experts' plans
+//               (expert_plans.cc), pipelined or not (planner.cc)
+//   prove       a bound on the chosen mesh (finish_whole.cc)
+//
+// Plan::seconds and phases.tsv of `plan --dump` say how long each took
+// (plan_log.h).
 #ifndef MESHWRIGHT_PLANNER_PLANNER_H_
 #define MESHWRIGHT_PLANNER_PLANNER_H_
 

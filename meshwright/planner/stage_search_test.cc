@@ -1,15 +1,80 @@
 #include "meshwright/planner/stage_search.h"
 
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/mesh/cluster_file.h"
+#include "meshwright/planner/stages_that_fit.h"
 #include "meshwright/search/zoo_for_test.h"
 
 namespace meshwright {
 namespace {
 
-using ::testing::Contains;
-using ::testing::Each;
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class StageSearchTest : public testing::Test {
+ protected:
+  absl::StatusOr<std::vector<StageCandidate>> Search(PlanRequest request) {
+    request.recompute = Recompute::kNone;
+    request.time_limit_seconds = 3600;
+    const PlanTask task{
+        module_, cluster_,         rates_,
+        request, int64_t{1} << 36, {.style = FusionStyleFor(cluster_.IsCpu())}};
+    const MeshSearch search(task);
+    Variants variants(module_, task.context);
+    return BestStages(task, search, nullptr, variants,
+                      [](const Alternative&) {});
+  }
+
+  const Module module_ = ReadTiny("gpt");
+  const Cluster cluster_ = *ParseClusterSpec("h200:4", {});
+  const Rates rates_ = AssumedRates(cluster_);
+};
+
+TEST_F(StageSearchTest, RefusesWhatIsImpossible) {
+  const absl::Status one = Search({.micro_batches = 1, .stages = 2}).status();
+  EXPECT_EQ(one.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(one.message()), HasSubstr("--micro-batches 1"));
+  const absl::Status five = Search({.stages = 5}).status();
+  EXPECT_EQ(five.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(five.message()), HasSubstr("by 5 stages"));
+}
+
+TEST_F(StageSearchTest, TheFirstRanksGetTheDevicesLeftOver) {
+  const auto staged = Search({.stages = 3});
+  ASSERT_TRUE(staged.ok()) << staged.status();
+  ASSERT_EQ(staged->size(), 1u);
+  const StageCandidate& one = staged->front();
+  EXPECT_EQ(one.first().setting.stages,
+            (StageSetting{.count = 3, .ranks = 3, .doubled = 1}));
+  EXPECT_THAT(one.layout_of_rank, ElementsAre(1, 0, 0));
+  EXPECT_EQ(one.first().setting.mesh.device_count(), 1);
+  ASSERT_EQ(one.layouts.size(), 2u);
+  EXPECT_EQ(one.layouts[1].setting.mesh.device_count(), 2);
+  EXPECT_TRUE(one.layouts[1].setting.stages.is_doubled);
+}
+
+TEST_F(StageSearchTest, OneCandidateOfEachStageCount) {
+  const auto staged = Search({});
+  ASSERT_TRUE(staged.ok()) << staged.status();
+  std::set<int32_t> ranks;
+  double least = staged->front().seconds;
+  for (const StageCandidate& one : *staged) {
+    EXPECT_TRUE(ranks.insert(one.ranks()).second) << one.ranks();
+    EXPECT_GT(one.seconds, 0);
+    EXPECT_EQ(one.first().setting.stages.ranks, one.ranks());
+    EXPECT_EQ(one.first().setting.micro_batches, one.first().variant->count);
+    least = std::min(least, one.seconds);
+  }
+  EXPECT_EQ(QuickestSeconds(*staged), least);
+}
 
 // The policies of the candidates, fastest first, besides a non-pipelined plan
 // with this one.
@@ -20,19 +85,21 @@ std::vector<Recompute> PoliciesBeside(Recompute recompute) {
   const PlanRequest request{.stages = 2, .time_limit_seconds = 3600};
   const PlanTask task{
       module,  cluster,          rates,
-      request, int64_t{1} << 36, {.style = FusionStyleFor(/*cpu=*/false)},
-      {}};
+      request, int64_t{1} << 36, {.style = FusionStyleFor(/*cpu=*/false)}};
   const MeshSearch search(task);
-  std::map<Recompute, StepVariants> variants;
-  Plan without({.mesh = *Mesh::Parse("data=4")});
+  Variants variants(module, task.context);
+  Plan without;
+  without.layouts = {{.mesh = *Mesh::Parse("data=4")}};
   without.recompute = recompute;
   without.predicted.step_seconds = 1;
   const auto found =
       BestStages(task, search, &without, variants, [](const Alternative&) {});
   EXPECT_TRUE(found.ok()) << found.status();
   std::vector<Recompute> policies;
-  for (const StageCandidate& one : *found) {
-    policies.push_back(one.found.variant->recompute);
+  std::vector<StageCandidate> staged = *found;
+  std::ranges::sort(staged, {}, &StageCandidate::seconds);
+  for (const StageCandidate& one : staged) {
+    policies.push_back(one.first().variant->recompute);
   }
   return policies;
 }

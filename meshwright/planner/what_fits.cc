@@ -52,13 +52,13 @@ Cluster Grown(const Cluster& cluster, int64_t factor) {
 }  // namespace
 
 WhatFits FindWhatFits(const PlanTask& task,
-                      const absl::StatusOr<PlanChoice>& leanest) {
+                      const absl::StatusOr<Plan>& leanest) {
   const Cluster& cluster = task.cluster;
   const PlanRequest& request = task.request;
   WhatFits fits;
   if (leanest.ok()) {
     std::tie(fits.memory_gib, fits.memory_bytes) =
-        Writable(leanest->plan.predicted.peak_bytes);
+        Writable(leanest->predicted.peak_bytes);
   }
   // Pins refer to one mesh, and virtual devices have no memory of their own.
   if (request.annotations ||

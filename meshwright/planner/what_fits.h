@@ -29,7 +29,7 @@ struct WhatFits {
 // For a task that does not fit, and its leanest plan. Doubles the number of
 // hosts until the leanest plan on them fits.
 WhatFits FindWhatFits(const PlanTask& task,
-                      const absl::StatusOr<PlanChoice>& leanest);
+                      const absl::StatusOr<Plan>& leanest);
 
 // One-line kResourceExhausted errors.
 absl::Status DoesNotFit(const WhatFits& fits, int64_t devices, int64_t limit);

@@ -23,6 +23,7 @@ WholeSearch::WholeSearch(const PlanTask& task, const MeshSearch& search,
       log_(log) {}
 
 absl::Status WholeSearch::Try() {
+  const InPhase in(log_, kSketch);
   const std::vector<int64_t> counts = Counts();
   if (request_.recompute.has_value()) {
     return TryCounts(counts, *request_.recompute, meshes_,
@@ -60,6 +61,7 @@ bool WholeSearch::IsOutOfTime() {
 }
 
 absl::Status WholeSearch::TrySmaller(const StepVariant& than) {
+  const InPhase in(log_, kSketch);
   const int64_t count = than.count;
   const Recompute recompute = than.recompute;
   MW_ASSIGN_OR_RETURN(const auto whole, Variant(1, recompute));
@@ -147,10 +149,8 @@ absl::Status WholeSearch::TryCounts(const std::vector<int64_t>& counts,
 
 absl::StatusOr<std::shared_ptr<const StepVariant>> WholeSearch::Variant(
     int64_t count, Recompute recompute) {
-  const Stopwatch watch;
-  Variants::Made variant = variants_.Get(count, recompute);
-  log_.seconds["model"] += watch.seconds();
-  return variant;
+  const InPhase in(log_, kEnumerate);
+  return variants_.Get(count, recompute);
 }
 
 std::vector<int64_t> WholeSearch::Counts() {
