@@ -195,12 +195,21 @@ void Advise(const SplitGraph& step, const std::vector<OpId>& ops,
             WholeOpCost& cost) {
   const Instruction& first = *step.graph.ops[ops[0]].instruction;
   cost.advice = AdviceOnRule(first);
-  const std::optional<std::string> rule = SuggestRule(first);
+  const std::optional<std::string> of_kernel = SuggestKernelRule(first);
+  const std::optional<std::string> rule =
+      of_kernel.has_value() ? of_kernel : SuggestRule(first);
   if (!rule.has_value()) return;
   const bool fits_all = std::ranges::all_of(ops, [&](OpId op) {
     return ParseRule(*rule, *step.graph.ops[op].instruction).ok();
   });
-  if (fits_all) {
+  if (of_kernel.has_value()) {
+    if (fits_all) return;
+    cost.advice = absl::StrCat(
+        "several kernels share this target, and their programs are for the "
+        "whole shapes: wrap the function of each with meshwright.kernel(fn, "
+        "rule=...), as \"",
+        *rule, "\" for ", cost.name);
+  } else if (fits_all) {
     cost.rule = *rule;
   } else {
     cost.advice = absl::StrCat(

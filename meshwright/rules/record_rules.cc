@@ -4,6 +4,7 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/rules/rule_text.h"
+#include "meshwright/rules/shape_bound.h"
 
 namespace meshwright {
 
@@ -13,9 +14,12 @@ absl::Status RecordRules(const RulesByTarget& rules, Module& module) {
       if (instruction->opcode != Opcode::kCustomCall) continue;
       const auto rule = rules.find(instruction->attributes->custom_call_target);
       if (rule == rules.end()) continue;
+      const std::string where =
+          absl::StrCat(instruction->name, ": rule of ", rule->first);
+      const absl::StatusOr<Rule> parsed = ParseRule(rule->second, *instruction);
+      MW_RETURN_IF_ERROR(Annotate(parsed.status(), where));
       MW_RETURN_IF_ERROR(
-          Annotate(ParseRule(rule->second, *instruction).status(),
-                   absl::StrCat(instruction->name, ": rule of ", rule->first)));
+          Annotate(CheckMayBeSplit(*instruction, *parsed), where));
       instruction->frontend_attributes[kRuleAttribute] = rule->second;
     }
   }

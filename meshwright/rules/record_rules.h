@@ -16,7 +16,8 @@ using RulesByTarget = std::map<std::string, std::string>;
 
 // Records its target's rule in every such call, replacing one that is there.
 // Targets that the module does not call are ignored. kInvalidArgument, naming
-// the instruction, for a rule that does not fit it.
+// the instruction, for a rule that does not fit it or splits what cannot be
+// split (shape_bound.h).
 absl::Status RecordRules(const RulesByTarget& rules, Module& module);
 
 }  // namespace meshwright

@@ -8,6 +8,7 @@
 #include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/rules/island.h"
 #include "meshwright/rules/rule_text.h"
+#include "meshwright/rules/shape_bound.h"
 
 namespace meshwright {
 namespace {
@@ -106,7 +107,9 @@ std::string Refusal(const Instruction& instruction) {
   const auto rule = instruction.frontend_attributes.find(kRuleAttribute);
   if (instruction.opcode == Opcode::kCustomCall &&
       rule != instruction.frontend_attributes.end()) {
-    const absl::Status fits = ParseRule(rule->second, instruction).status();
+    const absl::StatusOr<Rule> parsed = ParseRule(rule->second, instruction);
+    const absl::Status fits =
+        parsed.ok() ? CheckMayBeSplit(instruction, *parsed) : parsed.status();
     if (!fits.ok()) {
       return absl::StrCat("its rule '", rule->second, "': ", fits.message());
     }

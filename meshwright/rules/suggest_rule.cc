@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "meshwright/rules/rule_text.h"
+#include "meshwright/rules/shape_bound.h"
 
 namespace meshwright {
 namespace {
@@ -100,17 +101,7 @@ bool HasSideEffect(const Instruction& instruction) {
          instruction.attributes->custom_call_has_side_effect;
 }
 
-}  // namespace
-
-bool HasDimensionsToSplit(const Instruction& instruction) {
-  const auto has = [](const Shape* shape) {
-    return LeadingDimension(*shape) >= 0;
-  };
-  return std::ranges::any_of(OperandLeaves(instruction), has) ||
-         std::ranges::any_of(Leaves(instruction.shape), has);
-}
-
-std::optional<std::string> SuggestRule(const Instruction& instruction) {
+std::optional<std::string> RuleOfShapes(const Instruction& instruction) {
   if (instruction.opcode != Opcode::kCustomCall || HasSideEffect(instruction)) {
     return std::nullopt;
   }
@@ -155,6 +146,32 @@ std::optional<std::string> SuggestRule(const Instruction& instruction) {
   return rule;
 }
 
+// "if it computes each b without the others, and sums over it what has none, "
+std::string Condition(const std::string& rule) {
+  const bool is_summed = absl::StrContains(rule, kReductionOfFactor);
+  return absl::StrCat(
+      "if it computes each ", kSuggestedFactor, " without the others",
+      is_summed ? ", and sums over it what has none" : "", ", ");
+}
+
+}  // namespace
+
+bool HasDimensionsToSplit(const Instruction& instruction) {
+  const auto has = [](const Shape* shape) {
+    return LeadingDimension(*shape) >= 0;
+  };
+  return std::ranges::any_of(OperandLeaves(instruction), has) ||
+         std::ranges::any_of(Leaves(instruction.shape), has);
+}
+
+std::optional<std::string> SuggestRule(const Instruction& instruction) {
+  return IsShapeBound(instruction) ? std::nullopt : RuleOfShapes(instruction);
+}
+
+std::optional<std::string> SuggestKernelRule(const Instruction& instruction) {
+  return IsShapeBound(instruction) ? RuleOfShapes(instruction) : std::nullopt;
+}
+
 std::string TargetOrOpcode(const Instruction& instruction) {
   return instruction.opcode == Opcode::kCustomCall
              ? instruction.attributes->custom_call_target
@@ -163,12 +180,15 @@ std::string TargetOrOpcode(const Instruction& instruction) {
 
 std::string AdviceOnRule(const Instruction& instruction) {
   if (const std::optional<std::string> rule = SuggestRule(instruction)) {
-    const bool is_summed = absl::StrContains(*rule, kReductionOfFactor);
+    return absl::StrCat(Condition(*rule), "--rules FILE with {\"",
+                        absl::CEscape(TargetOrOpcode(instruction)), "\": \"",
+                        *rule, "\"} splits it");
+  }
+  if (const auto rule = SuggestKernelRule(instruction)) {
     return absl::StrCat(
-        "if it computes each ", kSuggestedFactor, " without the others",
-        is_summed ? ", and sums over it what has none" : "",
-        ", --rules FILE with {\"", absl::CEscape(TargetOrOpcode(instruction)),
-        "\": \"", *rule, "\"} splits it");
+        Condition(*rule), "meshwright.kernel(fn, rule=\"", *rule,
+        "\") around the function that calls it splits it; no --rules can, as "
+        "its program is for the whole shapes");
   }
   if (HasSideEffect(instruction)) {
     return "it is said to have side effects; call it with "

@@ -26,8 +26,13 @@ inline constexpr char kSuggestedFactor[] = "b";
 bool HasDimensionsToSplit(const Instruction& instruction);
 
 // A rule for --rules. nullopt if no rule can shard the instruction: it is not a
-// custom call, has side effects, or its operands have no dimensions.
+// custom call, has side effects, its operands have no dimensions, or its
+// program is for its shapes (shape_bound.h).
 std::optional<std::string> SuggestRule(const Instruction& instruction);
+
+// For a call whose program is for its shapes: a rule for meshwright.kernel
+// around the function that makes the call.
+std::optional<std::string> SuggestKernelRule(const Instruction& instruction);
 
 // The target of a custom call, such as "norm"; otherwise the opcode.
 std::string TargetOrOpcode(const Instruction& instruction);

@@ -8,13 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "meshwright/hlo/kernel_calls.h"
+#include "meshwright/hlo/module.h"
 #include "meshwright/rules/call_for_test.h"
 #include "meshwright/rules/rule.h"
 #include "meshwright/rules/rule_text.h"
+#include "meshwright/rules/shape_bound.h"
 
 namespace meshwright {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -109,6 +113,39 @@ TEST(SuggestRuleTest, AdviceIsAnEntryOfARulesFile) {
               Not(HasSubstr("sums")));
   EXPECT_THAT(AdviceOnRule(CallForTest({{32, 8}}, {{8}}).call),
               HasSubstr("and sums over it what has none"));
+}
+
+// Pallas kernels have all one target, and programs for whole shapes.
+TEST(SuggestRuleTest, CompiledKernelsAreToBeWrapped) {
+  for (const char* target :
+       {"__gpu$xla.gpu.triton", "triton_kernel_call", "triton_kernel_call_ffi",
+        "mosaic_gpu", "mosaic_gpu_v2", "tpu_custom_call"}) {
+    CallForTest made({{32, 8}}, {{32, 8}});
+    made.call.attributes.mutate().custom_call_target = target;
+    EXPECT_FALSE(SuggestRule(made.call).has_value()) << target;
+    EXPECT_EQ(SuggestKernelRule(made.call), "b c -> b c {need_replication: c}");
+    EXPECT_THAT(AdviceOnRule(made.call),
+                AllOf(HasSubstr("meshwright.kernel(fn, rule=\"b c -> b c "),
+                      Not(HasSubstr("--rules FILE"))));
+  }
+  EXPECT_FALSE(SuggestKernelRule(CallForTest({{32}}, {{32}}).call).has_value());
+}
+
+TEST(ShapeBoundTest, OnlyRulesThatSplitAreRefused) {
+  CallForTest made({{32, 8}}, {{32, 8}});
+  const auto check = [&](const char* rule) {
+    return CheckMayBeSplit(made.call, ParseRule(rule, made.call).value());
+  };
+  EXPECT_TRUE(check("b c -> b c").ok());
+  made.call.attributes.mutate().custom_call_target = "mosaic_gpu_v2";
+  EXPECT_THAT(std::string(check("b c -> b c").message()),
+              HasSubstr("meshwright.kernel(fn, rule=...)"));
+  EXPECT_TRUE(check("b c -> b c {need_replication: b c}").ok());
+  // A kernel of that name, with bodies for its shapes.
+  Module module("step");
+  made.call.called = {module.AddComputation("body")};
+  made.call.frontend_attributes = {{kKernelAttribute, "mosaic_gpu_v2"}};
+  EXPECT_TRUE(check("b c -> b c").ok());
 }
 
 TEST(HasDimensionsToSplitTest, MoreThanOneElementInSomeDimension) {
