@@ -104,14 +104,15 @@ std::string Refusal(const Instruction& instruction) {
     }
   }
   // What is traced beside a call may have its attribute, too.
-  const auto rule = instruction.frontend_attributes.find(kRuleAttribute);
-  if (instruction.opcode == Opcode::kCustomCall &&
-      rule != instruction.frontend_attributes.end()) {
-    const absl::StatusOr<Rule> parsed = ParseRule(rule->second, instruction);
+  const std::string* rule = instruction.opcode == Opcode::kCustomCall
+                                ? RecordedRule(instruction)
+                                : nullptr;
+  if (rule != nullptr) {
+    const absl::StatusOr<Rule> parsed = ParseRule(*rule, instruction);
     const absl::Status fits =
         parsed.ok() ? CheckMayBeSplit(instruction, *parsed) : parsed.status();
     if (!fits.ok()) {
-      return absl::StrCat("its rule '", rule->second, "': ", fits.message());
+      return absl::StrCat("its rule '", *rule, "': ", fits.message());
     }
   }
   if (reason.empty() && IsDynamic(instruction.shape)) {
