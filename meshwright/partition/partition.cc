@@ -222,8 +222,9 @@ absl::StatusOr<Partitioned> PartitionAs(const Module& module, const Mesh& mesh,
   for (const OpId op : WholeOps(graph, assignment.rules)) {
     result.fallbacks.push_back(graph.ops[op].instruction->name);
   }
-  if (std::string note = DropoutNote(module);
-      !note.empty() && mesh.device_count() > 1) {
+  if (std::string note =
+          DropoutNote(module, mesh.device_count(), /*micro_batches=*/1);
+      !note.empty()) {
     result.notes.push_back(std::move(note));
   }
   return result;

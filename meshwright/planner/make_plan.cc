@@ -117,8 +117,9 @@ absl::StatusOr<PlanChoice> MakePlanIn(const Module& module,
   for (std::string& note : NotesOnCluster(cluster, request, plan)) {
     notes.push_back(std::move(note));
   }
-  if (std::string note = DropoutNote(module);
-      !note.empty() && plan.device_count() > 1) {
+  if (std::string note =
+          DropoutNote(module, plan.device_count(), plan.micro_batches);
+      !note.empty()) {
     notes.push_back(std::move(note));
   }
   for (std::string& note : notes) {

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "meshwright/rules/dropout_seeds.h"
 #include "nlohmann/json.hpp"
 
 namespace meshwright {
@@ -281,12 +282,23 @@ std::string ConfigWithSeed(const std::string& config, int64_t seed) {
   return json.dump();
 }
 
-std::string DropoutNote(const Module& module) {
+std::string DropoutNote(const Module& module, int64_t devices,
+                        int64_t micro_batches) {
+  if (devices <= 1 && micro_batches <= 1) return "";
   for (const auto& computation : module.computations()) {
     for (const auto& instruction : computation->instructions()) {
       if (!HasDropout(*instruction)) continue;
-      return "dropout in attention: where it is split, other elements are "
-             "dropped than on one device, as many and as random";
+      std::string note =
+          "dropout in attention: where it is split, other elements are "
+          "dropped than on one device, as many";
+      const bool shares_seeds = devices > kMaxSeeds;
+      if (!shares_seeds && micro_batches <= 1) note += " and as random";
+      if (shares_seeds) {
+        absl::StrAppend(&note, "; of more than ", kMaxSeeds, " shards, those ",
+                        kMaxSeeds, " apart drop the same");
+      }
+      if (micro_batches > 1) note += "; all micro-batches drop the same";
+      return note;
     }
   }
   return "";

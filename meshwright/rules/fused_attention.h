@@ -87,8 +87,10 @@ std::string AttentionConfig(const Instruction& instruction, int64_t batch,
 std::string ConfigWithSeed(const std::string& config, int64_t seed);
 
 // The note for plans of modules with dropout in attention; empty if `module`
-// has none.
-std::string DropoutNote(const Module& module);
+// has none, or neither devices nor micro-batches split it. Shards may have
+// seeds in common (dropout_seeds.h), and micro-batches do.
+std::string DropoutNote(const Module& module, int64_t devices,
+                        int64_t micro_batches);
 
 // Sets all dropout rates of attention to 0; returns whether any was different.
 bool SwitchOffDropout(Module& module);
