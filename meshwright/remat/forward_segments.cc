@@ -21,14 +21,6 @@ constexpr int kParts[] = {2, 3, 4, 6, 8, 12, 16, 24, 32};
 // searched for.
 constexpr int32_t kMaxGaps = 4000;
 
-double Elements(const Shape& shape) {
-  double count = 0;
-  for (const Shape* leaf : Leaves(shape)) {
-    if (leaf->IsArray()) count += static_cast<double>(ElementCount(*leaf));
-  }
-  return count;
-}
-
 class Cutter {
  public:
   Cutter(const Computation& entry, const ModuleRoles& roles)
@@ -88,7 +80,7 @@ class Cutter {
         const int64_t number = instruction->attributes->parameter_number;
         of_weights_[id] =
             roles_.parameters[number].role != ParameterRole::kData;
-        largest[id] = Elements(instruction->shape);
+        largest[id] = ElementsOf(instruction->shape);
         continue;
       }
       bool all = true;
@@ -97,7 +89,7 @@ class Cutter {
         largest[id] = std::max(largest[id], largest[operand->id]);
       }
       of_weights_[id] = all && (largest[id] == 0 ||
-                                Elements(instruction->shape) <= largest[id]);
+                                ElementsOf(instruction->shape) <= largest[id]);
     }
   }
 

@@ -32,6 +32,14 @@ bool AnyCalled(const Instruction& instruction, Test test) {
 }  // namespace
 
 bool IsRematerializable(const Instruction& instruction) {
+double ElementsOf(const Shape& shape) {
+  double count = 0;
+  for (const Shape* leaf : Leaves(shape)) {
+    if (leaf->IsArray()) count += static_cast<double>(ElementCount(*leaf));
+  }
+  return count;
+}
+
   if (!instruction.control_predecessors.empty() ||
       instruction.attributes->custom_call_has_side_effect) {
     return false;
@@ -79,8 +87,7 @@ bool IsExpensiveToRematerialize(const Instruction& instruction,
   }
   return IsContraction(instruction) &&
          work.Of(instruction).flops >=
-             kDearContraction *
-                 static_cast<double>(ElementCount(instruction.shape));
+             kDearContraction * ElementsOf(instruction.shape);
 }
 
 RematNames::RematNames(const Module& module) {

@@ -20,8 +20,11 @@ bool IsRematerializable(const Instruction& instruction);
 // instructions, and barriers.
 bool IsRematerializableWhole(const Instruction& instruction);
 
-// A contraction that takes longer than storing its result and reading it back,
-// or a loop that contains one.
+// How many elements all arrays of a tuple have, or one array.
+double ElementsOf(const Shape& shape);
+
+// A contraction (or a kernel with known operations) that takes longer than
+// storing its results and reading them back, or a loop that contains one.
 bool IsExpensiveToRematerialize(const Instruction& instruction,
                                 const ModuleWork& work);
 
