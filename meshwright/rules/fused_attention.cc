@@ -178,6 +178,27 @@ const char* QueryProduct(bool backward) {
                   : "bmm1_dot_dimension_numbers";
 }
 
+// The area below the diagonal of a matrix, which begins at its first element.
+double AreaBelowDiagonal(double rows, double columns) {
+  if (rows <= 0) return 0;
+  const double square = std::min(rows, columns);
+  return square * square / 2 + (rows - square) * columns;
+}
+
+// The share of all pairs of a query and a key that is not masked. With a window
+// w, query i attends to keys after i - w: below w diagonals, nothing.
+double AttendedShare(const FusedAttention& attention) {
+  if (attention.window <= 0) return attention.causal ? 0.5 : 1;
+  const auto rows = static_cast<double>(attention.queries);
+  const auto columns = static_cast<double>(attention.keys);
+  if (rows <= 0 || columns <= 0) return 1;
+  const double near =
+      attention.causal ? AreaBelowDiagonal(rows, columns) : rows * columns;
+  const double far =
+      AreaBelowDiagonal(rows - static_cast<double>(attention.window), columns);
+  return (near - far) / (rows * columns);
+}
+
 bool HasDropout(const Instruction& instruction) {
   const std::optional<FusedAttention> attention =
       ReadFusedAttention(instruction);
@@ -193,7 +214,7 @@ double FusedAttention::Flops() const {
   const auto inner = static_cast<double>(size);
   const auto outer = static_cast<double>(value_size);
   const double sizes = backward ? 3 * inner + 2 * outer : inner + outer;
-  return 2 * scores * sizes * (causal ? 0.5 : 1);
+  return 2 * scores * sizes * AttendedShare(*this);
 }
 
 int32_t FusedAttention::OperandOf(AttentionPart part) const {

@@ -62,7 +62,8 @@ struct FusedAttention {
   std::vector<AttentionPart> operands;
   std::vector<AttentionPart> results;
 
-  // Of two matmuls forward, five backward; half of each with a causal mask.
+  // Of two matmuls forward, five backward; of each, what a causal mask (half)
+  // and a window leave.
   double Flops() const;
   // The index of the operand with this meaning, or -1.
   int32_t OperandOf(AttentionPart part) const;
