@@ -12,6 +12,7 @@
 #include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/island.h"
 #include "meshwright/rules/library_gemm.h"
+#include "meshwright/rules/recorded_flops.h"
 
 namespace meshwright {
 namespace {
@@ -275,7 +276,9 @@ Work OwnWork(const Instruction& instruction) {
 
 bool IsContraction(const Instruction& instruction) {
   return IsContraction(instruction.opcode) || IsFusedAttention(instruction) ||
-         IsBlockScaledDot(instruction) || IsLibraryGemm(instruction);
+         IsBlockScaledDot(instruction) || IsLibraryGemm(instruction) ||
+         (RecordedFlops(instruction).value_or(0) > 0 &&
+          !instruction.operands.empty());
 }
 
 Work& Work::operator+=(const Work& other) {
@@ -338,6 +341,9 @@ Work ModuleWork::Of(const Instruction& instruction) const {
       }
       return work;
     case Opcode::kCustomCall:
+      if (const std::optional<double> flops = RecordedFlops(instruction)) {
+        return {.flops = *flops, .bytes = TouchedBytes(instruction)};
+      }
       if (const Computation* body = KernelBody(instruction)) return Of(*body);
       return IsIsland(instruction) ? OfIsland(instruction, *this)
                                    : OwnWork(instruction);

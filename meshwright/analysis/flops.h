@@ -13,7 +13,8 @@
 // floating-point ones; transcendental functions (exp, tanh, ...) are counted
 // separately, one per element. Calls and fusions count what they call, a
 // conditional its most expensive branch, a loop its trip count times body and
-// condition. Custom calls count nothing.
+// condition. Custom calls count what is recorded in them (recorded_flops.h),
+// or known of their target; kernels otherwise what their body does.
 #ifndef MESHWRIGHT_ANALYSIS_FLOPS_H_
 #define MESHWRIGHT_ANALYSIS_FLOPS_H_
 
@@ -38,7 +39,8 @@ struct Work {
 
 Work operator*(double count, const Work& work);
 
-// Dots, convolutions, and kernels that consist of them.
+// Dots, convolutions, and kernels that consist of them or whose operations are
+// recorded.
 bool IsContraction(const Instruction& instruction);
 
 // The work of everything in a module, computed once, in linear time. Requires:

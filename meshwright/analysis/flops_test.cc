@@ -327,5 +327,22 @@ TEST_F(FlopsTest, KernelsDoWhatTheirBodyDoes) {
   EXPECT_EQ(ModuleWork(module_).total().flops, 2 * 4 * 16 * 4);
 }
 
+// In place of what the body does, and of nothing for a call without one.
+TEST_F(FlopsTest, RecordedOperationsCount) {
+  Restart("body");
+  Dot({}, 4, 16, 4);
+  Computation* body = computation_;
+  Restart("main");
+  Instruction* kernel =
+      Add(Opcode::kCustomCall, {4, 4}, {Input({4, 16}), Input({16, 4})});
+  kernel->attributes.mutate().custom_call_target = "product";
+  kernel->frontend_attributes = {{"mw.flops", "1e6"}};
+  EXPECT_EQ(Total(), (Work{1e6, 0, 4 * (64 + 64 + 16)}));
+  EXPECT_TRUE(IsContraction(*kernel));
+  kernel->called = {body};
+  kernel->frontend_attributes["mw.kernel"] = "product";
+  EXPECT_EQ(ModuleWork(module_).total().flops, 1e6);
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -9,6 +9,7 @@
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/hlo/trip_count.h"
+#include "meshwright/rules/recorded_flops.h"
 
 namespace meshwright {
 namespace {
@@ -20,7 +21,13 @@ class Clock {
 
   double SecondsOf(const Kernel& kernel) {
     const Instruction& root = *kernel.root;
-    if (const Computation* body = KernelBody(root)) return SecondsOf(*body);
+    if (const Computation* body = KernelBody(root)) {
+      // What a body consists of may be kernels that nobody knows.
+      const double seconds = SecondsOf(*body);
+      return RecordedFlops(root).has_value()
+                 ? std::max(seconds, KernelSeconds(kernel, rates_, devices_))
+                 : seconds;
+    }
     if (!IsControlFlow(root.opcode)) {
       // If the kernel is shorter than that, the next one waits for the host.
       return std::max(KernelSeconds(kernel, rates_, devices_),

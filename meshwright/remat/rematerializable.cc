@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/rules/island.h"
+#include "meshwright/rules/recorded_flops.h"
 #include "meshwright/rules/rule_table.h"
 
 namespace meshwright {
@@ -31,7 +32,6 @@ bool AnyCalled(const Instruction& instruction, Test test) {
 
 }  // namespace
 
-bool IsRematerializable(const Instruction& instruction) {
 double ElementsOf(const Shape& shape) {
   double count = 0;
   for (const Shape* leaf : Leaves(shape)) {
@@ -40,6 +40,7 @@ double ElementsOf(const Shape& shape) {
   return count;
 }
 
+bool IsRematerializable(const Instruction& instruction) {
   if (!instruction.control_predecessors.empty() ||
       instruction.attributes->custom_call_has_side_effect) {
     return false;
@@ -78,7 +79,8 @@ bool IsExpensiveToRematerialize(const Instruction& instruction,
   const auto is_dear = [&](const Instruction& inner) {
     return IsExpensiveToRematerialize(inner, work);
   };
-  if (const Computation* body = KernelBody(instruction)) {
+  const Computation* body = KernelBody(instruction);
+  if (body != nullptr && !RecordedFlops(instruction).has_value()) {
     return AnyIn(*body, is_dear);
   }
   if (instruction.opcode == Opcode::kWhile ||

@@ -16,6 +16,7 @@
 #include "meshwright/rules/island.h"
 #include "meshwright/rules/library_gemm.h"
 #include "meshwright/rules/open_island.h"
+#include "meshwright/rules/recorded_flops.h"
 #include "meshwright/rules/rule_text.h"
 
 namespace meshwright {
@@ -252,6 +253,7 @@ LocalValues LowerCustomCall(const LocalOp& op, LocalBuilder& builder) {
                                  op.strategy, builder.mesh());
     break;  // The first is what counts.
   }
+  ScaleRecordedFlops(op, builder.mesh(), local);
   const LocalOp local_op{local, op.rule, op.strategy, op.operands};
   if (IsKernel(local)) return LowerKernel(local_op, builder);
   return LowerWith(local_op, LocalAttributes(op), op.operands, builder);

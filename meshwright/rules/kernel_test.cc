@@ -7,6 +7,8 @@
 
 #include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/rules/lowering.h"
+#include "meshwright/rules/recorded_flops.h"
+#include "meshwright/rules/refusal.h"
 #include "meshwright/rules/rule_text.h"
 
 namespace meshwright {
@@ -90,6 +92,32 @@ TEST_F(KernelTest, IsTheSameOnLocalShapes) {
   EXPECT_THAT(RuleFor(*results[0]).variants,
               ElementsAre(TensorSizes{4, 16, 16, 4, 16},
                           TensorSizes{1, 16, 16, 1, 16}));
+}
+
+TEST_F(KernelTest, ADeviceHasItsShareOfTheOperations) {
+  kernel_->frontend_attributes[kFlopsAttribute] = "1000";
+  EXPECT_EQ(RecordedFlops(*kernel_), 1000);
+  const Mesh mesh = Mesh::Create({{"data", 8}}).value();
+  const Rule rule = RuleFor(*kernel_);
+  const Strategy strategy{.factor_axes = {mesh.AllSubAxes(), {}}};
+  LocalProgram program("local", mesh);
+  Computation* entry = program.module.AddComputation("main");
+  LocalBuilder builder(&program, entry);
+  const std::vector<Instruction*> operands = {
+      entry->AddParameter(Rows(1), "x"), entry->AddParameter(scale_, "scale")};
+  const std::vector<Instruction*> results =
+      Lower({*kernel_, rule, strategy, operands}, builder);
+  EXPECT_EQ(RecordedFlops(*results[0]), 125);
+}
+
+TEST_F(KernelTest, OperationsAreANumber) {
+  EXPECT_EQ(Refusal(*kernel_), "");
+  for (const char* wrong : {"many", "-1", "inf", ""}) {
+    kernel_->frontend_attributes[kFlopsAttribute] = wrong;
+    EXPECT_FALSE(RecordedFlops(*kernel_).has_value()) << wrong;
+    EXPECT_EQ(Refusal(*kernel_), std::string("its mw.flops '") + wrong +
+                                     "': expected a number of operations");
+  }
 }
 
 }  // namespace

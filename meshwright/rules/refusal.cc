@@ -7,6 +7,7 @@
 #include "meshwright/hlo/computation.h"
 #include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/rules/island.h"
+#include "meshwright/rules/recorded_flops.h"
 #include "meshwright/rules/rule_text.h"
 #include "meshwright/rules/shape_bound.h"
 
@@ -115,6 +116,7 @@ std::string Refusal(const Instruction& instruction) {
       return absl::StrCat("its rule '", *rule, "': ", fits.message());
     }
   }
+  if (std::string wrong = WrongFlops(instruction); !wrong.empty()) return wrong;
   if (reason.empty() && IsDynamic(instruction.shape)) {
     reason = "sizes are known only at run time";
   }

@@ -8,6 +8,7 @@
 #include "meshwright/cost/op_time.h"
 #include "meshwright/partition/forbidden.h"
 #include "meshwright/reshard/exchange_price.h"
+#include "meshwright/rules/recorded_flops.h"
 
 namespace meshwright {
 namespace {
@@ -154,8 +155,10 @@ double MeshProblem::ComputingOf(int32_t group, const Option& option,
   const OpTraffic& traffic = model_.traffic_of(group);
   if (op.kind != OpKind::kCompute || traffic.kernels == 0) return 0;
   const Computation* body = rates_ == nullptr ? nullptr : BodyOf(group, option);
+  double of_body = 0;
   if (body != nullptr) {
-    return ComputationSeconds(*body, model_.traffic.bodies, *rates_);
+    of_body = ComputationSeconds(*body, model_.traffic.bodies, *rates_);
+    if (!RecordedFlops(*op.instruction).has_value()) return of_body;
   }
   const Rule& rule = model_.rule(group);
   double part = 1;  // Of the whole, per device.
@@ -192,7 +195,7 @@ double MeshProblem::ComputingOf(int32_t group, const Option& option,
                    .is_start = traffic.is_start,
                    .scratch_bytes = part * traffic.scratch_bytes};
   share.local.work.bytes = bytes;
-  return PartSeconds(share, *rates_);
+  return std::max(of_body, PartSeconds(share, *rates_));
 }
 
 LocalWork MeshProblem::LocalWorkOf(int32_t group, const Option& option,

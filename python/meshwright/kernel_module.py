@@ -12,6 +12,7 @@ import re
 from meshwright.wire import Message, pack, string_map, with_strings
 
 KERNEL, RULE, VARIANTS = "mw.kernel", "mw.rule", "mw.variants"
+FLOPS, VARIANT_LIMIT = "mw.flops", "mw.variant_limit"
 
 # HloModuleProto.
 _COMPUTATIONS, _ENTRY_ID = 3, 6
@@ -51,8 +52,14 @@ class KernelModule:
         return list(self._calls)
 
     def set_kernel(
-        self, number: str, name: str, rule: str, variants: list[str]
+        self,
+        number: str,
+        name: str,
+        rule: str,
+        variants: list[str],
+        more: dict[str, str] | None = None,
     ) -> None:
+        """`more`: further attributes."""
         for key, position in self._calls[number]:
             fields = self._computations[key].fields
             field, kind, value = fields[position]
@@ -60,6 +67,7 @@ class KernelModule:
             attributes = string_map(call.child(_ATTRIBUTES))
             kept = {k: v for k, v in attributes.items() if not k.startswith(_COMPOSITE)}
             kept |= {KERNEL: name, RULE: rule, VARIANTS: ",".join(variants)}
+            kept |= more or {}
             call.set(_ATTRIBUTES, with_strings(Message(), kept))
             call.remove(_IS_COMPOSITE)
             fields[position] = (field, kind, call.serialize())

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from math import prod
 
 from meshwright.errors import MeshwrightError, in_one_line, warn
-from meshwright.kernel_module import KernelModule
+from meshwright.kernel_module import FLOPS, VARIANT_LIMIT, KernelModule
 from meshwright.kernel_rule import Rule
 from meshwright.kernels import KernelCall, Reference
 
@@ -36,8 +36,35 @@ def add_kernels(hlo: bytes, jaxpr, platform: str, limit: int = LIMIT) -> bytes:
                     alike[body] = module.add(call.name, body)
                 names.append(alike[body])
             known[call.key] = names
-        module.set_kernel(number, call.name, call.rule, known[call.key])
+        more = _attributes(call, limit)
+        module.set_kernel(number, call.name, call.rule, known[call.key], more)
     return module.serialize()
+
+
+def _attributes(call: KernelCall, limit: int) -> dict[str, str]:
+    more = {}
+    if call.flops is not None:
+        more[FLOPS] = repr(call.flops)
+    beyond = beyond_limit(call.fitted, limit)
+    if beyond:
+        more[VARIANT_LIMIT] = f"{beyond[0]},{beyond[1]}"
+    return more
+
+
+def beyond_limit(rule: Rule, limit: int) -> tuple[int, int] | None:
+    """If there are splits beyond the limit: the fewest parts of one, and the limit with
+    which there are none.
+
+    >>> from meshwright.kernel_rule import fit
+    >>> beyond_limit(fit("b n -> b n", [(4, 2)], [(4, 2)]), 4)
+    (4, 6)
+    """
+    powers, others = _every_way(rule)
+    beyond = powers[limit:] + others[limit // 2 :]
+    if not beyond:
+        return None
+    fewest = min(prod(ways.values()) for ways in beyond)
+    return fewest, max(len(powers), 2 * len(others))
 
 
 def ways_of(rule: Rule, limit: int) -> list[dict[str, int]]:
@@ -47,6 +74,12 @@ def ways_of(rule: Rule, limit: int) -> list[dict[str, int]]:
     >>> ways_of(fit("b n -> b n", [(4, 2)], [(4, 2)]), 4)
     [{'b': 1, 'n': 1}, {'b': 2, 'n': 1}, {'b': 1, 'n': 2}, {'b': 4, 'n': 1}]
     """
+    powers, others = _every_way(rule)
+    return powers[:limit] + others[: limit // 2]
+
+
+def _every_way(rule: Rule) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
+    """Splits into powers of two parts, and into others; fewest parts first."""
     divisors = [_divisors(rule.sizes[factor]) for factor in rule.splittable]
     every = [
         dict(zip(rule.splittable, ways, strict=True))
@@ -58,7 +91,7 @@ def ways_of(rule: Rule, limit: int) -> list[dict[str, int]]:
     others = [
         ways for ways, part in zip(every, odd, strict=True) if part in _ODD_PARTS[1:]
     ]
-    return powers[:limit] + others[: limit // 2]
+    return powers, others
 
 
 def _divisors(size: int) -> list[int]:
@@ -128,8 +161,10 @@ def _lower(call: KernelCall, ways: dict[str, int], platform: str) -> bytes:
         for dims, dtype in zip(operands, call.dtypes, strict=True)
     ]
 
+    part = call.part(ways)
+
     def body(*leaves):
-        return call.flat(*leaves)
+        return part(*leaves)
 
     body.__name__ = call.name
     traced = jax.jit(body, keep_unused=True).trace(*structs)

@@ -12,6 +12,7 @@ the function itself.
 """
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,7 +23,16 @@ from meshwright.keys import is_key
 _numbers = itertools.count(1)
 
 
-def kernel(fn: Callable | None = None, *, rule: str, name: str | None = None):
+Flops = float | Callable[..., float] | None
+
+
+def kernel(
+    fn: Callable | None = None,
+    *,
+    rule: str,
+    name: str | None = None,
+    flops: Flops = None,
+):
     """Marks `fn` as a kernel that is partitioned only according to `rule`.
 
         @meshwright.kernel(rule="b n, n -> b n {need_replication: n}")
@@ -40,18 +50,23 @@ def kernel(fn: Callable | None = None, *, rule: str, name: str | None = None):
     Args:
       rule: the dimensions of operands and results as factors.
       name: for messages and plans; the function's own by default.
+      flops: how many floating-point operations a call takes, or a function that tells
+        it: it gets what `fn` gets, with `jax.ShapeDtypeStruct`s in place of arrays. A
+        device's part counts by its share of the factors. By default, what the
+        `cost_estimate` of Pallas calls in `fn` says, if any does; otherwise what can
+        be told of the body.
 
     Raises MeshwrightError if it is called with shapes that the rule does not fit.
     """
     if fn is None:
-        return lambda fn: kernel(fn, rule=rule, name=name)
+        return lambda fn: kernel(fn, rule=rule, name=name, flops=flops)
     import functools
 
     called = name or getattr(fn, "__name__", "kernel").strip("<>")
 
     @functools.wraps(fn)
     def call(*args, **static):
-        return _call(fn, called, rule, args, static)
+        return _call(fn, called, rule, args, static, flops)
 
     return call
 
@@ -68,6 +83,7 @@ class KernelCall:
     dtypes: list  # Of the operands.
     results: list  # Shapes and dtypes.
     fitted: Rule
+    flops: float | None = None  # Of one call on the whole shapes.
 
     @property
     def key(self):
@@ -86,6 +102,11 @@ class KernelCall:
 
         args = jax.tree_util.tree_unflatten(self.tree, leaves)
         return jax.tree_util.tree_leaves(self.fn(*args, **self.static))
+
+    def part(self, ways: dict[str, int]) -> Callable:
+        """What `flat` is for a device if factors are split into so many parts."""
+        del ways
+        return self.flat
 
 
 @dataclass(frozen=True)
@@ -118,7 +139,9 @@ class Reference(str):
         return self
 
 
-def _call(fn: Callable, name: str, rule: str, args: tuple, static: dict):
+def _call(
+    fn: Callable, name: str, rule: str, args: tuple, static: dict, flops: Flops = None
+):
     import jax
 
     if not hasattr(jax.lax, "composite"):
@@ -145,8 +168,48 @@ def _call(fn: Callable, name: str, rule: str, args: tuple, static: dict):
     except MeshwrightError as error:
         raise MeshwrightError(f"kernel {name}: its rule '{rule}': {error}") from None
     dtypes = [struct.dtype for struct in structs]
-    call = KernelCall(fn, name, rule, static, tree, dtypes, results, fitted)
+    if flops is None:
+        flops = _estimated_flops(program.jaxpr) or None
+    else:
+        if callable(flops):
+            flops = flops(*jax.tree_util.tree_unflatten(tree, structs), **static)
+        flops = _checked_flops(name, flops)
+    call = KernelCall(fn, name, rule, static, tree, dtypes, results, fitted, flops)
     return jax.tree_util.tree_unflatten(result_tree, _bind(call, program)(*leaves))
+
+
+def _checked_flops(name: str, flops) -> float:
+    try:
+        number = float(flops)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise MeshwrightError(
+            f"kernel {name}: flops is {flops!r}, expected a number of operations"
+        )
+    return number
+
+
+def _estimated_flops(jaxpr) -> float:
+    """The sum of what Pallas calls in a program say of themselves."""
+    total = 0.0
+    for equation in jaxpr.eqns:
+        params = equation.params
+        if equation.primitive.name == "pallas_call":
+            estimate = params.get("cost_estimate")
+            total += float(getattr(estimate, "flops", 0) or 0)
+            continue
+        inner = [
+            _estimated_flops(getattr(one, "jaxpr", one))
+            for value in params.values()
+            for one in (value if isinstance(value, tuple | list) else (value,))
+            if hasattr(getattr(one, "jaxpr", one), "eqns")
+        ]
+        if equation.primitive.name == "cond":
+            total += max(inner, default=0.0)
+        else:
+            total += sum(inner) * params.get("length", 1)
+    return total
 
 
 def _as_array(name: str, index: int, leaf):
@@ -166,7 +229,7 @@ def _as_array(name: str, index: int, leaf):
         ) from error
 
 
-def _bind(call: KernelCall, program) -> Callable:
+def as_operation(call: KernelCall, program) -> Callable:
     """The program as a single operation of the program being traced."""
     import jax
     from jax.extend.core import jaxpr_as_fun
@@ -177,16 +240,25 @@ def _bind(call: KernelCall, program) -> Callable:
 
     composite = jax.lax.composite(body, name=f"meshwright.{call.name}")
 
-    @jax.custom_batching.custom_vmap
-    def one(*leaves):
+    def operation(*leaves):
         return composite(*leaves, number=Reference(call), rule=call.rule)
+
+    return operation
+
+
+def _bind(call: KernelCall, program) -> Callable:
+    """The program as a single operation of the program being traced, with its own
+    derivative and batching."""
+    import jax
+
+    one = jax.custom_batching.custom_vmap(as_operation(call, program))
 
     @one.def_vmap
     def many(size, batched, *leaves):
-        del size
         rule = with_leading(call.rule, batched)
         mapped = _Mapped(call.fn, call.tree, tuple(batched))
-        results = _call(mapped, call.name, rule, leaves, call.static)
+        flops = None if call.flops is None else size * call.flops
+        results = _call(mapped, call.name, rule, leaves, call.static, flops)
         return results, [True] * len(results)
 
     @jax.custom_jvp

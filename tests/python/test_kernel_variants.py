@@ -289,3 +289,62 @@ def test_mistakes_get_a_line(case):
 def test_modules_without_kernels_stay_as_they_are():
     module = lower(norm, X, SCALE)
     assert KernelModule(module.hlo).numbers() == []
+
+
+def flops_of(kernel, *operands):
+    (call,), _ = kernels_in(lower(kernel, *operands))
+    return call.get("mw.flops")
+
+
+def test_operations_are_recorded():
+    assert flops_of(meshwright.kernel(norm, rule=RULE), X, SCALE) is None
+    assert flops_of(meshwright.kernel(norm, rule=RULE, flops=64), X, SCALE) == "64.0"
+
+    def count(x, scale, *, shift=0.0):
+        assert scale.shape == (4,)
+        return 2 * x.size
+
+    kernel = meshwright.kernel(norm, rule=RULE, flops=count)
+    assert flops_of(kernel, X, SCALE) == "64.0"
+    mapped = jax.vmap(kernel, in_axes=(0, None))
+    assert flops_of(mapped, jnp.ones((3, 8, 4)), SCALE) == "192.0"
+
+
+def test_operations_that_pallas_estimates():
+    pl = pytest.importorskip("jax.experimental.pallas")
+    if not hasattr(pl, "CostEstimate"):
+        pytest.skip("this jax has no cost estimates")
+
+    def twice(x):
+        return pl.pallas_call(
+            lambda x_ref, y_ref: y_ref.__setitem__(..., 2 * x_ref[...]),
+            out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+            cost_estimate=pl.CostEstimate(
+                flops=x.size, transcendentals=0, bytes_accessed=0
+            ),
+            interpret=True,
+        )(x)
+
+    rule = "b n -> b n"
+    assert flops_of(meshwright.kernel(twice, rule=rule), X) == "32.0"
+    assert flops_of(meshwright.kernel(twice, rule=rule, flops=7), X) == "7.0"
+
+    def thrice(x):
+        return jax.lax.scan(lambda x, _: (twice(x), None), x, length=3)[0]
+
+    assert flops_of(meshwright.kernel(thrice, rule=rule), X) == "96.0"
+
+
+@pytest.mark.parametrize("flops", ["many", -1, float("inf"), lambda x, s: None])
+def test_operations_are_a_number(flops):
+    kernel = meshwright.kernel(norm, rule=RULE, flops=flops)
+    with pytest.raises(MeshwrightError, match="kernel norm: flops is .*, expected a"):
+        kernel(X, SCALE)
+
+
+def test_modules_say_where_variants_stop():
+    kernel = meshwright.kernel(norm, rule=RULE)
+    (call,), _ = kernels_in(lower(kernel, X, SCALE))
+    assert "mw.variant_limit" not in call
+    (call,), _ = kernels_in(lower(kernel, X, SCALE, kernel_variants=2))
+    assert call["mw.variant_limit"] == "4,4"
