@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -62,6 +64,19 @@ bool IsKernel(const Instruction& instruction) {
   return instruction.opcode == Opcode::kCustomCall &&
          !instruction.called.empty() &&
          instruction.frontend_attributes.contains(kKernelAttribute);
+}
+
+std::optional<VariantLimit> VariantLimitOf(const Instruction& kernel) {
+  if (!IsKernel(kernel)) return std::nullopt;
+  const auto text = kernel.frontend_attributes.find(kVariantLimitAttribute);
+  if (text == kernel.frontend_attributes.end()) return std::nullopt;
+  const std::vector<std::string> numbers = absl::StrSplit(text->second, ',');
+  VariantLimit limit;
+  if (numbers.size() != 2 || !absl::SimpleAtoi(numbers[0], &limit.parts) ||
+      !absl::SimpleAtoi(numbers[1], &limit.for_all)) {
+    return std::nullopt;
+  }
+  return limit;
 }
 
 bool HasKernels(const Module& module) {

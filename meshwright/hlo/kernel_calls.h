@@ -18,6 +18,9 @@
 #ifndef MESHWRIGHT_HLO_KERNEL_CALLS_H_
 #define MESHWRIGHT_HLO_KERNEL_CALLS_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/status/status.h"
 #include "meshwright/hlo/module.h"
 
@@ -27,6 +30,19 @@ namespace meshwright {
 // computations that are its other bodies, separated by commas.
 inline constexpr char kKernelAttribute[] = "mw.kernel";
 inline constexpr char kVariantsAttribute[] = "mw.variants";
+
+// Frontend attribute of a kernel that has no bodies for some of its splits,
+// since lowering makes only so many: "PARTS,LIMIT", the fewest parts of such a
+// split, and the limit with which all would have one.
+inline constexpr char kVariantLimitAttribute[] = "mw.variant_limit";
+
+struct VariantLimit {
+  int64_t parts = 0;
+  int64_t for_all = 0;
+};
+
+// nullopt if the attribute is missing or malformed.
+std::optional<VariantLimit> VariantLimitOf(const Instruction& kernel);
 
 // Whether the instruction is a kernel in its form as one operation.
 bool IsKernel(const Instruction& instruction);

@@ -9,6 +9,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cost/part_rates.h"
 #include "meshwright/graph/flat_graph.h"
+#include "meshwright/hlo/kernel_calls.h"
 #include "meshwright/mesh/link_words.h"
 #include "meshwright/partition/supported.h"
 #include "meshwright/planner/batch_axis.h"
@@ -16,6 +17,7 @@
 #include "meshwright/planner/planner.h"
 #include "meshwright/remat/recompute_loops.h"
 #include "meshwright/rules/fused_attention.h"
+#include "meshwright/rules/suggest_rule.h"
 
 namespace meshwright {
 namespace {
@@ -82,6 +84,27 @@ std::vector<std::string> NotesOnCluster(const Cluster& cluster,
   return notes;
 }
 
+// For kernels that have no bodies for some splits that the plan's devices and
+// micro-batches could use: lowering stopped at its limit.
+std::vector<std::string> NotesOnVariants(const Module& module,
+                                         const Plan& plan) {
+  const int64_t parts = plan.device_count() * plan.micro_batches;
+  std::vector<std::string> notes;
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      const std::optional<VariantLimit> limit = VariantLimitOf(*instruction);
+      if (!limit.has_value() || limit->parts > parts) continue;
+      std::string note = absl::StrCat(
+          TargetOrOpcode(*instruction), ": some splits into ", limit->parts,
+          " or more parts have no body, as lowering stopped at its limit of ",
+          "variants; meshwright.lower(..., kernel_variants=", limit->for_all,
+          ") has all");
+      if (!std::ranges::count(notes, note)) notes.push_back(std::move(note));
+    }
+  }
+  return notes;
+}
+
 }  // namespace
 
 // A step without anything to rematerialise is planned without; a note says so
@@ -115,6 +138,9 @@ absl::StatusOr<PlanChoice> MakePlanIn(const Module& module,
     notes.push_back(std::move(note));
   }
   for (std::string& note : NotesOnCluster(cluster, request, plan)) {
+    notes.push_back(std::move(note));
+  }
+  for (std::string& note : NotesOnVariants(module, plan)) {
     notes.push_back(std::move(note));
   }
   if (std::string note =
