@@ -23,15 +23,16 @@ def needs_flattening(traced) -> bool:
     return any(map(is_key, leaves)) or bool(jaxpr.effects) or _is_call(jaxpr)
 
 
-def flatten(traced, outputs: Sequence[int] | None = None):
+def flatten(traced, outputs: Sequence[int] | None = None, jaxpr=None):
     """The same program, with every leaf as an argument, and keys as raw integers.
 
-    Returns only the results numbered `outputs`, by default all.
+    Returns only the results numbered `outputs`, by default all. `jaxpr` is what the
+    function was rewritten as.
     """
     import jax
 
     leaves = jax.tree_util.tree_leaves(traced.args_info)
-    program = _as_function(without_callbacks(traced.jaxpr))
+    program = _as_function(without_callbacks(jaxpr or traced.jaxpr))
     wrappers = [key_wrapper(leaf) for leaf in leaves]
 
     def flat(*arrays):

@@ -27,6 +27,7 @@ from meshwright.lowered_module import (
 )
 from meshwright.naming import leaf_names, require_unique
 from meshwright.pairing import Selection, pair_state
+from meshwright.partitioned_functions import as_kernels
 from meshwright.tracing import TracedStep, function_name, trace
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -122,9 +123,10 @@ def lower_traced(
     ]
     require_unique(parameter_names, "parameter")
     pairs, outputs = _outputs(step, pair_state(step, state))
-    module = _lower(step, outputs, platform)
+    jaxpr = as_kernels(step.traced.jaxpr)
+    module = _lower(step, jaxpr, outputs, platform)
     _record(module, step, parameter_names, pairs, outputs, loss, batch)
-    hlo, jaxpr = module.serialize(), step.traced.jaxpr
+    hlo = module.serialize()
     with assumed_present(platform):
         hlo = add_kernels(hlo, jaxpr, platform, kernel_variants)
     return LoweredStep(LoweredModule(hlo), pairs, outputs)
@@ -215,16 +217,17 @@ def _key_outputs(step: TracedStep, outputs: list[int]) -> dict[str, str]:
     return {index: name for index, name in found.items() if name}
 
 
-def _lower(step: TracedStep, outputs: list[int], platform: str) -> HloModule:
-    """The module with all arguments as parameters, and these outputs."""
+def _lower(step: TracedStep, jaxpr, outputs: list[int], platform: str) -> HloModule:
+    """The module of `jaxpr` with all arguments as parameters, and these outputs."""
     traced = step.traced
     parameters = sum(len(arg.leaves) for arg in step.arguments)
     whole = outputs == list(range(step.outputs.stop))
-    if whole and not needs_flattening(traced):
+    rewritten = jaxpr is not traced.jaxpr
+    if whole and not rewritten and not needs_flattening(traced):
         module = _to_hlo(traced, platform)
         if len(module.parameters) == parameters:
             return module
-    module = _to_hlo(flatten(traced, outputs), platform)
+    module = _to_hlo(flatten(traced, outputs, jaxpr), platform)
     got = len(module.parameters), len(module.outputs)
     if got != (parameters, len(outputs)):
         raise MeshwrightError(

@@ -179,3 +179,20 @@ def test_named_bodies_must_be_there(cli, lowered, tmp_path):
     )
     line = cli.refuses("plan", broken, "--cluster", "cpu:4", "--assumed")
     assert "mw.variants names norm_forward.variant.X" in line
+
+
+def test_functions_with_custom_partitioning(cli, tmp_path, layout):
+    """JAX's own annotation: split by its rule, as on one device."""
+    module = tmp_path / "annotated.hlo.pb"
+    script = SCRIPT.with_name("annotated_step.py")
+    done = subprocess.run(
+        [sys.executable, script, module], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    sharding = layout({"data": 4}, DATA)
+    report = cli.json("partition", module, "--sharding", sharding)
+    assert report["fallbacks"] == []
+    assert {one["kind"] for one in report["collectives"]} == {"all-reduce"}
+    text = cli("partition", module, "--sharding", sharding, "--text").stdout
+    assert "normed.variant" in text
+    assert cli.json("check", module, "--sharding", sharding, "--steps", "2")["ok"]
