@@ -5,7 +5,10 @@
 
 #include <array>
 #include <chrono>
+#include <optional>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "meshwright/api/load_cluster.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/process_end.h"
@@ -36,7 +39,10 @@ const CommandSpec& ServeSpec() {
                   {"until-eof", "", "end when standard input does"},
                   {"shared-memory", "FD",
                    "tensors may lie in this memory, of whoever starts it: a "
-                   "memfd that cannot shrink"}}};
+                   "memfd that cannot shrink"},
+                  {"step-socket", "FD",
+                   "answer steps on this socket, too, whose other end is with "
+                   "whoever starts it"}}};
     for (FlagSpec& flag : ServingFlags()) made->flags.push_back(flag);
     for (FlagSpec& flag : SecurityFlags()) made->flags.push_back(flag);
     return made;
@@ -44,17 +50,25 @@ const CommandSpec& ServeSpec() {
   return *spec;
 }
 
+// What the process that starts this one has left it.
+absl::StatusOr<std::optional<int>> Inherited(const CommandLine& line,
+                                             const std::string& flag) {
+  if (!line.Has(flag)) return std::nullopt;
+  if (!line.Has("own-devices")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " is for --own-devices alone"));
+  }
+  MW_ASSIGN_OR_RETURN(const int64_t fd, line.Integer(flag, 0, {3, 1 << 20}));
+  return static_cast<int>(fd);
+}
+
 // Null if there is none, or no room to map it.
 absl::StatusOr<std::shared_ptr<const SharedMemory>> OpenMemory(
     const CommandLine& line) {
-  if (!line.Has("shared-memory")) return nullptr;
-  if (!line.Has("own-devices")) {
-    return absl::InvalidArgumentError(
-        "--shared-memory is for --own-devices alone");
-  }
-  MW_ASSIGN_OR_RETURN(const int64_t fd,
-                      line.Integer("shared-memory", 0, {3, 1 << 20}));
-  auto memory = SharedMemory::Open(static_cast<int>(fd));
+  MW_ASSIGN_OR_RETURN(const std::optional<int> fd,
+                      Inherited(line, "shared-memory"));
+  if (!fd.has_value()) return nullptr;
+  auto memory = SharedMemory::Open(*fd);
   if (absl::IsResourceExhausted(memory.status())) return nullptr;
   if (memory.ok()) return memory;
   return Annotate(memory.status(), "--shared-memory");
@@ -89,6 +103,7 @@ absl::Status RunServe(const CommandLine& line) {
     options.workers = 0;
   }
   MW_ASSIGN_OR_RETURN(options.memory, OpenMemory(line));
+  MW_ASSIGN_OR_RETURN(options.step_socket, Inherited(line, "step-socket"));
   const EndRequest end;
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Serving> serving,
                       Serving::Start(options));

@@ -92,6 +92,18 @@ absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
                            .store = &self->store_,
                            .jobs = self->jobs_.get(),
                            .memory = options.memory}));
+  if (options.step_socket.has_value()) {
+    MW_ASSIGN_OR_RETURN(
+        self->step_socket_,
+        StepSocket::Start({.fd = *options.step_socket,
+                           .jobs = self->jobs_.get(),
+                           .memory = options.memory,
+                           .on_malformed = [](const absl::Status& why) {
+                             absl::FPrintF(stderr,
+                                           "the step socket is closed: %s\n",
+                                           why.message());
+                           }}));
+  }
   std::string metrics;
   if (options.metrics_port.has_value()) {
     MW_ASSIGN_OR_RETURN(
@@ -119,6 +131,7 @@ Serving::~Serving() {
     absl::SleepFor(absl::Milliseconds(20));
   }
   metrics_ = nullptr;
+  step_socket_ = nullptr;
   server_ = nullptr;
   // Nobody waits for the plan any more, and nothing else remains to be done.
   if (jobs_ != nullptr && jobs_->is_planning()) {

@@ -24,6 +24,7 @@
 #include "meshwright/runtime/coordinator.h"
 #include "meshwright/service/metrics_server.h"
 #include "meshwright/service/security.h"
+#include "meshwright/service/step_socket.h"
 #include "meshwright/service/worker_server.h"
 #include "meshwright/wire/memory_key_value_store.h"
 
@@ -37,6 +38,7 @@ struct ServingOptions {
   // Jobs run in this process; workers are rejected.
   bool own_devices = false;
   std::shared_ptr<const SharedMemory> memory = {};  // With clients.
+  std::optional<int> step_socket = {};  // Of one client, a file descriptor.
   std::optional<int> metrics_port = {};
   std::string metrics_file = {};  // Empty: none.
   WorkerWatch::Limits limits = {};
@@ -76,6 +78,7 @@ class Serving {
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<ServedJobs> jobs_;
   std::unique_ptr<WorkerServer> server_;
+  std::unique_ptr<StepSocket> step_socket_;
   std::unique_ptr<MetricsServer> metrics_;
   std::set<int64_t> present_;  // Workers that were announced, by serial().
 };

@@ -16,8 +16,9 @@
 #include "meshwright/service/grpc_status.h"
 #include "meshwright/service/limits.h"
 #include "meshwright/service/metadata.h"
-#include "meshwright/service/regions.h"
+#include "meshwright/service/step_answer.h"
 #include "meshwright/service/tensor_parts.h"
+#include "meshwright/service/tensor_sender.h"
 #include "meshwright/service/upload_budget.h"
 #include "meshwright/service/utf8.h"
 #include "proto/service.grpc.pb.h"
@@ -29,60 +30,16 @@ absl::Status ClientGone() {
   return absl::CancelledError("the client has gone");
 }
 
-class ContextCall final : public JobCall {
+class ContextCall final : public RegionCall {
  public:
   ContextCall(const grpc::ServerContext& context,
               std::shared_ptr<const SharedMemory> memory)
-      : regions(std::move(memory)), context_(context) {}
+      : RegionCall(std::move(memory)), context_(context) {}
   bool cancelled() const override { return context_.IsCancelled(); }
-
-  Regions regions;
 
  private:
   const grpc::ServerContext& context_;
 };
-
-using RegionList = google::protobuf::RepeatedPtrField<proto::Region>;
-
-// Tensors on their way to a client, in the order in which it named them.
-class TensorSender {
- public:
-  using Send = std::function<absl::Status(proto::NamedTensorPart)>;
-
-  TensorSender(const RegionList& into, Send send)
-      : into_(into), send_(std::move(send)) {}
-
-  absl::Status Add(const Tensor& tensor) {
-    const int index = next_++;
-    if (index >= into_.size() || into_[index].size() == 0) {
-      return SendParts(tensor, send_);
-    }
-    MW_ASSIGN_OR_RETURN(proto::NamedTensorPart part,
-                        WholePart(tensor, into_[index]));
-    return send_(std::move(part));
-  }
-
- private:
-  const RegionList& into_;
-  const Send send_;
-  int next_ = 0;
-};
-
-absl::StatusOr<std::vector<Wanted>> WantedOf(
-    const google::protobuf::RepeatedPtrField<std::string>& names,
-    const RegionList& into, const Regions& regions) {
-  if (!into.empty() && into.size() != names.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(into.size(), " regions for ", names.size(), " tensors"));
-  }
-  std::vector<Wanted> wanted(names.begin(), names.end());
-  for (int i = 0; i < into.size(); ++i) {
-    if (into[i].size() == 0) continue;
-    MW_ASSIGN_OR_RETURN(wanted[i].into, regions.Find(into[i]));
-    wanted[i].owner = regions.Hold();
-  }
-  return wanted;
-}
 
 // The tensors that follow in a stream of messages with a `tensor` in them.
 template <typename Reader, typename Part>
@@ -160,41 +117,6 @@ absl::StatusOr<InitFrom::Kind> KindOf(proto::InitPart::Begin::From from) {
           absl::StrCat("state cannot come from ", static_cast<int>(from)));
   }
 }
-
-proto::StepResult ResultOf(const JobStep& step) {
-  proto::StepResult result;
-  result.set_step(step.step);
-  result.set_seconds(step.seconds);
-  result.set_has_loss(step.loss.has_value());
-  result.set_loss(step.loss.value_or(0));
-  result.set_has_position(step.position.has_value());
-  result.set_position(step.position.value_or(0));
-  return result;
-}
-
-// The tensors of a message, each in one part.
-class MessageTensors final : public TensorSource {
- public:
-  MessageTensors(
-      google::protobuf::RepeatedPtrField<proto::NamedTensorPart>* parts,
-      UploadBudget* budget, Regions* regions)
-      : parts_(*parts), budget_(budget), regions_(regions) {}
-
-  absl::StatusOr<std::optional<LentTensor>> Next() override {
-    if (next_ == parts_.size()) return std::optional<LentTensor>();
-    TensorAssembler assembler(budget_, regions_);
-    MW_ASSIGN_OR_RETURN(std::optional<LentTensor> tensor,
-                        assembler.Add(std::move(parts_[next_++])));
-    MW_RETURN_IF_ERROR(assembler.End());
-    return tensor;
-  }
-
- private:
-  google::protobuf::RepeatedPtrField<proto::NamedTensorPart>& parts_;
-  UploadBudget* const budget_;
-  Regions* const regions_;
-  int next_ = 0;
-};
 
 class Answers final : public JobAnswers, public proto::Jobs::Service {
  public:
@@ -307,7 +229,7 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
         *result.mutable_tensor() = std::move(fetched);
         return stream->Write(result) ? absl::OkStatus() : ClientGone();
       };
-      return StepAndFetch(begin, data, done, send, call);
+      return StepAndFetch(*jobs_, begin, data, done, send, call);
     });
   }
 
@@ -315,22 +237,8 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
                        const proto::StepRequest* request,
                        proto::StepReply* reply) override {
     return Answer(*context, [&](ContextCall& call) -> absl::Status {
-      const proto::StepPart::Begin& begin = request->begin();
-      auto parts = request->tensors();
-      MessageTensors data(&parts, &budget_, &call.regions);
-      const auto done = [&](const JobStep& step) {
-        *reply->add_steps() = ResultOf(step);
-        return absl::OkStatus();
-      };
-      const auto send = [&](proto::NamedTensorPart part) {
-        *reply->add_tensors() = std::move(part);
-        return reply->ByteSizeLong() <= kMaxMessageBytes
-                   ? absl::OkStatus()
-                   : absl::InvalidArgumentError(
-                         "what is to be fetched is more than a message holds: "
-                         "call Step");
-      };
-      return StepAndFetch(begin, data, done, send, call);
+      proto::StepRequest own = *request;
+      return AnswerSteps(*jobs_, budget_, own, *reply, call);
     });
   }
 
@@ -418,23 +326,6 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
   }
 
  private:
-  // `send` gets what is to be fetched after the last step.
-  absl::Status StepAndFetch(const proto::StepPart::Begin& begin,
-                            TensorSource& data,
-                            const JobService::StepSink& done,
-                            const TensorSender::Send& send, ContextCall& call) {
-    if (begin.count() < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(begin.count(), " steps cannot be run"));
-    }
-    MW_ASSIGN_OR_RETURN(std::vector<Wanted> wanted,
-                        WantedOf(begin.fetch(), begin.into(), call.regions));
-    TensorSender sender(begin.into(), send);
-    return jobs_->StepAndFetch(
-        begin.job(), begin.count(), data, done, std::move(wanted),
-        [&](const Tensor& tensor) { return sender.Add(tensor); }, call);
-  }
-
   static absl::Status NoBegin() {
     return absl::InvalidArgumentError("the first part must be `begin`");
   }

@@ -7,6 +7,7 @@ script or the notebook, and Ctrl-C reaches the script alone.
 
 import atexit
 import collections
+import contextlib
 import os
 import secrets
 import subprocess
@@ -15,6 +16,7 @@ import time
 
 from meshwright.client.channel import Service
 from meshwright.client.shared_memory import SharedMemory
+from meshwright.client.step_socket import StepSocket
 from meshwright.errors import MeshwrightError
 from meshwright.executable import find_program
 
@@ -34,18 +36,25 @@ class Engine:
         token = secrets.token_hex(16)
         words = ["serve", "--own-devices", "--until-eof", "--listen", "127.0.0.1:0"]
         self._memory = SharedMemory.create()
-        inherited = () if self._memory is None else (self._memory.fd,)
+        inherited = []
         if self._memory is not None:
+            inherited.append(self._memory.fd)
             words += ["--shared-memory", str(self._memory.fd)]
-        self._process = subprocess.Popen(
-            [find_program(), *words],
-            pass_fds=inherited,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "MESHWRIGHT_TOKEN": token},
-            start_new_session=True,
-        )
+        with contextlib.ExitStack() as stack:
+            self._steps, theirs = StepSocket.pair(self._closed) or (None, None)
+            if theirs is not None:
+                stack.enter_context(theirs)  # The engine's alone, once it runs.
+                inherited.append(theirs.fileno())
+                words += ["--step-socket", str(theirs.fileno())]
+            self._process = subprocess.Popen(
+                [find_program(), *words],
+                pass_fds=inherited,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "MESHWRIGHT_TOKEN": token},
+                start_new_session=True,
+            )
         self._token = token
         threading.Thread(target=self._read_output, daemon=True).start()
         threading.Thread(target=self._read_errors, daemon=True).start()
@@ -65,6 +74,7 @@ class Engine:
                 self._token,
                 why_gone=self._gone,
                 memory=self._memory if self._shares_memory else None,
+                steps=self._steps,
             )
         return self._service
 
@@ -73,6 +83,14 @@ class Engine:
             f"the engine ended ({self.why()}); what was in it is lost: make the step "
             "anew and restore a checkpoint"
         )
+
+    def _closed(self) -> str:
+        """Why there is no answer through the step socket."""
+        gone = self._gone()
+        if self._process.poll() is not None:
+            return gone
+        said = f": {self._last[-1]}" if self._last else ""
+        return f"the engine closed its step socket{said}"
 
     def why(self) -> str:
         """What it said last."""
@@ -88,6 +106,8 @@ class Engine:
         atexit.unregister(self.close)
         if self._memory is not None:
             self._memory.close()
+        if self._steps is not None:
+            self._steps.close()
         if self._service is not None:
             self._service.close()
             self._service = None
