@@ -92,6 +92,11 @@ bool ServedJobs::is_over() const {
   return is_over_;
 }
 
+bool ServedJobs::has_job() const {
+  const std::lock_guard lock(mutex_);
+  return job_ != nullptr && !job_->is_over();
+}
+
 absl::Status ServedJobs::Explained(const absl::Status& status) const {
   return !status.ok() && is_over() ? Over() : status;
 }

@@ -52,6 +52,9 @@ class ServedJobs : public JobService {
   // Whether the destructor would wait for long: planning cannot be interrupted.
   bool is_planning() { return planning_.is_busy(); }
 
+  // Whether there is a job, of which something is left.
+  bool has_job() const;
+
   // Ends the job and all calls; later calls return kUnavailable. Returns at
   // once.
   void Shutdown();

@@ -216,6 +216,8 @@ int TemporaryFile::MoveTo(const std::string& path) {
   return 0;
 }
 
+void OutliveReader() { ends_for_closed_pipe = false; }
+
 void EndForClosedPipe() {
   if (!ends_for_closed_pipe) return;
   LiveLine::Get().Close();

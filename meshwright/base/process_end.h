@@ -78,6 +78,8 @@ class TemporaryFile {
 // Ends silently by SIGPIPE, as programs do whose reader has gone. Returns if
 // SIGPIPE was ignored when EndOnSignals was called, or that was never called.
 void EndForClosedPipe();
+// From now on that returns: what is left to do needs no reader.
+void OutliveReader();
 
 }  // namespace meshwright
 

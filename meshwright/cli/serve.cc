@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/api/load_cluster.h"
@@ -74,6 +75,17 @@ absl::StatusOr<std::shared_ptr<const SharedMemory>> OpenMemory(
   return Annotate(memory.status(), "--shared-memory");
 }
 
+// What serving takes to end after whoever started it: nobody else would notice
+// if it did not.
+constexpr std::chrono::seconds kLastTime(20);
+
+void EndSoon() {
+  std::thread([] {
+    std::this_thread::sleep_for(kLastTime);
+    EndProcess(3);
+  }).detach();
+}
+
 // Whether the other end of standard input was closed. The input itself is
 // ignored.
 bool IsInputOver() {
@@ -108,9 +120,16 @@ absl::Status RunServe(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<Serving> serving,
                       Serving::Start(options));
   const bool until_eof = line.Has("until-eof");
+  // Whoever reads the output may be gone before clients are told.
+  if (until_eof && !options.own_devices) OutliveReader();
   while (end.Wait(std::chrono::milliseconds(100)) == 0) {
     serving->Look();
-    if (until_eof && IsInputOver()) break;
+    if (!until_eof || !IsInputOver()) continue;
+    if (!options.own_devices) {
+      EndSoon();
+      serving->EndAfterStarter(end);
+    }
+    break;
   }
   serving->Look();
   return serving->status();

@@ -1,12 +1,12 @@
 #include "meshwright/cli/serving.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "meshwright/base/process_end.h"
 #include "meshwright/base/standard_output.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
@@ -20,6 +20,10 @@ namespace {
 constexpr size_t kLostKept = 16;
 // Time for workers to leave after they were told to.
 constexpr absl::Duration kFarewell = absl::Seconds(3);
+// When the process that started this one has ended: until it is known whether
+// it was a worker, and until clients have been told.
+constexpr absl::Duration kNotice = absl::Seconds(1);
+constexpr absl::Duration kLastWords = absl::Seconds(5);
 
 }  // namespace
 
@@ -146,6 +150,24 @@ int64_t Serving::living() const {
     if (worker->health().ok()) ++count;
   }
   return count;
+}
+
+bool Serving::has_lost() const {
+  return std::ranges::any_of(coordinator_->workers(), [](const auto& worker) {
+    return !worker->health().ok();
+  });
+}
+
+void Serving::EndAfterStarter(const EndRequest& end) {
+  const absl::Time begin = absl::Now();
+  while (jobs_->has_job() && end.signal() == 0) {
+    const absl::Duration passed = absl::Now() - begin;
+    if (passed > kLastWords || (passed > kNotice && !has_lost())) break;
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  jobs_->Shutdown();
+  coordinator_->EndWorkers(absl::UnavailableError(
+      "the process that started the coordinator has ended"));
 }
 
 std::string Serving::Count() const {

@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "meshwright/api/served_jobs.h"
 #include "meshwright/base/line_file.h"
+#include "meshwright/base/process_end.h"
 #include "meshwright/base/shared_memory.h"
 #include "meshwright/cli/command_line.h"
 #include "meshwright/mesh/cluster.h"
@@ -62,6 +63,10 @@ class Serving {
   int port() const { return server_->port(); }
   // Prints who has joined and left since.
   void Look();
+  // What started this process is gone, and was a worker, perhaps: waits, for
+  // some seconds at most, until the clients of the job have been told, unless
+  // a signal comes. Then ends the job, and the workers with kUnavailable.
+  void EndAfterStarter(const EndRequest& end);
   // Whether its output could be written.
   absl::Status status() const;
 
@@ -69,6 +74,7 @@ class Serving {
   explicit Serving(const ServingOptions& options);
 
   int64_t living() const;
+  bool has_lost() const;
   // "2 of 4 workers"
   std::string Count() const;
 

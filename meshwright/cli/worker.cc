@@ -93,22 +93,27 @@ absl::StatusOr<double> MemoryFraction(const CommandLine& line,
   return fraction;
 }
 
-// Returns once the coordinator listens; it ends with the returned object.
+// Returns once the coordinator listens; it ends with the returned object. If
+// this process is lost, it tells clients so before it ends.
 absl::StatusOr<std::unique_ptr<ChildProcess>> StartCoordinator(
     const JoinRole& role, const Discovered& found, const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const std::string program, ProgramPath());
   // Both live as long as their last user.
   const auto listens = std::make_shared<absl::Notification>();
-  ChildOptions child{.argv = {program, "serve", "--listen", role.listen,
-                              "--workers", absl::StrCat(found.world_size)},
-                     .name = "coordinator",
-                     .on_line = [listens](absl::string_view text) {
-                       PrintLineOf("coordinator", text);
-                       if (absl::StartsWith(text, "serving on ") &&
-                           !listens->HasBeenNotified()) {
-                         listens->Notify();
-                       }
-                     }};
+  ChildOptions child{
+      .argv = {program, "serve", "--listen", role.listen, "--until-eof",
+               "--workers", absl::StrCat(found.world_size)},
+      .name = "coordinator",
+      .on_line =
+          [listens](absl::string_view text) {
+            PrintLineOf("coordinator", text);
+            if (absl::StartsWith(text, "serving on ") &&
+                !listens->HasBeenNotified()) {
+              listens->Notify();
+            }
+          },
+      .hold_stdin = true,
+      .ends_with_stdin = true};
   for (std::string& word : SecurityWords(line)) {
     child.argv.push_back(std::move(word));
   }

@@ -97,12 +97,14 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
   } else {
     MW_RETURN_IF_ERROR(MakePipe(output_read, output_write));
   }
-  MW_ASSIGN_OR_RETURN(const pid_t pid,
-                      Spawn({.argv = std::move(options.argv),
-                             .environment = std::move(options.environment),
-                             .stdin_fd = stdin_read.get(),
-                             .stdout_fd = output_write.get(),
-                             .stderr_fd = output_write.get()}));
+  MW_ASSIGN_OR_RETURN(
+      const pid_t pid,
+      Spawn({.argv = std::move(options.argv),
+             .environment = std::move(options.environment),
+             .stdin_fd = stdin_read.get(),
+             .stdout_fd = output_write.get(),
+             .stderr_fd = output_write.get(),
+             .death_signal = options.ends_with_stdin ? 0 : SIGKILL}));
   std::unique_ptr<ChildProcess> child(
       new ChildProcess(pid, options.name, stdin_write.release()));
   if (!to_log) {

@@ -9,8 +9,8 @@
 //   child->Wait(absl::Seconds(1));          // Nothing: it still runs.
 //   child->Terminate(absl::Seconds(5));     // "killed by signal 15 (SIGTERM)"
 //
-// It is killed when this process ends, even if that is killed (spawn.h), and
-// its own children end with it. Thread-safe.
+// It is killed when this process ends, even if that is killed (spawn.h), unless
+// it ends with its stdin; its own children end with it. Thread-safe.
 #ifndef MESHWRIGHT_LAUNCH_CHILD_PROCESS_H_
 #define MESHWRIGHT_LAUNCH_CHILD_PROCESS_H_
 
@@ -48,6 +48,9 @@ struct ChildOptions {
   // object, for programs that end when their stdin does (ssh_command.h);
   // otherwise /dev/null.
   bool hold_stdin = false;
+  // With hold_stdin: only its stdin tells it that this process has ended, and
+  // it may complete what it does.
+  bool ends_with_stdin = false;
 };
 
 class ChildProcess {

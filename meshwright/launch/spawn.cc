@@ -88,6 +88,7 @@ struct Prepared {
   std::vector<char*> envp;
   int fds[3];
   int error_fd;  // Receives errno if the program cannot be run.
+  int death_signal;
   pid_t parent;
 };
 
@@ -104,7 +105,7 @@ void ResetSignals() {
 
 // Runs in the child.
 [[noreturn]] void Become(const Prepared& child) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_PDEATHSIG, child.death_signal);
   // The parent ended before prctl.
   if (::getppid() != child.parent) _exit(127);
   ::setpgid(0, 0);
@@ -151,6 +152,7 @@ absl::StatusOr<pid_t> Spawn(const SpawnRequest& request) {
       .fds = {or_null(request.stdin_fd), or_null(request.stdout_fd),
               or_null(request.stderr_fd)},
       .error_fd = ends[1],
+      .death_signal = request.death_signal,
       .parent = ::getpid()};
   pid_t pid = -1;
   int error = 0;

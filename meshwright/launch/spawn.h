@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <csignal>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,15 +21,17 @@ struct SpawnRequest {
   int stdin_fd = -1;
   int stdout_fd = -1;
   int stderr_fd = -1;
+  // Sent by the kernel when this process ends, however that happens; 0: none.
+  int death_signal = SIGKILL;
 };
 
 // The program has no blocked or ignored signals, no other descriptors of this
 // process, and leads a process group of its own, so that Ctrl-C reaches only
-// its parent. The kernel kills it when this process ends, however that happens.
-// kNotFound or another code, naming the program, if it cannot be run.
+// its parent. kNotFound or another code, naming the program, if it cannot be
+// run.
 //
-// Since the kernel ties this to the thread that forks, one thread that never
-// ends forks for all callers.
+// Since the kernel ties the death signal to the thread that forks, one thread
+// that never ends forks for all callers.
 absl::StatusOr<pid_t> Spawn(const SpawnRequest& request);
 
 }  // namespace meshwright

@@ -11,6 +11,17 @@
 #include "meshwright/runtime/renew_workers.h"
 
 namespace meshwright {
+namespace {
+
+proto::WorkerCommand ShutdownWith(const absl::Status& status) {
+  proto::WorkerCommand command;
+  command.mutable_shutdown()->set_why(
+      status.ok() ? "the coordinator ends" : std::string(status.message()));
+  command.mutable_shutdown()->set_code(static_cast<int>(status.code()));
+  return command;
+}
+
+}  // namespace
 
 Coordinator::Coordinator(Options options)
     : watch_(std::make_shared<WorkerWatch>(options.limits,
@@ -18,18 +29,17 @@ Coordinator::Coordinator(Options options)
 
 Coordinator::~Coordinator() { EndWorkers(); }
 
-void Coordinator::EndWorkers() {
+void Coordinator::EndWorkers(const absl::Status& with) {
   Team all;
   {
     const std::lock_guard lock(mutex_);
+    if (!is_over_) end_ = with;
     is_over_ = true;
     all = workers_;
   }
   for (const std::shared_ptr<RemoteWorker>& worker : all) {
-    proto::WorkerCommand command;
-    command.mutable_shutdown()->set_why("the coordinator ends");
     // Workers that are lost need not be told.
-    worker->Post(std::move(command)).IgnoreError();
+    worker->Post(ShutdownWith(with)).IgnoreError();
   }
 }
 
@@ -50,9 +60,7 @@ void Coordinator::Admit(std::unique_ptr<WorkerLink> link) {
   {
     const std::lock_guard lock(mutex_);
     if (is_over_) {
-      proto::WorkerCommand command;
-      command.mutable_shutdown()->set_why("the coordinator ends");
-      link->Send(std::move(command)).IgnoreError();
+      link->Send(ShutdownWith(end_)).IgnoreError();
       return;
     }
     const int number = hello.rank() >= 0 ? hello.rank() : next_number_++;

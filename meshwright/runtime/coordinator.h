@@ -54,8 +54,9 @@ class Coordinator {
   Team workers() const;
   // Forgets all lost workers but the last `kept`.
   void ForgetLost(size_t kept);
-  // Tells all workers to end, including those that join later.
-  void EndWorkers();
+  // Tells all workers to end with this status, including those that join
+  // later.
+  void EndWorkers(const absl::Status& with = absl::OkStatus());
 
   // Places the job on the devices of the live workers, in their order, and has
   // it compiled there. Workers whose processes cannot be in its team are
@@ -72,6 +73,7 @@ class Coordinator {
   Team workers_;
   int next_number_ = 0;  // For a worker without a rank.
   bool is_over_ = false;
+  absl::Status end_;  // With which workers end then.
   int64_t next_job_ = 1;
 };
 

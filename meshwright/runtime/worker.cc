@@ -280,7 +280,11 @@ absl::Status Worker::Serve() {
       status = command.status();
       break;
     }
-    if (command->has_shutdown()) break;
+    if (command->has_shutdown()) {
+      status = {static_cast<absl::StatusCode>(command->shutdown().code()),
+                command->shutdown().why()};
+      break;
+    }
     if (command->has_renew()) {
       if (renew_ != nullptr) renew_();
       status = absl::UnavailableError(

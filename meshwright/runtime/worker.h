@@ -48,8 +48,8 @@ class Worker {
   Worker(CoordinatorLink* link, Options options);
   ~Worker();
 
-  // Until the coordinator ends it; kUnavailable if the coordinator is lost, or
-  // wants this worker to restart.
+  // Until the coordinator ends it, with the status that it says; kUnavailable
+  // if the coordinator is lost, or wants this worker to restart.
   absl::Status Serve();
 
  private:

@@ -5,6 +5,7 @@
 #include <grpcpp/support/sync_stream.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <limits>
 #include <optional>
@@ -127,6 +128,7 @@ class JobClient final : public JobService {
   absl::StatusOr<int64_t> Load(std::string module, std::string plan,
                                JobCall& call) override {
     CallContext context(options_.security, &call);
+    last_step_ = -1;
     proto::LoadReply reply;
     const auto stream = stub_->Load(context.get(), &reply);
     absl::Status local = SendUpload(*stream, proto::Upload::MODULE, module);
@@ -175,6 +177,7 @@ class JobClient final : public JobService {
     proto::StepResult result;
     // After a failed write there may still be results.
     while ((local.ok() || local == WriteFailed()) && stream->Read(&result)) {
+      last_step_ = result.step();
       JobStep step = {.step = result.step(), .seconds = result.seconds()};
       if (result.has_loss()) step.loss = result.loss();
       if (result.has_position()) step.position = result.position();
@@ -268,7 +271,9 @@ class JobClient final : public JobService {
   absl::Status Try(absl::Time deadline) {
     CallContext context(options_.security, nullptr);
     context.get()->set_deadline(absl::ToChronoTime(deadline));
-    return Describe(context).status();
+    const absl::Status status = Describe(context).status();
+    has_answered_ = status.ok();
+    return status;
   }
 
  private:
@@ -330,11 +335,24 @@ class JobClient final : public JobService {
   absl::Status Explained(const CallContext& context,
                          const absl::Status& status) const {
     if (context.is_answer()) return status;
+    // It was there: whether anybody listens now is beside the point.
+    if (has_answered_ && absl::IsUnavailable(status)) {
+      const int64_t step = last_step_;
+      return absl::UnavailableError(
+          absl::StrCat("lost the coordinator at ", options_.address,
+                       step < 0 ? std::string()
+                                : absl::StrCat(" (step ", step,
+                                               " is the last that it said was "
+                                               "complete)"),
+                       ": ", status.message()));
+    }
     return Explain(options_.address, options_.security, status);
   }
 
   const ConnectJobsOptions options_;
   const std::unique_ptr<proto::Jobs::Stub> stub_;
+  bool has_answered_ = false;            // Set before it is given out.
+  std::atomic<int64_t> last_step_ = -1;  // Of the job loaded last.
 };
 
 }  // namespace

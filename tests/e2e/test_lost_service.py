@@ -1,0 +1,63 @@
+"""What clients and workers say when a part of the service is lost."""
+
+import os
+import signal
+import socket
+
+import pytest
+from service_processes import Process, Serve, await_gone, children_of
+
+
+@pytest.fixture(scope="module")
+def plan(cli, mlp, tmp_path_factory):
+    """For two devices."""
+    path = tmp_path_factory.mktemp("plan") / "plan.json"
+    words = ["--cluster", "cpu:2", "--strategy", "dp", "--assumed"]
+    cli.json("plan", mlp, *words, "-o", path)
+    return path
+
+
+def launched(rank, port):
+    """By torchrun: one of two workers, of which rank 0 runs the coordinator."""
+    env = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return Process("worker", "--platform", "cpu", env=env | {"RANK": str(rank)})
+
+
+def test_a_crash_of_rank_0_is_told_to_clients(mlp, plan):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    with launched(1, port) as other, launched(0, port) as first:
+        serving = first.wait_for(r"^\[coordinator\] serving on (\S+); 0 of 2 workers")
+        address = serving[1]
+        first.wait_for("2 of 2 workers$")
+        coordinator = children_of(first.process.pid)
+        assert len(coordinator) == 1
+        words = ("--plan", plan, "--serve-at", address, "--steps", 1_000_000)
+        with Process("run", mlp, *words) as run:
+            run.wait_for("^step 3 ")
+            os.kill(first.process.pid, signal.SIGABRT)
+            who = rf"worker 0 \(pid {first.process.pid} on "
+            run.wait_for(f"^meshwright run: {who}.*all workers completed step")
+            assert run.wait() == 3
+        other.wait_for(
+            "^meshwright worker: the process that started the coordinator has ended$"
+        )
+        assert other.wait() == 3
+        await_gone(coordinator)
+
+
+def test_a_coordinator_that_is_killed_is_lost(mlp, plan):
+    with Serve() as serve, serve.worker("--devices", 2) as worker:
+        serve.wait_for("1 worker$")
+        words = ("--plan", plan, "--serve-at", serve.address, "--steps", 1_000_000)
+        with Process("run", mlp, *words) as run:
+            run.wait_for("^step 3 ")
+            serve.end(signal.SIGKILL)
+            run.wait_for(
+                rf"^meshwright run: lost the coordinator at {serve.address} "
+                r"\(step \d+ is the last that it said was complete\)"
+            )
+            assert run.wait() == 3
+        worker.wait_for("^meshwright worker: lost the coordinator at ")
+        assert worker.wait() == 3
