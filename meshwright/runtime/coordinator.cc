@@ -69,11 +69,10 @@ void Coordinator::Admit(std::unique_ptr<WorkerLink> link) {
           !other->health().ok()) {
         continue;
       }
-      proto::WorkerCommand command;
-      command.mutable_shutdown()->set_why(
-          absl::StrCat("there is a worker of rank ", hello.rank(),
-                       " already: ", other->name()));
-      link->Send(std::move(command)).IgnoreError();
+      link->Send(ShutdownWith(absl::FailedPreconditionError(
+                     absl::StrCat("there is a worker of rank ", hello.rank(),
+                                  " already: ", other->name()))))
+          .IgnoreError();
       return;
     }
     worker = std::make_shared<RemoteWorker>(

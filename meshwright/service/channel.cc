@@ -118,6 +118,11 @@ absl::Status Explain(const std::string& address, const Security& security,
                              : ExplainTls(address, security, error.message());
 }
 
+absl::Status DoesNotAnswer(const std::string& address) {
+  return absl::UnavailableError(
+      absl::StrCat(address, " does not answer; is it a coordinator?"));
+}
+
 bool IsWorthRetrying(const absl::Status& explained) {
   return explained.code() == absl::StatusCode::kUnavailable;
 }

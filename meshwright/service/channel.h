@@ -28,6 +28,9 @@ void AddCredentials(const Security& security, grpc::ClientContext& context);
 absl::Status Explain(const std::string& address, const Security& security,
                      const absl::Status& error);
 
+// kUnavailable: it accepts connections, and stays silent.
+absl::Status DoesNotAnswer(const std::string& address);
+
 // Whether what Explain returned may resolve soon: nothing listens there yet.
 bool IsWorthRetrying(const absl::Status& explained);
 

@@ -272,6 +272,9 @@ class JobClient final : public JobService {
     CallContext context(options_.security, nullptr);
     context.get()->set_deadline(absl::ToChronoTime(deadline));
     const absl::Status status = Describe(context).status();
+    if (absl::IsDeadlineExceeded(status) && !context.is_answer()) {
+      return DoesNotAnswer(options_.address);
+    }
     has_answered_ = status.ok();
     return status;
   }

@@ -45,7 +45,8 @@ class JoinCall final
   }
   ~JoinCall() override {
     Close();
-    if (!AwaitDone(absl::Now() + kCloseTimeout)) {
+    // Whoever has not let us in needs no last messages.
+    if (!is_welcome() || !AwaitDone(absl::Now() + kCloseTimeout)) {
       context_.TryCancel();
       AwaitDone(absl::InfiniteFuture());
     }
@@ -60,8 +61,7 @@ class JoinCall final
       return done_->ok() ? absl::UnavailableError("the coordinator is closing")
                          : *done_;
     }
-    return absl::UnavailableError(
-        absl::StrCat(address_, " does not answer; is it a coordinator?"));
+    return DoesNotAnswer(address_);
   }
 
   // What gRPC says.
@@ -106,6 +106,10 @@ class JoinCall final
       return true;
     }
     return changed_.wait_until(lock, absl::ToChronoTime(deadline), condition);
+  }
+  bool is_welcome() {
+    std::unique_lock lock(mutex_);
+    return welcome_;
   }
   bool AwaitDone(absl::Time deadline) {
     std::unique_lock lock(mutex_);

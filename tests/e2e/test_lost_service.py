@@ -1,8 +1,10 @@
 """What clients and workers say when a part of the service is lost."""
 
+import contextlib
 import os
 import signal
 import socket
+import time
 
 import pytest
 from service_processes import Process, Serve, await_gone, children_of
@@ -61,3 +63,33 @@ def test_a_coordinator_that_is_killed_is_lost(mlp, plan):
             assert run.wait() == 3
         worker.wait_for("^meshwright worker: lost the coordinator at ")
         assert worker.wait() == 3
+
+
+@contextlib.contextmanager
+def a_silent_port():
+    """Accepts connections, and says nothing."""
+    with socket.socket() as listens:
+        listens.bind(("127.0.0.1", 0))
+        listens.listen(16)
+        yield f"127.0.0.1:{listens.getsockname()[1]}"
+
+
+def test_who_accepts_and_stays_silent_is_no_coordinator(cli, mlp):
+    with a_silent_port() as address:
+        done = cli("run", mlp, "--serve-at", address)
+        line = f"meshwright run: {address} does not answer; is it a coordinator?\n"
+        assert (done.returncode, done.stderr) == (3, line)
+        begin = time.monotonic()
+        done = cli("worker", "--join", address, "--connect-timeout", 1)
+        assert time.monotonic() - begin < 5
+        assert done.returncode == 3
+        assert f"{address} does not answer" in done.stderr
+
+
+def test_a_second_worker_of_a_rank_is_refused(cli):
+    with Serve() as serve, serve.worker("--rank", 0):
+        serve.wait_for("1 worker$")
+        words = ("--join", serve.address, "--platform", "cpu", "--rank", 0)
+        line = cli.refuses("worker", *words)
+        assert "there is a worker of rank 0 already: worker 0 (pid " in line
+        assert serve.end() == 0
