@@ -179,16 +179,23 @@ std::string Serving::Count() const {
 
 void Serving::Look() {
   for (const auto& worker : coordinator_->workers()) {
-    const absl::Status health = worker->health();
-    if (health.ok() && present_.insert(worker->serial()).second) {
+    if (worker->health().ok() &&
+        present_.emplace(worker->serial(), worker).second) {
       SayLine(absl::StrCat(worker->name(), " has joined with ",
                            Counted(worker->hello().devices(), "device"), ", ",
                            worker->hello().device_kind(), "; ", Count()));
     }
-    if (!health.ok() && present_.erase(worker->serial()) > 0) {
-      SayLine(absl::StrCat(worker->name(), " is gone: ", health.message(), "; ",
-                           Count()));
+  }
+  for (auto one = present_.begin(); one != present_.end();) {
+    const std::shared_ptr<RemoteWorker> worker = one->second;
+    const absl::Status health = worker->health();
+    if (health.ok()) {
+      ++one;
+      continue;
     }
+    one = present_.erase(one);
+    SayLine(absl::StrCat(worker->name(), " is gone: ", health.message(), "; ",
+                         Count()));
   }
   coordinator_->ForgetLost(kLostKept);
 }

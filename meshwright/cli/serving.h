@@ -7,9 +7,9 @@
 #ifndef MESHWRIGHT_CLI_SERVING_H_
 #define MESHWRIGHT_CLI_SERVING_H_
 
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -86,7 +86,9 @@ class Serving {
   std::unique_ptr<WorkerServer> server_;
   std::unique_ptr<StepSocket> step_socket_;
   std::unique_ptr<MetricsServer> metrics_;
-  std::set<int64_t> present_;  // Workers that were announced, by serial().
+  // Workers that were announced, by serial(). The coordinator may forget those
+  // that are lost before they were looked at.
+  std::map<int64_t, std::shared_ptr<RemoteWorker>> present_;
 };
 
 // Prints a line on stdout and flushes it, also in a pipe.
