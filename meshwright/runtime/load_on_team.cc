@@ -66,7 +66,7 @@ absl::StatusOr<double> Load(const JobSource& source, JobNumber number,
                             const Team& team, WorkerWatch& watch) {
   std::vector<uint64_t> ids;
   if (const absl::Status sent =
-          SendPrograms(source, number, team, watch.limits().wire, ids);
+          SendPrograms(source, number, team, watch.limits().wire(), ids);
       !sent.ok()) {
     MW_RETURN_IF_ERROR(watch.FindLost(team));
     return sent;

@@ -331,13 +331,14 @@ absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
   if (absl::IsDeadlineExceeded(status)) {
     status = absl::DeadlineExceededError(
         absl::StrCat("step ", next_step_ + step_offset(),
-                     " has not ended within ", absl::FormatDuration(limit),
-                     "; the last that workers did:\n", LastActions(team_)));
+                     " has not ended within ", absl::FormatDuration(limit)));
   }
   return Fail(left, failed.ok() ? status : failed);
 }
 
 absl::Status RemoteSite::Fail(const Replies& ids, absl::Status first) {
+  // Before they are told to end.
+  const std::string actions = LastActions(team_);
   for (const std::shared_ptr<RemoteWorker>& worker : team_) {
     worker->history().Spoil();
     proto::WorkerCommand command;
@@ -380,8 +381,11 @@ absl::Status RemoteSite::Fail(const Replies& ids, absl::Status first) {
   Merge(nullptr);
   failure_ = absl::Status(
       cause.code(),
-      absl::StrCat(cause.message(), " (step ", next_step_ + step_offset(),
-                   " was under way; ",
+      absl::StrCat(cause.message(),
+                   absl::IsDeadlineExceeded(cause)
+                       ? absl::StrCat("; the last that workers did:\n", actions)
+                       : std::string(),
+                   " (step ", next_step_ + step_offset(), " was under way; ",
                    next_step_ == 0
                        ? std::string("no step was complete")
                        : absl::StrCat("all workers completed step ",

@@ -26,10 +26,13 @@ class WorkerWatch {
     absl::Duration silence = absl::Seconds(15);
     // Steps that take longer are considered hung.
     absl::Duration step = absl::Minutes(10);
-    // How long workers wait for one another.
-    absl::Duration wire = absl::Minutes(5);
+    // How much longer workers wait for one another: the coordinator knows what
+    // each of them did last, so it is to notice first.
+    absl::Duration wire_margin = absl::Minutes(1);
     // After an error: how long to wait for the other workers' own errors.
     absl::Duration aftermath = absl::Seconds(5);
+
+    absl::Duration wire() const { return step + wire_margin; }
   };
   // Why a worker ended, if its launcher knows more: "was killed by signal 9";
   // empty if it does not. May wait briefly.

@@ -1,0 +1,95 @@
+// Jobs on workers of which some fail.
+#include "meshwright/runtime/remote_site.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "meshwright/mesh/sharding_text.h"
+#include "meshwright/runtime/counter_step_for_test.h"
+#include "meshwright/runtime/scripted_worker_for_test.h"
+#include "meshwright/runtime/worker_threads_for_test.h"
+
+namespace meshwright {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Command = proto::WorkerCommand;
+
+class RemoteSiteTest : public testing::Test {
+ protected:
+  // Two devices on each of two workers, which sum.
+  JobSource Source() const {
+    const Sharding split = ParseSharding("[a]", {4}, mesh_).value();
+    return MakeJob(module_, {.program = program_,
+                             .mesh = mesh_,
+                             .parameters = {split, split},
+                             .outputs = {split, Sharding::Replicated({})}})
+        .value();
+  }
+  JobSource Placed() const {
+    JobSource source = Source();
+    EXPECT_TRUE(PlaceJob({2, 2}, source.job).ok());
+    return source;
+  }
+  // Values on some of the devices.
+  static absl::Status Give(JobSite& site, std::vector<int64_t> devices) {
+    for (const int64_t parameter : {0, 1}) {
+      const absl::Status set = site.Set(
+          {.parameter = parameter, .devices = devices}, FloatsForTest("", {1}));
+      if (!set.ok()) return set;
+    }
+    return absl::OkStatus();
+  }
+  static absl::StatusOr<double> LossOf(JobSite& site) {
+    const auto steps = site.Steps(1, nullptr);
+    if (!steps.ok()) return steps.status();
+    return steps->at(0).loss.value_or(-1);
+  }
+
+  const Mesh mesh_ = Mesh::Parse("a=4").value();
+  const Module module_ = CounterForTest(4);
+  const Module program_ = CounterForTest(1, mesh_.Groups(mesh_.AllSubAxes()));
+};
+
+TEST_F(RemoteSiteTest, WorkersWaitLongerThanTheCoordinator) {
+  WorkerWatch::Limits limits;
+  EXPECT_GT(limits.wire(), limits.step);
+  limits.step = absl::Hours(2);
+  EXPECT_GT(limits.wire(), limits.step);
+}
+
+TEST_F(RemoteSiteTest, LastActionsAreToldWhereverAWaitEnds) {
+  // Worker 0 gives up before the coordinator does.
+  WorkerThreadsForTest workers({.step = absl::Minutes(2),
+                                .wire_margin = absl::Seconds(-119),
+                                .aftermath = absl::Milliseconds(200)});
+  workers.Add(2);
+  ScriptedWorkerForTest other(
+      workers.coordinator(), {.rank = 1},
+      [](const Command& command) -> std::optional<absl::Status> {
+        if (command.has_run()) return std::nullopt;
+        return absl::OkStatus();
+      });
+  const auto site = workers.coordinator().Load(Source());
+  ASSERT_TRUE(site.ok()) << site.status();
+  ASSERT_TRUE(Give(**site, {0, 1, 2, 3}).ok());
+  const absl::Status late = LossOf(**site).status();
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded) << late;
+  EXPECT_THAT(std::string(late.message()),
+              AllOf(HasSubstr("worker 0"),
+                    HasSubstr("; the last that workers did:\n  worker 0 (pid "),
+                    HasSubstr("(step 0 was under way; no step was complete)")));
+}
+
+}  // namespace
+}  // namespace meshwright
