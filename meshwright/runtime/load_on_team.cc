@@ -38,6 +38,7 @@ absl::Status SendPrograms(const JobSource& source, JobNumber job,
   }
   for (size_t number = 0; number < team.size(); ++number) {
     RemoteWorker& worker = *team[number];
+    worker.ForgetBlobs();
     MW_ASSIGN_OR_RETURN(const std::vector<std::string> programs,
                         WritePrograms(source, static_cast<int>(number), job.id,
                                       worker.hello().platform()));

@@ -41,7 +41,6 @@ RemoteSite::RemoteSite(Job job, int64_t id, Team team,
 RemoteSite::~RemoteSite() {
   if (is_adopted_) return;
   for (const std::shared_ptr<RemoteWorker>& worker : team_) {
-    worker->ForgetBlobs();
     proto::WorkerCommand command;
     command.mutable_unload();
     // A lost worker has nothing to unload.

@@ -91,5 +91,42 @@ TEST_F(RemoteSiteTest, LastActionsAreToldWhereverAWaitEnds) {
                     HasSubstr("(step 0 was under way; no step was complete)")));
 }
 
+TEST_F(RemoteSiteTest, AnInitialJobIsLoadedAgain) {
+  WorkerThreadsForTest workers;
+  workers.Add(2);
+  workers.Add(2);
+  const auto site = workers.coordinator().Load(Source());
+  ASSERT_TRUE(site.ok()) << site.status();
+  for (int i = 0; i < 3; ++i) {
+    const auto init = (*site)->LoadInit(Placed());
+    ASSERT_TRUE(init.ok()) << init.status();
+    ASSERT_TRUE(Give(**init, {0, 1, 2, 3}).ok());
+    const auto loss = LossOf(**init);
+    ASSERT_TRUE(loss.ok()) << loss.status();
+    EXPECT_EQ(*loss, 4);
+  }
+  // The job itself is still there.
+  ASSERT_TRUE(Give(**site, {0, 1, 2, 3}).ok());
+  EXPECT_EQ(*LossOf(**site), 4);
+}
+
+TEST_F(RemoteSiteTest, ProgramsThatDoNotArriveWholeAreNotLoaded) {
+  WorkerThreadsForTest workers;
+  workers.Add(1);
+  RemoteWorker& worker = *workers.coordinator().workers()[0];
+  Command blob;
+  blob.mutable_blob()->set_hash("0a1b");
+  blob.mutable_blob()->set_bytes("other bytes");
+  blob.mutable_blob()->set_first(true);
+  blob.mutable_blob()->set_last(true);
+  ASSERT_TRUE(worker.Post(blob).ok());
+  Command load;
+  load.mutable_load()->set_spec_hash("0a1b");
+  const uint64_t id = worker.Command(load).value();
+  proto::Reply reply;
+  while (!worker.TakeReply(id, &reply)) absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_EQ(reply.message(), "a program of the job did not arrive whole");
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -111,14 +111,16 @@ absl::Status RemoteWorker::SendBlob(const std::string& hash,
     const std::lock_guard lock(mutex_);
     if (!blobs_.insert(hash).second) return absl::OkStatus();
   }
-  return ForEachPart(bytes, [&](int64_t, absl::string_view part, bool last) {
-    proto::WorkerCommand command;
-    proto::Blob& blob = *command.mutable_blob();
-    blob.set_hash(hash);
-    blob.set_bytes(std::string(part));
-    blob.set_last(last);
-    return Post(std::move(command));
-  });
+  return ForEachPart(bytes,
+                     [&](int64_t offset, absl::string_view part, bool last) {
+                       proto::WorkerCommand command;
+                       proto::Blob& blob = *command.mutable_blob();
+                       blob.set_hash(hash);
+                       blob.set_bytes(std::string(part));
+                       blob.set_first(offset == 0);
+                       blob.set_last(last);
+                       return Post(std::move(command));
+                     });
 }
 
 void RemoteWorker::ForgetBlobs() {

@@ -46,9 +46,10 @@ class RemoteWorker {
   absl::StatusOr<uint64_t> Command(proto::WorkerCommand command);
   // Sends a command of which only a failure is reported (TakeFailure).
   absl::Status Post(proto::WorkerCommand command);
-  // Sends bytes under their hash, unless the worker has them already.
-  absl::Status SendBlob(const std::string& hash, const std::string& bytes);
+  // Begins a load: what was sent for the one before is not there any more.
   void ForgetBlobs();
+  // Sends bytes under their hash, unless that was done for the same load.
+  absl::Status SendBlob(const std::string& hash, const std::string& bytes);
   // Drops reports that were not taken, which are about another job.
   void ForgetReports();
 

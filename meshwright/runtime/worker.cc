@@ -13,6 +13,7 @@
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/crossing/cross_collectives.h"
 #include "meshwright/runtime/abortable_store.h"
+#include "meshwright/runtime/content_hash.h"
 #include "meshwright/runtime/loaded_job.h"
 #include "meshwright/runtime/stuck_guard.h"
 
@@ -96,8 +97,11 @@ class Worker::Desk {
   std::shared_ptr<LoadedJob> job_;
   // Loaded in addition to the job, to compute its initial state.
   std::shared_ptr<LoadedJob> init_;
-  // By hash; used only by the thread.
-  std::map<std::string, std::string> blobs_;
+  // By hash, until the next load; used only by the thread. Of those that are
+  // incomplete, the parts that have come.
+  using Blobs = std::map<std::string, std::string>;
+  Blobs blobs_;
+  Blobs incomplete_;
   std::thread thread_;
 };
 
@@ -187,13 +191,28 @@ absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
 }
 
 void Worker::Desk::Keep(const proto::Blob& blob) {
-  blobs_[blob.hash()].append(blob.bytes());
+  std::string& bytes = incomplete_[blob.hash()];
+  if (blob.first()) bytes.clear();
+  bytes.append(blob.bytes());
+  if (!blob.last()) return;
+  auto whole = incomplete_.extract(blob.hash());
+  // Parts are missing if an abort came between them. Whoever needs it says so.
+  if (ContentHash(whole.mapped()) != blob.hash()) return;
+  blobs_[blob.hash()] = std::move(whole.mapped());
 }
 
 absl::Status Worker::Desk::Load(const proto::LoadJob& load,
                                 proto::Reply& reply) {
   const Stopwatch time;
   const int hits = options_.cache != nullptr ? options_.cache->hits() : 0;
+  incomplete_.clear();
+  const Blobs blobs = std::exchange(blobs_, {});
+  const auto find =
+      [&](const std::string& hash) -> absl::StatusOr<std::string> {
+    const auto found = blobs.find(hash);
+    if (found != blobs.end()) return found->second;
+    return absl::DataLossError("a program of the job did not arrive whole");
+  };
   if (load.init() && job_ == nullptr) {
     return absl::FailedPreconditionError("no job is loaded");
   }
@@ -201,10 +220,13 @@ absl::Status Worker::Desk::Load(const proto::LoadJob& load,
     const std::lock_guard lock(mutex_);
     init_ = job_ = nullptr;
   }
-  MW_ASSIGN_OR_RETURN(JobSpec spec, ReadJobSpec(blobs_[load.spec_hash()]));
+  MW_ASSIGN_OR_RETURN(const std::string bytes, find(load.spec_hash()));
+  MW_ASSIGN_OR_RETURN(JobSpec spec, ReadJobSpec(bytes));
   std::vector<std::string> programs;
   for (const std::string& hash : spec.code_hashes) {
-    programs.push_back(hash.empty() ? std::string() : blobs_[hash]);
+    std::string& code = programs.emplace_back();
+    if (hash.empty()) continue;
+    MW_ASSIGN_OR_RETURN(code, find(hash));
   }
   if (!load.init()) {
     MW_RETURN_IF_ERROR(
@@ -236,7 +258,6 @@ void Worker::Desk::Unload() {
   std::shared_ptr<LoadedJob> job;
   const std::lock_guard lock(mutex_);
   job = std::exchange(init_ != nullptr ? init_ : job_, nullptr);
-  if (job_ == nullptr) blobs_.clear();
 }
 
 absl::Status Worker::Desk::Run(const proto::RunSteps& run, LoadedJob& job) {
