@@ -140,11 +140,12 @@ absl::StatusOr<std::unique_ptr<RemoteSite>> Coordinator::Load(
     const std::lock_guard lock(mutex_);
     id = next_job_++;
   }
+  const JobNumber number = {.id = id};
   const absl::StatusOr<double> seconds =
-      LoadOnTeam(source, {.id = id}, team, *watch_);
+      LoadOnTeam(source, number, team, *watch_);
   // Remaining reports on the previous job.
   for (const auto& worker : team) worker->ForgetReports();
-  auto site = std::make_unique<RemoteSite>(std::move(source.job), id, team,
+  auto site = std::make_unique<RemoteSite>(std::move(source.job), number, team,
                                            watch_, seconds.value_or(0));
   MW_RETURN_IF_ERROR(seconds.status());
   return site;

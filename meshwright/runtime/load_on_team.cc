@@ -62,20 +62,18 @@ absl::Status SendPrograms(const JobSource& source, JobNumber job,
   return absl::OkStatus();
 }
 
-// Waits until all workers have compiled.
+// Waits until all workers have compiled; after an error, only if the job is
+// loaded beside another one, which those that compile would keep waiting.
 absl::StatusOr<double> Load(const JobSource& source, JobNumber number,
-                            const Team& team, WorkerWatch& watch) {
+                            const Team& team, WorkerWatch& watch,
+                            const std::function<absl::Status()>& aborted) {
   std::vector<uint64_t> ids;
-  if (const absl::Status sent =
-          SendPrograms(source, number, team, watch.limits().wire(), ids);
-      !sent.ok()) {
-    MW_RETURN_IF_ERROR(watch.FindLost(team));
-    return sent;
-  }
+  absl::Status failed =
+      SendPrograms(source, number, team, watch.limits().wire(), ids);
+  if (!failed.ok()) MW_RETURN_IF_ERROR(watch.FindLost(team));
   double seconds = 0;
-  absl::Status failed;
   MW_RETURN_IF_ERROR(watch.Wait(team, absl::InfiniteDuration(), [&] {
-    for (size_t i = 0; i < team.size(); ++i) {
+    for (size_t i = 0; i < ids.size(); ++i) {
       proto::Reply reply;
       if (ids[i] == 0 || !team[i]->TakeReply(ids[i], &reply)) {
         continue;
@@ -85,9 +83,15 @@ absl::StatusOr<double> Load(const JobSource& source, JobNumber number,
       failed.Update({static_cast<absl::StatusCode>(reply.code()),
                      absl::StrCat(team[i]->name(), ": ", reply.message())});
     }
-    return !failed.ok() || std::ranges::all_of(ids, [](uint64_t id_left) {
-      return id_left == 0;
-    });
+    if (!failed.ok() && !number.is_init) return true;
+    // Workers drop what they have not begun when they abort.
+    if (const absl::Status why =
+            aborted != nullptr ? aborted() : absl::OkStatus();
+        !why.ok()) {
+      failed = why;
+      return true;
+    }
+    return std::ranges::all_of(ids, [](uint64_t left) { return left == 0; });
   }));
   MW_RETURN_IF_ERROR(failed);
   return seconds;
@@ -95,13 +99,17 @@ absl::StatusOr<double> Load(const JobSource& source, JobNumber number,
 
 }  // namespace
 
-absl::StatusOr<double> LoadOnTeam(const JobSource& source, JobNumber number,
-                                  const Team& team, WorkerWatch& watch) {
+absl::StatusOr<double> LoadOnTeam(
+    const JobSource& source, JobNumber number, const Team& team,
+    WorkerWatch& watch, const std::function<absl::Status()>& aborted) {
   MW_RETURN_IF_ERROR(CheckPlatforms(source.job, team));
-  absl::StatusOr<double> seconds = Load(source, number, team, watch);
-  if (seconds.ok() || number.is_init) return seconds;
-  // The others may be waiting for the one that failed. If the job is loaded in
-  // addition to another one, nobody waits.
+  absl::StatusOr<double> seconds = Load(source, number, team, watch, aborted);
+  if (seconds.ok()) return seconds;
+  if (number.is_init) {
+    UnloadFromTeam(number, team);
+    return seconds;
+  }
+  // The others may be waiting for the one that failed.
   for (const std::shared_ptr<RemoteWorker>& worker : team) {
     proto::WorkerCommand command;
     command.mutable_abort()->set_why(std::string(seconds.status().message()));
@@ -110,6 +118,15 @@ absl::StatusOr<double> LoadOnTeam(const JobSource& source, JobNumber number,
     worker->Post(std::move(command)).IgnoreError();
   }
   return seconds;
+}
+
+void UnloadFromTeam(JobNumber number, const Team& team) {
+  for (const std::shared_ptr<RemoteWorker>& worker : team) {
+    proto::WorkerCommand command;
+    command.mutable_unload()->set_init(number.is_init);
+    // A lost worker has nothing to unload.
+    worker->Post(std::move(command)).IgnoreError();
+  }
 }
 
 }  // namespace meshwright

@@ -3,7 +3,9 @@
 #define MESHWRIGHT_RUNTIME_LOAD_ON_TEAM_H_
 
 #include <cstdint>
+#include <functional>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "meshwright/runtime/job.h"
 #include "meshwright/runtime/worker_watch.h"
@@ -17,9 +19,16 @@ struct JobNumber {
 };
 
 // Sends a placed job to its workers, and waits until they have compiled it.
-// Returns the seconds that took. Errors name the worker.
-absl::StatusOr<double> LoadOnTeam(const JobSource& source, JobNumber number,
-                                  const Team& team, WorkerWatch& watch);
+// Returns the seconds that took. Errors name the worker; after one, nothing is
+// left of an initial job, while UnloadFromTeam is to be called for others.
+// `aborted` is looked at while it waits; null: never.
+absl::StatusOr<double> LoadOnTeam(
+    const JobSource& source, JobNumber number, const Team& team,
+    WorkerWatch& watch, const std::function<absl::Status()>& aborted = nullptr);
+
+// Returns at once. An initial job alone is unloaded; with another job, the
+// initial one beside it.
+void UnloadFromTeam(JobNumber number, const Team& team);
 
 }  // namespace meshwright
 

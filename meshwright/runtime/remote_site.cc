@@ -7,7 +7,6 @@
 #include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/engine/buffer_shape.h"
-#include "meshwright/runtime/load_on_team.h"
 #include "meshwright/runtime/part_bytes.h"
 #include "meshwright/runtime/remote_write.h"
 #include "meshwright/runtime/state_messages.h"
@@ -29,29 +28,26 @@ bool IsConsequence(const absl::Status& status) {
 
 }  // namespace
 
-RemoteSite::RemoteSite(Job job, int64_t id, Team team,
+RemoteSite::RemoteSite(Job job, JobNumber number, Team team,
                        std::shared_ptr<WorkerWatch> watch,
-                       double compile_seconds)
+                       double compile_seconds,
+                       std::shared_ptr<Abortion> abortion)
     : job_(std::move(job)),
-      id_(id),
+      number_(number),
       team_(std::move(team)),
       watch_(std::move(watch)),
-      compile_seconds_(compile_seconds) {}
+      compile_seconds_(compile_seconds),
+      abortion_(std::move(abortion)) {}
 
 RemoteSite::~RemoteSite() {
   if (is_adopted_) return;
-  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
-    proto::WorkerCommand command;
-    command.mutable_unload();
-    // A lost worker has nothing to unload.
-    worker->Post(std::move(command)).IgnoreError();
-  }
+  UnloadFromTeam(number_, team_);
 }
 
 void RemoteSite::Abort(const absl::Status& why) {
   {
-    const std::lock_guard lock(mutex_);
-    aborted_.Update(why);
+    const std::lock_guard lock(abortion_->mutex);
+    abortion_->why.Update(why);
   }
   for (const std::shared_ptr<RemoteWorker>& worker : team_) {
     worker->history().Spoil();
@@ -64,8 +60,8 @@ void RemoteSite::Abort(const absl::Status& why) {
 }
 
 absl::Status RemoteSite::aborted() {
-  const std::lock_guard lock(mutex_);
-  return aborted_;
+  const std::lock_guard lock(abortion_->mutex);
+  return abortion_->why;
 }
 
 absl::Status RemoteSite::Set(const ParameterShard& at, Tensor shard) {
@@ -142,11 +138,12 @@ absl::StatusOr<std::unique_ptr<JobSite>> RemoteSite::LoadInit(JobSource init) {
   MW_RETURN_IF_ERROR(failure_);
   // Distinct from the ids of jobs.
   constexpr int64_t kInit = int64_t{1} << 40;
+  const JobNumber number = {.id = kInit + number_.id, .is_init = true};
   MW_ASSIGN_OR_RETURN(
       const double seconds,
-      LoadOnTeam(init, {.id = kInit + id_, .is_init = true}, team_, *watch_));
-  return std::make_unique<RemoteSite>(std::move(init.job), kInit + id_, team_,
-                                      watch_, seconds);
+      LoadOnTeam(init, number, team_, *watch_, [this] { return aborted(); }));
+  return std::unique_ptr<JobSite>(new RemoteSite(
+      std::move(init.job), number, team_, watch_, seconds, abortion_));
 }
 
 absl::Status RemoteSite::Adopt(JobSite& init,
@@ -169,7 +166,8 @@ absl::StatusOr<std::unique_ptr<StateWrite>> RemoteSite::BeginSave(
     const StateMap& map, const std::string& folder, bool copy) {
   MW_RETURN_IF_ERROR(failure_);
   // Distinct from the numbers of other jobs.
-  const uint64_t number = (static_cast<uint64_t>(id_) << 32) + next_save_++;
+  const uint64_t number =
+      (static_cast<uint64_t>(number_.id) << 32) + next_save_++;
   Replies ids;
   for (const std::shared_ptr<RemoteWorker>& worker : team_) {
     proto::WorkerCommand command;

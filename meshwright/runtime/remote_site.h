@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,6 +15,7 @@
 #include "absl/types/span.h"
 #include "meshwright/runtime/job.h"
 #include "meshwright/runtime/job_site.h"
+#include "meshwright/runtime/load_on_team.h"
 #include "meshwright/runtime/remote_worker.h"
 #include "meshwright/runtime/worker_watch.h"
 
@@ -23,8 +25,10 @@ class RemoteSite : public JobSite {
  public:
   // Unloads the job at the end. The job must be placed and loaded on the team
   // (by worker number), which the watch covers.
-  RemoteSite(Job job, int64_t id, Team team, std::shared_ptr<WorkerWatch> watch,
-             double compile_seconds);
+  RemoteSite(Job job, JobNumber number, Team team,
+             std::shared_ptr<WorkerWatch> watch, double compile_seconds)
+      : RemoteSite(std::move(job), number, std::move(team), std::move(watch),
+                   compile_seconds, std::make_shared<Abortion>()) {}
   ~RemoteSite() override;
 
   const Job& job() const override { return job_; }
@@ -52,6 +56,16 @@ class RemoteSite : public JobSite {
   absl::Status FeedWorkers(const DatasetSpec* spec, int64_t position) override;
 
  private:
+  // Of a job, and of the initial one beside it: workers abort both.
+  struct Abortion {
+    std::mutex mutex;
+    absl::Status why;  // Guarded by the mutex.
+  };
+
+  RemoteSite(Job job, JobNumber number, Team team,
+             std::shared_ptr<WorkerWatch> watch, double compile_seconds,
+             std::shared_ptr<Abortion> abortion);
+
   int64_t steps_run() const override { return next_step_; }
   // Reply numbers, by worker.
   using Replies = std::vector<uint64_t>;
@@ -66,7 +80,7 @@ class RemoteSite : public JobSite {
   Tensor EmptyShard(const ShardAt& at) const;
 
   const Job job_;
-  const int64_t id_;
+  const JobNumber number_;
   const Team team_;
   const std::shared_ptr<WorkerWatch> watch_;
   const double compile_seconds_;
@@ -79,8 +93,7 @@ class RemoteSite : public JobSite {
   uint64_t next_save_ = 0;
   bool is_adopted_ = false;  // Workers have unloaded it.
   absl::Status failure_;
-  std::mutex mutex_;
-  absl::Status aborted_;  // Guarded by mutex_.
+  const std::shared_ptr<Abortion> abortion_;
 };
 
 }  // namespace meshwright

@@ -128,5 +128,68 @@ TEST_F(RemoteSiteTest, ProgramsThatDoNotArriveWholeAreNotLoaded) {
   EXPECT_EQ(reply.message(), "a program of the job did not arrive whole");
 }
 
+TEST_F(RemoteSiteTest, AnInitialJobThatOneCannotLoadIsUnloadedByAll) {
+  absl::Notification may_end;
+  const auto is_init = [](const Command& command) {
+    return command.has_load() && command.load().init();
+  };
+  const auto unloads_init = [](const Command& command) {
+    return command.has_unload() && command.unload().init();
+  };
+  Coordinator coordinator({});
+  ScriptedWorkerForTest slow(coordinator, {.rank = 0},
+                             [&](const Command& command) {
+                               if (is_init(command)) {
+                                 may_end.WaitForNotification();
+                               }
+                               return ScriptedWorkerForTest::Well(command);
+                             });
+  ScriptedWorkerForTest fails(
+      coordinator, {.rank = 1},
+      [&](const Command& command) -> std::optional<absl::Status> {
+        if (is_init(command)) return absl::InternalError("no compiler");
+        return absl::OkStatus();
+      });
+  const auto site = coordinator.Load(Source());
+  ASSERT_TRUE(site.ok()) << site.status();
+  absl::Status failed;
+  absl::Notification has_failed;
+  std::thread loading([&] {
+    failed = (*site)->LoadInit(Placed()).status();
+    has_failed.Notify();
+  });
+  // It waits for those that still compile.
+  ASSERT_TRUE(fails.Saw(is_init));
+  EXPECT_FALSE(has_failed.WaitForNotificationWithTimeout(absl::Seconds(1)));
+  may_end.Notify();
+  loading.join();
+  EXPECT_THAT(std::string(failed.message()),
+              testing::MatchesRegex("worker 1 .*: no compiler"));
+  EXPECT_TRUE(slow.Saw(unloads_init));
+  EXPECT_TRUE(fails.Saw(unloads_init));
+}
+
+TEST_F(RemoteSiteTest, AnInitialJobIsAbortedWithItsJob) {
+  Coordinator coordinator({});
+  const auto is_run = [](const Command& command) { return command.has_run(); };
+  const auto answer =
+      [&](const Command& command) -> std::optional<absl::Status> {
+    if (is_run(command)) return std::nullopt;
+    return absl::OkStatus();
+  };
+  ScriptedWorkerForTest one(coordinator, {.rank = 0}, answer);
+  ScriptedWorkerForTest other(coordinator, {.rank = 1}, answer);
+  const auto site = coordinator.Load(Source());
+  ASSERT_TRUE(site.ok()) << site.status();
+  auto init = (*site)->LoadInit(Placed());
+  ASSERT_TRUE(init.ok()) << init.status();
+  absl::Status end;
+  std::thread running([&] { end = LossOf(**init).status(); });
+  ASSERT_TRUE(other.Saw(is_run));
+  (*site)->Abort(absl::CancelledError("it was stopped"));
+  running.join();
+  EXPECT_EQ(end, absl::CancelledError("it was stopped"));
+}
+
 }  // namespace
 }  // namespace meshwright

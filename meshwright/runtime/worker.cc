@@ -80,8 +80,8 @@ class Worker::Desk {
   void Keep(const proto::Blob& blob);
   absl::Status Load(const proto::LoadJob& load, proto::Reply& reply);
   absl::Status Run(const proto::RunSteps& run, LoadedJob& job);
-  // Unloads the job that was loaded last.
-  void Unload();
+  // Unloads all, or only what was loaded with `init`.
+  void Unload(bool init);
   absl::Status Send(proto::WorkerReport report) {
     return link_.Send(std::move(report));
   }
@@ -144,7 +144,7 @@ absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
     case proto::WorkerCommand::kLoad:
       return Load(command.load(), reply);
     case proto::WorkerCommand::kUnload:
-      Unload();
+      Unload(command.unload().init());
       return absl::OkStatus();
     default:
       break;
@@ -167,7 +167,7 @@ absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
       const absl::Status adopted =
           job_->Adopt(*init_, {command.adopt().parameters().begin(),
                                command.adopt().parameters().end()});
-      Unload();
+      Unload(/*init=*/true);
       return adopted;
     }
     case proto::WorkerCommand::kSave:
@@ -253,11 +253,13 @@ absl::Status Worker::Desk::Load(const proto::LoadJob& load,
   return absl::OkStatus();
 }
 
-void Worker::Desk::Unload() {
+void Worker::Desk::Unload(bool init) {
   // Destroyed without holding the lock, since it may wait for work in progress.
   std::shared_ptr<LoadedJob> job;
+  std::shared_ptr<LoadedJob> beside;
   const std::lock_guard lock(mutex_);
-  job = std::exchange(init_ != nullptr ? init_ : job_, nullptr);
+  beside = std::exchange(init_, nullptr);
+  if (!init) job = std::exchange(job_, nullptr);
 }
 
 absl::Status Worker::Desk::Run(const proto::RunSteps& run, LoadedJob& job) {
