@@ -191,8 +191,9 @@ absl::Status RunLaunch(const CommandLine& line) {
   }
   const absl::Status status = Watch(children, end, serving.get());
   serving = nullptr;  // Tells its workers to end.
-  for (const auto& child : children) child->Signal(SIGTERM);
-  for (const auto& child : children) child->Terminate(kGrace);
+  std::vector<ChildProcess*> all;
+  for (const auto& child : children) all.push_back(child.get());
+  TerminateAll(all, kGrace);
   return status;
 }
 

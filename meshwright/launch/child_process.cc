@@ -202,16 +202,18 @@ std::optional<size_t> ChildProcess::WaitForFailure(
   return first;
 }
 
-void TerminateAll(absl::Span<const std::unique_ptr<ChildProcess>> children,
+void TerminateAll(absl::Span<ChildProcess* const> children,
                   absl::Duration grace) {
-  for (const auto& child : children) child->Signal(SIGTERM);
+  for (ChildProcess* const child : children) child->Signal(SIGTERM);
   const absl::Time deadline = absl::Now() + grace;
-  for (const auto& child : children) {
+  for (ChildProcess* const child : children) {
     const absl::Duration left =
         std::max(absl::ZeroDuration(), deadline - absl::Now());
     if (!child->Wait(left).has_value()) child->Signal(SIGKILL);
   }
-  for (const auto& child : children) child->Wait(absl::InfiniteDuration());
+  for (ChildProcess* const child : children) {
+    child->Wait(absl::InfiniteDuration());
+  }
 }
 
 absl::StatusOr<std::string> ProgramPath() {

@@ -100,7 +100,7 @@ class ChildProcess {
 };
 
 // Sends SIGTERM to all, and SIGKILL to those still running after `grace`.
-void TerminateAll(absl::Span<const std::unique_ptr<ChildProcess>> children,
+void TerminateAll(absl::Span<ChildProcess* const> children,
                   absl::Duration grace);
 
 // The path of the running program.

@@ -225,7 +225,7 @@ TEST(ChildProcessTest, TheFirstOfSeveral) {
   children.erase(children.begin() + 1);
   EXPECT_EQ(ChildProcess::WaitForAny(children, absl::Milliseconds(50)),
             std::nullopt);
-  TerminateAll(children, absl::Seconds(10));
+  TerminateAll({children[0].get(), children[1].get()}, absl::Seconds(10));
   for (const auto& child : children) {
     EXPECT_EQ(child->Wait(absl::ZeroDuration())->signal, SIGTERM);
   }

@@ -93,3 +93,18 @@ def test_a_second_worker_of_a_rank_is_refused(cli):
         line = cli.refuses("worker", *words)
         assert "there is a worker of rank 0 already: worker 0 (pid " in line
         assert serve.end() == 0
+
+
+def test_launch_ends_workers_that_do_not_end_within_seconds(mlp):
+    flags = ("--cluster", "cpu:4", "--workers", 4)
+    with Serve(*flags, command="launch") as launch:
+        launch.wait_for("4 of 4 workers$")
+        workers = children_of(launch.process.pid)
+        assert len(workers) == 4
+        for pid in workers:
+            os.kill(pid, signal.SIGSTOP)
+        begin = time.monotonic()
+        launch.end()
+        # Three to take leave of workers that are silent, three for all to end.
+        assert time.monotonic() - begin < 10
+        await_gone(workers)
