@@ -145,7 +145,9 @@ absl::StatusOr<std::string> ServedJobs::Plan(PlanInput input, JobCall& call) {
 
 absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Begin(
     const JobCall& call) {
+  const absl::Time end = absl::Now() + options_.patience;
   while (true) {
+    std::shared_ptr<ServedJob> ending;
     {
       const std::lock_guard lock(mutex_);
       if (is_over_) return Over();
@@ -167,10 +169,24 @@ absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Begin(
             .patience = options_.patience});
         return job_;
       }
+      ending = job_;
     }
     if (call.cancelled()) return absl::CancelledError("the client has gone");
+    if (absl::Now() > end) return StillThere(*ending);
     absl::SleepFor(kJobLook);
   }
+}
+
+absl::Status ServedJobs::StillThere(const ServedJob& job) const {
+  std::string last;
+  if (options_.coordinator != nullptr) {
+    Team living = options_.coordinator->workers();
+    std::erase_if(living, [](const auto& one) { return !one->health().ok(); });
+    last = absl::StrCat("; the last that workers did:\n", LastActions(living));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      job.ToString(), " was stopped, but what it has under way has not ended ",
+      "within ", absl::FormatDuration(options_.patience), last));
 }
 
 absl::Status ServedJobs::AwaitFirstWorkers(const JobCall& call) {

@@ -86,6 +86,8 @@ class ServedJobs : public JobService {
 
  private:
   absl::StatusOr<std::shared_ptr<ServedJob>> Begin(const JobCall& call);
+  // Why no other job can be loaded yet.
+  absl::Status StillThere(const ServedJob& job) const;
   absl::StatusOr<std::shared_ptr<ServedJob>> Find(int64_t job) const;
   absl::Status AwaitFirstWorkers(const JobCall& call);
   bool is_over() const;

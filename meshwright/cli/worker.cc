@@ -136,6 +136,16 @@ void EndAlone() {
   EndProcess(3);
 }
 
+void EndStuck(const absl::Status& why, const std::function<void()>& renew,
+              bool is_over) {
+  absl::FPrintF(stderr,
+                "meshwright worker: %s; what is under way does not end, "
+                "so the process %s\n",
+                why.message(), is_over ? "does" : "begins anew");
+  if (is_over) EndProcess(3);
+  renew();
+}
+
 absl::Status RunWorker(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const int64_t devices,
                       line.Integer("devices", 1, {1, 256}));
@@ -179,6 +189,9 @@ absl::Status RunWorker(const CommandLine& line) {
                         MemoryFraction(line, file));
   }
   const std::string cache = line.Text("cache", CompileCache::DefaultFolder());
+  // The worker's own coordinator would end with it.
+  const std::function<void()> renew =
+      coordinator == nullptr ? std::function<void()>(BeginAnew) : EndAlone;
   return ServeWorker({.join = join,
                       .security = security,
                       .rank = static_cast<int>(rank),
@@ -186,10 +199,10 @@ absl::Status RunWorker(const CommandLine& line) {
                       .client = client,
                       .connect_timeout = absl::Seconds(patience),
                       .cache = cache == "none" ? "" : cache,
-                      // The worker's own coordinator would end with it.
-                      .renew = coordinator == nullptr
-                                   ? std::function<void()>(BeginAnew)
-                                   : EndAlone});
+                      .renew = renew,
+                      .stuck = [renew](const absl::Status& why, bool is_over) {
+                        EndStuck(why, renew, is_over);
+                      }});
 }
 
 }  // namespace

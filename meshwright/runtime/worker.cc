@@ -25,10 +25,7 @@ class Worker::Desk {
   Desk(CoordinatorLink* link, Options options)
       : link_(*link),
         options_(std::move(options)),
-        guard_(options_.stuck_after,
-               [this] {
-                 if (options_.renew != nullptr) options_.renew();
-               }),
+        guard_(options_.stuck_after, [this] { TellStuck(); }),
         thread_([this] { Work(); }) {}
 
   ~Desk() {
@@ -48,18 +45,20 @@ class Worker::Desk {
     changed_.notify_all();
   }
 
-  // Ends the step or the loading that is in progress.
-  void Abort(const absl::Status& why) {
+  // Ends the step or the loading that is in progress; `is_end`: and the worker.
+  void Abort(const absl::Status& why, bool is_end) {
     std::shared_ptr<LoadedJob> job;
     std::shared_ptr<AbortableStore> store;
     {
       const std::lock_guard lock(mutex_);
       job = job_;
       store = store_;
+      why_aborted_ = why;
+      is_ending_ |= is_end;
     }
     if (store != nullptr) store->Abort(why);
     if (job != nullptr) job->Abort(why);
-    if (options_.engine->is_of_team()) guard_.Expire();
+    guard_.Expire();
   }
 
   // Drops commands that have not begun.
@@ -74,6 +73,17 @@ class Worker::Desk {
   }
 
  private:
+  void TellStuck() {
+    if (options_.stuck == nullptr) return;
+    absl::Status why;
+    bool is_end = false;
+    {
+      const std::lock_guard lock(mutex_);
+      why = why_aborted_;
+      is_end = is_ending_;
+    }
+    options_.stuck(why, is_end);
+  }
   void Work();
   absl::Status CarryOut(const proto::WorkerCommand& command,
                         proto::Reply& reply);
@@ -88,11 +98,12 @@ class Worker::Desk {
 
   CoordinatorLink& link_;
   const Options options_;
-  StuckGuard guard_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<proto::WorkerCommand> commands_;
   bool is_over_ = false;
+  absl::Status why_aborted_;
+  bool is_ending_ = false;
   std::shared_ptr<AbortableStore> store_;  // The job's key-value store.
   std::shared_ptr<LoadedJob> job_;
   // Loaded in addition to the job, to compute its initial state.
@@ -102,6 +113,7 @@ class Worker::Desk {
   using Blobs = std::map<std::string, std::string>;
   Blobs blobs_;
   Blobs incomplete_;
+  StuckGuard guard_;
   std::thread thread_;
 };
 
@@ -316,14 +328,15 @@ absl::Status Worker::Serve() {
     }
     if (command->has_abort()) {
       desk_->Clear();
-      desk_->Abort(absl::AbortedError(command->abort().why()));
+      desk_->Abort(absl::AbortedError(command->abort().why()), false);
       continue;
     }
     desk_->Put(*std::move(command));
   }
   desk_->Clear();
   desk_->Abort(status.ok() ? absl::AbortedError("the coordinator ended the job")
-                           : status);
+                           : status,
+               true);
   {
     const std::lock_guard lock(mutex);
     is_over = true;

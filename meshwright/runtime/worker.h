@@ -37,10 +37,14 @@ class Worker {
         connect;
     absl::Duration heartbeat = absl::Seconds(1);
     CompileCache* cache = nullptr;  // May be null.
-    // Restarts the process: called if the coordinator says so, or if a job was
-    // aborted `stuck_after` ago and its devices still wait for those of other
-    // workers. Null: not possible.
+    // Restarts the process: called if the coordinator says so. Null: not
+    // possible.
     std::function<void()> renew = nullptr;
+    // Restarts the process, or ends it if the worker is over: called if a job
+    // was aborted, or the worker told to end or its coordinator lost,
+    // `stuck_after` ago, and what was under way has not ended: devices wait
+    // for those of other workers, say. Null: not possible.
+    std::function<void(const absl::Status& why, bool is_over)> stuck = nullptr;
     absl::Duration stuck_after = absl::Seconds(30);
   };
 

@@ -50,7 +50,8 @@ absl::Status ServeWorker(const ServeWorkerOptions& options) {
                              .plugin = options.plugin,
                              .connect = connect,
                              .cache = &cache,
-                             .renew = options.renew})
+                             .renew = options.renew,
+                             .stuck = options.stuck})
       .Serve();
 }
 

@@ -24,6 +24,9 @@ struct ServeWorkerOptions {
   std::string cache;  // A folder of compiled programs; empty: none.
   // Restarts the process, which joins again; null: it ends instead.
   std::function<void()> renew = nullptr;
+  // Restarts or ends the process, which is stuck (runtime/worker.h); null: it
+  // stays so.
+  std::function<void(const absl::Status& why, bool is_over)> stuck = nullptr;
   // Called once it is admitted.
   std::function<void()> joined = nullptr;
 };
