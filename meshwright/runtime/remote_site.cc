@@ -26,6 +26,12 @@ bool IsConsequence(const absl::Status& status) {
          status.code() == absl::StatusCode::kDeadlineExceeded;
 }
 
+// Of the user, if it was found before anything ran.
+bool IsMistake(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kFailedPrecondition ||
+         status.code() == absl::StatusCode::kInvalidArgument;
+}
+
 }  // namespace
 
 RemoteSite::RemoteSite(Job job, JobNumber number, Team team,
@@ -320,10 +326,11 @@ absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
   } while (absl::IsDeadlineExceeded(status) && next_step_ > steps);
   if (status.ok() && failed.ok()) return absl::OkStatus();
   if (failure_ = aborted(); !failure_.ok()) return failure_;
-  // A mistake of the user, found before anything ran.
-  if (failed.code() == absl::StatusCode::kFailedPrecondition ||
-      failed.code() == absl::StatusCode::kInvalidArgument) {
-    return failed;
+  if (status.ok() && IsMistake(failed)) {
+    const absl::Duration patience =
+        reports == nullptr ? limit : watch_->limits().aftermath;
+    if (IsHarmless(left, patience, reports)) return failed;
+    if (failure_ = aborted(); !failure_.ok()) return failure_;
   }
   if (absl::IsDeadlineExceeded(status)) {
     status = absl::DeadlineExceededError(
@@ -331,6 +338,30 @@ absl::Status RemoteSite::Await(const Replies& ids, absl::Duration limit,
                      " has not ended within ", absl::FormatDuration(limit)));
   }
   return Fail(left, failed.ok() ? status : failed);
+}
+
+bool RemoteSite::IsHarmless(Replies& ids, absl::Duration limit,
+                            std::vector<StepReport>* reports) {
+  const bool is_step = reports != nullptr;
+  const int64_t first = next_step_;
+  bool is_heard = false;
+  bool is_harmless = true;
+  const absl::Status status = watch_->Wait(team_, limit, [&] {
+    is_heard = true;
+    for (size_t number = 0; number < ids.size(); ++number) {
+      proto::Reply reply;
+      if (ids[number] != 0 && team_[number]->TakeReply(ids[number], &reply)) {
+        ids[number] = 0;
+        const absl::Status own = StatusOf(reply);
+        is_harmless &= own.ok() ? !is_step : IsMistake(own);
+      }
+      is_heard &= ids[number] == 0;
+    }
+    Merge(reports);
+    return is_heard || !is_harmless || !aborted().ok();
+  });
+  return status.ok() && is_heard && is_harmless && next_step_ == first &&
+         underway_.empty();
 }
 
 absl::Status RemoteSite::Fail(const Replies& ids, absl::Status first) {
@@ -377,7 +408,8 @@ absl::Status RemoteSite::Fail(const Replies& ids, absl::Status first) {
   if (!lost.ok()) cause = lost;
   Merge(nullptr);
   failure_ = absl::Status(
-      cause.code(),
+      // It is too late to mend a mistake.
+      IsMistake(cause) ? absl::StatusCode::kAborted : cause.code(),
       absl::StrCat(cause.message(),
                    absl::IsDeadlineExceeded(cause)
                        ? absl::StrCat("; the last that workers did:\n", actions)

@@ -74,6 +74,11 @@ class RemoteSite : public JobSite {
   absl::Status Await(const Replies& ids, absl::Duration limit,
                      std::vector<StepReport>* reports);
   void Merge(std::vector<StepReport>* reports);
+  // After a mistake of the user that one worker has found: whether the others
+  // have come to nothing either, so that the job can go on. Otherwise some may
+  // wait for that one.
+  bool IsHarmless(Replies& ids, absl::Duration limit,
+                  std::vector<StepReport>* reports);
   // Ends the job everywhere, and returns who is to blame.
   absl::Status Fail(const Replies& ids, absl::Status first);
   absl::Status aborted();

@@ -191,5 +191,31 @@ TEST_F(RemoteSiteTest, AnInitialJobIsAbortedWithItsJob) {
   EXPECT_EQ(end, absl::CancelledError("it was stopped"));
 }
 
+TEST_F(RemoteSiteTest, WhatOneWorkerCannotRunEndsTheJob) {
+  WorkerThreadsForTest workers({.aftermath = absl::Seconds(1)});
+  workers.Add(2);
+  workers.Add(2);
+  auto site = workers.coordinator().Load(Source());
+  ASSERT_TRUE(site.ok()) << site.status();
+  // Nobody has values: a mistake that can be mended.
+  EXPECT_EQ(LossOf(**site).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  // Worker 0 has, and waits for worker 1.
+  ASSERT_TRUE(Give(**site, {0, 1}).ok());
+  const absl::Time begin = absl::Now();
+  const absl::Status failed = LossOf(**site).status();
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(60));
+  EXPECT_EQ(failed.code(), absl::StatusCode::kAborted) << failed;
+  EXPECT_THAT(std::string(failed.message()),
+              AllOf(HasSubstr("worker 1 "), HasSubstr("has no value")));
+  EXPECT_EQ(LossOf(**site).status(), failed);
+  // The workers are free for another job.
+  *site = nullptr;
+  site = workers.coordinator().Load(Source());
+  ASSERT_TRUE(site.ok()) << site.status();
+  ASSERT_TRUE(Give(**site, {0, 1, 2, 3}).ok());
+  EXPECT_EQ(*LossOf(**site), 4);
+}
+
 }  // namespace
 }  // namespace meshwright
