@@ -40,7 +40,8 @@ absl::Status SendPrograms(const JobSource& source, JobNumber job,
     RemoteWorker& worker = *team[number];
     worker.ForgetBlobs();
     MW_ASSIGN_OR_RETURN(const std::vector<std::string> programs,
-                        WritePrograms(source, static_cast<int>(number), job.id,
+                        WritePrograms(source, static_cast<int>(number),
+                                      job.is_init ? kInitCalls : kJobCalls,
                                       worker.hello().platform()));
     spec.code_hashes.clear();
     for (const std::string& code : programs) {

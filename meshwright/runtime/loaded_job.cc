@@ -45,12 +45,12 @@ LoadedJob::~LoadedJob() {
 }
 
 absl::StatusOr<std::unique_ptr<LoadedJob>> LoadedJob::Create(
-    JobSpec spec, int member, std::vector<std::string> programs, Client* client,
-    std::shared_ptr<Wire> wire, CompileCache* cache) {
+    JobSpec spec, int member, int64_t calls, std::vector<std::string> programs,
+    Client* client, std::shared_ptr<Wire> wire, CompileCache* cache) {
   auto loaded = absl::WrapUnique(new LoadedJob(std::move(wire)));
   if (loaded->wire_ != nullptr) {
     MW_ASSIGN_OR_RETURN(loaded->collectives_,
-                        CrossCollectives::Create(spec.id, loaded->wire_.get()));
+                        CrossCollectives::Create(calls, loaded->wire_.get()));
   }
   MW_ASSIGN_OR_RETURN(loaded->executor_,
                       Executor::Create(std::move(spec.job), programs,

@@ -25,11 +25,13 @@ class CrossCollectives;
 
 class LoadedJob {
  public:
+  // `calls` is that of WritePrograms: no other job of this process has it.
   // `wire` is null if the job has one worker; `cache` may be null. The client
   // must outlive it.
   static absl::StatusOr<std::unique_ptr<LoadedJob>> Create(
-      JobSpec spec, int member, std::vector<std::string> programs,
-      Client* client, std::shared_ptr<Wire> wire, CompileCache* cache);
+      JobSpec spec, int member, int64_t calls,
+      std::vector<std::string> programs, Client* client,
+      std::shared_ptr<Wire> wire, CompileCache* cache);
   ~LoadedJob();
 
   // Part of a shard; the last part sets the shard.

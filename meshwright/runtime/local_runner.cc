@@ -67,7 +67,7 @@ class LocalSite : public JobSite {
     Client* const client = executor_->client();
     MW_ASSIGN_OR_RETURN(
         const std::vector<std::string> programs,
-        WritePrograms(init, /*worker=*/0, /*id=*/0, client->platform_name()));
+        WritePrograms(init, /*worker=*/0, kJobCalls, client->platform_name()));
     MW_ASSIGN_OR_RETURN(
         std::unique_ptr<Executor> executor,
         Executor::Create(std::move(init.job), programs, {.client = client}));
@@ -114,7 +114,7 @@ absl::StatusOr<std::unique_ptr<JobRunner>> MakeLocalRunner(
   MW_RETURN_IF_ERROR(PlaceJob(devices, source.job));
   MW_ASSIGN_OR_RETURN(
       const std::vector<std::string> programs,
-      WritePrograms(source, /*worker=*/0, /*id=*/0, client->platform_name()));
+      WritePrograms(source, /*worker=*/0, kJobCalls, client->platform_name()));
   MW_ASSIGN_OR_RETURN(
       std::unique_ptr<Executor> executor,
       Executor::Create(

@@ -191,6 +191,29 @@ TEST_F(RemoteSiteTest, AnInitialJobIsAbortedWithItsJob) {
   EXPECT_EQ(end, absl::CancelledError("it was stopped"));
 }
 
+TEST_F(RemoteSiteTest, TheNextJobOfAStepHasTheSamePrograms) {
+  Coordinator coordinator({});
+  ScriptedWorkerForTest one(coordinator, {.rank = 0},
+                            ScriptedWorkerForTest::Well);
+  ScriptedWorkerForTest other(coordinator, {.rank = 1},
+                              ScriptedWorkerForTest::Well);
+  std::vector<std::set<std::string>> blobs;  // By job, without its description.
+  for (int i = 0; i < 2; ++i) {
+    const auto before = one.commands().size();
+    ASSERT_TRUE(coordinator.Load(Source()).ok());
+    std::set<std::string>& hashes = blobs.emplace_back();
+    const auto commands = one.commands();
+    for (size_t k = before; k < commands.size(); ++k) {
+      if (commands[k].has_blob()) hashes.insert(commands[k].blob().hash());
+    }
+    for (const Command& command : commands) {
+      if (command.has_load()) hashes.erase(command.load().spec_hash());
+    }
+  }
+  EXPECT_FALSE(blobs[0].empty());
+  EXPECT_EQ(blobs[0], blobs[1]);
+}
+
 TEST_F(RemoteSiteTest, WhatOneWorkerCannotRunEndsTheJob) {
   WorkerThreadsForTest workers({.aftermath = absl::Seconds(1)});
   workers.Add(2);

@@ -16,6 +16,7 @@
 #include "meshwright/runtime/content_hash.h"
 #include "meshwright/runtime/loaded_job.h"
 #include "meshwright/runtime/stuck_guard.h"
+#include "meshwright/runtime/write_programs.h"
 
 namespace meshwright {
 
@@ -228,10 +229,8 @@ absl::Status Worker::Desk::Load(const proto::LoadJob& load,
   if (load.init() && job_ == nullptr) {
     return absl::FailedPreconditionError("no job is loaded");
   }
-  if (!load.init()) {
-    const std::lock_guard lock(mutex_);
-    init_ = job_ = nullptr;
-  }
+  // What is left would answer the calls of the new one.
+  Unload(load.init());
   MW_ASSIGN_OR_RETURN(const std::string bytes, find(load.spec_hash()));
   MW_ASSIGN_OR_RETURN(JobSpec spec, ReadJobSpec(bytes));
   std::vector<std::string> programs;
@@ -254,6 +253,7 @@ absl::Status Worker::Desk::Load(const proto::LoadJob& load,
   }
   MW_ASSIGN_OR_RETURN(std::shared_ptr<LoadedJob> job,
                       LoadedJob::Create(std::move(spec), load.member(),
+                                        load.init() ? kInitCalls : kJobCalls,
                                         programs, options_.engine->client(),
                                         std::move(wire), options_.cache));
   reply.set_compile_seconds(time.seconds());

@@ -37,7 +37,7 @@ bool SpansProcesses(const ProcessPlace& place) {
 
 absl::StatusOr<std::string> WriteFor(absl::string_view platform,
                                      const Module& program,
-                                     const ProcessPlace& place, int64_t id,
+                                     const ProcessPlace& place, int64_t calls,
                                      uint32_t first_tag) {
   if (!SpansProcesses(place) || CollectivesCrossProcesses(platform)) {
     return WriteProgram(platform, program);
@@ -50,14 +50,14 @@ absl::StatusOr<std::string> WriteFor(absl::string_view platform,
         "; give one worker all devices, or each stage its own"));
   }
   MW_ASSIGN_OR_RETURN(const Module own,
-                      LowerForProcess(program, place, id, first_tag));
+                      LowerForProcess(program, place, calls, first_tag));
   return WriteProgram(platform, own);
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> WritePrograms(
-    const JobSource& source, int worker, int64_t id,
+    const JobSource& source, int worker, int64_t calls,
     absl::string_view platform) {
   const Job& job = source.job;
   std::vector<std::string> programs;
@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<std::string>> WritePrograms(
     std::string& code = programs.emplace_back();
     if (std::ranges::count(place.process_of, worker) > 0) {
       absl::StatusOr<std::string> written =
-          WriteFor(platform, *source.modules[i], place, id, first_tag);
+          WriteFor(platform, *source.modules[i], place, calls, first_tag);
       if (!written.ok()) {
         return ErrorOf(job, static_cast<int32_t>(i), written.status());
       }
