@@ -146,6 +146,9 @@ struct SearchPolicy {
     size_t of_other_policies = 2;
     // How often work is moved between stages of unequal load.
     int most_moves = 2;
+    // A pipeline may take less time than estimated by at most this factor:
+    // stages so unbalanced that it would not be enough are not searched.
+    double overestimated = 1.5;
     // Further pipelines are lowered as long as they are estimated to take less
     // time than the best plan so far, and until this share of the remaining
     // time limit is over. The rest is for finishing the last one.

@@ -88,8 +88,7 @@ std::vector<Recompute> PoliciesBeside(Recompute recompute) {
       request, int64_t{1} << 36, {.style = FusionStyleFor(/*cpu=*/false)}};
   const MeshSearch search(task);
   Variants variants(module, task.context);
-  Plan without;
-  without.layouts = {{.mesh = *Mesh::Parse("data=4")}};
+  Plan without(PlannedLayout{.mesh = *Mesh::Parse("data=4")});
   without.recompute = recompute;
   without.predicted.step_seconds = 1;
   const auto found =

@@ -35,7 +35,7 @@ absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
       std::vector<StageCandidate> staged,
       BestStages(other, search, nullptr, variants, [](const Alternative&) {}));
   return FinishBestFirst(other, search, other.request.time_limit_seconds,
-                         std::numeric_limits<double>::infinity(), staged,
+                         /*whole_seconds=*/kUnknown, staged,
                          [](const Plan&) {});
 }
 
@@ -82,12 +82,20 @@ absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
   const double seconds = task.policy.stages.share_for_more * seconds_left;
   absl::StatusOr<Plan> best = absl::NotFoundError("none fits");
   absl::StatusOr<Plan> leanest = absl::NotFoundError("no stages");
-  double least = std::numeric_limits<double>::infinity();  // To be beaten.
+  double least = kUnknown;  // To be beaten.
   size_t tried = 0;
   for (; tried < staged.size(); ++tried) {
     StageCandidate& candidate = staged[tried];
     if (candidate.seconds >= least) break;
-    if (best.ok() && watch.seconds() >= seconds) break;
+    const bool has_other = best.ok() || whole_seconds < kUnknown;
+    if (has_other && watch.seconds() >= seconds) break;
+    if (has_other) {
+      candidate.most_balance = task.policy.stages.overestimated *
+                               std::min(whole_seconds, least) /
+                               candidate.seconds;
+      candidate.deadline =
+          absl::Now() + absl::Seconds(seconds_left - watch.seconds());
+    }
     absl::StatusOr<Plan> plan =
         FinishStages(task, search, seconds_left - watch.seconds(), candidate);
     if (plan.ok()) written(*plan);

@@ -312,9 +312,11 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   const std::vector<double> capacity = layouts.Capacities();
   MW_ASSIGN_OR_RETURN(
       StepStages assigned,
-      EvenStages(
-          module, step, capacity, found.variant->recompute, seconds,
-          {.down_sets = task.policy.stages.down_sets, .thorough = false}));
+      EvenStages(module, step, capacity, found.variant->recompute, seconds,
+                 {.down_sets = task.policy.stages.down_sets,
+                  .thorough = false,
+                  .most_balance = candidate.most_balance,
+                  .deadline = candidate.deadline}));
   MW_ASSIGN_OR_RETURN(
       const StagedStep staged,
       MakeStagePrograms(step.split, {.stages = candidate.stages,

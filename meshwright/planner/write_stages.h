@@ -3,10 +3,12 @@
 #define MESHWRIGHT_PLANNER_WRITE_STAGES_H_
 
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "meshwright/plan/plan.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/write_plan.h"
@@ -29,6 +31,10 @@ struct StageCandidate {
   // Candidates for the same split step on other meshes with as many devices;
   // single stages may be better off with one of them.
   std::vector<PlanCandidate> rivals;
+  // Beyond this balance (StageGraph) it cannot be the best plan, and after the
+  // deadline there is another plan: stages are not searched further then.
+  double most_balance = std::numeric_limits<double>::infinity();
+  absl::Time deadline = absl::InfiniteFuture();
 
   int32_t ranks() const { return static_cast<int32_t>(layout_of_rank.size()); }
   const PlanCandidate& first() const { return layouts.front(); }
