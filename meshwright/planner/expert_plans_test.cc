@@ -57,7 +57,7 @@ TEST_P(UseExpertsTest, NoExpertIsPredictedQuicker) {
     if (!other.ok()) continue;  // It does not fit.
     EXPECT_LE(plan->predicted.step_seconds,
               1.001 * other->predicted.step_seconds)
-        << Name(expert) << " on " << other->mesh.ToString() << " in "
+        << Name(expert) << " on " << other->mesh().ToString() << " in "
         << other->micro_batches << ", ours on " << plan->mesh().ToString()
         << " in " << plan->micro_batches;
   }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/planner/stage_search.h"
@@ -15,6 +16,7 @@ namespace meshwright {
 namespace {
 
 constexpr int64_t kAnyMemory = int64_t{1} << 50;
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
 bool Fits(const Plan& plan, int64_t memory_bytes) {
   return plan.predicted.peak_bytes <= memory_bytes;

@@ -24,11 +24,10 @@ Lowered LowerAll(double seconds_left, double whole_seconds) {
   const PlanRequest request{.time_limit_seconds = 3600};
   const PlanTask task{
       module,  cluster,          rates,
-      request, int64_t{1} << 36, {.style = FusionStyleFor(/*cpu=*/false)},
-      {}};
+      request, int64_t{1} << 36, {.style = FusionStyleFor(/*cpu=*/false)}};
   const MeshSearch search(task);
-  std::map<Recompute, StepVariants> variants;
-  Plan without({.mesh = *Mesh::Parse("data=4")});
+  Variants variants(module, task.context);
+  Plan without(PlannedLayout{.mesh = *Mesh::Parse("data=4")});
   without.predicted.step_seconds = 1;
   auto staged =
       BestStages(task, search, &without, variants, [](const Alternative&) {});
