@@ -28,7 +28,7 @@ ENTRY main {
 )";
 
 TEST(ServedJobsStuckTest, WhoWaitsForThemIsToldForWhat) {
-  Coordinator coordinator({});
+  Coordinator coordinator({.limits = {.silence = absl::Minutes(10)}});
   ScriptedWorkerForTest silent(
       coordinator, {.rank = 0},
       [](const ScriptedWorkerForTest::Command&) -> std::optional<absl::Status> {

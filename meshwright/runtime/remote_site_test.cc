@@ -70,7 +70,8 @@ TEST_F(RemoteSiteTest, WorkersWaitLongerThanTheCoordinator) {
 
 TEST_F(RemoteSiteTest, LastActionsAreToldWhereverAWaitEnds) {
   // Worker 0 gives up before the coordinator does.
-  WorkerThreadsForTest workers({.step = absl::Minutes(2),
+  WorkerThreadsForTest workers({.silence = absl::Minutes(10),
+                                .step = absl::Minutes(2),
                                 .wire_margin = absl::Seconds(-119),
                                 .aftermath = absl::Milliseconds(200)});
   workers.Add(2);
@@ -136,7 +137,7 @@ TEST_F(RemoteSiteTest, AnInitialJobThatOneCannotLoadIsUnloadedByAll) {
   const auto unloads_init = [](const Command& command) {
     return command.has_unload() && command.unload().init();
   };
-  Coordinator coordinator({});
+  Coordinator coordinator({.limits = {.silence = absl::Minutes(10)}});
   ScriptedWorkerForTest slow(coordinator, {.rank = 0},
                              [&](const Command& command) {
                                if (is_init(command)) {
@@ -170,7 +171,7 @@ TEST_F(RemoteSiteTest, AnInitialJobThatOneCannotLoadIsUnloadedByAll) {
 }
 
 TEST_F(RemoteSiteTest, AnInitialJobIsAbortedWithItsJob) {
-  Coordinator coordinator({});
+  Coordinator coordinator({.limits = {.silence = absl::Minutes(10)}});
   const auto is_run = [](const Command& command) { return command.has_run(); };
   const auto answer =
       [&](const Command& command) -> std::optional<absl::Status> {
@@ -192,7 +193,7 @@ TEST_F(RemoteSiteTest, AnInitialJobIsAbortedWithItsJob) {
 }
 
 TEST_F(RemoteSiteTest, TheNextJobOfAStepHasTheSamePrograms) {
-  Coordinator coordinator({});
+  Coordinator coordinator({.limits = {.silence = absl::Minutes(10)}});
   ScriptedWorkerForTest one(coordinator, {.rank = 0},
                             ScriptedWorkerForTest::Well);
   ScriptedWorkerForTest other(coordinator, {.rank = 1},

@@ -1,4 +1,5 @@
-// Test support: a worker that runs nothing, and answers as a test says.
+// Test support: a worker that runs nothing, and answers as a test says. It
+// sends no heartbeat: the coordinator's limit of silence is to be long.
 //
 //   ScriptedWorkerForTest worker(coordinator, {.rank = 1},
 //                                ScriptedWorkerForTest::Well);

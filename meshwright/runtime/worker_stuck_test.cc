@@ -21,7 +21,7 @@ class WorkerStuckTest : public testing::TestWithParam<bool> {};
 TEST_P(WorkerStuckTest, IsToldOfOnAnyPlatform) {
   const bool is_over = GetParam();
   MemoryKeyValueStore store;
-  Coordinator coordinator({});
+  Coordinator coordinator({.limits = {.silence = absl::Minutes(10)}});
   const auto open = [](const std::optional<ProcessTeam>& team) {
     return CpuPlugin().CreateClient({.cpu_devices = 1, .team = team});
   };
