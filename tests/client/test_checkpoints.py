@@ -205,6 +205,44 @@ def test_mistakes(regression, parallelize, tmp_path):
         other.restore(tmp_path, tree)
 
 
+def test_manifests_tell_of_keys(parallelize, tmp_path):
+    """Those of init, and what kind of keys the state has."""
+
+    def init(key, old, scale):
+        return {"key": key, "w": jax.random.normal(key, (4,)) * scale + old[0]}
+
+    def step_fn(state, x):
+        key, use = jax.random.split(state["key"])
+        noise = jax.random.normal(use, (4,))
+        return {"key": key, "w": state["w"] + noise * x}, x.sum()
+
+    def manifest():
+        found = sorted(tmp_path.glob("step_*"))[-1] / "manifest.json"
+        return json.loads(found.read_text())
+
+    key, old = jax.random.key(7, impl="threefry2x32"), jax.random.PRNGKey(3)
+    x = jax.numpy.ones(4)
+    step = parallelize(step_fn)
+    state, _ = step(step.init(init, key, old, 0.5), x)
+    step.save(tmp_path)
+    rng = manifest()["extra"]["rng"]
+    own = jax.config.jax_default_prng_impl
+    assert rng == {
+        "impl": own,
+        "init": {
+            "init": {
+                "0": {"impl": "threefry2x32", "data": [0, 7]},
+                "1": {"impl": own, "data": jax.random.key_data(old).tolist()},
+            }
+        },
+        "state": {"key": "threefry2x32"},
+    }
+    again = parallelize(step_fn)  # What was restored began so, too.
+    state, _ = again(again.restore(tmp_path, again.init(init, key, old, 2.0)), x)
+    again.save(tmp_path)
+    assert manifest()["step"] == 2 and manifest()["extra"]["rng"] == rng
+
+
 SCRIPT = """
 import sys, time
 sys.path.insert(0, {tests!r})

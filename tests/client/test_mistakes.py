@@ -128,6 +128,7 @@ def test_a_batch_that_cannot_be_cut(refused):
         ({"stratgy": "dp"}, "parallelize has no option 'stratgy'"),
         ({"strategy": "best"}, "no strategy is called 'best'"),
         ({"mesh": {"data": 8}}, "8 devices"),
+        ({"assumed": "yes"}, "option assumed must be true or false"),
         ({"cluster": "abacus:4"}, 'unknown device kind "abacus"'),
         ({"cluster": "localhost:1"}, "no coordinator answers at localhost:1"),
         ({"pins": "nowhere.json"}, "pins=nowhere.json: No such file"),

@@ -9,6 +9,7 @@ from meshwright.client.call_form import CallForm, Next, StateArgument
 from meshwright.client.channel import Service
 from meshwright.client.host_arrays import dtype_of, given_array, host_array
 from meshwright.client.messages import StepDone
+from meshwright.client.seeds import state_keys
 from meshwright.client.state import Form, HostArrays, Lost, State, Store
 from meshwright.data import Dataset
 from meshwright.errors import MeshwrightError
@@ -55,11 +56,13 @@ class LoadedStep:
     def save(self, directory: str, step: int, keep: int, extra: dict, wait: bool):
         """A checkpoint of its state, with what is known of it here."""
         self.await_saved()
-        names = {}
+        names, leaves = {}, {}
         for number, tenant in self._tenants.items():
             if self._form.states[number].comes_back:
                 names |= tenant.names()
-        extra = {**extra, "names": names}
+                leaves |= tenant.leaves()
+        rng = {**extra["rng"], "state": state_keys(leaves)}
+        extra = {**extra, "names": names, "rng": rng}
         if self.position is not None:
             extra["data"] = {"position": self.position}
         self._is_saving = not wait
@@ -202,6 +205,13 @@ class Tenant:
         if store is None:
             return {}
         return {store.names[slot]: name for slot, name in self._names.items()}
+
+    def leaves(self) -> dict[str, object]:
+        """The same arrays, by their names in the store."""
+        store = self._store()
+        if store is None:
+            return {}
+        return {store.names[slot]: store.form.leaves[slot] for slot in self._names}
 
     def fetch(self, slots: Sequence[int]) -> list:
         names = [self._names[slot] for slot in slots]

@@ -18,6 +18,7 @@ _NAMES = {
     "forbid": "forbid",
     "batch_axis": "batch-axis",
     "pins": "pin",
+    "assumed": "assumed",
     "time_limit": "time-limit",
     "seed": "seed",
 }

@@ -18,6 +18,7 @@ from meshwright.client.place import Place
 from meshwright.client.program import run_program
 from meshwright.client.progress import Progress
 from meshwright.client.saved_state import SavedState, newest
+from meshwright.client.seeds import default_implementation, keys_of
 from meshwright.client.state import Form, HostArrays, State, Store
 from meshwright.data import Dataset
 from meshwright.errors import MeshwrightError, warn
@@ -71,7 +72,8 @@ def parallelize(
       sinks: where the figures of steps go, see `meshwright.metrics`.
       plan: as `meshwright plan --help`: strategy, mesh ({"data": 4, "model": 2}),
         micro_batches, stages, schedule, recompute, memory (GB on a device), forbid,
-        batch_axis, pins (a sharding file, or what is in it), time_limit, seed.
+        batch_axis, pins (a sharding file, or what is in it), assumed (True: no
+        calibrated rates), time_limit, seed.
 
     Annotations (`jax.lax.with_sharding_constraint`) in `fn` are kept by the plan.
     Raises MeshwrightError, in one line, for anything wrong with the call.
@@ -110,6 +112,7 @@ class ParallelStep:
         self._done: list[StepDone] = []
         self._saving: Saving | None = None
         self._interrupts = Interrupts()
+        self._rng: dict = {}  # With which the state began.
         self.steps = 0  # That the state has been through.
         self.__name__ = function_name(fn)
         self.__doc__ = fn.__doc__
@@ -122,6 +125,13 @@ class ParallelStep:
         self._place.start()
         require_arrays(args, "init's arguments")
         initial = InitialState(init_fn, args)
+        self._rng = {
+            "impl": default_implementation(),
+            "init": {
+                **self._rng.get("init", {}),
+                function_name(init_fn): keys_of(args),
+            },
+        }
         form = initial.form()
         return self._remember(State(Store(initial, form), form, 0))
 
@@ -211,7 +221,7 @@ class ParallelStep:
         """
         if self._loaded is None:
             raise MeshwrightError(f"{self.__name__} has no state yet: call it first")
-        extra = {"plan": self._plan(self._loaded_form).json}
+        extra = {"plan": self._plan(self._loaded_form).json, "rng": self._rng}
         folder = str(Path(directory).absolute())
         self._loaded.save(folder, self.steps, keep, extra, wait)
 
@@ -256,7 +266,7 @@ class ParallelStep:
             self._loaded.await_saved()
         form = state.store.form
         saved = SavedState(newest(directory), form)
-        self.steps = saved.step
+        self.steps, self._rng = saved.step, saved.extra.get("rng", {})
         position = saved.extra.get("data", {}).get("position")
         if data is not None and position is not None:
             data.seek(position)
