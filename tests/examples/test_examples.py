@@ -11,6 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import meshwright
+from meshwright.client.channel import Service
 from plain_jax import PlainStep
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -76,6 +77,16 @@ def test_losses_are_those_of_one_device(name, tmp_path, monkeypatch):
         assert one.keys() == many.keys() == tiny_llama().keys()
         for key, array in one.items():
             np.testing.assert_allclose(many[key], array, rtol=1e-3, atol=1e-5)
+
+
+def test_the_same_script_on_two_workers(coordinator, monkeypatch):
+    want = run("same_script", "", lambda fn, **_: PlainStep(fn), monkeypatch)
+    got = run("same_script", f"--cluster {coordinator}", parallelize, monkeypatch)
+    assert len(got) == STEPS
+    np.testing.assert_allclose(got, want, rtol=1e-4)
+    workers = Service(coordinator).status()["workers"]
+    assert [worker["devices"] for worker in workers] == [2, 2]
+    assert all(worker["last_actions"] for worker in workers)  # Both took part.
 
 
 def tiny_llama(width=32, layers=2, heads=4, kv_heads=2, hidden=64) -> dict:
