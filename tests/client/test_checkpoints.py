@@ -223,7 +223,7 @@ def test_manifests_tell_of_keys(parallelize, tmp_path):
     key, old = jax.random.key(7, impl="threefry2x32"), jax.random.PRNGKey(3)
     x = jax.numpy.ones(4)
     step = parallelize(step_fn)
-    state, _ = step(step.init(init, key, old, 0.5), x)
+    step(step.init(init, key, old, 0.5), x)
     step.save(tmp_path)
     rng = manifest()["extra"]["rng"]
     own = jax.config.jax_default_prng_impl
