@@ -223,7 +223,7 @@ def test_manifests_tell_of_keys(parallelize, tmp_path):
     key, old = jax.random.key(7, impl="threefry2x32"), jax.random.PRNGKey(3)
     x = jax.numpy.ones(4)
     step = parallelize(step_fn)
-    step(step.init(init, key, old, 0.5), x)
+    kept = [step(step.init(init, key, old, 0.5), x)]  # Or its names are gone.
     step.save(tmp_path)
     rng = manifest()["extra"]["rng"]
     own = jax.config.jax_default_prng_impl
@@ -238,7 +238,7 @@ def test_manifests_tell_of_keys(parallelize, tmp_path):
         "state": {"key": "threefry2x32"},
     }
     again = parallelize(step_fn)  # What was restored began so, too.
-    again(again.restore(tmp_path, again.init(init, key, old, 2.0)), x)
+    kept.append(again(again.restore(tmp_path, again.init(init, key, old, 2.0)), x))
     again.save(tmp_path)
     assert manifest()["step"] == 2 and manifest()["extra"]["rng"] == rng
 
