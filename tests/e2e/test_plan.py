@@ -99,6 +99,21 @@ def test_strategies_do_what_their_names_say(make):
         assert least <= make("--strategy", strategy)[0]["predicted"]["comm_bytes"]
 
 
+def test_four_axes(cli, testdata, make):
+    step = testdata / "moe_tiny.hlo.pb.zst"
+    mesh = {"data": 2, "model": 2, "x": 2, "y": 2}
+    text = ",".join(f"{axis}={size}" for axis, size in mesh.items())
+    report, path = make("--mesh", text, cluster="cpu:16", module=step)
+    assert report["mesh"] == mesh and report["devices"] == 16
+    assert 0 <= report["bound"]["gap"] < 1
+    # Some of it is split over two axes at least.
+    used = {axis for axis in mesh for one in report["shardings"]["parameters"]
+            if axis in str(one)}  # fmt: skip
+    assert len(used) >= 2
+    checked = cli.json("check", step, "--plan", path, "--steps", 2)
+    assert checked["ok"] and checked["devices"] == 16
+
+
 def test_micro_batches(cli, mlp, make):
     report, path = make("--micro-batches", 4, "--strategy", "dp", "--mesh", "data=4")
     assert report["micro_batches"] == 4 and report["devices"] == 4
