@@ -27,9 +27,7 @@ std::string Percent(double part) {
 }
 
 double BytesOf(const PlannedTensor& tensor) {
-  const ElementType type =
-      ParseElementType(tensor.type).value_or(ElementType::kF32);
-  double bytes = static_cast<double>(BitWidth(type)) / 8;
+  double bytes = static_cast<double>(BitWidth(tensor.type)) / 8;
   for (const int64_t size : tensor.dimensions) {
     bytes *= static_cast<double>(size);
   }
@@ -81,7 +79,8 @@ void AppendTensors(const Plan& plan, std::string* text) {
 void AppendCollectives(const Plan& plan, std::string* text) {
   Traffic traffic;
   for (const PlannedCollective& one : plan.collectives) {
-    traffic.Add(one.kind, one.axes, one.count, one.wire_bytes);
+    traffic.Add(std::string(Name(one.kind)), one.axes, one.count,
+                one.wire_bytes);
   }
   absl::StrAppendFormat(text, "%s\n",
                         traffic.empty()
@@ -220,7 +219,7 @@ std::string PlanText(const Plan& plan, const Cluster& cluster) {
                         RecomputeText(plan.recompute), Name(plan.strategy));
   absl::StrAppendFormat(
       &text, "predicted (%s): step %s%s; peak %s of %s per device\n",
-      predicted.origin, StepText(predicted),
+      Name(predicted.origin), StepText(predicted),
       plan.stages() == 1 ? "" : ", of the rank that is busy longest",
       FormatBytes(predicted.peak_bytes), FormatBytes(plan.memory_bytes));
   absl::StrAppendFormat(

@@ -72,7 +72,7 @@ absl::Status RunExplain(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const Plan plan, LoadPlan(path));
   MW_ASSIGN_OR_RETURN(const Module module,
                       LoadStep(line.Text("module", ""), line));
-  MW_RETURN_IF_ERROR(Annotate(VerifyModule(plan, module), path));
+  MW_RETURN_IF_ERROR(Annotate(Verify(plan, module), path));
   MW_ASSIGN_OR_RETURN(Annotations pins,
                       PinsOf(module, AnalyzeRoles(module), plan, line));
   auto progress = std::make_unique<Progress>("explaining");

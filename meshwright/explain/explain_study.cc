@@ -140,20 +140,26 @@ PlanStudy::PlanStudy(const Plan& plan, PlannedStep step,
 
 absl::StatusOr<std::unique_ptr<PlanStudy>> PlanStudy::Of(
     const Module& module, const Plan& plan, Annotations annotations) {
-  MW_RETURN_IF_ERROR(VerifyModule(plan, module));
-  std::optional<SplitStep> split;
-  if (plan.pipeline.has_value()) {
-    MW_ASSIGN_OR_RETURN(split, StepForStages(module, plan.recompute,
-                                             plan.pipeline->loop_pieces));
-  }
-  auto cut = split.has_value()
-                 ? std::make_unique<Module>(std::move(split->module))
-                 : nullptr;
-  MW_ASSIGN_OR_RETURN(
-      PlannedStep step,
-      PlannedStep::Of(
-          cut != nullptr ? *cut : module, plan.micro_batches,
-          plan.pipeline.has_value() ? Recompute::kNone : plan.recompute));
+  std::unique_ptr<Module> cut;
+  PlannedStep step;
+  const auto make_step = [&]() -> absl::StatusOr<const Module*> {
+    if (!plan.pipeline.has_value()) {
+      MW_ASSIGN_OR_RETURN(
+          step, PlannedStep::Of(module, plan.micro_batches, plan.recompute));
+      return &step.module();
+    }
+    MW_ASSIGN_OR_RETURN(
+        std::optional<SplitStep> split,
+        StepForStages(module, plan.recompute, plan.pipeline->loop_pieces));
+    if (split.has_value()) {
+      cut = std::make_unique<Module>(std::move(split->module));
+    }
+    MW_ASSIGN_OR_RETURN(step,
+                        PlannedStep::Of(cut != nullptr ? *cut : module,
+                                        plan.micro_batches, Recompute::kNone));
+    return &step.module();
+  };
+  MW_RETURN_IF_ERROR(Verify(plan, module, {.step = make_step}));
   if (!plan.steering.pins.empty()) {
     MW_ASSIGN_OR_RETURN(annotations,
                         PinsOf(plan.steering, step.module(),

@@ -79,7 +79,7 @@ Json PipelineJson(const PlannedPipeline& pipeline) {
   for (const auto& stage : pipeline.stages) stages.push_back(StageJson(stage));
   Json edges = Json::array();
   for (const auto& edge : pipeline.edges) edges.push_back(EdgeJson(edge));
-  return {{"ranks", pipeline.ranks},
+  return {{"ranks", pipeline.timetable.ranks()},
           {"layout_of_rank", pipeline.layout_of_rank},
           {"loop_pieces", pipeline.loop_pieces},
           {"stages", stages},
@@ -88,7 +88,7 @@ Json PipelineJson(const PlannedPipeline& pipeline) {
           {"bubble_share", pipeline.bubble_share},
           {"cut_gap", pipeline.cut_gap},
           {"schedule", std::string(ToString(pipeline.schedule))},
-          {"timetable", pipeline.timetable},
+          {"timetable", ToCsv(pipeline.timetable)},
           {"forward", pipeline.forward}};
 }
 
@@ -99,10 +99,18 @@ absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json,
     pipeline.stages.push_back(ReadStage(stage));
   }
   const auto count = static_cast<int64_t>(pipeline.stages.size());
-  pipeline.ranks = json.at("ranks").get<int32_t>();
-  if (pipeline.ranks < 1 || pipeline.ranks > count) {
+  const int32_t ranks = json.at("ranks").get<int32_t>();
+  if (ranks < 1 || ranks > count) {
     return absl::InvalidArgumentError(
-        absl::StrCat(count, " stages are on ", pipeline.ranks, " ranks"));
+        absl::StrCat(count, " stages are on ", ranks, " ranks"));
+  }
+  MW_ASSIGN_OR_RETURN(pipeline.timetable,
+                      ParseCsv(json.at("timetable").get<std::string>()));
+  if (pipeline.timetable.stages() != count ||
+      pipeline.timetable.ranks() != ranks) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan has ", count, " stages on ", ranks, " ranks, its timetable ",
+        pipeline.timetable.stages(), " on ", pipeline.timetable.ranks()));
   }
   pipeline.loop_pieces = json.value("loop_pieces", static_cast<int32_t>(count));
   if (pipeline.loop_pieces < 1 || pipeline.loop_pieces > kMaxPieces) {
@@ -110,7 +118,7 @@ absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json,
         absl::StrCat("loops are in ", pipeline.loop_pieces, " pieces"));
   }
   MW_ASSIGN_OR_RETURN(pipeline.layout_of_rank,
-                      ReadLayoutOfRank(json, pipeline.ranks, layouts));
+                      ReadLayoutOfRank(json, ranks, layouts));
   for (const Json& edge : json.at("edges")) {
     pipeline.edges.push_back(ReadEdge(edge));
     const PlannedPipeline::Edge& read = pipeline.edges.back();
@@ -125,7 +133,6 @@ absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json,
   MW_ASSIGN_OR_RETURN(
       pipeline.schedule,
       ParseScheduleKind(json.at("schedule").get<std::string>()));
-  pipeline.timetable = json.at("timetable").get<std::string>();
   pipeline.forward =
       json.at("forward").get<std::vector<std::vector<std::string>>>();
   if (std::ssize(pipeline.forward) != count) {

@@ -7,6 +7,18 @@
 
 namespace meshwright {
 
+absl::string_view Name(PinKind kind) {
+  switch (kind) {
+    case PinKind::kParameter:
+      return "parameter";
+    case PinKind::kOutput:
+      return "output";
+    case PinKind::kInstruction:
+      return "instruction";
+  }
+  return "";
+}
+
 const PlannedLayout& Plan::LayoutOf(int32_t rank) const {
   return layouts[pipeline.has_value() ? pipeline->layout_of_rank[rank] : 0];
 }

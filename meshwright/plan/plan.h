@@ -12,8 +12,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "meshwright/base/element_type.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/hlo/module.h"
+#include "meshwright/hlo/opcode.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/mesh/sharding.h"
@@ -22,6 +24,7 @@
 #include "meshwright/remat/recompute.h"
 #include "meshwright/rules/rule.h"
 #include "meshwright/schedule/schedule_kind.h"
+#include "meshwright/schedule/timetable.h"
 #include "meshwright/search/expert.h"
 
 namespace meshwright {
@@ -29,7 +32,7 @@ namespace meshwright {
 struct PlannedTensor {
   std::string name;
   std::vector<int64_t> dimensions;
-  std::string type;
+  ElementType type = ElementType::kF32;
   Sharding sharding;
   // Index into Plan::layouts: that of the devices that have it.
   int32_t layout = 0;
@@ -37,8 +40,8 @@ struct PlannedTensor {
 
 // Collectives of one kind along the same axes on tensors of one size.
 struct PlannedCollective {
-  std::string kind;
-  std::string axes;
+  Opcode kind = Opcode::kUnknown;
+  std::string axes;  // "(data,model)"; "-" between arbitrary pairs.
   std::string tensor;
   int64_t devices = 1;
   int64_t bytes = 0;      // Per execution, of the operand on one device.
@@ -46,10 +49,13 @@ struct PlannedCollective {
   double count = 1;       // Executions per step.
 };
 
+enum class PinKind : uint8_t { kParameter, kOutput, kInstruction };
+absl::string_view Name(PinKind kind);  // "parameter"
+
 // The user's requests, other than the strategy, the mesh and the counts.
 struct Steering {
   struct Pin {
-    std::string what;  // "parameter", "output", "instruction"
+    PinKind kind = PinKind::kParameter;
     std::string name;
     std::string sharding;  // "?" for dimensions that are open.
   };
@@ -108,13 +114,12 @@ struct PlannedPipeline {
     int64_t backward_bytes = 0;
   };
 
-  int32_t ranks = 1;
   // By rank: the index of its layout in Plan::layouts.
   std::vector<int32_t> layout_of_rank;
   // Into about how many pieces loops over layers are split.
   int32_t loop_pieces = 1;
   ScheduleKind schedule = ScheduleKind::k1F1B;
-  std::string timetable;  // CSV, one line per rank.
+  Timetable timetable;
   // By stage: the names of the instructions of the micro-batch program that
   // make up its forward pass.
   std::vector<std::vector<std::string>> forward;
@@ -165,7 +170,9 @@ struct Plan {
   // `rank_of_stage` has the rank of each stage.
   std::vector<int64_t> FixedBytesOfRanks(
       absl::Span<const int> rank_of_stage) const;
-  int32_t ranks() const { return pipeline.has_value() ? pipeline->ranks : 1; }
+  int32_t ranks() const {
+    return pipeline.has_value() ? pipeline->timetable.ranks() : 1;
+  }
   // Of the first layout.
   const Mesh& mesh() const { return layouts.front().mesh; }
   const PlannedLayout& LayoutOf(int32_t rank) const;

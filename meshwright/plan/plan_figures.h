@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "meshwright/cost/rates.h"
 #include "meshwright/remat/recompute.h"
 
 namespace meshwright {
@@ -22,9 +23,9 @@ struct Prediction {
   double bubble_seconds = 0;        // Of a pipeline: waiting for other ranks.
   // The step time as estimated before lowering; 0 if not known.
   double search_seconds = 0;
-  double comm_bytes = 0;   // Sent by a device per step.
-  int64_t peak_bytes = 0;  // Per device.
-  std::string origin;      // "assumed", "calibrated", "profiled"
+  double comm_bytes = 0;             // Sent by a device per step.
+  int64_t peak_bytes = 0;            // Per device.
+  Origin origin = Origin::kAssumed;  // Of the rates: the worst of them.
 };
 
 // A mesh or number of micro-batches that was tried.

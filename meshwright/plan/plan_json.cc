@@ -1,5 +1,6 @@
 // Plans as JSON.
 #include <algorithm>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -45,7 +46,7 @@ Json TensorsJson(const std::vector<PlannedTensor>& tensors, const Plan& plan) {
   for (const PlannedTensor& tensor : tensors) {
     json.push_back({{"name", tensor.name},
                     {"dimensions", tensor.dimensions},
-                    {"type", tensor.type},
+                    {"type", std::string(Name(tensor.type))},
                     {"sharding", plan.TextOf(tensor)}});
     if (tensor.layout > 0) json.back()["layout"] = tensor.layout;
   }
@@ -55,8 +56,9 @@ Json TensorsJson(const std::vector<PlannedTensor>& tensors, const Plan& plan) {
 Json SteeringJson(const Steering& steering) {
   Json pins = Json::array();
   for (const Steering::Pin& pin : steering.pins) {
-    pins.push_back(
-        {{"what", pin.what}, {"name", pin.name}, {"sharding", pin.sharding}});
+    pins.push_back({{"what", std::string(Name(pin.kind))},
+                    {"name", pin.name},
+                    {"sharding", pin.sharding}});
   }
   Json forbidden = Json::array();
   for (const Forbidden& one : steering.forbidden) {
@@ -65,6 +67,17 @@ Json SteeringJson(const Steering& steering) {
   return {{"forbidden", forbidden},
           {"batch_axis", steering.batch_axis},
           {"pins", pins}};
+}
+
+// The one of `all` whose name is in the file.
+template <typename T>
+absl::StatusOr<T> OneOf(const Json& json, const char* what,
+                        std::initializer_list<T> all) {
+  const std::string text = json.get<std::string>();
+  for (const T one : all) {
+    if (text == Name(one)) return one;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no ", what));
 }
 
 absl::StatusOr<Steering> ReadSteering(const Json& json, const Mesh& mesh) {
@@ -77,8 +90,11 @@ absl::StatusOr<Steering> ReadSteering(const Json& json, const Mesh& mesh) {
   MW_RETURN_IF_ERROR(CheckAxes(steering.forbidden, mesh));
   steering.batch_axis = json.at("batch_axis").get<std::string>();
   for (const Json& one : json.at("pins")) {
-    steering.pins.push_back({one.at("what").get<std::string>(),
-                             one.at("name").get<std::string>(),
+    MW_ASSIGN_OR_RETURN(
+        const PinKind kind,
+        OneOf(one.at("what"), "kind of pin",
+              {PinKind::kParameter, PinKind::kOutput, PinKind::kInstruction}));
+    steering.pins.push_back({kind, one.at("name").get<std::string>(),
                              one.at("sharding").get<std::string>()});
   }
   return steering;
@@ -104,6 +120,11 @@ absl::Status ReadTask(const Json& json, Plan& plan) {
         absl::StrCat("the plan's mesh ", plan.mesh().ToString(), " has ",
                      plan.mesh().device_count(), " devices, its cluster ",
                      plan.cluster.device_count()));
+  }
+  if (json.at("mesh") != MeshJson(plan.mesh())) {
+    return absl::InvalidArgumentError(
+        "the plan's mesh is not that of its first layout: it was edited; plan "
+        "again");
   }
   plan.memory_bytes = json.at("memory_bytes").get<int64_t>();
   if (json.contains("steering")) {
@@ -147,8 +168,8 @@ class Reader {
                                    plan.parameters));
     MW_RETURN_IF_ERROR(
         ReadTensors(json.at("tensors").at("outputs"), plan, plan.outputs));
-    ReadCollectives(json.at("collectives"), plan);
-    ReadPrediction(json, plan);
+    MW_RETURN_IF_ERROR(ReadCollectives(json.at("collectives"), plan));
+    MW_RETURN_IF_ERROR(ReadPrediction(json, plan));
     if (json.contains("measured")) {
       MW_RETURN_IF_ERROR(ReadMeasurement(json.at("measured"), plan));
     }
@@ -188,7 +209,13 @@ class Reader {
       PlannedTensor tensor;
       tensor.name = one.at("name").get<std::string>();
       tensor.dimensions = one.at("dimensions").get<std::vector<int64_t>>();
-      tensor.type = one.at("type").get<std::string>();
+      const std::string type = one.at("type").get<std::string>();
+      const std::optional<ElementType> known = ParseElementType(type);
+      if (!known.has_value()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "its tensor ", tensor.name, " has no known type: ", type));
+      }
+      tensor.type = *known;
       tensor.layout = one.value("layout", 0);
       if (tensor.layout < 0 || tensor.layout >= std::ssize(plan.layouts)) {
         return absl::InvalidArgumentError(
@@ -204,18 +231,29 @@ class Reader {
     return absl::OkStatus();
   }
 
-  static void ReadCollectives(const Json& json, Plan& plan) {
+  static absl::Status ReadCollectives(const Json& json, Plan& plan) {
     for (const Json& one : json) {
+      const std::string kind = one.at("kind").get<std::string>();
+      const Opcode opcode = ParseOpcode(kind);
+      if (opcode == Opcode::kUnknown) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("it lists a collective of unknown kind: ", kind));
+      }
       plan.collectives.push_back(
-          {one.at("kind").get<std::string>(), one.at("axes").get<std::string>(),
+          {opcode, one.at("axes").get<std::string>(),
            one.at("tensor").get<std::string>(),
            one.at("devices").get<int64_t>(), one.at("bytes").get<int64_t>(),
            one.at("wire_bytes").get<double>(), one.at("count").get<double>()});
     }
+    return absl::OkStatus();
   }
 
-  static void ReadPrediction(const Json& json, Plan& plan) {
+  static absl::Status ReadPrediction(const Json& json, Plan& plan) {
     const Json& predicted = json.at("predicted");
+    MW_ASSIGN_OR_RETURN(
+        const Origin origin,
+        OneOf(predicted.at("origin"), "origin of rates",
+              {Origin::kAssumed, Origin::kCalibrated, Origin::kProfiled}));
     plan.predicted = {
         .step_seconds = predicted.at("step_seconds").get<double>(),
         .compute_seconds = predicted.at("compute_seconds").get<double>(),
@@ -227,8 +265,9 @@ class Reader {
         .search_seconds = predicted.value("search_seconds", 0.0),
         .comm_bytes = predicted.at("comm_bytes").get<double>(),
         .peak_bytes = predicted.at("peak_bytes").get<int64_t>(),
-        .origin = predicted.at("origin").get<std::string>()};
+        .origin = origin};
     plan.gap = json.at("bound").at("gap").get<double>();
+    return absl::OkStatus();
   }
 
   static void ReadWhole(const Json& json, Plan& plan) {
@@ -303,7 +342,7 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
   }
   Json collectives = Json::array();
   for (const PlannedCollective& one : plan.collectives) {
-    collectives.push_back({{"kind", one.kind},
+    collectives.push_back({{"kind", std::string(Name(one.kind))},
                            {"axes", one.axes},
                            {"tensor", one.tensor},
                            {"devices", one.devices},
@@ -351,7 +390,7 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
         {"search_seconds", p.search_seconds},
         {"comm_bytes", p.comm_bytes},
         {"peak_bytes", p.peak_bytes},
-        {"origin", p.origin}}},
+        {"origin", std::string(Name(p.origin))}}},
       {"bound", {{"gap", plan.gap}}},
       {"shardings", {{"parameters", parameters}, {"outputs", outputs}}},
       {"tensors",

@@ -35,13 +35,13 @@ Plan Made() {
   plan.recompute = Recompute::kSelective;
   plan.steering = {.forbidden = *ParseForbidden("all-gather@data"),
                    .batch_axis = "data",
-                   .pins = {{"parameter", "w", "[data, ?]"}}};
+                   .pins = {{PinKind::kParameter, "w", "[data, ?]"}}};
   plan.parameters = {
-      {"w", {8, 4}, "f32", Sharding::Replicated({8, 4})},
+      {"w", {8, 4}, ElementType::kF32, Sharding::Replicated({8, 4})},
   };
-  plan.collectives = {{"all-reduce", "data", "g", 2, 64, 64, 3}};
+  plan.collectives = {{Opcode::kAllReduce, "data", "g", 2, 64, 64, 3}};
   plan.predicted.step_seconds = 0.125;
-  plan.predicted.origin = "assumed";
+  plan.predicted.origin = Origin::kCalibrated;
   plan.gap = 0.01;
   plan.alternatives = {{.mesh = "data=4", .seconds = 0.25, .why_not = "large"}};
   plan.notes = {"a line"};
@@ -50,11 +50,10 @@ Plan Made() {
 
 void AddPipeline(Plan& plan) {
   plan.pipeline.emplace();
-  plan.pipeline->ranks = 2;
   plan.pipeline->layout_of_rank = {0, 1};
   plan.layouts.push_back(LayoutOn("data=4"));
   plan.pipeline->schedule = ScheduleKind::kZeroBubble;
-  plan.pipeline->timetable = "F0,W0\nF1,W1\n";
+  plan.pipeline->timetable = *ParseCsv("0F0,0B0\n1F0,1B0\n");
   plan.pipeline->forward = {{"x", "w"}, {"y"}};
   plan.pipeline->stages = {{.forward = 0.5, .peak_bytes = 7}, {.apply = 0.25}};
   plan.pipeline->edges = {{.from = 0, .to = 1, .forward_bytes = 9}};
@@ -110,15 +109,18 @@ TEST(PlanJsonTest, RefusesWhatCannotBe) {
   Plan plan = Made();
   AddPipeline(plan);
   const std::string text = ToJson(plan);
-  for (const Case& one :
-       std::vector<Case>{{"\"micro_batches\": 4", "\"micro_batches\": 0",
-                          "the plan has 0 micro-batches"},
-                         {"\"selective\"", "\"some\"", "some"},
-                         {"\"zero3\"", "\"zero9\"", "zero9"},
-                         {"\"zero-bubble\",\n  \"timetable\"",
-                          "\"zero-bubbles\",\n  \"timetable\"", "zero-bubbles"},
-                         {"all-gather@data", "all-gather@rows", "rows"},
-                         {"\"data\": 2", "\"data\": 64", "its cluster 8"}}) {
+  for (const Case& one : std::vector<Case>{
+           {"\"micro_batches\": 4", "\"micro_batches\": 0",
+            "the plan has 0 micro-batches"},
+           {"\"selective\"", "\"some\"", "some"},
+           {"\"zero3\"", "\"zero9\"", "zero9"},
+           {"\"zero-bubble\",\n  \"timetable\"",
+            "\"zero-bubbles\",\n  \"timetable\"", "zero-bubbles"},
+           {"all-gather@data", "all-gather@rows", "rows"},
+           {"\"mesh\": {\n    \"data\": 2", "\"mesh\": {\n    \"data\": 64",
+            "its cluster 8"},
+           {"\"mesh\": {\n  \"data\": 2", "\"mesh\": {\n  \"data\": 1",
+            "not that of its first layout"}}) {
     std::string edited = text;
     ASSERT_THAT(edited, HasSubstr(one.from));
     edited.replace(edited.find(one.from), one.from.size(), one.to);

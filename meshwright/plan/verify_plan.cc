@@ -7,27 +7,34 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/base/status_macros.h"
 
 namespace meshwright {
 namespace {
 
 // Kind, axes, devices in a group, bytes.
-using Key = std::tuple<std::string, std::string, int64_t, int64_t>;
+using Key = std::tuple<Opcode, std::string, int64_t, int64_t>;
 
-std::map<Key, double> Counts(const std::vector<PlannedCollective>& listed) {
-  std::map<Key, double> counts;
+// In a step.
+struct Sum {
+  double count = 0;
+  double wire_bytes = 0;
+};
+
+std::map<Key, Sum> SumsOf(const std::vector<PlannedCollective>& listed) {
+  std::map<Key, Sum> sums;
   for (const PlannedCollective& one : listed) {
-    counts[{one.kind, one.axes, one.devices, one.bytes}] += one.count;
+    Sum& sum = sums[{one.kind, one.axes, one.devices, one.bytes}];
+    sum.count += one.count;
+    sum.wire_bytes += one.count * one.wire_bytes;
   }
-  return counts;
+  return sums;
 }
 
-double CountOf(const std::map<Key, double>& counts, const Key& key) {
-  const auto found = counts.find(key);
-  return found == counts.end() ? 0 : found->second;
+// Counts of loops that end early are estimates.
+bool AreEqual(double said, double had) {
+  return std::abs(said - had) <= 1e-9 * said;
 }
-
-}  // namespace
 
 absl::Status VerifyModule(const Plan& plan, const Module& module) {
   const uint64_t fingerprint = Fingerprint(module);
@@ -50,20 +57,41 @@ absl::Status VerifyStep(const Plan& plan, const Module& step) {
 
 absl::Status VerifyCollectives(const Plan& plan,
                                const std::vector<PlannedCollective>& lowered) {
-  const std::map<Key, double> says = Counts(plan.collectives);
-  const std::map<Key, double> has = Counts(lowered);
-  std::map<Key, double> every = says;
+  std::map<Key, Sum> says = SumsOf(plan.collectives);
+  std::map<Key, Sum> has = SumsOf(lowered);
+  std::map<Key, Sum> every = says;
   every.insert(has.begin(), has.end());
   for (const auto& [key, unused] : every) {
-    const double said = CountOf(says, key);
-    const double had = CountOf(has, key);
-    // Counts of loops that end early are estimates.
-    if (std::abs(said - had) <= 1e-9 * said) continue;
+    const Sum said = says[key];
+    const Sum had = has[key];
+    const bool same_count = AreEqual(said.count, had.count);
+    if (same_count && AreEqual(said.wire_bytes, had.wire_bytes)) continue;
     const auto& [kind, axes, devices, bytes] = key;
+    const std::string what =
+        same_count ? absl::StrCat("of which a device sends ", said.wire_bytes,
+                                  ", its program sends ", had.wire_bytes)
+                   : absl::StrCat("its program has ", had.count);
     return absl::InvalidArgumentError(absl::StrCat(
-        "the plan lists ", said, " x ", kind, " along ", axes, " of ", bytes,
-        " bytes, its program has ", had,
+        "the plan lists ", said.count, " x ", Name(kind), " along ", axes,
+        " of ", bytes, " bytes, ", what,
         ": another version made the plan, or it was edited; plan again"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Verify(const Plan& plan, const Module& module,
+                    const Remade& remade) {
+  MW_RETURN_IF_ERROR(VerifyModule(plan, module));
+  if (remade.step) {
+    MW_ASSIGN_OR_RETURN(const Module* const step, remade.step());
+    MW_RETURN_IF_ERROR(VerifyStep(plan, *step));
+  }
+  if (remade.collectives) {
+    MW_ASSIGN_OR_RETURN(const std::vector<PlannedCollective> lowered,
+                        remade.collectives());
+    MW_RETURN_IF_ERROR(VerifyCollectives(plan, lowered));
   }
   return absl::OkStatus();
 }

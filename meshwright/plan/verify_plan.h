@@ -5,25 +5,32 @@
 #ifndef MESHWRIGHT_PLAN_VERIFY_PLAN_H_
 #define MESHWRIGHT_PLAN_VERIFY_PLAN_H_
 
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/plan/plan.h"
 
 namespace meshwright {
 
-// kInvalidArgument if the plan was made for another module.
-absl::Status VerifyModule(const Plan& plan, const Module& module);
+// What this version makes of a plan's module, each when it is asked for.
+struct Remade {
+  // The step that strategies are for: with rematerialisation, cut, looped over
+  // micro-batches.
+  std::function<absl::StatusOr<const Module*>()> step;
+  // Those of the step's program, lowered as planned.
+  std::function<absl::StatusOr<std::vector<PlannedCollective>>()> collectives;
+};
 
-// The same for the step made from the module (with rematerialisation, cut,
-// looped over micro-batches), which strategies refer to.
-absl::Status VerifyStep(const Plan& plan, const Module& step);
-
-// kInvalidArgument, naming the first difference, unless `lowered` is what the
-// plan lists: as many of each kind, along the same axes, of as many bytes.
-absl::Status VerifyCollectives(const Plan& plan,
-                               const std::vector<PlannedCollective>& lowered);
+// kInvalidArgument, naming the first difference, unless the plan is for this
+// module; the step is the one that it was made for; and the collectives are
+// what it lists: as many of each kind, along the same axes, of as many bytes,
+// of which devices send as many. Each is made only if those before are right;
+// what is null is not checked.
+absl::Status Verify(const Plan& plan, const Module& module,
+                    const Remade& remade = {});
 
 }  // namespace meshwright
 

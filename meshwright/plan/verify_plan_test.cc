@@ -26,57 +26,102 @@ Plan Made(const Module& module) {
   plan.module_name = module.name();
   plan.fingerprint = Fingerprint(module);
   plan.step_fingerprint = plan.fingerprint;
-  plan.collectives = {{.kind = "all-reduce",
+  plan.collectives = {{.kind = Opcode::kAllReduce,
                        .axes = "data",
                        .tensor = "a",
                        .devices = 2,
                        .bytes = 64,
+                       .wire_bytes = 64,
                        .count = 3}};
   return plan;
+}
+
+// Of a plan whose step and program are those.
+absl::Status VerifyWith(const Plan& plan, const Module& module,
+                        const Module& step,
+                        const std::vector<PlannedCollective>& lowered) {
+  return Verify(
+      plan, module,
+      {.step = [&]() -> absl::StatusOr<const Module*> { return &step; },
+       .collectives = [&]() -> absl::StatusOr<std::vector<PlannedCollective>> {
+         return lowered;
+       }});
+}
+
+std::string WhyNot(const absl::Status& status) {
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  return std::string(status.message());
 }
 
 TEST(VerifyPlanTest, RefusesAnotherModuleAndAnotherStep) {
   const Module module = Step(8);
   const Module other = Step(16);
   const Plan plan = Made(module);
-  EXPECT_TRUE(VerifyModule(plan, module).ok());
-  EXPECT_TRUE(VerifyStep(plan, module).ok());
-  EXPECT_THAT(std::string(VerifyModule(plan, other).message()),
+  EXPECT_TRUE(VerifyWith(plan, module, module, plan.collectives).ok());
+  EXPECT_THAT(WhyNot(VerifyWith(plan, other, module, plan.collectives)),
               HasSubstr("for another module"));
-  EXPECT_THAT(std::string(VerifyStep(plan, other).message()),
+  EXPECT_THAT(WhyNot(VerifyWith(plan, module, other, plan.collectives)),
               HasSubstr("another version made the plan"));
+}
+
+TEST(VerifyPlanTest, MakesNothingOfAnotherModuleOrStep) {
+  const Module module = Step(8);
+  const Module other = Step(16);
+  const Plan plan = Made(module);
+  bool made = false;
+  const auto step = [&]() -> absl::StatusOr<const Module*> {
+    made = true;
+    return &other;
+  };
+  bool lowered = false;
+  const auto lower = [&]() -> absl::StatusOr<std::vector<PlannedCollective>> {
+    lowered = true;
+    return plan.collectives;
+  };
+  EXPECT_FALSE(Verify(plan, other, {step, lower}).ok());
+  EXPECT_FALSE(made);
+  EXPECT_FALSE(Verify(plan, module, {step, lower}).ok());
+  EXPECT_TRUE(made);
+  EXPECT_FALSE(lowered);
+  EXPECT_TRUE(Verify(plan, module).ok());
 }
 
 TEST(VerifyPlanTest, SourceLinesAreNotTheModule) {
   const Module module = Step(8);
   Module moved = Step(8);
   moved.entry()->root()->metadata.source_line = 7;
-  EXPECT_TRUE(VerifyModule(Made(module), moved).ok());
+  EXPECT_TRUE(Verify(Made(module), moved).ok());
   moved.entry()->root()->opcode = Opcode::kAbs;
-  EXPECT_FALSE(VerifyModule(Made(module), moved).ok());
+  EXPECT_FALSE(Verify(Made(module), moved).ok());
 }
 
 TEST(VerifyPlanTest, CountsCollectivesByKindAxesAndBytes) {
-  const Plan plan = Made(Step(8));
+  const Module module = Step(8);
+  const Plan plan = Made(module);
   // Whatever they are called, and however they are listed.
   std::vector<PlannedCollective> lowered(2, plan.collectives[0]);
   lowered[0].count = 1;
   lowered[1].count = 2;
   lowered[1].tensor = "b";
-  EXPECT_TRUE(VerifyCollectives(plan, lowered).ok());
-  for (const auto change : {+[](PlannedCollective& c) { c.count = 4; },
-                            +[](PlannedCollective& c) { c.bytes = 128; },
-                            +[](PlannedCollective& c) { c.axes = "model"; },
-                            +[](PlannedCollective& c) { c.kind = "copy"; }}) {
+  EXPECT_TRUE(VerifyWith(plan, module, module, lowered).ok());
+  for (const auto change :
+       {+[](PlannedCollective& c) { c.count = 4; },
+        +[](PlannedCollective& c) { c.bytes = 128; },
+        +[](PlannedCollective& c) { c.wire_bytes = 128; },
+        +[](PlannedCollective& c) { c.axes = "model"; },
+        +[](PlannedCollective& c) { c.kind = Opcode::kAllGather; }}) {
     std::vector<PlannedCollective> changed = lowered;
     change(changed[1]);
-    const absl::Status status = VerifyCollectives(plan, changed);
-    EXPECT_TRUE(absl::IsInvalidArgument(status));
-    EXPECT_THAT(std::string(status.message()), HasSubstr("plan again"));
+    EXPECT_THAT(WhyNot(VerifyWith(plan, module, module, changed)),
+                HasSubstr("plan again"));
   }
-  EXPECT_THAT(std::string(VerifyCollectives(plan, {}).message()),
+  EXPECT_THAT(WhyNot(VerifyWith(plan, module, module, {})),
               HasSubstr("lists 3 x all-reduce along data of 64 bytes, its "
                         "program has 0"));
+  lowered[0].wire_bytes = 96;
+  EXPECT_THAT(WhyNot(VerifyWith(plan, module, module, lowered)),
+              HasSubstr("lists 3 x all-reduce along data of 64 bytes, of which "
+                        "a device sends 192, its program sends 224"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // From a plan back to its program.
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
@@ -72,89 +74,130 @@ absl::StatusOr<StagedLayout> LayOutAsPlanned(const StagedStep& step,
   return LayOutStages(step, splits);
 }
 
-absl::StatusOr<Partitioned> LowerWhole(const Module& module, const Plan& plan) {
-  MW_RETURN_IF_ERROR(VerifyModule(plan, module));
-  if (plan.stages() > 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the plan has ", plan.stages(),
-        " stages, each with programs of its own; check and run take it"));
+// Makes what a non-pipelined plan describes.
+class WholeLowering {
+ public:
+  // Both must outlive it.
+  WholeLowering(const Module& module, const Plan& plan)
+      : module_(module), plan_(plan) {}
+
+  absl::StatusOr<const Module*> MakeStep() {
+    if (plan_.stages() > 1) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the plan has ", plan_.stages(),
+          " stages, each with programs of its own; check and run take it"));
+    }
+    MW_ASSIGN_OR_RETURN(
+        step_, PlannedStep::Of(module_, plan_.micro_batches, plan_.recompute));
+    return &step_->module();
   }
-  MW_ASSIGN_OR_RETURN(
-      const PlannedStep step,
-      PlannedStep::Of(module, plan.micro_batches, plan.recompute));
-  MW_RETURN_IF_ERROR(VerifyStep(plan, step.module()));
-  const FlatGraph graph = Flatten(step.module());
-  MW_ASSIGN_OR_RETURN(
-      const Assignment assignment,
-      AssignmentOf(plan.layouts[0], plan.steering, step.module(), graph));
-  Resharder resharder(&plan.mesh(), PlanPrices(plan, plan.mesh()));
-  return PartitionAs(step.module(), plan.mesh(), graph, assignment, resharder);
+
+  // Requires: the step is made.
+  absl::StatusOr<std::vector<PlannedCollective>> Lower() {
+    const Module& step = step_->module();
+    const FlatGraph graph = Flatten(step);
+    MW_ASSIGN_OR_RETURN(
+        const Assignment assignment,
+        AssignmentOf(plan_.layouts[0], plan_.steering, step, graph));
+    Resharder resharder(&plan_.mesh(), PlanPrices(plan_, plan_.mesh()));
+    MW_ASSIGN_OR_RETURN(
+        result_, PartitionAs(step, plan_.mesh(), graph, assignment, resharder));
+    std::vector<PlannedCollective> collectives;
+    AddCollectives(result_->collectives, 1, collectives);
+    return collectives;
+  }
+
+  // Requires: lowered. May be called once.
+  Partitioned TakeResult() { return *std::move(result_); }
+
+ private:
+  const Module& module_;
+  const Plan& plan_;
+  std::optional<PlannedStep> step_;
+  std::optional<Partitioned> result_;
+};
+
+// The same of a pipelined plan.
+class StageLowering {
+ public:
+  StageLowering(const Module& module, const Plan& plan)
+      : module_(module), plan_(plan) {}
+
+  absl::StatusOr<const Module*> MakeStep() {
+    MW_ASSIGN_OR_RETURN(
+        result_.split,
+        StepForStages(module_, plan_.recompute, plan_.pipeline->loop_pieces));
+    MW_ASSIGN_OR_RETURN(
+        step_, PlannedStep::Of(Cut(), plan_.micro_batches, Recompute::kNone));
+    return &step_->module();
+  }
+
+  absl::StatusOr<std::vector<PlannedCollective>> Lower() {
+    const FlatGraph graph = Flatten(step_->module());
+    MW_ASSIGN_OR_RETURN(
+        const PipelineStep step,
+        TakeApart(Cut(), AnalyzeRoles(Cut()), {.count = plan_.micro_batches}));
+    MW_ASSIGN_OR_RETURN(std::vector<int32_t> forward,
+                        StagesOf(*plan_.pipeline, *step.micro_batch().entry()));
+    result_.timetable = plan_.pipeline->timetable;
+    MW_ASSIGN_OR_RETURN(
+        result_.step,
+        MakeStagePrograms(step.split, {.stages = plan_.stages(),
+                                       .forward = std::move(forward),
+                                       .state = step.state}));
+    MW_ASSIGN_OR_RETURN(result_.layout,
+                        LayOutAsPlanned(result_.step, step_->module(), graph,
+                                        result_.timetable, plan_));
+    return CollectivesOf(result_.step, result_.layout);
+  }
+
+  PlannedStages TakeResult() { return std::move(result_); }
+
+ private:
+  // What stages are cut from.
+  const Module& Cut() const {
+    return result_.split.has_value() ? result_.split->module : module_;
+  }
+
+  const Module& module_;
+  const Plan& plan_;
+  PlannedStages result_;
+  std::optional<PlannedStep> step_;
+};
+
+template <typename Lowering>
+auto LowerVerified(const Module& module, const Plan& plan)
+    -> absl::StatusOr<decltype(std::declval<Lowering>().TakeResult())> {
+  Lowering lowering(module, plan);
+  MW_RETURN_IF_ERROR(Verify(plan, module,
+                            {.step = [&] { return lowering.MakeStep(); },
+                             .collectives = [&] { return lowering.Lower(); }}));
+  return lowering.TakeResult();
 }
 
-absl::StatusOr<PlannedStages> LowerStages(const Module& module,
-                                          const Plan& plan) {
-  MW_RETURN_IF_ERROR(VerifyModule(plan, module));
-  PlannedStages stages;
-  MW_ASSIGN_OR_RETURN(stages.split, StepForStages(module, plan.recompute,
-                                                  plan.pipeline->loop_pieces));
-  const Module& cut = stages.split.has_value() ? stages.split->module : module;
-  MW_ASSIGN_OR_RETURN(
-      const PlannedStep looped,
-      PlannedStep::Of(cut, plan.micro_batches, Recompute::kNone));
-  MW_RETURN_IF_ERROR(VerifyStep(plan, looped.module()));
-  const FlatGraph graph = Flatten(looped.module());
-  MW_ASSIGN_OR_RETURN(
-      const PipelineStep step,
-      TakeApart(cut, AnalyzeRoles(cut), {.count = plan.micro_batches}));
-  MW_ASSIGN_OR_RETURN(std::vector<int32_t> forward,
-                      StagesOf(*plan.pipeline, *step.micro_batch().entry()));
-  MW_ASSIGN_OR_RETURN(stages.timetable, ParseCsv(plan.pipeline->timetable));
-  if (stages.timetable.stages() != plan.stages() ||
-      stages.timetable.ranks() != plan.ranks()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the plan has ", plan.stages(), " stages on ", plan.ranks(),
-        " ranks, its timetable ", stages.timetable.stages(), " on ",
-        stages.timetable.ranks()));
-  }
-  MW_ASSIGN_OR_RETURN(
-      stages.step, MakeStagePrograms(step.split, {.stages = plan.stages(),
-                                                  .forward = std::move(forward),
-                                                  .state = step.state}));
-  MW_ASSIGN_OR_RETURN(stages.layout,
-                      LayOutAsPlanned(stages.step, looped.module(), graph,
-                                      stages.timetable, plan));
-  return stages;
+template <typename Lowering>
+absl::Status ListAnew(const Module& module, Plan& plan) {
+  Lowering lowering(module, plan);
+  MW_RETURN_IF_ERROR(lowering.MakeStep().status());
+  MW_ASSIGN_OR_RETURN(plan.collectives, lowering.Lower());
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
                                           const Plan& plan) {
-  MW_ASSIGN_OR_RETURN(Partitioned split, LowerWhole(module, plan));
-  std::vector<PlannedCollective> lowered;
-  AddCollectives(split.collectives, 1, lowered);
-  MW_RETURN_IF_ERROR(VerifyCollectives(plan, lowered));
-  return split;
+  return LowerVerified<WholeLowering>(module, plan);
 }
 
 absl::StatusOr<PlannedStages> StagePlan(const Module& module,
                                         const Plan& plan) {
-  MW_ASSIGN_OR_RETURN(PlannedStages stages, LowerStages(module, plan));
-  MW_RETURN_IF_ERROR(
-      VerifyCollectives(plan, CollectivesOf(stages.step, stages.layout)));
-  return stages;
+  return LowerVerified<StageLowering>(module, plan);
 }
 
 absl::Status ListCollectives(const Module& module, Plan& plan) {
-  if (plan.stages() > 1) {
-    MW_ASSIGN_OR_RETURN(const PlannedStages stages, LowerStages(module, plan));
-    plan.collectives = CollectivesOf(stages.step, stages.layout);
-    return absl::OkStatus();
-  }
-  MW_ASSIGN_OR_RETURN(const Partitioned split, LowerWhole(module, plan));
-  plan.collectives.clear();
-  AddCollectives(split.collectives, 1, plan.collectives);
-  return absl::OkStatus();
+  return plan.stages() > 1 ? ListAnew<StageLowering>(module, plan)
+                           : ListAnew<WholeLowering>(module, plan);
 }
 
 }  // namespace meshwright

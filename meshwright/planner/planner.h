@@ -107,8 +107,8 @@ class PlannedStep {
   std::unique_ptr<Module> made_;
 };
 
-// Lowers a non-pipelined plan of this module. kInvalidArgument if the lowered
-// program's collectives are not those that the plan lists.
+// Lowers a non-pipelined plan of this module. kInvalidArgument if it is not
+// what the plan says (Verify in plan/verify_plan.h).
 absl::StatusOr<Partitioned> PartitionPlan(const Module& module,
                                           const Plan& plan);
 

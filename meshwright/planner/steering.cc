@@ -76,20 +76,20 @@ Steering SteeringOf(const PlanRequest& request, const Annotations& pins,
   Steering steering;
   steering.forbidden = request.forbidden;
   steering.batch_axis = request.batch_axis;
-  const auto add = [&](const char* what, const std::string& name,
+  const auto add = [&](PinKind kind, const std::string& name,
                        const Annotation& asked) {
-    steering.pins.push_back({what, name, ToString(asked, mesh)});
+    steering.pins.push_back({kind, name, ToString(asked, mesh)});
   };
   for (size_t i = 0; i < pins.parameters.size(); ++i) {
     if (!pins.parameters[i].has_value()) continue;
-    add("parameter", ParameterName(model, i), *pins.parameters[i]);
+    add(PinKind::kParameter, ParameterName(model, i), *pins.parameters[i]);
   }
   for (size_t i = 0; i < pins.outputs.size(); ++i) {
     if (!pins.outputs[i].has_value()) continue;
-    add("output", model.roles.outputs[i].name, *pins.outputs[i]);
+    add(PinKind::kOutput, model.roles.outputs[i].name, *pins.outputs[i]);
   }
   for (const InstructionPin& pin : InstructionPins(model.graph, pins)) {
-    add("instruction", pin.instruction->name, *pin.asked);
+    add(PinKind::kInstruction, pin.instruction->name, *pin.asked);
   }
   return steering;
 }
@@ -108,7 +108,7 @@ absl::StatusOr<Annotations> PinsOf(const Steering& steering, const Module& step,
     bool found = false;
     for (size_t i = 0; i < pins.parameters.size() && !found; ++i) {
       // Leaves of a tuple share a name; they are in order.
-      if (pin.what != "parameter" || pins.parameters[i].has_value() ||
+      if (pin.kind != PinKind::kParameter || pins.parameters[i].has_value() ||
           roles.parameters[parameters[i]].name != pin.name) {
         continue;
       }
@@ -118,7 +118,7 @@ absl::StatusOr<Annotations> PinsOf(const Steering& steering, const Module& step,
       found = true;
     }
     for (size_t i = 0; i < pins.outputs.size() && !found; ++i) {
-      if (pin.what != "output" || pins.outputs[i].has_value() ||
+      if (pin.kind != PinKind::kOutput || pins.outputs[i].has_value() ||
           roles.outputs[i].name != pin.name) {
         continue;
       }
@@ -128,15 +128,17 @@ absl::StatusOr<Annotations> PinsOf(const Steering& steering, const Module& step,
       found = true;
     }
     const Instruction* const instruction =
-        pin.what == "instruction" ? FindInstruction(graph, pin.name) : nullptr;
+        pin.kind == PinKind::kInstruction ? FindInstruction(graph, pin.name)
+                                          : nullptr;
     if (instruction != nullptr) {
       MW_ASSIGN_OR_RETURN(pins.instructions[instruction],
                           parse(instruction->shape));
       found = true;
     }
     if (!found) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the plan pins ", pin.what, " ", pin.name, ", which is not there"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the plan pins ", Name(pin.kind), " ", pin.name,
+                       ", which is not there"));
     }
   }
   return pins;

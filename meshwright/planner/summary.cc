@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "meshwright/base/element_type.h"
 #include "meshwright/cost/program_cost.h"
 
 namespace meshwright {
@@ -20,7 +19,7 @@ std::vector<PlannedTensor> TensorsOf(const std::vector<Sharding>& shardings,
   for (size_t i = 0; i < shardings.size(); ++i) {
     tensors.push_back({.name = i < names.size() ? names[i] : "",
                        .dimensions = shapes[i]->dimensions,
-                       .type = std::string(Name(shapes[i]->element_type)),
+                       .type = shapes[i]->element_type,
                        .sharding = shardings[i]});
   }
   return tensors;
@@ -120,17 +119,17 @@ void AddTensors(const StepModel& model, const std::vector<Sharding>& parameters,
 
 void AddCollectives(const std::vector<Collective>& collectives, double times,
                     std::vector<PlannedCollective>& listed) {
-  std::map<std::tuple<std::string, std::string, int64_t, std::string>, size_t>
-      known;
+  std::map<std::tuple<Opcode, std::string, int64_t, std::string>, size_t> known;
   for (size_t i = 0; i < listed.size(); ++i) {
     const PlannedCollective& one = listed[i];
     known[{one.kind, one.axes, one.bytes, one.tensor}] = i;
   }
   for (const Collective& one : collectives) {
+    const Opcode kind = ParseOpcode(one.kind);
     const auto [entry, is_new] = known.try_emplace(
-        {one.kind, one.axes, one.bytes, one.tensor}, listed.size());
+        {kind, one.axes, one.bytes, one.tensor}, listed.size());
     if (is_new) {
-      listed.push_back({one.kind, one.axes, one.tensor, one.devices, one.bytes,
+      listed.push_back({kind, one.axes, one.tensor, one.devices, one.bytes,
                         one.wire_bytes, 0});
     }
     listed[entry->second].count += times * one.count;
@@ -165,7 +164,7 @@ void Summarise(const StepModel& model, const Partitioned& split,
   predicted.comm_seconds = step.comm_seconds;
   predicted.exposed_comm_seconds = step.exposed_seconds;
   predicted.peak_bytes = step.peak_bytes();
-  predicted.origin = std::string(Name(rates.memory.origin));
+  predicted.origin = rates.memory.origin;
 }
 
 }  // namespace meshwright

@@ -83,7 +83,7 @@ Plan BeginPlan(const PlanTask& task, const PlanCandidate& found) {
   plan.gap = found.plan.seconds > 0
                  ? 1 - found.plan.bound_seconds / found.plan.seconds
                  : 0;
-  plan.predicted.origin = std::string(Name(task.rates.memory.origin));
+  plan.predicted.origin = task.rates.memory.origin;
   plan.predicted.search_seconds = found.seconds();
   return plan;
 }

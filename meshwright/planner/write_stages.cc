@@ -197,12 +197,11 @@ void Record(const StagePrediction& predicted, const Scheduled& scheduled,
             Plan& plan) {
   PlannedPipeline& pipeline = *plan.pipeline;
   pipeline.schedule = scheduled.best.origin;
-  pipeline.timetable = ToCsv(scheduled.best.timetable);
+  pipeline.timetable = scheduled.best.timetable;
   pipeline.apply_after_all = predicted.costs.apply_after_all;
   pipeline.bubble_share = scheduled.run.bubble_share;
-  const Timetable& timetable = scheduled.best.timetable;
+  const Timetable& timetable = pipeline.timetable;
   const auto ranks = static_cast<size_t>(timetable.ranks());
-  pipeline.ranks = timetable.ranks();
   std::vector<double> compute(ranks, 0);
   std::vector<double> exposed(ranks, 0);
   std::vector<double> apply(ranks, 0);

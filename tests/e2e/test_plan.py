@@ -334,12 +334,19 @@ def make_pending(linear, reduction):
 
 DAMAGE = {
     "no layouts": (drop("layouts"), "layouts"),
-    "an empty list of layouts": (put([], "layouts"), "no layouts"),
+    "an empty list of layouts": (put([], "layouts"), "without the strategies"),
     "no strategies": (lambda p: p["layouts"][0].pop("strategies"), "strategies"),
     "no mesh": (lambda p: p["layouts"][0].pop("mesh"), "mesh"),
     "another format": (put(99, "format"), "of version 99"),
     "another step": (put("0" * 16, "step_fingerprint"), "another version made"),
     "other collectives": (put(7, "collectives", 0, "count"), "lists 7 x"),
+    "other bytes sent": (put(7, "collectives", 0, "wire_bytes"), "a device sends"),
+    "unknown collective": (
+        put("all-sum", "collectives", 0, "kind"), "of unknown kind: all-sum"),
+    "unknown type": (
+        put("f99", "tensors", "parameters", 0, "type"), "no known type: f99"),
+    "unknown origin": (
+        put("guessed", "predicted", "origin"), "'guessed' is no origin of rates"),
     "huge mesh": (
         put(1 << 40, "layouts", 0, "mesh", "data"), "mesh axis 'data' has size"),
     "mesh beyond the cluster": (put(64, "layouts", 0, "mesh", "data"), "its cluster 8"),
