@@ -2,7 +2,8 @@
 
 testdata/frozen_plans/ keeps files as they are. A version that reads a module otherwise,
 makes another step of it or lowers strategies otherwise has a new number (kFormat in
-plan/plan_json.cc), files of its own here, and refuses those of other numbers.
+plan/plan_json.cc), files of its own here, and refuses those of other numbers. That their
+programs are the same to the letter: meshwright/api/frozen_plans_test.cc.
 """
 
 import json
@@ -18,9 +19,14 @@ OWN = [path for path in FILES if VERSIONS[path] == FORMAT]
 OTHERS = [path for path in FILES if VERSIONS[path] != FORMAT]
 
 
+def read(path):
+    return json.loads(path.read_text())
+
+
 def test_some_are_of_this_version():
     assert {path.stem.removesuffix(f"_format{FORMAT}") for path in OWN} == {
-        "gpt_zero3", "gpt_recompute", "gpt_stages"
+        "gpt_zero3", "gpt_recompute", "gpt_stages", "gpt_pins", "gpt_moved",
+        "gpt_stages_uneven",
     }  # fmt: skip
 
 
@@ -28,6 +34,36 @@ def test_some_are_of_this_version():
 def test_the_same_program(cli, testdata, path):
     module = testdata / "gpt_tiny.hlo.pb.zst"
     assert cli.json("check", module, "--plan", path)["ok"]
+
+
+def test_they_have_what_plans_can_have():
+    plans = {path.stem: read(path) for path in OWN}
+    assert any(plan["steering"]["pins"] for plan in plans.values())
+    assert any(plan["steering"]["forbidden"] for plan in plans.values())
+    assert any(len(plan["layouts"]) > 1 for plan in plans.values())
+    assert any(plan["layouts"][0]["moved"]["apart"] for plan in plans.values())
+    assert any(plan["layouts"][0]["moved"]["in_place"] for plan in plans.values())
+
+
+def _sums(listed):
+    """How many there are in a step of each kind, and what a device sends."""
+    sums = {}
+    for one in listed:
+        key = tuple(one[key] for key in ("kind", "axes", "tensor", "devices", "bytes"))
+        count, sent = sums.get(key, (0, 0))
+        sums[key] = (count + one["count"], sent + one["count"] * one["wire_bytes"])
+    return sums
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in OWN if read(path)["stages"] == 1],
+    ids=lambda path: path.stem,
+)
+def test_the_same_collectives(cli, testdata, path):
+    module = testdata / "gpt_tiny.hlo.pb.zst"
+    report = cli.json("partition", module, "--plan", path)
+    assert _sums(report["collectives"]) == _sums(read(path)["collectives"])
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
