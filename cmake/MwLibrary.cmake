@@ -3,6 +3,7 @@
 # One static library per folder: every *.cc of the current folder goes in, and
 # every *_test.cc becomes part of one test binary, `<name>_test`, registered
 # with CTest test by test. Files ending in _main.cc are left to the folder.
+# TEST_LABEL is that of mw_test.
 include(GoogleTest)
 
 # mw_unity(target)
@@ -17,7 +18,7 @@ function(mw_unity target)
 endfunction()
 
 function(mw_library)
-  cmake_parse_arguments(ARG "" "NAME" "DEPS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;TEST_LABEL" "DEPS;TEST_DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -35,18 +36,23 @@ function(mw_library)
     set(under_test mw_${ARG_NAME})
   endif()
   if(tests AND MW_BUILD_TESTS)
-    mw_test(NAME ${ARG_NAME}_test SOURCES ${tests} DEPS ${under_test}
-                                                        ${ARG_TEST_DEPS})
+    mw_test(NAME ${ARG_NAME}_test LABEL ${ARG_TEST_LABEL} SOURCES ${tests}
+            DEPS ${under_test} ${ARG_TEST_DEPS})
   endif()
 endfunction()
 
-# mw_test(NAME hlo_test SOURCES a_test.cc ... DEPS mw_hlo ... [TIMEOUT seconds])
+# mw_test(NAME hlo_test SOURCES a_test.cc ... DEPS mw_hlo ... [LABEL long]
+#         [TIMEOUT seconds])
 #
-# A test binary, registered with CTest test by test.
+# A test binary, registered with CTest test by test. Its label is `fast` unless
+# it says `long`: it plans many steps, or compiles and runs programs.
 function(mw_test)
-  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 600)
+  endif()
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL fast)
   endif()
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest
@@ -59,5 +65,5 @@ function(mw_test)
   gtest_discover_tests(
     ${ARG_NAME}
     DISCOVERY_MODE PRE_TEST
-    PROPERTIES LABELS "fast" TIMEOUT ${ARG_TIMEOUT})
+    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
 endfunction()

@@ -95,7 +95,9 @@ std::vector<int32_t> LinearProgramme(const StageGraph& graph,
   std::vector<double> work;
   for (const StageGraph::Node& node : graph.nodes) work.push_back(node.work);
   const DownSetCutter cutter(graph, limits, sets, work);
-  return CutWithin(cutter, graph, limits)->stages;
+  return CutWithin(cutter, graph, limits,
+                   std::numeric_limits<double>::infinity())
+      ->stages;
 }
 
 }  // namespace meshwright
