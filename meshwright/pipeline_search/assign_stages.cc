@@ -332,9 +332,9 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
     }
   }
   if (!cut.has_value() && absl::Now() > options.deadline) {
-    return absl::DeadlineExceededError(absl::StrCat(
-        "the time was over before the step was cut into ", limits.stages(),
-        " stages; give more (--time-limit)"));
+    return absl::DeadlineExceededError(
+        absl::StrCat("the time was over before the step was cut into ",
+                     limits.stages(), " stages; give more (--time-limit)"));
   }
   if (!cut.has_value()) {
     return absl::InvalidArgumentError(

@@ -327,8 +327,8 @@ std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
   }
   if (wanted >= most_balance) return std::nullopt;
   for (double allowed = wanted * kGrowth;; allowed *= kGrowth) {
-    const auto balanced = cut(std::min(allowed, most_balance),
-                              DownSetCutter::Aim::kBestBalance);
+    const auto balanced =
+        cut(std::min(allowed, most_balance), DownSetCutter::Aim::kBestBalance);
     if (balanced.has_value()) {
       const double balance = CostOf(graph, limits, *balanced).balance;
       const double best = balance * (1 + limits.tolerance);
