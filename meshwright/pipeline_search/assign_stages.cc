@@ -1,6 +1,7 @@
 #include "meshwright/pipeline_search/assign_stages.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -335,6 +336,10 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
     return absl::DeadlineExceededError(
         absl::StrCat("the time was over before the step was cut into ",
                      limits.stages(), " stages; give more (--time-limit)"));
+  }
+  if (!cut.has_value() && std::isfinite(options.most_balance)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no ", limits.stages(), " stages are even enough"));
   }
   if (!cut.has_value()) {
     return absl::InvalidArgumentError(

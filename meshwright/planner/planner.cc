@@ -120,22 +120,36 @@ class Planner {
     }
     const InPhase in(log_, kStages);
     std::vector<StageCandidate> left = *staged;
-    MW_ASSIGN_OR_RETURN(
-        Plan plan,
-        FinishBestFirst(task_, search_, LeftSeconds(),
-                        whole.ok() ? whole->predicted.step_seconds
-                                   : std::numeric_limits<double>::infinity(),
-                        left, [&](const Plan& written) {
-                          RecordWritten(task_, written, log_.alternatives);
-                        }));
-    if (!left.empty()) {
+    absl::StatusOr<Plan> plan = FinishBestFirst(
+        task_, search_, LeftSeconds(),
+        whole.ok() ? whole->predicted.step_seconds
+                   : std::numeric_limits<double>::infinity(),
+        left,
+        [&](const StageCandidate& one, const absl::StatusOr<Plan>& written) {
+          Record(one, written);
+        });
+    if ((plan.ok() || whole.ok()) && !left.empty()) {
       const StageCandidate& best = left.front();
       log_.notes.push_back(absl::StrCat(
           best.stages, " stages on ", best.first().setting.mesh.ToString(),
           " may be as good: estimated at ", FormatSeconds(best.seconds),
           ", not written for want of time"));
     }
-    return WithAlternatives(std::move(plan));
+    MW_RETURN_IF_ERROR(plan.status());
+    return WithAlternatives(*std::move(plan));
+  }
+
+  void Record(const StageCandidate& candidate,
+              const absl::StatusOr<Plan>& written) {
+    if (written.ok()) {
+      RecordWritten(task_, *written, log_.alternatives);
+      return;
+    }
+    const PlanCandidate& first = candidate.first();
+    Alternative* const one = FindAlternative(
+        log_.alternatives, first.setting.mesh, first.setting.micro_batches,
+        candidate.ranks(), first.variant->recompute);
+    if (one != nullptr) one->why_not = WhyNot(written.status());
   }
 
   // The faster one; one of them exists and fits.

@@ -38,7 +38,7 @@ absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
       BestStages(other, search, nullptr, variants, [](const Alternative&) {}));
   return FinishBestFirst(other, search, other.request.time_limit_seconds,
                          /*whole_seconds=*/kUnknown, staged,
-                         [](const Plan&) {});
+                         [](const auto&, const auto&) {});
 }
 
 // The first that fits, or the leanest. The limits tried do not depend on the
@@ -100,7 +100,7 @@ absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
     }
     absl::StatusOr<Plan> plan =
         FinishStages(task, search, seconds_left - watch.seconds(), candidate);
-    if (plan.ok()) written(*plan);
+    written(candidate, plan);
     if (plan.ok() && Fits(*plan, task.memory_bytes)) {
       if (!best.ok() ||
           plan->predicted.step_seconds < best->predicted.step_seconds) {
@@ -113,8 +113,9 @@ absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
     if (is_first_reason || IsLeaner(plan, leanest)) leanest = std::move(plan);
   }
   staged.erase(staged.begin(), staged.begin() + static_cast<int64_t>(tried));
-  std::erase_if(
-      staged, [&](const StageCandidate& one) { return one.seconds >= least; });
+  std::erase_if(staged, [&](const StageCandidate& one) {
+    return one.seconds >= std::min(whole_seconds, least);
+  });
   return best.ok() ? best : leanest;
 }
 

@@ -12,8 +12,9 @@
 
 namespace meshwright {
 
-// Called with every plan that was lowered.
-using StagesWritten = std::function<void(const Plan&)>;
+// Called with every candidate that was to be lowered, and the result.
+using StagesWritten =
+    std::function<void(const StageCandidate&, const absl::StatusOr<Plan>&)>;
 
 // The estimate of the fastest; infinite if there is none.
 double QuickestSeconds(const std::vector<StageCandidate>& staged);

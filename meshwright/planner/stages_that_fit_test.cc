@@ -37,7 +37,9 @@ Lowered LowerAll(double seconds_left, double whole_seconds) {
   EXPECT_GT(lowered.candidates, 3);
   const auto plan =
       FinishBestFirst(task, search, seconds_left, whole_seconds, *staged,
-                      [&](const Plan&) { ++lowered.written; });
+                      [&](const StageCandidate&, const auto& written) {
+                        lowered.written += written.ok() ? 1 : 0;
+                      });
   EXPECT_TRUE(plan.ok()) << plan.status();
   lowered.left = static_cast<int>(staged->size());
   return lowered;

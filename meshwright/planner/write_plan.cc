@@ -33,31 +33,39 @@ std::string WhyNot(const absl::Status& status) {
   return std::string(status.message());
 }
 
-void RecordWritten(const PlanTask& task, const Plan& plan,
-                   std::vector<Alternative>& alternatives) {
-  const auto sizes = [](const Mesh& mesh) {
+Alternative* FindAlternative(std::vector<Alternative>& alternatives,
+                             const Mesh& mesh, int64_t micro_batches,
+                             int32_t ranks, Recompute recompute) {
+  const auto sizes = [](const Mesh& of) {
     std::vector<int64_t> all;
-    for (const MeshAxis& axis : mesh.axes()) all.push_back(axis.size);
+    for (const MeshAxis& axis : of.axes()) all.push_back(axis.size);
     return all;
   };
   for (Alternative& one : alternatives) {
-    const absl::StatusOr<Mesh> mesh = Mesh::Parse(one.mesh);
-    if (one.micro_batches != plan.micro_batches || one.stages != plan.ranks() ||
-        one.recompute != plan.recompute || !mesh.ok() ||
-        sizes(*mesh) != sizes(plan.mesh())) {
-      continue;
+    const absl::StatusOr<Mesh> its = Mesh::Parse(one.mesh);
+    if (one.micro_batches == micro_batches && one.stages == ranks &&
+        one.recompute == recompute && its.ok() && sizes(*its) == sizes(mesh)) {
+      return &one;
     }
-    // Names may have changed with the axes' purposes.
-    one.mesh = plan.mesh().ToString();
-    one.seconds = plan.predicted.search_seconds;
-    one.predicted_seconds = plan.predicted.step_seconds;
-    one.why_not = plan.predicted.peak_bytes <= task.memory_bytes
-                      ? ""
-                      : absl::StrCat("its program needs ",
-                                     FormatBytes(plan.predicted.peak_bytes),
-                                     " of ", FormatBytes(task.memory_bytes));
-    return;
   }
+  return nullptr;
+}
+
+void RecordWritten(const PlanTask& task, const Plan& plan,
+                   std::vector<Alternative>& alternatives) {
+  Alternative* one =
+      FindAlternative(alternatives, plan.mesh(), plan.micro_batches,
+                      plan.ranks(), plan.recompute);
+  if (one == nullptr) return;
+  // Names may have changed with the axes' purposes.
+  one->mesh = plan.mesh().ToString();
+  one->seconds = plan.predicted.search_seconds;
+  one->predicted_seconds = plan.predicted.step_seconds;
+  one->why_not = plan.predicted.peak_bytes <= task.memory_bytes
+                     ? ""
+                     : absl::StrCat("its program needs ",
+                                    FormatBytes(plan.predicted.peak_bytes),
+                                    " of ", FormatBytes(task.memory_bytes));
 }
 
 PlannedLayout LayoutFor(const PlanCandidate& found, const Mesh& mesh) {

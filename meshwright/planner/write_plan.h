@@ -30,6 +30,11 @@ Alternative AlternativeOf(const PlanRequest& request,
 // Why it failed, in the user's words; empty for OK.
 std::string WhyNot(const absl::Status& status);
 
+// That was tried in this setting, whatever the names of axes; null if none was.
+Alternative* FindAlternative(std::vector<Alternative>& alternatives,
+                             const Mesh& mesh, int64_t micro_batches,
+                             int32_t ranks, Recompute recompute);
+
 // Records, at the alternative that `plan` was made from, the predicted time of
 // its program, and that it does not fit where that is so.
 void RecordWritten(const PlanTask& task, const Plan& plan,
