@@ -57,7 +57,7 @@ class CrossCollectives::State {
     std::optional<Task> task;
     if (const absl::Status error = Enter(call, done, task); !error.ok()) {
       Fail(error);
-      done(status());
+      done(error);
     } else if (done != nullptr) {
       done(absl::OkStatus());
     } else if (task.has_value()) {
@@ -65,7 +65,7 @@ class CrossCollectives::State {
     }
   }
 
-  // Rejects all further calls; those in progress end.
+  // All further calls leave zeros; those in progress end.
   void Close() {
     const absl::Status why =
         absl::CancelledError(absl::StrCat("job ", job_, " was unloaded"));
@@ -101,14 +101,13 @@ class CrossCollectives::State {
     member.operands.pop_back();
     member.results.pop_back();
     std::unique_lock lock(mutex_);
-    MW_RETURN_IF_ERROR(status_);
     std::unique_ptr<CrossSite>& site = sites_[tag];
     if (site == nullptr) {
       MW_ASSIGN_OR_RETURN(CrossSite made,
                           CrossSite::Create(call, wire_.rank()));
       site = std::make_unique<CrossSite>(std::move(made));
     }
-    if (!site->TakesPart(device)) {
+    if (!status_.ok() || !site->TakesPart(device)) {
       const CrossArrays& arrays = site->arrays();
       lock.unlock();
       SetZero(member, arrays);
@@ -135,17 +134,20 @@ class CrossCollectives::State {
 
   void Run(Task task) {
     CrossSite::Round& round = task.round;
-    absl::Status result = Annotate(RunCrossRound(round.round, wire_, meter_),
-                                   Name(round.round.call->kind));
+    const absl::Status result =
+        Annotate(RunCrossRound(round.round, wire_, meter_),
+                 Name(round.round.call->kind));
     if (!result.ok()) {
       Fail(result);
-      result = status();
+      for (const CrossMember& member : round.round.members) {
+        SetZero(member, *round.round.arrays);
+      }
     }
     // Programs that continue may wait for each other, so each continues in its
     // own thread.
     for (size_t i = 0; i < round.done.size(); ++i) {
       if (i == round.caller) continue;
-      pool_.Run([done = std::move(round.done[i]), result] { done(result); });
+      pool_.Run([done = std::move(round.done[i])] { done(absl::OkStatus()); });
     }
     const FfiDone last = std::move(round.done[round.caller]);
     std::optional<Task> next;
@@ -161,9 +163,10 @@ class CrossCollectives::State {
       pool_.Run(
           [this, next = *std::move(next)]() mutable { Run(std::move(next)); });
     }
-    last(result);
+    last(absl::OkStatus());
   }
 
+  // From here on, calls leave zeros.
   void Fail(const absl::Status& why) {
     std::vector<FfiDone> waiting;
     {
@@ -171,12 +174,15 @@ class CrossCollectives::State {
       if (!status_.ok()) return;
       status_ = why;
       for (const auto& [tag, site] : sites_) {
-        for (FfiDone& done : site->Clear()) waiting.push_back(std::move(done));
+        for (CrossArrival& one : site->Clear()) {
+          SetZero(one.member, site->arrays());
+          waiting.push_back(std::move(one.done));
+        }
       }
     }
     wire_.Abort(why);
     for (FfiDone& done : waiting) {
-      pool_.Run([done = std::move(done), why] { done(why); });
+      pool_.Run([done = std::move(done)] { done(absl::OkStatus()); });
     }
   }
 

@@ -46,16 +46,18 @@ class CrossCollectives {
 
   CrossCollectives(const CrossCollectives&) = delete;
   CrossCollectives& operator=(const CrossCollectives&) = delete;
-  // Waiting calls fail with kCancelled and, if there are any, so does the wire.
+  // If there are waiting calls, they leave zeros and the wire is aborted.
   ~CrossCollectives();
 
   // Connects to the other processes of all groups, in this order, ahead of the
   // first calls, which would do so otherwise.
   absl::Status Connect(absl::Span<const std::vector<int>> groups);
 
-  // The first error. It fails all calls including waiting ones, and the wire,
-  // so that the other processes are informed; the programs' own errors lose its
-  // code.
+  // The first error; to be asked after every run. It fails the wire, so that
+  // the other processes are informed. Calls leave zeros from then on, including
+  // waiting ones, so that programs run to their end: the devices of a process
+  // wait for each other in the compiler's own collectives, too, for ever if one
+  // of them has failed.
   absl::Status status() const;
   CrossTraffic traffic() const;
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
@@ -55,14 +56,74 @@ TEST(CrossErrorsTest, AnErrorOfTheWireFailsAllCallsFromThenOn) {
           worker.wire->Abort(absl::UnavailableError("out of coffee"));
         }
         for (int i = 0; i < 3; ++i) {
-          const absl::Status failed =
-              worker.program->Run(worker.inputs).status();
+          MW_RETURN_IF_ERROR(worker.program->Run(worker.inputs).status());
+          const absl::Status failed = worker.collectives->status();
           EXPECT_THAT(Message(failed), HasSubstr("out of coffee"));
-          // What the program says has lost the code.
-          EXPECT_EQ(worker.collectives->status().code(),
-                    absl::StatusCode::kUnavailable)
-              << worker.collectives->status();
+          EXPECT_EQ(failed.code(), absl::StatusCode::kUnavailable);
         }
+        return absl::OkStatus();
+      });
+  EXPECT_EQ(result, absl::OkStatus());
+}
+
+// Device 1 has its sum from device 3 and waits for device 0 in the compiler's
+// own collective, while device 0 waits for device 2, which comes late: if the
+// call of device 0 ended its program, device 1 would wait until XLA ends the
+// process.
+TEST(CrossErrorsTest, DevicesOfOneProcessEndTogether) {
+  auto module = ReadModuleText(R"(
+    HloModule late
+    add {
+      a = f32[] parameter(0)
+      b = f32[] parameter(1)
+      ROOT c = f32[] add(a, b)
+    }
+    turn {
+      s = (f32[], f32[2048]) parameter(0)
+      i = f32[] get-tuple-element(s), index=0
+      x = f32[2048] get-tuple-element(s), index=1
+      one = f32[] constant(1)
+      j = f32[] subtract(i, one)
+      y = f32[2048] cosine(x)
+      ROOT t = (f32[], f32[2048]) tuple(j, y)
+    }
+    more {
+      s = (f32[], f32[2048]) parameter(0)
+      i = f32[] get-tuple-element(s), index=0
+      none = f32[] constant(0)
+      ROOT b = pred[] compare(i, none), direction=GT
+    }
+    ENTRY main {
+      p = f32[2] parameter(0)
+      first = f32[1] slice(p), slice={[0:1]}
+      turns = f32[] reshape(first)
+      x = f32[2048] broadcast(turns), dimensions={}
+      start = (f32[], f32[2048]) tuple(turns, x)
+      end = (f32[], f32[2048]) while(start), condition=more, body=turn
+      turned = f32[2048] get-tuple-element(end), index=1
+      head = f32[1] slice(turned), slice={[0:1]}
+      value = f32[] reshape(head)
+      s = f32[] all-reduce(value), replica_groups={{0,2},{1,3}}, to_apply=add
+      ROOT t = f32[] all-reduce(s), replica_groups={{0,1},{2,3}}, to_apply=add
+    })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  module->Finish();
+  DeviceArrays inputs = Zeros(4);
+  const float turns = 200000;
+  std::memcpy(inputs[2][0].data(), &turns, sizeof(turns));
+  const auto result = OnWorkers(
+      *module, {0, 0, 1, 1}, inputs,
+      [&](WorkerForTest& worker) -> absl::Status {
+        std::thread abort([&] {
+          absl::SleepFor(absl::Milliseconds(100));
+          worker.wire->Abort(absl::UnavailableError("out of coffee"));
+        });
+        const absl::Status run = worker.program->Run(worker.inputs).status();
+        abort.join();
+        EXPECT_EQ(run, absl::OkStatus());
+        EXPECT_EQ(worker.collectives->status().code(),
+                  absl::StatusCode::kUnavailable)
+            << worker.collectives->status();
         return absl::OkStatus();
       });
   EXPECT_EQ(result, absl::OkStatus());
@@ -73,7 +134,8 @@ TEST(CrossErrorsTest, NobodyWaitsForEver) {
       SumProgram(), {0, 0, 1, 1}, Zeros(4),
       [&](WorkerForTest& worker) -> absl::Status {
         if (worker.place.process == 1) return absl::OkStatus();
-        const absl::Status failed = worker.program->Run(worker.inputs).status();
+        MW_RETURN_IF_ERROR(worker.program->Run(worker.inputs).status());
+        const absl::Status failed = worker.collectives->status();
         EXPECT_THAT(Message(failed), HasSubstr("worker 1"));
         EXPECT_THAT(Message(failed), HasSubstr("all-reduce"));
         return absl::OkStatus();

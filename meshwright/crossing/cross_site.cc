@@ -1,6 +1,7 @@
 #include "meshwright/crossing/cross_site.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "meshwright/base/status_macros.h"
@@ -112,12 +113,11 @@ bool CrossSite::HasArrivals() const {
   return false;
 }
 
-std::vector<FfiDone> CrossSite::Clear() {
-  std::vector<FfiDone> all;
+std::vector<CrossArrival> CrossSite::Clear() {
+  std::vector<CrossArrival> all;
   for (Meeting& meeting : meetings_) {
     for (std::deque<CrossArrival>& queue : meeting.waiting) {
-      for (CrossArrival& arrival : queue)
-        all.push_back(std::move(arrival.done));
+      std::ranges::move(queue, std::back_inserter(all));
       queue.clear();
     }
   }

@@ -52,7 +52,7 @@ class CrossSite {
   std::optional<Round> Over(size_t meeting);
   bool HasArrivals() const;  // Whether members are waiting.
   // Removes all waiting members.
-  std::vector<FfiDone> Clear();
+  std::vector<CrossArrival> Clear();
 
  private:
   struct Meeting {

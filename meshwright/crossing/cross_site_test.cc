@@ -62,7 +62,8 @@ TEST(CrossSiteTest, AllCanBeSentAway) {
   EXPECT_FALSE(site->Arrive(1, ArrivalOf("a", &gone)).has_value());
   EXPECT_FALSE(site->Arrive(1, ArrivalOf("b", &gone)).has_value());
   EXPECT_TRUE(site->HasArrivals());
-  for (const FfiDone& done : site->Clear()) done(absl::AbortedError(""));
+  for (const CrossArrival& one : site->Clear())
+    one.done(absl::AbortedError(""));
   EXPECT_EQ(gone, "ab");
   EXPECT_FALSE(site->HasArrivals());
 }

@@ -123,15 +123,17 @@ absl::Status LoadedJob::Feed(const proto::FeedData& feed) {
   return executor_->Feed(&spec, feed.position());
 }
 
+absl::Status LoadedJob::CheckCollectives() const {
+  return collectives_ != nullptr ? collectives_->status() : absl::OkStatus();
+}
+
 absl::StatusOr<proto::StepDone> LoadedJob::Step(int64_t number,
                                                 bool timed_actions) {
+  MW_RETURN_IF_ERROR(CheckCollectives());
   const CrossTraffic before =
       collectives_ != nullptr ? collectives_->traffic() : CrossTraffic();
   const absl::StatusOr<StepReport> report = executor_->Step(number);
-  // The reason is lost on its way through the program.
-  if (!report.ok() && collectives_ != nullptr) {
-    MW_RETURN_IF_ERROR(collectives_->status());
-  }
+  MW_RETURN_IF_ERROR(CheckCollectives());
   MW_RETURN_IF_ERROR(report.status());
   proto::StepDone done = ToProto(number, *report, timed_actions);
   done.set_memory_bytes(memory_bytes_);
@@ -148,6 +150,7 @@ absl::StatusOr<proto::StepDone> LoadedJob::Step(int64_t number,
 absl::Status LoadedJob::Read(
     const proto::ReadArrays& what, uint64_t id,
     const std::function<absl::Status(proto::TensorPart)>& send) {
+  MW_RETURN_IF_ERROR(CheckCollectives());
   const Job& job = executor_->job();
   for (int i = 0; i < what.shards_size(); ++i) {
     const proto::ShardWanted& wanted = what.shards(i);
@@ -177,6 +180,7 @@ absl::Status LoadedJob::Read(
 
 absl::Status LoadedJob::Save(const proto::SaveState& what,
                              const SendSaved& send) {
+  MW_RETURN_IF_ERROR(CheckCollectives());
   MW_ASSIGN_OR_RETURN(StateMap map,
                       ReadStateMap(what.state(), executor_->job()));
   if (writer_.joinable()) writer_.join();

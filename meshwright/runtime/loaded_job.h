@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/action_log.h"
 #include "meshwright/runtime/executor.h"
 #include "meshwright/runtime/job_spec.h"
@@ -50,6 +51,7 @@ class LoadedJob {
   absl::Status Restore(const proto::RestoreState& what);
   // As in Executor.
   absl::Status Adopt(LoadedJob& init, const std::vector<int64_t>& parameters) {
+    MW_RETURN_IF_ERROR(init.CheckCollectives());
     return executor_->Adopt(*init.executor_, parameters);
   }
   const std::shared_ptr<Wire>& wire() const { return wire_; }
@@ -62,6 +64,9 @@ class LoadedJob {
   explicit LoadedJob(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
 
   absl::Status CheckPart(const proto::TensorPart& part) const;
+  // After the first error of a collective, programs compute with zeros, and the
+  // state is of no use.
+  absl::Status CheckCollectives() const;
 
   const std::shared_ptr<Wire> wire_;
   std::unique_ptr<CrossCollectives> collectives_;
