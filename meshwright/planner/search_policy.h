@@ -144,6 +144,9 @@ struct SearchPolicy {
     // How many stage counts are tried with less rematerialisation than the
     // non-pipelined plan has: the best with as much.
     size_t of_other_policies = 2;
+    // And only if they may be fast enough: of forward and backward with full
+    // rematerialisation, the share that is left without any.
+    double without_recompute = 0.75;
     // How often work is moved between stages of unequal load.
     int most_moves = 2;
     // A pipeline may take less time than estimated by at most this factor:

@@ -482,6 +482,11 @@ absl::StatusOr<std::vector<StageCandidate>> BestStages(
     if (!best.ok()) continue;
     if (without != nullptr && only.empty()) {
       only = BestCounts(*best, task.policy);
+      const double least =
+          task.policy.stages.without_recompute * QuickestSeconds(*best);
+      if (least > task.policy.choose.worth_a_look * without_seconds) {
+        return best;
+      }
     }
     std::ranges::move(*best, std::back_inserter(candidates));
   }

@@ -68,12 +68,6 @@ absl::StatusOr<Plan> LeanestStages(const PlanTask& task) {
 
 }  // namespace
 
-double QuickestSeconds(const std::vector<StageCandidate>& staged) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const StageCandidate& one : staged) least = std::min(least, one.seconds);
-  return least;
-}
-
 absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
                                      const MeshSearch& search,
                                      double seconds_left, double whole_seconds,

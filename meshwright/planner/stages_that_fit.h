@@ -16,9 +16,6 @@ namespace meshwright {
 using StagesWritten =
     std::function<void(const StageCandidate&, const absl::StatusOr<Plan>&)>;
 
-// The estimate of the fastest; infinite if there is none.
-double QuickestSeconds(const std::vector<StageCandidate>& staged);
-
 // Lowers candidates fastest first, at least one, until none that is left is
 // estimated to be faster than the best that fits, or than `whole_seconds`, what
 // the best plan without stages takes. If none fits, returns the one that needs

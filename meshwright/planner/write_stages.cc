@@ -294,6 +294,12 @@ std::vector<double> SecondsOf(const PipelineStep& step, const PlanTask& task,
 
 }  // namespace
 
+double QuickestSeconds(const std::vector<StageCandidate>& staged) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const StageCandidate& one : staged) least = std::min(least, one.seconds);
+  return least;
+}
+
 absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
                                           const StageCandidate& candidate) {
   const PlanCandidate& found = candidate.first();

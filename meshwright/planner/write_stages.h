@@ -46,6 +46,9 @@ struct StageCandidate {
   }
 };
 
+// The estimate of the fastest; infinite if there is none.
+double QuickestSeconds(const std::vector<StageCandidate>& staged);
+
 struct WrittenStages {
   Plan plan;
   // By instruction of a micro-batch: its stage if it is forward, otherwise -1.
