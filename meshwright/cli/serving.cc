@@ -178,14 +178,7 @@ std::string Serving::Count() const {
 }
 
 void Serving::Look() {
-  for (const auto& worker : coordinator_->workers()) {
-    if (worker->health().ok() &&
-        present_.emplace(worker->serial(), worker).second) {
-      SayLine(absl::StrCat(worker->name(), " has joined with ",
-                           Counted(worker->hello().devices(), "device"), ", ",
-                           worker->hello().device_kind(), "; ", Count()));
-    }
-  }
+  // Who is gone is counted out before others are counted in.
   for (auto one = present_.begin(); one != present_.end();) {
     const std::shared_ptr<RemoteWorker> worker = one->second;
     const absl::Status health = worker->health();
@@ -196,6 +189,14 @@ void Serving::Look() {
     one = present_.erase(one);
     SayLine(absl::StrCat(worker->name(), " is gone: ", health.message(), "; ",
                          Count()));
+  }
+  for (const auto& worker : coordinator_->workers()) {
+    if (worker->health().ok() &&
+        present_.emplace(worker->serial(), worker).second) {
+      SayLine(absl::StrCat(worker->name(), " has joined with ",
+                           Counted(worker->hello().devices(), "device"), ", ",
+                           worker->hello().device_kind(), "; ", Count()));
+    }
   }
   coordinator_->ForgetLost(kLostKept);
 }
