@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/planner/stage_search.h"
@@ -63,6 +64,40 @@ TEST(FinishBestFirst, LowersNoneThatCannotBeatThePlanWithoutStages) {
   const Lowered lowered = LowerAll(3600, 1e-10);
   EXPECT_EQ(lowered.written, 1);
   EXPECT_EQ(lowered.left, 0);
+}
+
+// Ones that would have to be far quicker than estimated: only even stages might
+// do, and some numbers of stages cannot be even.
+TEST(FinishBestFirst, SearchesNoStagesThatCannotBeEvenEnough) {
+  const Module module = ReadTiny("bert");
+  const Cluster cluster = *ParseClusterSpec("h200:8", {});
+  const Rates rates = AssumedRates(cluster);
+  const PlanRequest request{.time_limit_seconds = 3600};
+  const PlanTask task{
+      module,  cluster,          rates,
+      request, int64_t{1} << 36, {.style = FusionStyleFor(/*cpu=*/false)}};
+  const MeshSearch search(task);
+  Variants variants(module, task.context);
+  const auto staged =
+      BestStages(task, search, nullptr, variants, [](const Alternative&) {});
+  ASSERT_TRUE(staged.ok()) << staged.status();
+  int refused = 0;
+  for (StageCandidate one : *staged) {
+    one.seconds = 1000;
+    const auto finish = [&](double whole_seconds) {
+      std::vector<StageCandidate> alone = {one};
+      return FinishBestFirst(task, search, 3600, whole_seconds, alone,
+                             [](const auto&, const auto&) {});
+    };
+    const auto plan = finish(/*whole_seconds=*/1);
+    if (plan.ok()) continue;
+    EXPECT_EQ(plan.status().message(),
+              absl::StrCat("no ", one.stages, " stages are even enough"));
+    EXPECT_TRUE(finish(kInfinity).ok());
+    ++refused;
+    break;  // One is enough.
+  }
+  EXPECT_GT(refused, 0);
 }
 
 }  // namespace
