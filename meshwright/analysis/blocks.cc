@@ -51,7 +51,7 @@ class Builder {
   OpId ProducerOf(ValueId value) const { return graph_.values[value].producer; }
 
   bool IsContraction(OpId op) const {
-    return meshwright::IsContraction(graph_.ops[op], rules_[op]);
+    return IsFamilyMember(graph_.ops[op], rules_[op]);
   }
 
   // The labels of a value that a member produces.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "meshwright/hlo/kernel_calls.h"
+#include "meshwright/hlo/opcode_traits.h"
 
 namespace meshwright {
 namespace {
@@ -241,21 +242,6 @@ bool AskOfMoved(const Instruction& instruction, int64_t demand, Ask ask) {
   };
   const size_t count = instruction.operands.size();
   switch (instruction.opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kBitcast:
-    case Opcode::kBroadcast:
-    case Opcode::kCollectivePermute:
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-    case Opcode::kDynamicSlice:
-    case Opcode::kGather:
-    case Opcode::kReducePrecision:
-    case Opcode::kReshape:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-      ask_all(0, 1);
-      return true;
     case Opcode::kDynamicUpdateSlice:
     case Opcode::kPad:
       ask_all(0, 2);
@@ -278,25 +264,20 @@ bool AskOfMoved(const Instruction& instruction, int64_t demand, Ask ask) {
       ask_all(0, 1);
       return true;
     default:
-      return false;
+      if (!SelectsElements(instruction.opcode)) return false;
+      ask_all(0, 1);
+      return true;
   }
 }
 
 const Instruction& Source(const Instruction& instruction) {
   const Instruction* source = &instruction;
   for (int hop = 0; hop < kMaxSourceHops; ++hop) {
-    switch (source->opcode) {
-      case Opcode::kBitcast:
-      case Opcode::kBroadcast:
-      case Opcode::kConvert:
-      case Opcode::kCopy:
-      case Opcode::kReshape:
-      case Opcode::kTranspose:
-        source = source->operands[0];
-        break;
-      default:
-        return *source;
+    if (!KeepsElements(source->opcode) &&
+        source->opcode != Opcode::kBroadcast) {
+      return *source;
     }
+    source = source->operands[0];
   }
   return *source;
 }

@@ -46,7 +46,7 @@ std::vector<int64_t> ParameterDemands(const Module& module,
 bool AskOfMoved(const Instruction& instruction, int64_t demand, Ask ask);
 
 // The instruction whose value `instruction` has, through at most 100
-// broadcasts, reshapes, transposes, copies and converts.
+// broadcasts and operations that keep elements: reshapes, converts, ...
 const Instruction& Source(const Instruction& instruction);
 
 }  // namespace meshwright

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/hlo/op_name.h"
+#include "meshwright/hlo/opcode_traits.h"
 
 namespace meshwright {
 namespace {
@@ -14,20 +15,11 @@ constexpr int kMostLinks = 32;
 // The operand that an instruction passes on, with its elements unchanged or
 // rearranged; null if it computes something.
 const Instruction* PassedOn(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kBitcast:
-    case Opcode::kBitcastConvert:
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-    case Opcode::kDynamicSlice:
-    case Opcode::kOptBarrier:
-    case Opcode::kReshape:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-      return instruction.operands[0];
-    default:
-      return nullptr;
-  }
+  const Opcode opcode = instruction.opcode;
+  const bool passes = KeepsElements(opcode) || KeepsBytes(opcode) ||
+                      IsBarrier(opcode) || opcode == Opcode::kSlice ||
+                      opcode == Opcode::kDynamicSlice;
+  return passes ? instruction.operands[0] : nullptr;
 }
 
 }  // namespace

@@ -230,16 +230,8 @@ double TouchedBytes(const Instruction& instruction) {
                                            : 0.0;
   };
   const size_t half = instruction.operands.size() / 2;
+  if (IsNoOp(instruction.opcode)) return 0;
   switch (instruction.opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kBitcast:
-    case Opcode::kAfterAll:
-    case Opcode::kOptBarrier:
-    case Opcode::kDomain:
-      return 0;
     case Opcode::kSlice:
     case Opcode::kDynamicSlice:
       return 2 * Bytes(instruction.shape);

@@ -9,7 +9,7 @@
 
 namespace meshwright {
 
-bool IsContraction(const FlatOp& op, const Rule& rule) {
+bool IsFamilyMember(const FlatOp& op, const Rule& rule) {
   if (!op.live || op.kind != OpKind::kCompute || rule.is_fallback) return false;
   return IsContraction(op.instruction->opcode) && rule.operands.size() >= 2 &&
          rule.results.size() == 1;
@@ -68,7 +68,7 @@ class Finder {
         origins_(origins),
         claimed_(graph.ops.size(), false) {
     for (OpId op{0}; op < std::ssize(graph.ops); ++op) {
-      if (!IsContraction(graph.ops[op], rules[op])) continue;
+      if (!IsFamilyMember(graph.ops[op], rules[op])) continue;
       contractions_.push_back(op);
       for (size_t side = 0; side < 2; ++side) {
         auto& uses = uses_[OriginOf(op, side)];

@@ -22,9 +22,9 @@
 
 namespace meshwright {
 
-// Whether it is a live dot, convolution or variant of these with a sharding
-// rule of its own.
-bool IsContraction(const FlatOp& op, const Rule& rule);
+// Whether the op is in a family: a live dot, convolution or variant of these
+// with a sharding rule of its own.
+bool IsFamilyMember(const FlatOp& op, const Rule& rule);
 
 // An op, and for each of its factors the factor of the key that it is sharded
 // with.

@@ -78,19 +78,11 @@ ValueId Origins::CarryLink(const FlatOp& op) const {
 ValueId Origins::LinkOf(const FlatOp& op) const {
   if (op.kind == OpKind::kCarry) return CarryLink(op);
   if (op.kind != OpKind::kCompute) return ValueId{-1};
-  switch (op.instruction->opcode) {
-    case Opcode::kBitcast:
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-    case Opcode::kReshape:
-    case Opcode::kReverse:
-    case Opcode::kTranspose:
-      return op.operands[0];
-    case Opcode::kDynamicSlice:
-      return TakesFromStack(*op.instruction) ? op.operands[0] : ValueId{-1};
-    default:
-      return ValueId{-1};
-  }
+  const Opcode opcode = op.instruction->opcode;
+  const bool passes =
+      KeepsElements(opcode) ||
+      (opcode == Opcode::kDynamicSlice && TakesFromStack(*op.instruction));
+  return passes ? op.operands[0] : ValueId{-1};
 }
 
 void Origins::LinkValues() {

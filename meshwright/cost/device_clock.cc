@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "meshwright/hlo/opcode_traits.h"
+
 namespace meshwright {
 namespace {
 
@@ -11,15 +13,7 @@ constexpr size_t kMovedAhead = 32;
 }  // namespace
 
 double LibrarySeconds(const Instruction& root, const Rates& rates) {
-  switch (root.opcode) {
-    case Opcode::kConvolution:
-    case Opcode::kFft:
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-      return rates.library_seconds.value;
-    default:
-      return 0;
-  }
+  return IsLibraryCall(root.opcode) ? rates.library_seconds.value : 0;
 }
 
 double DeviceClock::RunKernel(const Instruction& root, double ready,

@@ -25,16 +25,7 @@ bool MovesOnlyOnes(const Instruction& transpose) {
 
 bool IsFree(const Instruction& instruction) {
   switch (instruction.opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kBitcast:
     case Opcode::kReshape:
-    case Opcode::kAfterAll:
-    case Opcode::kOptBarrier:
-    case Opcode::kDomain:
-    case Opcode::kAddDependency:
       return true;
     case Opcode::kTranspose:
       return MovesOnlyOnes(instruction);
@@ -44,28 +35,21 @@ bool IsFree(const Instruction& instruction) {
                  ElementCount(instruction.operand_shape(0)) &&
              instruction.operands[0]->opcode != Opcode::kConstant;
     default:
-      return false;
+      return IsNoOp(instruction.opcode);
   }
 }
 
 bool IsFusible(const Instruction& instruction) {
   if (IsFree(instruction) || !instruction.shape.IsArray()) return false;
-  switch (instruction.opcode) {
-    case Opcode::kDot:
-      // Compilers turn a dot without contracting dimensions into a
-      // multiplication.
-      return instruction.attributes->dot.has_value() &&
-             instruction.attributes->dot->lhs_contracting.empty();
-    case Opcode::kCopy:
-    case Opcode::kBitcastConvert:
-    case Opcode::kMap:
-    case Opcode::kPartitionId:
-    case Opcode::kReplicaId:
-      return true;
-    default:
-      return IsMovement(instruction.opcode) ||
-             IsArithmetic(instruction.opcode) || IsExpensive(instruction);
+  const Opcode opcode = instruction.opcode;
+  if (opcode == Opcode::kDot) {
+    // Compilers turn a dot without contracting dimensions into a
+    // multiplication.
+    return instruction.attributes->dot.has_value() &&
+           instruction.attributes->dot->lhs_contracting.empty();
   }
+  return IsElementwise(opcode) || IsMovement(opcode) || KeepsBytes(opcode) ||
+         IsDeviceId(opcode);
 }
 
 bool IsGiven(const Instruction& instruction) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/rules/matrix_product.h"
 
 namespace meshwright {
@@ -18,12 +19,6 @@ bool Differs(const Shape& shape, const std::vector<int64_t>& wanted) {
     last = dimension;
   }
   return false;
-}
-
-bool Splits(const Instruction& instruction) {
-  return instruction.opcode == Opcode::kAllGather ||
-         instruction.opcode == Opcode::kReduceScatter ||
-         instruction.opcode == Opcode::kAllToAll;
 }
 
 // The producer of a value, looking through reshapes.
@@ -65,7 +60,7 @@ Order OrderForCollective(const Instruction& collective, const Shape& shape) {
 // first.
 bool LiesTurned(const Instruction& value, const FusionStyle& style) {
   const Instruction& maker = MadeBy(value);
-  return style.transposes_for_collectives && Splits(maker) &&
+  return style.transposes_for_collectives && IsAlongDimension(maker.opcode) &&
          SplitsInside(maker, maker.operand_shape(0));
 }
 
@@ -160,7 +155,8 @@ void AddTurnedInputs(const Instruction& root, const FusionStyle& style,
   if (root.opcode == Opcode::kReduce && LiesTurned(*root.operands[0], style)) {
     kernel.turned.push_back({.input = 0, .order = {kForReductions}});
   }
-  const bool splits = style.transposes_for_collectives && Splits(root);
+  const bool splits =
+      style.transposes_for_collectives && IsAlongDimension(root.opcode);
   if (!splits && root.opcode != Opcode::kDot) return;
   for (size_t i = 0; i < root.operands.size(); ++i) {
     const Instruction& operand = *root.operands[i];

@@ -63,37 +63,21 @@ bool ComesTurned(const Instruction& instruction) {
          instruction.attributes->convolution->output_batch != 0;
 }
 
-// Passes over memory of a bitonic sorting network: about one in three of its
-// layers of comparisons goes through memory, the others stay in a block's own
-// memory.
+// Whether loops over the elements no longer run along memory: compilers then
+// compute an index for each element. An accelerator always does that, and is
+// slower only where neighbours do not stay together.
 bool Reorders(const Instruction& instruction, bool accelerator) {
-  if (accelerator) {
-    switch (instruction.opcode) {
-      case Opcode::kConcatenate:
-      case Opcode::kPad:
-      case Opcode::kReshape:
-        return false;
-      case Opcode::kTranspose:
-        return !IsFree(instruction) && MovesMinor(instruction) &&
-               !IsProduct(*instruction.operands[0]);
-      default:
-        break;
-    }
+  const Opcode opcode = instruction.opcode;
+  if (opcode == Opcode::kReshape) {
+    return !accelerator && TrueRank(instruction.shape) !=
+                               TrueRank(instruction.operand_shape(0));
   }
-  switch (instruction.opcode) {
-    case Opcode::kConcatenate:
-    case Opcode::kGather:
-    case Opcode::kPad:
-    case Opcode::kReverse:
-    case Opcode::kScatter:
-    case Opcode::kTranspose:
-      return !IsFree(instruction);
-    case Opcode::kReshape:
-      return TrueRank(instruction.shape) !=
-             TrueRank(instruction.operand_shape(0));
-    default:
-      return false;
+  if (!ReordersElements(opcode) || IsFree(instruction)) return false;
+  if (!accelerator) return true;
+  if (opcode == Opcode::kTranspose) {
+    return MovesMinor(instruction) && !IsProduct(*instruction.operands[0]);
   }
+  return opcode != Opcode::kConcatenate && opcode != Opcode::kPad;
 }
 
 bool Repeats(const Instruction& user) {
@@ -101,7 +85,9 @@ bool Repeats(const Instruction& user) {
          user.opcode == Opcode::kPad;
 }
 
-// An instruction that cannot fuse needs it in memory,
+// Passes over memory of a bitonic sorting network: about one in three of its
+// layers of comparisons goes through memory, the others stay in a block's own
+// memory.
 double PassesOfSort(const Instruction& sort) {
   const int64_t along = sort.attributes->dimensions[0];
   const double size =
@@ -146,18 +132,15 @@ class Fuser {
 
  private:
   struct Facts {
-    bool needed = false;  // and not only a reshape of it.
-    bool direct = false;  // It is the root of a kernel.
-    bool stored = false;  // Kernels that could recompute it read it instead.
-    bool shared = false;  // Of a fused one: an upper bound.
-    // Whether `user` needs its operands complete in memory.
-    int32_t inputs = 0;
+    bool needed = false;  // An instruction that cannot fuse needs it in memory,
+    bool direct = false;  // and not only a reshape of it.
+    bool stored = false;  // It is the root of a kernel.
+    bool shared = false;  // Kernels that could recompute it read it instead.
+    int32_t inputs = 0;   // Of a fused one: an upper bound.
     int32_t fused = 0;
   };
 
-  // Whether `user` writes a slice into `value` in place, a rearrangement such
-  // as a broadcast of zeros, which must then be in memory. Other users
-  // recompute it.
+  // Whether `user` needs its operands complete in memory.
   bool NeedsWhole(const Instruction& user) const {
     if (user.opcode == Opcode::kTuple || user.opcode == Opcode::kOptBarrier) {
       return true;
@@ -167,8 +150,9 @@ class Fuser {
     return !IsFusible(user);
   }
 
-  // Whether the user is a reshape, or an op before which compilers put one: a
-  // kernel of its own, which computes its operand as others do.
+  // Whether `user` writes a slice into `value` in place, a rearrangement such
+  // as a broadcast of zeros, which must then be in memory. Other users
+  // recompute it.
   bool UpdatesInPlace(const Instruction& user, const Instruction& value) const {
     return !style_.fuses_rows && user.opcode == Opcode::kDynamicUpdateSlice &&
            user.operands[0] == &value && facts_[user.id].stored &&
@@ -208,8 +192,8 @@ class Fuser {
     }
   }
 
-  // Whether the user reads elements several times, by itself or through a
-  // reshape.
+  // Whether the user is a reshape, or an op before which compilers put one: a
+  // kernel of its own, which computes its operand as others do.
   static bool TakesReshaped(const Instruction& user, const Instruction& value) {
     if (user.opcode == Opcode::kReshape || user.opcode == Opcode::kBitcast) {
       return true;
@@ -223,7 +207,8 @@ class Fuser {
     return contracted.size() != 1 || value.shape.rank() > std::ssize(batch) + 2;
   }
 
-  // Whether a kernel with this root computes its operands, too.
+  // Whether the user reads elements several times, by itself or through a
+  // reshape.
   bool RepeatsThrough(const Instruction& user) const {
     if (Repeats(user)) return true;
     if (!IsFree(user)) return false;
@@ -257,7 +242,7 @@ class Fuser {
     }
   }
 
-  // Control flow is priced elsewhere, by its bodies.
+  // Whether a kernel with this root computes its operands, too.
   static bool Opens(const Instruction& root) {
     return IsFusible(root) || root.opcode == Opcode::kReduce;
   }
@@ -271,12 +256,10 @@ class Fuser {
       return kernel;
     }
     Kernel kernel{.root = &root, .strided = Reorders(root, style_.fuses_rows)};
-    // Builds one kernel for all of `results`.
-    if (root.called.empty() || root.opcode == Opcode::kFusion ||
-        root.opcode == Opcode::kScatter || root.opcode == Opcode::kSort ||
-        root.opcode == Opcode::kCustomCall || root.opcode == Opcode::kMap ||
-        root.opcode == Opcode::kReduceWindow ||
-        root.opcode == Opcode::kSelectAndScatter) {
+    // Collectives, and what control flow calls, are priced elsewhere.
+    if (root.called.empty() ||
+        !(IsControlFlow(root.opcode) || IsCollective(root.opcode) ||
+          IsAsynchronous(root.opcode))) {
       kernel.work = work_.Of(root);
     }
     if (root.opcode == Opcode::kSort && style_.sorts_by_networks) {
@@ -291,8 +274,7 @@ class Fuser {
     return kernel;
   }
 
-  // Whether the kernel may be merged with others. Kernels that hold whole rows
-  // have one result.
+  // Builds one kernel for all of `results`.
   Kernel Gather(const std::vector<const Instruction*>& results) {
     Kernel kernel{.root = results[0]};
     ++stamp_;
@@ -317,8 +299,8 @@ class Fuser {
     return kernel;
   }
 
-  // Adds an input of an instruction that needs it complete in memory: the value
-  // behind reshapes.
+  // Whether the kernel may be merged with others. Kernels that hold whole rows
+  // have one result.
   bool Merges(const Kernel& kernel) const {
     const Instruction& root = *kernel.root;
     if (!root.shape.IsArray()) return false;
@@ -353,7 +335,7 @@ class Fuser {
     kernels = std::move(merged);
   }
 
-  // `share`: how much of the result of `user` is used.
+  // Adds an input of an instruction that needs it complete in memory.
   void AddInput(const Instruction& root, int32_t index, Kernel& kernel) {
     const Instruction* operand = root.operands[index];
     for (const Instruction* input : kernel.inputs) {
@@ -363,8 +345,7 @@ class Fuser {
     kernel.reads.push_back({&root, index});
   }
 
-  // Notes that a value is reached again along a path that does not keep the
-  // order of elements.
+  // `share`: how much of the result of `user` is used.
   void Walk(const Instruction& user, bool elementwise, double share,
             Kernel& kernel) {
     for (size_t i = 0; i < user.operands.size(); ++i) {
@@ -400,13 +381,14 @@ class Fuser {
     }
   }
 
-  // Counts an operand when it is read for the first time.
+  // Notes that a value is reached again along a path that does not keep the
+  // order of elements.
   void OutOfOrder(const Instruction& value) {
     KernelLoop& loop = loops_.back();
     loop.crosses = loop.crosses || ElementCount(value.shape) >= loop.elements;
   }
 
-  // The last kernel that reached it.
+  // Counts an operand when it is read for the first time.
   void Read(const Instruction& user, int32_t index, bool elementwise,
             double share, Kernel& kernel) {
     const Instruction& operand = *user.operands[index];
@@ -437,9 +419,9 @@ class Fuser {
   const FusionStyle style_;
   const std::vector<std::vector<Instruction*>> users_;
   std::vector<Facts> facts_;
-  std::vector<int32_t> seen_;  // Of the kernel being built.
+  std::vector<int32_t> seen_;  // The last kernel that reached it.
   int32_t stamp_ = -1;
-  const Instruction* result_ = nullptr;  // By kernel.
+  const Instruction* result_ = nullptr;  // Of the kernel being built.
   std::vector<KernelLoop> loops_;        // By kernel.
 };
 

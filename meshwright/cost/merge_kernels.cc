@@ -8,18 +8,18 @@ namespace {
 
 constexpr int32_t kNone = -1;
 constexpr int32_t kNoUse = std::numeric_limits<int32_t>::max();
-// When a kernel outside the group first needs a result.
+// Inputs and results of a kernel.
 constexpr size_t kMaxArrays = 64;
 
 struct Group {
   KernelGroup kernels;
   int64_t elements = 0;
   const Shape* reduced_to = nullptr;
-  int32_t first_use = kNoUse;  // The group that last read a value.
+  int32_t first_use = kNoUse;  // When another group first needs a result.
   size_t arrays = 0;
 };
 
-// Finds the groups whose results the kernel needs, through tuples and reshapes.
+// The group that last read a value.
 struct Reader {
   int32_t group = kNone;
   bool in_order = false;
@@ -73,7 +73,8 @@ class Grouper {
     }
   }
 
-  // The group that kernel k joins, if any.
+  // Finds the groups whose results the kernel needs, through tuples and
+  // reshapes.
   void FindSources(const Kernel& kernel) {
     sources_.clear();
     open_.assign(kernel.inputs.begin(), kernel.inputs.end());
@@ -88,7 +89,7 @@ class Grouper {
     }
   }
 
-  // Reductions are merged only if they have the same shape.
+  // The group that kernel k joins, if any.
   int32_t Choose(int32_t k) {
     const Kernel& kernel = kernels_[k];
     const KernelLoop& loop = loops_[k];
@@ -119,7 +120,7 @@ class Grouper {
         group.arrays + kernels_[k].inputs.size() >= kMaxArrays) {
       return false;
     }
-    // By value: the group that computes it.
+    // Reductions are merged only if they have the same shape.
     if (group.reduced_to != nullptr && loop.reduced_to != nullptr &&
         group.reduced_to->dimensions != loop.reduced_to->dimensions) {
       return false;
@@ -146,9 +147,9 @@ class Grouper {
   const absl::Span<const Kernel> kernels_;
   const absl::Span<const KernelLoop> loops_;
   std::vector<Group> groups_;
-  std::vector<int32_t> maker_;    // By value.
-  std::vector<Reader> readers_;   // Of the current kernel.
-  std::vector<int32_t> sources_;  // Of the kernel at hand.
+  std::vector<int32_t> maker_;    // By value: the group that computes it.
+  std::vector<Reader> readers_;   // By value.
+  std::vector<int32_t> sources_;  // Of the current kernel.
   std::vector<const Instruction*> open_;
 };
 
@@ -160,6 +161,4 @@ std::vector<KernelGroup> GroupKernels(const Computation& computation,
   return Grouper(computation, kernels, loops).Run();
 }
 
-// Share of the shorter of computing and reading that the longer one does not
-// hide.
 }  // namespace meshwright

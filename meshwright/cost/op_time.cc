@@ -10,10 +10,11 @@ namespace {
 
 double Over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
-// Time to move `bytes` as part of the `kernel_bytes` that a kernel moves.
+// Share of the shorter of computing and reading that the longer one does not
+// hide.
 constexpr double kBeside = 0.05;
 
-// To move `bytes`, being part of what a kernel moves.
+// Time to move `bytes` as part of the `kernel_bytes` that a kernel moves.
 double MemorySeconds(double bytes, double kernel_bytes, bool strided,
                      const Rates& rates) {
   const double share = strided ? rates.strided_share.value : 1;
@@ -153,6 +154,4 @@ double PartSeconds(const KernelPart& part, const Rates& rates) {
                            : memory + kBeside * arithmetic);
 }
 
-// Makes all rates higher by this factor, and the sizes at which they are
-// reached, too.
 }  // namespace meshwright

@@ -9,8 +9,8 @@
 namespace meshwright {
 namespace {
 
-// Whether each sub-axis either stays inside blocks of `size` devices or goes
-// from block to block, so that whole sub-axes tell blocks apart.
+// Strides of sub-axes, by id, in devices; empty unless the mesh numbers its
+// devices in order.
 std::vector<int64_t> StridesOf(const Mesh& mesh) {
   if (!mesh.device_ids().empty()) return {};
   std::vector<int64_t> strides(mesh.sub_axes().size());
@@ -22,8 +22,8 @@ std::vector<int64_t> StridesOf(const Mesh& mesh) {
   return strides;
 }
 
-// Groups in partly filled blocks would make others start in the middle of a
-// block.
+// Whether each sub-axis either stays inside blocks of `size` devices or goes
+// from block to block, so that whole sub-axes tell blocks apart.
 bool Divides(int64_t size, const Mesh& mesh, absl::Span<const int64_t> strides,
              int64_t first_device) {
   if (first_device % size != 0) return false;
@@ -32,7 +32,8 @@ bool Divides(int64_t size, const Mesh& mesh, absl::Span<const int64_t> strides,
     const bool inside = extent <= size;
     const bool across = strides[i] % size == 0;
     if (!inside && !across) return false;
-    // The levels that groups along `axes` cross, sub-axis by sub-axis.
+    // Groups in partly filled blocks would make others start in the middle of
+    // a block.
     if (inside && size % extent != 0 && extent != mesh.device_count()) {
       return false;
     }
@@ -40,8 +41,7 @@ bool Divides(int64_t size, const Mesh& mesh, absl::Span<const int64_t> strides,
   return true;
 }
 
-// The share of the operand's bytes that a member of a group of `devices` sends
-// over a level whose blocks below hold `below` members each.
+// The levels that groups along `axes` cross, sub-axis by sub-axis.
 std::vector<LinkUse> UsesOf(const Cluster& cluster, const Mesh& mesh,
                             absl::Span<const int64_t> strides, uint32_t axes) {
   std::vector<LinkUse> uses;
@@ -73,7 +73,8 @@ AxisList ListOf(uint32_t bits) {
   return axes;
 }
 
-// A permute may send all of it anywhere.
+// The share of the operand's bytes that a member of a group of `devices` sends
+// over a level whose blocks below hold `below` members each.
 double ShareSent(MoveKind kind, double devices, double below, double parts) {
   const double others = (parts - 1) / parts;
   switch (kind) {
@@ -97,7 +98,7 @@ CollectivePrice PriceOver(absl::Span<const LinkUse> links, MoveKind kind,
                           const Cluster& cluster) {
   const double n = static_cast<double>(devices);
   CollectivePrice price{.latency = 0, .per_wire_byte = 0};
-  // On its way there, it passes the inner ports of the network.
+  // What passes through one port of a level, per byte of the operand.
   struct Load {
     double bytes = 0;
     int64_t parts = 2;
@@ -110,7 +111,7 @@ CollectivePrice PriceOver(absl::Span<const LinkUse> links, MoveKind kind,
     const int64_t senders = use.members * use.groups;
     loads[use.level].bytes += share * static_cast<double>(senders);
     loads[use.level].parts = use.parts;
-    // Bytes that are written were read before.
+    // On its way there, it passes the inner ports of the network.
     for (int32_t inner = 0; inner < use.level; ++inner) {
       const LinkLevel& level = cluster.levels[inner];
       if (!cluster.IsNetwork(level)) continue;
@@ -154,8 +155,7 @@ Prices PricesFor(const Rates& rates, const Cluster& cluster, const Mesh& mesh,
                  int64_t first_device, ElementType type) {
   MW_CHECK(rates.levels.size() == cluster.levels.size());
   Prices prices;
-  // The entry for no axes, along which nobody communicates, must not be the
-  // lowest price.
+  // Bytes that are written were read before.
   prices.per_local_byte = 2 / rates.memory.Last();
   prices.per_flop = 1 / rates.Matmul(type).Last();
   const auto links = LinksBySubset(cluster, mesh, first_device);
@@ -167,7 +167,8 @@ Prices PricesFor(const Rates& rates, const Cluster& cluster, const Mesh& mesh,
           PriceOver(links[bits], kind, devices, rates, cluster);
     }
   }
-  // Nobody communicates along no axis; the least price must not be its.
+  // The entry for no axes, along which nobody communicates, must not be the
+  // lowest price.
   if (table.size() > 1) table[0] = table.back();
   prices.collective = table.back()[KindIndex(MoveKind::kAllReduce)];
   prices.SetByAxes(std::move(table));

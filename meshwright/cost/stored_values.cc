@@ -8,39 +8,39 @@
 namespace meshwright {
 namespace {
 
-// More kernels than this make no difference.
+// Compilers stop fusing when kernels grow large; so do we.
 constexpr size_t kMaxReads = 32;
 constexpr int32_t kMaxChain = 128;
-// The rows over which a kernel with this value iterates.
+// More kernels than this make no difference.
 constexpr size_t kMaxKernels = 8;
 
-// 0: any.
+// The rows over which a kernel with this value iterates.
 struct Rows {
   int64_t count = 0;
-  int64_t length = 0;  // What a kernel that computes a value reads.
+  int64_t length = 0;  // 0: any.
 
   bool operator==(const Rows&) const = default;
 };
 
-// A kernel that may compute a value.
+// What a kernel that computes a value reads.
 struct Source {
   const Instruction* value = nullptr;
   double bytes = 0;
 };
 
-// After a broadcast.
+// A kernel that may compute a value.
 struct Place {
   int32_t root = 0;
-  bool widened = false;  // Computed as part of kernels.
+  bool widened = false;  // After a broadcast.
 };
 
 struct Value {
-  bool fuses = false;   // An instruction that cannot fuse needs it in memory.
-  bool needed = false;  // Length of a chain of fused instructions.
+  bool fuses = false;   // Computed as part of kernels.
+  bool needed = false;  // An instruction that cannot fuse needs it in memory.
   bool stored = false;
   bool shared = false;
-  int32_t chain = 0;       // Row reductions, one after the other.
-  int32_t reductions = 0;  // The value of which this is a reshape.
+  int32_t chain = 0;       // Length of a chain of fused instructions.
+  int32_t reductions = 0;  // Row reductions, one after the other.
   Rows rows;
   std::vector<Place> places;
   std::vector<Source> sources;
@@ -51,15 +51,15 @@ bool IsLeaf(const Instruction& instruction) {
          (instruction.operands.empty() && IsFree(instruction));
 }
 
-// Whether every row gets its own element: all dimensions of the operand come
-// first.
+// The value of which this is a reshape.
 const Instruction& Behind(const Instruction& instruction) {
   const Instruction* at = &instruction;
   while (IsFree(*at) && !IsLeaf(*at)) at = at->operands[0];
   return *at;
 }
 
-// Whether `user` iterates over the same rows as its operand.
+// Whether every row gets its own element: all dimensions of the operand come
+// first.
 bool WidensRows(const Instruction& broadcast) {
   const auto& places = broadcast.attributes->dimensions;
   int64_t next = 0;
@@ -72,9 +72,7 @@ bool WidensRows(const Instruction& broadcast) {
   return true;
 }
 
-// Whether the instruction is approximated by a polynomial. Functions for which
-// accelerators have units, such as exponentials, cost less than storing their
-// result.
+// Whether `user` iterates over the same rows as its operand.
 bool KeepsRows(const Instruction& user, const Instruction& operand,
                const Rows& rows) {
   const int64_t elements = ElementCount(operand.shape);
@@ -90,19 +88,11 @@ bool KeepsRows(const Instruction& user, const Instruction& operand,
   return !IsMovement(user.opcode) && elements == ElementCount(user.shape);
 }
 
-// Whether `user` needs its operands complete in memory.
+// Whether the instruction is approximated by a polynomial. Functions for which
+// accelerators have units, such as exponentials, cost less than storing their
+// result.
 bool IsPolynomial(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kDivide:
-    case Opcode::kExponential:
-    case Opcode::kLog:
-    case Opcode::kLogistic:
-    case Opcode::kRsqrt:
-    case Opcode::kSqrt:
-      return false;
-    default:
-      return IsExpensive(instruction);
-  }
+  return IsExpensive(instruction) && !HasShortCode(instruction.opcode);
 }
 
 class Chooser {
@@ -123,8 +113,7 @@ class Chooser {
   }
 
  private:
-  // Finds the kernels that would compute the value if nothing were stored
-  // without need.
+  // Whether `user` needs its operands complete in memory.
   bool NeedsWhole(const Instruction& user) const {
     if (user.opcode == Opcode::kTuple || user.opcode == Opcode::kOptBarrier) {
       return true;
@@ -133,7 +122,8 @@ class Chooser {
     return user.opcode != Opcode::kReduce && !values_[user.id].fuses;
   }
 
-  // A kernel iterates over rows of one kind; values with other rows are stored.
+  // Finds the kernels that would compute the value if nothing were stored
+  // without need.
   void FindPlaces(const Instruction& instruction) {
     Value& value = values_[instruction.id];
     value.fuses = IsFusible(instruction) || IsRowReduction(instruction);
@@ -177,7 +167,7 @@ class Chooser {
     Decide(instruction);
   }
 
-  // In a kernel that holds rows, arithmetic costs less than memory traffic.
+  // A kernel iterates over rows of one kind; values with other rows are stored.
   void FitRows(const Instruction& instruction) {
     Value& value = values_[instruction.id];
     for (const Instruction* operand : instruction.operands) {
@@ -237,8 +227,7 @@ class Chooser {
     double read = 0;
     for (const Source& source : value.sources) read += source.bytes;
     const double bytes = static_cast<double>(ByteSize(instruction.shape));
-    // Whether it is cheaper that several kernels read the value than that each
-    // computes it.
+    // In a kernel that holds rows, arithmetic costs less than memory traffic.
     const bool expensive = IsPolynomial(instruction) && value.reductions == 0;
     if (value.sources.size() > kMaxReads || value.chain > kMaxChain) {
       value.shared = true;
@@ -250,7 +239,8 @@ class Chooser {
     value.stored = value.stored || value.shared;
   }
 
-  // Consecutive row reductions take more than one pass over the row.
+  // Whether it is cheaper that several kernels read the value than that each
+  // computes it.
   bool PaysOnce(const Instruction& instruction, bool expensive, double read,
                 double bytes) const {
     const Value& value = values_[instruction.id];
@@ -258,7 +248,7 @@ class Chooser {
         std::count_if(value.places.begin(), value.places.end(),
                       [](const Place& place) { return !place.widened; });
     if (expensive && narrow > 1) return true;
-    // Kernels that use it for each element of a row read the row anyway.
+    // Consecutive row reductions take more than one pass over the row.
     if (IsRowReduction(instruction) && value.reductions > 1) return true;
     if (value.rows.length > 0 &&
         ElementCount(instruction.shape) == value.rows.count) {

@@ -5,13 +5,14 @@
 namespace meshwright {
 namespace {
 
-// Share of the memory rate for elements whose order changes.
+// Small kernels find their arrays in caches: so many times the memory's rate,
+// up to so many bytes, and not at all from so many bytes on.
 constexpr double kCacheGain = 2.5;
 constexpr double kCachedBytes = 2e5;
 constexpr double kUncachedBytes = 1.5e6;
-// Until the next device of a group has had its turn, on its own core.
+// Share of the memory rate for elements whose order changes.
 constexpr double kStridedShare = 0.45;
-// In a permute, every device waits for some other one.
+// Until the next device of a group has had its turn, on its own core.
 constexpr double kMeetSeconds = 2.8e-6;
 constexpr int64_t kMostDevices = 1 << 10;
 
@@ -24,7 +25,7 @@ LevelRates SharedMemory(const Cluster& cluster, double turns,
         MoveKind::kPermute, MoveKind::kAllGather}) {
     for (int64_t devices = 2; devices <= kMostDevices; devices *= 2) {
       const double n = static_cast<double>(devices);
-      // Of a permute everybody waits for somebody.
+      // In a permute, every device waits for some other one.
       const double meeting = kind == MoveKind::kPermute
                                  ? static_cast<double>(cluster.device_count())
                                  : n;
@@ -43,10 +44,10 @@ double TouchedForSent(MoveKind kind, double devices) {
   const double others = devices - 1;
   switch (kind) {
     case MoveKind::kReduceScatter:
-      // As a reduce-scatter, and then the sums of the others are copied.
+      // Every part is read, and its sum written.
       return (devices + 1) / others;
     case MoveKind::kAllReduce:
-      // That, and the sums of the others are copied.
+      // As a reduce-scatter, and then the sums of the others are copied.
       return (3 * devices - 1) / (2 * others);
     case MoveKind::kAllGather:
     case MoveKind::kAllToAll:

@@ -29,6 +29,12 @@ bool IsArithmetic(Opcode opcode);
 bool IsTranscendental(Opcode opcode);
 // Moves, repeats or drops elements.
 bool IsMovement(Opcode opcode);
+// Each element of the result is one of the first operand, perhaps converted.
+bool SelectsElements(Opcode opcode);
+// And each of these occurs once: copies, converts, transposes, ...
+bool KeepsElements(Opcode opcode);
+// Writes elements in another order than it reads them.
+bool ReordersElements(Opcode opcode);
 // The same bytes, interpreted differently.
 bool KeepsBytes(Opcode opcode);
 // Sums of products: dot, convolution, ...
@@ -36,6 +42,10 @@ bool IsContraction(Opcode opcode);
 
 // Communicates between devices.
 bool IsCollective(Opcode opcode);
+// All devices of a group get the same result.
+bool MakesEqual(Opcode opcode);
+// Splits or concatenates arrays along one dimension.
+bool IsAlongDimension(Opcode opcode);
 // Returns the number of the device.
 bool IsDeviceId(Opcode opcode);
 // Communicates with the host or an external peer.
@@ -43,12 +53,24 @@ bool IsHostExchange(Opcode opcode);
 
 // Calls computations other than to apply them to elements.
 bool IsControlFlow(Opcode opcode);
-// Returns its operand, and prevents compilers from moving operations across.
+// Names, groups or orders values; no element is read or written.
+bool IsNoOp(Opcode opcode);
+// A no-op that returns its operand, and prevents compilers from moving
+// operations across.
 bool IsBarrier(Opcode opcode);
-// One half of a start/done pair, as compilers make them.
+// One half of a pair of start and done, as compilers make them.
 bool IsAsynchronous(Opcode opcode);
+// The second one.
+bool IsDone(Opcode opcode);
 // Has sizes that are known only at run time.
 bool IsDynamicSize(Opcode opcode);
+
+// How XLA compiles it. By a call of a library, such as cuDNN's convolutions:
+bool IsLibraryCall(Opcode opcode);
+// as other operations, mostly or always:
+bool IsRewritten(Opcode opcode);
+// to few instructions per element, where others take a long polynomial.
+bool HasShortCode(Opcode opcode);
 
 }  // namespace meshwright
 

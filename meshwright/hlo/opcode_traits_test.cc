@@ -46,6 +46,35 @@ TEST(OpcodeTraitsTest, HalvesOfCollectivesAreBoth) {
   EXPECT_TRUE(IsAsynchronous(Opcode::kAllReduceStart));
   EXPECT_FALSE(IsAsynchronous(Opcode::kAllReduce));
   EXPECT_TRUE(IsHostExchange(Opcode::kSendDone));
+  EXPECT_FALSE(IsDone(Opcode::kAllReduceStart));
+  EXPECT_TRUE(IsDone(Opcode::kAllReduceDone));
+}
+
+TEST(OpcodeTraitsTest, ElementsAreSelectedKeptOrReordered) {
+  for (const Opcode opcode : EveryOpcode()) {
+    if (KeepsElements(opcode)) EXPECT_TRUE(SelectsElements(opcode));
+    if (IsArithmetic(opcode) && SelectsElements(opcode)) {
+      EXPECT_TRUE(KeepsElements(opcode)) << Name(opcode);
+    }
+  }
+  EXPECT_TRUE(SelectsElements(Opcode::kGather));
+  EXPECT_FALSE(KeepsElements(Opcode::kGather));
+  EXPECT_TRUE(KeepsElements(Opcode::kTranspose));
+  EXPECT_FALSE(ReordersElements(Opcode::kReshape));
+  EXPECT_FALSE(SelectsElements(Opcode::kPad));
+}
+
+TEST(OpcodeTraitsTest, NoOpsHaveNoOtherKindOfWork) {
+  EXPECT_TRUE(IsNoOp(Opcode::kAddDependency));
+  EXPECT_TRUE(IsNoOp(Opcode::kTuple));
+  EXPECT_FALSE(IsNoOp(Opcode::kReshape));
+  for (const Opcode opcode : EveryOpcode()) {
+    if (!IsNoOp(opcode)) continue;
+    EXPECT_FALSE(IsElementwise(opcode) || IsMovement(opcode) ||
+                 IsContraction(opcode) || IsCollective(opcode) ||
+                 IsControlFlow(opcode) || IsRewritten(opcode))
+        << Name(opcode);
+  }
 }
 
 }  // namespace

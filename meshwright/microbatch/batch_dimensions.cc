@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/annotations/recorded_names.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/microbatch/time_split.h"
 #include "meshwright/partition/candidates.h"
 
@@ -84,8 +85,7 @@ std::vector<bool> CountedOps(const FlatGraph& graph, const SharedRules& rules) {
 double PointsOf(const FlatGraph& graph, const FlatOp& op, const Rule& rule) {
   const Opcode opcode = op.instruction->opcode;
   double points = 1;
-  if (opcode == Opcode::kDot || opcode == Opcode::kRaggedDot ||
-      opcode == Opcode::kScaledDot || opcode == Opcode::kConvolution) {
+  if (IsContraction(opcode)) {
     for (int32_t i = 0; i < std::ssize(rule.factors); ++i) {
       // A row is multiplied with one group's matrix.
       if (opcode == Opcode::kRaggedDot && !Has(rule.operands[0], i) &&

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_join.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/partition/known_scalars.h"
 
 namespace meshwright {
@@ -166,12 +167,9 @@ Reach ReachOf(const Instruction& collective, const Mesh& mesh) {
   std::ranges::sort(groups);
   std::ranges::sort(expected);
   reach.is_complete = groups == expected;
-  const bool makes_equal = collective.opcode == Opcode::kAllReduce ||
-                           collective.opcode == Opcode::kAllGather ||
-                           collective.opcode == Opcode::kCollectiveBroadcast;
   if (!reach.is_complete) {
     reach.differs = AllAxes(mesh);
-  } else if (!makes_equal) {
+  } else if (!MakesEqual(collective.opcode)) {
     reach.differs = reach.axes;
   }
   return reach;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/opcode_traits.h"
 
 namespace meshwright {
 namespace {
@@ -71,22 +72,7 @@ std::vector<int64_t> LocalDevices(const ProcessPlace& place) {
 }
 
 bool HasDeviceGroups(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kCollectiveReduce:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kReduceScatter:
-      return true;
-    default:
-      return false;
-  }
+  return IsCollective(instruction.opcode) && !IsDone(instruction.opcode);
 }
 
 absl::StatusOr<DeviceGroups> DeviceGroupsOf(const Instruction& instruction,

@@ -36,22 +36,8 @@ bool IsGiven(const Instruction& instruction) {
 
 // Whether XLA's compilers rewrite the op as others, mostly or always.
 bool IsRewritten(const Instruction& value) {
-  switch (value.opcode) {
-    case Opcode::kScatter:
-    case Opcode::kGather:
-    case Opcode::kConvolution:
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kSort:
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-    case Opcode::kCustomCall:
-      return true;
-    case Opcode::kDot:
-      return !IsMatrixProduct(value);
-    default:
-      return false;
-  }
+  if (value.opcode == Opcode::kDot) return !IsMatrixProduct(value);
+  return meshwright::IsRewritten(value.opcode);
 }
 
 // Whether an op that XLA rewrites may replace `value`, and so inherit its
