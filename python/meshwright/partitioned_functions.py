@@ -157,14 +157,14 @@ def _rewritten(value):
     the same object if nothing changes."""
     from jax.extend.core import ClosedJaxpr, Jaxpr
 
-    if isinstance(value, ClosedJaxpr):
-        jaxpr = _rewritten(value.jaxpr)
-        return value if jaxpr is value.jaxpr else value.replace(jaxpr=jaxpr)
-    if isinstance(value, Jaxpr):
+    if isinstance(value, Jaxpr):  # Since JAX 0.11 it is also a ClosedJaxpr.
         equations = [_rewritten_equation(equation) for equation in value.eqns]
         if all(map(_is_same, equations, value.eqns)):
             return value
         return value.replace(eqns=equations)
+    if isinstance(value, ClosedJaxpr):
+        jaxpr = _rewritten(value.jaxpr)
+        return value if jaxpr is value.jaxpr else value.replace(jaxpr=jaxpr)
     if type(value) in (tuple, list):
         items = [_rewritten(item) for item in value]
         return value if all(map(_is_same, items, value)) else type(value)(items)

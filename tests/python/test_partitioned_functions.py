@@ -118,3 +118,14 @@ def test_programs_that_communicate_are_not_used():
 
 def test_rules_that_are_functions_are_left_to_jax():
     assert kernels_of(annotated(rule=lambda *_: "b n -> b n"), X) == []
+
+
+def test_programs_that_are_their_own_closed_form(monkeypatch):
+    """Since JAX 0.11 there is one class for both."""
+    from jax.extend import core
+
+    from meshwright.partitioned_functions import as_kernels
+
+    program = jax.make_jaxpr(jax.jit(lambda x: x + 1))(X).jaxpr
+    monkeypatch.setattr(core, "ClosedJaxpr", core.Jaxpr)
+    assert as_kernels(program) is program
