@@ -21,24 +21,6 @@ namespace {
 
 using Aim = DownSetCutter::Aim;
 
-// Larger graphs are merged before their down-sets are counted.
-constexpr int32_t kFewNodes = 300;
-// Graphs beyond this size are merged before searching along orders.
-constexpr int32_t kManyNodes = 3000;
-// With such tolerance there are many boundaries; one order has to be enough.
-constexpr double kLoose = 0.25;
-
-// The steps by which nodes are merged: moved work relative to the smallest
-// share, added bytes relative to the largest value.
-struct Step {
-  double moved_work = 0;
-  double added_bytes = 0;
-};
-constexpr Step kSteps[] = {{0, 0},          {0.0005, 0},    {0.0005, 0.0001},
-                           {0.0005, 0.001}, {0.002, 0.001}, {0.01, 0.001},
-                           {0.02, 0.001},   {0.03, 0.01},   {0.05, 0.02},
-                           {0.10, 0.05},    {0.20, 0.1},    {0.40, 0.5}};
-
 struct Choice {
   StageClusters weightless;  // Only nodes without work are merged.
   StageClusters light;       // Nodes with little work, too.
@@ -49,10 +31,10 @@ struct Choice {
 
 // The least merged graph that has few enough down-sets.
 Choice ChooseClusters(const StageClusters& single, const StageLimits& limits,
-                      size_t down_sets) {
+                      const StagePolicy& policy) {
   Choice choice{.weightless = single, .light = single, .clusters = single};
-  if (single.graph.size() <= kFewNodes) {
-    if (auto sets = AllDownSets(single.graph, down_sets)) {
+  if (single.graph.size() <= policy.few_nodes) {
+    if (auto sets = AllDownSets(single.graph, policy.down_sets)) {
       choice.sets = *std::move(sets);
       choice.complete = true;
       return choice;
@@ -64,7 +46,7 @@ Choice ChooseClusters(const StageClusters& single, const StageLimits& limits,
   for (const StageGraph::Value& value : single.graph.values) {
     largest = std::max(largest, value.bytes);
   }
-  for (const Step& step : kSteps) {
+  for (const StagePolicy::Merge& step : policy.merges) {
     StageClusters next =
         MergeLight(choice.clusters,
                    {.moved_work = step.moved_work * share,
@@ -74,7 +56,7 @@ Choice ChooseClusters(const StageClusters& single, const StageLimits& limits,
     choice.clusters = std::move(next);
     if (step.moved_work == 0) choice.weightless = choice.clusters;
     if (step.added_bytes == 0) choice.light = choice.clusters;
-    if (auto sets = AllDownSets(choice.clusters.graph, down_sets)) {
+    if (auto sets = AllDownSets(choice.clusters.graph, policy.down_sets)) {
       choice.sets = *std::move(sets);
       choice.complete = true;
       return choice;
@@ -92,19 +74,20 @@ std::vector<double> WorkOf(const StageGraph& graph) {
 
 // The nodes themselves, or hardly merged if there are many, along several
 // orders.
-Choice OrdersOf(const StageClusters& single, const StageLimits& limits) {
+Choice OrdersOf(const StageClusters& single, const StageLimits& limits,
+                const StagePolicy& policy) {
   Choice choice{.clusters = single};
-  if (single.graph.size() > kManyNodes) {
+  if (single.graph.size() > policy.many_nodes) {
     const std::vector<double> shares =
         limits.SharesOf(single.graph.TotalWork());
     StageClusters merged =
-        MergeLight(single, {.moved_work = kSteps[1].moved_work *
+        MergeLight(single, {.moved_work = policy.merges[1].moved_work *
                                           *std::ranges::min_element(shares)});
     if (merged.graph.size() >= limits.stages()) {
       choice.clusters = std::move(merged);
     }
   }
-  choice.sets = limits.tolerance < kLoose
+  choice.sets = limits.tolerance < policy.loose
                     ? DownSetsOfOrders(choice.clusters.graph)
                     : DownSetsInOrder(choice.clusters.graph);
   return choice;
@@ -214,14 +197,14 @@ std::optional<BoundedCut> Solve(const Choice& choice, BytesBound& bound,
   const DownSetCutter cutter(coarse, limits, choice.sets, WorkOf(coarse),
                              /*moves=*/nullptr, options.deadline);
   std::optional<BoundedCut> cut =
-      CutWithin(cutter, coarse, limits, options.most_balance);
+      CutWithin(cutter, coarse, limits, options.most_balance, options.policy);
   if (!cut.has_value()) return cut;
   const int64_t bytes = CostOf(coarse, limits, cut->stages).cut_bytes;
   cut->stages =
       RefineStages(single.graph, limits,
                    limits.BoundsOf(single.graph.TotalWork(), cut->allowed),
                    OnNodes(single, choice.clusters, cut->stages),
-                   bound.Within(cut->allowed, bytes));
+                   bound.Within(cut->allowed, bytes), options.policy);
   return cut;
 }
 
@@ -268,7 +251,7 @@ int64_t Close(const Choice& choice, BytesBound& bound,
   for (const StageClusters* clusters : {&choice.light, &choice.weightless}) {
     if (!options.thorough) break;
     if (static_cast<double>(known - least) <=
-        options.good_gap * static_cast<double>(least)) {
+        options.policy.good_gap * static_cast<double>(least)) {
       break;
     }
     const StageCoreAnswer core =
@@ -277,7 +260,7 @@ int64_t Close(const Choice& choice, BytesBound& bound,
                         .balance = cut.allowed,
                         .known = known,
                         .start = OnClusters(single, *clusters, cut.stages)},
-                       limits);
+                       limits, options.policy);
     least = std::max(least, core.bytes_bound);
     if (core.stages.empty()) continue;
     std::vector<int32_t> stages = OnNodes(single, *clusters, core.stages);
@@ -286,7 +269,7 @@ int64_t Close(const Choice& choice, BytesBound& bound,
     cut.stages =
         RefineStages(single.graph, limits,
                      limits.BoundsOf(single.graph.TotalWork(), cut.allowed),
-                     std::move(stages), least);
+                     std::move(stages), least, options.policy);
     known = CostOf(single.graph, limits, cut.stages).cut_bytes;
   }
   return least;
@@ -311,7 +294,7 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
         absl::StrCat(limits.stages(), " stages are more than the ",
                      single.graph.size(), " parts that there are"));
   }
-  const Choice choice = ChooseClusters(single, limits, options.down_sets);
+  const Choice choice = ChooseClusters(single, limits, options.policy);
   const StageGraph& coarse = choice.clusters.graph;
   const bool exact = choice.complete && coarse.size() == single.graph.size();
   BytesBound bound(choice, single, limits, options.thorough);
@@ -325,7 +308,8 @@ absl::StatusOr<StageAssignment> AssignStages(const StageGraph& graph,
     // Merged nodes may be exactly those that balance or memory needs to
     // separate.
     const std::optional<BoundedCut> fine =
-        Solve(OrdersOf(single, limits), bound, single, limits, options);
+        Solve(OrdersOf(single, limits, options.policy), bound, single, limits,
+              options);
     if (!cut.has_value()) {
       cut = fine;
     } else if (fine.has_value()) {

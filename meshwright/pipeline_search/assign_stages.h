@@ -16,7 +16,6 @@
 #ifndef MESHWRIGHT_PIPELINE_SEARCH_ASSIGN_STAGES_H_
 #define MESHWRIGHT_PIPELINE_SEARCH_ASSIGN_STAGES_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -24,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "meshwright/pipeline_search/stage_graph.h"
+#include "meshwright/pipeline_search/stage_policy.h"
 
 namespace meshwright {
 
@@ -44,10 +44,7 @@ struct StageAssignment {
 };
 
 struct AssignOptions {
-  // Down-sets are enumerated only up to this number.
-  size_t down_sets = 20000;
-  // A cut that is this close to its bound is not improved further.
-  double good_gap = 0.002;
+  StagePolicy policy;
   // If false, the bound is that of the dynamic program, and HiGHS is not used:
   // fast, however many stages.
   bool thorough = true;

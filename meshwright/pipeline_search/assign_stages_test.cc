@@ -163,7 +163,7 @@ TEST(AssignStages, BoundsHoldWhereNotAllIsLookedAt) {
     const StageLimits limits =
         StageLimits::Even(2 + static_cast<int32_t>(seed % 2), 0.2);
     const auto want = BruteForceStages(graph, limits);
-    const auto got = AssignStages(graph, limits, {.down_sets = 8});
+    const auto got = AssignStages(graph, limits, {.policy = {.down_sets = 8}});
     ASSERT_TRUE(got.ok()) << got.status();
     EXPECT_TRUE(CheckStages(graph, limits, got->stages).ok());
     if (got->allowed_balance > want->allowed * (1 + 1e-9)) continue;

@@ -11,10 +11,6 @@
 namespace meshwright {
 namespace {
 
-// The factor by which the allowed balance grows while nothing is found. The
-// best balance does not depend on it, only how much is searched for it.
-constexpr double kGrowth = 2;
-
 constexpr int64_t kUnreached = std::numeric_limits<int64_t>::max();
 
 }  // namespace
@@ -309,7 +305,8 @@ bool HasRoomForHeaviest(const StageGraph& graph, const StageLimits& limits,
 std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
                                     const StageGraph& graph,
                                     const StageLimits& limits,
-                                    double most_balance) {
+                                    double most_balance,
+                                    const StagePolicy& policy) {
   const std::vector<double> shares = limits.SharesOf(graph.TotalWork());
   const double total = graph.TotalWork();
   const double wanted = 1 + limits.tolerance;
@@ -326,7 +323,7 @@ std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
     most = std::max(most, total / share);
   }
   if (wanted >= most_balance) return std::nullopt;
-  for (double allowed = wanted * kGrowth;; allowed *= kGrowth) {
+  for (double allowed = wanted * policy.growth;; allowed *= policy.growth) {
     const auto balanced =
         cut(std::min(allowed, most_balance), DownSetCutter::Aim::kBestBalance);
     if (balanced.has_value()) {

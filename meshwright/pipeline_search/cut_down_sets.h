@@ -14,6 +14,7 @@
 #include "meshwright/pipeline_search/down_sets.h"
 #include "meshwright/pipeline_search/stage_graph.h"
 #include "meshwright/pipeline_search/stage_moves.h"
+#include "meshwright/pipeline_search/stage_policy.h"
 
 namespace meshwright {
 
@@ -118,7 +119,8 @@ struct BoundedCut {
 std::optional<BoundedCut> CutWithin(const DownSetCutter& cutter,
                                     const StageGraph& graph,
                                     const StageLimits& limits,
-                                    double most_balance);
+                                    double most_balance,
+                                    const StagePolicy& policy);
 
 }  // namespace meshwright
 

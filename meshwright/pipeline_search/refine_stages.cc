@@ -10,15 +10,14 @@
 namespace meshwright {
 namespace {
 
-constexpr int kRounds = 4;
-constexpr int kPrices = 24;  // Of work, tried per pair of stages.
-
 class Refiner {
  public:
   Refiner(const StageGraph& graph, const StageLimits& limits,
-          std::vector<double> bounds, std::vector<int32_t> stages)
+          std::vector<double> bounds, std::vector<int32_t> stages,
+          const StagePolicy& policy)
       : graph_(graph),
         limits_(limits),
+        policy_(policy),
         bounds_(std::move(bounds)),
         stages_(std::move(stages)),
         values_of_(graph.nodes.size()),
@@ -46,7 +45,7 @@ class Refiner {
   }
 
   std::vector<int32_t> Run(int64_t bytes_bound) {
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < policy_.refine_rounds; ++round) {
       bool changed = false;
       const bool is_best =
           CostOf(graph_, limits_, stages_).cut_bytes <= bytes_bound;
@@ -223,7 +222,7 @@ class Refiner {
     double low = -static_cast<double>(all_bytes_) / work * 64;
     double high = -low;
     double price = 0;
-    for (int step = 0; step < kPrices; ++step) {
+    for (int step = 0; step < policy_.refine_prices; ++step) {
       const std::vector<bool> first = CheapestCut(stage, nodes, values, price);
       for (size_t i = 0; i < nodes.size(); ++i) {
         Move(nodes[i], first[i] ? stage : stage + 1);
@@ -250,6 +249,7 @@ class Refiner {
 
   const StageGraph& graph_;
   const StageLimits& limits_;
+  const StagePolicy& policy_;
   std::vector<double> bounds_;
   std::vector<double> shares_;
   std::vector<double> least_;
@@ -270,8 +270,10 @@ std::vector<int32_t> RefineStages(const StageGraph& graph,
                                   const StageLimits& limits,
                                   const std::vector<double>& bounds,
                                   std::vector<int32_t> stages,
-                                  int64_t bytes_bound) {
-  return Refiner(graph, limits, bounds, std::move(stages)).Run(bytes_bound);
+                                  int64_t bytes_bound,
+                                  const StagePolicy& policy) {
+  return Refiner(graph, limits, bounds, std::move(stages), policy)
+      .Run(bytes_bound);
 }
 
 }  // namespace meshwright

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "meshwright/pipeline_search/stage_graph.h"
+#include "meshwright/pipeline_search/stage_policy.h"
 
 namespace meshwright {
 
@@ -18,7 +19,8 @@ std::vector<int32_t> RefineStages(const StageGraph& graph,
                                   const StageLimits& limits,
                                   const std::vector<double>& bounds,
                                   std::vector<int32_t> stages,
-                                  int64_t bytes_bound = 0);
+                                  int64_t bytes_bound = 0,
+                                  const StagePolicy& policy = {});
 
 }  // namespace meshwright
 

@@ -9,12 +9,6 @@
 namespace meshwright {
 namespace {
 
-// Some seconds of HiGHS' work at most: iterations are slower with more rows.
-constexpr int64_t kMostRows = 6000;
-constexpr int64_t kNodes = 200;
-constexpr int64_t kIterationsTimesRows = 30'000'000;
-constexpr double kGap = 1e-3;
-
 // Ranges within which a node has no needs after it, no users before it. None:
 // one is empty.
 std::optional<std::vector<StageRange>> Tighten(const StageGraph& graph,
@@ -46,8 +40,8 @@ std::optional<std::vector<StageRange>> Tighten(const StageGraph& graph,
 
 }  // namespace
 
-StageCoreAnswer SolveStageCore(const StageCore& core,
-                               const StageLimits& limits) {
+StageCoreAnswer SolveStageCore(const StageCore& core, const StageLimits& limits,
+                               const StagePolicy& policy) {
   const StageGraph& graph = core.clusters->graph;
   const auto ranges = Tighten(graph, core.ranges);
   if (!ranges.has_value()) return {.bytes_bound = core.known};
@@ -57,11 +51,12 @@ StageCoreAnswer SolveStageCore(const StageCore& core,
   // With what was moved anywhere, and any memory: a bound.
   const StageMip relaxed(graph, *ranges, core.clusters->unmoved_work, bounds);
   const int64_t rows = std::ssize(relaxed.mip().rows) + 1;
-  if (rows > kMostRows) return {};
-  MipOptions options{.node_limit = kNodes,
-                     .iteration_limit = kIterationsTimesRows / rows,
-                     .initial = relaxed.ValuesOf(core.start),
-                     .gap = kGap};
+  if (rows > policy.core_rows) return {};
+  MipOptions options{
+      .node_limit = policy.core_nodes,
+      .iteration_limit = policy.core_iterations_times_rows / rows,
+      .initial = relaxed.ValuesOf(core.start),
+      .gap = policy.core_gap};
   const auto least = SolveMip(relaxed.mip(), options);
   if (!least.ok()) return {};
   StageCoreAnswer answer;

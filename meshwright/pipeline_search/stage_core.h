@@ -8,6 +8,7 @@
 
 #include "meshwright/pipeline_search/cut_down_sets.h"
 #include "meshwright/pipeline_search/stage_clusters.h"
+#include "meshwright/pipeline_search/stage_policy.h"
 
 namespace meshwright {
 
@@ -31,8 +32,8 @@ struct StageCoreAnswer {
 
 // What was found within a fixed amount of work. Empty and 0 for cores that are
 // too large for that, and without HiGHS.
-StageCoreAnswer SolveStageCore(const StageCore& core,
-                               const StageLimits& limits);
+StageCoreAnswer SolveStageCore(const StageCore& core, const StageLimits& limits,
+                               const StagePolicy& policy = {});
 
 }  // namespace meshwright
 

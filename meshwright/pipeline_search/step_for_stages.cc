@@ -14,14 +14,6 @@ namespace meshwright {
 
 namespace {
 
-// If segments are kept whole: the most work that the bottleneck stage may have,
-// relative to the mean.
-constexpr double kUneven = 1.5;
-// The least work of a stage relative to the mean, in the order of the attempts.
-// With equal layers, some stages may have one and others two; with unequal
-// ones, some stages may have hardly any work, but none is idle.
-constexpr double kLeast[] = {0.5, 0.1, 1e-6};
-
 std::vector<TensorParts> AllWhole(size_t count) {
   std::vector<TensorParts> parts(count);
   for (size_t i = 0; i < count; ++i) parts[i].first = static_cast<int64_t>(i);
@@ -90,10 +82,10 @@ absl::StatusOr<StepStages> EvenStages(const Module& module,
                                       std::vector<double> seconds,
                                       const AssignOptions& assign) {
   StageLimits limits{.capacity = std::move(capacity),
-                     .tolerance = kStageTolerance};
+                     .tolerance = assign.policy.tolerance};
   const auto assign_with = [&](const StepGraphOptions& options) {
     absl::StatusOr<StepStages> stages = absl::NotFoundError("not tried");
-    for (const double least : kLeast) {
+    for (const double least : assign.policy.least) {
       limits.least = least;
       stages = AssignStepStages(step, limits, options, assign);
       if (stages.ok() || absl::IsDeadlineExceeded(stages.status())) break;
@@ -103,7 +95,8 @@ absl::StatusOr<StepStages> EvenStages(const Module& module,
   if (recompute != Recompute::kNone) {
     absl::StatusOr<StepStages> whole =
         assign_with({.layers = SegmentsOf(module, step), .seconds = seconds});
-    if (whole.ok() && whole->assignment.cost.balance <= kUneven) return whole;
+    if (whole.ok() && whole->assignment.cost.balance <= assign.policy.uneven)
+      return whole;
   }
   return assign_with({.seconds = std::move(seconds)});
 }

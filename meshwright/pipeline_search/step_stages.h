@@ -28,10 +28,6 @@
 
 namespace meshwright {
 
-// The default tolerance by which a stage's work may exceed its share: the
-// saving in bytes between stages is worth that much imbalance.
-inline constexpr double kStageTolerance = 0.1;
-
 struct StepGraph {
   StageGraph graph;
   // By node: instruction id in the micro-batch program.

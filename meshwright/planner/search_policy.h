@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "meshwright/pipeline_search/stage_policy.h"
 #include "meshwright/planner/search_effort.h"
 
 namespace meshwright {
@@ -160,9 +161,9 @@ struct SearchPolicy {
     int64_t schedule_work = 1'000'000;
     // The same for schedules that are only estimates for comparison.
     int64_t estimate_work = 50'000;
-    // Down-sets of the stage assignment search, whose work is quadratic in this
-    // for every stage.
-    size_t down_sets = 3000;
+    // The assignment to stages, with fewer down-sets than for stages asked for
+    // by hand: it is searched many times.
+    StagePolicy assign{.down_sets = 3000};
     // Memory limits within this factor of each other need none tried between
     // them.
     double close = 1.2;

@@ -318,7 +318,7 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   MW_ASSIGN_OR_RETURN(
       StepStages assigned,
       EvenStages(module, step, capacity, found.variant->recompute, seconds,
-                 {.down_sets = task.policy.stages.down_sets,
+                 {.policy = task.policy.stages.assign,
                   .thorough = false,
                   .most_balance = candidate.most_balance,
                   .deadline = candidate.deadline}));
