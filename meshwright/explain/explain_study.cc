@@ -198,15 +198,19 @@ const PlanStudy::PricedProblem& PlanStudy::Priced(const Whatif& whatif) const {
   } else if (whatif.allowed >= 0) {
     forbidden.erase(forbidden.begin() + whatif.allowed);
   }
-  PricedProblem& made = priced_[key];
-  made.prices =
-      WithLinks(PlanPrices(plan_.rates, plan_.cluster, forbidden, plan_.mesh()),
-                whatif.link_speed);
-  made.resharder = std::make_unique<Resharder>(&plan_.mesh(), made.prices);
-  made.problem = std::make_unique<MeshProblem>(
-      *model_, plan_.mesh(), made.prices, &plan_.rates, *made.resharder,
-      /*memory_limit=*/std::nullopt,
-      Demands{.pins = pins_, .offers_only = true});
+  MeshTask task{.mesh = plan_.mesh(),
+                .prices = WithLinks(PlanPrices(plan_.rates, plan_.cluster,
+                                               forbidden, plan_.mesh()),
+                                    whatif.link_speed),
+                .rates = &plan_.rates,
+                .demands = {.pins = pins_, .offers_only = true}};
+  PricedProblem& made =
+      priced_.try_emplace(key, PricedProblem{.task = std::move(task)})
+          .first->second;
+  made.resharder =
+      std::make_unique<Resharder>(&made.task.mesh, made.task.prices);
+  made.problem =
+      std::make_unique<MeshProblem>(*model_, made.task, *made.resharder);
   return made;
 }
 
@@ -288,7 +292,7 @@ absl::StatusOr<Answer> PlanStudy::SolveOne(const Problem& problem,
   options.initial = std::move(start);
   Problem limited = problem;
   if (limit.has_value() && model_->points > 0) {
-    LimitMemory(*limit, model_->points, limited);
+    LimitMemory(*limit, model_->points, MeshPolicy(), limited);
   }
   MW_ASSIGN_OR_RETURN(const Solution solution, Solve(limited, options));
   Answer answer;

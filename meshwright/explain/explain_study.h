@@ -111,7 +111,7 @@ class PlanStudy {
 
  private:
   struct PricedProblem {
-    Prices prices;
+    MeshTask task;
     std::unique_ptr<Resharder> resharder;
     std::unique_ptr<MeshProblem> problem;
   };

@@ -35,7 +35,9 @@ absl::StatusOr<MeshTask> MeshSearch::TaskOf(const PlanCandidate& found) const {
   MeshTask task{.mesh = mesh};
   task.prices = SearchPrices(request_, rates_, cluster_, mesh);
   task.ways = PathsOf(mesh);
-  if (request_.expert != Expert::kVolume) task.rates = &rates_;
+  task.rates = &rates_;
+  if (request_.expert == Expert::kVolume) task.objective = Objective::kVolume;
+  task.policy = policy_.mesh;
   task.memory_limit = found.memory_limit;
   task.stages = found.setting.stages.meshes();
   task.solve = {.time_limit_seconds = request_.time_limit_seconds,

@@ -13,6 +13,7 @@
 
 #include "meshwright/pipeline_search/stage_policy.h"
 #include "meshwright/planner/search_effort.h"
+#include "meshwright/search/mesh_policy.h"
 
 namespace meshwright {
 
@@ -56,6 +57,8 @@ struct SearchPolicy {
     double tight = 0.9;
   } enumerate;
 
+  // The search on one mesh.
+  MeshPolicy mesh;
   // Solver work (table cells touched): per axis of a mesh, on the most
   // promising meshes, on the best; and the gap at which it stops on all but the
   // best.

@@ -7,12 +7,6 @@
 #include "meshwright/search/mesh_problem.h"
 
 namespace meshwright {
-namespace {
-
-// The search's memory count is less exact than this.
-constexpr double kAboutFits = 1.02;
-
-}  // namespace
 
 MeshProblem::Memory MeshProblem::MemoryOf(
     absl::Span<const int32_t> chosen) const {
@@ -28,8 +22,8 @@ MeshProblem::Memory MeshProblem::MemoryOf(
     const ShardingId lies = ResultOf(held.value, chosen);
     if (lies == ResultOf(held.carried, chosen)) continue;
     const GroupValue& value = model_.values[held.value];
-    const double bytes =
-        LocalBytes(*value.shape, lies) / (IsKept(value.group) ? stages_ : 1);
+    const double bytes = LocalBytes(*value.shape, lies) /
+                         (IsKept(value.group) ? task_.stages : 1);
     for (size_t t = 0; t < used.size(); ++t) {
       used[t] += static_cast<int64_t>(
           std::ceil(bytes * static_cast<double>(held.alive[t])));
@@ -39,9 +33,9 @@ MeshProblem::Memory MeshProblem::MemoryOf(
   if (!used.empty()) memory.peak = *std::ranges::max_element(used);
   for (const UsageLimit& limit : problem_.limits) {
     for (int64_t t = limit.first; t < limit.last; ++t) {
-      memory.fits =
-          memory.fits && static_cast<double>(used[t]) <=
-                             kAboutFits * static_cast<double>(limit.limit);
+      memory.fits = memory.fits && static_cast<double>(used[t]) <=
+                                       task_.policy.about_fits *
+                                           static_cast<double>(limit.limit);
     }
   }
   return memory;

@@ -13,10 +13,6 @@
 namespace meshwright {
 namespace {
 
-// Values that take less than this part of the memory are subtracted from the
-// limit.
-constexpr double kLittle = 2e-5;
-
 int64_t Units(double seconds) {
   MW_CHECK(!std::isnan(seconds));
   if (seconds >= kForbiddenSeconds) return kInfiniteCost;
@@ -28,9 +24,10 @@ int64_t Units(double seconds) {
 
 // The largest possible use of small values is subtracted from the limit, which
 // leaves the solver free to treat them exactly.
-void LimitMemory(int64_t limit, int32_t points, Problem& problem) {
+void LimitMemory(int64_t limit, int32_t points, const MeshPolicy& policy,
+                 Problem& problem) {
   const int64_t little =
-      static_cast<int64_t>(static_cast<double>(limit) * kLittle);
+      static_cast<int64_t>(static_cast<double>(limit) * policy.small_value);
   std::vector<int64_t> aside(points, 0);
   for (ProblemNode& node : problem.nodes) {
     const auto counts = [&](const UsagePiece& piece) {
@@ -52,21 +49,13 @@ void LimitMemory(int64_t limit, int32_t points, Problem& problem) {
   }
 }
 
-MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
-                         const Prices& prices, const Rates* rates,
-                         Resharder& resharder,
-                         std::optional<int64_t> memory_limit,
-                         const Demands& demands, const OneAxisFree* only,
-                         double stages, Parts parts)
-    : model_(model),
-      mesh_(mesh),
-      prices_(prices),
-      rates_(rates),
-      stages_(stages),
-      resharder_(resharder) {
+MeshProblem::MeshProblem(const StepModel& model, const MeshTask& task,
+                         Resharder& resharder, const OneAxisFree* only,
+                         Parts parts)
+    : model_(model), task_(task), mesh_(task.mesh), resharder_(resharder) {
   const int32_t groups = model.alike.count();
   options_.resize(groups);
-  const OptionMaker maker(model, mesh, demands, pool_);
+  const OptionMaker maker(model, mesh_, task.demands, pool_);
   for (int32_t g = 0; g < groups; ++g) AddGroup(g, maker.For(g, only));
   if (parts == Parts::kWork) return;
   for (const auto& [parameter, output] : model.state_pairs) {
@@ -74,8 +63,8 @@ MeshProblem::MeshProblem(const StepModel& model, const Mesh& mesh,
   }
   AddCopies();
   AddUses();
-  if (memory_limit.has_value() && model.points > 0) {
-    LimitMemory(*memory_limit, model.points, problem_);
+  if (task.memory_limit.has_value() && model.points > 0) {
+    LimitMemory(*task.memory_limit, model.points, task.policy, problem_);
   }
 }
 
@@ -137,13 +126,14 @@ double MeshProblem::WorkOf(int32_t group, const Option& option) const {
   const FlatOp& op = model_.op(group);
   const Rule& rule = model_.rule(group);
   if (op.kind != OpKind::kCompute || !Exchanges(rule, option.strategy)) {
-    return ComputingOf(group, option, std::nullopt);
+    return task_.ComputingWeight() * ComputingOf(group, option, std::nullopt);
   }
   const Exchange exchange =
-      ExchangeOf(*op.instruction, rule, option.strategy, mesh_, prices_);
+      ExchangeOf(*op.instruction, rule, option.strategy, mesh_, task_.prices);
   std::optional<double> flops;
   if (exchange.attention_flops > 0) flops = exchange.attention_flops;
-  return ComputingOf(group, option, flops) + exchange.price;
+  return task_.ComputingWeight() * ComputingOf(group, option, flops) +
+         exchange.price;
 }
 
 // The longer of arithmetic and memory traffic. Of a user's kernel or a
@@ -154,10 +144,10 @@ double MeshProblem::ComputingOf(int32_t group, const Option& option,
   const FlatOp& op = model_.op(group);
   const OpTraffic& traffic = model_.traffic_of(group);
   if (op.kind != OpKind::kCompute || traffic.kernels == 0) return 0;
-  const Computation* body = rates_ == nullptr ? nullptr : BodyOf(group, option);
+  const Computation* body = BodyOf(group, option);
   double of_body = 0;
   if (body != nullptr) {
-    of_body = ComputationSeconds(*body, model_.traffic.bodies, *rates_);
+    of_body = ComputationSeconds(*body, model_.traffic.bodies, *task_.rates);
     if (!RecordedFlops(*op.instruction).has_value()) return of_body;
   }
   const Rule& rule = model_.rule(group);
@@ -185,17 +175,13 @@ double MeshProblem::ComputingOf(int32_t group, const Option& option,
   Work local_work = part * model_.work[group];
   local_work.flops *= TimesMultiplied(*op.instruction);
   if (flops.has_value()) local_work.flops = *flops;
-  if (rates_ == nullptr) {
-    return (IsContraction(rule) ? local_work.flops * prices_.per_flop : 0) +
-           bytes * prices_.per_local_byte;
-  }
   KernelPart share{.local = LocalWorkOf(group, option, local_work),
                    .kernel = part * traffic.kernel,
                    .kernels = traffic.kernels,
                    .is_start = traffic.is_start,
                    .scratch_bytes = part * traffic.scratch_bytes};
   share.local.work.bytes = bytes;
-  return std::max(of_body, PartSeconds(share, *rates_));
+  return std::max(of_body, PartSeconds(share, *task_.rates));
 }
 
 LocalWork MeshProblem::LocalWorkOf(int32_t group, const Option& option,
@@ -262,7 +248,7 @@ void MeshProblem::AddGroup(int32_t group, std::vector<Option> options) {
     std::vector<double> bytes;
     for (const ShardingId form : Results(value)) {
       bytes.push_back(LocalBytes(*model_.values[value].shape, form) /
-                      (IsKept(group) ? stages_ : 1));
+                      (IsKept(group) ? task_.stages : 1));
     }
     AddUsage(model_.values[value].alive, bytes, node);
   }
@@ -341,7 +327,7 @@ void MeshProblem::AddCopies() {
     std::vector<double> bytes(2 * count, 0);
     for (size_t i = 0; i < count; ++i) {
       bytes[count + i] = LocalBytes(*value.shape, forms[i]) /
-                         (IsKept(value.group) ? stages_ : 1);
+                         (IsKept(value.group) ? task_.stages : 1);
       // Partial values have no shared forms.
       if (pool_[forms[i]].IsPending()) copy.costs[count + i] = kInfiniteCost;
     }
@@ -451,7 +437,7 @@ StepTime MeshProblem::TimeOf(absl::Span<const int32_t> chosen) const {
     split.operands.push_back(forms(option.operands));
     split.results.push_back(forms(option.results));
   }
-  return TimeStep(model_, split, *rates_, prices_, resharder_);
+  return TimeStep(model_, split, *task_.rates, task_.prices, resharder_);
 }
 
 Assignment MeshProblem::ToAssignment(absl::Span<const int32_t> chosen) const {

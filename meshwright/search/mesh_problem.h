@@ -15,12 +15,11 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "meshwright/cost/rates.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/pool.h"
 #include "meshwright/reshard/reshard.h"
-#include "meshwright/search/demands.h"
+#include "meshwright/search/mesh_task.h"
 #include "meshwright/search/options.h"
 #include "meshwright/search/step_model.h"
 #include "meshwright/search/step_time.h"
@@ -38,25 +37,18 @@ inline double SecondsOfUnits(int64_t units) {
 
 // Bounds the memory of a problem at each of its `points` memory points. Small
 // contributions are subtracted from the limit once instead of being tracked.
-void LimitMemory(int64_t limit, int32_t points, Problem& problem);
-
-// By value (StepModel::values): the sharding to which it is resharded once for
-// all its users.
-using SharedForms = std::map<int32_t, Sharding>;
+void LimitMemory(int64_t limit, int32_t points, const MeshPolicy& policy,
+                 Problem& problem);
 
 class MeshProblem {
  public:
   // Everything, or only the groups' nodes, without reshards and memory.
   enum class Parts : uint8_t { kAll, kWork };
 
-  // All arguments must outlive this. `rates` may be null: computing is then
-  // priced by `prices`. Without `memory_limit`, memory is not bounded. `only`
-  // as in OptionMaker::For. `stages`: the mesh is one of so many stages, each
-  // of which holds its share of the residuals kept per micro-batch.
-  MeshProblem(const StepModel& model, const Mesh& mesh, const Prices& prices,
-              const Rates* rates, Resharder& resharder,
-              std::optional<int64_t> memory_limit, const Demands& demands,
-              const OneAxisFree* only = nullptr, double stages = 1,
+  // All arguments must outlive this. Without a memory limit in `task`, memory
+  // is not bounded. `only` as in OptionMaker::For.
+  MeshProblem(const StepModel& model, const MeshTask& task,
+              Resharder& resharder, const OneAxisFree* only = nullptr,
               Parts parts = Parts::kAll);
 
   const Problem& problem() const { return problem_; }
@@ -92,8 +84,8 @@ class MeshProblem {
   // initial solution for it that is otherwise equal to `chosen`.
   std::vector<int32_t> CarryAll(absl::Span<const int32_t> chosen);
 
-  // The estimated step time of a solution as a lowered program. Requires:
-  // rates. Linear in the step.
+  // The estimated step time of a solution as a lowered program; requires
+  // Objective::kTime. Linear in the step.
   StepTime TimeOf(absl::Span<const int32_t> chosen) const;
 
   // The assignment of a solution of problem().
@@ -138,10 +130,8 @@ class MeshProblem {
   std::vector<ShardingId> Operands(int32_t group, int32_t operand) const;
 
   const StepModel& model_;
+  const MeshTask& task_;
   const Mesh& mesh_;
-  const Prices& prices_;
-  const Rates* rates_;
-  const double stages_;
   Resharder& resharder_;
   Problem problem_;
   ShardingPool pool_;

@@ -10,13 +10,6 @@
 namespace meshwright {
 namespace {
 
-// Rounds over the axes.
-constexpr int kAxisRounds = 2;
-// Smaller improvements are ignored.
-constexpr double kGain = 1e-4;
-// By what factor a plan that fits may be slower than one that does not seem to.
-constexpr double kWorth = 1.1;
-
 // A group has no option.
 absl::Status Impossible(const StepModel& model, const MeshTask& task,
                         int32_t group) {
@@ -41,8 +34,7 @@ absl::Status Impossible(const StepModel& model, const MeshTask& task,
 absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
                                  Resharder& resharder,
                                  const OneAxisFree* only) {
-  MeshProblem problem(model, task.mesh, task.prices, task.rates, resharder,
-                      task.memory_limit, task.demands, only, task.stages);
+  MeshProblem problem(model, task, resharder, only);
   if (!problem.impossible().empty()) {
     return Impossible(model, task, problem.impossible()[0]);
   }
@@ -54,10 +46,9 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
   if (!problem.MemoryOf(solution.assignment).fits) {
     options.initial = problem.CarryAll(solution.assignment);
     absl::StatusOr<Solution> other = Solve(problem.problem(), options);
-    // Programs may fit although the count says otherwise; a slow plan is no
-    // gain.
-    if (other.ok() && static_cast<double>(other->cost) <=
-                          kWorth * static_cast<double>(solution.cost)) {
+    if (other.ok() &&
+        static_cast<double>(other->cost) <=
+            task.policy.worth_fitting * static_cast<double>(solution.cost)) {
       // Its own bound does not hold for plans that carry less and do fit.
       other->lower_bound = std::min(solution.lower_bound, other->lower_bound);
       solution = *std::move(other);
@@ -69,8 +60,9 @@ absl::StatusOr<MeshPlan> SolveOn(const StepModel& model, const MeshTask& task,
   if (only == nullptr) {
     plan.bound_seconds = SecondsOfUnits(solution.lower_bound);
   }
-  plan.time = task.rates == nullptr ? StepTime{.seconds = plan.seconds}
-                                    : problem.TimeOf(solution.assignment);
+  plan.time = task.objective == Objective::kTime
+                  ? problem.TimeOf(solution.assignment)
+                  : StepTime{.seconds = plan.seconds};
   plan.peak_bytes = Evaluate(problem.problem(), solution.assignment).peak_usage;
   plan.placements = problem.PlacementsOf(solution.assignment);
   plan.shared = problem.SharedOf(solution.assignment);
@@ -87,9 +79,7 @@ absl::StatusOr<MeshPlan> PlanMesh(const StepModel& model,
 
 double BoundOf(const StepModel& model, const MeshTask& task) {
   Resharder resharder(&task.mesh, task.prices, task.ways);
-  return MeshProblem(model, task.mesh, task.prices, task.rates, resharder,
-                     std::nullopt, task.demands, nullptr, task.stages,
-                     MeshProblem::Parts::kWork)
+  return MeshProblem(model, task, resharder, nullptr, MeshProblem::Parts::kWork)
       .LeastWork();
 }
 
@@ -110,9 +100,6 @@ int64_t CellsOf(const StepModel& model, const Mesh& mesh) {
 }
 
 namespace {
-
-// Larger problems are not solved for all axes at once.
-constexpr int64_t kMaxCells = 30'000'000;
 
 // Axis by axis. Starting from nothing sharded, pinned ops may have no
 // compatible options yet, so that the initial choice is arbitrary.
@@ -158,12 +145,12 @@ absl::StatusOr<MeshPlan> SketchByAxis(const StepModel& model,
   double least = task.warm_start_seconds.value_or(
       best.ok() ? best->seconds : std::numeric_limits<double>::infinity());
   int32_t in_vain = 0;
-  for (int32_t turn = 0; turn < kAxisRounds * axes && in_vain + 1 < axes;
-       ++turn) {
+  for (int32_t turn = 0;
+       turn < task.policy.axis_rounds * axes && in_vain + 1 < axes; ++turn) {
     last = solve((task.first_axis + turn) % axes);
     if (!best.ok() && !task.warm_start_seconds.has_value()) continue;
     const double now = best.ok() ? best->seconds : least;
-    in_vain = now < (1 - kGain) * least ? 0 : in_vain + 1;
+    in_vain = now < (1 - task.policy.least_gain) * least ? 0 : in_vain + 1;
     least = std::min(least, now);
   }
   if (!best.ok() && !last.ok()) return last;
@@ -187,7 +174,8 @@ absl::StatusOr<MeshPlan> SketchMesh(const StepModel& model,
     other.first_axis = first;
     plan = SketchByAxis(model, other);
   }
-  if (plan.ok() || CellsOf(model, task.mesh) > kMaxCells) return plan;
+  if (plan.ok() || CellsOf(model, task.mesh) > task.policy.most_cells)
+    return plan;
   return PlanMesh(model, other);
 }
 

@@ -41,8 +41,7 @@ TEST(PlanMesh, EqualsBruteForce) {
     MeshTask task = TaskOn("d=2");
     task.memory_limit = limit;
     Resharder resharder(&task.mesh, task.prices);
-    const MeshProblem problem(model, task.mesh, task.prices, nullptr, resharder,
-                              limit, {});
+    const MeshProblem problem(model, task, resharder);
     const int64_t best = BruteForce(problem.problem());
     const absl::StatusOr<MeshPlan> plan = PlanMesh(model, task);
     if (best == std::numeric_limits<int64_t>::max()) {
@@ -97,6 +96,28 @@ TEST(PlanMesh, AssignmentsLower) {
   }
 }
 
+// Of all plans that send as few bytes, the one with the least computing.
+TEST(PlanMesh, ComputingOnlyBreaksTiesOfVolume) {
+  const Module module = Layers(2, 8, 16);
+  const StepModel model = ModelStep(module, FusionStyleFor(true));
+  MeshTask task = TaskOn("d=2");
+  // Nothing is sent by plans that split the batch.
+  task.prices.collective = {1, 1};
+  task.demands.expert = [&](int32_t group, const Sharding& sharding) {
+    const FlatOp& op = model.op(group);
+    return op.kind != OpKind::kParameter || op.instruction->name != "x" ||
+           AxesOf(sharding.dims[0]) == task.mesh.SubAxes(0);
+  };
+  const absl::StatusOr<MeshPlan> quickest = PlanMesh(model, task);
+  task.objective = Objective::kVolume;
+  const absl::StatusOr<MeshPlan> least = PlanMesh(model, task);
+  ASSERT_TRUE(quickest.ok() && least.ok());
+  // Costs are whole picoseconds.
+  EXPECT_NEAR(least->seconds, 1e-3 * quickest->seconds,
+              static_cast<double>(model.alike.count()) / kUnitsPerSecond);
+  EXPECT_EQ(least->time.seconds, least->seconds);
+}
+
 TEST(PlanMesh, KeepsADemand) {
   const Module module = Layers(1, 8, 16);
   const StepModel model = ModelStep(module, FusionStyleFor(true));
@@ -145,8 +166,8 @@ class HeldByALoop : public testing::Test {
     return PlanMesh(model_, task_);
   }
   MeshProblem ProblemWith(int64_t limit) {
-    return MeshProblem(model_, task_.mesh, task_.prices, nullptr, resharder_,
-                       limit, {});
+    limited_.memory_limit = limit;
+    return MeshProblem(model_, limited_, resharder_);
   }
   int64_t PeakOf(bool is_split, bool is_carried_split) {
     const absl::StatusOr<MeshPlan> plan = Plan(is_split, is_carried_split);
@@ -161,6 +182,7 @@ class HeldByALoop : public testing::Test {
   Instruction* w_ = nullptr;
   StepModel model_;
   MeshTask task_ = TaskOn("d=2");
+  MeshTask limited_ = TaskOn("d=2");
   Resharder resharder_{&task_.mesh, task_.prices};
 };
 

@@ -237,13 +237,6 @@ class Modeller {
 
 }  // namespace
 
-bool IsContraction(const Rule& rule) {
-  for (size_t i = 0; i < rule.factors.size(); ++i) {
-    if (IsContracted(rule, static_cast<int32_t>(i))) return true;
-  }
-  return false;
-}
-
 std::vector<int32_t> ParametersOfLeaves(const Module& module) {
   std::vector<int32_t> parameters;
   int32_t number = 0;

@@ -121,9 +121,6 @@ std::vector<std::pair<OpId, OpId>> StateOps(const Module& module,
 // The name of the parameter that a leaf array is part of.
 std::string ParameterName(const StepModel& model, size_t leaf);
 
-// Whether the op of the rule contracts a factor, as a dot does.
-bool IsContraction(const Rule& rule);
-
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_SEARCH_STEP_MODEL_H_
