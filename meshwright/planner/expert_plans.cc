@@ -36,7 +36,7 @@ class ExpertPlans {
       : task_(task),
         whole_(whole),
         own_(own),
-        effort_(task.EffortFor(*own.chosen.found.variant)),
+        effort_(task.EffortFor(own.chosen.found.variant())),
         seconds_(own.chosen.found.seconds()),
         most_seconds_(effort_.expert_behind * QuickestSketch(whole)),
         variants_(variants),
@@ -73,7 +73,7 @@ class ExpertPlans {
         return sketched;
       }
       // That of the setting in which the search is fastest.
-      const SearchEffort& effort = task.EffortFor(*found.front().variant);
+      const SearchEffort& effort = task.EffortFor(found.front().variant());
       MW_ASSIGN_OR_RETURN(
           Finished finished,
           FinishFound(task, search, std::move(found), effort, log));
@@ -98,7 +98,7 @@ class ExpertPlans {
                                       Expert expert) const {
     std::vector<PlanCandidate> sketches;
     std::vector<AxisPlaces> warm_start;  // Of the best candidate so far.
-    if (IsOnlySketched()) warm_start = own_.chosen.found.plan.placements;
+    if (IsOnlySketched()) warm_start = own_.chosen.found.plan().placements;
     double least = std::numeric_limits<double>::infinity();
     Variants variants = variants_;
     for (const SettingTime& one : SettingsFor(expert)) {
@@ -115,7 +115,7 @@ class ExpertPlans {
       }
       if (found->seconds() <= least) {
         least = found->seconds();
-        warm_start = found->plan.placements;
+        warm_start = found->plan().placements;
       }
       if (found->seconds() <= task_.policy.experts.far_behind * seconds_) {
         sketches.push_back(*std::move(found));
@@ -145,10 +145,10 @@ class ExpertPlans {
     if (found.empty()) return absl::NotFoundError("behind");
     const PlanCandidate& best = *QuickestOf(found);
     const auto is_same = [&](const PlanCandidate& one) {
-      return one.variant == best.variant &&
-             one.setting.mesh == best.setting.mesh &&
-             one.plan.placements == best.plan.placements &&
-             one.plan.seconds == best.plan.seconds;
+      return &one.variant() == &best.variant() &&
+             one.setting().mesh == best.setting().mesh &&
+             one.plan().placements == best.plan().placements &&
+             one.plan().seconds == best.plan().seconds;
     };
     if (std::ranges::any_of(own_.written, is_same)) {
       return absl::AlreadyExistsError("the search's own");
@@ -204,17 +204,17 @@ class ExpertPlans {
 WrittenCandidate TakenForOwn(const PlanTask& task, const MeshSearch& search,
                              const std::vector<PlanCandidate>& known,
                              WrittenCandidate expert) {
-  PlanCandidate own = expert.found;
-  own.setting = own.setting.With(Expert::kAuto);
-  double bound = BoundOn(known, *own.variant, own.setting.mesh);
+  const PlanCandidate own = expert.found.With(Expert::kAuto);
+  double bound = BoundOn(known, own.variant(), own.setting().mesh);
   if (bound == 0) {
     bound =
         Refined(search, own, task.memory_bytes, task.request.time_limit_seconds)
-            .plan.bound_seconds;
+            .plan()
+            .bound_seconds;
   }
   expert.found = own.WithBound(bound);
   expert.plan.strategy = task.request.expert;
-  expert.plan.gap = GapOf(expert.found);
+  expert.plan.gap = expert.found.gap();
   return expert;
 }
 

@@ -84,9 +84,9 @@ class WholeFinish {
   void Prove(size_t chosen) {
     const InPhase in(log_, kProve);
     if (!Fits(plans_[chosen])) return;
-    const double before = found_[chosen].plan.seconds;
+    const double before = found_[chosen].plan().seconds;
     WrittenCandidate best = Proven({found_[chosen], std::move(plans_[chosen])});
-    if (best.found.plan.seconds < before) {
+    if (best.found.plan().seconds < before) {
       Tell({best.plan});
       RecordWritten(task_, best.plan, log_.alternatives);
     }
@@ -96,7 +96,7 @@ class WholeFinish {
 
   void ImproveProven() {
     for (PlanCandidate& found : found_) {
-      if (GapOf(found) > task_.policy.prune.proven_gap) continue;
+      if (found.gap() > task_.policy.prune.proven_gap) continue;
       found = Improved(found, task_.policy.solve.last_work,
                        task_.policy.solve.first_gap);
     }
@@ -118,7 +118,7 @@ class WholeFinish {
   int64_t LastWork(const PlanCandidate& found) const {
     const auto& solve = task_.policy.solve;
     if (task_.request.expert != Expert::kAuto) return solve.last_work;
-    const int64_t cells = CellsOf(found.variant->model, found.setting.mesh);
+    const int64_t cells = CellsOf(found.variant().model, found.setting().mesh);
     return cells > solve.most_work / solve.work_of_cell
                ? solve.most_work
                : std::max(solve.last_work, solve.work_of_cell * cells);
@@ -166,7 +166,7 @@ class WholeFinish {
     std::vector<PlanCandidate> all = std::move(all_);
     std::erase_if(all, [&](const PlanCandidate& one) {
       return std::ranges::any_of(found_, [&](const PlanCandidate& other) {
-        return one.setting == other.setting;
+        return one.setting() == other.setting();
       });
     });
     std::ranges::stable_sort(all, {}, &PlanCandidate::seconds);
@@ -178,7 +178,7 @@ class WholeFinish {
       if (one.seconds() >= best.predicted.step_seconds) break;
       if (watch.seconds() >= seconds) {
         log_.notes.push_back(absl::StrCat(
-            one.setting.mesh.ToString(), " may be as good: estimated at ",
+            one.setting().mesh.ToString(), " may be as good: estimated at ",
             FormatSeconds(one.seconds()), ", not written for want of time"));
         break;
       }
@@ -193,13 +193,14 @@ class WholeFinish {
   std::optional<WrittenCandidate> Tighter(const PlanCandidate& found,
                                           const Plan& plan) const {
     const auto limit = static_cast<int64_t>(
-        static_cast<double>(found.plan.peak_bytes) *
+        static_cast<double>(found.plan().peak_bytes) *
         task_.policy.solve.tighter * static_cast<double>(task_.memory_bytes) /
         static_cast<double>(plan.predicted.peak_bytes));
-    const absl::StatusOr<PlanCandidate> sketch = search_.Sketch(
-        found.variant, found.setting, limit, found.plan.placements);
+    const absl::StatusOr<PlanCandidate> sketch =
+        search_.Sketch(found.shared_variant(), found.setting(), limit,
+                       found.plan().placements);
     if (!sketch.ok()) return std::nullopt;
-    PlanCandidate tighter = sketch->WithBound(found.plan.bound_seconds);
+    PlanCandidate tighter = sketch->WithBound(found.plan().bound_seconds);
     absl::StatusOr<Plan> written = WritePlan(task_, tighter);
     if (!written.ok()) return std::nullopt;
     return WrittenCandidate{std::move(tighter), *std::move(written)};
@@ -208,18 +209,18 @@ class WholeFinish {
   // Refines a coarse candidate for its bound; takes what that turned out to
   // improve.
   WrittenCandidate Proven(WrittenCandidate one) const {
-    if (one.found.plan.bound_seconds > 0) return one;
+    if (one.found.plan().bound_seconds > 0) return one;
     PlanCandidate more =
         Refined(search_, one.found, task_.memory_bytes, LeftSeconds());
-    if (more.plan.seconds < one.found.plan.seconds) {
+    if (more.plan().seconds < one.found.plan().seconds) {
       absl::StatusOr<Plan> better = WritePlan(task_, more);
       if (better.ok() && Fits(*better) &&
           better->predicted.step_seconds < one.plan.predicted.step_seconds) {
         return {std::move(more), *std::move(better)};
       }
     }
-    one.found.plan.bound_seconds = more.plan.bound_seconds;
-    one.plan.gap = GapOf(one.found);
+    one.found = one.found.WithBound(more.plan().bound_seconds);
+    one.plan.gap = one.found.gap();
     return one;
   }
 
@@ -284,8 +285,8 @@ size_t ChooseWritten(const std::vector<Plan>& plans, int64_t memory_bytes,
 
 PlanCandidate Refined(const MeshSearch& search, const PlanCandidate& found,
                       int64_t memory_bytes, double seconds_left) {
-  PlanCandidate unbounded = found.WithBound(0);
-  unbounded.memory_limit = memory_bytes;
+  const PlanCandidate unbounded =
+      found.WithBound(0).WithMemoryLimit(memory_bytes);
   return search.Improved(unbounded, search.policy().solve.second_work,
                          search.policy().solve.first_gap, seconds_left);
 }
@@ -306,7 +307,7 @@ absl::StatusOr<Finished> FinishWhole(const PlanTask& task,
         FinishFound(task, search, whole.found(), whole.effort(), log));
     const WrittenCandidate& chosen = finished.chosen;
     if (chosen.plan.predicted.peak_bytes <= task.memory_bytes) return finished;
-    whole.TrySmaller(*chosen.found.variant).IgnoreError();
+    whole.TrySmaller(chosen.found.variant()).IgnoreError();
     if (whole.found().empty()) return finished;
   }
 }

@@ -1,7 +1,9 @@
 #include "meshwright/planner/finish_whole.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -59,48 +61,74 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& test) { return test.param.name; });
 
+PlanCandidate Candidate(std::shared_ptr<const StepVariant> variant,
+                        double seconds, double estimate, double bound = 0) {
+  const Setting setting =
+      SettingOf(*variant, *Mesh::Parse("data=2"), Expert::kAuto);
+  MeshPlan plan;
+  plan.seconds = seconds;
+  plan.time.seconds = estimate;
+  plan.bound_seconds = bound;
+  return {std::move(variant), setting, kLimit, {}, std::move(plan)};
+}
+
+std::shared_ptr<const StepVariant> VariantOf(Recompute recompute) {
+  auto variant = std::make_shared<StepVariant>();
+  variant->recompute = recompute;
+  return variant;
+}
+
+TEST(PlanCandidate, HasNoBoundAboveItsCost) {
+  const PlanCandidate one =
+      Candidate(VariantOf(Recompute::kNone), 2, 2, /*bound=*/3);
+  EXPECT_EQ(one.plan().bound_seconds, 2);
+  EXPECT_EQ(one.gap(), 0);
+  EXPECT_EQ(one.WithBound(1.5).gap(), 0.25);
+  EXPECT_EQ(one.WithBound(5).gap(), 0);
+  EXPECT_EQ(one.gap(), 0);
+}
+
+TEST(PlanCandidate, HasTheVariantOfItsSetting) {
+  const auto variant = VariantOf(Recompute::kFull);
+  const Setting other{.mesh = *Mesh::Parse("data=2"), .micro_batches = 4};
+  EXPECT_DEATH(PlanCandidate(variant, other, kLimit, {}, {}), "count");
+}
+
 TEST(Promising, KeepsOneThatIsProven) {
   // Four are kept.
-  const auto variant = std::make_shared<const StepVariant>();
+  const auto variant = VariantOf(Recompute::kNone);
   std::vector<PlanCandidate> found;
-  for (const double seconds : {1.0, 1.001, 1.002, 1.003, 1.004, 1.005}) {
-    PlanCandidate one{.variant = variant,
-                      .setting = {.mesh = *Mesh::Parse("data=2")}};
-    one.plan.seconds = one.plan.time.seconds = seconds;
-    found.push_back(one);
+  for (const double seconds : {1.0, 1.001, 1.002, 1.003, 1.004}) {
+    found.push_back(Candidate(variant, seconds, seconds));
   }
-  found[5].plan.bound_seconds = 1.0;
+  found.push_back(Candidate(variant, 1.005, 1.005, /*bound=*/1.0));
   EXPECT_TRUE(HasProven(found, {}));
   found = Promising(found, /*kept=*/4, {});
   ASSERT_EQ(found.size(), 5u);
-  EXPECT_EQ(found[4].plan.seconds, 1.005);
+  EXPECT_EQ(found[4].plan().seconds, 1.005);
   found = Promising(found, /*kept=*/4, {});
   EXPECT_EQ(found.size(), 5u);
-  found[4].plan.time.seconds = 1.5;
+  found[4] = Candidate(variant, 1.005, 1.5, /*bound=*/1.0);
   EXPECT_FALSE(HasProven(found, {}));
   found = Promising(found, /*kept=*/4, {});
   EXPECT_EQ(found.size(), 4u);
 }
 
 TEST(Promising, KeepsOneOfEachRecomputation) {
-  const auto light = std::make_shared<StepVariant>();
-  light->recompute = Recompute::kSelective;
+  const auto none = VariantOf(Recompute::kNone);
+  const auto light = VariantOf(Recompute::kSelective);
   std::vector<PlanCandidate> found;
   for (const double seconds : {1.0, 1.001, 1.002}) {
-    found.push_back({.variant = std::make_shared<const StepVariant>(),
-                     .setting = {.mesh = *Mesh::Parse("data=2")}});
-    found.back().plan.time.seconds = seconds;
-  }
-  for (const double seconds : {1.04, 1.041}) {
-    found.push_back(found[0]);
-    found.back().variant = light;
-    found.back().plan.time.seconds = seconds;
+    found.push_back(Candidate(none, 0, seconds));
   }
   std::vector<PlanCandidate> far = found;
+  for (const double seconds : {1.04, 1.041}) {
+    found.push_back(Candidate(light, 0, seconds));
+  }
   found = Promising(found, /*kept=*/2, {});
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[2].seconds(), 1.04);
-  far[3].plan.time.seconds = far[4].plan.time.seconds = 1.06;
+  for (int i = 0; i < 2; ++i) far.push_back(Candidate(light, 0, 1.06));
   far = Promising(far, /*kept=*/2, {});
   EXPECT_EQ(far.size(), 2u);
 }
@@ -121,13 +149,13 @@ TEST(WholeSearch, TriesMoreMicroBatchesThanItFound) {
                     log);
   EXPECT_EQ(whole.Try(), absl::OkStatus());
   ASSERT_FALSE(whole.found().empty());
-  const int64_t first = whole.found()[0].variant->count;
-  const Recompute recompute = whole.found()[0].variant->recompute;
-  EXPECT_EQ(whole.TrySmaller(*whole.found()[0].variant), absl::OkStatus());
+  const int64_t first = whole.found()[0].variant().count;
+  const Recompute recompute = whole.found()[0].variant().recompute;
+  EXPECT_EQ(whole.TrySmaller(whole.found()[0].variant()), absl::OkStatus());
   ASSERT_FALSE(whole.found().empty());
   for (const PlanCandidate& found : whole.found()) {
-    EXPECT_GT(found.variant->count, first);
-    EXPECT_EQ(found.variant->recompute, recompute);
+    EXPECT_GT(found.variant().count, first);
+    EXPECT_EQ(found.variant().recompute, recompute);
   }
 }
 

@@ -19,35 +19,34 @@ bool IsSmall(const StepModel& model, const Mesh& mesh,
          CellsOf(model, mesh) <= policy.solve.most_cells;
 }
 
-absl::StatusOr<PlanCandidate> MeshSearch::Begin(
-    const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
-    int64_t memory_limit) const {
-  PlanCandidate found{
-      .variant = variant, .setting = setting, .memory_limit = memory_limit};
-  if (variant->pins.has_value()) found.pins = variant->pins->given;
-  MW_RETURN_IF_ERROR(
-      PinBatch(request_, variant->model, setting.mesh, found.pins));
-  return found;
+absl::StatusOr<Annotations> MeshSearch::PinsOf(const StepVariant& variant,
+                                               const Setting& setting) const {
+  Annotations pins;
+  if (variant.pins.has_value()) pins = variant.pins->given;
+  MW_RETURN_IF_ERROR(PinBatch(request_, variant.model, setting.mesh, pins));
+  return pins;
 }
 
-absl::StatusOr<MeshTask> MeshSearch::TaskOf(const PlanCandidate& found) const {
-  const Mesh& mesh = found.setting.mesh;
+absl::StatusOr<MeshTask> MeshSearch::TaskOf(const StepVariant& variant,
+                                            const Setting& setting,
+                                            int64_t memory_limit,
+                                            const Annotations& pins) const {
+  const Mesh& mesh = setting.mesh;
   MeshTask task{.mesh = mesh};
   task.prices = SearchPrices(request_, rates_, cluster_, mesh);
-  task.ways = PathsOf(mesh);
   task.rates = &rates_;
   if (request_.expert == Expert::kVolume) task.objective = Objective::kVolume;
+  task.ways = PathsOf(mesh);
   task.policy = policy_.mesh;
-  task.memory_limit = found.memory_limit;
-  task.stages = found.setting.stages.meshes();
+  task.memory_limit = memory_limit;
+  task.stages = setting.stages.meshes();
   task.solve = {.time_limit_seconds = request_.time_limit_seconds,
                 .work_limit = policy_.solve.first_work,
                 .seed = request_.seed,
                 .gap = is_lean_ ? policy_.lean.gap : policy_.solve.first_gap};
   MW_ASSIGN_OR_RETURN(task.demands.pins,
-                      PinnedGroups(found.variant->model, found.pins, mesh));
-  task.demands.expert =
-      DemandOf(found.setting.expert, found.variant->model, found.setting.mesh);
+                      PinnedGroups(variant.model, pins, mesh));
+  task.demands.expert = DemandOf(setting.expert, variant.model, mesh);
   return task;
 }
 
@@ -58,37 +57,42 @@ std::shared_ptr<ReshardPathCache> MeshSearch::PathsOf(const Mesh& mesh) const {
   return ways;
 }
 
+absl::StatusOr<PlanCandidate> MeshSearch::SketchWith(
+    const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
+    int64_t memory_limit, const std::function<void(MeshTask&)>& start) const {
+  MW_ASSIGN_OR_RETURN(Annotations pins, PinsOf(*variant, setting));
+  MW_ASSIGN_OR_RETURN(MeshTask task,
+                      TaskOf(*variant, setting, memory_limit, pins));
+  start(task);
+  MW_ASSIGN_OR_RETURN(MeshPlan plan, SketchMesh(variant->model, task));
+  return PlanCandidate(variant, setting, memory_limit, std::move(pins),
+                       std::move(plan));
+}
+
 absl::StatusOr<PlanCandidate> MeshSearch::Sketch(
     const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
     int64_t memory_limit, const std::vector<AxisPlaces>& warm_start) const {
-  MW_ASSIGN_OR_RETURN(PlanCandidate found,
-                      Begin(variant, setting, memory_limit));
-  MW_ASSIGN_OR_RETURN(MeshTask task, TaskOf(found));
-  task.warm_start = warm_start;
-  MW_ASSIGN_OR_RETURN(found.plan, SketchMesh(variant->model, task));
-  return found;
+  return SketchWith(variant, setting, memory_limit,
+                    [&](MeshTask& task) { task.warm_start = warm_start; });
 }
 
 absl::StatusOr<PlanCandidate> MeshSearch::SketchFrom(
     const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
     int64_t memory_limit, const Start& start) const {
-  MW_ASSIGN_OR_RETURN(PlanCandidate found,
-                      Begin(variant, setting, memory_limit));
-  MW_ASSIGN_OR_RETURN(MeshTask task, TaskOf(found));
-  task.warm_start = start.places;
-  task.warm_start_shared = start.shared;
-  task.warm_start_seconds = start.seconds;
-  task.first_axis = start.axis;
-  MW_ASSIGN_OR_RETURN(found.plan, SketchMesh(variant->model, task));
-  return found;
+  return SketchWith(variant, setting, memory_limit, [&](MeshTask& task) {
+    task.warm_start = start.places;
+    task.warm_start_shared = start.shared;
+    task.warm_start_seconds = start.seconds;
+    task.first_axis = start.axis;
+  });
 }
 
 absl::StatusOr<int64_t> MeshSearch::LeastPeak(
     const std::shared_ptr<const StepVariant>& variant,
     const Setting& setting) const {
-  MW_ASSIGN_OR_RETURN(const PlanCandidate found,
-                      Begin(variant, setting, kNoLimit));
-  MW_ASSIGN_OR_RETURN(const MeshTask task, TaskOf(found));
+  MW_ASSIGN_OR_RETURN(const Annotations pins, PinsOf(*variant, setting));
+  MW_ASSIGN_OR_RETURN(const MeshTask task,
+                      TaskOf(*variant, setting, kNoLimit, pins));
   return meshwright::LeastPeak(variant->model, setting.mesh, task.demands);
 }
 
@@ -108,33 +112,30 @@ absl::Status MeshSearch::CheckPossible(
 PlanCandidate MeshSearch::Improved(const PlanCandidate& found, int64_t work,
                                    double wanted_gap,
                                    double seconds_left) const {
-  const double gap = 1 - found.plan.bound_seconds / found.plan.seconds;
-  if (!(gap > wanted_gap) || seconds_left < 0.1) return found;
-  if (!IsSmall(found.variant->model, found.setting.mesh, policy_)) {
+  if (!(found.gap() > wanted_gap) || seconds_left < 0.1) return found;
+  if (!IsSmall(found.variant().model, found.setting().mesh, policy_)) {
     return Bounded(found);
   }
   absl::StatusOr<MeshTask> task = TaskOf(found);
   if (!task.ok()) return found;
-  task->warm_start = found.plan.placements;
-  task->warm_start_shared = found.plan.shared;
+  task->warm_start = found.plan().placements;
+  task->warm_start_shared = found.plan().shared;
   task->solve.work_limit = work;
   task->solve.gap = wanted_gap;
   task->solve.time_limit_seconds = seconds_left;
-  absl::StatusOr<MeshPlan> plan = PlanMesh(found.variant->model, *task);
+  absl::StatusOr<MeshPlan> plan = PlanMesh(found.variant().model, *task);
   if (!plan.ok()) return found;
-  const double bound = std::max(found.plan.bound_seconds, plan->bound_seconds);
-  PlanCandidate improved = found;
-  if (plan->seconds <= found.plan.seconds) improved.plan = *std::move(plan);
-  return improved.WithBound(bound);
+  const double bound =
+      std::max(found.plan().bound_seconds, plan->bound_seconds);
+  const bool is_better = plan->seconds <= found.plan().seconds;
+  return (is_better ? found.With(*std::move(plan)) : found).WithBound(bound);
 }
 
 PlanCandidate MeshSearch::Bounded(const PlanCandidate& found) const {
   const absl::StatusOr<MeshTask> task = TaskOf(found);
   if (!task.ok()) return found;
-  PlanCandidate bounded = found;
-  bounded.plan.bound_seconds =
-      std::max(found.plan.bound_seconds, BoundOf(found.variant->model, *task));
-  return bounded;
+  return found.WithBound(std::max(found.plan().bound_seconds,
+                                  BoundOf(found.variant().model, *task)));
 }
 
 }  // namespace meshwright

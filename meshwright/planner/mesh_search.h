@@ -3,8 +3,8 @@
 #ifndef MESHWRIGHT_PLANNER_MESH_SEARCH_H_
 #define MESHWRIGHT_PLANNER_MESH_SEARCH_H_
 
-#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,8 +13,8 @@
 
 #include "absl/status/statusor.h"
 #include "meshwright/cost/rates.h"
-#include "meshwright/loops/split_loops.h"
 #include "meshwright/mesh/cluster.h"
+#include "meshwright/planner/plan_candidate.h"
 #include "meshwright/planner/plan_task.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/planner/setting.h"
@@ -22,30 +22,6 @@
 #include "meshwright/search/plan_mesh.h"
 
 namespace meshwright {
-
-// A setting, and strategies for it. Candidates are values: what refines one
-// returns another.
-struct PlanCandidate {
-  // For pipelines only: the step whose loops were split into pieces, which
-  // `variant` is a variant of. Null: the loops are whole.
-  std::shared_ptr<const SplitStep> split;
-  std::shared_ptr<const StepVariant> variant;
-  Setting setting;
-  int64_t memory_limit = 0;  // Of this search: bytes per device, as it counts.
-  Annotations pins;
-  MeshPlan plan;
-
-  // Estimated seconds of a step as a program. (plan.seconds is the sum that the
-  // search minimises, and the one that has a bound.)
-  double seconds() const { return plan.time.seconds; }
-
-  // With a bound that holds for it, as far as it is below its cost.
-  PlanCandidate WithBound(double bound_seconds) const {
-    PlanCandidate other = *this;
-    other.plan.bound_seconds = std::min(bound_seconds, plan.seconds);
-    return other;
-  }
-};
 
 // Whether the problem can be solved for all axes at once; with three axes or
 // more only for small steps.
@@ -104,12 +80,21 @@ class MeshSearch {
   const SearchPolicy& policy() const { return policy_; }
 
  private:
-  // A candidate still without strategies.
-  absl::StatusOr<PlanCandidate> Begin(
+  // The user's pins on the step of the variant.
+  absl::StatusOr<Annotations> PinsOf(const StepVariant& variant,
+                                     const Setting& setting) const;
+  // What is solved to find strategies, without a warm start.
+  absl::StatusOr<MeshTask> TaskOf(const StepVariant& variant,
+                                  const Setting& setting, int64_t memory_limit,
+                                  const Annotations& pins) const;
+  absl::StatusOr<MeshTask> TaskOf(const PlanCandidate& found) const {
+    return TaskOf(found.variant(), found.setting(), found.memory_limit(),
+                  found.pins());
+  }
+  // A coarse candidate; `start` makes a task's warm start.
+  absl::StatusOr<PlanCandidate> SketchWith(
       const std::shared_ptr<const StepVariant>& variant, const Setting& setting,
-      int64_t memory_limit) const;
-  // What is solved to find its strategies, without a warm start.
-  absl::StatusOr<MeshTask> TaskOf(const PlanCandidate& found) const;
+      int64_t memory_limit, const std::function<void(MeshTask&)>& start) const;
   std::shared_ptr<ReshardPathCache> PathsOf(const Mesh& mesh) const;
 
   const Cluster& cluster_;

@@ -12,7 +12,7 @@ double Seconds(const PlanCandidate& found) { return found.seconds(); }
 
 bool IsProven(const PlanCandidate& found, double best,
               const SearchPolicy& policy) {
-  return GapOf(found) <= policy.prune.proven_gap &&
+  return found.gap() <= policy.prune.proven_gap &&
          Seconds(found) <= policy.prune.about_as_good * best;
 }
 
@@ -23,7 +23,7 @@ bool RecomputesOtherwise(const PlanCandidate& one,
                          const SearchPolicy& policy) {
   return Seconds(one) <= policy.prune.near * Seconds(than[0]) &&
          std::ranges::none_of(than, [&](const PlanCandidate& other) {
-           return other.variant->recompute == one.variant->recompute;
+           return other.variant().recompute == one.variant().recompute;
          });
 }
 
@@ -46,14 +46,8 @@ double SecondsOf(const std::vector<PlanCandidate>& found) {
 bool FitsWithFewer(const std::vector<PlanCandidate>& found, Recompute recompute,
                    int64_t count) {
   return std::ranges::any_of(found, [&](const PlanCandidate& one) {
-    return one.variant->count < count && one.variant->recompute <= recompute;
+    return one.variant().count < count && one.variant().recompute <= recompute;
   });
-}
-
-double GapOf(const PlanCandidate& found) {
-  return found.plan.seconds > 0
-             ? 1 - found.plan.bound_seconds / found.plan.seconds
-             : 0;
 }
 
 std::vector<PlanCandidate> Promising(std::vector<PlanCandidate> found,
@@ -92,7 +86,7 @@ std::vector<Mesh> PromisingMeshes(const std::vector<PlanCandidate>& found,
       sorted, {}, [](const PlanCandidate* one) { return one->seconds(); });
   std::vector<Mesh> best;
   for (const PlanCandidate* one : sorted) {
-    const Mesh& mesh = one->setting.mesh;
+    const Mesh& mesh = one->setting().mesh;
     if (best.size() == policy.prune.promising_meshes) break;
     if (std::ranges::count(best, mesh) == 0) best.push_back(mesh);
   }
@@ -109,8 +103,8 @@ double BoundOn(const std::vector<PlanCandidate>& found,
                const StepVariant& variant, const Mesh& mesh) {
   double bound = 0;
   for (const PlanCandidate& one : found) {
-    if (one.variant.get() == &variant && one.setting.mesh == mesh) {
-      bound = std::max(bound, one.plan.bound_seconds);
+    if (&one.variant() == &variant && one.setting().mesh == mesh) {
+      bound = std::max(bound, one.plan().bound_seconds);
     }
   }
   return bound;

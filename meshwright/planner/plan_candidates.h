@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/planner/mesh_search.h"
+#include "meshwright/planner/plan_candidate.h"
 #include "meshwright/planner/search_policy.h"
 
 namespace meshwright {
@@ -25,10 +25,6 @@ double SecondsOf(const std::vector<PlanCandidate>& found);
 // rematerialises no more than `recompute`.
 bool FitsWithFewer(const std::vector<PlanCandidate>& found, Recompute recompute,
                    int64_t count);
-
-// The optimality gap: by what part of its time a candidate can be above the
-// best on its mesh.
-double GapOf(const PlanCandidate& found);
 
 // The `kept` candidates that are worth more work, best first; another one that
 // is proven near-optimal if it is about as good as the best, and for each

@@ -131,7 +131,7 @@ class Planner {
     if ((plan.ok() || whole.ok()) && !left.empty()) {
       const StageCandidate& best = left.front();
       log_.notes.push_back(absl::StrCat(
-          best.stages, " stages on ", best.first().setting.mesh.ToString(),
+          best.stages, " stages on ", best.first().setting().mesh.ToString(),
           " may be as good: estimated at ", FormatSeconds(best.seconds),
           ", not written for want of time"));
     }
@@ -147,8 +147,8 @@ class Planner {
     }
     const PlanCandidate& first = candidate.first();
     Alternative* const one = FindAlternative(
-        log_.alternatives, first.setting.mesh, first.setting.micro_batches,
-        candidate.ranks(), first.variant->recompute);
+        log_.alternatives, first.setting().mesh, first.setting().micro_batches,
+        candidate.ranks(), first.variant().recompute);
     if (one != nullptr) one->why_not = WhyNot(written.status());
   }
 

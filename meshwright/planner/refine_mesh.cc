@@ -62,29 +62,30 @@ std::vector<Trial> TrialsOf(const PlanTask& task,
   std::vector<Trial> trials;
   const PlanCandidate* best = nullptr;
   for (const PlanCandidate& one : found) {
-    if (one.setting.mesh.axes().size() + 1 != task.policy.refine.most_axes)
+    if (one.setting().mesh.axes().size() + 1 != task.policy.refine.most_axes)
       continue;
-    if (best == nullptr || one.plan.seconds < best->plan.seconds) best = &one;
+    if (best == nullptr || one.plan().seconds < best->plan().seconds)
+      best = &one;
   }
   for (size_t i = 0; i < found.size(); ++i) {
     const PlanCandidate& one = found[i];
-    if (one.setting.mesh.axes().size() + 1 != task.policy.refine.most_axes)
+    if (one.setting().mesh.axes().size() + 1 != task.policy.refine.most_axes)
       continue;
     const bool is_behind =
         one.seconds() > task.policy.behind * SecondsOf(found);
-    const SearchEffort& effort = task.EffortFor(*one.variant);
+    const SearchEffort& effort = task.EffortFor(one.variant());
     size_t tried = 0;
     // The first axis is the batch's where the user asked for one.
     for (const SplitMesh& split :
-         SplitsOf(one.setting.mesh, task.cluster, task.policy,
+         SplitsOf(one.setting().mesh, task.cluster, task.policy,
                   task.request.batch_axis.empty() ? 0 : 1)) {
       const bool is_small =
-          IsSmall(one.variant->model, split.mesh, task.policy);
+          IsSmall(one.variant().model, split.mesh, task.policy);
       if (tried == (is_small ? effort.many_splits : effort.few_splits)) break;
       if (!is_small && (&one != best || is_behind)) break;
       // A mesh may be derived from several plans; the first is the best.
       const Setting setting =
-          SettingOf(*one.variant, split.mesh, task.request.expert);
+          SettingOf(one.variant(), split.mesh, task.request.expert);
       const bool is_known = std::ranges::any_of(
           trials, [&](const Trial& of) { return of.setting == setting; });
       if (is_known) continue;
@@ -149,29 +150,30 @@ std::vector<PlanCandidate> RefinedMeshes(
   std::vector<Trial> trials = TrialsOf(task, found);
   SideBySide(static_cast<int>(trials.size()), [&](int i) {
     Trial& trial = trials[i];
-    const MeshPlan& plan = found[trial.from].plan;
+    const MeshPlan& plan = found[trial.from].plan();
     MeshSearch::Start start{.places = Widened(plan.placements, trial.axis),
                             .seconds = plan.seconds,
                             .axis = trial.axis};
-    if (HaveSameParts(trial.setting.mesh, found[trial.from].setting.mesh)) {
+    if (HaveSameParts(trial.setting.mesh, found[trial.from].setting().mesh)) {
       start.shared = plan.shared;
     }
-    trial.found = search.SketchFrom(found[trial.from].variant, trial.setting,
-                                    limit, start);
+    trial.found = search.SketchFrom(found[trial.from].shared_variant(),
+                                    trial.setting, limit, start);
   });
   // For each plan, the best mesh derived from it.
   std::map<size_t, Trial*> best;
   for (Trial& trial : trials) {
     const PlanCandidate* const one = trial.found.ok() ? &*trial.found : nullptr;
     alternatives.push_back(AlternativeOf(
-        task.request, one, *found[trial.from].variant, trial.setting.mesh));
+        task.request, one, found[trial.from].variant(), trial.setting.mesh));
     if (one == nullptr) {
       alternatives.back().why_not = WhyNot(trial.found.status());
       continue;
     }
     alternatives.back().seconds = one->seconds();
     Trial*& known = best[trial.from];
-    if (known == nullptr || one->plan.seconds < known->found->plan.seconds) {
+    if (known == nullptr ||
+        one->plan().seconds < known->found->plan().seconds) {
       known = &trial;
     }
   }
@@ -180,16 +182,16 @@ std::vector<PlanCandidate> RefinedMeshes(
   for (auto& [from, trial] : best) {
     PlanCandidate& refined = *trial->found;
     const double gain =
-        IsSmall(refined.variant->model, refined.setting.mesh, task.policy)
+        IsSmall(refined.variant().model, refined.setting().mesh, task.policy)
             ? task.policy.refine.noticeable
             : task.policy.refine.worth_the_bound;
-    if (refined.plan.seconds >= (1 - gain) * found[from].plan.seconds) {
+    if (refined.plan().seconds >= (1 - gain) * found[from].plan().seconds) {
       continue;
     }
-    if (refined.plan.seconds < least) {
+    if (refined.plan().seconds < least) {
       refined = search.Improved(refined, task.policy.solve.second_work,
                                 task.policy.solve.first_gap, seconds_left);
-      least = refined.plan.seconds;
+      least = refined.plan().seconds;
     }
     taken.push_back(std::move(refined));
   }

@@ -38,11 +38,11 @@ Programs ProgramsOf(Recompute recompute, bool in_one_go) {
 }
 
 const PlanCandidate& OfRank(StageEstimator::Ranks ranks, int32_t rank) {
-  return *ranks[rank < ranks[0]->setting.stages.doubled ? 1 : 0];
+  return *ranks[rank < ranks[0]->setting().stages.doubled ? 1 : 0];
 }
 
 int64_t DevicesOf(StageEstimator::Ranks ranks, int32_t rank) {
-  return OfRank(ranks, rank).setting.mesh.device_count();
+  return OfRank(ranks, rank).setting().mesh.device_count();
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ absl::Status StageEstimator::TakeApartOnce(int64_t count) {
 // is not known yet.
 absl::StatusOr<StageEstimator::Shares> StageEstimator::EvenShares(
     Ranks ranks) const {
-  const StageSetting& stages = ranks[0]->setting.stages;
+  const StageSetting& stages = ranks[0]->setting().stages;
   Shares shares{.edges = ChainEdges(stages.count)};
   for (int32_t stage = 0; stage < stages.count; ++stage) {
     shares.work.push_back(
@@ -81,8 +81,8 @@ absl::StatusOr<StageEstimator::Shares> StageEstimator::EvenShares(
 }
 
 absl::StatusOr<StageEstimator::Shares> StageEstimator::SharesOf(Ranks ranks) {
-  const StageSetting& stages = ranks[0]->setting.stages;
-  const int64_t count = ranks[0]->setting.micro_batches;
+  const StageSetting& stages = ranks[0]->setting().stages;
+  const int64_t count = ranks[0]->setting().micro_batches;
   MW_RETURN_IF_ERROR(TakeApartOnce(count));
   if (layers_ > 1) return EvenShares(ranks);
   std::vector<int64_t> key;
@@ -145,12 +145,12 @@ StageCost StageEstimator::CostOf(const StepTime& time, const Setting& setting,
 }
 
 PipelineCosts StageEstimator::CostsOf(Ranks ranks, Shares shares) const {
-  const Setting& setting = ranks[0]->setting;
+  const Setting& setting = ranks[0]->setting();
   const StageSetting& stages = setting.stages;
   const auto count = static_cast<double>(setting.micro_batches);
   PipelineCosts costs{.edges = std::move(shares.edges)};
   for (int32_t stage = 0; stage < stages.count; ++stage) {
-    const StepTime& time = OfRank(ranks, stage % stages.ranks).plan.time;
+    const StepTime& time = OfRank(ranks, stage % stages.ranks).plan().time;
     costs.stages.push_back(CostOf(time, setting, shares.work[stage]));
   }
   std::vector<int64_t> first_device = {0};
@@ -183,7 +183,7 @@ PipelineCosts StageEstimator::CostsOf(Ranks ranks, Shares shares) const {
 absl::StatusOr<double> StageEstimator::SecondsOf(Ranks ranks) {
   MW_ASSIGN_OR_RETURN(Shares shares, SharesOf(ranks));
   const PipelineCosts costs = CostsOf(ranks, std::move(shares));
-  const Setting& setting = ranks[0]->setting;
+  const Setting& setting = ranks[0]->setting();
   const PipelineShape shape{
       .stages = setting.stages.count,
       .ranks = setting.stages.ranks,

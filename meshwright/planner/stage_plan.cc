@@ -17,7 +17,7 @@ namespace {
 // for the number of stages.
 bool MayTakeTurns(const PlanTask& task, const Plan& plan,
                   const StageCandidate& candidate) {
-  const auto& split = candidate.first().split;
+  const auto& split = candidate.first().split();
   return !task.request.stages.has_value() &&
          task.request.schedule.value_or(ScheduleKind::kAuto) ==
              ScheduleKind::kAuto &&
@@ -31,10 +31,10 @@ absl::StatusOr<PlanCandidate> Again(
     const MeshSearch& search, const PlanCandidate& found,
     const std::shared_ptr<const StepVariant>& variant, int64_t limit,
     const std::vector<AxisPlaces>& warm_start = {}) {
-  MW_ASSIGN_OR_RETURN(PlanCandidate again,
-                      search.Sketch(variant, found.setting, limit, warm_start));
-  again.split = found.split;
-  return again;
+  MW_ASSIGN_OR_RETURN(
+      const PlanCandidate again,
+      search.Sketch(variant, found.setting(), limit, warm_start));
+  return again.With(found.split());
 }
 
 // All layouts, or none.
@@ -42,11 +42,10 @@ absl::StatusOr<StageCandidate> Tighter(const MeshSearch& search, int64_t limit,
                                        const StageCandidate& candidate) {
   std::vector<PlanCandidate> all;
   for (const PlanCandidate& found : candidate.layouts) {
-    MW_ASSIGN_OR_RETURN(
-        PlanCandidate tighter,
-        Again(search, found, found.variant, limit, found.plan.placements));
-    tighter.plan.bound_seconds = found.plan.bound_seconds;
-    all.push_back(std::move(tighter));
+    MW_ASSIGN_OR_RETURN(const PlanCandidate tighter,
+                        Again(search, found, found.shared_variant(), limit,
+                              found.plan().placements));
+    all.push_back(tighter.WithBound(found.plan().bound_seconds));
   }
   return candidate.With(std::move(all));
 }
@@ -66,7 +65,8 @@ StageCandidate Improved(const PlanTask& task, const MeshSearch& search,
 absl::StatusOr<StageCandidate> WithLoopsCut(const PlanTask& task,
                                             const MeshSearch& search,
                                             StageCandidate candidate) {
-  const std::shared_ptr<const StepVariant> whole = candidate.first().variant;
+  const std::shared_ptr<const StepVariant> whole =
+      candidate.first().shared_variant();
   MW_ASSIGN_OR_RETURN(
       std::optional<SplitStep> step,
       StepForStages(task.module, whole->recompute, candidate.loop_pieces));
@@ -84,8 +84,7 @@ absl::StatusOr<StageCandidate> WithLoopsCut(const PlanTask& task,
       MW_ASSIGN_OR_RETURN(found,
                           Again(search, found, variant, task.memory_bytes));
     }
-    found.split = split;
-    return found;
+    return found.With(split);
   };
   for (PlanCandidate& rival : std::exchange(candidate.rivals, {})) {
     absl::StatusOr<PlanCandidate> made = made_over(std::move(rival));
@@ -175,7 +174,7 @@ double Fullest(const Plan& plan) {
 // helps.
 void Rebalance(const PlanTask& task, StageCandidate& candidate,
                WrittenStages& written) {
-  const double full = task.EffortFor(*candidate.first().variant).full;
+  const double full = task.EffortFor(candidate.first().variant()).full;
   for (int move = 0; move < task.policy.stages.most_moves; ++move) {
     if (Fullest(written.plan) <= full) break;
     const PlannedPipeline& pipeline = *written.plan.pipeline;
@@ -217,7 +216,7 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
   }
   Rebalance(task, candidate, written);
   StageChoice best{std::move(candidate), std::move(written.plan)};
-  if (!task.EffortFor(*best.candidate.first().variant).vary_stages) {
+  if (!task.EffortFor(best.candidate.first().variant()).vary_stages) {
     return std::move(best.plan);
   }
   if (best.candidate.layouts.size() == 1) {

@@ -309,9 +309,9 @@ void StageSearch::AddRivals() {
     return;
   }
   for (PlanCandidate& other : others_) {
-    if (other.variant == best_->first().variant &&
-        other.setting.stages.meshes() ==
-            best_->first().setting.stages.meshes()) {
+    if (&other.variant() == &best_->first().variant() &&
+        other.setting().stages.meshes() ==
+            best_->first().setting().stages.meshes()) {
       best_->rivals.push_back(std::move(other));
     }
   }
@@ -349,7 +349,7 @@ void StageSearch::TryMoreMicroBatches() {
   if (task_.request.micro_batches.has_value()) return;
   while (best_.ok()) {
     const int32_t stages = best_->ranks();
-    const int64_t count = 2 * best_->first().variant->count;
+    const int64_t count = 2 * best_->first().variant().count;
     if (BubblesOf(stages, count / 2) < task_.policy.stages.few_bubbles ||
         batch_ % count != 0 ||
         count > task_.policy.stages.most_micro_batches * stages) {
@@ -358,9 +358,9 @@ void StageSearch::TryMoreMicroBatches() {
     const double before = best_->seconds;
     std::vector<Mesh> meshes;
     for (const PlanCandidate& layout : best_->layouts) {
-      meshes.push_back(layout.setting.mesh);
+      meshes.push_back(layout.setting().mesh);
     }
-    Run({TrialOn(meshes, count, best_->first().setting.stages)});
+    Run({TrialOn(meshes, count, best_->first().setting().stages)});
     if (!(best_->seconds < before)) return;
   }
 }

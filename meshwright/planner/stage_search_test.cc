@@ -52,13 +52,13 @@ TEST_F(StageSearchTest, TheFirstRanksGetTheDevicesLeftOver) {
   ASSERT_TRUE(staged.ok()) << staged.status();
   ASSERT_EQ(staged->size(), 1u);
   const StageCandidate& one = staged->front();
-  EXPECT_EQ(one.first().setting.stages,
+  EXPECT_EQ(one.first().setting().stages,
             (StageSetting{.count = 3, .ranks = 3, .doubled = 1}));
   EXPECT_THAT(one.layout_of_rank, ElementsAre(1, 0, 0));
-  EXPECT_EQ(one.first().setting.mesh.device_count(), 1);
+  EXPECT_EQ(one.first().setting().mesh.device_count(), 1);
   ASSERT_EQ(one.layouts.size(), 2u);
-  EXPECT_EQ(one.layouts[1].setting.mesh.device_count(), 2);
-  EXPECT_TRUE(one.layouts[1].setting.stages.is_doubled);
+  EXPECT_EQ(one.layouts[1].setting().mesh.device_count(), 2);
+  EXPECT_TRUE(one.layouts[1].setting().stages.is_doubled);
 }
 
 TEST_F(StageSearchTest, OneCandidateOfEachStageCount) {
@@ -69,8 +69,8 @@ TEST_F(StageSearchTest, OneCandidateOfEachStageCount) {
   for (const StageCandidate& one : *staged) {
     EXPECT_TRUE(ranks.insert(one.ranks()).second) << one.ranks();
     EXPECT_GT(one.seconds, 0);
-    EXPECT_EQ(one.first().setting.stages.ranks, one.ranks());
-    EXPECT_EQ(one.first().setting.micro_batches, one.first().variant->count);
+    EXPECT_EQ(one.first().setting().stages.ranks, one.ranks());
+    EXPECT_EQ(one.first().setting().micro_batches, one.first().variant().count);
     least = std::min(least, one.seconds);
   }
   EXPECT_EQ(QuickestSeconds(*staged), least);
@@ -98,7 +98,7 @@ std::vector<Recompute> PoliciesBeside(Recompute recompute) {
   std::vector<StageCandidate> staged = *found;
   std::ranges::sort(staged, {}, &StageCandidate::seconds);
   for (const StageCandidate& one : staged) {
-    policies.push_back(one.first().variant->recompute);
+    policies.push_back(one.first().variant().recompute);
   }
   return policies;
 }

@@ -37,14 +37,14 @@ absl::Status WholeSearch::Try() {
     TryRecomputing({Recompute::kFull, Recompute::kSelective});
   }
   const PlanCandidate* first = QuickestOf(found_);
-  if (first != nullptr && first->variant->count == 1) return absl::OkStatus();
+  if (first != nullptr && first->variant().count == 1) return absl::OkStatus();
   absl::Status last = TryCounts(counts, Recompute::kNone, meshes_, 0);
   if (refused_) return last;
   if (!is_short) TryRecomputing({Recompute::kSelective, Recompute::kFull});
   const PlanCandidate* best = QuickestOf(found_);
-  if (best != nullptr && best->variant->count > 1 &&
-      best->variant->recompute == Recompute::kNone) {
-    const auto next = std::ranges::upper_bound(counts, best->variant->count);
+  if (best != nullptr && best->variant().count > 1 &&
+      best->variant().recompute == Recompute::kNone) {
+    const auto next = std::ranges::upper_bound(counts, best->variant().count);
     last = TryCounts({next, counts.end()}, Recompute::kNone, meshes_, 0);
   }
   return last;
@@ -101,8 +101,8 @@ void WholeSearch::TryRecomputing(const std::vector<Recompute>& order) {
 bool WholeSearch::MemoryCosts() {
   if (found_.empty()) return true;
   const PlanCandidate& best = *QuickestOf(found_);
-  if (best.variant->count == 1 &&
-      static_cast<double>(best.plan.peak_bytes) <
+  if (best.variant().count == 1 &&
+      static_cast<double>(best.plan().peak_bytes) <
           task_.policy.enumerate.tight *
               static_cast<double>(task_.memory_bytes)) {
     return false;
@@ -110,8 +110,8 @@ bool WholeSearch::MemoryCosts() {
   if (!unlimited_seconds_.has_value()) {
     const absl::StatusOr<PlanCandidate> found = search_.Sketch(
         *Variant(1),
-        SettingOf(**Variant(1), best.setting.mesh, request_.expert), kNoLimit,
-        best.plan.placements);
+        SettingOf(**Variant(1), best.setting().mesh, request_.expert), kNoLimit,
+        best.plan().placements);
     unlimited_seconds_ = found.ok() ? found->seconds() : 0;
   }
   return best.seconds() >
@@ -209,7 +209,7 @@ absl::StatusOr<PlanCandidate> WholeSearch::SketchOn(
   if (request_.expert == Expert::kAuto) {
     absl::StatusOr<PlanCandidate> start = search_.Sketch(
         variant, SettingOf(*variant, mesh, Expert::kDp), kNoLimit, {});
-    if (start.ok()) warm_start = std::move(start->plan.placements);
+    if (start.ok()) warm_start = std::move(start->plan().placements);
   }
   return search_.Sketch(variant, SettingOf(*variant, mesh, request_.expert),
                         task_.memory_bytes, warm_start);
@@ -225,11 +225,11 @@ void WholeSearch::Keep(const Mesh& mesh, const StepVariant& variant,
     alternative.why_not = WhyNot(last);
   } else {
     alternative.seconds = found->seconds();
-    alternative.bound = (1 - GapOf(*found)) * found->seconds();
+    alternative.bound = (1 - found->gap()) * found->seconds();
     if (warm_start_.empty() || found->seconds() <= SecondsOf(found_)) {
-      warm_start_ = found->plan.placements;
+      warm_start_ = found->plan().placements;
     }
-    times_.push_back({found->setting, found->seconds()});
+    times_.push_back({found->setting(), found->seconds()});
     if (found_.empty()) effort_ = &task_.EffortFor(variant);
     found_.push_back(*std::move(found));
   }

@@ -47,10 +47,10 @@ TEST_F(WholeSearchTest, NoMicroBatchesWhereTheStepFits) {
   const Result result = Try({}, kEnough);
   ASSERT_FALSE(result.found.empty());
   for (const PlanCandidate& one : result.found) {
-    EXPECT_EQ(one.setting.micro_batches, 1);
-    EXPECT_EQ(one.setting.recompute, Recompute::kNone);
-    EXPECT_EQ(one.setting.expert, Expert::kAuto);
-    EXPECT_EQ(one.setting.stages, StageSetting());
+    EXPECT_EQ(one.setting().micro_batches, 1);
+    EXPECT_EQ(one.setting().recompute, Recompute::kNone);
+    EXPECT_EQ(one.setting().expert, Expert::kAuto);
+    EXPECT_EQ(one.setting().stages, StageSetting());
   }
   EXPECT_EQ(result.times.size(), result.found.size());
   EXPECT_EQ(result.kept, SearchPolicy().small.kept);
@@ -63,9 +63,9 @@ TEST_F(WholeSearchTest, WhatWasRequestedAndNothingElse) {
                             kEnough);
   ASSERT_FALSE(result.found.empty());
   for (const PlanCandidate& one : result.found) {
-    EXPECT_EQ(one.setting.micro_batches, 2);
-    EXPECT_EQ(one.setting.recompute, Recompute::kFull);
-    EXPECT_EQ(one.setting.expert, Expert::kDp);
+    EXPECT_EQ(one.setting().micro_batches, 2);
+    EXPECT_EQ(one.setting().recompute, Recompute::kFull);
+    EXPECT_EQ(one.setting().expert, Expert::kDp);
   }
 }
 

@@ -16,7 +16,7 @@ Mesh NamedMesh(const PlanRequest& request, const PlanCandidate* found,
                const StepModel& model, const Mesh& mesh) {
   if (request.mesh.has_value()) return mesh;
   if (found == nullptr) return NameInOrder(mesh, request.batch_axis);
-  return NameAxes(model, found->plan.assignment, mesh, request.batch_axis);
+  return NameAxes(model, found->plan().assignment, mesh, request.batch_axis);
 }
 
 Alternative AlternativeOf(const PlanRequest& request,
@@ -70,27 +70,26 @@ void RecordWritten(const PlanTask& task, const Plan& plan,
 
 PlannedLayout LayoutFor(const PlanCandidate& found, const Mesh& mesh) {
   PlannedLayout layout{.mesh = mesh};
-  SetAssignment(found.variant->model.graph, found.plan.assignment, layout);
+  SetAssignment(found.variant().model.graph, found.plan().assignment, layout);
   return layout;
 }
 
 Plan BeginPlan(const PlanTask& task, const PlanCandidate& found) {
-  const StepModel& model = found.variant->model;
-  const Mesh mesh = NamedMesh(task.request, &found, model, found.setting.mesh);
+  const StepModel& model = found.variant().model;
+  const Mesh mesh =
+      NamedMesh(task.request, &found, model, found.setting().mesh);
   Plan plan(LayoutFor(found, mesh));
   plan.module_name = task.module.name();
   plan.fingerprint = Fingerprint(task.module);
-  plan.step_fingerprint = Fingerprint(found.variant->step.module());
+  plan.step_fingerprint = Fingerprint(found.variant().step.module());
   plan.strategy = task.request.expert;
   plan.cluster = task.cluster;
   plan.rates = task.rates;
   plan.memory_bytes = task.memory_bytes;
-  plan.steering = SteeringOf(task.request, found.pins, model, mesh);
-  plan.micro_batches = found.variant->count;
-  plan.recompute = found.variant->recompute;
-  plan.gap = found.plan.seconds > 0
-                 ? 1 - found.plan.bound_seconds / found.plan.seconds
-                 : 0;
+  plan.steering = SteeringOf(task.request, found.pins(), model, mesh);
+  plan.micro_batches = found.variant().count;
+  plan.recompute = found.variant().recompute;
+  plan.gap = found.gap();
   plan.predicted.origin = task.rates.memory.origin;
   plan.predicted.search_seconds = found.seconds();
   return plan;
@@ -99,14 +98,14 @@ Plan BeginPlan(const PlanTask& task, const PlanCandidate& found) {
 absl::StatusOr<Plan> WritePlan(const PlanTask& task,
                                const PlanCandidate& found) {
   Plan plan = BeginPlan(task, found);
-  const StepModel& model = found.variant->model;
+  const StepModel& model = found.variant().model;
   Resharder resharder(
       &plan.mesh(), PlanPrices(task.rates, task.cluster, task.request.forbidden,
                                plan.mesh()));
   MW_ASSIGN_OR_RETURN(
       const Partitioned split,
-      PartitionAs(found.variant->step.module(), plan.mesh(), model.graph,
-                  found.plan.assignment, resharder));
+      PartitionAs(found.variant().step.module(), plan.mesh(), model.graph,
+                  found.plan().assignment, resharder));
   MW_RETURN_IF_ERROR(CheckNone(split, task.request.forbidden));
   Summarise(model, split, task.cluster, task.rates, plan);
   return plan;

@@ -86,8 +86,8 @@ class Layouts {
     for (size_t i = 0; i < candidate.layouts.size(); ++i) {
       const PlanCandidate& found = candidate.layouts[i];
       const Mesh& mesh = plan.layouts[i].mesh;
-      strategies_.emplace_back(found.variant->model.graph,
-                               found.plan.assignment, mesh);
+      strategies_.emplace_back(found.variant().model.graph,
+                               found.plan().assignment, mesh);
       prices_.push_back(
           PlanPrices(task.rates, task.cluster, task.request.forbidden, mesh));
       meshes_.push_back(&mesh);
@@ -265,8 +265,8 @@ void RecordLayouts(const PlanTask& task, const StageCandidate& candidate,
   for (size_t i = 1; i < candidate.layouts.size(); ++i) {
     const PlanCandidate& other = candidate.layouts[i];
     plan.layouts.push_back(
-        LayoutFor(other, NamedMesh(task.request, &other, other.variant->model,
-                                   other.setting.mesh)));
+        LayoutFor(other, NamedMesh(task.request, &other, other.variant().model,
+                                   other.setting().mesh)));
   }
 }
 
@@ -274,7 +274,7 @@ void RecordLayouts(const PlanTask& task, const StageCandidate& candidate,
 double SurePart(const StageCandidate& candidate) {
   double part = 1;
   for (const PlanCandidate& layout : candidate.layouts) {
-    const MeshPlan& plan = layout.plan;
+    const MeshPlan& plan = layout.plan();
     part = std::min(part, plan.bound_seconds / plan.seconds);
   }
   return part;
@@ -285,7 +285,7 @@ std::vector<double> SecondsOf(const PipelineStep& step, const PlanTask& task,
                               const StageCandidate& candidate) {
   std::vector<double> seconds =
       InstructionSeconds(step.micro_batch(), task.rates, task.cluster.IsCpu(),
-                         candidate.first().setting.mesh.device_count());
+                         candidate.first().setting().mesh.device_count());
   for (size_t i = 0; i < candidate.pace.size(); ++i) {
     seconds[i] *= candidate.pace[i];
   }
@@ -309,15 +309,15 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   RecordLayouts(task, candidate, plan);
   const Layouts layouts(task, candidate, plan);
   const Module& module =
-      found.split != nullptr ? found.split->module : task.module;
-  MW_ASSIGN_OR_RETURN(
-      const PipelineStep step,
-      TakeApart(module, AnalyzeRoles(module), {.count = found.variant->count}));
+      found.split() != nullptr ? found.split()->module : task.module;
+  MW_ASSIGN_OR_RETURN(const PipelineStep step,
+                      TakeApart(module, AnalyzeRoles(module),
+                                {.count = found.variant().count}));
   const std::vector<double> seconds = SecondsOf(step, task, candidate);
   const std::vector<double> capacity = layouts.Capacities();
   MW_ASSIGN_OR_RETURN(
       StepStages assigned,
-      EvenStages(module, step, capacity, found.variant->recompute, seconds,
+      EvenStages(module, step, capacity, found.variant().recompute, seconds,
                  {.policy = task.policy.stages.assign,
                   .thorough = false,
                   .most_balance = candidate.most_balance,
@@ -338,7 +338,7 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
       const Scheduled scheduled,
       Schedule({.stages = candidate.stages,
                 .ranks = ranks,
-                .micro_batches = static_cast<int>(found.variant->count)},
+                .micro_batches = static_cast<int>(found.variant().count)},
                predicted.costs, task));
   plan.pipeline->forward = ForwardByStage(*step.micro_batch().entry(),
                                           assigned.forward, candidate.stages);
@@ -347,7 +347,7 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   // Of strategies and of the timetable.
   plan.gap = 1 - SurePart(candidate) * scheduled.best.lower_bound /
                      plan.predicted.step_seconds;
-  layouts.AddTensors(staged, layout, found.variant->model, plan);
+  layouts.AddTensors(staged, layout, found.variant().model, plan);
   plan.collectives = CollectivesOf(staged, layout);
   std::vector<double> counted(candidate.stages, 0);
   for (size_t i = 0; i < seconds.size(); ++i) {
