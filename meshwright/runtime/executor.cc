@@ -1,13 +1,14 @@
 #include "meshwright/runtime/executor.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
-#include "meshwright/hlo/literal.h"
 #include "meshwright/runtime/collective_options.h"
 #include "meshwright/runtime/host_array.h"
+#include "meshwright/runtime/running_step.h"
 
 namespace meshwright {
 namespace {
@@ -224,8 +225,49 @@ absl::Status Executor::CheckGiven() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<StepReport> Executor::Step(int64_t number) {
+// Virtual devices of CPUs compute on the threads that would start the next
+// step, and stages wait for each other's transfers; a loss that is state is
+// donated to the next step before it could be read.
+int64_t Executor::StepsAtOnce() const {
+  if (job().step.stages > 1 || options_.client->platform_name() == "cpu") {
+    return 1;
+  }
+  if (!job().loss.has_value()) return 2;
+  const StageInput& loss = job().step.outputs[*job().loss];
+  const bool is_state =
+      loss.kind != StageInput::Kind::kValue ||
+      std::ranges::any_of(job().step.state, [&](const NextValue& next) {
+        const StageInput& output = job().step.outputs[next.output];
+        return output.kind == loss.kind && output.index == loss.index;
+      });
+  return is_state ? 1 : 2;
+}
+
+absl::Status Executor::Steps(int64_t first, int64_t count,
+                             const StepDone& done) {
   MW_RETURN_IF_ERROR(failure_);
+  const int64_t at_once = StepsAtOnce();
+  const int64_t end = first + count;
+  int64_t next = first;
+  absl::Status status;  // Of starting; those before may still run.
+  std::deque<std::unique_ptr<RunningStep>> running;
+  while (true) {
+    while (next < end && std::ssize(running) < at_once && status.ok()) {
+      auto started = Start(next++, /*is_awaited=*/at_once == 1);
+      status = started.status();
+      if (status.ok()) running.push_back(*std::move(started));
+    }
+    if (running.empty()) return status;
+    const std::unique_ptr<RunningStep> oldest = std::move(running.front());
+    running.pop_front();
+    auto report = Finish(*oldest);
+    if (!report.ok()) return failure_ = report.status();
+    MW_RETURN_IF_ERROR(done(oldest->courier.step(), *std::move(report)));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<RunningStep>> Executor::Start(int64_t number,
+                                                             bool is_awaited) {
   const Stopwatch waited;
   failure_ = TakeBatch();
   MW_RETURN_IF_ERROR(failure_);
@@ -233,41 +275,38 @@ absl::StatusOr<StepReport> Executor::Step(int64_t number) {
   if (!is_given_) MW_RETURN_IF_ERROR(CheckGiven());
   is_given_ = true;
   outputs_.clear();
+  auto step =
+      std::make_unique<RunningStep>(Courier::Means{.client = options_.client,
+                                                   .worker = options_.worker,
+                                                   .devices = &job().devices,
+                                                   .own = &programs_.own,
+                                                   .routes = &routes_,
+                                                   .mover = &mover_,
+                                                   .wire = options_.wire,
+                                                   .shipper = shipper_.get()},
+                                    number);
+  step->wait_seconds = wait_seconds;
   const int64_t shipped = shipper_ != nullptr ? shipper_->bytes() : 0;
-  Courier courier({.client = options_.client,
-                   .worker = options_.worker,
-                   .devices = &job().devices,
-                   .own = &programs_.own,
-                   .routes = &routes_,
-                   .mover = &mover_,
-                   .wire = options_.wire,
-                   .shipper = shipper_.get()},
-                  number);
   const Timetable& timetable = job().timetable;
-  std::vector<std::unique_ptr<StagedRank>> runs;
   for (const int rank : ranks_) {
     std::vector<int32_t> stages;
     for (int32_t stage = 0; stage < job().step.stages; ++stage) {
       if (timetable.rank_of_stage[stage] == rank) stages.push_back(stage);
     }
-    runs.push_back(std::make_unique<StagedRank>(
-        &programs_, &inputs_, &courier, std::move(stages), options_.log));
+    step->ranks.push_back(std::make_unique<StagedRank>(
+        &programs_, &inputs_, &step->courier, std::move(stages), is_awaited,
+        options_.log));
   }
-  if (!runs.empty()) {
+  if (!step->ranks.empty()) {
     threads_->Run([&](int index) {
       const absl::Status status =
-          runs[index]->Run(timetable.rows[ranks_[index]]);
-      if (!status.ok()) courier.Stop(status);
+          step->ranks[index]->Run(timetable.rows[ranks_[index]]);
+      if (!status.ok()) step->courier.Stop(status);
     });
   }
-  failure_ = courier.error();
+  failure_ = step->courier.error();
   MW_RETURN_IF_ERROR(failure_);
-  StepReport report{.seconds = wait_seconds + courier.clock().seconds()};
-  for (size_t i = 0; i < runs.size(); ++i) {
-    outputs_.merge(runs[i]->outputs());
-    report.ranks.push_back(std::move(runs[i]->record()));
-    report.ranks.back().rank = ranks_[i];
-  }
+  for (const auto& rank : step->ranks) outputs_.merge(rank->outputs());
   for (const NextValue& next : job().step.state) {
     const StageInput& output = job().step.outputs[next.output];
     if (output.kind != StageInput::Kind::kValue) continue;
@@ -276,10 +315,31 @@ absl::StatusOr<StepReport> Executor::Step(int64_t number) {
     inputs_.parameters[{next.parameter, job().step.homes[next.parameter]}] = {
         found->second};
   }
-  if (shipper_ != nullptr) report.wire_bytes = shipper_->bytes() - shipped;
-  if (job().loss.has_value() &&
-      IsHere({.kind = ShardAt::Kind::kOutput, .index = *job().loss})) {
-    MW_ASSIGN_OR_RETURN(report.loss, ReadLoss());
+  if (shipper_ != nullptr) step->wire_bytes = shipper_->bytes() - shipped;
+  const ShardAt loss = {.kind = ShardAt::Kind::kOutput,
+                        .index = job().loss.value_or(0)};
+  if (job().loss.has_value() && IsHere(loss)) {
+    MW_ASSIGN_OR_RETURN(const Buffer* buffer, BufferOf(loss));
+    MW_RETURN_IF_ERROR(step->Fetch(*buffer));
+  }
+  return step;
+}
+
+absl::StatusOr<StepReport> Executor::Finish(RunningStep& step) {
+  for (const auto& rank : step.ranks) MW_RETURN_IF_ERROR(rank->Await());
+  StepReport report{.wire_bytes = step.wire_bytes};
+  MW_RETURN_IF_ERROR(step.AwaitLoss(report.loss));
+  // One that was started while another ran took what is left of the time.
+  report.seconds = std::min(step.wait_seconds + step.courier.clock().seconds(),
+                            since_finish_.seconds());
+  since_finish_ = Stopwatch();
+  for (size_t i = 0; i < step.ranks.size(); ++i) {
+    RankRecord& record = report.ranks.emplace_back();
+    record = std::move(step.ranks[i]->record());
+    record.rank = ranks_[i];
+    for (TimedAction& action : record.actions) {
+      action.begin = std::max(action.begin, action.end - report.seconds);
+    }
   }
   return report;
 }
@@ -361,12 +421,6 @@ absl::Status Executor::Read(const ShardAt& at,
 absl::StatusOr<BufferShape> Executor::ShapeOf(const ShardAt& at) const {
   MW_ASSIGN_OR_RETURN(const Buffer* buffer, BufferOf(at));
   return buffer->shape();
-}
-
-absl::StatusOr<double> Executor::ReadLoss() const {
-  MW_ASSIGN_OR_RETURN(const Tensor loss, Read({.kind = ShardAt::Kind::kOutput,
-                                               .index = *job().loss}));
-  return AsLiteral(loss).ElementAsDouble(0);
 }
 
 }  // namespace meshwright

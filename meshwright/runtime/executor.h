@@ -4,7 +4,8 @@
 //   MW_ASSIGN_OR_RETURN(auto executor, Executor::Create(
 //       std::move(job), programs, {.client = client.get()}));
 //   executor->Set({.parameter = 0, .devices = {0, 1}}, shard);
-//   executor->Step(/*number=*/0);
+//   executor->Steps(/*first=*/0, /*count=*/10, [](int64_t number,
+//                                                 StepReport report) {...});
 //
 // A job with a single worker is all here; for others, the executors of all
 // workers run the same steps and communicate over the wire. Every rank with
@@ -14,6 +15,7 @@
 #define MESHWRIGHT_RUNTIME_EXECUTOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "meshwright/base/stopwatch.h"
 #include "meshwright/engine/client.h"
 #include "meshwright/runtime/action_log.h"
 #include "meshwright/runtime/compile_cache.h"
@@ -35,6 +38,8 @@
 #include "meshwright/wire/wire.h"
 
 namespace meshwright {
+
+struct RunningStep;
 
 class Executor {
  public:
@@ -72,8 +77,12 @@ class Executor {
   // consecutive batches, starting at `position`; null: they keep their values.
   // kInvalidArgument if the dataset cannot be read, and there is none then.
   absl::Status Feed(const DatasetSpec* spec, int64_t position);
-  // `number` is the same on all workers. After an error no more steps run.
-  absl::StatusOr<StepReport> Step(int64_t number);
+  // Runs `count` steps; their numbers are the same on all workers. `done` is
+  // called for each, in order, once it has run; its error ends the loop.
+  // Accelerators are given the next step while they run one. After an error no
+  // more steps run.
+  using StepDone = std::function<absl::Status(int64_t number, StepReport)>;
+  absl::Status Steps(int64_t first, int64_t count, const StepDone& done);
   // Requires: the device is here.
   absl::StatusOr<Tensor> Read(const ShardAt& at) const;
   // Into exactly as many bytes as the shard has. Thread-safe.
@@ -94,10 +103,14 @@ class Executor {
   void FindRanks();
   absl::Status TakeBatch();
   absl::Status CheckGiven() const;
+  // How many steps may be under way at once.
+  int64_t StepsAtOnce() const;
+  absl::StatusOr<std::unique_ptr<RunningStep>> Start(int64_t number,
+                                                     bool is_awaited);
+  absl::StatusOr<StepReport> Finish(RunningStep& step);
   int32_t StageOf(const ShardAt& at) const;
   absl::StatusOr<const OwnArray*> ArrayOf(const ShardAt& at) const;
   absl::StatusOr<const Buffer*> BufferOf(const ShardAt& at) const;
-  absl::StatusOr<double> ReadLoss() const;
 
   const Options options_;
   StagedPrograms programs_;
@@ -111,6 +124,7 @@ class Executor {
   std::map<int64_t, SharedArray> outputs_;  // Of the last step, by value.
   absl::Status failure_;
   std::unique_ptr<DataFeed> feed_;  // Null: there is none.
+  Stopwatch since_finish_;          // Of the last step that has run.
 };
 
 }  // namespace meshwright

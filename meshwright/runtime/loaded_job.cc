@@ -127,24 +127,29 @@ absl::Status LoadedJob::CheckCollectives() const {
   return collectives_ != nullptr ? collectives_->status() : absl::OkStatus();
 }
 
-absl::StatusOr<proto::StepDone> LoadedJob::Step(int64_t number,
-                                                bool timed_actions) {
+absl::Status LoadedJob::Steps(
+    const proto::RunSteps& run,
+    const std::function<absl::Status(proto::StepDone)>& send) {
+  const auto traffic = [&] {
+    return collectives_ != nullptr ? collectives_->traffic() : CrossTraffic();
+  };
   MW_RETURN_IF_ERROR(CheckCollectives());
-  const CrossTraffic before =
-      collectives_ != nullptr ? collectives_->traffic() : CrossTraffic();
-  const absl::StatusOr<StepReport> report = executor_->Step(number);
+  CrossTraffic before = traffic();
+  const absl::Status status = executor_->Steps(
+      run.first(), run.count(), [&](int64_t number, const StepReport& report) {
+        MW_RETURN_IF_ERROR(CheckCollectives());
+        proto::StepDone done = ToProto(number, report, run.timed_actions());
+        done.set_memory_bytes(memory_bytes_);
+        const CrossTraffic after = traffic();
+        done.set_wire_bytes(done.wire_bytes() + after.bytes_sent -
+                            before.bytes_sent);
+        done.set_wire_seconds(done.wire_seconds() + after.seconds_waited -
+                              before.seconds_waited);
+        before = after;
+        return send(std::move(done));
+      });
   MW_RETURN_IF_ERROR(CheckCollectives());
-  MW_RETURN_IF_ERROR(report.status());
-  proto::StepDone done = ToProto(number, *report, timed_actions);
-  done.set_memory_bytes(memory_bytes_);
-  if (collectives_ != nullptr) {
-    const CrossTraffic traffic = collectives_->traffic();
-    done.set_wire_bytes(done.wire_bytes() + traffic.bytes_sent -
-                        before.bytes_sent);
-    done.set_wire_seconds(done.wire_seconds() + traffic.seconds_waited -
-                          before.seconds_waited);
-  }
-  return done;
+  return status;
 }
 
 absl::Status LoadedJob::Read(

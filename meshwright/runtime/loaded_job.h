@@ -38,7 +38,9 @@ class LoadedJob {
   // Part of a shard; the last part sets the shard.
   absl::Status Set(const proto::TensorPart& part);
   absl::Status Feed(const proto::FeedData& feed);
-  absl::StatusOr<proto::StepDone> Step(int64_t number, bool timed_actions);
+  // As in Executor; calls `send` for each step that has run.
+  absl::Status Steps(const proto::RunSteps& run,
+                     const std::function<absl::Status(proto::StepDone)>& send);
   // Calls `send` with the requested arrays, in parts. kInvalidArgument if one
   // is not here.
   absl::Status Read(const proto::ReadArrays& what, uint64_t id,

@@ -45,11 +45,13 @@ class LocalSite : public JobSite {
   absl::StatusOr<std::vector<StepReport>> Steps(
       int64_t count, const std::function<absl::Status()>& meanwhile) override {
     std::vector<StepReport> reports;
-    for (int64_t i = 0; i < count; ++i) {
-      MW_ASSIGN_OR_RETURN(reports.emplace_back(), executor_->Step(next_step_));
-      Complete(next_step_, reports.back());
-      ++next_step_;
-    }
+    MW_RETURN_IF_ERROR(executor_->Steps(next_step_, count,
+                                        [&](int64_t number, StepReport report) {
+                                          reports.push_back(std::move(report));
+                                          Complete(number, reports.back());
+                                          next_step_ = number + 1;
+                                          return absl::OkStatus();
+                                        }));
     if (meanwhile != nullptr) MW_RETURN_IF_ERROR(meanwhile());
     return reports;
   }

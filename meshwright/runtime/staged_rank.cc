@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
@@ -52,6 +53,19 @@ absl::Status StagedRank::Run(const std::vector<Action>& row) {
         {.action = {.stage = program.stage, .kind = ActionKind::kApply},
          .begin = *began_,
          .end = clock_.seconds()});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StagedRank::Await() {
+  if (started_.empty()) return absl::OkStatus();
+  for (const Started& one : std::exchange(started_, {})) {
+    MW_RETURN_IF_ERROR(ErrorOf(programs_.job, one.program, AwaitAll(one.done)));
+  }
+  // Several devices, or the programs of one step, end together as far as
+  // anyone can tell without waiting for each.
+  if (!awaits_) {
+    for (TimedAction& action : record_.actions) action.end = clock_.seconds();
   }
   return absl::OkStatus();
 }
@@ -191,7 +205,8 @@ absl::Status StagedRank::RunProgram(int32_t number, int64_t micro_batch) {
                                                      arguments.end());
   absl::StatusOr<Execution> run = programs_.executables[number]->Execute(spans);
   if (!run.ok()) return ErrorOf(programs_.job, number, run.status());
-  MW_RETURN_IF_ERROR(ErrorOf(programs_.job, number, AwaitAll(run->done)));
+  started_.push_back({number, std::move(run->done)});
+  if (awaits_) MW_RETURN_IF_ERROR(Await());
   for (size_t i = 0; i < program.results.size(); ++i) {
     auto array = std::make_shared<OwnArray>();
     for (size_t device = 0; device < devices; ++device) {

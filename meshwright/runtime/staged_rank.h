@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "meshwright/base/stopwatch.h"
+#include "meshwright/engine/event.h"
 #include "meshwright/engine/executable.h"
 #include "meshwright/runtime/action_log.h"
 #include "meshwright/runtime/courier.h"
@@ -46,19 +47,24 @@ struct StagedInputs {
 
 class StagedRank {
  public:
-  // All arguments must outlive it; `log` may be null.
+  // All arguments must outlive it; `log` may be null. Without `awaits`, Run
+  // starts programs and does not wait for them.
   StagedRank(const StagedPrograms* programs, const StagedInputs* inputs,
-             Courier* courier, std::vector<int32_t> stages, ActionLog* log)
+             Courier* courier, std::vector<int32_t> stages, bool awaits,
+             ActionLog* log)
       : programs_(*programs),
         inputs_(*inputs),
         courier_(*courier),
         stages_(std::move(stages)),
+        awaits_(awaits),
         log_(log),
         clock_(courier->clock()) {}
 
   // Runs the row (which need not have sends and receives) and the end of the
   // step.
   absl::Status Run(const std::vector<Action>& row);
+  // Waits until all that Run started has run.
+  absl::Status Await();
 
   // After Run: the step's outputs that were computed here, by value.
   std::map<int64_t, SharedArray>& outputs() { return outputs_; }
@@ -68,6 +74,11 @@ class StagedRank {
   struct Held {
     SharedArray array;
     int64_t uses = 0;  // Remaining.
+  };
+  // A program that was started, and on each device an event.
+  struct Started {
+    int32_t program = 0;
+    std::vector<EventPtr> done;
   };
 
   // Sends state that other stages read, and reshards state as programs need it.
@@ -96,6 +107,7 @@ class StagedRank {
   const StagedInputs& inputs_;
   Courier& courier_;
   const std::vector<int32_t> stages_;
+  const bool awaits_;
   ActionLog* const log_;  // May be null.
   const Stopwatch& clock_;
   // By parameter and stage: copies of state that lives elsewhere, and resharded
@@ -108,6 +120,7 @@ class StagedRank {
   // By accumulator and stage.
   std::map<std::pair<int64_t, int32_t>, SharedArray> accumulators_;
   std::map<int64_t, SharedArray> outputs_;
+  std::vector<Started> started_;  // Not awaited yet.
   RankRecord record_;
   // When the programs of the present action had all their inputs.
   std::optional<double> began_;

@@ -275,13 +275,11 @@ void Worker::Desk::Unload(bool init) {
 }
 
 absl::Status Worker::Desk::Run(const proto::RunSteps& run, LoadedJob& job) {
-  for (int64_t i = 0; i < run.count(); ++i) {
+  return job.Steps(run, [&](proto::StepDone done) {
     proto::WorkerReport report;
-    MW_ASSIGN_OR_RETURN(*report.mutable_step(),
-                        job.Step(run.first() + i, run.timed_actions()));
-    MW_RETURN_IF_ERROR(Send(std::move(report)));
-  }
-  return absl::OkStatus();
+    *report.mutable_step() = std::move(done);
+    return Send(std::move(report));
+  });
 }
 
 Worker::Worker(CoordinatorLink* link, Options options)

@@ -10,9 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
-#include "meshwright/engine/fake_engine.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/runtime/abortable_store.h"
+#include "meshwright/runtime/accelerator_for_test.h"
 #include "meshwright/runtime/counter_step_for_test.h"
 #include "meshwright/runtime/executor.h"
 #include "meshwright/runtime/stuck_guard.h"
@@ -26,66 +26,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr int kDevices = 2;  // Of each worker.
+constexpr int kDevices = AcceleratorForTest::kDevices;
 constexpr int kWorkers = 2;
-
-// A client that is called cuda, on the fake engine: every program counts up.
-class CudaForTest final : public Client {
- public:
-  explicit CudaForTest(const std::optional<ProcessTeam>& team)
-      : fake_({.devices = kDevices,
-               .process = team.has_value() ? team->process : 0,
-               .processes = team.has_value() ? team->processes : 1}) {
-    const BufferShape vector{ElementType::kF32, {1}};
-    const BufferShape scalar{ElementType::kF32, {}};
-    fake_.Register(
-        "step",
-        {.signature = {.parameters = {vector, vector},
-                       .outputs = {vector, scalar}},
-         .run = [](const FakeCall& call) {
-           for (size_t d = 0; d < call.inputs.size(); ++d) {
-             const auto in = [&](int i) {
-               return *reinterpret_cast<const float*>(call.inputs[d][i].data());
-             };
-             const auto out = [&](int i) {
-               return reinterpret_cast<float*>(call.outputs[d][i].data());
-             };
-             *out(0) = in(0) + in(1);
-             *out(1) = in(0);
-           }
-           return absl::OkStatus();
-         }});
-  }
-
-  const std::string& platform_name() const override { return name_; }
-  const std::string& platform_version() const override { return name_; }
-  absl::Span<const Device* const> devices() const override {
-    return fake_.devices();
-  }
-  absl::Span<const DevicePlace> all_devices() const override {
-    return fake_.all_devices();
-  }
-  absl::StatusOr<BufferPtr> FromHost(const HostArray& array,
-                                     const Device& device) override {
-    return fake_.FromHost(array, device);
-  }
-  absl::StatusOr<std::unique_ptr<Executable>> Compile(
-      const Program&, const CompileOptions& options) override {
-    compiled_ = options;
-    return fake_.Compile({.format = "fake", .code = "step"}, options);
-  }
-  absl::StatusOr<std::unique_ptr<Executable>> Load(
-      const std::string& code, const CompileOptions& options) override {
-    return fake_.Load(code, options);
-  }
-
-  const CompileOptions& compiled() const { return compiled_; }
-
- private:
-  const std::string name_ = "cuda";
-  FakeClient fake_;
-  CompileOptions compiled_;
-};
 
 class WorkerTeamTest : public testing::Test {
  protected:
@@ -127,7 +69,8 @@ TEST_F(WorkerTeamTest, ProgramsAreForAllDevicesAndRunOnTheOwn) {
   EXPECT_EQ(other.code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(other.message()), HasSubstr("not for tpu"));
 
-  CudaForTest client(ProcessTeam{.process = 1, .processes = kWorkers});
+  AcceleratorForTest client("cuda",
+                            ProcessTeam{.process = 1, .processes = kWorkers});
   const auto executor = Executor::Create(std::move(source.job), *programs,
                                          {.client = &client, .worker = 1});
   ASSERT_TRUE(executor.ok()) << executor.status();
@@ -144,8 +87,9 @@ TEST_F(WorkerTeamTest, ProgramsAreForAllDevicesAndRunOnTheOwn) {
                   ->Set({.parameter = 1, .devices = {0, 1, 2, 3}},
                         FloatsForTest("", {10}))
                   .ok());
-  const auto step = (*executor)->Step(0);
-  ASSERT_TRUE(step.ok()) << step.status();
+  const absl::Status ran = (*executor)->Steps(
+      0, 1, [](int64_t, const StepReport&) { return absl::OkStatus(); });
+  ASSERT_TRUE(ran.ok()) << ran;
   EXPECT_FALSE((*executor)->IsHere({ShardAt::Kind::kState, 0, 1}));
   EXPECT_EQ((*executor)->Read({ShardAt::Kind::kState, 0, 2})->data,
             FloatsForTest("", {12}).data);
@@ -158,7 +102,7 @@ TEST_F(WorkerTeamTest, DevicesAreOpenedAsTheJobNeedsThem) {
   const WorkerEngine::Open open = [&](const std::optional<ProcessTeam>& team) {
     opened.push_back(team.has_value() ? team->processes : 0);
     return absl::StatusOr<std::unique_ptr<Client>>(
-        std::make_unique<CudaForTest>(team));
+        std::make_unique<AcceleratorForTest>("cuda", team));
   };
   WorkerEngine engine(open, *open(std::nullopt));
   const auto store = std::make_shared<MemoryKeyValueStore>();
@@ -180,7 +124,7 @@ TEST_F(WorkerTeamTest, TeamsOfJobsDoNotMeetInTheStore) {
   const WorkerEngine::Open open = [&](const std::optional<ProcessTeam>& team) {
     if (team.has_value()) teams.push_back(*team);
     return absl::StatusOr<std::unique_ptr<Client>>(
-        std::make_unique<CudaForTest>(team));
+        std::make_unique<AcceleratorForTest>("cuda", team));
   };
   WorkerEngine engine(open, *open(std::nullopt));
   ASSERT_TRUE(engine.PrepareFor(Spec(1), 0, store).ok());
@@ -197,7 +141,7 @@ TEST_F(WorkerTeamTest, AWorkerThatCannotOpenSaysSoAndTriesAgain) {
   const WorkerEngine::Open open = [&](const std::optional<ProcessTeam>& team)
       -> absl::StatusOr<std::unique_ptr<Client>> {
     if (fails) return absl::UnavailableError("no GPU");
-    return std::make_unique<CudaForTest>(team);
+    return std::make_unique<AcceleratorForTest>("cuda", team);
   };
   WorkerEngine engine(open, *open(std::nullopt));
   const auto store = std::make_shared<MemoryKeyValueStore>();
