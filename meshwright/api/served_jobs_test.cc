@@ -428,7 +428,7 @@ TEST_F(ServedJobsTest, CallsThatAreGivenUpEndSoon) {
   call.is_cancelled = true;
   caller.join();
   EXPECT_EQ(end.code(), absl::StatusCode::kCancelled);
-  EXPECT_LT(absl::Now() - cancelled, absl::Seconds(3));
+  EXPECT_LT(absl::Now() - cancelled, absl::Seconds(20));
   std::vector<JobStep> steps;
   ASSERT_EQ(Step(job, 1, &steps), absl::OkStatus());
   EXPECT_GE(steps[0].step, seen);

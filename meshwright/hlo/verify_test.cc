@@ -2,7 +2,7 @@
 // shardings, and the module's entry.
 #include "meshwright/hlo/verify.h"
 
-#include <chrono>
+#include <ctime>
 #include <functional>
 #include <memory>
 
@@ -338,10 +338,10 @@ TEST_F(VerifyTest, IsLinearInLargeSharedTuples) {
                                    {operand}, absl::StrCat("call", i));
     call->called = {callee};
   }
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   const absl::Status status = Verify(module);
   EXPECT_TRUE(status.ok()) << status;
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  EXPECT_LT(std::clock() - start, 2 * CLOCKS_PER_SEC);
 }
 
 }  // namespace

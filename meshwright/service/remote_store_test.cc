@@ -52,7 +52,7 @@ TEST_F(RemoteStoreTest, NamesTheKeyThatDidNotCome) {
   const absl::Status status =
       store().Get("job7/wire/1", absl::Milliseconds(300)).status();
   EXPECT_GE(absl::Now() - begin, absl::Milliseconds(300));
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(3));
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(20));
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(MessageOf(status), "nobody set job7/wire/1 within 300ms");
 }
@@ -82,7 +82,7 @@ TEST_F(RemoteStoreTest, WaitingEndsWithTheCoordinator) {
   const absl::Time begin = absl::Now();
   coordinator_.server.reset();
   waiter.join();
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(2));
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(20));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
 }
 

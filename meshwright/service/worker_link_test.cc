@@ -174,7 +174,7 @@ class Child {
   const pid_t pid_;
 };
 
-TEST(WorkerLinkTest, KilledWorkersAreLostWithinASecond) {
+TEST(WorkerLinkTest, KilledWorkersAreLostAtOnce) {
   CoordinatorForTest coordinator;
   const Child child(coordinator.address());
   ASSERT_GT(child.pid(), 0);
@@ -186,7 +186,8 @@ TEST(WorkerLinkTest, KilledWorkersAreLostWithinASecond) {
   const absl::Time killed = absl::Now();
   ::kill(child.pid(), SIGKILL);
   const absl::Status lost = events.lost.Take();
-  EXPECT_LT(absl::Now() - killed, absl::Seconds(1));
+  // Not only once they miss a sign of life.
+  EXPECT_LT(absl::Now() - killed, absl::Seconds(5));
   EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(MessageOf(lost), StartsWith("lost the connection to "));
   EXPECT_THAT(MessageOf(lost),

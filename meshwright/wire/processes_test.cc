@@ -23,8 +23,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// How soon the others know that a process is gone.
-constexpr absl::Duration kSoon = absl::Seconds(2);
+// How soon the others know that a process is gone: before a call's time is up.
+constexpr absl::Duration kSoon = absl::Seconds(10);
 
 class ProcessesTest : public testing::TestWithParam<WireKind> {
  protected:

@@ -44,7 +44,7 @@ def test_a_call_that_is_interrupted_goes_on():
 
     @apart
     def long():
-        let_go.wait(20)
+        let_go.wait(60)
         ended.set()
 
     main = threading.main_thread().ident
@@ -53,8 +53,8 @@ def test_a_call_that_is_interrupted_goes_on():
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         long()
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30
     assert where() is not threading.main_thread()  # Another takes calls meanwhile.
     assert not ended.is_set()
     let_go.set()
-    assert ended.wait(10)
+    assert ended.wait(60)

@@ -18,9 +18,11 @@ from combination_modules import BINARY
 from combinations import AXES, Case
 
 # Seconds beyond the time limit that a command may take.
-PATIENCE = 150
+PATIENCE = 600
 # Of a plan whose case has none: where memory is short, more are used up.
 TIME_LIMIT = "10"
+# With which no search is cut short, however busy the machine is.
+AMPLE = "60"
 # Words, other than --FLAG and its value, by which a line speaks of a flag.
 WORDS = {
     "memory": ("fit", "need", "memory", "may use"),
@@ -82,9 +84,15 @@ class Failure:
 
 
 class Oracle:
-    """Judges cases; counts how they end."""
+    """Judges cases; counts how they end.
 
-    def __init__(self):
+    A reason is judged by runs that are compared with one another. What one of them finds
+    within its time limit depends on how busy the machine is, so a reason is only false
+    if it is false when all of them have `limit`.
+    """
+
+    def __init__(self, limit: str | None = None):
+        self.limit = limit  # Of every plan, whatever its case says.
         self.counts: Counter[str] = Counter()
 
     def judge(self, case: Case) -> Failure | None:
@@ -95,8 +103,9 @@ class Oracle:
         return self._shrunk(Failure(case, what))
 
     def run(self, case: Case, folder: Path) -> Outcome:
-        if case.command == "plan" and not case.has("time-limit"):
-            case = case.with_flag("time-limit", TIME_LIMIT)
+        if case.command == "plan":
+            limit = self.limit or case.value("time-limit") or TIME_LIMIT
+            case = case.with_flag("time-limit", limit)
         case.write_files(folder)
         return _run(case.argv(folder), folder, case.value("time-limit"))
 
@@ -122,7 +131,10 @@ class Oracle:
         if what is not None:
             return what
         if outcome.refused:
-            return self._false_reason(case, outcome, folder)
+            what = self._false_reason(case, outcome, folder)
+            if what is None or self.limit or case.command != "plan":
+                return what
+            return Oracle(AMPLE)._failure(case.without("time-limit"), folder)
         if case.has("json"):
             what = _not_json(outcome)
             if what is not None:

@@ -107,7 +107,7 @@ def run_page(path: Path, folder: Path, python: str) -> None:
 
 def _run(argv: list[str], folder: Path, where: str) -> str:
     done = subprocess.run(
-        argv, cwd=folder, capture_output=True, text=True, check=False, timeout=300
+        argv, cwd=folder, capture_output=True, text=True, check=False, timeout=1800
     )
     assert done.returncode == 0, (
         f"{where}: {argv[-1]}: exit {done.returncode}\n{done.stdout}{done.stderr}"

@@ -1,16 +1,7 @@
 """Sizes that nobody has: what is asked is done in time, or refused in a line."""
 
-import resource
-
 import pytest
-
-
-def seconds_of(call):
-    """The processor time of the programs that `call` runs, and what it returns."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    result = call()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime, result
+from conftest import seconds_of
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,8 @@ def test_who_accepts_and_stays_silent_is_no_coordinator(cli, mlp):
         assert (done.returncode, done.stderr) == (3, line)
         begin = time.monotonic()
         done = cli("worker", "--join", address, "--connect-timeout", 1)
-        assert time.monotonic() - begin < 5
+        # Less than it waits without the flag.
+        assert time.monotonic() - begin < 60
         assert done.returncode == 3
         assert f"{address} does not answer" in done.stderr
 
@@ -106,5 +107,6 @@ def test_launch_ends_workers_that_do_not_end_within_seconds(mlp):
         begin = time.monotonic()
         launch.end()
         # Three to take leave of workers that are silent, three for all to end.
-        assert time.monotonic() - begin < 10
+        # Without a limit it would not end at all.
+        assert time.monotonic() - begin < 30
         await_gone(workers)

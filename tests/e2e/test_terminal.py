@@ -62,7 +62,7 @@ COMMANDS = {
         ("curves.svg",),
         False,
     ),
-    "check": ("{gpt} --plan plan8.json --steps 2", (), True),
+    "check": ("{gpt} --plan plan8.json --steps 10", (), True),
     "profile": (
         "--calibrate --devices 2 --seconds 1 --database profile.db",
         ("profile.db",),
@@ -244,7 +244,7 @@ def interrupt(argv, folder, outputs, delay, columns=80):
             terminal.check_left_tidy()
     assert code in ((0,) if ended_before else (0, 130)), (code, terminal.text())
     if code == 130:
-        assert took < 5
+        assert took < 20  # At once, on a machine with nothing else to do.
         assert terminal.rows()[-1] == "meshwright: interrupted", terminal.text()
     else:
         assert written(folder) == sorted(outputs)

@@ -187,7 +187,7 @@ def gone(pid):
         return True
 
 
-def await_gone(pids, limit=10):
+def await_gone(pids, limit=60):
     end = time.time() + limit
     while time.time() < end:
         if all(map(gone, pids)):
@@ -207,11 +207,11 @@ def kill_one(seed, folder):
     time.sleep(float(random.uniform(0, 0.3)))
     if random.uniform() < 0.2:
         job.process.send_signal(signal.SIGKILL)
-        job.end(limit=20)
+        job.end(limit=60)
     else:
         victim = int(random.integers(0, workers))
         os.kill(pids[victim], signal.SIGKILL)
-        code, errors = job.end(limit=20)
+        code, errors = job.end(limit=60)
         assert code == 3, errors
         assert f"worker {victim} (pid {pids[victim]} on " in errors, errors
         assert "was killed by signal 9" in errors, errors
