@@ -4,7 +4,7 @@
     ./mw bench development_set FOLDER --held-out   # tries the others
     ./mw bench development_set FOLDER bert t5      # tries these
 
-Lowers some 45 steps (bench/_development) into FOLDER: Flax models of transformers with
+Lowers 60 steps (bench/_development) into FOLDER: Flax models of transformers with
 the oldest JAX, others with the newest, as ./mw setup has pinned them. A third of them,
 chosen by a hash of the name, goes to FOLDER/held_out; figures are developed without
 looking at these, and judged on them. Each is then read (`inspect`), planned and run for
@@ -26,7 +26,13 @@ SOURCES = ROOT / "bench/_development"
 # By interpreter, whose packages the files import.
 FILES = {
     ROOT / ".venv-jax-old/bin/python": ["transformers_text", "transformers_senses"],
-    Path(sys.executable): ["sequences", "pictures", "structures"],
+    Path(sys.executable): [
+        "sequences",
+        "pictures",
+        "structures",
+        "objectives",
+        "routes",
+    ],
 }
 
 
