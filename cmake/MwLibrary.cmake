@@ -44,8 +44,9 @@ endfunction()
 # mw_test(NAME hlo_test SOURCES a_test.cc ... DEPS mw_hlo ... [LABEL long]
 #         [TIMEOUT seconds])
 #
-# A test binary, registered with CTest test by test. Its label is `fast` unless
-# it says `long`: it plans many steps, or compiles and runs programs.
+# A test binary, registered with CTest test by test, and for `./mw test`, which
+# runs many of its tests in one process. Its label is `fast` unless it says
+# `long`: it plans many steps, or compiles and runs programs.
 function(mw_test)
   cmake_parse_arguments(ARG "" "NAME;LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -66,4 +67,14 @@ function(mw_test)
     ${ARG_NAME}
     DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+  set_property(GLOBAL APPEND_STRING PROPERTY MW_TEST_PROGRAMS
+                                             "${ARG_LABEL} $<TARGET_FILE:${ARG_NAME}>\n")
+endfunction()
+
+# mw_list_tests()
+#
+# Writes test_programs.txt: the label and the path of every test binary.
+function(mw_list_tests)
+  get_property(programs GLOBAL PROPERTY MW_TEST_PROGRAMS)
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/test_programs.txt CONTENT "${programs}")
 endfunction()

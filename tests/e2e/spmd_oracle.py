@@ -19,6 +19,7 @@ DEVICES = 8
 
 # Both sides are compiled in little time rather than to run fast.
 os.environ["XLA_FLAGS"] = (
+    f"{os.environ.get('XLA_FLAGS', '')} "
     f"--xla_force_host_platform_device_count={DEVICES} "
     "--xla_backend_optimization_level=0"
 )

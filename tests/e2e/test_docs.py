@@ -21,7 +21,8 @@ def folder(tmp_path, cli, monkeypatch):
     door.write_text(DOOR.format(python=sys.executable, binary=BINARY))
     door.chmod(0o755)
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
-    monkeypatch.setenv("XLA_FLAGS", "--xla_backend_optimization_level=0")  # Sooner.
+    # What sets flags of its own compiles as soon, too.
+    monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
     # Of the package's own tests, a warning would be a page that does not tell it.
     monkeypatch.setenv("PYTHONWARNINGS", "error::UserWarning")
     return tmp_path

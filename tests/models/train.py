@@ -15,7 +15,7 @@ import os
 import sys
 
 os.environ["XLA_FLAGS"] = (
-    "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0"
+    f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
 )
 os.environ["JAX_PLATFORMS"] = "cpu"
 

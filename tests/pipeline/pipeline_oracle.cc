@@ -19,7 +19,8 @@ namespace {
 constexpr uint64_t kSeed = 0;
 
 OptionMap QuickCompilation() {
-  return {{"xla_backend_optimization_level", int64_t{0}}};
+  return {{"xla_backend_optimization_level", int64_t{0}},
+          {"xla_cpu_use_fusion_emitters", false}};
 }
 
 absl::StatusOr<std::vector<Tensor>> OutputsAfter(Runner& runner, int steps) {

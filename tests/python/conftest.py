@@ -14,3 +14,5 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes minutes; left out by default")
+    what = "says nothing more under another version of JAX: nothing is lowered"
+    config.addinivalue_line("markers", f"one_jax: {what}")

@@ -9,6 +9,8 @@ import meshwright
 from meshwright import MeshwrightError, data
 from meshwright.sample_order import SampleOrder, permuted
 
+pytestmark = pytest.mark.one_jax
+
 
 @pytest.fixture
 def files(tmp_path):

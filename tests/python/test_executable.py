@@ -9,6 +9,8 @@ import pytest
 
 from meshwright import MeshwrightError, executable
 
+pytestmark = pytest.mark.one_jax
+
 
 def program(path: Path, text: str = "#!/bin/sh\n") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)

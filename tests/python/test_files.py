@@ -12,6 +12,8 @@ from meshwright import files
 from meshwright.errors import MeshwrightError
 from meshwright.files import write_bytes, write_file
 
+pytestmark = pytest.mark.one_jax
+
 
 def test_a_link_stays_and_permissions_too(tmp_path):
     target = tmp_path / "real.hlo.pb"

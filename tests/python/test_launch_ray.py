@@ -9,6 +9,8 @@ import pytest
 
 from meshwright.launch_ray import Process, main
 
+pytestmark = pytest.mark.one_jax
+
 
 def ended(process: Process) -> tuple[list[str], int]:
     lines = []

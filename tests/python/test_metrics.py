@@ -25,6 +25,8 @@ from meshwright.metrics.scalars import scalar_names
 from meshwright.metrics.sink import as_sinks
 from meshwright.metrics.tensorboard import crc32c
 
+pytestmark = pytest.mark.one_jax
+
 OLDEST = Path(__file__).resolve().parents[2] / "python/requirements-jax-old.txt"
 RECORD = {
     "step": 3,
@@ -333,7 +335,7 @@ def test_a_slow_sink_does_not_slow_steps(monkeypatch):
     monkeypatch.setattr("meshwright.metrics.recorder._MAX_WAITING", 100)
     monkeypatch.setattr("meshwright.metrics.recorder._CLOSE_SECONDS", 0.1)
     let_go = threading.Event()
-    recorder = Recorder(as_sinks([lambda record: let_go.wait(20)]))
+    recorder = Recorder(as_sinks([lambda record: let_go.wait(60)]))
     service = Service([line(1000)])
     service.go.set()
     steps = [StepDone(step, 0.5, 1.5) for step in range(1000)]
@@ -341,7 +343,7 @@ def test_a_slow_sink_does_not_slow_steps(monkeypatch):
     with pytest.warns(meshwright.MeshwrightWarning, match="records are dropped"):
         recorder.add(service, 1, steps, {}, 1000)
     recorder.close()
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 30  # One record would take 60.
     let_go.set()
 
 

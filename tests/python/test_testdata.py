@@ -65,6 +65,7 @@ def test_the_demo_starts_from_the_zoos_first_state(tmp_path):
             np.testing.assert_allclose(made[name], value, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.one_jax
 def test_gpt_learns_the_text_within_twenty_steps():
     text = (TESTDATA / "text.txt").read_bytes()
     assert max(text) < 128

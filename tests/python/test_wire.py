@@ -20,6 +20,8 @@ from meshwright.wire import (
     with_strings,
 )
 
+pytestmark = pytest.mark.one_jax
+
 SEEDS = range(50)
 VARINTS = {
     0: "00",

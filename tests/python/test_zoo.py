@@ -85,6 +85,7 @@ def test_tiny_models_lower_with_all_state_aliased(model):
     assert b"sdy" not in module.hlo
 
 
+@pytest.mark.one_jax
 @pytest.mark.parametrize("model", zoo.MODELS)
 def test_the_loss_of_tiny_models_falls(model):
     _, _, losses = train(model)
@@ -92,6 +93,7 @@ def test_the_loss_of_tiny_models_falls(model):
     assert losses[-1] < 0.9 * losses[0]
 
 
+@pytest.mark.one_jax
 @pytest.mark.parametrize("model", zoo.MODELS)
 def test_shapes_are_those_of_the_arrays(model):
     step = tiny(model)
@@ -105,6 +107,7 @@ def _types(tree):
     return jax.tree_util.tree_map(lambda x: f"{x.dtype}{x.shape}", tree)
 
 
+@pytest.mark.one_jax
 def test_scanned_and_unrolled_layers_compute_the_same():
     unrolled, scanned = tiny("gpt"), tiny("gpt-scan")
     params, batch = train("gpt")[0]["params"], unrolled.example_batch()
@@ -124,6 +127,7 @@ def test_bf16_computes_in_bf16_and_keeps_its_state_in_f32(model):
     assert module.outputs[module.loss].dtype == "f32"
 
 
+@pytest.mark.one_jax
 def test_attention_in_blocks_of_keys_computes_the_same():
     losses = []
     for kind in ("xla", "ring"):
@@ -135,6 +139,7 @@ def test_attention_in_blocks_of_keys_computes_the_same():
     np.testing.assert_allclose(*losses, rtol=1e-4)
 
 
+@pytest.mark.one_jax
 def test_running_statistics_are_state():
     first, last, _ = train("wide-resnet")
     means = [state["stats"]["stem"]["mean"] for state in (first, last)]

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from mw import build, packages, paths, process, test, wheels
+from mw import build, packages, paths, process, wheels
 from mw.main import HELP, _dispatch
 from mw.schedule import Outcome, Schedule, Step
 
@@ -210,30 +210,6 @@ def test_a_failed_build_shows_what_the_compiler_said(tmp_path):
     assert build._compiler_output(log) == "FAILED: b.o\nb.cc:1: error: no"
 
 
-def test_of_failed_unit_tests_the_own_output_is_shown(tmp_path):
-    log = tmp_path / "ctest.log"
-    log.write_text(
-        "        Start 1: A.Passes\n"
-        "1/3 Test #1: A.Passes ..................   Passed    0.01 sec\n"
-        "        Start 2: A.Fails\n"
-        "2/3 Test #2: A.Fails ...................***Failed    0.35 sec\n"
-        "a_test.cc:7: Failure\n"
-        "\n"
-        "        Start 3: A.Hangs\n"
-        "3/3 Test #3: A.Hangs ...................***Timeout   1.00 sec\n"
-        "half a line\n"
-        "\n"
-        "33% tests passed, 2 tests failed out of 3\n"
-        "Total Test time (real) =   1.36 sec\n"
-    )
-    assert [line for line in test._failures(log).splitlines() if line] == [
-        "2/3 Test #2: A.Fails ***Failed    0.35 sec",
-        "a_test.cc:7: Failure",
-        "3/3 Test #3: A.Hangs ***Timeout   1.00 sec",
-        "half a line",
-    ]
-
-
 def test_a_failing_child_is_reported_with_its_log(tmp_path, monkeypatch):
     monkeypatch.setattr(process, "LOG", tmp_path)
     code = "print('what went wrong'); raise SystemExit(3)"
@@ -273,11 +249,13 @@ def test_steps_that_need_a_failed_one_are_not_run():
     assert outcomes["d"].passed == 7
 
 
-def test_steps_share_the_cores():
+def run_counting(*shapes: tuple[int, bool]) -> tuple[int, list[str]]:
+    """Of steps with so many cores, those that say so at the same time: the most of
+    them at once, and how they ended."""
     busy, most, lock = [0], [0], threading.Lock()
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(max(1, sum(meet for _, meet in shapes)), timeout=20)
 
-    def work(task, meet):
+    def work(meet):
         with lock:
             busy[0] += 1
             most[0] = max(most[0], busy[0])
@@ -286,11 +264,22 @@ def test_steps_share_the_cores():
         with lock:
             busy[0] -= 1
 
-    alone = Step("whole", lambda task: work(task, False), cores=2)
-    pair = [Step(name, lambda task: work(task, True)) for name in "ab"]
-    outcomes = run_steps([alone, *pair])
-    assert [o.state for o in outcomes.values()] == ["ok"] * 3
-    assert most[0] == 2
+    steps = [
+        Step(str(number), lambda task, meet=meet: work(meet), cores=cores)
+        for number, (cores, meet) in enumerate(shapes)
+    ]
+    states = [outcome.state for outcome in run_steps(steps).values()]
+    return most[0], states
+
+
+def test_steps_share_the_cores():
+    most, states = run_counting((2, False), (1, True), (1, True))
+    assert most <= 2 and states == ["ok"] * 3
+
+
+def test_no_core_is_idle_while_a_step_waits():
+    """One that keeps all cores busy starts beside one that leaves some."""
+    assert run_counting((1, True), (2, True))[1] == ["ok"] * 2
 
 
 @pytest.fixture

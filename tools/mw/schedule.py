@@ -40,10 +40,11 @@ class CountedFailure(StepFailed):
 
 
 class Schedule:
-    """Starts a step once the steps it needs have passed and enough cores are free.
+    """Starts a step once the steps it needs have passed and a core is free.
 
-    Steps are considered in the given order. A step is not run if one that it needs
-    failed.
+    Steps are considered in the given order. One that keeps several cores busy starts
+    beside the last of those before it, as cores would be idle otherwise. A step is not
+    run if one that it needs failed.
     """
 
     def __init__(self, steps: list[Step], cores: int):
@@ -85,7 +86,7 @@ class Schedule:
 
     def _room(self, step: Step) -> bool:
         busy = sum(self._running.values())
-        return step.cores == 0 or busy == 0 or busy + step.cores <= self._cores
+        return step.cores == 0 or busy < self._cores
 
     def _work(self, step: Step) -> None:
         task = display.start(step.name)
