@@ -125,6 +125,18 @@ void Word(AttributeText& text) {
   text.Own().*field = std::string(text.lexer.Word("a word"));
 }
 
+// Since 2026 XLA prints this for what was type=TOTALORDER.
+void ComparisonOrder(AttributeText& text) {
+  const size_t start = text.lexer.position();
+  const absl::string_view order = text.lexer.Word("an order");
+  if (order == "TOTAL") {
+    text.Own().comparison_type = "TOTALORDER";
+  } else if (text.lexer.ok() && order != "PARTIAL") {
+    text.lexer.FailAt(start,
+                      absl::StrCat("'", order, "' is none of TOTAL, PARTIAL"));
+  }
+}
+
 // The number of an enum's value; values without a name are numbers in text.
 int32_t ReadEnum(TextLexer& lexer, absl::Span<const absl::string_view> names) {
   if (lexer.NextIsDigit() || lexer.NextIs("-")) return lexer.SmallInteger();
@@ -287,6 +299,7 @@ constexpr AttributeForm kForms[] = {
 
     {"direction", Word<&A::comparison_direction>, kCompare, true},
     {"type", Word<&A::comparison_type>, kCompare},
+    {"order", ComparisonOrder, kCompare},
     {"is_stable", Plain<&A::is_stable>, kOrdered},
     {"k", Plain<&A::k>, kTopk, true},
     {"largest", Plain<&A::largest>, kTopk},

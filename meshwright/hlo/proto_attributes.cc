@@ -7,6 +7,7 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/iota_groups.h"
+#include "meshwright/hlo/mesh_groups.h"
 #include "meshwright/hlo/proto_conversion.h"
 
 namespace meshwright::internal {
@@ -79,14 +80,33 @@ absl::Status ReadIotaGroups(const pb::IotaReplicaGroupList& proto,
   return absl::OkStatus();
 }
 
-// XLA moved the groups to another field twice; any of the forms becomes
+absl::Status ReadMeshGroups(const pb::MeshAxesReplicaGroupList& proto,
+                            std::vector<std::vector<int64_t>>* groups) {
+  std::vector<int64_t> sizes;
+  for (const auto& axis : proto.mesh().axes()) sizes.push_back(axis.size());
+  std::vector<MeshAxisPart> parts;
+  for (const pb::MeshAxisRef& axis : proto.axes()) {
+    MeshAxisPart& part = parts.emplace_back();
+    part.axis = axis.mesh_axis_index();
+    if (!axis.has_sub_axis()) continue;
+    part.pre_size = axis.sub_axis().pre_size();
+    part.size = axis.sub_axis().size();
+    if (part.size < 1) {
+      return absl::InvalidArgumentError("a part of a mesh axis has no size");
+    }
+  }
+  MW_ASSIGN_OR_RETURN(
+      *groups,
+      ExpandMeshGroups(sizes, ToVector(proto.mesh().device_ids()), parts));
+  return absl::OkStatus();
+}
+
+// XLA moved the groups to another field three times; any of the forms becomes
 // explicit lists.
 absl::Status ReadGroups(const pb::HloInstructionProto& proto,
                         std::vector<std::vector<int64_t>>* groups) {
-  if (!proto.mesh_axes_replica_group_list().empty()) {
-    return absl::InvalidArgumentError(
-        "replica groups given as mesh axes are not supported; lower with "
-        "explicit or iota groups");
+  if (proto.has_mesh_axes_replica_group_list()) {
+    return ReadMeshGroups(proto.mesh_axes_replica_group_list(), groups);
   }
   if (proto.has_iota_collective_device_list()) {
     return ReadIotaGroups(proto.iota_collective_device_list(), groups);

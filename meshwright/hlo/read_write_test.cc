@@ -108,6 +108,24 @@ TEST(ReadModuleTest, ExpandsIotaReplicaGroupsOfBothGenerations) {
   }
 }
 
+TEST(ReadModuleTest, ExpandsReplicaGroupsOfMeshAxes) {
+  pb::HloModuleProto proto = SmallProto();
+  auto* list = proto.mutable_computations(0)
+                   ->mutable_instructions(1)
+                   ->mutable_mesh_axes_replica_group_list();
+  list->mutable_mesh()->add_axes()->set_size(2);
+  list->mutable_mesh()->add_axes()->set_size(4);
+  list->add_axes();
+  pb::MeshAxisRef* minor = list->add_axes();
+  minor->set_mesh_axis_index(1);
+  minor->mutable_sub_axis()->set_pre_size(2);
+  minor->mutable_sub_axis()->set_size(2);
+  const auto module = ReadModule(proto.SerializeAsString());
+  ASSERT_TRUE(module.ok()) << module.status();
+  const std::vector<std::vector<int64_t>> want = {{0, 1, 4, 5}, {2, 3, 6, 7}};
+  EXPECT_EQ(module->entry()->root()->attributes->replica_groups, want);
+}
+
 struct BadCase {
   std::string name;
   void (*damage)(pb::HloModuleProto*);

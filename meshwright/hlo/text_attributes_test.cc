@@ -117,6 +117,17 @@ TEST(TextAttributesTest, OtherSpellings) {
        "to_apply=%add",
        "r = f32[] all-reduce(s), "
        "replica_groups={{0,2,4,6},{1,3,5,7}}, to_apply=add"},
+      {"r = f32[] all-reduce(s), replica_groups=mesh['a'=2,'b'=4] "
+       "{'a','b':(2)2}, to_apply=%add",
+       "r = f32[] all-reduce(s), "
+       "replica_groups={{0,1,4,5},{2,3,6,7}}, to_apply=add"},
+      {"r = f32[] all-reduce(s), replica_groups=mesh['a'=2,'b'=2], "
+       "device_ids=([2,2]T(1,0)) {'b'}, to_apply=%add",
+       "r = f32[] all-reduce(s), replica_groups={{0,2},{1,3}}, to_apply=add"},
+      {"r = pred[4,8] compare(x, x), direction=LT, order=TOTAL",
+       "r = pred[4,8]{1,0} compare(x, x), direction=LT, type=TOTALORDER"},
+      {"r = pred[4,8] compare(x, x), direction=LT, order=PARTIAL",
+       "r = pred[4,8]{1,0} compare(x, x), direction=LT"},
       {"r = f32[4,8] negate(x), sharding={replicated metadata={op_name=\"a\"}}",
        "r = f32[4,8]{1,0} negate(x), sharding={replicated}"},
       {"r = f32[4,8] dot(x, y), rhs_contracting_dims={}, "
@@ -191,6 +202,14 @@ TEST(TextAttributesTest, Errors) {
       {"r = f32[4,8] slice(x), slice={0:4}", "expected '[', got '0'"},
       {"r = f32[4,8] fft(x), fft_type=DFT", "'DFT' is none of FFT, IFFT"},
       {"r = f32[4,8] negate(x), sharding={mesh[a=2]}", "mesh axes"},
+      {"r = pred[4,8] compare(x, x), direction=LT, order=ANY",
+       "'ANY' is none of TOTAL, PARTIAL"},
+      {"r = f32[] all-reduce(s), replica_groups=mesh['a'=2] {'c'}, "
+       "to_apply=add",
+       "the mesh has no such axis"},
+      {"r = f32[] all-reduce(s), replica_groups=mesh['a'=6] {'a':(4)2}, "
+       "to_apply=add",
+       "mesh axis 0"},
       {"r = f32[4,8] negate(x), sharding={maximal}", "device=NUMBER"},
       {"r = f32[4,8] negate(x), sharding={replicated device=1}",
        "replicated has no devices"},

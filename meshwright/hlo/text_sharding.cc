@@ -1,13 +1,16 @@
 #include "meshwright/hlo/text_sharding.h"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "meshwright/hlo/iota_groups.h"
+#include "meshwright/hlo/mesh_groups.h"
 #include "meshwright/hlo/sharding_kind.h"
 #include "meshwright/hlo/text_fields.h"
 
@@ -17,8 +20,8 @@ namespace {
 using Kind = OpSharding::Kind;
 
 constexpr absl::string_view kMeshAxes =
-    "devices given as mesh axes are not supported; lower with explicit or iota "
-    "lists";
+    "shardings given as mesh axes are not supported; lower with explicit or "
+    "iota lists";
 
 // Fields of the schema's OpSharding that are preserved but not interpreted.
 constexpr int kIsShardGroup = 11;
@@ -39,10 +42,9 @@ struct Iota {
   std::vector<int32_t> perm;
 };
 
-// "<=[2,4]T(1,0)"; without T the order is unchanged.
-Iota ReadIota(TextLexer& lexer) {
+// "[2,4]T(1,0)"; without T the order is unchanged.
+Iota ReadDimsAndPerm(TextLexer& lexer) {
   Iota iota;
-  lexer.Expect("<=");
   iota.reshape_dims = lexer.Integers("[", "]");
   if (lexer.Take("T")) {
     lexer.List("(", ")", [&] { iota.perm.push_back(lexer.SmallInteger()); });
@@ -51,6 +53,11 @@ Iota ReadIota(TextLexer& lexer) {
     std::iota(iota.perm.begin(), iota.perm.end(), 0);
   }
   return iota;
+}
+
+Iota ReadIota(TextLexer& lexer) {
+  lexer.Expect("<=");
+  return ReadDimsAndPerm(lexer);
 }
 
 // "[2,2]0,2,1,3" or "[2,4]<=[8]".
@@ -147,18 +154,82 @@ OpSharding ReadShardingText(TextLexer& lexer) {
   return sharding;
 }
 
+namespace {
+
+std::string ReadAxisName(TextLexer& lexer) {
+  lexer.Expect("'");
+  std::string name(lexer.Word("an axis"));
+  lexer.Expect("'");
+  return name;
+}
+
+// "(0,2,1,3)" or "([2,4]T(1,0))".
+std::vector<int64_t> ReadDeviceIds(TextLexer& lexer) {
+  const size_t start = lexer.position();
+  lexer.Expect("(");
+  std::vector<int64_t> ids;
+  if (lexer.NextIs("[")) {
+    const Iota iota = ReadDimsAndPerm(lexer);
+    if (!lexer.ok()) return ids;
+    auto expanded = ExpandIota(iota.reshape_dims, iota.perm);
+    if (!expanded.ok()) lexer.FailAt(start, expanded.status().message());
+    if (expanded.ok()) ids = *std::move(expanded);
+  } else {
+    do {
+      ids.push_back(lexer.Integer());
+    } while (lexer.Take(","));
+  }
+  lexer.Expect(")");
+  return ids;
+}
+
+// "mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'a','b':(2)2}", after "mesh".
+std::vector<std::vector<int64_t>> ReadMeshGroups(TextLexer& lexer) {
+  const size_t start = lexer.position();
+  std::vector<std::string> names;
+  std::vector<int64_t> sizes;
+  lexer.List("[", "]", [&] {
+    names.push_back(ReadAxisName(lexer));
+    lexer.Expect("=");
+    sizes.push_back(lexer.Integer());
+  });
+  std::vector<int64_t> devices;
+  if (lexer.Take(",")) {
+    if (!lexer.TakeWord("device_ids")) lexer.FailExpected("device_ids");
+    lexer.Expect("=");
+    devices = ReadDeviceIds(lexer);
+  }
+  std::vector<MeshAxisPart> parts;
+  lexer.List("{", "}", [&] {
+    const size_t at = lexer.position();
+    const auto found = std::ranges::find(names, ReadAxisName(lexer));
+    if (found == names.end()) lexer.FailAt(at, "the mesh has no such axis");
+    MeshAxisPart& part = parts.emplace_back();
+    part.axis = found - names.begin();
+    if (!lexer.Take(":")) return;
+    lexer.Expect("(");
+    part.pre_size = lexer.Integer();
+    lexer.Expect(")");
+    part.size = lexer.Integer();
+  });
+  if (!lexer.ok()) return {};
+  auto groups = ExpandMeshGroups(sizes, devices, parts);
+  if (groups.ok()) return *std::move(groups);
+  lexer.FailAt(start, groups.status().message());
+  return {};
+}
+
+}  // namespace
+
 std::vector<std::vector<int64_t>> ReadGroups(TextLexer& lexer) {
+  if (lexer.TakeWord("mesh")) return ReadMeshGroups(lexer);
   std::vector<std::vector<int64_t>> groups;
   if (lexer.NextIs("{")) {
     lexer.List("{", "}", [&] { groups.push_back(lexer.Integers()); });
     return groups;
   }
   if (!lexer.NextIs("[")) {
-    if (lexer.NextWord().empty()) {
-      lexer.FailExpected("groups of devices");
-    } else {
-      lexer.Fail(kMeshAxes);
-    }
+    lexer.FailExpected("groups of devices");
     return groups;
   }
   const size_t start = lexer.position();

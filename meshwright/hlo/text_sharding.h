@@ -14,7 +14,8 @@ namespace meshwright::internal {
 
 OpSharding ReadShardingText(TextLexer& lexer);
 
-// "{{0,1},{2,3}}", "{}", or "[2,4]<=[8]", which becomes lists.
+// "{{0,1},{2,3}}" or "{}"; "[2,4]<=[8]" and "mesh['a'=2,'b'=4] {'b'}" become
+// such lists.
 std::vector<std::vector<int64_t>> ReadGroups(TextLexer& lexer);
 
 }  // namespace meshwright::internal
