@@ -44,50 +44,60 @@ absl::StatusOr<Module> ParseModule(absl::string_view bytes,
   return module;
 }
 
-absl::Status ReadRules(const std::optional<std::string>& rules_file,
-                       Module& module) {
-  if (!rules_file.has_value()) return absl::OkStatus();
-  const std::string& path = *rules_file;
-  MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+namespace {
+
+// Records rules written as JSON. `source` is what they are from.
+absl::Status RecordRulesText(absl::string_view text, const std::string& source,
+                             Module& module) {
   const nlohmann::json json =
       nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        path, ": is no JSON object of rules by custom-call target"));
+        source, ": is no JSON object of rules by custom-call target"));
   }
   RulesByTarget rules;
   for (const auto& [target, rule] : json.items()) {
     if (!rule.is_string()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(path, ": the rule of ", target, " is no string"));
+          absl::StrCat(source, ": the rule of ", target, " is no string"));
     }
     rules[target] = rule.get<std::string>();
   }
-  return Annotate(RecordRules(rules, module), path);
+  return Annotate(RecordRules(rules, module), source);
 }
 
-namespace {
+}  // namespace
 
-absl::Status CheckRules(const std::string& path, const Module& module) {
+absl::Status ReadRules(const std::optional<std::string>& rules_file,
+                       const std::string& path, Module& module) {
+  const auto own = module.frontend_attributes.find(kRulesAttribute);
+  if (own != module.frontend_attributes.end()) {
+    MW_RETURN_IF_ERROR(RecordRulesText(own->second, path, module));
+    module.frontend_attributes.erase(own);  // The calls have them now.
+  }
+  if (!rules_file.has_value()) return absl::OkStatus();
+  MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(*rules_file));
+  return RecordRulesText(text, *rules_file, module);
+}
+
+absl::Status RequireRules(const Module& module) {
   const FlatGraph graph = Flatten(module);
   const std::vector<OpId> whole = WholeOps(graph, RulesOf(graph));
   if (whole.empty()) return absl::OkStatus();
   const Instruction& first = *graph.ops[whole[0]].instruction;
   const DisplayNames names(module, AnalyzeRoles(module));
   return absl::InvalidArgumentError(absl::StrCat(
-      path, ": --require-rules: no rule splits ", names.Of(first), " (",
+      "--require-rules: no rule splits ", names.Of(first), " (",
       TargetOrOpcode(first), ")",
       whole.size() == 1 ? ""
                         : absl::StrCat(", and ", whole.size() - 1, " more"),
       "; ", AdviceOnRule(first)));
 }
 
-}  // namespace
-
 absl::StatusOr<Module> PrepareStep(Module module, const std::string& path,
                                    const StepOptions& options) {
   MW_RETURN_IF_ERROR(Annotate(CallsToKernels(module), path));
-  MW_RETURN_IF_ERROR(ReadRules(options.rules, module));
+  MW_RETURN_IF_ERROR(ReadRules(options.rules, path, module));
   const std::vector<const Instruction*> calls = HostCalls(module);
   if (!calls.empty()) {
     return absl::InvalidArgumentError(
@@ -107,7 +117,7 @@ absl::StatusOr<Module> PrepareStep(Module module, const std::string& path,
   BatchIndices(module, FindLoopSources(module));
   FoldTransposes(module);
   if (options.require_rules) {
-    MW_RETURN_IF_ERROR(CheckRules(path, module));
+    MW_RETURN_IF_ERROR(Annotate(RequireRules(module), path));
   }
   return module;
 }

@@ -89,6 +89,7 @@ struct PlanOptions {
   std::optional<std::string> pins;  // A sharding file.
   // The contents of one, instead of a path.
   std::optional<std::string> pins_text;
+  bool require_rules = false;           // Refuse ops without a sharding rule.
   std::optional<std::string> database;  // Of calibrated rates.
   bool assumed = false;                 // Do not use calibrated rates.
   double time_limit_seconds = 60;

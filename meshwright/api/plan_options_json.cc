@@ -35,6 +35,11 @@ absl::StatusOr<std::string> Text(const std::string& name, const Json& value) {
   return Wrong(name, "text", value);
 }
 
+absl::StatusOr<bool> Boolean(const std::string& name, const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  return Wrong(name, "true or false", value);
+}
+
 // A number, or the text of one.
 std::optional<double> NumberIn(const Json& value) {
   double number = 0;
@@ -159,9 +164,12 @@ const std::map<std::string, Reader>& Readers() {
          to.options.pins_text = value.dump();
          return absl::OkStatus();
        }},
+      {"require-rules", [](const auto& name, const Json& value, Reading& to) {
+         MW_ASSIGN_OR_RETURN(to.options.require_rules, Boolean(name, value));
+         return absl::OkStatus();
+       }},
       {"assumed", [](const auto& name, const Json& value, Reading& to) {
-         if (!value.is_boolean()) return Wrong(name, "true or false", value);
-         to.options.assumed = value.get<bool>();
+         MW_ASSIGN_OR_RETURN(to.options.assumed, Boolean(name, value));
          return absl::OkStatus();
        }},
       {"time-limit", [](const auto& name, const Json& value, Reading& to) {
@@ -189,9 +197,8 @@ const std::map<std::string, std::string>& Refused() {
       {"dump", "names a folder, which a coordinator does not write"},
       {"database", "names a file, which a coordinator does not read"},
       {"rules",
-       "names a file, which a coordinator does not read; put rules into the "
-       "module"},
-      {"require-rules", "is for `meshwright plan`"},
+       "names a file, which a coordinator does not read; lower the step "
+       "with them, meshwright.lower(..., rules=...)"},
       {"measure", "is for `meshwright plan`"},
       {"json", "is for `meshwright plan`"},
   };

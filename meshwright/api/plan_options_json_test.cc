@@ -27,7 +27,7 @@ TEST(PlanOptionsJsonTest, NamesAreThoseOfTheFlags) {
       "micro-batches": 4, "stages": "2", "schedule": "1f1b",
       "recompute": "full", "memory": 1.5,
       "forbid": ["all-gather", "all-to-all@data"], "batch_axis": "data",
-      "pins": {"parameters": {}}, "assumed": true, "time_limit": 7, "seed": 9})");
+      "pins": {"parameters": {}}, "assumed": true, "require_rules": true, "time_limit": 7, "seed": 9})");
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->strategy, "zero3");
   EXPECT_EQ(options->mesh, "model=2,data=4");
@@ -41,6 +41,7 @@ TEST(PlanOptionsJsonTest, NamesAreThoseOfTheFlags) {
   EXPECT_EQ(options->pins_text, R"({"parameters":{}})");
   EXPECT_EQ(options->pins, std::nullopt);
   EXPECT_TRUE(options->assumed);
+  EXPECT_TRUE(options->require_rules);
   EXPECT_EQ(options->time_limit_seconds, 7);
   EXPECT_EQ(options->seed, 9);
 }
@@ -63,6 +64,7 @@ TEST(PlanOptionsJsonTest, MistakesAreNamed) {
       {R"({"time-limit": 601})", "seconds, at most 600, not 601"},
       {R"({"strategy": 3})", "option strategy must be text, not 3"},
       {R"({"mesh": {"data": "x"}})", "option mesh.data must be an integer"},
+      {R"({"require-rules": 1})", "option require-rules must be true or false"},
       {R"({"assumed": "yes"})", "option assumed must be true or false"},
       {R"({"pin": "pins.json"})", "the coordinator reads no files"},
       {R"({"database": "rates.db"})", "option database names a file"},

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/api/load_cluster.h"
+#include "meshwright/api/load_step.h"
 #include "meshwright/api/plan_pins.h"
 #include "meshwright/api/planned_runner.h"
 #include "meshwright/base/status_macros.h"
@@ -46,6 +47,7 @@ absl::StatusOr<PlanChoice> PlanStep(const Module& module,
                                     const Cluster& cluster,
                                     const api::PlanOptions& options,
                                     PlanRequest request, bool with_finalists) {
+  if (options.require_rules) MW_RETURN_IF_ERROR(RequireRules(module));
   const ModuleRoles roles = AnalyzeRoles(module);
   MW_RETURN_IF_ERROR(
       options.pins_text.has_value()

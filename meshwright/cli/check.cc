@@ -14,6 +14,7 @@
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/compare_runs.h"
+#include "meshwright/cli/ffi_flag.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/report_peak.h"
@@ -50,6 +51,7 @@ const CommandSpec& CheckSpec() {
          "changes of the inputs make)"});
     made->flags.push_back(
         {"platform", "NAME", "cpu, cuda, tpu (default: cpu)"});
+    made->flags.push_back(FfiFlag());
     made->flags.push_back({"json", "", "one JSON object on stdout"});
     return made;
   }();
@@ -220,6 +222,7 @@ absl::Status RunStaged(Module& module, const CheckOptions& options,
 
 absl::Status RunCheck(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const CheckOptions options, ReadOptions(line));
+  MW_RETURN_IF_ERROR(LoadFfiLibraries(line));
   MW_ASSIGN_OR_RETURN(Module module, LoadStep(line.positional(0), line));
   const ModuleRoles roles = AnalyzeRoles(module);
   MW_ASSIGN_OR_RETURN(std::optional<StagedModule> staged,

@@ -49,6 +49,7 @@ const CommandSpec& InspectSpec() {
       .flags = {{"parameters", "", "list every parameter"},
                 {"text", "", "print the module as HLO text instead"},
                 RulesFlag(),
+                RequireRulesFlag(),
                 {"json", "", "one JSON object on stdout"}}};
   return *spec;
 }
@@ -417,7 +418,7 @@ absl::Status RunInspect(const CommandLine& line) {
   if (!line.Has("text")) {
     MW_RETURN_IF_ERROR(Annotate(CallsToKernels(module), path));
   }
-  MW_RETURN_IF_ERROR(ReadRules(line.Optional("rules"), module));
+  MW_RETURN_IF_ERROR(ReadRules(line.Optional("rules"), path, module));
   if (line.Has("text")) {
     absl::PrintF("%s", ToString(module));
     return absl::OkStatus();
@@ -425,6 +426,9 @@ absl::Status RunInspect(const CommandLine& line) {
   if (HasManualRegions(module)) {
     absl::StatusOr<Module> taken = TakeIslands(InlineCalls(module));
     if (taken.ok()) module = *std::move(taken);
+  }
+  if (line.Has("require-rules")) {
+    MW_RETURN_IF_ERROR(Annotate(RequireRules(module), path));
   }
   const Inspection inspection = Inspect(module);
   if (line.Has("json")) {

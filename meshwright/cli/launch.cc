@@ -19,6 +19,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
+#include "meshwright/cli/ffi_flag.h"
 #include "meshwright/cli/launch_workers.h"
 #include "meshwright/cli/security_flags.h"
 #include "meshwright/cli/serving.h"
@@ -51,6 +52,7 @@ const CommandSpec& LaunchSpec() {
              "meshwright on the other hosts (default meshwright)"},
             {"platform", "NAME",
              "cpu, cuda, tpu (default: the fastest there)"}}};
+    made->flags.push_back(FfiFlag());
     for (FlagSpec& flag : ServingFlags()) made->flags.push_back(flag);
     for (FlagSpec& flag : SecurityFlags()) made->flags.push_back(flag);
     return made;
@@ -161,6 +163,9 @@ absl::Status RunLaunch(const CommandLine& line) {
       .program = line.Text("program", "meshwright"),
       .ssh = absl::StrSplit(line.Text("ssh", "ssh"), ' ', absl::SkipEmpty()),
       .further = SecurityWords(line)};
+  for (std::string& word : FfiWords(line)) {
+    options.further.push_back(std::move(word));
+  }
   MW_RETURN_IF_ERROR(CheckReachable(starts, options.join));
   const EndRequest end;
   Obituaries obituaries;

@@ -23,6 +23,7 @@
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
 #include "meshwright/cli/commands.h"
+#include "meshwright/cli/ffi_flag.h"
 #include "meshwright/cli/host_memory.h"
 #include "meshwright/cli/load_module.h"
 #include "meshwright/cli/report_peak.h"
@@ -77,6 +78,7 @@ const CommandSpec& RunSpec() {
             {"platform", "NAME",
              "cpu, cuda, tpu (default: what the plan is for, or the fastest "
              "there)"},
+            FfiFlag(),
             {"json", "", "one JSON object on stdout"}}};
     const std::vector<FlagSpec> split = SplitFlags();
     made->flags.insert(made->flags.begin(), split.begin(), split.end());
@@ -338,6 +340,7 @@ absl::Status RunIn(const Module& module, const CommandLine& line,
 }
 
 absl::Status RunStep(const CommandLine& line) {
+  MW_RETURN_IF_ERROR(LoadFfiLibraries(line));
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
   int signal = 0;
   absl::Status status;

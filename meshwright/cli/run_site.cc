@@ -8,6 +8,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
+#include "meshwright/cli/ffi_flag.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/runtime/step_metrics.h"
@@ -35,7 +36,8 @@ absl::StatusOr<RunSite> MakeSite(const CommandLine& line, int64_t devices) {
       site.workers,
       LocalWorkers::Start({.count = site.worker_count,
                            .devices = (devices + workers - 1) / workers,
-                           .platform = platform}));
+                           .platform = platform,
+                           .further = FfiWords(line)}));
   const proto::Hello& hello = site.workers->coordinator().workers()[0]->hello();
   site.platform = hello.platform();
   site.device_kind = hello.device_kind();

@@ -16,6 +16,7 @@
 #include "meshwright/base/shared_memory.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/commands.h"
+#include "meshwright/cli/ffi_flag.h"
 #include "meshwright/cli/security_flags.h"
 #include "meshwright/cli/serving.h"
 
@@ -37,6 +38,7 @@ const CommandSpec& ServeSpec() {
                   {"own-devices", "",
                    "run jobs on the devices of this machine, in this process, "
                    "without workers"},
+                  FfiFlag(),
                   {"until-eof", "", "end when standard input does"},
                   {"shared-memory", "FD",
                    "tensors may lie in this memory, of whoever starts it: a "
@@ -114,6 +116,11 @@ absl::Status RunServe(const CommandLine& line) {
     }
     options.workers = 0;
   }
+  if (line.Has("ffi") && !options.own_devices) {
+    return absl::InvalidArgumentError(
+        "--ffi is for --own-devices; workers take it themselves");
+  }
+  MW_RETURN_IF_ERROR(LoadFfiLibraries(line));
   MW_ASSIGN_OR_RETURN(options.memory, OpenMemory(line));
   MW_ASSIGN_OR_RETURN(options.step_socket, Inherited(line, "step-socket"));
   const EndRequest end;

@@ -20,9 +20,9 @@ using Json = nlohmann::ordered_json;
 
 // Flags for what the coordinator decides, or for which the devices must be
 // local.
-constexpr const char* kNotThere[] = {"sharding",      "mesh",    "rules",
-                                     "require-rules", "stages",  "workers",
-                                     "trace",         "metrics", "platform"};
+constexpr const char* kNotThere[] = {
+    "sharding", "mesh",  "rules",   "require-rules", "stages",
+    "workers",  "trace", "metrics", "platform",      "ffi"};
 
 // The list of that name; empty if there is none.
 Json ListIn(const std::string& text, const char* name) {

@@ -16,6 +16,7 @@
 #include "meshwright/base/process_end.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cli/commands.h"
+#include "meshwright/cli/ffi_flag.h"
 #include "meshwright/cli/security_flags.h"
 #include "meshwright/engine/plugin.h"
 #include "meshwright/launch/child_process.h"
@@ -51,6 +52,7 @@ const CommandSpec& WorkerSpec() {
              "programs; none: do not)"},
             {"connect-timeout", "S",
              "how long to try to reach the coordinator (default 60)"}}};
+    made->flags.push_back(FfiFlag());
     for (FlagSpec& flag : SecurityFlags()) made->flags.push_back(flag);
     return made;
   }();
@@ -147,6 +149,7 @@ void EndStuck(const absl::Status& why, const std::function<void()>& renew,
 }
 
 absl::Status RunWorker(const CommandLine& line) {
+  MW_RETURN_IF_ERROR(LoadFfiLibraries(line));
   MW_ASSIGN_OR_RETURN(const int64_t devices,
                       line.Integer("devices", 1, {1, 256}));
   MW_ASSIGN_OR_RETURN(int64_t rank, line.Integer("rank", -1, {0, 1 << 20}));

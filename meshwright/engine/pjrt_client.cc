@@ -47,6 +47,19 @@ PJRT_NamedValue ToPjrt(const std::string& name, const OptionValue& value) {
   return named;
 }
 
+// Says how to give a program the kernel that it lacks (ffi_library.h).
+absl::Status Explained(const absl::Status& status) {
+  absl::string_view text = status.message();
+  constexpr absl::string_view kLacks = "No FFI handler registered for ";
+  const size_t at = text.find(kLacks);
+  if (at == absl::string_view::npos) return status;
+  text.remove_prefix(at + kLacks.size());
+  const absl::string_view target = text.substr(0, text.find(' '));
+  return absl::NotFoundError(absl::StrCat(
+      "there is no kernel for calls of ", target,
+      "; its library is given by --ffi LIBRARY:", target, "=SYMBOL"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Client>> PjrtClient::Create(
@@ -131,7 +144,7 @@ absl::StatusOr<std::unique_ptr<Executable>> PjrtClient::CompileWith(
   if (absl::Status status =
           session_->api().Call(MW_PJRT(PJRT_Client_Compile), args);
       !status.ok()) {
-    return Annotate(status, "compiling");
+    return Annotate(Explained(status), "compiling");
   }
   return PjrtExecutable::Create(session_, session_->Own(args.executable));
 }

@@ -15,6 +15,7 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/engine/cuda_wheels.h"
+#include "meshwright/engine/ffi_library.h"
 #include "meshwright/engine/pjrt_api.h"
 #include "meshwright/engine/pjrt_client.h"
 #include "meshwright/engine/pjrt_ffi.h"
@@ -37,6 +38,12 @@ bool IsCuda(const PluginFile& file) {
 
 std::string Describe(const PluginFile& file) {
   return absl::StrCat("plug-in ", file.name, " (", file.path, ")");
+}
+
+// As XLA names the platform of FFI handlers.
+absl::string_view FfiPlatform(const PluginFile& file) {
+  if (IsCpu(file)) return "Host";
+  return IsCuda(file) ? "CUDA" : absl::string_view(file.name);
 }
 
 absl::StatusOr<const PJRT_Api*> OpenLibrary(const PluginFile& file) {
@@ -145,6 +152,12 @@ absl::StatusOr<const Plugin*> Plugin::Load(const PluginFile& file) {
   auto api = std::make_unique<PjrtApi>(*table);
   if (absl::Status status = Initialize(*api); !status.ok()) {
     return Annotate(status, Describe(file));
+  }
+  for (const FfiTarget& one : LoadedFfiTargets()) {
+    MW_RETURN_IF_ERROR(
+        Annotate(meshwright::RegisterFfiHandler(*api, one.target,
+                                                FfiPlatform(file), one.handler),
+                 absl::StrCat(Describe(file), ": kernel of ", one.target)));
   }
   plugin.reset(new Plugin(file, api.release()));
   return plugin.get();

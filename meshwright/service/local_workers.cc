@@ -77,6 +77,8 @@ absl::Status LocalWorkers::Launch(const Options& options,
          .platform = options.platform})) {
       child.argv.push_back(std::move(word));
     }
+    child.argv.insert(child.argv.end(), options.further.begin(),
+                      options.further.end());
     if (const std::string cores = CoresOf(rank, options.count);
         !cores.empty()) {
       child.argv.push_back(absl::StrCat("--cores=", cores));

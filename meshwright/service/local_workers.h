@@ -29,6 +29,7 @@ class LocalWorkers {
     // The program that runs as a worker with the argument "worker"; empty: this
     // one.
     std::string program;
+    std::vector<std::string> further;  // Flags for all workers.
     WorkerWatch::Limits limits;
     absl::Duration join_timeout = absl::Seconds(60);
   };

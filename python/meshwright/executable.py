@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -25,6 +26,16 @@ def find_program() -> str:
             "build) and put it on the PATH"
         )
     return found
+
+
+def run_program(*words: str) -> str:
+    """What a command of the program prints. Raises MeshwrightError with its line if it
+    fails."""
+    done = subprocess.run([find_program(), *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        line = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+        raise MeshwrightError(line[0] if line else f"{words[0]} failed")
+    return done.stdout
 
 
 def main() -> None:

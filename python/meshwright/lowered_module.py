@@ -14,7 +14,8 @@ The module is an HloModuleProto with these additions, format `1`:
   array with the name of each output, in order; and `mw.loss` = the index of the
   output that is the loss, absent if there is none; and `mw.key_outputs` = a JSON
   object from the index of each output that is a PRNG key to its implementation,
-  absent if there is none.
+  absent if there is none; and `mw.rules` = a JSON object of sharding rules by
+  custom-call target, absent if none were given.
 - An output that is the next value of a state parameter has that parameter's name.
   Any other output is `out`, then its path in the result: `out/1/accuracy`.
 - `input_output_alias` pairs each state parameter with its next value, as may-alias,
@@ -33,7 +34,7 @@ from meshwright.hlo_module import HloModule
 
 NAME, ROLE, BATCH, KEY = "mw.name", "mw.role", "mw.batch", "mw.key"
 FORMAT, OUTPUTS, LOSS = "mw.format", "mw.outputs", "mw.loss"
-KEY_OUTPUTS = "mw.key_outputs"
+KEY_OUTPUTS, RULES = "mw.key_outputs", "mw.rules"
 FORMAT_VERSION = "1"
 
 

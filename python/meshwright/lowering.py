@@ -23,11 +23,13 @@ from meshwright.lowered_module import (
     NAME,
     OUTPUTS,
     ROLE,
+    RULES,
     LoweredModule,
 )
 from meshwright.naming import leaf_names, require_unique
 from meshwright.pairing import Selection, pair_state
 from meshwright.partitioned_functions import as_kernels
+from meshwright.rules import Rules, check_rules, rules_text
 from meshwright.tracing import TracedStep, function_name, trace
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -44,6 +46,8 @@ def lower(
     static_argnums: int | Sequence[int] | None = None,
     platform: str = "cpu",
     kernel_variants: int = LIMIT,
+    rules: Rules = None,
+    require_rules: bool = False,
 ) -> LoweredModule:
     """Lowers `fn(*args, **kwargs)` to an HLO module that identifies its training state.
 
@@ -80,6 +84,11 @@ def lower(
       kernel_variants: for how many local shapes, including its own, each
         `meshwright.kernel` is lowered; splits into the fewest parts come first. Half
         as many are added for 3, 5 or 7 times a power of two parts.
+      rules: how kernels are split, by custom-call target: `{"norm": "b n, n -> b n
+        {need_replication: n}"}`, or a JSON file with that, as `--rules FILE` of
+        `meshwright plan` has it. The module keeps them.
+      require_rules: refuse a step with an operation that no rule splits, which every
+        device would compute whole. Rules are checked by the `meshwright` program.
 
     `meshwright.lowered_module` describes what the module records. Warns
     (MeshwrightWarning) about a step without state and about callbacks that are removed.
@@ -90,9 +99,12 @@ def lower(
             f"platform={platform!r} is not one of {', '.join(PLATFORMS)}"
         )
     require_jax()
+    text = rules_text(rules)
     with assumed_present(platform):
         step = trace(fn, args, dict(kwargs or {}), names, static_argnums)
-    lowered = lower_traced(step, state, loss, batch, platform, kernel_variants)
+    lowered = lower_traced(step, state, loss, batch, platform, kernel_variants, text)
+    if text or require_rules:
+        check_rules(lowered.module, rules, require_rules)
     if not lowered.pairs:
         _warn_of_no_state(fn)
     return lowered.module
@@ -115,8 +127,9 @@ def lower_traced(
     batch: Batch = None,
     platform: str = "cpu",
     kernel_variants: int = LIMIT,
+    rules: str = "",
 ) -> LoweredStep:
-    """As `lower`, for a step that has been traced."""
+    """As `lower`, for a step that has been traced; `rules` are JSON, not checked."""
     _check_callbacks(step)
     parameter_names = [
         name for arg in step.arguments for name in leaf_names(arg.tree, arg.name)
@@ -126,6 +139,8 @@ def lower_traced(
     jaxpr = as_kernels(step.traced.jaxpr)
     module = _lower(step, jaxpr, outputs, platform)
     _record(module, step, parameter_names, pairs, outputs, loss, batch)
+    if rules:
+        module.set_attributes({RULES: rules})
     hlo = module.serialize()
     with assumed_present(platform):
         hlo = add_kernels(hlo, jaxpr, platform, kernel_variants)

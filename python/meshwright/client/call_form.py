@@ -76,10 +76,11 @@ def form_of(
     loss: int | str | None = None,
     batch: Batch = None,
     state=None,
+    rules: str = "",
 ) -> CallForm:
     """Of the call whose arguments, States among them, have these leaves."""
     return _Reader(leaves, structure).read(
-        fn, static_argnums, platform, loss, batch, state
+        fn, static_argnums, platform, loss, batch, state, rules
     )
 
 
@@ -118,11 +119,11 @@ class _Reader:
                 raise MeshwrightError("the same state is given twice to one step")
             taken |= own
 
-    def read(self, fn, static_argnums, platform, loss, batch, state) -> CallForm:
+    def read(self, fn, static_argnums, platform, loss, batch, state, rules) -> CallForm:
         step = trace(fn, self._args, self._kwargs, None, static_argnums, as_call=True)
         if any(isinstance(leaf, State) for leaf in self._leaves):
             state = self._state_arguments(step)
-        lowered = lower_traced(step, state, loss, batch, platform)
+        lowered = lower_traced(step, state, loss, batch, platform, rules=rules)
         sources = self._parameter_sources(step)
         names = [parameter.name for parameter in lowered.module.parameters]
         states = self._states(step, lowered.pairs, sources, names)

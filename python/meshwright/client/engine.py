@@ -13,6 +13,7 @@ import secrets
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
 
 from meshwright.client.channel import Service
 from meshwright.client.shared_memory import SharedMemory
@@ -27,7 +28,7 @@ _END_SECONDS = 5
 class Engine:
     """Starts at once; `service` waits until it answers."""
 
-    def __init__(self):
+    def __init__(self, ffi: Sequence[str] = ()):
         self._last = collections.deque(maxlen=8)  # Lines of its stderr.
         self._address: str | None = None
         self._listens = threading.Event()
@@ -35,6 +36,8 @@ class Engine:
         self._shares_memory = False
         token = secrets.token_hex(16)
         words = ["serve", "--own-devices", "--until-eof", "--listen", "127.0.0.1:0"]
+        for library in ffi:
+            words += ["--ffi", library]
         self._memory = SharedMemory.create()
         inherited = []
         if self._memory is not None:

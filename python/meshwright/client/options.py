@@ -19,6 +19,7 @@ _NAMES = {
     "batch_axis": "batch-axis",
     "pins": "pin",
     "assumed": "assumed",
+    "require_rules": "require-rules",
     "time_limit": "time-limit",
     "seed": "seed",
 }

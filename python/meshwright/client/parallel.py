@@ -15,7 +15,7 @@ from meshwright.client.loaded_step import LoadedStep
 from meshwright.client.messages import StepDone
 from meshwright.client.options import plan_options
 from meshwright.client.place import Place
-from meshwright.client.program import run_program
+from meshwright.client.program import explain
 from meshwright.client.progress import Progress
 from meshwright.client.saved_state import SavedState, newest
 from meshwright.client.seeds import default_implementation, keys_of
@@ -29,6 +29,7 @@ from meshwright.metrics.lines import Lines
 from meshwright.metrics.recorder import Recorder
 from meshwright.metrics.sink import as_sinks
 from meshwright.plan_file import Plan
+from meshwright.rules import Rules, rules_text
 from meshwright.tracing import as_list, function_name
 
 _SECONDS_AT_ONCE = 1.0
@@ -42,12 +43,14 @@ def parallelize(
     state=None,
     loss: int | str | None = None,
     batch: Batch = None,
+    rules: Rules = None,
     platform: str | None = None,
     token: str | None = None,
     tls: Mapping[str, str] | None = None,
     progress: bool | None = None,
     log_every: int | None = None,
     sinks: Iterable = (),
+    ffi: str | Iterable[str] = (),
     **plan,
 ) -> "ParallelStep":
     """`fn`, planned for a cluster and run on it; called as `fn` is.
@@ -63,17 +66,21 @@ def parallelize(
         this machine, "host:port" for the cluster of a coordinator (`meshwright
         serve`). Default: $MESHWRIGHT_CLUSTER or $MESHWRIGHT_COORDINATOR, or else the
         accelerators of this machine, or else 8 virtual devices.
-      state, loss, batch, static_argnums: as of `meshwright.lower`.
+      state, loss, batch, static_argnums, rules: as of `meshwright.lower`.
       platform: what jax lowers for: "cpu", "cuda", "tpu". Default: by the cluster.
       token, tls: of the coordinator; `tls` is {"ca": file, "cert": file, "key": file}.
       progress: whether planning and compiling are shown on stderr. Default: at a
         terminal or in a notebook.
       log_every: a line on stdout for every so many steps: loss, tokens/s, MFU.
       sinks: where the figures of steps go, see `meshwright.metrics`.
+      ffi: libraries with the kernels of custom calls, "kernels.so:norm=RmsNorm" for
+        what `jax.ffi.register_ffi_target("norm", ...)` is for jax. Workers of a
+        coordinator are given theirs when they start.
       plan: as `meshwright plan --help`: strategy, mesh ({"data": 4, "model": 2}),
         micro_batches, stages, schedule, recompute, memory (GB on a device), forbid,
         batch_axis, pins (a sharding file, or what is in it), assumed (True: no
-        calibrated rates), time_limit, seed.
+        calibrated rates), require_rules (True: no operation without a sharding
+        rule), time_limit, seed.
 
     Annotations (`jax.lax.with_sharding_constraint`) in `fn` are kept by the plan.
     Raises MeshwrightError, in one line, for anything wrong with the call.
@@ -83,9 +90,9 @@ def parallelize(
         raise MeshwrightError(f"parallelize takes a function, not {fn!r}")
     return ParallelStep(
         fn,
-        Place(cluster, platform, token, tls),
+        Place(cluster, platform, token, tls, ffi),
         plan_options(plan),
-        {"loss": loss, "batch": batch, "state": state},
+        {"loss": loss, "batch": batch, "state": state, "rules": rules_text(rules)},
         None if static_argnums is None else as_list(static_argnums),
         Progress(progress),
         Recorder(as_sinks(sinks) + ([] if log_every is None else [Lines(log_every)])),
@@ -303,7 +310,7 @@ class ParallelStep:
     def explain(self, name: str | None = None) -> str:
         """Why the plan is as it is, or one part of it: `explain("layer_3/attn")`."""
         form = self._require_form()
-        return run_program("explain", form.module, self._plan(form).json, name)
+        return explain(form.module, self._plan(form).json, name)
 
     def close(self) -> None:
         """Ends the job and the engine; states that are in it are fetched before."""

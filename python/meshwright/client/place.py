@@ -4,7 +4,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -25,11 +25,18 @@ class Place:
         platform: str | None,
         token: str | None,
         tls: Mapping[str, str] | None,
+        ffi: str | Iterable[str] = (),
     ):
         text = str(cluster or _from_environment() or local_cluster())
         self.name = text
         self._is_remote = is_address(text)
         self._token, self._tls = token, tls
+        self._ffi = [ffi] if isinstance(ffi, str) else list(ffi)
+        if self._ffi and self._is_remote:
+            raise MeshwrightError(
+                f"ffi={ffi!r}: the workers of {text} have their own kernels, by "
+                "meshwright worker --ffi"
+            )
         self._engine: Engine | None = None
         self._service: Service | None = None
         self.cluster = "" if self._is_remote else _cluster_text(text)
@@ -50,7 +57,7 @@ class Place:
     def start(self) -> None:
         """So that it is there when it is needed."""
         if not self._is_remote and self._engine is None:
-            self._engine = Engine()
+            self._engine = Engine(self._ffi)
 
     @property
     def service(self) -> Service:
