@@ -1,7 +1,8 @@
 // cuDNN's attention: the batch and the heads are kept. Query heads that share
 // a key head may be split, too; the gradients of keys and values are sums over
 // them then. Over the sequence, keys and values go round (ring_attention.cc),
-// with as much to do for all devices if it is causal (balanced_ring.cc).
+// with as much to do for all devices if it is causal (balanced_ring.cc); with a
+// sliding window, only what it reaches is fetched (window_attention.cc).
 #include <utility>
 
 #include "meshwright/rules/balanced_ring.h"
@@ -10,6 +11,7 @@
 #include "meshwright/rules/fused_attention.h"
 #include "meshwright/rules/packed_segments.h"
 #include "meshwright/rules/ring_attention.h"
+#include "meshwright/rules/window_attention.h"
 
 namespace meshwright {
 namespace {
@@ -71,6 +73,7 @@ TensorFactors TensorFactorsOf(const FusedAttention& attention,
       if (shape.dimensions[1] == attention.query_heads) {
         tensor[1] = {of.group, of.shared};
       }
+      tensor[2] = {of.query};
       break;
     default:
       break;
@@ -158,6 +161,10 @@ LocalValues LowerAttention(const LocalOp& op, LocalBuilder& builder) {
   const FusedAttention whole = *ReadFusedAttention(op.instruction);
   const int64_t sequence = whole.heads_first ? 2 : 1;
   const AxisList& ring = op.axes(op.rule.operands[0][sequence][0]);
+  if (!ring.empty() && whole.window > 0) {
+    return whole.backward ? WindowBackward(op, whole, ring, builder)
+                          : WindowForward(op, whole, ring, builder);
+  }
   if (!ring.empty() && IsWorthBalancing(op, whole, ring, builder)) {
     return whole.backward ? BalancedBackward(op, whole, ring, builder)
                           : BalancedForward(op, whole, ring, builder);

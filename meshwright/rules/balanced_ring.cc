@@ -9,16 +9,6 @@
 namespace meshwright {
 namespace {
 
-constexpr int64_t kResultSequence = 2;  // Results are [b,n,t,h].
-
-bool IsOfKeys(AttentionPart part) {
-  return part == AttentionPart::kKey || part == AttentionPart::kValue;
-}
-
-int64_t SequenceOf(const FusedAttention& attention, AttentionPart part) {
-  return attention.heads_first || part == AttentionPart::kLogSumExp ? 2 : 1;
-}
-
 // What the steps of a ring share.
 class FoldedRing {
  public:
@@ -127,7 +117,8 @@ bool IsWorthBalancing(const LocalOp& op, const FusedAttention& attention,
   const std::vector<int64_t>& query = op.operands[0]->shape.dimensions;
   const int64_t sequence = SequenceOf(attention, AttentionPart::kQuery);
   const int64_t devices = builder.mesh().Size(ring);
-  if (!attention.causal || devices < 2 || query[sequence] % 2 != 0) {
+  if (!attention.causal || attention.OperandOf(AttentionPart::kBias) >= 0 ||
+      devices < 2 || query[sequence] % 2 != 0) {
     return false;
   }
   FusedAttention block = attention;

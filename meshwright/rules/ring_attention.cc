@@ -42,16 +42,87 @@ void Localise(const FusedAttention& attention, const Values& operands,
   }
 }
 
+// The columns of a bias that belong to the keys of each step of a ring.
+class BiasColumns {
+ public:
+  BiasColumns(const LocalOp& op, const FusedAttention& attention,
+              const AxisList& ring, LocalBuilder& builder)
+      : operand_(attention.OperandOf(Tensor::kBias)),
+        bias_(operand_ < 0 ? nullptr : op.operands[operand_]),
+        ring_(ring),
+        builder_(builder) {}
+
+  bool exist() const { return bias_ != nullptr; }
+
+  // Makes those of `step` an operand of its call.
+  void Choose(int64_t step, Values& operands) {
+    if (!exist()) return;
+    const int64_t rows = bias_->shape.dimensions[2];
+    const int64_t devices = builder_.mesh().Size(ring_);
+    std::vector<int64_t> starts;
+    for (int64_t d = 0; d < builder_.mesh().device_count(); ++d) {
+      const int64_t place = builder_.mesh().Coordinate(d, ring_);
+      starts.push_back((place + devices - step) % devices * rows);
+    }
+    start_ = builder_.DeviceTable(starts);
+    operands[operand_] = builder_.DynamicSlice(bias_, 3, start_, rows);
+  }
+
+  // `gradient`, with that of the columns chosen last.
+  Instruction* With(Instruction* gradient, Instruction* part) {
+    if (gradient == nullptr) {
+      std::vector<int64_t> sizes = part->shape.dimensions;
+      sizes[3] = bias_->shape.dimensions[3];
+      gradient = builder_.Broadcast(
+          builder_.Constant(part->shape.element_type, 0), sizes);
+    }
+    return builder_.DynamicUpdateSlice(gradient, part, 3, start_);
+  }
+
+  // Of a block: a bias may hide all of its keys from a query.
+  PartialAttention Seen(PartialAttention block) {
+    if (!exist()) return block;
+    Instruction* lowest = builder_.Broadcast(
+        builder_.Constant(block.sum->shape.element_type,
+                          std::numeric_limits<float>::lowest()),
+        block.sum->shape.dimensions);
+    Instruction* seen = builder_.Compare("GT", block.sum, lowest);
+    Instruction* zeros = builder_.Broadcast(builder_.Constant(kRingType, 0),
+                                            block.output->shape.dimensions);
+    return {.output = builder_.Select(
+                builder_.BroadcastInDim(seen, block.output->shape.dimensions,
+                                        {0, 1, 2}),
+                block.output, zeros),
+            .sum = builder_.Select(seen, block.sum, lowest)};
+  }
+
+ private:
+  const int32_t operand_;
+  Instruction* const bias_;
+  const AxisList& ring_;
+  LocalBuilder& builder_;
+  Instruction* start_ = nullptr;
+};
+
 }  // namespace
 
 bool MayGoRound(const FusedAttention& attention) {
-  if (attention.is_f8 || attention.window > 0 || attention.segments > 1 ||
-      attention.dropout > 0 || attention.queries != attention.keys ||
-      attention.OperandOf(Tensor::kBias) >= 0 ||
+  const bool biased = attention.OperandOf(Tensor::kBias) >= 0;
+  if (attention.window > 0 && (biased || !attention.causal)) return false;
+  if (attention.is_f8 || attention.segments > 1 || attention.dropout > 0 ||
+      attention.queries != attention.keys ||
       attention.OperandOf(Tensor::kLengths) >= 0) {
     return false;
   }
   return attention.backward || attention.results.size() == 3;
+}
+
+int64_t SequenceOf(const FusedAttention& attention, AttentionPart operand) {
+  return attention.heads_first || operand == Tensor::kLogSumExp ? 2 : 1;
+}
+
+bool IsOfKeys(AttentionPart operand) {
+  return operand == Tensor::kKey || operand == Tensor::kValue;
 }
 
 Values CallAttention(const Instruction& like, const Values& operands,
@@ -84,17 +155,20 @@ Values CallAttention(const Instruction& like, const Values& operands,
 Values RingForward(const LocalOp& op, const FusedAttention& attention,
                    const AxisList& ring, LocalBuilder& builder) {
   Values operands = op.operands;
+  BiasColumns bias(op, attention, ring, builder);
+  bias.Choose(0, operands);
   const Values own =
       CallAttention(op.instruction, operands, attention.causal, builder);
-  PartialAttention all{.output = builder.Convert(kRingType, own[0]),
-                       .sum = own[1]};
+  PartialAttention all =
+      bias.Seen({.output = builder.Convert(kRingType, own[0]), .sum = own[1]});
   for (int64_t step = 1; step < builder.mesh().Size(ring); ++step) {
     operands[1] = PassOn(operands[1], ring, builder);
     operands[2] = PassOn(operands[2], ring, builder);
+    bias.Choose(step, operands);
     const Values block =
         CallAttention(op.instruction, operands, /*causal=*/false, builder);
-    PartialAttention part{.output = builder.Convert(kRingType, block[0]),
-                          .sum = block[1]};
+    PartialAttention part = bias.Seen(
+        {.output = builder.Convert(kRingType, block[0]), .sum = block[1]});
     if (attention.causal) {
       part.sum = ValueIf(ComesBefore(step, ring, builder), part.sum,
                          -std::numeric_limits<double>::infinity(), builder);
@@ -108,8 +182,13 @@ Values RingForward(const LocalOp& op, const FusedAttention& attention,
 Values RingBackward(const LocalOp& op, const FusedAttention& attention,
                     const AxisList& ring, LocalBuilder& builder) {
   Values operands = op.operands;
+  BiasColumns bias(op, attention, ring, builder);
+  bias.Choose(0, operands);
   const Values own =
       CallAttention(op.instruction, operands, attention.causal, builder);
+  const bool needs_bias = attention.results[3] == Tensor::kBias;
+  Instruction* bias_gradient =
+      needs_bias ? bias.With(nullptr, own[3]) : nullptr;
   Values sums;
   for (size_t i = 0; i < 3; ++i) {
     sums.push_back(builder.Convert(kRingType, own[i]));
@@ -120,8 +199,16 @@ Values RingBackward(const LocalOp& op, const FusedAttention& attention,
       operands[i] = PassOn(operands[i], ring, builder);
       sums[i] = PassOn(sums[i], ring, builder);
     }
+    bias.Choose(step, operands);
     const Values block =
         CallAttention(op.instruction, operands, /*causal=*/false, builder);
+    if (needs_bias) {
+      Instruction* part = block[3];
+      if (attention.causal) {
+        part = ValueIf(ComesBefore(step, ring, builder), part, 0, builder);
+      }
+      bias_gradient = bias.With(bias_gradient, part);
+    }
     for (size_t i = 0; i < 3; ++i) {
       Instruction* part = builder.Convert(kRingType, block[i]);
       if (attention.causal) {
@@ -136,7 +223,8 @@ Values RingBackward(const LocalOp& op, const FusedAttention& attention,
     if (i > 0) sums[i] = PassOn(sums[i], ring, builder);
     results.push_back(builder.Convert(own[i]->shape.element_type, sums[i]));
   }
-  results.push_back(own[3]);
+  if (needs_bias) results.push_back(bias_gradient);
+  results.push_back(own.back());
   return results;
 }
 

@@ -6,6 +6,7 @@
 //   step i   keys of the i-th device before; nothing if they come later and
 //            the mask is causal
 //
+// A bias is sharded along the queries; step i adds its columns of those keys.
 // Backward, the gradients of keys and values go round with them.
 #ifndef MESHWRIGHT_RULES_RING_ATTENTION_H_
 #define MESHWRIGHT_RULES_RING_ATTENTION_H_
@@ -18,7 +19,8 @@
 namespace meshwright {
 
 // Whether the sequence may be sharded: as many queries as keys, no mask or a
-// causal one, log-sum-exp among the results.
+// causal one, with or without a window (window_attention.h), log-sum-exp among
+// the results.
 bool MayGoRound(const FusedAttention& attention);
 
 // The local results, with the sequence sharded over `ring`.
@@ -30,6 +32,12 @@ std::vector<Instruction*> RingBackward(const LocalOp& op,
                                        const FusedAttention& attention,
                                        const AxisList& ring,
                                        LocalBuilder& builder);
+
+// The dimension of the sequence: of operands, and of results [b,n,t,h].
+int64_t SequenceOf(const FusedAttention& attention, AttentionPart operand);
+inline constexpr int64_t kResultSequence = 2;
+// Whether an operand goes with the keys, not with the queries.
+bool IsOfKeys(AttentionPart operand);
 
 // The kernel call on other operands; result sizes, layouts and configuration
 // follow from them.

@@ -184,11 +184,73 @@ TEST(AttentionRule, Bias) {
   CheckBoth({.bias = "f32[1,1,8,8]"});
 }
 
-TEST(AttentionRule, WindowsLengthsAndOtherKeys) {
-  const AttentionCall window{.mask = "CAUSAL", .window = 3};
-  EXPECT_EQ(KindOf(RuleFor(*Build(Attention(window, false)).instruction), 0, 1),
-            FactorKind::kWhole);
-  CheckBoth(window);
+// A bias of a causal mask is not folded: its ring is the plain one.
+TEST(AttentionRule, BiasInRings) {
+  for (const std::string& mask :
+       {std::string("NO_MASK"), std::string("CAUSAL")}) {
+    for (const char* bias : {"f32[4,4,8,8]", "f32[1,4,8,8]", "f32[1,1,8,8]"}) {
+      const AttentionCall call{.mask = mask, .bias = bias};
+      for (const bool backward : {false, true}) {
+        const OneOp op = Attention(call, backward);
+        EXPECT_EQ(KindOf(RuleFor(*Build(op).instruction), 0, 1),
+                  FactorKind::kExchanged);
+        EXPECT_EQ(CheckRule(op, {.count = 6, .meshes = {"4", "a=2,b=2"}}),
+                  absl::OkStatus())
+            << mask << " " << bias;
+      }
+    }
+  }
+}
+
+// Windows of one key, within a shard, of several shards, and of all.
+TEST(AttentionRule, WindowsOverTheSequence) {
+  const auto check = [](int64_t length, int64_t window, const char* mesh,
+                        const AttentionCall& like) {
+    AttentionCall call = like;
+    call.sizes.queries = call.sizes.keys = length;
+    call.mask = "CAUSAL";
+    call.window = window;
+    for (const bool backward : {false, true}) {
+      const OneOp op = Attention(call, backward);
+      EXPECT_EQ(
+          KindOf(RuleFor(*Build(op).instruction), 0, call.heads_first ? 2 : 1),
+          FactorKind::kExchanged);
+      EXPECT_EQ(CheckRule(op, {.count = 4, .meshes = {mesh}}), absl::OkStatus())
+          << length << ", " << window << " over " << mesh;
+    }
+  };
+  const AttentionCall one{.sizes = {.batch = 1, .heads = 1, .key_heads = 1}};
+  for (const int64_t window : {1, 2, 3, 5, 6, 11, 16}) {
+    check(16, window, "4", one);
+  }
+  check(8, 5, "8", one);
+  check(6, 3, "3", one);
+  check(8, 3, "a=2,b=2", {.sizes = {.heads = 8, .key_heads = 2}});
+  check(8, 6, "a=2,b=2", {.heads_first = true});
+}
+
+// Shards of whole tiles are fetched whole tiles for.
+TEST(AttentionRule, WindowsComputeLittleMoreThanTheirShard) {
+  for (const bool backward : {false, true}) {
+    const OneOp op = Attention({.sizes = {.queries = 2048, .keys = 2048},
+                                .mask = "CAUSAL",
+                                .window = 65},
+                               backward);
+    const LoweredOp lowered = LowerOp(op, 0, 1, *Mesh::Parse("4"));
+    int64_t calls = 0;
+    for (const auto& instruction :
+         lowered.program->module.computations().back()->instructions()) {
+      const auto call = ReadFusedAttention(*instruction);
+      if (!call.has_value()) continue;
+      ++calls;
+      EXPECT_EQ(call->queries, 512 + 64);
+      EXPECT_EQ(call->window, 65);
+    }
+    EXPECT_EQ(calls, 1);
+  }
+}
+
+TEST(AttentionRule, LengthsAndOtherKeys) {
   CheckBoth({.mask = "PADDING", .lengths = true});
   CheckBoth({.sizes = {.queries = 4, .keys = 6}});
 }
