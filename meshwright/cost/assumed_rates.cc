@@ -27,6 +27,8 @@ constexpr double kUnalignedShare = 0.35;
 constexpr double kConvolutionShare = 0.5;
 // Measured on an H200: kernels of a graph, and the host time (rates.h).
 constexpr double kKernelSeconds = 1.3e-6;
+constexpr double kConvolutionSeconds = 3e-6;
+constexpr double kColumnStepSeconds = 0.05e-6;
 constexpr double kLaunchSeconds = 4e-6;
 constexpr double kGraphSeconds = 8e-6;
 constexpr double kLibrarySeconds = 14e-6;
@@ -124,6 +126,8 @@ Rates AssumedRates(const Cluster& cluster) {
   if (!cpu) {
     rates.unaligned_share.value = kUnalignedShare;
     rates.convolution_share.value = kConvolutionShare;
+    rates.convolution_seconds.value = kConvolutionSeconds;
+    rates.column_step_seconds.value = kColumnStepSeconds;
     rates.launch_seconds.value = kLaunchSeconds;
     rates.graph_seconds.value = kGraphSeconds;
     rates.library_seconds.value = kLibrarySeconds;

@@ -33,8 +33,7 @@ double DeviceClock::RunKernel(const Instruction& root, double ready,
 }
 
 double DeviceClock::Continue(double ready, double seconds) {
-  compute_ = std::max(compute_, ready) + seconds;
-  return compute_;
+  return Compute(ready, seconds);
 }
 
 double DeviceClock::RunCollective(double ready, double seconds) {
@@ -44,8 +43,7 @@ double DeviceClock::RunCollective(double ready, double seconds) {
   compute_ += seconds * (1 - rates_.overlap.value);
   const double turn =
       ends_.size() > kMovedAhead ? *(ends_.end() - kMovedAhead) : 0;
-  const double started = host_is_ == Host::kOnTime ? host_ : 0;
-  link_ = std::max({link_, ready, turn, started}) + seconds;
+  link_ = std::max({link_, ready, turn}) + seconds;
   ends_.push_back(compute_);
   return std::max(link_, compute_);
 }
@@ -59,12 +57,19 @@ double DeviceClock::RunRegion(double ready, double seconds,
 }
 
 double DeviceClock::Compute(double ready, double seconds) {
-  const double start = std::max(compute_, ready);
-  const double idle =
-      host_is_ == Host::kOnTime ? std::max(0.0, host_ - start) : 0;
-  idle_ += idle;
-  compute_ = start + idle + seconds;
+  compute_ = std::max(compute_, ready) + seconds;
   return compute_;
+}
+
+double DeviceClock::TakeArrays(size_t count) {
+  const double seconds =
+      rates_.argument_seconds.value * static_cast<double>(count);
+  if (rates_.launch_seconds.value > 0) {
+    host_ += seconds;
+    return 0;
+  }
+  compute_ = std::max(compute_, link_) + seconds;
+  return seconds;
 }
 
 double DeviceClock::seconds() const {
@@ -72,7 +77,7 @@ double DeviceClock::seconds() const {
 }
 
 double DeviceClock::idle_seconds() const {
-  return idle_ + std::max(0.0, host_ - std::max(compute_, link_));
+  return std::max(0.0, host_ - std::max(compute_, link_));
 }
 
 }  // namespace meshwright

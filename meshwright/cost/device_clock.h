@@ -1,13 +1,14 @@
 // Simulates when the kernels and collectives of a device run: on two streams,
 // kernels in order and collectives concurrently, both launched by a host.
 //
-//   DeviceClock clock(rates, DeviceClock::Host::kOnTime);
+//   DeviceClock clock(rates);
 //   double done = clock.RunKernel(*dot, /*ready=*/0, 30e-6);
 //   done = clock.RunCollective(done, 50e-6);
 //   clock.seconds();  // Until both streams are free.
+//   clock.TakeArrays(12);
 //
-//
-// Devices that are faster than their host wait for it. XLA puts consecutive
+// Steps are in flight: the host prepares one while the device runs another, so
+// that it counts only where a whole step takes it longer. XLA puts consecutive
 // kernels into graphs (command buffers), whose launch takes the host no more
 // than rates.graph_seconds each; convolutions and other library calls,
 // collectives and loops break graphs.
@@ -28,12 +29,8 @@ double LibrarySeconds(const Instruction& root, const Rates& rates);
 
 class DeviceClock {
  public:
-  enum class Host : uint8_t {
-    kOnTime,  // It starts together with the streams, which wait for it.
-    kAhead,   // It prepares this program while an earlier one runs.
-  };
   // The rates must outlive it.
-  DeviceClock(const Rates& rates, Host host) : rates_(rates), host_is_(host) {}
+  explicit DeviceClock(const Rates& rates) : rates_(rates) {}
 
   // Each returns the time at which it is done. `ready`: when its operands are.
   double RunKernel(const Instruction& root, double ready, double seconds);
@@ -44,22 +41,24 @@ class DeviceClock {
   // A loop, a call or a branch, which itself takes the host `host_seconds`.
   double RunRegion(double ready, double seconds, double host_seconds);
 
+  // The arguments and results of a step: the host's work if it launches
+  // kernels; otherwise the device's. Returns the device's seconds.
+  double TakeArrays(size_t count);
+
   double seconds() const;  // Until everything is done.
   double host_seconds() const { return host_; }
-  // Time in which kernels wait for the host.
+  // Time in which everything waits for the host.
   double idle_seconds() const;
 
  private:
   double Compute(double ready, double seconds);
 
   const Rates& rates_;
-  const Host host_is_;
   double compute_ = 0;  // When each stream is free.
   double link_ = 0;
   double host_ = 0;
   // The part of `host_` spent on a graph that has not ended yet.
   double graph_ = 0;
-  double idle_ = 0;
   std::vector<double> ends_;  // By kernel, collective and region.
 };
 

@@ -5,8 +5,6 @@
 namespace meshwright {
 namespace {
 
-using ClockHost = DeviceClock::Host;
-
 Rates SomeRates() {
   Rates rates;
   rates.launch_seconds.value = 1;
@@ -18,7 +16,7 @@ Rates SomeRates() {
 
 double HostSecondsOf(const std::vector<Opcode>& kernels) {
   const Rates rates = SomeRates();
-  DeviceClock clock(rates, ClockHost::kOnTime);
+  DeviceClock clock(rates);
   for (const Opcode opcode : kernels) {
     Instruction root;
     root.opcode = opcode;
@@ -42,7 +40,7 @@ TEST(DeviceClockTest, LibrariesLieBetweenGraphs) {
 
 TEST(DeviceClockTest, CollectivesAndLoopsLieBetweenGraphs) {
   const Rates rates = SomeRates();
-  DeviceClock clock(rates, ClockHost::kOnTime);
+  DeviceClock clock(rates);
   const Instruction add;
   for (int i = 0; i < 4; ++i) clock.RunKernel(add, 0, 0);
   clock.RunCollective(0, 0);
@@ -52,31 +50,34 @@ TEST(DeviceClockTest, CollectivesAndLoopsLieBetweenGraphs) {
   EXPECT_EQ(clock.host_seconds(), 3 + 1 + 3 + 20 + 1);
 }
 
-TEST(DeviceClockTest, KernelsWaitForTheirHost) {
-  const Rates rates = SomeRates();
-  const Instruction add;
-  DeviceClock clock(rates, ClockHost::kOnTime);
-  EXPECT_EQ(clock.RunKernel(add, 0, 0.25), 1.25);
-  EXPECT_EQ(clock.RunKernel(add, 0, 5), 2 + 5);
-  EXPECT_EQ(clock.RunKernel(add, 0, 1), 8);
-  EXPECT_EQ(clock.idle_seconds(), 1 + 0.75);
-  EXPECT_EQ(clock.seconds(), 8);
-}
-
 TEST(DeviceClockTest, AHostAheadCountsWhereItTakesLonger) {
   const Rates rates = SomeRates();
   const Instruction add;
-  DeviceClock clock(rates, ClockHost::kAhead);
+  DeviceClock clock(rates);
   EXPECT_EQ(clock.RunKernel(add, 0, 0.25), 0.25);
   EXPECT_EQ(clock.RunKernel(add, 0, 0.25), 0.5);
   EXPECT_EQ(clock.seconds(), 2);
   EXPECT_EQ(clock.idle_seconds(), 1.5);
 }
 
+TEST(DeviceClockTest, ArgumentsAreTheHostsIfItLaunchesKernels) {
+  Rates rates = SomeRates();
+  rates.argument_seconds.value = 0.5;
+  const Instruction add;
+  for (const bool launches : {true, false}) {
+    if (!launches) rates.launch_seconds.value = rates.graph_seconds.value = 0;
+    DeviceClock clock(rates);
+    clock.RunKernel(add, 0, 5);
+    EXPECT_EQ(clock.TakeArrays(4), launches ? 0 : 2);
+    EXPECT_EQ(clock.seconds(), launches ? 5 : 7);
+    EXPECT_EQ(clock.host_seconds(), launches ? 1 + 2 : 0);
+  }
+}
+
 TEST(DeviceClockTest, CollectivesRunBesideKernels) {
   const Rates rates = SomeRates();
   const Instruction add;
-  DeviceClock clock(rates, ClockHost::kAhead);
+  DeviceClock clock(rates);
   const double made = clock.RunKernel(add, 0, 10);
   EXPECT_EQ(clock.RunCollective(made, 30), 40);
   EXPECT_EQ(clock.RunKernel(add, 0, 10), 20);
@@ -87,7 +88,7 @@ TEST(DeviceClockTest, CollectivesStopKernelsAsFarAsTheyNeedTheDevice) {
   Rates rates = SomeRates();
   rates.overlap.value = 0.75;
   const Instruction add;
-  DeviceClock clock(rates, ClockHost::kAhead);
+  DeviceClock clock(rates);
   clock.RunCollective(0, 40);
   EXPECT_EQ(clock.RunKernel(add, 0, 5), 15);
 }
@@ -95,7 +96,7 @@ TEST(DeviceClockTest, CollectivesStopKernelsAsFarAsTheyNeedTheDevice) {
 TEST(DeviceClockTest, CollectivesAreNotMovedFarAhead) {
   const Rates rates = SomeRates();
   const Instruction add;
-  DeviceClock clock(rates, ClockHost::kAhead);
+  DeviceClock clock(rates);
   for (int i = 0; i < 100; ++i) clock.RunKernel(add, 0, 1);
   EXPECT_GT(clock.RunCollective(0, 1), 50);
 }

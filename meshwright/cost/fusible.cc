@@ -10,6 +10,7 @@ namespace {
 
 // Longer rows are reduced in several steps.
 constexpr int64_t kMaxRow = 16384;
+constexpr int64_t kMaxColumn = 4096;
 
 bool MovesOnlyOnes(const Instruction& transpose) {
   int64_t last = -1;
@@ -111,6 +112,31 @@ bool IsRowReduction(const Instruction& instruction) {
     inner *= size;
   }
   return length <= kMaxRow;
+}
+
+bool IsUnaligned(ElementType type, absl::Span<const int64_t> sizes) {
+  constexpr int64_t kRowBits = 128;
+  return !sizes.empty() && sizes.back() * BitWidth(type) % kRowBits != 0;
+}
+
+int64_t ColumnLength(const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kReduce || !instruction.shape.IsArray() ||
+      IsRowReduction(instruction)) {
+    return 0;
+  }
+  const Shape& operand = instruction.operand_shape(0);
+  const auto& reduced = instruction.attributes->dimensions;
+  int64_t length = 1;
+  for (const int64_t dimension : reduced) {
+    length *= operand.dimensions[dimension];
+  }
+  // The innermost elements must be kept.
+  for (size_t i = operand.dimensions.size(); i-- > 0;) {
+    if (operand.dimensions[i] == 1) continue;
+    if (std::find(reduced.begin(), reduced.end(), i) != reduced.end()) return 0;
+    break;
+  }
+  return length <= kMaxColumn ? length : 0;
 }
 
 double TouchedBytes(const Instruction& user, const Instruction& operand) {

@@ -22,6 +22,13 @@ bool IsConstantLike(const Instruction& instruction);
 // enough that the threads of one core can hold a row. Also reductions of
 // dimensions of size 1 only.
 bool IsRowReduction(const Instruction& instruction);
+// The elements that a sum over columns adds up, if it keeps the minor dimension
+// and compilers do not split it in two; otherwise 0.
+int64_t ColumnLength(const Instruction& instruction);
+
+// Whether rows of arrays of these sizes do not begin at multiples of 16 bytes,
+// which accelerators load at once.
+bool IsUnaligned(ElementType type, absl::Span<const int64_t> sizes);
 
 // How many bytes of its operand `user` reads.
 double TouchedBytes(const Instruction& user, const Instruction& operand);

@@ -15,6 +15,8 @@ namespace {
 // Compilers stop fusing when kernels grow large; so do we.
 constexpr int32_t kMaxInputs = 32;
 constexpr int32_t kMaxFused = 128;
+// Of a sum over columns, by the threads of a block.
+constexpr double kRowsAtOnce = 32;
 
 // Whether recomputing the value reads no more than reading it would.
 bool CheapToRepeat(const Instruction& instruction) {
@@ -296,7 +298,50 @@ class Fuser {
       result_ = result;
       Walk(*result, KeepsPlaces(*result), 1, kernel);
     }
+    if (style_.fuses_rows) AddReductions(results, kernel);
     return kernel;
+  }
+
+  static void AddReductions(const std::vector<const Instruction*>& results,
+                            Kernel& kernel) {
+    for (const Instruction* fused : kernel.fused) AddRows(*fused, kernel);
+    AddRows(*kernel.root, kernel);
+    int64_t rows = 0;
+    int64_t elements = 0;
+    for (const Instruction* result : results) {
+      if (ColumnLength(*result) <= rows) continue;
+      rows = ColumnLength(*result);
+      elements = ElementCount(result->operand_shape(0));
+    }
+    if (rows == 0) return;
+    const auto is_whole = [&](const Instruction* array) {
+      return array->shape.IsArray() && ElementCount(array->shape) >= elements;
+    };
+    const auto arrays =
+        std::count_if(kernel.inputs.begin(), kernel.inputs.end(), is_whole) +
+        std::count_if(results.begin(), results.end(), is_whole);
+    kernel.column_steps = std::ceil(static_cast<double>(rows) / kRowsAtOnce) *
+                          static_cast<double>(arrays);
+  }
+
+  static void AddRows(const Instruction& fused, Kernel& kernel) {
+    if (!Shrinks(fused) || !IsRowReduction(fused)) return;
+    const Shape& rows = fused.operand_shape(0);
+    kernel.holds_rows = true;
+    kernel.unaligned_rows = kernel.unaligned_rows ||
+                            IsUnaligned(rows.element_type, rows.dimensions);
+  }
+
+  static bool Shrinks(const Instruction& fused) {
+    return fused.opcode == Opcode::kReduce &&
+           ElementCount(fused.shape) < ElementCount(fused.operand_shape(0));
+  }
+
+  // Whether the kernel reduces something before it is done.
+  static bool FusesReduction(const Kernel& kernel) {
+    return std::any_of(
+        kernel.fused.begin(), kernel.fused.end(),
+        [](const Instruction* fused) { return Shrinks(*fused); });
   }
 
   // Whether the kernel may be merged with others. Kernels that hold whole rows
@@ -305,12 +350,7 @@ class Fuser {
     const Instruction& root = *kernel.root;
     if (!root.shape.IsArray()) return false;
     if (root.opcode == Opcode::kDynamicUpdateSlice) return false;
-    return std::none_of(kernel.fused.begin(), kernel.fused.end(),
-                        [](const Instruction* fused) {
-                          return fused->opcode == Opcode::kReduce &&
-                                 ElementCount(fused->shape) <
-                                     ElementCount(fused->operand_shape(0));
-                        });
+    return !FusesReduction(kernel);
   }
 
   void Merge(std::vector<Kernel>& kernels) {
@@ -354,8 +394,9 @@ class Fuser {
           user.opcode == Opcode::kReduce && !style_.reduce_reads_fused;
       if (whole || IsInput(*operand) ||
           (&user == result_ && i == 0 && UpdatesInPlace(user, *operand))) {
-        kernel.strided =
-            kernel.strided || (style_.fuses_rows && ComesTurned(*operand));
+        kernel.turns_filter =
+            kernel.turns_filter || (style_.fuses_rows && ComesTurned(*operand));
+        kernel.strided = kernel.strided || kernel.turns_filter;
         Read(user, static_cast<int32_t>(i), elementwise, share, kernel);
         continue;
       }

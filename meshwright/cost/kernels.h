@@ -88,6 +88,14 @@ struct Kernel {
   std::vector<int32_t> copied;      // Inputs of which it needs such copies,
   std::vector<TurnedInput> turned;  // or of which several kernels share a copy.
   bool strided = false;             // Elements are permuted in memory.
+  // It reads the gradient of a filter, which libraries write turned.
+  bool turns_filter = false;
+  // It reduces whole rows and computes with the results.
+  bool holds_rows = false;
+  bool unaligned_rows = false;  // These are unaligned (fusible.h).
+  // Reads and writes that follow one another: sums over columns take 32 rows
+  // at a time, of each of their arrays.
+  double column_steps = 0;
   // Inputs whose layout it changes before contracting them.
   std::vector<int32_t> repacked;
 };

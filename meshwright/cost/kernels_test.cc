@@ -231,6 +231,44 @@ TEST(KernelsTest, ZerosThatAreUpdatedInPlaceAreStored) {
               testing::Not(testing::Contains(zeros)));
 }
 
+TEST(KernelsTest, AKernelThatNormalizesRowsHoldsThem) {
+  const Softmax softmax;
+  for (const bool cpu : {false, true}) {
+    const auto kernels =
+        KernelsOf(*softmax.module.entry(), ModuleWork(softmax.module),
+                  FusionStyleFor(cpu));
+    const Kernel* out = KernelOf(kernels, softmax.out);
+    ASSERT_NE(out, nullptr);
+    EXPECT_EQ(out->holds_rows, !cpu);
+    EXPECT_FALSE(out->unaligned_rows);  // 64 bytes each.
+  }
+}
+
+// Of 100 rows, 32 at a time; short rows hold no columns, long columns are
+// split.
+TEST(KernelsTest, SumsOverColumnsTakeSteps) {
+  const auto steps = [](int64_t rows, int64_t reduced) {
+    Module module("m");
+    BodyForTest body(module.AddComputation("main"));
+    Computation* adder = AdderForTest(module);
+    Instruction* x = body.Parameter(F32({rows, 8}));
+    Instruction* sum =
+        body.Reduce(body.Add(Opcode::kMultiply, F32({rows, 8}),
+                             {x, body.Parameter(F32({rows, 8}))}),
+                    adder);
+    sum->shape = F32({reduced == 0 ? 8 : rows});
+    sum->attributes.mutate().dimensions = {reduced};
+    module.set_entry(body.computation());
+    module.Finish();
+    const auto kernels = KernelsOf(*module.entry(), ModuleWork(module),
+                                   FusionStyleFor(/*cpu=*/false));
+    return KernelOf(kernels, sum)->column_steps;
+  };
+  EXPECT_EQ(steps(100, 0), 4 * 2);
+  EXPECT_EQ(steps(100, 1), 0);
+  EXPECT_EQ(steps(5000, 0), 0);
+}
+
 // It only multiplies.
 TEST(KernelsTest, AContractionOverNothingIsFused) {
   Module module("m");

@@ -1,6 +1,7 @@
 #include "meshwright/cost/op_time.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "meshwright/analysis/flops.h"
 #include "meshwright/hlo/ragged_dot_numbers.h"
@@ -15,15 +16,37 @@ double Over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 constexpr double kBeside = 0.05;
 
 // Time to move `bytes` as part of the `kernel_bytes` that a kernel moves.
-double MemorySeconds(double bytes, double kernel_bytes, bool strided,
+double MemorySeconds(double bytes, double kernel_bytes, const LocalWork& local,
                      const Rates& rates) {
-  const double share = strided ? rates.strided_share.value : 1;
+  double share = local.strided ? rates.strided_share.value : 1;
+  // It reads its other arrays in the order of the gradient's elements, too.
+  if (local.turns_filter) share *= rates.strided_share.value;
+  // Narrow loads slow memory down less than arithmetic.
+  if (local.unaligned) share *= std::sqrt(rates.unaligned_share.value);
   return bytes == 0 ? 0 : Over(bytes, share * rates.memory.At(kernel_bytes));
 }
 
 double WindowSeconds(const ConvolutionWindows& windows, const Rates& rates) {
   return windows.elements * rates.window_elements.At(windows.side_by_side) *
          (windows.gaps ? rates.window_gaps.value : 1);
+}
+
+// Libraries run a convolution of groups group by group, unless each has one
+// channel.
+double LaunchesOf(const Instruction& convolution) {
+  const Attributes& attributes = *convolution.attributes;
+  const int64_t groups =
+      std::max(attributes.feature_group_count, attributes.batch_group_count);
+  const auto& numbers = attributes.convolution;
+  if (groups <= 1 || !numbers) return 1;
+  // In the gradient of a filter, channels are the batch.
+  const int64_t channels =
+      attributes.feature_group_count > 1
+          ? convolution.operand_shape(1)
+                .dimensions[numbers->kernel_input_feature]
+          : convolution.operand_shape(0).dimensions[numbers->input_batch] /
+                groups;
+  return channels == 1 ? 1 : static_cast<double>(groups);
 }
 
 }  // namespace
@@ -41,11 +64,6 @@ double TimesMultiplied(const Instruction& instruction) {
     return 1;
   }
   return static_cast<double>(instruction.operand_shape(2).dimensions.back());
-}
-
-bool IsUnaligned(ElementType type, absl::Span<const int64_t> sizes) {
-  constexpr int64_t kRowBits = 128;
-  return !sizes.empty() && sizes.back() * BitWidth(type) % kRowBits != 0;
 }
 
 LocalWork LocalWorkOf(const Instruction& instruction, const Work& work,
@@ -67,6 +85,7 @@ LocalWork LocalWorkOf(const Instruction& instruction, const Work& work,
   }
   if (local.unit == Unit::kConvolution && instruction.operands.size() == 2) {
     local.windows = WindowsOf(instruction, sizes.lhs, sizes.rhs, sizes.result);
+    local.launches = LaunchesOf(instruction);
   }
   return local;
 }
@@ -82,13 +101,21 @@ double FusedSeconds(const LocalWork& local, const Rates& rates) {
       (local.unaligned ? rates.unaligned_share.value : 1);
   const double together = rates.batch_together.value;
   const double alone = together + (1 - together) * local.batch;
-  return WindowSeconds(local.windows, rates) +
+  const double starting = local.unit == Unit::kConvolution
+                              ? local.launches * rates.convolution_seconds.value
+                              : 0;
+  return WindowSeconds(local.windows, rates) + starting +
          Over(flops, share * rates.Matmul(local.type).At(flops / alone));
 }
 
 double WorkSeconds(const LocalWork& local, double memory, const Rates& rates) {
   const double arithmetic = FusedSeconds(local, rates);
-  const double slower = std::max(arithmetic, memory);
+  if (local.unit == Unit::kVector && local.holds_rows) {
+    return arithmetic + memory;
+  }
+  const double slower =
+      std::max({arithmetic, memory,
+                local.column_steps * rates.column_step_seconds.value});
   if (local.unit != Unit::kContraction) return slower;
   // Read once and written once, before or after the kernel.
   const double bytes = 2 * local.repacked_bytes;
@@ -101,8 +128,7 @@ double WorkSeconds(const LocalWork& local, double memory, const Rates& rates) {
 double KernelSeconds(const LocalWork& local, const Rates& rates) {
   const double bytes = local.work.bytes;
   return rates.op_seconds.value +
-         WorkSeconds(local, MemorySeconds(bytes, bytes, local.strided, rates),
-                     rates);
+         WorkSeconds(local, MemorySeconds(bytes, bytes, local, rates), rates);
 }
 
 double KernelSeconds(const Kernel& kernel, const Rates& rates, double devices) {
@@ -116,6 +142,10 @@ double KernelSeconds(const Kernel& kernel, const Rates& rates, double devices) {
   LocalWork local =
       LocalWorkOf(root, work, {sizes(0), sizes(1), root.shape.dimensions});
   local.strided = kernel.strided;
+  local.turns_filter = kernel.turns_filter;
+  local.holds_rows = kernel.holds_rows;
+  local.unaligned = local.unaligned || kernel.unaligned_rows;
+  local.column_steps = kernel.column_steps / devices;
   for (const int32_t input : kernel.repacked) {
     local.repacked_bytes +=
         static_cast<double>(ByteSize(kernel.inputs[input]->shape)) / devices;
@@ -135,7 +165,7 @@ double PartSeconds(const KernelPart& part, const Rates& rates) {
   const LocalWork& local = part.local;
   const double bytes = local.work.bytes;
   const auto moving = [&](double amount, double kernel_bytes) {
-    return MemorySeconds(amount, kernel_bytes, local.strided, rates);
+    return MemorySeconds(amount, kernel_bytes, local, rates);
   };
   const double start = part.is_start ? rates.op_seconds.value : 0;
   if (local.unit != Unit::kVector) {
@@ -150,8 +180,10 @@ double PartSeconds(const KernelPart& part, const Rates& rates) {
   const double memory = moving(bytes, part.kernel.bytes);
   const bool computes = FusedSeconds({.work = part.kernel}, rates) >
                         moving(part.kernel.bytes, part.kernel.bytes);
-  return start + (computes ? arithmetic + kBeside * memory
-                           : memory + kBeside * arithmetic);
+  if (local.holds_rows) return start + arithmetic + memory;
+  const double steps = local.column_steps * rates.column_step_seconds.value;
+  return start + std::max(steps, computes ? arithmetic + kBeside * memory
+                                          : memory + kBeside * arithmetic);
 }
 
 }  // namespace meshwright

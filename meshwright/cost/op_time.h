@@ -27,9 +27,14 @@ struct LocalWork {
   // Contractions: the number of matrix pairs in the batch. If they do not run
   // concurrently, each must be large to be fast.
   double batch = 1;
-  bool strided = false;    // Elements are permuted in memory.
+  bool strided = false;  // Elements are permuted in memory.
+  bool turns_filter = false;
   bool unaligned = false;  // See IsUnaligned.
+  // Reads rows, then computes with them: the one does not hide the other.
+  bool holds_rows = false;
+  double column_steps = 0;  // See Kernel.
   ConvolutionWindows windows;
+  double launches = 1;        // Of a convolution, one for each group.
   double repacked_bytes = 0;  // Of operands whose layout is changed.
 };
 
@@ -54,9 +59,6 @@ struct LocalSizes {
 LocalWork LocalWorkOf(const Instruction& instruction, const Work& work,
                       const LocalSizes& sizes);
 
-// Whether rows of arrays of these sizes do not begin at multiples of 16 bytes,
-// which accelerators load at once.
-bool IsUnaligned(ElementType type, absl::Span<const int64_t> sizes);
 // On each of `devices` that share it evenly.
 double KernelSeconds(const Kernel& kernel, const Rates& rates,
                      double devices = 1);

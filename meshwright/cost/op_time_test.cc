@@ -1,5 +1,7 @@
 #include "meshwright/cost/op_time.h"
 
+#include <array>
+
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "meshwright/cost/instruction_time.h"
@@ -41,6 +43,71 @@ TEST(KernelSecondsTest, RaggedDotsMultiplyEveryRowWithEveryGroup) {
         RaggedSeconds("f32[64,32]", "f32[64,16]", groups,
                       absl::StrCat("f32[", groups, ",32,16]").c_str(), kSums),
         1e-6 + each, 1e-9);
+  }
+}
+
+// 1 ms of arithmetic and 2 ms of reading.
+TEST(KernelSecondsTest, KernelsThatHoldRowsReadFirst) {
+  const Rates rates = SimpleRates(0);
+  LocalWork local{.work = {.flops = 1e-3 * rates.vector_flops.value,
+                           .bytes = 2e-3 * rates.memory.Last()}};
+  EXPECT_NEAR(KernelSeconds(local, rates), 2e-3 + rates.op_seconds.value, 1e-9);
+  local.holds_rows = true;
+  EXPECT_NEAR(KernelSeconds(local, rates), 3e-3 + rates.op_seconds.value, 1e-9);
+}
+
+TEST(KernelSecondsTest, SumsOverColumnsTakeTheirStepsInTurn) {
+  Rates rates = SimpleRates(0);
+  rates.column_step_seconds.value = 1e-3;
+  const LocalWork local{.work = {.bytes = 4}, .column_steps = 7};
+  EXPECT_NEAR(KernelSeconds(local, rates), 7e-3 + rates.op_seconds.value, 1e-9);
+  const KernelPart part{.local = local};
+  EXPECT_NEAR(PartSeconds(part, rates), 7e-3 + rates.op_seconds.value, 1e-9);
+}
+
+TEST(KernelSecondsTest, TurningAFilterIsStridedTwice) {
+  Rates rates = SimpleRates(0);
+  rates.strided_share.value = 0.5;
+  LocalWork local{.work = {.bytes = 1e-3 * rates.memory.Last()},
+                  .strided = true};
+  EXPECT_NEAR(KernelSeconds(local, rates), 2e-3 + rates.op_seconds.value, 1e-9);
+  local.turns_filter = true;
+  EXPECT_NEAR(KernelSeconds(local, rates), 4e-3 + rates.op_seconds.value, 1e-9);
+}
+
+TEST(KernelSecondsTest, UnalignedRowsAlsoLoadSlowly) {
+  Rates rates = SimpleRates(0);
+  rates.unaligned_share.value = 0.25;
+  const LocalWork local{.work = {.bytes = 1e-3 * rates.memory.Last()},
+                        .unaligned = true};
+  EXPECT_NEAR(KernelSeconds(local, rates), 2e-3 + rates.op_seconds.value, 1e-9);
+}
+
+TEST(LocalWorkOfTest, ConvolutionsOfGroupsStartForEach) {
+  Module module("m");
+  BodyForTest body(module.AddComputation("main"));
+  Instruction* x = body.Parameter(F32({2, 8, 4, 4}));
+  Rates rates = SimpleRates(0);
+  rates.convolution_seconds.value = 1e-3;
+  for (const auto& [groups, channels, launches] :
+       {std::array{0, 8, 1}, std::array{4, 2, 4}, std::array{8, 1, 1}}) {
+    Instruction* filter = body.Parameter(F32({1, 1, channels, 8}));
+    Instruction* y = body.Convolution(x, filter, F32({2, 4, 4, 8}));
+    y->attributes.mutate().feature_group_count = groups;
+    const LocalWork local = LocalWorkOf(
+        *y, {}, {{2, 8, 4, 4}, filter->shape.dimensions, {2, 4, 4, 8}});
+    EXPECT_EQ(local.launches, launches);
+    EXPECT_NEAR(FusedSeconds(local, rates), launches * 1e-3, 1e-9);
+  }
+  // The gradient of a filter: of two channels, or of one.
+  Instruction* filter = body.Parameter(F32({1, 1, 8, 4}));
+  for (const auto& [batch, launches] : {std::array{8, 4}, std::array{4, 1}}) {
+    Instruction* images = body.Parameter(F32({batch, 8, 4, 4}));
+    Instruction* y = body.Convolution(images, filter, F32({2, 4, 4, 4}));
+    y->attributes.mutate().batch_group_count = 4;
+    const LocalWork local = LocalWorkOf(
+        *y, {}, {images->shape.dimensions, {1, 1, 8, 4}, {2, 4, 4, 4}});
+    EXPECT_EQ(local.launches, launches);
   }
 }
 

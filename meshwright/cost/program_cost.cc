@@ -30,29 +30,26 @@ class Walker {
     }
   }
 
-  // The estimate of a computation that runs after others: the host starts one
-  // iteration of a loop while another runs.
-  ProgramEstimate Run(const Computation& entry) {
-    return Simulate(entry, DeviceClock::Host::kOnTime);
+  // The program, with `arrays` arguments and results.
+  ProgramEstimate Run(const Computation& entry, size_t arrays) {
+    return Simulate(entry, arrays);
   }
 
   // A recursive call may have moved the element.
   const ProgramEstimate& Visit(const Computation& computation) {
     const auto [known, is_new] = known_.try_emplace(&computation);
     if (!is_new) return known->second;
-    const ProgramEstimate estimate =
-        Simulate(computation, DeviceClock::Host::kAhead);
+    const ProgramEstimate estimate = Simulate(computation, 0);
     // When each result is ready, by id.
     return known_[&computation] = estimate;
   }
 
  private:
-  ProgramEstimate Simulate(const Computation& computation,
-                           DeviceClock::Host host) {
+  ProgramEstimate Simulate(const Computation& computation, size_t arrays) {
     ProgramEstimate sum;
     const auto found = kernels_.find(&computation);
     if (found == kernels_.end()) return sum;
-    DeviceClock clock(rates_, host);
+    DeviceClock clock(rates_);
     // When the value is ready, looking through tuples and reshapes.
     std::vector<double> ready(computation.size(), 0);
     for (const Kernel& kernel : found->second) {
@@ -76,6 +73,7 @@ class Walker {
         ready[result->id] = ready[root.id];
       }
     }
+    sum.compute_seconds += clock.TakeArrays(arrays);
     sum.host_seconds = clock.host_seconds();
     sum.compute_seconds += clock.idle_seconds();
     sum.step_seconds = clock.seconds();
@@ -250,17 +248,10 @@ ProgramEstimate EstimateProgram(const Module& program, const Rates& rates,
   const FusionStyle style = FusionStyleFor(cluster.IsCpu());
   const ProgramKernels kernels = KernelsOf(program, work, style);
   Walker walker(kernels, style, rates, mesh, prices);
-  const bool ahead = occasion == Occasion::kAmongOthers && !cluster.IsCpu();
-  ProgramEstimate estimate =
-      ahead ? walker.Visit(*program.entry()) : walker.Run(*program.entry());
-  if (!ahead) {
-    const double arguments =
-        rates.argument_seconds.value *
-        static_cast<double>(program.entry()->Parameters().size() +
-                            Leaves(program.entry()->root()->shape).size());
-    estimate.compute_seconds += arguments;
-    estimate.step_seconds += arguments;
-  }
+  const bool taken = occasion == Occasion::kAlone || cluster.IsCpu();
+  const size_t arrays = program.entry()->Parameters().size() +
+                        Leaves(program.entry()->root()->shape).size();
+  ProgramEstimate estimate = walker.Run(*program.entry(), taken ? arrays : 0);
   estimate.memory = EstimateMemory(program, kernels, style);
   return estimate;
 }

@@ -87,6 +87,8 @@ struct Rates {
   Figure unaligned_share = {1};
   // Convolutions: the share they reach of a contraction of their size.
   Figure convolution_share = {1};
+  // Seconds that each launch of a convolution takes longer than other kernels.
+  Figure convolution_seconds;
   // Seconds per element that a convolution gathers from its windows before it
   // contracts them (convolution_windows.h), by the number of contiguous
   // elements. Without points this is part of the contraction.
@@ -97,6 +99,8 @@ struct Rates {
   Curve memory;
   // The share of it if elements are permuted: transposes, gathers.
   Figure strided_share = {1};
+  // Seconds in which a sum over columns reads or writes 32 rows of one array.
+  Figure column_step_seconds;
   // Outside of contractions: additions and the like, and exp, tanh, ..., per
   // second.
   Figure vector_flops;

@@ -25,13 +25,16 @@ constexpr NamedFigure kFigures[] = {
     {"overlap", &Rates::overlap}};
 // All readers below return an error on malformed input; files that we wrote are
 // well-formed.
-constexpr NamedFigure kNewer[] = {{"batch_together", &Rates::batch_together},
-                                  {"further_array", &Rates::further_array},
-                                  {"unaligned_share", &Rates::unaligned_share},
-                                  {"launch_seconds", &Rates::launch_seconds},
-                                  {"graph_seconds", &Rates::graph_seconds},
-                                  {"library_seconds", &Rates::library_seconds},
-                                  {"window_gaps", &Rates::window_gaps}};
+constexpr NamedFigure kNewer[] = {
+    {"batch_together", &Rates::batch_together},
+    {"further_array", &Rates::further_array},
+    {"unaligned_share", &Rates::unaligned_share},
+    {"launch_seconds", &Rates::launch_seconds},
+    {"graph_seconds", &Rates::graph_seconds},
+    {"library_seconds", &Rates::library_seconds},
+    {"convolution_seconds", &Rates::convolution_seconds},
+    {"column_step_seconds", &Rates::column_step_seconds},
+    {"window_gaps", &Rates::window_gaps}};
 
 absl::Status BadRates(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("rates: ", what));

@@ -105,6 +105,8 @@ Rates Overlay(Rates measured, const Rates& assumed) {
   // These are not measured.
   measured.batch_together = assumed.batch_together;
   measured.unaligned_share = assumed.unaligned_share;
+  measured.convolution_seconds = assumed.convolution_seconds;
+  measured.column_step_seconds = assumed.column_step_seconds;
   measured.launch_seconds = assumed.launch_seconds;
   measured.graph_seconds = assumed.graph_seconds;
   measured.library_seconds = assumed.library_seconds;

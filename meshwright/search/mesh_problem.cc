@@ -181,6 +181,7 @@ double MeshProblem::ComputingOf(int32_t group, const Option& option,
                    .is_start = traffic.is_start,
                    .scratch_bytes = part * traffic.scratch_bytes};
   share.local.work.bytes = bytes;
+  share.local.column_steps = part * traffic.column_steps;
   return std::max(of_body, PartSeconds(share, *task_.rates));
 }
 
@@ -205,6 +206,9 @@ LocalWork MeshProblem::LocalWorkOf(int32_t group, const Option& option,
     }
   }
   local.strided = traffic.strided;
+  local.turns_filter = traffic.turns_filter;
+  local.holds_rows = traffic.holds_rows;
+  local.unaligned = local.unaligned || traffic.unaligned_rows;
   return local;
 }
 

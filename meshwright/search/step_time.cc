@@ -56,10 +56,9 @@ class StepClock {
     for (const OpId op : graph_.outputs) {
       items.push_back({Region::Item::Kind::kOp, op});
     }
-    StepTime time{.seconds = Simulate(items, RegionId{0}, 1).seconds()};
-    time.seconds +=
-        rates_.argument_seconds.value *
-        static_cast<double>(graph_.parameters.size() + graph_.outputs.size());
+    DeviceClock clock = Simulate(items, RegionId{0}, 1);
+    clock.TakeArrays(graph_.parameters.size() + graph_.outputs.size());
+    StepTime time{.seconds = clock.seconds()};
     time.comm_seconds = comm_;
     time.loop_seconds = loops_;
     return time;
@@ -234,9 +233,7 @@ class StepClock {
 
   // Simulates one execution of a region that runs `runs` times per step.
   DeviceClock Simulate(const Items& items, RegionId region, double runs) {
-    Scope scope{runs,
-                DeviceClock(rates_, region == 0 ? DeviceClock::Host::kOnTime
-                                                : DeviceClock::Host::kAhead)};
+    Scope scope{runs, DeviceClock(rates_)};
     Combine(items, scope);
     for (const Region::Item& item : items) {
       switch (item.kind) {
@@ -292,7 +289,7 @@ class StepClock {
     const DeviceClock condition = Simulate(loop.condition, runs);
     const DeviceClock body = Simulate(loop.body, runs);
     // The next value of a carry in another sharding than the loop carries.
-    Scope back{runs, DeviceClock(rates_, DeviceClock::Host::kAhead)};
+    Scope back{runs, DeviceClock(rates_)};
     for (const OpId op : loop.carries) {
       if (graph_.ops[op].live) ReadyAt(op, 1, back);
     }

@@ -57,6 +57,7 @@ class Reader {
     OpTraffic& own = traffic_.ops[root];
     own.is_start = true;
     own.scratch_bytes = static_cast<double>(kernel.scratch_bytes);
+    own.column_steps = kernel.column_steps;
     own.repacked.clear();
     for (const int32_t input : kernel.repacked) {
       own.repacked.push_back(kernel.reads[input].operand);
@@ -111,6 +112,9 @@ class Reader {
     if (traffic.kernels++ == 0) {
       traffic.kernel = kernel.work;
       traffic.strided = kernel.strided;
+      traffic.turns_filter = kernel.turns_filter;
+      traffic.holds_rows = kernel.holds_rows;
+      traffic.unaligned_rows = kernel.unaligned_rows;
     }
   }
 

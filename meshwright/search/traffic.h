@@ -21,6 +21,10 @@ struct OpTraffic {
   // It represents its kernel: one of the materialised ops.
   bool is_start = false;
   bool strided = false;       // Elements are permuted.
+  bool turns_filter = false;  // As in Kernel.
+  bool holds_rows = false;
+  bool unaligned_rows = false;
+  double column_steps = 0;    // Of its kernel, unsharded, if it is its start.
   double writes = 0;          // The share of its results that it writes.
   std::vector<double> reads;  // By operand: the share read, over all kernels.
   double scratch_bytes = 0;   // Of its kernel, unsharded.
