@@ -4,10 +4,11 @@ The quick part needs no Python of a framework: its modules lie in testdata/. The
 modules are lowered from the zoo, from shapes alone.
 """
 
-import json
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+from _cluster_cases import cluster_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -50,34 +51,6 @@ _PUBLISHED = [
     "moe:10b@slow_links",
 ]
 
-# What the names of clusters cannot say, and virtual devices of a fixed machine: what
-# cpu:8 assumes depends on where it runs.
-_CLUSTERS = {
-    "slow_links": {
-        "device": "h200",
-        "hosts": [{"devices": 4}] * 4,
-        "links": {
-            "host": {"gbps": 400.0, "us": 8.0},
-            "cluster": {"gbps": 25.0, "us": 40.0},
-        },
-    },
-    "virtual": {
-        "device": {
-            "kind": "cpu",
-            "memory_gib": 3.0,
-            "memory_gbps": 2.5,
-            "tflops": {"f32": 0.02, "bf16": 0.01},
-        },
-        "hosts": [{"devices": 8}],
-        "links": {
-            "host": {"gbps": 80.0, "us": 20.0},
-            "cluster": {"gbps": 10.0, "us": 50.0},
-        },
-        "shared_host": True,
-        "cores": 2,
-    },
-}
-
 
 @dataclass(frozen=True)
 class Case:
@@ -91,17 +64,11 @@ class Case:
         return f"{self.model}@{self.setting}"
 
     def module(self, folder: Path) -> Path:
-        if ":" not in self.model:
-            return ROOT / "testdata" / f"{self.model}_tiny.hlo.pb.zst"
-        return lower(self.model, folder)
+        return module_of(self.model, folder)
 
     def flags(self, folder: Path) -> list[str]:
         cluster, *options = self.setting.split()
-        if cluster in _CLUSTERS:
-            path = folder / f"{cluster}.json"
-            path.write_text(json.dumps(_CLUSTERS[cluster]))
-            cluster = str(path)
-        return ["--cluster", cluster, *options]
+        return ["--cluster", cluster_of(cluster, folder), *options]
 
 
 def quick() -> list[Case]:
@@ -111,6 +78,15 @@ def quick() -> list[Case]:
 def every() -> list[Case]:
     tiny = [Case(model, setting) for model in TINY for setting in _SETTINGS]
     return tiny + [Case(*name.split("@")) for name in _PUBLISHED]
+
+
+def module_of(model: str, folder: Path) -> Path:
+    """A module's file, a name of `TINY`, or a name of the zoo with a size."""
+    if model.endswith((".pb", ".zst", ".gz")):
+        return Path(model)
+    if ":" not in model:
+        return ROOT / "testdata" / f"{model}_tiny.hlo.pb.zst"
+    return lower(model, folder)
 
 
 def lower(model: str, folder: Path) -> Path:

@@ -19,18 +19,10 @@ import tempfile
 from pathlib import Path
 
 from _machine import describe
-from _replay_cases import ROOT, TINY, lower
+from _replay_cases import ROOT, TINY, module_of
 
 BARS = 1.05, 1.15
 TOOL = ROOT / "build/release/meshwright/cli/meshwright"
-
-
-def module_of(model: str, folder: Path) -> Path:
-    if model.endswith((".pb", ".zst", ".gz")):
-        return Path(model)
-    if ":" not in model:
-        return ROOT / "testdata" / f"{model}_tiny.hlo.pb.zst"
-    return lower(model, folder)
 
 
 def ratios(report: dict) -> list[float]:

@@ -140,12 +140,30 @@ std::string MeshOf(const Plan& plan, size_t stage) {
   return absl::StrCat(layout.mesh.ToString(), ": ");
 }
 
+// Usable by a stage, per device.
+int64_t MemoryOf(const Plan& plan, size_t stage) {
+  return plan.MemoryOfRanks()[static_cast<size_t>(
+      plan.pipeline->timetable.rank_of_stage[stage])];
+}
+
+// What the plan's peak is to be compared with.
+int64_t MemoryAtPeak(const Plan& plan) {
+  for (int32_t i = 0; plan.pipeline.has_value() && i < plan.stages(); ++i) {
+    if (plan.pipeline->stages[i].peak_bytes == plan.predicted.peak_bytes) {
+      return MemoryOf(plan, i);
+    }
+  }
+  return plan.memory_bytes;
+}
+
 void AppendPipeline(const Plan& plan, std::string* text) {
   const PlannedPipeline& pipeline = *plan.pipeline;
   absl::StrAppendFormat(
       text, "stages, schedule %s, bubbles %s of the ranks' time\n",
       ToString(pipeline.schedule), Percent(pipeline.bubble_share));
   const size_t count = pipeline.stages.size();
+  const std::vector<int64_t> memory = plan.MemoryOfRanks();
+  const bool is_uneven = std::ranges::min(memory) < std::ranges::max(memory);
   for (size_t i = 0; i < count; ++i) {
     // The first ones and the last.
     if (count > kMaxRows && i == kMaxRows - 2) {
@@ -161,11 +179,12 @@ void AppendPipeline(const Plan& plan, std::string* text) {
     absl::StrAppendFormat(
         text,
         "  %3d  %sforward %s, backward %s, apply %s; sends %s a micro-batch; "
-        "peak %s\n",
+        "peak %s%s\n",
         i, MeshOf(plan, i), FormatSeconds(stage.forward),
         FormatSeconds(stage.input_grad + stage.weight_grad),
         FormatSeconds(stage.apply), FormatBytes(sent),
-        FormatBytes(stage.peak_bytes));
+        FormatBytes(stage.peak_bytes),
+        is_uneven ? absl::StrCat(" of ", FormatBytes(MemoryOf(plan, i))) : "");
   }
 }
 
@@ -221,7 +240,7 @@ std::string PlanText(const Plan& plan, const Cluster& cluster) {
       &text, "predicted (%s): step %s%s; peak %s of %s per device\n",
       Name(predicted.origin), StepText(predicted),
       plan.stages() == 1 ? "" : ", of the rank that is busy longest",
-      FormatBytes(predicted.peak_bytes), FormatBytes(plan.memory_bytes));
+      FormatBytes(predicted.peak_bytes), FormatBytes(MemoryAtPeak(plan)));
   absl::StrAppendFormat(
       &text, "%s\n",
       plan.gap < 1e-6 ? std::string("proved best on this mesh")

@@ -244,9 +244,12 @@ absl::StatusOr<SimulateInput> ReadPlanInput(const CommandLine& line) {
                                   .held_bytes = stage.held_bytes,
                                   .kept_bytes = stage.kept_bytes});
   }
-  for (const int64_t fixed : plan.FixedBytesOfRanks(timetable.rank_of_stage)) {
+  const std::vector<int64_t> fixed =
+      plan.FixedBytesOfRanks(timetable.rank_of_stage);
+  const std::vector<int64_t> usable = plan.MemoryOfRanks();
+  for (size_t rank = 0; rank < fixed.size(); ++rank) {
     input.costs.memory_bytes.push_back(
-        std::max<int64_t>(0, plan.memory_bytes - fixed));
+        std::max<int64_t>(0, usable[rank] - fixed[rank]));
   }
   input.costs.apply_after_all = plan.pipeline->apply_after_all;
   for (const PlannedPipeline::Edge& edge : plan.pipeline->edges) {

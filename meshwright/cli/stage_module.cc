@@ -106,7 +106,8 @@ absl::StatusOr<std::vector<int32_t>> ForwardStagesOf(const StageList& list,
     MW_ASSIGN_OR_RETURN(const Recompute recompute, RecomputeOf(line));
     MW_ASSIGN_OR_RETURN(
         StepStages best,
-        EvenStages(module, step, std::vector<double>(list.count, 1),
+        EvenStages(module, step,
+                   {.capacity = std::vector<double>(list.count, 1)},
                    recompute));
     return std::move(best.forward);
   }

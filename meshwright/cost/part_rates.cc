@@ -24,6 +24,18 @@ void Scale(double times, Curve& curve) {
   }
 }
 
+using OfPart = double(const Cluster&, int64_t first_device, int64_t count);
+
+double MeanOfParts(const Cluster& cluster, int64_t parts, OfPart* of_part) {
+  if (cluster.models.empty()) return 1;
+  const int64_t each = cluster.device_count() / parts;
+  double sum = 0;
+  for (int64_t part = 0; part < parts; ++part) {
+    sum += of_part(cluster, part * each, each);
+  }
+  return sum / static_cast<double>(parts);
+}
+
 }  // namespace
 
 Rates RatesOfPart(const Rates& rates, const Cluster& cluster,
@@ -60,16 +72,20 @@ double SpeedOfPart(const Cluster& cluster, int64_t first_device,
          cluster.device.tflops.bf16;
 }
 
-double MeanSpeedOfParts(const Cluster& cluster, int64_t parts) {
+double MemoryOfPart(const Cluster& cluster, int64_t first_device,
+                    int64_t count) {
   if (cluster.models.empty()) return 1;
-  const int64_t each = cluster.device_count() / parts;
-  double sum = 0;
-  for (int64_t part = 0; part < parts; ++part) {
-    sum += SpeedOfPart(cluster, part * each, each);
-  }
-  return sum / static_cast<double>(parts);
+  return static_cast<double>(
+             SlowestOf(cluster, first_device, count).memory_bytes) /
+         static_cast<double>(cluster.device.memory_bytes);
 }
 
-// By id of a sub-axis: its stride in devices. Empty unless the mesh numbers its
-// devices in order.
+double MeanSpeedOfParts(const Cluster& cluster, int64_t parts) {
+  return MeanOfParts(cluster, parts, SpeedOfPart);
+}
+
+double MeanMemoryOfParts(const Cluster& cluster, int64_t parts) {
+  return MeanOfParts(cluster, parts, MemoryOfPart);
+}
+
 }  // namespace meshwright

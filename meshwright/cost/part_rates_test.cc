@@ -41,6 +41,15 @@ TEST(PartRatesTest, APartOfOneKindHasItsRates) {
   }
 }
 
+TEST(PartRatesTest, Memory) {
+  const Cluster cluster = TwoKinds();
+  EXPECT_DOUBLE_EQ(MemoryOfPart(cluster, 0, 8), 141.0 / 80);
+  EXPECT_DOUBLE_EQ(MemoryOfPart(cluster, 8, 16), 1);
+  EXPECT_DOUBLE_EQ(MeanMemoryOfParts(cluster, 4), (141.0 / 80 + 1) / 2);
+  EXPECT_DOUBLE_EQ(
+      MeanMemoryOfParts(ParseClusterSpec("h200:4x8", {}).value(), 4), 1);
+}
+
 TEST(PartRatesTest, Speeds) {
   const Cluster cluster = TwoKinds();
   EXPECT_DOUBLE_EQ(SpeedOfPart(cluster, 0, 8), 989.0 / 312);

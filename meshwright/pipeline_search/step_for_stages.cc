@@ -77,12 +77,10 @@ absl::StatusOr<std::optional<SplitStep>> StepForStages(const Module& module,
 
 absl::StatusOr<StepStages> EvenStages(const Module& module,
                                       const PipelineStep& step,
-                                      std::vector<double> capacity,
-                                      Recompute recompute,
+                                      StageLimits limits, Recompute recompute,
                                       std::vector<double> seconds,
                                       const AssignOptions& assign) {
-  StageLimits limits{.capacity = std::move(capacity),
-                     .tolerance = assign.policy.tolerance};
+  limits.tolerance = assign.policy.tolerance;
   const auto assign_with = [&](const StepGraphOptions& options) {
     absl::StatusOr<StepStages> stages = absl::NotFoundError("not tried");
     for (const double least : assign.policy.least) {

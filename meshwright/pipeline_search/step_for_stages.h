@@ -23,16 +23,15 @@ absl::StatusOr<std::optional<SplitStep>> StepForStages(const Module& module,
                                                        Recompute recompute,
                                                        int32_t loop_stages);
 
-// A stage for each capacity, with about that share of the work
-// (StagePolicy::tolerance), none idle. Segments that are rematerialised stay
-// together if there are enough of them, so that none of their instructions are
-// moved between stages in the backward pass. `seconds` as in StepGraphOptions.
-// `step` is TakeApart of `module`, to which `recompute` has been applied.
-// Errors as AssignStages.
+// A stage for each capacity of `limits`, with about that share of the work
+// (StagePolicy::tolerance), none idle, none holding more than its memory.
+// Segments that are rematerialised stay together if there are enough of them,
+// so that none of their instructions are moved between stages in the backward
+// pass. `seconds` as in StepGraphOptions. `step` is TakeApart of `module`, to
+// which `recompute` has been applied. Errors as AssignStages.
 absl::StatusOr<StepStages> EvenStages(const Module& module,
                                       const PipelineStep& step,
-                                      std::vector<double> capacity,
-                                      Recompute recompute,
+                                      StageLimits limits, Recompute recompute,
                                       std::vector<double> seconds = {},
                                       const AssignOptions& assign = {});
 

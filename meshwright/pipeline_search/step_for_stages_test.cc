@@ -50,7 +50,8 @@ TEST(EvenStagesTest, SegmentsStayTogether) {
   ASSERT_TRUE(step.ok()) << step.status();
   const ForwardSegments segments = CutForward(module, AnalyzeRoles(module));
   const auto torn = [&](Recompute recompute) {
-    const auto stages = EvenStages(module, *step, {1, 1, 1}, recompute);
+    const auto stages =
+        EvenStages(module, *step, {.capacity = {1, 1, 1}}, recompute);
     EXPECT_TRUE(stages.ok()) << stages.status();
     std::map<std::string, int32_t> stage_of;
     for (const auto& one : step->micro_batch().entry()->instructions()) {

@@ -127,14 +127,16 @@ std::vector<int32_t> ByInstruction(const PipelineStep& step,
 
 namespace {
 
-std::vector<double> WorkOf(const StageGraph& graph,
-                           const std::vector<int32_t>& stages,
-                           const StageLimits& limits) {
-  std::vector<double> work(limits.stages(), 0);
+// Sums over the nodes of each stage.
+template <typename T>
+std::vector<T> SumsOf(T StageGraph::Node::*member, const StageGraph& graph,
+                      const std::vector<int32_t>& stages,
+                      const StageLimits& limits) {
+  std::vector<T> sums(limits.stages(), 0);
   for (int32_t node = 0; node < graph.size(); ++node) {
-    work[stages[node]] += graph.nodes[node].work;
+    sums[stages[node]] += graph.nodes[node].*member;
   }
-  return work;
+  return sums;
 }
 
 // Weights that several stages use are sent once a step: they do not count.
@@ -166,7 +168,10 @@ absl::StatusOr<StepStages> AssignStepStages(const PipelineStep& step,
   MW_ASSIGN_OR_RETURN(StageAssignment assignment,
                       AssignStages(graph.graph, limits, assign));
   StepStages result{.forward = ByInstruction(step, graph, assignment.stages),
-                    .work = WorkOf(graph.graph, assignment.stages, limits),
+                    .work = SumsOf(&StageGraph::Node::work, graph.graph,
+                                   assignment.stages, limits),
+                    .held = SumsOf(&StageGraph::Node::held, graph.graph,
+                                   assignment.stages, limits),
                     .crossings = CrossingsOf(graph.graph, assignment.stages)};
   result.assignment = std::move(assignment);
   return result;

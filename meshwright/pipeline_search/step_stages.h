@@ -61,7 +61,8 @@ struct StageCrossing {
 struct StepStages {
   std::vector<int32_t> forward;  // By instruction id, as from ByInstruction.
   StageAssignment assignment;
-  std::vector<double> work;  // By stage, forward and backward.
+  std::vector<double> work;   // By stage, forward and backward.
+  std::vector<int64_t> held;  // By stage.
   std::vector<StageCrossing> crossings;
 };
 

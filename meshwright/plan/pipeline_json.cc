@@ -1,5 +1,6 @@
 #include "meshwright/plan/pipeline_json.h"
 
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,15 +14,17 @@ using Json = nlohmann::ordered_json;
 constexpr int32_t kMaxPieces = 1 << 20;
 
 Json StageJson(const PlannedPipeline::Stage& stage) {
-  return {{"forward_seconds", stage.forward},
-          {"input_grad_seconds", stage.input_grad},
-          {"weight_grad_seconds", stage.weight_grad},
-          {"apply_seconds", stage.apply},
-          {"held_bytes", stage.held_bytes},
-          {"kept_bytes", stage.kept_bytes},
-          {"fixed_bytes", stage.fixed_bytes},
-          {"room_bytes", stage.room_bytes},
-          {"peak_bytes", stage.peak_bytes}};
+  Json json = {{"forward_seconds", stage.forward},
+               {"input_grad_seconds", stage.input_grad},
+               {"weight_grad_seconds", stage.weight_grad},
+               {"apply_seconds", stage.apply},
+               {"held_bytes", stage.held_bytes},
+               {"kept_bytes", stage.kept_bytes},
+               {"fixed_bytes", stage.fixed_bytes},
+               {"room_bytes", stage.room_bytes},
+               {"peak_bytes", stage.peak_bytes}};
+  if (stage.memory_times != 1) json["memory_times"] = stage.memory_times;
+  return json;
 }
 
 PlannedPipeline::Stage ReadStage(const Json& json) {
@@ -33,7 +36,8 @@ PlannedPipeline::Stage ReadStage(const Json& json) {
           .kept_bytes = json.at("kept_bytes").get<int64_t>(),
           .fixed_bytes = json.at("fixed_bytes").get<int64_t>(),
           .room_bytes = json.value("room_bytes", int64_t{0}),
-          .peak_bytes = json.at("peak_bytes").get<int64_t>()};
+          .peak_bytes = json.at("peak_bytes").get<int64_t>(),
+          .memory_times = json.value("memory_times", 1.0)};
 }
 
 Json EdgeJson(const PlannedPipeline::Edge& edge) {
@@ -97,6 +101,11 @@ absl::StatusOr<PlannedPipeline> ReadPipeline(const Json& json,
   PlannedPipeline pipeline;
   for (const Json& stage : json.at("stages")) {
     pipeline.stages.push_back(ReadStage(stage));
+    const double times = pipeline.stages.back().memory_times;
+    if (!(times > 0 && std::isfinite(times))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("memory_times of a stage must be above 0, not ", times));
+    }
   }
   const auto count = static_cast<int64_t>(pipeline.stages.size());
   const int32_t ranks = json.at("ranks").get<int32_t>();

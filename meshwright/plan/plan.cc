@@ -1,6 +1,7 @@
 #include "meshwright/plan/plan.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "meshwright/hlo/print_module.h"
 #include "meshwright/mesh/sharding_text.h"
@@ -43,6 +44,34 @@ std::vector<int64_t> Plan::FixedBytesOfRanks(
   }
   for (size_t rank = 0; rank < fixed.size(); ++rank) fixed[rank] += room[rank];
   return fixed;
+}
+
+int64_t PlannedPipeline::Stage::NeededBytes() const {
+  return memory_times == 1
+             ? peak_bytes
+             : static_cast<int64_t>(
+                   std::ceil(static_cast<double>(peak_bytes) / memory_times));
+}
+
+int64_t Plan::NeededBytes() const {
+  if (!pipeline.has_value()) return predicted.peak_bytes;
+  int64_t needed = 0;
+  for (const PlannedPipeline::Stage& stage : pipeline->stages) {
+    needed = std::max(needed, stage.NeededBytes());
+  }
+  return needed;
+}
+
+std::vector<int64_t> Plan::MemoryOfRanks() const {
+  std::vector<int64_t> memory(static_cast<size_t>(ranks()), memory_bytes);
+  for (int32_t stage = 0; stage < stages(); ++stage) {
+    if (!pipeline.has_value()) break;
+    const double times = pipeline->stages[stage].memory_times;
+    if (times == 1) continue;
+    memory[pipeline->timetable.rank_of_stage[stage]] =
+        static_cast<int64_t>(times * static_cast<double>(memory_bytes));
+  }
+  return memory;
 }
 
 std::string Plan::TextOf(const PlannedTensor& tensor) const {

@@ -15,7 +15,6 @@
 #include "meshwright/base/element_type.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/hlo/module.h"
-#include "meshwright/hlo/opcode.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/mesh/mesh.h"
 #include "meshwright/mesh/sharding.h"
@@ -36,17 +35,6 @@ struct PlannedTensor {
   Sharding sharding;
   // Index into Plan::layouts: that of the devices that have it.
   int32_t layout = 0;
-};
-
-// Collectives of one kind along the same axes on tensors of one size.
-struct PlannedCollective {
-  Opcode kind = Opcode::kUnknown;
-  std::string axes;  // "(data,model)"; "-" between arbitrary pairs.
-  std::string tensor;
-  int64_t devices = 1;
-  int64_t bytes = 0;      // Per execution, of the operand on one device.
-  double wire_bytes = 0;  // Per execution, sent by a device.
-  double count = 1;       // Executions per step.
 };
 
 enum class PinKind : uint8_t { kParameter, kOutput, kInstruction };
@@ -103,6 +91,11 @@ struct PlannedPipeline {
     // the temporaries among them, which stages of a rank share.
     int64_t room_bytes = 0;
     int64_t peak_bytes = 0;
+    // The usable memory of its devices, relative to Plan::memory_bytes.
+    double memory_times = 1;
+
+    // Plan::memory_bytes that suffice for it.
+    int64_t NeededBytes() const;
   };
   // What is sent from a stage to a later one, and back, per micro-batch.
   struct Edge {
@@ -142,7 +135,7 @@ struct Plan {
   Expert strategy = Expert::kAuto;
   Cluster cluster;
   Rates rates;               // Of that cluster.
-  int64_t memory_bytes = 0;  // Usable bytes of a device.
+  int64_t memory_bytes = 0;  // Usable bytes of the smallest device.
   Steering steering;
   // Never empty; one, unless the ranks of a pipeline differ.
   std::vector<PlannedLayout> layouts;
@@ -170,6 +163,11 @@ struct Plan {
   // `rank_of_stage` has the rank of each stage.
   std::vector<int64_t> FixedBytesOfRanks(
       absl::Span<const int> rank_of_stage) const;
+  // The `memory_bytes` that suffice for it: its peak, unless a stage's devices
+  // have more memory than the smallest.
+  int64_t NeededBytes() const;
+  // By rank: usable bytes of its devices.
+  std::vector<int64_t> MemoryOfRanks() const;
   int32_t ranks() const {
     return pipeline.has_value() ? pipeline->timetable.ranks() : 1;
   }

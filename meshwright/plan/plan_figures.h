@@ -1,4 +1,5 @@
-// Figures of plans: predicted, measured, and those of alternatives.
+// Figures of plans: predicted, of collectives, measured, and those of
+// alternatives.
 #ifndef MESHWRIGHT_PLAN_PLAN_FIGURES_H_
 #define MESHWRIGHT_PLAN_PLAN_FIGURES_H_
 
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "meshwright/cost/rates.h"
+#include "meshwright/hlo/opcode.h"
 #include "meshwright/remat/recompute.h"
 
 namespace meshwright {
@@ -26,6 +28,17 @@ struct Prediction {
   double comm_bytes = 0;             // Sent by a device per step.
   int64_t peak_bytes = 0;            // Per device.
   Origin origin = Origin::kAssumed;  // Of the rates: the worst of them.
+};
+
+// Collectives of one kind along the same axes on tensors of one size.
+struct PlannedCollective {
+  Opcode kind = Opcode::kUnknown;
+  std::string axes;  // "(data,model)"; "-" between arbitrary pairs.
+  std::string tensor;
+  int64_t devices = 1;
+  int64_t bytes = 0;      // Per execution, of the operand on one device.
+  double wire_bytes = 0;  // Per execution, sent by a device.
+  double count = 1;       // Executions per step.
 };
 
 // A mesh or number of micro-batches that was tried.

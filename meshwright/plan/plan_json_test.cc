@@ -9,6 +9,7 @@
 namespace meshwright {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAreArray;
 
@@ -55,7 +56,8 @@ void AddPipeline(Plan& plan) {
   plan.pipeline->schedule = ScheduleKind::kZeroBubble;
   plan.pipeline->timetable = *ParseCsv("0F0,0B0\n1F0,1B0\n");
   plan.pipeline->forward = {{"x", "w"}, {"y"}};
-  plan.pipeline->stages = {{.forward = 0.5, .peak_bytes = 7}, {.apply = 0.25}};
+  plan.pipeline->stages = {
+      {.forward = 0.5, .peak_bytes = 7, .memory_times = 1.5}, {.apply = 0.25}};
   plan.pipeline->edges = {{.from = 0, .to = 1, .forward_bytes = 9}};
 }
 
@@ -86,7 +88,20 @@ TEST(PlanJsonTest, ReadsWhatItWrites) {
     if (!has_stages) continue;
     EXPECT_EQ(read->pipeline->schedule, plan.pipeline->schedule);
     EXPECT_EQ(read->pipeline->forward, plan.pipeline->forward);
+    EXPECT_EQ(read->pipeline->stages[0].memory_times, 1.5);
+    EXPECT_EQ(read->pipeline->stages[1].memory_times, 1);
   }
+}
+
+TEST(PlanTest, StagesHaveTheMemoryOfTheirDevices) {
+  Plan plan = Made();
+  plan.predicted.peak_bytes = 8;
+  EXPECT_EQ(plan.NeededBytes(), 8);
+  AddPipeline(plan);
+  EXPECT_EQ(plan.NeededBytes(), 5);  // 7 of 1.5 times as much.
+  plan.pipeline->stages[1].peak_bytes = 6;
+  EXPECT_EQ(plan.NeededBytes(), 6);
+  EXPECT_THAT(plan.MemoryOfRanks(), ElementsAre(3 << 19, 1 << 20));
 }
 
 TEST(PlanJsonTest, RefusesOtherFormats) {
@@ -113,6 +128,8 @@ TEST(PlanJsonTest, RefusesWhatCannotBe) {
            {"\"micro_batches\": 4", "\"micro_batches\": 0",
             "the plan has 0 micro-batches"},
            {"\"selective\"", "\"some\"", "some"},
+           {"\"memory_times\": 1.5", "\"memory_times\": 0",
+            "memory_times of a stage must be above 0, not 0"},
            {"\"zero3\"", "\"zero9\"", "zero9"},
            {"\"zero-bubble\",\n  \"timetable\"",
             "\"zero-bubbles\",\n  \"timetable\"", "zero-bubbles"},

@@ -1,12 +1,13 @@
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/base/units.h"
 #include "meshwright/cost/part_rates.h"
 #include "meshwright/graph/flat_graph.h"
 #include "meshwright/hlo/kernel_calls.h"
@@ -27,22 +28,32 @@ std::string NoteOnUnevenHosts(const Cluster& cluster, const Plan& plan) {
   if (!cluster.IsUneven()) return "";
   const std::string hosts =
       cluster.models.empty() ? "in links" : HostsInWords(cluster);
-  double fastest = 1;
-  double slowest = std::numeric_limits<double>::max();
+  const std::vector<int64_t> memory = plan.MemoryOfRanks();
+  const auto [least, most] = std::ranges::minmax(memory);
+  std::vector<double> speeds;
   int64_t first = 0;
   for (int32_t rank = 0; rank < plan.ranks(); ++rank) {
     const int64_t devices = plan.LayoutOf(rank).mesh.device_count();
-    const double speed = SpeedOfPart(cluster, first, devices);
-    fastest = std::max(fastest, speed);
-    slowest = std::min(slowest, speed);
+    speeds.push_back(SpeedOfPart(cluster, first, devices));
     first += devices;
   }
-  if (fastest > slowest) {
-    return absl::StrFormat(
-        "hosts differ (%s): stages on slower devices get less work, down to "
-        "%.0f %% of what the fastest get; each may use the memory of the "
-        "smallest device",
-        hosts, 100 * slowest / fastest);
+  std::vector<std::string> parts;
+  const auto [slowest, fastest] = std::ranges::minmax(speeds);
+  if (slowest < fastest) {
+    parts.push_back(absl::StrFormat(
+        "stages on slower devices get less work, by speed down to %.0f %% of "
+        "what the fastest get",
+        100 * slowest / fastest));
+  }
+  if (least < most) {
+    parts.push_back(
+        absl::StrCat("each stage may use the memory of its own "
+                     "devices, ",
+                     FormatBytes(least), " to ", FormatBytes(most)));
+  }
+  if (!parts.empty()) {
+    return absl::StrCat("hosts differ (", hosts,
+                        "): ", absl::StrJoin(parts, "; "));
   }
   return absl::StrCat(
       "hosts differ (", hosts,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "meshwright/cost/part_rates.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/cluster.h"
@@ -28,7 +29,7 @@ struct PlanTask {
   const Cluster& cluster;
   const Rates& rates;
   const PlanRequest& request;
-  int64_t memory_bytes = 0;  // Usable bytes of a device.
+  int64_t memory_bytes = 0;  // Usable bytes of the smallest device.
   StepContext context;
   SearchMode mode;
   SearchPolicy policy;
@@ -36,6 +37,28 @@ struct PlanTask {
   // The same task for another request. `other` must outlive the result.
   PlanTask With(const PlanRequest& other) const {
     return {module, cluster, rates, other, memory_bytes, context, mode, policy};
+  }
+  // Usable bytes of each of `count` devices, relative to `memory_bytes`. A
+  // limit that the user gives is that of all devices.
+  double MemoryTimes(int64_t first_device, int64_t count) const {
+    return request.memory_bytes.has_value()
+               ? 1
+               : MemoryOfPart(cluster, first_device, count);
+  }
+  // What a search for so many equal parts of the cluster may count with, bytes
+  // per device: the mean, as parts get work that suits their memory; without
+  // equal parts that of the smallest device.
+  int64_t MeanMemoryOf(int64_t parts) const {
+    if (cluster.device_count() % parts != 0) return memory_bytes;
+    return Bytes(request.memory_bytes.has_value()
+                     ? 1
+                     : MeanMemoryOfParts(cluster, parts));
+  }
+  // Usable bytes of devices with so many times the memory of the smallest.
+  int64_t Bytes(double times) const {
+    return times == 1 ? memory_bytes
+                      : static_cast<int64_t>(times *
+                                             static_cast<double>(memory_bytes));
   }
   const SearchEffort& EffortFor(const StepVariant& variant) const {
     return policy.EffortFor(variant.model.graph.ops.size());

@@ -245,7 +245,7 @@ class Planner {
   }
 
   bool Fits(const Plan& plan) const {
-    return plan.predicted.peak_bytes <= task_.memory_bytes;
+    return plan.NeededBytes() <= task_.memory_bytes;
   }
 
   Plan WithAlternatives(Plan plan) const {

@@ -153,6 +153,10 @@ struct SearchPolicy {
     double without_recompute = 0.75;
     // How often work is moved between stages of unequal load.
     int most_moves = 2;
+    // And from stages that do not fit into the memory of their devices to
+    // others, if devices have different memory; until as much of it is used.
+    int most_memory_moves = 4;
+    double well_filled = 0.85;
     // A pipeline may take less time than estimated by at most this factor:
     // stages so unbalanced that it would not be enough are not searched.
     double overestimated = 1.5;

@@ -97,12 +97,12 @@ absl::StatusOr<StageEstimator::Shares> StageEstimator::SharesOf(Ranks ranks) {
   // Smaller micro-batches have the same effect as more devices.
   const double devices = static_cast<double>(DevicesOf(ranks, 0) * count) /
                          static_cast<double>(step_->split.count);
-  absl::StatusOr<StepStages> variant =
-      EvenStages(whole_.step.module(), *step_, capacity, whole_.recompute,
-                 InstructionSeconds(
-                     step_->micro_batch(), task_.rates, task_.cluster.IsCpu(),
-                     std::max<int64_t>(1, static_cast<int64_t>(devices))),
-                 {.policy = task_.policy.stages.assign, .thorough = false});
+  absl::StatusOr<StepStages> variant = EvenStages(
+      whole_.step.module(), *step_, {.capacity = capacity}, whole_.recompute,
+      InstructionSeconds(step_->micro_batch(), task_.rates,
+                         task_.cluster.IsCpu(),
+                         std::max<int64_t>(1, static_cast<int64_t>(devices))),
+      {.policy = task_.policy.stages.assign, .thorough = false});
   if (!variant.ok()) {
     known_.erase(known);
     return variant.status();

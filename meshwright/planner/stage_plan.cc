@@ -1,6 +1,7 @@
 #include "meshwright/planner/stage_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -82,7 +83,7 @@ absl::StatusOr<StageCandidate> WithLoopsCut(const PlanTask& task,
       [&](PlanCandidate found) -> absl::StatusOr<PlanCandidate> {
     if (variant != whole) {
       MW_ASSIGN_OR_RETURN(found,
-                          Again(search, found, variant, task.memory_bytes));
+                          Again(search, found, variant, found.memory_limit()));
     }
     return found.With(split);
   };
@@ -115,8 +116,68 @@ double RankSeconds(const Plan& plan, int32_t rank) {
 }
 
 bool IsBetter(const PlanTask& task, const Plan& other, const Plan& plan) {
-  return other.predicted.peak_bytes <= task.memory_bytes &&
+  return other.NeededBytes() <= task.memory_bytes &&
          other.predicted.step_seconds < plan.predicted.step_seconds;
+}
+
+// By stage: what its nodes may hold for its programs to fit, if they take
+// memory in proportion to that or, with two plans, by the line through both.
+std::vector<int64_t> MostHeld(const WrittenStages& last,
+                              const WrittenStages* before, double memory) {
+  std::vector<int64_t> most;
+  for (size_t i = 0; i < last.held.size(); ++i) {
+    const auto held = static_cast<double>(last.held[i]);
+    const auto needed =
+        static_cast<double>(last.plan.pipeline->stages[i].NeededBytes());
+    double per_byte = held / needed;
+    if (before != nullptr && before->held[i] != last.held[i]) {
+      const double line =
+          (held - static_cast<double>(before->held[i])) /
+          (needed -
+           static_cast<double>(before->plan.pipeline->stages[i].NeededBytes()));
+      if (line > 0 && std::isfinite(line)) per_byte = line;
+    }
+    most.push_back(static_cast<int64_t>(held + (memory - needed) * per_byte));
+  }
+  return most;
+}
+
+// Where devices have different memory: moves work from stages that do not fit
+// into theirs to others, until these are well filled.
+void MoveToMemory(const PlanTask& task, StageCandidate& candidate,
+                  WrittenStages& written) {
+  const std::vector<int64_t> memory = written.plan.MemoryOfRanks();
+  if (std::ranges::min(memory) == std::ranges::max(memory)) return;
+  const auto usable = static_cast<double>(task.memory_bytes);
+  const auto fullness = [&](const Plan& plan, size_t stage) {
+    return static_cast<double>(plan.pipeline->stages[stage].NeededBytes()) /
+           usable;
+  };
+  std::vector<size_t> overfull;
+  for (size_t i = 0; i < written.held.size(); ++i) {
+    if (fullness(written.plan, i) > 1) overfull.push_back(i);
+  }
+  WrittenStages last = written;
+  std::optional<WrittenStages> before;
+  for (int move = 0; move < task.policy.stages.most_memory_moves; ++move) {
+    const auto is_well_filled = [&](size_t stage) {
+      const double full = fullness(last.plan, stage);
+      return full <= 1 && full >= task.policy.stages.well_filled;
+    };
+    if (std::ranges::all_of(overfull, is_well_filled)) return;
+    StageCandidate moved = candidate;
+    moved.most_held = MostHeld(last, before.has_value() ? &*before : nullptr,
+                               task.policy.solve.tighter * usable);
+    absl::StatusOr<WrittenStages> other = WriteStages(task, moved);
+    if (!other.ok() || other->forward == last.forward) return;
+    before = std::exchange(last, *std::move(other));
+    const bool is_leaner =
+        last.plan.NeededBytes() < written.plan.NeededBytes() &&
+        written.plan.NeededBytes() > task.memory_bytes;
+    if (!is_leaner && !IsBetter(task, last.plan, written.plan)) continue;
+    written = last;
+    candidate = std::move(moved);
+  }
 }
 
 // A candidate and its plan.
@@ -202,9 +263,10 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
                       WithLoopsCut(task, search, std::move(candidate)));
   candidate = Improved(task, search, seconds_left, candidate);
   MW_ASSIGN_OR_RETURN(WrittenStages written, WriteStages(task, candidate));
-  int64_t limit = task.memory_bytes;
+  MoveToMemory(task, candidate, written);
+  int64_t limit = candidate.first().memory_limit();
   for (int round = 0; round < task.policy.solve.max_rounds; ++round) {
-    const int64_t peak = written.plan.predicted.peak_bytes;
+    const int64_t peak = written.plan.NeededBytes();
     if (peak <= task.memory_bytes) break;
     limit = static_cast<int64_t>(
         static_cast<double>(limit) * task.policy.solve.tighter *
@@ -213,6 +275,7 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
     if (!tighter.ok()) break;
     candidate = *std::move(tighter);
     MW_ASSIGN_OR_RETURN(written, WriteStages(task, candidate));
+    MoveToMemory(task, candidate, written);
   }
   Rebalance(task, candidate, written);
   StageChoice best{std::move(candidate), std::move(written.plan)};
@@ -225,6 +288,7 @@ absl::StatusOr<Plan> FinishStages(const PlanTask& task,
   if (MayTakeTurns(task, best.plan, best.candidate)) {
     StageCandidate turns = best.candidate;
     turns.stages = 2 * turns.ranks();
+    turns.most_held.clear();
     absl::StatusOr<WrittenStages> other = WriteStages(task, turns);
     if (other.ok() && IsBetter(task, other->plan, best.plan)) {
       return std::move(other->plan);

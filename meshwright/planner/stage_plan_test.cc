@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/planner/find_plan.h"
@@ -53,6 +54,46 @@ INSTANTIATE_TEST_SUITE_P(Table, StagePlanTest,
                            return std::string(test.param.model) +
                                   (test.param.is_large ? "_large" : "");
                          });
+
+// Two hosts of the same speed, on which two stages share the work evenly if
+// memory allows it.
+Cluster WithMemory(double first_gib, double second_gib) {
+  return *ParseCluster(absl::StrFormat(
+      R"({"device": "h200", "hosts": [
+          {"devices": 2, "device": {"kind": "h200", "memory_gib": %g}},
+          {"devices": 2, "device": {"kind": "h200", "memory_gib": %g}}]})",
+      first_gib, second_gib));
+}
+
+TEST(StagePlan, EveryStageHasTheMemoryOfItsDevices) {
+  const Module module = ReadTiny("gpt");
+  const auto plan_on = [&](const Cluster& cluster) {
+    return MakePlan(module, cluster, AssumedRates(cluster),
+                    {.micro_batches = 4,
+                     .stages = 2,
+                     .recompute = Recompute::kNone,
+                     .time_limit_seconds = 3600});
+  };
+  const absl::StatusOr<Plan> even = plan_on(WithMemory(141, 141));
+  ASSERT_TRUE(even.ok()) << even.status();
+  const auto& roomy = even->pipeline->stages;
+  // Less than the second stage takes.
+  const double gib =
+      0.6 * static_cast<double>(roomy[1].peak_bytes) / 0.92 / (1 << 30);
+  const absl::StatusOr<Plan> uneven = plan_on(WithMemory(141, gib));
+  ASSERT_TRUE(uneven.ok()) << uneven.status();
+  const auto& stages = uneven->pipeline->stages;
+  EXPECT_LE(stages[1].peak_bytes, uneven->memory_bytes);
+  EXPECT_GT(stages[0].peak_bytes, uneven->memory_bytes);
+  EXPECT_GT(stages[0].memory_times, 100);
+  EXPECT_EQ(stages[1].memory_times, 1);
+  EXPECT_LE(uneven->NeededBytes(), uneven->memory_bytes);
+  EXPECT_LT(stages[1].forward, stages[0].forward);
+  // With no more on the first host, it fits in another way or not at all.
+  const absl::StatusOr<Plan> small = plan_on(WithMemory(gib, gib));
+  EXPECT_TRUE(!small.ok() ||
+              small->predicted.step_seconds >= uneven->predicted.step_seconds);
+}
 
 }  // namespace
 }  // namespace meshwright

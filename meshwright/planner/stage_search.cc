@@ -105,7 +105,7 @@ int64_t StageSearch::CountFor(int32_t stages,
   }
   // On the devices of a stage: as many micro-batches in flight as there are
   // stages, each with such a share of residuals.
-  const double room = (static_cast<double>(task_.memory_bytes) *
+  const double room = (static_cast<double>(task_.MeanMemoryOf(stages)) *
                            static_cast<double>(task_.cluster.device_count()) -
                        need_.state) /
                       stages;
@@ -243,7 +243,7 @@ void StageSearch::Run(std::vector<Trial> trials) {
     const Setting& setting = trial->settings[at];
     trial->found[at] =
         search_.Sketch(*variants_.Get(setting.micro_batches, recompute_),
-                       setting, task_.memory_bytes, {});
+                       setting, task_.MeanMemoryOf(setting.stages.ranks), {});
   });
   for (Trial& trial : trials) Keep(trial);
 }
@@ -388,8 +388,10 @@ absl::Status StageSearch::Check() const {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "the cluster's ", devices, " devices cannot be shared by ", ranks,
-      " stages, not even with twice as many for some; give --mesh for one, or "
-      "let two share a rank (--schedule interleaved)"));
+      request.stages == ranks
+          ? " stages, not even with twice as many for some; give --mesh for "
+            "one, or let two share a rank (--schedule interleaved)"
+          : " ranks; give --mesh for one"));
 }
 
 absl::StatusOr<std::vector<StageCandidate>> StageSearch::Best(

@@ -14,10 +14,12 @@
 namespace meshwright {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class StageSearchTest : public testing::Test {
  protected:
@@ -45,6 +47,11 @@ TEST_F(StageSearchTest, RefusesWhatIsImpossible) {
   const absl::Status five = Search({.stages = 5}).status();
   EXPECT_EQ(five.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(five.message()), HasSubstr("by 5 stages"));
+  const absl::Status six =
+      Search({.stages = 6, .schedule = ScheduleKind::kInterleaved}).status();
+  EXPECT_EQ(six.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(six.message()),
+              AllOf(HasSubstr("by 3 ranks;"), Not(HasSubstr("interleaved"))));
 }
 
 TEST_F(StageSearchTest, TheFirstRanksGetTheDevicesLeftOver) {

@@ -19,13 +19,13 @@ constexpr int64_t kAnyMemory = int64_t{1} << 50;
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
 bool Fits(const Plan& plan, int64_t memory_bytes) {
-  return plan.predicted.peak_bytes <= memory_bytes;
+  return plan.NeededBytes() <= memory_bytes;
 }
 
 bool IsLeaner(const absl::StatusOr<Plan>& plan,
               const absl::StatusOr<Plan>& other) {
-  return plan.ok() && (!other.ok() || plan->predicted.peak_bytes <
-                                          other->predicted.peak_bytes);
+  return plan.ok() &&
+         (!other.ok() || plan->NeededBytes() < other->NeededBytes());
 }
 
 absl::StatusOr<Plan> SearchWithin(int64_t memory_bytes, const PlanTask& task,
@@ -53,7 +53,7 @@ absl::StatusOr<Plan> LeanestStages(const PlanTask& task) {
   // Programs need more memory than a search counts: the leanest are found with
   // hardly more than the lower bound.
   int64_t too_little = 0;
-  int64_t enough = plan.predicted.peak_bytes;
+  int64_t enough = plan.NeededBytes();
   while (!Fits(plan, task.memory_bytes) &&
          static_cast<double>(enough) >
              task.policy.stages.close * static_cast<double>(too_little) &&

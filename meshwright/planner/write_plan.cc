@@ -61,11 +61,11 @@ void RecordWritten(const PlanTask& task, const Plan& plan,
   one->mesh = plan.mesh().ToString();
   one->seconds = plan.predicted.search_seconds;
   one->predicted_seconds = plan.predicted.step_seconds;
-  one->why_not = plan.predicted.peak_bytes <= task.memory_bytes
-                     ? ""
-                     : absl::StrCat("its program needs ",
-                                    FormatBytes(plan.predicted.peak_bytes),
-                                    " of ", FormatBytes(task.memory_bytes));
+  one->why_not =
+      plan.NeededBytes() <= task.memory_bytes
+          ? ""
+          : absl::StrCat("its program needs ", FormatBytes(plan.NeededBytes()),
+                         " of ", FormatBytes(task.memory_bytes));
 }
 
 PlannedLayout LayoutFor(const PlanCandidate& found, const Mesh& mesh) {

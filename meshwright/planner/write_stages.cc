@@ -60,8 +60,9 @@ absl::StatusOr<Scheduled> Schedule(const PipelineShape& shape,
 }
 
 // By rank: the memory left besides what its stages always hold.
-std::vector<int64_t> RoomOf(const StagePrediction& predicted, int32_t ranks,
-                            int64_t memory) {
+std::vector<int64_t> RoomOf(const StagePrediction& predicted,
+                            const std::vector<int64_t>& memory) {
+  const size_t ranks = memory.size();
   std::vector<int64_t> room(ranks, 0);
   std::vector<int64_t> fixed(ranks, 0);
   for (size_t stage = 0; stage < predicted.fixed_bytes.size(); ++stage) {
@@ -69,8 +70,8 @@ std::vector<int64_t> RoomOf(const StagePrediction& predicted, int32_t ranks,
     fixed[rank] += predicted.fixed_bytes[stage];
     room[rank] = std::max(room[rank], predicted.room_bytes[stage]);
   }
-  for (int32_t rank = 0; rank < ranks; ++rank) {
-    room[rank] = std::max<int64_t>(0, memory - fixed[rank] - room[rank]);
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    room[rank] = std::max<int64_t>(0, memory[rank] - fixed[rank] - room[rank]);
   }
   return room;
 }
@@ -143,6 +144,14 @@ class Layouts {
     }
     return capacities;
   }
+  // By rank: usable bytes of its devices, relative to PlanTask::memory_bytes.
+  std::vector<double> MemoryTimes() const {
+    std::vector<double> times;
+    for (size_t rank = 0; rank < first_device_.size(); ++rank) {
+      times.push_back(task_.MemoryTimes(FirstOf(rank), DevicesOf(rank)));
+    }
+    return times;
+  }
 
   // Records the shardings of the step's arrays between steps, on the ranks that
   // hold them.
@@ -193,8 +202,9 @@ class Layouts {
   std::vector<int32_t> of_stage_;
 };
 
+// `memory_times` is by rank.
 void Record(const StagePrediction& predicted, const Scheduled& scheduled,
-            Plan& plan) {
+            const std::vector<double>& memory_times, Plan& plan) {
   PlannedPipeline& pipeline = *plan.pipeline;
   pipeline.schedule = scheduled.best.origin;
   pipeline.timetable = scheduled.best.timetable;
@@ -237,6 +247,7 @@ void Record(const StagePrediction& predicted, const Scheduled& scheduled,
     const int rank = timetable.rank_of_stage[stage];
     pipeline.stages[stage].peak_bytes =
         fixed[rank] + scheduled.run.peak_bytes[rank];
+    pipeline.stages[stage].memory_times = memory_times[rank];
   }
   Prediction& total = plan.predicted;
   total.step_seconds = scheduled.run.step_seconds;
@@ -317,7 +328,9 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   const std::vector<double> capacity = layouts.Capacities();
   MW_ASSIGN_OR_RETURN(
       StepStages assigned,
-      EvenStages(module, step, capacity, found.variant().recompute, seconds,
+      EvenStages(module, step,
+                 {.capacity = capacity, .memory = candidate.most_held},
+                 found.variant().recompute, seconds,
                  {.policy = task.policy.stages.assign,
                   .thorough = false,
                   .most_balance = candidate.most_balance,
@@ -333,7 +346,10 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   const std::vector<Rates> rates = layouts.AllRates();
   StagePrediction predicted = PredictStages(staged, layout, ranks, task.cluster,
                                             rates, layouts.PricesAt(rates));
-  predicted.costs.memory_bytes = RoomOf(predicted, ranks, task.memory_bytes);
+  const std::vector<double> memory_times = layouts.MemoryTimes();
+  std::vector<int64_t> memory;
+  for (const double times : memory_times) memory.push_back(task.Bytes(times));
+  predicted.costs.memory_bytes = RoomOf(predicted, memory);
   MW_ASSIGN_OR_RETURN(
       const Scheduled scheduled,
       Schedule({.stages = candidate.stages,
@@ -343,7 +359,7 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   plan.pipeline->forward = ForwardByStage(*step.micro_batch().entry(),
                                           assigned.forward, candidate.stages);
   plan.pipeline->cut_gap = assigned.assignment.Gap();
-  Record(predicted, scheduled, plan);
+  Record(predicted, scheduled, memory_times, plan);
   // Of strategies and of the timetable.
   plan.gap = 1 - SurePart(candidate) * scheduled.best.lower_bound /
                      plan.predicted.step_seconds;
@@ -355,7 +371,7 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
     if (stage >= 0) counted[stage] += seconds[i] / capacity[stage];
   }
   return WrittenStages{std::move(plan), std::move(assigned.forward),
-                       std::move(counted)};
+                       std::move(counted), std::move(assigned.held)};
 }
 
 }  // namespace meshwright

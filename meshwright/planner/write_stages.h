@@ -28,6 +28,9 @@ struct StageCandidate {
   // By instruction of a micro-batch: how many times longer than counted its
   // stage took when it was priced. Empty: it was not priced yet.
   std::vector<double> pace;
+  // By stage: the most bytes that its nodes may hold, as StageGraph counts.
+  // Empty: unlimited.
+  std::vector<int64_t> most_held;
   // Candidates for the same split step on other meshes with as many devices;
   // single stages may be better off with one of them.
   std::vector<PlanCandidate> rivals;
@@ -55,6 +58,7 @@ struct WrittenStages {
   std::vector<int32_t> forward;
   // By stage: seconds of forward instructions on its devices, as counted.
   std::vector<double> counted;
+  std::vector<int64_t> held;  // By stage: bytes, as StageGraph counts.
 };
 // If it does not fit, the plan's predicted peak says so. kInvalidArgument if
 // the step cannot be cut like that.

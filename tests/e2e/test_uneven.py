@@ -51,7 +51,7 @@ def test_slow_stages_get_fewer_layers(cli, deep, clusters, tmp_path):
     weights = [stage["fixed_bytes"] - stage["room_bytes"] for stage in stages]
     assert weights[1] > 2 * weights[2]
     notes = " ".join(plan["notes"])
-    assert "stages on slower devices get less work, down to 32 %" in notes
+    assert "on slower devices get less work, by speed down to 32 %" in notes
     text = cli("plan", deep, "--cluster", mixed, "--assumed", "--stages", 4).stdout
     assert "note: hosts differ (2 of h200 (141 GiB, 989 TFLOP/s), 2 of a100-80" in text
     assert "stage" in cli("simulate", path).stdout
@@ -72,6 +72,27 @@ def test_one_mesh_waits_for_the_slowest(cli, deep, clusters):
     note = " ".join(mixed["notes"])
     assert "the slowest device and the smallest memory count for all" in note
     assert "hosts differ" not in " ".join(slow["notes"])
+
+
+def test_stages_have_the_memory_of_their_devices(cli, deep, clusters, tmp_path):
+    """What fits on the small devices only with fewer layers than their speed allows."""
+    equal = plan_of(cli, deep, clusters(FAST, FAST), "--stages", 4)
+    peak = max(stage["peak_bytes"] for stage in equal["pipeline"]["stages"][2:])
+    small = {"kind": "h200", "memory_gib": 0.6 * peak / 0.92 / 2**30}
+    hosts = clusters(FAST, {"devices": 8, "count": 2, "device": small})
+    flags = ["--stages", 4, "--micro-batches", equal["micro_batches"]]
+    path = tmp_path / "plan.json"
+    plan = plan_of(cli, deep, hosts, *flags, "--recompute", "none", "-o", path)
+    stages = plan["pipeline"]["stages"]
+    for stage in stages:
+        memory = stage.get("memory_times", 1) * plan["memory_bytes"]
+        assert stage["peak_bytes"] <= memory
+    assert stages[0]["peak_bytes"] > plan["memory_bytes"]
+    assert min(s["forward_seconds"] for s in stages[:2]) > max(
+        s["forward_seconds"] for s in stages[2:]
+    )
+    assert "may use the memory of its own devices" in " ".join(plan["notes"])
+    assert "stage" in cli("simulate", path).stdout
 
 
 def test_one_slow_host(cli, deep, clusters):
