@@ -93,6 +93,8 @@ struct PlanOptions {
   std::optional<std::string> database;  // Of calibrated rates.
   bool assumed = false;                 // Do not use calibrated rates.
   double time_limit_seconds = 60;
+  // Of the run; planning takes no longer than it gains in it.
+  std::optional<int64_t> steps;
   uint64_t seed = 1;
   // Called while planning proceeds.
   std::function<void(std::string_view)> report;

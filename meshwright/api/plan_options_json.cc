@@ -178,6 +178,11 @@ const std::map<std::string, Reader>& Readers() {
              Positive(name, value, "seconds", to.limits.max_seconds));
          return absl::OkStatus();
        }},
+      {"steps", [](const auto& name, const Json& value, Reading& to) {
+         MW_ASSIGN_OR_RETURN(to.options.steps,
+                             Integer(name, value, 1, INT64_MAX));
+         return absl::OkStatus();
+       }},
       {"seed", [](const auto& name, const Json& value, Reading& to) {
          MW_ASSIGN_OR_RETURN(const int64_t seed,
                              Integer(name, value, 0, INT64_MAX));

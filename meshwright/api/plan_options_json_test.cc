@@ -27,7 +27,8 @@ TEST(PlanOptionsJsonTest, NamesAreThoseOfTheFlags) {
       "micro-batches": 4, "stages": "2", "schedule": "1f1b",
       "recompute": "full", "memory": 1.5,
       "forbid": ["all-gather", "all-to-all@data"], "batch_axis": "data",
-      "pins": {"parameters": {}}, "assumed": true, "require_rules": true, "time_limit": 7, "seed": 9})");
+      "pins": {"parameters": {}}, "assumed": true, "require_rules": true,
+      "time_limit": 7, "steps": 1000, "seed": 9})");
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->strategy, "zero3");
   EXPECT_EQ(options->mesh, "model=2,data=4");
@@ -43,6 +44,7 @@ TEST(PlanOptionsJsonTest, NamesAreThoseOfTheFlags) {
   EXPECT_TRUE(options->assumed);
   EXPECT_TRUE(options->require_rules);
   EXPECT_EQ(options->time_limit_seconds, 7);
+  EXPECT_EQ(options->steps, 1000);
   EXPECT_EQ(options->seed, 9);
 }
 

@@ -34,6 +34,7 @@ absl::StatusOr<PlanRequest> RequestFrom(const api::PlanOptions& options) {
   }
   request.batch_axis = options.batch_axis;
   request.time_limit_seconds = options.time_limit_seconds;
+  request.steps = options.steps;
   request.seed = options.seed;
   if (options.report) {
     request.report = [report = options.report](absl::string_view what) {

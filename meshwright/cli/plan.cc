@@ -71,6 +71,9 @@ const CommandSpec& PlanSpec() {
            "run steps of the best plans on this machine's devices, and choose "
            "by that"},
           {"time-limit", "S", "seconds (default 60)"},
+          {"steps", "N",
+           "how many the run has: planning ends when what it may still gain "
+           "over them is less than it takes"},
           {"seed", "S", "of the search (default 1)"},
           {"json", "", "the plan as one JSON object on stdout"}}};
   return *spec;
@@ -134,6 +137,10 @@ absl::StatusOr<api::PlanOptions> OptionsOf(const CommandLine& line) {
   options.assumed = line.Has("assumed");
   MW_ASSIGN_OR_RETURN(options.time_limit_seconds,
                       Positive(line, "time-limit", "seconds", 60));
+  if (line.Has("steps")) {
+    MW_ASSIGN_OR_RETURN(options.steps,
+                        line.Integer("steps", 1, {1, INT64_MAX}));
+  }
   MW_ASSIGN_OR_RETURN(const int64_t seed,
                       line.Integer("seed", 1, {0, INT64_MAX}));
   options.seed = static_cast<uint64_t>(seed);

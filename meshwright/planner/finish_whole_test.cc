@@ -1,15 +1,19 @@
 #include "meshwright/planner/finish_whole.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/mesh/cluster_file.h"
 #include "meshwright/planner/meshes_to_try.h"
 #include "meshwright/planner/plan_candidates.h"
+#include "meshwright/planner/plan_log.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/search/zoo_for_test.h"
 
@@ -160,6 +164,35 @@ TEST(WholeSearch, TriesMoreMicroBatchesThanItFound) {
 }
 
 // One of the first settings, and a note; stages are not looked at.
+TEST(FindPlan, EndsEarlyForAShortRun) {
+  const Module module = ReadTiny("gpt");
+  const Cluster cluster =
+      ParseClusterSpec("cpu:4", {.cores = 2, .memory_bytes = int64_t{16} << 30})
+          .value();
+  const auto plan = [&](std::optional<int64_t> steps) {
+    return MakePlan(module, cluster, AssumedRates(cluster),
+                    {.time_limit_seconds = 3600, .steps = steps})
+        .value();
+  };
+  const auto is_early = [](const Plan& made) {
+    return !made.seconds.contains(kExperts) && !made.seconds.contains(kStages);
+  };
+  const Plan any = plan(std::nullopt);
+  EXPECT_FALSE(is_early(any));
+  EXPECT_THAT(any.notes, testing::Not(testing::Contains(
+                             testing::HasSubstr("not tried"))));
+  EXPECT_FALSE(is_early(plan(1'000'000'000)));
+  const Plan early = plan(10);
+  EXPECT_TRUE(is_early(early));
+  EXPECT_THAT(early.notes,
+              testing::Contains(testing::StartsWith(
+                  "experts' plans and pipelines were not tried: over 10 "
+                  "steps of ")));
+  // What it has is finished.
+  EXPECT_LT(early.gap, 1);
+  EXPECT_GE(early.predicted.step_seconds, any.predicted.step_seconds);
+}
+
 TEST(FindPlan, EndsWithWhatItHasWhenTheTimeIsOver) {
   const Module module = ReadTiny("gpt");
   const Cluster cluster = *ParseClusterSpec("h200:8", {});

@@ -81,8 +81,30 @@ class Planner {
     MW_ASSIGN_OR_RETURN(Finished finished,
                         FinishWhole(task_, search_, whole_, log_));
     if (!Fits(finished.chosen.plan)) return absl::NotFoundError("nothing fits");
+    if (!MayRepay(finished.chosen)) {
+      is_enough_ = true;
+      log_.notes.push_back(absl::StrCat(
+          "experts' plans and pipelines were not tried: over ",
+          Counted(*request_.steps, "step"), " of ",
+          FormatSeconds(finished.chosen.plan.predicted.step_seconds),
+          " they hardly gain what that takes"));
+      return WithAlternatives(std::move(finished.chosen.plan));
+    }
     return WithAlternatives(UseExperts(task_, search_, whole_, variants_,
                                        std::move(finished), log_));
+  }
+
+  // Whether what is left to try may gain more in the run than it takes.
+  bool MayRepay(const WrittenCandidate& found) const {
+    if (!request_.steps.has_value() || request_.expert != Expert::kAuto) {
+      return true;
+    }
+    const double run_seconds = found.plan.predicted.step_seconds *
+                               static_cast<double>(*request_.steps);
+    const auto ops =
+        static_cast<double>(found.found.variant().model.graph.ops.size());
+    return task_.policy.worth.gain * run_seconds >
+           task_.policy.worth.seconds_of_op * ops;
   }
 
   // Pipelined candidates, given the result without stages.
@@ -93,6 +115,7 @@ class Planner {
           absl::StrCat("the cluster's one device cannot be shared by ",
                        *request_.stages, " stages"));
     }
+    if (is_enough_) return absl::NotFoundError("a short run");
     // Experts have stages only on request.
     if (request_.stages.value_or(request_.expert == Expert::kAuto ? 2 : 1) ==
             1 ||
@@ -260,6 +283,7 @@ class Planner {
   Variants variants_;
   PlanLog log_;
   WholeSearch whole_;
+  bool is_enough_ = false;  // The plan without stages, for so short a run.
 };
 
 }  // namespace

@@ -122,6 +122,16 @@ struct SearchPolicy {
     double gain = 0.0005;
   } experts;
 
+  // When a finished non-pipelined plan of a short run (PlanRequest::steps) is
+  // the plan. Not by the clock: the same step has the same plan however busy
+  // the machine is.
+  struct Worth {
+    // Share of a step's time that experts' plans and pipelines may gain.
+    double gain = 0.1;
+    // Seconds that trying them takes for each op of the step.
+    double seconds_of_op = 0.001;
+  } worth;
+
   // Pipelined against non-pipelined.
   struct Choose {
     // Pipelines estimated to take longer by this factor are not lowered.

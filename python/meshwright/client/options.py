@@ -21,13 +21,15 @@ _NAMES = {
     "assumed": "assumed",
     "require_rules": "require-rules",
     "time_limit": "time-limit",
+    "steps": "steps",
     "seed": "seed",
 }
+_STEPS = 1000  # That a run has at least: more planning than they repay is not done.
 
 
 def plan_options(given: Mapping[str, object]) -> dict[str, object]:
     """As the service takes them. Raises MeshwrightError for one that there is not."""
-    options = {}
+    options = {"steps": _STEPS}
     for name, value in given.items():
         if name not in _NAMES:
             raise MeshwrightError(

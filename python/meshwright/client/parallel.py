@@ -80,7 +80,8 @@ def parallelize(
         micro_batches, stages, schedule, recompute, memory (GB on a device), forbid,
         batch_axis, pins (a sharding file, or what is in it), assumed (True: no
         calibrated rates), require_rules (True: no operation without a sharding
-        rule), time_limit, seed.
+        rule), time_limit, steps (of the run, default 1000: planning takes no longer
+        than it may gain over them), seed.
 
     Annotations (`jax.lax.with_sharding_constraint`) in `fn` are kept by the plan.
     Raises MeshwrightError, in one line, for anything wrong with the call.
