@@ -3,10 +3,13 @@
     python bench/_checkpoint_peers.py orbax|torch FOLDER MIB
 
 A state of f32[2048,2048] tensors, rows split over 8 devices (torch: processes), saved;
-then restored with columns split. A line of JSON: seconds of both.
+then restored with columns split. A line of JSON: seconds of both, and what share of the
+files was still in memory when the first restore began.
 """
 
+import ctypes
 import json
+import mmap
 import os
 import shutil
 import sys
@@ -16,13 +19,31 @@ from pathlib import Path
 DEVICES, SIZE = 8, 2048
 
 
-def drop_cache(folder: Path):
+def drop_cache(folder: Path) -> float:
+    """The share of its files that stays in memory nevertheless."""
     os.sync()  # What is not yet on the disk stays.
+    cached = total = 0
     for path in folder.rglob("*"):
-        if path.is_file():
-            file = os.open(path, os.O_RDONLY)
-            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
-            os.close(file)
+        if not path.is_file() or path.stat().st_size == 0:
+            continue
+        file = os.open(path, os.O_RDONLY)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        cached += _cached_bytes(file, path.stat().st_size)
+        total += path.stat().st_size
+        os.close(file)
+    return cached / max(total, 1)
+
+
+def _cached_bytes(file: int, size: int) -> int:
+    pages = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
+    # A private mapping is one whose address ctypes takes; it reads nothing.
+    with mmap.mmap(file, size, access=mmap.ACCESS_COPY) as memory:
+        first = ctypes.c_char.from_buffer(memory)
+        ctypes.CDLL(None).mincore(
+            ctypes.c_void_p(ctypes.addressof(first)), ctypes.c_size_t(size), pages
+        )
+        del first
+    return sum(page & 1 for page in pages) * mmap.PAGESIZE
 
 
 def orbax(folder: Path, tensors: int):
@@ -45,7 +66,7 @@ def orbax(folder: Path, tensors: int):
         checkpointer.save(folder / "1", state)
         checkpointer.wait_until_finished()
         save = time.perf_counter() - begin
-        drop_cache(folder)
+        cached = drop_cache(folder)
         shape = jax.ShapeDtypeStruct((SIZE, SIZE), np.float32, sharding=columns)
         target = {name: shape for name in state}
         times = []
@@ -56,7 +77,17 @@ def orbax(folder: Path, tensors: int):
             times.append(time.perf_counter() - begin)
             np.testing.assert_array_equal(restored["w1"], whole + 1)
             del restored
-    return {"save": save, "restore": times[0], "restore_cached": times[1]}
+    return _measured(save, times, cached)
+
+
+def _measured(save: float, times: list[float], cached: float) -> dict:
+    restore, again = times
+    return {
+        "save": save,
+        "restore": restore,
+        "restore_cached": again,
+        "cached": cached,
+    }
 
 
 def torch(folder: Path, tensors: int):
@@ -103,13 +134,12 @@ def _torch_rank(rank: int, port: int, folder: str, tensors: int, queue):
 
     state, target = split(0, torch.randn), split(1, torch.empty)
     save = timed(lambda: dcp.save(state, checkpoint_id=folder))
-    if rank == 0:
-        drop_cache(Path(folder))
+    cached = drop_cache(Path(folder)) if rank == 0 else 0
     times = [timed(lambda: dcp.load(target, checkpoint_id=folder)) for _ in range(2)]
     whole = state["w0"].full_tensor(), target["w0"].full_tensor()
     assert torch.equal(*whole)
     if rank == 0:
-        queue.put({"save": save, "restore": times[0], "restore_cached": times[1]})
+        queue.put(_measured(save, times, cached))
     dist.barrier()
     dist.destroy_process_group()
 

@@ -3,7 +3,8 @@
     ./mw bench checkpoint [--folder DIR] [--rounds N]
 
 64 tensors f32[2048,2048], rows split over 8 virtual devices of one process; restored with
-columns split, once from the disk and once more. Meshwright, Orbax and torch's distributed
+columns split, once from the disk and once more (what was in memory of the files in spite
+of being dropped is printed, and how fast the disk reads as much). Meshwright, Orbax and torch's distributed
 checkpoints (8 processes; each where its package is found) in turn on the same disk; medians. All flush what
 they save. Bars: 1.5 times as fast as each, and at most 1.2 times a device's share of the
 state (128 MiB) in memory beyond what there was.
@@ -12,10 +13,14 @@ state (128 MiB) in memory beyond what there was.
 import argparse
 import importlib.util
 import json
+import mmap
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from _machine import describe
@@ -29,6 +34,30 @@ def measured(words) -> dict:
         list(map(str, words)), check=True, stdout=subprocess.PIPE, text=True
     )
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def disk_seconds(folder: Path, mib: int) -> float:
+    """To read as much from the disk, past the cache, with as many readers as devices."""
+    path, part = folder / "plain", (mib << 20) // DEVICES
+    with path.open("wb") as file:
+        for _ in range(mib):
+            file.write(os.urandom(1 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+
+    def read(index: int) -> None:
+        block = mmap.mmap(-1, 4 << 20)
+        source = os.open(path, os.O_RDONLY | os.O_DIRECT)
+        for offset in range(index * part, (index + 1) * part, len(block)):
+            os.preadv(source, [block], offset)
+        os.close(source)
+
+    begin = time.perf_counter()
+    with ThreadPoolExecutor(DEVICES) as readers:
+        list(readers.map(read, range(DEVICES)))
+    seconds = time.perf_counter() - begin
+    path.unlink()
+    return seconds
 
 
 def main():
@@ -46,7 +75,9 @@ def main():
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         ours = [options.probe, Path(folder) / "ours", options.mib, 1]
         script = ROOT / "bench/_checkpoint_peers.py"
+        disk = []
         for _ in range(options.rounds):
+            disk.append(disk_seconds(Path(folder), options.mib))
             runs["meshwright"].append(measured(ours))
             for name in peers:
                 theirs = [sys.executable, script, name, Path(folder) / name]
@@ -57,8 +88,16 @@ def main():
         for name, many in runs.items()
     }
     for name, times in medians.items():
-        words = (f"{key} {times[key]:.2f} s" for key in times if "bytes" not in key)
-        print(f"{name:10} {', '.join(words)}")
+        words = (
+            f"{key} {times[key]:.2f} s"
+            for key in times
+            if "bytes" not in key and key != "cached"
+        )
+        cached = f"{times['cached']:.0%} of its files in memory before"
+        print(f"{name:10} {', '.join(words)}; {cached}")
+    seconds = statistics.median(disk)
+    rate = (options.mib << 20) / seconds / 1e9
+    print(f"the disk reads as much in {seconds:.2f} s ({rate:.1f} GB/s)")
     for name in peers:
         for key in ("save", "restore", "restore_cached"):
             ratio = medians[name][key] / medians["meshwright"][key]

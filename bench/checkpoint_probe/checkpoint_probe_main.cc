@@ -2,9 +2,11 @@
 //
 //   checkpoint_probe FOLDER MIB ROUNDS
 //
-// A line of JSON per round: seconds of the save and of the restore, and how
-// much memory each took at most beyond what there was before.
+// A line of JSON per round: seconds of the save and of the restore, what share
+// of the files was in memory before the restore, and how much memory each took
+// at most beyond what there was before.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,15 +69,35 @@ int64_t Memory(const std::string& key) {
 
 void ResetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
-// So that what follows reads from the disk.
-void DropCache(const std::string& folder) {
+// Bytes of a file that are in memory.
+int64_t CachedBytes(int fd, size_t size) {
+  void* const memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) return 0;
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages((size + page - 1) / page);
+  ::mincore(memory, size, pages.data());
+  ::munmap(memory, size);
+  int64_t cached = 0;
+  for (const unsigned char one : pages) cached += one & 1;
+  return cached * static_cast<int64_t>(page);
+}
+
+// So that what follows reads from the disk. Returns the share of the files that
+// stays in memory nevertheless.
+double DropCache(const std::string& folder) {
+  ::sync();  // What is not yet on the disk stays.
+  int64_t cached = 0;
+  int64_t total = 1;
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(folder)) {
-    if (!entry.is_regular_file()) continue;
+    if (!entry.is_regular_file() || entry.file_size() == 0) continue;
     const int fd = ::open(entry.path().c_str(), O_RDONLY);
     ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    cached += CachedBytes(fd, entry.file_size());
+    total += static_cast<int64_t>(entry.file_size());
     ::close(fd);
   }
+  return static_cast<double>(cached) / static_cast<double>(total);
 }
 
 absl::StatusOr<std::unique_ptr<JobRunner>> Make(const Module& module,
@@ -111,7 +133,7 @@ absl::Status Run(const std::string& folder, int64_t mib, int64_t rounds) {
     MW_RETURN_IF_ERROR(from->Save({.directory = folder, .step = 1}));
     const double save_seconds = save.seconds();
     const int64_t save_bytes = Memory("VmHWM:") - before;
-    DropCache(folder);
+    const double cached = DropCache(folder);
     MW_ASSIGN_OR_RETURN(const auto to,
                         Make(module, columns, "[-, a]", client.get()));
     before = Memory("VmRSS:");
@@ -125,8 +147,8 @@ absl::Status Run(const std::string& folder, int64_t mib, int64_t rounds) {
     MW_RETURN_IF_ERROR(to->Restore(folder).status());
     absl::PrintF(
         "{\"save\": %.4f, \"restore\": %.4f, \"restore_cached\": %.4f, "
-        "\"save_bytes\": %d, \"restore_bytes\": %d}\n",
-        save_seconds, restore_seconds, again.seconds(), save_bytes,
+        "\"cached\": %.4f, \"save_bytes\": %d, \"restore_bytes\": %d}\n",
+        save_seconds, restore_seconds, again.seconds(), cached, save_bytes,
         restore_bytes);
     std::fflush(stdout);
   }
