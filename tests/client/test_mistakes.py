@@ -55,6 +55,49 @@ def test_a_leaf_that_is_no_array(refused):
     assert refused(call) == "batch['name'][0] is a str, not an array"
 
 
+@pytest.mark.parametrize(
+    "array", [np.array(["a", "b"]), np.array([object()]), np.array(["2026-01"], "M8")]
+)
+def test_arrays_of_no_numbers(refused, array):
+    def call(parallelize):
+        step = parallelize(lambda state, batch: (state, batch["x"].sum()))
+        step(step.init(init), {"x": X, "names": array})
+
+    told = f"batch['names'] is an array of {array.dtype}, not of numbers"
+    assert refused(call) == told
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.vmap])
+@pytest.mark.parametrize("is_known", [False, True])
+def test_calls_within_jax(refused, transform, is_known):
+    def call(parallelize):
+        step = parallelize(lambda batch: batch["x"].sum())
+        if is_known:
+            step({"x": X if transform is jax.jit else X[0]})
+        transform(lambda x: step({"x": x}))(X)
+
+    assert re.match(
+        r"batch(\['x'\]|/x) is traced: a step is called from Python", refused(call)
+    )
+
+
+def test_arrays_in_place_of_an_init_function(refused):
+    def call(parallelize):
+        parallelize(step_fn).init(init())
+
+    assert (
+        refused(call)
+        == "init takes a function, not dict: arrays are handed over by put"
+    )
+
+
+def test_a_name_in_a_state_that_is_one_array(refused):
+    def call(parallelize):
+        parallelize(step_fn).put(jnp.ones(3)).fetch("w")
+
+    assert refused(call) == "the state has no 'w': it is one array, which fetch() gives"
+
+
 def test_arguments_that_are_missing(refused):
     def call(parallelize):
         step = parallelize(step_fn)

@@ -83,15 +83,31 @@ class InitialState:
 
 
 def require_arrays(value, name: str) -> None:
-    """Refuses leaves that are no arrays, by the argument's name. Models of nnx and
-    equinox hold what they like."""
+    """Refuses leaves that are no arrays of numbers, by the argument's name. Models of
+    nnx and equinox hold what they like."""
     import jax
-    import numpy as np
 
     found = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_model)[0]
     for path, leaf in found:
-        if hasattr(leaf, "shape") or is_model(leaf):
-            continue
-        if not isinstance(leaf, bool | int | float | complex | np.generic):
-            where = name + jax.tree_util.keystr(path)
-            raise MeshwrightError(f"{where} is a {type(leaf).__name__}, not an array")
+        why = None if is_model(leaf) else _why_not(leaf)
+        if why is not None:
+            raise MeshwrightError(f"{name}{jax.tree_util.keystr(path)} is {why}")
+
+
+def _why_not(leaf) -> str | None:
+    import jax
+    import numpy as np
+
+    if isinstance(leaf, jax.core.Tracer):
+        return (
+            "traced: a step is called from Python, not within jax.jit or another "
+            "transformation"
+        )
+    if hasattr(leaf, "shape"):
+        dtype = getattr(leaf, "dtype", None)
+        if isinstance(dtype, np.dtype) and dtype.kind in "OUSMm":
+            return f"an array of {dtype}, not of numbers"
+        return None
+    if isinstance(leaf, bool | int | float | complex | np.generic):
+        return None
+    return f"a {type(leaf).__name__}, not an array"

@@ -92,6 +92,10 @@ class State:
         names = form.names()
         prefix = f"{name}/"
         chosen = [i for i, n in enumerate(names) if n == name or n.startswith(prefix)]
+        if not chosen and names == [""]:
+            raise MeshwrightError(
+                f"the state has no {name!r}: it is one array, which fetch() gives"
+            )
         if not chosen:
             raise MeshwrightError(
                 f"the state has no {name!r}; there are {', '.join(names[:8])}"
