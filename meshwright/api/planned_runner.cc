@@ -39,8 +39,14 @@ absl::StatusOr<std::unique_ptr<JobRunner>> Load(const Module& module,
   if (Client** const client = std::get_if<Client*>(&where)) {
     return MakeLocalRunner(module, std::move(source), *client);
   }
-  MW_ASSIGN_OR_RETURN(std::unique_ptr<RemoteSite> site,
-                      std::get<Coordinator*>(where)->Load(std::move(source)));
+  const OnWorkers on = std::holds_alternative<OnWorkers>(where)
+                           ? std::get<OnWorkers>(where)
+                           : OnWorkers{std::get<Coordinator*>(where)};
+  MW_ASSIGN_OR_RETURN(
+      std::unique_ptr<RemoteSite> site,
+      on.coordinator->Load(std::move(source), on.beside != nullptr
+                                                  ? on.beside->remote_site()
+                                                  : nullptr));
   const Job* const job = &site->job();
   return std::make_unique<JobRunner>(module, job, std::move(site));
 }

@@ -30,8 +30,14 @@ std::string PlatformFor(const Plan& plan);
 absl::StatusOr<std::unique_ptr<Client>> MakeClientFor(
     const std::string& platform, int64_t devices);
 
+// The workers of a coordinator; `beside`: a job on them that stays, or null.
+struct OnWorkers {
+  Coordinator* coordinator = nullptr;
+  const JobRunner* beside = nullptr;
+};
+
 // Where steps run: on the devices of this process, or on those of workers.
-using Where = std::variant<Client*, Coordinator*>;
+using Where = std::variant<Client*, Coordinator*, OnWorkers>;
 
 // All arguments must outlive the runner. The whole step on one device, or as
 // partitioned.

@@ -11,6 +11,7 @@
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
 #include "meshwright/mesh/cluster_file.h"
+#include "meshwright/runtime/move_state.h"
 
 namespace meshwright {
 
@@ -22,7 +23,6 @@ struct ServedJob::Loaded {
   const Module module;
   const meshwright::Plan plan;
   std::unique_ptr<const LoweredPlan> lowered;
-  std::unique_ptr<Client> client;  // Null where there is a coordinator.
   JobFacts facts;
   PlannedRunner made;
 };
@@ -48,9 +48,16 @@ bool IsCallersFault(const absl::Status& status) {
 
 }  // namespace
 
-ServedJob::ServedJob(Options options) : options_(std::move(options)) {}
+ServedJob::ServedJob(Options options)
+    : options_(std::move(options)),
+      lane_(options_.beside != nullptr ? options_.beside->lane_
+                                       : std::make_shared<JobLane>()) {}
 
-ServedJob::~ServedJob() { End(); }
+ServedJob::~ServedJob() {
+  End();
+  // What is in progress uses it.
+  lane_->thread.Do(JobCall(), [] { return absl::OkStatus(); }).IgnoreError();
+}
 
 std::string ServedJob::ToString() const {
   const std::lock_guard lock(mutex_);
@@ -61,6 +68,17 @@ std::string ServedJob::ToString() const {
 
 absl::Status ServedJob::CheckAlive() const {
   const std::lock_guard lock(mutex_);
+  return IsAlive();
+}
+
+absl::Status ServedJob::BeginWork() {
+  const std::lock_guard lock(mutex_);
+  MW_RETURN_IF_ERROR(IsAlive());
+  is_at_work_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status ServedJob::IsAlive() const {
   switch (state_) {
     case State::kLoading:
       return absl::FailedPreconditionError(
@@ -93,11 +111,16 @@ absl::Status ServedJob::Failed(const absl::Status& why) {
 
 absl::Status ServedJob::Do(const JobCall& call,
                            std::function<absl::Status(Runner& runner)> work) {
-  return thread_.Do(call, [this, work = std::move(work)]() -> absl::Status {
-    MW_RETURN_IF_ERROR(CheckAlive());
-    const absl::Status status = work(*loaded_->made.runner);
-    return status.ok() ? status : Failed(status);
-  });
+  return lane_->thread.Do(
+      call, [this, work = std::move(work)]() -> absl::Status {
+        MW_RETURN_IF_ERROR(BeginWork());
+        const absl::Status status = work(*loaded_->made.runner);
+        {
+          const std::lock_guard lock(mutex_);
+          is_at_work_ = false;
+        }
+        return status.ok() ? status : Failed(status);
+      });
 }
 
 absl::Status ServedJob::Prepare(const std::string& module,
@@ -156,11 +179,16 @@ absl::Status ServedJob::AwaitDevices(const JobCall& call) const {
 }
 
 absl::StatusOr<Where> ServedJob::FindPlace() {
-  if (options_.coordinator != nullptr) return options_.coordinator;
+  const std::shared_ptr<ServedJob> beside = std::exchange(options_.beside, {});
+  if (options_.coordinator != nullptr) {
+    if (beside == nullptr) return options_.coordinator;
+    MW_RETURN_IF_ERROR(beside->CheckAlive());
+    return OnWorkers{options_.coordinator, beside->loaded_->made.job};
+  }
   const meshwright::Plan& plan = loaded_->plan;
-  MW_ASSIGN_OR_RETURN(loaded_->client,
-                      MakeClientFor(PlatformFor(plan), plan.device_count()));
-  return loaded_->client.get();
+  MW_ASSIGN_OR_RETURN(Client* const client,
+                      lane_->ClientFor(PlatformFor(plan), plan.device_count()));
+  return client;
 }
 
 absl::Status ServedJob::Place() {
@@ -183,12 +211,32 @@ absl::Status ServedJob::Place() {
 
 absl::Status ServedJob::Load(std::string module, std::string plan,
                              const JobCall& call) {
-  MW_RETURN_IF_ERROR(thread_.Do(
+  MW_RETURN_IF_ERROR(lane_->thread.Do(
       call, [this, module = std::move(module), plan = std::move(plan)] {
         return Prepare(module, plan);
       }));
   MW_RETURN_IF_ERROR(AwaitDevices(call));
-  return thread_.Do(call, [this] { return Place(); });
+  return lane_->thread.Do(call, [this] { return Place(); });
+}
+
+absl::Status ServedJob::Take(std::shared_ptr<ServedJob> from, StateMoves moves,
+                             const JobCall& call) {
+  if (from->lane_ != lane_ || from.get() == this) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(from->ToString(), " is not loaded beside ", ToString()));
+  }
+  std::vector<StateMove> names;
+  for (StateMoves::Move& one : moves.moves) {
+    names.push_back({std::move(one.taken), std::move(one.given)});
+  }
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, lane_->turns.Take(call));
+  return Do(call,
+            [from = std::move(from), names = std::move(names),
+             drop = moves.drop](Runner& runner) -> absl::Status {
+              MW_RETURN_IF_ERROR(from->CheckAlive());
+              return MoveState(*from->loaded_->made.runner, runner, names,
+                               drop);
+            });
 }
 
 void ServedJob::Note(int64_t number, const StepReport& report) {
@@ -215,12 +263,14 @@ void ServedJob::End() {
     if (state_ == State::kEnding || state_ == State::kOver) return;
     state_ = State::kEnding;
     running = std::exchange(running_, nullptr);
+    // Jobs beside it would not outlive that.
+    if (!is_at_work_ && lane_.use_count() > 1) running = nullptr;
   }
   if (running != nullptr) {
     running->Abort(
         absl::CancelledError(absl::StrCat("job ", number(), " was stopped")));
   }
-  thread_.Post([this] {
+  lane_->thread.Post([this] {
     loaded_ = nullptr;  // Unloads it, in the end.
     const std::lock_guard lock(mutex_);
     state_ = State::kOver;

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "meshwright/api/call_thread.h"
+#include "meshwright/api/job_lane.h"
 #include "meshwright/api/planned_runner.h"
 #include "meshwright/runtime/coordinator.h"
 #include "meshwright/runtime/step_metrics.h"
@@ -29,6 +29,8 @@ class ServedJob {
  public:
   struct Options {
     int64_t number = 1;
+    // A job that is loaded already, whose devices it shares; may be null.
+    std::shared_ptr<ServedJob> beside;
     // Its workers run the job; must outlive it. Null: devices of this process
     // do.
     Coordinator* coordinator = nullptr;
@@ -58,6 +60,10 @@ class ServedJob {
   absl::Status Fetch(std::vector<Wanted> wanted,
                      const JobService::TensorSink& sink, const JobCall& call);
 
+  // State of a job beside it becomes parameters of this one (MoveState).
+  absl::Status Take(std::shared_ptr<ServedJob> from, StateMoves moves,
+                    const JobCall& call);
+
   // A failure leaves the job unchanged.
   absl::Status Save(SaveOptions options, const JobCall& call);
   absl::Status AwaitSaved(const JobCall& call);
@@ -65,6 +71,8 @@ class ServedJob {
                                         const JobCall& call);
 
   // Ends what is in progress; no other call works afterwards. Returns at once.
+  // Jobs beside it go on, unless it was at work on workers, whose connections
+  // they share.
   void End();
   bool is_ended() const;
   // Whether it has ended, and nothing of it is left on workers.
@@ -97,10 +105,13 @@ class ServedJob {
   absl::Status Try(const JobCall& call,
                    std::function<absl::Status(Runner& runner)> work);
   absl::Status CheckAlive() const;
+  absl::Status IsAlive() const;  // Requires: the mutex is locked.
+  // Called on the thread.
+  absl::Status BeginWork();
   absl::Status Failed(const absl::Status& why);
 
-  const Options options_;
-  CallTurns turns_;
+  Options options_;
+  const std::shared_ptr<JobLane> lane_;
   // Used by the thread only.
   std::unique_ptr<Loaded> loaded_;
   Steps* steps_of_call_ = nullptr;
@@ -112,11 +123,10 @@ class ServedJob {
   std::vector<std::string> state_names_;
   int64_t devices_ = 0;
   JobRunner* running_ = nullptr;
+  bool is_at_work_ = false;
   double compile_seconds_ = 0;
   int64_t steps_ = 0;
   std::optional<StepFigures> last_;
-
-  CallThread thread_;  // Declared last, so that it is destroyed first.
 };
 
 }  // namespace meshwright

@@ -51,7 +51,7 @@ absl::Status SetAll(Runner& runner, std::vector<LentTensor>& tensors) {
 absl::Status ServedJob::Init(const InitFrom& from, TensorSource& tensors,
                              const JobCall& call) {
   MW_RETURN_IF_ERROR(CheckAlive());
-  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, lane_->turns.Take(call));
   if (from.from == InitFrom::kModule) {
     const auto arguments = std::make_shared<std::vector<Tensor>>();
     while (true) {
@@ -88,7 +88,7 @@ absl::Status ServedJob::Init(const InitFrom& from, TensorSource& tensors,
 absl::Status ServedJob::Feed(std::string dataset, int64_t position,
                              const JobCall& call) {
   MW_RETURN_IF_ERROR(CheckAlive());
-  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, lane_->turns.Take(call));
   return Do(call, [dataset = std::move(dataset), position](Runner& runner) {
     return runner.Feed(dataset, position);
   });
@@ -104,7 +104,7 @@ absl::Status ServedJob::Step(int64_t count, TensorSource& data,
     return absl::InvalidArgumentError(
         absl::StrCat(count, " steps cannot be run"));
   }
-  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, lane_->turns.Take(call));
   const auto given = std::make_shared<std::vector<LentTensor>>();
   while (true) {
     MW_ASSIGN_OR_RETURN(std::optional<LentTensor> tensor, data.Next());
@@ -166,7 +166,7 @@ absl::Status ServedJob::Fetch(std::vector<Wanted> wanted,
                               const JobService::TensorSink& sink,
                               const JobCall& call) {
   MW_RETURN_IF_ERROR(CheckAlive());
-  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, lane_->turns.Take(call));
   if (wanted.empty()) {
     const std::lock_guard lock(mutex_);
     wanted.assign(state_names_.begin(), state_names_.end());
@@ -194,7 +194,7 @@ absl::Status ServedJob::Send(std::vector<Wanted> wanted, size_t from,
 absl::Status ServedJob::Try(const JobCall& call,
                             std::function<absl::Status(Runner& runner)> work) {
   MW_RETURN_IF_ERROR(CheckAlive());
-  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, turns_.Take(call));
+  MW_ASSIGN_OR_RETURN(const CallTurns::Turn turn, lane_->turns.Take(call));
   const auto status = std::make_shared<absl::Status>();
   MW_RETURN_IF_ERROR(Do(call, [status, work = std::move(work)](Runner& runner) {
     *status = work(runner);

@@ -78,13 +78,13 @@ ServedJobs::ServedJobs(Options options) : options_(std::move(options)) {}
 ServedJobs::~ServedJobs() { Shutdown(); }
 
 void ServedJobs::Shutdown() {
-  std::shared_ptr<ServedJob> job;
+  Jobs jobs;
   {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
-    job = job_;
+    jobs = jobs_;
   }
-  if (job != nullptr) job->End();
+  for (const auto& [number, job] : jobs) job->End();
 }
 
 bool ServedJobs::is_over() const {
@@ -94,7 +94,8 @@ bool ServedJobs::is_over() const {
 
 bool ServedJobs::has_job() const {
   const std::lock_guard lock(mutex_);
-  return job_ != nullptr && !job_->is_over();
+  return std::ranges::any_of(
+      jobs_, [](const auto& one) { return !one.second->is_over(); });
 }
 
 absl::Status ServedJobs::Explained(const absl::Status& status) const {
@@ -151,30 +152,52 @@ absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Begin(
     {
       const std::lock_guard lock(mutex_);
       if (is_over_) return Over();
-      if (job_ != nullptr && !job_->is_ended()) {
-        return absl::FailedPreconditionError(
-            absl::StrCat(job_->ToString(),
-                         " is loaded; there is one at a time: stop it "
-                         "first"));
+      for (const auto& [number, job] : jobs_) {
+        if (!job->is_ended()) {
+          return absl::FailedPreconditionError(
+              absl::StrCat(job->ToString(),
+                           " is loaded; there is one at a time: stop it "
+                           "first"));
+        }
+        if (!job->is_over()) ending = job;
       }
-      if (job_ == nullptr || job_->is_over()) {
+      if (ending == nullptr) {
         // Those of the job before may be gone.
         if (options_.coordinator != nullptr) {
           options_.coordinator->ForgetLost(0);
         }
-        job_ = std::make_shared<ServedJob>(ServedJob::Options{
-            .number = ++last_number_,
-            .coordinator = options_.coordinator,
-            .on_step = [this](const StepFigures& one) { Note(one); },
-            .patience = options_.patience});
-        return job_;
+        jobs_.clear();
+        return Add(nullptr);
       }
-      ending = job_;
     }
     if (call.cancelled()) return absl::CancelledError("the client has gone");
     if (absl::Now() > end) return StillThere(*ending);
     absl::SleepFor(kJobLook);
   }
+}
+
+absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::BeginBeside(
+    int64_t beside) {
+  MW_ASSIGN_OR_RETURN(std::shared_ptr<ServedJob> job, Find(beside));
+  const std::lock_guard lock(mutex_);
+  const auto left = std::ranges::count_if(
+      jobs_, [](const auto& one) { return !one.second->is_over(); });
+  if (static_cast<size_t>(left) >= kMaxJobs) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(left, " jobs are loaded: stop one first"));
+  }
+  return Add(std::move(job));
+}
+
+// Requires: the mutex is locked.
+std::shared_ptr<ServedJob> ServedJobs::Add(std::shared_ptr<ServedJob> beside) {
+  const int64_t number = ++last_number_;
+  return jobs_[number] = std::make_shared<ServedJob>(ServedJob::Options{
+             .number = number,
+             .beside = std::move(beside),
+             .coordinator = options_.coordinator,
+             .on_step = [this](const StepFigures& one) { Note(one); },
+             .patience = options_.patience});
 }
 
 absl::Status ServedJobs::StillThere(const ServedJob& job) const {
@@ -209,9 +232,12 @@ absl::Status ServedJobs::AwaitFirstWorkers(const JobCall& call) {
   }
 }
 
-absl::StatusOr<int64_t> ServedJobs::Load(std::string module, std::string plan,
-                                         JobCall& call) {
-  MW_ASSIGN_OR_RETURN(const std::shared_ptr<ServedJob> job, Begin(call));
+absl::StatusOr<int64_t> ServedJobs::LoadBeside(int64_t beside,
+                                               std::string module,
+                                               std::string plan,
+                                               JobCall& call) {
+  MW_ASSIGN_OR_RETURN(const std::shared_ptr<ServedJob> job,
+                      beside != 0 ? BeginBeside(beside) : Begin(call));
   absl::Status status = AwaitFirstWorkers(call);
   if (status.ok()) status = job->Load(std::move(module), std::move(plan), call);
   if (status.ok()) return job->number();
@@ -222,9 +248,8 @@ absl::StatusOr<int64_t> ServedJobs::Load(std::string module, std::string plan,
 absl::StatusOr<std::shared_ptr<ServedJob>> ServedJobs::Find(int64_t job) const {
   const std::lock_guard lock(mutex_);
   if (is_over_) return Over();
-  if (job_ != nullptr && job_->number() == job && !job_->is_ended()) {
-    return job_;
-  }
+  const auto found = jobs_.find(job);
+  if (found != jobs_.end() && !found->second->is_ended()) return found->second;
   if (job > 0 && job <= last_number_) {
     return absl::NotFoundError(absl::StrCat("job ", job, " was stopped"));
   }
@@ -264,6 +289,13 @@ absl::Status ServedJobs::Fetch(int64_t job, std::vector<Wanted> wanted,
   return Explained(found->Fetch(std::move(wanted), sink, call));
 }
 
+absl::Status ServedJobs::Move(int64_t from, int64_t to, StateMoves moves,
+                              JobCall& call) {
+  MW_ASSIGN_OR_RETURN(auto source, Find(from));
+  MW_ASSIGN_OR_RETURN(const auto target, Find(to));
+  return Explained(target->Take(std::move(source), std::move(moves), call));
+}
+
 absl::Status ServedJobs::Save(int64_t job, SaveOptions options, JobCall& call) {
   MW_ASSIGN_OR_RETURN(const auto found, Find(job));
   return Explained(found->Save(std::move(options), call));
@@ -301,8 +333,8 @@ absl::StatusOr<std::string> ServedJobs::Describe(JobCall&) {
     }
   }
   const std::lock_guard lock(mutex_);
-  if (job_ != nullptr && !job_->is_over()) {
-    json["jobs"].push_back(job_->Describe());
+  for (const auto& [number, job] : jobs_) {
+    if (!job->is_over()) json["jobs"].push_back(job->Describe());
   }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -1,5 +1,5 @@
 // A coordinator's service for clients: plans, and runs one job at a time on the
-// workers that have joined.
+// workers that have joined, or several of one client beside each other.
 //
 //   ServedJobs jobs({.coordinator = &coordinator, .cluster = cluster});
 //   WorkerServer::Start({..., .jobs = &jobs});
@@ -9,8 +9,10 @@
 #ifndef MESHWRIGHT_API_SERVED_JOBS_H_
 #define MESHWRIGHT_API_SERVED_JOBS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -52,6 +54,9 @@ class ServedJobs : public JobService {
   // Whether the destructor would wait for long: planning cannot be interrupted.
   bool is_planning() { return planning_.is_busy(); }
 
+  // Jobs that are beside each other.
+  static constexpr size_t kMaxJobs = 64;
+
   // Whether there is a job, of which something is left.
   bool has_job() const;
 
@@ -62,9 +67,10 @@ class ServedJobs : public JobService {
   std::string MetricsText() const;
 
   absl::StatusOr<std::string> Plan(PlanInput input, JobCall& call) override;
-  // kFailedPrecondition, naming it, while there is another job.
-  absl::StatusOr<int64_t> Load(std::string module, std::string plan,
-                               JobCall& call) override;
+  // kFailedPrecondition, naming it, while there is a job that it is not to be
+  // beside of.
+  absl::StatusOr<int64_t> LoadBeside(int64_t beside, std::string module,
+                                     std::string plan, JobCall& call) override;
   absl::Status Init(int64_t job, InitFrom from, TensorSource& tensors,
                     JobCall& call) override;
   absl::Status Feed(int64_t job, std::string dataset, int64_t position,
@@ -76,6 +82,8 @@ class ServedJobs : public JobService {
                             const TensorSink& sink, JobCall& call) override;
   absl::Status Fetch(int64_t job, std::vector<Wanted> wanted,
                      const TensorSink& sink, JobCall& call) override;
+  absl::Status Move(int64_t from, int64_t to, StateMoves moves,
+                    JobCall& call) override;
   absl::Status Save(int64_t job, SaveOptions options, JobCall& call) override;
   absl::Status AwaitSaved(int64_t job, JobCall& call) override;
   absl::StatusOr<RestoredState> Restore(int64_t job, std::string directory,
@@ -85,7 +93,11 @@ class ServedJobs : public JobService {
   absl::Status Stop(int64_t job) override;
 
  private:
+  using Jobs = std::map<int64_t, std::shared_ptr<ServedJob>>;
+
   absl::StatusOr<std::shared_ptr<ServedJob>> Begin(const JobCall& call);
+  absl::StatusOr<std::shared_ptr<ServedJob>> BeginBeside(int64_t beside);
+  std::shared_ptr<ServedJob> Add(std::shared_ptr<ServedJob> beside);
   // Why no other job can be loaded yet.
   absl::Status StillThere(const ServedJob& job) const;
   absl::StatusOr<std::shared_ptr<ServedJob>> Find(int64_t job) const;
@@ -103,7 +115,7 @@ class ServedJobs : public JobService {
   bool is_over_ = false;
   bool have_all_joined_ = false;
   int64_t last_number_ = 0;
-  std::shared_ptr<ServedJob> job_;  // The most recent; may be over.
+  Jobs jobs_;  // Beside each other, by number; some may be over.
   CallThread planning_;
 };
 

@@ -179,8 +179,8 @@ TEST(FindPlan, EndsEarlyForAShortRun) {
   };
   const Plan any = plan(std::nullopt);
   EXPECT_FALSE(is_early(any));
-  EXPECT_THAT(any.notes, testing::Not(testing::Contains(
-                             testing::HasSubstr("not tried"))));
+  EXPECT_THAT(any.notes,
+              testing::Not(testing::Contains(testing::HasSubstr("not tried"))));
   EXPECT_FALSE(is_early(plan(1'000'000'000)));
   const Plan early = plan(10);
   EXPECT_TRUE(is_early(early));

@@ -122,14 +122,10 @@ struct SearchPolicy {
     double gain = 0.0005;
   } experts;
 
-  // When a finished non-pipelined plan of a short run (PlanRequest::steps) is
-  // the plan. Not by the clock: the same step has the same plan however busy
-  // the machine is.
+  // Of experts' plans and pipelines, in short runs (PlanRequest::steps).
   struct Worth {
-    // Share of a step's time that experts' plans and pipelines may gain.
-    double gain = 0.1;
-    // Seconds that trying them takes for each op of the step.
-    double seconds_of_op = 0.001;
+    double gain = 0.1;             // Share of a step that they may gain.
+    double seconds_of_op = 0.001;  // That they take; not by the clock.
   } worth;
 
   // Pipelined against non-pipelined.

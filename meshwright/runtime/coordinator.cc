@@ -9,6 +9,7 @@
 #include "meshwright/runtime/collective_options.h"
 #include "meshwright/runtime/load_on_team.h"
 #include "meshwright/runtime/renew_workers.h"
+#include "meshwright/runtime/write_programs.h"
 
 namespace meshwright {
 namespace {
@@ -124,27 +125,66 @@ absl::StatusOr<Team> Coordinator::Place(Job& job) const {
   return team;
 }
 
-absl::StatusOr<std::unique_ptr<RemoteSite>> Coordinator::Load(
-    JobSource source) {
-  MW_ASSIGN_OR_RETURN(Team team, Place(source.job));
-  while (source.job.SpansWorkers() &&
+absl::StatusOr<Team> Coordinator::PlaceAnew(Job& job) {
+  MW_ASSIGN_OR_RETURN(Team team, Place(job));
+  while (job.SpansWorkers() &&
          CollectivesCrossProcesses(team[0]->hello().platform())) {
     MW_ASSIGN_OR_RETURN(const bool renewed,
                         RenewWorkers(team, *watch_, [&] { return workers(); }));
     if (!renewed) break;
     // Other workers may have joined or left meanwhile.
+    MW_ASSIGN_OR_RETURN(team, Place(job));
+  }
+  return team;
+}
+
+std::shared_ptr<const JobNumber> Coordinator::NextNumber(
+    const RemoteSite* beside) {
+  const std::lock_guard lock(mutex_);
+  if (beside == nullptr) calls_.clear();
+  const auto free = std::ranges::find_if(
+      calls_, [](const auto& one) { return one.expired(); });
+  const int64_t n = free - calls_.begin();
+  const auto number = std::make_shared<const JobNumber>(
+      JobNumber{.id = next_job_++,
+                .beside = beside != nullptr ? beside->number() : 0,
+                .calls = CallsOf(n)});
+  if (free == calls_.end()) {
+    calls_.push_back(number);
+  } else {
+    *free = number;
+  }
+  return number;
+}
+
+absl::StatusOr<std::unique_ptr<RemoteSite>> Coordinator::Load(
+    JobSource source, const RemoteSite* beside) {
+  Team team;
+  if (beside == nullptr) {
+    MW_ASSIGN_OR_RETURN(team, PlaceAnew(source.job));
+  } else {
     MW_ASSIGN_OR_RETURN(team, Place(source.job));
+    // Devices that were opened alone are not those of a team, and the other way
+    // round (worker_engine.h).
+    const bool is_opened_otherwise =
+        CollectivesCrossProcesses(team[0]->hello().platform()) &&
+        source.job.SpansWorkers() != beside->job().SpansWorkers();
+    if (team != beside->team() || is_opened_otherwise) {
+      return absl::FailedPreconditionError(
+          "the job needs other workers than the one that is loaded, or needs "
+          "them otherwise");
+    }
   }
-  int64_t id = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    id = next_job_++;
-  }
-  const JobNumber number = {.id = id};
+  const std::shared_ptr<const JobNumber> number = NextNumber(beside);
   const absl::StatusOr<double> seconds =
-      LoadOnTeam(source, number, team, *watch_);
-  // Remaining reports on the previous job.
-  for (const auto& worker : team) worker->ForgetReports();
+      LoadOnTeam(source, *number, team, *watch_);
+  if (beside != nullptr) {
+    // Nothing is left of it on workers.
+    MW_RETURN_IF_ERROR(seconds.status());
+  } else {
+    // Remaining reports on the previous job.
+    for (const auto& worker : team) worker->ForgetReports();
+  }
   auto site = std::make_unique<RemoteSite>(std::move(source.job), number, team,
                                            watch_, seconds.value_or(0));
   MW_RETURN_IF_ERROR(seconds.status());

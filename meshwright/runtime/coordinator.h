@@ -8,8 +8,10 @@
 //   JobRunner runner(module, &job, std::move(site));
 //
 // The coordinator compiles nothing and runs nothing, so that what crashes a
-// compiler crashes a worker only. One job at a time; the next may be loaded
-// once the site of the last one is destroyed.
+// compiler crashes a worker only. One job at a time, apart from those that are
+// loaded beside another; the next may be loaded once the sites of the last ones
+// are destroyed. Sites of jobs beside each other are used by one thread at a
+// time, so that all workers run their steps in one order.
 #ifndef MESHWRIGHT_RUNTIME_COORDINATOR_H_
 #define MESHWRIGHT_RUNTIME_COORDINATOR_H_
 
@@ -61,12 +63,17 @@ class Coordinator {
   // Places the job on the devices of the live workers, in their order, and has
   // it compiled there. Workers whose processes cannot be in its team are
   // restarted first (renew_workers.h). What `source` points to must outlive the
-  // call.
-  absl::StatusOr<std::unique_ptr<RemoteSite>> Load(JobSource source);
+  // call. `beside`: a job that stays; kFailedPrecondition if this one needs
+  // other workers, or needs them otherwise.
+  absl::StatusOr<std::unique_ptr<RemoteSite>> Load(
+      JobSource source, const RemoteSite* beside = nullptr);
 
  private:
   // Places it on live workers, and returns those that get the job.
   absl::StatusOr<Team> Place(Job& job) const;
+  // The same, and restarts those that have to be.
+  absl::StatusOr<Team> PlaceAnew(Job& job);
+  std::shared_ptr<const JobNumber> NextNumber(const RemoteSite* beside);
 
   const std::shared_ptr<WorkerWatch> watch_;
   mutable std::mutex mutex_;
@@ -75,6 +82,8 @@ class Coordinator {
   bool is_over_ = false;
   absl::Status end_;  // With which workers end then.
   int64_t next_job_ = 1;
+  // By CallsOf's argument: the number of the job that has it.
+  std::vector<std::weak_ptr<const JobNumber>> calls_;
 };
 
 }  // namespace meshwright

@@ -92,6 +92,10 @@ class Executor {
   // Makes the outputs of a job on the same devices (init_job.h), which has run,
   // these parameters.
   absl::Status Adopt(Executor& init, const std::vector<int64_t>& parameters);
+  // As JobSite::Share. kInvalidArgument if the devices have other shards.
+  absl::Status Share(const Executor& from,
+                     const std::vector<SharedParameter>& pairs);
+  void Drop(const std::vector<int64_t>& parameters);
 
  private:
   Executor(Job job, const Options& options);
@@ -108,6 +112,9 @@ class Executor {
   absl::StatusOr<std::unique_ptr<RunningStep>> Start(int64_t number,
                                                      bool is_awaited);
   absl::StatusOr<StepReport> Finish(RunningStep& step);
+  // Shares an array of another job with this stage.
+  absl::Status ShareOn(int32_t stage, const Executor& from,
+                       const SharedParameter& pair);
   int32_t StageOf(const ShardAt& at) const;
   absl::StatusOr<const OwnArray*> ArrayOf(const ShardAt& at) const;
   absl::StatusOr<const Buffer*> BufferOf(const ShardAt& at) const;

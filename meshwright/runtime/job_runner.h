@@ -40,6 +40,7 @@ class JobRunner : public Runner {
   JobRunner(const Module& module, const Job* job,
             std::unique_ptr<JobSite> site);
 
+  JobRunner* AsJob() override { return this; }
   const ModuleRoles& roles() const override { return roles_; }
   absl::Status FillSynthetic(uint64_t seed) override;
   absl::Status Set(std::vector<Tensor> tensors) override;
@@ -68,6 +69,13 @@ class JobRunner : public Runner {
   absl::Status SaveState(const SaveOptions& options, StateMap map);
   absl::StatusOr<RestoredState> RestoreState(const std::string& directory,
                                              const StateMap& map);
+  // Whether parameter `pair.to` can share the array of state `pair.from` of the
+  // other: all devices have the same shards of both.
+  bool CanShare(const JobRunner& other, const SharedParameter& pair) const;
+  // Requires: it can, for all of them.
+  absl::Status Share(JobRunner& other,
+                     const std::vector<SharedParameter>& pairs);
+  absl::Status Drop(const std::vector<int64_t>& parameters);
   // kInternal, naming it, if an output of the last step is not bitwise equal on
   // all devices that hold replicas of it.
   absl::Status CheckOutputCopies() const;
@@ -83,6 +91,8 @@ class JobRunner : public Runner {
   const Simulation& execution() const { return execution_; }
   // Null if the job runs elsewhere.
   Executor* executor() { return site_->executor(); }
+  // Null if it runs in this process.
+  const RemoteSite* remote_site() const { return site_->remote_site(); }
   // Of a local job (MeasurePeak), or as workers reported after the last step;
   // nullopt before the first.
   absl::StatusOr<std::optional<PeakMemory>> FindPeak();

@@ -67,7 +67,14 @@ struct StepReport {
   std::optional<int64_t> position;
 };
 
+// State `from` of one job is parameter `to` of another.
+struct SharedParameter {
+  int64_t from = 0;
+  int64_t to = 0;
+};
+
 class Executor;
+class RemoteSite;
 
 // A save in progress.
 class StateWrite {
@@ -116,6 +123,16 @@ class JobSite {
   virtual absl::Status Adopt(JobSite& init,
                              const std::vector<int64_t>& parameters) = 0;
 
+  // Whether `other` runs on the same devices, so that arrays can be shared.
+  virtual bool IsBeside(JobSite& other) const = 0;
+  // Makes arrays of a job beside this one parameters of this one; every device
+  // has the same shards of both. They are shared: a step of either job that
+  // changes one ends it for the other.
+  virtual absl::Status Share(JobSite& from,
+                             const std::vector<SharedParameter>& pairs) = 0;
+  // These parameters have no values any more.
+  virtual absl::Status Drop(const std::vector<int64_t>& parameters) = 0;
+
   // Writes the state's files to an existing folder. With `copy`, returns as
   // soon as the state may change again.
   virtual absl::StatusOr<std::unique_ptr<StateWrite>> BeginSave(
@@ -130,6 +147,8 @@ class JobSite {
 
   // The executor, if all of the job runs in this process.
   virtual Executor* executor() { return nullptr; }
+  // Itself, if it is on workers.
+  virtual const RemoteSite* remote_site() const { return nullptr; }
 
  protected:
   virtual absl::Status FeedWorkers(const DatasetSpec* spec,

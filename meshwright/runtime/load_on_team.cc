@@ -41,8 +41,7 @@ absl::Status SendPrograms(const JobSource& source, JobNumber job,
     worker.ForgetBlobs();
     MW_ASSIGN_OR_RETURN(const std::vector<std::string> programs,
                         WritePrograms(source, static_cast<int>(number),
-                                      job.is_init ? kInitCalls : kJobCalls,
-                                      worker.hello().platform()));
+                                      job.calls, worker.hello().platform()));
     spec.code_hashes.clear();
     for (const std::string& code : programs) {
       spec.code_hashes.push_back(code.empty() ? "" : ContentHash(code));
@@ -55,7 +54,8 @@ absl::Status SendPrograms(const JobSource& source, JobNumber job,
     proto::WorkerCommand command;
     proto::LoadJob& load = *command.mutable_load();
     load.set_job(job.id);
-    load.set_init(job.is_init);
+    load.set_beside(job.beside);
+    load.set_calls(job.calls);
     load.set_spec_hash(hash);
     load.set_member(static_cast<int>(number));
     MW_ASSIGN_OR_RETURN(ids.emplace_back(), worker.Command(std::move(command)));
@@ -84,7 +84,7 @@ absl::StatusOr<double> Load(const JobSource& source, JobNumber number,
       failed.Update({static_cast<absl::StatusCode>(reply.code()),
                      absl::StrCat(team[i]->name(), ": ", reply.message())});
     }
-    if (!failed.ok() && !number.is_init) return true;
+    if (!failed.ok() && number.beside == 0) return true;
     // Workers drop what they have not begun when they abort.
     if (const absl::Status why =
             aborted != nullptr ? aborted() : absl::OkStatus();
@@ -106,7 +106,7 @@ absl::StatusOr<double> LoadOnTeam(
   MW_RETURN_IF_ERROR(CheckPlatforms(source.job, team));
   absl::StatusOr<double> seconds = Load(source, number, team, watch, aborted);
   if (seconds.ok()) return seconds;
-  if (number.is_init) {
+  if (number.beside != 0) {
     UnloadFromTeam(number, team);
     return seconds;
   }
@@ -124,7 +124,8 @@ absl::StatusOr<double> LoadOnTeam(
 void UnloadFromTeam(JobNumber number, const Team& team) {
   for (const std::shared_ptr<RemoteWorker>& worker : team) {
     proto::WorkerCommand command;
-    command.mutable_unload()->set_init(number.is_init);
+    command.set_job(number.id);
+    command.mutable_unload();
     // A lost worker has nothing to unload.
     worker->Post(std::move(command)).IgnoreError();
   }

@@ -210,6 +210,16 @@ absl::Status LoadedJob::Restore(const proto::RestoreState& what) {
   return read.ok() ? read : absl::InvalidArgumentError(read.message());
 }
 
+absl::Status LoadedJob::Share(const LoadedJob& from,
+                              const proto::ShareState& what) {
+  MW_RETURN_IF_ERROR(from.CheckCollectives());
+  std::vector<SharedParameter> pairs;
+  for (const proto::ShareState::Pair& pair : what.parameters()) {
+    pairs.push_back({.from = pair.from(), .to = pair.to()});
+  }
+  return executor_->Share(*from.executor_, pairs);
+}
+
 void LoadedJob::Abort(const absl::Status& why) {
   if (wire_ != nullptr) wire_->Abort(why);
 }

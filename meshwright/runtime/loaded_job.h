@@ -56,6 +56,10 @@ class LoadedJob {
     MW_RETURN_IF_ERROR(init.CheckCollectives());
     return executor_->Adopt(*init.executor_, parameters);
   }
+  absl::Status Share(const LoadedJob& from, const proto::ShareState& what);
+  void Drop(const proto::DropState& what) {
+    executor_->Drop({what.parameters().begin(), what.parameters().end()});
+  }
   const std::shared_ptr<Wire>& wire() const { return wire_; }
   // Ends a running step; may be called from any thread.
   void Abort(const absl::Status& why);

@@ -81,6 +81,21 @@ class LocalSite : public JobSite {
     return executor_->Adopt(*init.executor(), parameters);
   }
 
+  bool IsBeside(JobSite& other) const override {
+    return other.executor() != nullptr &&
+           other.executor()->client() == executor_->client();
+  }
+
+  absl::Status Share(JobSite& from,
+                     const std::vector<SharedParameter>& pairs) override {
+    return executor_->Share(*from.executor(), pairs);
+  }
+
+  absl::Status Drop(const std::vector<int64_t>& parameters) override {
+    executor_->Drop(parameters);
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<std::unique_ptr<StateWrite>> BeginSave(
       const StateMap& map, const std::string& folder, bool copy) override {
     MW_ASSIGN_OR_RETURN(std::unique_ptr<StateFiles> files,

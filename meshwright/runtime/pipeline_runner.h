@@ -24,6 +24,9 @@ class PipelineRunner : public Runner {
   PipelineRunner(const Module* module, const SplitStep* split,
                  std::unique_ptr<JobRunner> pipeline);
 
+  JobRunner* AsJob() override {
+    return split_ == nullptr ? pipeline_.get() : nullptr;
+  }
   const ModuleRoles& roles() const override { return roles_; }
   absl::Status FillSynthetic(uint64_t seed) override;
   absl::Status Set(std::vector<Tensor> tensors) override;

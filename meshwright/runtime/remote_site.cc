@@ -11,6 +11,7 @@
 #include "meshwright/runtime/remote_write.h"
 #include "meshwright/runtime/state_messages.h"
 #include "meshwright/runtime/step_done.h"
+#include "meshwright/runtime/write_programs.h"
 
 namespace meshwright {
 namespace {
@@ -34,12 +35,12 @@ bool IsMistake(const absl::Status& status) {
 
 }  // namespace
 
-RemoteSite::RemoteSite(Job job, JobNumber number, Team team,
-                       std::shared_ptr<WorkerWatch> watch,
+RemoteSite::RemoteSite(Job job, std::shared_ptr<const JobNumber> number,
+                       Team team, std::shared_ptr<WorkerWatch> watch,
                        double compile_seconds,
                        std::shared_ptr<Abortion> abortion)
     : job_(std::move(job)),
-      number_(number),
+      number_(std::move(number)),
       team_(std::move(team)),
       watch_(std::move(watch)),
       compile_seconds_(compile_seconds),
@@ -47,7 +48,7 @@ RemoteSite::RemoteSite(Job job, JobNumber number, Team team,
 
 RemoteSite::~RemoteSite() {
   if (is_adopted_) return;
-  UnloadFromTeam(number_, team_);
+  UnloadFromTeam(*number_, team_);
 }
 
 void RemoteSite::Abort(const absl::Status& why) {
@@ -74,6 +75,7 @@ absl::Status RemoteSite::Set(const ParameterShard& at, Tensor shard) {
   MW_RETURN_IF_ERROR(failure_);
   for (size_t number = 0; number < team_.size(); ++number) {
     proto::WorkerCommand command;
+    command.set_job(number_->id);
     proto::TensorPart& part = *command.mutable_set();
     part.set_index(at.parameter);
     part.set_stage(at.stage);
@@ -98,19 +100,13 @@ absl::Status RemoteSite::Set(const ParameterShard& at, Tensor shard) {
 
 absl::StatusOr<std::vector<StepReport>> RemoteSite::Steps(
     int64_t count, const std::function<absl::Status()>& meanwhile) {
-  MW_RETURN_IF_ERROR(failure_);
   std::vector<StepReport> reports;
-  Replies ids;
-  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
-    proto::WorkerCommand command;
-    proto::RunSteps& run = *command.mutable_run();
-    run.set_first(next_step_);
-    run.set_count(count);
-    run.set_timed_actions(job_.step.stages > 1);
-    absl::StatusOr<uint64_t> id = worker->Command(std::move(command));
-    if (!id.ok()) return Fail(ids, id.status());
-    ids.push_back(*id);
-  }
+  proto::WorkerCommand command;
+  proto::RunSteps& run = *command.mutable_run();
+  run.set_first(next_step_);
+  run.set_count(count);
+  run.set_timed_actions(job_.step.stages > 1);
+  MW_ASSIGN_OR_RETURN(const Replies ids, CommandAll(command));
   // Workers execute what this sends after these steps.
   const absl::Status set =
       meanwhile != nullptr ? meanwhile() : absl::OkStatus();
@@ -121,18 +117,11 @@ absl::StatusOr<std::vector<StepReport>> RemoteSite::Steps(
 
 absl::Status RemoteSite::FeedWorkers(const DatasetSpec* spec,
                                      int64_t position) {
-  MW_RETURN_IF_ERROR(failure_);
-  Replies ids;
-  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
-    proto::WorkerCommand command;
-    proto::FeedData& feed = *command.mutable_feed();
-    if (spec != nullptr) feed.set_dataset(ToJson(*spec));
-    feed.set_position(position);
-    absl::StatusOr<uint64_t> id = worker->Command(std::move(command));
-    if (!id.ok()) return Fail(ids, id.status());
-    ids.push_back(*id);
-  }
-  const absl::Status fed = Await(ids, watch_->limits().step, nullptr);
+  proto::WorkerCommand command;
+  proto::FeedData& feed = *command.mutable_feed();
+  if (spec != nullptr) feed.set_dataset(ToJson(*spec));
+  feed.set_position(position);
+  const absl::Status fed = Direct(command, watch_->limits().step);
   // If one worker cannot read the dataset, the others must not use it, either.
   if (!fed.ok() && failure_.ok() && spec != nullptr) {
     MW_RETURN_IF_ERROR(FeedWorkers(nullptr, 0));
@@ -144,49 +133,93 @@ absl::StatusOr<std::unique_ptr<JobSite>> RemoteSite::LoadInit(JobSource init) {
   MW_RETURN_IF_ERROR(failure_);
   // Distinct from the ids of jobs.
   constexpr int64_t kInit = int64_t{1} << 40;
-  const JobNumber number = {.id = kInit + number_.id, .is_init = true};
+  const auto number = std::make_shared<const JobNumber>(
+      JobNumber{.id = kInit + number_->id,
+                .beside = number_->id,
+                .calls = InitCallsOf(number_->calls)});
   MW_ASSIGN_OR_RETURN(
       const double seconds,
-      LoadOnTeam(init, number, team_, *watch_, [this] { return aborted(); }));
+      LoadOnTeam(init, *number, team_, *watch_, [this] { return aborted(); }));
   return std::unique_ptr<JobSite>(new RemoteSite(
       std::move(init.job), number, team_, watch_, seconds, abortion_));
 }
 
 absl::Status RemoteSite::Adopt(JobSite& init,
                                const std::vector<int64_t>& parameters) {
-  static_cast<RemoteSite&>(init).is_adopted_ = true;
+  auto& from = static_cast<RemoteSite&>(init);
+  from.is_adopted_ = true;
+  proto::WorkerCommand command;
+  command.mutable_adopt()->set_from(from.number());
+  for (const int64_t parameter : parameters) {
+    command.mutable_adopt()->add_parameters(parameter);
+  }
+  return Direct(command, watch_->limits().step);
+}
+
+bool RemoteSite::IsBeside(JobSite& other) const {
+  return other.executor() == nullptr &&
+         static_cast<RemoteSite&>(other).team_ == team_;
+}
+
+absl::Status RemoteSite::Share(JobSite& from,
+                               const std::vector<SharedParameter>& pairs) {
+  proto::WorkerCommand command;
+  proto::ShareState& share = *command.mutable_share();
+  share.set_from(static_cast<RemoteSite&>(from).number());
+  for (const SharedParameter& pair : pairs) {
+    proto::ShareState::Pair& one = *share.add_parameters();
+    one.set_from(pair.from);
+    one.set_to(pair.to);
+  }
+  return Direct(command, watch_->limits().step);
+}
+
+absl::Status RemoteSite::Drop(const std::vector<int64_t>& parameters) {
+  MW_RETURN_IF_ERROR(failure_);
+  proto::WorkerCommand command;
+  command.set_job(number_->id);
+  for (const int64_t parameter : parameters) {
+    command.mutable_drop()->add_parameters(parameter);
+  }
+  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
+    const absl::Status sent = worker->Post(command);
+    if (!sent.ok()) return Fail({}, sent);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RemoteSite::Replies> RemoteSite::CommandAll(
+    const proto::WorkerCommand& command) {
+  MW_RETURN_IF_ERROR(failure_);
   Replies ids;
   for (const std::shared_ptr<RemoteWorker>& worker : team_) {
-    proto::WorkerCommand command;
-    for (const int64_t parameter : parameters) {
-      command.mutable_adopt()->add_parameters(parameter);
-    }
-    absl::StatusOr<uint64_t> id = worker->Command(std::move(command));
+    proto::WorkerCommand own = command;
+    own.set_job(number_->id);
+    absl::StatusOr<uint64_t> id = worker->Command(std::move(own));
     if (!id.ok()) return Fail(ids, id.status());
     ids.push_back(*id);
   }
-  return Await(ids, watch_->limits().step, nullptr);
+  return ids;
+}
+
+absl::Status RemoteSite::Direct(const proto::WorkerCommand& command,
+                                absl::Duration limit) {
+  MW_ASSIGN_OR_RETURN(const Replies ids, CommandAll(command));
+  return Await(ids, limit, nullptr);
 }
 
 absl::StatusOr<std::unique_ptr<StateWrite>> RemoteSite::BeginSave(
     const StateMap& map, const std::string& folder, bool copy) {
-  MW_RETURN_IF_ERROR(failure_);
   // Distinct from the numbers of other jobs.
   const uint64_t number =
-      (static_cast<uint64_t>(number_.id) << 32) + next_save_++;
-  Replies ids;
-  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
-    proto::WorkerCommand command;
-    proto::SaveState& save = *command.mutable_save();
-    save.set_save(number);
-    save.set_folder(folder);
-    save.set_copy(copy);
-    *save.mutable_state() = ToProto(map);
-    absl::StatusOr<uint64_t> id = worker->Command(std::move(command));
-    if (!id.ok()) return Fail(ids, id.status());
-    ids.push_back(*id);
-  }
-  MW_RETURN_IF_ERROR(Await(ids, absl::InfiniteDuration(), nullptr));
+      (static_cast<uint64_t>(number_->id) << 32) + next_save_++;
+  proto::WorkerCommand command;
+  proto::SaveState& save = *command.mutable_save();
+  save.set_save(number);
+  save.set_folder(folder);
+  save.set_copy(copy);
+  *save.mutable_state() = ToProto(map);
+  MW_RETURN_IF_ERROR(Direct(command, absl::InfiniteDuration()));
   return std::make_unique<RemoteWrite>(
       number, std::ssize(PlanSave(map, job_).files), team_, watch_,
       [this] { return aborted(); });
@@ -194,17 +227,10 @@ absl::StatusOr<std::unique_ptr<StateWrite>> RemoteSite::BeginSave(
 
 absl::Status RemoteSite::ReadState(const StateMap& map,
                                    const std::string& folder) {
-  MW_RETURN_IF_ERROR(failure_);
-  Replies ids;
-  for (const std::shared_ptr<RemoteWorker>& worker : team_) {
-    proto::WorkerCommand command;
-    command.mutable_restore()->set_folder(folder);
-    *command.mutable_restore()->mutable_state() = ToProto(map);
-    absl::StatusOr<uint64_t> id = worker->Command(std::move(command));
-    if (!id.ok()) return Fail(ids, id.status());
-    ids.push_back(*id);
-  }
-  return Await(ids, absl::InfiniteDuration(), nullptr);
+  proto::WorkerCommand command;
+  command.mutable_restore()->set_folder(folder);
+  *command.mutable_restore()->mutable_state() = ToProto(map);
+  return Direct(command, absl::InfiniteDuration());
 }
 
 absl::StatusOr<std::vector<Tensor>> RemoteSite::Read(
@@ -224,6 +250,7 @@ absl::StatusOr<std::vector<Tensor>> RemoteSite::Read(
   Replies ids;
   for (size_t number = 0; number < team_.size(); ++number) {
     proto::WorkerCommand command;
+    command.set_job(number_->id);
     for (const size_t i : asked[number]) {
       proto::ShardWanted& wanted = *command.mutable_read()->add_shards();
       wanted.set_output(shards[i].kind == ShardAt::Kind::kOutput);

@@ -24,16 +24,20 @@ namespace meshwright {
 class RemoteSite : public JobSite {
  public:
   // Unloads the job at the end. The job must be placed and loaded on the team
-  // (by worker number), which the watch covers.
-  RemoteSite(Job job, JobNumber number, Team team,
+  // (by worker number), which the watch covers. No other job has its number of
+  // calls as long as somebody has `number`.
+  RemoteSite(Job job, std::shared_ptr<const JobNumber> number, Team team,
              std::shared_ptr<WorkerWatch> watch, double compile_seconds)
-      : RemoteSite(std::move(job), number, std::move(team), std::move(watch),
-                   compile_seconds, std::make_shared<Abortion>()) {}
+      : RemoteSite(std::move(job), std::move(number), std::move(team),
+                   std::move(watch), compile_seconds,
+                   std::make_shared<Abortion>()) {}
   ~RemoteSite() override;
 
   const Job& job() const override { return job_; }
   double compile_seconds() const { return compile_seconds_; }
+  const Team& team() const { return team_; }
   int workers() const { return static_cast<int>(team_.size()); }
+  int64_t number() const { return number_->id; }
 
   // Queued; errors are returned by the next Steps or Read.
   absl::Status Set(const ParameterShard& at, Tensor shard) override;
@@ -46,11 +50,17 @@ class RemoteSite : public JobSite {
   absl::StatusOr<std::unique_ptr<JobSite>> LoadInit(JobSource init) override;
   absl::Status Adopt(JobSite& init,
                      const std::vector<int64_t>& parameters) override;
+  bool IsBeside(JobSite& other) const override;
+  absl::Status Share(JobSite& from,
+                     const std::vector<SharedParameter>& pairs) override;
+  // Queued, as Set.
+  absl::Status Drop(const std::vector<int64_t>& parameters) override;
   absl::StatusOr<std::unique_ptr<StateWrite>> BeginSave(
       const StateMap& map, const std::string& folder, bool copy) override;
   absl::Status ReadState(const StateMap& map,
                          const std::string& folder) override;
   void Abort(const absl::Status& why) override;
+  const RemoteSite* remote_site() const override { return this; }
 
  protected:
   absl::Status FeedWorkers(const DatasetSpec* spec, int64_t position) override;
@@ -62,13 +72,19 @@ class RemoteSite : public JobSite {
     absl::Status why;  // Guarded by the mutex.
   };
 
-  RemoteSite(Job job, JobNumber number, Team team,
+  RemoteSite(Job job, std::shared_ptr<const JobNumber> number, Team team,
              std::shared_ptr<WorkerWatch> watch, double compile_seconds,
              std::shared_ptr<Abortion> abortion);
 
   int64_t steps_run() const override { return next_step_; }
   // Reply numbers, by worker.
   using Replies = std::vector<uint64_t>;
+
+  // Sends a command of this job to all workers.
+  absl::StatusOr<Replies> CommandAll(const proto::WorkerCommand& command);
+  // The same, and waits until they have carried it out.
+  absl::Status Direct(const proto::WorkerCommand& command,
+                      absl::Duration limit);
 
   // Waits for replies, and collects steps as they complete.
   absl::Status Await(const Replies& ids, absl::Duration limit,
@@ -85,7 +101,7 @@ class RemoteSite : public JobSite {
   Tensor EmptyShard(const ShardAt& at) const;
 
   const Job job_;
-  const JobNumber number_;
+  const std::shared_ptr<const JobNumber> number_;
   const Team team_;
   const std::shared_ptr<WorkerWatch> watch_;
   const double compile_seconds_;

@@ -132,10 +132,10 @@ TEST_F(RemoteSiteTest, ProgramsThatDoNotArriveWholeAreNotLoaded) {
 TEST_F(RemoteSiteTest, AnInitialJobThatOneCannotLoadIsUnloadedByAll) {
   absl::Notification may_end;
   const auto is_init = [](const Command& command) {
-    return command.has_load() && command.load().init();
+    return command.has_load() && command.load().beside() != 0;
   };
   const auto unloads_init = [](const Command& command) {
-    return command.has_unload() && command.unload().init();
+    return command.has_unload() && command.job() > (int64_t{1} << 40);
   };
   Coordinator coordinator({.limits = {.silence = absl::Minutes(10)}});
   ScriptedWorkerForTest slow(coordinator, {.rank = 0},

@@ -25,9 +25,15 @@ struct StepResult {
   std::optional<double> loss;
 };
 
+class JobRunner;
+
 class Runner {
  public:
   virtual ~Runner() = default;
+
+  // Itself, or the one that it wraps, if tensors are in the job as they are in
+  // the step; else null.
+  virtual JobRunner* AsJob() { return nullptr; }
 
   virtual const ModuleRoles& roles() const = 0;
   // Gives every parameter a synthetic value (state/synthetic.h).

@@ -48,17 +48,17 @@ class Worker::Desk {
 
   // Ends the step or the loading that is in progress; `is_end`: and the worker.
   void Abort(const absl::Status& why, bool is_end) {
-    std::shared_ptr<LoadedJob> job;
+    Jobs jobs;
     std::shared_ptr<AbortableStore> store;
     {
       const std::lock_guard lock(mutex_);
-      job = job_;
+      jobs = jobs_;
       store = store_;
       why_aborted_ = why;
       is_ending_ |= is_end;
     }
     if (store != nullptr) store->Abort(why);
-    if (job != nullptr) job->Abort(why);
+    for (const auto& [number, job] : jobs) job->Abort(why);
     guard_.Expire();
   }
 
@@ -70,7 +70,9 @@ class Worker::Desk {
 
   std::vector<std::string> LastActions() const {
     const std::lock_guard lock(mutex_);
-    return job_ != nullptr ? job_->log().Last() : std::vector<std::string>();
+    const auto last = jobs_.find(last_);
+    return last != jobs_.end() ? last->second->log().Last()
+                               : std::vector<std::string>();
   }
 
  private:
@@ -91,8 +93,11 @@ class Worker::Desk {
   void Keep(const proto::Blob& blob);
   absl::Status Load(const proto::LoadJob& load, proto::Reply& reply);
   absl::Status Run(const proto::RunSteps& run, LoadedJob& job);
-  // Unloads all, or only what was loaded with `init`.
-  void Unload(bool init);
+  absl::StatusOr<LoadedJob*> Find(int64_t job) const;
+  // Those that are beside each other share a wire.
+  using Jobs = std::map<int64_t, std::shared_ptr<LoadedJob>>;
+  void Unload(int64_t job);
+  void UnloadAll();
   absl::Status Send(proto::WorkerReport report) {
     return link_.Send(std::move(report));
   }
@@ -106,9 +111,8 @@ class Worker::Desk {
   absl::Status why_aborted_;
   bool is_ending_ = false;
   std::shared_ptr<AbortableStore> store_;  // The job's key-value store.
-  std::shared_ptr<LoadedJob> job_;
-  // Loaded in addition to the job, to compute its initial state.
-  std::shared_ptr<LoadedJob> init_;
+  Jobs jobs_;                              // Changed by the thread only.
+  int64_t last_ = 0;                       // The job of the last command.
   // By hash, until the next load; used only by the thread. Of those that are
   // incomplete, the parts that have come.
   using Blobs = std::map<std::string, std::string>;
@@ -127,7 +131,8 @@ void Worker::Desk::Work() {
       if (is_over_) return;
       command = std::move(commands_.front());
       commands_.pop_front();
-      if (command.has_load() && !command.load().init()) {
+      last_ = command.has_load() ? command.load().job() : command.job();
+      if (command.has_load() && command.load().beside() == 0) {
         store_ = std::make_shared<AbortableStore>(&link_.store());
       }
     }
@@ -157,15 +162,13 @@ absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
     case proto::WorkerCommand::kLoad:
       return Load(command.load(), reply);
     case proto::WorkerCommand::kUnload:
-      Unload(command.unload().init());
+      Unload(command.job());
       return absl::OkStatus();
     default:
       break;
   }
-  if (job_ == nullptr) {
-    return absl::FailedPreconditionError("no job is loaded");
-  }
-  LoadedJob& job = init_ != nullptr ? *init_ : *job_;
+  MW_ASSIGN_OR_RETURN(LoadedJob* const found, Find(command.job()));
+  LoadedJob& job = *found;
   switch (command.command_case()) {
     case proto::WorkerCommand::kSet:
       return job.Set(command.set());
@@ -174,15 +177,21 @@ absl::Status Worker::Desk::CarryOut(const proto::WorkerCommand& command,
     case proto::WorkerCommand::kRun:
       return Run(command.run(), job);
     case proto::WorkerCommand::kAdopt: {
-      if (init_ == nullptr) {
-        return absl::FailedPreconditionError("there is no state to adopt");
-      }
-      const absl::Status adopted =
-          job_->Adopt(*init_, {command.adopt().parameters().begin(),
-                               command.adopt().parameters().end()});
-      Unload(/*init=*/true);
+      const proto::AdoptState& adopt = command.adopt();
+      MW_ASSIGN_OR_RETURN(LoadedJob* const init, Find(adopt.from()));
+      const absl::Status adopted = job.Adopt(
+          *init, {adopt.parameters().begin(), adopt.parameters().end()});
+      Unload(adopt.from());
       return adopted;
     }
+    case proto::WorkerCommand::kShare: {
+      MW_ASSIGN_OR_RETURN(const LoadedJob* const from,
+                          Find(command.share().from()));
+      return job.Share(*from, command.share());
+    }
+    case proto::WorkerCommand::kDrop:
+      job.Drop(command.drop());
+      return absl::OkStatus();
     case proto::WorkerCommand::kSave:
       return job.Save(command.save(), [this](proto::SavedFiles saved) {
         proto::WorkerReport report;
@@ -226,11 +235,15 @@ absl::Status Worker::Desk::Load(const proto::LoadJob& load,
     if (found != blobs.end()) return found->second;
     return absl::DataLossError("a program of the job did not arrive whole");
   };
-  if (load.init() && job_ == nullptr) {
-    return absl::FailedPreconditionError("no job is loaded");
+  std::shared_ptr<Wire> wire;
+  if (load.beside() != 0) {
+    MW_ASSIGN_OR_RETURN(const LoadedJob* const beside, Find(load.beside()));
+    wire = beside->wire();
+  } else {
+    UnloadAll();
   }
-  // What is left would answer the calls of the new one.
-  Unload(load.init());
+  // What is left of it would answer the calls of the new one.
+  Unload(load.job());
   MW_ASSIGN_OR_RETURN(const std::string bytes, find(load.spec_hash()));
   MW_ASSIGN_OR_RETURN(JobSpec spec, ReadJobSpec(bytes));
   std::vector<std::string> programs;
@@ -239,11 +252,10 @@ absl::Status Worker::Desk::Load(const proto::LoadJob& load,
     if (hash.empty()) continue;
     MW_ASSIGN_OR_RETURN(code, find(hash));
   }
-  if (!load.init()) {
+  if (load.beside() == 0) {
     MW_RETURN_IF_ERROR(
         options_.engine->PrepareFor(spec, load.member(), store_));
   }
-  std::shared_ptr<Wire> wire = load.init() ? job_->wire() : nullptr;
   if (wire == nullptr && spec.job.workers() > 1) {
     if (!options_.engine->is_of_team()) {
       MW_RETURN_IF_ERROR(CrossCollectives::Register(*options_.plugin));
@@ -251,27 +263,38 @@ absl::Status Worker::Desk::Load(const proto::LoadJob& load,
     MW_ASSIGN_OR_RETURN(wire,
                         options_.connect(spec, load.member(), store_.get()));
   }
-  MW_ASSIGN_OR_RETURN(std::shared_ptr<LoadedJob> job,
-                      LoadedJob::Create(std::move(spec), load.member(),
-                                        load.init() ? kInitCalls : kJobCalls,
-                                        programs, options_.engine->client(),
-                                        std::move(wire), options_.cache));
+  MW_ASSIGN_OR_RETURN(
+      std::shared_ptr<LoadedJob> job,
+      LoadedJob::Create(std::move(spec), load.member(), load.calls(), programs,
+                        options_.engine->client(), std::move(wire),
+                        options_.cache));
   reply.set_compile_seconds(time.seconds());
   if (options_.cache != nullptr) {
     reply.set_programs_cached(options_.cache->hits() - hits);
   }
   const std::lock_guard lock(mutex_);
-  (load.init() ? init_ : job_) = std::move(job);
+  jobs_[load.job()] = std::move(job);
   return absl::OkStatus();
 }
 
-void Worker::Desk::Unload(bool init) {
-  // Destroyed without holding the lock, since it may wait for work in progress.
-  std::shared_ptr<LoadedJob> job;
-  std::shared_ptr<LoadedJob> beside;
+absl::StatusOr<LoadedJob*> Worker::Desk::Find(int64_t job) const {
+  const auto found = jobs_.find(job);
+  if (found != jobs_.end()) return found->second.get();
+  return absl::FailedPreconditionError("no job is loaded");
+}
+
+// Jobs are destroyed without holding the lock, since they may wait for work in
+// progress.
+void Worker::Desk::Unload(int64_t job) {
+  Jobs::node_type unloaded;
   const std::lock_guard lock(mutex_);
-  beside = std::exchange(init_, nullptr);
-  if (!init) job = std::exchange(job_, nullptr);
+  unloaded = jobs_.extract(job);
+}
+
+void Worker::Desk::UnloadAll() {
+  Jobs unloaded;
+  const std::lock_guard lock(mutex_);
+  unloaded.swap(jobs_);
 }
 
 absl::Status Worker::Desk::Run(const proto::RunSteps& run, LoadedJob& job) {

@@ -5,7 +5,7 @@
 //   return Worker(link.get(), {.engine = &engine, ...}).Serve();
 //
 // Programs and timetables are sent once per job; after that one command runs
-// any number of steps. One job at a time.
+// any number of steps. One job at a time, and those that are loaded beside it.
 #ifndef MESHWRIGHT_RUNTIME_WORKER_H_
 #define MESHWRIGHT_RUNTIME_WORKER_H_
 

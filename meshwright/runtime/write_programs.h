@@ -12,11 +12,14 @@
 
 namespace meshwright {
 
-// The number by which calls of programs find their job's collectives: the same
-// for all jobs, so that programs compiled for one are found for the next; jobs
-// that are loaded at the same time have different ones.
+// The number by which calls of programs find their job's collectives. Jobs that
+// are loaded at the same time have different ones; the first always has the
+// same, so that programs compiled for one are found for the next.
 inline constexpr int64_t kJobCalls = 0;
-inline constexpr int64_t kInitCalls = 1;
+// That of the n-th job beside the first (0), and of the job that computes its
+// initial state.
+inline constexpr int64_t CallsOf(int64_t n) { return kJobCalls + 2 * n; }
+inline constexpr int64_t InitCallsOf(int64_t calls) { return calls + 1; }
 
 // By program: HLO for the devices that `worker` has of its stage, empty if it
 // has none. Collectives with devices of other workers become calls

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/service/grpc_status.h"
@@ -156,13 +157,20 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
     return Answer(*context, [&](JobCall& call) -> absl::Status {
       std::string module;
       std::string plan;
+      std::string digits;
       UploadCharge charge(&budget_);
-      MW_RETURN_IF_ERROR(ReadUpload(
-          reader, call, charge,
-          {{proto::Upload::MODULE, &module}, {proto::Upload::PLAN, &plan}}));
+      MW_RETURN_IF_ERROR(ReadUpload(reader, call, charge,
+                                    {{proto::Upload::MODULE, &module},
+                                     {proto::Upload::PLAN, &plan},
+                                     {proto::Upload::BESIDE, &digits}}));
+      int64_t beside = 0;
+      if (!digits.empty() &&
+          (!absl::SimpleAtoi(digits, &beside) || beside < 1)) {
+        return absl::InvalidArgumentError("BESIDE is not the number of a job");
+      }
       MW_ASSIGN_OR_RETURN(
           const int64_t job,
-          jobs_->Load(std::move(module), std::move(plan), call));
+          jobs_->LoadBeside(beside, std::move(module), std::move(plan), call));
       reply->set_job(job);
       return absl::OkStatus();
     });
@@ -256,6 +264,24 @@ class Answers final : public JobAnswers, public proto::Jobs::Service {
       return jobs_->Fetch(
           request->job(), std::move(wanted),
           [&](const Tensor& tensor) { return sender.Add(tensor); }, call);
+    });
+  }
+
+  grpc::Status Move(grpc::ServerContext* context,
+                    const proto::MoveRequest* request,
+                    proto::MoveReply*) override {
+    return Answer(*context, [&](JobCall& call) -> absl::Status {
+      if (request->taken_size() != request->given_size()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(request->taken_size(), " arrays cannot become ",
+                         request->given_size(), " parameters"));
+      }
+      StateMoves moves{.drop = request->drop()};
+      for (int i = 0; i < request->taken_size(); ++i) {
+        moves.moves.push_back({request->taken(i), request->given(i)});
+      }
+      return jobs_->Move(request->from(), request->to(), std::move(moves),
+                         call);
     });
   }
 

@@ -125,14 +125,18 @@ class JobClient final : public JobService {
     return plan;
   }
 
-  absl::StatusOr<int64_t> Load(std::string module, std::string plan,
-                               JobCall& call) override {
+  absl::StatusOr<int64_t> LoadBeside(int64_t beside, std::string module,
+                                     std::string plan, JobCall& call) override {
     CallContext context(options_.security, &call);
     last_step_ = -1;
     proto::LoadReply reply;
     const auto stream = stub_->Load(context.get(), &reply);
     absl::Status local = SendUpload(*stream, proto::Upload::MODULE, module);
     local.Update(SendUpload(*stream, proto::Upload::PLAN, plan));
+    if (beside != 0) {
+      local.Update(
+          SendUpload(*stream, proto::Upload::BESIDE, absl::StrCat(beside)));
+    }
     stream->WritesDone();
     MW_RETURN_IF_ERROR(Explained(context, context.Finish(*stream, local)));
     return reply.job();
@@ -201,6 +205,22 @@ class JobClient final : public JobService {
     const auto stream = stub_->Fetch(context.get(), request);
     return Explained(context,
                      context.Finish(*stream, Receive(*stream, wanted, sink)));
+  }
+
+  absl::Status Move(int64_t from, int64_t to, StateMoves moves,
+                    JobCall& call) override {
+    CallContext context(options_.security, &call);
+    proto::MoveRequest request;
+    request.set_from(from);
+    request.set_to(to);
+    request.set_drop(moves.drop);
+    for (StateMoves::Move& one : moves.moves) {
+      request.add_taken(std::move(one.taken));
+      request.add_given(std::move(one.given));
+    }
+    proto::MoveReply reply;
+    return Explained(context,
+                     context.Take(stub_->Move(context.get(), request, &reply)));
   }
 
   absl::Status Save(int64_t job, SaveOptions options, JobCall& call) override {

@@ -82,6 +82,17 @@ struct InitFrom {
   std::string module = "";
 };
 
+// Arrays that pass from one job to another.
+struct StateMoves {
+  struct Move {
+    std::string taken;  // State of the one.
+    std::string given;  // A parameter of the other.
+  };
+  std::vector<Move> moves;
+  // Whether the one needs its values no more.
+  bool drop = false;
+};
+
 struct JobStep {
   int64_t step = 0;
   double seconds = 0;
@@ -107,9 +118,16 @@ class JobService {
 
   // The plan, as JSON.
   virtual absl::StatusOr<std::string> Plan(PlanInput input, JobCall& call) = 0;
-  // The job's number, at least 1.
-  virtual absl::StatusOr<int64_t> Load(std::string module, std::string plan,
-                                       JobCall& call) = 0;
+  // The job's number, at least 1. There must be no other job.
+  absl::StatusOr<int64_t> Load(std::string module, std::string plan,
+                               JobCall& call) {
+    return LoadBeside(0, std::move(module), std::move(plan), call);
+  }
+  // `beside`: a job that stays, on the same devices; calls of both exclude each
+  // other. 0: there must be none.
+  virtual absl::StatusOr<int64_t> LoadBeside(int64_t beside, std::string module,
+                                             std::string plan,
+                                             JobCall& call) = 0;
   virtual absl::Status Init(int64_t job, InitFrom from, TensorSource& tensors,
                             JobCall& call) = 0;
   // As Runner::Feed (runtime/runner.h); the workers read the dataset.
@@ -126,6 +144,9 @@ class JobService {
   // Nothing wanted: all state.
   virtual absl::Status Fetch(int64_t job, std::vector<Wanted> wanted,
                              const TensorSink& sink, JobCall& call) = 0;
+  // State of job `from` becomes parameters of job `to`, beside it.
+  virtual absl::Status Move(int64_t from, int64_t to, StateMoves moves,
+                            JobCall& call) = 0;
   // As in Runner (runtime/runner.h). Folders are on the coordinator's machine.
   virtual absl::Status Save(int64_t job, SaveOptions options,
                             JobCall& call) = 0;

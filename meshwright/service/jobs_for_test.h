@@ -46,8 +46,8 @@ class JobsForTest : public JobService {
                         input.options, "\"}");
   }
 
-  absl::StatusOr<int64_t> Load(std::string module, std::string plan,
-                               JobCall&) override {
+  absl::StatusOr<int64_t> LoadBeside(int64_t, std::string module,
+                                     std::string plan, JobCall&) override {
     std::unique_lock lock(mutex_);
     if (jobs_.size() >= 100) jobs_.erase(jobs_.begin());
     jobs_[++last_] = {.module = std::move(module), .plan = std::move(plan)};
@@ -60,13 +60,10 @@ class JobsForTest : public JobService {
     if (from.from == InitFrom::kTensors) return absl::OkStatus();
     std::unique_lock lock(mutex_);
     MW_ASSIGN_OR_RETURN(Job * found, Find(job));
-    found->tensors["made"] = {
-        .name = "made",
-        .type = ElementType::kU8,
-        .dimensions = {1},
-        .data = from.from == InitFrom::kSeed
-                    ? std::string(1, static_cast<char>(from.seed))
-                    : from.module.substr(0, 1)};
+    const std::string data = from.from == InitFrom::kSeed
+                                 ? std::string(1, static_cast<char>(from.seed))
+                                 : from.module.substr(0, 1);
+    found->tensors["made"] = {"made", ElementType::kU8, {1}, data};
     return absl::OkStatus();
   }
 
@@ -92,7 +89,6 @@ class JobsForTest : public JobService {
         std::unique_lock lock(mutex_);
         MW_ASSIGN_OR_RETURN(Job * found, Find(job));
         step.step = found->steps++;
-        // A batch is one sample.
         if (!found->dataset.empty()) step.position = ++found->position;
       }
       if (step.step % 2 == 0) step.loss = 1.0 / (1.0 + double(step.step));
@@ -120,6 +116,10 @@ class JobsForTest : public JobService {
     lock.unlock();
     for (Tensor& tensor : tensors) MW_RETURN_IF_ERROR(sink(std::move(tensor)));
     return absl::OkStatus();
+  }
+
+  absl::Status Move(int64_t, int64_t, StateMoves, JobCall&) override {
+    return absl::UnimplementedError("tensors stay in their jobs");
   }
 
   // Keeps what it was asked for as the job's plan.

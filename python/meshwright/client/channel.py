@@ -12,10 +12,11 @@ import itertools
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from meshwright.client import messages
 from meshwright.client.apart import apart
+from meshwright.client.jobs import Jobs
 from meshwright.client.loans import Loans, NoAnswer
 from meshwright.client.shared_memory import SharedMemory
 from meshwright.client.step_socket import StepSocket
@@ -75,6 +76,7 @@ class Service:
         if token:
             self._metadata.append(("authorization", f"Bearer {token}"))
         self._methods: dict[str, object] = {}
+        self.jobs = Jobs(self)
 
     def close(self) -> None:
         # A second Ctrl-C may have left a lock of the channel held.
@@ -93,11 +95,14 @@ class Service:
         return json.loads(b"".join(map(messages.read_bytes, answer)))
 
     @apart
-    def load(self, module: bytes, plan: Mapping) -> int:
+    def load(self, module: bytes, plan: Mapping, beside: int | None = None) -> int:
+        """`beside`: a job that stays, on the same devices."""
         parts = [
             *messages.upload(messages.MODULE, module),
             *messages.upload(messages.PLAN, json.dumps(plan).encode()),
         ]
+        if beside is not None:
+            parts += messages.upload(messages.BESIDE, str(beside).encode())
         return messages.read_job(self._call("Load", "stream_unary", iter(parts)))
 
     @apart
@@ -167,6 +172,15 @@ class Service:
             for part in self._call("Fetch", "unary_stream", request):
                 reader.add(part)
         return fetched
+
+    @apart
+    def move(
+        self, source: int, target: int, pairs: Sequence[tuple[str, str]], drop: bool
+    ) -> None:
+        """State of a job becomes parameters of one beside it, by their names; `drop`:
+        the former needs it no more."""
+        request = messages.move_request(source, target, pairs, drop)
+        self._call("Move", "unary_unary", request)
 
     @apart
     def save(

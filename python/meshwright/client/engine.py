@@ -29,6 +29,7 @@ class Engine:
     """Starts at once; `service` waits until it answers."""
 
     def __init__(self, ffi: Sequence[str] = ()):
+        self._pid = os.getpid()
         self._last = collections.deque(maxlen=8)  # Lines of its stderr.
         self._address: str | None = None
         self._listens = threading.Event()
@@ -104,6 +105,11 @@ class Engine:
         last = self._last[-1] if self._last else "it said nothing"
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         return f"{how}; {last}"
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is this process's, and runs."""
+        return self._pid == os.getpid() and self._process.poll() is None
 
     def close(self) -> None:
         atexit.unregister(self.close)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from meshwright.client.call_form import CallForm, Next, StateArgument
 from meshwright.client.channel import Service
 from meshwright.client.host_arrays import dtype_of, given_array, host_array
+from meshwright.client.initial_state import require_arrays
 from meshwright.client.messages import StepDone
 from meshwright.client.seeds import state_keys
 from meshwright.client.state import Form, HostArrays, Lost, State, Store
@@ -30,6 +31,7 @@ class LoadedStep:
         outputs = form.module.outputs
         self._fetch = {name: _bytes(outputs[i]) for i, name in form.fetch.items()}
         self._sizes = {one.name: _bytes(one) for one in form.module.parameters}
+        self.is_loaded = True
         self._is_saving = False  # In the background.
         self._fed: tuple | None = None  # A dataset, and its position.
         self.position: int | None = None  # Of the dataset.
@@ -40,7 +42,7 @@ class LoadedStep:
     def __call__(self, leaves: Sequence, count: int = 1, is_safe: bool = False):
         """The result of the last of so many steps; `is_safe`: Ctrl-C waits."""
         states = self._settle(leaves)
-        data = {name: given_array(leaves[i]) for name, i in self._form.data.items()}
+        data = self._data(leaves)
         for leaf, arrays in self._form.fed.items():
             self._feed(leaves[leaf], arrays)
         step = self._service.step if is_safe else self._service.step_apart
@@ -53,12 +55,24 @@ class LoadedStep:
         self.scalars = {n: fetched[name].item() for name, n in self._scalars.items()}
         return self._result(self._after(states), fetched)
 
+    def _data(self, leaves: Sequence) -> dict[str, object]:
+        try:
+            return {name: given_array(leaves[i]) for name, i in self._form.data.items()}
+        except TypeError:
+            for name, i in self._form.data.items():
+                require_arrays(leaves[i], name)
+            raise
+
     def save(self, directory: str, step: int, keep: int, extra: dict, wait: bool):
         """A checkpoint of its state, with what is known of it here."""
         self.await_saved()
         names, leaves = {}, {}
         for number, tenant in self._tenants.items():
             if self._form.states[number].comes_back:
+                if not tenant.is_at_home():
+                    raise MeshwrightError(
+                        "another step has the state now: save it with that one"
+                    )
                 names |= tenant.names()
                 leaves |= tenant.leaves()
         rng = {**extra["rng"], "state": state_keys(leaves)}
@@ -80,8 +94,12 @@ class LoadedStep:
 
     def close(self) -> None:
         """Its states go to the host."""
-        for number in list(self._tenants):
-            self._leave(number)
+        if not self.is_loaded:
+            return
+        for tenant in self._tenants.values():
+            tenant.move_out()
+        self._tenants = {}
+        self.is_loaded = False
         with contextlib.suppress(MeshwrightError):  # Of a place that is gone.
             self._service.stop(self.number)
 
@@ -123,13 +141,12 @@ class LoadedStep:
         states = [self._state(argument, leaves) for argument in self._form.states]
         strangers = [i for i, state in enumerate(states) if not self._has(i, state)]
         for number in strangers:
-            self._leave(number)
-        rest = self._fill_together(strangers, states)
-        for number in rest:
-            argument = self._form.states[number]
-            arrays = states[number].store.fetch(argument.slots)
-            tensors = zip(argument.parameters, arrays, strict=True)
-            self._service.init(self.number, tensors)
+            tenant = self._tenants.pop(number, None)
+            # Of the same store, what is here is where it belongs.
+            if tenant is not None and not tenant.is_in(states[number].store):
+                tenant.move_out()
+        for number in self._fill_together(strangers, states):
+            self._bring(self._form.states[number], states[number].store)
         for number in strangers:
             argument = self._form.states[number]
             self._tenants[number] = Tenant(self, argument, states[number])
@@ -169,11 +186,28 @@ class LoadedStep:
         home.fill(self._service, self.number, ordered, self._platform)
         return [number for number in strangers if number not in own]
 
-    def _leave(self, number: int) -> None:
-        """Saves what is in the job and would be lost."""
-        tenant = self._tenants.pop(number, None)
-        if tenant is not None:
-            tenant.move_out()
+    def _bring(self, argument: StateArgument, store: Store) -> None:
+        """The arrays of a store: from jobs beside this one there, all others from
+        this process."""
+        moved: dict[LoadedStep, list[tuple[str, str]]] = {}
+        sent = {}
+        for slot, name in zip(argument.slots, argument.parameters, strict=True):
+            home = store.homes[slot]
+            step = home.step if isinstance(home, Tenant) else None
+            if step is self and home.parameter(slot) == name:
+                continue
+            if step is not None and step is not self and self._is_beside(step):
+                moved.setdefault(step, []).append((home.parameter(slot), name))
+            else:
+                sent[name] = slot
+        for step, pairs in moved.items():
+            self._service.move(step.number, self.number, pairs, argument.comes_back)
+        if sent:
+            arrays = store.fetch(list(sent.values()))
+            self._service.init(self.number, zip(sent, arrays, strict=True))
+
+    def _is_beside(self, other: "LoadedStep") -> bool:
+        return other.is_loaded and other._service is self._service
 
 
 def _bytes(array: Parameter | Output) -> int:
@@ -184,7 +218,7 @@ class Tenant:
     """Arrays of a store that are in a job: if they come back, nowhere else."""
 
     def __init__(self, step: LoadedStep, argument: StateArgument, state: State):
-        self._step, self._argument = step, argument
+        self.step, self._argument = step, argument
         self._names = dict(zip(argument.slots, argument.parameters, strict=True))
         self._store = weakref.ref(state.store)
         self._version = state.store.version
@@ -198,6 +232,18 @@ class Tenant:
         if self._argument.comes_back:
             return store.are_at(self, slots)
         return store.last_change(slots) <= self._version
+
+    def is_at_home(self) -> bool:
+        """Whether its arrays are nowhere else, as far as they are wanted."""
+        store = self._store()
+        return store is None or store.are_at(self, self._argument.slots)
+
+    def is_in(self, store: Store) -> bool:
+        return self._store() is store
+
+    def parameter(self, slot: int) -> str:
+        """That holds this array of the store."""
+        return self._names[slot]
 
     def names(self) -> dict[str, str]:
         """Of the store's arrays, the parameters that hold them."""
@@ -215,7 +261,7 @@ class Tenant:
 
     def fetch(self, slots: Sequence[int]) -> list:
         names = [self._names[slot] for slot in slots]
-        arrays = self._step.fetch(names)
+        arrays = self.step.fetch(names)
         return [arrays[name] for name in names]
 
     def move_out(self) -> None:

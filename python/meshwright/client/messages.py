@@ -21,7 +21,7 @@ from meshwright.wire import FIXED64, Message
 
 PART_BYTES = 2 << 20
 # Upload.What.
-MODULE, CLUSTER, OPTIONS, PLAN = 1, 2, 3, 4
+MODULE, CLUSTER, OPTIONS, PLAN, BESIDE = 1, 2, 3, 4, 5
 # InitPart.Begin.From.
 FROM_TENSORS, FROM_MODULE = 1, 3
 
@@ -88,6 +88,14 @@ def fetch_request(
 ) -> bytes:
     regions = ((3, _region(one)) for one in into)
     return _message((1, job), *((2, name) for name in names), *regions)
+
+
+def move_request(
+    source: int, target: int, pairs: Sequence[tuple[str, str]], drop: bool
+) -> bytes:
+    taken = ((3, name) for name, _ in pairs)
+    given = ((4, name) for _, name in pairs)
+    return _message((1, source), (2, target), *taken, *given, (5, int(drop)))
 
 
 def save_request(

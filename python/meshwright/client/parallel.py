@@ -33,6 +33,7 @@ from meshwright.rules import Rules, rules_text
 from meshwright.tracing import as_list, function_name
 
 _SECONDS_AT_ONCE = 1.0
+_MOST_LOADED = 16  # Forms of calls that stay compiled.
 
 
 def parallelize(
@@ -103,8 +104,8 @@ def parallelize(
 class ParallelStep:
     """A step on a cluster; made by `parallelize`.
 
-    Arguments of other shapes or dtypes are another plan. One job runs at a time: when
-    the form of calls changes, the state goes through this process to the next job.
+    Arguments of other shapes or dtypes are another plan, and a job of their own. Jobs
+    stay loaded beside each other; a state moves to the job of the call it is given to.
     """
 
     def __init__(self, fn, place: Place, options, lowering, static, progress, recorder):
@@ -113,8 +114,9 @@ class ParallelStep:
         self._recorder = recorder
         self._forms: dict[object, CallForm] = {}
         self._plans: dict[CallForm, Plan] = {}
-        self._loaded: LoadedStep | None = None
-        self._loaded_form: CallForm | None = None
+        # By form, the one of the last call last.
+        self._loaded: dict[CallForm, LoadedStep] = {}
+        self._trained: CallForm | None = None  # The last with a state that came back.
         self._last_form: CallForm | None = None
         self._first: State | None = None  # Of its arrays nothing is known.
         self._done: list[StepDone] = []
@@ -130,6 +132,11 @@ class ParallelStep:
 
     def init(self, init_fn: Callable, *args) -> State:
         """The state `init_fn(*args)`, computed where it lives, once it is needed."""
+        if not callable(init_fn):
+            raise MeshwrightError(
+                f"init takes a function, not {type(init_fn).__name__}: arrays are "
+                "handed over by put"
+            )
         self._place.start()
         require_arrays(args, "init's arguments")
         initial = InitialState(init_fn, args)
@@ -167,6 +174,8 @@ class ParallelStep:
         if len(form.fed) > 1:
             raise MeshwrightError("a step takes the batches of one dataset, not of two")
         loaded, self._done = self._load(form), []
+        if any(state.comes_back for state in form.states):
+            self._trained = form
         while True:
             now = count - len(self._done)
             if self._saving is not None:
@@ -205,7 +214,7 @@ class ParallelStep:
         raise KeyboardInterrupt
 
     def _save_at_interrupt(self) -> None:
-        if self._saving is not None and self._saving.on_interrupt and self._loaded:
+        if self._saving is not None and self._saving.on_interrupt and self._trained:
             self._saving.save(self.save, in_background=False)
 
     @property
@@ -227,11 +236,19 @@ class ParallelStep:
           wait: False: files are written while steps run; what fails is raised by the
             next save.
         """
-        if self._loaded is None:
+        if self._trained is None:
             raise MeshwrightError(f"{self.__name__} has no state yet: call it first")
-        extra = {"plan": self._plan(self._loaded_form).json, "rng": self._rng}
+        loaded = self._loaded.get(self._trained)
+        if loaded is None or not loaded.is_loaded:
+            raise MeshwrightError(
+                f"{self.__name__} is not loaded any more, as another job was not "
+                "possible beside it: call it once, then save"
+            )
+        extra = {"plan": self._plan(self._trained).json, "rng": self._rng}
         folder = str(Path(directory).absolute())
-        self._loaded.save(folder, self.steps, keep, extra, wait)
+        for one in self._loaded.values():
+            one.await_saved()
+        loaded.save(folder, self.steps, keep, extra, wait)
 
     def save_every(
         self,
@@ -270,8 +287,8 @@ class ParallelStep:
                 "restore does not know the state's tree: give it one, "
                 "step.restore(directory, step.init(init_fn, key))"
             )
-        if self._loaded is not None:
-            self._loaded.await_saved()
+        for loaded in self._loaded.values():
+            loaded.await_saved()
         form = state.store.form
         saved = SavedState(newest(directory), form)
         self.steps, self._rng = saved.step, saved.extra.get("rng", {})
@@ -317,17 +334,18 @@ class ParallelStep:
         """Ends the job and the engine; states that are in it are fetched before."""
         self._recorder.close()
         self._interrupts.close()
-        if self._loaded is not None:
-            self._await_saved()
-            self._loaded.close()
-            self._loaded = self._loaded_form = None
+        for form in list(self._loaded):
+            self._unload(form)
+        self._trained = None
         self._place.close()
 
-    def _await_saved(self) -> None:
+    def _unload(self, form: CallForm) -> None:
+        loaded = self._loaded.pop(form)
         try:
-            self._loaded.await_saved()
+            loaded.await_saved()
         except MeshwrightError as error:
             warn(f"the state was not saved: {error}")
+        loaded.close()
 
     def __enter__(self) -> "ParallelStep":
         return self
@@ -390,20 +408,23 @@ class ParallelStep:
         return plan
 
     def _load(self, form: CallForm) -> LoadedStep:
-        if self._loaded_form is form:
-            return self._loaded
+        loaded = self._loaded.pop(form, None)
+        if loaded is None or not loaded.is_loaded:
+            loaded = self._load_anew(form)
+        self._loaded[form] = loaded
+        return loaded
+
+    def _load_anew(self, form: CallForm) -> LoadedStep:
         plan = self._plan(form)
-        if self._loaded is not None:
-            self._await_saved()
-            self._loaded.close()
-            self._loaded = self._loaded_form = None
+        while len(self._loaded) >= _MOST_LOADED:
+            self._unload(next(iter(self._loaded)))
         service = self._place.service
         with self._progress(f"compiling {self.__name__}"):
-            number = service.load(form.module.hlo, plan.json)
-        self._loaded = LoadedStep(service, number, form, self._place.platform)
-        self._loaded_form = form
+            number = service.jobs.load(form.module.hlo, plan.json)
+        loaded = LoadedStep(service, number, form, self._place.platform)
+        service.jobs.add(loaded)
         self._recorder.watch(service, number)
-        return self._loaded
+        return loaded
 
 
 def _key(leaf):

@@ -4,7 +4,8 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -13,6 +14,37 @@ from meshwright.client.engine import Engine, find_program
 from meshwright.errors import MeshwrightError
 
 VIRTUAL = "cpu:8"
+
+
+class _Common:
+    """What the steps of a process have in common: one engine for all whose devices are
+    those of this machine, one connection to each coordinator. It is closed by the last
+    that gives it back."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._taken: dict[object, list] = {}  # By key: it, and how many have it.
+
+    def take(self, key, make: Callable, is_usable: Callable):
+        with self._lock:
+            taken = self._taken.get(key)
+            if taken is None or not is_usable(taken[0]):
+                taken = self._taken[key] = [make(), 0]
+            taken[1] += 1
+            return taken[0]
+
+    def give_back(self, key, one) -> None:
+        with self._lock:
+            taken = self._taken.get(key)
+            if taken is not None and taken[0] is one:
+                taken[1] -= 1
+                if taken[1] > 0:
+                    return
+                del self._taken[key]
+        one.close()
+
+
+_common = _Common()
 
 
 class Place:
@@ -57,7 +89,16 @@ class Place:
     def start(self) -> None:
         """So that it is there when it is needed."""
         if not self._is_remote and self._engine is None:
-            self._engine = Engine(self._ffi)
+            self._engine = _common.take(
+                self._process,
+                lambda: Engine(self._ffi),
+                lambda engine: engine.is_usable,
+            )
+
+    @property
+    def _process(self) -> tuple:
+        """What an engine is started with."""
+        return ("engine", *self._ffi)
 
     @property
     def service(self) -> Service:
@@ -66,15 +107,24 @@ class Place:
             return self._engine.service
         if self._service is None:
             address = self.name.removeprefix("grpc://")
-            self._service = Service(address, self._token, self._tls)
+            self._service = _common.take(
+                self._connection,
+                lambda: Service(address, self._token, self._tls),
+                lambda service: True,
+            )
         return self._service
+
+    @property
+    def _connection(self) -> tuple:
+        tls = tuple(sorted((self._tls or {}).items()))
+        return self.name.removeprefix("grpc://"), self._token, tls, os.getpid()
 
     def close(self) -> None:
         if self._engine is not None:
-            self._engine.close()
+            _common.give_back(self._process, self._engine)
             self._engine = None
         if self._service is not None:
-            self._service.close()
+            _common.give_back(self._connection, self._service)
             self._service = None
 
 
