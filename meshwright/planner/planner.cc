@@ -103,8 +103,8 @@ class Planner {
                                static_cast<double>(*request_.steps);
     const auto ops =
         static_cast<double>(found.found.variant().model.graph.ops.size());
-    return task_.policy.worth.gain * run_seconds >
-           task_.policy.worth.seconds_of_op * ops;
+    return task_.policy.choose.short_run_gain * run_seconds >
+           task_.policy.choose.seconds_of_op * ops;
   }
 
   // Pipelined candidates, given the result without stages.

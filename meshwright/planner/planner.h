@@ -70,7 +70,7 @@ struct PlanRequest {
   std::function<absl::StatusOr<Annotations>(const Mesh& mesh)> annotations;
   double time_limit_seconds = 60;
   // How many steps the run has: planning ends when what it may still gain over
-  // them is less than it takes (SearchPolicy::Worth). Not set: any number.
+  // them is less than it takes (SearchPolicy::Choose). Not set: any number.
   std::optional<int64_t> steps;
   uint64_t seed = 1;
   // Called while planning proceeds, with what is being tried.

@@ -122,16 +122,12 @@ struct SearchPolicy {
     double gain = 0.0005;
   } experts;
 
-  // Of experts' plans and pipelines, in short runs (PlanRequest::steps).
-  struct Worth {
-    double gain = 0.1;             // Share of a step that they may gain.
-    double seconds_of_op = 0.001;  // That they take; not by the clock.
-  } worth;
-
   // Pipelined against non-pipelined.
   struct Choose {
     // Pipelines estimated to take longer by this factor are not lowered.
     double worth_a_look = 1.05;
+    double short_run_gain = 0.1;   // Of experts' plans and pipelines,
+    double seconds_of_op = 0.001;  // and what they take, not by the clock.
   } choose;
 
   // Pipelines.
