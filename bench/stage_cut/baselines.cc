@@ -8,6 +8,7 @@
 #include "meshwright/analysis/repeats.h"
 #include "meshwright/pipeline_search/cut_down_sets.h"
 #include "meshwright/pipeline_search/down_sets.h"
+#include "meshwright/pipeline_search/stage_policy.h"
 
 namespace meshwright {
 namespace {
@@ -96,7 +97,7 @@ std::vector<int32_t> LinearProgramme(const StageGraph& graph,
   for (const StageGraph::Node& node : graph.nodes) work.push_back(node.work);
   const DownSetCutter cutter(graph, limits, sets, work);
   return CutWithin(cutter, graph, limits,
-                   std::numeric_limits<double>::infinity())
+                   std::numeric_limits<double>::infinity(), StagePolicy())
       ->stages;
 }
 

@@ -6,6 +6,7 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/microbatch/micro_batch_loop.h"
+#include "meshwright/pipeline_search/stage_policy.h"
 #include "meshwright/pipeline_search/step_stages.h"
 #include "meshwright/remat/cut_loops.h"
 #include "meshwright/runtime/executor.h"
@@ -55,7 +56,8 @@ absl::StatusOr<std::unique_ptr<PipelineOracle>> PipelineOracle::Create(
 absl::StatusOr<StagedStep> PipelineOracle::Staged() const {
   MW_ASSIGN_OR_RETURN(
       StepStages best,
-      AssignStepStages(step_, StageLimits::Even(stages_, kStageTolerance)));
+      AssignStepStages(step_,
+                       StageLimits::Even(stages_, StagePolicy().tolerance)));
   return MakeStagePrograms(step_.split, {.stages = stages_,
                                          .forward = std::move(best.forward),
                                          .state = step_.state});
