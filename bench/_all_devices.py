@@ -78,7 +78,13 @@ def _instruction(name, shape, opcode, operands, attributes, device, devices):
 def _permute(own, shape, operands, attributes, device):
     pairs = re.search(r"source_target_pairs=\{(.*?)\}\}", attributes).group(1) + "}"
     sources = {int(b): int(a) for a, b in re.findall(r"\{(\d+),(\d+)\}", pairs)}
-    assert device in sources, "devices that nothing is sent to"
+    if len(operands) == 1 and device not in sources:  # It gets zeros.
+        dtype, zero = shape.partition("[")[0], f"{own}.zero"
+        return [
+            f"  {zero} = {dtype}[] constant({'false' if dtype == 'pred' else 0})",
+            f"  {own} = {shape} broadcast({zero}), dimensions={{}}",
+        ]
+    assert device in sources, "devices to which nothing of several is sent"
     if len(operands) == 1:
         return [f"  {own} = {shape} reshape({_of(operands[0], sources[device])})"]
     named = ", ".join(_of(one, sources[device]) for one in operands)

@@ -62,8 +62,9 @@ def bias(jax, jnp):
         return _with_gradients(jax, attend, (q, k, v, bias), g)
 
     inputs = normal(jax, jnp, [SHAPE] * 4 + [(1, HEADS, LENGTH, LENGTH)])
-    found = splits("batch", "heads")
+    found = splits("batch", "heads", "sequence")
     found["heads"]["bias"] = "[-, x, -, -]"
+    found["sequence"]["bias"] = "[-, -, x, -]"
     return fn, inputs, found
 
 
@@ -105,7 +106,7 @@ def window(jax, jnp):
 
         return _with_gradients(jax, attend, (q, k, v), g)
 
-    return fn, normal(jax, jnp, [SHAPE] * 4), splits("batch", "heads")
+    return fn, normal(jax, jnp, [SHAPE] * 4), splits("batch", "heads", "sequence")
 
 
 def packed(jax, jnp):
