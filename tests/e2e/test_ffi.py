@@ -83,7 +83,26 @@ def test_losses_are_those_of_jax(cli, step, ffi, library, tmp_path, where, monke
     rows = layout(tmp_path, batch="[data, -]")
     report = cli.json("run", step, "--sharding", rows, *flags, *ffi, *where)
     wanted = jax_losses(library, values, 3, monkeypatch)
-    np.testing.assert_allclose(report["losses"], wanted, rtol=1e-5)
+    np.testing.assert_allclose(report["loss"], wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        ("b n, n -> b n, b, w {need_replication: n}", 0),
+        ("b n, n -> b n, b, w {reduction: n}", 1),
+    ],
+    ids=["true", "wrong"],
+)
+def test_check_finds_rules_that_are_wrong(cli, ffi, tmp_path, rule, code):
+    """A norm of a part of a row is not a part of the row's norm."""
+    path = tmp_path / "step.hlo.pb"
+    script = HERE / "kernel_of_batch.py"
+    subprocess.run([sys.executable, script, path, rule], check=True)
+    columns = layout(tmp_path, batch="[-, data]")
+    done = cli("check", path, "--sharding", columns, *ffi)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert ("NOT EQUAL" in done.stdout + done.stderr) == (code == 1)
 
 
 @pytest.mark.parametrize(
