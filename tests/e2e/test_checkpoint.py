@@ -1,7 +1,6 @@
 """Saved state: `run --checkpoint`, `--resume`, and `meshwright checkpoint`."""
 
 import json
-import os
 import random
 import resource
 import shutil
@@ -13,8 +12,7 @@ import numpy as np
 import pytest
 from conftest import BINARY
 
-# A start of the program each, and one to verify.
-KILLS = 50 if "MW_LONG" in os.environ else 16
+KILLS = 50
 
 
 def steps_in(folder):
