@@ -16,6 +16,7 @@
 #include "meshwright/planner/plan_candidates.h"
 #include "meshwright/planner/refine_mesh.h"
 #include "meshwright/planner/search_policy.h"
+#include "meshwright/planner/short_run.h"
 #include "meshwright/planner/summary.h"
 
 namespace meshwright {
@@ -56,6 +57,8 @@ class WholeFinish {
     } else {
       ImproveAll();
     }
+    const PlanCandidate& best = *QuickestOf(found_);
+    if (!MayRepay(task_, best.variant(), best.seconds())) return;
     std::ranges::move(RefinedMeshes(search_, task_, task_.memory_bytes,
                                     LeftSeconds(), found_, log_.alternatives),
                       std::back_inserter(found_));
@@ -237,7 +240,8 @@ class WholeFinish {
 
   PlanCandidate Improved(const PlanCandidate& found, int64_t work,
                          double wanted_gap) const {
-    return search_.Improved(found, work, wanted_gap, LeftSeconds());
+    return search_.Improved(found, WorkThatRepays(task_, found, work),
+                            wanted_gap, LeftSeconds());
   }
 
   double LeftSeconds() const {

@@ -163,11 +163,18 @@ TEST(WholeSearch, TriesMoreMicroBatchesThanItFound) {
   }
 }
 
-// One of the first settings, and a note; stages are not looked at.
+bool HasThreeAxes(const Plan& plan) {
+  return std::ranges::any_of(plan.alternatives, [](const Alternative& one) {
+    return Mesh::Parse(one.mesh)->axes().size() == 3;
+  });
+}
+
+// One of the first settings, and a note; a third axis and stages are not looked
+// at.
 TEST(FindPlan, EndsEarlyForAShortRun) {
   const Module module = ReadTiny("gpt");
   const Cluster cluster =
-      ParseClusterSpec("cpu:4", {.cores = 2, .memory_bytes = int64_t{16} << 30})
+      ParseClusterSpec("cpu:8", {.cores = 2, .memory_bytes = int64_t{16} << 30})
           .value();
   const auto plan = [&](std::optional<int64_t> steps) {
     return MakePlan(module, cluster, AssumedRates(cluster),
@@ -188,6 +195,8 @@ TEST(FindPlan, EndsEarlyForAShortRun) {
               testing::Contains(testing::StartsWith(
                   "experts' plans and pipelines were not tried: over 10 "
                   "steps of ")));
+  EXPECT_TRUE(HasThreeAxes(any));
+  EXPECT_FALSE(HasThreeAxes(early));
   // What it has is finished.
   EXPECT_LT(early.gap, 1);
   EXPECT_GE(early.predicted.step_seconds, any.predicted.step_seconds);

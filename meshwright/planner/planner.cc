@@ -22,6 +22,7 @@
 #include "meshwright/planner/plan_candidates.h"
 #include "meshwright/planner/plan_log.h"
 #include "meshwright/planner/search_policy.h"
+#include "meshwright/planner/short_run.h"
 #include "meshwright/planner/stage_plan.h"
 #include "meshwright/planner/stage_search.h"
 #include "meshwright/planner/stages_that_fit.h"
@@ -81,7 +82,8 @@ class Planner {
     MW_ASSIGN_OR_RETURN(Finished finished,
                         FinishWhole(task_, search_, whole_, log_));
     if (!Fits(finished.chosen.plan)) return absl::NotFoundError("nothing fits");
-    if (!MayRepay(finished.chosen)) {
+    if (!MayRepay(task_, finished.chosen.found.variant(),
+                  finished.chosen.plan.predicted.step_seconds)) {
       is_enough_ = true;
       log_.notes.push_back(absl::StrCat(
           "experts' plans and pipelines were not tried: over ",
@@ -92,19 +94,6 @@ class Planner {
     }
     return WithAlternatives(UseExperts(task_, search_, whole_, variants_,
                                        std::move(finished), log_));
-  }
-
-  // Whether what is left to try may gain more in the run than it takes.
-  bool MayRepay(const WrittenCandidate& found) const {
-    if (!request_.steps.has_value() || request_.expert != Expert::kAuto) {
-      return true;
-    }
-    const double run_seconds = found.plan.predicted.step_seconds *
-                               static_cast<double>(*request_.steps);
-    const auto ops =
-        static_cast<double>(found.found.variant().model.graph.ops.size());
-    return task_.policy.choose.short_run_gain * run_seconds >
-           task_.policy.choose.seconds_of_op * ops;
   }
 
   // Pipelined candidates, given the result without stages.

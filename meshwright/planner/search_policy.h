@@ -12,7 +12,9 @@
 #include <cstdint>
 
 #include "meshwright/pipeline_search/stage_policy.h"
+#include "meshwright/planner/lean_policy.h"
 #include "meshwright/planner/search_effort.h"
+#include "meshwright/planner/short_run_policy.h"
 #include "meshwright/search/mesh_policy.h"
 
 namespace meshwright {
@@ -126,9 +128,9 @@ struct SearchPolicy {
   struct Choose {
     // Pipelines estimated to take longer by this factor are not lowered.
     double worth_a_look = 1.05;
-    double short_run_gain = 0.1;   // Of experts' plans and pipelines,
-    double seconds_of_op = 0.001;  // and what they take, not by the clock.
   } choose;
+
+  ShortRunPolicy short_run;
 
   // Pipelines.
   struct Stages {
@@ -178,21 +180,7 @@ struct SearchPolicy {
     double close = 1.2;
   } stages;
 
-  // Planning for the least memory.
-  struct Lean {
-    // Minimum time to look for stages that fit before a step is refused,
-    // whatever the time limit: a plan is worth more than the time.
-    double least_seconds = 2;
-    // Memory that a lean plan may use relative to the lower bound, in the order
-    // in which they are tried.
-    double slacks[4] = {1.05, 1.5, 4, 1e6};
-    // Gap to the best step time at which the solver stops.
-    double gap = 0.1;
-    size_t max_settings = 4;
-    size_t max_counts = 3;
-    // Largest cluster that is tried when nothing fits.
-    int64_t most_devices = 4096;
-  } lean;
+  LeanPolicy lean;
 };
 
 }  // namespace meshwright
