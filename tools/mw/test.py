@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -52,6 +53,8 @@ TSAN_LONG = ("engine", "wire", "solve", "planner", "runtime", "launch")
 FUZZ_COUNT = 5_000
 FUZZ_COUNT_LONG = 1_000_000
 SANITIZER_ENV = {"UBSAN_OPTIONS": "print_stacktrace=1"}
+# Rates and compiled programs of whoever runs the tests are neither used nor changed.
+USER_CACHE = BUILD / "user-cache"
 # Tests run each program only a few times, which takes less time than optimising it.
 # Emitting every fusion through MLIR takes two thirds of what is left of a compilation,
 # and several LLVM modules per program a fifth of the rest.
@@ -131,6 +134,7 @@ def main(args: list[str]) -> int:
     if long:
         os.environ["MW_LONG"] = "1"  # For the C++ tests.
     chosen = _with_needs(steps(long), only)
+    shutil.rmtree(USER_CACHE, ignore_errors=True)
     started = time.monotonic()
     schedule = Schedule(chosen, build.cores())
     schedule.run()
@@ -217,8 +221,7 @@ def _build(preset: str, targets: tuple[str, ...] = ()):
 def _unit_tests(long: bool):
     def run(task: Task) -> Outcome:
         found = unit_tests.batches(unit_tests.programs(BUILD / "release"))
-        env = {**RUNTIME_ENV, "XLA_FLAGS": XLA_FLAGS}
-        return unit_tests.UnitTests(task, build.cores(), env, long).run(found)
+        return unit_tests.UnitTests(task, build.cores(), _env(), long).run(found)
 
     return run
 
@@ -286,8 +289,7 @@ def _replay(long: bool):
 
     def run(task: Task) -> Outcome:
         argv = [sys.executable, "bench/plan_replay.py", *([] if long else ["--quick"])]
-        env = {"MESHWRIGHT_BIN": build.binary("release", "meshwright")}
-        process.run("replay", argv, "replay", env=env, task=task)
+        process.run("replay", argv, "replay", env=_env(), task=task)
         return Outcome(passed=1)
 
     return run
@@ -326,13 +328,17 @@ def _counted(argv, log_name: str, counts: str, task: Task, env=None) -> Outcome:
             argv,
             log_name,
             excerpt=_failures,
-            env={**RUNTIME_ENV, "XLA_FLAGS": XLA_FLAGS, **(env or {})},
+            env={**_env(), **(env or {})},
             task=task,
         )
     except StepFailed as failure:
         outcome = _read_counts(log, counts)
         raise CountedFailure(failure, outcome.passed, outcome.failed) from None
     return _read_counts(log, counts)
+
+
+def _env() -> dict[str, str]:
+    return {**RUNTIME_ENV, "XLA_FLAGS": XLA_FLAGS, "XDG_CACHE_HOME": str(USER_CACHE)}
 
 
 def _read_counts(log: Path, counts: str) -> Outcome:
