@@ -84,6 +84,10 @@ class Predictor {
     point.notes = plan.notes;
     point.step_seconds = seconds;
     point.peak_bytes = predicted.peak_bytes;
+    if (plan.memory_bytes > 0) {
+      point.memory_share = static_cast<double>(plan.NeededBytes()) /
+                           static_cast<double>(plan.memory_bytes);
+    }
     point.gap = plan.gap;
     if (seconds <= 0) return;
     const int64_t items = facts.tokens > 0 ? facts.tokens : facts.samples;

@@ -54,6 +54,7 @@ struct ScalePoint {
   double bubble_share = 0;
   double comm_share = 0;  // Not overlapped with computation.
   int64_t peak_bytes = 0;
+  double memory_share = 0;  // Of what devices have.
   double gap = 0;
   double save_seconds = 0;  // Of a checkpoint.
   Goodput goodput;

@@ -37,6 +37,8 @@ constexpr Series kSeries[] = {
      [](const ScalePoint& point, double) { return point.comm_share; }},
     {"bubbles", "#cc79a7",
      [](const ScalePoint& point, double) { return point.bubble_share; }},
+    {"memory", "#56b4e9",
+     [](const ScalePoint& point, double) { return point.memory_share; }},
 };
 
 std::string Escaped(const std::string& text) {

@@ -163,6 +163,7 @@ std::string ScalingJson(absl::Span<const ScalePoint> points,
     row["bubble_share"] = point.bubble_share;
     row["communication_share"] = point.comm_share;
     row["peak_bytes"] = point.peak_bytes;
+    row["memory_share"] = point.memory_share;
     row["gap"] = point.gap;
     row["goodput"] = {
         {"share", point.goodput.share},

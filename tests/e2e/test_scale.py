@@ -24,6 +24,9 @@ def test_strong_scaling(cli, mlp, tmp_path):
         assert point["step_seconds"] == alone["predicted"]["step_seconds"]
         assert point["peak_bytes"] == alone["predicted"]["peak_bytes"]
         assert point["notes"] == alone["notes"]
+        assert point["memory_share"] == pytest.approx(
+            alone["predicted"]["peak_bytes"] / alone["memory_bytes"]
+        )
         assert point["throughput_per_device"] == pytest.approx(
             point["samples"] / point["step_seconds"] / point["devices"]
         )
@@ -32,6 +35,9 @@ def test_strong_scaling(cli, mlp, tmp_path):
         assert kept["mesh"] == alone["mesh"]
     drawing = xml.etree.ElementTree.parse(svg).getroot()
     assert drawing.tag.endswith("svg")
+    words = {text.text for text in drawing.iter() if text.tag.endswith("text")}
+    curves = {"throughput of a device", "MFU", "goodput", "communication", "bubbles"}
+    assert words >= {*curves, "memory"}
     table = cli("scale", mlp, *FLAGS).stdout
     assert "strong scaling: the batch of the one step" in table
     assert table.splitlines()[3].split()[0] == "8"
