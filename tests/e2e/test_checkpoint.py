@@ -1,6 +1,7 @@
 """Saved state: `run --checkpoint`, `--resume`, and `meshwright checkpoint`."""
 
 import json
+import os
 import random
 import resource
 import shutil
@@ -11,8 +12,7 @@ import time
 import numpy as np
 import pytest
 from conftest import BINARY
-
-KILLS = 50
+from service_processes import await_gone, children_of
 
 
 def steps_in(folder):
@@ -141,38 +141,60 @@ def test_a_full_disk_does_not_stop_training(cli, mlp, saved, tmp_path):
     assert cli.json("checkpoint", "verify", here)["ok"]
 
 
-def test_killed_at_any_moment_the_newest_checkpoint_is_whole(cli, mlp, tmp_path):
+# Kills: of one process; of a coordinator of two workers and of one of these, which
+# save shards of one checkpoint together.
+KILLS = {"alone": 26, "coordinator": 12, "worker": 12}
+
+
+@pytest.mark.parametrize("victim", KILLS)
+def test_killed_at_any_moment_the_newest_checkpoint_is_whole(
+    cli, mlp, tmp_path, victim
+):
     """Each run goes on from where the one before was killed."""
-    here = tmp_path / "checkpoints"
-    moments = random.Random(21)
-    words = ["run", mlp, "--checkpoint", here, "--checkpoint-every", 1, "--keep", 2]
-    words = [BINARY, *map(str, words), "--steps", "100000", "--resume"]
-    newest = 0
-    for kill in range(KILLS):
-        with subprocess.Popen(
-            words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as run:
-            # Most in the midst of steps and saves, some before the first.
-            latest = time.monotonic() + 120
-            while kill % 8 != 0 and time.monotonic() < latest:
-                if (steps_in(here) or [0])[-1] > newest:
-                    break
-                time.sleep(0.01)
-            time.sleep(moments.uniform(0, 0.1))
+    here, words = tmp_path / "checkpoints", ["run", mlp]
+    if victim != "alone":
+        plan = tmp_path / "plan.json"
+        flags = ("--cluster", "cpu:4", "--strategy", "zero3", "--assumed")
+        cli.json("plan", mlp, *flags, "-o", plan)
+        words += ["--plan", plan, "--workers", 2]
+    saving = ["--checkpoint", here, "--checkpoint-every", 1, "--keep", 2]
+    moments, newest = random.Random(21), 0
+    for kill in range(KILLS[victim]):
+        run = subprocess.Popen(
+            [BINARY, *map(str, words + saving), "--steps", "100000", "--resume"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        # Most in the midst of steps and saves, some before the first.
+        latest = time.monotonic() + 120
+        while kill % 8 != 0 and time.monotonic() < latest:
+            if (steps_in(here) or [0])[-1] > newest:
+                break
+            time.sleep(0.01)
+        time.sleep(moments.uniform(0, 0.1))
+        workers = sorted(children_of(run.pid))
+        if victim == "worker" and workers:
+            os.kill(moments.choice(workers), signal.SIGKILL)
+            _, errors = run.communicate(timeout=60)
+            assert run.returncode == 3 and "killed by signal 9" in errors, errors
+        else:
             run.kill()
+            run.communicate()
+        await_gone(workers)
         steps = steps_in(here)
         if not steps:
             continue
         assert steps[-1] >= newest and len(steps) <= 4
         newest = steps[-1]
         assert cli.json("checkpoint", "verify", here)["ok"]
-    assert newest >= KILLS * 3 // 4, newest
+    assert newest >= KILLS[victim] * 3 // 4, newest
     # It restores, and trains on as if nothing had happened.
     end = newest + 5
     resumed = cli.json(
-        *("run", mlp, "--steps", end, "--resume", "--checkpoint", here, "--keep", 1)
+        *(*words, "--steps", end, "--resume", "--checkpoint", here, "--keep", 1)
     )
     assert resumed["first_step"] == newest
-    whole = cli.json("run", mlp, "--steps", end)
+    whole = cli.json(*words, "--steps", end)
     assert resumed["loss"] == whole["loss"][newest:]
     assert [path.name for path in here.iterdir()] == [f"step_{end:08}"]
