@@ -224,7 +224,8 @@ void CheckpointReader::AddTasks(Task task, std::vector<Task>& tasks) const {
   }
 }
 
-absl::Status CheckpointReader::Read(absl::Span<const WantedRegion> wanted) {
+std::vector<CheckpointReader::Task> CheckpointReader::TasksOf(
+    absl::Span<const WantedRegion> wanted) const {
   std::map<const SavedTensor*, std::vector<const WantedRegion*>> by_tensor;
   for (const WantedRegion& want : wanted) {
     by_tensor[want.tensor].push_back(&want);
@@ -253,11 +254,18 @@ absl::Status CheckpointReader::Read(absl::Span<const WantedRegion> wanted) {
       AddTasks(std::move(task), tasks);
     }
   }
-  // In the order of the files.
   std::ranges::stable_sort(tasks, {}, [](const Task& task) {
     return std::pair(task.saved->file, task.saved->offset);
   });
-  return RunAll(std::move(tasks));
+  return tasks;
+}
+
+absl::Status CheckpointReader::Read(absl::Span<const WantedRegion> wanted) {
+  return RunAll(TasksOf(wanted));
+}
+
+void CheckpointReader::ReadAhead(absl::Span<const WantedRegion> wanted) {
+  for (const Task& task : TasksOf(wanted)) Announce(task);
 }
 
 absl::StatusOr<Tensor> CheckpointReader::ReadTensor(const SavedTensor& saved) {

@@ -48,6 +48,9 @@ class CheckpointReader {
 
   // Uses all cores. Requires: the destinations do not overlap.
   absl::Status Read(absl::Span<const WantedRegion> wanted);
+  // Advises the kernel that these regions are read next, so that the disk is
+  // not idle while others are processed.
+  void ReadAhead(absl::Span<const WantedRegion> wanted);
   // All of one tensor.
   absl::StatusOr<Tensor> ReadTensor(const SavedTensor& tensor);
   // Reads everything without keeping it.
@@ -62,7 +65,9 @@ class CheckpointReader {
   // With its header checked.
   absl::StatusOr<std::shared_ptr<const OpenFile>> FileOf(int64_t number);
   bool IsWanted(const Task& task) const;
-  // Tasks for all requested blocks, in groups.
+  // For all requested blocks, in the order of the files.
+  std::vector<Task> TasksOf(absl::Span<const WantedRegion> wanted) const;
+  // Tasks for all requested blocks of a saved region, in groups.
   void AddTasks(Task task, std::vector<Task>& tasks) const;
   // Advises the kernel that it will be read.
   void Announce(const Task& task);

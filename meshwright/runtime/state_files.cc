@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/memory/memory.h"
@@ -28,6 +29,13 @@ struct OwnShard {
   std::vector<int64_t> devices;
   BufferShape shape;
   std::shared_ptr<char> data;
+};
+
+// What is read from files at once, and where it goes.
+struct Batch {
+  std::vector<OwnShard> shards;
+  std::vector<WantedRegion> wanted;
+  int64_t bytes = 0;
 };
 
 // The shards of a parameter that local devices hold.
@@ -77,8 +85,8 @@ void Prepare(const SavedTensor& saved, const StateMap::Part& part,
   if (covered < bytes) std::memset(shard.data.get(), job.padding, bytes);
 }
 
-absl::Status Give(std::vector<OwnShard>& shards, Executor& executor) {
-  for (OwnShard& shard : shards) {
+absl::Status Give(const std::vector<OwnShard>& shards, Executor& executor) {
+  for (const OwnShard& shard : shards) {
     MW_RETURN_IF_ERROR(executor.Set(
         {.parameter = shard.parameter,
          .stage = shard.stage,
@@ -89,7 +97,6 @@ absl::Status Give(std::vector<OwnShard>& shards, Executor& executor) {
             .shape = shard.shape,
             .owner = shard.data}));
   }
-  shards.clear();
   return absl::OkStatus();
 }
 
@@ -221,26 +228,28 @@ absl::Status ReadStateFiles(const std::string& folder, const StateMap& map,
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointReader> reader,
                       CheckpointReader::Open(folder));
   MW_RETURN_IF_ERROR(Annotate(CheckTensors(reader->manifest(), map), folder));
-  std::vector<OwnShard> shards;
-  std::vector<WantedRegion> wanted;
-  int64_t bytes = 0;
+  Batch next;
+  Batch current;
+  // The disk reads the next batch while the current one is put in place.
   const auto read = [&]() -> absl::Status {
-    MW_RETURN_IF_ERROR(reader->Read(wanted));
-    wanted.clear();
-    bytes = 0;
-    return Give(shards, executor);
+    reader->ReadAhead(next.wanted);
+    MW_RETURN_IF_ERROR(reader->Read(current.wanted));
+    MW_RETURN_IF_ERROR(Give(current.shards, executor));
+    current = std::exchange(next, {});
+    return absl::OkStatus();
   };
   for (const StateMap::Part& part : map.parts) {
     const SavedTensor& saved =
         *reader->manifest().Find(map.tensors[part.tensor].name);
     for (OwnShard& shard : OwnShards(executor, part.parameter)) {
-      Prepare(saved, part, executor.job(), shard, wanted);
-      bytes += shard.shape.host_bytes();
-      shards.push_back(std::move(shard));
+      Prepare(saved, part, executor.job(), shard, next.wanted);
+      next.bytes += shard.shape.host_bytes();
+      next.shards.push_back(std::move(shard));
     }
     // All regions of a tensor are read together.
-    if (bytes >= kBatchBytes) MW_RETURN_IF_ERROR(read());
+    if (next.bytes >= kBatchBytes) MW_RETURN_IF_ERROR(read());
   }
+  MW_RETURN_IF_ERROR(read());
   return read();
 }
 
