@@ -116,6 +116,14 @@ def coordinator():
         yield address
 
 
+def trained(step, state, batches):
+    losses = []
+    for batch in batches:
+        state, metrics = step(state, batch)
+        losses.append(float(metrics["loss"]))
+    return losses, state
+
+
 def assert_same(tree, other, rtol=1e-4, atol=1e-6):
     jax.tree_util.tree_map(
         lambda a, b: np.testing.assert_allclose(a, b, rtol=rtol, atol=atol), tree, other

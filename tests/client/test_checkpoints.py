@@ -1,19 +1,13 @@
 """State that outlives its job: saved and restored, on other plans too."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import warnings
-from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 
 import meshwright
-from meshwright.client.engine import find_program
+from conftest import trained
 
 KEY = jax.random.key(5)
 PLANS = {
@@ -29,14 +23,6 @@ PLANS = {
 }
 
 
-def trained(regression, step, state, batches):
-    losses = []
-    for batch in batches:
-        state, metrics = step(state, batch)
-        losses.append(float(metrics["loss"]))
-    return losses, state
-
-
 def assert_equal(tree, other):
     jax.tree_util.tree_map(np.testing.assert_array_equal, tree, other)
 
@@ -47,9 +33,7 @@ def test_restored_on_every_plan(regression, parallelize, tmp_path):
     states = {}
     for name, options in PLANS.items():
         step = parallelize(regression.train_step, **options)
-        _, state = trained(
-            regression, step, step.init(regression.init, KEY), batches[:2]
-        )
+        _, state = trained(step, step.init(regression.init, KEY), batches[:2])
         step.save(tmp_path / name)
         states[name] = state.fetch()
         step.close()
@@ -60,7 +44,7 @@ def test_restored_on_every_plan(regression, parallelize, tmp_path):
             state = step.restore(tmp_path / saved, tree)
             assert_equal(state.fetch(), arrays)  # From the files.
             step.prepare(state, batches[2])
-            losses, state = trained(regression, step, state, batches[2:])
+            losses, state = trained(step, state, batches[2:])
             np.testing.assert_allclose(losses, expected[2:], rtol=1e-4)
             assert step.steps == 4
             restored = step.restore(tmp_path / saved)
@@ -75,36 +59,13 @@ def test_through_a_coordinator(regression, coordinator, parallelize, tmp_path):
     batches = list(regression.batches(4))
     expected, _ = regression.reference(KEY, batches)
     step = parallelize(regression.train_step, cluster=coordinator)
-    trained(regression, step, step.init(regression.init, KEY), batches[:2])
+    trained(step, step.init(regression.init, KEY), batches[:2])
     step.save(tmp_path)
     step.close()
     step = parallelize(regression.train_step, cluster="cpu:2")
     state = step.restore(tmp_path, step.init(regression.init, KEY))
-    losses, _ = trained(regression, step, state, batches[2:])
+    losses, _ = trained(step, state, batches[2:])
     np.testing.assert_allclose(losses, expected[2:], rtol=1e-4)
-
-
-def test_checkpoints_by_themselves(regression, parallelize, tmp_path):
-    step = parallelize(regression.train_step)
-    step.save_every(tmp_path, steps=3, keep=2)
-    batches = list(regression.batches(10))
-    expected, _ = regression.reference(KEY, batches)
-    trained(regression, step, step.init(regression.init, KEY), batches)
-    step.close()
-    assert sorted(p.name for p in tmp_path.iterdir()) == [
-        "step_00000006",
-        "step_00000009",
-    ]
-    done = subprocess.run(
-        [find_program(), "checkpoint", "verify", tmp_path],
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    step = parallelize(regression.train_step)
-    state = step.restore(tmp_path, step.init(regression.init, KEY))
-    losses, _ = trained(regression, step, state, batches[9:])
-    np.testing.assert_allclose(losses, expected[9:], rtol=1e-4)
 
 
 def test_the_data_go_on_too(parallelize, tmp_path):
@@ -130,20 +91,6 @@ def test_the_data_go_on_too(parallelize, tmp_path):
     assert again.position == 40
     total, _ = other.many(6, total, again)
     np.testing.assert_allclose(total.fetch(), expected.fetch(), rtol=1e-5)
-
-
-def test_a_folder_that_cannot_be_written(regression, parallelize, tmp_path):
-    step = parallelize(regression.train_step)
-    batch = next(regression.batches(1))
-    state, _ = step(step.init(regression.init, KEY), batch)
-    step.save(tmp_path / "run")
-    blocked = tmp_path / "blocked"
-    blocked.write_text("")  # A file where the folder should be.
-    step.save_every(blocked, steps=1)
-    with pytest.warns(meshwright.MeshwrightWarning, match="the state was not saved"):
-        state, _ = step(state, batch)
-    assert state.fetch("steps") == 2
-    assert step.restore(tmp_path / "run").fetch("steps") == 1
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "missing", "version", "manifest"])
@@ -241,64 +188,3 @@ def test_manifests_tell_of_keys(parallelize, tmp_path):
     kept.append(again(again.restore(tmp_path, again.init(init, key, old, 2.0)), x))
     again.save(tmp_path)
     assert manifest()["step"] == 2 and manifest()["extra"]["rng"] == rng
-
-
-SCRIPT = """
-import sys, time
-sys.path.insert(0, {tests!r})
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-import jax, numpy as np, meshwright
-from conftest import Regression
-regression = Regression()
-step = meshwright.parallelize(regression.train_step, cluster="cpu:2")
-state = step.init(regression.init, jax.random.key(5))
-step.save_every({folder!r}, steps=1000000)
-print("ready", flush=True)
-batch = next(regression.batches(1))
-try:
-    while True:
-        state, metrics = step(state, batch)
-        print(step.steps, flush=True)
-        time.sleep({pause})
-except KeyboardInterrupt:
-    print("interrupted", step.steps, int(state.fetch("steps")), flush=True)
-"""
-
-
-@pytest.mark.parametrize("pause", [0, 0.2])
-def test_ctrl_c_saves_and_leaves_the_state_usable(tmp_path, pause):
-    """In a step, and between two."""
-    folder = tmp_path / "run"
-    script = SCRIPT.format(
-        tests=str(Path(__file__).parent), folder=str(folder), pause=pause
-    )
-    child = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
-    )
-    for line in child.stdout:
-        if line.strip() == "5":
-            break
-    os.kill(child.pid, signal.SIGINT)
-    try:
-        rest = child.communicate(timeout=60)[0].split("\n")
-    finally:
-        child.kill()
-    interrupted, steps, own = rest[-2].split()
-    assert interrupted == "interrupted"
-    assert steps == own
-    saved = json.loads((folder / f"step_{int(steps):08}" / "manifest.json").read_text())
-    assert saved["step"] == int(steps)
-
-
-def test_steps_go_on_while_it_is_saved(regression, parallelize, tmp_path):
-    batches = list(regression.batches(12))
-    expected, _ = regression.reference(KEY, batches)
-    step = parallelize(regression.train_step)
-    step.save_every(tmp_path, steps=1, keep=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", meshwright.MeshwrightWarning)
-        losses, _ = trained(regression, step, step.init(regression.init, KEY), batches)
-    step.close()
-    np.testing.assert_allclose(losses, expected, rtol=1e-4)
-    assert len(list(tmp_path.iterdir())) == 12

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 from conftest import BINARY
-from service_processes import await_gone, children_of
+from process_ids import await_gone, children_of
 
 
 def steps_in(folder):

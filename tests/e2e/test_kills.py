@@ -5,7 +5,8 @@ import time
 
 import numpy as np
 import pytest
-from service_processes import Process, Serve, await_gone, runs
+from process_ids import await_gone, runs
+from service_processes import Process, Serve
 
 PLANS = {
     "dp": "--mesh data=2 --strategy dp",

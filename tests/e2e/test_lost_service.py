@@ -7,7 +7,8 @@ import socket
 import time
 
 import pytest
-from service_processes import Process, Serve, await_gone, children_of
+from process_ids import await_gone, children_of
+from service_processes import Process, Serve
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 from conftest import BINARY, HERE, ROOT
+from process_ids import await_gone
 from safetensors.numpy import load_file
 
 GPT = ROOT / "testdata/gpt_tiny.hlo.pb.zst"
@@ -176,24 +177,6 @@ class Job:
             _, errors = reader()
             pytest.fail(f"hung; stderr: {errors}")
         return self.process.returncode, errors
-
-
-def gone(pid):
-    """Whether the process has ended."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except OSError:
-        return True
-
-
-def await_gone(pids, limit=60):
-    end = time.time() + limit
-    while time.time() < end:
-        if all(map(gone, pids)):
-            return
-        time.sleep(0.05)
-    pytest.fail(f"{[pid for pid in pids if not gone(pid)]} still run")
 
 
 def kill_one(seed, folder):

@@ -43,10 +43,22 @@ class Saving:
             and time.monotonic() - self._last >= 60 * self.minutes
         )
 
-    def save(self, save: Callable[..., None], in_background: bool) -> None:
-        """Training goes on if that fails."""
+    def save(
+        self,
+        save: Callable[..., None],
+        await_saved: Callable[[], None],
+        in_background: bool,
+    ) -> None:
+        """Training goes on if that fails, or if the one before has failed."""
         self._last = time.monotonic()
-        try:
-            save(self.directory, keep=self.keep, wait=not in_background)
-        except MeshwrightError as error:
-            warn(f"the state was not saved: {error}")
+        _try(await_saved)
+        _try(
+            lambda: save(self.directory, keep=self.keep, wait=not in_background),
+        )
+
+
+def _try(call: Callable[[], None]) -> None:
+    try:
+        call()
+    except MeshwrightError as error:
+        warn(f"the state was not saved: {error}")

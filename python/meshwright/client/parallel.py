@@ -196,7 +196,7 @@ class ParallelStep:
             self._place.service, loaded.number, loaded.done, loaded.scalars, self.steps
         )
         if self._saving is not None and self._saving.is_due(self.steps):
-            self._saving.save(self.save, in_background=True)
+            self._save_by_itself(in_background=True)
         return result
 
     def _at_once(self) -> int:
@@ -215,7 +215,7 @@ class ParallelStep:
 
     def _save_at_interrupt(self) -> None:
         if self._saving is not None and self._saving.on_interrupt and self._trained:
-            self._saving.save(self.save, in_background=False)
+            self._save_by_itself(in_background=False)
 
     @property
     def losses(self) -> list[float | None]:
@@ -246,9 +246,15 @@ class ParallelStep:
             )
         extra = {"plan": self._plan(self._trained).json, "rng": self._rng}
         folder = str(Path(directory).absolute())
-        for one in self._loaded.values():
-            one.await_saved()
+        self._await_saved()
         loaded.save(folder, self.steps, keep, extra, wait)
+
+    def _await_saved(self) -> None:
+        for loaded in self._loaded.values():
+            loaded.await_saved()
+
+    def _save_by_itself(self, in_background: bool) -> None:
+        self._saving.save(self.save, self._await_saved, in_background)
 
     def save_every(
         self,
@@ -287,8 +293,7 @@ class ParallelStep:
                 "restore does not know the state's tree: give it one, "
                 "step.restore(directory, step.init(init_fn, key))"
             )
-        for loaded in self._loaded.values():
-            loaded.await_saved()
+        self._await_saved()
         form = state.store.form
         saved = SavedState(newest(directory), form)
         self.steps, self._rng = saved.step, saved.extra.get("rng", {})
@@ -326,7 +331,8 @@ class ParallelStep:
         return self._plan(self._require_form())
 
     def explain(self, name: str | None = None) -> str:
-        """Why the plan is as it is, or one part of it: `explain("layer_3/attn")`."""
+        """Why the plan is as it is, or one part of it: `explain("layer_3/attn")`, the
+        path of a module (`jax.named_scope`) or in the state, or a pattern with *."""
         form = self._require_form()
         return explain(form.module, self._plan(form).json, name)
 
