@@ -24,6 +24,7 @@
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/take_islands.h"
 #include "meshwright/partition/whole_ops.h"
+#include "meshwright/rules/open_known_kernels.h"
 #include "meshwright/rules/record_rules.h"
 #include "meshwright/rules/suggest_rule.h"
 
@@ -75,9 +76,12 @@ absl::Status ReadRules(const std::optional<std::string>& rules_file,
     MW_RETURN_IF_ERROR(RecordRulesText(own->second, path, module));
     module.frontend_attributes.erase(own);  // The calls have them now.
   }
-  if (!rules_file.has_value()) return absl::OkStatus();
-  MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(*rules_file));
-  return RecordRulesText(text, *rules_file, module);
+  if (rules_file.has_value()) {
+    MW_ASSIGN_OR_RETURN(const std::string text, ReadFile(*rules_file));
+    MW_RETURN_IF_ERROR(RecordRulesText(text, *rules_file, module));
+  }
+  OpenKnownKernels(module);
+  return absl::OkStatus();
 }
 
 absl::Status RequireRules(const Module& module) {

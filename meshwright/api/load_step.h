@@ -27,7 +27,8 @@ absl::StatusOr<Module> LoadModule(const std::string& path);
 absl::StatusOr<Module> ParseModule(absl::string_view bytes,
                                    const std::string& path);
 // Records in the module's kernels the rules that it brings (kRulesAttribute,
-// which goes), then those of that file, if any, which replace them.
+// which goes), then those of that file, if any, which replace them. Kernels for
+// whose bodies there are better rules are no kernels then (OpenKnownKernels).
 absl::Status ReadRules(const std::optional<std::string>& rules_file,
                        const std::string& path, Module& module);
 // kInvalidArgument for an op without a sharding rule that has something to

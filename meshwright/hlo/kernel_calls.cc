@@ -115,16 +115,18 @@ absl::Status CallsToKernels(Module& module) {
   return absl::OkStatus();
 }
 
+void KernelToCall(Instruction& kernel) {
+  const auto body = std::ranges::find(kernel.called, KernelBody(kernel));
+  MW_CHECK(body != kernel.called.end()) << kernel.name;
+  kernel.called = {*body};
+  kernel.opcode = Opcode::kCall;
+  kernel.attributes.mutate().custom_call_target.clear();
+  kernel.frontend_attributes.clear();
+}
+
 void KernelsToCalls(Module& module) {
   ForEach(module, [&](Instruction& instruction) {
-    if (!IsKernel(instruction)) return;
-    const auto body =
-        std::ranges::find(instruction.called, KernelBody(instruction));
-    MW_CHECK(body != instruction.called.end()) << instruction.name;
-    instruction.called = {*body};
-    instruction.opcode = Opcode::kCall;
-    instruction.attributes.mutate().custom_call_target.clear();
-    instruction.frontend_attributes.clear();
+    if (IsKernel(instruction)) KernelToCall(instruction);
   });
 }
 

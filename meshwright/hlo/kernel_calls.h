@@ -56,9 +56,10 @@ const Computation* KernelBody(const Instruction& kernel);
 // names a computation that does not exist.
 absl::Status CallsToKernels(Module& module);
 
-// Makes every kernel a call of its body. Other bodies stay in the module until
-// Finish(). Requires: each kernel has a body.
-void KernelsToCalls(Module& module);
+// Makes a kernel a call of its body. Other bodies stay in the module until
+// Finish(). Requires: it has a body.
+void KernelToCall(Instruction& kernel);
+void KernelsToCalls(Module& module);  // All of them.
 
 }  // namespace meshwright
 

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/rules/open_known_kernels.h"
 #include "meshwright/rules/rule_text.h"
 #include "meshwright/rules/shape_bound.h"
 
@@ -21,6 +22,7 @@ absl::Status RecordRules(const RulesByTarget& rules, Module& module) {
       MW_RETURN_IF_ERROR(
           Annotate(CheckMayBeSplit(*instruction, *parsed), where));
       instruction->frontend_attributes[kRuleAttribute] = rule->second;
+      instruction->frontend_attributes.erase(kTransparentAttribute);
     }
   }
   return absl::OkStatus();

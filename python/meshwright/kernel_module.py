@@ -13,12 +13,14 @@ from meshwright.wire import Message, pack, string_map, with_strings
 
 KERNEL, RULE, VARIANTS = "mw.kernel", "mw.rule", "mw.variants"
 FLOPS, VARIANT_LIMIT = "mw.flops", "mw.variant_limit"
+TRANSPARENT = "mw.transparent"
 
 # HloModuleProto.
 _COMPUTATIONS, _ENTRY_ID = 3, 6
 # HloComputationProto.
 _NAME, _INSTRUCTIONS, _COMPUTATION_ID, _ROOT_ID = 1, 2, 5, 6
 # HloInstructionProto.
+_OPCODE = 2
 _METADATA, _ID, _OPERANDS, _BEFORE, _CALLED, _ATTRIBUTES = 7, 35, 36, 37, 38, 68
 _IS_COMPOSITE = 89
 # OpMetadata: an index into a table of its module.
@@ -35,7 +37,9 @@ class KernelModule:
 
     def __init__(self, hlo: bytes):
         self._module = Message.parse(hlo)
-        self._computations = _reachable(self._module)
+        self._computations = _reachable(
+            _computations(self._module), self._module.first(_ENTRY_ID, 0)
+        )
         self._module.remove(_COMPUTATIONS)
         self._variants = 0
         self._calls = {}  # By number: the calls, as computation and position.
@@ -50,6 +54,17 @@ class KernelModule:
     def numbers(self) -> list[str]:
         """The numbers of the kernels that are called, in order."""
         return list(self._calls)
+
+    def has_custom_calls(self, number: str) -> bool:
+        """Whether the kernel's body has any."""
+        key, position = self._calls[number][0]
+        _, _, call = self._computations[key].fields[position]
+        (body,) = Message.parse(call).integers(_CALLED)
+        return any(
+            Message.parse(value).text(_OPCODE) == "custom-call"
+            for computation in _reachable(self._computations, body).values()
+            for value in computation.all(_INSTRUCTIONS)
+        )
 
     def set_kernel(
         self,
@@ -76,7 +91,7 @@ class KernelModule:
         """Adds the entry of another module as a computation; returns its name."""
         self._variants += 1
         other = Message.parse(hlo)
-        computations = _reachable(other)
+        computations = _reachable(_computations(other), other.first(_ENTRY_ID, 0))
         first = max(self._computations) + 1
         keys = {key: first + i for i, key in enumerate(computations)}
         suffix = f".variant.{self._variants}"
@@ -93,13 +108,15 @@ class KernelModule:
         return self._module.serialize()
 
 
-def _reachable(module: Message) -> dict[int, Message]:
-    """Computations by id, callees before callers."""
-    every = {}
-    for value in module.all(_COMPUTATIONS):
-        message = Message.parse(value)
-        every[message.first(_COMPUTATION_ID, 0)] = message
-    reached, open_ids = set(), [module.first(_ENTRY_ID, 0)]
+def _computations(module: Message) -> dict[int, Message]:
+    """By id, callees before callers."""
+    messages = map(Message.parse, module.all(_COMPUTATIONS))
+    return {message.first(_COMPUTATION_ID, 0): message for message in messages}
+
+
+def _reachable(every: dict[int, Message], start: int) -> dict[int, Message]:
+    """Those that this one calls, and itself."""
+    reached, open_ids = set(), [start]
     while open_ids:
         key = open_ids.pop()
         if key in reached:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from math import prod
 
 from meshwright.errors import MeshwrightError, in_one_line, warn
-from meshwright.kernel_module import FLOPS, VARIANT_LIMIT, KernelModule
+from meshwright.kernel_module import FLOPS, TRANSPARENT, VARIANT_LIMIT, KernelModule
 from meshwright.kernel_rule import Rule
 from meshwright.kernels import KernelCall, Reference
 
@@ -31,7 +31,9 @@ def add_kernels(hlo: bytes, jaxpr, platform: str, limit: int = LIMIT) -> bytes:
         call = calls[number]
         if call.key not in known:
             names = []
-            for body in _variants(call, platform, limit):
+            # Those may be split nevertheless.
+            quiet = call.is_transparent and module.has_custom_calls(number)
+            for body in _variants(call, platform, limit, quiet):
                 if body not in alike:
                     alike[body] = module.add(call.name, body)
                 names.append(alike[body])
@@ -42,7 +44,7 @@ def add_kernels(hlo: bytes, jaxpr, platform: str, limit: int = LIMIT) -> bytes:
 
 
 def _attributes(call: KernelCall, limit: int) -> dict[str, str]:
-    more = {}
+    more = {TRANSPARENT: "true"} if call.is_transparent else {}
     if call.flops is not None:
         more[FLOPS] = repr(call.flops)
     beyond = beyond_limit(call.fitted, limit)
@@ -129,8 +131,11 @@ def _references_in(value) -> Iterator[Reference]:
             yield from _references_in(item)
 
 
-def _variants(call: KernelCall, platform: str, limit: int) -> Iterator[bytes]:
-    """The HLO of the kernel's bodies, except that for its own shapes."""
+def _variants(
+    call: KernelCall, platform: str, limit: int, quiet: bool
+) -> Iterator[bytes]:
+    """The HLO of the kernel's bodies, except that for its own shapes. Warns, unless it
+    is `quiet`, if there are none."""
     failure, made = None, 0
     for ways in ways_of(call.fitted, limit)[1:]:
         try:
@@ -142,7 +147,7 @@ def _variants(call: KernelCall, platform: str, limit: int) -> Iterator[bytes]:
             continue
         made += 1
         yield body
-    if failure and not made:
+    if failure and not made and not quiet:
         ways, error = failure
         warn(
             f"kernel {call.name} cannot be split: with {_words(ways)} it raises "

@@ -15,6 +15,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from meshwright.errors import MeshwrightError
 from meshwright.kernel_rule import Rule, fit, with_leading
@@ -84,6 +85,9 @@ class KernelCall:
     results: list  # Shapes and dtypes.
     fitted: Rule
     flops: float | None = None  # Of one call on the whole shapes.
+
+    # Whether it is no kernel if its body calls library kernels with rules of their own.
+    is_transparent: ClassVar[bool] = False
 
     @property
     def key(self):

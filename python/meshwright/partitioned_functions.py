@@ -6,14 +6,16 @@ the program of one device, as JAX's partitioner would ask it. A split for which 
 wants other shardings, or has a program that communicates, is not used: the rule alone
 does not say that each part can be computed without the others.
 
-Rules that are functions are not taken; the function is then lowered like any other.
+Rules that are functions of mesh and types are called as JAX calls them, with a mesh
+without axes: the module is for any. Where that fails, the function is lowered like any
+other.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from meshwright.errors import MeshwrightError
+from meshwright.errors import MeshwrightError, in_one_line, warn
 from meshwright.kernel_rule import Names, fit
 from meshwright.kernels import KernelCall, as_operation
 
@@ -65,6 +67,8 @@ def rule_text(rule, operands: list[int], results: list[int]) -> str:
 @dataclass(frozen=True, eq=False)
 class PartitionedCall(KernelCall):
     """A call of such a function; `fn` is its `partition`."""
+
+    is_transparent = True
 
     shapes: tuple = ()  # Of the operands.
     results_tree: object = None
@@ -189,13 +193,22 @@ def _as_kernel(equation):
 
     params = equation.params
     rule = params.get("sharding_rule")
-    if not hasattr(rule, "operand_mappings"):  # None, or a function.
+    if rule is None:
         return equation
     program = params["call"]
     shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.in_avals]
     results = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.out_avals]
     name = getattr(program.jaxpr.debug_info, "func_name", None) or "function"
     name = re.sub(r"\W+", "_", name).strip("_") or "function"
+    if callable(rule):
+        try:
+            rule = _computed_rule(rule, params["static_args"], shapes, results)
+        except Exception as error:  # Of the user's function.
+            warn(
+                f"custom_partitioning of {name} is not split by its sharding rule, a "
+                f"function that raises {in_one_line(error)}"
+            )
+            return equation
     try:
         text = rule_text(
             rule, [len(s.shape) for s in shapes], [len(r.shape) for r in results]
@@ -221,6 +234,29 @@ def _as_kernel(equation):
     made = jax.make_jaxpr(as_operation(call, program))(*shapes)
     (operation,) = made.jaxpr.eqns
     return equation.replace(primitive=operation.primitive, params=operation.params)
+
+
+def _computed_rule(rule: Callable, static_args, shapes, results):
+    """What the function says of operands and results of these shapes."""
+    import jax
+    from jax._src.custom_partitioning_sharding_rule import str_to_sdy_sharding_rule
+    from jax.interpreters import mlir
+
+    def types(structs):
+        return [
+            mlir.ir.RankedTensorType.get(s.shape, mlir.dtype_to_ir_type(s.dtype))
+            for s in structs
+        ]
+
+    mesh = jax.sharding.AbstractMesh((), ())
+    with mlir.make_ir_context(), mlir.ir.Location.unknown():
+        made = rule(*static_args, mesh, types(shapes), types(results))
+    text, kinds = made if isinstance(made, tuple | list) else (made, {})
+    if isinstance(text, str):
+        return str_to_sdy_sharding_rule(text, **kinds)
+    if not hasattr(text, "operand_mappings"):
+        raise TypeError(f"its result is {text!r}, no rule")
+    return text
 
 
 def _tree(tree):

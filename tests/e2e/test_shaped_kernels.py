@@ -1,6 +1,7 @@
 """Steps around kernels that are lowered anew for every local shape."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from meshwright import MeshwrightError
 SCRIPT = Path(__file__).resolve().parent / "shaped_kernel_step.py"
 DATA = {"batch": "[data, -]"}
 TENSOR = {"state/up": "[-, -, model]"}
+HEADS = {"state/q": "[-, x, -]", "state/k": "[-, x, -]"}
 
 
 @pytest.fixture(scope="module")
@@ -196,3 +198,31 @@ def test_functions_with_custom_partitioning(cli, tmp_path, layout):
     text = cli("partition", module, "--sharding", sharding, "--text").stdout
     assert "normed.variant" in text
     assert cli.json("check", module, "--sharding", sharding, "--steps", "2")["ok"]
+
+
+@pytest.mark.parametrize(
+    ("split", "local"),
+    [({"batch": "[x, -, -]"}, "[4,4,64,64]"), (HEADS, "[8,2,64,64]")],
+    ids=["batch", "heads"],
+)
+def test_calls_of_libraries_keep_their_own_rules(cli, tmp_path, layout, split, local):
+    """Of the table, which splits more than the partition functions around them."""
+    module = tmp_path / "library.hlo.pb"
+    script = SCRIPT.with_name("library_step.py")
+    done = subprocess.run(
+        [sys.executable, script, module], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    sharding = layout({"x": 2}, split)
+    report = cli.json("partition", module, "--sharding", sharding)
+    assert report["fallbacks"] == []
+    text = cli("partition", module, "--sharding", sharding, "--text").stdout
+    for which in ("forward", "backward"):
+        call = re.search(rf"bf16(\S+)\{{.*te_scaled_softmax_{which}_ffi", text)
+        assert call and call[1] == local, text
+    # Those of the kernels come first.
+    rules = tmp_path / "rules.json"
+    whole = "a b c d -> a b c d {need_replication: a b c d}"
+    rules.write_text(json.dumps({"call": whole}))
+    line = cli.refuses("inspect", module, "--rules", rules)
+    assert "rule of call: it has 2 operands, the rule 1" in line

@@ -1,5 +1,7 @@
 """Functions with JAX's `custom_partitioning(sharding_rule=...)`, as kernels."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -7,7 +9,7 @@ from jax.experimental.custom_partitioning import custom_partitioning
 from jax.sharding import NamedSharding, PartitionSpec
 
 import meshwright
-from meshwright import MeshwrightWarning
+from meshwright import MeshwrightError, MeshwrightWarning
 from meshwright.wire import Message, string_map
 
 rules = pytest.importorskip(
@@ -116,8 +118,65 @@ def test_programs_that_communicate_are_not_used():
     assert call["mw.variants"] == ""
 
 
-def test_rules_that_are_functions_are_left_to_jax():
-    assert kernels_of(annotated(rule=lambda *_: "b n -> b n"), X) == []
+def rule_object(*tensors):
+    return rules.SdyShardingRule(tensors[:1], tensors[1:])
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "b n -> b n",
+        ("b n -> b n", {"need_replication_factors": ("n",)}),
+        rule_object(rules.ArrayMapping("b", "n"), rules.ArrayMapping("b", "n")),
+    ],
+    ids=["text", "text_and_kinds", "object"],
+)
+def test_rules_may_be_functions(made):
+    calls = []
+
+    def rule(mesh, operands, results):
+        calls.append([[list(t.shape), str(t.element_type)] for t in operands + results])
+        assert not mesh.shape
+        return made
+
+    (call,) = kernels_of(annotated(rule=rule), X)
+    assert calls == [[[[8, 4], "f32"]] * 2]
+    replicated = " {need_replication: n}" if isinstance(made, tuple) else ""
+    assert call["mw.rule"] == f"b n -> b n{replicated}"
+    assert len(call["mw.variants"].split(",")) == 3
+
+
+def test_rule_functions_get_static_arguments():
+    def partition(axis, mesh, operands, result):
+        return by_rows(mesh, operands, result)
+
+    function = custom_partitioning(lambda x, axis: normed(x), static_argnums=(1,))
+    function.def_partition(
+        partition=partition,
+        sharding_rule=lambda axis, mesh, operands, results: f"b {axis} -> b {axis}",
+    )
+    (call,) = kernels_of(lambda x: function(x, "columns"), X)
+    assert call["mw.rule"] == "b columns -> b columns"
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        (lambda mesh, *_: mesh.shape["data"], "KeyError: 'data'"),
+        (lambda *_: 3, "TypeError: its result is 3, no rule"),
+    ],
+)
+def test_rule_functions_that_fail_leave_the_function_to_jax(rule, why):
+    line = f"normed is not split by its sharding rule, a function that raises {why}"
+    with pytest.warns(MeshwrightWarning, match=re.escape(line)):
+        assert kernels_of(annotated(rule=rule), X) == []
+
+
+def test_what_rule_functions_say_must_fit():
+    with pytest.raises(
+        MeshwrightError, match="of normed: its sharding rule .*3 tensors"
+    ):
+        kernels_of(annotated(rule=lambda *_: "b n, n -> b n"), X)
 
 
 def test_programs_that_are_their_own_closed_form(monkeypatch):
