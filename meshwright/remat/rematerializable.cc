@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/hlo/kernel_calls.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/rules/island.h"
 #include "meshwright/rules/recorded_flops.h"
 #include "meshwright/rules/rule_table.h"
@@ -58,20 +59,17 @@ bool IsRematerializable(const Instruction& instruction) {
 }
 
 bool IsRematerializableWhole(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kParameter:
-      return true;
-    case Opcode::kOptBarrier:
-      return instruction.control_predecessors.empty();
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-      return instruction.control_predecessors.empty() &&
-             !AnyCalled(instruction, [](const Instruction& inner) {
-               return !IsRematerializableWhole(inner);
-             });
-    default:
-      return IsRematerializable(instruction);
+  if (instruction.opcode == Opcode::kParameter) return true;
+  if (instruction.opcode == Opcode::kOptBarrier) {
+    return instruction.control_predecessors.empty();
   }
+  if (!IsLoopOrBranch(instruction.opcode)) {
+    return IsRematerializable(instruction);
+  }
+  return instruction.control_predecessors.empty() &&
+         !AnyCalled(instruction, [](const Instruction& inner) {
+           return !IsRematerializableWhole(inner);
+         });
 }
 
 bool IsExpensiveToRematerialize(const Instruction& instruction,
@@ -83,8 +81,7 @@ bool IsExpensiveToRematerialize(const Instruction& instruction,
   if (body != nullptr && !RecordedFlops(instruction).has_value()) {
     return AnyIn(*body, is_dear);
   }
-  if (instruction.opcode == Opcode::kWhile ||
-      instruction.opcode == Opcode::kConditional || IsIsland(instruction)) {
+  if (IsLoopOrBranch(instruction.opcode) || IsIsland(instruction)) {
     return AnyCalled(instruction, is_dear);
   }
   return IsContraction(instruction) &&
