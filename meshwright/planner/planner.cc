@@ -221,7 +221,8 @@ class Planner {
     absl::StatusOr<Plan> leanest = Leanest(INT64_MAX);
     if (leanest.ok() && Fits(*leanest)) return leanest;
     if (!request_.stages.has_value() && request_.expert == Expert::kAuto) {
-      absl::StatusOr<Plan> staged = AnyStagesThatFit(task_, LeftSeconds() / 4);
+      absl::StatusOr<Plan> staged = AnyStagesThatFit(
+          task_, task_.policy.lean.share_for_stages * LeftSeconds());
       if (staged.ok()) return WithAlternatives(*std::move(staged));
     }
     WhatFits fits = FindWhatFits(task_, leanest);
