@@ -7,8 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "meshwright/analysis/flops.h"
 #include "meshwright/analysis/roles.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/runtime/synthetic_inputs.h"
 #include "meshwright/state/nudge.h"
 
@@ -30,10 +32,7 @@ ElementType ComputedIn(const Module& module) {
   ElementType narrowest = ElementType::kF64;
   for (const auto& computation : module.computations()) {
     for (const auto& instruction : computation->instructions()) {
-      if (instruction->opcode != Opcode::kDot &&
-          instruction->opcode != Opcode::kConvolution) {
-        continue;
-      }
+      if (!IsContraction(*instruction)) continue;
       const ElementType type = instruction->operand_shape(0).element_type;
       if (IsFloating(type) && BitWidth(type) < BitWidth(narrowest)) {
         narrowest = type;
@@ -48,10 +47,7 @@ ElementType ComputedIn(const Module& module) {
 const Instruction* DrawnWithoutKey(const Module& module) {
   for (const auto& computation : module.computations()) {
     for (const auto& instruction : computation->instructions()) {
-      if (instruction->opcode == Opcode::kRng ||
-          instruction->opcode == Opcode::kRngGetAndUpdateState) {
-        return instruction.get();
-      }
+      if (HasHiddenState(instruction->opcode)) return instruction.get();
     }
   }
   return nullptr;

@@ -17,11 +17,13 @@
 namespace meshwright {
 namespace {
 
-std::string Candidates(const Plan& plan) {
+constexpr double kSecondsApart = 0.2;
+
+std::string Candidates(const std::vector<Alternative>& tried) {
   std::string table =
       "mesh\tstages\tmicro_batches\trecompute\tsearch_seconds\tbound_seconds"
       "\tprogram_seconds\twhy_not\n";
-  for (const Alternative& one : plan.alternatives) {
+  for (const Alternative& one : tried) {
     absl::StrAppendFormat(&table, "%s\t%d\t%d\t%s\t%.9g\t%.9g\t%.9g\t%s\n",
                           one.mesh, one.stages, one.micro_batches,
                           Name(one.recompute), one.seconds, one.bound,
@@ -30,12 +32,20 @@ std::string Candidates(const Plan& plan) {
   return table;
 }
 
-std::string Phases(const Plan& plan) {
+std::string Phases(const std::map<std::string, double>& by_phase) {
   std::string table = "phase\tseconds\n";
-  for (const auto& [phase, seconds] : plan.seconds) {
+  for (const auto& [phase, seconds] : by_phase) {
     absl::StrAppendFormat(&table, "%s\t%.6f\n", phase, seconds);
   }
   return table;
+}
+
+absl::Status WriteTables(const std::string& folder,
+                         const std::string& candidates,
+                         const std::string& phases) {
+  MW_RETURN_IF_ERROR(
+      WriteFileAtomically(absl::StrCat(folder, "/candidates.tsv"), candidates));
+  return WriteFileAtomically(absl::StrCat(folder, "/phases.tsv"), phases);
 }
 
 absl::Status WritePrograms(const Module& module, const Plan& plan,
@@ -73,14 +83,44 @@ absl::Status MakeDumpFolder(const std::string& folder, absl::string_view flag) {
   return absl::OkStatus();
 }
 
+absl::Status BeginDump(const std::string& folder) {
+  MW_RETURN_IF_ERROR(MakeDumpFolder(folder));
+  for (const char* name : {"candidates.tsv", "phases.tsv", "plan.json",
+                           "problem.json", "program.hlo"}) {
+    std::error_code error;
+    std::filesystem::remove(std::filesystem::path(folder) / name, error);
+    if (error) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dump ", folder, ": ", name, " of an earlier plan: ",
+                       error.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void DumpedProgress::Take(const PlanProgress& progress) {
+  candidates_ = Candidates(progress.tried);
+  phases_ = Phases(progress.seconds);
+  if (since_write_.has_value() && since_write_->seconds() < kSecondsApart) {
+    return;
+  }
+  Write();
+}
+
+void DumpedProgress::Write() {
+  if (phases_.empty()) return;
+  WriteTables(folder_, candidates_, phases_).IgnoreError();
+  since_write_.emplace();
+}
+
 absl::Status DumpPlan(const Module& module, const Plan& plan,
                       const std::string& folder) {
   const auto write = [&](const char* name, const std::string& text) {
     return WriteFileAtomically(absl::StrCat(folder, "/", name), text);
   };
   MW_RETURN_IF_ERROR(write("plan.json", absl::StrCat(ToJson(plan), "\n")));
-  MW_RETURN_IF_ERROR(write("candidates.tsv", Candidates(plan)));
-  MW_RETURN_IF_ERROR(write("phases.tsv", Phases(plan)));
+  MW_RETURN_IF_ERROR(WriteTables(folder, Candidates(plan.alternatives),
+                                 Phases(plan.seconds)));
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<PlanStudy> study,
                       PlanStudy::Of(module, plan, {}));
   MW_RETURN_IF_ERROR(

@@ -1,6 +1,7 @@
 // meshwright plan: decides how a module runs on a cluster.
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -34,8 +35,8 @@ const CommandSpec& PlanSpec() {
           {"output", "FILE", "write the plan here (also -o)",
            FileUse::kWritten},
           {"dump", "DIR",
-           "write what was looked at into this folder: candidates.tsv, "
-           "phases.tsv, the problem that was solved (problem.json, in the form "
+           "write what was looked at into this folder: candidates.tsv and "
+           "phases.tsv, also if there is no plan in the end; the problem that was solved (problem.json, in the form "
            "of the IOPDDL contest), the programs of devices as HLO text, "
            "plan.json"},
           {"strategy", "NAME",
@@ -153,7 +154,7 @@ absl::Status RunPlan(const CommandLine& line) {
         "--cluster says what to plan for: a cluster file, or cpu:8, h200:8");
   }
   if (line.Has("dump")) {
-    MW_RETURN_IF_ERROR(MakeDumpFolder(line.Text("dump", "")));
+    MW_RETURN_IF_ERROR(BeginDump(line.Text("dump", "")));
   }
   MW_ASSIGN_OR_RETURN(api::PlanOptions options, OptionsOf(line));
   MW_ASSIGN_OR_RETURN(PlanRequest request, RequestFrom(options));
@@ -162,6 +163,11 @@ absl::Status RunPlan(const CommandLine& line) {
   MW_ASSIGN_OR_RETURN(const Module module, LoadStep(line.positional(0), line));
   auto progress = std::make_unique<Progress>("planning");
   request.report = [&](absl::string_view what) { progress->Advance(what); };
+  std::optional<DumpedProgress> dumped;
+  if (line.Has("dump")) {
+    dumped.emplace(line.Text("dump", ""));
+    request.record = [&](const PlanProgress& so_far) { dumped->Take(so_far); };
+  }
   std::unique_ptr<Client> client;
   if (line.Has("measure")) {
     MW_ASSIGN_OR_RETURN(client, ClientOf(cluster));
@@ -171,6 +177,7 @@ absl::Status RunPlan(const CommandLine& line) {
                                /*with_finalists=*/line.Has("measure")));
   Plan& plan = choice.plan;
   progress.reset();
+  dumped.reset();
   if (line.Has("measure")) {
     MW_ASSIGN_OR_RETURN(
         plan, BestMeasured(module, client.get(), std::move(choice.finalists),

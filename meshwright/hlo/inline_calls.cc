@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "meshwright/hlo/call_scope.h"
+#include "meshwright/hlo/opcode_traits.h"
 
 namespace meshwright {
 namespace {
@@ -100,7 +101,7 @@ class Inliner {
     std::vector<Computation*> called;
     for (const Computation* callee : instruction.called) {
       called.push_back(
-          Copy(*callee, HoldsSteps(instruction.opcode) ? call : nullptr));
+          Copy(*callee, IsLoopOrBranch(instruction.opcode) ? call : nullptr));
     }
     Instruction* copy =
         to.Add(instruction.opcode, instruction.shape, std::move(operands),
@@ -112,12 +113,6 @@ class Inliner {
     copy->frontend_attributes = instruction.frontend_attributes;
     copy->unknown_fields = instruction.unknown_fields;
     return copy;
-  }
-
-  // Whether the computations it calls are part of the program, rather than
-  // combiners of two elements.
-  static bool HoldsSteps(Opcode opcode) {
-    return opcode == Opcode::kWhile || opcode == Opcode::kConditional;
   }
 
   static std::string Unique(const std::string& name,

@@ -34,6 +34,9 @@ enum Traits : uint32_t {
   kShortCode = 1 << 22,
   kMakesEqual = 1 << 23,
   kAlongDimension = 1 << 24,
+  kReducesAcross = kCollective | 1 << 25,
+  kLoopOrBranch = kControlFlow | 1 << 26,
+  kHiddenState = kRandom | 1 << 27,
   // Work that depends on the instruction.
   kOwnRules = 0,
 };
@@ -55,10 +58,10 @@ constexpr auto kRows = std::to_array<Row>({
      kCollective | kSelects | kMakesEqual | kAlongDimension},
     {Opcode::kAllGatherDone, kCollective | kDone},
     {Opcode::kAllGatherStart, kCollective | kAsynchronous},
-    {Opcode::kAllReduce, kCollective | kMakesEqual},
+    {Opcode::kAllReduce, kReducesAcross | kMakesEqual},
     {Opcode::kAllReduceDone, kCollective | kDone},
-    {Opcode::kAllReduceStart, kCollective | kAsynchronous},
-    {Opcode::kAllToAll, kCollective | kAlongDimension},
+    {Opcode::kAllReduceStart, kReducesAcross | kAsynchronous},
+    {Opcode::kAllToAll, kCollective | kSelects | kAlongDimension},
     {Opcode::kAnd, kArithmetic},
     {Opcode::kAsin, kTranscendental},
     {Opcode::kAsinh, kTranscendental},
@@ -82,11 +85,11 @@ constexpr auto kRows = std::to_array<Row>({
     {Opcode::kCollectivePermute, kCollective | kSelects},
     {Opcode::kCollectivePermuteDone, kCollective | kDone},
     {Opcode::kCollectivePermuteStart, kCollective | kAsynchronous},
-    {Opcode::kCollectiveReduce, kCollective},
+    {Opcode::kCollectiveReduce, kReducesAcross},
     {Opcode::kCompare, kArithmetic},
     {Opcode::kComplex, kArithmetic},
     {Opcode::kConcatenate, kMovement | kReorders},
-    {Opcode::kConditional, kControlFlow},
+    {Opcode::kConditional, kLoopOrBranch},
     {Opcode::kConstant, kNoOp},
     {Opcode::kConvert, kArithmetic | kKeepsElements},
     {Opcode::kConvolution, kContraction | kLibrary | kRewritten},
@@ -141,15 +144,15 @@ constexpr auto kRows = std::to_array<Row>({
     {Opcode::kRecvDone, kHostExchange | kDone},
     {Opcode::kReduce, kAcross},
     {Opcode::kReducePrecision, kArithmetic | kKeepsElements},
-    {Opcode::kReduceScatter, kCollective | kAlongDimension},
+    {Opcode::kReduceScatter, kReducesAcross | kAlongDimension},
     {Opcode::kReduceWindow, kAcross | kRewritten},
     {Opcode::kRemainder, kArithmetic},
     {Opcode::kReplicaId, kDeviceId},
     {Opcode::kReshape, kSameBytes | kKeepsElements},
     {Opcode::kReverse, kMovement | kKeepsElements | kReorders},
-    {Opcode::kRng, kRandom},
+    {Opcode::kRng, kHiddenState},
     {Opcode::kRngBitGenerator, kRandom},
-    {Opcode::kRngGetAndUpdateState, kRandom},
+    {Opcode::kRngGetAndUpdateState, kHiddenState},
     {Opcode::kRoundNearestAfz, kArithmetic},
     {Opcode::kRoundNearestEven, kArithmetic},
     {Opcode::kRsqrt, kTranscendental | kShortCode},
@@ -178,7 +181,7 @@ constexpr auto kRows = std::to_array<Row>({
     {Opcode::kTranspose, kMovement | kKeepsElements | kReorders},
     {Opcode::kTriangularSolve, kAcross | kLibrary | kRewritten},
     {Opcode::kTuple, kNoOp},
-    {Opcode::kWhile, kControlFlow},
+    {Opcode::kWhile, kLoopOrBranch},
     {Opcode::kXor, kArithmetic},
 });
 
@@ -208,11 +211,14 @@ bool ReordersElements(Opcode opcode) { return Has(opcode, kReorders); }
 bool KeepsBytes(Opcode opcode) { return Has(opcode, kSameBytes); }
 bool IsContraction(Opcode opcode) { return Has(opcode, kContraction); }
 bool IsCollective(Opcode opcode) { return Has(opcode, kCollective); }
+bool ReducesAcrossDevices(Opcode opcode) { return Has(opcode, kReducesAcross); }
 bool MakesEqual(Opcode opcode) { return Has(opcode, kMakesEqual); }
 bool IsAlongDimension(Opcode opcode) { return Has(opcode, kAlongDimension); }
 bool IsDeviceId(Opcode opcode) { return Has(opcode, kDeviceId); }
 bool IsHostExchange(Opcode opcode) { return Has(opcode, kHostExchange); }
 bool IsControlFlow(Opcode opcode) { return Has(opcode, kControlFlow); }
+bool IsLoopOrBranch(Opcode opcode) { return Has(opcode, kLoopOrBranch); }
+bool HasHiddenState(Opcode opcode) { return Has(opcode, kHiddenState); }
 bool IsBarrier(Opcode opcode) { return Has(opcode, kBarrier); }
 bool IsNoOp(Opcode opcode) { return Has(opcode, kNoOp); }
 bool IsAsynchronous(Opcode opcode) { return Has(opcode, kAsynchronous); }
@@ -221,5 +227,19 @@ bool IsDynamicSize(Opcode opcode) { return Has(opcode, kDynamicSize); }
 bool IsLibraryCall(Opcode opcode) { return Has(opcode, kLibrary); }
 bool IsRewritten(Opcode opcode) { return Has(opcode, kRewritten); }
 bool HasShortCode(Opcode opcode) { return Has(opcode, kShortCode); }
+
+Opcode CollectiveOf(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllGatherStart:
+      return Opcode::kAllGather;
+    case Opcode::kAllReduceStart:
+      return Opcode::kAllReduce;
+    case Opcode::kCollectivePermuteStart:
+      return Opcode::kCollectivePermute;
+    default:
+      return IsCollective(opcode) && !IsDone(opcode) ? opcode
+                                                     : Opcode::kUnknown;
+  }
+}
 
 }  // namespace meshwright

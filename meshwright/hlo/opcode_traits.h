@@ -42,6 +42,11 @@ bool IsContraction(Opcode opcode);
 
 // Communicates between devices.
 bool IsCollective(Opcode opcode);
+// The one that runs, for kAllReduce and kAllReduceStart alike; kUnknown for the
+// second half of a pair and for all that communicates nothing.
+Opcode CollectiveOf(Opcode opcode);
+// Reduces values of several devices.
+bool ReducesAcrossDevices(Opcode opcode);
 // All devices of a group get the same result.
 bool MakesEqual(Opcode opcode);
 // Splits or concatenates arrays along one dimension.
@@ -53,6 +58,10 @@ bool IsHostExchange(Opcode opcode);
 
 // Calls computations other than to apply them to elements.
 bool IsControlFlow(Opcode opcode);
+// Of these, what remains once calls are inlined.
+bool IsLoopOrBranch(Opcode opcode);
+// Computes from state of the device, so that no two runs are alike.
+bool HasHiddenState(Opcode opcode);
 // Names, groups or orders values; no element is read or written.
 bool IsNoOp(Opcode opcode);
 // A no-op that returns its operand, and prevents compilers from moving

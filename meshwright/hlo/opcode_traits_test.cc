@@ -50,6 +50,34 @@ TEST(OpcodeTraitsTest, HalvesOfCollectivesAreBoth) {
   EXPECT_TRUE(IsDone(Opcode::kAllReduceDone));
 }
 
+TEST(OpcodeTraitsTest, EveryCollectiveRunsOnce) {
+  EXPECT_EQ(CollectiveOf(Opcode::kAllReduceStart), Opcode::kAllReduce);
+  EXPECT_EQ(CollectiveOf(Opcode::kAllReduceDone), Opcode::kUnknown);
+  EXPECT_EQ(CollectiveOf(Opcode::kSendDone), Opcode::kUnknown);
+  for (const Opcode opcode : EveryOpcode()) {
+    const Opcode collective = CollectiveOf(opcode);
+    EXPECT_EQ(collective != Opcode::kUnknown,
+              IsCollective(opcode) && !IsDone(opcode))
+        << Name(opcode);
+    EXPECT_FALSE(IsAsynchronous(collective)) << Name(opcode);
+    if (collective == Opcode::kUnknown) continue;
+    EXPECT_EQ(ReducesAcrossDevices(opcode), ReducesAcrossDevices(collective))
+        << Name(opcode);
+  }
+}
+
+TEST(OpcodeTraitsTest, OnlyKeylessDrawsHaveHiddenState) {
+  EXPECT_TRUE(HasHiddenState(Opcode::kRng));
+  EXPECT_FALSE(HasHiddenState(Opcode::kRngBitGenerator));
+  EXPECT_FALSE(HasHiddenState(Opcode::kWhile));
+}
+
+TEST(OpcodeTraitsTest, CallsAreInlinedAndLoopsAreNot) {
+  EXPECT_TRUE(IsLoopOrBranch(Opcode::kWhile));
+  EXPECT_FALSE(IsLoopOrBranch(Opcode::kCall));
+  EXPECT_TRUE(IsControlFlow(Opcode::kCall));
+}
+
 TEST(OpcodeTraitsTest, ElementsAreSelectedKeptOrReordered) {
   for (const Opcode opcode : EveryOpcode()) {
     if (KeepsElements(opcode)) EXPECT_TRUE(SelectsElements(opcode));

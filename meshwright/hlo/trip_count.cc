@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "meshwright/hlo/computation.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "nlohmann/json.hpp"
 
 namespace meshwright {
@@ -95,19 +96,12 @@ class Reader {
  private:
   // Ops on one element that return their operand.
   static bool IsTransparent(const Instruction& instruction) {
-    switch (instruction.opcode) {
-      case Opcode::kCopy:
-      case Opcode::kConvert:
-      case Opcode::kReshape:
-      case Opcode::kBroadcast:
-      case Opcode::kBitcast:
-      case Opcode::kOptBarrier:
-        return instruction.operands.size() == 1 &&
-               instruction.operand_shape(0).IsArray() &&
-               !IsFloating(instruction.operand_shape(0).element_type);
-      default:
-        return false;
-    }
+    const Opcode opcode = instruction.opcode;
+    return (KeepsElements(opcode) || opcode == Opcode::kBroadcast ||
+            IsBarrier(opcode)) &&
+           instruction.operands.size() == 1 &&
+           instruction.operand_shape(0).IsArray() &&
+           !IsFloating(instruction.operand_shape(0).element_type);
   }
 
   bool Step(int depth) { return depth < kMaxDepth && ++steps_ < kMaxSteps; }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/hlo/shape_checks.h"
 #include "meshwright/hlo/verify_rules.h"
 
@@ -11,8 +12,7 @@ namespace {
 constexpr int64_t kSmallIds = 1 << 20;
 
 bool NeedsEqualGroups(Opcode opcode) {
-  return opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart ||
-         opcode == Opcode::kReduceScatter || opcode == Opcode::kAllToAll;
+  return IsAlongDimension(CollectiveOf(opcode));
 }
 
 // A broadcast may omit devices; all others list every one.

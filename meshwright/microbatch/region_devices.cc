@@ -134,9 +134,7 @@ std::optional<DeviceValues> Evaluate(
   for (int64_t device = 0; device < devices; ++device) {
     const int64_t first = (*operands[0])[device];
     std::optional<int64_t> value;
-    if (instruction.opcode == Opcode::kConvert ||
-        instruction.opcode == Opcode::kCopy ||
-        instruction.opcode == Opcode::kReshape) {
+    if (KeepsElements(instruction.opcode)) {
       value = first;
     } else if (operands.size() == 2) {
       value = Compute(instruction.opcode, first, (*operands[1])[device]);

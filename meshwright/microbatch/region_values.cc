@@ -1,6 +1,7 @@
 #include "meshwright/microbatch/region_values.h"
 
 #include "absl/strings/str_cat.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/microbatch/region_devices.h"
 
 namespace meshwright {
@@ -20,8 +21,7 @@ std::string Communicated(const Instruction& collective, const Mesh& mesh,
     return absl::StrCat("communicates along ", AxisNames(met, mesh),
                         ", over which the batch is split");
   }
-  const bool reduces = collective.opcode == Opcode::kAllReduce ||
-                       collective.opcode == Opcode::kReduceScatter;
+  const bool reduces = ReducesAcrossDevices(collective.opcode);
   const uint32_t summed = reach.axes & value.unreduced;
   if (summed != 0 && (!reduces || !reach.is_complete)) {
     return absl::StrCat("moves sums of each device's own rows along ",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "meshwright/hlo/opcode_traits.h"
+
 namespace meshwright {
 namespace {
 
@@ -91,13 +93,11 @@ std::optional<int64_t> KnownScalars::Work(const Instruction& instruction) {
                  : 0;
     case Opcode::kSelect:
       return operands[0] != 0 ? operands[1] : operands[2];
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-    case Opcode::kReshape:
     case Opcode::kBroadcast:
       return Fitting(type, a);
     default:
-      return std::nullopt;
+      if (!KeepsElements(instruction.opcode)) return std::nullopt;
+      return Fitting(type, a);
   }
 }
 

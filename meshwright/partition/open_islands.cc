@@ -11,6 +11,7 @@
 #include "meshwright/base/check.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/inline_calls.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/partition/take_islands.h"
 #include "meshwright/rules/island.h"
 #include "meshwright/rules/open_island.h"
@@ -206,10 +207,9 @@ class Opener {
     if (IsCollectiveOfIslands(from.opcode)) {
       copy->attributes.mutate().channel_id = region() + 1;
     }
-    const bool holds_steps =
-        from.opcode == Opcode::kWhile || from.opcode == Opcode::kConditional;
     for (Computation* called : from.called) {
-      copy->called.push_back(holds_steps ? CopyOf(*called) : called);
+      copy->called.push_back(IsLoopOrBranch(from.opcode) ? CopyOf(*called)
+                                                         : called);
     }
     return Place(copy, order);
   }

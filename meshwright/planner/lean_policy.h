@@ -12,6 +12,9 @@ struct LeanPolicy {
   // Minimum time to look for stages that fit before a step is refused,
   // whatever the time limit: a plan is worth more than the time.
   double least_seconds = 2;
+  // And the share of the remaining time limit for stages that fit where nothing
+  // without stages does.
+  double share_for_stages = 0.25;
   // Memory that a lean plan may use relative to the lower bound, in the order
   // in which they are tried.
   double slacks[4] = {1.05, 1.5, 4, 1e6};

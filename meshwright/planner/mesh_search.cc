@@ -112,7 +112,10 @@ absl::Status MeshSearch::CheckPossible(
 PlanCandidate MeshSearch::Improved(const PlanCandidate& found, int64_t work,
                                    double wanted_gap,
                                    double seconds_left) const {
-  if (!(found.gap() > wanted_gap) || seconds_left < 0.1) return found;
+  if (!(found.gap() > wanted_gap) ||
+      seconds_left < policy_.solve.least_seconds) {
+    return found;
+  }
   if (!IsSmall(found.variant().model, found.setting().mesh, policy_)) {
     return Bounded(found);
   }

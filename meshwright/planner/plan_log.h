@@ -9,6 +9,7 @@
 
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/plan/plan.h"
+#include "meshwright/planner/planner.h"
 
 namespace meshwright {
 
@@ -26,6 +27,8 @@ inline constexpr char kStages[] = "stages";       // Pipelines, all phases.
 inline constexpr char kWhatFits[] = "what_fits";  // When nothing does.
 
 struct PlanLog {
+  // Set for what the user asked for, not for plans that only help to find it.
+  PlanRecorder record;
   Stopwatch watch;  // Started when planning began.
   std::vector<Alternative> alternatives;
   std::vector<std::string> notes;
@@ -34,11 +37,17 @@ struct PlanLog {
   std::string phase = kEnumerate;         // The present one,
   double since = 0;                       // and its begin, by `watch`.
 
+  void Add(Alternative one) {
+    alternatives.push_back(std::move(one));
+    Enter(phase);
+  }
+
   // Ends the present phase and begins `next`; returns the one that ended.
   std::string Enter(std::string next) {
     const double now = watch.seconds();
     seconds[phase] += now - since;
     since = now;
+    if (record) record({alternatives, seconds});
     return std::exchange(phase, std::move(next));
   }
 };

@@ -43,6 +43,7 @@ class Planner {
         request_(task.request),
         search_(task),
         variants_(task.module, task.context),
+        log_{.record = task.request.record},
         whole_(task_, search_, std::move(meshes), variants_, log_) {}
 
   absl::StatusOr<PlanChoice> Run() {
@@ -116,7 +117,7 @@ class Planner {
     const InPhase in(log_, kStages);
     return BestStages(
         task_, search_, whole.ok() ? &*whole : nullptr, variants_,
-        [&](Alternative one) { log_.alternatives.push_back(std::move(one)); });
+        [&](Alternative one) { log_.Add(std::move(one)); });
   }
 
   // Refines, lowers and chooses pipelined candidates (stages_that_fit.cc), if
@@ -221,7 +222,8 @@ class Planner {
     absl::StatusOr<Plan> leanest = Leanest(INT64_MAX);
     if (leanest.ok() && Fits(*leanest)) return leanest;
     if (!request_.stages.has_value() && request_.expert == Expert::kAuto) {
-      absl::StatusOr<Plan> staged = AnyStagesThatFit(task_, LeftSeconds() / 4);
+      absl::StatusOr<Plan> staged = AnyStagesThatFit(
+          task_, task_.policy.lean.share_for_stages * LeftSeconds());
       if (staged.ok()) return WithAlternatives(*std::move(staged));
     }
     WhatFits fits = FindWhatFits(task_, leanest);

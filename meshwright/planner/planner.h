@@ -27,6 +27,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,6 +50,13 @@
 #include "meshwright/search/expert.h"
 
 namespace meshwright {
+
+// How far planning is.
+struct PlanProgress {
+  const std::vector<Alternative>& tried;          // In the order of trial.
+  const std::map<std::string, double>& seconds;  // By phase (plan_log.h).
+};
+using PlanRecorder = std::function<void(const PlanProgress&)>;
 
 struct PlanRequest {
   Expert expert = Expert::kAuto;
@@ -75,6 +83,9 @@ struct PlanRequest {
   uint64_t seed = 1;
   // Called while planning proceeds, with what is being tried.
   std::function<void(absl::string_view)> report;
+  // Called when a candidate was tried and when a phase ends, also if there is no
+  // plan in the end.
+  PlanRecorder record;
 };
 
 // kResourceExhausted if nothing fits, with the memory or the number of devices

@@ -81,6 +81,8 @@ struct SearchPolicy {
     // beyond the difference.
     int max_rounds = 2;
     double tighter = 0.985;
+    // With less time left than this, nothing is searched further.
+    double least_seconds = 0.1;
   } solve;
 
   // Which coarse candidates are refined and lowered.
@@ -155,6 +157,14 @@ struct SearchPolicy {
     // And only if they may be fast enough: of forward and backward with full
     // rematerialisation, the share that is left without any.
     double without_recompute = 0.75;
+    // The part of a forward pass that selective rematerialisation repeats.
+    double repeated_by_selective = 0.5;
+    // The bubble that each further stage adds to a zero-bubble schedule,
+    // relative to the work of a micro-batch on a stage, if all programs take
+    // about as long. Weight gradients may fill it: F + I - W of F + I + W
+    // remain. Rematerialisation makes I twice as long.
+    double bubble_of_stage = 1.0 / 3;
+    double bubble_with_recompute = 1.0 / 2;
     // How often work is moved between stages of unequal load.
     int most_moves = 2;
     // And from stages that do not fit into the memory of their devices to

@@ -26,9 +26,10 @@ struct Programs {
 // Each contraction has two gradients, and rematerialisation happens before the
 // input gradients. A loop computes input and weight gradients together, if the
 // stage has more than one layer of it (a single layer needs no loop).
-Programs ProgramsOf(Recompute recompute, bool in_one_go) {
+Programs ProgramsOf(Recompute recompute, bool in_one_go,
+                    double repeated_by_selective) {
   const double again = recompute == Recompute::kNone        ? 0
-                       : recompute == Recompute::kSelective ? 0.5
+                       : recompute == Recompute::kSelective ? repeated_by_selective
                                                             : 1;
   const double all = 3 + again;
   if (in_one_go) return {.forward = 1 / all, .input_grad = (2 + again) / all};
@@ -125,7 +126,8 @@ StageCost StageEstimator::CostOf(const StepTime& time, const Setting& setting,
                                  double part) const {
   const auto count = static_cast<double>(setting.micro_batches);
   const Programs programs =
-      ProgramsOf(whole_.recompute, layers_ >= 2 * setting.stages.count);
+      ProgramsOf(whole_.recompute, layers_ >= 2 * setting.stages.count,
+                 task_.policy.stages.repeated_by_selective);
   const Rates& rates = task_.rates;
   // Every stage has its own layers of what a loop reads.
   const double arrays = layers_ > 1 ? 1 : part;

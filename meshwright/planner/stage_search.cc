@@ -21,15 +21,15 @@ namespace meshwright {
 namespace {
 
 // The bubble that each further stage adds, relative to the work of a
-// micro-batch on a stage, if all programs take about as long. Weight gradients
-// may fill it: F + I - W of F + I + W remain. Rematerialisation makes I twice
-// as long.
-double WaitOf(const PlanRequest& request, Recompute recompute) {
-  const ScheduleKind kind = request.schedule.value_or(ScheduleKind::kAuto);
+// micro-batch on a stage.
+double BubbleOfStage(const PlanTask& task, Recompute recompute) {
+  const ScheduleKind kind = task.request.schedule.value_or(ScheduleKind::kAuto);
   if (kind != ScheduleKind::kAuto && kind != ScheduleKind::kZeroBubble) {
     return 1;
   }
-  return recompute == Recompute::kNone ? 1.0 / 3 : 1.0 / 2;
+  return recompute == Recompute::kNone
+             ? task.policy.stages.bubble_of_stage
+             : task.policy.stages.bubble_with_recompute;
 }
 
 // How many of `stages` get twice as many devices as the others, so that none is
@@ -339,7 +339,7 @@ void StageSearch::TryUnequal() {
 }
 
 double StageSearch::BubblesOf(int32_t stages, int64_t count) const {
-  return WaitOf(task_.request, recompute_) * (stages - 1) /
+  return BubbleOfStage(task_, recompute_) * (stages - 1) /
          static_cast<double>(count);
 }
 

@@ -69,6 +69,7 @@ WhatFits FindWhatFits(const PlanTask& task,
   SearchMode mode = task.mode;
   mode.leanest_below = task.memory_bytes + 1;
   PlanRequest again = request;
+  again.record = nullptr;
   for (int64_t factor = 2;
        factor * cluster.device_count() <= task.policy.lean.most_devices &&
        watch.seconds() < request.time_limit_seconds;

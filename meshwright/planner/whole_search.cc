@@ -233,7 +233,7 @@ void WholeSearch::Keep(const Mesh& mesh, const StepVariant& variant,
     if (found_.empty()) effort_ = &task_.EffortFor(variant);
     found_.push_back(*std::move(found));
   }
-  log_.alternatives.push_back(std::move(alternative));
+  log_.Add(std::move(alternative));
 }
 
 }  // namespace meshwright

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/check.h"
 #include "meshwright/hlo/literal.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/profile/loop_builder.h"
 
 namespace meshwright {
@@ -34,23 +35,13 @@ std::vector<std::vector<int64_t>> Groups(int64_t group, int64_t devices,
 
 Instruction* Collect(LoopBuilder& build, MoveKind kind, Instruction* x,
                      int64_t group, int64_t devices, bool apart = false) {
-  static constexpr std::pair<MoveKind, Opcode> kOpcodes[] = {
-      {MoveKind::kAllReduce, Opcode::kAllReduce},
-      {MoveKind::kReduceScatter, Opcode::kReduceScatter},
-      {MoveKind::kAllGather, Opcode::kAllGather},
-      {MoveKind::kAllToAll, Opcode::kAllToAll},
-      {MoveKind::kPermute, Opcode::kCollectivePermute}};
-  Opcode opcode = Opcode::kUnknown;
-  for (const auto& [move, code] : kOpcodes) {
-    if (move == kind) opcode = code;
-  }
   Shape shape = x->shape;
   if (kind == MoveKind::kAllGather) shape.dimensions[0] *= group;
   if (kind == MoveKind::kReduceScatter) shape.dimensions[0] /= group;
-  Instruction* made = build.Add(opcode, shape, {x});
+  Instruction* made = build.Add(OpcodeOf(kind), shape, {x});
   Attributes& attributes = made->attributes.mutate();
   attributes.channel_id = 0;
-  if (kind == MoveKind::kAllReduce || kind == MoveKind::kReduceScatter) {
+  if (ReducesAcrossDevices(made->opcode)) {
     made->called = {build.Adder(shape.element_type)};
   }
   if (kind != MoveKind::kPermute) {

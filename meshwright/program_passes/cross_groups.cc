@@ -13,8 +13,7 @@ namespace meshwright {
 namespace {
 
 bool IsPermute(const Instruction& instruction) {
-  return instruction.opcode == Opcode::kCollectivePermute ||
-         instruction.opcode == Opcode::kCollectivePermuteStart;
+  return CollectiveOf(instruction.opcode) == Opcode::kCollectivePermute;
 }
 
 absl::Status CheckDevice(int64_t device, const Instruction& instruction,
@@ -72,7 +71,7 @@ std::vector<int64_t> LocalDevices(const ProcessPlace& place) {
 }
 
 bool HasDeviceGroups(const Instruction& instruction) {
-  return IsCollective(instruction.opcode) && !IsDone(instruction.opcode);
+  return CollectiveOf(instruction.opcode) != Opcode::kUnknown;
 }
 
 absl::StatusOr<DeviceGroups> DeviceGroupsOf(const Instruction& instruction,

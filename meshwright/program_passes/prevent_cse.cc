@@ -29,22 +29,22 @@ const Instruction* FirstUser(
   return value;
 }
 
-bool IsGiven(const Instruction& instruction) {
+bool IsParameterOrConstant(const Instruction& instruction) {
   return StructureOf(instruction) == Structure::kParameter ||
          instruction.opcode == Opcode::kConstant;
 }
 
 // Whether XLA's compilers rewrite the op as others, mostly or always.
-bool IsRewritten(const Instruction& value) {
+bool MayBeRewritten(const Instruction& value) {
   if (value.opcode == Opcode::kDot) return !IsMatrixProduct(value);
-  return meshwright::IsRewritten(value.opcode);
+  return IsRewritten(value.opcode);
 }
 
 // Whether an op that XLA rewrites may replace `value`, and so inherit its
 // control dependences: the simplifier makes x of x + 0.
 bool MayBeReplaced(const Instruction& value, int depth) {
   return absl::c_any_of(value.operands, [&](const Instruction* operand) {
-    return IsRewritten(*operand) ||
+    return MayBeRewritten(*operand) ||
            (depth > 0 && IsElementwise(operand->opcode) &&
             MayBeReplaced(*operand, depth - 1));
   });
@@ -55,7 +55,7 @@ bool MayBeReplaced(const Instruction& value, int depth) {
 // it cannot compile as written (gathers, contractions of several dimensions) or
 // that are slow as written.
 Instruction* LeftAsItIs(Instruction* value) {
-  while (value != nullptr && !IsGiven(*value)) {
+  while (value != nullptr && !IsParameterOrConstant(*value)) {
     if ((IsElementwise(value->opcode) && !MayBeReplaced(*value, kNearby)) ||
         (value->opcode == Opcode::kDot && IsMatrixProduct(*value))) {
       return value;
@@ -76,7 +76,7 @@ Instruction* Other(const Instruction& user, const Instruction* value,
   for (Instruction* operand : user.operands) {
     if (operand == value || operand->id >= before.id) continue;
     Instruction* const as_it_is = LeftAsItIs(operand);
-    if (as_it_is == nullptr || as_it_is == value || IsGiven(*as_it_is)) {
+    if (as_it_is == nullptr || as_it_is == value || IsParameterOrConstant(*as_it_is)) {
       continue;
     }
     if (latest == nullptr || as_it_is->id > latest->id) latest = as_it_is;

@@ -47,24 +47,15 @@ bool HandsOn(const Instruction& instruction) {
 // Whether the result contains elements of the first operand, of this or another
 // device, and nothing else.
 bool OnlyMoves(const Instruction& instruction, int64_t devices) {
-  switch (instruction.opcode) {
-    case Opcode::kReshape:
-    case Opcode::kTranspose:
-    case Opcode::kBroadcast:
-    case Opcode::kCopy:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kDynamicSlice:
-    case Opcode::kAllGather:
-    case Opcode::kAllToAll:
-      return instruction.shape.IsArray();
-    // Devices to which nothing is sent get zeros.
-    case Opcode::kCollectivePermute:
-      return static_cast<int64_t>(
-                 instruction.attributes->source_target_pairs.size()) == devices;
-    default:
-      return false;
+  // Devices to which nothing is sent get zeros.
+  if (instruction.opcode == Opcode::kCollectivePermute &&
+      std::ssize(instruction.attributes->source_target_pairs) != devices) {
+    return false;
   }
+  return SelectsElements(instruction.opcode) &&
+         !IsArithmetic(instruction.opcode) && instruction.shape.IsArray() &&
+         instruction.shape.element_type ==
+             instruction.operand_shape(0).element_type;
 }
 
 // A slice within one operand of a concatenate becomes a slice of that operand,

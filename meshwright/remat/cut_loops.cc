@@ -15,13 +15,10 @@
 #include "meshwright/annotations/name_pattern.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/inline_calls.h"
+#include "meshwright/remat/remat_policy.h"
 
 namespace meshwright {
 namespace {
-
-// Relative to a stage's work: how far from its position a boundary may be, and
-// the least work of a loop that is split at all.
-constexpr double kTolerance = 0.05;
 
 bool HasFlatRoot(const Module& module) {
   const Instruction& root = *module.entry()->root();
@@ -64,10 +61,10 @@ Cuts ForwardCuts(const Module& module, int64_t loss, int32_t stages) {
     if (!loop.has_value()) continue;
     const Work done = work.Of(*instruction);
     const double share = (done.flops + done.transcendentals) / total;
-    if (share * stages < kTolerance) continue;
+    if (share * stages < kRematPolicy.boundary_tolerance) continue;
     const double begin = before[instruction->id] / total;
     std::vector<int64_t> at = PiecesOf(loop->count, begin, begin + share,
-                                       boundaries, kTolerance / stages);
+                                       boundaries, kRematPolicy.boundary_tolerance / stages);
     if (!at.empty()) cuts[instruction->name] = std::move(at);
   }
   return cuts;

@@ -9,17 +9,11 @@
 #include "meshwright/analysis/repeats.h"
 #include "meshwright/analysis/segments.h"
 #include "meshwright/hlo/opcode_traits.h"
+#include "meshwright/remat/remat_policy.h"
 #include "meshwright/remat/rematerializable.h"
 
 namespace meshwright {
 namespace {
-
-// If nothing repeats: the numbers of parts, by what the backward pass reads,
-// that are tried.
-constexpr int kParts[] = {2, 3, 4, 6, 8, 12, 16, 24, 32};
-// With more contractions than this that do not repeat, no optimal cut is
-// searched for.
-constexpr int32_t kMaxGaps = 4000;
 
 class Cutter {
  public:
@@ -229,7 +223,7 @@ class Cutter {
       if (limit > 0) {
         if (whole > limit) attempt(limit);
       } else {
-        for (const int parts : kParts) attempt(whole / parts);
+        for (const int parts : kRematPolicy.parts) attempt(whole / parts);
       }
       for (const int32_t gap : best) is_cut[gap] = true;
       begin = end;
@@ -249,7 +243,7 @@ class Cutter {
     gaps_of.push_back(end);
     const int32_t count = static_cast<int32_t>(gaps_of.size());
     cost = std::numeric_limits<double>::infinity();
-    if (count > kMaxGaps) return {};
+    if (count > kRematPolicy.most_gaps) return {};
     const auto place = [&](int32_t i) {
       return gaps_of[i] < 0 ? -1 : places_[gaps_of[i]];
     };

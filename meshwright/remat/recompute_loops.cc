@@ -15,15 +15,13 @@
 #include "meshwright/remat/loop_kept.h"
 #include "meshwright/remat/loop_residuals.h"
 #include "meshwright/remat/loop_tuple.h"
+#include "meshwright/remat/remat_policy.h"
 #include "meshwright/remat/rematerializable.h"
 
 namespace meshwright {
 namespace {
 
 using Kind = LoopElement::Kind;
-
-// The part of its residuals that must be saved for a loop to be worth changing.
-constexpr double kWorthwhile = 0.05;
 
 // Adds instructions that belong to no original instruction.
 class Additions {
@@ -408,7 +406,7 @@ LoopsAgain RecomputeLoops(Module& module, bool light) {
     if (!residuals.HasReaders()) continue;
     const LoopKept kept = ChooseKept(*loop, residuals, light, work);
     if (static_cast<double>(kept.bytes) >
-        (1 - kWorthwhile) * static_cast<double>(kept.bytes_before)) {
+        (1 - kRematPolicy.least_saved) * static_cast<double>(kept.bytes_before)) {
       result.notes.push_back(
           absl::StrCat("loop '", loop->name, "' leaves no more than it has to",
                        light ? " without contractions computed again" : ""));

@@ -5,17 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/hlo/kernel_calls.h"
+#include "meshwright/hlo/opcode_traits.h"
+#include "meshwright/remat/remat_policy.h"
 #include "meshwright/rules/island.h"
 #include "meshwright/rules/recorded_flops.h"
 #include "meshwright/rules/rule_table.h"
 
 namespace meshwright {
 namespace {
-
-// A contraction with fewer operations than this per element of its result takes
-// no longer than storing the result and reading it back: devices do hundreds of
-// operations in the time in which they move a byte.
-constexpr double kDearContraction = 512;
 
 template <typename Test>
 bool AnyIn(const Computation& computation, Test test) {
@@ -58,38 +55,34 @@ bool IsRematerializable(const Instruction& instruction) {
 }
 
 bool IsRematerializableWhole(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kParameter:
-      return true;
-    case Opcode::kOptBarrier:
-      return instruction.control_predecessors.empty();
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-      return instruction.control_predecessors.empty() &&
-             !AnyCalled(instruction, [](const Instruction& inner) {
-               return !IsRematerializableWhole(inner);
-             });
-    default:
-      return IsRematerializable(instruction);
+  if (instruction.opcode == Opcode::kParameter) return true;
+  if (instruction.opcode == Opcode::kOptBarrier) {
+    return instruction.control_predecessors.empty();
   }
+  if (!IsLoopOrBranch(instruction.opcode)) {
+    return IsRematerializable(instruction);
+  }
+  return instruction.control_predecessors.empty() &&
+         !AnyCalled(instruction, [](const Instruction& inner) {
+           return !IsRematerializableWhole(inner);
+         });
 }
 
 bool IsExpensiveToRematerialize(const Instruction& instruction,
                                 const ModuleWork& work) {
-  const auto is_dear = [&](const Instruction& inner) {
+  const auto is_expensive = [&](const Instruction& inner) {
     return IsExpensiveToRematerialize(inner, work);
   };
   const Computation* body = KernelBody(instruction);
   if (body != nullptr && !RecordedFlops(instruction).has_value()) {
-    return AnyIn(*body, is_dear);
+    return AnyIn(*body, is_expensive);
   }
-  if (instruction.opcode == Opcode::kWhile ||
-      instruction.opcode == Opcode::kConditional || IsIsland(instruction)) {
-    return AnyCalled(instruction, is_dear);
+  if (IsLoopOrBranch(instruction.opcode) || IsIsland(instruction)) {
+    return AnyCalled(instruction, is_expensive);
   }
   return IsContraction(instruction) &&
          work.Of(instruction).flops >=
-             kDearContraction * ElementsOf(instruction.shape);
+             kRematPolicy.expensive_contraction * ElementsOf(instruction.shape);
 }
 
 RematNames::RematNames(const Module& module) {

@@ -1,11 +1,11 @@
 #include "meshwright/reshard/prices.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <utility>
 
 #include "meshwright/base/check.h"
+#include "meshwright/hlo/opcode_traits.h"
 
 namespace meshwright {
 
@@ -13,51 +13,52 @@ absl::string_view Name(MoveKind kind) {
   switch (kind) {
     case MoveKind::kSlice:
       return "slice";
-    case MoveKind::kReduceScatter:
-      return "reduce-scatter";
-    case MoveKind::kAllReduce:
-      return "all-reduce";
-    case MoveKind::kAllToAll:
-      return "all-to-all";
-    case MoveKind::kPermute:
-      return "collective-permute";
-    case MoveKind::kAllGather:
-      return "all-gather";
     case MoveKind::kMakePending:
       return "make-pending";
     case MoveKind::kResize:
       return "resize";
     case MoveKind::kRegroup:
       return "regroup";
+    default:
+      return Name(OpcodeOf(kind));
   }
-  MW_CHECK(false) << "unknown move";
 }
 
-bool IsCollective(MoveKind kind) {
-  return std::ranges::find(kCollectiveMoves, kind) !=
-         std::end(kCollectiveMoves);
+Opcode OpcodeOf(MoveKind kind) {
+  switch (kind) {
+    case MoveKind::kReduceScatter:
+      return Opcode::kReduceScatter;
+    case MoveKind::kAllReduce:
+      return Opcode::kAllReduce;
+    case MoveKind::kAllToAll:
+      return Opcode::kAllToAll;
+    case MoveKind::kPermute:
+      return Opcode::kCollectivePermute;
+    case MoveKind::kAllGather:
+      return Opcode::kAllGather;
+    default:
+      return Opcode::kUnknown;
+  }
 }
+
+bool IsCollective(MoveKind kind) { return OpcodeOf(kind) != Opcode::kUnknown; }
 
 std::optional<MoveKind> PricedAs(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-      return MoveKind::kAllReduce;
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-      return MoveKind::kAllGather;
-    case Opcode::kReduceScatter:
-      return MoveKind::kReduceScatter;
-    case Opcode::kAllToAll:
-    case Opcode::kRaggedAllToAll:
-      return MoveKind::kAllToAll;
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
+  const Opcode collective = CollectiveOf(opcode);
+  switch (collective) {
     case Opcode::kCollectiveBroadcast:
       return MoveKind::kPermute;
+    case Opcode::kCollectiveReduce:
+      return MoveKind::kAllReduce;
+    case Opcode::kRaggedAllToAll:
+      return MoveKind::kAllToAll;
     default:
-      return std::nullopt;
+      break;
   }
+  for (const MoveKind kind : kCollectiveMoves) {
+    if (OpcodeOf(kind) == collective) return kind;
+  }
+  return std::nullopt;
 }
 
 double WireBytes(MoveKind kind, int64_t devices, double before) {

@@ -35,6 +35,8 @@ inline constexpr MoveKind kCollectiveMoves[] = {
     MoveKind::kReduceScatter, MoveKind::kAllReduce, MoveKind::kAllToAll,
     MoveKind::kPermute, MoveKind::kAllGather};
 bool IsCollective(MoveKind kind);
+// What they are as instructions; kUnknown for moves without communication.
+Opcode OpcodeOf(MoveKind kind);
 // The kind as which a collective instruction is priced; nullopt for other
 // instructions.
 std::optional<MoveKind> PricedAs(Opcode opcode);

@@ -4,34 +4,12 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/hlo/trip_count.h"
 #include "meshwright/rules/rule_table.h"
 
 namespace meshwright {
 namespace {
-
-// The plain form of a collective; kUnknown for anything else. An asynchronous
-// one counts where it starts.
-Opcode CollectiveOf(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-      return Opcode::kAllReduce;
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-      return Opcode::kAllGather;
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
-      return Opcode::kCollectivePermute;
-    case Opcode::kReduceScatter:
-    case Opcode::kAllToAll:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kCollectiveBroadcast:
-      return opcode;
-    default:
-      return Opcode::kUnknown;
-  }
-}
 
 class Counter {
  public:

@@ -11,6 +11,7 @@
 #include "meshwright/base/annotate.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/computation.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/rules/families.h"
 
@@ -197,18 +198,8 @@ bool IsIsland(const Instruction& instruction) {
 }
 
 bool IsCollectiveOfIslands(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllReduce:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermute:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kReduceScatter:
-      return true;
-    default:
-      return false;
-  }
+  return IsCollective(opcode) && !IsAsynchronous(opcode) &&
+         opcode != Opcode::kCollectiveReduce;
 }
 
 std::string ToString(const Island& island) {

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "meshwright/base/check.h"
+#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/island.h"
 
@@ -36,8 +37,7 @@ class DeviceDependence {
     bool depends = false;
     for (const auto& instruction : computation.instructions()) {
       depends = depends || IsCollectiveOfIslands(instruction->opcode) ||
-                instruction->opcode == Opcode::kPartitionId ||
-                instruction->opcode == Opcode::kReplicaId;
+                IsDeviceId(instruction->opcode);
       for (const Computation* called : instruction->called) {
         depends = depends || Of(*called);
       }

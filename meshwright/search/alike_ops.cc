@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "meshwright/search/problem_policy.h"
 
 namespace meshwright {
 namespace {
-
-// Large enough to distinguish the positions in a layer, small enough that only
-// the outermost layers differ because of the model's ends.
-constexpr int kRounds = 10;
 
 uint64_t Mix(uint64_t a, uint64_t b) {
   uint64_t x = a * 0x9E3779B97F4A7C15 + b + 0x632BE59BD9B4E019;
@@ -39,7 +36,7 @@ class Refiner {
   }
 
   AlikeOps Run() && {
-    for (int round = 0; round < kRounds; ++round) Refine();
+    for (int round = 0; round < kProblemPolicy.alike_rounds; ++round) Refine();
     AlikeOps alike;
     alike.group_of.assign(graph_.ops.size(), -1);
     absl::flat_hash_map<uint64_t, int32_t> groups;

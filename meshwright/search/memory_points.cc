@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "meshwright/search/problem_policy.h"
+
 namespace meshwright {
 namespace {
-
-constexpr size_t kPoints = 48;
 
 struct Interval {
   ValueId value;
@@ -179,7 +179,7 @@ class Liveness {
       change[interval.first] += bytes;
       change[interval.last + 1] -= bytes;
     }
-    const size_t count = std::min(kPoints, graph_.ops.size());
+    const size_t count = std::min(kProblemPolicy.memory_points, graph_.ops.size());
     std::vector<OpId> points;
     double alive = 0;
     double most = -1;

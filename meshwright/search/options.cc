@@ -7,12 +7,10 @@
 #include "meshwright/partition/assignment.h"
 #include "meshwright/partition/tensor_pins.h"
 #include "meshwright/rules/island.h"
+#include "meshwright/search/problem_policy.h"
 
 namespace meshwright {
 namespace {
-
-// Padding may enlarge a dimension by this part.
-constexpr double kMaxWaste = 0.125;
 
 AxisOrder MeshOrder(const Mesh& mesh) {
   AxisOrder order(mesh.axes().size());
@@ -143,7 +141,7 @@ class Enumerator {
     const double split =
         static_cast<double>(LocalFactorSize(rule_, strategy, factor, mesh_) *
                             mesh_.Size(strategy.factor_axes[factor]));
-    return split <= size * (1 + kMaxWaste);
+    return split <= size * (1 + kProblemPolicy.most_padding);
   }
 
   void Add(const Strategy& strategy) {

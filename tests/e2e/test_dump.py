@@ -2,8 +2,12 @@
 
 import csv
 import json
+import signal
+import subprocess
+import time
 
 import pytest
+from conftest import BINARY
 
 UNITS_PER_SECOND = 1e12
 
@@ -57,3 +61,33 @@ def test_no_folder(cli, testdata, tmp_path, where):
     line = cli.refuses("plan", module, "--cluster", "h200:8", "--dump", path)
     assert "--dump" in line and str(path) in line
     assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_a_refused_step(cli, testdata, tmp_path):
+    """What was tried is there, with the reasons, and no plan of an earlier call."""
+    module = testdata / "gpt_tiny.hlo.pb.zst"
+    flags = ("--cluster", "h200:8", "--assumed", "--stages", 1, "--dump", tmp_path)
+    assert cli("plan", module, *flags).returncode == 0
+    cli.refuses("plan", module, *flags, "--memory", 0.00001)
+    table = rows(tmp_path / "candidates.tsv")
+    assert table and all(row["why_not"] for row in table)
+    phases = {row["phase"] for row in rows(tmp_path / "phases.tsv")}
+    assert {"enumerate", "sketch", "what_fits"} <= phases
+    assert "choose" not in phases
+    assert {path.name for path in tmp_path.iterdir()} == {"candidates.tsv", "phases.tsv"}
+
+
+def test_interrupted(cli, testdata, tmp_path):
+    module = testdata / "gpt_tiny.hlo.pb.zst"
+    flags = ("--cluster", "h200:8x8", "--assumed", "--dump", tmp_path)
+    table = tmp_path / "candidates.tsv"
+    with subprocess.Popen([BINARY, "plan", module, *flags]) as planning:
+        deadline = time.monotonic() + 60
+        while not table.exists() or not rows(table):
+            assert planning.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        planning.send_signal(signal.SIGINT)
+    assert planning.returncode == 130
+    assert rows(table)[0]["mesh"]
+    assert any(row["phase"] == "sketch" for row in rows(tmp_path / "phases.tsv"))
+    assert not (tmp_path / "plan.json").exists()
