@@ -38,6 +38,8 @@ std::vector<FlagSpec> ServingFlags() {
            "where workers and clients connect (default 127.0.0.1:7777)"},
           {"metrics-port", "P",
            "answer GET /metrics for Prometheus on this port, on 127.0.0.1"},
+          {"metrics-listen", "HOST:PORT",
+           "the same for other machines, with the certificate and the token"},
           {"metrics", "FILE", "write a line of JSON per step here; appended",
            FileUse::kWritten},
           {"step-timeout", "S",
@@ -51,7 +53,18 @@ absl::StatusOr<ServingOptions> ServingOptionsOf(const CommandLine& line) {
   if (line.Has("metrics-port")) {
     MW_ASSIGN_OR_RETURN(const int64_t port,
                         line.Integer("metrics-port", 0, {0, 65535}));
-    options.metrics_port = static_cast<int>(port);
+    options.metrics = {.address = {"127.0.0.1", static_cast<int>(port)}};
+  }
+  if (line.Has("metrics-listen")) {
+    if (line.Has("metrics-port")) {
+      return absl::InvalidArgumentError(
+          "--metrics-port P is --metrics-listen 127.0.0.1:P without TLS and "
+          "token; give one of them");
+    }
+    MW_ASSIGN_OR_RETURN(const HostPort address,
+                        ParseAddress(line.Text("metrics-listen", "")));
+    options.metrics = {.address = address, .security = options.security};
+    MW_RETURN_IF_ERROR(CheckListen(address.ToString(), options.security));
   }
   MW_ASSIGN_OR_RETURN(
       const int64_t patience,
@@ -109,14 +122,12 @@ absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
                            }}));
   }
   std::string metrics;
-  if (options.metrics_port.has_value()) {
-    MW_ASSIGN_OR_RETURN(
-        self->metrics_,
-        MetricsServer::Start({.port = *options.metrics_port, .text = [self] {
-                                return self->jobs_->MetricsText();
-                              }}));
-    metrics = absl::StrCat(
-        "; metrics at http://127.0.0.1:", self->metrics_->port(), "/metrics");
+  if (options.metrics.has_value()) {
+    MetricsServerOptions scraped = *options.metrics;
+    scraped.text = [self] { return self->jobs_->MetricsText(); };
+    MW_ASSIGN_OR_RETURN(self->metrics_,
+                        MetricsServer::Start(std::move(scraped)));
+    metrics = absl::StrCat("; metrics at ", self->metrics_->url());
   }
   MW_ASSIGN_OR_RETURN(HostPort address, ParseAddress(options.listen));
   address.port = self->port();

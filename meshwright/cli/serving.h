@@ -40,14 +40,14 @@ struct ServingOptions {
   bool own_devices = false;
   std::shared_ptr<const SharedMemory> memory = {};  // With clients.
   std::optional<int> step_socket = {};  // Of one client, a file descriptor.
-  std::optional<int> metrics_port = {};
-  std::string metrics_file = {};  // Empty: none.
+  std::optional<MetricsServerOptions> metrics = {};  // Without its text.
+  std::string metrics_file = {};                     // Empty: none.
   WorkerWatch::Limits limits = {};
   WorkerWatch::Obituary obituary = nullptr;
 };
 
-// --listen, --metrics-port, --metrics, --step-timeout; without the security
-// flags.
+// --listen, --metrics-port, --metrics-listen, --metrics, --step-timeout;
+// without the security flags.
 std::vector<FlagSpec> ServingFlags();
 // Includes the security flags; the cluster and the workers are set by the
 // caller.

@@ -102,8 +102,7 @@ absl::Status CheckArrays(const CrossCall& call, const CrossArrays& arrays) {
     const CrossArrays::Array& operand = arrays.operands[i];
     const CrossArrays::Array& result = arrays.results[i];
     if (operand.type != result.type) return bad("the result has another type");
-    if (call.kind == CrossKind::kAllReduce ||
-        call.kind == CrossKind::kReduceScatter) {
+    if (Reduces(call.kind)) {
       MW_RETURN_IF_ERROR(CheckReduces(call.op, operand.type));
     }
     for (const CrossGroup& group : call.groups) {

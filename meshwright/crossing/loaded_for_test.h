@@ -49,7 +49,7 @@ class LoadedForTest {
     MW_ASSIGN_OR_RETURN(loaded.client_,
                         CpuPlugin().CreateClient({.cpu_devices = devices}));
     MW_ASSIGN_OR_RETURN(std::string code, WriteModule(module));
-    // As written, and compiled quickly.
+    // As written, also roundings, and compiled quickly.
     MW_ASSIGN_OR_RETURN(
         loaded.executable_,
         loaded.client_->Compile(
@@ -57,6 +57,7 @@ class LoadedForTest {
             {.num_replicas = devices,
              .xla_overrides = {
                  {"xla_disable_hlo_passes", "cpu-all-reduce-combiner"},
+                 {"xla_allow_excess_precision", false},
                  {"xla_backend_optimization_level", int64_t{0}},
                  {"xla_cpu_use_fusion_emitters", false}}}));
     // The compiler keeps the order, which all processes depend on.

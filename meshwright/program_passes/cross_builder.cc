@@ -89,6 +89,12 @@ Instruction* CrossBuilder::Element(Instruction* tuple, int64_t index) {
   return element;
 }
 
+Instruction* CrossBuilder::Convert(Instruction* value, ElementType type) {
+  if (value->shape.element_type == type) return value;
+  return Add(Opcode::kConvert, Shape::Array(type, value->shape.dimensions),
+             {value}, "converted");
+}
+
 std::vector<Instruction*> CrossBuilder::Elements(Instruction* value) {
   if (!value->shape.IsTuple()) return {value};
   if (value->opcode == Opcode::kTuple) return value->operands;

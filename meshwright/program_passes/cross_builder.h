@@ -43,6 +43,8 @@ class CrossBuilder {
   Instruction* Zeros(const Shape& shape);
   Instruction* Tuple(std::vector<Instruction*> values);
   Instruction* Element(Instruction* tuple, int64_t index);
+  // The value itself if it has this type.
+  Instruction* Convert(Instruction* value, ElementType type);
   // The elements of a tuple, or the array itself.
   std::vector<Instruction*> Elements(Instruction* value);
   // u32[]: devices[replica-id].

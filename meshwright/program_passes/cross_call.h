@@ -36,6 +36,10 @@ enum class CrossKind : uint8_t {
   kBroadcast,
 };
 
+inline bool Reduces(CrossKind kind) {
+  return kind == CrossKind::kAllReduce || kind == CrossKind::kReduceScatter;
+}
+
 // A group of devices that exchange data; `tag` distinguishes it from all other
 // groups in the job's calls.
 struct CrossGroup {

@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/program_passes/wire_type.h"
+#include "meshwright/wire/reduce.h"
 
 namespace meshwright {
 namespace {
@@ -72,8 +74,7 @@ absl::Status CheckForm(const Instruction& instruction) {
     return Cannot(instruction, "not this form");
   }
   for (const Instruction* operand : instruction.operands) {
-    if (!operand->shape.IsArray() ||
-        BitWidth(operand->shape.element_type) < 8) {
+    if (!operand->shape.IsArray()) {
       return Cannot(instruction,
                     absl::StrCat("no ", operand->shape.ToString()));
     }
@@ -94,13 +95,20 @@ absl::StatusOr<CrossCall> CrossCallOf(const Instruction& instruction,
   call.kind = *kind;
   call.dimension =
       attributes.dimensions.empty() ? -1 : attributes.dimensions[0];
-  if (*kind == CrossKind::kAllReduce || *kind == CrossKind::kReduceScatter) {
+  if (Reduces(*kind)) {
     const std::optional<ReduceOp> op = ReduceOpOf(*instruction.called.at(0));
     if (!op.has_value()) {
       return Cannot(instruction, absl::StrCat("no reduction ",
                                               instruction.called[0]->name()));
     }
     call.op = *op;
+    for (const Instruction* operand : instruction.operands) {
+      const ElementType type = operand->shape.element_type;
+      if (!CheckReduces(*op, WireType(type, true)).ok()) {
+        return Cannot(instruction, absl::StrCat("no ", ReduceOpName(*op),
+                                                " of ", Name(type)));
+      }
+    }
   }
   for (size_t i = 0; i < groups.groups.size(); ++i) {
     CrossGroup group{.tag = tag + static_cast<uint32_t>(i)};

@@ -21,8 +21,9 @@ Instruction* CrossFrame::ValueOf(const Instruction* from) {
 }
 
 Instruction* CrossFrame::CarrierOf(const Instruction* from) const {
-  if (const auto found = wide.find(from); found != wide.end()) {
-    return found->second;
+  for (const auto* carriers : {&calls, &wide}) {
+    const auto found = carriers->find(from);
+    if (found != carriers->end()) return found->second;
   }
   Instruction* copy = copies.at(from);
   const bool is_element = copy->opcode == Opcode::kGetTupleElement &&

@@ -26,6 +26,8 @@ struct CrossFrame {
   absl::flat_hash_map<const Instruction*, Instruction*> copies = {};
   // Tuples with one more element, the device number.
   absl::flat_hash_map<const Instruction*, Instruction*> wide = {};
+  // Of collectives, whose value may be an element of it, converted.
+  absl::flat_hash_map<const Instruction*, Instruction*> calls = {};
   Instruction* replica = nullptr;    // The device number, computed here.
   Instruction* device = nullptr;     // The same value, for the next call.
   Instruction* last_call = nullptr;  // The call that took `device` last.

@@ -13,6 +13,7 @@
 #include "meshwright/program_passes/cross_call.h"
 #include "meshwright/program_passes/cross_call_of.h"
 #include "meshwright/program_passes/cross_frame.h"
+#include "meshwright/program_passes/wire_type.h"
 
 namespace meshwright {
 namespace {
@@ -209,17 +210,43 @@ class CrossLowering {
     next_tag_ += static_cast<uint32_t>(groups.groups.size());
     MW_ASSIGN_OR_RETURN(const CrossCall call,
                         CrossCallOf(from, groups, place_, tag));
-    Instruction* copy =
-        AddCall(call, tag, Operands(from, frame), Widened(from.shape),
-                names_.OfCopy(from.name), frame);
+    const bool reduces = Reduces(call.kind);
+    std::vector<Instruction*> operands = Operands(from, frame);
+    for (Instruction*& operand : operands) {
+      operand = frame.build.Convert(
+          operand, WireType(operand->shape.element_type, reduces));
+    }
+    Instruction* copy = AddCall(call, tag, std::move(operands),
+                                Widened(WireShape(from.shape, reduces)),
+                                names_.OfCopy(from.name), frame);
     copy->metadata = from.metadata;
     copy->frontend_attributes = from.frontend_attributes;
-    if (from.shape.IsTuple()) {
-      frame.wide[&from] = copy;
-    } else {
-      frame.copies[&from] = frame.build.Element(copy, 0);
-    }
+    BindCall(from, copy, frame);
     return absl::OkStatus();
+  }
+
+  // Maps a collective to the results of its call, in the collective's types.
+  static void BindCall(const Instruction& from, Instruction* call,
+                       CrossFrame& frame) {
+    frame.calls[&from] = call;
+    const std::vector<const Shape*> shapes = Leaves(from.shape);
+    std::vector<Instruction*> results;
+    bool converts = false;
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      const ElementType type = shapes[i]->element_type;
+      converts |= call->shape.tuple_shapes[i].element_type != type;
+    }
+    if (from.shape.IsTuple() && !converts) {
+      frame.wide[&from] = call;
+      return;
+    }
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      Instruction* result = frame.build.Element(call, static_cast<int64_t>(i));
+      results.push_back(frame.build.Convert(result, shapes[i]->element_type));
+    }
+    frame.copies[&from] = from.shape.IsTuple()
+                              ? frame.build.Tuple(std::move(results))
+                              : results[0];
   }
 
   Instruction* AddCall(const CrossCall& call, int64_t tag,

@@ -46,7 +46,7 @@ namespace meshwright {
 // kInvalidArgument if devices are named that the mesh does not have, or the
 // process has none; kUnimplemented, naming the instruction, for what is not
 // supported between processes: asynchronous pairs, reductions other than sum,
-// product, maximum, minimum, and, or; types narrower than a byte.
+// product, maximum, minimum, and, or, or of values that have no such reduction.
 absl::StatusOr<Module> LowerForProcess(const Module& program,
                                        const ProcessPlace& place, int64_t job,
                                        uint32_t first_tag = 0);

@@ -250,6 +250,32 @@ TEST(CrossProcessTest, ProcessesThatMeetAreKnownAhead) {
                                      ElementsAre(1, 2)));
 }
 
+TEST(CrossProcessTest, NarrowTypesAreConvertedForTheCall) {
+  const Module module = Lower(R"(
+    more {
+      a1 = s4[] parameter(0)
+      b1 = s4[] parameter(1)
+      ROOT c1 = s4[] add(a1, b1)
+    }
+    ENTRY main {
+      x = f32[8] parameter(0)
+      n = s4[8]{0:E(4)} convert(x)
+      f = f6e3m2fn[8] convert(x)
+      all = (s4[8], s4[8]) all-reduce(n, n), replica_groups={{0,1}}, to_apply=more
+      moved = f6e3m2fn[16] all-gather(f), replica_groups={{0,1}}, dimensions={0}, control-predecessors={all}
+      second = s4[8] get-tuple-element(all), index=1
+      ROOT r = (s4[8], f6e3m2fn[16]) tuple(second, moved)
+    })",
+                              {.process_of = {0, 1}});
+  const auto calls = Calls(*module.entry());
+  ASSERT_EQ(calls.size(), 2);
+  EXPECT_EQ(calls[0]->shape.ToString(true), "(s8[8]{0}, s8[8]{0}, u32[])");
+  EXPECT_EQ(calls[0]->operands[0]->shape.ToString(true), "s8[8]{0}");
+  EXPECT_EQ(calls[1]->shape.ToString(), "(f8e4m3fn[16], u32[])");
+  EXPECT_THAT(calls[1]->control_predecessors, ElementsAre(calls[0]));
+  EXPECT_EQ(module.entry()->root()->shape.ToString(), "(s4[8], f6e3m2fn[16])");
+}
+
 TEST(CrossProcessTest, RefusesWhatCannotGoBetweenProcesses) {
   const auto entry = [](absl::string_view line) {
     return absl::StrCat(R"(
@@ -258,9 +284,14 @@ TEST(CrossProcessTest, RefusesWhatCannotGoBetweenProcesses) {
         b1 = f32[] parameter(1)
         ROOT c1 = f32[] subtract(a1, b1)
       }
+      most {
+        a2 = c64[] parameter(0)
+        b2 = c64[] parameter(1)
+        ROOT c2 = c64[] maximum(a2, b2)
+      }
       ENTRY main {
         x = f32[8] parameter(0)
-        n = s4[8] convert(x)
+        z = c64[8] convert(x)
         )",
                         line, "\n}");
   };
@@ -269,10 +300,10 @@ TEST(CrossProcessTest, RefusesWhatCannotGoBetweenProcesses) {
                         "replica_groups={{0,1}}, to_apply=odd"),
                   two),
             "r (all-reduce): no reduction odd between processes");
-  EXPECT_EQ(Error(entry("ROOT r = s4[16] all-gather(n), "
-                        "replica_groups={{0,1}}, dimensions={0}"),
+  EXPECT_EQ(Error(entry("ROOT r = c64[8] all-reduce(z), "
+                        "replica_groups={{0,1}}, to_apply=most"),
                   two),
-            "r (all-gather): no s4[8] between processes");
+            "r (all-reduce): no maximum of c64 between processes");
   EXPECT_EQ(Error(entry("s = f32[8] all-reduce-start(x), "
                         "replica_groups={{0,1}}, to_apply=add\n"
                         "ROOT r = f32[8] all-reduce-done(s)"),

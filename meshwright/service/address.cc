@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/status_macros.h"
@@ -17,6 +18,7 @@ namespace meshwright {
 namespace {
 
 constexpr int kWaitMillis = 1000;
+constexpr int kBacklog = 64;
 
 struct FreeAddresses {
   void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
@@ -48,9 +50,10 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
   int fd() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
 
  private:
-  const int fd_;
+  int fd_;
 };
 
 bool IsReady(const Socket& socket, short events) {
@@ -71,12 +74,33 @@ int Connect(const Socket& socket, const addrinfo& to) {
   return error;
 }
 
-int Listen(const addrinfo& to) {
-  const Socket socket(to, 0);
+// 0, or errno.
+int Listen(const Socket& socket, const addrinfo& to) {
   const int on = 1;
   ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (::bind(socket.fd(), to.ai_addr, to.ai_addrlen) != 0) return errno;
-  return ::listen(socket.fd(), 1) == 0 ? 0 : errno;
+  return ::listen(socket.fd(), kBacklog) == 0 ? 0 : errno;
+}
+
+absl::Status CannotListen(const HostPort& address, int error,
+                          absl::string_view flags) {
+  if (error == EADDRINUSE) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("port ", address.port, " is in use on ", address.host,
+                     "; choose another with ", flags));
+  }
+  if (error == EADDRNOTAVAIL) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(address.host, " is not an address of this machine"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "cannot listen at ", address.ToString(), ": ", std::strerror(error)));
+}
+
+absl::StatusOr<Addresses> ResolveOwn(const HostPort& address) {
+  auto list = Resolve(address, AI_PASSIVE);
+  if (list.ok()) return list;
+  return absl::InvalidArgumentError(list.status().message());
 }
 
 }  // namespace
@@ -118,25 +142,21 @@ bool SpeaksHttp2(const HostPort& address) {
   return true;
 }
 
-absl::Status TryListen(const HostPort& address) {
-  const auto list = Resolve(address, AI_PASSIVE);
-  if (!list.ok()) {
-    return absl::InvalidArgumentError(list.status().message());
+absl::StatusOr<int> ListenAt(const HostPort& address, absl::string_view flags) {
+  MW_ASSIGN_OR_RETURN(const Addresses list, ResolveOwn(address));
+  Socket socket(*list, SOCK_NONBLOCK);
+  if (const int error = Listen(socket, *list); error != 0) {
+    return CannotListen(address, error, flags);
   }
-  for (const addrinfo* to = list->get(); to != nullptr; to = to->ai_next) {
-    const int error = Listen(*to);
-    if (error == 0) continue;
-    if (error == EADDRINUSE) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("port ", address.port, " is in use on ", address.host,
-                       "; choose another with --listen"));
+  return socket.Release();
+}
+
+absl::Status TryListen(const HostPort& address) {
+  MW_ASSIGN_OR_RETURN(const Addresses list, ResolveOwn(address));
+  for (const addrinfo* to = list.get(); to != nullptr; to = to->ai_next) {
+    if (const int error = Listen(Socket(*to, 0), *to); error != 0) {
+      return CannotListen(address, error, "--listen");
     }
-    if (error == EADDRNOTAVAIL) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(address.host, " is not an address of this machine"));
-    }
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cannot listen at ", address.ToString(), ": ", std::strerror(error)));
   }
   return absl::OkStatus();
 }

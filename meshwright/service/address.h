@@ -1,8 +1,10 @@
-// Whether an address can be reached, or listened on.
+// Whether an address can be reached; sockets that listen.
 #ifndef MESHWRIGHT_SERVICE_ADDRESS_H_
 #define MESHWRIGHT_SERVICE_ADDRESS_H_
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "meshwright/launch/host_port.h"
 
 namespace meshwright {
@@ -15,8 +17,11 @@ absl::Status TryConnect(const HostPort& address);
 // answer within a second; false if it refuses.
 bool SpeaksHttp2(const HostPort& address);
 
-// Why listening is impossible: the port is in use, or the host is not this
-// machine. OK if it is possible.
+// A non-blocking socket that listens there. Errors say why it is impossible:
+// the port is in use (and which flags, "--listen", choose it), or the host is
+// not this machine.
+absl::StatusOr<int> ListenAt(const HostPort& address, absl::string_view flags);
+// Whether it is possible.
 absl::Status TryListen(const HostPort& address);
 
 }  // namespace meshwright

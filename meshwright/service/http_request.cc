@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -14,6 +15,8 @@ absl::string_view Reason(int code) {
   switch (code) {
     case 200:
       return "OK";
+    case 401:
+      return "Unauthorized";
     case 404:
       return "Not Found";
     case 405:
@@ -31,6 +34,18 @@ absl::string_view Reason(int code) {
 
 bool IsPrintable(absl::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 127; });
+}
+
+// Of the lines of a request's head after the first.
+std::string HeaderOf(absl::string_view lines, absl::string_view name) {
+  for (const absl::string_view line : absl::StrSplit(lines, '\n')) {
+    const size_t colon = line.find(':');
+    if (colon != absl::string_view::npos &&
+        absl::EqualsIgnoreCase(line.substr(0, colon), name)) {
+      return std::string(absl::StripAsciiWhitespace(line.substr(colon + 1)));
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -60,6 +75,8 @@ RequestState FindRequest(absl::string_view bytes, HttpRequest* request) {
   }
   request->method = std::string(words[0]);
   request->path = std::string(words[1].substr(0, words[1].find('?')));
+  request->authorization =
+      HeaderOf(bytes.substr(line_end + 1), "Authorization");
   return RequestState::kComplete;
 }
 
@@ -69,7 +86,8 @@ std::string HttpAnswer(int code, absl::string_view type, absl::string_view body,
                       "\r\nContent-Type: ", type,
                       "\r\nContent-Length: ", body.size(),
                       "\r\nCache-Control: no-store\r\nConnection: close\r\n",
-                      code == 405 ? "Allow: GET, HEAD\r\n" : "", "\r\n",
+                      code == 405 ? "Allow: GET, HEAD\r\n" : "",
+                      code == 401 ? "WWW-Authenticate: Bearer\r\n" : "", "\r\n",
                       with_body ? body : absl::string_view());
 }
 

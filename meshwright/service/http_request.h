@@ -18,7 +18,8 @@ inline constexpr size_t kMaxRequestBytes = 8192;
 
 struct HttpRequest {
   std::string method;
-  std::string path;  // Without the query.
+  std::string path;           // Without the query.
+  std::string authorization;  // That header, or empty.
 };
 
 enum class RequestState {

@@ -1,6 +1,5 @@
 #include "meshwright/service/metrics_server.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -12,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 #include <list>
+#include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,7 +20,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/service/address.h"
 #include "meshwright/service/http_request.h"
+#include "meshwright/service/server_stream.h"
 
 namespace meshwright {
 namespace {
@@ -42,45 +45,33 @@ class Descriptor {
 };
 
 struct Connection {
-  Descriptor socket;
+  std::unique_ptr<ServerStream> stream;
   absl::Time deadline;
   std::string request;
   std::string answer;  // What is left of it; empty: it is still asking.
 };
 
-absl::StatusOr<Descriptor> Listen(int port) {
-  Descriptor socket(
-      ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (socket.get() >= 0 &&
-      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address),
-             sizeof(address)) == 0 &&
-      ::listen(socket.get(), 64) == 0) {
-    return socket;
+absl::StatusOr<int> PortOf(const Descriptor& socket) {
+  sockaddr_storage bound = {};
+  socklen_t size = sizeof(bound);
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &size) !=
+      0) {
+    return absl::InternalError(std::strerror(errno));
   }
-  const int error = errno;
-  if (error == EADDRINUSE) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("port ", port,
-                     " is in use on 127.0.0.1; choose another with "
-                     "--metrics-port"));
-  }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "cannot listen at 127.0.0.1:", port, ": ", std::strerror(error)));
+  return ntohs(bound.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
+                   : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
 }
 
 class HttpMetricsServer final : public MetricsServer {
  public:
-  HttpMetricsServer(MetricsServerOptions options, Descriptor listener, int port)
+  // Without TLS if `tls` is null.
+  HttpMetricsServer(MetricsServerOptions options, Descriptor listener,
+                    std::unique_ptr<TlsContext> tls)
       : options_(std::move(options)),
         listener_(std::move(listener)),
+        tls_(std::move(tls)),
         ending_(::eventfd(0, EFD_CLOEXEC)),
-        port_(port),
         thread_([this] { Serve(); }) {}
 
   ~HttpMetricsServer() override {
@@ -91,7 +82,11 @@ class HttpMetricsServer final : public MetricsServer {
     thread_.join();
   }
 
-  int port() const override { return port_; }
+  std::string url() const override {
+    return absl::StrCat(tls_ != nullptr ? "https://" : "http://",
+                        options_.address.ToString(), "/metrics");
+  }
+  int port() const override { return options_.address.port; }
 
  private:
   void Serve();
@@ -100,12 +95,13 @@ class HttpMetricsServer final : public MetricsServer {
   bool Advance(Connection& one, int events);
   bool Receive(Connection& one);
   bool Send(Connection& one);
+  bool HasToken(const HttpRequest& request) const;
   std::string AnswerTo(const HttpRequest& request) const;
 
   const MetricsServerOptions options_;
   const Descriptor listener_;
+  const std::unique_ptr<TlsContext> tls_;
   const Descriptor ending_;
-  const int port_;
   std::list<Connection> connections_;  // Only the thread's.
   std::thread thread_;
 };
@@ -118,9 +114,9 @@ void HttpMetricsServer::Serve() {
         {.fd = is_full ? -1 : listener_.get(), .events = POLLIN, .revents = 0}};
     absl::Time next = absl::InfiniteFuture();
     for (const Connection& one : connections_) {
-      const short events = one.answer.empty() ? POLLIN : POLLOUT;
-      polled.push_back(
-          {.fd = one.socket.get(), .events = events, .revents = 0});
+      polled.push_back({.fd = one.stream->fd(),
+                        .events = one.stream->events(),
+                        .revents = 0});
       next = std::min(next, one.deadline);
     }
     const int64_t millis =
@@ -143,17 +139,18 @@ void HttpMetricsServer::Serve() {
 }
 
 void HttpMetricsServer::Accept() {
-  Descriptor socket(::accept4(listener_.get(), nullptr, nullptr,
-                              SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (socket.get() < 0) {
+  const int socket = ::accept4(listener_.get(), nullptr, nullptr,
+                               SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (socket < 0) {
     // Without descriptors left it would be tried again at once, for ever.
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
       absl::SleepFor(absl::Milliseconds(50));
     }
     return;
   }
-  connections_.push_back({.socket = std::move(socket),
-                          .deadline = absl::Now() + options_.timeout});
+  connections_.push_back(
+      {.stream = tls_ != nullptr ? tls_->Accept(socket) : PlainStream(socket),
+       .deadline = absl::Now() + options_.timeout});
 }
 
 bool HttpMetricsServer::Advance(Connection& one, int events) {
@@ -165,15 +162,18 @@ bool HttpMetricsServer::Advance(Connection& one, int events) {
 }
 
 bool HttpMetricsServer::Receive(Connection& one) {
-  char bytes[4096];
-  const ssize_t count = ::recv(one.socket.get(), bytes, sizeof(bytes), 0);
-  if (count < 0) return errno == EAGAIN || errno == EINTR;
-  if (count == 0) return false;
-  one.request.append(bytes, count);
+  // Whole records of TLS, since poll() does not know of what is left of one.
   HttpRequest request;
-  switch (FindRequest(one.request, &request)) {
+  RequestState state = RequestState::kIncomplete;
+  while (state == RequestState::kIncomplete) {
+    char bytes[4096];
+    const ssize_t count = one.stream->Receive(absl::MakeSpan(bytes));
+    if (count <= 0) return count == 0;
+    one.request.append(bytes, count);
+    state = FindRequest(one.request, &request);
+  }
+  switch (state) {
     case RequestState::kIncomplete:
-      return true;
     case RequestState::kComplete:
       one.answer = AnswerTo(request);
       break;
@@ -189,11 +189,16 @@ bool HttpMetricsServer::Receive(Connection& one) {
 }
 
 bool HttpMetricsServer::Send(Connection& one) {
-  const ssize_t count = ::send(one.socket.get(), one.answer.data(),
-                               one.answer.size(), MSG_NOSIGNAL);
-  if (count < 0) return errno == EAGAIN || errno == EINTR;
+  const ssize_t count = one.stream->Send(one.answer);
+  if (count <= 0) return count == 0;
   one.answer.erase(0, count);
   return !one.answer.empty();
+}
+
+bool HttpMetricsServer::HasToken(const HttpRequest& request) const {
+  const std::string& token = options_.security.token;
+  return token.empty() ||
+         SameSecret(request.authorization, absl::StrCat("Bearer ", token));
 }
 
 std::string HttpMetricsServer::AnswerTo(const HttpRequest& request) const {
@@ -203,6 +208,9 @@ std::string HttpMetricsServer::AnswerTo(const HttpRequest& request) const {
   }
   if (request.path == "/healthz") {
     return HttpAnswer(200, kText, "ok\n", !is_head);
+  }
+  if (!HasToken(request)) {
+    return HttpAnswer(401, kText, "only with the token\n", !is_head);
   }
   if (request.path == "/metrics") {
     return HttpAnswer(200, "text/plain; version=0.0.4; charset=utf-8",
@@ -215,15 +223,19 @@ std::string HttpMetricsServer::AnswerTo(const HttpRequest& request) const {
 
 absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(
     MetricsServerOptions options) {
-  MW_ASSIGN_OR_RETURN(Descriptor listener, Listen(options.port));
-  sockaddr_in bound = {};
-  socklen_t size = sizeof(bound);
-  if (::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&bound),
-                    &size) != 0) {
-    return absl::InternalError(std::strerror(errno));
+  const Security& security = options.security;
+  MW_RETURN_IF_ERROR(CheckListen(options.address.ToString(), security));
+  std::unique_ptr<TlsContext> tls;
+  if (!security.certificate.empty()) {
+    MW_ASSIGN_OR_RETURN(tls, TlsContext::Create(security));
   }
+  MW_ASSIGN_OR_RETURN(
+      const int socket,
+      ListenAt(options.address, "--metrics-listen or --metrics-port"));
+  Descriptor listener(socket);
+  MW_ASSIGN_OR_RETURN(options.address.port, PortOf(listener));
   return std::make_unique<HttpMetricsServer>(
-      std::move(options), std::move(listener), ntohs(bound.sin_port));
+      std::move(options), std::move(listener), std::move(tls));
 }
 
 }  // namespace meshwright

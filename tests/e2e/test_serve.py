@@ -5,6 +5,8 @@ import os
 import re
 import signal
 import socket
+import ssl
+import subprocess
 import urllib.error
 import urllib.request
 
@@ -203,6 +205,51 @@ def test_ports_that_are_in_use_are_named(cli):
             "serve", "--listen", "127.0.0.1:0", "--metrics-port", metrics
         )
         assert f"port {metrics} is in use" in line and "--metrics-port" in line
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """Of this machine, signed by itself; the flags that name it."""
+    folder = tmp_path_factory.mktemp("tls")
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    words = ["openssl", "req", "-x509", "-nodes", "-newkey", "rsa:2048", "-days", "1"]
+    words += ["-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(
+        [*words, "-keyout", key, "-out", cert], check=True, capture_output=True
+    )
+    return {"--tls-cert": cert, "--tls-key": key}
+
+
+def test_metrics_for_other_machines(cli, certificate, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("sesame\n")
+    flags = {"--metrics-listen": "0.0.0.0:0"}
+    line = cli.refuses("serve", *words_of(flags))
+    assert "TLS and a token; add --tls-cert, --tls-key, --token-file" in line
+    line = cli.refuses("serve", *words_of(flags | certificate))
+    assert "listening at 0.0.0.0:0" in line and "add --token-file" in line
+    line = cli.refuses("serve", "--metrics-port", 0, *words_of(flags))
+    assert "--metrics-port" in line and "--metrics-listen" in line
+
+    trusted = ssl.create_default_context(cafile=certificate["--tls-cert"])
+    flags |= certificate | {"--token-file": token}
+    with Serve(*words_of(flags)) as serve:
+        found = re.search(
+            r"metrics at (https://0\.0\.0\.0:(\d+)/metrics)", serve.lines[-1]
+        )
+        request = urllib.request.Request(f"https://127.0.0.1:{found[2]}/metrics")
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(request, timeout=10, context=trusted)
+        request.add_header("Authorization", "Bearer sesame")
+        with urllib.request.urlopen(request, timeout=10, context=trusted) as answer:
+            assert "\nmeshwright_workers 0\n" in answer.read().decode()
+        with pytest.raises(OSError):
+            scrape(f"127.0.0.1:{found[2]}")
+        assert serve.end() == 0
+
+
+def words_of(flags):
+    return [word for pair in flags.items() for word in pair]
 
 
 def test_nobody_there(cli, mlp):

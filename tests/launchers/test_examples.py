@@ -75,17 +75,37 @@ def test_kubernetes_takes_them(version):
         validate(document, version, strict=True)
 
 
-def test_the_job_set_has_what_its_version_knows():
-    """Of the parts around the Job; checked against v1alpha2's CRD."""
+def unknown(given, taken, path=""):
+    """The fields of a document that are not in what a schema's model took of it."""
+    if isinstance(given, dict):
+        for name, value in given.items():
+            place = f"{path}.{name}".lstrip(".")
+            if name not in taken:
+                yield place
+            else:
+                yield from unknown(value, taken[name], place)
+    elif isinstance(given, list):
+        for number, values in enumerate(zip(given, taken, strict=True)):
+            yield from unknown(*values, f"{path}[{number}]")
+    elif given != taken:
+        yield path
+
+
+def test_job_set_takes_it():
+    """The schema of JobSet v1alpha2, as the API of Kubeflow's trainer contains it."""
+    name = "kubeflow_trainer_api.models.jobset_v1alpha2_job_set"
+    model = pytest.importorskip(name).JobsetV1alpha2JobSet
     job_set = documents("jobset.yaml")["JobSet"]
     assert job_set["apiVersion"] == "jobset.x-k8s.io/v1alpha2"
-    spec = job_set["spec"]
-    assert set(spec) == {"network", "failurePolicy", "replicatedJobs"}
-    known = {"enableDNSHostnames", "publishNotReadyAddresses", "subdomain"}
-    assert set(spec["network"]) == known
-    assert set(spec["failurePolicy"]) == {"maxRestarts"}
-    [replicated] = spec["replicatedJobs"]
-    assert set(replicated) == {"name", "replicas", "template"}
+    assert list(unknown(job_set, model.from_dict(job_set).to_dict())) == []
+    # What it does not know, or is of another type, is noticed.
+    [replicated] = job_set["spec"]["replicatedJobs"]
+    replicated["template"]["spec"]["completion"] = 4
+    [found] = unknown(job_set, model.from_dict(job_set).to_dict())
+    assert found == "spec.replicatedJobs[0].template.spec.completion"
+    replicated["replicas"] = "one"
+    with pytest.raises(ValueError, match="replicas"):
+        model.from_dict(job_set)
 
 
 @pytest.fixture
