@@ -22,6 +22,17 @@ size_t Distance(absl::string_view a, absl::string_view b) {
   return row.back();
 }
 
+// With their indices, nearest first.
+std::vector<std::pair<size_t, size_t>> Distances(
+    absl::string_view wanted, absl::Span<const std::string> names) {
+  std::vector<std::pair<size_t, size_t>> distances;
+  for (size_t i = 0; i < names.size(); ++i) {
+    distances.emplace_back(Distance(wanted, names[i]), i);
+  }
+  std::sort(distances.begin(), distances.end());
+  return distances;
+}
+
 }  // namespace
 
 bool IsPattern(absl::string_view key) {
@@ -55,16 +66,25 @@ bool Matches(absl::string_view pattern, absl::string_view name) {
 std::vector<std::string> NearestNames(absl::string_view wanted,
                                       absl::Span<const std::string> names,
                                       size_t count) {
-  std::vector<std::pair<size_t, size_t>> distances;  // Distance and index.
-  for (size_t i = 0; i < names.size(); ++i) {
-    distances.emplace_back(Distance(wanted, names[i]), i);
-  }
-  std::sort(distances.begin(), distances.end());
   std::vector<std::string> nearest;
-  for (size_t i = 0; i < std::min(count, distances.size()); ++i) {
-    nearest.push_back(names[distances[i].second]);
+  for (const auto& [_, index] : Distances(wanted, names)) {
+    if (nearest.size() == count) break;
+    nearest.push_back(names[index]);
   }
   return nearest;
+}
+
+std::vector<std::string> ClosestNames(absl::string_view wanted,
+                                      absl::Span<const std::string> names,
+                                      size_t most) {
+  const auto distances = Distances(wanted, names);
+  std::vector<std::string> closest;
+  for (const auto& [distance, index] : distances) {
+    if (closest.size() == most || distance > distances[0].first) break;
+    if (distance >= wanted.size()) break;
+    closest.push_back(names[index]);
+  }
+  return closest;
 }
 
 }  // namespace meshwright

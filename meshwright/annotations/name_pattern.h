@@ -19,6 +19,11 @@ bool Matches(absl::string_view pattern, absl::string_view name);
 std::vector<std::string> NearestNames(absl::string_view wanted,
                                       absl::Span<const std::string> names,
                                       size_t count);
+// All names that are equally near, nearer than the others; at most `most`.
+// None that has nothing in common with `wanted`.
+std::vector<std::string> ClosestNames(absl::string_view wanted,
+                                      absl::Span<const std::string> names,
+                                      size_t most);
 
 }  // namespace meshwright
 

@@ -177,5 +177,16 @@ TEST(NamePatternTest, NearestNamesTakeFewestChanges) {
   EXPECT_THAT(NearestNames("x", {}, 3), ElementsAre());
 }
 
+TEST(NamePatternTest, ClosestNamesAreEquallyNear) {
+  const std::vector<std::string> names = {"layer_10", "layer_2", "layer_0",
+                                          "head", "layer_1"};
+  EXPECT_THAT(ClosestNames("layer_7", names, 2),
+              ElementsAre("layer_2", "layer_0"));
+  EXPECT_THAT(ClosestNames("layer_7", names, 9),
+              ElementsAre("layer_2", "layer_0", "layer_1"));
+  EXPECT_THAT(ClosestNames("hat", names, 9), ElementsAre("head"));
+  EXPECT_THAT(ClosestNames("xyz", names, 9), ElementsAre());
+}
+
 }  // namespace
 }  // namespace meshwright

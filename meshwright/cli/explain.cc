@@ -15,6 +15,7 @@
 #include "meshwright/cli/split_module.h"
 #include "meshwright/explain/explain_binds.h"
 #include "meshwright/explain/explain_names.h"
+#include "meshwright/explain/explain_part.h"
 #include "meshwright/plan/verify_plan.h"
 
 namespace meshwright {
@@ -26,7 +27,8 @@ const CommandSpec& ExplainSpec() {
       .summary =
           "why a plan is as it is: the options there were, their costs, "
           "and what would change the choice; of NAME, an instruction or "
-          "parameter, a part of its name or a pattern with *",
+          "parameter, a part of its name, a pattern with *, or a module of "
+          "the model",
       .positional = {"PLAN", "[NAME]"},
       .flags = {{"module", "MODULE", "that the plan is for"},
                 {"pin", "FILE", "the pins that it was planned with"},
@@ -52,6 +54,15 @@ absl::StatusOr<Annotations> PinsOf(const Module& module,
   return request.annotations(plan.mesh());
 }
 
+Blocks BlocksOf(const PlanStudy& study) {
+  return FindBlocks(study.model().graph, study.model().rules);
+}
+
+// Of --options; 0: not given.
+int BlockQuestions(int64_t most) {
+  return most > 0 ? static_cast<int>(most) : 60;
+}
+
 template <typename Report>
 void Show(const Report& report, bool as_json) {
   if (as_json) {
@@ -59,6 +70,26 @@ void Show(const Report& report, bool as_json) {
   } else {
     Print(report);
   }
+}
+
+absl::Status ExplainNamed(const PlanStudy& study, const CommandLine& line,
+                          int64_t most, std::unique_ptr<Progress>& progress) {
+  MW_ASSIGN_OR_RETURN(const NamedPart part,
+                      StudyNames(study).Called(line.positional(1)));
+  if (part.groups.size() > 1) {
+    const PartReport report =
+        ExplainPart(study, BlocksOf(study), part, BlockQuestions(most));
+    progress.reset();
+    Show(report, line.Has("json"));
+    return absl::OkStatus();
+  }
+  ChoiceLimits limits;
+  if (most > 0) limits.options = static_cast<int>(most);
+  MW_ASSIGN_OR_RETURN(const ChoiceReport report,
+                      ExplainChoice(study, *part.groups.begin(), limits));
+  progress.reset();
+  Show(report, line.Has("json"));
+  return absl::OkStatus();
 }
 
 absl::Status RunExplain(const CommandLine& line) {
@@ -82,25 +113,15 @@ absl::Status RunExplain(const CommandLine& line) {
   PlanStudy& study = **made;
   study.set_report([&] { progress->Advance("solving again"); });
   if (line.positional_count() > 1) {
-    MW_ASSIGN_OR_RETURN(const int32_t group,
-                        StudyNames(study).GroupCalled(line.positional(1)));
-    ChoiceLimits limits;
-    if (most > 0) limits.options = static_cast<int>(most);
-    MW_ASSIGN_OR_RETURN(ChoiceReport report,
-                        ExplainChoice(study, group, limits));
-    progress.reset();
-    Show(report, line.Has("json"));
-    return absl::OkStatus();
+    return ExplainNamed(study, line, most, progress);
   }
-  const Blocks blocks = FindBlocks(study.model().graph, study.model().rules);
   PlanReport report{.plan = plan, .binds = ExplainBinds(study)};
   progress->Advance("planning for other meshes");
   MW_ASSIGN_OR_RETURN(std::optional<BindReport> mesh,
                       ExplainMesh(module, study));
   if (mesh.has_value()) report.binds.push_back(*std::move(mesh));
   SortBinds(report.binds);
-  report.blocks =
-      ExplainBlocks(study, blocks, most > 0 ? static_cast<int>(most) : 60);
+  report.blocks = ExplainBlocks(study, BlocksOf(study), BlockQuestions(most));
   progress.reset();
   Show(report, line.Has("json"));
   return absl::OkStatus();

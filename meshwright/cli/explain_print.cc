@@ -134,6 +134,30 @@ void PrintFlips(const ChoiceReport& report) {
   }
 }
 
+void PrintBlocks(const std::vector<BlockReport>& blocks) {
+  if (blocks.empty()) return;
+  absl::PrintF("blocks, those with most computing first\n");
+  std::vector<OptionReport> shown;
+  for (const BlockRow& row : FoldBlocks(blocks)) {
+    const BlockReport& block = *row.first;
+    absl::PrintF("  %s %s, %s in its block%s\n",
+                 Shown(FoldedList(row.names, 1), block.name), block.shape,
+                 Counted(block.members, "op"), Alike(row.count, "blocks"));
+    if (row.names.size() > 1) absl::PrintF("    as of the first of them:\n");
+    for (size_t i = 0; i < block.options.size(); ++i) {
+      if (i == kMaxBlockOptions) {
+        absl::PrintF("    and %s\n", Counted(std::ssize(block.options) -
+                                                 static_cast<int64_t>(i),
+                                             "other way"));
+        break;
+      }
+      PrintOption(block.options[i], "    ");
+      shown.push_back(block.options[i]);
+    }
+  }
+  PrintLegend(shown);
+}
+
 Json OptionJson(const OptionReport& option) {
   Json json = {{"option", option.text},
                {"chosen", option.is_chosen},
@@ -163,6 +187,19 @@ Json OptionsJson(const std::vector<OptionReport>& options) {
   return json;
 }
 
+Json BlocksJson(const std::vector<BlockReport>& blocks) {
+  Json json = Json::array();
+  for (const BlockReport& block : blocks) {
+    json.push_back({{"name", block.name},
+                    {"shown", block.shown},
+                    {"shape", block.shape},
+                    {"count", block.count},
+                    {"members", block.members},
+                    {"options", OptionsJson(block.options)}});
+  }
+  return json;
+}
+
 }  // namespace
 
 void Print(const PlanReport& report) {
@@ -178,26 +215,18 @@ void Print(const PlanReport& report) {
     absl::PrintF("  %s %s: without it a step takes %s less\n", bind.what,
                  bind.asked, FormatSeconds(bind.saves));
   }
-  absl::PrintF("blocks, those with most computing first\n");
-  std::vector<OptionReport> shown;
-  for (const BlockRow& row : FoldBlocks(report.blocks)) {
-    const BlockReport& block = *row.first;
-    absl::PrintF("  %s %s, %s in its block%s\n",
-                 Shown(FoldedList(row.names, 1), block.name), block.shape,
-                 Counted(block.members, "op"), Alike(row.count, "blocks"));
-    if (row.names.size() > 1) absl::PrintF("    as of the first of them:\n");
-    for (size_t i = 0; i < block.options.size(); ++i) {
-      if (i == kMaxBlockOptions) {
-        absl::PrintF("    and %s\n", Counted(std::ssize(block.options) -
-                                                 static_cast<int64_t>(i),
-                                             "other way"));
-        break;
-      }
-      PrintOption(block.options[i], "    ");
-      shown.push_back(block.options[i]);
-    }
+  PrintBlocks(report.blocks);
+}
+
+void Print(const PartReport& report) {
+  absl::PrintF("%s\n", report.name);
+  for (const PartChoice& choice : report.choices) {
+    absl::PrintF(
+        "  %s (%s %s%s): %s\n", Shown(choice.shown, choice.name), choice.opcode,
+        choice.shape, Alike(choice.count, "ops"),
+        choice.option.empty() ? "none of the search's options" : choice.option);
   }
-  PrintLegend(shown);
+  PrintBlocks(report.blocks);
 }
 
 void Print(const ChoiceReport& report) {
@@ -236,22 +265,28 @@ nlohmann::ordered_json ToJson(const PlanReport& report) {
                      {"asked", bind.asked},
                      {"saves_seconds", bind.saves}});
   }
-  Json blocks = Json::array();
-  for (const BlockReport& block : report.blocks) {
-    blocks.push_back({{"name", block.name},
-                      {"shown", block.shown},
-                      {"shape", block.shape},
-                      {"count", block.count},
-                      {"members", block.members},
-                      {"options", OptionsJson(block.options)}});
-  }
   return {{"mesh", plan.mesh().ToString()},
           {"micro_batches", plan.micro_batches},
           {"recompute", std::string(Name(plan.recompute))},
           {"strategy", std::string(Name(plan.strategy))},
           {"alternatives", meshes},
           {"binds", binds},
-          {"blocks", blocks}};
+          {"blocks", BlocksJson(report.blocks)}};
+}
+
+nlohmann::ordered_json ToJson(const PartReport& report) {
+  Json choices = Json::array();
+  for (const PartChoice& choice : report.choices) {
+    choices.push_back({{"name", choice.name},
+                       {"shown", choice.shown},
+                       {"opcode", choice.opcode},
+                       {"shape", choice.shape},
+                       {"count", choice.count},
+                       {"option", choice.option}});
+  }
+  return {{"part", report.name},
+          {"choices", choices},
+          {"blocks", BlocksJson(report.blocks)}};
 }
 
 nlohmann::ordered_json ToJson(const ChoiceReport& report) {

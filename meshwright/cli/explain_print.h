@@ -7,6 +7,7 @@
 
 #include "meshwright/explain/explain.h"
 #include "meshwright/explain/explain_binds.h"
+#include "meshwright/explain/explain_part.h"
 #include "meshwright/plan/plan.h"
 
 namespace meshwright {
@@ -19,8 +20,10 @@ struct PlanReport {
 };
 
 void Print(const PlanReport& report);
+void Print(const PartReport& report);
 void Print(const ChoiceReport& report);
 nlohmann::ordered_json ToJson(const PlanReport& report);
+nlohmann::ordered_json ToJson(const PartReport& report);
 nlohmann::ordered_json ToJson(const ChoiceReport& report);
 
 }  // namespace meshwright

@@ -12,20 +12,10 @@
 #include "meshwright/explain/break_even.h"
 #include "meshwright/explain/explain_locally.h"
 #include "meshwright/explain/explain_names.h"
-#include "meshwright/hlo/opcode.h"
 #include "meshwright/mesh/sharding_text.h"
 
 namespace meshwright {
 namespace {
-
-std::string ShapeOf(const PlanStudy& study, int32_t group) {
-  const FlatOp& op = study.model().op(group);
-  const FlatGraph& graph = study.model().graph;
-  if (op.result_count > 0) {
-    return graph.values[op.first_result].shape->ToString();
-  }
-  return graph.values[op.operands[0]].shape->ToString();
-}
 
 int64_t ResultBytes(const PlanStudy& study, int32_t group,
                     const Option& option) {
@@ -157,14 +147,12 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
         absl::StrCat("the plan splits ", study.NameOf(group),
                      " in a way that is none of the search's options"));
   }
-  const FlatOp& op = study.model().op(group);
   const StudyNames names(study);
   ChoiceReport report{.name = study.NameOf(group),
                       .shown = names.Of(group),
-                      .opcode = std::string(Name(op.instruction->opcode)),
-                      .shape = ShapeOf(study, group),
+                      .opcode = study.OpcodeOf(group),
+                      .shape = study.ShapeOf(group),
                       .count = std::ssize(study.model().alike.members[group])};
-  if (op.kind == OpKind::kOutput) report.opcode = "output";
   const auto pin = study.pins().find(group);
   if (pin != study.pins().end()) {
     report.pin = ToString(pin->second[0].asked, study.plan().mesh());
@@ -234,7 +222,7 @@ std::vector<BlockReport> ExplainBlocks(const PlanStudy& study,
     const Kind& kind = kinds[k];
     BlockReport report{.name = study.NameOf(kind.group),
                        .shown = names.Of(kind.group),
-                       .shape = ShapeOf(study, kind.group),
+                       .shape = study.ShapeOf(kind.group),
                        .count = kind.count,
                        .members = kind.members};
     report.options = LookAtOptions(study, kind.group, local);

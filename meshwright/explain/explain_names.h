@@ -2,13 +2,15 @@
 //
 //   StudyNames names(*study);
 //   names.Of(7);                   // "blocks/*/attn/qkv/dot_general x 12"
-//   names.GroupCalled("blocks/3/attn/qkv");    // 7
-//   names.GroupCalled("*qkv*");    // Error that lists the candidates.
+//   names.Called("blocks/3/attn/qkv/w")->groups;   // {7}
+//   names.Called("blocks/3/attn")->groups;         // {7, 9, 12}: a module
+//   names.Called("block_3");       // Error that lists similar names.
 #ifndef MESHWRIGHT_EXPLAIN_EXPLAIN_NAMES_H_
 #define MESHWRIGHT_EXPLAIN_EXPLAIN_NAMES_H_
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,13 @@
 
 namespace meshwright {
 
+// What a name stands for.
+struct NamedPart {
+  std::string name;
+  std::set<int32_t> groups;  // Of its ops; never empty.
+  std::set<int32_t> ops;     // Ops, parameters and outputs, of the flat graph.
+};
+
 class StudyNames {
  public:
   // The study must outlive it.
@@ -26,24 +35,26 @@ class StudyNames {
   // The names of all ops of a group, folded into a pattern.
   std::string Of(int32_t group) const;
 
-  // The group of an op, parameter or output, given its HLO name, its display
-  // name, a part of that which is unique to a group, or a pattern with *.
-  // kInvalidArgument, with similar names or the candidates, otherwise.
-  absl::StatusOr<int32_t> GroupCalled(absl::string_view name) const;
+  // The ops, parameters and outputs that are given by an HLO name, a display
+  // name or its end, the path of a module or of a subtree of the state ("attn"
+  // of blocks/3/attn/qkv), or a pattern with *; or by a part of a display name
+  // that is unique to a group. kInvalidArgument, with similar names or the
+  // candidates, otherwise.
+  absl::StatusOr<NamedPart> Called(absl::string_view name) const;
 
  private:
   struct Entry {
     std::string shown;
     std::string hlo;
+    int32_t op = 0;
     int32_t group = 0;
     int rank = 0;  // In the order of how likely users are to mean it.
   };
 
-  // By group: the first matching entry.
-  using Matching = std::map<int32_t, const Entry*>;
-
+  std::vector<const Entry*> Matching(absl::string_view name, int attempt) const;
   absl::Status Ambiguous(absl::string_view name,
-                         const Matching& matching) const;
+                         const std::vector<const Entry*>& matching) const;
+  absl::Status Unknown(absl::string_view name) const;
 
   const PlanStudy& study_;
   std::vector<Entry> entries_;

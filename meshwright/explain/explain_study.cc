@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cost/price_list.h"
+#include "meshwright/hlo/opcode.h"
 #include "meshwright/mesh/sharding_text.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/plan/step_names.h"
@@ -343,6 +344,21 @@ std::string PlanStudy::NameOf(int32_t group) const {
     if (graph.outputs[i] == first) return model_->roles.outputs[i].name;
   }
   return graph.ops[first].instruction->name;
+}
+
+std::string PlanStudy::OpcodeOf(int32_t group) const {
+  const FlatOp& op = model_->op(group);
+  return op.kind == OpKind::kOutput ? "output"
+                                    : std::string(Name(op.instruction->opcode));
+}
+
+std::string PlanStudy::ShapeOf(int32_t group) const {
+  const FlatOp& op = model_->op(group);
+  const FlatGraph& graph = model_->graph;
+  if (op.result_count > 0) {
+    return graph.values[op.first_result].shape->ToString();
+  }
+  return graph.values[op.operands[0]].shape->ToString();
 }
 
 std::string PlanStudy::TextOf(int32_t group, int32_t option) const {

@@ -96,6 +96,9 @@ class PlanStudy {
   int32_t GroupNamed(absl::string_view name) const;
   // The name of a group's first member.
   std::string NameOf(int32_t group) const;
+  std::string OpcodeOf(int32_t group) const;  // "dot", "parameter", "output"
+  // Of its first result; of an output, its own.
+  std::string ShapeOf(int32_t group) const;
   // "[data, -] x [-, model] -> [data, model]"
   std::string TextOf(int32_t group, int32_t option) const;
 

@@ -120,6 +120,40 @@ def test_a_state_of_another_type_comes_back(refused):
     )
 
 
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        (lambda: {"w": jnp.ones((8, 8))}, "has state/b, which is not among the 1 "),
+        (
+            lambda: {**init(), "n": jnp.ones(3)},
+            "the state has n, the checkpoint does not: it has state/b, state/w",
+        ),
+        (
+            lambda: {**init(), "b": jnp.ones(8, jnp.bfloat16)},
+            "b is f32[8] there, here bf16[8]",
+        ),
+        (
+            lambda: {**init(), "w": jnp.ones((4, 8))},
+            "w is f32[8, 8] there, here f32[4, 8]",
+        ),
+        (
+            lambda: (jnp.ones(8), jnp.ones((8, 8))),
+            "the state has 0, the checkpoint does not: it has state/b, state/w",
+        ),
+    ],
+    ids=["fewer", "more", "dtype", "shape", "tree"],
+)
+def test_a_state_that_has_changed_since_it_was_saved(refused, tmp_path, changed, line):
+    def call(parallelize):
+        step = parallelize(step_fn)
+        step(step.init(init), X)
+        step.save(tmp_path)
+        other = parallelize(lambda state, x: (state, x.sum()))
+        other(other.restore(tmp_path, other.init(changed)), X)
+
+    assert f"{tmp_path / 'step_00000001'}: {line}" in refused(call)
+
+
 def test_a_state_that_was_handed_over(refused):
     def call(parallelize):
         step = parallelize(step_fn)

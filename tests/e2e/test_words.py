@@ -203,14 +203,43 @@ def test_scopes_name_what_is_explained(cli, told, scoped):
     assert "did you mean blocks/1/up/dot_general?" in line
 
 
+def test_a_module_of_the_model_is_explained(cli, told, scoped):
+    _, path = told(scoped, "--cluster", "cpu:4", "--mesh", "data=2,model=2")
+    whole = cli.json("explain", path, "--module", scoped)["blocks"]
+    report = cli.json("explain", path, "blocks/1", "--module", scoped)
+    assert report["part"] == "blocks/1"
+    # Its parameters, and the layers' that are decided with them.
+    assert [one["opcode"] for one in report["choices"]] == ["parameter"] * 2
+    assert {one["shown"].split(" x ")[0] for one in report["choices"]} <= {
+        f"state/blocks/{layer}/{name}"
+        for layer in ("*", "1")
+        for name in ("up", "down")
+    }
+    assert all(one["option"].startswith("[") for one in report["choices"])
+    names = {block["name"] for block in report["blocks"]}
+    assert names < {block["name"] for block in whole} and len(names) == 2
+    for block in report["blocks"]:
+        assert "head" not in block["shown"] and block["options"][0]["chosen"]
+    text = cli("explain", path, "blocks/1/", "--module", scoped).stdout
+    assert text.startswith("blocks/1\n") and text.count("chosen") == 2
+    # A pattern that several choices match is a part, too.
+    every = cli.json("explain", path, "blocks/1/*/dot_general", "--module", scoped)
+    assert names == {block["name"] for block in every["blocks"]}
+    line = cli.refuses("explain", path, "blocks/7", "--module", scoped)
+    assert line.endswith(
+        'no module, parameter or instruction that matters is called "blocks/7"; '
+        "did you mean blocks/0 or blocks/1 or blocks/2?"
+    )
+
+
 def test_what_a_name_could_be_has_it(cli, told, testdata):
     """Not the first of the layers that are planned alike."""
     gpt = testdata / "gpt_tiny.hlo.pb.zst"
     _, path = told(gpt, "--cluster", "cpu:4")
-    line = cli.refuses("explain", path, "--module", gpt, "blocks/1/mlp")
+    line = cli.refuses("explain", path, "--module", gpt, "blocks/1/ml")
     listed = line.split(" could be ")[1].split(" or ")[0].split(", ")
     assert len(listed) > 3 and len(set(listed)) == len(listed)
-    assert all("blocks/1/mlp" in name for name in listed)
+    assert all("blocks/1/ml" in name for name in listed)
 
 
 def test_a_plan_that_splits_nothing_says_so(told, scoped):

@@ -16,12 +16,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from meshwright.client import messages
 from meshwright.client.apart import apart
+from meshwright.client.connection import (
+    read_tls,
+    require_secret_token,
+    why_refused,
+    why_unavailable,
+)
 from meshwright.client.jobs import Jobs
 from meshwright.client.loans import Loans, NoAnswer
 from meshwright.client.shared_memory import SharedMemory
 from meshwright.client.step_socket import StepSocket
 from meshwright.errors import MeshwrightError
-from meshwright.files import read_bytes
 
 PROTOCOL = "1"
 _MAX_MESSAGE = (4 << 20) + (64 << 10)
@@ -30,10 +35,13 @@ _CLOSE_SECONDS = 2
 _SMALL_BYTES = 1 << 20
 # That one call to fill a state holds of shared memory, if its tensors are smaller.
 _AT_ONCE_BYTES = 256 << 20
+_OTHER_PROTOCOL = "the client speaks "  # What a coordinator of one says first.
 _OPTIONS = [
     ("grpc.max_receive_message_length", _MAX_MESSAGE),
     ("grpc.max_send_message_length", _MAX_MESSAGE),
     ("grpc.enable_http_proxy", 0),
+    # That a connection may take.
+    ("grpc.min_reconnect_backoff_ms", 5000),
 ]
 
 
@@ -60,11 +68,10 @@ class Service:
             ) from error
         self.address = address
         self._memory, self._steps = memory, steps
-        self._why_gone = why_gone or self._no_answer
-        self._error = grpc.RpcError
-        self._unavailable = grpc.StatusCode.UNAVAILABLE
+        self._why_gone, self._tls = why_gone, tls
+        self._error, self._codes = grpc.RpcError, grpc.StatusCode
         if tls:
-            files = {name: read_bytes(path) for name, path in tls.items()}
+            files = read_tls(tls)
             credentials = grpc.ssl_channel_credentials(
                 files.get("ca"), files.get("key"), files.get("cert")
             )
@@ -73,7 +80,9 @@ class Service:
             self._channel = grpc.insecure_channel(address, _OPTIONS)
         self._metadata = [("meshwright-protocol", PROTOCOL)]
         token = token or os.environ.get("MESHWRIGHT_TOKEN")
+        self._has_token = bool(token)
         if token:
+            require_secret_token(address, tls)
             self._metadata.append(("authorization", f"Bearer {token}"))
         self._methods: dict[str, object] = {}
         self.jobs = Jobs(self)
@@ -243,17 +252,20 @@ class Service:
             answer.cancel()
 
     def _told(self, error) -> MeshwrightError:
-        text = " ".join((error.details() or str(error.code())).split())
+        code, codes = error.code(), self._codes
+        text = " ".join((error.details() or str(code)).split())
+        if code is codes.UNAUTHENTICATED:
+            return NoAnswer(why_refused(self.address, self._has_token))
         if _is_answer(error):
-            return MeshwrightError(text)
-        is_gone = error.code() is self._unavailable
-        return NoAnswer(self._why_gone() if is_gone else text)
-
-    def _no_answer(self) -> str:
-        return (
-            f"no coordinator answers at {self.address}: start one with meshwright "
-            f"serve --listen {self.address}"
-        )
+            is_of_version = text.startswith(_OTHER_PROTOCOL)
+            return MeshwrightError(f"{self.address}: {text}" if is_of_version else text)
+        if code is codes.UNAVAILABLE and self._why_gone is not None:
+            text = self._why_gone()
+        elif code is codes.UNAVAILABLE:
+            text = why_unavailable(self.address, self._tls, text)
+        elif code is codes.UNIMPLEMENTED:
+            text = f"{self.address} is no Meshwright coordinator, or an old one"
+        return NoAnswer(text)
 
 
 def _first(parts: Iterator[bytes], size: int) -> list[bytes]:

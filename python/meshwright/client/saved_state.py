@@ -92,7 +92,10 @@ def _find(folder: Path, name: str, tensors: Mapping) -> Mapping:
     found = [key for key in tensors if key.endswith(f"/{name}")]
     if len(found) == 1:
         return tensors[found[0]]
-    raise MeshwrightError(f"{folder}: there is no {name}")
+    known = ", ".join(sorted(tensors)[:8]) + (", ..." if len(tensors) > 8 else "")
+    raise MeshwrightError(
+        f"{folder}: the state has {name}, the checkpoint does not: it has {known}"
+    )
 
 
 def _check(folder: Path, name: str, tensor: Mapping, leaf) -> Mapping:
