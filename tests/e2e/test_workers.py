@@ -64,18 +64,31 @@ QUICK = [
     (2, "--stages 2 --micro-batches 4"),
     (4, "--stages 2 --devices-per-stage 2 --micro-batches 4"),
 ]
+# Columns of one weight, rows of the other: their product is a sum over devices.
+TENSOR = {"state/params/up": "[-, model]", "state/params/down": "[model, -]"}
+PLANS = {
+    "dp": "--strategy dp",
+    "zero3": "--strategy zero3",
+    "megatron": "--strategy megatron",
+    "stages": "--stages 2",
+    "mixed": "--stages 2 --mesh data={data},model={model} --strategy megatron",
+    "auto": "--strategy auto",
+}
+
+
+def flags_of(plan, devices):
+    """For a cluster of so many devices; mixed are stages x data x tensor."""
+    model = 2 if devices < 16 else 4
+    sizes = {"devices": devices, "data": devices // model // 2, "model": model}
+    return f"--cluster cpu:{devices} " + PLANS[plan].format(**sizes)
+
+
 LONG = [
-    (workers, flags.format(workers * devices))
+    (workers, devices, plan)
     for workers in (1, 2, 4, 8)
     for devices in (1, 2, 4)
-    for flags in (
-        "--cluster cpu:{} --strategy dp",
-        "--cluster cpu:{} --strategy zero3",
-        "--cluster cpu:{} --strategy megatron",
-        "--cluster cpu:{} --stages 2",
-        "--cluster cpu:{} --strategy auto",
-    )
-    if workers * devices > 1
+    for plan in PLANS
+    if workers * devices >= (8 if plan == "mixed" else 2)
 ]
 
 
@@ -113,10 +126,39 @@ def test_same_as_one_device(cli, train, one_device, tmp_path, workers, flags):
     assert_same(got, one_device(GPT))
 
 
+@pytest.mark.parametrize(
+    ("devices", "plan"), [(8, "dp"), (8, "zero3"), (16, "zero3"), (16, "stages")]
+)
+def test_eight_workers(cli, train, one_device, mlp, tmp_path, devices, plan):
+    flags = plan_flags(cli, flags_of(plan, devices), tmp_path, mlp)
+    assert_same(train(mlp, *flags, "--workers", 8), one_device(mlp))
+
+
+@pytest.mark.parametrize("devices", [8, 16])
+def test_tensors_across_eight_workers(cli, train, one_device, mlp, tmp_path, devices):
+    pins = tmp_path / "pins.json"
+    pins.write_text(json.dumps({"parameters": TENSOR}))
+    flags = f"--cluster cpu:{devices} --mesh model={devices} --pin {pins}"
+    flags = plan_flags(cli, flags, tmp_path, mlp)
+    sent = json.loads(flags[1].read_text())["collectives"]
+    assert [one["kind"] for one in sent] == ["all-reduce"]
+    assert_same(train(mlp, *flags, "--workers", 8), one_device(mlp))
+
+
+def test_stages_of_tensors_across_eight_workers(cli, train, one_device, tmp_path):
+    """Two stages, on two shards of the batch and two of tensors: one device each."""
+    flags = plan_flags(cli, flags_of("mixed", 8), tmp_path)
+    sent = json.loads(flags[1].read_text())["collectives"]
+    assert {one["axes"] for one in sent} >= {"data", "model"}
+    assert_same(train(GPT, *flags, "--workers", 8), one_device(GPT))
+
+
 @pytest.mark.long
-@pytest.mark.parametrize(("workers", "flags"), LONG)
-def test_same_as_one_device_long(cli, train, one_device, tmp_path, workers, flags):
-    flags = plan_flags(cli, flags, tmp_path)
+@pytest.mark.parametrize(("workers", "devices", "plan"), LONG)
+def test_same_as_one_device_long(
+    cli, train, one_device, tmp_path, workers, devices, plan
+):
+    flags = plan_flags(cli, flags_of(plan, workers * devices), tmp_path)
     assert_same(train(GPT, *flags, "--workers", workers), one_device(GPT))
 
 

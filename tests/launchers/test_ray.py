@@ -1,6 +1,7 @@
 """Workers on the nodes of a real Ray cluster."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 from daemons import await_true
+from training import BINARY, assert_as_one_device, make_plan, train_at
 
 pytestmark = pytest.mark.long
 
@@ -93,6 +95,29 @@ def test_workers_end_with_the_launcher(ray_cluster, tmp_path, number):
     expected = -number if number == signal.SIGKILL else 128 + number
     assert process.returncode == expected
     await_true(lambda: not any(map(is_running, pids(tmp_path))), "their ends", 60)
+
+
+def test_workers_train(ray_cluster, tmp_path):
+    """One on each node; `meshwright launch` is their coordinator."""
+    words = ["--listen", "127.0.0.1:0", "--cluster", "cpu:2", "--workers", "2"]
+    words += ["--ray", ray_cluster.address, "--program", BINARY]
+    python = {"MESHWRIGHT_PYTHON": sys.executable, "PYTHONPATH": str(ROOT / "python")}
+    job = subprocess.Popen(
+        [BINARY, "launch", *map(str, words)],
+        env={**os.environ, **python},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        address = re.match(r"serving on (\S+);", job.stdout.readline())[1]
+        trained = train_at(address, make_plan(tmp_path / "plan.json"), tmp_path)
+    finally:
+        job.terminate()
+        said, errors = job.communicate(timeout=60)
+    assert said.count(" has joined with 1 device, cpu; ") == 2, errors
+    assert_as_one_device(trained, tmp_path)
+    assert job.returncode == 0, errors
 
 
 def test_a_lost_host_is_named(ray_cluster, tmp_path):
