@@ -1,6 +1,6 @@
 """Lowers training steps for CUDA around what only accelerators have.
 
-python fused_step.py OUT.hlo.pb attention|long|packed|ragged
+python fused_step.py OUT.hlo.pb attention|long|packed|ragged|deep|scanned
 """
 
 import sys
@@ -12,6 +12,7 @@ from jax._src.cudnn import fused_attention_stablehlo as cudnn
 import meshwright
 
 HEADS, KEY_HEADS, SIZE = 8, 4, 16
+LAYERS = 4
 
 
 def attention(p, x):
@@ -21,6 +22,16 @@ def attention(p, x):
     v = (x @ p["v"]).reshape(batch, length, KEY_HEADS, SIZE)
     y = jax.nn.dot_product_attention(q, k, v, is_causal=True, implementation="cudnn")
     return x + y.reshape(batch, length, -1) @ p["out"]
+
+
+def deep(p, x):
+    for i in range(LAYERS):
+        x = attention(jax.tree.map(lambda w, i=i: w[i], p), x)
+    return x
+
+
+def scanned(p, x):
+    return jax.lax.scan(lambda x, p: (attention(p, x), None), x, p)[0]
 
 
 def packed(p, x):
@@ -61,7 +72,15 @@ def normal(shapes, dtype):
     }
 
 
+STACKED = {
+    "q": (LAYERS, 64, 128),
+    "k": (LAYERS, 64, 64),
+    "v": (LAYERS, 64, 64),
+    "out": (LAYERS, 128, 64),
+}
 CASES = {
+    "deep": (deep, STACKED, (1, 1024, 64), jnp.bfloat16),
+    "scanned": (scanned, STACKED, (1, 1024, 64), jnp.bfloat16),
     "attention": (
         attention,
         {"q": (64, 128), "k": (64, 64), "v": (64, 64), "out": (128, 64)},

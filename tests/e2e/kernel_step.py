@@ -1,11 +1,12 @@
 """Lowers a training step around kernels whose insides nobody knows.
 
-python kernel_step.py OUT.hlo.pb [--large] [--times N] [--update] [--rules | FORWARD_RULE]
+python kernel_step.py OUT.hlo.pb [--large] [--times N] [--layers N] [--update]
+    [--rules | FORWARD_RULE]
 
 A kernel takes f32[B,N] and a scale f32[N] and gives f32[B,N], a sum f32[B] and an empty
 workspace; its backward gives both gradients. With --rules each says how it is split;
 with a rule, the forward one says that. --large makes arrays that take time, --times N
-has the kernel in a loop; with --update there is one on the weight's gradient only.
+has the kernel in a loop, --layers N in so many more layers; with --update there is one on the weight's gradient only.
 """
 
 import argparse
@@ -25,6 +26,7 @@ parser.add_argument("rule", nargs="?")
 parser.add_argument("--rules", action="store_true")
 parser.add_argument("--large", action="store_true")
 parser.add_argument("--times", type=int, default=1)
+parser.add_argument("--layers", type=int, default=0)
 parser.add_argument("--update", action="store_true")
 ASKED = parser.parse_args()
 
@@ -70,6 +72,8 @@ def step(state, batch):
         else:
             again = lambda x, _: (norm(x, state["scale"]), None)
             hidden, _ = jax.lax.scan(again, hidden, length=ASKED.times)
+        for weight in state.get("layers", ()):
+            hidden = norm(hidden @ weight, state["scale"])
         return jnp.mean((hidden @ state["down"]) ** 2)
 
     value, gradients = jax.value_and_grad(loss)(state)
@@ -84,5 +88,8 @@ if __name__ == "__main__":
         "down": jax.ShapeDtypeStruct((WIDTH, 32), jnp.float32),
         "scale": jax.ShapeDtypeStruct((WIDTH,), jnp.float32),
     }
+    if ASKED.layers:
+        layer = jax.ShapeDtypeStruct((WIDTH, WIDTH), jnp.float32)
+        state["layers"] = [layer] * ASKED.layers
     batch = jax.ShapeDtypeStruct((BATCH, 64), jnp.float32)
     meshwright.lower(step, state, batch).save(ASKED.out)

@@ -86,6 +86,40 @@ def test_losses_are_those_of_jax(cli, step, ffi, library, tmp_path, where, monke
     np.testing.assert_allclose(report["loss"], wanted, rtol=1e-5)
 
 
+@pytest.fixture(scope="module")
+def layers(tmp_path_factory):
+    """Kernels in every layer, and in a loop."""
+    path = tmp_path_factory.mktemp("layers") / "step.hlo.pb"
+    words = [path, "--rules", "--layers", "3", "--times", "2"]
+    subprocess.run([sys.executable, HERE / "kernel_step.py", *words], check=True)
+    return path
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--stages", "1", "--micro-batches", "4"),
+        ("--stages", "1", "--micro-batches", "2", "--mesh", "data=2,model=2"),
+        ("--stages", "1", "--micro-batches", "2", "--recompute", "full"),
+        ("--stages", "2", "--micro-batches", "4"),
+        ("--stages", "4", "--micro-batches", "8", "--schedule", "gpipe"),
+        ("--stages", "2", "--micro-batches", "2", "--recompute", "full"),
+    ],
+    ids=" ".join,
+)
+def test_planned_as_on_one_device(cli, layers, ffi, tmp_path, flags):
+    """In micro-batches and in stages. A workspace, and a gradient that is a sum."""
+    plan = tmp_path / "plan.json"
+    report = cli.json(
+        *("plan", layers, "--cluster", "cpu:4", "--assumed", "--require-rules"),
+        *("-o", plan, *flags),
+    )
+    asked = dict(zip(flags[::2], flags[1::2], strict=True))
+    assert report["micro_batches"] == int(asked["--micro-batches"])
+    assert report["whole"] == []
+    assert cli.json("check", layers, "--plan", plan, "--steps", "2", *ffi)["ok"]
+
+
 @pytest.mark.parametrize(
     ("rule", "code"),
     [

@@ -90,3 +90,25 @@ def test_packed_sequences_in_micro_batches(cli, modules, tmp_path, flags):
         *("--micro-batches", "4", "-o", plan, *flags),
     )
     assert "equal after" in cli("check", module, "--plan", plan).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "once", "again"), [("deep", 4, (6, 7, 8)), ("scanned", 1, (2,))]
+)
+def test_attention_is_expensive_to_rematerialise(cli, tmp_path, name, once, again):
+    """What is around it is computed again; its log-sum-exp is kept, as is its result,
+    unless everything is to be computed again."""
+    module, plan = tmp_path / "step.hlo.pb", tmp_path / "plan.json"
+    subprocess.run([sys.executable, SCRIPT, module, name], check=True)
+    calls, products = {}, {}
+    for recompute in ("none", "selective", "full"):
+        flags = ("--cluster", "h200:1", "--assumed", "--micro-batches", "1")
+        report = cli.json("plan", module, *flags, "--recompute", recompute, "-o", plan)
+        assert report["recompute"] == recompute
+        text = cli("partition", module, "--plan", plan, "--text").stdout
+        calls[recompute] = text.count('custom_call_target="__cudnn$fmhaSoftmax"')
+        products[recompute] = text.count(" dot(")
+        assert text.count('custom_call_target="__cudnn$fmhaSoftmaxBackward"') == once
+    assert calls["none"] == calls["selective"] == once
+    assert calls["full"] in again
+    assert products["selective"] > products["none"]

@@ -9,8 +9,11 @@ import subprocess
 import sys
 import warnings
 
+import jax
+import jax.numpy as jnp
 import pytest
 from conftest import HERE
+from jax import lax
 from jax_operations import KERNEL, OPERATIONS
 
 import meshwright
@@ -48,6 +51,36 @@ def test_equal_to_one_device(cli, tmp_path, name):
     file = tmp_path / "split.json"
     file.write_text(json.dumps({"mesh": {"x": 4}, "parameters": {"x": "[x, -]"}}))
     assert cli.json("check", path, "--sharding", file)["ok"]
+
+
+LARGEST = {
+    "top_k": lambda x: lax.top_k(x, 4),
+    "top_k_gradient": jax.grad(lambda x: (lax.top_k(x, 4)[0] ** 2).sum()),
+    "approx_max_k": lambda x: lax.approx_max_k(x, 4),
+    "approx_min_k": lambda x: lax.approx_min_k(x, 4, reduction_dimension=0),
+    "approx_max_k_gradient": jax.grad(lambda x: (lax.approx_max_k(x, 4)[0] ** 2).sum()),
+}
+
+
+@pytest.mark.parametrize("name", LARGEST)
+@pytest.mark.parametrize(
+    ("mesh", "spec"), [({"x": 4}, "[-, x]"), ({"y": 2, "x": 4}, "[y, x]")]
+)
+def test_largest_of_split_dimensions(cli, tmp_path, name, mesh, spec):
+    """Candidates are sent, or shards to where another dimension is split instead."""
+    path, file = tmp_path / "operation.hlo.pb", tmp_path / "split.json"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module = meshwright.lower(LARGEST[name], jnp.ones((64, 1 << 14)))
+    module.save(path)
+    file.write_text(json.dumps({"mesh": mesh, "parameters": {"x": spec}}))
+    report = cli.json("partition", path, "--sharding", file)
+    assert report["fallbacks"] == []
+    whole = 4 * 64 * (1 << 14)
+    for sent in report["collectives"]:
+        parts = 1 if sent["kind"] == "all-to-all" else 64
+        assert sent["wire_bytes"] < whole / sent["devices"] / parts
+    assert cli.json("check", path, "--sharding", file, "--steps", 1)["ok"]
 
 
 @pytest.mark.parametrize(
