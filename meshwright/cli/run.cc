@@ -34,6 +34,7 @@
 #include "meshwright/cli/stage_module.h"
 #include "meshwright/data/dataset.h"
 #include "meshwright/data/dataset_spec.h"
+#include "meshwright/runtime/collective_options.h"
 #include "meshwright/state/tensor_file.h"
 
 namespace meshwright {
@@ -218,6 +219,11 @@ absl::StatusOr<RunLog> RunSteps(int64_t first, int64_t steps,
   return log;
 }
 
+// What XLA is asked for beyond its defaults, for programs of several devices.
+std::string OptionsOf(const RunSite& site) {
+  return site.devices > 1 ? ToFlags(CollectiveOptions(site.platform)) : "";
+}
+
 Json ToJson(const RunLog& log, const Running& running) {
   const RunSite& site = running.site;
   Json json = {{"platform", site.platform},
@@ -227,6 +233,7 @@ Json ToJson(const RunLog& log, const Running& running) {
                {"compile_seconds", running.compile_seconds},
                {"step_seconds", log.seconds},
                {"loss", log.losses}};
+  json["xla_options"] = OptionsOf(site);
   if (log.first > 0) json["first_step"] = log.first;
   if (!log.simulated.empty()) json["simulated_seconds"] = log.simulated;
   if (const auto position = running.runner->position()) {
@@ -254,6 +261,9 @@ void PrintSummary(const RunLog& log, const Running& running) {
   if (!log.simulated.empty()) {
     absl::PrintF("simulated with the durations of its programs: %s\n",
                  FormatSeconds(Median(log.simulated)));
+  }
+  if (const std::string options = OptionsOf(site); !options.empty()) {
+    absl::PrintF("XLA options: %s (XLA_FLAGS takes precedence)\n", options);
   }
   if (const auto position = running.runner->position()) {
     absl::PrintF("the dataset goes on at --position %d\n", *position);

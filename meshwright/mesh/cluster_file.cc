@@ -1,9 +1,12 @@
 #include "meshwright/mesh/cluster_file.h"
 
 #include <cmath>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "meshwright/base/annotate.h"
@@ -131,6 +134,26 @@ absl::StatusOr<DeviceModel> ChooseDevice(const JsonObject& object,
   return internal::DeviceOf(*FindDeviceKind(kTepdistKind));
 }
 
+// Of a key that an object has twice, JSON keeps one and drops the other.
+absl::StatusOr<Json> ParseJson(absl::string_view text) {
+  std::vector<std::set<std::string>> open;  // Keys of the objects around.
+  std::optional<std::string> twice;
+  const auto note = [&](int /*depth*/, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event != Json::parse_event_t::key || twice.has_value()) return true;
+    const auto key = value.get<std::string>();
+    if (!open.back().insert(key).second) twice = key;
+    return true;
+  };
+  Json json = Json::parse(text.begin(), text.end(), note,
+                          /*allow_exceptions=*/false);
+  if (json.is_discarded()) return Bad("is not valid JSON");
+  if (!twice.has_value()) return json;
+  return Bad("\"", absl::CHexEscape(*twice),
+             "\" is given twice in one object; keep one");
+}
+
 // Splits "kind:4x8"; false if the text has another form.
 bool SplitSpec(absl::string_view spec, std::string& kind, int64_t& hosts,
                int64_t& devices) {
@@ -162,9 +185,7 @@ void Share(const Machine& machine, Cluster& cluster) {
 }  // namespace
 
 absl::StatusOr<Cluster> ParseCluster(absl::string_view json) {
-  const Json file = Json::parse(json.begin(), json.end(), nullptr,
-                                /*allow_exceptions=*/false);
-  if (file.is_discarded()) return Bad("is not valid JSON");
+  MW_ASSIGN_OR_RETURN(const Json file, ParseJson(json));
   MW_ASSIGN_OR_RETURN(
       const JsonObject object,
       JsonObject::Create(file, "the cluster",

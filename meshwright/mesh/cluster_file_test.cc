@@ -352,6 +352,18 @@ TEST(ClusterFileTest, MistakesInLinksAreNamed) {
   EXPECT_THAT(Error(WithLinks(R"({"pod": {"hosts": 2, "devices": 2,
                                           "gbps": 1, "us": 1}})")),
               HasSubstr("not both"));
+  EXPECT_THAT(Error(WithLinks(R"({"pod": {"hosts": 0, "gbps": 1, "us": 1}})")),
+              HasSubstr("link \"pod\": \"hosts\" must be at least 1, not 0"));
+  EXPECT_THAT(Error(WithLinks(R"({"pod": {"hosts": 2, "gbps": 8, "us": 1},
+                                  "rail": {"hosts": 2, "gbps": 4, "us": 1}})")),
+              HasSubstr("links \"pod\" and \"rail\" both join 16 devices"));
+  // Not if both are larger than the cluster.
+  EXPECT_THAT(Error(WithLinks(R"({"pod": {"hosts": 8, "gbps": 8, "us": 1},
+                                  "rail": {"hosts": 8, "gbps": 4, "us": 1}})")),
+              "");
+  EXPECT_THAT(Error(WithLinks(R"({"pod": {"hosts": 2, "gbps": 8, "us": 1},
+                                  "pod": {"hosts": 4, "gbps": 4, "us": 1}})")),
+              HasSubstr("\"pod\" is given twice in one object"));
 }
 
 TEST(ClusterFileTest, OtherMistakesAreNamed) {
@@ -362,6 +374,12 @@ TEST(ClusterFileTest, OtherMistakesAreNamed) {
               HasSubstr("unknown key \"nodes\""));
   EXPECT_THAT(Error(ParseCluster(R"({"hosts": [{"devices": 1}]})")),
               HasSubstr("no \"device\"; add"));
+  EXPECT_THAT(Error(ParseCluster(R"({"device": "h200", "device": "a100",
+                  "hosts": [{"devices": 1}]})")),
+              HasSubstr("\"device\" is given twice in one object"));
+  EXPECT_THAT(Error(ParseCluster(R"({"device": "h200", "hosts":
+                  [{"devices": 1, "devices": 2}]})")),
+              HasSubstr("\"devices\" is given twice in one object"));
   const auto with_device = [](const std::string& device) {
     return Error(ParseCluster("{\"device\": " + device +
                               R"(, "hosts": [{"devices": 1}]})"));

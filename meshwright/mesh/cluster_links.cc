@@ -154,7 +154,22 @@ class Reader {
                        return std::tuple(a.size, a.unit) <
                               std::tuple(b.size, b.unit);
                      });
+    for (size_t i = 1; i < written_.size(); ++i) {
+      MW_RETURN_IF_ERROR(CheckApart(written_[i - 1], written_[i]));
+    }
     return absl::OkStatus();
+  }
+
+  // Levels that are all larger than the cluster, or of which one is a host, may
+  // have the same size.
+  absl::Status CheckApart(const Written& inner, const Written& outer) const {
+    if (inner.unit != outer.unit || inner.size != outer.size ||
+        inner.level.devices == cluster_.device_count()) {
+      return absl::OkStatus();
+    }
+    return Bad("links \"", inner.level.name, "\" and \"", outer.level.name,
+               "\" both join ", inner.level.devices,
+               " devices; leave one out, or give it another size");
   }
 
   absl::Status SetPort(Written& written) const {

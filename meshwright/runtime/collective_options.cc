@@ -1,8 +1,10 @@
 #include "meshwright/runtime/collective_options.h"
 
 #include <cstdlib>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -32,6 +34,17 @@ OptionMap CollectiveOptions(absl::string_view platform) {
     options.erase(std::string(flag.substr(0, flag.find('='))));
   }
   return options;
+}
+
+std::string ToFlags(const OptionMap& options) {
+  return absl::StrJoin(options, " ", [](std::string* out, const auto& option) {
+    const auto& [name, value] = option;
+    absl::StrAppend(out, "--", name, "=");
+    if (const bool* is_on = std::get_if<bool>(&value)) {
+      return absl::StrAppend(out, *is_on ? "true" : "false");
+    }
+    std::visit([&](const auto& given) { absl::StrAppend(out, given); }, value);
+  });
 }
 
 bool CollectivesCrossProcesses(absl::string_view platform) {

@@ -2,6 +2,8 @@
 #ifndef MESHWRIGHT_RUNTIME_COLLECTIVE_OPTIONS_H_
 #define MESHWRIGHT_RUNTIME_COLLECTIVE_OPTIONS_H_
 
+#include <string>
+
 #include "absl/strings/string_view.h"
 #include "meshwright/engine/client.h"
 
@@ -12,6 +14,9 @@ namespace meshwright {
 // scheduler), and XLA combines small ones up to its own thresholds. Options
 // that $XLA_FLAGS sets are not overridden.
 OptionMap CollectiveOptions(absl::string_view platform);
+
+// As in $XLA_FLAGS: "--xla_gpu_enable_latency_hiding_scheduler=true".
+std::string ToFlags(const OptionMap& options);
 
 // Whether the platform's own collectives span processes whose clients were
 // opened as a team (engine/process_team.h).

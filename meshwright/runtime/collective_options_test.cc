@@ -37,5 +37,18 @@ TEST_F(CollectiveOptionsTest, TheUserSaysOtherwise) {
   EXPECT_FALSE(CollectiveOptions("cpu").empty());
 }
 
+TEST_F(CollectiveOptionsTest, AreToldAsTheUserWouldGiveThem) {
+  const std::string flags = ToFlags(CollectiveOptions("cuda"));
+  EXPECT_EQ(flags, "--xla_gpu_enable_latency_hiding_scheduler=true");
+  EXPECT_EQ(ToFlags(CollectiveOptions("cpu")),
+            "--xla_disable_hlo_passes=cpu-all-reduce-combiner");
+  EXPECT_EQ(ToFlags({{"a", false}, {"b", int64_t{7}}, {"c", 0.5}}),
+            "--a=false --b=7 --c=0.5");
+  EXPECT_EQ(ToFlags({}), "");
+  // What was told, given back, leaves nothing to set.
+  setenv("XLA_FLAGS", flags.c_str(), 1);
+  EXPECT_EQ(ToFlags(CollectiveOptions("cuda")), "");
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -32,6 +32,11 @@ TEXTS = {
     "twice.csv": "0F0,0F0,0B0\n",
     "early.csv": "0B0,0F0\n",
     "lost.csv": "0F0,0F1,0B0,0B1\n1F0,1B0\n",
+    "repeated.json": (
+        '{"device": {"kind": "h200"}, "hosts": [{"devices": 2, "count": 4}],'
+        ' "links": {"pod": {"hosts": 2, "gbps": 8, "us": 1},'
+        ' "pod": {"hosts": 4, "gbps": 4, "us": 1}}}'
+    ),
 }
 ARRAYS = {"batch/x": "x", "batch/y": "y"}
 DATASETS = {
@@ -99,6 +104,14 @@ JSONS = {
         "device": DEVICE,
         "hosts": [{"devices": 2, "count": 4}],
         "links": {"cluster": {"hosts": 2}},
+    },
+    "alike.json": {
+        "device": DEVICE,
+        "hosts": [{"devices": 2, "count": 4}],
+        "links": {
+            "pod": {"hosts": 2, "gbps": 8, "us": 1},
+            "rail": {"hosts": 2, "gbps": 4, "us": 1},
+        },
     },
     "undersubscribed.json": {
         "device": DEVICE,

@@ -150,6 +150,18 @@ def test_a_cluster_file_and_this_machines_devices(cli, mlp, make, tmp_path):
     assert cli.json("run", mlp, "--plan", path, "--platform", "cpu")["devices"] == 4
 
 
+def test_xla_options_are_told_and_the_users_own_win(cli, mlp, make, monkeypatch):
+    run = ("run", mlp, "--plan", make()[1], "--steps", 1)
+    passes = "--xla_disable_hlo_passes="
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    assert cli.json(*run)["xla_options"] == f"{passes}cpu-all-reduce-combiner"
+    told = f"XLA options: {passes}cpu-all-reduce-combiner (XLA_FLAGS takes precedence)"
+    assert told in cli(*run).stdout.splitlines()
+    assert cli.json("run", mlp, "--steps", 1)["xla_options"] == ""  # One device.
+    monkeypatch.setenv("XLA_FLAGS", f"{passes}dce")
+    assert cli.json(*run)["xla_options"] == ""
+
+
 def test_the_same_input_gives_the_same_bytes(make, testdata):
     for module in (testdata / "gpt_tiny.hlo.pb.zst", testdata / "moe_tiny.hlo.pb.zst"):
         flags = ("--seed", 3, "--mesh", "data=4,model=2")
