@@ -44,8 +44,9 @@ absl::Status WriteTables(const std::string& folder,
                          const std::string& candidates,
                          const std::string& phases) {
   MW_RETURN_IF_ERROR(
-      WriteFileAtomically(absl::StrCat(folder, "/candidates.tsv"), candidates));
-  return WriteFileAtomically(absl::StrCat(folder, "/phases.tsv"), phases);
+      WriteFileAtomically(absl::StrCat(folder, "/phases.tsv"), phases));
+  return WriteFileAtomically(absl::StrCat(folder, "/candidates.tsv"),
+                             candidates);
 }
 
 absl::Status WritePrograms(const Module& module, const Plan& plan,
@@ -91,8 +92,8 @@ absl::Status BeginDump(const std::string& folder) {
     std::filesystem::remove(std::filesystem::path(folder) / name, error);
     if (error) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--dump ", folder, ": ", name, " of an earlier plan: ",
-                       error.message()));
+          absl::StrCat("--dump ", folder, ": ", name,
+                       " of an earlier plan: ", error.message()));
     }
   }
   return absl::OkStatus();
@@ -119,8 +120,8 @@ absl::Status DumpPlan(const Module& module, const Plan& plan,
     return WriteFileAtomically(absl::StrCat(folder, "/", name), text);
   };
   MW_RETURN_IF_ERROR(write("plan.json", absl::StrCat(ToJson(plan), "\n")));
-  MW_RETURN_IF_ERROR(WriteTables(folder, Candidates(plan.alternatives),
-                                 Phases(plan.seconds)));
+  MW_RETURN_IF_ERROR(
+      WriteTables(folder, Candidates(plan.alternatives), Phases(plan.seconds)));
   MW_ASSIGN_OR_RETURN(const std::unique_ptr<PlanStudy> study,
                       PlanStudy::Of(module, plan, {}));
   MW_RETURN_IF_ERROR(

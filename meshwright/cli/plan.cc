@@ -36,7 +36,8 @@ const CommandSpec& PlanSpec() {
            FileUse::kWritten},
           {"dump", "DIR",
            "write what was looked at into this folder: candidates.tsv and "
-           "phases.tsv, also if there is no plan in the end; the problem that was solved (problem.json, in the form "
+           "phases.tsv, also if there is no plan in the end; the problem that "
+           "was solved (problem.json, in the form "
            "of the IOPDDL contest), the programs of devices as HLO text, "
            "plan.json"},
           {"strategy", "NAME",

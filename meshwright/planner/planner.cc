@@ -115,9 +115,8 @@ class Planner {
           "(--time-limit)");
     }
     const InPhase in(log_, kStages);
-    return BestStages(
-        task_, search_, whole.ok() ? &*whole : nullptr, variants_,
-        [&](Alternative one) { log_.Add(std::move(one)); });
+    return BestStages(task_, search_, whole.ok() ? &*whole : nullptr, variants_,
+                      [&](Alternative one) { log_.Add(std::move(one)); });
   }
 
   // Refines, lowers and chooses pipelined candidates (stages_that_fit.cc), if

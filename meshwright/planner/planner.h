@@ -53,7 +53,7 @@ namespace meshwright {
 
 // How far planning is.
 struct PlanProgress {
-  const std::vector<Alternative>& tried;          // In the order of trial.
+  const std::vector<Alternative>& tried;         // In the order of trial.
   const std::map<std::string, double>& seconds;  // By phase (plan_log.h).
 };
 using PlanRecorder = std::function<void(const PlanProgress&)>;
@@ -83,8 +83,8 @@ struct PlanRequest {
   uint64_t seed = 1;
   // Called while planning proceeds, with what is being tried.
   std::function<void(absl::string_view)> report;
-  // Called when a candidate was tried and when a phase ends, also if there is no
-  // plan in the end.
+  // Called when a candidate was tried and when a phase ends, also if there is
+  // no plan in the end.
   PlanRecorder record;
 };
 

@@ -28,9 +28,10 @@ struct Programs {
 // stage has more than one layer of it (a single layer needs no loop).
 Programs ProgramsOf(Recompute recompute, bool in_one_go,
                     double repeated_by_selective) {
-  const double again = recompute == Recompute::kNone        ? 0
-                       : recompute == Recompute::kSelective ? repeated_by_selective
-                                                            : 1;
+  const double again = recompute == Recompute::kNone ? 0
+                       : recompute == Recompute::kSelective
+                           ? repeated_by_selective
+                           : 1;
   const double all = 3 + again;
   if (in_one_go) return {.forward = 1 / all, .input_grad = (2 + again) / all};
   return {.forward = 1 / all,

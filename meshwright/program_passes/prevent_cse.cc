@@ -76,7 +76,8 @@ Instruction* Other(const Instruction& user, const Instruction* value,
   for (Instruction* operand : user.operands) {
     if (operand == value || operand->id >= before.id) continue;
     Instruction* const as_it_is = LeftAsItIs(operand);
-    if (as_it_is == nullptr || as_it_is == value || IsParameterOrConstant(*as_it_is)) {
+    if (as_it_is == nullptr || as_it_is == value ||
+        IsParameterOrConstant(*as_it_is)) {
       continue;
     }
     if (latest == nullptr || as_it_is->id > latest->id) latest = as_it_is;

@@ -63,8 +63,9 @@ Cuts ForwardCuts(const Module& module, int64_t loss, int32_t stages) {
     const double share = (done.flops + done.transcendentals) / total;
     if (share * stages < kRematPolicy.boundary_tolerance) continue;
     const double begin = before[instruction->id] / total;
-    std::vector<int64_t> at = PiecesOf(loop->count, begin, begin + share,
-                                       boundaries, kRematPolicy.boundary_tolerance / stages);
+    std::vector<int64_t> at =
+        PiecesOf(loop->count, begin, begin + share, boundaries,
+                 kRematPolicy.boundary_tolerance / stages);
     if (!at.empty()) cuts[instruction->name] = std::move(at);
   }
   return cuts;

@@ -406,7 +406,8 @@ LoopsAgain RecomputeLoops(Module& module, bool light) {
     if (!residuals.HasReaders()) continue;
     const LoopKept kept = ChooseKept(*loop, residuals, light, work);
     if (static_cast<double>(kept.bytes) >
-        (1 - kRematPolicy.least_saved) * static_cast<double>(kept.bytes_before)) {
+        (1 - kRematPolicy.least_saved) *
+            static_cast<double>(kept.bytes_before)) {
       result.notes.push_back(
           absl::StrCat("loop '", loop->name, "' leaves no more than it has to",
                        light ? " without contractions computed again" : ""));

@@ -179,7 +179,8 @@ class Liveness {
       change[interval.first] += bytes;
       change[interval.last + 1] -= bytes;
     }
-    const size_t count = std::min(kProblemPolicy.memory_points, graph_.ops.size());
+    const size_t count =
+        std::min(kProblemPolicy.memory_points, graph_.ops.size());
     std::vector<OpId> points;
     double alive = 0;
     double most = -1;

@@ -74,7 +74,10 @@ def test_a_refused_step(cli, testdata, tmp_path):
     phases = {row["phase"] for row in rows(tmp_path / "phases.tsv")}
     assert {"enumerate", "sketch", "what_fits"} <= phases
     assert "choose" not in phases
-    assert {path.name for path in tmp_path.iterdir()} == {"candidates.tsv", "phases.tsv"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "candidates.tsv",
+        "phases.tsv",
+    }
 
 
 def test_interrupted(cli, testdata, tmp_path):
