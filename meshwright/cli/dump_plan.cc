@@ -44,8 +44,9 @@ absl::Status WriteTables(const std::string& folder,
                          const std::string& candidates,
                          const std::string& phases) {
   MW_RETURN_IF_ERROR(
-      WriteFileAtomically(absl::StrCat(folder, "/candidates.tsv"), candidates));
-  return WriteFileAtomically(absl::StrCat(folder, "/phases.tsv"), phases);
+      WriteFileAtomically(absl::StrCat(folder, "/phases.tsv"), phases));
+  return WriteFileAtomically(absl::StrCat(folder, "/candidates.tsv"),
+                             candidates);
 }
 
 absl::Status WritePrograms(const Module& module, const Plan& plan,
