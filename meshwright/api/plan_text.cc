@@ -41,7 +41,7 @@ void AppendTensors(const Plan& plan, std::string* text) {
     double bytes = 0;
   };
   std::map<std::string, Row> by_sharding;
-  for (const PlannedTensor& tensor : plan.parameters) {
+  for (const PlannedTensor& tensor : plan.tensors.parameters) {
     Row& row = by_sharding[plan.TextOf(tensor)];
     double elements = 1;
     for (const int64_t size : tensor.dimensions) {

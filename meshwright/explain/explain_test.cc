@@ -89,7 +89,7 @@ class ExplainTest : public testing::Test {
 
   Sharding Lies(const std::string& text, const Plan& plan,
                 const std::string& parameter) {
-    for (const PlannedTensor& tensor : plan.parameters) {
+    for (const PlannedTensor& tensor : plan.tensors.parameters) {
       if (tensor.name == parameter) {
         return *ParseSharding(text, tensor.dimensions, plan.mesh());
       }

@@ -12,14 +12,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "meshwright/base/element_type.h"
 #include "meshwright/cost/rates.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/mesh/cluster.h"
 #include "meshwright/mesh/mesh.h"
-#include "meshwright/mesh/sharding.h"
 #include "meshwright/partition/forbidden.h"
 #include "meshwright/plan/plan_figures.h"
+#include "meshwright/plan/planned_tensors.h"
 #include "meshwright/remat/recompute.h"
 #include "meshwright/rules/rule.h"
 #include "meshwright/schedule/schedule_kind.h"
@@ -27,15 +26,6 @@
 #include "meshwright/search/expert.h"
 
 namespace meshwright {
-
-struct PlannedTensor {
-  std::string name;
-  std::vector<int64_t> dimensions;
-  ElementType type = ElementType::kF32;
-  Sharding sharding;
-  // Index into Plan::layouts: that of the devices that have it.
-  int32_t layout = 0;
-};
 
 enum class PinKind : uint8_t { kParameter, kOutput, kInstruction };
 absl::string_view Name(PinKind kind);  // "parameter"
@@ -142,8 +132,7 @@ struct Plan {
   int64_t micro_batches = 1;
   std::optional<PlannedPipeline> pipeline;  // nullopt: not pipelined.
   Recompute recompute = Recompute::kNone;   // What backward computes again.
-  std::vector<PlannedTensor> parameters;
-  std::vector<PlannedTensor> outputs;
+  PlannedTensors tensors;
   std::vector<PlannedCollective> collectives;
   Prediction predicted;
   std::optional<Measurement> measured;

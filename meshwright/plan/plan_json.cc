@@ -165,9 +165,9 @@ class Reader {
           ReadPipeline(json.at("pipeline"), std::ssize(plan.layouts)));
     }
     MW_RETURN_IF_ERROR(ReadTensors(json.at("tensors").at("parameters"), plan,
-                                   plan.parameters));
-    MW_RETURN_IF_ERROR(
-        ReadTensors(json.at("tensors").at("outputs"), plan, plan.outputs));
+                                   plan.tensors.parameters));
+    MW_RETURN_IF_ERROR(ReadTensors(json.at("tensors").at("outputs"), plan,
+                                   plan.tensors.outputs));
     MW_RETURN_IF_ERROR(ReadCollectives(json.at("collectives"), plan));
     MW_RETURN_IF_ERROR(ReadPrediction(json, plan));
     if (json.contains("measured")) {
@@ -332,11 +332,11 @@ Json WholeJson(const std::vector<WholeOpCost>& whole) {
 std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
   Json parameters = Json::array();
   Json outputs = Json::array();
-  for (const PlannedTensor& tensor : plan.parameters) {
+  for (const PlannedTensor& tensor : plan.tensors.parameters) {
     parameters.push_back(
         DimensionsJson(tensor.sharding, plan.layouts[tensor.layout].mesh));
   }
-  for (const PlannedTensor& tensor : plan.outputs) {
+  for (const PlannedTensor& tensor : plan.tensors.outputs) {
     outputs.push_back(
         DimensionsJson(tensor.sharding, plan.layouts[tensor.layout].mesh));
   }
@@ -394,8 +394,8 @@ std::string ToJson(const Plan& plan, const PlanJsonOptions& options) {
       {"bound", {{"gap", plan.gap}}},
       {"shardings", {{"parameters", parameters}, {"outputs", outputs}}},
       {"tensors",
-       {{"parameters", TensorsJson(plan.parameters, plan)},
-        {"outputs", TensorsJson(plan.outputs, plan)}}},
+       {{"parameters", TensorsJson(plan.tensors.parameters, plan)},
+        {"outputs", TensorsJson(plan.tensors.outputs, plan)}}},
       {"collectives", collectives},
       {"alternatives", alternatives},
       {"whole", WholeJson(plan.whole)},

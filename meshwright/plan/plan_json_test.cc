@@ -37,7 +37,7 @@ Plan Made() {
   plan.steering = {.forbidden = *ParseForbidden("all-gather@data"),
                    .batch_axis = "data",
                    .pins = {{PinKind::kParameter, "w", "[data, ?]"}}};
-  plan.parameters = {
+  plan.tensors.parameters = {
       {"w", {8, 4}, ElementType::kF32, Sharding::Replicated({8, 4})},
   };
   plan.collectives = {{Opcode::kAllReduce, "data", "g", 2, 64, 64, 3}};

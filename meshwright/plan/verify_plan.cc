@@ -1,5 +1,6 @@
 #include "meshwright/plan/verify_plan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -79,6 +80,31 @@ absl::Status VerifyCollectives(const Plan& plan,
   return absl::OkStatus();
 }
 
+std::string TextOf(const PlannedTensor& tensor, const Plan& plan) {
+  const std::string where =
+      tensor.layout > 0 ? absl::StrCat(" of layout ", tensor.layout) : "";
+  return absl::StrCat(tensor.name, " ",
+                      Shape::Array(tensor.type, tensor.dimensions).ToString(),
+                      " ", plan.TextOf(tensor), where);
+}
+
+// `what`: "parameter" or "output".
+absl::Status VerifyTensors(const Plan& plan, absl::string_view what,
+                           const std::vector<PlannedTensor>& said,
+                           const std::vector<PlannedTensor>& had) {
+  for (size_t i = 0; i < std::max(said.size(), had.size()); ++i) {
+    if (i < said.size() && i < had.size() && said[i] == had[i]) continue;
+    const auto text = [&](const std::vector<PlannedTensor>& all) {
+      return i < all.size() ? TextOf(all[i], plan) : std::string("none");
+    };
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan's ", what, " ", i, " is ", text(said), ", its program's is ",
+        text(had),
+        ": another version made the plan, or it was edited; plan again"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status Verify(const Plan& plan, const Module& module,
@@ -92,6 +118,13 @@ absl::Status Verify(const Plan& plan, const Module& module,
     MW_ASSIGN_OR_RETURN(const std::vector<PlannedCollective> lowered,
                         remade.collectives());
     MW_RETURN_IF_ERROR(VerifyCollectives(plan, lowered));
+  }
+  if (remade.tensors) {
+    const PlannedTensors tensors = remade.tensors();
+    MW_RETURN_IF_ERROR(VerifyTensors(plan, "parameter", plan.tensors.parameters,
+                                     tensors.parameters));
+    MW_RETURN_IF_ERROR(
+        VerifyTensors(plan, "output", plan.tensors.outputs, tensors.outputs));
   }
   return absl::OkStatus();
 }

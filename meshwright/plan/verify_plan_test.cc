@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "meshwright/mesh/sharding_text.h"
 
 namespace meshwright {
 namespace {
@@ -34,6 +35,15 @@ Plan Made(const Module& module) {
                        .wire_bytes = 64,
                        .count = 3}};
   return plan;
+}
+
+PlannedTensors Arrays() {
+  const auto tensor = [](const char* name) -> PlannedTensor {
+    return {.name = name,
+            .dimensions = {8},
+            .sharding = *ParseSharding("[data]", {8}, *Mesh::Parse("data=2"))};
+  };
+  return {{tensor("x"), tensor("w")}, {tensor("y")}};
 }
 
 // Of a plan whose step and program are those.
@@ -93,6 +103,30 @@ TEST(VerifyPlanTest, SourceLinesAreNotTheModule) {
   EXPECT_TRUE(Verify(Made(module), moved).ok());
   moved.entry()->root()->opcode = Opcode::kAbs;
   EXPECT_FALSE(Verify(Made(module), moved).ok());
+}
+
+TEST(VerifyPlanTest, NamesTheFirstTensorThatDiffers) {
+  const Module module = Step(8);
+  Plan plan = Made(module);
+  plan.tensors = Arrays();
+  const auto why = [&](const PlannedTensors& made) {
+    return Verify(plan, module, {.tensors = [&] { return made; }});
+  };
+  EXPECT_TRUE(why(Arrays()).ok());
+  PlannedTensors made = Arrays();
+  made.parameters[1].sharding = Sharding::Replicated({8});
+  EXPECT_THAT(WhyNot(why(made)),
+              HasSubstr("parameter 1 is w f32[8] [data], its program's is w "
+                        "f32[8] [-]: another version"));
+  made = Arrays();
+  made.outputs[0].name = "z";
+  EXPECT_THAT(WhyNot(why(made)), HasSubstr("output 0 is y f32[8] [data]"));
+  made = Arrays();
+  made.outputs[0].dimensions = {16};
+  EXPECT_THAT(WhyNot(why(made)), HasSubstr("its program's is y f32[16]"));
+  made = Arrays();
+  made.parameters.pop_back();
+  EXPECT_THAT(WhyNot(why(made)), HasSubstr("its program's is none"));
 }
 
 TEST(VerifyPlanTest, CountsCollectivesByKindAxesAndBytes) {

@@ -86,7 +86,7 @@ std::vector<std::string> NotesOnCluster(const Cluster& cluster,
         request.mesh.has_value() ? "; without --mesh all are used" : ""));
   }
   if (used > 1 && plan.stages() == 1 && plan.collectives.empty() &&
-      std::ranges::all_of(plan.parameters, IsReplicated,
+      std::ranges::all_of(plan.tensors.parameters, IsReplicated,
                           &PlannedTensor::sharding)) {
     notes.push_back(
         absl::StrCat("nothing is split: each of ", used,

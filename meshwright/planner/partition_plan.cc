@@ -12,6 +12,7 @@
 #include "meshwright/plan/step_names.h"
 #include "meshwright/plan/verify_plan.h"
 #include "meshwright/planner/plan_prices.h"
+#include "meshwright/planner/plan_tensors.h"
 #include "meshwright/planner/planner.h"
 #include "meshwright/planner/steering.h"
 #include "meshwright/planner/summary.h"
@@ -48,32 +49,6 @@ absl::StatusOr<Assignment> AssignmentOf(const PlannedLayout& layout,
   return AssignmentOf(layout, graph, std::move(rules));
 }
 
-// Every stage on the mesh of its rank, according to the plan.
-absl::StatusOr<StagedLayout> LayOutAsPlanned(const StagedStep& step,
-                                             const Module& looped,
-                                             const FlatGraph& graph,
-                                             const Timetable& timetable,
-                                             const Plan& plan) {
-  // Their addresses are kept.
-  std::vector<Assignment> assignments(plan.layouts.size());
-  std::vector<Prices> prices;
-  std::vector<StageStrategies> strategies;
-  for (size_t i = 0; i < plan.layouts.size(); ++i) {
-    const PlannedLayout& layout = plan.layouts[i];
-    MW_ASSIGN_OR_RETURN(assignments[i],
-                        AssignmentOf(layout, plan.steering, looped, graph));
-    strategies.emplace_back(graph, assignments[i], layout.mesh);
-    prices.push_back(PlanPrices(plan, layout.mesh));
-  }
-  std::vector<StageSplit> splits;
-  for (const int rank : timetable.rank_of_stage) {
-    const int32_t layout = plan.pipeline->layout_of_rank[rank];
-    splits.push_back(
-        {&plan.layouts[layout].mesh, &strategies[layout], &prices[layout]});
-  }
-  return LayOutStages(step, splits);
-}
-
 // Makes what a non-pipelined plan describes.
 class WholeLowering {
  public:
@@ -95,16 +70,22 @@ class WholeLowering {
   // Requires: the step is made.
   absl::StatusOr<std::vector<PlannedCollective>> Lower() {
     const Module& step = step_->module();
-    const FlatGraph graph = Flatten(step);
+    graph_ = Flatten(step);
     MW_ASSIGN_OR_RETURN(
         const Assignment assignment,
-        AssignmentOf(plan_.layouts[0], plan_.steering, step, graph));
+        AssignmentOf(plan_.layouts[0], plan_.steering, step, graph_));
     Resharder resharder(&plan_.mesh(), PlanPrices(plan_, plan_.mesh()));
-    MW_ASSIGN_OR_RETURN(
-        result_, PartitionAs(step, plan_.mesh(), graph, assignment, resharder));
+    MW_ASSIGN_OR_RETURN(result_, PartitionAs(step, plan_.mesh(), graph_,
+                                             assignment, resharder));
     std::vector<PlannedCollective> collectives;
     AddCollectives(result_->collectives, 1, collectives);
     return collectives;
+  }
+
+  // Requires: lowered.
+  PlannedTensors Tensors() const {
+    const Module& step = step_->module();
+    return TensorsOf({step, AnalyzeRoles(step), graph_}, *result_);
   }
 
   // Requires: lowered. May be called once.
@@ -114,6 +95,7 @@ class WholeLowering {
   const Module& module_;
   const Plan& plan_;
   std::optional<PlannedStep> step_;
+  FlatGraph graph_;  // Of the step.
   std::optional<Partitioned> result_;
 };
 
@@ -133,7 +115,7 @@ class StageLowering {
   }
 
   absl::StatusOr<std::vector<PlannedCollective>> Lower() {
-    const FlatGraph graph = Flatten(step_->module());
+    graph_ = Flatten(step_->module());
     MW_ASSIGN_OR_RETURN(
         const PipelineStep step,
         TakeApart(Cut(), AnalyzeRoles(Cut()), {.count = plan_.micro_batches}));
@@ -145,10 +127,15 @@ class StageLowering {
         MakeStagePrograms(step.split, {.stages = plan_.stages(),
                                        .forward = std::move(forward),
                                        .state = step.state}));
-    MW_ASSIGN_OR_RETURN(result_.layout,
-                        LayOutAsPlanned(result_.step, step_->module(), graph,
-                                        result_.timetable, plan_));
+    MW_RETURN_IF_ERROR(LayOut());
     return CollectivesOf(result_.step, result_.layout);
+  }
+
+  // Requires: lowered.
+  PlannedTensors Tensors() const {
+    const Module& step = step_->module();
+    return TensorsOf({step, AnalyzeRoles(step), graph_}, result_.step,
+                     result_.layout, strategies_, LayoutOfStages());
   }
 
   PlannedStages TakeResult() { return std::move(result_); }
@@ -159,10 +146,44 @@ class StageLowering {
     return result_.split.has_value() ? result_.split->module : module_;
   }
 
+  std::vector<int32_t> LayoutOfStages() const {
+    std::vector<int32_t> layouts;
+    for (const int rank : result_.timetable.rank_of_stage) {
+      layouts.push_back(plan_.pipeline->layout_of_rank[rank]);
+    }
+    return layouts;
+  }
+
+  // Every stage on the mesh of its rank.
+  absl::Status LayOut() {
+    // Strategies refer to them.
+    assignments_.resize(plan_.layouts.size());
+    std::vector<Prices> prices;
+    for (size_t i = 0; i < plan_.layouts.size(); ++i) {
+      const PlannedLayout& layout = plan_.layouts[i];
+      MW_ASSIGN_OR_RETURN(
+          assignments_[i],
+          AssignmentOf(layout, plan_.steering, step_->module(), graph_));
+      strategies_.emplace_back(graph_, assignments_[i], layout.mesh);
+      prices.push_back(PlanPrices(plan_, layout.mesh));
+    }
+    std::vector<StageSplit> splits;
+    for (const int32_t layout : LayoutOfStages()) {
+      splits.push_back(
+          {&plan_.layouts[layout].mesh, &strategies_[layout], &prices[layout]});
+    }
+    MW_ASSIGN_OR_RETURN(result_.layout, LayOutStages(result_.step, splits));
+    return absl::OkStatus();
+  }
+
   const Module& module_;
   const Plan& plan_;
   PlannedStages result_;
   std::optional<PlannedStep> step_;
+  FlatGraph graph_;  // Of the step.
+  // By layout of the plan.
+  std::vector<Assignment> assignments_;
+  std::vector<StageStrategies> strategies_;
 };
 
 template <typename Lowering>
@@ -171,7 +192,8 @@ auto LowerVerified(const Module& module, const Plan& plan)
   Lowering lowering(module, plan);
   MW_RETURN_IF_ERROR(Verify(plan, module,
                             {.step = [&] { return lowering.MakeStep(); },
-                             .collectives = [&] { return lowering.Lower(); }}));
+                             .collectives = [&] { return lowering.Lower(); },
+                             .tensors = [&] { return lowering.Tensors(); }}));
   return lowering.TakeResult();
 }
 

@@ -8,22 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "meshwright/cost/program_cost.h"
+#include "meshwright/planner/plan_tensors.h"
 
 namespace meshwright {
 namespace {
-
-std::vector<PlannedTensor> TensorsOf(const std::vector<Sharding>& shardings,
-                                     const std::vector<std::string>& names,
-                                     const std::vector<const Shape*>& shapes) {
-  std::vector<PlannedTensor> tensors;
-  for (size_t i = 0; i < shardings.size(); ++i) {
-    tensors.push_back({.name = i < names.size() ? names[i] : "",
-                       .dimensions = shapes[i]->dimensions,
-                       .type = shapes[i]->element_type,
-                       .sharding = shardings[i]});
-  }
-  return tensors;
-}
 
 // The axis with index `data` is named `name`, the others "model", "model2", ...
 Mesh Named(const Mesh& mesh, size_t data, const std::string& name) {
@@ -97,26 +85,6 @@ std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives) {
   return alternatives;
 }
 
-void AddTensors(const StepModel& model, const std::vector<Sharding>& parameters,
-                const std::vector<Sharding>& outputs, Plan& plan) {
-  std::vector<std::string> names;
-  std::vector<const Shape*> shapes;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    names.push_back(model.roles.parameters[model.parameter_of_leaf[i]].name);
-    const FlatOp& op = model.graph.ops[model.graph.parameters[i]];
-    shapes.push_back(model.graph.values[op.first_result].shape);
-  }
-  plan.parameters = TensorsOf(parameters, names, shapes);
-  names.clear();
-  shapes.clear();
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    names.push_back(model.roles.outputs[i].name);
-    const FlatOp& op = model.graph.ops[model.graph.outputs[i]];
-    shapes.push_back(model.graph.values[op.operands[0]].shape);
-  }
-  plan.outputs = TensorsOf(outputs, names, shapes);
-}
-
 void AddCollectives(const std::vector<Collective>& collectives, double times,
                     std::vector<PlannedCollective>& listed) {
   std::map<std::tuple<Opcode, std::string, int64_t, std::string>, size_t> known;
@@ -151,7 +119,7 @@ std::vector<PlannedCollective> CollectivesOf(const StagedStep& step,
 
 void Summarise(const StepModel& model, const Partitioned& split,
                const Cluster& cluster, const Rates& rates, Plan& plan) {
-  AddTensors(model, split.parameters, split.outputs, plan);
+  plan.tensors = TensorsOf({*model.module, model.roles, model.graph}, split);
   AddCollectives(split.collectives, 1, plan.collectives);
   Prediction& predicted = plan.predicted;
   for (const Collective& one : split.collectives) {

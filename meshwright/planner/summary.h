@@ -31,10 +31,7 @@ Mesh NameInOrder(const Mesh& mesh, const std::string& batch_axis = "");
 // Those that fit, by time, then the others.
 std::vector<Alternative> BestFirst(std::vector<Alternative> alternatives);
 
-// Records the tensors of the step with their shardings, and their reshards,
-// each `times` times. Does not set comm_bytes.
-void AddTensors(const StepModel& model, const std::vector<Sharding>& parameters,
-                const std::vector<Sharding>& outputs, Plan& plan);
+// Adds those of a program that runs so many `times` in a step.
 void AddCollectives(const std::vector<Collective>& collectives, double times,
                     std::vector<PlannedCollective>& listed);
 // The collectives of all programs of a pipeline, per step.

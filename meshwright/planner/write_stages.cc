@@ -11,6 +11,7 @@
 #include "meshwright/plan/step_names.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/plan_prices.h"
+#include "meshwright/planner/plan_tensors.h"
 #include "meshwright/planner/predict_stages.h"
 #include "meshwright/planner/summary.h"
 #include "meshwright/schedule/generate.h"
@@ -153,37 +154,10 @@ class Layouts {
     return times;
   }
 
-  // Records the shardings of the step's arrays between steps, on the ranks that
-  // hold them.
-  void AddTensors(const StagedStep& step, const StagedLayout& layout,
-                  const StepModel& model, Plan& plan) const {
-    std::vector<Sharding> parameters;
-    std::vector<int32_t> parameter_layouts;
-    for (int64_t i = 0; i < std::ssize(model.graph.parameters); ++i) {
-      const int32_t home = step.homes[i];
-      parameter_layouts.push_back(home < 0 ? 0 : of_stage_[home]);
-      parameters.push_back(strategies_[parameter_layouts[i]].AtRest(i));
-    }
-    std::vector<Sharding> outputs;
-    std::vector<int32_t> output_layouts;
-    for (const StageInput& output : step.outputs) {
-      if (output.kind == StageInput::Kind::kParameter) {
-        outputs.push_back(parameters[output.index]);
-        output_layouts.push_back(parameter_layouts[output.index]);
-        continue;
-      }
-      const int32_t stage =
-          step.programs[step.values[output.index].program].stage;
-      outputs.push_back(layout.values.at({output.index, stage}));
-      output_layouts.push_back(of_stage_[stage]);
-    }
-    meshwright::AddTensors(model, parameters, outputs, plan);
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      plan.parameters[i].layout = parameter_layouts[i];
-    }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      plan.outputs[i].layout = output_layouts[i];
-    }
+  PlannedTensors Tensors(const StagedStep& step, const StagedLayout& layout,
+                         const StepModel& model) const {
+    return TensorsOf({*model.module, model.roles, model.graph}, step, layout,
+                     strategies_, of_stage_);
   }
 
  private:
@@ -363,7 +337,7 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   // Of strategies and of the timetable.
   plan.gap = 1 - SurePart(candidate) * scheduled.best.lower_bound /
                      plan.predicted.step_seconds;
-  layouts.AddTensors(staged, layout, found.variant().model, plan);
+  plan.tensors = layouts.Tensors(staged, layout, found.variant().model);
   plan.collectives = CollectivesOf(staged, layout);
   std::vector<double> counted(candidate.stages, 0);
   for (size_t i = 0; i < seconds.size(); ++i) {

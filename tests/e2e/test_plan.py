@@ -345,6 +345,13 @@ DAMAGE = {
         put("all-sum", "collectives", 0, "kind"), "of unknown kind: all-sum"),
     "unknown type": (
         put("f99", "tensors", "parameters", 0, "type"), "no known type: f99"),
+    "another parameter": (
+        put("v", "tensors", "parameters", 0, "name"), "the plan's parameter 0 is v f32["),
+    "another sharding": (
+        put("[data]", "tensors", "parameters", 0, "sharding"), ", its program's is "),
+    "an output more": (
+        lambda p: p["tensors"]["outputs"].append(p["tensors"]["outputs"][0]),
+        "its program's is none"),
     "unknown origin": (
         put("guessed", "predicted", "origin"), "'guessed' is no origin of rates"),
     "huge mesh": (
