@@ -209,8 +209,8 @@ TEST_F(ExplainTest, PinsThatCostAreNamedWithWhatTheyCost) {
   Annotations pins;
   pins.parameters.resize(3);
   const Plan free = PlanFor();
-  for (size_t i = 0; i < free.parameters.size(); ++i) {
-    const PlannedTensor& tensor = free.parameters[i];
+  for (size_t i = 0; i < free.tensors.parameters.size(); ++i) {
+    const PlannedTensor& tensor = free.tensors.parameters[i];
     if (tensor.name == "x") {  // Costs: it has to be gathered.
       pins.parameters[i] = *ParseSharding("[-, d]", tensor.dimensions, mesh);
     } else if (tensor.name == "weights/in") {  // As it would be.

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -118,6 +119,37 @@ def test_a_state_of_another_type_comes_back(refused):
         "state/w goes into the step as float32[8, 8] and comes back as "
         "bfloat16[8, 8]: a state must keep its shapes and dtypes"
     )
+
+
+@pytest.mark.parametrize(
+    ("changed", "how"),
+    [
+        (lambda state: {"w": state["w"]}, "without b"),
+        (lambda state: {**state, "n": state["b"]}, "with n"),
+        (lambda state: {"w": state["w"], "c": state["b"]}, "without b and with c"),
+    ],
+)
+def test_a_state_that_comes_back_as_another_tree(parallelize, changed, how):
+    """As with jit the values are right, but it is not the state any more."""
+    step = parallelize(lambda state, x: (changed(state), x.sum()))
+    with pytest.warns(meshwright.MeshwrightWarning) as caught:
+        after, _ = step(step.init(init), X)
+    told = f"state comes back as another tree, {how}: its arrays are new ones, "
+    assert any(str(one.message).startswith(told) for one in caught), list(caught)
+    assert np.array_equal(after["w"], np.ones((8, 8)))
+
+
+def test_other_results_are_no_states(parallelize):
+    """Neither are they warned of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", meshwright.MeshwrightWarning)
+        for fn in (
+            lambda state, x: {"loss": x.sum(), "b": state["b"].sum()},
+            lambda state, x: (state["w"], x),
+            lambda state, x: {"params": state},
+        ):
+            step = parallelize(fn)
+            step(step.init(init), X)
 
 
 @pytest.mark.parametrize(

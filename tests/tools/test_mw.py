@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from mw import build, packages, paths, process, wheels
+from mw import build, packages, paths, process, wheel, wheels
 from mw.main import HELP, _dispatch
 from mw.schedule import Outcome, Schedule, Step
 
@@ -342,3 +342,18 @@ def test_a_closed_pipe_is_no_crash():
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 141
+
+
+def test_interpreters_for_the_wheel(tmp_path, monkeypatch):
+    """Commands of pyenv whose version is not chosen fail, those behind them do not."""
+    shims, versions = tmp_path / "shims", tmp_path / "versions"
+    shims.mkdir()
+    (shims / "python3.12").write_text("#!/bin/sh\nexit 127\n")
+    (shims / "python3.12").chmod(0o755)
+    for version, target in {"3.12.1": sys.executable, "3.13.0": "/bin/false"}.items():
+        command = versions / version / "bin" / f"python{version[:4]}"
+        command.parent.mkdir(parents=True)
+        command.symlink_to(target)
+    monkeypatch.setenv("PATH", str(shims))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    assert wheel.interpreters() == [str(versions / "3.12.1/bin/python3.12")]

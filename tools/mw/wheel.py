@@ -8,6 +8,7 @@ wheels of their own, which the program finds next to its package.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -71,12 +72,20 @@ def check_whole(made: Path, interpreter: str, task: Task | None = None) -> None:
 
 def interpreters() -> list[str]:
     """The usable interpreters on this machine, one for each version that the package
-    supports."""
-    names = [f"python3.{minor}" for minor in range(10, 14)]
-    return [path for path in map(shutil.which, names) if path and _can_install(path)]
+    supports: those on the PATH, or else of pyenv."""
+    found = (_interpreter(f"python3.{minor}") for minor in range(10, 14))
+    return [path for path in found if path is not None]
 
 
-def _can_install(python: str) -> bool:
+def _interpreter(name: str) -> str | None:
+    # The commands that pyenv puts on the PATH fail for versions not chosen.
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    of_pyenv = sorted(pyenv.glob(f"versions/*/bin/{name}"), reverse=True)
+    usable = filter(_can_install, filter(None, [shutil.which(name), *of_pyenv]))
+    return next(map(str, usable), None)
+
+
+def _can_install(python: str | Path) -> bool:
     argv = [python, "-c", "import ensurepip, venv"]
     return subprocess.run(argv, capture_output=True, check=False).returncode == 0
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 from meshwright.arrays import is_array
 from meshwright.batch_argument import Batch
+from meshwright.client.changed_tree import require_no_twin, warn_of_other_tree
 from meshwright.client.state import State
 from meshwright.data import Dataset
 from meshwright.errors import MeshwrightError
 from meshwright.keys import key_wrapper
 from meshwright.lowered_module import LoweredModule
 from meshwright.lowering import lower_traced
-from meshwright.naming import leaf_names
 from meshwright.pairing import Pairing
 from meshwright.tracing import TracedStep, trace
 
@@ -190,7 +190,8 @@ class _Reader:
             ):
                 names.append(argument.name)
             else:
-                _require_no_twin(argument, step.result)
+                require_no_twin(argument, step.result)
+                warn_of_other_tree(argument, step.result)
         return names
 
     def _states(self, step, pairs, sources, names) -> list[StateArgument]:
@@ -276,38 +277,6 @@ def _struct(leaf):
         kind = jax.dtypes.canonicalize_dtype(np.result_type(type(leaf)))
         return jax.ShapeDtypeStruct((), kind, weak_type=not isinstance(leaf, bool))
     return leaf
-
-
-def _require_no_twin(argument, result) -> None:
-    """Refuses a step that returns a state with other shapes or dtypes."""
-    import jax
-
-    structure = jax.tree_util.tree_structure(argument.tree)
-    if structure.num_leaves < 2:
-        return
-
-    def is_like(part) -> bool:
-        return jax.tree_util.tree_structure(part) == structure
-
-    parts = [
-        part
-        for part in jax.tree_util.tree_leaves(result, is_leaf=is_like)
-        if is_like(part)
-    ]
-    if not parts:
-        return
-    after = jax.tree_util.tree_leaves(parts[0])
-    names = leaf_names(argument.tree, argument.name)
-    for name, old, new in zip(names, argument.leaves, after, strict=True):
-        if (old.shape, old.dtype) != (new.shape, new.dtype):
-            raise MeshwrightError(
-                f"{name} goes into the step as {_text(old)} and comes back as "
-                f"{_text(new)}: a state must keep its shapes and dtypes"
-            )
-
-
-def _text(leaf) -> str:
-    return f"{leaf.dtype}{list(leaf.shape)}"
 
 
 def _is_fetched(part) -> bool:
