@@ -13,9 +13,9 @@
 namespace meshwright {
 namespace {
 
-constexpr int kMaxDepth = 8;
+constexpr int kDeepest = 8;
 
-bool IsConstant(const Instruction& value, int depth = kMaxDepth) {
+bool IsConstant(const Instruction& value, int depth = kDeepest) {
   switch (value.opcode) {
     case Opcode::kConstant:
       return ElementCount(value.shape) == 1;

@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "meshwright/hlo/opcode_traits.h"
 #include "meshwright/hlo/ragged_dot_numbers.h"
 #include "meshwright/microbatch/group_counts.h"
 #include "meshwright/microbatch/index_values.h"
+#include "meshwright/microbatch/row_traits.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/rule_table.h"
 
@@ -26,95 +26,6 @@ struct Rows {
 
   bool operator==(const Rows&) const = default;
 };
-
-// What cannot be said of all blocks by looking at these many elements.
-constexpr int64_t kMaxElements = 1 << 18;
-constexpr int64_t kEdge = 256;
-constexpr int64_t kStep = 61;
-
-// The elements of an iota; of a long one those at the edges of blocks, where
-// what grows leaves its block, and some between.
-std::vector<int64_t> Elements(int64_t count, int64_t blocks) {
-  std::vector<int64_t> elements;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t size = count / blocks;
-    const int64_t place = i % size;
-    if (count <= kMaxElements || place < kEdge || place >= size - kEdge ||
-        i % kStep == 0) {
-      elements.push_back(i);
-    }
-  }
-  return elements;
-}
-
-// Whether all elements along the dimension are equal.
-bool IsSameAlong(const Instruction& value, int64_t dimension) {
-  if (value.shape.dimensions[dimension] == 1) return true;
-  if (value.opcode == Opcode::kBroadcast) {
-    const std::vector<int64_t>& dimensions = value.attributes->dimensions;
-    const auto found = std::ranges::find(dimensions, dimension);
-    return found == dimensions.end() ||
-           IsSameAlong(*value.operands[0], found - dimensions.begin());
-  }
-  if (!IsElementwise(value.opcode) || value.operands.empty()) return false;
-  return std::ranges::all_of(value.operands, [&](const Instruction* operand) {
-    return operand->shape.IsScalar() || IsSameAlong(*operand, dimension);
-  });
-}
-
-// Whether, in a dimension that the op's sharding rule keeps or reduces, it does
-// the same with every row, wherever it is.
-bool TreatsRowsAlike(const Instruction& op, size_t operand, int64_t dimension) {
-  const auto is_full = [&](const Shape& part) {
-    return part.dimensions[dimension] ==
-           op.operand_shape(0).dimensions[dimension];
-  };
-  switch (op.opcode) {
-    case Opcode::kGather:
-      return operand != 0 ||
-             std::ranges::count(op.attributes->gather->start_index_map,
-                                dimension) == 0;
-    case Opcode::kScatter:
-      return operand != 0 ||
-             std::ranges::count(
-                 op.attributes->scatter->scatter_dims_to_operand_dims,
-                 dimension) == 0;
-    case Opcode::kSlice:
-    case Opcode::kDynamicSlice:
-      return is_full(op.shape);
-    case Opcode::kDynamicUpdateSlice:
-      return is_full(op.operand_shape(1));
-    case Opcode::kBroadcast:
-    case Opcode::kConcatenate:
-    case Opcode::kCustomCall:
-    case Opcode::kDot:
-    case Opcode::kOptBarrier:
-    case Opcode::kRaggedDot:
-    case Opcode::kReduce:
-    case Opcode::kReshape:
-    case Opcode::kTopk:
-    case Opcode::kTranspose:
-      return true;
-    default:
-      return IsElementwise(op.opcode) || KeepsElements(op.opcode);
-  }
-}
-
-// Sorts a row's numbers beside its key, smallest first.
-bool NumbersRows(const Instruction& sort) {
-  if (sort.opcode != Opcode::kSort || sort.operands.size() != 2 ||
-      sort.operand_shape(0).rank() != 1 || !sort.control_predecessors.empty()) {
-    return false;
-  }
-  const Instruction& root = *sort.called[0]->root();
-  const std::vector<Instruction*> parameters = sort.called[0]->Parameters();
-  return root.opcode == Opcode::kCompare &&
-         root.attributes->comparison_direction == "LT" &&
-         root.operands[0] == parameters[0] &&
-         root.operands[1] == parameters[1] &&
-         sort.operands[1]->opcode == Opcode::kIota &&
-         IsInteger(sort.operand_shape(0).element_type);
-}
 
 class Finder {
  public:
@@ -180,6 +91,7 @@ class Finder {
     }
     if (op.opcode == Opcode::kGather && TakesBack(op, *sort)) return;
     if (op.opcode == Opcode::kScatter && PutsBack(op, *sort, result)) return;
+    if (op.opcode == Opcode::kScatter && PutsEach(op, *sort)) return;
     if (!FollowRule(op, result)) return Fail(sort);
     if (op.opcode == Opcode::kGather) Take(op, *sort);
     if (op.opcode == Opcode::kScatter) Put(op, *sort);
@@ -235,7 +147,7 @@ class Finder {
            });
   }
   std::vector<int64_t> ElementsOf(const Instruction& sort) const {
-    return Elements(sort.operand_shape(0).dimensions[0], blocks_);
+    return RowNumbers(sort.operand_shape(0).dimensions[0], blocks_);
   }
 
   // Whether rows find their number's block of `size` rows in their own block.
@@ -318,6 +230,25 @@ class Finder {
       return false;
     }
     result = {{&sort, *dimension}};
+    uses_[&scatter] = {RowUse::Kind::kPut, *dimension, at.dimension};
+    return true;
+  }
+
+  // result = zeros.at[number].set(rows): in the order of the batch again.
+  bool PutsEach(const Instruction& scatter, const Instruction& sort) {
+    const std::optional<int64_t> dimension = Indexed(scatter);
+    const Rows& at = First(*scatter.operands[1]);
+    const Rows& rows = First(*scatter.operands[2]);
+    if (at.sort == nullptr || at.positions || !dimension.has_value() ||
+        First(*scatter.operands[0]).sort != nullptr || rows.positions ||
+        rows.sort != &sort ||
+        scatter.shape.dimensions[*dimension] !=
+            sort.operand_shape(0).dimensions[0] ||
+        std::ranges::count(scatter.attributes->scatter->update_window_dims,
+                           rows.dimension) > 0 ||
+        !IsNumberOf(*scatter.operands[1], sort)) {
+      return false;
+    }
     uses_[&scatter] = {RowUse::Kind::kPut, *dimension, at.dimension};
     return true;
   }

@@ -1,11 +1,11 @@
 """Lowers steps of a mixture whose rows are sorted by expert, without a capacity.
 
-python routed_step.py OUT.hlo.pb scatter|inverse|one_hot|capacity [--checkpoint]
+python routed_step.py OUT.hlo.pb scatter|inverse|set|one_hot|capacity [--checkpoint]
 
-How the rows come back: added up at their tokens, or taken by the inverse permutation;
-`one_hot` has one expert for each token, and counts rows by one-hot vectors; `capacity`
-drops rows by their place among all rows of their expert. With --checkpoint layers are
-in a loop, and computed again in the backward pass.
+How the rows come back: added up at their tokens, taken by the inverse permutation, or
+set at their own places; `one_hot` has one expert for each token, and counts rows by
+one-hot vectors; `capacity` drops rows by their place among all rows of their expert.
+With --checkpoint layers are in a loop, and computed again in the backward pass.
 """
 
 import argparse
@@ -35,8 +35,12 @@ def mixture(p, x, style):
     if style == "capacity":
         place = jnp.arange(order.size) - (jnp.cumsum(sizes) - sizes)[experts[order]]
         done = jnp.where(place[:, None] < 2 * order.size // EXPERTS, done, 0.0)
-    if style == "inverse":
-        back = done[jnp.argsort(order)].reshape(-1, many, WIDTH)
+    if style in ("inverse", "set"):
+        if style == "inverse":
+            back = done[jnp.argsort(order)]
+        else:
+            back = jnp.zeros_like(done).at[order].set(done, unique_indices=True)
+        back = back.reshape(-1, many, WIDTH)
         y = (back * weights[..., None]).sum(1)
     else:
         done = done * weights.reshape(-1)[order][:, None]

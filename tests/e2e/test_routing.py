@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).resolve().parent / "routed_step.py"
-LONG = [pytest.param(style, marks=pytest.mark.long) for style in ("inverse", "one_hot")]
+LONG = [
+    pytest.param(style, marks=pytest.mark.long)
+    for style in ("inverse", "set", "one_hot")
+]
 STYLES = ("scatter", *LONG)
 
 
