@@ -1,0 +1,48 @@
+"""The zoo's options for kernels: lowered as a user does, and planned."""
+
+import subprocess
+import sys
+
+import pytest
+
+OPTIONS = [
+    ("llama", "--attention", "cudnn", "cuda", "__cudnn$fmhaSoftmaxBackward"),
+    ("llama", "--attention", "xla", "cpu", "exponential"),
+    ("llama", "--attention", "ring", "cpu", "while"),
+    ("moe", "--routing", "ragged", "cuda", "ragged-dot"),
+    ("moe", "--routing", "gshard", "cpu", "cumsum"),
+]
+
+
+@pytest.mark.parametrize(("model", "option", "value", "platform", "has"), OPTIONS)
+def test_options_lower_and_plan(cli, tmp_path, model, option, value, platform, has):
+    path = tmp_path / "step.hlo.pb"
+    words = [model, "tiny", "-o", path, "--platform", platform, option, value]
+    words += ["--dtype", "bf16"]  # As cuDNN needs.
+    subprocess.run(
+        [sys.executable, "-m", "meshwright.zoo", "lower", *words], check=True
+    )
+    assert has in cli("inspect", path, "--text").stdout
+    for strategy in ("auto", "dp"):
+        report = cli.json(
+            *("plan", path, "--cluster", "h200:8", "--assumed", "--require-rules"),
+            *("--strategy", strategy),
+        )
+        assert report["predicted"]["step_seconds"] > 0
+        assert report["whole"] == []
+
+
+@pytest.mark.parametrize(
+    ("model", "option", "known"),
+    [("llama", "--attention", "cudnn"), ("moe", "--routing", "gshard")],
+)
+def test_other_values_are_refused(tmp_path, model, option, known):
+    words = ["lower", model, "tiny", "-o", tmp_path / "step.hlo.pb", option, "other"]
+    done = subprocess.run(
+        [sys.executable, "-m", "meshwright.zoo", *words],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "'other'" in done.stderr and known in done.stderr
