@@ -32,6 +32,20 @@ def test_options_lower_and_plan(cli, tmp_path, model, option, value, platform, h
         assert report["whole"] == []
 
 
+@pytest.mark.parametrize("stages", [1, 2])
+def test_ragged_mixtures_in_micro_batches(cli, tmp_path, stages):
+    path, plan = tmp_path / "step.hlo.pb", tmp_path / "plan.json"
+    words = ["moe", "tiny", "-o", path, "--platform", "cuda", "--routing", "ragged"]
+    subprocess.run(
+        [sys.executable, "-m", "meshwright.zoo", "lower", *words], check=True
+    )
+    cli.json(
+        *("plan", path, "--cluster", "cpu:4", "--assumed", "--micro-batches", 2),
+        *("--stages", stages, "-o", plan),
+    )
+    assert cli.json("check", path, "--plan", plan, "--steps", 1)["ok"]
+
+
 @pytest.mark.parametrize(
     ("model", "option", "known"),
     [("llama", "--attention", "cudnn"), ("moe", "--routing", "gshard")],
