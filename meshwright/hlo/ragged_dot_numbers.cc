@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "meshwright/base/check.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/hlo/proto_conversion.h"
 #include "meshwright/hlo/shape_checks.h"
@@ -147,6 +148,27 @@ absl::StatusOr<RaggedDotNumbers> RaggedDotNumbersOf(
   }
   MW_RETURN_IF_ERROR(CheckSizes(instruction, numbers));
   return numbers;
+}
+
+void SetRaggedDotNumbers(const RaggedDotNumbers& numbers,
+                         Instruction& instruction) {
+  pb::RaggedDotFields fields;
+  MW_CHECK(fields.ParseFromString(instruction.unknown_fields));
+  pb::RaggedDotDimensionNumbers& proto =
+      *fields.mutable_ragged_dot_dimension_numbers();
+  pb::DotDimensionNumbers& dot = *proto.mutable_dot_dimension_numbers();
+  const auto set = [](const std::vector<int64_t>& dimensions, auto* field) {
+    field->Assign(dimensions.begin(), dimensions.end());
+  };
+  set(numbers.dot.lhs_contracting, dot.mutable_lhs_contracting_dimensions());
+  set(numbers.dot.rhs_contracting, dot.mutable_rhs_contracting_dimensions());
+  set(numbers.dot.lhs_batch, dot.mutable_lhs_batch_dimensions());
+  set(numbers.dot.rhs_batch, dot.mutable_rhs_batch_dimensions());
+  set({numbers.ragged}, proto.mutable_lhs_ragged_dimensions());
+  if (numbers.rhs_group >= 0) {
+    set({numbers.rhs_group}, proto.mutable_rhs_group_dimensions());
+  }
+  instruction.unknown_fields = fields.SerializeAsString();
 }
 
 }  // namespace meshwright

@@ -39,6 +39,11 @@ struct RaggedDotNumbers {
 absl::StatusOr<RaggedDotNumbers> RaggedDotNumbersOf(
     const Instruction& instruction);
 
+// Writes the dimensions of `numbers` that an instruction has: `dot`, `ragged`
+// and `rhs_group`.
+void SetRaggedDotNumbers(const RaggedDotNumbers& numbers,
+                         Instruction& instruction);
+
 }  // namespace meshwright
 
 #endif  // MESHWRIGHT_HLO_RAGGED_DOT_NUMBERS_H_

@@ -17,6 +17,7 @@
 #include "meshwright/microbatch/batch_dimensions.h"
 #include "meshwright/microbatch/one_phase.h"
 #include "meshwright/microbatch/region_split.h"
+#include "meshwright/microbatch/sort_in_blocks.h"
 #include "meshwright/microbatch/time_phases.h"
 #include "meshwright/microbatch/time_split.h"
 #include "meshwright/partition/emitter.h"
@@ -389,6 +390,18 @@ absl::StatusOr<MicroBatched> SplitOpened(const Module& module,
                /*has_regions=*/true);
 }
 
+absl::StatusOr<MicroBatched> SplitClosed(const Module& module,
+                                         const MicroBatchOptions& options,
+                                         bool one_phase) {
+  const FlatGraph graph = Flatten(module);
+  MW_RETURN_IF_ERROR(CheckSupported(graph));
+  MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> cuts,
+                      BatchDimensions(module, graph, options));
+  return Write(module, graph,
+               SplitOverTime(graph, options.count, cuts, options.allow_inexact),
+               cuts, options, one_phase, /*has_regions=*/false);
+}
+
 absl::StatusOr<MicroBatched> Split(const Module& module,
                                    const MicroBatchOptions& options,
                                    bool one_phase) {
@@ -403,15 +416,10 @@ absl::StatusOr<MicroBatched> Split(const Module& module,
     SeparateBarriers(separate);
     return Split(separate, options, one_phase);
   }
-  if (!IslandsIn(module).empty())
-    return SplitOpened(module, options, one_phase);
-  const FlatGraph graph = Flatten(module);
-  MW_RETURN_IF_ERROR(CheckSupported(graph));
-  MW_ASSIGN_OR_RETURN(const std::vector<std::optional<int64_t>> cuts,
-                      BatchDimensions(module, graph, options));
-  return Write(module, graph,
-               SplitOverTime(graph, options.count, cuts, options.allow_inexact),
-               cuts, options, one_phase, /*has_regions=*/false);
+  const std::optional<Module> in_blocks = SortInBlocks(module, options.count);
+  const Module& step = in_blocks.has_value() ? *in_blocks : module;
+  return IslandsIn(step).empty() ? SplitClosed(step, options, one_phase)
+                                 : SplitOpened(step, options, one_phase);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "meshwright/partition/island_body.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "meshwright/base/bad.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/hlo/literal.h"
 #include "meshwright/rules/families.h"
 #include "meshwright/rules/open_island.h"
 
@@ -108,6 +110,7 @@ class BodyMaker {
     if (IsDeviceOfOpenIsland(from)) {
       return to.Add(Opcode::kPartitionId, from.shape, {}, from.name);
     }
+    if (from.opcode == Opcode::kPartitionId) return Device(from, to);
     Instruction* copy =
         from.opcode == Opcode::kParameter
             ? to.AddParameter(from.shape, from.name)
@@ -125,6 +128,41 @@ class BodyMaker {
     }
     MW_RETURN_IF_ERROR(Renumber(*copy));
     return copy;
+  }
+
+  bool IsPartial() const { return std::ranges::count(positions_, -1) > 0; }
+
+  // The device's number in the region's whole mesh, in which it is the first
+  // along axes that are not manual.
+  Instruction* Device(const Instruction& from, Computation& to) const {
+    Instruction* position =
+        to.Add(Opcode::kPartitionId, from.shape, {}, from.name);
+    if (!IsPartial()) return position;
+    const int64_t count =
+        std::ssize(positions_) - std::ranges::count(positions_, int64_t{-1});
+    const ElementType type = from.shape.element_type;
+    const int64_t width = HostBytes(type);
+    Literal numbers;
+    numbers.shape = Shape::Array(type, {count});
+    numbers.shape.layout = Layout{.minor_to_major = {0}};
+    numbers.data.assign(count * width, '\0');
+    for (int64_t device = 0; device < std::ssize(positions_); ++device) {
+      if (positions_[device] < 0) continue;
+      for (int64_t i = 0; i < width; ++i) {
+        numbers.data[positions_[device] * width + i] =
+            static_cast<char>(device >> (8 * i));
+      }
+    }
+    Instruction* all = to.Add(Opcode::kConstant, numbers.shape, {},
+                              absl::StrCat(from.name, ".devices"));
+    all->attributes.mutate().literal =
+        std::make_shared<const Literal>(std::move(numbers));
+    Instruction* one =
+        to.Add(Opcode::kDynamicSlice, Shape::Array(type, {1}), {all, position},
+               absl::StrCat(from.name, ".device"));
+    one->attributes.mutate().dynamic_slice_sizes = {1};
+    return to.Add(Opcode::kReshape, from.shape, {one},
+                  absl::StrCat(from.name, ".number"));
   }
 
   absl::StatusOr<Computation*> CopyOf(const Computation& from) {
@@ -150,11 +188,6 @@ class BodyMaker {
 
   // Renumbers the devices of a collective to positions.
   absl::Status Renumber(Instruction& instruction) const {
-    const bool is_partial = std::ranges::count(positions_, -1) > 0;
-    if (is_partial && instruction.opcode == Opcode::kPartitionId) {
-      return Bad(
-          "it asks which device it is on, and is manual along some axes only");
-    }
     if (instruction.attributes->replica_groups.empty() &&
         instruction.attributes->source_target_pairs.empty()) {
       return absl::OkStatus();

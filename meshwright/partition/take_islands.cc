@@ -93,6 +93,21 @@ class Regions {
   const Instruction* nested_ = nullptr;
 };
 
+// Whether the value depends on which device it is on, and on nothing else.
+bool IsOfDevice(const Instruction& value) {
+  if (value.opcode == Opcode::kPartitionId) return true;
+  if (value.opcode == Opcode::kCall && value.operands.empty()) {
+    return IsOfDevice(*value.called[0]->root());
+  }
+  bool is = false;
+  for (const Instruction* operand : value.operands) {
+    if (operand->opcode == Opcode::kConstant) continue;
+    if (!IsOfDevice(*operand)) return false;
+    is = true;
+  }
+  return is;
+}
+
 class Taker {
  public:
   explicit Taker(Module& module) : module_(module) {}
@@ -130,7 +145,41 @@ class Taker {
     return outside;
   }
 
+  // In a region that is manual along some axes, axis_index is a region within
+  // it, along the others, without operands. It is what that region computes.
+  absl::Status DropAxisIndices(Computation& computation) {
+    std::map<const Instruction*, Instruction*> dropped;
+    for (const auto& instruction : computation.instructions()) {
+      for (Instruction*& operand : instruction->operands) {
+        const auto found = dropped.find(operand);
+        if (found != dropped.end()) operand = found->second;
+      }
+      if (!LeavesRegion(*instruction) || instruction->operands.size() != 1 ||
+          !instruction->shape.IsScalar() ||
+          !IsOfDevice(*instruction->operands[0])) {
+        continue;
+      }
+      MW_ASSIGN_OR_RETURN(const IslandSpecs specs,
+                          ReadSpecs(module_, {.leave = {instruction.get()}}));
+      if (std::ranges::count(specs.positions, -1) == 0) continue;
+      dropped[instruction.get()] = instruction->operands[0];
+    }
+    if (dropped.empty()) return absl::OkStatus();
+    Instruction* root = computation.root();
+    if (dropped.contains(root)) root = dropped[root];
+    computation.set_root(root);
+    std::vector<Instruction*> kept;
+    for (const auto& instruction : computation.instructions()) {
+      if (!dropped.contains(instruction.get())) {
+        kept.push_back(instruction.get());
+      }
+    }
+    computation.Keep(kept);
+    return absl::OkStatus();
+  }
+
   absl::Status TakeAll(Computation& computation) {
+    MW_RETURN_IF_ERROR(DropAxisIndices(computation));
     Regions regions(computation);
     const std::vector<RegionCalls> list = regions.List();
     if (list.empty()) return absl::OkStatus();

@@ -91,6 +91,58 @@ Instruction* PutBack(Instruction* result, int64_t ragged, Instruction* first,
   return builder.Select(mine, result, builder.Broadcast(zero, sizes));
 }
 
+// Removes the dimension from those.
+void Drop(std::vector<int64_t>& dimensions, int64_t dropped) {
+  std::erase(dimensions, dropped);
+  for (int64_t& dimension : dimensions) dimension -= dimension > dropped;
+}
+
+Instruction* WithoutDimension(Instruction* value, int64_t dimension,
+                              LocalBuilder& builder) {
+  std::vector<int64_t> sizes = value->shape.dimensions;
+  sizes.erase(sizes.begin() + dimension);
+  return builder.Reshape(value, std::move(sizes));
+}
+
+// Whether the sizes differ along one dimension, which has one element here.
+bool IsOneOfMany(const LocalOp& op, const RaggedDotNumbers& numbers) {
+  return numbers.outer.size() == 1 &&
+         op.operands[0]->shape.dimensions[numbers.outer[0]] == 1 &&
+         std::ranges::find(numbers.dot.lhs_batch, numbers.outer[0]) ==
+             numbers.dot.lhs_batch.end();
+}
+
+// Without that dimension.
+LocalValues LowerOne(const LocalOp& op, RaggedDotNumbers numbers,
+                     LocalValues operands, LocalBuilder& builder) {
+  const int64_t outer = numbers.outer[0];
+  const Shape local = LocalResultShape(op, 0, builder);
+  std::vector<int64_t> sizes = local.dimensions;
+  std::vector<int64_t>& contracting = numbers.dot.lhs_contracting;
+  const auto pair = std::ranges::find(contracting, outer) - contracting.begin();
+  if (pair < std::ssize(contracting)) {
+    const int64_t paired = numbers.dot.rhs_contracting[pair];
+    Drop(numbers.dot.rhs_contracting, paired);
+    Drop(numbers.dot.rhs_batch, paired);
+    operands[1] = WithoutDimension(operands[1], paired, builder);
+  } else {
+    const auto free =
+        std::ranges::find(numbers.lhs_free, outer) - numbers.lhs_free.begin();
+    sizes.erase(sizes.begin() +
+                static_cast<int64_t>(numbers.dot.lhs_batch.size()) + free);
+  }
+  Drop(contracting, outer);
+  Drop(numbers.dot.lhs_batch, outer);
+  numbers.ragged -= numbers.ragged > outer;
+  operands[0] = WithoutDimension(operands[0], outer, builder);
+  operands[2] = WithoutDimension(operands[2], 0, builder);
+  Instruction* product = builder.Clone(
+      op.instruction, Shape::Array(local.element_type, std::move(sizes)),
+      std::move(operands));
+  SetRaggedDotNumbers(numbers, *product);
+  return {builder.Reshape(product, local.dimensions)};
+}
+
 }  // namespace
 
 std::optional<Rule> RaggedDotFactors(const Instruction& instruction) {
@@ -166,6 +218,9 @@ LocalValues LowerRaggedDot(const LocalOp& op, LocalBuilder& builder) {
   LocalValues operands = MaskReduced(op, builder);
   const Attributes& attributes = *op.instruction.attributes;
   if (!by_group && !op.IsSplit(factors.ragged(numbers))) {
+    if (IsOneOfMany(op, numbers)) {
+      return LowerOne(op, numbers, std::move(operands), builder);
+    }
     return LowerWith(op, attributes, std::move(operands), builder);
   }
   const GroupBounds bounds = LocalGroups(op, numbers, factors, builder);

@@ -4,7 +4,8 @@ python shard_map_step.py KIND FORM FOLDER|MODULE.hlo.pb
 
 KIND is mlp (a psum and its gradients), ring (every kind of collective, some in a loop,
 and which device it is on), layers (a region in a scan over layers), partial (manual
-along one axis of two), fsdp (weights gathered along the axis of the batch, a mask that
+along one axis of two), numbered and numbered_rows (the same, and which device it is on,
+along the inner or the outer axis), fsdp (weights gathered along the axis of the batch, a mask that
 enters, a loop of permutations, and which device it is on), two (one region after the
 other), seeded (random numbers by device), positions (the row on a device) or inside (the
 loss within a region); FORM is shardy or gspmd. FOLDER gets step.hlo.pb, inputs.npz by
@@ -83,6 +84,38 @@ def one_axis(x, up, down):
     return lax.psum(jnp.tanh(x @ up) @ down, "model")
 
 
+@partial(
+    jax.shard_map,
+    mesh=MESH,
+    axis_names={"model"},
+    in_specs=(P(), P(None, "model"), P("model", None)),
+    out_specs=P(),
+    check_vma=False,
+)
+def numbered(x, up, down):
+    """Which device it is on along its own axis, in a loop too."""
+    hidden = jnp.tanh(x @ up) * (1 + lax.axis_index("model"))
+
+    def turn(i, total):
+        return total + i * (1 + lax.axis_index("model")) * hidden
+
+    hidden = lax.fori_loop(0, 3, turn, hidden)
+    return 0.1 * lax.psum(hidden @ down, "model")
+
+
+@partial(
+    jax.shard_map,
+    mesh=MESH,
+    axis_names={"data"},
+    in_specs=(P("data"), P(), P()),
+    out_specs=P("data"),
+    check_vma=False,
+)
+def numbered_rows(x, up, down):
+    """The same along the outer axis, whose devices are not numbered in sequence."""
+    return jnp.tanh(x @ up) @ down * (1 + lax.axis_index("data"))
+
+
 @region(
     in_specs=(P("data"), P("data", "model"), P("model", "data"), P("data")),
     out_specs=P("data"),
@@ -150,6 +183,7 @@ def layers(x, up, down):
 
 
 BLOCKS = {"mlp": mlp, "ring": ring, "layers": layers, "partial": one_axis}
+BLOCKS |= {"numbered": numbered, "numbered_rows": numbered_rows}
 BLOCKS |= {"fsdp": fsdp, "two": two, "seeded": seeded, "positions": positions}
 BLOCKS |= {"inside": inside}
 

@@ -103,6 +103,32 @@ def test_wrong_rules_are_refused(cli, kernels, rule, reason):
     assert "ffi_call" in line and reason in line
 
 
+@pytest.mark.parametrize("command", ["inspect", "plan", "partition", "check"])
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        ("b, n -> b n, b, w", "operand 0 f32[32,128] has 2 dimensions, the rule 1"),
+        ("b n, b -> b n, b, w", "operand 1 f32[128]: dimension 0 is 128, but b is 32"),
+        ("b n, n -> b n, b, w {need_replication: m}", "no tensor has a factor m"),
+        ("b n, n -> b n, b, w {least: n}", "'least' is no kind of factor"),
+    ],
+)
+def test_wrong_rules_of_a_file_name_it_and_the_op(
+    cli, kernels, tmp_path, command, rule, reason
+):
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps({"norm": rule}))
+    flags = {
+        "inspect": (),
+        "plan": ("--cluster", "cpu:4", "--assumed"),
+        "partition": ("--mesh", "data=4"),
+        "check": ("--mesh", "data=4"),
+    }
+    line = cli.refuses(command, kernels(), "--rules", rules, *flags[command])
+    assert line.startswith(f"meshwright {command}: {rules}: ffi_call")
+    assert f": rule of norm: {reason}" in line
+
+
 DP = ("--cluster", "h200:8", "--strategy", "dp", "--assumed", "--seed", "1")
 
 

@@ -92,6 +92,23 @@ def test_a_part_of_the_axes_may_be_manual(cli, steps):
     assert "manual along some axes only" in line
 
 
+@pytest.mark.parametrize(
+    ("kind", "meshes"),
+    [
+        ("numbered", ("data=2,model=4", "model=4", "model=4,data=2")),
+        ("numbered_rows", ("data=2,model=4", "data=2")),
+    ],
+)
+def test_devices_of_partly_manual_regions_are_numbered(cli, steps, kind, meshes):
+    """axis_index, along the axes that are manual."""
+    folder = steps(kind)
+    for mesh in meshes:
+        train(cli, folder, "--mesh", mesh)
+    path, _ = plan(cli, folder)
+    train(cli, folder, "--plan", path)
+    assert cli.json("check", folder / "step.hlo.pb", "--plan", path)["ok"]
+
+
 def test_more_devices_hold_copies(cli, steps):
     """On 16 devices the region's mesh gets an axis for the rest."""
     folder = steps("mlp")

@@ -122,8 +122,14 @@ def ragged_mlp(params, x, config: Config):
     done = jax.lax.ragged_dot(hidden, params["down"].astype(x.dtype), sizes)
     done = done * weights.reshape(-1)[order][:, None].astype(x.dtype)
     y = jnp.zeros_like(tokens).at[order // 2].add(done)
+    # As for expert_mlp of each group: a sum over all tokens could not be in
+    # micro-batches.
     first = jax.nn.one_hot(chosen[:, 0], config.experts)
-    imbalance = jnp.mean(gates.mean(axis=0) * first.mean(axis=0)) * config.experts**2
+    gates, first = (
+        shares.reshape(-1, config.group, config.experts).mean(axis=1)
+        for shares in (gates, first)
+    )
+    imbalance = jnp.mean(gates * first) * config.experts**2
     return y.reshape(x.shape), imbalance
 
 

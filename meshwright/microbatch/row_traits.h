@@ -1,0 +1,29 @@
+// What operations do with the rows of an array.
+#ifndef MESHWRIGHT_MICROBATCH_ROW_TRAITS_H_
+#define MESHWRIGHT_MICROBATCH_ROW_TRAITS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "meshwright/hlo/instruction.h"
+
+namespace meshwright {
+
+// 0, 1, ..., count - 1; if there are very many, those at the edges of blocks,
+// where what grows leaves its block, and some between.
+std::vector<int64_t> RowNumbers(int64_t count, int64_t blocks);
+
+// Whether all elements along the dimension are equal, as far as can be told.
+bool IsSameAlong(const Instruction& value, int64_t dimension);
+
+// Whether, in a dimension of operand `operand` that the op's sharding rule
+// keeps or reduces, the op does the same with every row, wherever it is.
+bool TreatsRowsAlike(const Instruction& op, size_t operand, int64_t dimension);
+
+// Whether it sorts the rows' numbers beside their keys, smallest first.
+bool NumbersRows(const Instruction& sort);
+
+}  // namespace meshwright
+
+#endif  // MESHWRIGHT_MICROBATCH_ROW_TRAITS_H_

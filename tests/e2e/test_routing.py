@@ -1,0 +1,84 @@
+"""Mixtures of experts that sort rows by expert, and drop none: each micro-batch sorts
+its own rows."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parent / "routed_step.py"
+LONG = [
+    pytest.param(style, marks=pytest.mark.long)
+    for style in ("inverse", "set", "one_hot")
+]
+STYLES = ("scatter", *LONG)
+
+
+@pytest.fixture(scope="module")
+def routed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("routed")
+
+    def lower(*words):
+        path = folder / f"{'_'.join(words)}.hlo.pb"
+        if not path.exists():
+            subprocess.run([sys.executable, SCRIPT, path, *words], check=True)
+        return path
+
+    return lower
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--stages", "1", "--micro-batches", "2"),
+        ("--stages", "2", "--micro-batches", "4"),
+    ],
+    ids=["micro_batches", "stages"],
+)
+def test_micro_batches_sort_their_own_rows(cli, routed, tmp_path, style, flags):
+    module, plan = routed(style), tmp_path / "plan.json"
+    report = cli.json(
+        *("plan", module, "--cluster", "cpu:4", "--assumed", "--require-rules"),
+        *("-o", plan, *flags),
+    )
+    assert report["micro_batches"] == int(flags[-1])
+    checked = cli.json("check", module, "--plan", plan, "--steps", "1")
+    assert checked["ok"] and checked["max_rel_error"] > 0
+
+
+def test_in_a_loop_that_computes_again(cli, routed, tmp_path):
+    module, plan = routed("scatter", "--checkpoint"), tmp_path / "plan.json"
+    flags = ("--cluster", "cpu:2", "--assumed", "--micro-batches", "4")
+    cli.json("plan", module, *flags, "--stages", "1", "-o", plan)
+    assert cli.json("check", module, "--plan", plan, "--steps", "1")["ok"]
+
+
+def test_places_among_all_rows_are_refused(cli, routed):
+    line = cli.refuses(
+        *("plan", routed("capacity"), "--cluster", "cpu:4", "--assumed"),
+        *("--micro-batches", "2", "--stages", "1"),
+    )
+    assert "argsort" in line and "works across micro-batches" in line
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(
+    "split",
+    [
+        {"batch": "[x, -, -]"},
+        {
+            f"state/layers/{i}/{name}": "[x, -, -]"
+            for i in (0, 1)
+            for name in ("up", "down")
+        },
+    ],
+    ids=["batch", "experts"],
+)
+def test_split_over_devices(cli, routed, tmp_path, style, split):
+    module, file = routed(style), tmp_path / "split.json"
+    file.write_text(json.dumps({"mesh": {"x": 4}, "parameters": split}))
+    assert cli.json("partition", module, "--sharding", file)["fallbacks"] == []
+    assert cli.json("check", module, "--sharding", file, "--steps", "1")["ok"]
