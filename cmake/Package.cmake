@@ -1,5 +1,6 @@
-# `cmake --install`: the library, its one header (and what it includes) and a CMake package, with which
-# others `find_package(Meshwright)` and link meshwright::api; and the CLI.
+# `cmake --install`: the library, its one header with what that includes, and a
+# CMake package, with which others `find_package(Meshwright)` and link
+# meshwright::api; and the CLI.
 include(CMakePackageConfigHelpers)
 get_property(libraries GLOBAL PROPERTY MW_LIBRARIES)
 set(package lib/cmake/Meshwright)
