@@ -4,7 +4,7 @@
     ./mw bench stage_cut unet:tiny --stages 2,4
 
 The others cut the program's order: `uniform`, the same number of layers on every stage;
-`linear`, the dynamic programme with the least work on the fullest stage; `fewest`, the
+`linear`, the dynamic programme with the least work on the bottleneck stage; `fewest`, the
 same with the fewest bytes within 5 %. Each is compared with what we cut within its own
 balance; `ours` is what we cut within 5 %. Bytes are of one micro-batch, both ways.
 

@@ -1,5 +1,6 @@
-# `cmake --install`: the library, its one header and a CMake package, with which
-# others `find_package(Meshwright)` and link meshwright::api; and the CLI.
+# `cmake --install`: the library, its one header with what that includes, and a
+# CMake package, with which others `find_package(Meshwright)` and link
+# meshwright::api; and the CLI.
 include(CMakePackageConfigHelpers)
 get_property(libraries GLOBAL PROPERTY MW_LIBRARIES)
 set(package lib/cmake/Meshwright)
@@ -10,7 +11,9 @@ install(
   EXPORT MeshwrightTargets
   ARCHIVE DESTINATION lib)
 install(TARGETS meshwright RUNTIME DESTINATION bin)
-install(FILES meshwright/api/meshwright.h DESTINATION include/meshwright/api)
+foreach(header meshwright plan_options shared_value tensor)
+  install(FILES meshwright/api/${header}.h DESTINATION include/meshwright/api)
+endforeach()
 install(EXPORT MeshwrightTargets NAMESPACE meshwright:: DESTINATION ${package})
 write_basic_package_version_file(MeshwrightConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)

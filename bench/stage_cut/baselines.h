@@ -21,8 +21,8 @@ std::optional<std::vector<int32_t>> UniformLayers(const PipelineStep& step,
                                                   int32_t stages);
 
 // Of all contiguous cuts, one of the fewest bytes within 1 + the tolerance, or
-// with the least work on the fullest stage where that cannot be met (tolerance
-// 0: that alone).
+// with the least work on the bottleneck stage where that cannot be met
+// (tolerance 0: that alone).
 std::vector<int32_t> LinearProgramme(const StageGraph& graph,
                                      const StageLimits& limits);
 

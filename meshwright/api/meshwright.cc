@@ -57,19 +57,19 @@ absl::StatusOr<meshwright::Tensor> FromApi(Tensor tensor) {
 
 }  // namespace
 
-struct Step::Impl {
-  explicit Impl(Module made)
+struct StepImpl {
+  explicit StepImpl(Module made)
       : module(std::move(made)), roles(AnalyzeRoles(module)) {}
 
   Module module;
   ModuleRoles roles;
 };
 
-struct Cluster::Impl {
+struct ClusterImpl {
   meshwright::Cluster cluster;
 };
 
-struct Plan::Impl {
+struct PlanImpl {
   meshwright::Plan plan;
 };
 
@@ -79,7 +79,7 @@ absl::StatusOr<Step> Step::Load(const std::string& path,
       Module module,
       LoadStep(path, StepOptions{.rules = options.rules,
                                  .require_rules = options.require_rules}));
-  return Step(std::make_shared<const Impl>(std::move(module)));
+  return Step(std::make_shared<const StepImpl>(std::move(module)));
 }
 
 absl::StatusOr<Step> Step::Load(const std::string& path) {
@@ -90,62 +90,62 @@ absl::StatusOr<Step> Step::Parse(std::string_view bytes) {
   const std::string name = "step";
   MW_ASSIGN_OR_RETURN(Module module, ParseModule(AbslView(bytes), name));
   MW_ASSIGN_OR_RETURN(module, PrepareStep(std::move(module), name, {}));
-  return Step(std::make_shared<const Impl>(std::move(module)));
+  return Step(std::make_shared<const StepImpl>(std::move(module)));
 }
 
 std::vector<Tensor> Step::parameters() const {
   std::vector<Tensor> made;
-  for (const Instruction* one : impl_->module.entry()->Parameters()) {
+  for (const Instruction* one : impl().module.entry()->Parameters()) {
     made.push_back(
-        Described(impl_->roles.parameters[made.size()].name, one->shape));
+        Described(impl().roles.parameters[made.size()].name, one->shape));
   }
   return made;
 }
 
 std::vector<Tensor> Step::outputs() const {
   std::vector<Tensor> made;
-  for (const Shape* leaf : Leaves(impl_->module.entry()->root()->shape)) {
-    made.push_back(Described(impl_->roles.outputs[made.size()].name, *leaf));
+  for (const Shape* leaf : Leaves(impl().module.entry()->root()->shape)) {
+    made.push_back(Described(impl().roles.outputs[made.size()].name, *leaf));
   }
   return made;
 }
 
 absl::StatusOr<Cluster> Cluster::Parse(const std::string& text) {
   MW_ASSIGN_OR_RETURN(meshwright::Cluster cluster, LoadCluster(text));
-  return Cluster(std::make_shared<const Impl>(std::move(cluster)));
+  return Cluster(std::make_shared<const ClusterImpl>(std::move(cluster)));
 }
 
-int64_t Cluster::device_count() const { return impl_->cluster.device_count(); }
+int64_t Cluster::device_count() const { return impl().cluster.device_count(); }
 
-std::string Cluster::ToString() const { return impl_->cluster.ToString(); }
+std::string Cluster::ToString() const { return impl().cluster.ToString(); }
 
 absl::StatusOr<Plan> Plan::Load(const std::string& path) {
   MW_ASSIGN_OR_RETURN(meshwright::Plan plan, LoadPlan(path));
-  return Plan(std::make_shared<const Impl>(std::move(plan)));
+  return Plan(std::make_shared<const PlanImpl>(std::move(plan)));
 }
 
 absl::StatusOr<Plan> Plan::Parse(std::string_view json) {
   MW_ASSIGN_OR_RETURN(meshwright::Plan plan, ParsePlan(AbslView(json)));
-  return Plan(std::make_shared<const Impl>(std::move(plan)));
+  return Plan(std::make_shared<const PlanImpl>(std::move(plan)));
 }
 
 absl::Status Plan::Save(const std::string& path) const {
   return WriteFileAtomically(path, absl::StrCat(ToJson(), "\n"));
 }
 
-std::string Plan::ToJson() const { return meshwright::ToJson(impl_->plan); }
+std::string Plan::ToJson() const { return meshwright::ToJson(impl().plan); }
 
 absl::StatusOr<std::string> Plan::Explain() const {
-  return PlanText(impl_->plan, impl_->plan.cluster);
+  return PlanText(impl().plan, impl().plan.cluster);
 }
 
-int64_t Plan::device_count() const { return impl_->plan.device_count(); }
+int64_t Plan::device_count() const { return impl().plan.device_count(); }
 
-double Plan::step_seconds() const { return impl_->plan.predicted.step_seconds; }
+double Plan::step_seconds() const { return impl().plan.predicted.step_seconds; }
 
-int64_t Plan::peak_bytes() const { return impl_->plan.predicted.peak_bytes; }
+int64_t Plan::peak_bytes() const { return impl().plan.predicted.peak_bytes; }
 
-double Plan::gap() const { return impl_->plan.gap; }
+double Plan::gap() const { return impl().plan.gap; }
 
 absl::StatusOr<Plan> MakePlan(const Step& step, const Cluster& cluster,
                               const PlanOptions& options) {
@@ -157,7 +157,7 @@ absl::StatusOr<Plan> MakePlan(const Step& step, const Cluster& cluster,
                /*with_finalists=*/false));
   meshwright::Plan& plan = choice.plan;
   MW_ASSIGN_OR_RETURN(plan.whole, PriceWholeOps(module, plan));
-  return Plan(std::make_shared<const Plan::Impl>(std::move(plan)));
+  return Plan(std::make_shared<const PlanImpl>(std::move(plan)));
 }
 
 // The order of destruction: the runner goes first, the step last.

@@ -16,7 +16,6 @@
 #define MESHWRIGHT_API_MESHWRIGHT_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,20 +24,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "meshwright/api/plan_options.h"
+#include "meshwright/api/shared_value.h"
+#include "meshwright/api/tensor.h"
 
 namespace meshwright::api {
 
-// An array on the host: elements in row-major order, little-endian.
-struct Tensor {
-  std::string name;
-  std::string type;  // "f32", "bf16", "s32"
-  std::vector<int64_t> dimensions;
-  std::string data;
-};
-
 // A training step for one device: HLO, as a proto or text, plain or compressed.
-class Step {
+class Step : public SharedValue<struct StepImpl> {
  public:
+  using SharedValue::SharedValue;
   struct Options {
     std::optional<std::string> rules;  // A file with sharding rules of kernels.
     bool require_rules = false;        // Refuse ops without a sharding rule.
@@ -50,59 +45,21 @@ class Step {
 
   std::vector<Tensor> parameters() const;  // Without their data.
   std::vector<Tensor> outputs() const;
-
-  struct Impl;
-  explicit Step(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-  const Impl& impl() const { return *impl_; }
-
- private:
-  std::shared_ptr<const Impl> impl_;
 };
 
-class Cluster {
+class Cluster : public SharedValue<struct ClusterImpl> {
  public:
+  using SharedValue::SharedValue;
   // A cluster file, or "cpu:8", "h200:8", "h200:64x8" (hosts x devices).
   static absl::StatusOr<Cluster> Parse(const std::string& text);
   int64_t device_count() const;
   std::string ToString() const;
-
-  struct Impl;
-  explicit Cluster(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-  const Impl& impl() const { return *impl_; }
-
- private:
-  std::shared_ptr<const Impl> impl_;
-};
-
-// Requirements on a plan; whatever is not set is decided. As `meshwright plan
-// --help`.
-struct PlanOptions {
-  std::string strategy = "auto";
-  std::optional<std::string> mesh;  // "data=4,model=2"
-  std::optional<int64_t> micro_batches;
-  std::optional<int32_t> stages;
-  std::optional<std::string> schedule;
-  std::string recompute = "auto";
-  std::optional<int64_t> memory_bytes;  // Per device.
-  std::optional<std::string> forbid;    // "all-gather,all-to-all@data"
-  std::string batch_axis;
-  std::optional<std::string> pins;  // A sharding file.
-  // The contents of one, instead of a path.
-  std::optional<std::string> pins_text;
-  bool require_rules = false;           // Refuse ops without a sharding rule.
-  std::optional<std::string> database;  // Of calibrated rates.
-  bool assumed = false;                 // Do not use calibrated rates.
-  double time_limit_seconds = 60;
-  // Of the run; planning takes no longer than it gains in it.
-  std::optional<int64_t> steps;
-  uint64_t seed = 1;
-  // Called while planning proceeds.
-  std::function<void(std::string_view)> report;
 };
 
 // How a step runs on a cluster. docs/formats.md describes the file.
-class Plan {
+class Plan : public SharedValue<struct PlanImpl> {
  public:
+  using SharedValue::SharedValue;
   static absl::StatusOr<Plan> Load(const std::string& path);
   static absl::StatusOr<Plan> Parse(std::string_view json);
   absl::Status Save(const std::string& path) const;
@@ -114,13 +71,6 @@ class Plan {
   double step_seconds() const;  // Predicted.
   int64_t peak_bytes() const;   // Per device, predicted.
   double gap() const;  // At most this part above the best plan on its mesh.
-
-  struct Impl;
-  explicit Plan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-  const Impl& impl() const { return *impl_; }
-
- private:
-  std::shared_ptr<const Impl> impl_;
 };
 
 absl::StatusOr<Plan> MakePlan(const Step& step, const Cluster& cluster,

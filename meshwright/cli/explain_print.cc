@@ -113,20 +113,20 @@ const char* Words(BreakEven::Of of) {
 
 void PrintFlips(const ChoiceReport& report) {
   absl::PrintF("what would change it\n");
-  for (const BreakEven& flip : report.flips) {
+  for (const BreakEven& point : report.break_evens) {
     std::string when;
-    if (flip.of == BreakEven::Of::kSlowerLinks) {
-      when = absl::StrFormat("links %.2g times slower", 1 / flip.factor);
-    } else if (flip.of == BreakEven::Of::kFasterLinks) {
-      when = absl::StrFormat("links %.2g times faster", flip.factor);
+    if (point.of == BreakEven::Of::kSlowerLinks) {
+      when = absl::StrFormat("links %.2g times slower", 1 / point.factor);
+    } else if (point.of == BreakEven::Of::kFasterLinks) {
+      when = absl::StrFormat("links %.2g times faster", point.factor);
     } else {
-      when = absl::StrCat(FormatBytes(flip.bytes), " per device");
+      when = absl::StrCat(FormatBytes(point.bytes), " per device");
     }
     absl::PrintF(
-        "  %-28s %s\n", absl::StrCat(when, flip.is_exact ? "" : "?"),
-        flip.instead.empty() ? "nothing was found that fits" : flip.instead);
+        "  %-28s %s\n", absl::StrCat(when, point.is_exact ? "" : "?"),
+        point.instead.empty() ? "nothing was found that fits" : point.instead);
   }
-  if (report.flips.empty()) {
+  if (report.break_evens.empty()) {
     absl::PrintF(
         "  no memory limit, no links from %g times slower to %g times "
         "faster\n",
@@ -298,16 +298,16 @@ nlohmann::ordered_json ToJson(const ChoiceReport& report) {
                      {"moves", move.moves},
                      {"seconds", move.seconds}});
   }
-  Json flips = Json::array();
-  for (const BreakEven& flip : report.flips) {
-    flips.push_back({{"of", Words(flip.of)},
-                     {"factor", flip.factor},
-                     {"bytes", nullptr},
-                     {"instead", flip.instead},
-                     {"exact", flip.is_exact}});
-    if (flip.of == BreakEven::Of::kLessMemory ||
-        flip.of == BreakEven::Of::kMoreMemory) {
-      flips.back()["bytes"] = flip.bytes;
+  Json break_evens = Json::array();
+  for (const BreakEven& point : report.break_evens) {
+    break_evens.push_back({{"of", Words(point.of)},
+                           {"factor", point.factor},
+                           {"bytes", nullptr},
+                           {"instead", point.instead},
+                           {"exact", point.is_exact}});
+    if (point.of == BreakEven::Of::kLessMemory ||
+        point.of == BreakEven::Of::kMoreMemory) {
+      break_evens.back()["bytes"] = point.bytes;
     }
   }
   return {{"name", report.name},
@@ -318,7 +318,7 @@ nlohmann::ordered_json ToJson(const ChoiceReport& report) {
           {"pin", report.pin},
           {"options", OptionsJson(report.options)},
           {"moves", moves},
-          {"flips", flips},
+          {"flips", break_evens},
           {"least_link_speed", report.least_speed},
           {"most_link_speed", report.most_speed}};
 }

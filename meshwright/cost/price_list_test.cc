@@ -260,7 +260,7 @@ TEST(LinksBySubsetTest, PermutedDevices) {
   const auto links = LinksBySubset(cluster, mesh);
   EXPECT_EQ(links[4], LinksOf(cluster, mesh, {2}));
   ASSERT_EQ(links[4].size(), 1u);
-  EXPECT_EQ(links[4][0].level, 1);  // Neighbours lie on different hosts.
+  EXPECT_EQ(links[4][0].level, 1);  // Neighbours are on different hosts.
 }
 
 TEST(PricesForTest, ManyDevices) {

@@ -21,7 +21,7 @@ absl::Status CheckArgument(const Buffer* buffer, const BufferShape& wanted,
   }
   if (&buffer->device() != &device) {
     return absl::InvalidArgumentError(
-        absl::StrCat(where(), " lies on device ", buffer->device().id(),
+        absl::StrCat(where(), " is on device ", buffer->device().id(),
                      " or belongs to another client"));
   }
   if (buffer->IsDeleted()) {

@@ -68,7 +68,7 @@ class Finder {
             .is_exact = !same.ok() || same->bound > best->seconds};
   }
 
-  // Doubles the distance from `start` until the choice flips, then halves the
+  // Doubles the distance from `start` until the choice changes, then halves the
   // stretch in which it does.
   void Search(BreakEven::Of of, double end,
               const std::function<Outcome(double)>& outcome, double start = 1) {

@@ -170,8 +170,8 @@ absl::StatusOr<ChoiceReport> ExplainChoice(const PlanStudy& study,
   }
   SortByRegret(report.options);
   report.moves = MovesTo(study, group, names);
-  if (limits.flips) {
-    report.flips = FindBreakEvens(study, group);
+  if (limits.break_evens) {
+    report.break_evens = FindBreakEvens(study, group);
     report.least_speed = 1 / kMostLinkFactor;
     report.most_speed = kMostLinkFactor;
   }

@@ -4,7 +4,7 @@
 //   ChoiceReport why = ExplainChoice(study, study.GroupNamed("dot.7"), {});
 //   why.options[0].text;       // "[data, -] x [-, model] -> [data, model]"
 //   why.options[1].regret;     // 0.0018: seconds more, the rest re-optimised
-//   why.flips[0].factor;       // 0.25: not the best with links that slow
+//   why.break_evens[0].factor;       // 0.25: not the best with links that slow
 //
 // All times are those of a step, as the search counts them.
 #ifndef MESHWRIGHT_EXPLAIN_EXPLAIN_H_
@@ -79,14 +79,14 @@ struct ChoiceReport {
   std::string pin;                    // "[data, -]" if it is pinned.
   std::vector<OptionReport> options;  // The chosen one, then by regret.
   std::vector<MoveReport> moves;      // Of operands, as planned.
-  std::vector<BreakEven> flips;
+  std::vector<BreakEven> break_evens;
   double least_speed = 1;  // Range of link speeds that was tried.
   double most_speed = 1;
 };
 
 struct ChoiceLimits {
   int options = 16;  // How many are re-solved, most promising first.
-  bool flips = true;
+  bool break_evens = true;
 };
 
 // kNotFound if the plan's option is not among those of the search.

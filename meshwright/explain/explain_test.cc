@@ -172,15 +172,15 @@ TEST_F(ExplainTest, BeyondAFlipTheSearchChoosesOtherwise) {
       study->problem()
           .pool()[study->problem().options(group)[option].results[0]];
   bool slower = false;
-  for (const BreakEven& flip : FindBreakEvens(*study, group)) {
-    if (flip.of != BreakEven::Of::kSlowerLinks) continue;
+  for (const BreakEven& point : FindBreakEvens(*study, group)) {
+    if (point.of != BreakEven::Of::kSlowerLinks) continue;
     slower = true;
-    EXPECT_LT(flip.factor, 1);
-    EXPECT_NE(flip.instead, study->TextOf(group, option));
-    const double there = flip.factor / 1.01;
+    EXPECT_LT(point.factor, 1);
+    EXPECT_NE(point.instead, study->TextOf(group, option));
+    const double there = point.factor / 1.01;
     EXPECT_GT(SecondsWith(plan, group, chosen, there),
               SecondsWith(plan, group, chosen, there, /*pinned=*/false));
-    const double before = flip.factor * 1.2;
+    const double before = point.factor * 1.2;
     EXPECT_NEAR(SecondsWith(plan, group, chosen, before) /
                     SecondsWith(plan, group, chosen, before, false),
                 1, 1e-3);
@@ -193,13 +193,13 @@ TEST_F(ExplainTest, LessMemoryThanAnyPlanNeedsIsNamed) {
   const Plan plan = PlanFor();
   const auto study = StudyOf(plan);
   int found = 0;
-  for (const BreakEven& flip :
+  for (const BreakEven& point :
        FindBreakEvens(*study, study->GroupNamed("weights/in"))) {
-    if (flip.of != BreakEven::Of::kLessMemory) continue;
+    if (point.of != BreakEven::Of::kLessMemory) continue;
     ++found;
-    EXPECT_LT(flip.bytes, study->as_planned().peak_bytes);
-    const absl::StatusOr<Answer> there = study->Ask({.memory = flip.bytes});
-    EXPECT_EQ(flip.instead.empty(), !there.ok());
+    EXPECT_LT(point.bytes, study->as_planned().peak_bytes);
+    const absl::StatusOr<Answer> there = study->Ask({.memory = point.bytes});
+    EXPECT_EQ(point.instead.empty(), !there.ok());
   }
   EXPECT_EQ(found, 1);
 }

@@ -130,6 +130,63 @@ TEST(FlatGraphTest, LoopsCarryArrays) {
   EXPECT_EQ(y.operands[0], x.first_result);
 }
 
+TEST(FlatGraphTest, LoopsWithinLoopsRepeatAsOften) {
+  const Module module = Read(R"(HloModule m
+inner_condition {
+  state = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  n = s32[] constant(5)
+  ROOT go_on = pred[] compare(i, n), direction=LT
+}
+inner_body {
+  state.1 = (s32[], f32[4]) parameter(0)
+  i.1 = s32[] get-tuple-element(state.1), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i.1, one)
+  x = f32[4] get-tuple-element(state.1), index=1
+  y = f32[4] tanh(x)
+  ROOT result = (s32[], f32[4]) tuple(next, y)
+}
+outer_condition {
+  state.2 = (s32[], f32[4]) parameter(0)
+  j = s32[] get-tuple-element(state.2), index=0
+  m = s32[] constant(3)
+  ROOT go_on.1 = pred[] compare(j, m), direction=LT
+}
+outer_body {
+  state.3 = (s32[], f32[4]) parameter(0)
+  j.1 = s32[] get-tuple-element(state.3), index=0
+  one.1 = s32[] constant(1)
+  next.1 = s32[] add(j.1, one.1)
+  z = f32[4] get-tuple-element(state.3), index=1
+  zero.1 = s32[] constant(0)
+  start.1 = (s32[], f32[4]) tuple(zero.1, z)
+  inner = (s32[], f32[4]) while(start.1), condition=inner_condition, body=inner_body
+  made = f32[4] get-tuple-element(inner), index=1
+  ROOT result.1 = (s32[], f32[4]) tuple(next.1, made)
+}
+ENTRY main {
+  a = f32[4] parameter(0)
+  zero = s32[] constant(0)
+  start = (s32[], f32[4]) tuple(zero, a)
+  outer = (s32[], f32[4]) while(start), condition=outer_condition, body=outer_body
+  ROOT out = f32[4] get-tuple-element(outer), index=1
+})");
+  const FlatGraph graph = Flatten(module);
+  ASSERT_EQ(graph.loops.size(), 2u);
+  int seen = 0;
+  for (const FlatOp& op : graph.ops) {
+    if (!op.live || op.instruction->name != "y") continue;
+    EXPECT_EQ(op.repeats, 15);
+    const FlatOp& carry = graph.producer(op.operands[0]);
+    EXPECT_EQ(carry.kind, OpKind::kCarry);
+    // Each iteration of the outer loop begins the inner one once.
+    EXPECT_EQ(carry.entries, 3);
+    ++seen;
+  }
+  EXPECT_EQ(seen, 1);
+}
+
 TEST(FlatGraphTest, BranchesEnterAndMerge) {
   const Module module = Read(R"(HloModule m
 yes {

@@ -234,7 +234,8 @@ class CutFinder {
         has_parts = true;
       }
     }
-    // A value that is constant along the dimension is free to compute again.
+    // A value that is constant along the dimension costs nothing to
+    // rematerialise.
     if (has_parts) Set(value, cut);
   }
 

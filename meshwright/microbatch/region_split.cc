@@ -204,7 +204,7 @@ class RegionCheck {
     return true;
   }
 
-  // How an array lies that enters or leaves, whichever region it is.
+  // The sharding of an array that enters or leaves, whichever region it is.
   std::string LayoutOf(OpId id) const {
     RegionEdge edge = *RegionEdgeOf(*graph_.ops[id].instruction);
     edge.region = 0;

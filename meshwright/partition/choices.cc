@@ -225,7 +225,7 @@ double Choices::Price(OpId id, const Candidate& candidate) {
   }
   // Among equals prefers the one that leaves nothing pending, unless told
   // otherwise.
-  if (candidate.pending != manner_.defers_sums) {
+  if (candidate.pending != preference_.defers_sums) {
     price += prices_.Least().latency * 1e-3;
   }
   return price;
@@ -296,7 +296,7 @@ Choices::Better Choices::BestFor(OpId id) {
   const double price_now = now == nullptr ? kInfinity : Price(id, *now);
   const Candidate* best = now;
   double best_price = now == nullptr ? kInfinity : price_now * (1 - 1e-9);
-  Freedom freedom = manner_.freedom;
+  Freedom freedom = preference_.freedom;
   freedom.other_rules = freedom.other_rules || !pins_.Of(id).empty();
   ForCandidates(id, freedom, [&](const Candidate& candidate) {
     const double price = Price(id, candidate);
@@ -311,7 +311,7 @@ Choices::Better Choices::BestFor(OpId id) {
   return {best, best == now ? 0 : price_now - best_price};
 }
 
-bool Choices::Obliges(OpId id, const Candidate& candidate) const {
+bool Choices::Matches(OpId id, const Candidate& candidate) const {
   const FlatOp& op = graph_.ops[id];
   const Candidate& now = *chosen_[id];
   for (size_t i = 0; i < op.operands.size(); ++i) {
@@ -332,7 +332,7 @@ bool Choices::Obliges(OpId id, const Candidate& candidate) const {
 }
 
 std::vector<const Candidate*> Choices::MatchingNeighbours(OpId id) {
-  std::vector<const Candidate*> obliging;
+  std::vector<const Candidate*> matching;
   const FlatOp& op = graph_.ops[id];
   const Candidate& now = *chosen_[id];
   bool moves = false;
@@ -345,11 +345,11 @@ std::vector<const Candidate*> Choices::MatchingNeighbours(OpId id) {
       moves = moves || WantedBy(use) != now.results[i];
     }
   }
-  if (!moves || repeatable_[id]) return obliging;
+  if (!moves || repeatable_[id]) return matching;
   ForCandidates(id, {true, true}, [&](const Candidate& candidate) {
-    if (Obliges(id, candidate)) obliging.push_back(&candidate);
+    if (Matches(id, candidate)) matching.push_back(&candidate);
   });
-  return obliging;
+  return matching;
 }
 
 void Choices::ListNeighbours(OpId id, std::vector<OpId>& list) const {

@@ -27,7 +27,7 @@ namespace meshwright {
 class Choices {
  public:
   // How to choose while some neighbours are still without a strategy.
-  struct Manner {
+  struct Preference {
     // Deferred reductions: among equally cheap candidates prefer those that
     // leave partial sums pending, as they may be reduced later at lower cost,
     // such as behind a loop.
@@ -44,7 +44,9 @@ class Choices {
   Choices(const FlatGraph& graph, const Annotations& pins, const Mesh& mesh,
           const Prices& prices, Resharder& resharder);
 
-  void set_manner(const Manner& manner) { manner_ = manner; }
+  void set_preference(const Preference& preference) {
+    preference_ = preference;
+  }
 
   // By op; null if not chosen yet.
   const std::vector<const Candidate*>& all() const { return chosen_; }
@@ -110,7 +112,7 @@ class Choices {
   void CollectSeeds(OpId id);
   template <typename Function>
   void ForCandidates(OpId id, const Freedom& freedom, Function function);
-  bool Obliges(OpId id, const Candidate& candidate) const;
+  bool Matches(OpId id, const Candidate& candidate) const;
 
   const FlatGraph& graph_;
   const Mesh& mesh_;
@@ -127,7 +129,7 @@ class Choices {
   std::vector<std::vector<Use>> uses_;    // By value.
   std::vector<RegionId> body_;  // By op: for a carry, the body of its loop.
   absl::flat_hash_map<uint64_t, double> price_cache_;
-  Manner manner_;
+  Preference preference_;
   std::vector<Seed> seeds_;
   std::vector<std::pair<ShardingId, RegionId>> seen_;
 };

@@ -20,7 +20,7 @@ class ChoicesTest : public testing::Test {
         mesh_(*Mesh::Parse("data=8")),
         resharder_(&mesh_, Prices()),
         choices_(graph_, MakePins(), mesh_, Prices(), resharder_) {
-    choices_.set_manner({false, {true, true}});
+    choices_.set_preference({false, {true, true}});
     // What is given first, so that the others see both ends.
     for (const auto& ops : {graph_.parameters, graph_.outputs}) {
       for (const OpId op : ops) {

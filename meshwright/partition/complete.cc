@@ -47,17 +47,17 @@ class Completer {
   // their starts. For long steps, which are repetitive, one start has to be
   // enough.
   void SearchFromAllStarts() {
-    constexpr Choices::Manner kStarts[] = {
+    constexpr Choices::Preference kStarts[] = {
         {}, {true, {}}, {true, {true, false}}, {true, {true, true}}};
     std::vector<const Candidate*> best;
     double best_price = std::numeric_limits<double>::infinity();
-    for (const Choices::Manner& start : kStarts) {
+    for (const Choices::Preference& start : kStarts) {
       if (&start != kStarts && Count() > kManyOps) break;
       choices_.SetAll(std::vector<const Candidate*>(Count(), nullptr));
       dirty_.assign(Count(), true);
-      choices_.set_manner(start);
+      choices_.set_preference(start);
       VisitInOrder();
-      choices_.set_manner({false, {true, true}});
+      choices_.set_preference({false, {true, true}});
       VisitDirty();
       const double price = choices_.TotalPrice();
       if (price >= best_price) continue;

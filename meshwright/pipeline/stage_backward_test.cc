@@ -60,9 +60,9 @@ TEST(PlaceBackwardTest, ResidualsStayAndCotangentsTravel) {
   EXPECT_EQ(stage[step.dv->id], 0);
 }
 
-// Moving `h` computed again, and all that hangs on it, to stage 1 would save
-// the gradient's way.
-TEST(PlaceBackwardTest, WhatIsComputedAgainStaysWhereItWas) {
+// Moving the rematerialised `h`, and all that hangs on it, to stage 1 would
+// save the gradient's way.
+TEST(PlaceBackwardTest, RematerialisedValuesStayWhereTheyWere) {
   TwoStages step;
   Instruction* const both = step.entry->Add(
       Opcode::kTuple, Shape::Tuple({step.x->shape, step.dh->shape}),

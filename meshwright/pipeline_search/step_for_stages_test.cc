@@ -40,8 +40,8 @@ TEST(StepForStagesTest, LoopsStayWholeForOneStage) {
   EXPECT_FALSE((*split)->has_cut_loops);
 }
 
-// What is computed again as one is on one stage, where a boundary of least
-// bytes would go through it.
+// A segment that is rematerialised as one is on one stage, where a boundary of
+// least bytes would go through it.
 TEST(EvenStagesTest, SegmentsStayTogether) {
   const auto split = StepForStages(ReadTiny("gpt"), Recompute::kFull, 1);
   ASSERT_TRUE(split.ok()) << split.status();

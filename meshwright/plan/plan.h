@@ -131,7 +131,7 @@ struct Plan {
   std::vector<PlannedLayout> layouts;
   int64_t micro_batches = 1;
   std::optional<PlannedPipeline> pipeline;  // nullopt: not pipelined.
-  Recompute recompute = Recompute::kNone;   // What backward computes again.
+  Recompute recompute = Recompute::kNone;   // In the backward pass.
   PlannedTensors tensors;
   std::vector<PlannedCollective> collectives;
   Prediction predicted;

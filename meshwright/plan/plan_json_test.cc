@@ -104,6 +104,17 @@ TEST(PlanTest, StagesHaveTheMemoryOfTheirDevices) {
   EXPECT_THAT(plan.MemoryOfRanks(), ElementsAre(3 << 19, 1 << 20));
 }
 
+TEST(PlanTest, StagesOfARankShareWhatTheyWorkIn) {
+  Plan plan = Made();
+  AddPipeline(plan);
+  plan.pipeline->stages = {{.fixed_bytes = 10, .room_bytes = 4},
+                           {.fixed_bytes = 7},
+                           {.fixed_bytes = 20, .room_bytes = 9},
+                           {.fixed_bytes = 5, .room_bytes = 5}};
+  // 6 + 11, and the larger of 4 and 9; 7 + 0, and 5.
+  EXPECT_THAT(plan.FixedBytesOfRanks({0, 1, 0, 1}), ElementsAre(26, 12));
+}
+
 TEST(PlanJsonTest, RefusesOtherFormats) {
   std::string text = ToJson(Made());
   const std::string now = "\"format\": 4";

@@ -37,7 +37,7 @@ struct SearchEffort {
   double stages_far_behind = std::numeric_limits<double>::infinity();
   // Load imbalance (busiest rank / mean) above which work is moved between
   // stages.
-  double full = 1.05;
+  double load_imbalance = 1.05;
   // Whether other meshes for single stages, and several stages per rank, are
   // tried.
   bool vary_stages = true;
@@ -57,7 +57,7 @@ inline constexpr SearchEffort kLargeStepEffort = {.quick_settings_first = true,
                                                   .stage_meshes = 1,
                                                   .unequal_stages = 0,
                                                   .stages_far_behind = 1.1,
-                                                  .full = 1.12,
+                                                  .load_imbalance = 1.12,
                                                   .vary_stages = false};
 
 }  // namespace meshwright

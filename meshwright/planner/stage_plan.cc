@@ -221,7 +221,7 @@ StageChoice TryRivals(const PlanTask& task, const MeshSearch& search,
 }
 
 // Load imbalance: the time of the busiest rank relative to the mean.
-double Fullest(const Plan& plan) {
+double LoadImbalance(const Plan& plan) {
   double sum = 0;
   double most = 0;
   for (int32_t rank = 0; rank < plan.ranks(); ++rank) {
@@ -235,9 +235,10 @@ double Fullest(const Plan& plan) {
 // helps.
 void Rebalance(const PlanTask& task, StageCandidate& candidate,
                WrittenStages& written) {
-  const double full = task.EffortFor(candidate.first().variant()).full;
+  const double most =
+      task.EffortFor(candidate.first().variant()).load_imbalance;
   for (int move = 0; move < task.policy.stages.most_moves; ++move) {
-    if (Fullest(written.plan) <= full) break;
+    if (LoadImbalance(written.plan) <= most) break;
     const PlannedPipeline& pipeline = *written.plan.pipeline;
     StageCandidate moved = candidate;
     moved.pace.resize(written.forward.size(), 1);

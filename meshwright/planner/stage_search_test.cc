@@ -23,12 +23,18 @@ using testing::Not;
 
 class StageSearchTest : public testing::Test {
  protected:
-  absl::StatusOr<std::vector<StageCandidate>> Search(PlanRequest request) {
+  absl::StatusOr<std::vector<StageCandidate>> Search(
+      PlanRequest request, const SearchPolicy& policy = {}) {
     request.recompute = Recompute::kNone;
     request.time_limit_seconds = 3600;
-    const PlanTask task{
-        module_, cluster_,         rates_,
-        request, int64_t{1} << 36, {.style = FusionStyleFor(cluster_.IsCpu())}};
+    const PlanTask task{module_,
+                        cluster_,
+                        rates_,
+                        request,
+                        int64_t{1} << 36,
+                        {.style = FusionStyleFor(cluster_.IsCpu())},
+                        {},
+                        policy};
     const MeshSearch search(task);
     Variants variants(module_, task.context);
     return BestStages(task, search, nullptr, variants,
@@ -81,6 +87,25 @@ TEST_F(StageSearchTest, OneCandidateOfEachStageCount) {
     least = std::min(least, one.seconds);
   }
   EXPECT_EQ(QuickestSeconds(*staged), least);
+}
+
+TEST_F(StageSearchTest, KeepsToThePolicy) {
+  SearchPolicy policy;
+  policy.stages.most = 2;
+  policy.small.unequal_stages = 0;
+  const auto few = Search({}, policy);
+  ASSERT_TRUE(few.ok()) << few.status();
+  for (const StageCandidate& one : *few) EXPECT_EQ(one.stages, 2);
+  const auto count_of = [&](int64_t fewest) {
+    policy.stages.fewest_micro_batches = fewest;
+    policy.stages.few_bubbles = 1;  // However many there are.
+    const auto found = Search({.stages = 2}, policy);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found->front().first().variant().count;
+  };
+  const int64_t one = count_of(1);
+  EXPECT_GE(one, 2);
+  EXPECT_LT(one, count_of(4));
 }
 
 // The policies of the candidates, fastest first, besides a non-pipelined plan

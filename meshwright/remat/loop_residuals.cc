@@ -159,7 +159,7 @@ class Finder {
     const std::optional<CountedLoop>& analysis = Analysis(*reader);
     for (size_t b = 0; b < user.operands.size(); ++b) {
       if (user.operands[b] != &after) continue;
-      if (analysis.has_value() && WalksBack(*analysis, b, written) &&
+      if (analysis.has_value() && IsReverseScan(*analysis, b, written) &&
           !IsUsedAfter(*reader, b)) {
         residual.readers.push_back({reader, static_cast<int64_t>(b)});
         continue;
@@ -167,14 +167,14 @@ class Finder {
       residual.is_only_read_back = false;
       why_ = analysis.has_value()
                  ? absl::StrCat("loop '", reader->name,
-                                "' does not walk back over what loop '",
-                                loop_.name, "' leaves")
+                                "' is no reverse scan over what loop '",
+                                loop_.name, "' saves")
                  : WhyNotCounted(*reader);
     }
   }
 
-  bool WalksBack(const CountedLoop& reader, size_t b,
-                 const LoopElement& written) {
+  bool IsReverseScan(const CountedLoop& reader, size_t b,
+                     const LoopElement& written) {
     const LoopElement& read = reader.elements[b];
     const int64_t count = Analysis(loop_)->count;
     return reader.count == count && read.kind == Kind::kStacked &&

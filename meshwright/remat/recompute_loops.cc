@@ -408,9 +408,9 @@ LoopsAgain RecomputeLoops(Module& module, bool light) {
     if (static_cast<double>(kept.bytes) >
         (1 - kRematPolicy.least_saved) *
             static_cast<double>(kept.bytes_before)) {
-      result.notes.push_back(
-          absl::StrCat("loop '", loop->name, "' leaves no more than it has to",
-                       light ? " without contractions computed again" : ""));
+      result.notes.push_back(absl::StrCat(
+          "loop '", loop->name, "' saves no more residuals than it has to",
+          light ? " unless contractions are rematerialised" : ""));
       continue;
     }
     result.count += Rewriter(*around, *loop, residuals, kept, names).Run();

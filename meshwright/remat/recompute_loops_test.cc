@@ -96,7 +96,7 @@ TEST(RecomputeLoops, TheSameAgainIsNotWorthIt) {
   EXPECT_EQ(again.count, 0);
   ASSERT_EQ(again.notes.size(), 1u);
   EXPECT_THAT(again.notes[0],
-              testing::HasSubstr("leaves no more than it has to"));
+              testing::HasSubstr("saves no more residuals than it has to"));
 }
 
 // One loop, and one that reads what it leaves.
@@ -111,13 +111,13 @@ std::vector<std::string> Notes(int32_t count, Way way) {
 
 TEST(RecomputeLoops, SaysWhyLoopsStay) {
   EXPECT_THAT(Notes(4, Way::kDown),
-              ElementsAre("loop 'up' leaves no more than it has to"));
+              ElementsAre("loop 'up' saves no more residuals than it has to"));
   EXPECT_THAT(Notes(4, Way::kUp),
-              ElementsAre("loop 'other' does not walk back over what loop 'up' "
-                          "leaves"));
+              ElementsAre("loop 'other' is no reverse scan over what loop 'up' "
+                          "saves"));
   EXPECT_THAT(Notes(4, Way::kShifted),
-              ElementsAre("loop 'other' does not walk back over what loop 'up' "
-                          "leaves"));
+              ElementsAre("loop 'other' is no reverse scan over what loop 'up' "
+                          "saves"));
   EXPECT_THAT(Notes(1, Way::kDown), ElementsAre("loop 'up' runs once"));
 }
 

@@ -1,4 +1,4 @@
-// What is too expensive to be computed again.
+// What is too expensive to rematerialise.
 #include "meshwright/remat/rematerializable.h"
 
 #include <gtest/gtest.h>

@@ -311,11 +311,11 @@ TEST(ResharderTest, TensorsWithoutElementsAreFree) {
 // What a path costs is what its steps cost along the axes that they name.
 TEST(Resharder, StepsArePricedByTheirAxes) {
   const Mesh mesh = Mesh::Parse("x=4,y=2").value();
-  // Along x a byte is dear.
-  const uint32_t dear = mesh.SubAxes(0).Bits();
+  // Along x a byte is expensive.
+  const uint32_t expensive = mesh.SubAxes(0).Bits();
   std::vector<Prices::ByKind> table(size_t{1} << mesh.sub_axes().size());
   for (uint32_t axes = 0; axes < table.size(); ++axes) {
-    table[axes].fill({1e-9, (axes & dear) != 0 ? 1e-6 : 1e-9});
+    table[axes].fill({1e-9, (axes & expensive) != 0 ? 1e-6 : 1e-9});
   }
   Prices prices = kBytes;
   prices.SetByAxes(std::move(table));
@@ -330,8 +330,8 @@ TEST(Resharder, StepsArePricedByTheirAxes) {
       for (const ReshardStep& step :
            resharder.Path(ElementType::kF32, from, to)) {
         if (step.axes.empty() || step.wire_bytes == 0) continue;
-        const bool is_dear = (step.axes.Bits() & dear) != 0;
-        EXPECT_EQ(step.price > 1e-7 * step.wire_bytes, is_dear)
+        const bool is_expensive = (step.axes.Bits() & expensive) != 0;
+        EXPECT_EQ(step.price > 1e-7 * step.wire_bytes, is_expensive)
             << a << " to " << b;
       }
     }

@@ -46,7 +46,7 @@ std::string ToString(const RegionEdge& edge);
 absl::StatusOr<RegionEdge> RegionEdgeOf(const Instruction& instruction);
 
 // Of those that enter or leave: the dimensions before and after are split
-// together. `apart`: what lies on each device is split, so that of the whole
+// together. `apart`: what each device has is split, so that of the whole
 // array it is a part of each device's.
 std::optional<Rule> RegionEdgeFactors(const Instruction& instruction,
                                       bool apart = false);

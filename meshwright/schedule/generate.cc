@@ -189,7 +189,7 @@ absl::Status CheckPlacement(const PipelineShape& shape, ScheduleKind kind) {
     if (shape.rank_of_stage[stage] != want[stage]) {
       return absl::InvalidArgumentError(absl::StrCat(
           ToString(kind), " needs stage ", stage, " on device ", want[stage],
-          ", but it lies on ", shape.rank_of_stage[stage]));
+          ", but it is on ", shape.rank_of_stage[stage]));
     }
   }
   return absl::OkStatus();

@@ -194,14 +194,14 @@ TEST(GenerateTest, SaysWhatCannotBeMade) {
   EXPECT_EQ(fault(2, 4, ScheduleKind::kGPipe),
             "2 stages on 4 devices leave a device without a stage");
   EXPECT_EQ(fault(4, 2, ScheduleKind::kInterleaved, {0, 1, 1, 0}),
-            "interleaved needs stage 2 on device 0, but it lies on 1");
+            "interleaved needs stage 2 on device 0, but it is on 1");
   EXPECT_EQ(fault(2, 2, ScheduleKind::kGPipe, {}, 0),
             "a pipeline has at least one stage, device and micro-batch, not "
             "2, 2 and 0");
   EXPECT_EQ(fault(2, 2, ScheduleKind::kGPipe, {0, 0}),
-            "no stage lies on device 1");
+            "no stage is on device 1");
   EXPECT_EQ(fault(2, 2, ScheduleKind::kGPipe, {0, 2}),
-            "stage 1 lies on device 2 of 2");
+            "stage 1 is on device 2 of 2");
   EXPECT_EQ(fault(2, 2, ScheduleKind::kAuto), "schedule auto needs durations");
 }
 

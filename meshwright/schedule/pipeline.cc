@@ -116,7 +116,7 @@ absl::Status CheckShape(const PipelineShape& shape) {
     const int rank = shape.rank_of_stage[stage];
     if (rank < 0 || rank >= shape.ranks) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "stage ", stage, " lies on device ", rank, " of ", shape.ranks));
+          "stage ", stage, " is on device ", rank, " of ", shape.ranks));
     }
   }
   std::vector<bool> used(static_cast<size_t>(shape.ranks));
@@ -124,7 +124,7 @@ absl::Status CheckShape(const PipelineShape& shape) {
   for (int rank = 0; rank < shape.ranks; ++rank) {
     if (!used[rank]) {
       return absl::InvalidArgumentError(
-          absl::StrCat("no stage lies on device ", rank));
+          absl::StrCat("no stage is on device ", rank));
     }
   }
   return absl::OkStatus();

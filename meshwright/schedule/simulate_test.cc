@@ -92,7 +92,7 @@ TEST(SimulateTest, MemoryOverTime) {
   EXPECT_THAT(run.peak_bytes, ElementsAre(20));
 }
 
-// What is computed again takes memory from I to W, within B as well.
+// What is rematerialised takes memory from I to W, within B as well.
 TEST(SimulateTest, BackwardMayTakeMoreThanIsHeld) {
   PipelineCosts costs = EvenCosts(1, {.forward = 1,
                                       .input_grad = 1,

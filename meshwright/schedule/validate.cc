@@ -42,7 +42,7 @@ absl::Status CheckRows(const Timetable& timetable) {
     const int rank = timetable.rank_of_stage[stage];
     if (rank < 0 || rank >= timetable.ranks()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("stage ", stage, " lies on device ", rank,
+          absl::StrCat("stage ", stage, " is on device ", rank,
                        ", the timetable has ", timetable.ranks()));
     }
   }
@@ -142,7 +142,7 @@ class Validator {
                           " micro-batches");
     }
     if (RankOf(action.stage) != rank) {
-      return absl::StrCat("stage ", action.stage, " lies on device ",
+      return absl::StrCat("stage ", action.stage, " is on device ",
                           RankOf(action.stage));
     }
     if (action.kind == ActionKind::kApply) {

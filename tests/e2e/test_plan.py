@@ -410,6 +410,26 @@ def test_damaged_plans(cli, mlp, dp_plan, tmp_path, case):
     assert str(path) in line and reason in line
 
 
+def test_tensors_of_stages(cli, testdata, tmp_path):
+    """Also which rank has them: the first of two has two of three devices."""
+    module = testdata / "gpt_tiny.hlo.pb.zst"
+    path = tmp_path / "plan.json"
+    flags = ("--cluster", "h200:3", "--assumed", "--stages", 2, "--micro-batches", 2)
+    assert cli("plan", module, *flags, "-o", path).returncode == 0
+    assert cli("explain", path, "--module", module).returncode == 0
+    plan = json.loads(path.read_text())
+    tensors = plan["tensors"]["parameters"]
+    assert len(plan["layouts"]) == 2
+    at = next(i for i, one in enumerate(tensors) if one.get("layout") == 1)
+    tensors[at]["layout"] = 0
+    tensors[at]["sharding"] = (
+        "[" + ", ".join("-" for _ in tensors[at]["dimensions"]) + "]"
+    )
+    path.write_text(json.dumps(plan))
+    line = cli.refuses("check", module, "--plan", path)
+    assert f"the plan's parameter {at} is" in line and "of layout 1" in line
+
+
 def test_truncated_plans(cli, mlp, dp_plan, tmp_path):
     text = dp_plan.read_text()
     path = tmp_path / "truncated.json"

@@ -12,7 +12,7 @@ MODELS = ["gpt", "bert", "vit", UNET, "wide_resnet", "moe", "gpt_scan", "llama"]
 # Of one architecture: its loop over layers is the case that is different.
 DECODERS = ["gpt_scan"]
 DECODERS += [pytest.param(model, marks=pytest.mark.long) for model in ("gpt", "llama")]
-# Steps of scan_steps.py that take less memory when they compute again.
+# Steps of scan_steps.py that take less memory when they are rematerialised.
 SCANS = [
     "plain",
     "half",
@@ -93,7 +93,7 @@ def test_loops_compute_the_same_again(cli, tmp_path, scan, name):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("checkpointed", "leaves no more than it has to"),
+        ("checkpointed", "saves no more residuals than it has to"),
         ("once", "runs once"),
     ],
 )

@@ -122,7 +122,7 @@ TEST(LoopPipelineTest, LoopsStayLoopsAndPartsAreUneven) {
               ::testing::ElementsAre(0, 2, 3, 5, 6, 7));
 }
 
-// Layers that are computed again on the way back leave their inputs behind, and
+// Layers that the backward pass rematerialises leave their inputs behind, and
 // no more, in loops and out of them.
 TEST(LoopPipelineTest, RematerialisedLayersLeaveTheirInputs) {
   for (const int32_t stages : {2, 7}) {

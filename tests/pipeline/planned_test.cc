@@ -231,9 +231,9 @@ TEST(StageChoiceTest, StagesWinWhereTheyShould) {
   EXPECT_LT(plan.predicted.step_seconds, whole.predicted.step_seconds);
 }
 
-// Stages that compute again hold less from forward to backward; where memory
-// is short, that is what is chosen.
-TEST(StageChoiceTest, StagesComputeAgain) {
+// Stages with rematerialisation hold less from forward to backward; where
+// memory is short, that is what is chosen.
+TEST(StageChoiceTest, StagesRematerialise) {
   const Module module = ValueOf(ReadZooModule("bert_tiny"));
   const Hardware machine("cpu:2");
   PlanRequest request{.micro_batches = 8,
