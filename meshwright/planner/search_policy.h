@@ -168,6 +168,14 @@ struct SearchPolicy {
     // time than the best plan so far, and until this share of the remaining
     // time limit is over. The rest is for finishing the last one.
     double share_for_more = 0.6;
+    // Cutting a step of more instructions into stages, counted once for every
+    // piece of its loops, takes long: not where even stages of equal work would
+    // be slower than the plan without stages. They wait at least this long for
+    // others, relative to their work.
+    int64_t many_instructions = 5000;
+    // Nor where instructions, after loops are cut, times stages are more.
+    int64_t most_cut = 1'000'000;
+    double least_wait = 1.0 / 3;
     // Work of the schedule search: simulated actions.
     int64_t schedule_work = 1'000'000;
     // The same for schedules that are only estimates for comparison.
