@@ -48,8 +48,8 @@ double DeviceClock::RunCollective(double ready, double seconds) {
   return std::max(link_, compute_);
 }
 
-double DeviceClock::RunRegion(double ready, double seconds,
-                              double host_seconds, double waits) {
+double DeviceClock::RunRegion(double ready, double seconds, double host_seconds,
+                              double waits) {
   graph_ = 0;
   waits_ += waits;
   ends_.push_back(Compute(ready, seconds));

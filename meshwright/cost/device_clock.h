@@ -62,7 +62,7 @@ class DeviceClock {
   double host_ = 0;
   // The part of `host_` spent on a graph that has not ended yet.
   double graph_ = 0;
-  double waits_ = 0;  // Of regions.
+  double waits_ = 0;          // Of regions.
   std::vector<double> ends_;  // By kernel, collective and region.
 };
 

@@ -102,11 +102,9 @@ absl::StatusOr<const StepWork*> StageEstimator::WorkOf(Ranks ranks,
   }
   const KernelTimes times{task_.rates, task_.cluster.IsCpu(),
                           DevicesOf(ranks, 0)};
-  AssignOptions assign{
-      .policy = task_.policy.stages.assign,
-      .thorough = false,
-      .deadline = begin_ + absl::Seconds(task_.request.time_limit_seconds)};
-  if (most_seconds_ > 0) {
+  AssignOptions assign{.policy = task_.policy.stages.assign, .thorough = false};
+  if (std::isfinite(most_seconds_)) {  // There is another plan.
+    assign.deadline = begin_ + absl::Seconds(task_.request.time_limit_seconds);
     assign.most_balance = task_.policy.stages.overestimated * most_seconds_ *
                           stages.count / ranks[0]->seconds();
   }
@@ -231,7 +229,7 @@ absl::StatusOr<double> StageEstimator::SecondsOf(Ranks ranks, int32_t pieces) {
   const auto size_of = [](const Module& module) {
     return int64_t{module.entry()->size()};
   };
-  if (most_seconds_ > 0 && alike > most_seconds_ &&
+  if (alike > most_seconds_ &&
       size_of(whole_.step.module()) * pieces > policy.many_instructions) {
     return alike;
   }

@@ -5,6 +5,7 @@
 #define MESHWRIGHT_PLANNER_STAGE_ESTIMATE_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -56,7 +57,7 @@ class StageEstimator {
 
   const PlanTask& task_;
   const StepVariant& whole_;
-  double most_seconds_ = 0;  // 0: there is no limit.
+  double most_seconds_ = std::numeric_limits<double>::infinity();
   const absl::Time begin_ = absl::Now();
   // By pieces; nullopt: there is nothing to cut.
   std::map<int32_t, std::optional<SplitStep>> cut_;

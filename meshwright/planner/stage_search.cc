@@ -397,9 +397,7 @@ absl::Status StageSearch::Check() const {
 absl::StatusOr<std::vector<StageCandidate>> StageSearch::Best(
     double whole_seconds, const std::vector<int32_t>& only) {
   MW_RETURN_IF_ERROR(Check());
-  if (whole_seconds < std::numeric_limits<double>::max()) {
-    estimator_.SetMostSeconds(task_.policy.choose.worth_a_look * whole_seconds);
-  }
+  estimator_.SetMostSeconds(task_.policy.choose.worth_a_look * whole_seconds);
   const auto is_far_behind = [&] {
     return best_.ok() &&
            best_->seconds > effort_.stages_far_behind * whole_seconds;
