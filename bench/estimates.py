@@ -2,6 +2,7 @@
 
     ./mw bench estimates                              # tiny zoo on small clusters
     ./mw bench estimates gpt:2.6b llama:7b --clusters h200:8x8,h200:64x8
+    ./mw bench estimates --stages 2,4,8                # pipelines alone
     ./mw bench estimates models/*.hlo.pb
 
 A model is a name of the zoo with a size, or a module's file. A row is a module and a
@@ -16,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 from _machine import describe
@@ -43,6 +45,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", default=TINY)
     parser.add_argument("--clusters", default="h200:8,h200:8x8,h200:64x8")
+    parser.add_argument("--stages", default="any", help="A,B: plan for so many, each")
     parser.add_argument("--time-limit", type=float, default=60, help="of a plan")
     parser.add_argument("--modules", type=Path, help="a folder to keep them in")
     parser.add_argument("--tool", default=TOOL, help="another build's meshwright")
@@ -54,9 +57,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for model in options.models:
             module = module_of(model, options.modules or Path(folder))
-            for cluster in options.clusters.split(","):
+            for cluster, wanted in product(
+                options.clusters.split(","), options.stages.split(",")
+            ):
                 command = [options.tool, "plan", module, "--cluster", cluster]
                 command += ["--assumed", "--json"]
+                command += ["--stages", wanted] if wanted != "any" else []
                 command += ["--time-limit", str(options.time_limit)]
                 done = subprocess.run(
                     command, check=False, capture_output=True, text=True

@@ -48,9 +48,10 @@ double DeviceClock::RunCollective(double ready, double seconds) {
   return std::max(link_, compute_);
 }
 
-double DeviceClock::RunRegion(double ready, double seconds,
-                              double host_seconds) {
+double DeviceClock::RunRegion(double ready, double seconds, double host_seconds,
+                              double waits) {
   graph_ = 0;
+  waits_ += waits;
   ends_.push_back(Compute(ready, seconds));
   host_ += host_seconds;
   return compute_;
@@ -74,6 +75,10 @@ double DeviceClock::TakeArrays(size_t count) {
 
 double DeviceClock::seconds() const {
   return std::max({compute_, link_, host_});
+}
+
+double DeviceClock::device_seconds() const {
+  return std::max(compute_, link_) - waits_;
 }
 
 double DeviceClock::idle_seconds() const {

@@ -39,13 +39,16 @@ class DeviceClock {
   // Starts as soon as its operands are ready, but not long before its turn.
   double RunCollective(double ready, double seconds);
   // A loop, a call or a branch, which itself takes the host `host_seconds`.
-  double RunRegion(double ready, double seconds, double host_seconds);
+  // `waits`: the part of `seconds` in which the device waits for the host.
+  double RunRegion(double ready, double seconds, double host_seconds,
+                   double waits = 0);
 
   // The arguments and results of a step: the host's work if it launches
   // kernels; otherwise the device's. Returns the device's seconds.
   double TakeArrays(size_t count);
 
-  double seconds() const;  // Until everything is done.
+  double seconds() const;         // Until everything is done.
+  double device_seconds() const;  // The same with a host that takes no time.
   double host_seconds() const { return host_; }
   // Time in which everything waits for the host.
   double idle_seconds() const;
@@ -59,6 +62,7 @@ class DeviceClock {
   double host_ = 0;
   // The part of `host_` spent on a graph that has not ended yet.
   double graph_ = 0;
+  double waits_ = 0;          // Of regions.
   std::vector<double> ends_;  // By kernel, collective and region.
 };
 

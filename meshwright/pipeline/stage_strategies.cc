@@ -98,12 +98,12 @@ OpId StageStrategies::Find(const FlatOp& op, const Rule& rule) const {
              : OpId{-1};
 }
 
-std::optional<Sharding> StageStrategies::Result(
-    const Instruction& instruction) const {
-  const auto found = ops_.find(Key{OpKind::kCompute, instruction.name, 0});
+std::optional<Sharding> StageStrategies::Result(const std::string& name,
+                                                const Shape& shape) const {
+  const auto found = ops_.find(Key{OpKind::kCompute, name, 0});
   if (found == ops_.end()) return std::nullopt;
   const FlatOp& there = graph_.ops[found->second];
-  if (!(*graph_.values[there.first_result].shape == instruction.shape)) {
+  if (!(*graph_.values[there.first_result].shape == shape)) {
     return std::nullopt;
   }
   return ResultOf(found->second, 0);

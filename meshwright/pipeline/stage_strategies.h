@@ -62,7 +62,11 @@ class StageStrategies {
 
   // The sharding that the step's instruction of this name and shape gives its
   // result, possibly pending; nullopt if there is none.
-  std::optional<Sharding> Result(const Instruction& instruction) const;
+  std::optional<Sharding> Result(const Instruction& instruction) const {
+    return Result(instruction.name, instruction.shape);
+  }
+  std::optional<Sharding> Result(const std::string& name,
+                                 const Shape& shape) const;
 
  private:
   // Kind, name, leaf.

@@ -157,8 +157,6 @@ struct SearchPolicy {
     // And only if they may be fast enough: of forward and backward with full
     // rematerialisation, the share that is left without any.
     double without_recompute = 0.75;
-    // The part of a forward pass that selective rematerialisation repeats.
-    double repeated_by_selective = 0.5;
     // The bubble that each further stage adds to a zero-bubble schedule,
     // relative to the work of a micro-batch on a stage, if all programs take
     // about as long. Weight gradients may fill it: F + I - W of F + I + W
@@ -178,6 +176,14 @@ struct SearchPolicy {
     // time than the best plan so far, and until this share of the remaining
     // time limit is over. The rest is for finishing the last one.
     double share_for_more = 0.6;
+    // Cutting a step of more instructions into stages, counted once for every
+    // piece of its loops, takes long: not where even stages of equal work would
+    // be slower than the plan without stages. They wait at least this long for
+    // others, relative to their work.
+    int64_t many_instructions = 5000;
+    // Nor where instructions, after loops are cut, times stages are more.
+    int64_t most_cut = 1'000'000;
+    double least_wait = 1.0 / 3;
     // Work of the schedule search: simulated actions.
     int64_t schedule_work = 1'000'000;
     // The same for schedules that are only estimates for comparison.

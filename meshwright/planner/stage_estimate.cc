@@ -1,191 +1,244 @@
 #include "meshwright/planner/stage_estimate.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 #include <utility>
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/cost/instruction_time.h"
-#include "meshwright/hlo/trip_count.h"
+#include "meshwright/pipeline/stage_strategies.h"
 #include "meshwright/pipeline_search/step_for_stages.h"
 #include "meshwright/planner/predict_stages.h"
+#include "meshwright/remat/cut_loops.h"
 #include "meshwright/schedule/generate.h"
 #include "meshwright/schedule/generate_auto.h"
 #include "meshwright/schedule/simulate.h"
+#include "meshwright/search/options.h"
 
 namespace meshwright {
 namespace {
 
-// Relative times of the programs of a stage for a micro-batch.
-struct Programs {
-  double forward = 0;
-  double input_grad = 0;
-  double weight_grad = 0;
-};
-
-// Each contraction has two gradients, and rematerialisation happens before the
-// input gradients. A loop computes input and weight gradients together, if the
-// stage has more than one layer of it (a single layer needs no loop).
-Programs ProgramsOf(Recompute recompute, bool in_one_go,
-                    double repeated_by_selective) {
-  const double again = recompute == Recompute::kNone ? 0
-                       : recompute == Recompute::kSelective
-                           ? repeated_by_selective
-                           : 1;
-  const double all = 3 + again;
-  if (in_one_go) return {.forward = 1 / all, .input_grad = (2 + again) / all};
-  return {.forward = 1 / all,
-          .input_grad = (1 + again) / all,
-          .weight_grad = 1 / all};
-}
-
-const PlanCandidate& OfRank(StageEstimator::Ranks ranks, int32_t rank) {
-  return *ranks[rank < ranks[0]->setting().stages.doubled ? 1 : 0];
+const PlanCandidate* OfRank(StageEstimator::Ranks ranks, int32_t rank) {
+  return ranks[rank < ranks[0]->setting().stages.doubled ? 1 : 0];
 }
 
 int64_t DevicesOf(StageEstimator::Ranks ranks, int32_t rank) {
-  return OfRank(ranks, rank).setting().mesh.device_count();
+  return OfRank(ranks, rank)->setting().mesh.device_count();
 }
+
+// In which form the search has the values that stages send.
+class SentForms {
+ public:
+  explicit SentForms(const PlanCandidate& found)
+      : mesh_(found.setting().mesh),
+        strategies_(found.variant().model.graph, found.plan().assignment,
+                    mesh_) {}
+
+  // What cut loops pass on has no name there: it is taken to be split evenly.
+  int64_t LocalBytesOf(const SentValue& value) const {
+    const std::optional<Sharding> form =
+        strategies_.Result(value.name, value.shape);
+    if (!form.has_value()) return ByteSize(value.shape) / mesh_.device_count();
+    return static_cast<int64_t>(
+        std::ceil(LocalBytes(value.shape, Completed(*form), mesh_)));
+  }
+
+ private:
+  const Mesh& mesh_;
+  const StageStrategies strategies_;
+};
 
 }  // namespace
 
-absl::Status StageEstimator::TakeApartOnce(int64_t count) {
-  if (step_.has_value()) return absl::OkStatus();
-  const Module& module = whole_.step.module();
-  MW_ASSIGN_OR_RETURN(
-      step_, TakeApart(module, AnalyzeRoles(module), {.count = count}));
-  for (const auto& instruction : step_->micro_batch().entry()->instructions()) {
-    if (step_->forward[instruction->id] &&
-        instruction->opcode == Opcode::kWhile) {
-      layers_ = std::max(layers_, TripCount(*instruction).value_or(1));
+absl::StatusOr<const Module*> StageEstimator::CutInto(int32_t pieces) {
+  const Module& whole = whole_.step.module();
+  auto known = cut_.find(pieces);
+  if (known == cut_.end()) {
+    std::optional<SplitStep> split;
+    if (pieces > 1) {
+      MW_ASSIGN_OR_RETURN(split, CutLoops(whole, AnalyzeRoles(whole), pieces));
     }
+    known = cut_.emplace(pieces, std::move(split)).first;
   }
-  // Pins are on unsplit loops.
-  if (task_.request.annotations) layers_ = 1;
-  arguments_ = CountArguments(*step_);
-  return absl::OkStatus();
+  return known->second.has_value() ? &known->second->module : &whole;
 }
 
-// Loops are split at the ends of stages of equal work. What passes between them
-// is not known yet.
-absl::StatusOr<StageEstimator::Shares> StageEstimator::EvenShares(
-    Ranks ranks) const {
-  const StageSetting& stages = ranks[0]->setting().stages;
-  Shares shares{.edges = ChainEdges(stages.count)};
-  for (int32_t stage = 0; stage < stages.count; ++stage) {
-    shares.work.push_back(
-        static_cast<double>(DevicesOf(ranks, stage % stages.ranks)));
+absl::StatusOr<const PipelineStep*> StageEstimator::WholeStep(int64_t count) {
+  auto known = steps_.find(count);
+  if (known == steps_.end()) {
+    const Module& module = whole_.step.module();
+    MW_ASSIGN_OR_RETURN(
+        PipelineStep step,
+        TakeApart(module, AnalyzeRoles(module), {.count = count}));
+    known = steps_.emplace(count, std::move(step)).first;
   }
-  const double sum =
-      std::accumulate(shares.work.begin(), shares.work.end(), 0.0);
-  for (double& part : shares.work) part /= sum;
-  return shares;
+  return &known->second;
 }
 
-absl::StatusOr<StageEstimator::Shares> StageEstimator::SharesOf(Ranks ranks) {
+absl::StatusOr<const StepWork*> StageEstimator::WorkOf(Ranks ranks,
+                                                       int32_t pieces) {
   const StageSetting& stages = ranks[0]->setting().stages;
   const int64_t count = ranks[0]->setting().micro_batches;
-  MW_RETURN_IF_ERROR(TakeApartOnce(count));
-  if (layers_ > 1) return EvenShares(ranks);
-  std::vector<int64_t> key;
+  std::vector<int64_t> devices;
   std::vector<double> capacity;
   for (int32_t stage = 0; stage < stages.count; ++stage) {
-    key.push_back(DevicesOf(ranks, stage % stages.ranks));
-    capacity.push_back(static_cast<double>(key.back()) /
+    devices.push_back(DevicesOf(ranks, stage % stages.ranks));
+    capacity.push_back(static_cast<double>(devices.back()) /
                        static_cast<double>(DevicesOf(ranks, 0)));
   }
-  const auto [known, is_new] = known_.try_emplace(key);
-  if (!is_new) return known->second;
-  // Smaller micro-batches have the same effect as more devices.
-  const double devices = static_cast<double>(DevicesOf(ranks, 0) * count) /
-                         static_cast<double>(step_->split.count);
-  absl::StatusOr<StepStages> variant = EvenStages(
-      whole_.step.module(), *step_, {.capacity = capacity}, whole_.recompute,
-      InstructionSeconds(step_->micro_batch(), task_.rates,
-                         task_.cluster.IsCpu(),
-                         std::max<int64_t>(1, static_cast<int64_t>(devices))),
-      {.policy = task_.policy.stages.assign, .thorough = false});
-  if (!variant.ok()) {
-    known_.erase(known);
-    return variant.status();
+  const std::tuple key(pieces, count, devices);
+  if (const auto known = known_.find(key); known != known_.end()) {
+    return &known->second;
   }
-  Shares shares{.work = std::move(variant->work)};
-  const double sum =
-      std::accumulate(shares.work.begin(), shares.work.end(), 0.0);
-  for (double& part : shares.work) part /= sum;
-  for (const StageCrossing& crossing : variant->crossings) {
-    shares.edges.push_back({.from = crossing.from,
-                            .to = crossing.to,
-                            .forward_bytes = crossing.bytes / 2,
-                            .backward_bytes = crossing.bytes / 2});
+  MW_ASSIGN_OR_RETURN(const Module* module, CutInto(pieces));
+  std::optional<PipelineStep> cut;
+  const PipelineStep* step = nullptr;
+  if (module == &whole_.step.module()) {
+    MW_ASSIGN_OR_RETURN(step, WholeStep(count));
+  } else {
+    MW_ASSIGN_OR_RETURN(
+        cut, TakeApart(*module, AnalyzeRoles(*module), {.count = count}));
+    step = &*cut;
   }
-  return known->second = std::move(shares);
+  const KernelTimes times{task_.rates, task_.cluster.IsCpu(),
+                          DevicesOf(ranks, 0)};
+  AssignOptions assign{.policy = task_.policy.stages.assign, .thorough = false};
+  if (std::isfinite(most_seconds_)) {  // There is another plan.
+    assign.deadline = begin_ + absl::Seconds(task_.request.time_limit_seconds);
+    assign.most_balance = task_.policy.stages.overestimated * most_seconds_ *
+                          stages.count / ranks[0]->seconds();
+  }
+  MW_ASSIGN_OR_RETURN(
+      const StepStages assigned,
+      EvenStages(*module, *step, {.capacity = capacity}, whole_.recompute,
+                 InstructionSeconds(step->micro_batch(), times.rates,
+                                    times.is_cpu, times.devices),
+                 assign));
+  MW_ASSIGN_OR_RETURN(StepWork work, WorkOfStages(*step, assigned.forward,
+                                                  stages.count, times));
+  return &known_.emplace(key, std::move(work)).first->second;
 }
 
-// `part`: its share of the work.
-StageCost StageEstimator::CostOf(const StepTime& time, const Setting& setting,
-                                 double part) const {
-  const auto count = static_cast<double>(setting.micro_batches);
-  const Programs programs =
-      ProgramsOf(whole_.recompute, layers_ >= 2 * setting.stages.count,
-                 task_.policy.stages.repeated_by_selective);
+absl::StatusOr<const WholeWork*> StageEstimator::WholeWorkOf(Ranks ranks) {
+  const std::pair key(ranks[0]->setting().micro_batches, DevicesOf(ranks, 0));
+  auto known = whole_work_.find(key);
+  if (known == whole_work_.end()) {
+    MW_ASSIGN_OR_RETURN(const PipelineStep* step, WholeStep(key.first));
+    const KernelTimes times{task_.rates, task_.cluster.IsCpu(), key.second};
+    known = whole_work_.emplace(key, WorkOfStep(*step, times)).first;
+  }
+  return &known->second;
+}
+
+StageCost StageEstimator::CostOf(const StepTime& time, double count,
+                                 const WholeWork& work,
+                                 const StageWork& stage) const {
   const Rates& rates = task_.rates;
-  // Every stage has its own layers of what a loop reads.
-  const double arrays = layers_ > 1 ? 1 : part;
+  const ProgramWork& whole = work.micro_batch;
+  // Seconds of devices per second of kernels; what the host needs for
+  // collectives, likewise.
+  const double pace = time.loop_device_seconds / count / whole.seconds;
+  const double launches =
+      std::max(0.0, time.loop_host_seconds / count - whole.host_seconds) /
+      whole.seconds;
   // Accelerators' hosts prepare a program while another runs.
-  const double each =
-      task_.cluster.IsCpu() ? arrays * rates.argument_seconds.value : 0;
-  const auto seconds = [&](double share, double arguments) {
-    if (share == 0) return 0.0;
-    return std::max(share * part * time.loop_seconds / count,
-                    rates.graph_seconds.value) +
-           each * arguments;
+  const double each = task_.cluster.IsCpu() ? rates.argument_seconds.value : 0;
+  const auto seconds = [&](const ProgramWork& part) {
+    if (part.seconds == 0) return 0.0;
+    return std::max(pace * part.seconds,
+                    part.host_seconds + launches * part.seconds) +
+           each * part.arrays;
   };
-  return {.forward = seconds(programs.forward, arguments_.forward),
-          .input_grad = seconds(programs.input_grad, arguments_.input_grad),
-          .weight_grad = seconds(programs.weight_grad, arguments_.weight_grad),
-          .apply = part * (time.seconds - time.loop_seconds)};
+  const double once =
+      work.once.seconds > 0
+          ? (time.seconds - time.loop_seconds) / work.once.seconds
+          : 0;
+  StageCost cost{.forward = seconds(stage.forward),
+                 .input_grad = seconds(stage.input_grad),
+                 .weight_grad = seconds(stage.weight_grad)};
+  for (const ProgramWork& part : stage.once) {
+    cost.apply +=
+        std::max(once * part.seconds, part.host_seconds) + each * part.arrays;
+  }
+  return cost;
 }
 
-PipelineCosts StageEstimator::CostsOf(Ranks ranks, Shares shares) const {
+absl::StatusOr<PipelineCosts> StageEstimator::CostsOf(Ranks ranks,
+                                                      const StepWork& work) {
   const Setting& setting = ranks[0]->setting();
-  const StageSetting& stages = setting.stages;
-  const auto count = static_cast<double>(setting.micro_batches);
-  PipelineCosts costs{.edges = std::move(shares.edges)};
-  for (int32_t stage = 0; stage < stages.count; ++stage) {
-    const StepTime& time = OfRank(ranks, stage % stages.ranks).plan().time;
-    costs.stages.push_back(CostOf(time, setting, shares.work[stage]));
+  MW_ASSIGN_OR_RETURN(const WholeWork* whole, WholeWorkOf(ranks));
+  PipelineCosts costs;
+  for (int32_t stage = 0; stage < setting.stages.count; ++stage) {
+    const PlanCandidate& found = *OfRank(ranks, stage % setting.stages.ranks);
+    costs.stages.push_back(CostOf(found.plan().time,
+                                  static_cast<double>(setting.micro_batches),
+                                  *whole, work.stages[stage]));
+  }
+  costs.apply_after_all = work.apply_after_all;
+  AddEdges(ranks, work, costs);
+  return costs;
+}
+
+void StageEstimator::AddEdges(Ranks ranks, const StepWork& work,
+                              PipelineCosts& costs) const {
+  const StageSetting& stages = ranks[0]->setting().stages;
+  std::vector<SentForms> forms;
+  for (const PlanCandidate* rank : ranks) forms.emplace_back(*rank);
+  costs.edges = work.edges;
+  std::map<std::pair<int, int>, StageEdge*> known;
+  for (StageEdge& edge : costs.edges) known[{edge.from, edge.to}] = &edge;
+  for (const SentValue& one : work.sent) {
+    const size_t form =
+        OfRank(ranks, one.to % stages.ranks) == ranks[0] ? 0 : 1;
+    StageEdge& edge = *known.at(std::minmax<int>(one.from, one.to));
+    (one.from < one.to ? edge.forward_bytes : edge.backward_bytes) +=
+        forms[form].LocalBytesOf(one);
   }
   std::vector<int64_t> first_device = {0};
   for (int32_t rank = 0; rank < stages.ranks; ++rank) {
     first_device.push_back(first_device.back() + DevicesOf(ranks, rank));
   }
-  for (StageEdge& edge : costs.edges) {
-    const auto end = [&](int stage) {
+  const auto seconds = [&](int32_t from, int32_t to, int64_t bytes) {
+    const auto devices = [&](int32_t stage) {
       const int32_t rank = stage % stages.ranks;
       return StageDevices{first_device[rank], DevicesOf(ranks, rank)};
     };
-    const auto seconds = [&](const StageDevices& from, const StageDevices& to,
-                             int64_t bytes) {
-      return TransferSeconds(from, to, bytes / to.count, task_.cluster,
-                             {&task_.rates, &task_.rates});
-    };
-    // Scales bytes to micro-batches of this size.
-    const double scale = static_cast<double>(step_->split.count) / count;
-    edge.forward_bytes =
-        static_cast<int64_t>(scale * static_cast<double>(edge.forward_bytes));
-    edge.backward_bytes = edge.forward_bytes;
-    edge.forward_seconds =
-        seconds(end(edge.from), end(edge.to), edge.forward_bytes);
-    edge.backward_seconds =
-        seconds(end(edge.to), end(edge.from), edge.backward_bytes);
+    return bytes == 0
+               ? 0
+               : TransferSeconds(devices(from), devices(to), bytes,
+                                 task_.cluster, {&task_.rates, &task_.rates});
+  };
+  for (StageEdge& edge : costs.edges) {
+    edge.forward_seconds = seconds(edge.from, edge.to, edge.forward_bytes);
+    edge.backward_seconds = seconds(edge.to, edge.from, edge.backward_bytes);
   }
-  return costs;
 }
 
-absl::StatusOr<double> StageEstimator::SecondsOf(Ranks ranks) {
-  MW_ASSIGN_OR_RETURN(Shares shares, SharesOf(ranks));
-  const PipelineCosts costs = CostsOf(ranks, std::move(shares));
+// Bubbles are at least what weight gradients cannot fill.
+double StageEstimator::SecondsIfAlike(Ranks ranks) const {
+  const StepTime& time = ranks[0]->plan().time;
+  const StageSetting& stages = ranks[0]->setting().stages;
+  const double bubbles = task_.policy.stages.least_wait * (stages.ranks - 1) /
+                         static_cast<double>(ranks[0]->setting().micro_batches);
+  return (time.seconds + bubbles * time.loop_seconds) / stages.parts();
+}
+
+absl::StatusOr<double> StageEstimator::SecondsOf(Ranks ranks, int32_t pieces) {
+  const SearchPolicy::Stages& policy = task_.policy.stages;
+  const double alike = SecondsIfAlike(ranks);
+  const auto size_of = [](const Module& module) {
+    return int64_t{module.entry()->size()};
+  };
+  if (alike > most_seconds_ &&
+      size_of(whole_.step.module()) * pieces > policy.many_instructions) {
+    return alike;
+  }
+  MW_ASSIGN_OR_RETURN(const Module* module, CutInto(pieces));
+  if (size_of(*module) * ranks[0]->setting().stages.count > policy.most_cut) {
+    return alike;
+  }
+  MW_ASSIGN_OR_RETURN(const StepWork* work, WorkOf(ranks, pieces));
+  MW_ASSIGN_OR_RETURN(const PipelineCosts costs, CostsOf(ranks, *work));
   const Setting& setting = ranks[0]->setting();
   const PipelineShape shape{
       .stages = setting.stages.count,

@@ -1,20 +1,26 @@
-// Estimates the step time of a pipeline before it is lowered: the seconds of a
-// candidate, divided among stages where the step can be cut, and simulated.
+// Estimates the step time of a pipeline before it is lowered: the step is cut
+// into stages, the seconds of a candidate are divided among their programs by
+// the kernels that each will have, and the timetable is simulated.
 #ifndef MESHWRIGHT_PLANNER_STAGE_ESTIMATE_H_
 #define MESHWRIGHT_PLANNER_STAGE_ESTIMATE_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "meshwright/loops/split_loops.h"
 #include "meshwright/pipeline_search/pipeline_step.h"
 #include "meshwright/planner/mesh_search.h"
 #include "meshwright/planner/plan_task.h"
-#include "meshwright/planner/program_arguments.h"
+#include "meshwright/planner/stage_work.h"
 #include "meshwright/schedule/pipeline.h"
 
 namespace meshwright {
@@ -25,35 +31,41 @@ class StageEstimator {
   StageEstimator(const PlanTask& task, const StepVariant& whole)
       : task_(task), whole_(whole) {}
 
+  // A pipeline is of no use if it takes longer than this; its estimate is then
+  // that of stages that are alike.
+  void SetMostSeconds(double seconds) { most_seconds_ = seconds; }
+
   // Seconds of a step, without memory limits. `ranks`: candidates for the whole
   // step, for most ranks and, if some are doubled, for these; their settings
-  // differ in the mesh alone. kInvalidArgument if the step cannot be cut into
-  // this many stages that all have work.
+  // differ in the mesh alone. `pieces`: of each loop over layers. Errors as
+  // EvenStages.
   using Ranks = std::span<const PlanCandidate* const>;
-  absl::StatusOr<double> SecondsOf(Ranks ranks);
+  absl::StatusOr<double> SecondsOf(Ranks ranks, int32_t pieces);
 
  private:
-  // Each stage's share of the work, and the bytes that pass between stages per
-  // micro-batch, summed over devices.
-  struct Shares {
-    std::vector<double> work;  // By stage; sums to 1.
-    std::vector<StageEdge> edges;
-  };
-
-  absl::Status TakeApartOnce(int64_t count);
-  absl::StatusOr<Shares> SharesOf(Ranks ranks);
-  absl::StatusOr<Shares> EvenShares(Ranks ranks) const;
-  PipelineCosts CostsOf(Ranks ranks, Shares shares) const;
-  StageCost CostOf(const StepTime& time, const Setting& setting,
-                   double part) const;
+  // The step with its loops cut.
+  absl::StatusOr<const Module*> CutInto(int32_t pieces);
+  absl::StatusOr<const PipelineStep*> WholeStep(int64_t count);
+  absl::StatusOr<const StepWork*> WorkOf(Ranks ranks, int32_t pieces);
+  double SecondsIfAlike(Ranks ranks) const;
+  absl::StatusOr<const WholeWork*> WholeWorkOf(Ranks ranks);
+  absl::StatusOr<PipelineCosts> CostsOf(Ranks ranks, const StepWork& work);
+  void AddEdges(Ranks ranks, const StepWork& work, PipelineCosts& costs) const;
+  // `time` and `whole`: of the whole step with `count` micro-batches.
+  StageCost CostOf(const StepTime& time, double count, const WholeWork& whole,
+                   const StageWork& stage) const;
 
   const PlanTask& task_;
   const StepVariant& whole_;
-  std::optional<PipelineStep> step_;  // With some micro-batch count.
-  int64_t layers_ = 1;  // Iterations of its longest loop, which can be split.
-  ProgramArguments arguments_;
-  // Memoised for large steps; key: the stage count and the devices of each.
-  std::map<std::vector<int64_t>, Shares> known_;
+  double most_seconds_ = std::numeric_limits<double>::infinity();
+  const absl::Time begin_ = absl::Now();
+  // By pieces; nullopt: there is nothing to cut.
+  std::map<int32_t, std::optional<SplitStep>> cut_;
+  // With loops whole, by micro-batches, and its work by devices as well.
+  std::map<int64_t, PipelineStep> steps_;
+  std::map<std::pair<int64_t, int64_t>, WholeWork> whole_work_;
+  // By pieces, micro-batches and the devices of each stage.
+  std::map<std::tuple<int32_t, int64_t, std::vector<int64_t>>, StepWork> known_;
 };
 
 }  // namespace meshwright

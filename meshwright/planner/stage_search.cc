@@ -254,7 +254,7 @@ absl::StatusOr<double> StageSearch::Estimate(const Trial& trial) {
     MW_RETURN_IF_ERROR(found.status());
     ranks.push_back(&*found);
   }
-  return estimator_.SecondsOf(ranks);
+  return estimator_.SecondsOf(ranks, PiecesFor(trial));
 }
 
 void StageSearch::Keep(Trial& trial) {
@@ -397,6 +397,7 @@ absl::Status StageSearch::Check() const {
 absl::StatusOr<std::vector<StageCandidate>> StageSearch::Best(
     double whole_seconds, const std::vector<int32_t>& only) {
   MW_RETURN_IF_ERROR(Check());
+  estimator_.SetMostSeconds(task_.policy.choose.worth_a_look * whole_seconds);
   const auto is_far_behind = [&] {
     return best_.ok() &&
            best_->seconds > effort_.stages_far_behind * whole_seconds;

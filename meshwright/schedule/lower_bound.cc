@@ -24,8 +24,9 @@ struct Lone {
   std::vector<double> behind;       // From its gradient to the end of the step.
 };
 
+// `tail`, by rank: what it does after all of its actions.
 Lone LoneTimes(const std::vector<int>& rank_of_stage,
-               const PipelineCosts& costs) {
+               const std::vector<double>& tail, const PipelineCosts& costs) {
   const size_t stages = rank_of_stage.size();
   Lone lone = {std::vector<double>(stages), std::vector<double>(stages),
                std::vector<double>(stages)};
@@ -39,7 +40,8 @@ Lone LoneTimes(const std::vector<int>& rank_of_stage,
   };
   for (size_t stage = 0; stage < stages; ++stage) {
     const StageCost& cost = costs.stages[stage];
-    lone.behind[stage] = WholeBackward(cost) - ToGradient(cost);
+    lone.behind[stage] =
+        WholeBackward(cost) - ToGradient(cost) + tail[rank_of_stage[stage]];
     for (const StageEdge* edge : in[stage]) {
       lone.forward_at[stage] = std::max(
           lone.forward_at[stage], lone.forward_at[edge->from] +
@@ -68,21 +70,35 @@ Lone LoneTimes(const std::vector<int>& rank_of_stage,
 
 double StepLowerBound(const std::vector<int>& rank_of_stage, int ranks,
                       int micro_batches, const PipelineCosts& costs) {
-  const Lone lone = LoneTimes(rank_of_stage, costs);
   const double times = micro_batches;
   const auto stages_of = StagesByRank(rank_of_stage, ranks);
+  // Ranks apply what they have, after their actions or after those of all.
+  std::vector<double> tail(ranks, 0);
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (const int stage : stages_of[rank]) {
+      tail[rank] += costs.stages[stage].apply;
+    }
+  }
+  double end = 0;
+  if (costs.apply_after_all) {
+    end = std::ranges::max(tail);
+    tail.assign(ranks, 0);
+  }
+  const Lone lone = LoneTimes(rank_of_stage, tail, costs);
   double bound = 0;
   for (int rank = 0; rank < ranks; ++rank) {
     double first_forward = std::numeric_limits<double>::infinity();
     double first_gradient = first_forward;
-    double forwards = 0, backwards = 0, apply = 0;
+    double forwards = 0, backwards = 0, gradients = 0;
+    double behind = first_forward;
     for (const int stage : stages_of[rank]) {
       const StageCost& cost = costs.stages[stage];
       first_forward = std::min(first_forward, lone.forward_at[stage]);
       first_gradient = std::min(first_gradient, lone.gradient_at[stage]);
       forwards += times * cost.forward;
       backwards += times * WholeBackward(cost);
-      apply += cost.apply;
+      gradients += times * ToGradient(cost);
+      behind = std::min(behind, lone.behind[stage]);
       bound = std::max({bound,
                         lone.gradient_at[stage] + times * ToGradient(cost) +
                             lone.behind[stage],
@@ -90,11 +106,12 @@ double StepLowerBound(const std::vector<int>& rank_of_stage, int ranks,
                             times * (cost.forward + ToGradient(cost)) +
                             lone.behind[stage]});
     }
-    if (forwards + backwards + apply == 0) continue;
-    bound = std::max({bound, first_forward + forwards + backwards + apply,
-                      first_gradient + backwards + apply});
+    if (forwards + backwards + tail[rank] == 0) continue;
+    bound = std::max({bound, first_forward + forwards + backwards + tail[rank],
+                      first_gradient + backwards + tail[rank],
+                      first_forward + forwards + gradients + behind});
   }
-  return bound;
+  return bound + end;
 }
 
 }  // namespace meshwright

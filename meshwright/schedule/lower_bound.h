@@ -10,8 +10,8 @@ namespace meshwright {
 
 // Seconds that every timetable with this placement takes at least: a rank
 // cannot begin before the first value reaches it, must do all its work, and is
-// followed by what comes after the last gradient of a stage. Requires: costs
-// fit (CheckCosts).
+// followed by what comes after the last gradient of a stage, up to the end of
+// the step. Requires: costs fit (CheckCosts).
 double StepLowerBound(const std::vector<int>& rank_of_stage, int ranks,
                       int micro_batches, const PipelineCosts& costs);
 

@@ -58,10 +58,9 @@ class StepClock {
     }
     DeviceClock clock = Simulate(items, RegionId{0}, 1);
     clock.TakeArrays(graph_.parameters.size() + graph_.outputs.size());
-    StepTime time{.seconds = clock.seconds()};
-    time.comm_seconds = comm_;
-    time.loop_seconds = loops_;
-    return time;
+    time_.seconds = clock.seconds();
+    time_.comm_seconds = comm_;
+    return time_;
   }
 
  private:
@@ -298,8 +297,16 @@ class StepClock {
     const double host_seconds =
         count * (condition.host_seconds() + body.host_seconds() +
                  back.clock.host_seconds());
-    const double end = scope.clock.RunRegion(start, seconds, host_seconds);
-    if (around == 0) loops_ += seconds;
+    const double device_seconds =
+        count * (condition.device_seconds() + body.device_seconds() +
+                 back.clock.device_seconds());
+    const double end = scope.clock.RunRegion(start, seconds, host_seconds,
+                                             seconds - device_seconds);
+    if (around == 0) {
+      time_.loop_seconds += seconds;
+      time_.loop_device_seconds += device_seconds;
+      time_.loop_host_seconds += host_seconds;
+    }
     for (const OpId op : loop.carries) SetReady(op, end);
   }
 
@@ -331,7 +338,7 @@ class StepClock {
   std::vector<double> ready_;   // By value: when it is made, in its region.
   std::vector<int32_t> after_;  // By value: all-reduces that follow.
   double comm_ = 0;
-  double loops_ = 0;
+  StepTime time_;  // So far: of loops.
 };
 
 }  // namespace

@@ -30,6 +30,9 @@ struct StepTime {
   // The part of `seconds` spent in loops of the entry computation: with
   // micro-batches, everything that runs for each of them.
   double loop_seconds = 0;
+  // Of that, with a host that takes no time, and of the host itself.
+  double loop_device_seconds = 0;
+  double loop_host_seconds = 0;
 };
 
 // Linear in the step. Requires: the resharder is of the same mesh.

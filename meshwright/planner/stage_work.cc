@@ -1,0 +1,153 @@
+#include "meshwright/planner/stage_work.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "meshwright/base/status_macros.h"
+#include "meshwright/cost/device_clock.h"
+#include "meshwright/cost/instruction_time.h"
+#include "meshwright/cost/op_time.h"
+#include "meshwright/cost/program_memory.h"
+#include "meshwright/hlo/opcode_traits.h"
+#include "meshwright/hlo/trip_count.h"
+#include "meshwright/pipeline/stage_programs.h"
+#include "meshwright/schedule/stage_edges.h"
+
+namespace meshwright {
+namespace {
+
+using Kind = StageProgram::Kind;
+
+// Runs the kernels of a program.
+class KernelClock {
+ public:
+  KernelClock(const Module& module, const KernelTimes& times)
+      : times_(times),
+        entry_(*module.entry()),
+        kernels_(KernelsOf(module, ModuleWork(module),
+                           FusionStyleFor(times.is_cpu))) {
+    const auto found = kernels_.find(&entry_);
+    if (found != kernels_.end() &&
+        std::ranges::any_of(found->second, [](const Kernel& kernel) {
+          return IsControlFlow(kernel.root->opcode);
+        })) {
+      region_seconds_ =
+          InstructionSeconds(module, times.rates, times.is_cpu, times.devices);
+    }
+  }
+
+  ProgramWork Run() {
+    const DeviceClock clock = Run(entry_);
+    return {.seconds = clock.device_seconds(),
+            .host_seconds = clock.host_seconds()};
+  }
+
+ private:
+  DeviceClock Run(const Computation& computation) {
+    DeviceClock clock(times_.rates);
+    const auto found = kernels_.find(&computation);
+    if (found == kernels_.end()) return clock;
+    const bool is_entry = &computation == &entry_;
+    for (const Kernel& kernel : found->second) {
+      const Instruction& root = *kernel.root;
+      if (IsControlFlow(root.opcode)) {
+        clock.RunRegion(0, is_entry ? region_seconds_[root.id] : 0,
+                        HostSeconds(root));
+      } else {
+        clock.RunKernel(root, 0,
+                        is_entry
+                            ? KernelSeconds(kernel, times_.rates,
+                                            static_cast<double>(times_.devices))
+                            : 0);
+      }
+    }
+    return clock;
+  }
+
+  double HostSeconds(const Instruction& root) {
+    double sum = 0;
+    for (const Computation* called : root.called) {
+      const auto known = host_.find(called);
+      sum += known != host_.end() ? known->second
+                                  : host_[called] = Run(*called).host_seconds();
+    }
+    const int64_t times =
+        root.opcode == Opcode::kWhile ? TripCount(root).value_or(1) : 1;
+    return sum * static_cast<double>(times);
+  }
+
+  const KernelTimes& times_;
+  const Computation& entry_;
+  const ProgramKernels kernels_;
+  // Of control flow, by id of the entry; empty if there is none.
+  std::vector<double> region_seconds_;
+  absl::flat_hash_map<const Computation*, double> host_;
+};
+
+ProgramWork WorkOf(const Module& module, const KernelTimes& times) {
+  return KernelClock(module, times).Run();
+}
+
+std::vector<SentValue> SentValues(const StagedStep& step) {
+  std::vector<SentValue> sent;
+  for (const StageValue& value : step.values) {
+    const StageProgram& maker = step.programs[value.program];
+    if (maker.kind == Kind::kApply || maker.kind == Kind::kStart) continue;
+    std::set<int32_t> to;
+    for (const int32_t user : value.users) to.insert(step.programs[user].stage);
+    to.erase(maker.stage);
+    for (const int32_t stage : to) {
+      sent.push_back({value.name, value.shape, maker.stage, stage});
+    }
+  }
+  return sent;
+}
+
+}  // namespace
+
+WholeWork WorkOfStep(const PipelineStep& step, const KernelTimes& times) {
+  WholeWork work{.micro_batch = WorkOf(step.micro_batch(), times),
+                 .once = WorkOf(step.split.apply.module, times)};
+  work.once.seconds += WorkOf(step.split.start, times).seconds;
+  return work;
+}
+
+absl::StatusOr<StepWork> WorkOfStages(const PipelineStep& step,
+                                      const std::vector<int32_t>& forward,
+                                      int32_t stages,
+                                      const KernelTimes& times) {
+  MW_ASSIGN_OR_RETURN(const StagedStep staged,
+                      MakeStagePrograms(step.split, {.stages = stages,
+                                                     .forward = forward,
+                                                     .state = step.state}));
+  StepWork work{.stages = std::vector<StageWork>(stages),
+                .sent = SentValues(staged),
+                .edges = EdgesOf(staged)};
+  for (const StageProgram& program : staged.programs) {
+    if (program.round > 0) work.apply_after_all = true;
+    ProgramWork one = WorkOf(program.module, times);
+    one.arrays =
+        static_cast<double>(program.inputs.size() + program.results.size());
+    StageWork& stage = work.stages[program.stage];
+    switch (program.kind) {
+      case Kind::kForward:
+        stage.forward = one;
+        break;
+      case Kind::kInput:
+        stage.input_grad = one;
+        break;
+      case Kind::kWeight:
+        stage.weight_grad = one;
+        break;
+      case Kind::kApply:
+      case Kind::kStart:
+        stage.once.push_back(one);
+        break;
+    }
+  }
+  return work;
+}
+
+}  // namespace meshwright
