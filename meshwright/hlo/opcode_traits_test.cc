@@ -52,7 +52,9 @@ TEST(OpcodeTraitsTest, HalvesOfCollectivesAreBoth) {
 
 TEST(OpcodeTraitsTest, ElementsAreSelectedKeptOrReordered) {
   for (const Opcode opcode : EveryOpcode()) {
-    if (KeepsElements(opcode)) EXPECT_TRUE(SelectsElements(opcode));
+    if (KeepsElements(opcode)) {
+      EXPECT_TRUE(SelectsElements(opcode));
+    }
     if (IsArithmetic(opcode) && SelectsElements(opcode)) {
       EXPECT_TRUE(KeepsElements(opcode)) << Name(opcode);
     }
