@@ -88,7 +88,9 @@ TEST(DatasetSpecTest, DamagedTextIsNeverMoreThanAMistake) {
     for (const char c : {'"', '{', '[', '9', '\0', '\xff'}) {
       changed[at] = c;
       const auto spec = ParseDatasetSpec(changed);
-      if (spec.ok()) EXPECT_TRUE(ParseDatasetSpec(ToJson(*spec)).ok());
+      if (spec.ok()) {
+        EXPECT_TRUE(ParseDatasetSpec(ToJson(*spec)).ok());
+      }
     }
   }
   EXPECT_FALSE(ParseDatasetSpec(std::string(100'000, '[')).ok());

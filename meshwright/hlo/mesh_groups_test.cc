@@ -26,7 +26,9 @@ TEST_P(ExpandMeshGroupsTest, GroupsDifferAlongTheirAxes) {
   const auto& [name, sizes, devices, parts, want] = GetParam();
   const auto groups = ExpandMeshGroups(sizes, devices, parts);
   EXPECT_EQ(groups.ok(), !want.empty()) << groups.status();
-  if (groups.ok()) EXPECT_EQ(*groups, want);
+  if (groups.ok()) {
+    EXPECT_EQ(*groups, want);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

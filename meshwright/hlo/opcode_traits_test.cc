@@ -80,7 +80,9 @@ TEST(OpcodeTraitsTest, CallsAreInlinedAndLoopsAreNot) {
 
 TEST(OpcodeTraitsTest, ElementsAreSelectedKeptOrReordered) {
   for (const Opcode opcode : EveryOpcode()) {
-    if (KeepsElements(opcode)) EXPECT_TRUE(SelectsElements(opcode));
+    if (KeepsElements(opcode)) {
+      EXPECT_TRUE(SelectsElements(opcode));
+    }
     if (IsArithmetic(opcode) && SelectsElements(opcode)) {
       EXPECT_TRUE(KeepsElements(opcode)) << Name(opcode);
     }

@@ -253,7 +253,9 @@ TEST(ChildProcessTest, EndsWithAParentThatIsKilled) {
     for (int i = 0; i < 1000 && child == 0; ++i) {
       absl::SleepFor(absl::Milliseconds(10));
       const auto text = ReadFile(path);
-      if (text.ok()) EXPECT_TRUE(absl::SimpleAtoi(*text, &child));
+      if (text.ok()) {
+        EXPECT_TRUE(absl::SimpleAtoi(*text, &child));
+      }
     }
     ASSERT_GT(child, 0);
     EXPECT_EQ(::kill(child, 0), 0);

@@ -49,7 +49,9 @@ TEST(LinkFlowTest, AGibibyteOfCommandsComesInOrder) {
     ASSERT_TRUE(IsPart(i, command->set())) << i;
   }
   sender.join();
-  if (kMemoryIsMeasured) EXPECT_LT(peak.bytes(), kMaxPeakBytes);
+  if (kMemoryIsMeasured) {
+    EXPECT_LT(peak.bytes(), kMaxPeakBytes);
+  }
 }
 
 TEST(LinkFlowTest, AGibibyteOfReportsComesInOrder) {
@@ -76,7 +78,9 @@ TEST(LinkFlowTest, AGibibyteOfReportsComesInOrder) {
                .lost = [](absl::Status) {}});
   EXPECT_TRUE(all.Take());
   sender.join();
-  if (kMemoryIsMeasured) EXPECT_LT(peak.bytes(), kMaxPeakBytes);
+  if (kMemoryIsMeasured) {
+    EXPECT_LT(peak.bytes(), kMaxPeakBytes);
+  }
 }
 
 TEST(LinkFlowTest, SendersThatWaitNoticeTheEnd) {

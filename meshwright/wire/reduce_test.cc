@@ -162,7 +162,9 @@ TEST_P(Float8Test, ValuesComeBackAndRoundToNearestEven) {
     ASSERT_EQ(kind.Encode(middle), (bits + 1) & ~1);
     ASSERT_EQ(kind.Encode(std::nextafter(middle, 0.0f)), bits);
     ASSERT_EQ(kind.Encode(std::nextafter(middle, 1e9f)), bits + 1);
-    if (bits > 0) ASSERT_EQ(kind.Encode(-value), bits | 0x80);
+    if (bits > 0) {
+      ASSERT_EQ(kind.Encode(-value), bits | 0x80);
+    }
   }
   const float beyond = kind.Decode(kind.Encode(4 * largest_value));
   EXPECT_EQ(std::isinf(beyond), has_infinity);
