@@ -36,8 +36,9 @@ namespace {
 
 absl::StatusOr<std::unique_ptr<JobRunner>> Load(const Module& module,
                                                 JobSource source, Where where) {
-  if (Client** const client = std::get_if<Client*>(&where)) {
-    return MakeLocalRunner(module, std::move(source), *client);
+  if (const auto* const here = std::get_if<OnDevices>(&where)) {
+    return MakeLocalRunner(module, std::move(source), here->client,
+                           /*xla_overrides=*/{}, here->cache);
   }
   const OnWorkers on = std::holds_alternative<OnWorkers>(where)
                            ? std::get<OnWorkers>(where)

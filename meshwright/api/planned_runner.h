@@ -13,6 +13,7 @@
 #include "meshwright/partition/partition.h"
 #include "meshwright/plan/plan.h"
 #include "meshwright/planner/planner.h"
+#include "meshwright/runtime/compile_cache.h"
 #include "meshwright/runtime/coordinator.h"
 #include "meshwright/runtime/job_runner.h"
 #include "meshwright/runtime/pipeline_runner.h"
@@ -30,6 +31,15 @@ std::string PlatformFor(const Plan& plan);
 absl::StatusOr<std::unique_ptr<Client>> MakeClientFor(
     const std::string& platform, int64_t devices);
 
+// Devices of this process; `cache`: of their compiled programs, or null.
+struct OnDevices {
+  OnDevices(Client* of, CompileCache* kept = nullptr)  // NOLINT: also implicit.
+      : client(of), cache(kept) {}
+
+  Client* client;
+  CompileCache* cache;
+};
+
 // The workers of a coordinator; `beside`: a job on them that stays, or null.
 struct OnWorkers {
   Coordinator* coordinator = nullptr;
@@ -37,7 +47,7 @@ struct OnWorkers {
 };
 
 // Where steps run: on the devices of this process, or on those of workers.
-using Where = std::variant<Client*, Coordinator*, OnWorkers>;
+using Where = std::variant<OnDevices, Coordinator*, OnWorkers>;
 
 // All arguments must outlive the runner. The whole step on one device, or as
 // partitioned.

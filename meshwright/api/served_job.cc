@@ -188,7 +188,7 @@ absl::StatusOr<Where> ServedJob::FindPlace() {
   const meshwright::Plan& plan = loaded_->plan;
   MW_ASSIGN_OR_RETURN(Client* const client,
                       lane_->ClientFor(PlatformFor(plan), plan.device_count()));
-  return client;
+  return OnDevices(client, options_.cache);
 }
 
 absl::Status ServedJob::Place() {

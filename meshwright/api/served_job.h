@@ -34,6 +34,8 @@ class ServedJob {
     // Its workers run the job; must outlive it. Null: devices of this process
     // do.
     Coordinator* coordinator = nullptr;
+    // Of programs for these devices; must outlive it. May be null.
+    CompileCache* cache = nullptr;
     // Called after every step, on the job's thread.
     std::function<void(const StepFigures&)> on_step;
     // How long to wait for workers with enough devices.

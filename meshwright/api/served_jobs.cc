@@ -73,7 +73,8 @@ absl::StatusOr<std::string> MakePlanText(const PlanInput& input,
 
 }  // namespace
 
-ServedJobs::ServedJobs(Options options) : options_(std::move(options)) {}
+ServedJobs::ServedJobs(Options options)
+    : options_(std::move(options)), cache_(options_.cache) {}
 
 ServedJobs::~ServedJobs() { Shutdown(); }
 
@@ -196,6 +197,7 @@ std::shared_ptr<ServedJob> ServedJobs::Add(std::shared_ptr<ServedJob> beside) {
              .number = number,
              .beside = std::move(beside),
              .coordinator = options_.coordinator,
+             .cache = &cache_,
              .on_step = [this](const StepFigures& one) { Note(one); },
              .patience = options_.patience});
 }
@@ -331,6 +333,9 @@ absl::StatusOr<std::string> ServedJobs::Describe(JobCall&) {
     for (const auto& worker : options_.coordinator->workers()) {
       json["workers"].push_back(Described(*worker));
     }
+  } else {
+    json["programs"] = {{"cached", cache_.hits()},
+                        {"compiled", cache_.compiled()}};
   }
   const std::lock_guard lock(mutex_);
   for (const auto& [number, job] : jobs_) {

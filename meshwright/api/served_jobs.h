@@ -26,6 +26,7 @@
 #include "meshwright/api/line_watchers.h"
 #include "meshwright/api/served_job.h"
 #include "meshwright/mesh/cluster.h"
+#include "meshwright/runtime/compile_cache.h"
 #include "meshwright/runtime/coordinator.h"
 #include "meshwright/runtime/metrics_text.h"
 #include "meshwright/service/job_service.h"
@@ -37,6 +38,8 @@ class ServedJobs : public JobService {
   struct Options {
     // Must outlive this. Null: jobs run on the devices of this process.
     Coordinator* coordinator = nullptr;
+    // A folder of programs compiled for these devices; empty: none.
+    std::string cache;
     // The cluster to plan for if a client names none.
     std::optional<Cluster> cluster;
     // How many workers must have joined before the first job is loaded; 0:
@@ -108,6 +111,7 @@ class ServedJobs : public JobService {
   void Note(const StepFigures& figures);
 
   const Options options_;
+  CompileCache cache_;
   const absl::Time started_ = absl::Now();
   LastFigures figures_;
   LineWatchers watchers_;

@@ -22,6 +22,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
+#include "meshwright/cli/cache_flag.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/ffi_flag.h"
 #include "meshwright/cli/host_memory.h"
@@ -80,6 +81,7 @@ const CommandSpec& RunSpec() {
              "cpu, cuda, tpu (default: what the plan is for, or the fastest "
              "there)"},
             FfiFlag(),
+            CacheFlag(),
             {"json", "", "one JSON object on stdout"}}};
     const std::vector<FlagSpec> split = SplitFlags();
     made->flags.insert(made->flags.begin(), split.begin(), split.end());
@@ -231,9 +233,15 @@ Json ToJson(const RunLog& log, const Running& running) {
                {"devices", site.devices},
                {"workers", site.worker_count},
                {"compile_seconds", running.compile_seconds},
+               {"programs_cached", nullptr},
+               {"programs_compiled", nullptr},
                {"step_seconds", log.seconds},
                {"loss", log.losses}};
   json["xla_options"] = OptionsOf(site);
+  if (site.cache != nullptr) {
+    json["programs_cached"] = site.cache->hits();
+    json["programs_compiled"] = site.cache->compiled();
+  }
   if (log.first > 0) json["first_step"] = log.first;
   if (!log.simulated.empty()) json["simulated_seconds"] = log.simulated;
   if (const auto position = running.runner->position()) {

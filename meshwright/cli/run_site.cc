@@ -8,6 +8,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/stopwatch.h"
 #include "meshwright/base/units.h"
+#include "meshwright/cli/cache_flag.h"
 #include "meshwright/cli/ffi_flag.h"
 #include "meshwright/cli/split_module.h"
 #include "meshwright/mesh/cluster_file.h"
@@ -23,6 +24,7 @@ absl::StatusOr<RunSite> MakeSite(const CommandLine& line, int64_t devices) {
   RunSite site{.worker_count = static_cast<int>(workers), .devices = devices};
   if (workers == 0) {
     MW_ASSIGN_OR_RETURN(site.client, MakeClientFor(platform, devices));
+    site.cache = std::make_unique<CompileCache>(CacheFolderOf(line));
     site.platform = site.client->platform_name();
     site.device_kind = site.client->devices()[0]->kind();
     return site;
@@ -32,12 +34,16 @@ absl::StatusOr<RunSite> MakeSite(const CommandLine& line, int64_t devices) {
         absl::StrCat("--workers ", workers, ": the step is for ",
                      Counted(devices, "device"), ", so some would have none"));
   }
+  std::vector<std::string> further = FfiWords(line);
+  for (std::string& word : CacheWords(line)) {
+    further.push_back(std::move(word));
+  }
   MW_ASSIGN_OR_RETURN(
       site.workers,
       LocalWorkers::Start({.count = site.worker_count,
                            .devices = (devices + workers - 1) / workers,
                            .platform = platform,
-                           .further = FfiWords(line)}));
+                           .further = std::move(further)}));
   const proto::Hello& hello = site.workers->coordinator().workers()[0]->hello();
   site.platform = hello.platform();
   site.device_kind = hello.device_kind();

@@ -16,6 +16,7 @@
 #include "meshwright/engine/client.h"
 #include "meshwright/hlo/module.h"
 #include "meshwright/partition/partition.h"
+#include "meshwright/runtime/compile_cache.h"
 #include "meshwright/runtime/job_runner.h"
 #include "meshwright/runtime/runner.h"
 #include "meshwright/service/local_workers.h"
@@ -24,7 +25,8 @@ namespace meshwright {
 
 // Devices.
 struct RunSite {
-  std::unique_ptr<Client> client;  // Null with workers.
+  std::unique_ptr<Client> client;       // Null with workers.
+  std::unique_ptr<CompileCache> cache;  // Likewise.
   std::unique_ptr<LocalWorkers> workers;
   int worker_count = 0;  // 0: none but this process.
   int64_t devices = 1;
@@ -32,7 +34,7 @@ struct RunSite {
   std::string device_kind;
 
   Where where() const {
-    if (client != nullptr) return client.get();
+    if (client != nullptr) return OnDevices(client.get(), cache.get());
     return &workers->coordinator();
   }
 };

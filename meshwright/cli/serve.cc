@@ -15,6 +15,7 @@
 #include "meshwright/base/process_end.h"
 #include "meshwright/base/shared_memory.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/cli/cache_flag.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/ffi_flag.h"
 #include "meshwright/cli/security_flags.h"
@@ -39,6 +40,7 @@ const CommandSpec& ServeSpec() {
                    "run jobs on the devices of this machine, in this process, "
                    "without workers"},
                   FfiFlag(),
+                  CacheFlag(),
                   {"until-eof", "", "end when standard input does"},
                   {"shared-memory", "FD",
                    "tensors may lie in this memory, of whoever starts it: a "
@@ -116,10 +118,12 @@ absl::Status RunServe(const CommandLine& line) {
     }
     options.workers = 0;
   }
-  if (line.Has("ffi") && !options.own_devices) {
-    return absl::InvalidArgumentError(
-        "--ffi is for --own-devices; workers take it themselves");
+  for (const char* flag : {"ffi", "cache"}) {
+    if (!line.Has(flag) || options.own_devices) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--", flag, " is for --own-devices; workers take it themselves"));
   }
+  options.cache = CacheFolderOf(line);
   MW_RETURN_IF_ERROR(LoadFfiLibraries(line));
   MW_ASSIGN_OR_RETURN(options.memory, OpenMemory(line));
   MW_ASSIGN_OR_RETURN(options.step_socket, Inherited(line, "step-socket"));

@@ -21,8 +21,8 @@ using Json = nlohmann::ordered_json;
 // Flags for what the coordinator decides, or for which the devices must be
 // local.
 constexpr const char* kNotThere[] = {
-    "sharding", "mesh",  "rules",   "require-rules", "stages",
-    "workers",  "trace", "metrics", "platform",      "ffi"};
+    "sharding", "mesh",    "rules",    "require-rules", "stages", "workers",
+    "trace",    "metrics", "platform", "ffi",           "cache"};
 
 // The list of that name; empty if there is none.
 Json ListIn(const std::string& text, const char* name) {

@@ -90,6 +90,7 @@ absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(
   if (options.own_devices) self->coordinator_->EndWorkers();
   ServedJobs::Options jobs{
       .coordinator = options.own_devices ? nullptr : self->coordinator_.get(),
+      .cache = options.cache,
       .cluster = options.cluster,
       .workers = options.workers};
   if (self->metrics_file_ != nullptr) {

@@ -38,6 +38,7 @@ struct ServingOptions {
   int workers = 0;  // How many to wait for; 0: no particular number.
   // Jobs run in this process; workers are rejected.
   bool own_devices = false;
+  std::string cache = {};  // A folder of their programs; empty: none.
   std::shared_ptr<const SharedMemory> memory = {};  // With clients.
   std::optional<int> step_socket = {};  // Of one client, a file descriptor.
   std::optional<MetricsServerOptions> metrics = {};  // Without its text.

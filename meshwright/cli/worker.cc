@@ -15,6 +15,7 @@
 #include "absl/synchronization/notification.h"
 #include "meshwright/base/process_end.h"
 #include "meshwright/base/status_macros.h"
+#include "meshwright/cli/cache_flag.h"
 #include "meshwright/cli/commands.h"
 #include "meshwright/cli/ffi_flag.h"
 #include "meshwright/cli/security_flags.h"
@@ -24,7 +25,6 @@
 #include "meshwright/launch/join_role.h"
 #include "meshwright/launch/line_relay.h"
 #include "meshwright/launch/rank_discovery.h"
-#include "meshwright/runtime/compile_cache.h"
 #include "meshwright/service/serve_worker.h"
 
 namespace meshwright {
@@ -47,9 +47,7 @@ const CommandSpec& WorkerSpec() {
             {"memory-fraction", "F",
              "how much of each GPU's memory to take (default 0.75)"},
             {"platform", "NAME", "cpu, cuda, tpu (default: the fastest there)"},
-            {"cache", "DIR",
-             "keep compiled programs there (default ~/.cache/meshwright/"
-             "programs; none: do not)"},
+            CacheFlag(),
             {"connect-timeout", "S",
              "how long to try to reach the coordinator (default 60)"}}};
     made->flags.push_back(FfiFlag());
@@ -191,7 +189,6 @@ absl::Status RunWorker(const CommandLine& line) {
     MW_ASSIGN_OR_RETURN(client.values["memory_fraction"],
                         MemoryFraction(line, file));
   }
-  const std::string cache = line.Text("cache", CompileCache::DefaultFolder());
   // The worker's own coordinator would end with it.
   const std::function<void()> renew =
       coordinator == nullptr ? std::function<void()>(BeginAnew) : EndAlone;
@@ -201,7 +198,7 @@ absl::Status RunWorker(const CommandLine& line) {
                       .plugin = plugin,
                       .client = client,
                       .connect_timeout = absl::Seconds(patience),
-                      .cache = cache == "none" ? "" : cache,
+                      .cache = CacheFolderOf(line),
                       .renew = renew,
                       .stuck = [renew](const absl::Status& why, bool is_over) {
                         EndStuck(why, renew, is_over);

@@ -94,7 +94,10 @@ std::string CompileCache::PathFor(const Client& client, const Program& program,
 
 absl::StatusOr<std::unique_ptr<Executable>> CompileCache::Compile(
     Client& client, const Program& program, const CompileOptions& options) {
-  if (folder_.empty()) return client.Compile(program, options);
+  if (folder_.empty()) {
+    ++compiled_;
+    return client.Compile(program, options);
+  }
   const std::string path = PathFor(client, program, options);
   const absl::StatusOr<std::string> file = ReadFile(path);
   if (file.ok() && file->size() > 64 &&
@@ -107,6 +110,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileCache::Compile(
       return loaded;
     }
   }
+  ++compiled_;
   MW_ASSIGN_OR_RETURN(std::unique_ptr<Executable> compiled,
                       client.Compile(program, options));
   Keep(path, *compiled);

@@ -5,13 +5,14 @@
 //   MW_ASSIGN_OR_RETURN(auto executable,
 //                       cache.Compile(*client, {"hlo", code}, options));
 //
-// Programs are compiled anew if the file is damaged or the plug-in rejects it.
-// Several processes may share a folder. The CPU plug-in cannot serialize
-// programs with XNNPACK reductions (docs/design/0002); those are compiled every
-// time.
+// Thread-safe. Programs are compiled anew if the file is damaged or the plug-in
+// rejects it. Several processes may share a folder. The CPU plug-in cannot
+// serialize programs with XNNPACK reductions (docs/design/0002); those are
+// compiled every time.
 #ifndef MESHWRIGHT_RUNTIME_COMPILE_CACHE_H_
 #define MESHWRIGHT_RUNTIME_COMPILE_CACHE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,6 +35,7 @@ class CompileCache {
   absl::StatusOr<std::unique_ptr<Executable>> Compile(
       Client& client, const Program& program, const CompileOptions& options);
   int hits() const { return hits_; }  // Programs that were found.
+  int compiled() const { return compiled_; }
 
  private:
   std::string PathFor(const Client& client, const Program& program,
@@ -44,7 +46,8 @@ class CompileCache {
   const int64_t limit_;
   // Code is only for processors with all of these features.
   const std::string processor_;
-  int hits_ = 0;
+  std::atomic<int> hits_ = 0;
+  std::atomic<int> compiled_ = 0;
 };
 
 }  // namespace meshwright

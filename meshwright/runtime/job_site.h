@@ -61,7 +61,8 @@ struct StepReport {
   double seconds = 0;
   std::optional<double> loss;
   std::vector<RankRecord> ranks;
-  int64_t wire_bytes = 0;             // Between workers.
+  int64_t memory_bytes = 0;  // Of programs in this process, per device.
+  int64_t wire_bytes = 0;    // Between workers.
   std::vector<WorkerRecord> workers;  // Those that are other processes.
   // If a dataset feeds the job: samples consumed after this step.
   std::optional<int64_t> position;

@@ -1,6 +1,5 @@
 #include "meshwright/runtime/loaded_job.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/memory/memory.h"
@@ -8,6 +7,7 @@
 #include "meshwright/base/status_macros.h"
 #include "meshwright/crossing/cross_collectives.h"
 #include "meshwright/runtime/part_bytes.h"
+#include "meshwright/runtime/peak_memory.h"
 #include "meshwright/runtime/state_files.h"
 #include "meshwright/runtime/state_messages.h"
 #include "meshwright/runtime/step_done.h"
@@ -59,13 +59,7 @@ absl::StatusOr<std::unique_ptr<LoadedJob>> LoadedJob::Create(
                                         .wire = loaded->wire_.get(),
                                         .log = &loaded->log_,
                                         .cache = cache}));
-  for (const auto& executable : loaded->executor_->executables()) {
-    if (executable == nullptr) continue;
-    if (const auto memory = executable->Memory(); memory.ok()) {
-      loaded->memory_bytes_ =
-          std::max(loaded->memory_bytes_, memory->total_bytes());
-    }
-  }
+  loaded->memory_bytes_ = PeakOfPrograms(*loaded->executor_);
   return loaded;
 }
 

@@ -7,6 +7,7 @@
 
 #include "meshwright/base/status_macros.h"
 #include "meshwright/runtime/executor.h"
+#include "meshwright/runtime/peak_memory.h"
 #include "meshwright/runtime/state_files.h"
 #include "meshwright/runtime/write_programs.h"
 
@@ -33,8 +34,10 @@ class LocalWrite : public StateWrite {
 // The whole job is local.
 class LocalSite : public JobSite {
  public:
-  explicit LocalSite(std::unique_ptr<Executor> executor)
-      : executor_(std::move(executor)) {}
+  LocalSite(std::unique_ptr<Executor> executor, CompileCache* cache)
+      : executor_(std::move(executor)),
+        cache_(cache),
+        memory_bytes_(PeakOfPrograms(*executor_)) {}
 
   const Job& job() const override { return executor_->job(); }
 
@@ -47,6 +50,7 @@ class LocalSite : public JobSite {
     std::vector<StepReport> reports;
     MW_RETURN_IF_ERROR(executor_->Steps(next_step_, count,
                                         [&](int64_t number, StepReport report) {
+                                          report.memory_bytes = memory_bytes_;
                                           reports.push_back(std::move(report));
                                           Complete(number, reports.back());
                                           next_step_ = number + 1;
@@ -70,10 +74,10 @@ class LocalSite : public JobSite {
     MW_ASSIGN_OR_RETURN(
         const std::vector<std::string> programs,
         WritePrograms(init, /*worker=*/0, kJobCalls, client->platform_name()));
-    MW_ASSIGN_OR_RETURN(
-        std::unique_ptr<Executor> executor,
-        Executor::Create(std::move(init.job), programs, {.client = client}));
-    return std::make_unique<LocalSite>(std::move(executor));
+    MW_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
+                        Executor::Create(std::move(init.job), programs,
+                                         {.client = client, .cache = cache_}));
+    return std::make_unique<LocalSite>(std::move(executor), cache_);
   }
 
   absl::Status Adopt(JobSite& init,
@@ -119,6 +123,8 @@ class LocalSite : public JobSite {
   int64_t steps_run() const override { return next_step_; }
 
   const std::unique_ptr<Executor> executor_;
+  CompileCache* const cache_;
+  const int64_t memory_bytes_;
   int64_t next_step_ = 0;
 };
 
@@ -126,7 +132,7 @@ class LocalSite : public JobSite {
 
 absl::StatusOr<std::unique_ptr<JobRunner>> MakeLocalRunner(
     const Module& module, JobSource source, Client* client,
-    OptionMap xla_overrides) {
+    OptionMap xla_overrides, CompileCache* cache) {
   const std::vector<int64_t> devices = {std::ssize(client->devices())};
   MW_RETURN_IF_ERROR(PlaceJob(devices, source.job));
   MW_ASSIGN_OR_RETURN(
@@ -134,12 +140,13 @@ absl::StatusOr<std::unique_ptr<JobRunner>> MakeLocalRunner(
       WritePrograms(source, /*worker=*/0, kJobCalls, client->platform_name()));
   MW_ASSIGN_OR_RETURN(
       std::unique_ptr<Executor> executor,
-      Executor::Create(
-          std::move(source.job), programs,
-          {.client = client, .xla_overrides = std::move(xla_overrides)}));
+      Executor::Create(std::move(source.job), programs,
+                       {.client = client,
+                        .xla_overrides = std::move(xla_overrides),
+                        .cache = cache}));
   const Job* const job = &executor->job();
   return std::make_unique<JobRunner>(
-      module, job, std::make_unique<LocalSite>(std::move(executor)));
+      module, job, std::make_unique<LocalSite>(std::move(executor), cache));
 }
 
 absl::StatusOr<std::unique_ptr<JobRunner>> MakeLocalRunner(

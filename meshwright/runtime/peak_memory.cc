@@ -10,6 +10,16 @@ absl::string_view Name(PeakMemory::Source source) {
   return source == PeakMemory::Source::kAllocator ? "allocator" : "compiler";
 }
 
+int64_t PeakOfPrograms(const Executor& executor) {
+  int64_t most = 0;
+  for (const auto& executable : executor.executables()) {
+    if (executable == nullptr) continue;
+    const absl::StatusOr<ProgramMemory> memory = executable->Memory();
+    if (memory.ok()) most = std::max(most, memory->total_bytes());
+  }
+  return most;
+}
+
 absl::StatusOr<PeakMemory> MeasurePeak(const Executor& executor,
                                        const std::set<int>& others) {
   PeakMemory compiled{.source = PeakMemory::Source::kCompiler};

@@ -20,6 +20,9 @@ struct PeakMemory {
   Source source = Source::kCompiler;
 };
 
+// What the largest of the compiled programs takes on a device; 0: unknown.
+int64_t PeakOfPrograms(const Executor& executor);
+
 // "allocator", "compiler".
 absl::string_view Name(PeakMemory::Source source);
 

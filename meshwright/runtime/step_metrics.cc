@@ -104,16 +104,16 @@ StepFigures FiguresOf(const JobFacts& facts, const Job& job, int64_t number,
   if (job.timetable.ranks() > 1 && !report.ranks.empty()) {
     figures.bubble = ExecutionOf(job, report).bubble_share;
   }
-  if (report.workers.empty()) return figures;
   double waited = 0;
-  int64_t memory = 0;
+  int64_t memory = report.memory_bytes;
   for (const WorkerRecord& worker : report.workers) {
     waited = std::max(waited, worker.wire_seconds);
     memory = std::max(memory, worker.memory_bytes);
   }
+  if (memory > 0) figures.memory_bytes = memory;
+  if (report.workers.empty()) return figures;
   figures.communication_seconds = waited;
   figures.communication_bytes = report.wire_bytes;
-  if (memory > 0) figures.memory_bytes = memory;
   return figures;
 }
 

@@ -67,6 +67,13 @@ TEST(StepMetricsTest, FiguresOfWorkers) {
             R"("communication_bytes":77,"memory_bytes":4096})");
 }
 
+TEST(StepMetricsTest, MemoryOfThisProcessNeedsNoWorkers) {
+  const StepFigures figures =
+      FiguresOf({}, OneStage(), 0, {.seconds = 0.5, .memory_bytes = 4096});
+  EXPECT_EQ(figures.memory_bytes, 4096);
+  EXPECT_EQ(figures.communication_bytes, std::nullopt);
+}
+
 TEST(StepMetricsTest, WhatIsNotKnownIsNull) {
   const StepReport report{.seconds = 0.5, .loss = std::nan("")};
   const auto json = nlohmann::json::parse(ToJsonLine(

@@ -28,7 +28,8 @@ _END_SECONDS = 5
 class Engine:
     """Starts at once; `service` waits until it answers."""
 
-    def __init__(self, ffi: Sequence[str] = ()):
+    def __init__(self, ffi: Sequence[str] = (), cache: str | None = None):
+        """`cache`: a folder of compiled programs, "none", or None for the default."""
         self._pid = os.getpid()
         self._last = collections.deque(maxlen=8)  # Lines of its stderr.
         self._address: str | None = None
@@ -39,6 +40,8 @@ class Engine:
         words = ["serve", "--own-devices", "--until-eof", "--listen", "127.0.0.1:0"]
         for library in ffi:
             words += ["--ffi", library]
+        if cache is not None:
+            words += ["--cache", cache]
         self._memory = SharedMemory.create()
         inherited = []
         if self._memory is not None:

@@ -52,6 +52,7 @@ def parallelize(
     log_every: int | None = None,
     sinks: Iterable = (),
     ffi: str | Iterable[str] = (),
+    cache: str | Path | bool | None = None,
     **plan,
 ) -> "ParallelStep":
     """`fn`, planned for a cluster and run on it; called as `fn` is.
@@ -77,6 +78,9 @@ def parallelize(
       ffi: libraries with the kernels of custom calls, "kernels.so:norm=RmsNorm" for
         what `jax.ffi.register_ffi_target("norm", ...)` is for jax. Workers of a
         coordinator are given theirs when they start.
+      cache: the folder in which compiled programs are kept, so that the next start
+        of a script need not compile them; False: nowhere. Default:
+        ~/.cache/meshwright/programs, as with workers.
       plan: as `meshwright plan --help`: strategy, mesh ({"data": 4, "model": 2}),
         micro_batches, stages, schedule, recompute, memory (GB on a device), forbid,
         batch_axis, pins (a sharding file, or what is in it), assumed (True: no
@@ -92,7 +96,7 @@ def parallelize(
         raise MeshwrightError(f"parallelize takes a function, not {fn!r}")
     return ParallelStep(
         fn,
-        Place(cluster, platform, token, tls, ffi),
+        Place(cluster, platform, token, tls, ffi, cache),
         plan_options(plan),
         {"loss": loss, "batch": batch, "state": state, "rules": rules_text(rules)},
         None if static_argnums is None else as_list(static_argnums),

@@ -58,6 +58,7 @@ class Place:
         token: str | None,
         tls: Mapping[str, str] | None,
         ffi: str | Iterable[str] = (),
+        cache: str | Path | bool | None = None,
     ):
         text = str(cluster or _from_environment() or local_cluster())
         self.name = text
@@ -68,6 +69,12 @@ class Place:
             raise MeshwrightError(
                 f"ffi={ffi!r}: the workers of {text} have their own kernels, by "
                 "meshwright worker --ffi"
+            )
+        self._cache = _cache_folder(cache)
+        if self._cache is not None and self._is_remote:
+            raise MeshwrightError(
+                f"cache={cache!r}: the workers of {text} have their own, by "
+                "meshwright worker --cache"
             )
         self._engine: Engine | None = None
         self._service: Service | None = None
@@ -91,14 +98,14 @@ class Place:
         if not self._is_remote and self._engine is None:
             self._engine = _common.take(
                 self._process,
-                lambda: Engine(self._ffi),
+                lambda: Engine(self._ffi, self._cache),
                 lambda engine: engine.is_usable,
             )
 
     @property
     def _process(self) -> tuple:
         """What an engine is started with."""
-        return ("engine", *self._ffi)
+        return ("engine", self._cache, *self._ffi)
 
     @property
     def service(self) -> Service:
@@ -126,6 +133,17 @@ class Place:
         if self._service is not None:
             _common.give_back(self._connection, self._service)
             self._service = None
+
+
+def _cache_folder(cache: str | Path | bool | None) -> str | None:
+    """As `meshwright serve --cache` takes it; None: its default."""
+    if cache is None or cache is True:
+        return None
+    if cache is False:
+        return "none"
+    if not isinstance(cache, str | Path) or not str(cache):
+        raise MeshwrightError(f"cache={cache!r} is neither a folder nor a bool")
+    return str(cache) if str(cache) == "none" else str(Path(cache).absolute())
 
 
 def _from_environment() -> str | None:
