@@ -41,6 +41,17 @@ bool IsSum(const Instruction& instruction) {
   return ReductionOf(*instruction.called[0]) == Reduction::kSum;
 }
 
+// Whether a reduction of so many arrays gives, as its result `index`, one of
+// the two elements of that array. `value` is what its combiner computes.
+bool ChoosesOne(const Instruction& value, int64_t index, int64_t arrays) {
+  if (value.opcode == Opcode::kParameter) {
+    return value.attributes->parameter_number % arrays == index;
+  }
+  return value.opcode == Opcode::kSelect &&
+         ChoosesOne(*value.operands[1], index, arrays) &&
+         ChoosesOne(*value.operands[2], index, arrays);
+}
+
 // Whether all elements are at least 0 and below `bound`.
 bool IsBelow(const Instruction& value, int64_t bound) {
   const Instruction& at = Stripped(value);
@@ -62,8 +73,11 @@ bool IsBelow(const Instruction& value, int64_t bound) {
   }
   // The position of the largest.
   if (tuple.opcode == Opcode::kReduce) {
-    const size_t arrays = tuple.operands.size() / 2;
-    return IsBelow(*tuple.operands[index], bound) &&
+    const int64_t arrays = std::ssize(tuple.operands) / 2;
+    const Instruction& combined = *tuple.called[0]->root();
+    return combined.opcode == Opcode::kTuple &&
+           ChoosesOne(*combined.operands[index], index, arrays) &&
+           IsBelow(*tuple.operands[index], bound) &&
            IsConstant(*tuple.operands[arrays + index], 0);
   }
   return false;
@@ -76,7 +90,8 @@ bool AddsOnes(const Instruction& scatter, const Instruction& keys,
       scatter.shape.rank() != 1 || !IsSum(scatter) ||
       !IsConstant(*scatter.operands[0], 0) ||
       !IsConstant(*scatter.operands[2], 1) ||
-      ElementCount(scatter.operand_shape(1)) != ElementCount(keys.shape)) {
+      ElementCount(scatter.operand_shape(1)) != ElementCount(keys.shape) ||
+      ElementCount(scatter.operand_shape(2)) != ElementCount(keys.shape)) {
     return false;
   }
   std::vector<int64_t> each(groups);
@@ -117,6 +132,8 @@ bool SumsOneHot(const Instruction& reduce, const Instruction& keys) {
   }
   const int64_t rank = reduce.operand_shape(0).rank();
   if (reduce.shape.rank() != 1 ||
+      ElementCount(reduce.operand_shape(0)) !=
+          ElementCount(keys.shape) * reduce.shape.dimensions[0] ||
       reduce.shape.dimensions[0] != reduce.operand_shape(0).dimensions.back() ||
       std::ranges::find(reduce.attributes->dimensions, rank - 1) !=
           reduce.attributes->dimensions.end()) {

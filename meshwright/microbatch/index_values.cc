@@ -68,8 +68,16 @@ std::optional<int64_t> Apply(const Instruction& op, int64_t a) {
   }
 }
 
-// Far from where additions and products of 32-bit integers overflow.
-bool IsSmall(int64_t value) { return value >= -(1 << 30) && value <= 1 << 30; }
+// Whether all types of that width can have the values, and unsigned ones if
+// they are not negative; far from where sums overflow.
+bool Fit(const std::vector<int64_t>& values, ElementType type) {
+  const int64_t bits = std::min<int64_t>(8 * HostBytes(type), 32);
+  const int64_t limit = int64_t{1} << (bits - 2);
+  const bool is_unsigned = Name(type)[0] == 'u';
+  return std::ranges::all_of(values, [&](int64_t value) {
+    return value <= limit && value >= (is_unsigned ? 0 : -limit);
+  });
+}
 
 class Evaluator {
  public:
@@ -81,7 +89,7 @@ class Evaluator {
     if (known != values_.end()) return known->second;
     values_[&value] = std::nullopt;
     Values found = Find(value);
-    if (found.has_value() && !std::ranges::all_of(*found, IsSmall)) {
+    if (found.has_value() && !Fit(*found, value.shape.element_type)) {
       found = std::nullopt;
     }
     return values_[&value] = std::move(found);

@@ -60,7 +60,7 @@ class Finder {
   void Follow(const Instruction& op) {
     std::vector<Rows>& result = rows_[&op];
     result.resize(Leaves(op.shape).size());
-    if (op.opcode == Opcode::kTuple) {
+    if (op.opcode == Opcode::kTuple || op.opcode == Opcode::kOptBarrier) {
       result.clear();
       for (const Instruction* operand : op.operands) {
         result.insert(result.end(), Of(*operand).begin(), Of(*operand).end());
@@ -286,14 +286,16 @@ class Finder {
       }
     }
     if (rule.is_fallback || leaves.size() != rule.operands.size()) return false;
+    std::optional<int32_t> followed;  // No array has rows in two dimensions.
     for (size_t i = 0; i < leaves.size(); ++i) {
       const Rows& rows = leaves[i].second;
       if (rows.sort == nullptr) continue;
       const DimFactors& dim = rule.operands[i][rows.dimension];
-      if (dim.size() != 1 ||
+      if (dim.size() != 1 || followed.value_or(dim[0]) != dim[0] ||
           !FollowFactor(rule, dim[0], rows, leaves, result)) {
         return false;
       }
+      followed = dim[0];
     }
     return true;
   }

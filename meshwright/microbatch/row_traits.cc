@@ -4,6 +4,7 @@
 
 #include "meshwright/hlo/computation.h"
 #include "meshwright/hlo/opcode_traits.h"
+#include "meshwright/rules/island.h"
 
 namespace meshwright {
 namespace {
@@ -62,11 +63,11 @@ bool TreatsRowsAlike(const Instruction& op, size_t operand, int64_t dimension) {
       return is_full(op.shape);
     case Opcode::kDynamicUpdateSlice:
       return is_full(op.operand_shape(1));
+    case Opcode::kCustomCall:
+      return !IsIsland(op);
     case Opcode::kBroadcast:
     case Opcode::kConcatenate:
-    case Opcode::kCustomCall:
     case Opcode::kDot:
-    case Opcode::kOptBarrier:
     case Opcode::kRaggedDot:
     case Opcode::kReduce:
     case Opcode::kReshape:

@@ -108,6 +108,12 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, NotInBlocksTest,
     testing::Values(
         Case{"positions_of_rows", "divide(order, twos)", "add(order, iota)"},
+        Case{"rows_by_rows", "ROOT out = (f32[8,5]{1,0}) tuple(result)",
+             "pairs = f32[16,16]{1,0} dot(sent, sent), lhs_contracting_dims="
+             "{1}, rhs_contracting_dims={1}\n  top = f32[16]{0} reduce(pairs, "
+             "fzero), dimensions={0}, to_apply=plus\n  sum = f32[] reduce(top, "
+             "fzero), dimensions={0}, to_apply=plus\n  "
+             "ROOT out = (f32[8,5]{1,0}, f32[]) tuple(result, sum)"},
         Case{"rows_go_out", "ROOT out = (f32[8,5]{1,0}) tuple(result)",
              "ROOT out = (f32[8,5]{1,0}, f32[16,5]{1,0}) tuple(result, done)"},
         Case{"counts_of_others", "key = s32[16,1]{1,0} reshape(keys)",
