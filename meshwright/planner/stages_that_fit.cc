@@ -79,10 +79,11 @@ absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
   absl::StatusOr<Plan> best = absl::NotFoundError("none fits");
   absl::StatusOr<Plan> leanest = absl::NotFoundError("no stages");
   double least = kUnknown;  // To be beaten.
+  double near = 0;
   size_t tried = 0;
   for (; tried < staged.size(); ++tried) {
     StageCandidate& candidate = staged[tried];
-    if (candidate.seconds >= least) break;
+    if (candidate.seconds >= std::max(least, near)) break;
     const bool has_other = best.ok() || whole_seconds < kUnknown;
     if (has_other && watch.seconds() >= seconds) break;
     if (has_other) {
@@ -100,6 +101,10 @@ absl::StatusOr<Plan> FinishBestFirst(const PlanTask& task,
           plan->predicted.step_seconds < best->predicted.step_seconds) {
         best = std::move(plan);
         least = std::min(whole_seconds, best->predicted.step_seconds);
+        // Estimates so close may rank differently as programs.
+        if (least < whole_seconds) {
+          near = task.policy.prune.about_as_good * staged.front().seconds;
+        }
       }
       continue;
     }

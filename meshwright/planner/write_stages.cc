@@ -28,8 +28,11 @@ struct Scheduled {
 };
 
 Scheduled RunOf(AutoTimetable best, const PipelineCosts& costs) {
-  Simulation run = SimulateValid(best.timetable, costs, /*record=*/false);
+  const Timetable& table = best.timetable;
+  Simulation run = SimulateValid(table, costs, /*record=*/false);
   best.step_seconds = run.step_seconds;
+  best.lower_bound = StepLowerBound(table.rank_of_stage, table.ranks(),
+                                    table.micro_batches, costs);
   return {std::move(best), std::move(run)};
 }
 
@@ -40,12 +43,7 @@ absl::StatusOr<Scheduled> Schedule(const PipelineShape& shape,
   const std::optional<ScheduleKind>& wanted = task.request.schedule;
   if (wanted.has_value() && *wanted != ScheduleKind::kAuto) {
     MW_ASSIGN_OR_RETURN(Timetable timetable, MakeTimetable(shape, *wanted));
-    const double bound = StepLowerBound(timetable.rank_of_stage, shape.ranks,
-                                        shape.micro_batches, costs);
-    return RunOf({.timetable = std::move(timetable),
-                  .lower_bound = bound,
-                  .origin = *wanted},
-                 costs);
+    return RunOf({.timetable = std::move(timetable), .origin = *wanted}, costs);
   }
   absl::StatusOr<AutoTimetable> best = MakeAutoTimetable(
       shape, costs, {.work_limit = task.policy.stages.schedule_work});
@@ -335,8 +333,9 @@ absl::StatusOr<WrittenStages> WriteStages(const PlanTask& task,
   plan.pipeline->cut_gap = assigned.assignment.Gap();
   Record(predicted, scheduled, memory_times, plan);
   // Of strategies and of the timetable.
-  plan.gap = 1 - SurePart(candidate) * scheduled.best.lower_bound /
-                     plan.predicted.step_seconds;
+  plan.gap =
+      std::max(0.0, 1 - SurePart(candidate) * scheduled.best.lower_bound /
+                            plan.predicted.step_seconds);
   plan.tensors = layouts.Tensors(staged, layout, found.variant().model);
   plan.collectives = CollectivesOf(staged, layout);
   std::vector<double> counted(candidate.stages, 0);
