@@ -146,8 +146,11 @@ class Finder {
              return IsNumberOf(value, *inverse);
            });
   }
-  std::vector<int64_t> ElementsOf(const Instruction& sort) const {
-    return RowNumbers(sort.operand_shape(0).dimensions[0], blocks_);
+  // 0, 1, ..., rows - 1.
+  static std::vector<int64_t> ElementsOf(const Instruction& sort) {
+    std::vector<int64_t> elements(sort.operand_shape(0).dimensions[0]);
+    std::iota(elements.begin(), elements.end(), 0);
+    return elements;
   }
 
   // Whether rows find their number's block of `size` rows in their own block.

@@ -9,25 +9,10 @@
 namespace meshwright {
 namespace {
 
-// What cannot be said of all blocks by looking at these many elements.
-constexpr int64_t kMaxElements = 1 << 18;
-constexpr int64_t kEdge = 256;
-constexpr int64_t kStep = 61;
+// Indices of rows are evaluated one by one, which takes memory and time.
+constexpr int64_t kMostRows = 1 << 22;
 
 }  // namespace
-
-std::vector<int64_t> RowNumbers(int64_t count, int64_t blocks) {
-  std::vector<int64_t> elements;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t size = count / blocks;
-    const int64_t place = i % size;
-    if (count <= kMaxElements || place < kEdge || place >= size - kEdge ||
-        i % kStep == 0) {
-      elements.push_back(i);
-    }
-  }
-  return elements;
-}
 
 bool IsSameAlong(const Instruction& value, int64_t dimension) {
   if (value.shape.dimensions[dimension] == 1) return true;
@@ -81,7 +66,9 @@ bool TreatsRowsAlike(const Instruction& op, size_t operand, int64_t dimension) {
 
 bool NumbersRows(const Instruction& sort) {
   if (sort.opcode != Opcode::kSort || sort.operands.size() != 2 ||
-      sort.operand_shape(0).rank() != 1 || !sort.control_predecessors.empty()) {
+      sort.operand_shape(0).rank() != 1 ||
+      sort.operand_shape(0).dimensions[0] > kMostRows ||
+      !sort.control_predecessors.empty()) {
     return false;
   }
   const Instruction& root = *sort.called[0]->root();

@@ -4,15 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "meshwright/hlo/instruction.h"
 
 namespace meshwright {
-
-// 0, 1, ..., count - 1; if there are very many, those at the edges of blocks,
-// where what grows leaves its block, and some between.
-std::vector<int64_t> RowNumbers(int64_t count, int64_t blocks);
 
 // Whether all elements along the dimension are equal, as far as can be told.
 bool IsSameAlong(const Instruction& value, int64_t dimension);
@@ -21,7 +16,8 @@ bool IsSameAlong(const Instruction& value, int64_t dimension);
 // keeps or reduces, the op does the same with every row, wherever it is.
 bool TreatsRowsAlike(const Instruction& op, size_t operand, int64_t dimension);
 
-// Whether it sorts the rows' numbers beside their keys, smallest first.
+// Whether it sorts the rows' numbers beside their keys, smallest first. Not of
+// more rows than can be looked at.
 bool NumbersRows(const Instruction& sort);
 
 }  // namespace meshwright
