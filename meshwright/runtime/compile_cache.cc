@@ -16,6 +16,7 @@
 #include "meshwright/base/file.h"
 #include "meshwright/base/status_macros.h"
 #include "meshwright/base/version.h"
+#include "meshwright/engine/plugin.h"
 #include "meshwright/runtime/content_hash.h"
 
 namespace meshwright {
@@ -33,6 +34,18 @@ std::string Processor() {
     if (absl::StartsWith(line, "flags")) return line;
   }
   return "";
+}
+
+// Of plug-ins that tell their builds apart by no version, such as that for
+// CPUs.
+std::string BuildOf(const Client& client) {
+  const absl::StatusOr<PluginFile> file = FindPlugin(client.platform_name());
+  if (!file.ok()) return "";
+  std::error_code error;
+  const auto bytes = fs::file_size(file->path, error);
+  const auto written = fs::last_write_time(file->path, error);
+  if (error) return "";
+  return absl::StrCat(bytes, " ", written.time_since_epoch().count());
 }
 
 std::string Text(const OptionValue& value) {
@@ -80,9 +93,9 @@ std::string CompileCache::PathFor(const Client& client, const Program& program,
   const char* flags = std::getenv("XLA_FLAGS");
   std::string key = absl::StrCat(
       Version(), "\n", client.platform_name(), "\n", client.platform_version(),
-      "\n", client.devices()[0]->kind(), "\n", processor_, "\n",
-      flags != nullptr ? flags : "", "\n", program.format, "\n",
-      options.num_replicas, " ", options.num_partitions, " ",
+      "\n", BuildOf(client), "\n", client.devices()[0]->kind(), "\n",
+      processor_, "\n", flags != nullptr ? flags : "", "\n", program.format,
+      "\n", options.num_replicas, " ", options.num_partitions, " ",
       client.devices().size(), " of ", client.all_devices().size(), " from ",
       client.devices()[0]->id(), " ", absl::StrJoin(options.device_ids, ","));
   for (const auto& [name, value] : options.xla_overrides) {

@@ -1,8 +1,10 @@
 #include "meshwright/runtime/compile_cache.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "meshwright/engine/plugin.h"
@@ -64,6 +66,23 @@ TEST_F(CompileCacheTest, FindsWhatAnotherCompiled) {
   EXPECT_EQ(Run(**second.Compile(*client_, {"mlir", kTwice}, {})), 3);
   EXPECT_EQ(second.hits(), 1);
   EXPECT_EQ(Files().size(), 1u);
+}
+
+TEST_F(CompileCacheTest, BuildsOfAPluginAreApart) {
+  CompileCache cache(folder_);
+  ASSERT_TRUE(cache.Compile(*client_, {"mlir", kTwice}, {}).ok());
+  const fs::path other = fs::path(testing::TempDir()) / "other_build.so";
+  std::ofstream(other) << "another";
+  const char* const before = std::getenv("MESHWRIGHT_PJRT_PLUGIN");
+  const std::string kept = before != nullptr ? before : "";
+  ::setenv("MESHWRIGHT_PJRT_PLUGIN",
+           absl::StrCat("cpu=", other.string()).c_str(), 1);
+  EXPECT_TRUE(cache.Compile(*client_, {"mlir", kTwice}, {}).ok());
+  EXPECT_EQ(cache.hits(), 0);
+  before != nullptr ? ::setenv("MESHWRIGHT_PJRT_PLUGIN", kept.c_str(), 1)
+                    : ::unsetenv("MESHWRIGHT_PJRT_PLUGIN");
+  EXPECT_TRUE(cache.Compile(*client_, {"mlir", kTwice}, {}).ok());
+  EXPECT_EQ(cache.hits(), 1);
 }
 
 TEST_F(CompileCacheTest, OptionsAreApart) {
