@@ -224,7 +224,7 @@ double StageEstimator::SecondsIfAlike(Ranks ranks) const {
 }
 
 absl::StatusOr<double> StageEstimator::SecondsOf(Ranks ranks, int32_t pieces) {
-  const SearchPolicy::Stages& policy = task_.policy.stages;
+  const StageSearchPolicy& policy = task_.policy.stages;
   const double alike = SecondsIfAlike(ranks);
   const auto size_of = [](const Module& module) {
     return int64_t{module.entry()->size()};

@@ -36,8 +36,10 @@ Module Step(int64_t rows, int64_t columns) {
   return ReadModuleText(text).value();
 }
 
-std::unique_ptr<JobRunner> Runner(const Module& module, const Module& program,
-                                  const std::string& sharding, Client* client) {
+std::unique_ptr<JobRunner> RunnerFor(const Module& module,
+                                     const Module& program,
+                                     const std::string& sharding,
+                                     Client* client) {
   const Mesh mesh = Mesh::Parse("a=2").value();
   const Sharding split =
       ParseSharding(sharding, {kRows, kColumns}, mesh).value();
@@ -52,11 +54,11 @@ TEST(StateFilesTest, ShardsThatAreReadInSeveralBatches) {
   const auto client = CpuPlugin().CreateClient({.cpu_devices = 2}).value();
   const Module module = Step(kRows, kColumns);
   const auto from =
-      Runner(module, Step(kRows / 2, kColumns), "[a, -]", client.get());
+      RunnerFor(module, Step(kRows / 2, kColumns), "[a, -]", client.get());
   ASSERT_EQ(from->FillSynthetic(0), absl::OkStatus());
   ASSERT_EQ(from->Save({.directory = directory, .step = 1}), absl::OkStatus());
   const auto to =
-      Runner(module, Step(kRows, kColumns / 2), "[-, a]", client.get());
+      RunnerFor(module, Step(kRows, kColumns / 2), "[-, a]", client.get());
   const auto restored = to->Restore(directory);
   ASSERT_TRUE(restored.ok()) << restored.status();
   for (const char* name : {"a", "b", "c"}) {
