@@ -198,10 +198,11 @@ auto LowerVerified(const Module& module, const Plan& plan)
 }
 
 template <typename Lowering>
-absl::Status ListAnew(const Module& module, Plan& plan) {
+absl::Status ListWith(const Module& module, Plan& plan) {
   Lowering lowering(module, plan);
   MW_RETURN_IF_ERROR(lowering.MakeStep().status());
   MW_ASSIGN_OR_RETURN(plan.collectives, lowering.Lower());
+  plan.tensors = lowering.Tensors();
   return absl::OkStatus();
 }
 
@@ -217,9 +218,9 @@ absl::StatusOr<PlannedStages> StagePlan(const Module& module,
   return LowerVerified<StageLowering>(module, plan);
 }
 
-absl::Status ListCollectives(const Module& module, Plan& plan) {
-  return plan.stages() > 1 ? ListAnew<StageLowering>(module, plan)
-                           : ListAnew<WholeLowering>(module, plan);
+absl::Status ListAnew(const Module& module, Plan& plan) {
+  return plan.stages() > 1 ? ListWith<StageLowering>(module, plan)
+                           : ListWith<WholeLowering>(module, plan);
 }
 
 }  // namespace meshwright

@@ -136,9 +136,9 @@ struct PlannedStages {
 };
 absl::StatusOr<PlannedStages> StagePlan(const Module& module, const Plan& plan);
 
-// Lists a plan's collectives anew, after the plan was changed; PartitionPlan
-// and StagePlan would refuse it otherwise.
-absl::Status ListCollectives(const Module& module, Plan& plan);
+// Lists a plan's collectives and tensors anew, after the plan was changed;
+// PartitionPlan and StagePlan would refuse it otherwise.
+absl::Status ListAnew(const Module& module, Plan& plan);
 
 }  // namespace meshwright
 

@@ -1,5 +1,6 @@
 """The examples at tiny size: the losses of plain JAX on one device."""
 
+import math
 import re
 import runpy
 import subprocess
@@ -79,14 +80,15 @@ def test_losses_are_those_of_one_device(name, tmp_path, monkeypatch):
             np.testing.assert_allclose(many[key], array, rtol=1e-3, atol=1e-5)
 
 
-def test_the_same_script_on_two_workers(coordinator, monkeypatch):
+def test_the_same_script_on_two_workers(coordinator, monkeypatch, capsys):
     want = run("same_script", "", lambda fn, **_: PlainStep(fn), monkeypatch)
     got = run("same_script", f"--cluster {coordinator}", parallelize, monkeypatch)
     assert len(got) == STEPS
     np.testing.assert_allclose(got, want, rtol=1e-4)
     workers = Service(coordinator).status()["workers"]
     assert [worker["devices"] for worker in workers] == [2, 2]
-    assert all(worker["last_actions"] for worker in workers)  # Both took part.
+    mesh = re.search(r"mesh ([\w=,]+), micro-batches", capsys.readouterr().out)[1]
+    assert math.prod(map(int, re.findall(r"=(\d+)", mesh))) == 4  # Of both.
 
 
 def tiny_llama(width=32, layers=2, heads=4, kv_heads=2, hidden=64) -> dict:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUILT
-from test_workers import BINARY, STEP, losses, run
+from training import BINARY, assert_as_one_device, make_plan, train
 
 
 def test_programs_run_and_end_on_the_other_side(ssh_host):
@@ -66,8 +66,7 @@ def test_workers_on_other_hosts_train(ssh_host, own_address, security, tmp_path)
     cluster = tmp_path / "cluster.json"
     hosts = [{"address": f"far-{number}", "devices": 1} for number in (0, 1)]
     cluster.write_text(json.dumps({"device": {"kind": "cpu"}, "hosts": hosts}))
-    plan = tmp_path / "plan.json"
-    run("plan", STEP, "--cluster", "cpu:2", "--strategy", "dp", "--assumed", "-o", plan)
+    plan = make_plan(tmp_path / "plan.json")
     # What the names of the hosts are, ssh knows.
     ssh = f"{ssh_host} -o HostName=127.0.0.1"
     words = ["--cluster", cluster, "--listen", f"{own_address}:0", "--ssh", ssh]
@@ -81,10 +80,7 @@ def test_workers_on_other_hosts_train(ssh_host, own_address, security, tmp_path)
     try:
         address = re.match(r"serving on (\S+);", launch.stdout.readline())[1]
         on = ["--plan", plan, "--serve-at", address, *security]
-        got = run("run", STEP, "--steps", 3, *on)
-        alone = run("run", STEP, "--steps", 3, "--platform", "cpu")
-        assert losses(got) == losses(alone)
-        assert len(losses(got)) == 3
+        assert_as_one_device(train(tmp_path, *on), tmp_path)
         for _ in range(2):
             line = launch.stdout.readline()  # "worker 1 (pid 812 on h1) has joined ..."
             assert "sshd" in ancestors(int(re.search(r"\(pid (\d+) on", line)[1]))

@@ -164,7 +164,7 @@ TEST(StagedPlanTest, RanksHaveTheirLayouts) {
   EXPECT_EQ(plan.device_count(), 8);
   EXPECT_THAT(StagePlan(module, plan).status().message(),
               ::testing::HasSubstr("or it was edited; plan again"));
-  ASSERT_TRUE(ListCollectives(module, plan).ok());
+  ASSERT_TRUE(ListAnew(module, plan).ok());
   ExpectEqualsOneDevice(module, plan);
 
   nlohmann::json edited = nlohmann::json::parse(ToJson(plan));
