@@ -1,6 +1,8 @@
 """./mw test's runner of unit tests: batches, crashes, what is shown of a failure."""
 
 import sys
+import threading
+import time
 
 import pytest
 from mw import process, unit_tests
@@ -11,7 +13,7 @@ from mw.schedule import CountedFailure
 # A program as gtest makes them. By name, tests pass, fail, are skipped, crash the
 # process, or end it before the first one.
 PROGRAM = f"""#!{sys.executable}
-import os, sys
+import os, sys, time
 NAMES = {{names}}
 if sys.argv[1] == "--gtest_list_tests":
     print("Running main() from gtest_main.cc")
@@ -22,6 +24,8 @@ chosen = sys.argv[1].removeprefix("--gtest_filter=").split(":")
 print("one of", len(chosen), flush=True)
 if any("Absent" in name for name in chosen):
     sys.exit(4)
+if any("Waits" in name for name in chosen):
+    time.sleep(5)
 failed = 0
 for name in chosen:
     print(f"[ RUN      ] {{{{name}}}}", flush=True)
@@ -110,6 +114,22 @@ def test_a_program_that_begins_nothing_fails_test_by_test(run):
 
 def test_what_children_run_is_not_counted(run):
     assert run("PassesStarts", "Passes1").passed == 2
+
+
+def test_nothing_is_started_once_mw_is_stopped(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "_stopping", False)
+    names = [f"PassesWaits{i}" for i in range(6)]
+
+    def stop_when_running():
+        while not any((tmp_path / "log").glob("unit/*.log")):
+            time.sleep(0.01)
+        process.stop_all()
+
+    threading.Thread(target=stop_when_running).start()
+    with pytest.raises(process.Stopped):
+        run(*names, label="long", batch=1)
+    texts = [log.read_text() for log in (tmp_path / "log" / "unit").iterdir()]
+    assert sum("one of" in text for text in texts) <= 2
 
 
 def test_no_tests_are_a_failure(run):

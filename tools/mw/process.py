@@ -15,6 +15,11 @@ EXCERPT_LINES = 120
 
 _children: list[subprocess.Popen] = []
 _children_lock = threading.Lock()
+_stopping = False
+
+
+class Stopped(Exception):
+    """./mw is being stopped, so nothing is started any more."""
 
 
 def last_lines(log: Path) -> str:
@@ -60,18 +65,7 @@ def run(
 
 
 def _pump(argv, env, out, parse, shown) -> int:
-    child = subprocess.Popen(
-        [str(part) for part in argv],
-        cwd=ROOT,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
-    with _children_lock:
-        _children.append(child)
+    child = _start(argv, env)
     try:
         for line in child.stdout:
             out.write(line)
@@ -88,8 +82,29 @@ def _pump(argv, env, out, parse, shown) -> int:
             _children.remove(child)
 
 
-def stop_all() -> None:
-    """Ends all running children, when ./mw itself is stopped."""
+def _start(argv, env) -> subprocess.Popen:
     with _children_lock:
+        if _stopping:
+            raise Stopped
+        child = subprocess.Popen(
+            [str(part) for part in argv],
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        _children.append(child)
+        return child
+
+
+def stop_all() -> None:
+    """Ends all running children, when ./mw itself is stopped. Others, which threads
+    would start instead of them, are Stopped."""
+    global _stopping
+    with _children_lock:
+        _stopping = True
         for child in _children:
             child.terminate()
