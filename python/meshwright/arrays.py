@@ -10,7 +10,7 @@ nnx objects become dictionaries of their arrays; static values become None.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from meshwright.frameworks import is_nnx_object, is_nnx_state
+from meshwright.frameworks import is_equinox_module, is_nnx_object, is_nnx_state
 from meshwright.nnx_objects import NnxObjects
 
 
@@ -47,6 +47,12 @@ class Arrays:
         tree = self._structure.unflatten(slots)
         self._tree = jax.tree_util.tree_structure(tree)
         return self, tree
+
+    @classmethod
+    def of_state(cls, value) -> tuple["Arrays", object]:
+        """The same for a state, which is no call's: numbers are static in modules of
+        equinox alone, and so is what cannot be an array."""
+        return cls.of(hold_in_modules(value))
 
     def __eq__(self, other) -> bool:
         """Whether one program works for the arrays of both."""
@@ -95,14 +101,57 @@ class Arrays:
             slots[i] = value
 
 
+def hold_in_modules(value):
+    """The value with what is no array in a `Held`. A number is an array to jax, but in
+    modules of equinox."""
+    import jax
+
+    def hold(part, in_module=False):
+        if is_equinox_module(part) and not in_module:
+            return jax.tree_util.tree_map(
+                lambda leaf: hold(leaf, in_module=True), part, is_leaf=_is_slot
+            )
+        is_number = isinstance(part, bool | int | float | complex)
+        is_kept = _holds_arrays(part) or (is_number and not in_module)
+        return part if is_kept or isinstance(part, Held) else Held(part)
+
+    return jax.tree_util.tree_map(hold, value, is_leaf=_is_module_or_slot)
+
+
+def struct_of(leaf):
+    """A `jax.ShapeDtypeStruct` of an array or number, of its own, so that its id tells
+    it from others; other values stay."""
+    import jax
+    import numpy as np
+
+    if is_array(leaf):
+        dtype = leaf.dtype
+        if isinstance(dtype, np.dtype):
+            dtype = jax.dtypes.canonicalize_dtype(dtype)
+        return jax.ShapeDtypeStruct(leaf.shape, dtype, weak_type=is_weak(leaf))
+    if isinstance(leaf, bool | int | float | complex):
+        kind = jax.dtypes.canonicalize_dtype(np.result_type(type(leaf)))
+        return jax.ShapeDtypeStruct((), kind, weak_type=not isinstance(leaf, bool))
+    return leaf
+
+
 def is_array(value) -> bool:
     """True for a `jax.ShapeDtypeStruct`, too."""
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
+def is_weak(array) -> bool:
+    """Whether its type gives way to those of others, as a Python number's does."""
+    return getattr(array, "weak_type", False)
+
+
 def _is_slot(value) -> bool:
     # A State is a pytree of variables, not an object, although it contains some.
     return is_nnx_object(value) or is_nnx_state(value)
+
+
+def _is_module_or_slot(value) -> bool:
+    return is_equinox_module(value) or _is_slot(value)
 
 
 def _holds_arrays(slot) -> bool:

@@ -6,6 +6,7 @@ that no one requested; callbacks need Python; and a function that is jitted insi
 becomes a call.
 """
 
+import math
 from collections.abc import Sequence
 
 from meshwright.callbacks import without_callbacks
@@ -93,3 +94,55 @@ def _origin(jaxpr, atom):
                 places = [i for i, v in enumerate(inner.invars) if v is source]
                 return call.invars[places[0]] if places else atom
     return atom
+
+
+class Distances:
+    """How many operations are between parameters of a program and its outputs."""
+
+    _LEAVES = 4  # Of a tree, so many are looked at.
+
+    def __init__(self, traced):
+        self._jaxpr = traced.jaxpr.jaxpr
+        self._found: dict[int, list[float]] = {}  # By parameter, to each output.
+
+    def between(self, parameters: Sequence[int], outputs: Sequence[int]) -> float:
+        """Of trees, leaf by leaf; infinite if an output does not depend on its
+        parameter."""
+        pairs = list(zip(parameters, outputs, strict=True))
+        return sum(self._of(p)[output] for p, output in pairs[: self._LEAVES])
+
+    def _of(self, parameter: int) -> list[float]:
+        if parameter not in self._found:
+            distances = [math.inf] * len(self._jaxpr.invars)
+            distances[parameter] = 0
+            self._found[parameter] = _distances(self._jaxpr, distances)
+        return self._found[parameter]
+
+
+def _distances(jaxpr, before: Sequence[float]) -> list[float]:
+    """Of the outputs, given those of the inputs."""
+    from jax.extend.core import Literal
+
+    at = dict(zip(jaxpr.invars, before, strict=True))
+
+    def distance(atom) -> float:
+        return math.inf if isinstance(atom, Literal) else at.get(atom, math.inf)
+
+    for eqn in jaxpr.eqns:
+        own = [distance(atom) for atom in eqn.invars]
+        if min(own, default=math.inf) == math.inf:
+            continue
+        if eqn.primitive.name in _JIT:
+            after = _distances(eqn.params["jaxpr"].jaxpr, own)
+        else:
+            after = [min(own) + _operations(eqn)] * len(eqn.outvars)
+        at |= zip(eqn.outvars, after, strict=True)
+    return [distance(atom) for atom in jaxpr.outvars]
+
+
+def _operations(eqn) -> int:
+    """One, and those of the programs in it: a loop is not a step away."""
+    inner = [
+        p for p in eqn.params.values() if hasattr(p, "eqns") or hasattr(p, "jaxpr")
+    ]
+    return 1 + sum(len(getattr(p, "jaxpr", p).eqns) for p in inner)

@@ -6,7 +6,9 @@ the same shapes and dtypes.
     step(params, momentum, x) -> (loss, {"momentum": ..., "params": ...})
 
 With n leaves each, the next value of params is outputs n+1..2n: both parts of the
-result fit, and the one of the same name is preferred.
+result fit, and the one of the same name is preferred. Where names do not tell, of
+several arguments that fit (the networks of a game, a model and its average), the one
+that a part is made of in the fewest operations: an update adds to what was there.
 """
 
 from collections import OrderedDict
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from meshwright.errors import MeshwrightError
-from meshwright.flat_program import unchanged
+from meshwright.flat_program import Distances, unchanged
 from meshwright.naming import key_text
 from meshwright.tracing import Argument, TracedStep
 
@@ -43,7 +45,7 @@ class Pairing:
         self._types = [_type(leaf) for _, leaf in paths]
         self._subtrees = list(_subtrees(structure, [path for path, _ in paths]))
         self._start = start
-        self._taken: set[int] = set()
+        self.taken: set[int] = set()  # Leaves of the result.
 
     def take(self, name: str, argument) -> range | None:
         """The outputs that are the next value of the argument, or None.
@@ -51,25 +53,52 @@ class Pairing:
         If several parts fit, takes the one whose key is the argument's name, or else
         the first; a tree comes before its own subtrees.
         """
-        import jax
+        fitting = self._fitting(argument)
+        namesakes = [subtree for subtree in fitting if subtree.key == name]
+        found = (namesakes or fitting)[:1]
+        return self._take(found[0]) if found else None
 
-        leaves, structure = jax.tree_util.tree_flatten(argument)
-        if not leaves:
-            return range(0)
-        types = [_type(leaf) for leaf in leaves]
-        fitting = [
+    def assign(self, arguments: Iterable[Argument], traced) -> dict[str, range]:
+        """By name, the outputs that are the next values of these arguments, of those
+        that have any; `traced` is the program."""
+        left = [argument for argument in arguments if argument.leaves]
+        taken: dict[str, range] = {}
+        for argument in list(left):
+            if any(part.key == argument.name for part in self._fitting(argument.tree)):
+                taken[argument.name] = self.take(argument.name, argument.tree)
+                left.remove(argument)
+        distances = Distances(traced)
+        while left:
+            like = [one for one in left if _types(one.tree) == _types(left[0].tree)]
+            parts = self._fitting(left[0].tree)
+            if not parts:
+                left = [one for one in left if one not in like]
+                continue
+            best, part = left[0], parts[0]
+            if len(like) > 1:
+                best, part = min(
+                    ((one, part) for one in like for part in parts),
+                    key=lambda pair: distances.between(
+                        pair[0].parameters, [i + self._start for i in pair[1].outputs]
+                    ),
+                )
+            taken[best.name] = self._take(part)
+            left.remove(best)
+        return taken
+
+    def _fitting(self, argument) -> list[Subtree]:
+        types, structure = _types(argument)
+        return [
             subtree
             for subtree in self._subtrees
             if subtree.structure == structure
             and [self._types[i] for i in subtree.outputs] == types
-            and self._taken.isdisjoint(subtree.outputs)
+            and self.taken.isdisjoint(subtree.outputs)
         ]
-        if not fitting:
-            return None
-        namesakes = [subtree for subtree in fitting if subtree.key == name]
-        outputs = (namesakes or fitting)[0].outputs
-        self._taken.update(outputs)
-        return range(outputs.start + self._start, outputs.stop + self._start)
+
+    def _take(self, part: Subtree) -> range:
+        self.taken.update(part.outputs)
+        return range(part.outputs.start + self._start, part.outputs.stop + self._start)
 
 
 def pair_state(step: TracedStep, selection: Selection) -> dict[int, int]:
@@ -78,18 +107,18 @@ def pair_state(step: TracedStep, selection: Selection) -> dict[int, int]:
     chosen = None if selection is None else _select(step.arguments, selection)
     pairs = _pair_objects(step, pairing, chosen)
 
-    def pair(candidates: list[Argument]) -> bool:
-        taken = {arg.name: pairing.take(arg.name, arg.tree) for arg in candidates}
+    def pair(candidates: list[Argument]) -> set[str]:
+        taken = pairing.assign(candidates, step.traced)
         for arg in candidates:
-            if taken[arg.name] is not None:
+            if arg.name in taken:
                 pairs.update(zip(arg.parameters, taken[arg.name], strict=True))
-        return any(taken.values())
+        return taken.keys()
 
     if chosen is not None:
-        for arg in chosen:
-            if pairs.keys() & set(arg.parameters):
-                continue
-            if not pair([arg]) and arg.leaves:
+        rest = [arg for arg in chosen if not pairs.keys() & set(arg.parameters)]
+        paired = pair(rest)
+        for arg in rest:
+            if arg.leaves and arg.name not in paired:
                 raise MeshwrightError(
                     f"state argument {arg.name!r} has no matching output: no part of "
                     "the result has its tree, shapes and dtypes"
@@ -148,6 +177,13 @@ def _subtrees(structure, paths, start: int = 0, depth: int = 0) -> Iterator[Subt
     for child in structure.children():
         yield from _subtrees(child, paths, start, depth + 1)
         start += child.num_leaves
+
+
+def _types(tree) -> tuple[list, object]:
+    import jax
+
+    leaves, structure = jax.tree_util.tree_flatten(tree)
+    return list(map(_type, leaves)), structure
 
 
 def _type(leaf) -> tuple:

@@ -68,6 +68,44 @@ def test_arrays_of_no_numbers(refused, array):
     assert refused(call) == told
 
 
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        (2**40, "1099511627776, more than an array of int32 holds"),
+        (
+            np.ma.masked_array(np.ones(4), [0, 1, 0, 0]),
+            "a masked array, whose mask jax does not know: give its filled()",
+        ),
+    ],
+    ids=["int", "masked"],
+)
+@pytest.mark.parametrize("is_known", [False, True])
+def test_what_jax_would_not_take(refused, value, line, is_known):
+    """Also when the call's form is known: nothing is cut off, or counted in."""
+
+    def call(parallelize):
+        step = parallelize(lambda batch: batch["x"].sum(), cluster="cpu:1")
+        if is_known:
+            step({"x": 3 if isinstance(value, int) else np.ones(4)})
+        step({"x": value})
+
+    assert refused(call) in (f"batch['x'] is {line}", f"batch/x is {line}")
+
+
+def test_a_static_argument_without_hash(refused):
+    def call(parallelize):
+        step = parallelize(lambda x, sizes: x.sum(), static_argnames="sizes")
+        step(X, [1, 2])
+
+    assert refused(call).startswith("sizes is static and a list, which has no hash")
+
+
+def test_an_argument_of_a_type_without_hash(refused):
+    assert (
+        refused(lambda make: make(step_fn)({1, 2}, X)) == "state is a set, not an array"
+    )
+
+
 @pytest.mark.parametrize("transform", [jax.jit, jax.vmap])
 @pytest.mark.parametrize("is_known", [False, True])
 def test_calls_within_jax(refused, transform, is_known):

@@ -8,7 +8,7 @@ once, by tracing; see `CallForm`.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from meshwright.arrays import is_array
+from meshwright.arrays import struct_of
 from meshwright.batch_argument import Batch
 from meshwright.client.changed_tree import require_no_twin, warn_of_other_tree
 from meshwright.client.state import State
@@ -71,7 +71,6 @@ def form_of(
     fn: Callable,
     leaves: Sequence,
     structure,
-    static_argnums,
     platform: str,
     loss: int | str | None = None,
     batch: Batch = None,
@@ -79,9 +78,7 @@ def form_of(
     rules: str = "",
 ) -> CallForm:
     """Of the call whose arguments, States among them, have these leaves."""
-    return _Reader(leaves, structure).read(
-        fn, static_argnums, platform, loss, batch, state, rules
-    )
+    return _Reader(leaves, structure).read(fn, platform, loss, batch, state, rules)
 
 
 def next_leaves(form: CallForm, leaves: Sequence, result) -> list:
@@ -119,8 +116,8 @@ class _Reader:
                 raise MeshwrightError("the same state is given twice to one step")
             taken |= own
 
-    def read(self, fn, static_argnums, platform, loss, batch, state, rules) -> CallForm:
-        step = trace(fn, self._args, self._kwargs, None, static_argnums, as_call=True)
+    def read(self, fn, platform, loss, batch, state, rules) -> CallForm:
+        step = trace(fn, self._args, self._kwargs, as_call=True)
         if any(isinstance(leaf, State) for leaf in self._leaves):
             state = self._state_arguments(step)
         lowered = lower_traced(step, state, loss, batch, platform, rules=rules)
@@ -143,11 +140,11 @@ class _Reader:
             self._sources |= dict.fromkeys(map(id, leaf.form.leaves), index)
             return leaf.form.value
         if isinstance(leaf, Dataset):
-            structs = {key: _struct(array) for key, array in leaf.shapes.items()}
+            structs = {key: struct_of(array) for key, array in leaf.shapes.items()}
             self._sources |= dict.fromkeys(map(id, structs.values()), index)
             self._keys |= {id(struct): key for key, struct in structs.items()}
             return structs
-        struct = _struct(leaf)
+        struct = struct_of(leaf)
         self._sources[id(struct)] = index
         return struct
 
@@ -180,19 +177,21 @@ class _Reader:
         """Those that hold States and come back."""
         sources = self._parameter_sources(step)
         in_place = {p for found in step.objects for p in found.parameters.values()}
-        names = []
-        for argument in step.arguments:
-            if not any(self._is_state(sources[p][0]) for p in argument.parameters):
-                continue
-            pairing = Pairing(step.result, step.outputs.start)
-            if in_place & set(argument.parameters) or pairing.take(
-                argument.name, argument.tree
-            ):
-                names.append(argument.name)
-            else:
-                require_no_twin(argument, step.result)
-                warn_of_other_tree(argument, step.result)
-        return names
+        own = [
+            argument
+            for argument in step.arguments
+            if any(self._is_state(sources[p][0]) for p in argument.parameters)
+        ]
+        changed = [one.name for one in own if in_place & set(one.parameters)]
+        pairing = Pairing(step.result, step.outputs.start)
+        rest = [one for one in own if one.name not in changed]
+        paired = pairing.assign(rest, step.traced)
+        for argument in rest:
+            if argument.leaves and argument.name not in paired:
+                require_no_twin(argument, step.result, pairing.taken)
+                warn_of_other_tree(argument, step.result, pairing.taken)
+        names = {*changed, *paired}
+        return [one.name for one in own if one.name in names]
 
     def _states(self, step, pairs, sources, names) -> list[StateArgument]:
         in_place = {p for found in step.objects for p in found.parameters.values()}
@@ -261,22 +260,6 @@ class _Reader:
             value,
             is_leaf=lambda part: _is_fetched(part) or number(part) is not None,
         )
-
-
-def _struct(leaf):
-    """A `jax.ShapeDtypeStruct` of an array or number; other values stay."""
-    import jax
-    import numpy as np
-
-    if is_array(leaf):
-        dtype = leaf.dtype
-        if isinstance(dtype, np.dtype):
-            dtype = jax.dtypes.canonicalize_dtype(dtype)
-        return jax.ShapeDtypeStruct(leaf.shape, dtype)
-    if isinstance(leaf, bool | int | float | complex):
-        kind = jax.dtypes.canonicalize_dtype(np.result_type(type(leaf)))
-        return jax.ShapeDtypeStruct((), kind, weak_type=not isinstance(leaf, bool))
-    return leaf
 
 
 def _is_fetched(part) -> bool:

@@ -1,11 +1,14 @@
 """States that come back from a step as something else."""
 
+from collections.abc import Collection
+
 from meshwright.errors import MeshwrightError, warn
 from meshwright.naming import leaf_names
 
 
-def require_no_twin(argument, result) -> None:
-    """Refuses a step that returns a state with other shapes or dtypes."""
+def require_no_twin(argument, result, taken: Collection[int]) -> None:
+    """Refuses a step that returns a state with other shapes or dtypes; `taken` are the
+    leaves of the result that are the next values of others."""
     import jax
 
     structure = jax.tree_util.tree_structure(argument.tree)
@@ -17,12 +20,13 @@ def require_no_twin(argument, result) -> None:
 
     parts = [
         part
-        for part in jax.tree_util.tree_leaves(result, is_leaf=is_like)
-        if is_like(part)
+        for part in jax.tree_util.tree_leaves(_numbered(result), is_leaf=is_like)
+        if is_like(part) and not _numbers(part) & set(taken)
     ]
     if not parts:
         return
-    after = jax.tree_util.tree_leaves(parts[0])
+    leaves = jax.tree_util.tree_leaves(result)
+    after = [leaves[number] for number in jax.tree_util.tree_leaves(parts[0])]
     names = leaf_names(argument.tree, argument.name)
     for name, old, new in zip(names, argument.leaves, after, strict=True):
         if (old.shape, old.dtype) != (new.shape, new.dtype):
@@ -32,18 +36,22 @@ def require_no_twin(argument, result) -> None:
             )
 
 
-def warn_of_other_tree(argument, result) -> None:
+def warn_of_other_tree(argument, result, taken: Collection[int]) -> None:
     """Warns if half of a state's arrays, or more, come back in another tree."""
     import jax
 
     before = dict(zip(leaf_names(argument.tree), argument.leaves, strict=True))
     if len(before) < 2:
         return
-    parts = result.values() if isinstance(result, dict) else result
+    leaves = jax.tree_util.tree_leaves(result)
+    numbered = _numbered(result)
+    parts = numbered.values() if isinstance(result, dict) else numbered
     is_container = isinstance(result, dict | tuple | list)
-    for part in [result, *(parts if is_container else ())]:
-        leaves = jax.tree_util.tree_leaves(part)
-        after = dict(zip(leaf_names(part), leaves, strict=True))
+    for part in [numbered, *(parts if is_container else ())]:
+        if _numbers(part) & set(taken):
+            continue
+        own = [leaves[number] for number in jax.tree_util.tree_leaves(part)]
+        after = dict(zip(leaf_names(part), own, strict=True))
         kept = [
             name
             for name, leaf in before.items()
@@ -65,6 +73,20 @@ def warn_of_other_tree(argument, result) -> None:
             "keeps the tree of its state"
         )
         return
+
+
+def _numbered(result):
+    """Each leaf its number."""
+    import jax
+
+    leaves, structure = jax.tree_util.tree_flatten(result)
+    return structure.unflatten(range(len(leaves)))
+
+
+def _numbers(part) -> set[int]:
+    import jax
+
+    return set(jax.tree_util.tree_leaves(part))
 
 
 def _text(leaf) -> str:

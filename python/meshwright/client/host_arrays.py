@@ -61,12 +61,24 @@ def host_array(leaf):
 
 
 def given_array(leaf):
-    """The same, of whichever type it is."""
+    """The same, of whichever type it is. TypeError for what jax refuses, too."""
     import numpy as np
 
     from meshwright.keys import raw
 
+    if isinstance(leaf, np.ma.MaskedArray) or (
+        isinstance(leaf, int) and not fits(leaf)
+    ):
+        raise TypeError
     return np.asarray(raw(leaf))
+
+
+def fits(number: int) -> bool:
+    """Whether it is one of those that jax makes arrays of."""
+    import numpy as np
+
+    bounds = np.iinfo(canonical(np.dtype(int)))
+    return bounds.min <= number <= bounds.max
 
 
 def canonical(dtype):

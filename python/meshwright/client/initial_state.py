@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from meshwright.arrays import Arrays
 from meshwright.client.channel import Service
-from meshwright.client.host_arrays import host_array
+from meshwright.client.host_arrays import canonical, fits, host_array
 from meshwright.client.state import Form
 from meshwright.errors import MeshwrightError, in_one_line
 from meshwright.frameworks import is_model
+from meshwright.keys import is_key
 from meshwright.lowered_module import LoweredModule
 from meshwright.lowering import lower_traced
 from meshwright.tracing import function_name, trace
@@ -24,7 +25,7 @@ class InitialState:
 
         def leaves(*args):
             """The arrays of the result, flat."""
-            self._arrays, tree = Arrays.of(fn(*args), only_arrays=True)
+            self._arrays, tree = Arrays.of_state(fn(*args))
             self._tree = jax.tree_util.tree_structure(tree)
             return jax.tree_util.tree_leaves(tree)
 
@@ -55,12 +56,15 @@ class InitialState:
 
         return [host_array(array) for array in jax.jit(chosen)(*self._args)]
 
-    def fill(
-        self, service: Service, job: int, slots: Mapping[str, int], platform: str
-    ) -> None:
-        """Gives a job its state, computed where it lives; `slots` are by parameter, in
-        the order of the job's."""
-        module = self._module(list(slots.values()), platform)
+    @property
+    def source(self):
+        """Equal for homes that fill a job together."""
+        return self
+
+    def fill(self, service: Service, job: int, homes: Mapping, platform: str) -> None:
+        """Gives a job its state, computed where it lives; `homes` are those that fill
+        it, with their slots by parameter, in the order of the job's."""
+        module = self._module(list(homes[self].values()), platform)
         service.init(job, self._tensors(module), module.hlo)
 
     def _module(self, slots: Sequence[int], platform: str) -> LoweredModule:
@@ -107,7 +111,14 @@ def _why_not(leaf) -> str | None:
         dtype = getattr(leaf, "dtype", None)
         if isinstance(dtype, np.dtype) and dtype.kind in "OUSMm":
             return f"an array of {dtype}, not of numbers"
+        if isinstance(leaf, np.ma.MaskedArray):
+            return "a masked array, whose mask jax does not know: give its filled()"
+        if not isinstance(dtype, np.dtype) and not is_key(leaf):
+            kind = type(leaf)
+            return f"a {kind.__module__}.{kind.__name__}, not an array of NumPy or jax"
         return None
+    if isinstance(leaf, int) and not fits(leaf):
+        return f"{leaf}, more than an array of {canonical(np.dtype(int))} holds"
     if isinstance(leaf, bool | int | float | complex | np.generic):
         return None
     return f"a {type(leaf).__name__}, not an array"

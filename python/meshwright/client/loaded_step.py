@@ -66,15 +66,21 @@ class LoadedStep:
     def save(self, directory: str, step: int, keep: int, extra: dict, wait: bool):
         """A checkpoint of its state, with what is known of it here."""
         self.await_saved()
-        names, leaves = {}, {}
+        names, leaves, repeated = {}, {}, set()
         for number, tenant in self._tenants.items():
             if self._form.states[number].comes_back:
                 if not tenant.is_at_home():
                     raise MeshwrightError(
                         "another step has the state now: save it with that one"
                     )
-                names |= tenant.names()
-                leaves |= tenant.leaves()
+                own = tenant.names()
+                repeated |= names.keys() & own.keys()
+                names |= own
+                leaves |= {own[name]: leaf for name, leaf in tenant.leaves().items()}
+        # What several states call so is found by the names of their arguments.
+        names = {name: own for name, own in names.items() if name not in repeated}
+        by_parameter = {own: name for name, own in names.items()}
+        leaves = {by_parameter.get(own, own): leaf for own, leaf in leaves.items()}
         rng = {**extra["rng"], "state": state_keys(leaves)}
         extra = {**extra, "names": names, "rng": rng}
         if self.position is not None:
@@ -173,17 +179,20 @@ class LoadedStep:
         own = [i for i, one in enumerate(self._form.states) if one.comes_back]
         if not own or not set(own) <= set(strangers):
             return list(strangers)
-        homes, slots = set(), {}
+        found = {}
         for number in own:
-            argument = self._form.states[number]
-            slots |= zip(argument.parameters, argument.slots, strict=True)
-            homes |= {states[number].store.homes[slot] for slot in argument.slots}
-        home = homes.pop()
-        if homes or not hasattr(home, "fill"):
+            argument, store = self._form.states[number], states[number].store
+            for name, slot in zip(argument.parameters, argument.slots, strict=True):
+                found[name] = store.homes[slot], slot
+        homes = {home: {} for home, _ in found.values()}
+        sources = {getattr(home, "source", None) for home in homes}
+        if len(sources) > 1 or None in sources:
             return list(strangers)
-        in_order = [p.name for p in self._form.module.parameters if p.name in slots]
-        ordered = {name: slots[name] for name in in_order}
-        home.fill(self._service, self.number, ordered, self._platform)
+        for parameter in self._form.module.parameters:
+            if parameter.name in found:
+                home, slot = found[parameter.name]
+                homes[home][parameter.name] = slot
+        next(iter(homes)).fill(self._service, self.number, homes, self._platform)
         return [number for number in strangers if number not in own]
 
     def _bring(self, argument: StateArgument, store: Store) -> None:

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from meshwright.arrays import Arrays, is_array
+from meshwright.arrays import Arrays, Held, is_array, is_weak
 from meshwright.batch_argument import Batch
 from meshwright.client.call_form import CallForm, form_of, next_leaves
 from meshwright.client.checkpoints import Saving
@@ -20,6 +20,7 @@ from meshwright.client.progress import Progress
 from meshwright.client.saved_state import SavedState, newest
 from meshwright.client.seeds import default_implementation, keys_of
 from meshwright.client.state import Form, HostArrays, State, Store
+from meshwright.client.static_arguments import StaticArguments
 from meshwright.data import Dataset
 from meshwright.errors import MeshwrightError, warn
 from meshwright.frameworks import is_nnx_object
@@ -30,7 +31,7 @@ from meshwright.metrics.recorder import Recorder
 from meshwright.metrics.sink import as_sinks
 from meshwright.plan_file import Plan
 from meshwright.rules import Rules, rules_text
-from meshwright.tracing import as_list, function_name
+from meshwright.tracing import function_name
 
 _SECONDS_AT_ONCE = 1.0
 _MOST_LOADED = 16  # Forms of calls that stay compiled.
@@ -41,6 +42,7 @@ def parallelize(
     *,
     cluster: str | Path | None = None,
     static_argnums: int | Iterable[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
     state=None,
     loss: int | str | None = None,
     batch: Batch = None,
@@ -68,7 +70,9 @@ def parallelize(
         this machine, "host:port" for the cluster of a coordinator (`meshwright
         serve`). Default: $MESHWRIGHT_CLUSTER or $MESHWRIGHT_COORDINATOR, or else the
         accelerators of this machine, or else 8 virtual devices.
-      state, loss, batch, static_argnums, rules: as of `meshwright.lower`.
+      static_argnums, static_argnames: as of `jax.jit`; those of a `fn` that is jitted
+        are known. Each of their values is a plan of its own.
+      state, loss, batch, rules: as of `meshwright.lower`.
       platform: what jax lowers for: "cpu", "cuda", "tpu". Default: by the cluster.
       token, tls: of the coordinator; `tls` is {"ca": file, "cert": file, "key": file}.
       progress: whether planning and compiling are shown on stderr. Default: at a
@@ -99,7 +103,7 @@ def parallelize(
         Place(cluster, platform, token, tls, ffi, cache),
         plan_options(plan),
         {"loss": loss, "batch": batch, "state": state, "rules": rules_text(rules)},
-        None if static_argnums is None else as_list(static_argnums),
+        StaticArguments(fn, static_argnums, static_argnames),
         Progress(progress),
         Recorder(as_sinks(sinks) + ([] if log_every is None else [Lines(log_every)])),
     )
@@ -159,17 +163,17 @@ class ParallelStep:
         import jax
 
         require_arrays(value, "the state")
-        leaves = jax.tree_util.tree_leaves(Arrays.of(value, only_arrays=True)[1])
+        leaves = jax.tree_util.tree_leaves(Arrays.of_state(value)[1])
         arrays = dict(enumerate(map(host_array, leaves)))
         form = Form.of(value)
         return self._remember(State(Store(HostArrays(arrays), form), form, 0))
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
         """As the function, with a State for each state in the result. A dataset
         (`meshwright.data`) stands for its next batch, which the workers read."""
         return self.many(1, *args, **kwargs)
 
-    def many(self, count: int, *args, **kwargs):
+    def many(self, count: int, /, *args, **kwargs):
         """So many steps in one call, which gives the result of the last; a dataset
         gives each its batch. `losses` are of all of them."""
         if count < 1:
@@ -280,6 +284,7 @@ class ParallelStep:
         state: State | None = None,
         *,
         data: Dataset | None = None,
+        argument: str | None = None,
     ) -> State:
         """The state of a checkpoint, or of the newest in a folder, bit by bit, whatever
         plan, number of devices or workers it was saved with.
@@ -290,6 +295,8 @@ class ParallelStep:
           state: which tree it is, nothing of it is computed. Default: that of the last
             `init` or `put`.
           data: goes on from where it was.
+          argument: of the step, which the state was: needed if it took several with
+            arrays of the same names, as of a generator and its critic.
         """
         state = state or self._first
         if state is None:
@@ -299,7 +306,7 @@ class ParallelStep:
             )
         self._await_saved()
         form = state.store.form
-        saved = SavedState(newest(directory), form)
+        saved = SavedState(newest(directory), form, argument)
         self.steps, self._rng = saved.step, saved.extra.get("rng", {})
         position = saved.extra.get("data", {}).get("position")
         if data is not None and position is not None:
@@ -319,11 +326,11 @@ class ParallelStep:
         """
         return self._progress.over(batches, total, self._recorder)
 
-    def prepare(self, *args, **kwargs) -> None:
+    def prepare(self, /, *args, **kwargs) -> None:
         """Plans and compiles for these arguments, arrays or shapes; runs nothing."""
         self._load(self._form(args, kwargs)[0])
 
-    def lower_only(self, *args, **kwargs) -> LoweredModule:
+    def lower_only(self, /, *args, **kwargs) -> LoweredModule:
         """The module for these arguments, or that of the last call; nothing runs."""
         if args or kwargs:
             return self._form(args, kwargs)[0].module
@@ -374,16 +381,22 @@ class ParallelStep:
     def _form(self, args, kwargs) -> tuple[CallForm, list]:
         import jax
 
+        args, kwargs = self._static.hold(args, kwargs)
         leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
+        leaves = self._static.leaves(leaves, (args, kwargs))
         key = (structure, *map(_key, leaves))
-        form = self._forms.get(key)
+        try:
+            form = self._forms.get(key)
+        except (TypeError, ValueError):  # Of what has no hash.
+            self._check(args, kwargs)
+            self._static.require_hashable(args, kwargs)
+            raise
         if form is None:
             self._place.start()
             self._check(args, kwargs)
             form = self._forms[key] = form_of(
-                self._fn, leaves, structure, self._static, self._place.platform,
-                **self._lowering,
-            )  # fmt: skip
+                self._fn, leaves, structure, self._place.platform, **self._lowering
+            )
         self._last_form = form
         return form, leaves
 
@@ -395,17 +408,14 @@ class ParallelStep:
             if isinstance(error, TypeError):
                 raise MeshwrightError(f"{self.__name__}: {error}") from None
             return
-        static = [args[i] for i in self._static or () if i < len(args)]
         for name, value in bound.arguments.items():
-            if any(value is one for one in static):
-                continue
             if is_nnx_object(value):
                 raise MeshwrightError(
                     f"{name} is an nnx object, whose arrays would be sent with every "
                     f"call: hand it over once, {name} = step.put({name}), or make it "
                     "there with step.init"
                 )
-            require_arrays(_without_states(value), name)
+            require_arrays(_without_known(value), name)
 
     def _plan(self, form: CallForm) -> Plan:
         plan = self._plans.get(form)
@@ -444,16 +454,19 @@ def _key(leaf):
     if isinstance(leaf, Dataset):
         return tuple((k, v.shape, v.dtype) for k, v in leaf.shapes.items())
     if is_array(leaf):
-        return leaf.shape, leaf.dtype
+        return leaf.shape, leaf.dtype, is_weak(leaf)
+    if isinstance(leaf, Held):
+        return type(leaf.value), leaf.value
     if isinstance(leaf, bool | int | float | complex):
         return type(leaf)
     return leaf
 
 
-def _without_states(tree):
+def _without_known(tree):
+    """What is to be looked at."""
     import jax
 
     def known(leaf):
-        return 0 if isinstance(leaf, State | Dataset) else leaf
+        return 0 if isinstance(leaf, State | Dataset | Held) else leaf
 
     return jax.tree_util.tree_map(known, tree)

@@ -32,7 +32,8 @@ def newest(directory: str | Path) -> Path:
 class SavedState:
     """The home of a store whose arrays are in a checkpoint."""
 
-    def __init__(self, folder: Path, form: Form):
+    def __init__(self, folder: Path, form: Form, argument: str | None = None):
+        """`argument`: of the step, which the state was; it tells apart several."""
         self.folder = folder
         try:
             manifest = json.loads((folder / MANIFEST).read_text())
@@ -45,25 +46,36 @@ class SavedState:
                 f"{folder / MANIFEST}: is no manifest of a checkpoint ({error}); see "
                 "meshwright checkpoint verify"
             ) from error
-        own = self.extra.get("names", {})
+        names = form.names()
+        if argument is not None:
+            own = {name: f"{argument}/{name}".rstrip("/") for name in names}
+        else:
+            own = self.extra.get("names", {})
         self._tensors = [
             _check(folder, name, _find(folder, own.get(name, name), tensors), leaf)
-            for name, leaf in zip(form.names(), form.leaves, strict=True)
+            for name, leaf in zip(names, form.leaves, strict=True)
         ]
 
     def fetch(self, slots: Sequence[int]) -> list:
         """Read from the files, here; checksums are looked at when a job reads them."""
         return [self._read(self._tensors[slot]) for slot in slots]
 
-    def fill(self, service: Service, job: int, slots: Mapping[str, int], _) -> None:
-        """Gives a job its state, which the workers read themselves."""
-        for parameter, slot in slots.items():
-            name = self._tensors[slot]["name"]
-            if name != parameter:
-                raise MeshwrightError(
-                    f"{self.folder}: {parameter} of this step is {name} there; give "
-                    "the step's arguments the same names"
-                )
+    @property
+    def source(self):
+        """Equal for homes that fill a job together."""
+        return self.folder
+
+    def fill(self, service: Service, job: int, homes: Mapping, _) -> None:
+        """Gives a job its state, which the workers read themselves; `homes` are all
+        that are in this checkpoint, with their slots by parameter."""
+        for home, slots in homes.items():
+            for parameter, slot in slots.items():
+                name = home._tensors[slot]["name"]
+                if name != parameter:
+                    raise MeshwrightError(
+                        f"{self.folder}: {parameter} of this step is {name} there; "
+                        "give the step's arguments the same names"
+                    )
         service.restore(job, str(self.folder))
 
     def _read(self, tensor: Mapping):
@@ -92,6 +104,12 @@ def _find(folder: Path, name: str, tensors: Mapping) -> Mapping:
     found = [key for key in tensors if key.endswith(f"/{name}")]
     if len(found) == 1:
         return tensors[found[0]]
+    if found:
+        arguments = [key.removesuffix(f"/{name}") for key in found]
+        raise MeshwrightError(
+            f"{folder}: several states have {name}, those of {', '.join(arguments)}: "
+            f"say which one, restore(..., argument={arguments[0]!r})"
+        )
     known = ", ".join(sorted(tensors)[:8]) + (", ..." if len(tensors) > 8 else "")
     raise MeshwrightError(
         f"{folder}: the state has {name}, the checkpoint does not: it has {known}"

@@ -9,11 +9,12 @@ A State stands for arrays of a Store. Giving it to a step hands it over, as jit 
 with arguments that are donated: the step returns the next one.
 """
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from meshwright.arrays import Arrays
+from meshwright.arrays import Arrays, is_array, is_weak, struct_of
 from meshwright.errors import MeshwrightError
 from meshwright.keys import key_wrapper
 from meshwright.naming import leaf_names
@@ -32,14 +33,14 @@ class Form:
         """A form for a store of its own, its slots in flat order."""
         import jax
 
-        arrays, tree = Arrays.of(value, only_arrays=True)
-        structs = jax.tree_util.tree_map(_new_struct, tree)
+        arrays, tree = Arrays.of_state(value)
+        structs = jax.tree_util.tree_map(struct_of, tree)
         slots = {id(s): i for i, s in enumerate(jax.tree_util.tree_leaves(structs))}
         return cls(arrays.restore(structs), slots)
 
     @cached_property
     def _parts(self) -> tuple[Arrays, object]:
-        return Arrays.of(self.value, only_arrays=True)
+        return Arrays.of_state(self.value)
 
     @cached_property
     def leaves(self) -> list:
@@ -53,7 +54,7 @@ class Form:
         import jax
 
         arrays, tree = self._parts
-        types = tuple((leaf.shape, leaf.dtype) for leaf in self.leaves)
+        types = tuple((leaf.shape, leaf.dtype, is_weak(leaf)) for leaf in self.leaves)
         structure = jax.tree_util.tree_structure(tree)
         return arrays, structure, types, tuple(self.own_slots)
 
@@ -63,6 +64,14 @@ class Form:
 
     def part(self, key) -> "Form":
         return Form(self.value[key], self.slots)
+
+    def attribute(self, name: str) -> "Form":
+        """Of a named tuple, a data class or a model. AttributeError if there is none,
+        or nothing in it is of the state."""
+        found = Form(getattr(self.value, name), self.slots)
+        if not found.leaves or not all(id(leaf) in self.slots for leaf in found.leaves):
+            raise AttributeError
+        return found
 
     def names(self) -> list[str]:
         return leaf_names(self._parts[1])
@@ -130,6 +139,24 @@ class State:
             return State(self._store, self._form.part(key), self._version)
         except (KeyError, IndexError, TypeError, AttributeError):
             raise MeshwrightError(f"the state has no part {key!r}") from None
+
+    def __getattr__(self, name: str) -> "State":
+        """`state.params`, of a named tuple, a data class or a model."""
+        if not name.startswith("__") and not is_array(self._form.value):
+            with contextlib.suppress(AttributeError):
+                part = self._form.attribute(name)
+                self.require_current()
+                return State(self._store, part, self._version)
+        raise AttributeError(
+            f"the state has no {name!r}: its arrays are where it is trained, fetch() "
+            "gives them, and shapes what they are"
+        )
+
+    def __reduce_ex__(self, _):
+        raise MeshwrightError(
+            "a state is neither copied nor pickled: fetch() gives its arrays, and the "
+            "step's save writes them"
+        )
 
     def __iter__(self) -> Iterator["State"]:
         value = self._form.value
@@ -241,13 +268,6 @@ class Lost:
 
     def fetch(self, slots: Sequence[int]) -> list:
         raise MeshwrightError(f"the state is lost: {self._why}")
-
-
-def _new_struct(leaf):
-    """Of its own, so that its id tells it from others."""
-    import jax
-
-    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
 
 
 def _size(leaf) -> int:
